@@ -1,0 +1,22 @@
+# Developer tools, each a module of its own, so that one tool's dependencies never move another's or the operators'.
+# tools/NAME/go.mod pins NAME with a `tool` line; `make bin/NAME` builds it again only when that go.mod or go.sum changed.
+#
+#	To update NAME:  cd tools/NAME && GOWORK=off go get -tool PACKAGE@VERSION && GOWORK=off go mod tidy
+#
+# tools/kubernetes, tools/etcd and tools/kwok are not built here: libs/testcluster does, into the user's cache.
+
+# `go install` would tell these their version; a build from tools/NAME has to.
+bin/controller-gen: stamp = -X sigs.k8s.io/controller-tools/pkg/version.version=$$version
+bin/golangci-lint: stamp = -X main.version=$${version\#v}
+bin/actionlint: stamp = -X github.com/rhysd/actionlint.version=$${version\#v}
+
+# Seconds a first build takes on two cores.
+bin/golangci-lint: seconds = 45
+bin/%: seconds = 15
+
+bin/%: tools/%/go.mod tools/%/go.sum
+	@cd tools/$* && export GOWORK=off CGO_ENABLED=0 && \
+	version=$$(go list -f '{{.Module.Version}}' tool) && \
+	echo "building $* $$version, about $(seconds) s, once" && \
+	go build -trimpath -ldflags="-s -w $(stamp)" -o ../../$@ tool && \
+	touch ../../$@
