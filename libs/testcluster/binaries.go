@@ -1,0 +1,172 @@
+package testcluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/modfile"
+)
+
+// Environment variables that name a folder with ready-made binaries. What a folder lacks is built.
+const (
+	// AssetsEnv may hold any of the binaries, by the names of the component constants.
+	AssetsEnv = "JUTSU_TESTCLUSTER_ASSETS"
+	// EnvtestAssetsEnv is what setup-envtest sets; such a folder holds etcd and kube-apiserver.
+	EnvtestAssetsEnv = "KUBEBUILDER_ASSETS"
+)
+
+// binary is how a component is built.
+type binary struct {
+	module string        // folder below tools/ whose go.mod pins it
+	pkg    string        // its package main
+	cold   time.Duration // a first build on two cores
+	stamp  []string      // variables that hold the version, as the project's own release build sets them
+}
+
+var kubernetesStamp = []string{
+	"k8s.io/component-base/version.gitVersion",
+	"k8s.io/client-go/pkg/version.gitVersion",
+}
+
+var binaries = map[string]binary{
+	Etcd:              {module: "etcd", pkg: "go.etcd.io/etcd/server/v3", cold: 30 * time.Second},
+	APIServer:         {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", cold: 170 * time.Second, stamp: kubernetesStamp},
+	ControllerManager: {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", cold: 50 * time.Second, stamp: kubernetesStamp},
+	Scheduler:         {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", cold: 10 * time.Second, stamp: kubernetesStamp},
+	Kwok:              {module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", cold: 60 * time.Second},
+}
+
+// Build builds every binary that the cache lacks, so that a later Start does not have to. It is safe to call from many
+// processes at once: one builds, the others wait. Progress, when not nil, gets a line for people now and then.
+func Build(ctx context.Context, progress io.Writer) error {
+	_, err := locate(ctx, Options{ControllerManager: true, Nodes: 1}.components(), progress)
+	return err
+}
+
+// locate says where the binaries are, by name, and builds what is missing.
+func locate(ctx context.Context, names []string, progress io.Writer) (map[string]string, error) {
+	paths := map[string]string{}
+	var missing []build
+	for _, name := range names {
+		path, err := fromAssets(name)
+		if err != nil {
+			return nil, err
+		}
+		if path == "" {
+			b, err := newBuild(name)
+			if err != nil {
+				return nil, err
+			}
+			path = b.target
+			if !exists(path) {
+				missing = append(missing, b)
+			}
+		}
+		paths[name] = path
+	}
+	if len(missing) == 0 {
+		return paths, nil
+	}
+	if progress == nil {
+		progress = os.Stderr
+	}
+	return paths, buildAll(ctx, missing, progress)
+}
+
+// fromAssets looks in the folders that the environment names; "" means that it is in none of them.
+func fromAssets(name string) (string, error) {
+	for _, variable := range []string{AssetsEnv, EnvtestAssetsEnv} {
+		folder := os.Getenv(variable)
+		if folder == "" {
+			continue
+		}
+		if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+			return "", fmt.Errorf("testcluster: %s=%s is not a folder; unset it to have the binaries built", variable, folder)
+		}
+		path, err := filepath.Abs(filepath.Join(folder, name))
+		if err != nil {
+			return "", err
+		}
+		if exists(path) {
+			return path, nil
+		}
+	}
+	return "", nil
+}
+
+// newBuild reads from tools/ which version to build, and so where in the cache its binary belongs.
+func newBuild(name string) (build, error) {
+	spec := binaries[name]
+	root, err := projectRoot()
+	if err != nil {
+		return build{}, err
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return build{}, fmt.Errorf("testcluster: no cache folder for the binaries: %w", err)
+	}
+	b := build{name: name, binary: spec, source: filepath.Join(root, "tools", spec.module)}
+	if b.version, b.hash, err = pinned(b.source, spec.pkg); err != nil {
+		return build{}, fmt.Errorf("testcluster: version of %s: %w", name, err)
+	}
+	folder := fmt.Sprintf("%s-%s-%s-%s-%s", spec.module, b.version, runtime.GOOS, runtime.GOARCH, b.hash)
+	b.cache = filepath.Join(cache, "jutsu", "testcluster")
+	b.target = filepath.Join(b.cache, folder, name)
+	return b, nil
+}
+
+// pinned reads a tool's module: the version of the module that holds pkg, and a hash that changes with any dependency.
+func pinned(folder, pkg string) (version, hash string, err error) {
+	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	if err != nil {
+		return "", "", err
+	}
+	sum, err := os.ReadFile(filepath.Join(folder, "go.sum"))
+	if err != nil {
+		return "", "", err
+	}
+	file, err := modfile.ParseLax("go.mod", mod, nil)
+	if err != nil {
+		return "", "", err
+	}
+	for _, require := range file.Require {
+		if path := require.Mod.Path; pkg == path || strings.HasPrefix(pkg, path+"/") {
+			version = require.Mod.Version
+		}
+	}
+	if version == "" {
+		return "", "", fmt.Errorf("%s requires no module that holds %s", filepath.Join(folder, "go.mod"), pkg)
+	}
+	digest := sha256.Sum256(append(mod, sum...))
+	return version, fmt.Sprintf("%x", digest[:6]), nil
+}
+
+// projectRoot is the nearest folder, from the working directory up, that holds go.work and tools/.
+func projectRoot() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for folder := start; ; folder = filepath.Dir(folder) {
+		if exists(filepath.Join(folder, "go.work")) && exists(filepath.Join(folder, "tools")) {
+			return folder, nil
+		}
+		if folder == filepath.Dir(folder) {
+			return "", fmt.Errorf("testcluster: neither %s nor a folder above it holds go.work and tools/, which say what to build; "+
+				"run from within the project, or name a folder with ready-made binaries in %s", start, AssetsEnv)
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, os.ErrNotExist)
+}

@@ -1,0 +1,271 @@
+package testcluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+// Options say what a cluster consists of. The zero value is etcd and the API server: enough for custom resources,
+// RBAC, admission and server-side apply, while nothing happens to what is created.
+type Options struct {
+	// ControllerManager adds kube-controller-manager with the stock controllers (Deployments, garbage collection,
+	// namespaces, quota, autoscaling between min and max, disruption budgets, endpoints, ServiceAccounts ...).
+	ControllerManager bool
+	// Scheduler adds kube-scheduler.
+	Scheduler bool
+	// Nodes is the number of fake nodes, node-0 and up, spread over three zones. More than 0 implies Scheduler and kwok,
+	// which reports pods on these nodes as running and ready at once, without running anything. Pods whose image comes
+	// from a registry under the domain .invalid stay in ImagePullBackOff.
+	Nodes int
+	// CRDs are files or folders with CustomResourceDefinitions, which are served when Start returns.
+	CRDs []string
+	// Audit makes the API server log every request, see Cluster.AuditLog.
+	Audit bool
+	// APIServerArgs are further flags of kube-apiserver, after and so before the built-in ones in rank.
+	APIServerArgs []string
+	// Progress receives lines for people. With nil they go to os.Stderr when something has to be built and when a
+	// component dies by itself, and nowhere otherwise.
+	Progress io.Writer
+}
+
+// Cluster is a running Kubernetes API. Its methods may be called from many goroutines.
+type Cluster struct {
+	options Options
+	dir     string
+	admin   *rest.Config
+	client  kubernetes.Interface
+	scrape  *http.Client // trusts the cluster's certificates, without credentials
+
+	reaper                 *reaper
+	apiPort, schedulerPort *port
+
+	mu        sync.Mutex // guards what the processes do
+	processes map[string]*process
+	stop      func() error
+}
+
+// Start builds what is not built yet, starts a cluster and returns when everything asked for is ready. The context
+// bounds the start alone: cancelling it later does nothing, Stop ends a cluster, and so does the end of this process.
+// When Start fails nothing is left running, and the error ends with the failing component's last log lines.
+func Start(ctx context.Context, o Options) (*Cluster, error) {
+	paths, err := locate(ctx, o.components(), o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	c, err := newCluster(o, paths)
+	if err != nil {
+		return nil, fmt.Errorf("testcluster: %w", err)
+	}
+	if err := c.start(ctx); err != nil {
+		err = errors.Join(fmt.Errorf("testcluster: %w", err), c.keepLogsOfFailure())
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+// newCluster prepares everything but starts nothing.
+func newCluster(o Options, paths map[string]string) (*Cluster, error) {
+	dir, err := os.MkdirTemp("", "testcluster-")
+	if err != nil {
+		return nil, err
+	}
+	reaper, err := newReaper(dir)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
+	}
+	c := &Cluster{options: o, dir: dir, reaper: reaper, processes: map[string]*process{}}
+	c.stop = sync.OnceValue(c.end)
+	if err := c.prepare(paths); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+func (c *Cluster) prepare(paths map[string]string) (err error) {
+	if c.apiPort, err = reservePort(); err != nil {
+		return err
+	}
+	if c.schedulerPort, err = reservePort(); err != nil {
+		return err
+	}
+	if err := c.writeFiles(); err != nil {
+		return err
+	}
+	if c.client, err = kubernetes.NewForConfig(c.admin); err != nil {
+		return err
+	}
+	if c.scrape, err = rest.HTTPClientFor(c.anonymous()); err != nil {
+		return err
+	}
+	for name, path := range paths {
+		c.processes[name] = &process{
+			name: name, bin: path, args: c.args(name), dir: c.dir, log: c.file(filepath.Join("logs", name+".log")),
+			ready: c.probe(name), reaper: c.reaper, died: func(err error) { c.warn("%v", err) },
+		}
+	}
+	return nil
+}
+
+// start brings up etcd, then the API server, then all the rest at the same time.
+func (c *Cluster) start(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	names := c.options.components()
+	for _, name := range names[:2] {
+		if err := c.run(ctx, name); err != nil {
+			return err
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, name := range names[2:] {
+		group.Go(func() error { return c.run(ctx, name) })
+	}
+	group.Go(func() error { return c.createNodes(ctx) })
+	group.Go(c.installCRDs)
+	return group.Wait()
+}
+
+func (c *Cluster) run(ctx context.Context, name string) error {
+	began := time.Now()
+	p := c.processes[name]
+	if err := p.start(); err != nil {
+		return err
+	}
+	if err := p.await(ctx); err != nil {
+		return err
+	}
+	say(c.options.Progress, "%s is ready after %v", name, time.Since(began).Round(10*time.Millisecond))
+	return nil
+}
+
+func (c *Cluster) installCRDs() error {
+	if len(c.options.CRDs) == 0 {
+		return nil
+	}
+	_, err := envtest.InstallCRDs(c.Config(), envtest.CRDInstallOptions{
+		Paths: c.options.CRDs, ErrorIfPathMissing: true, MaxTime: readyTimeout, PollInterval: probeInterval,
+	})
+	if err != nil {
+		return fmt.Errorf("install CustomResourceDefinitions: %w", err)
+	}
+	return nil
+}
+
+// Dir is the cluster's folder: kubeconfigs, certificates, etcd's data, and the components' logs in logs/NAME.log. It is
+// removed with the cluster.
+func (c *Cluster) Dir() string { return c.dir }
+
+// AuditLog is the path of the API server's audit log, when Options.Audit asked for one: one audit.k8s.io/v1 Event per
+// line, level Metadata, at the stages ResponseStarted and ResponseComplete, without health checks.
+func (c *Cluster) AuditLog() string { return c.file(filepath.Join("logs", "audit.log")) }
+
+// Kill ends a component at once, as a crash would. It stays down until Restart. To kill one that is down does nothing.
+func (c *Cluster) Kill(component string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, err := c.process(component)
+	if err != nil {
+		return err
+	}
+	return p.kill()
+}
+
+// Restart kills a component if it still runs, and starts it again with the same data and on the same port. It returns
+// when the component is ready.
+func (c *Cluster) Restart(ctx context.Context, component string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, err := c.process(component)
+	if err != nil {
+		return err
+	}
+	if err := p.kill(); err != nil {
+		return err
+	}
+	return c.run(ctx, component)
+}
+
+func (c *Cluster) process(component string) (*process, error) {
+	if p, ok := c.processes[component]; ok {
+		return p, nil
+	}
+	return nil, fmt.Errorf("testcluster: this cluster has no %q; it has %v", component, c.options.components())
+}
+
+// KeepLogs copies the components' logs, and the audit log, into a folder that outlives the cluster.
+func (c *Cluster) KeepLogs(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	logs, err := filepath.Glob(c.file("logs/*.log"))
+	if err != nil {
+		return err
+	}
+	for _, log := range logs {
+		text, err := os.ReadFile(log)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(log)), text, 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepLogsOfFailure puts the logs where a person finds them and says where; outside the project there is no such place.
+func (c *Cluster) keepLogsOfFailure() error {
+	root, err := projectRoot()
+	if err != nil {
+		return nil
+	}
+	dir := filepath.Join(root, "out", "testcluster", filepath.Base(c.dir))
+	if err := c.KeepLogs(dir); err != nil {
+		return fmt.Errorf("keep the logs: %w", err)
+	}
+	return fmt.Errorf("all logs are in %s", dir)
+}
+
+// Stop ends the cluster and removes its folder. Further calls do nothing and return the same.
+func (c *Cluster) Stop() error { return c.stop() }
+
+// end leaves the work to the reaper, so that there is one way for a cluster to go, whatever the reason.
+func (c *Cluster) end() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.processes {
+		p.expected.Store(true)
+	}
+	err := c.reaper.clean()
+	for _, p := range c.processes {
+		p.wait()
+	}
+	for _, port := range []*port{c.apiPort, c.schedulerPort} {
+		if port != nil {
+			port.release()
+		}
+	}
+	return err
+}
+
+// warn tells people what they would not see otherwise.
+func (c *Cluster) warn(format string, args ...any) {
+	if c.options.Progress != nil {
+		say(c.options.Progress, format, args...)
+		return
+	}
+	say(os.Stderr, format, args...)
+}

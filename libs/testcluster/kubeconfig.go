@@ -1,0 +1,76 @@
+package testcluster
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// tokenLifetime in seconds covers a playground left up for a week. Nothing renews these tokens.
+const tokenLifetime int64 = 7 * 24 * 60 * 60
+
+// Config is a fresh copy of the admin's client configuration (group system:masters), without a client-side rate limit.
+func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
+
+// Kubeconfig is the path of the admin's kubeconfig, readable by the owner alone.
+func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "admin.kubeconfig") }
+
+// ServiceAccountConfig is a client configuration that acts as the ServiceAccount, with a token from the TokenRequest API
+// that is good for a week. The ServiceAccount has to exist; what it may do is up to RBAC.
+func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name string) (*rest.Config, error) {
+	client, err := kubernetes.NewForConfig(c.admin)
+	if err != nil {
+		return nil, err
+	}
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(tokenLifetime)}}
+	token, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("token for ServiceAccount %s/%s: %w", namespace, name, err)
+	}
+	config := c.anonymous()
+	config.BearerToken = token.Status.Token
+	return config, nil
+}
+
+// ServiceAccountKubeconfig writes ServiceAccountConfig as a kubeconfig, readable by the owner alone, for programs that
+// run as their own process. It is removed with the cluster.
+func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (path string, err error) {
+	config, err := c.ServiceAccountConfig(ctx, namespace, name)
+	if err != nil {
+		return "", err
+	}
+	path = filepath.Join(c.dir, fmt.Sprintf("%s.%s.kubeconfig", namespace, name))
+	return path, writeKubeconfig(path, namespace, config)
+}
+
+// anonymous knows the API server but not who asks.
+func (c *Cluster) anonymous() *rest.Config {
+	config := rest.AnonymousClientConfig(c.admin)
+	config.QPS = -1
+	return config
+}
+
+// writeKubeconfig writes config with one context, whose default namespace is the one given.
+func writeKubeconfig(path, namespace string, config *rest.Config) error {
+	const name = "testcluster"
+	return clientcmd.WriteToFile(clientcmdapi.Config{
+		CurrentContext: name,
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name, Namespace: namespace}},
+		Clusters: map[string]*clientcmdapi.Cluster{name: {
+			Server:                   config.Host,
+			CertificateAuthorityData: config.CAData,
+		}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
+			ClientCertificateData: config.CertData,
+			ClientKeyData:         config.KeyData,
+			Token:                 config.BearerToken,
+		}},
+	}, path)
+}

@@ -1,0 +1,57 @@
+package testcluster
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// zones is the number of failure domains that nodes are dealt out to, so that topology spread can be tested.
+const zones = 3
+
+// createNodes registers the fake nodes node-0, node-1 ... as a kubelet would; kwok makes them ready.
+func (c *Cluster) createNodes(ctx context.Context) error {
+	for i := range c.options.Nodes {
+		name := fmt.Sprintf("node-%d", i)
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+			corev1.LabelHostname:     name,
+			corev1.LabelOSStable:     "linux",
+			corev1.LabelArchStable:   "amd64",
+			corev1.LabelTopologyZone: fmt.Sprintf("zone-%c", 'a'+i%zones),
+		}}}
+		if _, err := c.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create node %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// nodesReady says which node pods cannot be scheduled to yet.
+func (c *Cluster) nodesReady(ctx context.Context) error {
+	nodes, err := c.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	ready := 0
+	for _, node := range nodes.Items {
+		if len(node.Spec.Taints) == 0 && isReady(node) {
+			ready++
+		}
+	}
+	if ready < c.options.Nodes {
+		return fmt.Errorf("%d of %d nodes are ready", ready, c.options.Nodes)
+	}
+	return nil
+}
+
+func isReady(node corev1.Node) bool {
+	for _, condition := range node.Status.Conditions {
+		if condition.Type == corev1.NodeReady {
+			return condition.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}

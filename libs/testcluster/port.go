@@ -1,0 +1,60 @@
+package testcluster
+
+import (
+	"fmt"
+	"net"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// port is a TCP port on 127.0.0.1 that stays ours. The socket is bound with SO_REUSEPORT and never listens: the kernel
+// gives the number to nobody else, while a component started with --permit-port-sharing can still listen on it, also
+// again after it was killed. So there is no moment at which another process could take it.
+type port struct {
+	number int
+	fd     int
+}
+
+func reservePort() (*port, error) {
+	number, fd, err := bindLoopback()
+	if err != nil {
+		return nil, fmt.Errorf("reserve a port on 127.0.0.1: %w", err)
+	}
+	return &port{number: number, fd: fd}, nil
+}
+
+func bindLoopback() (number, fd int, err error) {
+	syscall.ForkLock.RLock() // no child may inherit the socket before it is close-on-exec
+	fd, err = unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
+	if err == nil {
+		unix.CloseOnExec(fd)
+	}
+	syscall.ForkLock.RUnlock()
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() {
+		if err != nil {
+			_ = unix.Close(fd)
+		}
+	}()
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1); err != nil {
+		return 0, 0, err
+	}
+	if err := unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		return 0, 0, err
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		return 0, 0, err
+	}
+	return name.(*unix.SockaddrInet4).Port, fd, nil
+}
+
+func (p *port) release() { _ = unix.Close(p.fd) }
+
+func (p *port) String() string { return fmt.Sprint(p.number) }
+
+// url is where a component that listens on the port serves HTTPS.
+func (p *port) url() string { return "https://" + net.JoinHostPort("127.0.0.1", p.String()) }
