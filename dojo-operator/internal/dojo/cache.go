@@ -1,0 +1,96 @@
+package dojo
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// CacheOptions says what the cache holds: of the objects of others only that they exist and whose they are, so that
+// memory hardly grows with a cluster that has little to do with Dojos, and nothing that anybody asks for by mistake.
+func CacheOptions() cache.Options {
+	stripOthers := cache.ByObject{Transform: strip}
+	return cache.Options{
+		ReaderFailOnMissingInformer: true,
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}:                         stripOthers,
+			&corev1.Service{}:                        stripOthers,
+			&appsv1.Deployment{}:                     stripOthers,
+			&policyv1.PodDisruptionBudget{}:          stripOthers,
+			&autoscalingv2.HorizontalPodAutoscaler{}: stripOthers,
+			&corev1.Pod{}: {
+				Label:     k8slabels.SelectorFromSet(k8slabels.Set{nameLabel: nameValue, managedByLabel: managedByValue}),
+				Transform: strip,
+			},
+		},
+	}
+}
+
+var _ toolscache.TransformFunc = strip
+
+// strip leaves of an object what a decision about a Dojo can rest on.
+func strip(in any) (any, error) {
+	o, ok := in.(metav1.Object)
+	if !ok {
+		return in, nil // a tombstone
+	}
+	switch o := in.(type) {
+	case *corev1.Pod:
+		*o = corev1.Pod{ObjectMeta: identity(o), Status: corev1.PodStatus{
+			Conditions:            o.Status.Conditions,
+			InitContainerStatuses: o.Status.InitContainerStatuses,
+			ContainerStatuses:     o.Status.ContainerStatuses,
+		}}
+		o.Labels = map[string]string{instanceLabel: o.Labels[instanceLabel]}
+		return o, nil
+	case *autoscalingv2.HorizontalPodAutoscaler:
+		*o = autoscalingv2.HorizontalPodAutoscaler{
+			ObjectMeta: identity(o),
+			Spec:       autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: o.Spec.ScaleTargetRef},
+		}
+		return o, nil
+	}
+	if o.GetLabels()[managedByLabel] == managedByValue || ownedByDojo(o) {
+		return in, nil
+	}
+	switch o := in.(type) {
+	case *metav1.PartialObjectMetadata:
+		grant, granted := o.Annotations[corev1api.AllowedNamespacesAnnotation]
+		*o = metav1.PartialObjectMetadata{TypeMeta: o.TypeMeta, ObjectMeta: identity(o)}
+		if granted {
+			o.Annotations = map[string]string{corev1api.AllowedNamespacesAnnotation: grant}
+		}
+	case *corev1.Service:
+		*o = corev1.Service{ObjectMeta: identity(o)}
+	case *appsv1.Deployment:
+		*o = appsv1.Deployment{ObjectMeta: identity(o)}
+	case *policyv1.PodDisruptionBudget:
+		*o = policyv1.PodDisruptionBudget{ObjectMeta: identity(o)}
+	}
+	return in, nil
+}
+
+// ownedByDojo also knows a child of ours whose labels somebody has taken off.
+func ownedByDojo(o metav1.Object) bool {
+	owner := metav1.GetControllerOfNoCopy(o)
+	return owner != nil && owner.Kind == "Dojo" && owner.APIVersion == corev1api.GroupVersion.String()
+}
+
+func identity(o metav1.Object) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace:         o.GetNamespace(),
+		Name:              o.GetName(),
+		UID:               o.GetUID(),
+		ResourceVersion:   o.GetResourceVersion(),
+		DeletionTimestamp: o.GetDeletionTimestamp(),
+		OwnerReferences:   o.GetOwnerReferences(),
+	}
+}

@@ -1,0 +1,87 @@
+package dojo
+
+import (
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// FieldOwner is the field manager of everything that this operator applies.
+const FieldOwner = "dojo-operator"
+
+// The labels of every child. The first two select the pods and never change, since a Deployment's selector cannot.
+const (
+	nameLabel      = "app.kubernetes.io/name"
+	instanceLabel  = "app.kubernetes.io/instance"
+	managedByLabel = "app.kubernetes.io/managed-by"
+
+	nameValue      = "dojo"
+	managedByValue = FieldOwner
+)
+
+// The kinds of children, as metrics and messages call them.
+const (
+	kindSecret     = "Secret"
+	kindDeployment = "Deployment"
+	kindService    = "Service"
+	kindBudget     = "PodDisruptionBudget"
+)
+
+// child is an object that the plan wants to be applied.
+type child struct {
+	kind, name string
+	// config holds exactly the fields that we own.
+	config runtime.ApplyConfiguration
+	// meta is config's metadata; the API server's answer lands in it.
+	meta *metav1ac.ObjectMetaApplyConfiguration
+	// exists is whether the object is there already and ours. Only then may our values replace those of others.
+	exists bool
+	// rotation is whether the write changes credentials that pods may be using.
+	rotation bool
+}
+
+func selector(d *corev1api.Dojo) map[string]string {
+	return map[string]string{nameLabel: nameValue, instanceLabel: d.Name}
+}
+
+func labels(d *corev1api.Dojo) map[string]string {
+	l := selector(d)
+	l[managedByLabel] = managedByValue
+	return l
+}
+
+func ownedBy(d *corev1api.Dojo) *metav1ac.OwnerReferenceApplyConfiguration {
+	return metav1ac.OwnerReference().
+		WithAPIVersion(corev1api.GroupVersion.String()).
+		WithKind("Dojo").
+		WithName(d.Name).
+		WithUID(d.UID).
+		WithController(true).
+		WithBlockOwnerDeletion(true)
+}
+
+// liveObject is a pointer to an object as the cache shows it, nil where there is none.
+type liveObject interface {
+	comparable
+	metav1.Object
+}
+
+// taken reports whether an object with a child's name exists and is not ours.
+func taken[L liveObject](d *corev1api.Dojo, live L) bool {
+	var absent L
+	return live != absent && !metav1.IsControlledBy(live, d)
+}
+
+// settled reports whether the live object holds exactly the fields that we own, with our values. It reads managedFields, so
+// it is blind to defaults and to what others add, and sees what others change of ours.
+func settled[L liveObject, W any](live L, want *W, extract func(L, string) (*W, error)) bool {
+	var absent L
+	if live == absent {
+		return false
+	}
+	have, err := extract(live, FieldOwner)
+	return err == nil && equality.Semantic.DeepEqual(have, want)
+}

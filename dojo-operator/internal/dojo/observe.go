@@ -1,0 +1,149 @@
+package dojo
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownwrites"
+)
+
+// errStale says that the cache does not show our own last writes yet, so that nothing can be decided.
+var errStale = errors.New("the cache lags behind our own writes")
+
+// observed is everything that a decision about a Dojo rests on. What does not exist is nil.
+type observed struct {
+	now time.Time
+	// nonce is a random word for a new revision of the credentials.
+	nonce string
+
+	// source and own are the metadata of the referenced Secret and of the Dojo's own.
+	source, own *metav1.PartialObjectMetadata
+	// sourceSecret and ownSecret are read only when own is not an unaltered copy of source.
+	sourceSecret, ownSecret *corev1.Secret
+
+	deployment *appsv1.Deployment
+	service    *corev1.Service
+	budget     *policyv1.PodDisruptionBudget
+	// autoscaled is whether a HorizontalPodAutoscaler of the Deployment itself decides about its replicas.
+	autoscaled bool
+	// pods are read only while the Deployment is not complete.
+	pods []corev1.Pod
+}
+
+func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (*observed, error) {
+	if !r.written.Shows(keyOf("Dojo", d.Namespace, d.Name), d) {
+		return nil, errStale
+	}
+	seen := &observed{now: r.Clock.Now(), nonce: rand.Text()}
+	return seen, errors.Join(
+		r.observeChildren(ctx, d, seen),
+		r.observeCredentials(ctx, d, seen),
+		r.observeRollout(ctx, d, seen),
+	)
+}
+
+func (r *Reconciler) observeChildren(ctx context.Context, d *corev1api.Dojo, seen *observed) (err error) {
+	if seen.deployment, err = look(ctx, r, kindDeployment, client.ObjectKeyFromObject(d), &appsv1.Deployment{}); err != nil {
+		return err
+	}
+	if seen.service, err = look(ctx, r, kindService, client.ObjectKeyFromObject(d), &corev1.Service{}); err != nil {
+		return err
+	}
+	seen.budget, err = look(ctx, r, kindBudget, client.ObjectKeyFromObject(d), &policyv1.PodDisruptionBudget{})
+	return err
+}
+
+func (r *Reconciler) observeCredentials(ctx context.Context, d *corev1api.Dojo, seen *observed) (err error) {
+	own := types.NamespacedName{Namespace: d.Namespace, Name: credentialsName(d)}
+	if seen.own, err = look(ctx, r, kindSecret, own, secretMetadata()); err != nil {
+		return err
+	}
+	if seen.source, err = look(ctx, r, kindSecret, sourceName(d), secretMetadata()); err != nil {
+		return err
+	}
+	if seen.source == nil || !shared(d, seen.source) || taken(d, seen.own) || copied(d, seen.own, seen.source) {
+		return nil
+	}
+	if seen.sourceSecret, err = r.read(ctx, sourceName(d)); err != nil || seen.own == nil {
+		return err
+	}
+	seen.ownSecret, err = r.read(ctx, own)
+	return err
+}
+
+func (r *Reconciler) observeRollout(ctx context.Context, d *corev1api.Dojo, seen *observed) error {
+	live := seen.deployment
+	if live == nil || taken(d, live) {
+		return nil
+	}
+	var scalers autoscalingv2.HorizontalPodAutoscalerList
+	if err := r.Client.List(ctx, &scalers, client.InNamespace(d.Namespace), client.MatchingFields{scaledDeployment: d.Name}); err != nil {
+		return fmt.Errorf("list HorizontalPodAutoscalers: %w", err)
+	}
+	seen.autoscaled = scaledByOthers(d, live, len(scalers.Items) > 0)
+	if complete(live) {
+		return nil
+	}
+	var pods corev1.PodList
+	if err := r.Client.List(ctx, &pods, client.InNamespace(d.Namespace), client.MatchingFields{podOfDojo: d.Name}); err != nil {
+		return fmt.Errorf("list pods: %w", err)
+	}
+	seen.pods = pods.Items
+	return nil
+}
+
+// read gets a whole Secret from the API server. Nil means that it has gone since the cache last saw it.
+func (r *Reconciler) read(ctx context.Context, name types.NamespacedName) (*corev1.Secret, error) {
+	var secret corev1.Secret
+	if err := r.Live.Get(ctx, name, &secret); apierrors.IsNotFound(err) {
+		return nil, errStale
+	} else if err != nil {
+		return nil, fmt.Errorf("read Secret %s: %w", name, err)
+	}
+	return &secret, nil
+}
+
+// look gets an object from the cache into the given one: nil where there is none, and errStale where the cache does
+// not show our own last write of it yet.
+func look[L interface {
+	comparable
+	client.Object
+}](ctx context.Context, r *Reconciler, kind string, name types.NamespacedName, into L) (L, error) {
+	var absent L
+	err := r.Client.Get(ctx, name, into)
+	if client.IgnoreNotFound(err) != nil {
+		return absent, fmt.Errorf("get %s %s: %w", kind, name, err)
+	}
+	key := ownwrites.Key{Kind: kind, NamespacedName: name}
+	if err != nil {
+		if !r.written.Shows(key, nil) {
+			return absent, errStale
+		}
+		return absent, nil
+	}
+	if !r.written.Shows(key, into) {
+		return absent, errStale
+	}
+	return into, nil
+}
+
+func keyOf(kind, namespace, name string) ownwrites.Key {
+	return ownwrites.Key{Kind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+func secretMetadata() *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
+}

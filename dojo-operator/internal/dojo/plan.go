@@ -1,0 +1,112 @@
+package dojo
+
+import (
+	"fmt"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Config is what the operator's flags say about every Dojo.
+type Config struct {
+	// Image is the Dojo application's image.
+	Image string
+	// ProgressDeadline is how long something may be waited for before the Dojo counts as Degraded; at least a second.
+	ProgressDeadline time.Duration
+}
+
+// steps is what a pass has to do, in order.
+type steps struct {
+	apply []*child
+	// remove is a PodDisruptionBudget of ours that is no longer wanted.
+	remove *policyv1.PodDisruptionBudget
+	// replicas is how many pods should run.
+	replicas int32
+	// verdict is how the Dojo is once the steps are done: nil where the spec is true.
+	verdict error
+}
+
+// plan decides what has to be done so that the spec becomes true. It is a pure function of what was seen. What goes wrong with
+// one child does not keep the others from being put right: a Dojo whose credentials are gone can still be scaled.
+func plan(d *corev1api.Dojo, seen *observed, cfg Config) *steps {
+	s := &steps{replicas: wantedReplicas(d, seen.deployment, seen.autoscaled)}
+	if d.Spec.Database == corev1api.DatabaseMongo {
+		s.verdict = &conditions.Terminal{
+			Reason:  corev1api.ReasonDatabaseNotSupported,
+			Message: "spec.database Mongo is not supported yet; what runs is left as it is. Use Postgres.",
+		}
+		return s
+	}
+	if s.verdict = namesTaken(d, seen); s.verdict != nil {
+		return s
+	}
+
+	revision, secret, verdict := planCredentials(d, seen, cfg)
+	if secret != nil {
+		s.apply = append(s.apply, secret)
+	}
+	if revision == "" {
+		s.verdict = verdict // pods without credentials would only fail
+		return s
+	}
+	s.planWorkload(d, seen, cfg, revision)
+	s.verdict = graver(verdict, s.verdict)
+	return s
+}
+
+func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revision string) {
+	if deployment := planDeployment(d, seen, cfg, revision); deployment != nil {
+		s.apply = append(s.apply, deployment)
+		// What serves now serves the old spec: the Deployment's own events bring us back.
+		s.verdict = &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: "The Deployment was brought to the spec."}
+	} else {
+		s.verdict = rollout(d, seen, cfg)
+	}
+	if service := planService(d, seen.service); service != nil {
+		s.apply = append(s.apply, service)
+	}
+	budget, remove := planBudget(d, seen.budget, s.replicas)
+	if budget != nil {
+		s.apply = append(s.apply, budget)
+	}
+	s.remove = remove
+}
+
+// namesTaken says which child's name belongs to somebody else's object, which is never adopted or overwritten.
+func namesTaken(d *corev1api.Dojo, seen *observed) error {
+	switch {
+	case taken(d, seen.own):
+		return nameTaken(d, kindSecret, credentialsName(d))
+	case taken(d, seen.deployment):
+		return nameTaken(d, kindDeployment, d.Name)
+	case taken(d, seen.service):
+		return nameTaken(d, kindService, d.Name)
+	case taken(d, seen.budget):
+		return nameTaken(d, kindBudget, d.Name)
+	}
+	return nil
+}
+
+func nameTaken(d *corev1api.Dojo, kind, name string) error {
+	return &conditions.Terminal{
+		Reason: corev1api.ReasonNameTaken,
+		Message: fmt.Sprintf("The %s %s/%s exists and does not belong to this Dojo; it is left alone. Delete it, or give the Dojo another name.",
+			kind, d.Namespace, name),
+	}
+}
+
+// graver returns the outcome that a person should hear of first.
+func graver(a, b error) error {
+	if _, ok := b.(*conditions.Terminal); ok && a != nil {
+		if _, ok := a.(*conditions.Terminal); !ok {
+			return b
+		}
+	}
+	if a != nil {
+		return a
+	}
+	return b
+}

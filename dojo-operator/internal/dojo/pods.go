@@ -1,0 +1,93 @@
+package dojo
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// crashes is how many restarts make a loop: one or two happen while a database comes up.
+const crashes = 3
+
+// trouble is what keeps one pod from being ready. The messages leave out what changes by itself from one minute to the next
+// (restart counts, nodes that were tried), or every such change would be a write to the status.
+type trouble struct {
+	reason, message string
+	// persistent trouble does not go away without somebody's help.
+	persistent bool
+}
+
+// worst returns the trouble to tell of: a persistent one before any other, and then by the pod's name, so that the answer
+// is the same for the same pods.
+func worst(pods []corev1.Pod) trouble {
+	sorted := slices.SortedFunc(slices.Values(pods), func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	var found trouble
+	for i := range sorted {
+		t := troubleOf(&sorted[i])
+		if t.persistent {
+			return t
+		}
+		if found.reason == "" {
+			found = t
+		}
+	}
+	return found
+}
+
+func troubleOf(pod *corev1.Pod) trouble {
+	if pod.DeletionTimestamp != nil {
+		return trouble{}
+	}
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if t := containerTrouble(pod.Name, c); t.reason != "" {
+			return t
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			return trouble{
+				reason:  corev1api.ReasonUnschedulable,
+				message: fmt.Sprintf("pod %s: no node takes it; `kubectl describe pod %s` says why", pod.Name, pod.Name),
+			}
+		}
+	}
+	return trouble{}
+}
+
+func containerTrouble(pod string, c corev1.ContainerStatus) trouble {
+	if c.Ready {
+		return trouble{}
+	}
+	if ended := c.LastTerminationState.Terminated; ended != nil && c.RestartCount >= crashes {
+		return trouble{
+			reason:     corev1api.ReasonCrashLoopBackOff,
+			message:    fmt.Sprintf("pod %s: container %s keeps ending (exit code %d); see `kubectl logs %s --previous`", pod, c.Name, ended.ExitCode, pod),
+			persistent: true,
+		}
+	}
+	waiting := c.State.Waiting
+	if waiting == nil {
+		return trouble{}
+	}
+	switch reason := waiting.Reason; reason {
+	// The kubelet goes back and forth between these two while it tries again.
+	case "ErrImagePull", corev1api.ReasonImagePullBackOff:
+		return trouble{
+			reason:     corev1api.ReasonImagePullBackOff,
+			message:    fmt.Sprintf("pod %s: the image %q cannot be pulled; `kubectl describe pod %s` says why", pod, c.Image, pod),
+			persistent: true,
+		}
+	case corev1api.ReasonInvalidImageName, corev1api.ReasonErrImageNeverPull, corev1api.ReasonCreateContainerConfigError,
+		corev1api.ReasonCreateContainerError, corev1api.ReasonRunContainerError:
+		return trouble{
+			reason:     reason,
+			message:    fmt.Sprintf("pod %s: container %s: %s", pod, c.Name, cmp.Or(waiting.Message, reason)),
+			persistent: true,
+		}
+	}
+	return trouble{}
+}

@@ -1,0 +1,109 @@
+package dojo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownwrites"
+	"jutsu.com/operators/libs/conditions"
+)
+
+const (
+	// staleRetry is when a pass whose cache lagged is tried again.
+	staleRetry = 50 * time.Millisecond
+	// Errors that may pass are retried after these pauses, doubled each time.
+	firstBackoff, lastBackoff = 50 * time.Millisecond, time.Minute
+)
+
+// Reconciler makes Dojos come true.
+type Reconciler struct {
+	// Client reads from the cache and writes as FieldOwner.
+	Client client.Client
+	// Live reads from the API server; only for the data of Secrets.
+	Live client.Reader
+	// Events tells people.
+	Events events.EventRecorder
+	// Metrics counts.
+	Metrics *Metrics
+	// Clock tells the time.
+	Clock clock.PassiveClock
+	// Config is what the operator's flags say.
+	Config Config
+
+	written *ownwrites.Record
+}
+
+// +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=get;list;watch
+// +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/status,verbs=patch
+// +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// SetupWithManager registers the controller, its watches and its indexes. At most workers Dojos are reconciled at once.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
+	r.written = ownwrites.NewRecord(r.Clock)
+	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	return builder.ControllerManagedBy(mgr).
+		Named("dojo").
+		For(&corev1api.Dojo{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Owns(&appsv1.Deployment{}).
+		Owns(&corev1.Service{}).
+		Owns(&policyv1.PodDisruptionBudget{}).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.dojosOfSecret)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(dojoOfPod), builder.WithPredicates(troubleChanged)).
+		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(dojoOfAutoscaler), builder.WithPredicates(targetChanged)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff),
+		}).
+		Complete(reconcile.AsReconciler(r.Client, r))
+}
+
+// Reconcile looks, decides, acts and tells, in that order, and nothing else.
+func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcile.Result, error) {
+	if !d.DeletionTimestamp.IsZero() {
+		return reconcile.Result{}, nil // the garbage collector takes the children
+	}
+	seen, outcome := r.observe(ctx, d)
+	if errors.Is(outcome, errStale) {
+		return reconcile.Result{RequeueAfter: staleRetry}, nil
+	}
+	var todo *steps
+	if outcome == nil {
+		todo = plan(d, seen, r.Config)
+		outcome = r.act(ctx, d, todo)
+	} else {
+		seen = nil
+	}
+	again, untold := r.report(ctx, d, seen, status(d, seen, todo, outcome))
+	result, err := conditions.Result(outcome)
+	if again > 0 && (result.RequeueAfter == 0 || again < result.RequeueAfter) {
+		result.RequeueAfter = again
+	}
+	return result, errors.Join(err, untold)
+}

@@ -1,0 +1,125 @@
+package dojo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// settleTime is how long the counts of pods that merely exist may lag behind while a rollout moves. A new pod changes them
+// several times within a second, and each would be a write that the next one makes pointless.
+const settleTime = 2 * time.Second
+
+// status says how the Dojo is, from what was seen, what was to be done and how it ended. Where nothing could be seen (nil), the
+// last known facts stand.
+func status(d *corev1api.Dojo, seen *observed, todo *steps, outcome error) corev1api.DojoStatus {
+	s := *d.Status.DeepCopy()
+	can := conditions.Unusable(corev1api.ReasonStarting, "No replica has been ready yet.")
+	if seen != nil {
+		s = facts(d, seen, todo, outcome)
+	}
+	switch was := meta.FindStatusCondition(s.Conditions, conditions.Available); {
+	case s.ReadyReplicas > 0:
+		can = conditions.Usable(corev1api.ReasonReplicasReady, "Ready replicas: "+s.ReadyStatus+".")
+	case todo != nil && todo.replicas == 0:
+		can = conditions.NothingAsked(corev1api.ReasonScaledToZero, "spec.replicas is 0, so nothing runs.")
+	case was != nil && was.Reason != corev1api.ReasonStarting:
+		can = conditions.Unusable(corev1api.ReasonNoReadyReplicas, "No replica is ready any more.")
+	}
+	s.ObservedGeneration = d.Generation
+	conditions.Set(&s.Conditions, d.Generation, can, outcome)
+	return s
+}
+
+// facts is the status without its verdicts.
+func facts(d *corev1api.Dojo, seen *observed, todo *steps, outcome error) corev1api.DojoStatus {
+	s := corev1api.DojoStatus{
+		Conditions: slices.Clone(d.Status.Conditions),
+		Selector:   metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: selector(d)}),
+	}
+	if seen.deployment != nil && !taken(d, seen.deployment) {
+		live := seen.deployment.Status
+		s.Replicas, s.ReadyReplicas = live.Replicas, live.ReadyReplicas
+		s.UpdatedReplicas, s.AvailableReplicas = live.UpdatedReplicas, live.AvailableReplicas
+	}
+	s.ReadyStatus = fmt.Sprintf("%d/%d", s.ReadyReplicas, todo.replicas)
+	if todo.leaves(kindSecret, seen.own != nil && !taken(d, seen.own), outcome) {
+		s.Credentials = &corev1api.LocalCredentials{Name: credentialsName(d), Namespace: d.Namespace}
+	}
+	if todo.leaves(kindService, seen.service != nil && !taken(d, seen.service), outcome) {
+		s.Endpoint = endpoint(d)
+	}
+	return s
+}
+
+// leaves reports whether a child is there once the steps have ended as they did.
+func (s *steps) leaves(kind string, before bool, outcome error) bool {
+	return before || errors.Is(outcome, s.verdict) &&
+		slices.ContainsFunc(s.apply, func(c *child) bool { return c.kind == kind })
+}
+
+// report writes the status where it differs and tells what a person should know. It returns when to come back for a status
+// that it has put off.
+func (r *Reconciler) report(ctx context.Context, d *corev1api.Dojo, seen *observed, now corev1api.DojoStatus) (time.Duration, error) {
+	before := d.Status
+	if equality.Semantic.DeepEqual(before, now) {
+		return 0, nil
+	}
+	if seen != nil {
+		if wait := postponed(before, now, seen.deployment, seen.now); wait > 0 {
+			return wait, nil
+		}
+	}
+	after := d.DeepCopy()
+	after.Status = now
+	if err := r.Client.Status().Patch(ctx, after, client.MergeFrom(d)); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			return 0, nil // deleted meanwhile: there is nobody left to tell
+		}
+		return 0, fmt.Errorf("patch status: %w", err)
+	}
+	r.written.Wrote(keyOf("Dojo", d.Namespace, d.Name), after.ResourceVersion)
+	r.announce(d, before, now)
+	return 0, nil
+}
+
+// announce makes a change of the status known beside it: as an event and in the metrics.
+func (r *Reconciler) announce(d *corev1api.Dojo, before, now corev1api.DojoStatus) {
+	if event := conditions.EventFor(before.Conditions, now.Conditions); event != nil {
+		r.tell(d, event.Type, event.Reason, event.Message)
+	}
+	was := meta.FindStatusCondition(before.Conditions, conditions.Available)
+	starting := was == nil || was.Reason == corev1api.ReasonStarting
+	if starting && meta.IsStatusConditionTrue(now.Conditions, conditions.Available) {
+		r.Metrics.available(r.Clock.Since(d.CreationTimestamp.Time))
+	}
+}
+
+func (r *Reconciler) tell(d *corev1api.Dojo, kind, reason, message string) {
+	r.Events.Eventf(d, nil, kind, reason, "Reconcile", "%s", message)
+}
+
+// postponed says how long a new status may wait: not at all unless only the counts of pods that exist or are up to date
+// differ, and the Deployment has moved within the settle time.
+func postponed(before, now corev1api.DojoStatus, live *appsv1.Deployment, at time.Time) time.Duration {
+	if live == nil || meta.IsStatusConditionTrue(now.Conditions, conditions.Ready) {
+		return 0
+	}
+	now.Replicas, now.UpdatedReplicas = before.Replicas, before.UpdatedReplicas
+	if !equality.Semantic.DeepEqual(before, now) {
+		return 0
+	}
+	moved := deploymentCondition(live, appsv1.DeploymentProgressing).LastUpdateTime
+	return settleTime - at.Sub(moved.Time)
+}

@@ -1,0 +1,83 @@
+package dojo
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// These are the reasons of a Deployment's Progressing condition that we act on; the API has no constants for them.
+const (
+	deadlineExceeded = "ProgressDeadlineExceeded"
+	rolloutFinished  = "NewReplicaSetAvailable"
+)
+
+// complete reports whether every wanted pod runs the current revision and serves, and no other pod is left.
+func complete(live *appsv1.Deployment) bool {
+	wanted, s := *live.Spec.Replicas, live.Status
+	return s.ObservedGeneration >= live.Generation &&
+		s.Replicas == wanted && s.UpdatedReplicas == wanted && s.AvailableReplicas == wanted
+}
+
+func deploymentCondition(live *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
+	for _, c := range live.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return appsv1.DeploymentCondition{}
+}
+
+// rollout says what keeps the pods from being as the spec says, or nil.
+func rollout(d *corev1api.Dojo, seen *observed, cfg Config) error {
+	live := seen.deployment
+	if complete(live) {
+		return nil
+	}
+	progress := deploymentCondition(live, appsv1.DeploymentProgressing)
+	current := live.Status.ObservedGeneration >= live.Generation
+	trouble := worst(seen.pods)
+	count := fmt.Sprintf("%d of %d replicas are ready", live.Status.ReadyReplicas, *live.Spec.Replicas)
+	switch failure := deploymentCondition(live, appsv1.DeploymentReplicaFailure); {
+	case current && failure.Status == corev1.ConditionTrue:
+		return &conditions.Terminal{
+			Reason:  corev1api.ReasonPodsRefused,
+			Message: fmt.Sprintf("%s; pods are refused: %s", count, failure.Message),
+		}
+	case trouble.persistent:
+		return &conditions.Terminal{Reason: trouble.reason, Message: count + "; " + trouble.message}
+	case current && progress.Reason == deadlineExceeded:
+		return stuck(count, trouble, cfg)
+	case current && progress.Reason == rolloutFinished:
+		return impatient(d, seen.now, cfg.ProgressDeadline,
+			&conditions.Waiting{Reason: corev1api.ReasonReplicasUnavailable, Message: join(count, trouble)},
+			&conditions.Terminal{
+				Reason: corev1api.ReasonReplicasUnavailable,
+				Message: join(fmt.Sprintf("%s, for more than %s", count, cfg.ProgressDeadline), trouble) +
+					fmt.Sprintf(". See `kubectl describe pods -l %s=%s`.", instanceLabel, d.Name),
+			})
+	}
+	return &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: join(count, trouble)}
+}
+
+func stuck(count string, trouble trouble, cfg Config) error {
+	reason := corev1api.ReasonProgressDeadlineExceeded
+	if trouble.reason != "" {
+		reason = trouble.reason
+	}
+	return &conditions.Terminal{
+		Reason:  reason,
+		Message: join(fmt.Sprintf("%s, with no progress for %s", count, cfg.ProgressDeadline), trouble),
+	}
+}
+
+func join(count string, trouble trouble) string {
+	if trouble.message == "" {
+		return count
+	}
+	return count + "; " + trouble.message
+}

@@ -1,0 +1,65 @@
+package ownwrites
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
+)
+
+var tokyo = Key{Kind: "Service", NamespacedName: types.NamespacedName{Namespace: "default", Name: "tokyo"}}
+
+func cached(uid, version string) metav1.Object {
+	return &metav1.ObjectMeta{UID: types.UID(uid), ResourceVersion: version}
+}
+
+func TestShows(t *testing.T) {
+	wrote := func(r *Record) { r.Wrote(tokyo, "100") }
+	deleted := func(r *Record) { r.Deleted(tokyo, "a") }
+	cases := map[string]struct {
+		write  func(*Record)
+		cached metav1.Object
+		after  time.Duration
+		want   bool
+	}{
+		"nothing written":                         {func(*Record) {}, nil, 0, true},
+		"written, not there yet":                  {wrote, nil, 0, false},
+		"written, older":                          {wrote, cached("a", "99"), 0, false},
+		"written, shown":                          {wrote, cached("a", "100"), 0, true},
+		"written, newer":                          {wrote, cached("a", "1000"), 0, true},
+		"written, version that has no order":      {wrote, cached("a", "x"), 0, true},
+		"written, deleted by somebody else since": {wrote, nil, patience + 1, true},
+		"deleted, still there":                    {deleted, cached("a", "99"), 0, false},
+		"deleted, gone":                           {deleted, nil, 0, true},
+		"deleted, made again by somebody":         {deleted, cached("b", "101"), 0, true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			clock := testclock.NewFakePassiveClock(time.Now())
+			r := NewRecord(clock)
+			c.write(r)
+			clock.SetTime(clock.Now().Add(c.after))
+			if got := r.Shows(tokyo, c.cached); got != c.want {
+				t.Errorf("Shows() is %v", got)
+			}
+			if c.want && len(r.last) != 0 {
+				t.Error("a write that was shown is still kept")
+			}
+		})
+	}
+}
+
+func TestForgotten(t *testing.T) {
+	clock := testclock.NewFakePassiveClock(time.Now())
+	r := NewRecord(clock)
+	for i := range 5000 {
+		r.Wrote(Key{Kind: "Service", NamespacedName: types.NamespacedName{Name: fmt.Sprint(i)}}, "1")
+		clock.SetTime(clock.Now().Add(10 * time.Millisecond))
+	}
+	if len(r.last) > 1024 {
+		t.Errorf("%d writes kept of objects that nobody reads", len(r.last))
+	}
+}

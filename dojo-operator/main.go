@@ -1,0 +1,119 @@
+// Command dojo-operator turns Dojo objects into running, monitored applications.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojo"
+)
+
+// version is stamped by the build with -ldflags "-X main.version=...".
+var version = "dev"
+
+// Leader election needs the Lease and tells of it in an event; the metrics endpoint asks the API server who may read it.
+//
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,verbs=create
+// +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,resourceNames=dojo-operator.core.jutsu.com,verbs=get;update
+// +kubebuilder:rbac:groups=events.k8s.io,namespace=dojo-system,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
+func main() {
+	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "dojo-operator:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	o, err := parse(args, os.Stderr)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if o.showVersion {
+		fmt.Println("dojo-operator", version)
+		return nil
+	}
+	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.log)))
+
+	kubeconfig, err := config.GetConfig()
+	if err != nil {
+		return fmt.Errorf("find the cluster (set KUBECONFIG, --kubeconfig, or run in a pod): %w", err)
+	}
+	mgr, err := newManager(kubeconfig, o)
+	if err != nil {
+		return err
+	}
+	if err := addDojos(ctx, mgr, o); err != nil {
+		return err
+	}
+	ctrl.Log.Info("starting", "version", version, "image", o.dojo.Image, "leaderElection", o.leaderElect)
+	return mgr.Start(ctx)
+}
+
+// newManager builds the manager: cache, leader election, metrics and probes.
+func newManager(kubeconfig *rest.Config, o *options) (ctrl.Manager, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1api.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, fmt.Errorf("register kinds: %w", err)
+		}
+	}
+	kubeconfig = rest.CopyConfig(kubeconfig)
+	kubeconfig.UserAgent = "dojo-operator/" + version
+	mgr, err := ctrl.NewManager(kubeconfig, o.managerOptions(scheme))
+	if err != nil {
+		return nil, fmt.Errorf("set up the manager: %w", err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, fmt.Errorf("add the health check: %w", err)
+	}
+	if err := mgr.AddReadyzCheck("cache", cacheSynced(mgr)); err != nil {
+		return nil, fmt.Errorf("add the readiness check: %w", err)
+	}
+	return mgr, nil
+}
+
+// addDojos registers the Dojo controller and its metrics.
+func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
+	counts, err := dojo.NewMetrics(metrics.Registry, mgr.GetCache(), mgr.Elected())
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	reconciler := &dojo.Reconciler{
+		Client:  client.WithFieldOwner(mgr.GetClient(), dojo.FieldOwner),
+		Live:    mgr.GetAPIReader(),
+		Events:  mgr.GetEventRecorder("dojo-operator"),
+		Metrics: counts,
+		Clock:   clock.RealClock{},
+		Config:  o.dojo,
+	}
+	if err := reconciler.SetupWithManager(ctx, mgr, o.workers); err != nil {
+		return fmt.Errorf("set up the Dojo controller: %w", err)
+	}
+	return nil
+}

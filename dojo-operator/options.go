@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"jutsu.com/operators/dojo-operator/internal/dojo"
+)
+
+// leaseName is the Lease that the leader holds.
+const leaseName = "dojo-operator.core.jutsu.com"
+
+// options is what the command line says.
+type options struct {
+	dojo    dojo.Config
+	workers int
+
+	leaderElect    bool
+	leaseNamespace string
+	leaseDuration  time.Duration
+	renewDeadline  time.Duration
+	retryPeriod    time.Duration
+
+	metricsAddress  string
+	metricsSecure   bool
+	metricsCertDir  string
+	probeAddress    string
+	shutdownTimeout time.Duration
+
+	log         zap.Options
+	showVersion bool
+}
+
+// parse reads the command line; what is wrong with it, and --help, is told on out.
+func parse(args []string, out io.Writer) (*options, error) {
+	o := &options{}
+	flags := flag.NewFlagSet("dojo-operator", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.Usage = func() {
+		_, _ = fmt.Fprintf(out, "dojo-operator %s turns Dojo objects into running applications.\n\nUsage: dojo-operator [flags]\n\n", version)
+		flags.PrintDefaults()
+	}
+	flags.StringVar(&o.dojo.Image, "dojo-image", "danijelradakovic/dojo:0.1.0-alpine", "`image` of the Dojo application")
+	flags.DurationVar(&o.dojo.ProgressDeadline, "progress-deadline", 2*time.Minute,
+		"how long a Dojo may wait for its credentials or for its pods before it counts as Degraded; at least 1s")
+	flags.IntVar(&o.workers, "concurrency", 4, "how many Dojos are reconciled at once; at least 1")
+
+	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas work at a time")
+	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "`namespace` of the Lease; by default the pod's own")
+	flags.DurationVar(&o.leaseDuration, "lease-duration", 15*time.Second, "how long others wait after a leader that vanished without a word")
+	flags.DurationVar(&o.renewDeadline, "lease-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up; shorter than --lease-duration")
+	flags.DurationVar(&o.retryPeriod, "lease-retry-period", 800*time.Millisecond, "pause between tries to get or renew the Lease")
+
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "`address` of the metrics; 0 turns them off")
+	flags.BoolVar(&o.metricsSecure, "metrics-secure", true, "serve the metrics over HTTPS to those only whom the API server authenticates and allows to get /metrics")
+	flags.StringVar(&o.metricsCertDir, "metrics-cert-dir", "", "`folder` with tls.crt and tls.key for the metrics; by default a self-signed certificate is made")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
+	flags.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 10*time.Second, "how long running work may take to end on SIGTERM")
+	flags.BoolVar(&o.showVersion, "version", false, "print the version and leave")
+	o.log.BindFlags(flags)
+	config.RegisterFlags(flags)
+
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
+	}
+	return o, o.validate()
+}
+
+func (o *options) validate() error {
+	switch {
+	case o.dojo.Image == "":
+		return errors.New("--dojo-image must not be empty")
+	case o.dojo.ProgressDeadline < time.Second:
+		return fmt.Errorf("--progress-deadline is %s, it must be at least 1s", o.dojo.ProgressDeadline)
+	case o.workers < 1:
+		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.workers)
+	case o.leaseDuration <= o.renewDeadline:
+		return fmt.Errorf("--lease-duration (%s) must be longer than --lease-renew-deadline (%s)", o.leaseDuration, o.renewDeadline)
+	case o.retryPeriod <= 0 || o.renewDeadline <= 2*o.retryPeriod:
+		return fmt.Errorf("--lease-renew-deadline (%s) must be longer than twice --lease-retry-period (%s)", o.renewDeadline, o.retryPeriod)
+	}
+	return nil
+}
+
+func (o *options) managerOptions(scheme *runtime.Scheme) ctrl.Options {
+	warm := true
+	m := metricsserver.Options{BindAddress: o.metricsAddress, CertDir: o.metricsCertDir}
+	if o.metricsSecure {
+		m.SecureServing = true
+		m.FilterProvider = filters.WithAuthenticationAndAuthorization
+	}
+	return ctrl.Options{
+		Scheme:                  scheme,
+		Cache:                   dojo.CacheOptions(),
+		Metrics:                 m,
+		HealthProbeBindAddress:  o.probeAddress,
+		GracefulShutdownTimeout: &o.shutdownTimeout,
+
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       o.leaseNamespace,
+		LeaderElectionReleaseOnCancel: true, // run returns right after the manager has stopped, so nothing works on without the lease
+		LeaseDuration:                 &o.leaseDuration,
+		RenewDeadline:                 &o.renewDeadline,
+		RetryPeriod:                   &o.retryPeriod,
+
+		// A standby fills its cache beforehand, so that it takes over at once.
+		Controller: ctrlconfig.Controller{EnableWarmup: &warm},
+	}
+}
+
+// cacheSynced is ready when the cache shows the cluster; on a standby as well, which must be able to take over.
+func cacheSynced(mgr ctrl.Manager) healthz.Checker {
+	return func(req *http.Request) error {
+		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("the cache is not filled yet")
+		}
+		return nil
+	}
+}
