@@ -14,6 +14,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,7 +34,7 @@ var version = "dev"
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,resourceNames=dojo-operator.core.jutsu.com,verbs=get;update
-// +kubebuilder:rbac:groups=events.k8s.io,namespace=dojo-system,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",namespace=dojo-system,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
@@ -57,6 +58,7 @@ func run(ctx context.Context, args []string) error {
 		return nil
 	}
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.log)))
+	klog.SetLogger(ctrl.Log) // client-go's leader election logs through klog
 
 	kubeconfig, err := config.GetConfig()
 	if err != nil {

@@ -48,7 +48,7 @@ func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, c *child) err
 	switch {
 	case c.rotation:
 		r.tell(d, corev1.EventTypeNormal, "CredentialsRotated", "The database credentials have changed; the pods are rolled.")
-	case c.exists && d.Status.ObservedGeneration == d.Generation:
+	case c.exists && c.kind != kindSecret && d.Status.ObservedGeneration == d.Generation:
 		r.tell(d, corev1.EventTypeNormal, "Repaired", fmt.Sprintf("%s %s was not as the spec says and was put right.", c.kind, c.name))
 	}
 	return nil

@@ -61,7 +61,7 @@ func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revi
 	if deployment := planDeployment(d, seen, cfg, revision); deployment != nil {
 		s.apply = append(s.apply, deployment)
 		// What serves now serves the old spec: the Deployment's own events bring us back.
-		s.verdict = &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: "The Deployment was brought to the spec."}
+		s.verdict = &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: readyCount(seen.deployment, s.replicas)}
 	} else {
 		s.verdict = rollout(d, seen, cfg)
 	}

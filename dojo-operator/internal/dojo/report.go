@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// settleTime is how long the counts of pods that merely exist may lag behind while a rollout moves. A new pod changes them
-// several times within a second, and each would be a write that the next one makes pointless.
+// settleTime is how long the counts of a status may lag behind while a rollout moves. Pods that start change them many times
+// within a second, and each would be a write that the next one makes pointless. Verdicts never lag.
 const settleTime = 2 * time.Second
 
 // status says how the Dojo is, from what was seen, what was to be done and how it ended. Where nothing could be seen (nil), the
@@ -110,16 +110,22 @@ func (r *Reconciler) tell(d *corev1api.Dojo, kind, reason, message string) {
 	r.Events.Eventf(d, nil, kind, reason, "Reconcile", "%s", message)
 }
 
-// postponed says how long a new status may wait: not at all unless only the counts of pods that exist or are up to date
-// differ, and the Deployment has moved within the settle time.
+// postponed says how long a new status may wait: not at all unless only counts differ, and the Deployment has moved within the
+// settle time.
 func postponed(before, now corev1api.DojoStatus, live *appsv1.Deployment, at time.Time) time.Duration {
-	if live == nil || meta.IsStatusConditionTrue(now.Conditions, conditions.Ready) {
-		return 0
-	}
-	now.Replicas, now.UpdatedReplicas = before.Replicas, before.UpdatedReplicas
-	if !equality.Semantic.DeepEqual(before, now) {
+	if live == nil || !equality.Semantic.DeepEqual(uncounted(before), uncounted(now)) {
 		return 0
 	}
 	moved := deploymentCondition(live, appsv1.DeploymentProgressing).LastUpdateTime
 	return settleTime - at.Sub(moved.Time)
+}
+
+// uncounted is a status without its counts, and without the messages that quote them.
+func uncounted(s corev1api.DojoStatus) corev1api.DojoStatus {
+	s.Replicas, s.ReadyReplicas, s.UpdatedReplicas, s.AvailableReplicas, s.ReadyStatus = 0, 0, 0, 0, ""
+	s.Conditions = slices.Clone(s.Conditions)
+	for i := range s.Conditions {
+		s.Conditions[i].Message = ""
+	}
+	return s
 }

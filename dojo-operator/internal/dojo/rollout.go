@@ -41,7 +41,7 @@ func rollout(d *corev1api.Dojo, seen *observed, cfg Config) error {
 	progress := deploymentCondition(live, appsv1.DeploymentProgressing)
 	current := live.Status.ObservedGeneration >= live.Generation
 	trouble := worst(seen.pods)
-	count := fmt.Sprintf("%d of %d replicas are ready", live.Status.ReadyReplicas, *live.Spec.Replicas)
+	count := readyCount(live, *live.Spec.Replicas)
 	switch failure := deploymentCondition(live, appsv1.DeploymentReplicaFailure); {
 	case current && failure.Status == corev1.ConditionTrue:
 		return &conditions.Terminal{
@@ -62,6 +62,14 @@ func rollout(d *corev1api.Dojo, seen *observed, cfg Config) error {
 			})
 	}
 	return &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: join(count, trouble)}
+}
+
+func readyCount(live *appsv1.Deployment, wanted int32) string {
+	var ready int32
+	if live != nil {
+		ready = live.Status.ReadyReplicas
+	}
+	return fmt.Sprintf("%d of %d replicas are ready", ready, wanted)
 }
 
 func stuck(count string, trouble trouble, cfg Config) error {
