@@ -35,7 +35,7 @@ const (
 	// alone. Rename the Dojo, or delete that object.
 	ReasonNameTaken = "NameTaken"
 	// ReasonChildRefused (Degraded): the API server refuses a child, because of a quota, a policy or a missing
-	// permission; the message says which. It is tried again every minute.
+	// permission; the message says which. It is tried again every 15 seconds.
 	ReasonChildRefused = "ChildRefused"
 	// ReasonPodsRefused (Degraded): the Deployment may not create its pods, because of a quota or a policy; the
 	// message says which.

@@ -16,12 +16,12 @@ import (
 )
 
 // refusedRetry is when a child that the API server has refused is tried again: no watch tells of a quota or a policy that changed.
-const refusedRetry = time.Minute
+const refusedRetry = 15 * time.Second
 
 // act carries out the steps in order, first error wins, and returns how the pass ended.
 func (r *Reconciler) act(ctx context.Context, d *corev1api.Dojo, s *steps) error {
 	for _, c := range s.apply {
-		if err := r.apply(ctx, d, c); err != nil {
+		if err := r.apply(ctx, d, s, c); err != nil {
 			return err
 		}
 	}
@@ -33,7 +33,7 @@ func (r *Reconciler) act(ctx context.Context, d *corev1api.Dojo, s *steps) error
 	return s.verdict
 }
 
-func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, c *child) error {
+func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *child) error {
 	var options []client.ApplyOption
 	if c.exists {
 		options = append(options, client.ForceOwnership)
@@ -48,7 +48,7 @@ func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, c *child) err
 	switch {
 	case c.rotation:
 		r.tell(d, corev1.EventTypeNormal, "CredentialsRotated", "The database credentials have changed; the pods are rolled.")
-	case c.exists && c.kind != kindSecret && d.Status.ObservedGeneration == d.Generation:
+	case s.repairs(d, c):
 		r.tell(d, corev1.EventTypeNormal, "Repaired", fmt.Sprintf("%s %s was not as the spec says and was put right.", c.kind, c.name))
 	}
 	return nil

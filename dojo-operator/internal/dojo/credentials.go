@@ -31,8 +31,10 @@ const (
 // appKeys are the keys of the Dojo's own Secret: the environment that the application reads.
 var appKeys = []string{"DB_ENDPOINT", "DB_PORT", "DB_NAME", "DB_USER", "DB_PASS"}
 
+const credentialsSuffix = "-credentials"
+
 // credentialsName is the name of the Dojo's own Secret.
-func credentialsName(d *corev1api.Dojo) string { return d.Name + "-credentials" }
+func credentialsName(d *corev1api.Dojo) string { return d.Name + credentialsSuffix }
 
 // sourceName is where the Secret of spec.credentialsRef is.
 func sourceName(d *corev1api.Dojo) types.NamespacedName {

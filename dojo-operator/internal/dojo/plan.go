@@ -2,6 +2,7 @@ package dojo
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
@@ -73,6 +74,12 @@ func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revi
 		s.apply = append(s.apply, budget)
 	}
 	s.remove = remove
+}
+
+// repairs reports whether a write puts right what somebody else has changed, rather than to follow the spec or the credentials.
+func (s *steps) repairs(d *corev1api.Dojo, c *child) bool {
+	following := slices.ContainsFunc(s.apply, func(c *child) bool { return c.kind == kindSecret })
+	return c.exists && !following && d.Status.ObservedGeneration == d.Generation
 }
 
 // namesTaken says which child's name belongs to somebody else's object, which is never adopted or overwritten.

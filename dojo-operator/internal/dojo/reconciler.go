@@ -68,12 +68,13 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
+	children := handler.EnqueueRequestsFromMapFunc(r.dojoOfChild)
 	return builder.ControllerManagedBy(mgr).
 		Named("dojo").
 		For(&corev1api.Dojo{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Owns(&appsv1.Deployment{}).
-		Owns(&corev1.Service{}).
-		Owns(&policyv1.PodDisruptionBudget{}).
+		Watches(&appsv1.Deployment{}, children).
+		Watches(&corev1.Service{}, children).
+		Watches(&policyv1.PodDisruptionBudget{}, children).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.dojosOfSecret)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(dojoOfPod), builder.WithPredicates(troubleChanged)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(dojoOfAutoscaler), builder.WithPredicates(targetChanged)).

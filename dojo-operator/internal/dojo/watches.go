@@ -2,6 +2,7 @@ package dojo
 
 import (
 	"context"
+	"strings"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -42,13 +43,29 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	})
 }
 
+// dojoOfChild returns the Dojo that owns a child, or the one that wants its name: it is told when a stranger's object that was in
+// its way is gone.
+func (r *Reconciler) dojoOfChild(ctx context.Context, o client.Object) []reconcile.Request {
+	if owner := metav1.GetControllerOfNoCopy(o); owner != nil && ownedByDojo(o) {
+		return []reconcile.Request{request(o.GetNamespace(), owner.Name)}
+	}
+	name := o.GetName()
+	if _, ok := o.(*metav1.PartialObjectMetadata); ok {
+		if name, ok = strings.CutSuffix(name, credentialsSuffix); !ok {
+			return nil
+		}
+	}
+	claim := request(o.GetNamespace(), name)
+	if err := r.Client.Get(ctx, claim.NamespacedName, &corev1api.Dojo{}); err != nil {
+		return nil // nobody wants the name, which is so for nearly every object of a cluster
+	}
+	return []reconcile.Request{claim}
+}
+
 // dojosOfSecret returns the Dojo whose own Secret this is, and all that copy their credentials from it. No label is
 // asked for: a Secret can be made by anybody, at any time.
 func (r *Reconciler) dojosOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	var requests []reconcile.Request
-	if owner := metav1.GetControllerOf(secret); owner != nil && owner.Kind == "Dojo" {
-		requests = append(requests, request(secret.GetNamespace(), owner.Name))
-	}
+	requests := r.dojoOfChild(ctx, secret)
 	var dojos corev1api.DojoList
 	if err := r.Client.List(ctx, &dojos, client.MatchingFields{dojoBySource: client.ObjectKeyFromObject(secret).String()},
 		client.UnsafeDisableDeepCopy); err != nil {
