@@ -1,0 +1,65 @@
+// Package manifests renders the kustomizations of deploy/ and applies them, as `kubectl apply --server-side -k` does.
+package manifests
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"jutsu.com/operators/test/internal/project"
+)
+
+// fieldOwner is what the API server calls whoever applies these objects.
+const fieldOwner = "deploy"
+
+// Render returns what a kustomization folder, given relative to the project's root, consists of: namespaces and kinds
+// first, so that the objects can be applied in this order.
+func Render(folder string) ([]*unstructured.Unstructured, error) {
+	path, err := project.Path(folder)
+	if err != nil {
+		return nil, err
+	}
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionLegacy // namespaces and CustomResourceDefinitions first
+	rendered, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), path)
+	if err != nil {
+		return nil, fmt.Errorf("render %s: %w", folder, err)
+	}
+	objects := make([]*unstructured.Unstructured, 0, rendered.Size())
+	for _, resource := range rendered.Resources() {
+		text, err := resource.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("render %s: %s: %w", folder, resource.CurId(), err)
+		}
+		var object unstructured.Unstructured
+		if err := object.UnmarshalJSON(text); err != nil {
+			return nil, fmt.Errorf("render %s: %s: %w", folder, resource.CurId(), err)
+		}
+		objects = append(objects, &object)
+	}
+	return objects, nil
+}
+
+// Without leaves out the objects of the given kinds.
+func Without(objects []*unstructured.Unstructured, kinds ...string) []*unstructured.Unstructured {
+	return slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool {
+		return slices.Contains(kinds, o.GetKind())
+	})
+}
+
+// Apply applies the objects in order, server-side, which is always strict: an unknown field is an error. What others have set
+// in them is taken over.
+func Apply(ctx context.Context, c client.Client, objects []*unstructured.Unstructured, options ...client.ApplyOption) error {
+	options = append([]client.ApplyOption{client.FieldOwner(fieldOwner), client.ForceOwnership}, options...)
+	for _, o := range objects {
+		if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(o.DeepCopy()), options...); err != nil {
+			return fmt.Errorf("apply %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	return nil
+}

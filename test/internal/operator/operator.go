@@ -1,0 +1,82 @@
+// Package operator installs the operators of this project on a test cluster and runs them: what deploy/ renders, and the real
+// binary as a process of its own that acts as its own ServiceAccount, with its own permissions and nothing more.
+package operator
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/internal/manifests"
+	"jutsu.com/operators/test/internal/project"
+)
+
+// Operator is one of the operators of this project. The rest follows from these two: deploy/NAME/base is how it is
+// deployed, bin/NAME is what `make build` makes of it, and NAME is its ServiceAccount too.
+type Operator struct {
+	// Name is the name of its folder, its binary, its ServiceAccount and its Deployment.
+	Name string
+	// Namespace is where it is deployed.
+	Namespace string
+}
+
+// Dojo is the dojo-operator.
+var Dojo = Operator{Name: "dojo-operator", Namespace: "dojo-system"}
+
+// Base is the folder of its kustomization, relative to the project's root.
+func (o Operator) Base() string { return "deploy/" + o.Name + "/base" }
+
+// CRDs is the absolute path of the folder with its CustomResourceDefinitions, for testcluster.Options.
+func (o Operator) CRDs() (string, error) { return project.Path("deploy", o.Name, "crds") }
+
+// Binary is the absolute path of what `make build` has built.
+func (o Operator) Binary() (string, error) {
+	path, err := project.Path("bin", o.Name)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("bin/%s is not there yet: run `make build` first (`make run` and `make test` do)", o.Name)
+	}
+	return path, nil
+}
+
+// Install applies what Base renders, except that nothing is deployed: the operator runs as a process instead.
+func (o Operator) Install(ctx context.Context, config *rest.Config) error {
+	admin, err := client.New(config, client.Options{})
+	if err != nil {
+		return err
+	}
+	objects, err := manifests.Render(o.Base())
+	if err != nil {
+		return err
+	}
+	return manifests.Apply(ctx, admin, manifests.Without(objects, "Deployment", "PodDisruptionBudget"))
+}
+
+// Start starts one process of the operator, which has to be installed on the cluster, and returns without waiting for it.
+// Its log goes to the given file. The arguments come behind the built-in ones: of a flag given twice the last counts.
+func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, log string, args ...string) (*Process, error) {
+	binary, err := o.Binary()
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig, err := cluster.ServiceAccountKubeconfig(ctx, o.Namespace, o.Name)
+	if err != nil {
+		return nil, err
+	}
+	addresses, err := freeAddresses(2)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{name: o.Name, log: log, metrics: addresses[0], probes: addresses[1], exited: make(chan struct{})}
+	return p, p.start(binary, kubeconfig, append([]string{
+		"--leader-election-namespace=" + o.Namespace,
+		"--metrics-bind-address=" + p.metrics,
+		"--health-probe-bind-address=" + p.probes,
+	}, args...))
+}

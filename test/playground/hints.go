@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io"
+)
+
+// facts are what hints are about.
+type facts struct {
+	kubeconfig string
+	metricsURL string
+	log        string
+}
+
+// hint is something to try: commands for a shell, which hints_test.go runs as they are printed.
+type hint struct {
+	about    string
+	commands []string
+}
+
+// hints are what to try next, in the order in which the samples allow it.
+func hints(f facts) []hint {
+	return []hint{
+		{"See what there is, and how one of them is:", []string{
+			"kubectl get all,secrets,poddisruptionbudgets",
+			"kubectl describe dojo tokyo-jujutsu-high",
+		}},
+		{"Watch it, best in a terminal of its own:", []string{
+			"kubectl get dojos -o wide --watch",
+		}},
+		{"Scale it, also to nothing; both are settled states:", []string{
+			"kubectl scale dojo tokyo-jujutsu-high --replicas=5",
+			"kubectl scale dojo kyoto-jujutsu-high --replicas=0",
+		}},
+		{"Rotate the database password; the pods roll:", []string{
+			`kubectl patch secret dojo-app -p '{"stringData":{"password":"rotated"}}'`,
+			"kubectl rollout status deployment tokyo-jujutsu-high",
+		}},
+		{"Edit or delete by hand what the operator looks after; it is put right:", []string{
+			"kubectl set image deployment tokyo-jujutsu-high dojo=nginx",
+			"kubectl delete service,secret -l app.kubernetes.io/instance=tokyo-jujutsu-high",
+		}},
+		{"Break it: take a key out of the credentials, and put it back:", []string{
+			`kubectl patch secret dojo-app --type=json -p '[{"op":"remove","path":"/data/host"}]'`,
+			`kubectl patch secret dojo-app -p '{"stringData":{"host":"dojo-rw"}}'`,
+		}},
+		{"Ask for what cannot be: refused at once, or accepted and Degraded, until it is mended:", []string{
+			"kubectl scale dojo tokyo-jujutsu-high --replicas=-1",
+			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Mongo"}}'`,
+			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"}}'`,
+		}},
+		{"Read what the operator tells: its events, its log, and its metrics, which need a token that may read them:", []string{
+			"kubectl get events --sort-by=.lastTimestamp",
+			"tail " + f.log,
+			"kubectl create clusterrolebinding metrics --clusterrole=dojo-operator-metrics-reader --serviceaccount=default:default",
+			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.metricsURL + " | grep ^dojo_",
+		}},
+		{"Delete it; all that belonged to it goes:", []string{
+			"kubectl delete dojo kyoto-jujutsu-high",
+		}},
+	}
+}
+
+func printHints(out io.Writer, f facts) {
+	_, _ = fmt.Fprintf(out, "\nWhat to try next, in another terminal:\n\n    export KUBECONFIG=%s\n", f.kubeconfig)
+	for _, h := range hints(f) {
+		_, _ = fmt.Fprintf(out, "\n  %s\n", h.about)
+		for _, command := range h.commands {
+			_, _ = fmt.Fprintf(out, "    %s\n", command)
+		}
+	}
+	_, _ = fmt.Fprint(out, "\nWhat changes is told below. Ctrl-C stops everything and cleans up.\n\n")
+}

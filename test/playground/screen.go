@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// screen shows rows: on a terminal as a table that is drawn over in place, elsewhere as a line for each change.
+type screen struct {
+	out      *os.File
+	terminal bool
+	last     []row
+	drawn    int // lines of the table that are on the terminal
+}
+
+func newScreen(out *os.File) *screen {
+	return &screen{out: out, terminal: term.IsTerminal(int(out.Fd()))}
+}
+
+// table shows how all objects are now.
+func (s *screen) table(rows []row) {
+	if !s.terminal {
+		s.changes(rows)
+		return
+	}
+	if s.drawn > 0 && slices.Equal(s.last, rows) {
+		return
+	}
+	width, _, err := term.GetSize(int(s.out.Fd()))
+	if err != nil || width <= 0 {
+		width = 120
+	}
+	lines := renderTable(rows, width)
+	up := ""
+	if s.drawn > 0 {
+		up = fmt.Sprintf("\x1b[%dA\x1b[J", s.drawn) // back to the table's first line, and clear what is below
+	}
+	_, _ = fmt.Fprint(s.out, up, strings.Join(lines, "\n"), "\n")
+	s.last, s.drawn = rows, len(lines)
+}
+
+// changes tells, a line each and with the time, what is different since the last call of table or changes.
+func (s *screen) changes(rows []row) {
+	for _, line := range changedLines(s.last, rows) {
+		say(s.out, "%s  %s", time.Now().Format(time.TimeOnly), line)
+	}
+	s.last = rows
+}

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"jutsu.com/operators/libs/conditions"
+)
+
+// row is what is shown of one object.
+type row struct {
+	// name is kind/name, with the namespace in front of the name unless that is default.
+	name string
+	// count is ready and wanted replicas, for the kinds that have such.
+	count string
+	// current is whether the conditions speak of the spec as it is now.
+	current bool
+	// conditions by type: True, False, or empty where there is none yet.
+	ready, available, progressing, degraded string
+	// why is the reason and the message of Ready.
+	why string
+}
+
+// rowOf reads a row from any object with the four conditions of libs/conditions.
+func rowOf(o *unstructured.Unstructured) row {
+	r := row{name: nameOf(o)}
+	var object struct {
+		Status struct {
+			ObservedGeneration int64              `json:"observedGeneration"`
+			ReadyStatus        string             `json:"readyStatus"`
+			Conditions         []metav1.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &object); err != nil {
+		r.why = err.Error()
+		return r
+	}
+	status := func(kind string) string {
+		c := meta.FindStatusCondition(object.Status.Conditions, kind)
+		if c == nil {
+			return ""
+		}
+		return string(c.Status)
+	}
+	r.count = object.Status.ReadyStatus
+	r.current = object.Status.ObservedGeneration == o.GetGeneration()
+	r.ready, r.available = status(conditions.Ready), status(conditions.Available)
+	r.progressing, r.degraded = status(conditions.Progressing), status(conditions.Degraded)
+	r.why = "the operator has not looked at it yet"
+	if c := meta.FindStatusCondition(object.Status.Conditions, conditions.Ready); c != nil {
+		r.why = c.Reason + ": " + c.Message
+	}
+	return r
+}
+
+func nameOf(o *unstructured.Unstructured) string {
+	kind := strings.ToLower(o.GetKind())
+	if ns := o.GetNamespace(); ns != "" && ns != metav1.NamespaceDefault {
+		return kind + "/" + ns + "/" + o.GetName()
+	}
+	return kind + "/" + o.GetName()
+}
+
+// settled reports whether there is something and all of it is as its spec says.
+func settled(rows []row) bool {
+	for _, r := range rows {
+		if !r.settled() {
+			return false
+		}
+	}
+	return len(rows) > 0
+}
+
+func (r row) settled() bool { return r.current && r.ready == "True" }
+
+// complaints says of every object that is not settled which condition keeps it from being so, and why.
+func complaints(rows []row, unseen error) []string {
+	if unseen != nil {
+		return []string{unseen.Error()}
+	}
+	if len(rows) == 0 {
+		return []string{"there is no object to settle"}
+	}
+	var lines []string
+	for _, r := range rows {
+		if !r.settled() {
+			lines = append(lines, r.line())
+		}
+	}
+	return lines
+}
+
+// line is a row for logs.
+func (r row) line() string {
+	verdict := "Ready=" + orNone(r.ready)
+	switch {
+	case r.degraded == "True":
+		verdict += " Degraded=True"
+	case r.progressing == "True":
+		verdict += " Progressing=True"
+	}
+	if r.count != "" {
+		verdict += " " + r.count
+	}
+	if r.ready != "" && !r.current {
+		verdict += " (of an older spec)"
+	}
+	return fmt.Sprintf("%s %s %s", r.name, verdict, r.why)
+}
+
+// renderTable draws the rows, each at most width characters wide.
+func renderTable(rows []row, width int) []string {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
+	_, _ = fmt.Fprintln(w, "OBJECT\tREPLICAS\tREADY\tAVAILABLE\tPROGRESSING\tDEGRADED\tWHY")
+	for _, r := range rows {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.name, orNone(r.count),
+			orNone(r.ready), orNone(r.available), orNone(r.progressing), orNone(r.degraded), oneLine(r.why))
+	}
+	_ = w.Flush() // a strings.Builder takes everything
+	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = clip(line, width)
+	}
+	return lines
+}
+
+// changedLines says what is different: a line for every object that is new, different or gone.
+func changedLines(before, after []row) []string {
+	was := map[string]row{}
+	for _, r := range before {
+		was[r.name] = r
+	}
+	var lines []string
+	for _, r := range after {
+		if old, ok := was[r.name]; !ok || old != r {
+			lines = append(lines, oneLine(r.line()))
+		}
+		delete(was, r.name)
+	}
+	for _, r := range before {
+		if _, gone := was[r.name]; gone {
+			lines = append(lines, r.name+" is deleted")
+		}
+	}
+	return lines
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// oneLine keeps a message that somebody else wrote from breaking the layout.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func clip(line string, width int) string {
+	if runes := []rune(line); len(runes) > width {
+		return string(runes[:max(0, width-1)]) + "…"
+	}
+	return line
+}
