@@ -41,7 +41,7 @@ var binaries = map[string]binary{
 	APIServer:         {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", cold: 170 * time.Second, stamp: kubernetesStamp},
 	ControllerManager: {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", cold: 50 * time.Second, stamp: kubernetesStamp},
 	Scheduler:         {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", cold: 10 * time.Second, stamp: kubernetesStamp},
-	Kwok:              {module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", cold: 60 * time.Second},
+	Kwok:              {module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", cold: 90 * time.Second},
 }
 
 // Build builds every binary that the cache lacks, so that a later Start does not have to. It is safe to call from many

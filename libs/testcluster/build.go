@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -98,7 +99,8 @@ func (b build) compile(ctx context.Context, output string, reaper *reaper, progr
 	var said strings.Builder
 	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-ldflags="+b.ldflags(), "-o", output, b.pkg)
 	cmd.Dir = b.source
-	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH)
+	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
+		"GOTMPDIR="+filepath.Dir(output)) // so that the go command leaves nothing behind either
 	cmd.Stdout, cmd.Stderr = &said, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with its compilers
@@ -154,6 +156,18 @@ func every(interval time.Duration, f func(passed time.Duration)) (stop func()) {
 		}
 	}()
 	return func() { close(done); <-ended }
+}
+
+// synchronized lets goroutines share a writer that is not made for it.
+type synchronized struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *synchronized) Write(line []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(line)
 }
 
 // say writes a line for people, if anybody listens.

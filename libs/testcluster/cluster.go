@@ -33,7 +33,7 @@ type Options struct {
 	CRDs []string
 	// Audit makes the API server log every request, see Cluster.AuditLog.
 	Audit bool
-	// APIServerArgs are further flags of kube-apiserver, after and so before the built-in ones in rank.
+	// APIServerArgs are further flags of kube-apiserver, behind the built-in ones: of a flag given twice the last counts.
 	APIServerArgs []string
 	// Progress receives lines for people. With nil they go to os.Stderr when something has to be built and when a
 	// component dies by itself, and nowhere otherwise.
@@ -60,6 +60,9 @@ type Cluster struct {
 // bounds the start alone: cancelling it later does nothing, Stop ends a cluster, and so does the end of this process.
 // When Start fails nothing is left running, and the error ends with the failing component's last log lines.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
+	if o.Progress != nil {
+		o.Progress = &synchronized{w: o.Progress}
+	}
 	paths, err := locate(ctx, o.components(), o.Progress)
 	if err != nil {
 		return nil, err
@@ -86,6 +89,10 @@ func newCluster(o Options, paths map[string]string) (*Cluster, error) {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}
+	if socket := filepath.Join(dir, etcdSocket); len(socket) > maxSocketPath {
+		return nil, errors.Join(fmt.Errorf("%s is too long for the path of a Unix socket, at most %d characters; "+
+			"set TMPDIR to a folder with a shorter path", socket, maxSocketPath), reaper.clean())
+	}
 	c := &Cluster{options: o, dir: dir, reaper: reaper, processes: map[string]*process{}}
 	c.stop = sync.OnceValue(c.end)
 	if err := c.prepare(paths); err != nil {
@@ -107,7 +114,7 @@ func (c *Cluster) prepare(paths map[string]string) (err error) {
 	if c.client, err = kubernetes.NewForConfig(c.admin); err != nil {
 		return err
 	}
-	if c.scrape, err = rest.HTTPClientFor(c.anonymous()); err != nil {
+	if c.scrape, err = rest.HTTPClientFor(rest.AnonymousClientConfig(c.admin)); err != nil {
 		return err
 	}
 	for name, path := range paths {
@@ -119,7 +126,8 @@ func (c *Cluster) prepare(paths map[string]string) (err error) {
 	return nil
 }
 
-// start brings up etcd, then the API server, then all the rest at the same time.
+// start brings up etcd, then the API server, then all the rest at the same time. CustomResourceDefinitions come before
+// the controllers, whose garbage collector would otherwise find out about them only 30 seconds later.
 func (c *Cluster) start(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,12 +137,14 @@ func (c *Cluster) start(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := c.installCRDs(); err != nil {
+		return err
+	}
 	group, ctx := errgroup.WithContext(ctx)
 	for _, name := range names[2:] {
 		group.Go(func() error { return c.run(ctx, name) })
 	}
 	group.Go(func() error { return c.createNodes(ctx) })
-	group.Go(c.installCRDs)
 	return group.Wait()
 }
 
@@ -151,12 +161,15 @@ func (c *Cluster) run(ctx context.Context, name string) error {
 	return nil
 }
 
+// crdTimeout is how long a CustomResourceDefinition may take until it is served; usually that is half a second.
+const crdTimeout = 30 * time.Second
+
 func (c *Cluster) installCRDs() error {
 	if len(c.options.CRDs) == 0 {
 		return nil
 	}
 	_, err := envtest.InstallCRDs(c.Config(), envtest.CRDInstallOptions{
-		Paths: c.options.CRDs, ErrorIfPathMissing: true, MaxTime: readyTimeout, PollInterval: probeInterval,
+		Paths: c.options.CRDs, ErrorIfPathMissing: true, MaxTime: crdTimeout, PollInterval: probeInterval,
 	})
 	if err != nil {
 		return fmt.Errorf("install CustomResourceDefinitions: %w", err)

@@ -21,6 +21,12 @@ const (
 	Kwok              = "kwok"
 )
 
+const (
+	etcdSocket = "etcd.sock"
+	// maxSocketPath is what macOS allows; Linux allows four more.
+	maxSocketPath = 103
+)
+
 // identities are the client certificates that components authenticate with; RBAC knows the first two by name.
 var identities = map[string]struct {
 	user   string
@@ -167,7 +173,7 @@ func (c *Cluster) probe(name string) func(context.Context) error {
 
 func (c *Cluster) etcdServes(ctx context.Context) error {
 	socket := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", c.file("etcd.sock"))
+		return new(net.Dialer).DialContext(ctx, "unix", c.file(etcdSocket))
 	}}
 	return get(ctx, &http.Client{Transport: socket}, "http://etcd/readyz")
 }
@@ -184,7 +190,7 @@ func (c *Cluster) apiServerServes(ctx context.Context) error {
 	return err
 }
 
-func (c *Cluster) etcdURL() string { return "unix://" + c.file("etcd.sock") }
+func (c *Cluster) etcdURL() string { return "unix://" + c.file(etcdSocket) }
 
 // file is a path in the cluster's folder.
 func (c *Cluster) file(name string) string { return filepath.Join(c.dir, name) }

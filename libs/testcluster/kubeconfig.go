@@ -34,7 +34,7 @@ func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name stri
 	if err != nil {
 		return nil, fmt.Errorf("token for ServiceAccount %s/%s: %w", namespace, name, err)
 	}
-	config := c.anonymous()
+	config := rest.AnonymousClientConfig(c.admin)
 	config.BearerToken = token.Status.Token
 	return config, nil
 }
@@ -48,13 +48,6 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name 
 	}
 	path = filepath.Join(c.dir, fmt.Sprintf("%s.%s.kubeconfig", namespace, name))
 	return path, writeKubeconfig(path, namespace, config)
-}
-
-// anonymous knows the API server but not who asks.
-func (c *Cluster) anonymous() *rest.Config {
-	config := rest.AnonymousClientConfig(c.admin)
-	config.QPS = -1
-	return config
 }
 
 // writeKubeconfig writes config with one context, whose default namespace is the one given.

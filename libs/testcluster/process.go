@@ -15,7 +15,7 @@ import (
 
 const (
 	// probeInterval is the time between two looks at whether a component is ready.
-	probeInterval = 25 * time.Millisecond
+	probeInterval = 50 * time.Millisecond
 	// readyTimeout is generous: on a loaded machine a control plane takes ten times as long as on an idle one.
 	readyTimeout = 2 * time.Minute
 	// tailBytes is how much of a failing component's log goes into the error.
@@ -65,11 +65,12 @@ func (p *process) start() error {
 	p.expected.Store(true) // until it is ready
 	go func() {
 		_ = cmd.Wait() // the state says all there is to say
-		p.state = cmd.ProcessState.String()
+		state := cmd.ProcessState.String()
 		p.reaper.del(cmd.Process.Pid)
+		p.state = state
 		close(exited)
 		if !p.expected.Load() {
-			p.died(p.failed(p.state))
+			p.died(p.failed(state))
 		}
 	}()
 	return nil
@@ -99,7 +100,7 @@ func (p *process) await(ctx context.Context) error {
 
 // kill ends the running instance at once and waits until it is gone.
 func (p *process) kill() error {
-	if p.cmd == nil {
+	if p.cmd == nil || p.gone() {
 		return nil
 	}
 	p.expected.Store(true)
@@ -109,6 +110,16 @@ func (p *process) kill() error {
 		return fmt.Errorf("kill %s: %w", p.name, err)
 	}
 	return nil
+}
+
+// gone is whether the last instance has ended: its number may be somebody else's by now.
+func (p *process) gone() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
 }
 
 // wait returns when the last instance, if there was one, has ended.

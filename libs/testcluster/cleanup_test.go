@@ -1,0 +1,210 @@
+package testcluster
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// endEnv makes this test binary start a cluster, say where it is and which processes it has, and end as told.
+const endEnv = "TESTCLUSTER_END"
+
+func TestMain(m *testing.M) {
+	if how := os.Getenv(endEnv); how != "" {
+		startAndEnd(how)
+	}
+	os.Exit(m.Run())
+}
+
+func startAndEnd(how string) {
+	cluster, err := Start(context.Background(), Options{})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(2)
+	}
+	fmt.Print(cluster.Dir())
+	for _, p := range cluster.processes {
+		fmt.Print(" ", p.cmd.Process.Pid)
+	}
+	fmt.Println(" ", cluster.reaper.cmd.Process.Pid)
+	switch how {
+	case "panic":
+		panic("on purpose")
+	case "exit":
+		os.Exit(3)
+	default:
+		select {} // until the signal
+	}
+}
+
+func TestNothingIsLeftHoweverTheProcessEnds(t *testing.T) {
+	for how, signal := range map[string]os.Signal{
+		"panic":   nil,
+		"exit":    nil,
+		"SIGKILL": syscall.SIGKILL,
+		"SIGINT":  syscall.SIGINT, // as by Ctrl-C, to a program that does not handle it
+	} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			child := exec.CommandContext(t.Context(), os.Args[0])
+			child.Env = append(os.Environ(), endEnv+"="+how)
+			child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			out, err := child.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := child.Start(); err != nil {
+				t.Fatal(err)
+			}
+			line, err := bufio.NewReader(out).ReadString('\n')
+			if err != nil {
+				t.Fatal(err)
+			}
+			fields := strings.Fields(line)
+			dir, pids := fields[0], fields[1:]
+			if len(pids) != 3 {
+				t.Fatalf("want etcd, kube-apiserver and the reaper: %s", line)
+			}
+			if signal != nil {
+				if err := child.Process.Signal(signal); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = child.Wait() // it fails by design
+			eventually(t, func() error {
+				if exists(dir) {
+					return fmt.Errorf("%s is still there", dir)
+				}
+				for _, pid := range pids {
+					if alive(pid) {
+						return fmt.Errorf("process %s still runs", pid)
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// alive is whether the process runs. An ended one whose parent does not care to look, as in many containers, does not.
+func alive(pid string) bool {
+	state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output() // fails when there is none
+	text := strings.TrimSpace(string(state))
+	return text != "" && !strings.HasPrefix(text, "Z")
+}
+
+func TestStartThatFailsSaysWhyAndCleansUp(t *testing.T) {
+	prepared, err := locate(t.Context(), Options{}.components(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		etcd    string // a script in place of etcd
+		options Options
+		want    []string
+	}{
+		"a component that ends": {
+			etcd: "#!/bin/sh\necho it was the butler >&2\nexit 7\n",
+			want: []string{"etcd: exit status 7", "it was the butler"},
+		},
+		"a flag that does not exist": {
+			options: Options{APIServerArgs: []string{"--no-such-flag"}},
+			want:    []string{"kube-apiserver: exit status 1", "unknown flag: --no-such-flag"},
+		},
+		"a CRD that is not there": {
+			options: Options{CRDs: []string{"no-such-folder"}},
+			want:    []string{"CustomResourceDefinitions", "no-such-folder"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			project, temp := t.TempDir(), shortTempDir(t)
+			t.Setenv("TMPDIR", temp)
+			t.Setenv(AssetsEnv, assets(t, prepared, test.etcd))
+			for _, folder := range []string{"tools", "go.work"} {
+				if err := os.Mkdir(filepath.Join(project, folder), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Chdir(project)
+
+			_, err := Start(t.Context(), test.options)
+			for _, want := range append(test.want, "logs are in "+filepath.Join(project, "out", "testcluster")) {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("want %q in: %v", want, err)
+				}
+			}
+			if left, _ := filepath.Glob(filepath.Join(temp, "*")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+			if kept, _ := filepath.Glob(filepath.Join(project, "out/testcluster/*/etcd.log")); len(kept) != 1 {
+				t.Errorf("want etcd's log kept: %v", kept)
+			}
+		})
+	}
+}
+
+func TestTemporaryFolderWithALongPath(t *testing.T) {
+	temp := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", temp)
+	_, err := Start(t.Context(), Options{})
+	if err == nil || !strings.Contains(err.Error(), "set TMPDIR to a folder with a shorter path") {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(temp, "*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// shortTempDir is t.TempDir without the name of the test in its path, for the sockets' sake.
+func shortTempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "tc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// assets is a folder with the binaries, one of them perhaps replaced.
+func assets(t *testing.T, paths map[string]string, etcd string) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	for name, path := range paths {
+		var err error
+		if target := filepath.Join(folder, name); name == Etcd && etcd != "" {
+			err = os.WriteFile(target, []byte(etcd), 0o700)
+		} else {
+			err = os.Symlink(path, target)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return folder
+}
+
+func eventually(t *testing.T, check func() error) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second) // a loaded machine; usually it is there at once
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
