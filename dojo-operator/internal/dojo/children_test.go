@@ -1,0 +1,221 @@
+package dojo
+
+import (
+	"maps"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// kinds tells of each step what it writes, and in which order.
+func kinds(s *steps) []string {
+	var kinds []string
+	for _, c := range s.apply {
+		kinds = append(kinds, c.kind)
+	}
+	return kinds
+}
+
+func TestWhatOthersAddCostsNoWrite(t *testing.T) {
+	t.Parallel()
+	cases := map[string]func(w *world){
+		"nothing":                   func(*world) {},
+		"annotation of the Secret":  func(w *world) { w.own = edit(w, w.own, "kubectl", annotate[*corev1.Secret]) },
+		"annotation, Deployment":    func(w *world) { w.deployment = edit(w, w.deployment, "kubectl", annotate[*appsv1.Deployment]) },
+		"annotation of the Service": func(w *world) { w.service = edit(w, w.service, "kubectl", annotate[*corev1.Service]) },
+		"annotation of the budget":  func(w *world) { w.budget = edit(w, w.budget, "kubectl", annotate[*policyv1.PodDisruptionBudget]) },
+		"another key of the Secret": func(w *world) {
+			w.own = edit(w, w.own, "kubectl", func(s *corev1.Secret) { s.Data["EXTRA"] = []byte("x") })
+		},
+		"another port of the Service": func(w *world) { w.service = edit(w, w.service, "kubectl", addPort) },
+		"a sidecar":                   func(w *world) { w.deployment = edit(w, w.deployment, "injector", addSidecar) },
+		"kubectl rollout restart":     func(w *world) { w.deployment = edit(w, w.deployment, "kubectl-rollout", restart) },
+		"another owner":               func(w *world) { w.service = edit(w, w.service, "kubectl", addOwner) },
+		"replicas of an autoscaler": func(w *world) {
+			w.scaler = true
+			w.deployment = edit(w, w.deployment, "kube-controller-manager", scaleTo(7))
+			w.serve(7)
+		},
+	}
+	for name, add := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := tokyo()
+			w := settledWorld(t, d)
+			add(w)
+			s := w.pass(d)
+			if diff := cmp.Diff([]string(nil), kinds(s)); diff != "" || s.remove != nil || s.verdict != nil {
+				t.Errorf("writes %s, removes %v, verdict %v", diff, s.remove, s.verdict)
+			}
+		})
+	}
+}
+
+func TestWhatOthersChangeOfOursIsPutBack(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		change func(w *world)
+		want   []string
+	}{
+		"Secret deleted":     {func(w *world) { w.own = nil }, []string{kindSecret, kindDeployment}},
+		"Deployment deleted": {func(w *world) { w.deployment = nil }, []string{kindDeployment}},
+		"Service deleted":    {func(w *world) { w.service = nil }, []string{kindService}},
+		"budget deleted":     {func(w *world) { w.budget = nil }, []string{kindBudget}},
+		"password": {func(w *world) {
+			w.own = edit(w, w.own, "kubectl", func(s *corev1.Secret) { s.Data["DB_PASS"] = []byte("x") })
+		}, []string{kindSecret, kindDeployment}},
+		"key deleted": {func(w *world) {
+			w.own = edit(w, w.own, "kubectl", func(s *corev1.Secret) { delete(s.Data, "DB_PORT") })
+		}, []string{kindSecret, kindDeployment}},
+		"label of the Secret": {func(w *world) { w.own = edit(w, w.own, "kubectl", relabel[*corev1.Secret]) }, []string{kindSecret}},
+		"all metadata of the Secret": {func(w *world) {
+			w.own = edit(w, w.own, "kubectl", func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil })
+		}, []string{kindSecret, kindDeployment}},
+		"label of the Deployment": {func(w *world) { w.deployment = edit(w, w.deployment, "kubectl", relabel[*appsv1.Deployment]) }, []string{kindDeployment}},
+		"image": {func(w *world) {
+			w.deployment = edit(w, w.deployment, "kubectl", container(func(c *corev1.Container) { c.Image = "evil" }))
+		}, []string{kindDeployment}},
+		"environment": {func(w *world) {
+			w.deployment = edit(w, w.deployment, "kubectl", container(func(c *corev1.Container) { c.Env[0].Value = "Gakuganji" }))
+		}, []string{kindDeployment}},
+		"variable deleted": {func(w *world) {
+			w.deployment = edit(w, w.deployment, "kubectl", container(func(c *corev1.Container) { c.Env = c.Env[1:] }))
+		}, []string{kindDeployment}},
+		"memory limit": {func(w *world) {
+			w.deployment = edit(w, w.deployment, "kubectl", container(func(c *corev1.Container) { delete(c.Resources.Limits, corev1.ResourceMemory) }))
+		}, []string{kindDeployment}},
+		"replicas without an autoscaler": {func(w *world) { w.deployment = edit(w, w.deployment, "kubectl", scaleTo(7)) }, []string{kindDeployment}},
+		"port of the Service": {func(w *world) {
+			w.service = edit(w, w.service, "kubectl", func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(1) })
+		}, []string{kindService}},
+		"selector of the Service": {func(w *world) {
+			w.service = edit(w, w.service, "kubectl", func(s *corev1.Service) { s.Spec.Selector[instanceLabel] = "kyoto" })
+		}, []string{kindService}},
+		"budget": {func(w *world) {
+			w.budget = edit(w, w.budget, "kubectl", func(b *policyv1.PodDisruptionBudget) { b.Spec.MaxUnavailable = ptr.To(intstr.FromString("100%")) })
+		}, []string{kindBudget}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := tokyo()
+			w := settledWorld(t, d)
+			c.change(w)
+			if diff := cmp.Diff(c.want, kinds(w.pass(d))); diff != "" {
+				t.Error("writes", diff)
+			}
+			if again := kinds(w.pass(d)); again != nil {
+				t.Errorf("put back, and yet %v is written again", again)
+			}
+			same(t, settledWorld(t, d), w)
+		})
+	}
+}
+
+// same compares what two worlds make of the pods and of the way to them.
+func same(t *testing.T, want, got *world) {
+	t.Helper()
+	delete(got.deployment.Spec.Template.Annotations, revisionAnnotation)
+	delete(want.deployment.Spec.Template.Annotations, revisionAnnotation)
+	for what, diff := range map[string]string{
+		"Secret":               cmp.Diff(want.own.Data, got.own.Data),
+		"labels of the Secret": cmp.Diff(want.own.Labels, got.own.Labels),
+		"Deployment":           cmp.Diff(want.deployment.Spec, got.deployment.Spec),
+		"its labels":           cmp.Diff(want.deployment.Labels, got.deployment.Labels),
+		"Service":              cmp.Diff(want.service.Spec, got.service.Spec),
+		"budget":               cmp.Diff(want.budget.Spec, got.budget.Spec),
+	} {
+		if diff != "" {
+			t.Error(what, diff)
+		}
+	}
+}
+
+func TestEveryChildIsOwnedAndLabelled(t *testing.T) {
+	t.Parallel()
+	d := tokyo()
+	w := settledWorld(t, d)
+	for _, o := range []metav1.Object{w.own, w.deployment, w.service, w.budget} {
+		if o.GetNamespace() != "school" || !metav1.IsControlledBy(o, d) || !ownedByDojo(o) {
+			t.Errorf("%T %s/%s belongs to %v", o, o.GetNamespace(), o.GetName(), o.GetOwnerReferences())
+		}
+		want := map[string]string{
+			"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo", "app.kubernetes.io/managed-by": "dojo-operator",
+		}
+		if diff := cmp.Diff(want, o.GetLabels()); diff != "" {
+			t.Errorf("labels of the %T: %s", o, diff)
+		}
+	}
+}
+
+func TestTaken(t *testing.T) {
+	t.Parallel()
+	ours := func(d *corev1api.Dojo) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo")),
+		}}}
+	}
+	cases := map[string]struct {
+		live *corev1.Service
+		want bool
+	}{
+		"absent":            {nil, false},
+		"ours":              {ours(tokyo()), false},
+		"owned by nobody":   {&corev1.Service{}, true},
+		"of another Dojo":   {ours(tokyo(func(d *corev1api.Dojo) { d.Name, d.UID = "kyoto", "uid of kyoto" })), true},
+		"of a Dojo of old":  {ours(tokyo(func(d *corev1api.Dojo) { d.UID = "uid of the one before" })), true},
+		"not as controller": {&corev1.Service{ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{{UID: "uid of tokyo"}}}}, true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := taken(tokyo(), c.live); got != c.want {
+				t.Errorf("taken is %v", got)
+			}
+		})
+	}
+}
+
+func annotate[L metav1.Object](o L) {
+	annotations := map[string]string{"example.org/note": "hands off"}
+	maps.Copy(annotations, o.GetAnnotations())
+	o.SetAnnotations(annotations)
+}
+
+func relabel[L metav1.Object](o L) {
+	o.GetLabels()[managedByLabel] = "somebody"
+}
+
+func addPort(s *corev1.Service) {
+	s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: "extra", Port: 9000, TargetPort: httpPort, Protocol: corev1.ProtocolTCP})
+}
+
+func addOwner(s *corev1.Service) {
+	s.OwnerReferences = append(s.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"})
+}
+
+func addSidecar(d *appsv1.Deployment) {
+	pod := &d.Spec.Template.Spec
+	pod.Containers = append(pod.Containers, corev1.Container{Name: "proxy", Image: "proxy"})
+	pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "proxy", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
+}
+
+func restart(d *appsv1.Deployment) {
+	d.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = "2026-01-02T12:00:00Z"
+}
+
+func scaleTo(n int32) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Spec.Replicas = &n }
+}
+
+func container(change func(*corev1.Container)) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { change(&d.Spec.Template.Spec.Containers[0]) }
+}

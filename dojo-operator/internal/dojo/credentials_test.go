@@ -1,0 +1,264 @@
+package dojo
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// outcomeOf names an outcome by its kind and reason.
+func outcomeOf(err error) string {
+	if w, ok := errors.AsType[*conditions.Waiting](err); ok {
+		return "Waiting/" + w.Reason
+	}
+	if t, ok := errors.AsType[*conditions.Terminal](err); ok {
+		return "Terminal/" + t.Reason
+	}
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return "settled"
+}
+
+// elsewhere puts the source Secret into another namespace, with the given grant where it is not empty.
+func elsewhere(grant string) func(*corev1.Secret) {
+	return func(s *corev1.Secret) {
+		s.Namespace = "databases"
+		if grant != "" {
+			s.Annotations = map[string]string{corev1api.AllowedNamespacesAnnotation: grant}
+		}
+	}
+}
+
+// referring makes the Dojo refer to pg-app in the given namespace.
+func referring(namespace string) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Namespace = namespace }
+}
+
+func key(name, value string) func(*corev1.Secret) {
+	return func(s *corev1.Secret) { s.Data[name] = []byte(value) }
+}
+
+func without(name string) func(*corev1.Secret) {
+	return func(s *corev1.Secret) { delete(s.Data, name) }
+}
+
+func TestShared(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		source *corev1.Secret
+		want   bool
+	}{
+		"of the Dojo's namespace":      {pgApp(), true},
+		"elsewhere, not granted":       {pgApp(elsewhere("")), false},
+		"granted to the namespace":     {pgApp(elsewhere("school")), true},
+		"granted to several":           {pgApp(elsewhere("team-a, school ,team-b")), true},
+		"granted to all":               {pgApp(elsewhere("*")), true},
+		"granted to others":            {pgApp(elsewhere("team-a,team-b")), false},
+		"granted to a longer name":     {pgApp(elsewhere("old-school,schoolyard")), false},
+		"granted by a pattern: no":     {pgApp(elsewhere("sch*")), false},
+		"granted in upper case: no":    {pgApp(elsewhere("School")), false},
+		"separated by a space: no":     {pgApp(elsewhere("team-a school")), false},
+		"granted to nobody: commas":    {pgApp(elsewhere(",,")), false},
+		"granted by another's mistake": {pgApp(elsewhere(""), func(s *corev1.Secret) { s.Labels = map[string]string{corev1api.AllowedNamespacesAnnotation: "school"} }), false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := shared(tokyo(), metadataOf(c.source)); got != c.want {
+				t.Errorf("shared is %v", got)
+			}
+		})
+	}
+}
+
+func TestTranslate(t *testing.T) {
+	t.Parallel()
+	good := func(changes ...string) map[string]string {
+		data := map[string]string{"DB_ENDPOINT": "pg-rw", "DB_PORT": "5432", "DB_NAME": "app", "DB_USER": "yaga", "DB_PASS": "hollow purple"}
+		for i := 0; i < len(changes); i += 2 {
+			data[changes[i]] = changes[i+1]
+		}
+		return data
+	}
+	cases := map[string]struct {
+		source *corev1.Secret
+		want   map[string]string
+		wrong  string // what the message must say, where the Secret is wrong
+	}{
+		"as CloudNativePG writes it":       {source: pgApp(key("uri", "postgresql://"), key("username", "ignored")), want: good()},
+		"username alone":                   {source: pgApp(without("user"), key("username", "gojo")), want: good("DB_USER", "gojo")},
+		"user empty, username not":         {source: pgApp(key("user", ""), key("username", "gojo")), want: good("DB_USER", "gojo")},
+		"short host of another namespace":  {source: pgApp(elsewhere("*")), want: good("DB_ENDPOINT", "pg-rw.databases.svc")},
+		"full host of another namespace":   {source: pgApp(elsewhere("*"), key("host", "pg.example.org")), want: good("DB_ENDPOINT", "pg.example.org")},
+		"IPv6 address, another namespace":  {source: pgApp(elsewhere("*"), key("host", "fd00::1")), want: good("DB_ENDPOINT", "fd00::1")},
+		"first port":                       {source: pgApp(key("port", "1")), want: good("DB_PORT", "1")},
+		"last port":                        {source: pgApp(key("port", "65535")), want: good("DB_PORT", "65535")},
+		"password that is no text":         {source: pgApp(key("password", "\xff\x00\n")), want: good("DB_PASS", "\xff\x00\n")},
+		"no host":                          {source: pgApp(without("host")), wrong: `school/pg-app lacks the key "host"`},
+		"no port":                          {source: pgApp(without("port")), wrong: `school/pg-app lacks the key "port"`},
+		"no dbname":                        {source: pgApp(without("dbname")), wrong: `school/pg-app lacks the key "dbname"`},
+		"neither user nor username":        {source: pgApp(without("user")), wrong: `school/pg-app lacks the key "user"`},
+		"no password":                      {source: pgApp(without("password")), wrong: `school/pg-app lacks the key "password"`},
+		"empty host":                       {source: pgApp(key("host", "")), wrong: `school/pg-app has nothing under the key "host"`},
+		"empty user and username":          {source: pgApp(key("user", ""), key("username", "")), wrong: `school/pg-app has nothing under the key "user"`},
+		"empty password":                   {source: pgApp(key("password", "")), wrong: `school/pg-app has nothing under the key "password"`},
+		"no data at all":                   {source: pgApp(func(s *corev1.Secret) { s.Data = nil }), wrong: `school/pg-app lacks the key "host"`},
+		"port that is a word":              {source: pgApp(key("port", "hollow")), wrong: `no port number (1 to 65535) under the key "port"`},
+		"port 0":                           {source: pgApp(key("port", "0")), wrong: `no port number (1 to 65535) under the key "port"`},
+		"port beyond the last":             {source: pgApp(key("port", "65536")), wrong: `no port number (1 to 65535) under the key "port"`},
+		"port with a line end":             {source: pgApp(key("port", "5432\n")), wrong: `no port number (1 to 65535) under the key "port"`},
+		"what is wrong is told one by one": {source: pgApp(without("dbname"), without("password")), wrong: `lacks the key "dbname"`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := translate(tokyo(), c.source)
+			if diff := cmp.Diff(c.want, texts(got)); diff != "" {
+				t.Error(diff)
+			}
+			if c.wrong == "" {
+				must(t, err)
+				return
+			}
+			if outcomeOf(err) != "Terminal/CredentialsIncomplete" || !strings.Contains(err.Error(), c.wrong) {
+				t.Errorf("got %v", err)
+			}
+			for _, secret := range []string{"hollow", "yaga", "pg-rw", "65536"} {
+				if strings.Contains(err.Error(), secret) {
+					t.Errorf("the message tells the value %q: %v", secret, err)
+				}
+			}
+		})
+	}
+}
+
+func texts(data map[string][]byte) map[string]string {
+	if data == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for k, v := range data {
+		out[k] = string(v)
+	}
+	return out
+}
+
+func TestCopied(t *testing.T) {
+	t.Parallel()
+	edited := func(manager string, change func(*corev1.Secret)) func(w *world) {
+		return func(w *world) { w.own = edit(w, w.own, manager, change) }
+	}
+	cases := map[string]struct {
+		change func(w *world)
+		want   bool
+	}{
+		"just copied":                     {func(*world) {}, true},
+		"source changed":                  {func(w *world) { w.source.ResourceVersion = "8" }, false},
+		"source made anew":                {func(w *world) { w.source.UID = "another" }, false},
+		"another source":                  {func(w *world) { w.source.Name = "pg-other" }, false},
+		"copy deleted":                    {func(w *world) { w.own = nil }, false},
+		"value changed":                   {edited("kubectl", key("DB_PASS", "x")), false},
+		"value changed in our own name":   {edited(FieldOwner, key("DB_PASS", "x")), false},
+		"key deleted":                     {edited("kubectl", without("DB_USER")), false},
+		"label changed":                   {edited("kubectl", relabel[*corev1.Secret]), false},
+		"revision deleted":                {edited("kubectl", func(s *corev1.Secret) { delete(s.Annotations, revisionAnnotation) }), false},
+		"key and note added":              {edited("kubectl", func(s *corev1.Secret) { annotate(s); s.Data["EXTRA"] = []byte("x") }), true},
+		"managedFields lost":              {func(w *world) { w.own.ManagedFields = nil }, false},
+		"managedFields that are not JSON": {func(w *world) { w.own.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1("nonsense") }, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := tokyo()
+			w := settledWorld(t, d)
+			c.change(w)
+			if got := copied(d, metadataOf(w.own), metadataOf(w.source)); got != c.want {
+				t.Errorf("copied is %v", got)
+			}
+		})
+	}
+}
+
+func TestPlanCredentials(t *testing.T) {
+	t.Parallel()
+	const kept, fresh = "kept", "fresh"
+	type result struct {
+		Revision, Outcome        string
+		Writes, Exists, Rotation bool
+	}
+	d, there := tokyo(), tokyo(referring("databases"))
+	fresher := func(changes ...func(*corev1.Secret)) func(w *world) {
+		return func(w *world) {
+			w.source = pgApp(append(changes, func(s *corev1.Secret) { s.ResourceVersion = "8" })...)
+		}
+	}
+	cases := map[string]struct {
+		dojo   *corev1api.Dojo
+		from   *world // nil: one where tokyo is settled
+		change func(w *world)
+		want   result
+	}{
+		"first time":               {d, &world{}, fresher(), result{fresh, "settled", true, false, false}},
+		"up to date":               {d, nil, func(*world) {}, result{kept, "settled", false, false, false}},
+		"rotated":                  {d, nil, fresher(key("password", "red")), result{fresh, "settled", true, true, true}},
+		"touched, the same values": {d, nil, fresher(key("uri", "x")), result{kept, "settled", true, true, false}},
+		"copy deleted":             {d, nil, func(w *world) { w.own = nil }, result{fresh, "settled", true, false, false}},
+		"copy edited":              {d, nil, func(w *world) { w.own = edit(w, w.own, "x", key("DB_PASS", "x")) }, result{fresh, "settled", true, true, true}},
+		"copy relabelled":          {d, nil, func(w *world) { w.own = edit(w, w.own, "x", relabel[*corev1.Secret]) }, result{kept, "settled", true, true, false}},
+		"source never there":       {d, &world{}, func(*world) {}, result{"", "Waiting/WaitingForCredentials", false, false, false}},
+		"source gone":              {d, nil, func(w *world) { w.source = nil }, result{kept, "Waiting/WaitingForCredentials", false, false, false}},
+		"source became incomplete": {d, nil, fresher(without("host")), result{kept, "Terminal/CredentialsIncomplete", false, false, false}},
+		"incomplete from the start": {d, &world{}, fresher(key("password", "")),
+			result{"", "Terminal/CredentialsIncomplete", false, false, false}},
+		"elsewhere, not there":     {there, &world{}, func(*world) {}, result{"", "Terminal/CredentialsNotShared", false, false, false}},
+		"elsewhere, not shared":    {there, &world{}, fresher(elsewhere("")), result{"", "Terminal/CredentialsNotShared", false, false, false}},
+		"elsewhere, shared":        {there, &world{}, fresher(elsewhere("school")), result{fresh, "settled", true, false, false}},
+		"grant taken back, copied": {there, nil, fresher(elsewhere(""), key("password", "red")), result{kept, "Terminal/CredentialsNotShared", false, false, false}},
+		"grant to another":         {there, nil, fresher(elsewhere("kyoto")), result{kept, "Terminal/CredentialsNotShared", false, false, false}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, before := c.from, ""
+			if w == nil {
+				w = settledWorld(t, tokyo())
+				before = w.own.Annotations[revisionAnnotation]
+			}
+			c.change(w)
+			seen := w.see(c.dojo)
+			revision, write, verdict := planCredentials(c.dojo, seen, testConfig)
+			got := result{Revision: revision, Outcome: outcomeOf(verdict), Writes: write != nil}
+			if write != nil {
+				got.Exists, got.Rotation = write.exists, write.rotation
+			}
+			switch revision {
+			case "":
+			case before:
+				got.Revision = kept
+			case seen.nonce:
+				got.Revision = fresh
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Whoever may create Dojos must not find out which Secrets another namespace has.
+func TestNotSharedTellsNothing(t *testing.T) {
+	t.Parallel()
+	d := tokyo(referring("databases"))
+	_, _, absent := planCredentials(d, (&world{}).see(d), testConfig)
+	_, _, secret := planCredentials(d, (&world{source: pgApp(elsewhere("others"))}).see(d), testConfig)
+	if diff := cmp.Diff(absent, secret); diff != "" {
+		t.Error("a Secret that is not there and one that is not shared read differently", diff)
+	}
+}

@@ -1,0 +1,142 @@
+package dojo
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// deployment is one of generation 4 that wants three pods, has as many of each sort as given, and was seen as given.
+func deployment(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
+	live := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Generation: 4},
+		Spec:       appsv1.DeploymentSpec{Replicas: ptr.To[int32](3)},
+		Status: appsv1.DeploymentStatus{
+			ObservedGeneration: 4, Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3,
+		},
+	}
+	for _, change := range changes {
+		change(live)
+	}
+	return live
+}
+
+func pods(total, updated, ready int32) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) {
+		d.Status.Replicas, d.Status.UpdatedReplicas = total, updated
+		d.Status.ReadyReplicas, d.Status.AvailableReplicas = ready, ready
+	}
+}
+
+func observedAt(generation int64) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Status.ObservedGeneration = generation }
+}
+
+func says(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) {
+		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{Type: kind, Status: status, Reason: reason, Message: message})
+	}
+}
+
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		live *appsv1.Deployment
+		want bool
+	}{
+		"all pods serve":              {deployment(), true},
+		"seen in an earlier state":    {deployment(observedAt(3)), false},
+		"old pods serve":              {deployment(pods(3, 2, 3)), false},
+		"old pods left over":          {deployment(pods(4, 3, 3)), false},
+		"one is not ready":            {deployment(pods(3, 3, 2)), false},
+		"ready, not yet available":    {deployment(func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 2 }), false},
+		"more wanted than there are":  {deployment(scaleTo(5)), false},
+		"fewer wanted than there are": {deployment(scaleTo(1)), false},
+		"nothing wanted":              {deployment(scaleTo(0), pods(0, 0, 0)), true},
+		"nothing wanted, still there": {deployment(scaleTo(0), pods(1, 1, 0)), false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := complete(c.live); got != c.want {
+				t.Errorf("complete is %v", got)
+			}
+		})
+	}
+}
+
+func TestRollout(t *testing.T) {
+	t.Parallel()
+	exceeded := says(appsv1.DeploymentProgressing, corev1.ConditionFalse, "ProgressDeadlineExceeded", "")
+	finished := says(appsv1.DeploymentProgressing, corev1.ConditionTrue, "NewReplicaSetAvailable", "")
+	refused := says(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "FailedCreate", "exceeded quota: pods")
+	lost := unscheduled("a", corev1.PodReasonUnschedulable)
+	cases := map[string]struct {
+		dojo *corev1api.Dojo
+		live *appsv1.Deployment
+		pods []corev1.Pod
+		want string
+		says string // what the message must contain
+	}{
+		"complete":                           {live: deployment(), want: "settled"},
+		"complete after all, refusal of old": {live: deployment(refused), want: "settled"},
+		"starting":                           {live: deployment(pods(3, 3, 1)), want: "Waiting/RollingOut", says: "1 of 3 replicas are ready"},
+		"starting, no node for one": {live: deployment(pods(3, 3, 1)), pods: []corev1.Pod{lost},
+			want: "Waiting/RollingOut", says: "1 of 3 replicas are ready; pod a: no node takes it"},
+		"a pod crashes": {live: deployment(pods(3, 3, 1)), pods: []corev1.Pod{pod("b", crashed(3))},
+			want: "Terminal/CrashLoopBackOff", says: "1 of 3 replicas are ready; pod b: container dojo keeps ending"},
+		"quota": {live: deployment(pods(1, 1, 1), refused), want: "Terminal/PodsRefused",
+			says: "1 of 3 replicas are ready; pods are refused: exceeded quota: pods"},
+		"quota of an earlier state": {live: deployment(pods(1, 1, 1), refused, observedAt(3)), want: "Waiting/RollingOut"},
+		"quota no more": {live: deployment(pods(1, 1, 1), says(appsv1.DeploymentReplicaFailure, corev1.ConditionFalse, "", "")),
+			want: "Waiting/RollingOut"},
+		"quota before a crash": {live: deployment(pods(1, 1, 1), refused), pods: []corev1.Pod{pod("b", crashed(3))}, want: "Terminal/PodsRefused"},
+		"no progress, nobody knows why": {live: deployment(pods(3, 3, 0), exceeded), want: "Terminal/ProgressDeadlineExceeded",
+			says: "0 of 3 replicas are ready, with no progress for 1m30s"},
+		"no progress, no node": {live: deployment(pods(3, 3, 0), exceeded), pods: []corev1.Pod{lost}, want: "Terminal/Unschedulable",
+			says: "with no progress for 1m30s; pod a: no node takes it"},
+		"no progress in an earlier state": {live: deployment(pods(3, 3, 0), exceeded, observedAt(3)), want: "Waiting/RollingOut"},
+		"a replica was lost":              {live: deployment(pods(3, 3, 2), finished), want: "Waiting/ReplicasUnavailable", says: "2 of 3 replicas are ready"},
+		"lost a while ago": {dojo: tokyo(since(80*time.Second, conditions.Progressing, corev1api.ReasonReplicasUnavailable, 3)),
+			live: deployment(pods(3, 3, 2), finished), want: "Waiting/ReplicasUnavailable"},
+		"lost for too long": {dojo: tokyo(since(90*time.Second, conditions.Progressing, corev1api.ReasonReplicasUnavailable, 3)),
+			live: deployment(pods(3, 3, 2), finished), want: "Terminal/ReplicasUnavailable",
+			says: "2 of 3 replicas are ready, for more than 1m30s. See `kubectl describe pods -l app.kubernetes.io/instance=tokyo`."},
+		"lost, no node": {dojo: tokyo(since(90*time.Second, conditions.Progressing, corev1api.ReasonReplicasUnavailable, 3)),
+			live: deployment(pods(3, 3, 2), finished), pods: []corev1.Pod{lost}, want: "Terminal/ReplicasUnavailable",
+			says: "for more than 1m30s; pod a: no node takes it"},
+		"scaling to nothing": {live: deployment(scaleTo(0), pods(2, 2, 2), finished, observedAt(3)), want: "Waiting/RollingOut", says: "2 of 0"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := c.dojo
+			if d == nil {
+				d = tokyo()
+			}
+			got := rollout(d, &observed{now: noon, deployment: c.live, pods: c.pods}, testConfig)
+			if outcomeOf(got) != c.want {
+				t.Errorf("got %v, want %s", got, c.want)
+			}
+			if c.says != "" && !strings.Contains(got.Error(), c.says) {
+				t.Errorf("%q does not say %q", got, c.says)
+			}
+		})
+	}
+}
+
+func TestRolloutRetries(t *testing.T) {
+	t.Parallel()
+	live := deployment(pods(3, 3, 2), says(appsv1.DeploymentProgressing, corev1.ConditionTrue, "NewReplicaSetAvailable", ""))
+	d := tokyo(since(30*time.Second, conditions.Progressing, corev1api.ReasonReplicasUnavailable, 3))
+	got, ok := rollout(d, &observed{now: noon, deployment: live}, testConfig).(*conditions.Waiting)
+	if !ok || got.Retry != 60*time.Second {
+		t.Errorf("no watch tells of a deadline, so the pass must come back in 60s: %+v", got)
+	}
+}
