@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -114,7 +115,7 @@ func newBuild(name string) (build, error) {
 		return build{}, fmt.Errorf("testcluster: no cache folder for the binaries: %w", err)
 	}
 	b := build{name: name, binary: spec, source: filepath.Join(root, "tools", spec.module)}
-	if b.version, b.hash, err = pinned(b.source, spec.pkg); err != nil {
+	if err := b.pin(); err != nil {
 		return build{}, fmt.Errorf("testcluster: version of %s: %w", name, err)
 	}
 	folder := fmt.Sprintf("%s-%s-%s-%s-%s", spec.module, b.version, runtime.GOOS, runtime.GOARCH, b.hash)
@@ -123,30 +124,32 @@ func newBuild(name string) (build, error) {
 	return b, nil
 }
 
-// pinned reads a tool's module: the version of the module that holds pkg, and a hash that changes with any dependency.
-func pinned(folder, pkg string) (version, hash string, err error) {
-	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+// pin reads the module that pins the binary: the version, and a hash that changes with any dependency and any flag.
+func (b *build) pin() error {
+	path := filepath.Join(b.source, "go.mod")
+	mod, err := os.ReadFile(path)
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	sum, err := os.ReadFile(filepath.Join(folder, "go.sum"))
+	sum, err := os.ReadFile(filepath.Join(b.source, "go.sum"))
 	if err != nil {
-		return "", "", err
+		return err
 	}
-	file, err := modfile.ParseLax("go.mod", mod, nil)
+	file, err := modfile.ParseLax(path, mod, nil)
 	if err != nil {
-		return "", "", err
+		return err
 	}
 	for _, require := range file.Require {
-		if path := require.Mod.Path; pkg == path || strings.HasPrefix(pkg, path+"/") {
-			version = require.Mod.Version
+		if module := require.Mod.Path; b.pkg == module || strings.HasPrefix(b.pkg, module+"/") {
+			b.version = require.Mod.Version
 		}
 	}
-	if version == "" {
-		return "", "", fmt.Errorf("%s requires no module that holds %s", filepath.Join(folder, "go.mod"), pkg)
+	if b.version == "" {
+		return fmt.Errorf("%s requires no module that holds %s", path, b.pkg)
 	}
-	digest := sha256.Sum256(append(mod, sum...))
-	return version, fmt.Sprintf("%x", digest[:6]), nil
+	digest := sha256.Sum256(slices.Concat(mod, sum, []byte(b.ldflags())))
+	b.hash = fmt.Sprintf("%x", digest[:6])
+	return nil
 }
 
 // projectRoot is the nearest folder, from the working directory up, that holds go.work and tools/.

@@ -11,29 +11,29 @@ import (
 	"testing"
 )
 
-func TestPinned(t *testing.T) {
+func TestPin(t *testing.T) {
 	const mod = "module example.test/tool\n\nrequire (\n\tgo.etcd.io/etcd/api/v3 v3.1.0\n\tgo.etcd.io/etcd/server/v3 v3.6.16\n)\n"
-	const pkg = "go.etcd.io/etcd/server/v3"
+	spec := binary{pkg: "go.etcd.io/etcd/server/v3"}
 	folder := writeFiles(t, map[string]string{"go.mod": mod, "go.sum": "a\n"})
-	version, hash, err := pinned(folder, pkg)
-	if err != nil || version != "v3.6.16" {
-		t.Fatalf("version %q, error %v", version, err)
+	first := build{binary: spec, source: folder}
+	if err := first.pin(); err != nil || first.version != "v3.6.16" {
+		t.Fatalf("version %q, error %v", first.version, err)
 	}
 
-	for name, files := range map[string]map[string]string{
-		"go.mod changed": {"go.mod": mod + "// a comment\n", "go.sum": "a\n"},
-		"go.sum changed": {"go.mod": mod, "go.sum": "b\n"},
+	for name, changed := range map[string]build{
+		"go.mod":      {binary: spec, source: writeFiles(t, map[string]string{"go.mod": mod + "// a comment\n", "go.sum": "a\n"})},
+		"go.sum":      {binary: spec, source: writeFiles(t, map[string]string{"go.mod": mod, "go.sum": "b\n"})},
+		"build flags": {binary: binary{pkg: spec.pkg, stamp: []string{"main.version"}}, source: folder},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, other, err := pinned(writeFiles(t, files), pkg)
-			if err != nil || other == hash {
-				t.Errorf("hash %s as before, error %v", other, err)
+		t.Run(name+" changed", func(t *testing.T) {
+			if err := changed.pin(); err != nil || changed.hash == first.hash {
+				t.Errorf("hash %s as before, error %v", changed.hash, err)
 			}
 		})
 	}
 	t.Run("not required", func(t *testing.T) {
-		_, _, err := pinned(folder, "example.test/other")
-		if err == nil || !strings.Contains(err.Error(), "requires no module that holds example.test/other") {
+		other := build{binary: binary{pkg: "example.test/other"}, source: folder}
+		if err := other.pin(); err == nil || !strings.Contains(err.Error(), "requires no module that holds example.test/other") {
 			t.Error(err)
 		}
 	})
