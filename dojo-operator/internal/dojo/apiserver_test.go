@@ -110,9 +110,12 @@ func apply[T any, L liveChild[T]](w *world, live L, c *child) L {
 	return stored[T, L](w, after)
 }
 
-// edit answers an update by somebody.
+// edit answers an update by somebody; of an object that is not there it leaves nothing.
 func edit[T any, L liveChild[T]](w *world, live L, manager string, change func(L)) L {
 	w.t.Helper()
+	if live == nil {
+		return nil
+	}
 	edited := live.DeepCopyObject().(L)
 	change(edited)
 	after, err := fieldManager(w.t, live).Update(live, edited, manager)
@@ -145,7 +148,9 @@ var testScheme = func() *runtime.Scheme {
 		for i := range spec.Template.Spec.Containers {
 			c := &spec.Template.Spec.Containers[i]
 			c.ImagePullPolicy, c.TerminationMessagePath = corev1.PullIfNotPresent, corev1.TerminationMessagePathDefault
-			c.LivenessProbe.SuccessThreshold, c.LivenessProbe.HTTPGet.Scheme = 1, corev1.URISchemeHTTP
+			if probe := c.LivenessProbe; probe != nil {
+				probe.SuccessThreshold, probe.HTTPGet.Scheme = 1, corev1.URISchemeHTTP
+			}
 		}
 	})
 	s.AddTypeDefaultingFunc(&corev1.Service{}, func(o any) {
