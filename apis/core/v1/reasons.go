@@ -11,7 +11,7 @@ const (
 	// ReasonNoReadyReplicas (Available=False): pods have been ready before, none is now. This is an outage.
 	ReasonNoReadyReplicas = "NoReadyReplicas"
 
-	// ReasonRollingOut (Progressing): pods of the current revision are being started.
+	// ReasonRollingOut (Progressing): pods are being started or stopped, for a new revision or another number of replicas.
 	ReasonRollingOut = "RollingOut"
 	// ReasonReplicasUnavailable: a finished rollout has lost replicas. Progressing at first, since Kubernetes replaces pods by
 	// itself, and Degraded once it has lasted longer than the operator's --progress-deadline.

@@ -44,12 +44,13 @@ func strip(in any) (any, error) {
 	}
 	switch o := in.(type) {
 	case *corev1.Pod:
+		dojo := o.Labels[instanceLabel]
 		*o = corev1.Pod{ObjectMeta: identity(o), Status: corev1.PodStatus{
 			Conditions:            o.Status.Conditions,
 			InitContainerStatuses: o.Status.InitContainerStatuses,
 			ContainerStatuses:     o.Status.ContainerStatuses,
 		}}
-		o.Labels = map[string]string{instanceLabel: o.Labels[instanceLabel]}
+		o.Labels = map[string]string{instanceLabel: dojo}
 		return o, nil
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		*o = autoscalingv2.HorizontalPodAutoscaler{

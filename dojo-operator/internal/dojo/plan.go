@@ -78,8 +78,9 @@ func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revi
 
 // repairs reports whether a write puts right what somebody else has changed, rather than to follow the spec or the credentials.
 func (s *steps) repairs(d *corev1api.Dojo, c *child) bool {
-	following := slices.ContainsFunc(s.apply, func(c *child) bool { return c.kind == kindSecret })
-	return c.exists && !following && d.Status.ObservedGeneration == d.Generation
+	follows := c.kind == kindSecret ||
+		c.kind == kindDeployment && slices.ContainsFunc(s.apply, func(c *child) bool { return c.kind == kindSecret })
+	return c.exists && !follows && d.Status.ObservedGeneration == d.Generation
 }
 
 // namesTaken says which child's name belongs to somebody else's object, which is never adopted or overwritten.

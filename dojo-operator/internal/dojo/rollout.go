@@ -54,7 +54,7 @@ func rollout(d *corev1api.Dojo, seen *observed, cfg Config) error {
 		return stuck(count, trouble, cfg)
 	case current && progress.Reason == rolloutFinished:
 		return impatient(d, seen.now, cfg.ProgressDeadline,
-			&conditions.Waiting{Reason: corev1api.ReasonReplicasUnavailable, Message: join(count, trouble)},
+			&conditions.Waiting{Reason: unfinished(live), Message: join(count, trouble)},
 			&conditions.Terminal{
 				Reason: corev1api.ReasonReplicasUnavailable,
 				Message: join(fmt.Sprintf("%s, for more than %s", count, cfg.ProgressDeadline), trouble) +
@@ -62,6 +62,14 @@ func rollout(d *corev1api.Dojo, seen *observed, cfg Config) error {
 			})
 	}
 	return &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: join(count, trouble)}
+}
+
+// unfinished tells a scale that is under way from pods that were there and are lost. The Deployment calls both a finished rollout.
+func unfinished(live *appsv1.Deployment) string {
+	if wanted := *live.Spec.Replicas; live.Status.Replicas != wanted || live.Status.UpdatedReplicas != wanted {
+		return corev1api.ReasonRollingOut
+	}
+	return corev1api.ReasonReplicasUnavailable
 }
 
 func readyCount(live *appsv1.Deployment, wanted int32) string {

@@ -1,0 +1,146 @@
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// firstUsersDojo is the form that the API's first users know. It must be accepted unchanged for ever.
+const firstUsersDojo = `
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: tokyo-jujutsu-high}
+spec:
+  accountId: Masamichi Yaga
+  title: Tokyo Jujutsu High
+  replicas: 3
+  database: Postgres
+  credentialsRef: {name: dojo-app, namespace: default}
+`
+
+var _ = Describe("The API of a Dojo", func() {
+	var ns string
+	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
+
+	apply := func(ctx context.Context, text string) error {
+		o := &unstructured.Unstructured{}
+		Expect(yaml.Unmarshal([]byte(text), o)).To(Succeed())
+		o.SetNamespace(ns)
+		return k8s.Create(ctx, o)
+	}
+
+	It("accepts the first users' manifest, and fills in the defaults of the smallest", func(ctx context.Context) {
+		Expect(apply(ctx, firstUsersDojo)).To(Succeed())
+		Expect(apply(ctx, `{apiVersion: core.jutsu.com/v1, kind: Dojo, metadata: {name: least}, spec: {accountId: a, title: t, credentialsRef: {name: s}}}`)).To(Succeed())
+		var least corev1api.Dojo
+		Expect(k8s.Get(ctx, nameOf(ns, "least"), &least)).To(Succeed())
+		Expect(least.Spec).To(And(HaveField("Replicas", HaveValue(Equal(int32(1)))), HaveField("Database", corev1api.DatabasePostgres)))
+	})
+
+	DescribeTable("refuses what cannot be meant, and says what is allowed",
+		func(ctx context.Context, change func(o map[string]any), says string) {
+			o := map[string]any{}
+			Expect(yaml.Unmarshal([]byte(firstUsersDojo), &o)).To(Succeed())
+			change(o)
+			text, err := yaml.Marshal(o)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(apply(ctx, string(text))).To(MatchError(ContainSubstring(says)))
+		},
+		Entry("empty accountId", set("accountId", ""), "spec.accountId in body should be at least 1 chars long"),
+		Entry("blank accountId", set("accountId", "  "), "must not be blank"),
+		Entry("over-long accountId", set("accountId", strings.Repeat("a", 129)), "spec.accountId: Too long: may not be more than 128 bytes"),
+		Entry("no accountId", set("accountId", nil), "spec.accountId: Required value"),
+		Entry("empty title", set("title", ""), "spec.title in body should be at least 1 chars long"),
+		Entry("blank title", set("title", "\t"), "must not be blank"),
+		Entry("over-long title", set("title", strings.Repeat("a", 129)), "spec.title: Too long: may not be more than 128 bytes"),
+		Entry("negative replicas", set("replicas", -1), "spec.replicas in body should be greater than or equal to 0"),
+		Entry("unknown database", set("database", "Oracle"), `spec.database: Unsupported value: "Oracle": supported values: "Postgres", "Mongo"`),
+		Entry("unknown field", set("replica", 3), `strict decoding error: unknown field "spec.replica"`),
+		Entry("no credentials", set("credentialsRef", nil), "spec: Invalid value: credentialsRef is required"),
+		Entry("credentials without a name", set("credentialsRef", map[string]any{"namespace": "default"}), "spec.credentialsRef.name: Required value"),
+		Entry("credentials with an empty name", set("credentialsRef", map[string]any{"name": ""}), "spec.credentialsRef.name in body should be at least 1 chars long"),
+		Entry("credentials with a name that no Secret has", set("credentialsRef", map[string]any{"name": "Dojo App"}), "must be the name of a Secret"),
+		Entry("credentials in a namespace that cannot be", set("credentialsRef", map[string]any{"name": "a", "namespace": "a.b"}), "must be the name of a namespace"),
+		Entry("a name with a dot", named("tokyo.high"), "metadata.name becomes the name of a Service"),
+		Entry("a name that starts with a digit", named("1tokyo"), "metadata.name becomes the name of a Service"),
+		Entry("a name of 64 characters", named(strings.Repeat("a", 64)), "metadata.name becomes the name of a Service"),
+	)
+
+	It("accepts the longest name", func(ctx context.Context) {
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		d := newDojo(ns, strings.Repeat("a", 63), replicas(2))
+		Expect(k8s.Create(ctx, d)).To(Succeed())
+		eventuallyReady(ctx, d)
+	})
+
+	It("shows what a person wants to see first", func(ctx context.Context) {
+		d := runningDojo(ctx, ns, replicas(2))
+		table := asTable(ctx, ns)
+		var all, narrow []string
+		for _, column := range table.ColumnDefinitions {
+			all = append(all, column.Name)
+			if column.Priority == 0 {
+				narrow = append(narrow, column.Name)
+			}
+		}
+		Expect(narrow).To(Equal([]string{"Name", "Ready", "Up-to-date", "Available", "Account", "Age"}))
+		Expect(all[6:]).To(Equal([]string{"Database", "Status"}))
+		cells := fmt.Sprint(table.Rows[0].Cells...)
+		Expect(cells).To(And(ContainSubstring(d.Name), ContainSubstring("2/2"), ContainSubstring("Masamichi Yaga"),
+			ContainSubstring("Postgres"), ContainSubstring("Settled")))
+	})
+
+	It("is found by its short name and with everything else", func() {
+		kinds, err := discovery.NewDiscoveryClientForConfigOrDie(cluster.Config()).ServerResourcesForGroupVersion("core.jutsu.com/v1")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(kinds.APIResources).To(ContainElement(And(HaveField("Name", "dojos"),
+			HaveField("ShortNames", ConsistOf("dj")), HaveField("Categories", ConsistOf("all")))))
+		Expect(kinds.APIResources).To(ContainElement(And(HaveField("Name", "dojos/scale"), HaveField("Kind", "Scale"))))
+	})
+})
+
+// set changes a field of the spec, or takes it out.
+func set(field string, value any) func(map[string]any) {
+	return func(o map[string]any) {
+		spec := o["spec"].(map[string]any)
+		if value == nil {
+			delete(spec, field)
+			return
+		}
+		spec[field] = value
+	}
+}
+
+func named(name string) func(map[string]any) {
+	return func(o map[string]any) { o["metadata"] = map[string]any{"name": name} }
+}
+
+// asTable asks for the Dojos as kubectl does.
+func asTable(ctx context.Context, namespace string) *metav1.Table {
+	GinkgoHelper()
+	config := cluster.Config()
+	config.GroupVersion = &corev1api.GroupVersion
+	config.APIPath = "/apis"
+	config.NegotiatedSerializer = serializer.WithoutConversionCodecFactory{CodecFactory: scheme.Codecs}
+	c, err := rest.RESTClientFor(config)
+	Expect(err).NotTo(HaveOccurred())
+	raw, err := c.Get().Namespace(namespace).Resource("dojos").
+		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(ctx).Raw()
+	Expect(err).NotTo(HaveOccurred())
+	table := &metav1.Table{}
+	Expect(yaml.Unmarshal(raw, table)).To(Succeed())
+	return table
+}

@@ -1,0 +1,201 @@
+package main_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+func nameOf(namespace, name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+func budgetOf(d *corev1api.Dojo) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name}}
+}
+
+var _ = Describe("The children of a Dojo", func() {
+	var ns string
+	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
+
+	It("are all there, are owned and tell the application whose it is", func(ctx context.Context) {
+		d := runningDojo(ctx, ns, replicas(3))
+		for _, child := range []client.Object{deploymentOf(d), serviceOf(d), secretOf(d), budgetOf(d)} {
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(child), child)).To(Succeed())
+			Expect(metav1.IsControlledBy(child, d)).To(BeTrue(), "%T should be owned", child)
+		}
+		live := deploymentOf(d)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
+		Expect(live.Spec.Template.Spec.Containers[0].Env).To(ContainElements(
+			corev1.EnvVar{Name: "DOJO_ACCOUNT_ID", Value: "Masamichi Yaga"}, corev1.EnvVar{Name: "DOJO_TITLE", Value: "Tokyo Jujutsu High"}))
+		Expect(live.Spec.Selector.MatchLabels).To(Equal(map[string]string{
+			"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo"}))
+
+		Expect(d.Status).To(And(
+			HaveField("Replicas", int32(3)), HaveField("ReadyReplicas", int32(3)), HaveField("UpdatedReplicas", int32(3)),
+			HaveField("AvailableReplicas", int32(3)), HaveField("ReadyStatus", "3/3"),
+			HaveField("Selector", "app.kubernetes.io/instance=tokyo,app.kubernetes.io/name=dojo"),
+			HaveField("Endpoint", "tokyo."+ns+".svc:80")))
+		Eventually(ctx, eventsOf(d)).Should(ContainElement("Normal Ready"))
+	})
+
+	It("are written once each when a Dojo is made, and not at all when nothing changes", func(ctx context.Context) {
+		d := runningDojo(ctx, ns, replicas(2))
+		children := []string{
+			"patch secrets/tokyo-credentials", "patch deployments/tokyo", "patch services/tokyo", "patch poddisruptionbudgets/tokyo",
+		}
+		Expect(withoutStatus(operatorWrites(ns))).To(ConsistOf(children))
+
+		By("giving the operator a reason to look again")
+		made := len(operatorWrites(ns))
+		edit(ctx, deploymentOf(d), func(live *appsv1.Deployment) {
+			live.Annotations["example.org/note"] = "of somebody else"
+			live.Spec.Template.Labels["example.org/injected"] = "yes"
+			live.Spec.RevisionHistoryLimit = new(int32(3))
+		})
+		eventuallyReady(ctx, d)
+		Consistently(func() []string { return withoutStatus(operatorWrites(ns)[made:]) }).Should(BeEmpty(),
+			"what others add is no reason to write")
+		live := deploymentOf(d)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
+		Expect(live.Annotations).To(HaveKey("example.org/note"))
+		Expect(live.Spec.Template.Labels).To(HaveKey("example.org/injected"))
+	})
+
+	It("come back when they are deleted, and a new Secret restarts the pods", func(ctx context.Context) {
+		d := runningDojo(ctx, ns, replicas(2))
+		pods, err := runningPods(d)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		for _, child := range []client.Object{deploymentOf(d), serviceOf(d), secretOf(d), budgetOf(d)} {
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(child), child)).To(Succeed())
+			gone := child.GetUID()
+			Expect(k8s.Delete(ctx, child)).To(Succeed())
+			Eventually(ctx, refetch(child)).ShouldNot(HaveField("UID", gone), "the %T should be made again", child)
+		}
+		Eventually(ctx, runningPods(d)).Should(And(HaveLen(2), Not(ContainElement(pods[0])), Not(ContainElement(pods[1]))))
+		eventuallyReady(ctx, d)
+	})
+
+	It("go back to what the spec says when somebody edits them", func(ctx context.Context) {
+		d := runningDojo(ctx, ns, replicas(2))
+		deployment, service, secret, budget := deploymentOf(d), serviceOf(d), secretOf(d), budgetOf(d)
+		edit(ctx, deployment, func(live *appsv1.Deployment) {
+			live.Labels["app.kubernetes.io/name"] = "other"
+			live.Spec.Replicas = new(int32(7))
+			live.Spec.Template.Spec.Containers[0].Image = "example.org/other:1"
+			live.Spec.Template.Spec.Containers[0].Env[0].Value = "somebody"
+		})
+		edit(ctx, service, func(live *corev1.Service) { live.Spec.Ports[0].TargetPort = intstr.FromInt32(9999) })
+		wrong := newPassword()
+		edit(ctx, secret, func(live *corev1.Secret) { live.Data["DB_PASS"] = []byte(wrong) })
+		edit(ctx, budget, func(live *policyv1.PodDisruptionBudget) { live.Spec.MaxUnavailable = new(intstr.FromInt32(0)) })
+
+		Eventually(ctx, refetch(deployment)).Should(And(
+			HaveField("Labels", HaveKeyWithValue("app.kubernetes.io/name", "dojo")),
+			HaveField("Spec.Replicas", HaveValue(Equal(int32(2)))),
+			HaveField("Spec.Template.Spec.Containers", HaveExactElements(And(
+				HaveField("Image", "danijelradakovic/dojo:0.1.0-alpine"), HaveField("Env", ContainElement(HaveField("Value", "Masamichi Yaga")))))),
+		), "the Deployment should be put right")
+		Eventually(ctx, refetch(service)).Should(HaveField("Spec.Ports", HaveExactElements(HaveField("TargetPort", intstr.FromString("http")))))
+		Eventually(ctx, refetch(secret)).ShouldNot(WithTransform(passwordOf, Equal(wrong)))
+		Eventually(ctx, refetch(budget)).Should(HaveField("Spec.MaxUnavailable", HaveValue(Equal(intstr.FromInt32(1)))))
+		eventuallyReady(ctx, d)
+		Eventually(ctx, eventsOf(d)).Should(ContainElement("Normal Repaired"))
+	})
+
+	It("have a disruption budget only with more than one replica", func(ctx context.Context) {
+		d := runningDojo(ctx, ns)
+		Expect(apierrors.IsNotFound(k8s.Get(ctx, nameOf(ns, "tokyo"), budgetOf(d)))).To(BeTrue())
+		edit(ctx, d, replicas(2))
+		Eventually(ctx, refetch(budgetOf(d))).Should(HaveField("Spec.MaxUnavailable", HaveValue(Equal(intstr.FromInt32(1)))))
+		edit(ctx, d, replicas(1))
+		Eventually(ctx, func(ctx context.Context) bool {
+			return apierrors.IsNotFound(k8s.Get(ctx, nameOf(ns, "tokyo"), budgetOf(d)))
+		}).Should(BeTrue(), "the budget should go")
+		eventuallyReady(ctx, d)
+	})
+
+	DescribeTable("never take over what belongs to somebody else", func(ctx context.Context, theirs client.Object) {
+		theirs.SetNamespace(ns)
+		Expect(k8s.Create(ctx, theirs)).To(Succeed())
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		d := newDojo(ns, "tokyo", replicas(2))
+		Expect(k8s.Create(ctx, d)).To(Succeed())
+		eventuallyDegraded(ctx, d, corev1api.ReasonNameTaken)
+		Expect(message(d, "Degraded")).To(ContainSubstring(theirs.GetName()))
+		Consistently(ctx, refetch(theirs)).Should(And(
+			HaveField("GetOwnerReferences()", BeEmpty()),
+			HaveField("GetManagedFields()", Not(ContainElement(HaveField("Manager", "dojo-operator")))),
+		), "a stranger's object must stay as it is")
+
+		Expect(k8s.Delete(ctx, theirs)).To(Succeed())
+		eventuallyReady(ctx, d)
+	},
+		Entry("Secret", &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "tokyo-credentials"}}),
+		Entry("Service", &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}),
+		Entry("Deployment", &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}, Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(0)),
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "theirs"}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "theirs"}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.org/c"}}},
+			},
+		}}),
+		Entry("PodDisruptionBudget", &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}),
+	)
+
+	Context("with a HorizontalPodAutoscaler", func() {
+		scaler := func(kind, api string) *autoscalingv2.HorizontalPodAutoscaler {
+			return &autoscalingv2.HorizontalPodAutoscaler{
+				ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tokyo"},
+				Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+					ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: api, Kind: kind, Name: "tokyo"},
+					MinReplicas:    new(int32(3)), MaxReplicas: 5,
+				},
+			}
+		}
+
+		It("of the Dojo follow its replicas", func(ctx context.Context) {
+			d := runningDojo(ctx, ns)
+			Expect(k8s.Create(ctx, scaler("Dojo", corev1api.GroupVersion.String()))).To(Succeed())
+			Eventually(ctx, refetch(d)).Should(HaveField("Spec.Replicas", HaveValue(Equal(int32(3)))))
+			eventuallyReady(ctx, d)
+			Eventually(ctx, refetch(d)).Should(HaveField("Status.ReadyStatus", "3/3"))
+		})
+
+		It("of the Deployment leave the replicas to it until it goes", func(ctx context.Context) {
+			d := runningDojo(ctx, ns)
+			theirs := scaler("Deployment", "apps/v1")
+			Expect(k8s.Create(ctx, theirs)).To(Succeed())
+			Eventually(ctx, refetch(d)).Should(And(HaveField("Status.ReadyStatus", "3/3"), HaveCondition("Ready", "True", "")))
+			Consistently(ctx, refetch(deploymentOf(d))).Should(HaveField("Spec.Replicas", HaveValue(Equal(int32(3)))))
+			Expect(*d.Spec.Replicas).To(Equal(int32(1)))
+			Eventually(ctx, refetch(budgetOf(d))).Should(HaveField("UID", Not(BeEmpty())), "three pods want a budget")
+
+			Expect(k8s.Delete(ctx, theirs)).To(Succeed())
+			Eventually(ctx, refetch(d)).Should(And(HaveField("Status.ReadyStatus", "1/1"), HaveCondition("Ready", "True", "")))
+		})
+	})
+})
+
+func withoutStatus(writes []string) []string {
+	var others []string
+	for _, w := range writes {
+		if w != "patch dojos/tokyo/status" {
+			others = append(others, w)
+		}
+	}
+	return others
+}

@@ -1,0 +1,111 @@
+package main_test
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+	"os/exec"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var _ = Describe("The operator's process", func() {
+	It("tells its metrics over HTTPS to those only who may read them", func(ctx context.Context) {
+		ns := newNamespace(ctx)
+		runningDojo(ctx, ns, replicas(2))
+		reader := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "prometheus"}}
+		Expect(k8s.Create(ctx, reader)).To(Succeed())
+		config, err := cluster.ServiceAccountConfig(ctx, ns, reader.Name)
+		Expect(err).NotTo(HaveOccurred())
+
+		code, _ := scrape(ctx, "")
+		Expect(code).To(Equal(http.StatusUnauthorized))
+		code, _ = scrape(ctx, config.BearerToken)
+		Expect(code).To(Equal(http.StatusForbidden))
+
+		grant := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "metrics-of-" + ns},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "dojo-operator-metrics-reader"},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: ns, Name: reader.Name}},
+		}
+		Expect(k8s.Create(ctx, grant)).To(Succeed())
+		DeferCleanup(k8s.Delete, grant)
+		// The operator may have cached the refusal of a moment ago under this token: ask with a new one.
+		config, err = cluster.ServiceAccountConfig(ctx, ns, reader.Name)
+		Expect(err).NotTo(HaveOccurred())
+		var text string
+		Eventually(func() string {
+			_, text = scrape(ctx, config.BearerToken)
+			return text
+		}).Should(ContainSubstring(`dojo_replicas_ready{dojo="tokyo",namespace="` + ns + `"} 2`))
+		Expect(text).To(And(
+			ContainSubstring(`dojo_condition{dojo="tokyo",namespace="`+ns+`",reason="Settled",type="Ready"} 1`),
+			ContainSubstring(`dojo_child_applies_total{kind="Deployment",result="created"}`),
+			ContainSubstring("dojo_time_to_available_seconds_count"),
+			ContainSubstring("controller_runtime_reconcile_total"),
+		))
+	})
+
+	It("hands over to a standby when it is asked to leave", Serial, func(ctx context.Context) {
+		first, second := operator, startOperator(ctx)
+		operator = second
+		holder := func(ctx context.Context) (string, error) {
+			lease := &coordinationv1.Lease{}
+			err := k8s.Get(ctx, nameOf("dojo-system", "dojo-operator.core.jutsu.com"), lease)
+			if lease.Spec.HolderIdentity == nil {
+				return "", err
+			}
+			return *lease.Spec.HolderIdentity, err
+		}
+		Eventually(ctx, holder).ShouldNot(BeEmpty())
+		before, err := holder(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		first.stop()
+		Eventually(ctx, holder).ShouldNot(Or(BeEmpty(), Equal(before)), "the standby should hold the lease")
+		runningDojo(ctx, newNamespace(ctx))
+	})
+
+	DescribeTable("says what is wrong with its command line", func(argument, says string) {
+		out, err := exec.Command(binary, argument).CombinedOutput()
+		Expect(err).To(HaveOccurred())
+		Expect(string(out)).To(ContainSubstring(says))
+	},
+		Entry("unknown flag", "--colour=red", "flag provided but not defined: -colour"),
+		Entry("stray argument", "now", `unexpected argument "now"`),
+		Entry("no time at all", "--progress-deadline=0s", "--progress-deadline is 0s, it must be at least 1s"),
+		Entry("no workers", "--concurrency=0", "--concurrency is 0, it must be at least 1"),
+	)
+
+	It("tells its flags and its version", func() {
+		out, err := exec.Command(binary, "--help").CombinedOutput()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(out)).To(And(ContainSubstring("-dojo-image"), ContainSubstring("-progress-deadline"), ContainSubstring("(default 2m0s)")))
+		out, err = exec.Command(binary, "--version").Output()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(out)).To(HavePrefix("dojo-operator "))
+	})
+})
+
+// scrape asks the operator for its metrics.
+func scrape(ctx context.Context, token string) (code int, text string) {
+	GinkgoHelper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+operator.metrics+"/metrics", nil)
+	Expect(err).NotTo(HaveOccurred())
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	// The certificate is self-signed unless --metrics-cert-dir gives one.
+	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec
+	answer, err := insecure.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	Expect(err).NotTo(HaveOccurred())
+	return answer.StatusCode, string(body)
+}
