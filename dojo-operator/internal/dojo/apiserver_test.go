@@ -1,6 +1,7 @@
 package dojo
 
 import (
+	"flag"
 	"strconv"
 	"time"
 
@@ -187,6 +188,14 @@ func must(t rapid.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// One check of a property costs a tenth of a second of server-side applies, so there are fewer than rapid's own 100;
+// -rapid.checks asks for more.
+func init() {
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
 	}
 }
 

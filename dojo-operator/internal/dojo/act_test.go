@@ -1,0 +1,93 @@
+package dojo
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"jutsu.com/operators/libs/conditions"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	resource := schema.GroupResource{Resource: "things"}
+	quota := apierrors.NewForbidden(resource, "tokyo", errors.New("exceeded quota: compute"))
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Thing"}, "tokyo", field.ErrorList{field.Invalid(field.NewPath("data"), "hollow purple", "is odd")})
+	conflict := apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec"}}, "kubectl has it")
+	terminating := apierrors.NewForbidden(resource, "tokyo", errors.New("because it is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	broken := apierrors.NewInternalError(errors.New("etcd is away"))
+	newChild := &child{kind: kindDeployment, name: "tokyo"}
+	oldChild := &child{kind: kindDeployment, name: "tokyo", exists: true}
+	secret := &child{kind: kindSecret, name: "tokyo-credentials", exists: true}
+
+	cases := map[string]struct {
+		child *child
+		err   error
+		want  string
+		says  string
+	}{
+		"the namespace goes":                  {newChild, terminating, "Waiting/NamespaceTerminating", "The namespace school is being deleted."},
+		"a stranger was faster":               {newChild, conflict, "Terminal/NameTaken", "The Deployment school/tokyo exists"},
+		"quota":                               {newChild, quota, "Terminal/ChildRefused", "refuses the Deployment tokyo: things \"tokyo\" is forbidden: exceeded quota: compute"},
+		"invalid":                             {oldChild, invalid, "Terminal/ChildRefused", "hollow purple"},
+		"a Secret: its values are not quoted": {secret, invalid, "Terminal/ChildRefused", "refuses the Secret tokyo-credentials: Invalid"},
+		"a Secret, forbidden":                 {secret, quota, "Terminal/ChildRefused", "refuses the Secret tokyo-credentials: Forbidden"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := refusal(tokyo(), c.child, c.err)
+			if outcomeOf(got) != c.want || !strings.Contains(got.Error(), c.says) {
+				t.Errorf("got %v, want %s that says %q", got, c.want, c.says)
+			}
+			if c.child == secret && strings.Contains(got.Error(), "hollow purple") {
+				t.Errorf("tells a password: %v", got)
+			}
+			// Nothing tells when a quota or a policy has changed.
+			if failed, ok := errors.AsType[*conditions.Terminal](got); ok && failed.Reason == corev1api.ReasonChildRefused && failed.Retry <= 0 {
+				t.Error("is never tried again")
+			}
+		})
+	}
+	for name, err := range map[string]error{"the API server is ill": broken, "a conflict over what is ours": conflict} {
+		t.Run(name+", may pass", func(t *testing.T) {
+			got := refusal(tokyo(), oldChild, err)
+			if !errors.Is(got, err) || !strings.HasPrefix(got.Error(), "apply Deployment tokyo: ") {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func TestRepairs(t *testing.T) {
+	t.Parallel()
+	service, deployment, secret := &child{kind: kindService, exists: true}, &child{kind: kindDeployment, exists: true}, &child{kind: kindSecret, exists: true}
+	seen := func(generation int64) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) { d.Status.ObservedGeneration = generation }
+	}
+	cases := map[string]struct {
+		dojo  *corev1api.Dojo
+		apply []*child
+		want  bool
+	}{
+		"changed by somebody":     {tokyo(seen(3)), []*child{service}, true},
+		"made anew":               {tokyo(seen(3)), []*child{{kind: kindService}}, false},
+		"follows the spec":        {tokyo(seen(2)), []*child{service}, false},
+		"follows the credentials": {tokyo(seen(3)), []*child{deployment, secret}, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := (&steps{apply: c.apply}).repairs(c.dojo, c.apply[0]); got != c.want {
+				t.Errorf("repairs is %v", got)
+			}
+		})
+	}
+}

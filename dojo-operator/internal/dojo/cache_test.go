@@ -1,0 +1,166 @@
+package dojo
+
+import (
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// large is the metadata of an object of somebody else, with all that objects gather.
+func large() metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5", Generation: 2,
+		Labels:          map[string]string{"app": "theirs"},
+		Annotations:     map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{...}"},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Cluster", Name: "pg"}},
+		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+		Finalizers:      []string{"theirs"},
+	}
+}
+
+// small is what is left of it.
+func small() metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5",
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Cluster", Name: "pg"}},
+	}
+}
+
+func with(m metav1.ObjectMeta, change func(*metav1.ObjectMeta)) metav1.ObjectMeta {
+	change(&m)
+	return m
+}
+
+func granted(m *metav1.ObjectMeta) {
+	if m.Annotations == nil {
+		m.Annotations = map[string]string{}
+	}
+	m.Annotations[corev1api.AllowedNamespacesAnnotation] = "school"
+}
+
+func TestStripOthers(t *testing.T) {
+	t.Parallel()
+	secret := func(m metav1.ObjectMeta) *metav1.PartialObjectMetadata {
+		s := secretMetadata()
+		s.ObjectMeta = m
+		return s
+	}
+	target := autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "tokyo"}
+	cases := map[string]struct{ in, want any }{
+		"Secret":          {secret(large()), secret(small())},
+		"Secret, granted": {secret(with(large(), granted)), secret(with(small(), granted))},
+		"Service": {&corev1.Service{ObjectMeta: large(), Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1"}},
+			&corev1.Service{ObjectMeta: small()}},
+		"Deployment": {&appsv1.Deployment{ObjectMeta: large(), Spec: appsv1.DeploymentSpec{MinReadySeconds: 1}, Status: appsv1.DeploymentStatus{Replicas: 1}},
+			&appsv1.Deployment{ObjectMeta: small()}},
+		"budget": {&policyv1.PodDisruptionBudget{ObjectMeta: large(), Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1}},
+			&policyv1.PodDisruptionBudget{ObjectMeta: small()}},
+		"autoscaler": {&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: large(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: target, MaxReplicas: 9}},
+			&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: small(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: target}}},
+		"tombstone": {toolscache.DeletedFinalStateUnknown{Key: "team/theirs"}, toolscache.DeletedFinalStateUnknown{Key: "team/theirs"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := strip(c.in)
+			must(t, err)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestStripKeepsOurChildrenWhole(t *testing.T) {
+	t.Parallel()
+	w := settledWorld(t, tokyo())
+	unlabelled := func(o metav1.Object) metav1.Object { o.SetLabels(nil); return o }
+	unowned := func(o metav1.Object) metav1.Object { o.SetOwnerReferences(nil); return o }
+	cases := map[string]metav1.Object{
+		"Secret":                     metadataOf(w.own),
+		"Deployment":                 w.deployment.DeepCopy(),
+		"Service":                    w.service.DeepCopy(),
+		"budget":                     w.budget.DeepCopy(),
+		"Service without its labels": unlabelled(w.service.DeepCopy()),
+		"Secret without its labels":  unlabelled(metadataOf(w.own)),
+		"Deployment without owner":   unowned(w.deployment.DeepCopy()),
+	}
+	for name, o := range cases {
+		t.Run(name, func(t *testing.T) {
+			want := o.(runtime.Object).DeepCopyObject()
+			got, err := strip(o)
+			must(t, err)
+			if diff := cmp.Diff(any(want), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestStripKeepsThePodsTrouble(t *testing.T) {
+	t.Parallel()
+	initializing := pod("a")
+	initializing.Status.InitContainerStatuses = []corev1.ContainerStatus{waiting("InvalidImageName", "x")}
+	leaving := pod("a", crashed(5))
+	leaving.DeletionTimestamp = &metav1.Time{Time: noon}
+	for name, p := range map[string]corev1.Pod{
+		"crashing": pod("a", crashed(5)), "not scheduled": unscheduled("a", corev1.PodReasonUnschedulable),
+		"initializing": initializing, "leaving": leaving,
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := troubleOf(&p)
+			p.Spec.Containers = []corev1.Container{{Name: "dojo"}}
+			p.ManagedFields, p.Annotations = large().ManagedFields, large().Annotations
+			out, err := strip(&p)
+			must(t, err)
+			got := out.(*corev1.Pod)
+			if troubleOf(got) != want {
+				t.Errorf("trouble was %+v, is %+v", want, troubleOf(got))
+			}
+			if got.Spec.Containers != nil || got.ManagedFields != nil || got.Annotations != nil {
+				t.Errorf("keeps what nobody asks for: %+v", got)
+			}
+			if diff := cmp.Diff(map[string]string{instanceLabel: "tokyo"}, got.Labels); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCacheOptions(t *testing.T) {
+	t.Parallel()
+	options := CacheOptions()
+	if !options.ReaderFailOnMissingInformer {
+		t.Error("a read by mistake would start to cache a whole kind")
+	}
+	count := 0
+	for o, of := range options.ByObject {
+		count++
+		if of.Transform == nil {
+			t.Errorf("%T is cached whole", o)
+		}
+		if _, ok := o.(*corev1.Pod); ok {
+			if !of.Label.Matches(k8slabels.Set(settledWorld(t, tokyo()).deployment.Spec.Template.Labels)) {
+				t.Errorf("%s misses the pods of a Dojo", of.Label)
+			}
+			if of.Label.Matches(k8slabels.Set{nameLabel: nameValue}) {
+				t.Errorf("%s caches the pods of others", of.Label)
+			}
+		} else if of.Label != nil {
+			t.Errorf("%T: a child whose labels somebody has taken off would look deleted", o)
+		}
+	}
+	if count != 6 {
+		t.Errorf("%d kinds", count)
+	}
+}
