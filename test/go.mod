@@ -9,6 +9,8 @@ replace (
 )
 
 require (
+	github.com/google/go-cmp v0.7.0
+	github.com/onsi/gomega v1.42.1
 	golang.org/x/term v0.46.0
 	jutsu.com/operators/libs/conditions v0.0.0
 	jutsu.com/operators/libs/testcluster v0.0.0
@@ -17,6 +19,7 @@ require (
 	sigs.k8s.io/controller-runtime v0.24.1
 	sigs.k8s.io/kustomize/api v0.21.2
 	sigs.k8s.io/kustomize/kyaml v0.21.2
+	sigs.k8s.io/yaml v1.6.0
 )
 
 require (
@@ -79,5 +82,4 @@ require (
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.1 // indirect
-	sigs.k8s.io/yaml v1.6.0 // indirect
 )

@@ -37,30 +37,32 @@ type environment struct {
 
 // start brings up the cluster, the operator and the samples, and tells on out how far it is. Whatever it has started before an
 // error is gone when it returns.
-func start(ctx context.Context, o *options, out *os.File) (e *environment, err error) {
-	e = &environment{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, e.stop())
-		}
-	}()
-	if _, err = operator.Dojo.Binary(); err != nil {
-		return nil, err
+func start(ctx context.Context, o *options, out *os.File) (*environment, error) {
+	e := &environment{}
+	if err := e.start(ctx, o, out); err != nil {
+		return nil, errors.Join(err, e.stop())
+	}
+	return e, nil
+}
+
+func (e *environment) start(ctx context.Context, o *options, out *os.File) error {
+	if _, err := operator.Dojo.Binary(); err != nil {
+		return err
 	}
 	say(out, "Starting Kubernetes with %d fake nodes ...", o.nodes)
-	if err = e.startCluster(ctx, o, out); err != nil {
-		return nil, err
+	if err := e.startCluster(ctx, o, out); err != nil {
+		return err
 	}
 	say(out, "Installing %s and starting the operator ...", operator.Dojo.Base())
-	if err = e.startOperator(ctx); err != nil {
-		return nil, err
+	if err := e.startOperator(ctx); err != nil {
+		return err
 	}
 	say(out, "Applying %s ...", samples)
-	if err = e.applySamples(ctx); err != nil {
-		return nil, err
+	if err := e.applySamples(ctx); err != nil {
+		return err
 	}
 	say(out, "")
-	return e, nil
+	return nil
 }
 
 func (e *environment) startCluster(ctx context.Context, o *options, out *os.File) (err error) {
@@ -87,12 +89,10 @@ func (e *environment) startOperator(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	process, err := operator.Dojo.Start(ctx, e.cluster, log, "--zap-encoder=console", "--zap-time-encoding=iso8601")
-	if err != nil {
+	if e.operator, err = operator.Dojo.Start(ctx, e.cluster, log, "--zap-encoder=console", "--zap-time-encoding=iso8601"); err != nil {
 		return err
 	}
-	e.operator = process
-	return process.AwaitReady(ctx)
+	return e.operator.AwaitReady(ctx)
 }
 
 func (e *environment) applySamples(ctx context.Context) error {

@@ -45,12 +45,12 @@ func hints(f facts) []hint {
 			`kubectl patch secret dojo-app -p '{"stringData":{"host":"dojo-rw"}}'`,
 		}},
 		{"Ask for what cannot be: refused at once, or accepted and Degraded, until it is mended:", []string{
-			"kubectl scale dojo tokyo-jujutsu-high --replicas=-1",
+			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"title":" "}}'`,
 			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Mongo"}}'`,
 			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"}}'`,
 		}},
 		{"Read what the operator tells: its events, its log, and its metrics, which need a token that may read them:", []string{
-			"kubectl get events --sort-by=.lastTimestamp",
+			"kubectl events --for=dojo/tokyo-jujutsu-high",
 			"tail " + f.log,
 			"kubectl create clusterrolebinding metrics --clusterrole=dojo-operator-metrics-reader --serviceaccount=default:default",
 			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.metricsURL + " | grep ^dojo_",

@@ -74,9 +74,13 @@ func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, log s
 		return nil, err
 	}
 	p := &Process{name: o.Name, log: log, metrics: addresses[0], probes: addresses[1], exited: make(chan struct{})}
-	return p, p.start(binary, kubeconfig, append([]string{
+	args = append([]string{
 		"--leader-election-namespace=" + o.Namespace,
 		"--metrics-bind-address=" + p.metrics,
 		"--health-probe-bind-address=" + p.probes,
-	}, args...))
+	}, args...)
+	if err := p.start(binary, kubeconfig, args); err != nil {
+		return nil, err
+	}
+	return p, nil
 }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+)
+
+// checks say of every command in the hints what it has to print, and what the cluster has to look like afterwards.
+type check struct {
+	// fails is whether the command has to fail.
+	fails bool
+	// endless is whether it goes on until it is stopped.
+	endless bool
+	// prints is what its output has to match.
+	prints string
+	// then is a command whose output has to match shows in the end.
+	then, shows string
+}
+
+var wide = "kubectl get dojos -o wide"
+
+// checks by the command's beginning, so that addresses do not matter; the longest that fits counts.
+var checks = map[string]check{
+	"kubectl get all,secrets":           {prints: `(?s)dojo\.core\.jutsu\.com/kyoto-jujutsu-high.*secret/tokyo-jujutsu-high-credentials`},
+	"kubectl describe dojo":             {prints: `Account Id: +Masamichi Yaga`},
+	"kubectl get dojos -o wide --watch": {endless: true, prints: `kyoto-jujutsu-high +1/1`},
+
+	"kubectl scale dojo tokyo-jujutsu-high --replicas=5": {prints: `scaled`, then: wide, shows: `tokyo-jujutsu-high +5/5 .*Settled`},
+	"kubectl scale dojo kyoto-jujutsu-high --replicas=0": {prints: `scaled`, then: wide, shows: `kyoto-jujutsu-high +0/0 .*Settled`},
+
+	`kubectl patch secret dojo-app -p '{"stringData":{"password"`: {
+		prints: `patched`,
+		then:   "kubectl get secret tokyo-jujutsu-high-credentials -o jsonpath='{.data.DB_PASS}' | base64 -d", shows: `^rotated$`,
+	},
+	"kubectl rollout status": {prints: `successfully rolled out`, then: wide, shows: `tokyo-jujutsu-high +5/5 +5 .*Settled`},
+	"kubectl set image": {
+		prints: `image updated`,
+		then:   "kubectl get deployment tokyo-jujutsu-high -o jsonpath='{..image}'", shows: `^danijelradakovic/dojo:`,
+	},
+	"kubectl delete service,secret": {
+		prints: `service "tokyo-jujutsu-high" deleted`,
+		then:   "kubectl get service/tokyo-jujutsu-high secret/tokyo-jujutsu-high-credentials", shows: `(?s)service/tokyo.*secret/tokyo`,
+	},
+	`kubectl patch secret dojo-app --type=json`:                                             {prints: `patched`, then: wide, shows: `tokyo-jujutsu-high .*CredentialsIncomplete`},
+	`kubectl patch secret dojo-app -p '{"stringData":{"host"`:                               {prints: `patched`, then: wide, shows: `tokyo-jujutsu-high +5/5 .*Settled`},
+	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"title"`:               {fails: true, prints: `spec\.title: Invalid value.*must not be blank`},
+	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Mongo"`:    {prints: `patched`, then: wide, shows: `kyoto-jujutsu-high .*DatabaseNotSupported`},
+	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"`: {prints: `patched`, then: wide, shows: `kyoto-jujutsu-high .*Settled`},
+
+	"kubectl events":                    {prints: `(?s)Ready.*CredentialsRotated.*Repaired.*CredentialsIncomplete`},
+	"tail ":                             {prints: `Starting workers`},
+	"kubectl create clusterrolebinding": {prints: `created`},
+	"curl ":                             {prints: `dojo_replicas_ready\{dojo="tokyo-jujutsu-high",namespace="default"\} 5`},
+	"kubectl delete dojo":               {prints: `deleted`, then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
+}
+
+// TestHints runs what the playground tells people to try, as it is printed, in that order.
+func TestHints(t *testing.T) {
+	for _, tool := range []string{"bash", "kubectl", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("the hints need %s: %v", tool, err)
+		}
+	}
+	g := NewWithT(t)
+	p := startPlayground(t)
+	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))
+
+	untried := maps.Clone(checks)
+	for _, command := range printedCommands(string(p.Out.Contents())) {
+		if kubeconfig, ok := strings.CutPrefix(command, "export KUBECONFIG="); ok {
+			t.Setenv("KUBECONFIG", kubeconfig)
+			continue
+		}
+		beginning := checkFor(command)
+		if beginning == "" {
+			t.Errorf("nothing checks the hint: %s", command)
+			continue
+		}
+		delete(untried, beginning)
+		try(t, g, command, checks[beginning])
+	}
+	g.Expect(untried).To(BeEmpty(), "checks of hints that are not printed")
+}
+
+// printedCommands are the lines that are indented as commands.
+func printedCommands(text string) []string {
+	var commands []string
+	for _, match := range regexp.MustCompile(`(?m)^ {4}(\S.*)$`).FindAllStringSubmatch(text, -1) {
+		commands = append(commands, match[1])
+	}
+	return commands
+}
+
+func checkFor(command string) string {
+	fits := slices.DeleteFunc(slices.Collect(maps.Keys(checks)), func(beginning string) bool { return !strings.HasPrefix(command, beginning) })
+	longest := ""
+	for _, beginning := range fits {
+		if len(beginning) > len(longest) {
+			longest = beginning
+		}
+	}
+	return longest
+}
+
+func try(t *testing.T, g *WithT, command string, c check) {
+	t.Helper()
+	t.Log("$", command)
+	limit := time.Minute
+	if c.endless {
+		limit = 2 * time.Second // enough to print what there is
+	}
+	output, err := shell(command, limit)
+	g.Expect(output).To(MatchRegexp(c.prints), "what `%s` prints", command)
+	g.Expect(err != nil).To(Equal(c.fails || c.endless), "whether `%s` fails (%v): %s", command, err, output)
+	if c.then != "" {
+		g.Eventually(func() string {
+			output, _ := shell(c.then, limit)
+			return output
+		}).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(MatchRegexp(c.shows), "after `%s`", command)
+	}
+}
+
+func shell(command string, limit time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	bash := exec.CommandContext(ctx, "bash", "-c", "set -o pipefail; "+command)
+	bash.Env = os.Environ()
+	bash.WaitDelay = time.Second // a killed shell may leave kubectl behind, which holds the pipe
+	output, err := bash.CombinedOutput()
+	return string(output), err
+}

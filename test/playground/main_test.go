@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParse(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want *options
+		err  string
+	}{
+		"no flags":            {want: &options{timeout: 3 * time.Minute, nodes: 3}},
+		"all flags":           {args: []string{"--once", "--timeout=1m", "--nodes=1"}, want: &options{once: true, timeout: time.Minute, nodes: 1}},
+		"no time":             {args: []string{"--timeout=0s"}, err: "--timeout must be more than 0"},
+		"no nodes":            {args: []string{"--nodes=0"}, err: "--nodes must be at least 1"},
+		"a word too many":     {args: []string{"once"}, err: `unexpected argument "once"`},
+		"a flag we know not":  {args: []string{"--twice"}, err: "not defined: -twice"},
+		"a duration in words": {args: []string{"--timeout=soon"}, err: "invalid value"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told bytes.Buffer
+			got, err := parse(test.args, &told)
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("error is %v, want %q", err, test.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(options{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	var told bytes.Buffer
+	if _, err := parse([]string{"--help"}, &told); !errors.Is(err, flag.ErrHelp) {
+		t.Fatalf("error is %v, want flag.ErrHelp", err)
+	}
+	for _, want := range []string{"make run", "-once", "-timeout", "-nodes", "Ctrl-C"} {
+		if !strings.Contains(told.String(), want) {
+			t.Errorf("--help does not speak of %q:\n%s", want, told.String())
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+)
+
+// These tests run the program as people do: compiled, as a process, and they look at what it prints and leaves behind.
+
+const (
+	// patience is for a whole control plane to come up, on a machine that builds and tests other things meanwhile.
+	patience = 3 * time.Minute
+	// upAndTold is the last line before it waits for Ctrl-C.
+	upAndTold = "Ctrl-C stops everything and cleans up."
+)
+
+var program string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		var err error
+		if program, err = gexec.Build("jutsu.com/operators/test/playground"); err != nil {
+			panic(err)
+		}
+		defer gexec.CleanupBuildArtifacts()
+		return m.Run()
+	}())
+}
+
+// playground is one running program. Its temporary folder is its own, so that what it leaves behind can be told.
+type playground struct {
+	*gexec.Session
+	tmp string
+}
+
+func startPlayground(t *testing.T, args ...string) *playground {
+	t.Helper()
+	tmp, err := os.MkdirTemp("", "pg-") // not t.TempDir: the path of a socket must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(program, args...)
+	command.Env = append(os.Environ(), "TMPDIR="+tmp)
+	output := t.Output()
+	session, err := gexec.Start(command, output, output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		<-session.Kill().Exited
+		_ = os.RemoveAll(tmp)
+	})
+	return &playground{Session: session, tmp: tmp}
+}
+
+// leavesNothing checks that no file and no process is left.
+func (p *playground) leavesNothing(g *WithT) {
+	// After SIGKILL a shell of the cluster's still cleans up, and the operator ends when it cannot renew its lease for 10 s.
+	g.Eventually(func() ([]string, error) { return filepath.Glob(p.tmp + "/*") }).WithTimeout(30 * time.Second).Should(BeEmpty())
+	g.Eventually(p.processes).WithTimeout(30 * time.Second).WithPolling(100 * time.Millisecond).Should(BeEmpty())
+}
+
+// processes are the numbers, by program name, of all processes that it has started, which share its environment.
+func (p *playground) processes() map[string]int {
+	found := map[string]int{}
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // none on systems without /proc
+	for _, environment := range environments {
+		text, err := os.ReadFile(environment)
+		if err != nil || !bytes.Contains(text, []byte("TMPDIR="+p.tmp+"\x00")) {
+			continue // it has ended meanwhile, or is another's
+		}
+		folder := filepath.Dir(environment)
+		name, _ := os.ReadFile(filepath.Join(folder, "comm"))
+		found[string(bytes.TrimSpace(name))], _ = strconv.Atoi(filepath.Base(folder))
+	}
+	return found
+}
+
+func TestOnceTwiceAtATime(t *testing.T) {
+	g := NewWithT(t)
+	first, second := startPlayground(t, "--once"), startPlayground(t, "--once")
+	for _, p := range []*playground{first, second} {
+		g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(0))
+		g.Expect(p).To(gbytes.Say(`dojo/tokyo-jujutsu-high Ready=True 3/3 Settled`))
+		g.Expect(p).To(gbytes.Say(`All is settled`))
+		g.Expect(p).To(gbytes.Say(`All gone`))
+		p.leavesNothing(g)
+	}
+}
+
+func TestOnceSaysWhatIsNotSettled(t *testing.T) {
+	g := NewWithT(t)
+	p := startPlayground(t, "--once", "--timeout=1ns")
+	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(1))
+	g.Expect(string(p.Err.Contents())).To(And(
+		ContainSubstring("not settled after 1ns"),
+		MatchRegexp(`dojo/kyoto-jujutsu-high Ready=(-|False)`),
+		ContainSubstring("the last lines of the operator's log"),
+		ContainSubstring(`"leaderElection": true`),
+	))
+	p.leavesNothing(g)
+}
+
+func TestInterrupt(t *testing.T) {
+	for name, test := range map[string]struct {
+		args   []string
+		after  string
+		signal os.Signal
+		exit   int
+	}{
+		"while the cluster starts":     {after: "Starting Kubernetes", signal: os.Interrupt, exit: 1},
+		"while the operator starts":    {after: "Installing", signal: os.Interrupt, exit: 1},
+		"before all is settled":        {args: []string{"--once"}, after: "Applying", signal: os.Interrupt, exit: 1},
+		"when it is up, by Ctrl-C":     {after: upAndTold, signal: os.Interrupt, exit: 0},
+		"when it is up, by SIGTERM":    {after: upAndTold, signal: syscall.SIGTERM, exit: 0},
+		"when it is up, with no mercy": {after: upAndTold, signal: syscall.SIGKILL, exit: 128 + int(syscall.SIGKILL)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			p := startPlayground(t, test.args...)
+			g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(test.after))
+			p.Signal(test.signal)
+			g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(test.exit))
+			if test.exit == 1 {
+				g.Expect(p.Err).To(gbytes.Say("interrupted"))
+			}
+			p.leavesNothing(g)
+		})
+	}
+}
+
+func TestOperatorDies(t *testing.T) {
+	g := NewWithT(t)
+	p := startPlayground(t)
+	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))
+	pid, ok := p.processes()["dojo-operator"]
+	if !ok {
+		t.Skip("needs /proc to find the operator's process")
+	}
+	g.Expect(syscall.Kill(pid, syscall.SIGKILL)).To(Succeed())
+	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(1))
+	g.Expect(string(p.Err.Contents())).To(And(
+		ContainSubstring("dojo-operator has ended: signal: killed"),
+		ContainSubstring("Starting workers"),
+	))
+	p.leavesNothing(g)
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+func TestRowOf(t *testing.T) {
+	for name, test := range map[string]struct {
+		object string
+		want   row
+	}{
+		"just applied": {
+			object: `{kind: Dojo, metadata: {name: tokyo, namespace: default, generation: 1}}`,
+			want:   row{name: "dojo/tokyo", why: "the operator has not looked at it yet"},
+		},
+		"in another namespace, without replicas": {
+			object: `{kind: DiscordServer, metadata: {name: jujutsu, namespace: team-a, generation: 1}, status: {observedGeneration: 1, conditions: [
+				{type: Ready, status: "False", reason: WaitingForToken, message: Waiting.}, {type: Progressing, status: "True"}]}}`,
+			want: row{name: "discordserver/team-a/jujutsu", current: true, ready: "False", progressing: "True", why: "WaitingForToken: Waiting."},
+		},
+		"settled": {
+			object: `{kind: Dojo, metadata: {name: tokyo, namespace: default, generation: 2}, status: {observedGeneration: 2, readyStatus: 3/3, conditions: [
+				{type: Ready, status: "True", reason: Settled, message: The spec is true.}, {type: Available, status: "True"},
+				{type: Progressing, status: "False"}, {type: Degraded, status: "False"}]}}`,
+			want: row{name: "dojo/tokyo", count: "3/3", current: true, ready: "True", available: "True",
+				progressing: "False", degraded: "False", why: "Settled: The spec is true."},
+		},
+		"of an older spec": {
+			object: `{kind: Dojo, metadata: {name: tokyo, generation: 3}, status: {observedGeneration: 2, conditions: [
+				{type: Ready, status: "True", reason: Settled, message: The spec is true.}]}}`,
+			want: row{name: "dojo/tokyo", ready: "True", why: "Settled: The spec is true."},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := yaml.YAMLToJSON([]byte(test.object))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var object unstructured.Unstructured
+			if err := object.UnmarshalJSON(text); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(test.want, rowOf(&object), cmp.AllowUnexported(row{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+var (
+	good      = row{name: "dojo/a", count: "3/3", current: true, ready: "True", available: "True", progressing: "False", degraded: "False", why: "Settled: The spec is true."}
+	scaling   = row{name: "dojo/b", count: "3/5", current: true, ready: "False", available: "True", progressing: "True", degraded: "False", why: "RollingOut: 3 of 5 replicas are ready"}
+	broken    = row{name: "dojo/c", count: "0/1", current: true, ready: "False", available: "False", progressing: "False", degraded: "True", why: "CredentialsIncomplete: Secret x lacks the key \"host\"."}
+	unchecked = row{name: "dojo/d", current: false, ready: "True", why: "Settled: The spec is true."}
+	unseen    = row{name: "dojo/e", why: "the operator has not looked at it yet"}
+)
+
+func TestSettled(t *testing.T) {
+	for name, test := range map[string]struct {
+		rows       []row
+		want       bool
+		complaints []string
+	}{
+		"nothing there":             {rows: nil, complaints: []string{"there is no object to settle"}},
+		"all Ready":                 {rows: []row{good, good}, want: true},
+		"one is Progressing":        {rows: []row{good, scaling}, complaints: []string{"dojo/b Ready=False Progressing=True 3/5 RollingOut: 3 of 5 replicas are ready"}},
+		"one is Degraded":           {rows: []row{broken, good}, complaints: []string{"dojo/c Ready=False Degraded=True 0/1 CredentialsIncomplete: Secret x lacks the key \"host\"."}},
+		"one Ready of an old spec":  {rows: []row{unchecked}, complaints: []string{"dojo/d Ready=True (of an older spec) Settled: The spec is true."}},
+		"one not looked at so far":  {rows: []row{unseen}, complaints: []string{"dojo/e Ready=- the operator has not looked at it yet"}},
+		"several, each with a line": {rows: []row{unseen, good, scaling}, complaints: []string{unseen.line(), scaling.line()}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := settled(test.rows); got != test.want {
+				t.Errorf("settled is %v, want %v", got, test.want)
+			}
+			if test.want {
+				return
+			}
+			if diff := cmp.Diff(test.complaints, complaints(test.rows, nil)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRenderTable(t *testing.T) {
+	for name, test := range map[string]struct {
+		rows  []row
+		width int
+		want  []string
+	}{
+		"wide": {
+			rows: []row{good, unseen}, width: 200,
+			want: []string{
+				"OBJECT   REPLICAS   READY   AVAILABLE   PROGRESSING   DEGRADED   WHY",
+				"dojo/a   3/3        True    True        False         False      Settled: The spec is true.",
+				"dojo/e   -          -       -           -             -          the operator has not looked at it yet",
+			},
+		},
+		"narrow: no line wraps, or the next table would be drawn in the wrong place": {
+			rows: []row{good}, width: 20,
+			want: []string{"OBJECT   REPLICAS  …", "dojo/a   3/3       …"},
+		},
+		"a message of several lines stays one": {
+			rows: []row{{name: "dojo/f", why: "Retrying: first\n\tsecond"}}, width: 200,
+			want: []string{
+				"OBJECT   REPLICAS   READY   AVAILABLE   PROGRESSING   DEGRADED   WHY",
+				"dojo/f   -          -       -           -             -          Retrying: first second",
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, renderTable(test.rows, test.width)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestChangedLines(t *testing.T) {
+	scaled := scaling
+	scaled.count, scaled.why = "4/5", "RollingOut: 4 of 5 replicas are ready"
+	for name, test := range map[string]struct {
+		before, after []row
+		want          []string
+	}{
+		"the first look":   {after: []row{good}, want: []string{good.line()}},
+		"nothing changed":  {before: []row{good, scaling}, after: []row{good, scaling}},
+		"one changed":      {before: []row{good, scaling}, after: []row{good, scaled}, want: []string{scaled.line()}},
+		"one came":         {before: []row{scaling}, after: []row{good, scaling}, want: []string{good.line()}},
+		"one went":         {before: []row{good, scaling}, after: []row{scaling}, want: []string{"dojo/a is deleted"}},
+		"all went at once": {before: []row{good, scaling}, want: []string{"dojo/a is deleted", "dojo/b is deleted"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, changedLines(test.before, test.after)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
