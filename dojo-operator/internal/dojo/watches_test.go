@@ -1,0 +1,175 @@
+package dojo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// indexes are those that the cache would have, by kind and name.
+type indexes map[string]client.IndexerFunc
+
+func (i indexes) IndexField(_ context.Context, o client.Object, name string, values client.IndexerFunc) error {
+	i[fmt.Sprintf("%T %s", o, name)] = values
+	return nil
+}
+
+type noIndexes struct{ after int }
+
+func (n *noIndexes) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
+	if n.after--; n.after < 0 {
+		return errAway
+	}
+	return nil
+}
+
+func scaler(kind, name string) *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "scaler"},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: kind, Name: name},
+		},
+	}
+}
+
+func TestIndexes(t *testing.T) {
+	t.Parallel()
+	found := indexes{}
+	must(t, addIndexes(t.Context(), found))
+	p := pod("a")
+	cases := map[string]struct {
+		index  string
+		object client.Object
+		want   []string
+	}{
+		"source of a Dojo":         {"*v1.Dojo " + dojoBySource, tokyo(), []string{"school/pg-app"}},
+		"source elsewhere":         {"*v1.Dojo " + dojoBySource, tokyo(referring("databases")), []string{"databases/pg-app"}},
+		"pod":                      {"*v1.Pod " + podOfDojo, &p, []string{"tokyo"}},
+		"autoscaler":               {"*v2.HorizontalPodAutoscaler " + scaledDeployment, scaler("Deployment", "tokyo"), []string{"tokyo"}},
+		"autoscaler of the Dojo":   {"*v2.HorizontalPodAutoscaler " + scaledDeployment, scaler("Dojo", "tokyo"), nil},
+		"autoscaler of other sets": {"*v2.HorizontalPodAutoscaler " + scaledDeployment, scaler("StatefulSet", "tokyo"), nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, found[c.index](c.object)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for after := range len(found) {
+		if err := addIndexes(t.Context(), &noIndexes{after}); !errors.Is(err, errAway) {
+			t.Errorf("an error of the index number %d is lost", after)
+		}
+	}
+}
+
+// A Secret's events reach every Dojo that reads it or would make it, and no other.
+func TestWhomAnObjectConcerns(t *testing.T) {
+	t.Parallel()
+	found := indexes{}
+	must(t, addIndexes(t.Context(), found))
+	named := func(namespace, name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: namespace, Name: name}
+	}
+	kyoto := tokyo(func(d *corev1api.Dojo) { d.Name, d.UID = "kyoto", "uid of kyoto" })
+	guest := tokyo(referring("school"), func(d *corev1api.Dojo) { d.Namespace, d.Name = "abroad", "guest" })
+	other := tokyo(func(d *corev1api.Dojo) { d.Name = "other"; d.Spec.CredentialsRef.Name = "kyoto-credentials" })
+	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(testScheme).WithObjects(tokyo(), kyoto, guest, other).
+		WithIndex(&corev1api.Dojo{}, dojoBySource, found["*v1.Dojo "+dojoBySource]).Build()}
+	w := settledWorld(t, tokyo())
+	child := func(o client.Object) []reconcile.Request { return r.dojoOfChild(t.Context(), o) }
+	secret := func(m metav1.ObjectMeta) []reconcile.Request {
+		return r.dojosOfSecret(t.Context(), metadataOf(&corev1.Secret{ObjectMeta: m}))
+	}
+	claimed := w.service.DeepCopy()
+	claimed.OwnerReferences[0].APIVersion, claimed.OwnerReferences[0].Kind = "example.org/v1", "Dojo"
+
+	cases := map[string]struct {
+		got  []reconcile.Request
+		want []string
+	}{
+		"our Deployment":                        {child(w.deployment), []string{"school/tokyo"}},
+		"our Service":                           {child(w.service), []string{"school/tokyo"}},
+		"our budget":                            {child(w.budget), []string{"school/tokyo"}},
+		"our Secret":                            {secret(w.own.ObjectMeta), []string{"school/tokyo"}},
+		"a stranger's, in a Dojo's way":         {child(&corev1.Service{ObjectMeta: named("school", "kyoto")}), []string{"school/kyoto"}},
+		"a stranger's, in nobody's way":         {child(&corev1.Service{ObjectMeta: named("school", "theirs")}), nil},
+		"a stranger's, elsewhere":               {child(&appsv1.Deployment{ObjectMeta: named("team", "tokyo")}), nil},
+		"of another group's Dojo":               {child(claimed), []string{"school/tokyo"}}, // it is in the way of ours
+		"source of three":                       {secret(named("school", "pg-app")), []string{"abroad/guest", "school/kyoto", "school/tokyo"}},
+		"source of one, in the way of a second": {secret(named("school", "kyoto-credentials")), []string{"school/kyoto", "school/other"}},
+		"Secret with the name of a Dojo":        {secret(named("school", "tokyo")), nil},
+		"Secret of nobody":                      {secret(named("school", "theirs")), nil},
+		"Secret of the same name, elsewhere":    {secret(named("team", "pg-app")), nil},
+		"pod":                                   {dojoOfPod(t.Context(), &corev1.Pod{ObjectMeta: pod("a").ObjectMeta}), []string{"school/tokyo"}},
+		"autoscaler":                            {dojoOfAutoscaler(t.Context(), scaler("Deployment", "tokyo")), []string{"school/tokyo"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, request := range c.got {
+				got = append(got, request.String())
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTroubleChanged(t *testing.T) {
+	t.Parallel()
+	fine, failing := pod("a"), pod("a", crashed(3))
+	again, other := pod("a", crashed(4)), pod("a", waiting("ErrImagePull", ""))
+	ready := pod("a", corev1.ContainerStatus{Name: "dojo", Ready: true})
+	cases := map[string]struct{ got, want bool }{
+		"new and fine":       {troubleChanged.Create(event.CreateEvent{Object: &fine}), false},
+		"new with trouble":   {troubleChanged.Create(event.CreateEvent{Object: &failing}), true},
+		"becomes ready":      {troubleChanged.Update(event.UpdateEvent{ObjectOld: &fine, ObjectNew: &ready}), false},
+		"gets into trouble":  {troubleChanged.Update(event.UpdateEvent{ObjectOld: &fine, ObjectNew: &failing}), true},
+		"crashes once more":  {troubleChanged.Update(event.UpdateEvent{ObjectOld: &failing, ObjectNew: &again}), false},
+		"another trouble":    {troubleChanged.Update(event.UpdateEvent{ObjectOld: &failing, ObjectNew: &other}), true},
+		"recovers":           {troubleChanged.Update(event.UpdateEvent{ObjectOld: &failing, ObjectNew: &ready}), true},
+		"gone and was fine":  {troubleChanged.Delete(event.DeleteEvent{Object: &fine}), false},
+		"gone, with trouble": {troubleChanged.Delete(event.DeleteEvent{Object: &failing}), true},
+		"anything else":      {troubleChanged.Generic(event.GenericEvent{Object: &failing}), false},
+	}
+	for name, c := range cases {
+		if c.got != c.want {
+			t.Errorf("%s: passes is %v", name, c.got)
+		}
+	}
+}
+
+func TestTargetChanged(t *testing.T) {
+	t.Parallel()
+	before, after, counted := scaler("Deployment", "tokyo"), scaler("Deployment", "kyoto"), scaler("Deployment", "tokyo")
+	counted.Status.CurrentReplicas = 5
+	cases := map[string]struct{ got, want bool }{
+		"new":            {targetChanged.Create(event.CreateEvent{Object: before}), true},
+		"gone":           {targetChanged.Delete(event.DeleteEvent{Object: before}), true},
+		"has scaled":     {targetChanged.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: counted}), false},
+		"another target": {targetChanged.Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}), true},
+	}
+	for name, c := range cases {
+		if c.got != c.want {
+			t.Errorf("%s: passes is %v", name, c.got)
+		}
+	}
+}
