@@ -1,0 +1,184 @@
+package deploy
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/internal/manifests"
+	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/internal/project"
+)
+
+// patience is for what controllers do, on a machine that is busy with other things.
+const patience = time.Minute
+
+// warnings are what the API server says beside its answers: deprecated versions, violated pod security and the like.
+type warnings struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, text)
+}
+
+// startCluster returns a client of a cluster that knows nothing of this project yet, and what the API server warns of.
+func startCluster(t *testing.T) (client.Client, *warnings) {
+	t.Helper()
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true, Nodes: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	warned := &warnings{}
+	config := rest.CopyConfig(cluster.Config())
+	config.WarningHandler = warned
+	admin, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return admin, warned
+}
+
+// TestDeploy installs the operator and the samples on an empty cluster, as a person does with `kubectl apply --server-side -k`.
+func TestDeploy(t *testing.T) {
+	admin, warned := startCluster(t)
+	apply := func(g *WithT, folder string, more ...client.ApplyOption) []*unstructured.Unstructured {
+		objects, err := manifests.Render(folder)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(objects).NotTo(BeEmpty())
+		g.Expect(manifests.Apply(t.Context(), admin, objects, more...)).To(Succeed())
+		return objects
+	}
+
+	t.Run("the operator is accepted", func(t *testing.T) {
+		g := NewWithT(t)
+		objects := apply(g, operator.Dojo.Base())
+		g.Expect(kindsOf(objects)).To(ContainElements("Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole",
+			"ClusterRoleBinding", "Role", "RoleBinding", "Deployment", "Service"))
+	})
+	t.Run("its pods are accepted where only restricted pods are, and run", func(t *testing.T) {
+		g := NewWithT(t)
+		var namespace corev1.Namespace
+		g.Expect(admin.Get(t.Context(), client.ObjectKey{Name: operator.Dojo.Namespace}, &namespace)).To(Succeed())
+		g.Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
+		careless := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "careless"},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.invalid/main"}}},
+		}
+		g.Expect(admin.Create(t.Context(), careless)).To(MatchError(ContainSubstring("violates PodSecurity")), "a pod that may do anything")
+		var deployment appsv1.Deployment
+		g.Eventually(func(g Gomega) {
+			name := client.ObjectKey{Namespace: operator.Dojo.Namespace, Name: operator.Dojo.Name}
+			g.Expect(admin.Get(t.Context(), name, &deployment)).To(Succeed())
+			g.Expect(deployment.Status.AvailableReplicas).To(Equal(*deployment.Spec.Replicas), "conditions: %v", deployment.Status.Conditions)
+		}).WithTimeout(patience).Should(Succeed())
+		g.Expect(*deployment.Spec.Replicas).To(BeNumerically(">", 1), "one that works and one that takes over")
+	})
+	t.Run("the samples are accepted", func(t *testing.T) {
+		g := NewWithT(t)
+		g.Eventually(func() error { // a kind is served a moment after its definition was accepted
+			return admin.List(t.Context(), dojos())
+		}).WithTimeout(patience).Should(Succeed())
+		apply(g, "deploy/samples")
+		list := dojos()
+		g.Expect(admin.List(t.Context(), list)).To(Succeed())
+		g.Expect(list.Items).NotTo(BeEmpty())
+	})
+	t.Run("a field that the API does not know is refused", func(t *testing.T) {
+		g := NewWithT(t)
+		objects, err := manifests.Render("deploy/samples")
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, o := range objects {
+			g.Expect(unstructured.SetNestedField(o.Object, "x", "metdata")).To(Succeed())
+			g.Expect(manifests.Apply(t.Context(), admin, []*unstructured.Unstructured{o}, client.DryRunAll)).NotTo(Succeed(), o.GetKind())
+		}
+	})
+	t.Run("applied again, nothing changes", func(t *testing.T) {
+		g := NewWithT(t)
+		for _, folder := range []string{operator.Dojo.Base(), "deploy/samples"} {
+			objects, err := manifests.Render(folder)
+			g.Expect(err).NotTo(HaveOccurred())
+			before := generations(t.Context(), g, admin, objects)
+			apply(g, folder)
+			g.Expect(cmp.Diff(before, generations(t.Context(), g, admin, objects))).To(BeEmpty())
+		}
+	})
+	if diff := cmp.Diff([]string(nil), warned.texts); diff != "" {
+		t.Errorf("the API server warns:\n%s", diff)
+	}
+}
+
+// TestSamplesAreComplete keeps a new sample from being forgotten in the kustomization.
+func TestSamplesAreComplete(t *testing.T) {
+	g := NewWithT(t)
+	folder, err := project.Path("deploy", "samples")
+	g.Expect(err).NotTo(HaveOccurred())
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	text, err := os.ReadFile(filepath.Join(folder, "kustomization.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	var kustomization struct{ Resources []string }
+	g.Expect(yaml.Unmarshal(text, &kustomization)).To(Succeed())
+	var names []string
+	for _, file := range files {
+		if name := filepath.Base(file); name != "kustomization.yaml" {
+			names = append(names, name)
+		}
+	}
+	g.Expect(kustomization.Resources).To(ConsistOf(names))
+}
+
+func dojos() *unstructured.UnstructuredList {
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion("core.jutsu.com/v1")
+	list.SetKind("Dojo")
+	return list
+}
+
+func kindsOf(objects []*unstructured.Unstructured) []string {
+	kinds := map[string]bool{}
+	for _, o := range objects {
+		kinds[o.GetKind()] = true
+	}
+	return slices.Sorted(maps.Keys(kinds))
+}
+
+// generations are the versions of the objects' specs, or of the whole object where the kind does not count them.
+func generations(ctx context.Context, g *WithT, admin client.Client, objects []*unstructured.Unstructured) map[string]any {
+	found := map[string]any{}
+	for _, o := range objects {
+		live := o.DeepCopy()
+		g.Expect(admin.Get(ctx, client.ObjectKeyFromObject(o), live)).To(Succeed())
+		var version any = live.GetGeneration()
+		if version == int64(0) {
+			version = live.GetResourceVersion()
+		}
+		found[o.GetKind()+" "+o.GetName()] = version
+	}
+	return found
+}

@@ -1,0 +1,2 @@
+// Package deploy holds the tests of what deploy/ renders, against a real API server.
+package deploy
