@@ -12,28 +12,36 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
-run: build ## Start the playground: a Kubernetes API, the operator and samples (ARGS=--once leaves when all is settled)
+run: build testcluster ## Start the playground: a Kubernetes API, the operator and samples (ARGS=--once leaves when all is settled)
 	@cd test && go run ./playground $(ARGS)
 
 .PHONY: test
-test: build ## Run all tests, with -race, against a real Kubernetes API
-	@cd test && go run jutsu.com/operators/libs/testcluster/cmd/testcluster build
-	@for module in $(MODULES); do echo "testing $$module"; (cd $$module && go test -race $(TESTFLAGS) ./...) || exit 1; done
+test: build testcluster ## Run all tests, with -race, against a real Kubernetes API (TESTFLAGS="-run X" for some)
+	@for module in $(MODULES); do \
+		echo "testing $$module"; (cd $$module && go test -race -timeout 20m $(TESTFLAGS) ./...) || exit 1; \
+	done
 	@echo "All tests passed. Next: make run"
 
 .PHONY: lint
 lint: bin/golangci-lint ## Look for mistakes and for what does not read like the rest
-	@for module in $(MODULES); do echo "linting $$module"; (cd $$module && ../$$(dirname $$module | sed 's|[^.][^/]*|..|;s|^\.$$|.|')/bin/golangci-lint run ./...) || exit 1; done
+	@for module in $(MODULES); do \
+		echo "linting $$module"; (cd $$module && $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
+	done
 
 .PHONY: generate
 generate: bin/controller-gen bin/crd-ref-docs ## Generate deep copies, CRDs, RBAC and the API reference from the Go types
 	@cd apis && ../bin/controller-gen object paths=./... && ../bin/controller-gen crd paths=./core/... output:crd:dir=../deploy/dojo-operator/crds
+	@cd apis && ../bin/crd-ref-docs --config=../docs/.crd-ref-docs.yaml --source-path=./core --renderer=markdown --output-path=../docs/api-reference.md --log-level=ERROR
 	@cd dojo-operator && ../bin/controller-gen rbac:roleName=dojo-operator,fileName=role.yaml paths=./... output:rbac:dir=../deploy/dojo-operator/base
 
 .PHONY: build
 build: ## Build the operator into bin/
 	@echo "building dojo-operator $(VERSION)"
 	@cd dojo-operator && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o ../bin/dojo-operator .
+
+.PHONY: testcluster
+testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)
+	@cd libs/testcluster && go run ./cmd/testcluster build
 
 .PHONY: clean
 clean: ## Remove what was built and what runs have left behind

@@ -94,7 +94,7 @@ func newManager(kubeconfig *rest.Config, o *options) (ctrl.Manager, error) {
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, fmt.Errorf("add the health check: %w", err)
 	}
-	if err := mgr.AddReadyzCheck("cache", cacheSynced(mgr)); err != nil {
+	if err := mgr.AddReadyzCheck("cache", cacheSynced(mgr.GetCache())); err != nil {
 		return nil, fmt.Errorf("add the readiness check: %w", err)
 	}
 	return mgr, nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -62,11 +62,13 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas work at a time")
 	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "`namespace` of the Lease; by default the pod's own")
 	flags.DurationVar(&o.leaseDuration, "lease-duration", 15*time.Second, "how long others wait after a leader that vanished without a word")
-	flags.DurationVar(&o.renewDeadline, "lease-renew-deadline", 10*time.Second, "how long the leader tries to renew before it gives up; shorter than --lease-duration")
+	flags.DurationVar(&o.renewDeadline, "lease-renew-deadline", 10*time.Second,
+		"how long the leader tries to renew before it gives up; shorter than --lease-duration")
 	flags.DurationVar(&o.retryPeriod, "lease-retry-period", 800*time.Millisecond, "pause between tries to get or renew the Lease")
 
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "`address` of the metrics; 0 turns them off")
-	flags.BoolVar(&o.metricsSecure, "metrics-secure", true, "serve the metrics over HTTPS to those only whom the API server authenticates and allows to get /metrics")
+	flags.BoolVar(&o.metricsSecure, "metrics-secure", true,
+		"serve the metrics over HTTPS to those only whom the API server authenticates and allows to get /metrics")
 	flags.StringVar(&o.metricsCertDir, "metrics-cert-dir", "", "`folder` with tls.crt and tls.key for the metrics; by default a self-signed certificate is made")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
 	flags.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 10*time.Second, "how long running work may take to end on SIGTERM")
@@ -80,7 +82,10 @@ func parse(args []string, out io.Writer) (*options, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	}
-	return o, o.validate()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 func (o *options) validate() error {
@@ -127,12 +132,16 @@ func (o *options) managerOptions(scheme *runtime.Scheme) ctrl.Options {
 }
 
 // cacheSynced is ready when the cache shows the cluster; on a standby as well, which must be able to take over.
-func cacheSynced(mgr ctrl.Manager) healthz.Checker {
+func cacheSynced(c cache.Cache) healthz.Checker {
 	return func(req *http.Request) error {
-		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
-		defer cancel()
-		if !mgr.GetCache().WaitForCacheSync(ctx) {
-			return errors.New("the cache is not filled yet")
+		for _, kind := range dojo.Watched() {
+			informer, err := c.GetInformer(req.Context(), kind, cache.BlockUntilSynced(false))
+			if err != nil {
+				return err
+			}
+			if !informer.HasSynced() {
+				return fmt.Errorf("the cache of %T is not filled yet", kind)
+			}
 		}
 		return nil
 	}

@@ -101,7 +101,7 @@ func scrape(ctx context.Context, token string) (code int, text string) {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
 	// The certificate is self-signed unless --metrics-cert-dir gives one.
-	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}} //nolint:gosec
+	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
 	answer, err := insecure.Do(request)
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = answer.Body.Close() }()

@@ -3,6 +3,7 @@ package testcluster
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -148,7 +149,7 @@ func (b *build) pin() error {
 		return fmt.Errorf("%s requires no module that holds %s", path, b.pkg)
 	}
 	digest := sha256.Sum256(slices.Concat(mod, sum, []byte(b.ldflags())))
-	b.hash = fmt.Sprintf("%x", digest[:6])
+	b.hash = hex.EncodeToString(digest[:6])
 	return nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/onsi/gomega"
 )
 
 // endEnv makes this test binary start a cluster, say where it is and which processes it has, and end as told.
@@ -26,14 +28,14 @@ func TestMain(m *testing.M) {
 func startAndEnd(how string) {
 	cluster, err := Start(context.Background(), Options{})
 	if err != nil {
-		fmt.Println(err)
+		_, _ = fmt.Fprintln(os.Stdout, err)
 		os.Exit(2)
 	}
-	fmt.Print(cluster.Dir())
+	_, _ = fmt.Fprint(os.Stdout, cluster.Dir())
 	for _, p := range cluster.processes {
-		fmt.Print(" ", p.cmd.Process.Pid)
+		_, _ = fmt.Fprint(os.Stdout, " ", p.cmd.Process.Pid)
 	}
-	fmt.Println(" ", cluster.reaper.cmd.Process.Pid)
+	_, _ = fmt.Fprintln(os.Stdout, " ", cluster.reaper.cmd.Process.Pid)
 	switch how {
 	case "panic":
 		panic("on purpose")
@@ -143,7 +145,7 @@ func TestStartThatFailsSaysWhyAndCleansUp(t *testing.T) {
 			if left, _ := filepath.Glob(filepath.Join(temp, "*")); len(left) > 0 {
 				t.Errorf("left behind: %v", left)
 			}
-			if kept, _ := filepath.Glob(filepath.Join(project, "out/testcluster/*/etcd.log")); len(kept) != 1 {
+			if kept, _ := filepath.Glob(filepath.Join(project, "out", "testcluster", "*", "etcd.log")); len(kept) != 1 {
 				t.Errorf("want etcd's log kept: %v", kept)
 			}
 		})
@@ -168,7 +170,7 @@ func TestTemporaryFolderWithALongPath(t *testing.T) {
 // shortTempDir is t.TempDir without the name of the test in its path, for the sockets' sake.
 func shortTempDir(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "tc")
+	dir, err := os.MkdirTemp("", "tc") //nolint:usetesting // see above
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,17 +196,8 @@ func assets(t *testing.T, paths map[string]string, etcd string) (folder string) 
 	return folder
 }
 
+// eventually waits for what comes at once, or a little later on a loaded machine.
 func eventually(t *testing.T, check func() error) {
 	t.Helper()
-	deadline := time.Now().Add(30 * time.Second) // a loaded machine; usually it is there at once
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	gomega.NewWithT(t).Eventually(check).WithTimeout(30 * time.Second).WithPolling(50 * time.Millisecond).Should(gomega.Succeed())
 }

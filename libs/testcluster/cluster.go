@@ -243,7 +243,7 @@ func (c *Cluster) KeepLogs(dir string) error {
 func (c *Cluster) keepLogsOfFailure() error {
 	root, err := projectRoot()
 	if err != nil {
-		return nil
+		return nil //nolint:nilerr // the failure to start is what matters
 	}
 	dir := filepath.Join(root, "out", "testcluster", filepath.Base(c.dir))
 	if err := c.KeepLogs(dir); err != nil {

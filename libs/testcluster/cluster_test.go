@@ -25,6 +25,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/onsi/gomega"
 )
 
 // TestEverything uses one cluster for all that can share it.
@@ -95,22 +97,22 @@ func testIdle(t *testing.T, cluster *Cluster) {
 		}
 		return info.Size()
 	}
+	g := gomega.NewWithT(t)
 	before := size()
-	eventually(t, func() error {
-		time.Sleep(time.Second)
+	g.Eventually(func() bool {
 		last := before
-		if before = size(); before != last {
-			return fmt.Errorf("the audit log still grows")
+		before = size()
+		return before == last
+	}).WithTimeout(30*time.Second).WithPolling(time.Second).Should(gomega.BeTrue(), "the audit log still grows")
+	g.Consistently(func() (writes []string) {
+		for _, event := range auditEvents(t, cluster, before) {
+			switch event.Verb {
+			case "create", "update", "patch", "delete", "deletecollection":
+				writes = append(writes, event.User.Username+": "+event.Verb+" "+event.RequestURI)
+			}
 		}
-		return nil
-	})
-	time.Sleep(quiet)
-	for _, event := range auditEvents(t, cluster, before) {
-		switch event.Verb {
-		case "create", "update", "patch", "delete", "deletecollection":
-			t.Errorf("%s: %s %s", event.User.Username, event.Verb, event.RequestURI)
-		}
-	}
+		return writes
+	}).WithTimeout(quiet).WithPolling(time.Second).Should(gomega.BeEmpty())
 }
 
 func auditEvents(t *testing.T, cluster *Cluster, offset int64) (events []auditv1.Event) {

@@ -3,6 +3,7 @@ package testcluster
 import (
 	"fmt"
 	"net"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -54,7 +55,7 @@ func bindLoopback() (number, fd int, err error) {
 
 func (p *port) release() { _ = unix.Close(p.fd) }
 
-func (p *port) String() string { return fmt.Sprint(p.number) }
+func (p *port) String() string { return strconv.Itoa(p.number) }
 
 // url is where a component that listens on the port serves HTTPS.
 func (p *port) url() string { return "https://" + net.JoinHostPort("127.0.0.1", p.String()) }

@@ -17,7 +17,7 @@ const (
 	DatabaseMongo Database = "Mongo"
 )
 
-// AllowedNamespacesAnnotation, set on a Secret, names the other namespaces whose Dojos may read it through
+// AllowedNamespacesAnnotation on a Secret names the other namespaces whose Dojos may read it through
 // spec.credentialsRef: a comma-separated list, or "*" for all. Without it a Secret is shared with no other namespace, or
 // whoever may create a Dojo could read every Secret of the cluster.
 const AllowedNamespacesAnnotation = "core.jutsu.com/allowed-namespaces"

@@ -34,6 +34,14 @@ func CacheOptions() cache.Options {
 	}
 }
 
+// Watched are the kinds that the cache has to show before a Dojo can be reconciled.
+func Watched() []client.Object {
+	return []client.Object{
+		&corev1api.Dojo{}, secretMetadata(), &corev1.Service{}, &corev1.Pod{}, &appsv1.Deployment{}, &policyv1.PodDisruptionBudget{},
+		&autoscalingv2.HorizontalPodAutoscaler{},
+	}
+}
+
 var _ toolscache.TransformFunc = strip
 
 // strip leaves of an object what a decision about a Dojo can rest on.

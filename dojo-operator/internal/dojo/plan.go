@@ -1,6 +1,7 @@
 package dojo
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -106,15 +107,12 @@ func nameTaken(d *corev1api.Dojo, kind, name string) error {
 	}
 }
 
-// graver returns the outcome that a person should hear of first.
+// graver returns the outcome that a person should hear of first: the first one, unless only the second needs a person.
 func graver(a, b error) error {
-	if _, ok := b.(*conditions.Terminal); ok && a != nil {
-		if _, ok := a.(*conditions.Terminal); !ok {
-			return b
-		}
+	_, needed := errors.AsType[*conditions.Terminal](a)
+	_, alsoNeeded := errors.AsType[*conditions.Terminal](b)
+	if a == nil || alsoNeeded && !needed {
+		return b
 	}
-	if a != nil {
-		return a
-	}
-	return b
+	return a
 }

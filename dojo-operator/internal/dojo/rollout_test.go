@@ -1,6 +1,7 @@
 package dojo
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -135,7 +136,7 @@ func TestRolloutRetries(t *testing.T) {
 	t.Parallel()
 	live := deployment(pods(3, 3, 2), says(appsv1.DeploymentProgressing, corev1.ConditionTrue, "NewReplicaSetAvailable", ""))
 	d := tokyo(since(30*time.Second, conditions.Progressing, corev1api.ReasonReplicasUnavailable, 3))
-	got, ok := rollout(d, &observed{now: noon, deployment: live}, testConfig).(*conditions.Waiting)
+	got, ok := errors.AsType[*conditions.Waiting](rollout(d, &observed{now: noon, deployment: live}, testConfig))
 	if !ok || got.Retry != 60*time.Second {
 		t.Errorf("no watch tells of a deadline, so the pass must come back in 60s: %+v", got)
 	}

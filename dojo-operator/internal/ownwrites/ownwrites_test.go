@@ -1,7 +1,7 @@
 package ownwrites
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -56,7 +56,7 @@ func TestForgotten(t *testing.T) {
 	clock := testclock.NewFakePassiveClock(time.Now())
 	r := NewRecord(clock)
 	for i := range 5000 {
-		r.Wrote(Key{Kind: "Service", NamespacedName: types.NamespacedName{Name: fmt.Sprint(i)}}, "1")
+		r.Wrote(Key{Kind: "Service", NamespacedName: types.NamespacedName{Name: strconv.Itoa(i)}}, "1")
 		clock.SetTime(clock.Now().Add(10 * time.Millisecond))
 	}
 	if len(r.last) > 1024 {

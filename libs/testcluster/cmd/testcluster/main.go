@@ -13,14 +13,15 @@ import (
 	"jutsu.com/operators/libs/testcluster"
 )
 
-const usage = `usage:
+const usage = `Usage:
   testcluster build                       build etcd, Kubernetes and kwok, once
   testcluster up [-nodes N] [-crds PATH]  start a cluster and keep it until Ctrl-C`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := run(ctx, os.Args[1:]); err != nil {
+	err := run(ctx, os.Args[1:])
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -33,7 +34,7 @@ func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "up" {
 		return up(ctx, args[1:])
 	}
-	return errors.New(usage)
+	return errors.New("nothing to do\n" + usage)
 }
 
 func up(ctx context.Context, args []string) error {
