@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 )
 
@@ -26,12 +27,17 @@ func TestServiceReachesThePods(t *testing.T) {
 	t.Errorf("the container has no port %q on 8080", target)
 }
 
-func TestServiceOfAnotherDojoIsAnother(t *testing.T) {
+func TestServiceLeavesOtherDojosAlone(t *testing.T) {
 	t.Parallel()
 	kyoto := tokyo()
 	kyoto.Name = "kyoto"
-	if k8slabels.SelectorFromSet(selector(tokyo())).Matches(k8slabels.Set(labels(kyoto))) {
-		t.Error("the Service of tokyo sends clients to kyoto")
+	w := settledWorld(t, tokyo())
+	budget, err := metav1.LabelSelectorAsSelector(w.budget.Spec.Selector)
+	must(t, err)
+	for what, s := range map[string]k8slabels.Selector{"Service": k8slabels.SelectorFromSet(w.service.Spec.Selector), "budget": budget} {
+		if s.Matches(k8slabels.Set(labels(kyoto))) {
+			t.Errorf("the %s of tokyo takes in the pods of kyoto", what)
+		}
 	}
 }
 

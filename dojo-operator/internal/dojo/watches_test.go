@@ -97,7 +97,7 @@ func TestWhomAnObjectConcerns(t *testing.T) {
 		return r.dojosOfSecret(t.Context(), metadataOf(&corev1.Secret{ObjectMeta: m}))
 	}
 	claimed := w.service.DeepCopy()
-	claimed.OwnerReferences[0].APIVersion, claimed.OwnerReferences[0].Kind = "example.org/v1", "Dojo"
+	claimed.OwnerReferences[0].APIVersion, claimed.OwnerReferences[0].Name = "example.org/v1", "osaka"
 
 	cases := map[string]struct {
 		got  []reconcile.Request
