@@ -45,7 +45,7 @@ type playground struct {
 
 func startPlayground(t *testing.T, args ...string) *playground {
 	t.Helper()
-	tmp, err := os.MkdirTemp("", "pg-") // not t.TempDir: the path of a socket must be short
+	tmp, err := os.MkdirTemp("", "pg-") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,11 +69,10 @@ func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, log s
 	if err != nil {
 		return nil, err
 	}
-	addresses, err := freeAddresses(2)
-	if err != nil {
+	p := &Process{name: o.Name, log: log, exited: make(chan struct{})}
+	if p.metrics, p.probes, err = freeAddresses(ctx); err != nil {
 		return nil, err
 	}
-	p := &Process{name: o.Name, log: log, metrics: addresses[0], probes: addresses[1], exited: make(chan struct{})}
 	args = append([]string{
 		"--leader-election-namespace=" + o.Namespace,
 		"--metrics-bind-address=" + p.metrics,

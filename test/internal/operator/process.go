@@ -118,6 +118,9 @@ func (p *Process) probe(ctx context.Context) error {
 	return nil
 }
 
+// Signal sends a signal to the process.
+func (p *Process) Signal(signal os.Signal) error { return p.cmd.Process.Signal(signal) }
+
 // Stop asks the process to end, as a rolling update does, and kills it when it has not done so within the grace period. To
 // stop what has ended does nothing.
 func (p *Process) Stop(grace time.Duration) error {
@@ -137,17 +140,18 @@ func (p *Process) Kill() {
 	<-p.exited
 }
 
-// freeAddresses returns addresses on 127.0.0.1 that nobody listens on. Between here and the operator's start another process
-// may take one; the kernel deals the numbers out at random, so that is rare, and the operator then says so and ends.
-func freeAddresses(n int) ([]string, error) {
-	addresses := make([]string, 0, n)
-	for range n {
-		listener, err := net.Listen("tcp4", "127.0.0.1:0")
-		if err != nil {
-			return nil, fmt.Errorf("find a free port: %w", err)
-		}
-		defer func() { _ = listener.Close() }() // all at the end, so that no number is given twice
-		addresses = append(addresses, listener.Addr().String())
+// freeAddresses returns two addresses on 127.0.0.1 that nobody listens on. Between here and the operator's start another
+// process may take one; the kernel deals the numbers out at random, so that is rare, and the operator then says so and ends.
+func freeAddresses(ctx context.Context) (one, other string, err error) {
+	var config net.ListenConfig
+	first, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", "", fmt.Errorf("find a free port: %w", err)
 	}
-	return addresses, nil
+	defer func() { _ = first.Close() }() // at the end, so that its number is not given twice
+	second, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", "", fmt.Errorf("find a free port: %w", err)
+	}
+	return first.Addr().String(), second.Addr().String(), second.Close()
 }

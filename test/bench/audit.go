@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// request is what the audit log says of one request: the fields of an audit.k8s.io/v1 Event that we count by.
+type request struct {
+	AuditID   string    `json:"auditID"`
+	Received  time.Time `json:"requestReceivedTimestamp"`
+	Verb      string    `json:"verb"`
+	UserAgent string    `json:"userAgent"`
+	Object    struct {
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+	} `json:"objectRef"`
+	Status struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
+	Answer struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	} `json:"responseObject"`
+
+	// noop is a successful write that has changed nothing.
+	noop bool
+}
+
+// resource is what was asked for, such as "dojos/status".
+func (r *request) resource() string {
+	if r.Object.Subresource != "" {
+		return r.Object.Resource + "/" + r.Object.Subresource
+	}
+	return r.Object.Resource
+}
+
+// The classes that requests are counted in.
+const (
+	classLease    = "lease"    // leader election
+	classRead     = "read"     // get, list, watch
+	classEvent    = "event"    // what people are told
+	classStatus   = "status"   // a Dojo's status
+	classChild    = "child"    // a Dojo's Secret, Deployment, Service, PodDisruptionBudget
+	classInternal = "internal" // who may read the metrics
+)
+
+// class is what kind of request it is, from the operator's point of view.
+func (r *request) class() string {
+	switch {
+	case r.Object.Resource == "leases":
+		return classLease
+	case slices.Contains([]string{"get", "list", "watch"}, r.Verb):
+		return classRead
+	case r.Object.Resource == "events":
+		return classEvent
+	case r.Object.Resource == "tokenreviews", r.Object.Resource == "subjectaccessreviews":
+		return classInternal
+	case r.Object.Resource == "dojos":
+		return classStatus
+	}
+	return classChild
+}
+
+func (r *request) write() bool {
+	return slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) && r.class() != classInternal
+}
+
+// auditLog reads the API server's audit log as it grows.
+type auditLog struct {
+	file     *os.File
+	reader   *bufio.Reader
+	partial  []byte
+	requests []*request
+	seen     map[string]bool // by AuditID: a watch is logged when it starts and when it ends
+	versions map[string]bool // resourceVersions that writes have answered with
+}
+
+func openAuditLog(path string) (*auditLog, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("audit log: %w", err)
+	}
+	return &auditLog{file: file, reader: bufio.NewReaderSize(file, 1<<20), seen: map[string]bool{}, versions: map[string]bool{}}, nil
+}
+
+// read takes in what was logged since the last time. The API server logs a request before it answers.
+func (a *auditLog) read() error {
+	for {
+		line, err := a.reader.ReadBytes('\n')
+		a.partial = append(a.partial, line...)
+		if errors.Is(err, io.EOF) {
+			return nil // the rest of the line comes later
+		}
+		if err != nil {
+			return fmt.Errorf("audit log: %w", err)
+		}
+		if err := a.add(a.partial); err != nil {
+			return err
+		}
+		a.partial = a.partial[:0]
+	}
+}
+
+func (a *auditLog) add(line []byte) error {
+	r := &request{}
+	if err := json.Unmarshal(line, r); err != nil {
+		return fmt.Errorf("audit log: %w in %.200q", err, line)
+	}
+	if a.seen[r.AuditID] {
+		return nil
+	}
+	a.seen[r.AuditID] = true
+	// Every change has a resourceVersion of its own. One that an earlier write has answered with means that there was none.
+	if version := r.Answer.Metadata.ResourceVersion; version != "" && r.write() && r.Status.Code < 300 {
+		r.noop = a.versions[version]
+		a.versions[version] = true
+	}
+	a.requests = append(a.requests, r)
+	return nil
+}
+
+// since are the requests of the operator, whichever of its processes, that were received from the given moment on.
+func (a *auditLog) since(moment time.Time) ([]*request, error) {
+	if err := a.read(); err != nil {
+		return nil, err
+	}
+	var found []*request
+	for _, r := range a.requests {
+		if strings.HasPrefix(r.UserAgent, operatorAgent) && !r.Received.Before(moment) {
+			found = append(found, r)
+		}
+	}
+	return found, nil
+}
+
+// operatorAgent is how the operator's user agent begins.
+const operatorAgent = "dojo-operator/"
+
+// tally is how many requests there were.
+type tally struct {
+	byClass map[string]int
+	// byRequest counts by "verb resource", such as "patch dojos/status".
+	byRequest map[string]int
+	noops     int // writes that have changed nothing
+	refused   int // writes that the API server has answered with an error, such as a conflict
+}
+
+func count(requests []*request) tally {
+	t := tally{byClass: map[string]int{}, byRequest: map[string]int{}}
+	for _, r := range requests {
+		t.byClass[r.class()]++
+		t.byRequest[r.Verb+" "+r.resource()]++
+		if r.noop {
+			t.noops++
+		}
+		if r.write() && r.Status.Code >= 400 {
+			t.refused++
+		}
+	}
+	return t
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// rotation changes the database password of all Dojos at once and waits until all their pods have been replaced.
+func (b *bench) rotation(ctx context.Context, s *stage) error {
+	b.say("rotation: a new password for %d Dojos", b.dojos)
+	var before appsv1.DeploymentList
+	if err := s.admin.List(ctx, &before, client.InNamespace(namespace)); err != nil {
+		return err
+	}
+	generation := map[string]int64{}
+	for _, d := range before.Items {
+		generation[d.Name] = d.Generation
+	}
+	watch, err := newStopwatch(ctx, s, &appsv1.Deployment{}, b.dojos, func(o client.Object) bool {
+		return o.GetGeneration() > generation[o.GetName()] && rolledOut(o)
+	})
+	if err != nil {
+		return err
+	}
+	moment := time.Now()
+	if err := s.admin.Patch(ctx, credentials("second"), client.Merge); err != nil {
+		return err
+	}
+	done, err := watch.await(ctx)
+	if err != nil {
+		return fmt.Errorf("rotation: %w", err)
+	}
+	began := map[string]time.Time{}
+	for name := range done {
+		began[name] = moment
+	}
+	b.report.addSpread("rotation", "new password to all pods replaced", spreadOf(began, done))
+	if err := s.awaitQuiet(ctx, b.quiet); err != nil {
+		return err
+	}
+	if err := b.allReady(ctx, s); err != nil {
+		return fmt.Errorf("rotation: %w", err)
+	}
+	return b.addRequests(s, "rotation", moment, b.dojos, "per Dojo")
+}
+
+// allReady checks that all Dojos are Ready.
+func (b *bench) allReady(ctx context.Context, s *stage) error {
+	var dojos corev1api.DojoList
+	if err := s.admin.List(ctx, &dojos, client.InNamespace(namespace)); err != nil {
+		return err
+	}
+	for i := range dojos.Items {
+		if !ready(&dojos.Items[i]) {
+			return fmt.Errorf("dojo %s is not Ready: %v", dojos.Items[i].Name, dojos.Items[i].Status.Conditions)
+		}
+	}
+	return nil
+}

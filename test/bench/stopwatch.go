@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// stopwatch notes through a watch when objects of a kind are first as they should be.
+type stopwatch struct {
+	informer cache.Informer
+	handle   toolscache.ResourceEventHandlerRegistration
+	done     func(client.Object) bool
+	want     int
+
+	mu       sync.Mutex
+	at       map[string]time.Time // by name
+	complete chan struct{}
+}
+
+// newStopwatch starts to watch objects of the kind in the benchmark's namespace, those there are and those to come.
+func newStopwatch(ctx context.Context, s *stage, kind client.Object, want int, done func(client.Object) bool) (*stopwatch, error) {
+	informer, err := s.cache.GetInformer(ctx, kind)
+	if err != nil {
+		return nil, fmt.Errorf("watch %T: %w", kind, err)
+	}
+	w := &stopwatch{informer: informer, done: done, want: want, at: map[string]time.Time{}, complete: make(chan struct{})}
+	w.handle, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    func(o any) { w.look(o.(client.Object)) },
+		UpdateFunc: func(_, o any) { w.look(o.(client.Object)) },
+	})
+	return w, err
+}
+
+func (w *stopwatch) look(o client.Object) {
+	if o.GetNamespace() != namespace || !w.done(o) {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if _, ok := w.at[o.GetName()]; ok {
+		return
+	}
+	w.at[o.GetName()] = time.Now()
+	if len(w.at) == w.want {
+		close(w.complete)
+	}
+}
+
+// await returns, when all are as they should be, since when each is, by name.
+func (w *stopwatch) await(ctx context.Context) (map[string]time.Time, error) {
+	defer func() { _ = w.informer.RemoveEventHandler(w.handle) }()
+	select {
+	case <-w.complete:
+		return w.at, nil
+	case <-time.After(patience):
+	case <-ctx.Done():
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return nil, fmt.Errorf("%d of %d are done, and no more for now: %w", len(w.at), w.want, ctx.Err())
+}
+
+// spread is how durations are distributed, in seconds.
+type spread struct{ p50, p99, total float64 }
+
+// spreadOf takes when each began and was done; total is from the first beginning to the last end.
+func spreadOf(began, done map[string]time.Time) spread {
+	var took []float64
+	var first, last time.Time
+	for name, end := range done {
+		start := began[name]
+		took = append(took, end.Sub(start).Seconds())
+		if first.IsZero() || start.Before(first) {
+			first = start
+		}
+		if end.After(last) {
+			last = end
+		}
+	}
+	return spread{p50: quantile(took, 0.5), p99: quantile(took, 0.99), total: last.Sub(first).Seconds()}
+}
+
+// quantile is the smallest value that at least the share q of all values do not exceed; 0 of none.
+func quantile(values []float64, q float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+}

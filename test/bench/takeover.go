@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/test/internal/operator"
+)
+
+// takeover ends the leader of two operators, politely and not, and measures until the other one has the Lease and has acted on
+// a change that was made when the first was gone.
+func (b *bench) takeover(ctx context.Context, s *stage) error {
+	for _, how := range []struct {
+		name string
+		end  func(*operator.Process) error
+	}{
+		{"SIGTERM", func(p *operator.Process) error { return p.Signal(syscall.SIGTERM) }},
+		{"SIGKILL", func(p *operator.Process) error { return p.Signal(syscall.SIGKILL) }},
+	} {
+		var leads, acts []float64
+		for range b.repeat {
+			b.say("takeover: %s to the leader of two", how.name)
+			lead, act, err := s.takeover(ctx, how.end, b.quiet)
+			if err != nil {
+				return fmt.Errorf("takeover by %s: %w", how.name, err)
+			}
+			leads, acts = append(leads, lead), append(acts, act)
+		}
+		b.report.add("takeover", how.name+" to the other leads, median", quantile(leads, 0.5), "s")
+		b.report.add("takeover", how.name+" to the other leads, longest", quantile(leads, 1), "s")
+		b.report.add("takeover", how.name+" to the other has acted, median", quantile(acts, 0.5), "s")
+		b.report.add("takeover", how.name+" to the other has acted, longest", quantile(acts, 1), "s")
+	}
+	return nil
+}
+
+// takeover starts a second operator, ends the first, and returns the seconds until the second leads and has acted.
+func (s *stage) takeover(ctx context.Context, end func(*operator.Process) error, quiet time.Duration) (leads, acts float64, err error) {
+	leader := s.processes[len(s.processes)-1]
+	before, err := s.holder(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	if _, err := s.startOperator(ctx); err != nil {
+		return 0, 0, err
+	}
+	if err := s.awaitQuiet(ctx, time.Second); err != nil { // it has filled its cache
+		return 0, 0, err
+	}
+	moment := time.Now()
+	if err := end(leader); err != nil {
+		return 0, 0, err
+	}
+	<-leader.Exited()
+	changed, err := s.touch(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := s.awaitLeader(ctx, before); err != nil {
+		return 0, 0, err
+	}
+	leads = time.Since(moment).Seconds()
+	err = until(ctx, func() (bool, error) {
+		err := s.admin.Get(ctx, client.ObjectKeyFromObject(changed), changed)
+		return changed.Status.ObservedGeneration == changed.Generation, err
+	})
+	acts = time.Since(moment).Seconds()
+	if err != nil {
+		return 0, 0, err
+	}
+	return leads, acts, s.awaitQuiet(ctx, quiet)
+}
+
+// touch changes the spec of one Dojo.
+func (s *stage) touch(ctx context.Context) (*corev1api.Dojo, error) {
+	d := dojo(0)
+	if err := s.admin.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
+		return nil, err
+	}
+	before := d.DeepCopy()
+	d.Spec.Title = fmt.Sprintf("Bench %d", d.Generation)
+	return d, s.admin.Patch(ctx, d, client.MergeFrom(before))
+}
