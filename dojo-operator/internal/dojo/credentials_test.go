@@ -159,13 +159,18 @@ func TestCopied(t *testing.T) {
 		change func(w *world)
 		want   bool
 	}{
-		"just copied":                     {func(*world) {}, true},
-		"source changed":                  {func(w *world) { w.source.ResourceVersion = "8" }, false},
-		"source made anew":                {func(w *world) { w.source.UID = "another" }, false},
-		"another source":                  {func(w *world) { w.source.Name = "pg-other" }, false},
-		"copy deleted":                    {func(w *world) { w.own = nil }, false},
-		"value changed":                   {edited("kubectl", key("DB_PASS", "x")), false},
-		"value changed in our own name":   {edited(FieldOwner, key("DB_PASS", "x")), false},
+		"just copied":                   {func(*world) {}, true},
+		"source changed":                {func(w *world) { w.source.ResourceVersion = "8" }, false},
+		"source made anew":              {func(w *world) { w.source.UID = "another" }, false},
+		"another source":                {func(w *world) { w.source.Name = "pg-other" }, false},
+		"copy deleted":                  {func(w *world) { w.own = nil }, false},
+		"value changed":                 {edited("kubectl", key("DB_PASS", "x")), false},
+		"value changed in our own name": {edited(FieldOwner, key("DB_PASS", "x")), false},
+		"all values, in our own name": {edited(FieldOwner, func(s *corev1.Secret) {
+			for _, name := range appKeys {
+				s.Data[name] = []byte("x")
+			}
+		}), false},
 		"key deleted":                     {edited("kubectl", without("DB_USER")), false},
 		"label changed":                   {edited("kubectl", relabel[*corev1.Secret]), false},
 		"revision deleted":                {edited("kubectl", func(s *corev1.Secret) { delete(s.Annotations, revisionAnnotation) }), false},
@@ -209,6 +214,10 @@ func TestPlanCredentials(t *testing.T) {
 		"up to date":               {d, nil, func(*world) {}, result{kept, "settled", false, false, false}},
 		"rotated":                  {d, nil, fresher(key("password", "red")), result{fresh, "settled", true, true, true}},
 		"touched, the same values": {d, nil, fresher(key("uri", "x")), result{kept, "settled", true, true, false}},
+		"touched, with a further key": {d, nil, func(w *world) {
+			w.own = edit(w, w.own, "x", key("EXTRA", "x"))
+			w.source.ResourceVersion = "8"
+		}, result{kept, "settled", true, true, false}},
 		"copy deleted":             {d, nil, func(w *world) { w.own = nil }, result{fresh, "settled", true, false, false}},
 		"copy edited":              {d, nil, func(w *world) { w.own = edit(w, w.own, "x", key("DB_PASS", "x")) }, result{fresh, "settled", true, true, true}},
 		"copy relabelled":          {d, nil, func(w *world) { w.own = edit(w, w.own, "x", relabel[*corev1.Secret]) }, result{kept, "settled", true, true, false}},
