@@ -112,7 +112,7 @@ var _ = Describe("The children of a Dojo", func() {
 		Eventually(ctx, refetch(secret)).ShouldNot(WithTransform(passwordOf, Equal(wrong)))
 		Eventually(ctx, refetch(budget)).Should(HaveField("Spec.MaxUnavailable", HaveValue(Equal(intstr.FromInt32(1)))))
 		eventuallyReady(ctx, d)
-		Eventually(ctx, eventsOf(d)).Should(ContainElement("Normal Repaired"))
+		Eventually(ctx, eventsOf(d)).Should(ContainElement("Normal Corrected"))
 	})
 
 	It("have a disruption budget only with more than one replica", func(ctx context.Context) {

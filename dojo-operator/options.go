@@ -45,18 +45,19 @@ type options struct {
 	showVersion bool
 }
 
-// parse reads the command line; what is wrong with it, and --help, is told on out.
+// parse reads the command line; --help is told on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("dojo-operator", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.Usage = func() {
+	flags.SetOutput(io.Discard)
+	usage := func() {
+		flags.SetOutput(out)
 		_, _ = fmt.Fprintf(out, "dojo-operator %s turns Dojo objects into running applications.\n\nUsage: dojo-operator [flags]\n\n", version)
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.dojo.Image, "dojo-image", "danijelradakovic/dojo:0.1.0-alpine", "`image` of the Dojo application")
 	flags.DurationVar(&o.dojo.ProgressDeadline, "progress-deadline", 2*time.Minute,
-		"how long a Dojo may wait for its credentials or for its pods before it counts as Degraded; at least 1s")
+		"how long a Dojo may wait for its credentials or for its pods before it counts as Degraded; 1s to 24h")
 	flags.IntVar(&o.workers, "concurrency", 4, "how many Dojos are reconciled at once; at least 1")
 
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas work at a time")
@@ -76,8 +77,11 @@ func parse(args []string, out io.Writer) (*options, error) {
 	o.log.BindFlags(flags)
 	config.RegisterFlags(flags)
 
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		usage()
 		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("%w; see --help", err)
 	}
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
@@ -92,8 +96,8 @@ func (o *options) validate() error {
 	switch {
 	case o.dojo.Image == "":
 		return errors.New("--dojo-image must not be empty")
-	case o.dojo.ProgressDeadline < time.Second:
-		return fmt.Errorf("--progress-deadline is %s, it must be at least 1s", o.dojo.ProgressDeadline)
+	case o.dojo.ProgressDeadline < time.Second, o.dojo.ProgressDeadline > 24*time.Hour:
+		return fmt.Errorf("--progress-deadline is %s, it must be at least 1s and at most 24h", o.dojo.ProgressDeadline)
 	case o.workers < 1:
 		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.workers)
 	case o.leaseDuration <= o.renewDeadline:

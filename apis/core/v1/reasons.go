@@ -8,6 +8,8 @@ const (
 	ReasonReplicasReady = "ReplicasReady"
 	// ReasonStarting (Available=False): no pod has been ready since the Dojo was created.
 	ReasonStarting = "Starting"
+	// ReasonScalingUp (Available=False): spec.replicas was 0 and no pod is ready yet since.
+	ReasonScalingUp = "ScalingUp"
 	// ReasonNoReadyReplicas (Available=False): pods have been ready before, none is now. This is an outage.
 	ReasonNoReadyReplicas = "NoReadyReplicas"
 
@@ -40,6 +42,8 @@ const (
 	// ReasonPodsRefused (Degraded): the Deployment may not create its pods, because of a quota or a policy; the
 	// message says which.
 	ReasonPodsRefused = "PodsRefused"
+	// ReasonPaused (Degraded): somebody has paused the Deployment's rollout, so that nothing reaches the pods until it is resumed.
+	ReasonPaused = "Paused"
 	// ReasonProgressDeadlineExceeded (Degraded): the rollout has made no progress for --progress-deadline and the pods do not say why.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 )

@@ -2,12 +2,14 @@ package dojo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -38,7 +40,8 @@ func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *
 	if c.exists {
 		options = append(options, client.ForceOwnership)
 	}
-	// Without force, an object that somebody else has made under this name a moment ago is a conflict, and stays as it is.
+	// Without force, an object that somebody else has made under this name a moment ago is a conflict, unless it has no field in
+	// common with ours; older ones were seen and are not applied to.
 	err := r.Client.Apply(ctx, c.config, options...)
 	r.Metrics.applied(c, err)
 	if err != nil {
@@ -48,8 +51,8 @@ func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *
 	switch {
 	case c.rotation:
 		r.tell(d, corev1.EventTypeNormal, "CredentialsRotated", "The database credentials have changed; the pods are rolled.")
-	case s.repairs(d, c):
-		r.tell(d, corev1.EventTypeNormal, "Repaired", fmt.Sprintf("%s %s was not as the spec says and was put right.", c.kind, c.name))
+	case s.corrects(d, c):
+		r.tell(d, corev1.EventTypeNormal, "Corrected", fmt.Sprintf("%s %s differed from what the operator wants and was put right.", c.kind, c.name))
 	}
 	return nil
 }
@@ -74,15 +77,19 @@ func refusal(d *corev1api.Dojo, c *child, err error) error {
 	case apierrors.IsConflict(err) && !c.exists:
 		return nameTaken(d, c.kind, c.name)
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
-		why := err.Error()
-		if c.kind == kindSecret {
-			why = string(apierrors.ReasonForError(err)) // a message may quote what it refuses
-		}
 		return &conditions.Terminal{
 			Reason:  corev1api.ReasonChildRefused,
-			Message: fmt.Sprintf("The API server refuses the %s %s: %s", c.kind, c.name, why),
+			Message: fmt.Sprintf("The API server refuses the %s %s: %s", c.kind, c.name, told(c, err)),
 			Retry:   refusedRetry,
 		}
 	}
-	return fmt.Errorf("apply %s %s: %w", c.kind, c.name, err)
+	return fmt.Errorf("apply %s %s: %w", c.kind, c.name, told(c, err))
+}
+
+// told is an error without what nobody may read: an admission webhook may quote the Secret that it refuses.
+func told(c *child, err error) error {
+	if reason := apierrors.ReasonForError(err); c.kind == kindSecret && reason != metav1.StatusReasonUnknown {
+		return errors.New(string(reason))
+	}
+	return err
 }

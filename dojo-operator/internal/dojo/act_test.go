@@ -67,9 +67,18 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-func TestRepairs(t *testing.T) {
+func TestAnErrorAboutASecretQuotesNothing(t *testing.T) {
+	t.Parallel()
+	webhook := apierrors.NewBadRequest("admission webhook denied: DB_PASS hollow purple is weak")
+	if got := refusal(tokyo(), &child{kind: kindSecret, name: "tokyo-credentials"}, webhook).Error(); got != "apply Secret tokyo-credentials: BadRequest" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestCorrects(t *testing.T) {
 	t.Parallel()
 	service, deployment, secret := &child{kind: kindService, exists: true}, &child{kind: kindDeployment, exists: true}, &child{kind: kindSecret, exists: true}
+	altered := &child{kind: kindSecret, exists: true, altered: true}
 	seen := func(generation int64) func(*corev1api.Dojo) {
 		return func(d *corev1api.Dojo) { d.Status.ObservedGeneration = generation }
 	}
@@ -82,11 +91,14 @@ func TestRepairs(t *testing.T) {
 		"made anew":               {tokyo(seen(3)), []*child{{kind: kindService}}, false},
 		"follows the spec":        {tokyo(seen(2)), []*child{service}, false},
 		"follows the credentials": {tokyo(seen(3)), []*child{deployment, secret}, false},
+		"beside new credentials":  {tokyo(seen(3)), []*child{service, secret}, true},
+		"new credentials":         {tokyo(seen(3)), []*child{secret}, false},
+		"credentials altered":     {tokyo(seen(3)), []*child{altered}, true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := (&steps{apply: c.apply}).repairs(c.dojo, c.apply[0]); got != c.want {
-				t.Errorf("repairs is %v", got)
+			if got := (&steps{apply: c.apply}).corrects(c.dojo, c.apply[0]); got != c.want {
+				t.Errorf("corrects is %v", got)
 			}
 		})
 	}

@@ -24,6 +24,9 @@ func budgetFor(d *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigurat
 // replica it would only stop nodes from being drained.
 func planBudget(d *corev1api.Dojo, live *policyv1.PodDisruptionBudget, replicas int32) (*child, *policyv1.PodDisruptionBudget) {
 	if replicas <= 1 {
+		if taken(d, live) {
+			return nil, nil // a stranger's, and not in the way
+		}
 		return nil, live
 	}
 	want := budgetFor(d)

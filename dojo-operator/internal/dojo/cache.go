@@ -52,13 +52,14 @@ func strip(in any) (any, error) {
 	}
 	switch o := in.(type) {
 	case *corev1.Pod:
-		dojo := o.Labels[instanceLabel]
+		labels, created := o.Labels, o.CreationTimestamp
 		*o = corev1.Pod{ObjectMeta: identity(o), Status: corev1.PodStatus{
 			Conditions:            o.Status.Conditions,
 			InitContainerStatuses: o.Status.InitContainerStatuses,
 			ContainerStatuses:     o.Status.ContainerStatuses,
 		}}
-		o.Labels = map[string]string{instanceLabel: dojo}
+		o.CreationTimestamp = created
+		o.Labels = map[string]string{instanceLabel: labels[instanceLabel], revisionLabel: labels[revisionLabel]}
 		return o, nil
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		*o = autoscalingv2.HorizontalPodAutoscaler{

@@ -119,6 +119,7 @@ func TestStripKeepsThePodsTrouble(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := troubleOf(&p)
+			p.Labels[revisionLabel], p.CreationTimestamp = "5d8f", metav1.NewTime(noon)
 			p.Spec.Containers = []corev1.Container{{Name: "dojo"}}
 			p.ManagedFields, p.Annotations = large().ManagedFields, large().Annotations
 			out, err := strip(&p)
@@ -130,7 +131,10 @@ func TestStripKeepsThePodsTrouble(t *testing.T) {
 			if got.Spec.Containers != nil || got.ManagedFields != nil || got.Annotations != nil {
 				t.Errorf("keeps what nobody asks for: %+v", got)
 			}
-			if diff := cmp.Diff(map[string]string{instanceLabel: "tokyo"}, got.Labels); diff != "" {
+			if !got.CreationTimestamp.Time.Equal(noon) {
+				t.Errorf("created at %s", got.CreationTimestamp)
+			}
+			if diff := cmp.Diff(map[string]string{instanceLabel: "tokyo", revisionLabel: "5d8f"}, got.Labels); diff != "" {
 				t.Error(diff)
 			}
 		})

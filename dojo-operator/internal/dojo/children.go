@@ -39,8 +39,10 @@ type child struct {
 	meta *metav1ac.ObjectMetaApplyConfiguration
 	// exists is whether the object is there already and ours. Only then may our values replace those of others.
 	exists bool
-	// rotation is whether the write changes credentials that pods may be using.
+	// rotation is whether the write passes on credentials that have changed at their source.
 	rotation bool
+	// altered is whether somebody has changed what we wrote there.
+	altered bool
 }
 
 func selector(d *corev1api.Dojo) map[string]string {

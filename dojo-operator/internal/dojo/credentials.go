@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -83,6 +84,9 @@ func translate(d *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, err
 		return nil, incomplete(source, "has no port number (1 to 65535) under the key %q", "port")
 	}
 	host := string(source.Data["host"])
+	if strings.ContainsFunc(host, unicode.IsSpace) {
+		return nil, incomplete(source, "has white space under the key %q", "host")
+	}
 	// CloudNativePG writes the short name of its Service, which other namespaces cannot resolve.
 	if source.Namespace != d.Namespace && !strings.ContainsAny(host, ".:") {
 		host += "." + source.Namespace + ".svc"
@@ -116,7 +120,7 @@ func secretFor(d *corev1api.Dojo, data map[string][]byte, source, revision strin
 // copied reports, from metadata alone, whether the Dojo's own Secret is an unaltered copy of this version of the source:
 // our labels and annotations stand, and managedFields say that every key is still ours. Whoever changes a value takes its ownership.
 func copied(d *corev1api.Dojo, own, source *metav1.PartialObjectMetadata) bool {
-	if own == nil || own.GetAnnotations()[sourceAnnotation] != versionOf(source) || own.GetAnnotations()[revisionAnnotation] == "" {
+	if own == nil || own.GetAnnotations()[sourceAnnotation] != versionOf(source) {
 		return false
 	}
 	for key, value := range labels(d) {
@@ -125,6 +129,9 @@ func copied(d *corev1api.Dojo, own, source *metav1.PartialObjectMetadata) bool {
 		}
 	}
 	fields := appliedFields(own)
+	if !fields.Has(fieldpath.MakePathOrDie("metadata", "annotations", revisionAnnotation)) {
+		return false
+	}
 	for _, key := range appKeys {
 		if !fields.Has(fieldpath.MakePathOrDie("data", key)) {
 			return false
@@ -171,10 +178,15 @@ func planCredentials(d *corev1api.Dojo, seen *observed, cfg Config) (revision st
 		revision = seen.nonce
 	}
 	want := secretFor(d, data, versionOf(seen.sourceSecret), revision)
-	return revision, &child{
-		kind: kindSecret, name: *want.Name, exists: seen.own != nil, rotation: seen.own != nil && !same,
+	write = &child{
+		kind: kindSecret, name: *want.Name, exists: seen.own != nil,
 		config: want, meta: want.ObjectMetaApplyConfiguration,
-	}, nil
+	}
+	if write.exists {
+		moved := seen.own.GetAnnotations()[sourceAnnotation] != versionOf(seen.sourceSecret)
+		write.rotation, write.altered = !same && moved, !moved
+	}
+	return revision, write, nil
 }
 
 // restrict leaves out the keys that others have added to our Secret.
@@ -185,8 +197,12 @@ func restrict(data map[string][]byte) map[string][]byte {
 }
 
 func missing(d *corev1api.Dojo, seen *observed, cfg Config) error {
-	name := sourceName(d)
-	return impatient(d, seen.now, cfg.ProgressDeadline,
+	name, since := sourceName(d), seen.now
+	if c := holds(d, conditions.Progressing, corev1api.ReasonWaitingForCredentials); c != nil {
+		// The time moves only when Progressing flips: whoever was Progressing before is missed a little sooner.
+		since = c.LastTransitionTime.Time
+	}
+	return impatient(d, seen.now, since, cfg.ProgressDeadline,
 		&conditions.Waiting{
 			Reason:  corev1api.ReasonWaitingForCredentials,
 			Message: fmt.Sprintf("Waiting for the Secret %s with the database credentials.", name),

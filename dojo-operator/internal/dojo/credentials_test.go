@@ -103,6 +103,7 @@ func TestTranslate(t *testing.T) {
 		"last port":                        {source: pgApp(key("port", "65535")), want: good("DB_PORT", "65535")},
 		"password that is no text":         {source: pgApp(key("password", "\xff\x00\n")), want: good("DB_PASS", "\xff\x00\n")},
 		"no host":                          {source: pgApp(without("host")), wrong: `school/pg-app lacks the key "host"`},
+		"host with a line end":             {source: pgApp(key("host", "pg-rw\n")), wrong: `school/pg-app has white space under the key "host"`},
 		"no port":                          {source: pgApp(without("port")), wrong: `school/pg-app lacks the key "port"`},
 		"no dbname":                        {source: pgApp(without("dbname")), wrong: `school/pg-app lacks the key "dbname"`},
 		"neither user nor username":        {source: pgApp(without("user")), wrong: `school/pg-app lacks the key "user"`},
@@ -219,7 +220,7 @@ func TestPlanCredentials(t *testing.T) {
 			w.source.ResourceVersion = "8"
 		}, result{kept, "settled", true, true, false}},
 		"copy deleted":             {d, nil, func(w *world) { w.own = nil }, result{fresh, "settled", true, false, false}},
-		"copy edited":              {d, nil, func(w *world) { w.own = edit(w, w.own, "x", key("DB_PASS", "x")) }, result{fresh, "settled", true, true, true}},
+		"copy edited":              {d, nil, func(w *world) { w.own = edit(w, w.own, "x", key("DB_PASS", "x")) }, result{fresh, "settled", true, true, false}},
 		"copy relabelled":          {d, nil, func(w *world) { w.own = edit(w, w.own, "x", relabel[*corev1.Secret]) }, result{kept, "settled", true, true, false}},
 		"source never there":       {d, &world{}, func(*world) {}, result{"", "Waiting/WaitingForCredentials", false, false, false}},
 		"source gone":              {d, nil, func(w *world) { w.source = nil }, result{kept, "Waiting/WaitingForCredentials", false, false, false}},

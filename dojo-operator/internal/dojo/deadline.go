@@ -10,25 +10,24 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// impatient waits until the deadline has passed and then gives up. Since when the Dojo has been Progressing is read from its own
-// conditions, so the answer survives a restart. What was given up stays so until the spec or the world changes.
-func impatient(d *corev1api.Dojo, now time.Time, deadline time.Duration, waiting *conditions.Waiting, terminal *conditions.Terminal) error {
-	holds := func(kind, reason string) *metav1.Condition {
-		c := meta.FindStatusCondition(d.Status.Conditions, kind)
-		if c == nil || c.Status != metav1.ConditionTrue || c.Reason != reason || c.ObservedGeneration != d.Generation {
-			return nil
-		}
-		return c
-	}
-	if holds(conditions.Degraded, terminal.Reason) != nil {
+// impatient waits until the deadline has passed since the given time and then gives up. What was given up stays so until the
+// spec or the world changes, even if the time is told anew.
+func impatient(d *corev1api.Dojo, now, since time.Time, deadline time.Duration, waiting *conditions.Waiting, terminal *conditions.Terminal) error {
+	if holds(d, conditions.Degraded, terminal.Reason) != nil {
 		return terminal
 	}
-	waiting.Retry = deadline
-	if c := holds(conditions.Progressing, waiting.Reason); c != nil {
-		waiting.Retry = deadline - now.Sub(c.LastTransitionTime.Time)
-	}
+	waiting.Retry = min(deadline, deadline-now.Sub(since)) // a clock that is ahead of ours must not make it longer
 	if waiting.Retry <= 0 {
 		return terminal
 	}
 	return waiting
+}
+
+// holds returns the Dojo's condition of a kind if it is True for this reason and speaks of the present spec.
+func holds(d *corev1api.Dojo, kind, reason string) *metav1.Condition {
+	c := meta.FindStatusCondition(d.Status.Conditions, kind)
+	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != reason || c.ObservedGeneration != d.Generation {
+		return nil
+	}
+	return c
 }

@@ -27,25 +27,24 @@ func TestImpatient(t *testing.T) {
 	const deadline = time.Minute
 	cases := map[string]struct {
 		dojo  *corev1api.Dojo
+		ago   time.Duration
 		retry time.Duration // 0: given up
 	}{
-		"begins to wait":                  {tokyo(), deadline},
-		"has waited a while":              {tokyo(since(20*time.Second, conditions.Progressing, "Hoping", 3)), 40 * time.Second},
-		"a moment before the deadline":    {tokyo(since(deadline-1, conditions.Progressing, "Hoping", 3)), 1},
-		"at the deadline":                 {tokyo(since(deadline, conditions.Progressing, "Hoping", 3)), 0},
-		"long after it":                   {tokyo(since(time.Hour, conditions.Progressing, "Hoping", 3)), 0},
-		"has waited for something else":   {tokyo(since(time.Hour, conditions.Progressing, "RollingOut", 3)), deadline},
-		"the spec has changed":            {tokyo(since(time.Hour, conditions.Progressing, "Hoping", 2)), deadline},
-		"has given up":                    {tokyo(since(0, conditions.Degraded, "Despair", 3)), 0},
-		"gave up on something else":       {tokyo(since(0, conditions.Degraded, "ImagePullBackOff", 3)), deadline},
-		"gave up, the spec has changed":   {tokyo(since(0, conditions.Degraded, "Despair", 2)), deadline},
-		"Degraded, but not any longer":    {tokyo(since(0, conditions.Degraded, "Despair", 3), denied), deadline},
-		"Progressing, but not any longer": {tokyo(since(time.Hour, conditions.Progressing, "Hoping", 3), denied), deadline},
+		"begins to wait":                {tokyo(), 0, deadline},
+		"has waited a while":            {tokyo(), 20 * time.Second, 40 * time.Second},
+		"a moment before the deadline":  {tokyo(), deadline - 1, 1},
+		"at the deadline":               {tokyo(), deadline, 0},
+		"long after it":                 {tokyo(), time.Hour, 0},
+		"by a clock that is ahead":      {tokyo(), -time.Hour, deadline},
+		"has given up":                  {tokyo(since(0, conditions.Degraded, "Despair", 3)), 0, 0},
+		"gave up on something else":     {tokyo(since(0, conditions.Degraded, "ImagePullBackOff", 3)), 0, deadline},
+		"gave up, the spec has changed": {tokyo(since(0, conditions.Degraded, "Despair", 2)), 0, deadline},
+		"Degraded, but not any longer":  {tokyo(since(0, conditions.Degraded, "Despair", 3), denied), 0, deadline},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			terminal := &conditions.Terminal{Reason: "Despair", Message: "in vain"}
-			got := impatient(c.dojo, noon, deadline, &conditions.Waiting{Reason: "Hoping", Message: "soon"}, terminal)
+			got := impatient(c.dojo, noon, noon.Add(-c.ago), deadline, &conditions.Waiting{Reason: "Hoping", Message: "soon"}, terminal)
 			var want error = terminal
 			if c.retry > 0 {
 				want = &conditions.Waiting{Reason: "Hoping", Message: "soon", Retry: c.retry}

@@ -1,6 +1,8 @@
 package dojo
 
 import (
+	"strings"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -113,8 +115,8 @@ func probe(path string) *corev1ac.ProbeApplyConfiguration {
 
 func environment(d *corev1api.Dojo) []*corev1ac.EnvVarApplyConfiguration {
 	env := []*corev1ac.EnvVarApplyConfiguration{
-		corev1ac.EnvVar().WithName("DOJO_ACCOUNT_ID").WithValue(d.Spec.AccountID),
-		corev1ac.EnvVar().WithName("DOJO_TITLE").WithValue(d.Spec.Title),
+		corev1ac.EnvVar().WithName("DOJO_ACCOUNT_ID").WithValue(literally(d.Spec.AccountID)),
+		corev1ac.EnvVar().WithName("DOJO_TITLE").WithValue(literally(d.Spec.Title)),
 	}
 	for _, key := range appKeys {
 		env = append(env, corev1ac.EnvVar().WithName(key).WithValueFrom(corev1ac.EnvVarSource().
@@ -122,6 +124,9 @@ func environment(d *corev1api.Dojo) []*corev1ac.EnvVarApplyConfiguration {
 	}
 	return env
 }
+
+// literally keeps Kubernetes from replacing $(NAME) in the value of an environment variable.
+func literally(value string) string { return strings.ReplaceAll(value, "$", "$$") }
 
 // wantedReplicas is how many pods should run: what the live Deployment asks for where an autoscaler decides, else the spec.
 func wantedReplicas(d *corev1api.Dojo, live *appsv1.Deployment, autoscaled bool) int32 {

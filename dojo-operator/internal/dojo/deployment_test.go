@@ -1,6 +1,7 @@
 package dojo
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -104,17 +105,17 @@ func TestSpreadOverNodes(t *testing.T) {
 
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
-	w := settledWorld(t, tokyo())
+	w := settledWorld(t, tokyo(func(d *corev1api.Dojo) { d.Spec.Title = "100 $$ $(DB_PASS)" }))
 	c := w.deployment.Spec.Template.Spec.Containers[0]
 	got := map[string]string{}
 	for _, e := range c.Env {
-		got[e.Name] = e.Value
+		got[e.Name] = strings.ReplaceAll(e.Value, "$$", "$") // as the kubelet does where no $(NAME) is left
 		if ref := e.ValueFrom; ref != nil && ref.SecretKeyRef.Name == w.own.Name && ref.SecretKeyRef.Optional == nil {
 			got[e.Name] = string(w.own.Data[ref.SecretKeyRef.Key])
 		}
 	}
 	want := map[string]string{
-		"DOJO_ACCOUNT_ID": "Masamichi Yaga", "DOJO_TITLE": "Tokyo Jujutsu High",
+		"DOJO_ACCOUNT_ID": "Masamichi Yaga", "DOJO_TITLE": "100 $$ $(DB_PASS)",
 		"DB_ENDPOINT": "pg-rw", "DB_PORT": "5432", "DB_NAME": "app", "DB_USER": "yaga", "DB_PASS": "hollow purple",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

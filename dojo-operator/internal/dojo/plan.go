@@ -42,13 +42,16 @@ func plan(d *corev1api.Dojo, seen *observed, cfg Config) *steps {
 		}
 		return s
 	}
-	if s.verdict = namesTaken(d, seen); s.verdict != nil {
+	if s.verdict = namesTaken(d, seen, s.replicas); s.verdict != nil {
 		return s
 	}
 
 	revision, secret, verdict := planCredentials(d, seen, cfg)
 	if secret != nil {
 		s.apply = append(s.apply, secret)
+	}
+	if revision == "" && seen.deployment != nil {
+		revision = seen.deployment.Spec.Template.Annotations[revisionAnnotation] // the Secret is gone, but pods may run on
 	}
 	if revision == "" {
 		s.verdict = verdict // pods without credentials would only fail
@@ -77,15 +80,15 @@ func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revi
 	s.remove = remove
 }
 
-// repairs reports whether a write puts right what somebody else has changed, rather than to follow the spec or the credentials.
-func (s *steps) repairs(d *corev1api.Dojo, c *child) bool {
-	follows := c.kind == kindSecret ||
+// corrects reports whether a write puts right what is there, rather than to follow the spec or the credentials.
+func (s *steps) corrects(d *corev1api.Dojo, c *child) bool {
+	follows := c.kind == kindSecret && !c.altered ||
 		c.kind == kindDeployment && slices.ContainsFunc(s.apply, func(c *child) bool { return c.kind == kindSecret })
 	return c.exists && !follows && d.Status.ObservedGeneration == d.Generation
 }
 
 // namesTaken says which child's name belongs to somebody else's object, which is never adopted or overwritten.
-func namesTaken(d *corev1api.Dojo, seen *observed) error {
+func namesTaken(d *corev1api.Dojo, seen *observed, wanted int32) error {
 	switch {
 	case taken(d, seen.own):
 		return nameTaken(d, kindSecret, credentialsName(d))
@@ -93,7 +96,7 @@ func namesTaken(d *corev1api.Dojo, seen *observed) error {
 		return nameTaken(d, kindDeployment, d.Name)
 	case taken(d, seen.service):
 		return nameTaken(d, kindService, d.Name)
-	case taken(d, seen.budget):
+	case wanted > 1 && taken(d, seen.budget):
 		return nameTaken(d, kindBudget, d.Name)
 	}
 	return nil

@@ -87,7 +87,9 @@ func TestPlan(t *testing.T) {
 		"foreign Secret":          {tokyo(), both(empty, func(w *world) { w.own = &corev1.Secret{ObjectMeta: foreign} }), result{nil, false, 3, "Terminal/NameTaken"}},
 		"foreign Deployment":      {tokyo(), both(empty, func(w *world) { w.deployment = &appsv1.Deployment{ObjectMeta: foreign} }), result{nil, false, 3, "Terminal/NameTaken"}},
 		"foreign Service":         {tokyo(), both(empty, func(w *world) { w.service = &corev1.Service{ObjectMeta: foreign} }), result{nil, false, 3, "Terminal/NameTaken"}},
-		"foreign budget":          {tokyo(), both(empty, func(w *world) { w.budget = &policyv1.PodDisruptionBudget{ObjectMeta: foreign} }), result{nil, false, 3, "Terminal/NameTaken"}},
+		"foreign budget, none wanted": {tokyo(replicas(1)), both(empty, func(w *world) { w.budget = &policyv1.PodDisruptionBudget{ObjectMeta: foreign} }),
+			result{[]string{"Secret", "Deployment", "Service"}, false, 1, "Waiting/RollingOut"}},
+		"foreign budget": {tokyo(), both(empty, func(w *world) { w.budget = &policyv1.PodDisruptionBudget{ObjectMeta: foreign} }), result{nil, false, 3, "Terminal/NameTaken"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -145,6 +147,7 @@ func TestGraver(t *testing.T) {
 var (
 	drawName  = rapid.StringMatching(`[a-z]([-a-z0-9]{0,61}[a-z0-9])?`)
 	drawText  = rapid.StringN(1, 128, -1)
+	drawHost  = rapid.StringMatching(`[a-z0-9.-]{1,40}`)
 	drawValue = rapid.SliceOfN(rapid.Byte(), 1, 40)
 )
 
@@ -160,7 +163,8 @@ func drawDojo(t *rapid.T, name string) *corev1api.Dojo {
 func drawSource(t *rapid.T, version int) *corev1.Secret {
 	return pgApp(func(s *corev1.Secret) {
 		s.ResourceVersion = strconv.Itoa(version)
-		for _, name := range []string{"host", "dbname", rapid.SampledFrom([]string{"user", "username"}).Draw(t, "key"), "password"} {
+		s.Data["host"] = []byte(drawHost.Draw(t, "host"))
+		for _, name := range []string{"dbname", rapid.SampledFrom([]string{"user", "username"}).Draw(t, "key"), "password"} {
 			s.Data[name] = drawValue.Draw(t, name)
 		}
 	})

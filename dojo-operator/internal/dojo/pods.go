@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -21,9 +22,17 @@ type trouble struct {
 	persistent bool
 }
 
+// revisionLabel tells the pods of one revision of a Deployment from those of another.
+const revisionLabel = appsv1.DefaultDeploymentUniqueLabelKey
+
 // worst returns the trouble to tell of: a persistent one before any other, and then by the pod's name, so that the answer
-// is the same for the same pods.
+// is the same for the same pods. Only the latest revision counts: pods that are being replaced may well be broken.
 func worst(pods []corev1.Pod) trouble {
+	if len(pods) == 0 {
+		return trouble{}
+	}
+	youngest := slices.MaxFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	pods = slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return p.Labels[revisionLabel] != youngest.Labels[revisionLabel] })
 	sorted := slices.SortedFunc(slices.Values(pods), func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	var found trouble
 	for i := range sorted {

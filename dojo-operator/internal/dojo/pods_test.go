@@ -3,6 +3,7 @@ package dojo
 import (
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,6 +120,11 @@ func TestWorst(t *testing.T) {
 	t.Parallel()
 	fine, lost := pod("c"), unscheduled("a", corev1.PodReasonUnschedulable)
 	broken, alsoBroken := pod("b", crashed(3)), pod("d", waiting("InvalidImageName", "x"))
+	of := func(p corev1.Pod, revision string, later time.Duration) corev1.Pod {
+		p = *p.DeepCopy()
+		p.Labels[revisionLabel], p.CreationTimestamp = revision, metav1.NewTime(noon.Add(later))
+		return p
+	}
 	cases := map[string]struct {
 		pods []corev1.Pod
 		want string // how the message begins
@@ -128,6 +134,8 @@ func TestWorst(t *testing.T) {
 		"one has trouble":                     {[]corev1.Pod{fine, lost}, "pod a"},
 		"a persistent trouble before another": {[]corev1.Pod{lost, broken}, "pod b"},
 		"two persistent ones: by name":        {[]corev1.Pod{alsoBroken, broken}, "pod b"},
+		"a broken revision being replaced":    {[]corev1.Pod{of(broken, "old", 0), of(fine, "new", 1)}, ""},
+		"a broken revision replacing":         {[]corev1.Pod{of(fine, "old", 0), of(broken, "new", 1)}, "pod b"},
 		"two that may pass: by name":          {[]corev1.Pod{unscheduled("z", corev1.PodReasonUnschedulable), lost}, "pod a"},
 	}
 	for name, c := range cases {

@@ -25,21 +25,29 @@ const settleTime = 2 * time.Second
 // last known facts stand.
 func status(d *corev1api.Dojo, seen *observed, todo *steps, outcome error) corev1api.DojoStatus {
 	s := *d.Status.DeepCopy()
-	can := conditions.Unusable(corev1api.ReasonStarting, "No replica has been ready yet.")
+	wanted := *d.Spec.Replicas
 	if seen != nil {
-		s = facts(d, seen, todo, outcome)
-	}
-	switch was := meta.FindStatusCondition(s.Conditions, conditions.Available); {
-	case s.ReadyReplicas > 0:
-		can = conditions.Usable(corev1api.ReasonReplicasReady, "Ready replicas: "+s.ReadyStatus+".")
-	case todo != nil && todo.replicas == 0:
-		can = conditions.NothingAsked(corev1api.ReasonScaledToZero, "spec.replicas is 0, so nothing runs.")
-	case was != nil && was.Reason != corev1api.ReasonStarting:
-		can = conditions.Unusable(corev1api.ReasonNoReadyReplicas, "No replica is ready any more.")
+		s, wanted = facts(d, seen, todo, outcome), todo.replicas
 	}
 	s.ObservedGeneration = d.Generation
-	conditions.Set(&s.Conditions, d.Generation, can, outcome)
+	conditions.Set(&s.Conditions, d.Generation, availability(&s, wanted), outcome)
 	return s
+}
+
+// availability says whether clients are served now, and if not, whether that is an outage.
+func availability(s *corev1api.DojoStatus, wanted int32) conditions.Availability {
+	was := meta.FindStatusCondition(s.Conditions, conditions.Available)
+	switch {
+	case s.ReadyReplicas > 0:
+		return conditions.Usable(corev1api.ReasonReplicasReady, "Ready replicas: "+s.ReadyStatus+".")
+	case wanted == 0:
+		return conditions.NothingAsked(corev1api.ReasonScaledToZero, "spec.replicas is 0, so nothing runs.")
+	case was == nil || was.Reason == corev1api.ReasonStarting:
+		return conditions.Unusable(corev1api.ReasonStarting, "No replica has been ready yet.")
+	case was.Reason == corev1api.ReasonScaledToZero || was.Reason == corev1api.ReasonScalingUp:
+		return conditions.Unusable(corev1api.ReasonScalingUp, "No replica is ready yet since spec.replicas was 0.")
+	}
+	return conditions.Unusable(corev1api.ReasonNoReadyReplicas, "No replica is ready any more.")
 }
 
 // facts is the status without its verdicts.
@@ -100,8 +108,7 @@ func (r *Reconciler) announce(d *corev1api.Dojo, before, now corev1api.DojoStatu
 		r.tell(d, event.Type, event.Reason, event.Message)
 	}
 	was := meta.FindStatusCondition(before.Conditions, conditions.Available)
-	starting := was == nil || was.Reason == corev1api.ReasonStarting
-	if starting && meta.IsStatusConditionTrue(now.Conditions, conditions.Available) {
+	if (was == nil || was.Reason == corev1api.ReasonStarting) && meta.IsStatusConditionTrue(now.Conditions, conditions.Available) {
 		r.Metrics.available(r.Clock.Since(d.CreationTimestamp.Time))
 	}
 }
@@ -116,8 +123,11 @@ func postponed(before, now corev1api.DojoStatus, live *appsv1.Deployment, at tim
 	if live == nil || !equality.Semantic.DeepEqual(uncounted(before), uncounted(now)) {
 		return 0
 	}
-	moved := deploymentCondition(live, appsv1.DeploymentProgressing).LastUpdateTime
-	return settleTime - at.Sub(moved.Time)
+	age := at.Sub(deploymentCondition(live, appsv1.DeploymentProgressing).LastUpdateTime.Time)
+	if age < 0 || age > settleTime { // negative: another machine's clock is ahead
+		return 0
+	}
+	return settleTime - age
 }
 
 // uncounted is a status without its counts, and without the messages that quote them.

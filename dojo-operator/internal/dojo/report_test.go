@@ -32,6 +32,8 @@ func TestStatusConditions(t *testing.T) {
 	rolling := &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: "1 of 3"}
 	starting := was(0, conditions.Unusable(corev1api.ReasonStarting, "x"), rolling)
 	served := was(3, conditions.Usable(corev1api.ReasonReplicasReady, "x"), nil)
+	off := was(0, conditions.NothingAsked(corev1api.ReasonScaledToZero, "x"), nil)
+	up := was(0, conditions.Unusable(corev1api.ReasonScalingUp, "x"), rolling)
 	cases := map[string]struct {
 		dojo    *corev1api.Dojo
 		ready   int32
@@ -49,6 +51,9 @@ func TestStatusConditions(t *testing.T) {
 		"an outage":                {tokyo(served), 0, false, 3, rolling, [2]string{no + "NoReadyReplicas", no + "RollingOut"}},
 		"scaled to nothing":        {tokyo(served), 0, false, 0, nil, [2]string{no + "ScaledToZero", yes + "Settled"}},
 		"on its way to nothing":    {tokyo(served), 2, false, 0, rolling, [2]string{yes + "ReplicasReady", no + "RollingOut"}},
+		"up again from nothing":    {tokyo(off), 0, false, 3, rolling, [2]string{no + "ScalingUp", no + "RollingOut"}},
+		"still on the way up":      {tokyo(up), 0, false, 3, rolling, [2]string{no + "ScalingUp", no + "RollingOut"}},
+		"cannot look, off":         {tokyo(off, replicas(0)), 0, true, 0, errAway, [2]string{no + "ScaledToZero", no + "Retrying"}},
 		"cannot look, serves":      {tokyo(served), 0, true, 3, errAway, [2]string{yes + "ReplicasReady", no + "Retrying"}},
 		"cannot look, starts":      {tokyo(starting), 0, true, 3, errAway, [2]string{no + "Starting", no + "Retrying"}},
 		"cannot look, never could": {tokyo(), 0, true, 3, errAway, [2]string{no + "Starting", no + "Retrying"}},
@@ -189,6 +194,7 @@ func TestPostponed(t *testing.T) {
 		"counts, moved a moment ago":    {next, moved(1500 * time.Millisecond), 500 * time.Millisecond},
 		"counts, moved long enough ago": {next, moved(2 * time.Second), 0},
 		"counts, moved long ago":        {next, moved(time.Hour), 0},
+		"counts, by a clock ahead":      {next, moved(-time.Hour), 0},
 		"counts, never moved":           {next, deployment(), 0},
 		"no Deployment":                 {next, nil, 0},
 		"settled":                       {ending(3, "3/3", nil), moved(0), 0},

@@ -2,6 +2,7 @@ package dojo
 
 import (
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -48,12 +49,17 @@ func rollout(d *corev1api.Dojo, seen *observed, cfg Config) error {
 			Reason:  corev1api.ReasonPodsRefused,
 			Message: fmt.Sprintf("%s; pods are refused: %s", count, failure.Message),
 		}
+	case live.Spec.Paused:
+		return &conditions.Terminal{
+			Reason:  corev1api.ReasonPaused,
+			Message: fmt.Sprintf("%s; the Deployment is paused. `kubectl rollout resume deployment %s` lets it go on.", count, d.Name),
+		}
 	case trouble.persistent:
 		return &conditions.Terminal{Reason: trouble.reason, Message: count + "; " + trouble.message}
 	case current && progress.Reason == deadlineExceeded:
 		return stuck(count, trouble, cfg)
 	case current && progress.Reason == rolloutFinished:
-		return impatient(d, seen.now, cfg.ProgressDeadline,
+		return impatient(d, seen.now, lackingSince(live, seen.now), cfg.ProgressDeadline,
 			&conditions.Waiting{Reason: unfinished(live), Message: join(count, trouble)},
 			&conditions.Terminal{
 				Reason: corev1api.ReasonReplicasUnavailable,
@@ -62,6 +68,14 @@ func rollout(d *corev1api.Dojo, seen *observed, cfg Config) error {
 			})
 	}
 	return &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: join(count, trouble)}
+}
+
+// lackingSince is when the first replica went missing: with maxUnavailable 0 the Deployment is Available only while none does.
+func lackingSince(live *appsv1.Deployment, now time.Time) time.Time {
+	if c := deploymentCondition(live, appsv1.DeploymentAvailable); c.Status == corev1.ConditionFalse {
+		return c.LastTransitionTime.Time
+	}
+	return now
 }
 
 // unfinished tells a scale that is under way from pods that were there and are lost. The Deployment calls both a finished rollout.

@@ -47,6 +47,15 @@ func says(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, re
 	}
 }
 
+// lacking gives a Deployment that has lacked a replica since noon minus the given time.
+func lacking(ago time.Duration) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) {
+		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
+			Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse, LastTransitionTime: metav1.NewTime(noon.Add(-ago)),
+		})
+	}
+}
+
 func TestComplete(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -105,15 +114,20 @@ func TestRollout(t *testing.T) {
 			says: "with no progress for 1m30s; pod a: no node takes it"},
 		"no progress in an earlier state": {live: deployment(pods(3, 3, 0), exceeded, observedAt(3)), want: "Waiting/RollingOut"},
 		"a replica was lost":              {live: deployment(pods(3, 3, 2), finished), want: "Waiting/ReplicasUnavailable", says: "2 of 3 replicas are ready"},
-		"lost a while ago": {dojo: tokyo(since(80*time.Second, conditions.Progressing, corev1api.ReasonReplicasUnavailable, 3)),
-			live: deployment(pods(3, 3, 2), finished), want: "Waiting/ReplicasUnavailable"},
-		"lost for too long": {dojo: tokyo(since(90*time.Second, conditions.Progressing, corev1api.ReasonReplicasUnavailable, 3)),
-			live: deployment(pods(3, 3, 2), finished), want: "Terminal/ReplicasUnavailable",
+		"lost a while ago":                {live: deployment(pods(3, 3, 2), finished, lacking(80*time.Second)), want: "Waiting/ReplicasUnavailable"},
+		"lost just now, by a Dojo that has been Progressing for long": {dojo: tokyo(since(time.Hour, conditions.Progressing, "RollingOut", 3)),
+			live: deployment(pods(3, 3, 2), finished, lacking(time.Second)), want: "Waiting/ReplicasUnavailable"},
+		"given up, and told a later time": {dojo: tokyo(since(time.Hour, conditions.Degraded, corev1api.ReasonReplicasUnavailable, 3)),
+			live: deployment(pods(3, 3, 2), finished, lacking(time.Second)), want: "Terminal/ReplicasUnavailable"},
+		"lost for too long": {live: deployment(pods(3, 3, 2), finished, lacking(90*time.Second)), want: "Terminal/ReplicasUnavailable",
 			says: "2 of 3 replicas are ready, for more than 1m30s. See `kubectl describe pods -l app.kubernetes.io/instance=tokyo`."},
-		"lost, no node": {dojo: tokyo(since(90*time.Second, conditions.Progressing, corev1api.ReasonReplicasUnavailable, 3)),
-			live: deployment(pods(3, 3, 2), finished), pods: []corev1.Pod{lost}, want: "Terminal/ReplicasUnavailable",
+		"lost, no node": {live: deployment(pods(3, 3, 2), finished, lacking(90*time.Second)), pods: []corev1.Pod{lost}, want: "Terminal/ReplicasUnavailable",
 			says: "for more than 1m30s; pod a: no node takes it"},
-		"scaling to nothing": {live: deployment(scaleTo(0), pods(2, 2, 2), finished, observedAt(3)), want: "Waiting/RollingOut", says: "2 of 0"},
+		"paused": {live: deployment(pods(3, 1, 3), func(d *appsv1.Deployment) { d.Spec.Paused = true }), want: "Terminal/Paused",
+			says: "`kubectl rollout resume deployment tokyo`"},
+		"paused, nothing to do": {live: deployment(func(d *appsv1.Deployment) { d.Spec.Paused = true }), want: "settled"},
+		"scaling up":            {live: deployment(scaleTo(5), finished), want: "Waiting/RollingOut", says: "3 of 5"},
+		"scaling to nothing":    {live: deployment(scaleTo(0), pods(2, 2, 2), finished, observedAt(3)), want: "Waiting/RollingOut", says: "2 of 0"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -134,9 +148,8 @@ func TestRollout(t *testing.T) {
 
 func TestRolloutRetries(t *testing.T) {
 	t.Parallel()
-	live := deployment(pods(3, 3, 2), says(appsv1.DeploymentProgressing, corev1.ConditionTrue, "NewReplicaSetAvailable", ""))
-	d := tokyo(since(30*time.Second, conditions.Progressing, corev1api.ReasonReplicasUnavailable, 3))
-	got, ok := errors.AsType[*conditions.Waiting](rollout(d, &observed{now: noon, deployment: live}, testConfig))
+	live := deployment(pods(3, 3, 2), says(appsv1.DeploymentProgressing, corev1.ConditionTrue, "NewReplicaSetAvailable", ""), lacking(30*time.Second))
+	got, ok := errors.AsType[*conditions.Waiting](rollout(tokyo(), &observed{now: noon, deployment: live}, testConfig))
 	if !ok || got.Retry != 60*time.Second {
 		t.Errorf("no watch tells of a deadline, so the pass must come back in 60s: %+v", got)
 	}
