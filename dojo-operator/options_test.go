@@ -82,6 +82,8 @@ func TestWrongFlags(t *testing.T) {
 	}{
 		"no image":                         {[]string{"--dojo-image="}, "--dojo-image must not be empty"},
 		"deadline of less than a second":   {[]string{"--progress-deadline=999ms"}, "--progress-deadline is 999ms, it must be at least 1s"},
+		"deadline of more than a day":      {[]string{"--progress-deadline=25h"}, "--progress-deadline is 25h0m0s, it must be at least 1s and at most 24h"},
+		"longest deadline":                 {[]string{"--progress-deadline=24h"}, ""},
 		"shortest deadline":                {[]string{"--progress-deadline=1s"}, ""},
 		"no worker":                        {[]string{"--concurrency=0"}, "--concurrency is 0, it must be at least 1"},
 		"lease no longer than its renewal": {[]string{"--lease-duration=10s"}, "--lease-duration (10s) must be longer than --lease-renew-deadline (10s)"},
@@ -90,12 +92,16 @@ func TestWrongFlags(t *testing.T) {
 		"renewal of just more":             {[]string{"--lease-retry-period=4999ms"}, ""},
 		"no pause between tries":           {[]string{"--lease-retry-period=0s"}, "must be longer than twice --lease-retry-period"},
 		"deadline without a unit":          {[]string{"--progress-deadline=90"}, `invalid value "90" for flag -progress-deadline`},
-		"unknown flag":                     {[]string{"--replicas=3"}, "flag provided but not defined: -replicas"},
+		"unknown flag":                     {[]string{"--replicas=3"}, "flag provided but not defined: -replicas; see --help"},
 		"a word too many":                  {[]string{"--leader-elect", "false"}, `unexpected argument "false"; see --help`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := parse(c.args, io.Discard)
+			var out bytes.Buffer
+			_, err := parse(c.args, &out)
+			if out.Len() > 0 {
+				t.Errorf("main tells the error; this is told besides: %s", &out)
+			}
 			if c.want == "" && err != nil {
 				t.Errorf("got %v", err)
 			}

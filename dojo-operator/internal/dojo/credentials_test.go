@@ -174,6 +174,7 @@ func TestCopied(t *testing.T) {
 		}), false},
 		"key deleted":                     {edited("kubectl", without("DB_USER")), false},
 		"label changed":                   {edited("kubectl", relabel[*corev1.Secret]), false},
+		"revision changed":                {edited("kubectl", func(s *corev1.Secret) { s.Annotations[revisionAnnotation] = "mine" }), false},
 		"revision deleted":                {edited("kubectl", func(s *corev1.Secret) { delete(s.Annotations, revisionAnnotation) }), false},
 		"key and note added":              {edited("kubectl", func(s *corev1.Secret) { annotate(s); s.Data["EXTRA"] = []byte("x") }), true},
 		"managedFields lost":              {func(w *world) { w.own.ManagedFields = nil }, false},
@@ -196,8 +197,9 @@ func TestPlanCredentials(t *testing.T) {
 	t.Parallel()
 	const kept, fresh = "kept", "fresh"
 	type result struct {
-		Revision, Outcome        string
-		Writes, Exists, Rotation bool
+		Revision, Outcome string
+		Writes, Exists    bool
+		Rotation, Altered bool
 	}
 	d, there := tokyo(), tokyo(referring("databases"))
 	fresher := func(changes ...func(*corev1.Secret)) func(w *world) {
@@ -211,27 +213,27 @@ func TestPlanCredentials(t *testing.T) {
 		change func(w *world)
 		want   result
 	}{
-		"first time":               {d, &world{}, fresher(), result{fresh, "settled", true, false, false}},
-		"up to date":               {d, nil, func(*world) {}, result{kept, "settled", false, false, false}},
-		"rotated":                  {d, nil, fresher(key("password", "red")), result{fresh, "settled", true, true, true}},
-		"touched, the same values": {d, nil, fresher(key("uri", "x")), result{kept, "settled", true, true, false}},
+		"first time":               {d, &world{}, fresher(), result{fresh, "settled", true, false, false, false}},
+		"up to date":               {d, nil, func(*world) {}, result{kept, "settled", false, false, false, false}},
+		"rotated":                  {d, nil, fresher(key("password", "red")), result{fresh, "settled", true, true, true, false}},
+		"touched, the same values": {d, nil, fresher(key("uri", "x")), result{kept, "settled", true, true, false, false}},
 		"touched, with a further key": {d, nil, func(w *world) {
 			w.own = edit(w, w.own, "x", key("EXTRA", "x"))
 			w.source.ResourceVersion = "8"
-		}, result{kept, "settled", true, true, false}},
-		"copy deleted":             {d, nil, func(w *world) { w.own = nil }, result{fresh, "settled", true, false, false}},
-		"copy edited":              {d, nil, func(w *world) { w.own = edit(w, w.own, "x", key("DB_PASS", "x")) }, result{fresh, "settled", true, true, false}},
-		"copy relabelled":          {d, nil, func(w *world) { w.own = edit(w, w.own, "x", relabel[*corev1.Secret]) }, result{kept, "settled", true, true, false}},
-		"source never there":       {d, &world{}, func(*world) {}, result{"", "Waiting/WaitingForCredentials", false, false, false}},
-		"source gone":              {d, nil, func(w *world) { w.source = nil }, result{kept, "Waiting/WaitingForCredentials", false, false, false}},
-		"source became incomplete": {d, nil, fresher(without("host")), result{kept, "Terminal/CredentialsIncomplete", false, false, false}},
+		}, result{kept, "settled", true, true, false, false}},
+		"copy deleted":             {d, nil, func(w *world) { w.own = nil }, result{fresh, "settled", true, false, false, false}},
+		"copy edited":              {d, nil, func(w *world) { w.own = edit(w, w.own, "x", key("DB_PASS", "x")) }, result{fresh, "settled", true, true, false, true}},
+		"copy relabelled":          {d, nil, func(w *world) { w.own = edit(w, w.own, "x", relabel[*corev1.Secret]) }, result{kept, "settled", true, true, false, true}},
+		"source never there":       {d, &world{}, func(*world) {}, result{"", "Waiting/WaitingForCredentials", false, false, false, false}},
+		"source gone":              {d, nil, func(w *world) { w.source = nil }, result{kept, "Waiting/WaitingForCredentials", false, false, false, false}},
+		"source became incomplete": {d, nil, fresher(without("host")), result{kept, "Terminal/CredentialsIncomplete", false, false, false, false}},
 		"incomplete from the start": {d, &world{}, fresher(key("password", "")),
-			result{"", "Terminal/CredentialsIncomplete", false, false, false}},
-		"elsewhere, not there":     {there, &world{}, func(*world) {}, result{"", "Terminal/CredentialsNotShared", false, false, false}},
-		"elsewhere, not shared":    {there, &world{}, fresher(elsewhere("")), result{"", "Terminal/CredentialsNotShared", false, false, false}},
-		"elsewhere, shared":        {there, &world{}, fresher(elsewhere("school")), result{fresh, "settled", true, false, false}},
-		"grant taken back, copied": {there, nil, fresher(elsewhere(""), key("password", "red")), result{kept, "Terminal/CredentialsNotShared", false, false, false}},
-		"grant to another":         {there, nil, fresher(elsewhere("kyoto")), result{kept, "Terminal/CredentialsNotShared", false, false, false}},
+			result{"", "Terminal/CredentialsIncomplete", false, false, false, false}},
+		"elsewhere, not there":     {there, &world{}, func(*world) {}, result{"", "Terminal/CredentialsNotShared", false, false, false, false}},
+		"elsewhere, not shared":    {there, &world{}, fresher(elsewhere("")), result{"", "Terminal/CredentialsNotShared", false, false, false, false}},
+		"elsewhere, shared":        {there, &world{}, fresher(elsewhere("school")), result{fresh, "settled", true, false, false, false}},
+		"grant taken back, copied": {there, nil, fresher(elsewhere(""), key("password", "red")), result{kept, "Terminal/CredentialsNotShared", false, false, false, false}},
+		"grant to another":         {there, nil, fresher(elsewhere("kyoto")), result{kept, "Terminal/CredentialsNotShared", false, false, false, false}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +248,7 @@ func TestPlanCredentials(t *testing.T) {
 			revision, write, verdict := planCredentials(c.dojo, seen, testConfig)
 			got := result{Revision: revision, Outcome: outcomeOf(verdict), Writes: write != nil}
 			if write != nil {
-				got.Exists, got.Rotation = write.exists, write.rotation
+				got.Exists, got.Rotation, got.Altered = write.exists, write.rotation, write.altered
 			}
 			switch revision {
 			case "":

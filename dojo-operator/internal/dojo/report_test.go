@@ -55,6 +55,7 @@ func TestStatusConditions(t *testing.T) {
 		"still on the way up":      {tokyo(up), 0, false, 3, rolling, [2]string{no + "ScalingUp", no + "RollingOut"}},
 		"cannot look, off":         {tokyo(off, replicas(0)), 0, true, 0, errAway, [2]string{no + "ScaledToZero", no + "Retrying"}},
 		"cannot look, serves":      {tokyo(served), 0, true, 3, errAway, [2]string{yes + "ReplicasReady", no + "Retrying"}},
+		"cannot look, stopped":     {tokyo(off, replicas(0)), 0, true, 0, errAway, [2]string{no + "ScaledToZero", no + "Retrying"}},
 		"cannot look, starts":      {tokyo(starting), 0, true, 3, errAway, [2]string{no + "Starting", no + "Retrying"}},
 		"cannot look, never could": {tokyo(), 0, true, 3, errAway, [2]string{no + "Starting", no + "Retrying"}},
 	}

@@ -127,7 +127,10 @@ func TestRollout(t *testing.T) {
 			says: "`kubectl rollout resume deployment tokyo`"},
 		"paused, nothing to do": {live: deployment(func(d *appsv1.Deployment) { d.Spec.Paused = true }), want: "settled"},
 		"scaling up":            {live: deployment(scaleTo(5), finished), want: "Waiting/RollingOut", says: "3 of 5"},
-		"scaling to nothing":    {live: deployment(scaleTo(0), pods(2, 2, 2), finished, observedAt(3)), want: "Waiting/RollingOut", says: "2 of 0"},
+		"scaling down": {live: deployment(scaleTo(1), finished, says(appsv1.DeploymentAvailable, corev1.ConditionTrue, "", "")),
+			want: "Waiting/RollingOut", says: "3 of 1"},
+		"lost in an earlier state": {live: deployment(pods(3, 3, 2), finished, lacking(time.Hour), observedAt(3)), want: "Waiting/RollingOut"},
+		"scaling to nothing":       {live: deployment(scaleTo(0), pods(2, 2, 2), finished, observedAt(3)), want: "Waiting/RollingOut", says: "2 of 0"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
