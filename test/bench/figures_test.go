@@ -115,12 +115,17 @@ func TestParse(t *testing.T) {
 			args: []string{"--dojos=5", "--secrets=6", "--idle=7s", "--repeat=8", "--out=x.json"},
 			want: &options{dojos: 5, secrets: 6, idle: 7 * time.Second, repeat: 8, out: "x.json", quiet: 5 * time.Second},
 		},
-		"no Dojos":         {args: []string{"--dojos=0"}, err: "must be at least 1"},
-		"no Secrets":       {args: []string{"--secrets=0"}, err: "must be at least 1"},
-		"no repetition":    {args: []string{"--repeat=0"}, err: "must be at least 1"},
-		"too short a look": {args: []string{"--idle=10ms"}, err: "--idle must be at least 1s"},
-		"a word too many":  {args: []string{"dojo"}, err: `unexpected argument "dojo"`},
-		"help":             {args: []string{"--help"}, err: flag.ErrHelp.Error()},
+		"some scenarios": {
+			args: []string{"--only=load,memory", "--out=x.json"},
+			want: &options{dojos: 300, secrets: 2000, idle: 2 * time.Minute, repeat: 5, only: "load,memory", out: "x.json", quiet: 5 * time.Second},
+		},
+		"a scenario there is not": {args: []string{"--only=load,speed"}, err: `no scenario "speed"`},
+		"no Dojos":                {args: []string{"--dojos=0"}, err: "must be at least 1"},
+		"no Secrets":              {args: []string{"--secrets=0"}, err: "must be at least 1"},
+		"no repetition":           {args: []string{"--repeat=0"}, err: "must be at least 1"},
+		"too short a look":        {args: []string{"--idle=10ms"}, err: "--idle must be at least 1s"},
+		"a word too many":         {args: []string{"dojo"}, err: `unexpected argument "dojo"`},
+		"help":                    {args: []string{"--help"}, err: flag.ErrHelp.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told bytes.Buffer

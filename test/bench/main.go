@@ -9,11 +9,16 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"jutsu.com/operators/test/internal/project"
 )
+
+// scenarios are the names that --only takes, in the order in which they run.
+var scenarios = []string{"load", "idle", "rotation", "restart", "takeover", "direct", "memory"}
 
 // options is what the command line says.
 type options struct {
@@ -22,6 +27,7 @@ type options struct {
 	idle    time.Duration
 	repeat  int
 	out     string
+	only    string
 	// quiet is how long the operator has to ask for nothing to count as done. It is longer than any pause that it makes.
 	quiet time.Duration
 }
@@ -70,6 +76,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.IntVar(&o.secrets, "secrets", 2000, "how many Secrets of 10 KiB that have nothing to do with Dojos, 1 or more")
 	flags.DurationVar(&o.idle, "idle", 2*time.Minute, "how long to watch the idle operator, 1s or more")
 	flags.IntVar(&o.repeat, "repeat", 5, "how often to repeat what is short; the median counts; 1 or more")
+	flags.StringVar(&o.only, "only", "", "comma-separated `scenarios` to run, and what they need (default all): "+strings.Join(scenarios, ", "))
 	flags.StringVar(&o.out, "out", "", "`file` for the figures (default out/bench/dojo.json in the project)")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -81,6 +88,11 @@ func parse(args []string, out io.Writer) (*options, error) {
 		return nil, errors.New("--dojos, --secrets and --repeat must be at least 1")
 	case o.idle < time.Second:
 		return nil, errors.New("--idle must be at least 1s")
+	}
+	for _, name := range strings.Split(o.only, ",") {
+		if o.only != "" && !slices.Contains(scenarios, name) {
+			return nil, fmt.Errorf("there is no scenario %q; there are %s", name, strings.Join(scenarios, ", "))
+		}
 	}
 	if o.out == "" {
 		path, err := project.Path("out", "bench", "dojo.json")

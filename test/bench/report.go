@@ -47,7 +47,7 @@ func operatorVersion() string {
 	if err != nil {
 		return "unknown"
 	}
-	version, err := exec.Command(binary, "--version").Output() //nolint:noctx // our own binary, which prints and leaves
+	version, err := exec.Command(binary, "--version").Output()
 	if err != nil {
 		return "unknown"
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -14,20 +13,20 @@ func (b *bench) restart(ctx context.Context, s *stage) error {
 		return err
 	}
 	if err := s.processes[len(s.processes)-1].Stop(grace); err != nil {
-		return fmt.Errorf("restart: %w", err)
+		return err
 	}
 	moment := time.Now()
 	process, err := s.startOperator(ctx)
 	if err != nil {
-		return fmt.Errorf("restart: %w", err)
+		return err
 	}
 	b.report.add("restart", "start to ready", time.Since(moment).Seconds(), "s")
 	if err := s.awaitLeader(ctx, before); err != nil {
-		return fmt.Errorf("restart: %w", err)
+		return err
 	}
 	b.report.add("restart", "start to leading", time.Since(moment).Seconds(), "s")
 	if err := s.awaitQuiet(ctx, b.quiet); err != nil {
-		return fmt.Errorf("restart: %w", err)
+		return err
 	}
 	b.addMemory("restart", process)
 	return b.addRequests(s, "restart", moment, 1, "in all")

@@ -34,7 +34,7 @@ func (b *bench) rotation(ctx context.Context, s *stage) error {
 	}
 	done, err := watch.await(ctx)
 	if err != nil {
-		return fmt.Errorf("rotation: %w", err)
+		return err
 	}
 	began := map[string]time.Time{}
 	for name := range done {
@@ -45,7 +45,7 @@ func (b *bench) rotation(ctx context.Context, s *stage) error {
 		return err
 	}
 	if err := b.allReady(ctx, s); err != nil {
-		return fmt.Errorf("rotation: %w", err)
+		return err
 	}
 	return b.addRequests(s, "rotation", moment, b.dojos, "per Dojo")
 }

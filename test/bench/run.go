@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -22,34 +24,69 @@ type bench struct {
 func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
 	log.SetLogger(logr.Discard()) // of the libraries; what matters comes back as an error
 	b := &bench{options: o, report: newReport(o), progress: progress, began: time.Now()}
-	b.say("%d Dojos, %d unrelated Secrets; this takes about %s", o.dojos, o.secrets, b.estimate().Round(time.Minute))
+	b.say("%d Dojos, %d unrelated Secrets; all scenarios together take about %s", o.dojos, o.secrets, b.estimate().Round(time.Minute))
 
-	var made []children
-	err := b.onStage(ctx, func(s *stage) (err error) {
-		if made, err = b.load(ctx, s); err != nil {
-			return fmt.Errorf("load: %w", err)
+	for _, measure := range []func(context.Context) error{b.withDojos, b.withoutDojos} {
+		if err := measure(ctx); err != nil {
+			return nil, err
 		}
-		for _, next := range []scenario{b.idleTraffic, b.rotation, b.restart, b.takeover} {
-			if err := next(ctx, s); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := b.onStage(ctx, func(s *stage) error { return b.direct(ctx, s, made) }); err != nil {
-		return nil, fmt.Errorf("direct: %w", err)
-	}
-	if err := b.onStage(ctx, func(s *stage) error { return b.memory(ctx, s) }); err != nil {
-		return nil, fmt.Errorf("memory: %w", err)
 	}
 	return b.report, nil
 }
 
+// withDojos runs the scenarios that need many Dojos, and what they are compared with.
+func (b *bench) withDojos(ctx context.Context) error {
+	if !b.wants("load", "idle", "rotation", "restart", "takeover", "direct") {
+		return nil
+	}
+	var made []children
+	if err := b.onStage(ctx, func(s *stage) (err error) {
+		if made, err = b.load(ctx, s); err != nil {
+			return fmt.Errorf("load: %w", err)
+		}
+		for _, next := range []struct {
+			name    string
+			measure scenario
+		}{{"idle", b.idleTraffic}, {"rotation", b.rotation}, {"restart", b.restart}, {"takeover", b.takeover}} {
+			if !b.wants(next.name) {
+				continue
+			}
+			if err := next.measure(ctx, s); err != nil {
+				return fmt.Errorf("%s: %w", next.name, err)
+			}
+		}
+		return nil
+	}); err != nil || !b.wants("direct") {
+		return err
+	}
+	return b.onStage(ctx, func(s *stage) error {
+		if err := b.direct(ctx, s, made); err != nil {
+			return fmt.Errorf("direct: %w", err)
+		}
+		return nil
+	})
+}
+
+// withoutDojos runs the scenarios that are about everything else in a cluster.
+func (b *bench) withoutDojos(ctx context.Context) error {
+	if !b.wants("memory") {
+		return nil
+	}
+	return b.onStage(ctx, func(s *stage) error {
+		if err := b.memory(ctx, s); err != nil {
+			return fmt.Errorf("memory: %w", err)
+		}
+		return nil
+	})
+}
+
 // scenario measures one thing on a stage on which all Dojos are settled, and leaves it so.
 type scenario func(ctx context.Context, s *stage) error
+
+// wants reports whether any of the named scenarios is to be run.
+func (b *bench) wants(names ...string) bool {
+	return b.only == "" || slices.ContainsFunc(strings.Split(b.only, ","), func(name string) bool { return slices.Contains(names, name) })
+}
 
 // onStage starts a cluster for the scenarios in measure, and ends it.
 func (b *bench) onStage(ctx context.Context, measure func(*stage) error) error {

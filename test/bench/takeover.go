@@ -27,7 +27,7 @@ func (b *bench) takeover(ctx context.Context, s *stage) error {
 			b.say("takeover: %s to the leader of two", how.name)
 			lead, act, err := s.takeover(ctx, how.end, b.quiet)
 			if err != nil {
-				return fmt.Errorf("takeover by %s: %w", how.name, err)
+				return fmt.Errorf("%s: %w", how.name, err)
 			}
 			leads, acts = append(leads, lead), append(acts, act)
 		}
