@@ -27,6 +27,7 @@ func TestPlanBudget(t *testing.T) {
 		"there":                 {settled, 2, false, false, false},
 		"altered":               {altered, 3, true, true, false},
 		"no longer needed":      {settled, 1, false, false, true},
+		"a stranger's":          {&policyv1.PodDisruptionBudget{ObjectMeta: foreign}, 1, false, false, false},
 		"scaled to nothing":     {settled, 0, false, false, true},
 	}
 	for name, c := range cases {

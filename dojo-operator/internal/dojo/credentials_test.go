@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,6 +104,7 @@ func TestTranslate(t *testing.T) {
 		"last port":                        {source: pgApp(key("port", "65535")), want: good("DB_PORT", "65535")},
 		"password that is no text":         {source: pgApp(key("password", "\xff\x00\n")), want: good("DB_PASS", "\xff\x00\n")},
 		"no host":                          {source: pgApp(without("host")), wrong: `school/pg-app lacks the key "host"`},
+		"blank host":                       {source: pgApp(key("host", " ")), wrong: `school/pg-app has white space under the key "host"`},
 		"host with a line end":             {source: pgApp(key("host", "pg-rw\n")), wrong: `school/pg-app has white space under the key "host"`},
 		"no port":                          {source: pgApp(without("port")), wrong: `school/pg-app lacks the key "port"`},
 		"no dbname":                        {source: pgApp(without("dbname")), wrong: `school/pg-app lacks the key "dbname"`},
@@ -167,11 +169,13 @@ func TestCopied(t *testing.T) {
 		"copy deleted":                  {func(w *world) { w.own = nil }, false},
 		"value changed":                 {edited("kubectl", key("DB_PASS", "x")), false},
 		"value changed in our own name": {edited(FieldOwner, key("DB_PASS", "x")), false},
-		"all values, in our own name": {edited(FieldOwner, func(s *corev1.Secret) {
+		"all of it, in our own name": {edited(FieldOwner, func(s *corev1.Secret) {
+			s.Annotations[revisionAnnotation] = "mine"
 			for _, name := range appKeys {
 				s.Data[name] = []byte("x")
 			}
 		}), false},
+		"all of it, by another applier":   {func(w *world) { w.own.ManagedFields[0].Manager = "argocd" }, false},
 		"key deleted":                     {edited("kubectl", without("DB_USER")), false},
 		"label changed":                   {edited("kubectl", relabel[*corev1.Secret]), false},
 		"revision changed":                {edited("kubectl", func(s *corev1.Secret) { s.Annotations[revisionAnnotation] = "mine" }), false},
@@ -221,10 +225,16 @@ func TestPlanCredentials(t *testing.T) {
 			w.own = edit(w, w.own, "x", key("EXTRA", "x"))
 			w.source.ResourceVersion = "8"
 		}, result{kept, "settled", true, true, false, false}},
-		"copy deleted":             {d, nil, func(w *world) { w.own = nil }, result{fresh, "settled", true, false, false, false}},
-		"copy edited":              {d, nil, func(w *world) { w.own = edit(w, w.own, "x", key("DB_PASS", "x")) }, result{fresh, "settled", true, true, false, true}},
-		"copy relabelled":          {d, nil, func(w *world) { w.own = edit(w, w.own, "x", relabel[*corev1.Secret]) }, result{kept, "settled", true, true, false, true}},
-		"source never there":       {d, &world{}, func(*world) {}, result{"", "Waiting/WaitingForCredentials", false, false, false, false}},
+		"copy deleted":       {d, nil, func(w *world) { w.own = nil }, result{fresh, "settled", true, false, false, false}},
+		"copy edited":        {d, nil, func(w *world) { w.own = edit(w, w.own, "x", key("DB_PASS", "x")) }, result{fresh, "settled", true, true, false, true}},
+		"copy relabelled":    {d, nil, func(w *world) { w.own = edit(w, w.own, "x", relabel[*corev1.Secret]) }, result{kept, "settled", true, true, false, true}},
+		"source never there": {d, &world{}, func(*world) {}, result{"", "Waiting/WaitingForCredentials", false, false, false, false}},
+		"missed for a while": {tokyo(since(89*time.Second, conditions.Progressing, corev1api.ReasonWaitingForCredentials, 3)), &world{},
+			func(*world) {}, result{"", "Waiting/WaitingForCredentials", false, false, false, false}},
+		"missed for too long": {tokyo(since(90*time.Second, conditions.Progressing, corev1api.ReasonWaitingForCredentials, 3)), &world{},
+			func(*world) {}, result{"", "Terminal/CredentialsNotFound", false, false, false, false}},
+		"missed since the spec changed": {tokyo(since(90*time.Second, conditions.Progressing, corev1api.ReasonWaitingForCredentials, 2)), &world{},
+			func(*world) {}, result{"", "Waiting/WaitingForCredentials", false, false, false, false}},
 		"source gone":              {d, nil, func(w *world) { w.source = nil }, result{kept, "Waiting/WaitingForCredentials", false, false, false, false}},
 		"source became incomplete": {d, nil, fresher(without("host")), result{kept, "Terminal/CredentialsIncomplete", false, false, false, false}},
 		"incomplete from the start": {d, &world{}, fresher(key("password", "")),

@@ -32,6 +32,7 @@ func TestPlan(t *testing.T) {
 		Outcome  string
 	}
 	gone := func(w *world) { w.source = nil }
+	noCopy := func(w *world) { w.own = nil }
 	hidden := func(w *world) { w.source = pgApp(elsewhere("")) }
 	rotated := func(w *world) {
 		w.source = pgApp(key("password", "red"), func(s *corev1.Secret) { s.ResourceVersion = "8" })
@@ -72,6 +73,8 @@ func TestPlan(t *testing.T) {
 		"credentials gone":        {tokyo(), gone, result{nil, false, 3, "Waiting/WaitingForCredentials"}},
 		"gone, scaled":            {tokyo(replicas(5)), gone, result{all[1:2], false, 5, "Waiting/WaitingForCredentials"}},
 		"gone, Service too":       {tokyo(), both(gone, func(w *world) { w.service = nil }), result{all[2:3], false, 3, "Waiting/WaitingForCredentials"}},
+		"gone, copy too, scaled":  {tokyo(replicas(5)), both(gone, noCopy), result{all[1:2], false, 5, "Waiting/WaitingForCredentials"}},
+		"gone, copy, Service":     {tokyo(), both(gone, noCopy, func(w *world) { w.service = nil }), result{all[2:3], false, 3, "Waiting/WaitingForCredentials"}},
 		"gone, and pods crash":    {tokyo(), both(gone, crashing), result{nil, false, 3, "Terminal/CrashLoopBackOff"}},
 		"not shared any longer":   {tokyo(referring("databases")), hidden, result{nil, false, 3, "Terminal/CredentialsNotShared"}},
 		"not shared, pods crash":  {tokyo(referring("databases")), both(hidden, crashing), result{nil, false, 3, "Terminal/CredentialsNotShared"}},

@@ -129,6 +129,7 @@ func TestRollout(t *testing.T) {
 		"scaling up":            {live: deployment(scaleTo(5), finished), want: "Waiting/RollingOut", says: "3 of 5"},
 		"scaling down": {live: deployment(scaleTo(1), finished, says(appsv1.DeploymentAvailable, corev1.ConditionTrue, "", "")),
 			want: "Waiting/RollingOut", says: "3 of 1"},
+		"pods too many":            {live: deployment(pods(4, 3, 3), finished), want: "Waiting/RollingOut", says: "3 of 3"},
 		"lost in an earlier state": {live: deployment(pods(3, 3, 2), finished, lacking(time.Hour), observedAt(3)), want: "Waiting/RollingOut"},
 		"scaling to nothing":       {live: deployment(scaleTo(0), pods(2, 2, 2), finished, observedAt(3)), want: "Waiting/RollingOut", says: "2 of 0"},
 	}
