@@ -26,7 +26,7 @@ func (b *bench) direct(ctx context.Context, s *stage, made []children) error {
 	if err != nil {
 		return err
 	}
-	moment := time.Now()
+	moment, apiServer := time.Now(), cpuSeconds(s.apiServerPID())
 	began, err := createAll(ctx, len(made), func(ctx context.Context, i int) (string, error) {
 		c := made[i]
 		for _, o := range []client.Object{c.secret, c.deployment, c.service} {
@@ -44,6 +44,7 @@ func (b *bench) direct(ctx context.Context, s *stage, made []children) error {
 		return err
 	}
 	b.report.addSpread("direct", "created to available", spreadOf(began, done))
+	b.report.add("direct", "API server's CPU time", cpuSeconds(s.apiServerPID())-apiServer, "s")
 	requests, err := s.audit.since(moment)
 	if err != nil {
 		return err

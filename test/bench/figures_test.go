@@ -69,12 +69,12 @@ func TestProc(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	r := &report{Operator: "dojo-operator v1", Machine: "linux/amd64, 2 cores", Dojos: 3, Secrets: 2}
+	r := &report{Operator: "dojo-operator v1", Machine: "linux/amd64, 2 cores", Dojos: 3, Secrets: 2, Flags: []string{"--concurrency=9"}}
 	r.add("load", "status writes", 2, "per Dojo")
 	r.add("load", "operator's CPU time", 1.256, "s")
 	r.add("idle", "writes", 0, "per minute")
 	want := `
-dojo-operator v1, linux/amd64, 2 cores, 3 Dojos, 2 unrelated Secrets
+dojo-operator v1 --concurrency=9, linux/amd64, 2 cores, 3 Dojos, 2 unrelated Secrets
 
 load  status writes        2     per Dojo
       operator's CPU time  1.26  s
@@ -112,12 +112,13 @@ func TestParse(t *testing.T) {
 		err  string
 	}{
 		"all flags": {
-			args: []string{"--dojos=5", "--secrets=6", "--idle=7s", "--repeat=8", "--out=x.json"},
-			want: &options{dojos: 5, secrets: 6, idle: 7 * time.Second, repeat: 8, out: "x.json", quiet: 5 * time.Second},
+			args: []string{"--dojos=5", "--secrets=6", "--idle=7s", "--repeat=8", "--out=x.json", "--", "--concurrency=9"},
+			want: &options{dojos: 5, secrets: 6, idle: 7 * time.Second, repeat: 8, out: "x.json", quiet: 5 * time.Second,
+				operator: []string{"--concurrency=9"}},
 		},
 		"some scenarios": {
 			args: []string{"--only=load,memory", "--out=x.json"},
-			want: &options{dojos: 300, secrets: 2000, idle: 2 * time.Minute, repeat: 5, only: "load,memory", out: "x.json", quiet: 5 * time.Second},
+			want: &options{dojos: 300, secrets: 2000, idle: 2 * time.Minute, repeat: 5, only: "load,memory", out: "x.json", quiet: 5 * time.Second, operator: []string{}},
 		},
 		"a scenario there is not": {args: []string{"--only=load,speed"}, err: `no scenario "speed"`},
 		"no Dojos":                {args: []string{"--dojos=0"}, err: "must be at least 1"},

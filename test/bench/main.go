@@ -30,6 +30,8 @@ type options struct {
 	only    string
 	// quiet is how long the operator has to ask for nothing to count as done. It is longer than any pause that it makes.
 	quiet time.Duration
+	// operator are further flags of the operator.
+	operator []string
 }
 
 func main() {
@@ -69,7 +71,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Usage = func() {
-		_, _ = fmt.Fprint(out, "Measures the dojo-operator on a Kubernetes API that it starts on this machine.\n\nUsage: make bench [ARGS=\"flags\"]\n\n")
+		_, _ = fmt.Fprint(out, "Measures the dojo-operator on a Kubernetes API that it starts on this machine.\n\nUsage: make bench [ARGS=\"flags [-- flags of the operator]\"]\n\n")
 		flags.PrintDefaults()
 	}
 	flags.IntVar(&o.dojos, "dojos", 300, "how many Dojos, 1 or more")
@@ -81,8 +83,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
+	o.operator = flags.Args()
 	switch {
-	case flags.NArg() > 0:
+	case flags.NArg() > 0 && !strings.HasPrefix(flags.Arg(0), "-"):
 		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	case o.dojos < 1, o.secrets < 1, o.repeat < 1:
 		return nil, errors.New("--dojos, --secrets and --repeat must be at least 1")

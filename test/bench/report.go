@@ -31,14 +31,16 @@ type report struct {
 	Machine  string    `json:"machine"`
 	Dojos    int       `json:"dojos"`
 	Secrets  int       `json:"secrets"`
-	Figures  []figure  `json:"figures"`
+	// Flags are those of the operator that are not the default.
+	Flags   []string `json:"flags,omitempty"`
+	Figures []figure `json:"figures"`
 }
 
 func newReport(o *options) *report {
 	return &report{
 		When: time.Now().UTC().Truncate(time.Second), Operator: operatorVersion(),
 		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
-		Dojos:   o.dojos, Secrets: o.secrets,
+		Dojos:   o.dojos, Secrets: o.secrets, Flags: o.operator,
 	}
 }
 
@@ -69,7 +71,8 @@ func (r *report) addSpread(scenario, name string, s spread) {
 // table draws the figures for people.
 func (r *report) table() string {
 	var text bytes.Buffer
-	_, _ = fmt.Fprintf(&text, "\n%s, %s, %d Dojos, %d unrelated Secrets\n\n", r.Operator, r.Machine, r.Dojos, r.Secrets)
+	name := strings.Join(append([]string{r.Operator}, r.Flags...), " ")
+	_, _ = fmt.Fprintf(&text, "\n%s, %s, %d Dojos, %d unrelated Secrets\n\n", name, r.Machine, r.Dojos, r.Secrets)
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	last := ""
 	for _, f := range r.Figures {

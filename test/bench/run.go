@@ -90,7 +90,7 @@ func (b *bench) wants(names ...string) bool {
 
 // onStage starts a cluster for the scenarios in measure, and ends it.
 func (b *bench) onStage(ctx context.Context, measure func(*stage) error) error {
-	s, err := newStage(ctx, b.progress)
+	s, err := newStage(ctx, b.options, b.progress)
 	if err != nil {
 		return err
 	}

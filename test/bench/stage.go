@@ -48,17 +48,18 @@ type stage struct {
 	admin     client.Client
 	cache     cache.Cache
 	audit     *auditLog
-	logs      string // folder
+	logs      string   // folder
+	args      []string // of every operator
 	processes []*operator.Process
 	end       context.CancelFunc
 }
 
-func newStage(ctx context.Context, progress io.Writer) (*stage, error) {
+func newStage(ctx context.Context, o *options, progress io.Writer) (*stage, error) {
 	if _, err := operator.Dojo.Binary(); err != nil {
 		return nil, err
 	}
 	ctx, end := context.WithCancel(ctx)
-	s := &stage{end: end}
+	s := &stage{args: o.operator, end: end}
 	if err := s.start(ctx, progress); err != nil {
 		s.close()
 		return nil, fmt.Errorf("set the stage: %w", err)
@@ -116,7 +117,7 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) error {
 // startOperator starts one more process of the operator and returns when it is ready.
 func (s *stage) startOperator(ctx context.Context) (*operator.Process, error) {
 	log := filepath.Join(s.logs, fmt.Sprintf("dojo-operator-%d.log", len(s.processes)+1))
-	p, err := operator.Dojo.Start(ctx, s.cluster, log)
+	p, err := operator.Dojo.Start(ctx, s.cluster, log, s.args...)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/test/internal/operator"
 )
 
@@ -67,6 +69,23 @@ func cpuSeconds(pid int) float64 {
 		return 0
 	}
 	return statSeconds(string(text))
+}
+
+// apiServerPID finds the stage's API server among all processes; 0 on systems without /proc.
+func (s *stage) apiServerPID() int {
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is lawful
+	for _, command := range commands {
+		text, err := os.ReadFile(command)
+		if err != nil {
+			continue // it has ended meanwhile
+		}
+		program, arguments, _ := strings.Cut(string(text), "\x00")
+		if filepath.Base(program) == testcluster.APIServer && strings.Contains(arguments, s.cluster.Dir()+"/") {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(command)))
+			return pid
+		}
+	}
+	return 0
 }
 
 // statSeconds adds utime and stime, the 14th and 15th field of proc_pid_stat(5), of which the second is a name in brackets that
