@@ -5,6 +5,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -115,6 +116,61 @@ var _ = Describe("The children of a Dojo", func() {
 		Eventually(ctx, eventsOf(d)).Should(ContainElement("Normal Corrected"))
 	})
 
+	It("go back also from what excludes our own fields", func(ctx context.Context) {
+		d := runningDojo(ctx, ns, replicas(2))
+		deployment, budget, service := deploymentOf(d), budgetOf(d), serviceOf(d)
+		edit(ctx, deployment, func(live *appsv1.Deployment) {
+			pod := &live.Spec.Template.Spec
+			pod.Containers[0].Env[6] = corev1.EnvVar{Name: "DB_PASS", Value: "byhand"}
+			pod.Containers[0].LivenessProbe.ProbeHandler = corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8080)}}
+			pod.Volumes[0].VolumeSource = corev1.VolumeSource{HostPath: nil, ConfigMap: &corev1.ConfigMapVolumeSource{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "theirs"}}}
+		})
+		edit(ctx, budget, func(live *policyv1.PodDisruptionBudget) {
+			live.Spec.MaxUnavailable, live.Spec.MinAvailable = nil, new(intstr.FromInt32(1))
+		})
+		edit(ctx, service, func(live *corev1.Service) {
+			live.Spec.Type, live.Spec.ExternalName = corev1.ServiceTypeExternalName, "example.org"
+			live.Spec.ClusterIP, live.Spec.ClusterIPs = "", nil
+		})
+		Eventually(ctx, func(ctx context.Context) (corev1.PodSpec, error) {
+			err := k8s.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)
+			return deployment.Spec.Template.Spec, err
+		}).Should(And(
+			HaveField("Containers", HaveExactElements(And(
+				HaveField("Env", ContainElement(And(HaveField("Name", "DB_PASS"), HaveField("Value", ""), HaveField("ValueFrom", Not(BeNil()))))),
+				HaveField("LivenessProbe.TCPSocket", BeNil()),
+				HaveField("LivenessProbe.HTTPGet", Not(BeNil())),
+			))),
+			HaveField("Volumes", HaveExactElements(And(HaveField("ConfigMap", BeNil()), HaveField("EmptyDir", Not(BeNil()))))),
+		))
+		Eventually(ctx, refetch(budget)).Should(And(HaveField("Spec.MinAvailable", BeNil()),
+			HaveField("Spec.MaxUnavailable", HaveValue(Equal(intstr.FromInt32(1))))))
+		Eventually(ctx, refetch(service)).Should(HaveField("Spec.Type", corev1.ServiceTypeClusterIP))
+		eventuallyReady(ctx, d)
+	})
+
+	It("are taken as they are where an admission policy of the cluster rewrites them", func(ctx context.Context) {
+		rewriteImagesIn(ctx, ns, "mirror.example.org/dojo:1")
+		d := runningDojo(ctx, ns)
+		live := deploymentOf(d)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
+		Expect(live.Spec.Template.Spec.Containers[0].Image).To(Equal("mirror.example.org/dojo:1"))
+		Consistently(ctx, eventsOf(d)).ShouldNot(ContainElement("Normal Corrected"))
+	})
+
+	It("of a former Dojo of the same name are waited for", func(ctx context.Context) {
+		former := runningDojo(ctx, ns)
+		edit(ctx, serviceOf(former), func(s *corev1.Service) { s.Finalizers = []string{"example.org/hold"} })
+		Expect(k8s.Delete(ctx, former)).To(Succeed())
+		Eventually(ctx, refetch(serviceOf(former))).Should(HaveField("DeletionTimestamp", Not(BeNil())))
+		d := newDojo(ns, "tokyo")
+		Expect(k8s.Create(ctx, d)).To(Succeed())
+		Eventually(ctx, refetch(d)).Should(HaveCondition("Progressing", "True", corev1api.ReasonWaitingForDeletion))
+		edit(ctx, serviceOf(former), func(s *corev1.Service) { s.Finalizers = nil })
+		eventuallyReady(ctx, d)
+	})
+
 	It("have a disruption budget only with more than one replica", func(ctx context.Context) {
 		d := runningDojo(ctx, ns)
 		Expect(apierrors.IsNotFound(k8s.Get(ctx, nameOf(ns, "tokyo"), budgetOf(d)))).To(BeTrue())
@@ -189,6 +245,53 @@ var _ = Describe("The children of a Dojo", func() {
 		})
 	})
 })
+
+// rewriteImagesIn makes the API server replace the image of every Deployment in a namespace, as policies for mirrors do.
+func rewriteImagesIn(ctx context.Context, namespace, image string) {
+	GinkgoHelper()
+	policy := &admissionv1.MutatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "images-of-" + namespace},
+		Spec: admissionv1.MutatingAdmissionPolicySpec{
+			ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
+			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+					Rule:       admissionv1.Rule{APIGroups: []string{"apps"}, APIVersions: []string{"v1"}, Resources: []string{"deployments"}},
+				},
+			}}},
+			Mutations: []admissionv1.Mutation{{
+				PatchType: admissionv1.PatchTypeJSONPatch,
+				JSONPatch: &admissionv1.JSONPatch{Expression: `[JSONPatch{op: "replace", path: "/spec/template/spec/containers/0/image", value: "` + image + `"}]`},
+			}},
+		},
+	}
+	binding := &admissionv1.MutatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: policy.Name},
+		Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{
+			PolicyName: policy.Name,
+			MatchResources: &admissionv1.MatchResources{NamespaceSelector: &metav1.LabelSelector{
+				MatchLabels: map[string]string{corev1.LabelMetadataName: namespace},
+			}},
+		},
+	}
+	for _, o := range []client.Object{policy, binding} {
+		Expect(k8s.Create(ctx, o)).To(Succeed())
+		DeferCleanup(k8s.Delete, o)
+	}
+	probe := deploymentOf(newDojo(namespace, "probe"))
+	probe.Spec = appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "probe"}},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "probe"}},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.org/c"}}},
+		},
+	}
+	Eventually(ctx, func(ctx context.Context) (string, error) {
+		o := probe.DeepCopy()
+		err := k8s.Create(ctx, o, client.DryRunAll)
+		return o.Spec.Template.Spec.Containers[0].Image, err
+	}).Should(Equal(image), "the policy should be in force")
+}
 
 func withoutStatus(writes []string) []string {
 	var others []string

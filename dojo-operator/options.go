@@ -98,6 +98,8 @@ func (o *options) validate() error {
 		return errors.New("--dojo-image must not be empty")
 	case o.dojo.ProgressDeadline < time.Second, o.dojo.ProgressDeadline > 24*time.Hour:
 		return fmt.Errorf("--progress-deadline is %s, it must be at least 1s and at most 24h", o.dojo.ProgressDeadline)
+	case o.log.Level != nil && o.log.Level.Enabled(-8):
+		return errors.New("--zap-log-level must be at most 7: from 8 on client-go logs the bodies of requests, Secrets among them")
 	case o.workers < 1:
 		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.workers)
 	case o.leaseDuration <= o.renewDeadline:

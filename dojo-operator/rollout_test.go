@@ -183,7 +183,7 @@ var _ = Describe("The life of a Dojo", func() {
 		other := newDojo(ns, "kyoto")
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyReady(ctx, other)
-		Expect(operatorWrites(ns)[before:]).NotTo(ContainElement(ContainSubstring("/" + d.Name)))
+		Consistently(func() []string { return operatorWrites(ns)[before:] }).ShouldNot(ContainElement(ContainSubstring("/" + d.Name)))
 	})
 })
 

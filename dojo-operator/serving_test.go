@@ -44,6 +44,7 @@ var _ = Describe("The operator's process", func() {
 			_, text = scrape(ctx, config.BearerToken)
 			return text
 		}).Should(ContainSubstring(`dojo_replicas_ready{dojo="tokyo",namespace="` + ns + `"} 2`))
+		expectNoSecretIn(text)
 		Expect(text).To(And(
 			ContainSubstring(`dojo_condition{dojo="tokyo",namespace="`+ns+`",reason="Settled",type="Ready"} 1`),
 			ContainSubstring(`dojo_child_applies_total{kind="Deployment",result="created"}`),
@@ -67,6 +68,7 @@ var _ = Describe("The operator's process", func() {
 		before, err := holder(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		first.stop()
+		Expect(holder(ctx)).NotTo(Equal(before), "who leaves should let go of the lease, not let it run out")
 		Eventually(ctx, holder).ShouldNot(Or(BeEmpty(), Equal(before)), "the standby should hold the lease")
 		runningDojo(ctx, newNamespace(ctx))
 	})
@@ -79,6 +81,7 @@ var _ = Describe("The operator's process", func() {
 		Entry("unknown flag", "--colour=red", "flag provided but not defined: -colour"),
 		Entry("stray argument", "now", `unexpected argument "now"`),
 		Entry("no time at all", "--progress-deadline=0s", "--progress-deadline is 0s, it must be at least 1s"),
+		Entry("a log level that tells Secrets", "--zap-log-level=8", "--zap-log-level must be at most 7"),
 		Entry("no workers", "--concurrency=0", "--concurrency is 0, it must be at least 1"),
 	)
 

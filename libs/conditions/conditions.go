@@ -2,6 +2,7 @@ package conditions
 
 import (
 	"errors"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -87,10 +88,16 @@ func derive(can Availability, outcome error) [4]metav1.Condition {
 	}
 }
 
+// mostMessage is the length, in bytes, up to which we tell what happened; the API server accepts 32768 characters.
+const mostMessage = 4096
+
 func condition(kind string, holds bool, reason, message string) metav1.Condition {
 	status := metav1.ConditionFalse
 	if holds {
 		status = metav1.ConditionTrue
+	}
+	if len(message) > mostMessage {
+		message = strings.ToValidUTF8(message[:mostMessage-3], "") + "..."
 	}
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
 }

@@ -20,6 +20,8 @@ const (
 	ReasonReplicasUnavailable = "ReplicasUnavailable"
 	// ReasonWaitingForCredentials (Progressing): the Secret of spec.credentialsRef does not exist yet.
 	ReasonWaitingForCredentials = "WaitingForCredentials"
+	// ReasonWaitingForDeletion (Progressing): a child of a former Dojo of the same name is still being deleted.
+	ReasonWaitingForDeletion = "WaitingForDeletion"
 	// ReasonNamespaceTerminating (Progressing): the namespace is being deleted, and so is the Dojo.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
 

@@ -2,6 +2,7 @@ package dojo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -10,6 +11,9 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -20,41 +24,87 @@ import (
 // refusedRetry is when a child that the API server has refused is tried again: no watch tells of a quota or a policy that changed.
 const refusedRetry = 15 * time.Second
 
-// act carries out the steps in order, first error wins, and returns how the pass ended.
+// act carries out the steps and returns how the pass ended. One child that is refused does not keep the others from being put
+// right, except that pods never get a revision of credentials that could not be written.
 func (r *Reconciler) act(ctx context.Context, d *corev1api.Dojo, s *steps) error {
+	var failed error
+	verdict := s.verdict
 	for _, c := range s.apply {
-		if err := r.apply(ctx, d, s, c); err != nil {
-			return err
+		if c.kind == kindDeployment && failed != nil {
+			continue
+		}
+		changed, err := r.apply(ctx, d, s, c)
+		failed = graver(failed, err)
+		if c.kind == kindDeployment && !changed {
+			verdict = s.unmoved
 		}
 	}
 	if s.remove != nil {
-		if err := r.remove(ctx, s.remove); err != nil {
-			return err
-		}
+		failed = graver(failed, r.remove(ctx, s.remove))
 	}
-	return s.verdict
+	if failed != nil {
+		return failed
+	}
+	return verdict
 }
 
-func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *child) error {
+// apply writes a child and reports whether that has changed anything.
+func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *child) (changed bool, err error) {
 	var options []client.ApplyOption
+	// Without force, an object that somebody else has made under this name a moment ago is a conflict where it has other values than
+	// ours. With force, the UID makes sure that it is still the object that was seen.
 	if c.exists {
 		options = append(options, client.ForceOwnership)
+		c.meta.UID = &c.uid
 	}
-	// Without force, an object that somebody else has made under this name a moment ago is a conflict, unless it has no field in
-	// common with ours; older ones were seen and are not applied to.
-	err := r.Client.Apply(ctx, c.config, options...)
-	r.Metrics.applied(c, err)
+	err = r.Client.Apply(ctx, c.config, options...)
+	if apierrors.IsInvalid(err) && c.exists {
+		if err = r.clear(ctx, d, s, c, err); err == nil {
+			err = r.Client.Apply(ctx, c.config, options...)
+		}
+	}
+	changed = err == nil && c.moved()
+	r.Metrics.applied(c, changed, err)
 	if err != nil {
-		return refusal(d, c, err)
+		return false, refusal(d, c, err)
 	}
 	r.written.Wrote(keyOf(c.kind, d.Namespace, c.name), ptr.Deref(c.meta.ResourceVersion, ""))
 	switch {
 	case c.rotation:
 		r.tell(d, corev1.EventTypeNormal, "CredentialsRotated", "The database credentials have changed; the pods are rolled.")
-	case s.corrects(d, c):
+	case changed && s.corrects(d, c):
 		r.tell(d, corev1.EventTypeNormal, "Corrected", fmt.Sprintf("%s %s differed from what the operator wants and was put right.", c.kind, c.name))
 	}
-	return nil
+	return changed, nil
+}
+
+// clear replaces the spec of a child by ours alone. An apply leaves the fields of others, and somebody may have set one that
+// excludes ours: a value beside our valueFrom, another kind of probe or of volume, minAvailable beside maxUnavailable.
+func (r *Reconciler) clear(ctx context.Context, d *corev1api.Dojo, s *steps, c *child, refused error) error {
+	if c.kind != kindDeployment && c.kind != kindBudget {
+		return refused
+	}
+	want, err := runtime.DefaultUnstructuredConverter.ToUnstructured(c.config)
+	if err != nil {
+		return fmt.Errorf("convert %s %s: %w", c.kind, c.name, err)
+	}
+	spec := want["spec"].(map[string]any)
+	if c.kind == kindDeployment {
+		spec["replicas"] = s.replicas // also where an autoscaler has decided
+	}
+	patch, err := json.Marshal([]map[string]any{
+		{"op": "test", "path": "/metadata/uid", "value": c.uid},
+		{"op": "replace", "path": "/spec", "value": spec},
+	})
+	if err != nil {
+		return fmt.Errorf("encode %s %s: %w", c.kind, c.name, err)
+	}
+	target := &unstructured.Unstructured{}
+	target.SetAPIVersion(want["apiVersion"].(string))
+	target.SetKind(c.kind)
+	target.SetNamespace(d.Namespace)
+	target.SetName(c.name)
+	return r.Client.Patch(ctx, target, client.RawPatch(types.JSONPatchType, patch))
 }
 
 func (r *Reconciler) remove(ctx context.Context, budget *policyv1.PodDisruptionBudget) error {
@@ -74,7 +124,7 @@ func refusal(d *corev1api.Dojo, c *child, err error) error {
 			Reason:  corev1api.ReasonNamespaceTerminating,
 			Message: fmt.Sprintf("The namespace %s is being deleted.", d.Namespace),
 		}
-	case apierrors.IsConflict(err) && !c.exists:
+	case !c.exists && apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
 		return nameTaken(d, c.kind, c.name)
 	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
 		return &conditions.Terminal{
@@ -86,10 +136,15 @@ func refusal(d *corev1api.Dojo, c *child, err error) error {
 	return fmt.Errorf("apply %s %s: %w", c.kind, c.name, told(c, err))
 }
 
-// told is an error without what nobody may read: an admission webhook may quote the Secret that it refuses.
+// told is an error without what nobody may read: an admission webhook may quote the Secret that it refuses. A conflict quotes
+// nothing, and has to stay one to be retried quietly.
 func told(c *child, err error) error {
-	if reason := apierrors.ReasonForError(err); c.kind == kindSecret && reason != metav1.StatusReasonUnknown {
-		return errors.New(string(reason))
+	reason := apierrors.ReasonForError(err)
+	if c.kind != kindSecret || reason == metav1.StatusReasonUnknown || reason == metav1.StatusReasonConflict {
+		return err
 	}
-	return err
+	if reason == metav1.StatusReasonInvalid && c.exists {
+		return fmt.Errorf("%s. If somebody has made it immutable, delete it: it is made again", reason)
+	}
+	return errors.New(string(reason))
 }

@@ -33,8 +33,5 @@ func planBudget(d *corev1api.Dojo, live *policyv1.PodDisruptionBudget, replicas 
 	if settled(live, want, policyv1ac.ExtractPodDisruptionBudget) {
 		return nil, nil
 	}
-	return &child{
-		kind: kindBudget, name: d.Name, exists: live != nil,
-		config: want, meta: want.ObjectMetaApplyConfiguration,
-	}, nil
+	return newChild(kindBudget, live, want, want.ObjectMetaApplyConfiguration), nil
 }

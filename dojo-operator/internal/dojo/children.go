@@ -4,7 +4,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"k8s.io/utils/ptr"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
@@ -39,10 +41,33 @@ type child struct {
 	meta *metav1ac.ObjectMetaApplyConfiguration
 	// exists is whether the object is there already and ours. Only then may our values replace those of others.
 	exists bool
+	// uid, version and generation are those of the object that exists; not every kind has generations.
+	uid        types.UID
+	version    string
+	generation int64
 	// rotation is whether the write passes on credentials that have changed at their source.
 	rotation bool
 	// altered is whether somebody has changed what we wrote there.
 	altered bool
+}
+
+// moved reports whether the API server's answer to our write differs from what was there. Where there are generations they
+// decide: the version also moves with a status that the cache has not shown yet.
+func (c *child) moved() bool {
+	if c.generation != 0 {
+		return ptr.Deref(c.meta.Generation, 0) != c.generation
+	}
+	return ptr.Deref(c.meta.ResourceVersion, "") != c.version
+}
+
+// newChild is a child to be applied over the live object, or to be created where there is none.
+func newChild[L liveObject](kind string, live L, config runtime.ApplyConfiguration, meta *metav1ac.ObjectMetaApplyConfiguration) *child {
+	c := &child{kind: kind, name: *meta.Name, config: config, meta: meta}
+	var absent L
+	if live != absent {
+		c.exists, c.uid, c.version, c.generation = true, live.GetUID(), live.GetResourceVersion(), live.GetGeneration()
+	}
+	return c
 }
 
 func selector(d *corev1api.Dojo) map[string]string {

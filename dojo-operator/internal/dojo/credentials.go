@@ -50,7 +50,7 @@ func sourceName(d *corev1api.Dojo) types.NamespacedName {
 }
 
 // shared reports whether the Dojo's namespace may use the source Secret.
-func shared(d *corev1api.Dojo, source *metav1.PartialObjectMetadata) bool {
+func shared(d *corev1api.Dojo, source metav1.Object) bool {
 	if source.GetNamespace() == d.Namespace {
 		return true
 	}
@@ -162,12 +162,19 @@ func planCredentials(d *corev1api.Dojo, seen *observed, cfg Config) (revision st
 		revision = seen.own.GetAnnotations()[revisionAnnotation]
 	}
 	switch {
+	case d.Spec.CredentialsRef == nil: // admitted before the schema asked for it
+		return revision, nil, &conditions.Terminal{
+			Reason:  corev1api.ReasonCredentialsNotFound,
+			Message: "spec.credentialsRef is not set. Name the Secret that holds the database credentials.",
+		}
 	case seen.source == nil && sourceName(d).Namespace == d.Namespace:
 		return revision, nil, missing(d, seen, cfg)
 	case seen.source == nil || !shared(d, seen.source):
 		return revision, nil, notShared(d)
 	case seen.sourceSecret == nil:
 		return revision, nil, nil
+	case !shared(d, seen.sourceSecret): // taken back since the cache last saw it
+		return revision, nil, notShared(d)
 	}
 	data, err := translate(d, seen.sourceSecret)
 	if err != nil {
@@ -178,10 +185,7 @@ func planCredentials(d *corev1api.Dojo, seen *observed, cfg Config) (revision st
 		revision = seen.nonce
 	}
 	want := secretFor(d, data, versionOf(seen.sourceSecret), revision)
-	write = &child{
-		kind: kindSecret, name: *want.Name, exists: seen.own != nil,
-		config: want, meta: want.ObjectMetaApplyConfiguration,
-	}
+	write = newChild(kindSecret, seen.own, want, want.ObjectMetaApplyConfiguration)
 	if write.exists {
 		moved := seen.own.GetAnnotations()[sourceAnnotation] != versionOf(seen.sourceSecret)
 		write.rotation, write.altered = !same && moved, !moved
@@ -198,19 +202,22 @@ func restrict(data map[string][]byte) map[string][]byte {
 
 func missing(d *corev1api.Dojo, seen *observed, cfg Config) error {
 	name, since := sourceName(d), seen.now
-	if c := holds(d, conditions.Progressing, corev1api.ReasonWaitingForCredentials); c != nil {
-		// The time moves only when Progressing flips: whoever was Progressing before is missed a little sooner.
-		since = c.LastTransitionTime.Time
+	waiting := &conditions.Waiting{
+		Reason:  corev1api.ReasonWaitingForCredentials,
+		Message: fmt.Sprintf("Waiting for the Secret %s with the database credentials.", name),
 	}
-	return impatient(d, seen.now, since, cfg.ProgressDeadline,
-		&conditions.Waiting{
-			Reason:  corev1api.ReasonWaitingForCredentials,
-			Message: fmt.Sprintf("Waiting for the Secret %s with the database credentials.", name),
-		},
-		&conditions.Terminal{
-			Reason:  corev1api.ReasonCredentialsNotFound,
-			Message: fmt.Sprintf("The Secret %s does not exist. Create it, or name another in spec.credentialsRef.", name),
-		})
+	terminal := &conditions.Terminal{
+		Reason:  corev1api.ReasonCredentialsNotFound,
+		Message: fmt.Sprintf("The Secret %s does not exist. Create it, or name another in spec.credentialsRef.", name),
+	}
+	// The messages name the Secret: whatever else changes in the spec, it is the same one that is missed.
+	if holds(d, conditions.Degraded, terminal.Message) != nil {
+		return terminal
+	}
+	if c := holds(d, conditions.Progressing, waiting.Message); c != nil {
+		since = c.LastTransitionTime.Time // it moves only when Progressing flips: who was Progressing before is missed sooner
+	}
+	return impatient(seen.now, since, cfg.ProgressDeadline, waiting, terminal)
 }
 
 // notShared says the same of a Secret that is not there as of one that is not shared, so that nobody can find out through a

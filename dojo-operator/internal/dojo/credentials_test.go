@@ -211,6 +211,8 @@ func TestPlanCredentials(t *testing.T) {
 			w.source = pgApp(append(changes, func(s *corev1.Secret) { s.ResourceVersion = "8" })...)
 		}
 	}
+	const soon = "Waiting for the Secret school/pg-app with the database credentials."
+	const inVain = "The Secret school/pg-app does not exist. Create it, or name another in spec.credentialsRef."
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
 		from   *world // nil: one where tokyo is settled
@@ -229,12 +231,18 @@ func TestPlanCredentials(t *testing.T) {
 		"copy edited":        {d, nil, func(w *world) { w.own = edit(w, w.own, "x", key("DB_PASS", "x")) }, result{fresh, "settled", true, true, false, true}},
 		"copy relabelled":    {d, nil, func(w *world) { w.own = edit(w, w.own, "x", relabel[*corev1.Secret]) }, result{kept, "settled", true, true, false, true}},
 		"source never there": {d, &world{}, func(*world) {}, result{"", "Waiting/WaitingForCredentials", false, false, false, false}},
-		"missed for a while": {tokyo(since(89*time.Second, conditions.Progressing, corev1api.ReasonWaitingForCredentials, 3)), &world{},
+		"missed for a while": {tokyo(since(89*time.Second, conditions.Progressing, soon, 3)), &world{},
 			func(*world) {}, result{"", "Waiting/WaitingForCredentials", false, false, false, false}},
-		"missed for too long": {tokyo(since(90*time.Second, conditions.Progressing, corev1api.ReasonWaitingForCredentials, 3)), &world{},
+		"missed for too long": {tokyo(since(90*time.Second, conditions.Progressing, soon, 3)), &world{},
 			func(*world) {}, result{"", "Terminal/CredentialsNotFound", false, false, false, false}},
-		"missed since the spec changed": {tokyo(since(90*time.Second, conditions.Progressing, corev1api.ReasonWaitingForCredentials, 2)), &world{},
+		"missed for too long, scaled meanwhile": {tokyo(since(90*time.Second, conditions.Progressing, soon, 2)), &world{},
+			func(*world) {}, result{"", "Terminal/CredentialsNotFound", false, false, false, false}},
+		"given up, scaled": {tokyo(since(0, conditions.Degraded, inVain, 2)), &world{},
+			func(*world) {}, result{"", "Terminal/CredentialsNotFound", false, false, false, false}},
+		"another Secret was missed": {tokyo(since(time.Hour, conditions.Progressing, "Waiting for the Secret school/other with the database credentials.", 3)), &world{},
 			func(*world) {}, result{"", "Waiting/WaitingForCredentials", false, false, false, false}},
+		"no reference at all": {tokyo(func(d *corev1api.Dojo) { d.Spec.CredentialsRef = nil }), &world{},
+			func(*world) {}, result{"", "Terminal/CredentialsNotFound", false, false, false, false}},
 		"source gone":              {d, nil, func(w *world) { w.source = nil }, result{kept, "Waiting/WaitingForCredentials", false, false, false, false}},
 		"source became incomplete": {d, nil, fresher(without("host")), result{kept, "Terminal/CredentialsIncomplete", false, false, false, false}},
 		"incomplete from the start": {d, &world{}, fresher(key("password", "")),
@@ -282,5 +290,17 @@ func TestNotSharedTellsNothing(t *testing.T) {
 	_, _, secret := planCredentials(d, (&world{source: pgApp(elsewhere("others"))}).see(d), testConfig)
 	if diff := cmp.Diff(absent, secret); diff != "" {
 		t.Error("a Secret that is not there and one that is not shared read differently", diff)
+	}
+}
+
+func TestGrantTakenBackBehindTheCache(t *testing.T) {
+	t.Parallel()
+	d := tokyo(referring("databases"))
+	w := settledWorld(t, tokyo())
+	w.source, w.own = pgApp(elsewhere("*")), nil
+	seen := w.see(d)
+	seen.sourceSecret = pgApp(elsewhere(""), key("password", "red")) // what the live read brings
+	if s := plan(d, seen, testConfig); s.apply != nil || outcomeOf(s.verdict) != "Terminal/CredentialsNotShared" {
+		t.Errorf("writes %v, ends as %v", kinds(s), s.verdict)
 	}
 }

@@ -10,12 +10,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// impatient waits until the deadline has passed since the given time and then gives up. What was given up stays so until the
-// spec or the world changes, even if the time is told anew.
-func impatient(d *corev1api.Dojo, now, since time.Time, deadline time.Duration, waiting *conditions.Waiting, terminal *conditions.Terminal) error {
-	if holds(d, conditions.Degraded, terminal.Reason) != nil {
-		return terminal
-	}
+// impatient waits until the deadline has passed since the given time and then gives up.
+func impatient(now, since time.Time, deadline time.Duration, waiting *conditions.Waiting, terminal *conditions.Terminal) error {
 	waiting.Retry = min(deadline, deadline-now.Sub(since)) // a clock that is ahead of ours must not make it longer
 	if waiting.Retry <= 0 {
 		return terminal
@@ -23,10 +19,10 @@ func impatient(d *corev1api.Dojo, now, since time.Time, deadline time.Duration, 
 	return waiting
 }
 
-// holds returns the Dojo's condition of a kind if it is True for this reason and speaks of the present spec.
-func holds(d *corev1api.Dojo, kind, reason string) *metav1.Condition {
+// holds returns the Dojo's condition of a kind if it is True with this message.
+func holds(d *corev1api.Dojo, kind, message string) *metav1.Condition {
 	c := meta.FindStatusCondition(d.Status.Conditions, kind)
-	if c == nil || c.Status != metav1.ConditionTrue || c.Reason != reason || c.ObservedGeneration != d.Generation {
+	if c == nil || c.Status != metav1.ConditionTrue || c.Message != message {
 		return nil
 	}
 	return c

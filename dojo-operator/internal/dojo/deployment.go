@@ -142,10 +142,7 @@ func planDeployment(d *corev1api.Dojo, seen *observed, cfg Config, revision stri
 	if settled(seen.deployment, want, appsv1ac.ExtractDeployment) {
 		return nil
 	}
-	return &child{
-		kind: kindDeployment, name: d.Name, exists: seen.deployment != nil,
-		config: want, meta: want.ObjectMetaApplyConfiguration,
-	}
+	return newChild(kindDeployment, seen.deployment, want, want.ObjectMetaApplyConfiguration)
 }
 
 // scaledByOthers reports whether a HorizontalPodAutoscaler of the Deployment itself decides about its replicas. It does once it

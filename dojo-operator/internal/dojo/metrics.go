@@ -24,7 +24,7 @@ func NewMetrics(registry prometheus.Registerer, dojos client.Reader, elected <-c
 	m := &Metrics{
 		applies: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "dojo_child_applies_total",
-			Help: "Writes of a Dojo's children, by kind and by result (created, updated, failed).",
+			Help: "Writes of a Dojo's children, by kind and by result (created, updated, unchanged, failed).",
 		}, []string{"kind", "result"}),
 		rotations: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "dojo_credential_rotations_total",
@@ -44,11 +44,13 @@ func NewMetrics(registry prometheus.Registerer, dojos client.Reader, elected <-c
 	return m, nil
 }
 
-func (m *Metrics) applied(c *child, err error) {
+func (m *Metrics) applied(c *child, changed bool, err error) {
 	result := "created"
 	switch {
 	case err != nil:
 		result = "failed"
+	case !changed:
+		result = "unchanged"
 	case c.exists:
 		result = "updated"
 	}

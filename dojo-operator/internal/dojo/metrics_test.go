@@ -33,7 +33,7 @@ func metricsOf(t *testing.T, elected <-chan struct{}, dojos ...client.Object) (*
 func TestMetricsLint(t *testing.T) {
 	t.Parallel()
 	m, registry := metricsOf(t, elected, tokyo(was(3, conditions.Usable("ReplicasReady", "x"), nil)))
-	m.applied(&child{kind: kindSecret, rotation: true}, nil)
+	m.applied(&child{kind: kindSecret, rotation: true}, true, nil)
 	m.available(time.Second)
 	problems, err := testutil.GatherAndLint(registry)
 	must(t, err)
@@ -112,20 +112,22 @@ func TestCounters(t *testing.T) {
 	created, updated := &child{kind: kindDeployment}, &child{kind: kindService, exists: true}
 	rotated := &child{kind: kindSecret, exists: true, rotation: true}
 	for _, c := range []*child{created, updated, updated, rotated} {
-		m.applied(c, nil)
+		m.applied(c, true, nil)
 	}
 	for _, c := range []*child{updated, rotated} {
-		m.applied(c, errAway)
+		m.applied(c, false, errAway)
 	}
+	m.applied(updated, false, nil)
 	m.available(90 * time.Second)
 	m.available(2 * time.Second)
 	want := `
-# HELP dojo_child_applies_total Writes of a Dojo's children, by kind and by result (created, updated, failed).
+# HELP dojo_child_applies_total Writes of a Dojo's children, by kind and by result (created, updated, unchanged, failed).
 # TYPE dojo_child_applies_total counter
 dojo_child_applies_total{kind="Deployment",result="created"} 1
 dojo_child_applies_total{kind="Secret",result="failed"} 1
 dojo_child_applies_total{kind="Secret",result="updated"} 1
 dojo_child_applies_total{kind="Service",result="failed"} 1
+dojo_child_applies_total{kind="Service",result="unchanged"} 1
 dojo_child_applies_total{kind="Service",result="updated"} 2
 # HELP dojo_credential_rotations_total Changes of database credentials that were passed on to a Dojo's pods.
 # TYPE dojo_credential_rotations_total counter

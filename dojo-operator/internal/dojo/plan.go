@@ -7,6 +7,7 @@ import (
 	"time"
 
 	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/conditions"
@@ -29,6 +30,9 @@ type steps struct {
 	replicas int32
 	// verdict is how the Dojo is once the steps are done: nil where the spec is true.
 	verdict error
+	// unmoved is the verdict instead where writing the Deployment has changed nothing, since an admission policy of the
+	// cluster rewrites what we want.
+	unmoved error
 }
 
 // plan decides what has to be done so that the spec becomes true. It is a pure function of what was seen. What goes wrong with
@@ -58,17 +62,20 @@ func plan(d *corev1api.Dojo, seen *observed, cfg Config) *steps {
 		return s
 	}
 	s.planWorkload(d, seen, cfg, revision)
-	s.verdict = graver(verdict, s.verdict)
+	s.verdict, s.unmoved = graver(verdict, s.verdict), graver(verdict, s.unmoved)
 	return s
 }
 
 func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revision string) {
+	if seen.deployment != nil {
+		s.unmoved = rollout(d, seen, cfg)
+	}
 	if deployment := planDeployment(d, seen, cfg, revision); deployment != nil {
 		s.apply = append(s.apply, deployment)
 		// What serves now serves the old spec: the Deployment's own events bring us back.
 		s.verdict = &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: readyCount(seen.deployment, s.replicas)}
 	} else {
-		s.verdict = rollout(d, seen, cfg)
+		s.verdict = s.unmoved
 	}
 	if service := planService(d, seen.service); service != nil {
 		s.apply = append(s.apply, service)
@@ -91,15 +98,26 @@ func (s *steps) corrects(d *corev1api.Dojo, c *child) bool {
 func namesTaken(d *corev1api.Dojo, seen *observed, wanted int32) error {
 	switch {
 	case taken(d, seen.own):
-		return nameTaken(d, kindSecret, credentialsName(d))
+		return inTheWay(d, kindSecret, seen.own)
 	case taken(d, seen.deployment):
-		return nameTaken(d, kindDeployment, d.Name)
+		return inTheWay(d, kindDeployment, seen.deployment)
 	case taken(d, seen.service):
-		return nameTaken(d, kindService, d.Name)
+		return inTheWay(d, kindService, seen.service)
 	case wanted > 1 && taken(d, seen.budget):
-		return nameTaken(d, kindBudget, d.Name)
+		return inTheWay(d, kindBudget, seen.budget)
 	}
 	return nil
+}
+
+// inTheWay tells an object that is on its way out from one that stays.
+func inTheWay(d *corev1api.Dojo, kind string, live metav1.Object) error {
+	if ownedByDojo(live) && metav1.GetControllerOfNoCopy(live).Name == d.Name || live.GetDeletionTimestamp() != nil {
+		return &conditions.Waiting{
+			Reason:  corev1api.ReasonWaitingForDeletion,
+			Message: fmt.Sprintf("The former %s %s/%s is still being deleted.", kind, d.Namespace, live.GetName()),
+		}
+	}
+	return nameTaken(d, kind, live.GetName())
 }
 
 func nameTaken(d *corev1api.Dojo, kind, name string) error {

@@ -124,6 +124,23 @@ func TestNameTakenNamesTheObject(t *testing.T) {
 	}
 }
 
+func TestWhatIsOnItsWayOutIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	former := tokyo(func(d *corev1api.Dojo) { d.UID = "the former" })
+	cases := map[string]metav1.ObjectMeta{
+		"a child of the former Dojo":  {Name: "tokyo", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(former, corev1api.GroupVersion.WithKind("Dojo"))}},
+		"a stranger's, being deleted": {Name: "tokyo", DeletionTimestamp: &metav1.Time{Time: noon}},
+	}
+	for name, object := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := &world{t: t, source: pgApp(), service: &corev1.Service{ObjectMeta: object}}
+			if got := plan(tokyo(), w.see(tokyo()), testConfig).verdict; outcomeOf(got) != "Waiting/WaitingForDeletion" {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
 func TestGraver(t *testing.T) {
 	t.Parallel()
 	wait, wait2 := &conditions.Waiting{Reason: "A"}, &conditions.Waiting{Reason: "B"}

@@ -92,11 +92,11 @@ func containerTrouble(pod string, c corev1.ContainerStatus) trouble {
 		}
 	case corev1api.ReasonInvalidImageName, corev1api.ReasonErrImageNeverPull, corev1api.ReasonCreateContainerConfigError,
 		corev1api.ReasonCreateContainerError, corev1api.ReasonRunContainerError:
-		return trouble{
-			reason:     reason,
-			message:    fmt.Sprintf("pod %s: container %s: %s", pod, c.Name, cmp.Or(waiting.Message, reason)),
-			persistent: true,
+		message := waiting.Message
+		if message == "" || reason == corev1api.ReasonCreateContainerError || reason == corev1api.ReasonRunContainerError {
+			message = fmt.Sprintf("%s; `kubectl describe pod %s` says why", reason, pod) // the runtime's own words differ at each try
 		}
+		return trouble{reason: reason, message: fmt.Sprintf("pod %s: container %s: %s", pod, c.Name, message), persistent: true}
 	}
 	return trouble{}
 }

@@ -51,14 +51,14 @@ type Reconciler struct {
 	written *ownwrites.Record
 }
 
-// +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=get;list;watch
+// +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=list;watch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/status,verbs=patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=services,verbs=list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 

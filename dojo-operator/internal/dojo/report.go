@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,7 +18,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// settleTime is how long the counts of a status may lag behind while a rollout moves. Pods that start change them many times
+// settleTime is how long a rollout must rest before a small change of counts alone is told. Pods that start change them many times
 // within a second, and each would be a write that the next one makes pointless. Verdicts never lag.
 const settleTime = 2 * time.Second
 
@@ -73,7 +74,7 @@ func facts(d *corev1api.Dojo, seen *observed, todo *steps, outcome error) corev1
 
 // leaves reports whether a child is there once the steps have ended as they did.
 func (s *steps) leaves(kind string, before bool, outcome error) bool {
-	return before || errors.Is(outcome, s.verdict) &&
+	return before || (errors.Is(outcome, s.verdict) || errors.Is(outcome, s.unmoved)) &&
 		slices.ContainsFunc(s.apply, func(c *child) bool { return c.kind == kind })
 }
 
@@ -114,14 +115,21 @@ func (r *Reconciler) announce(d *corev1api.Dojo, before, now corev1api.DojoStatu
 }
 
 func (r *Reconciler) tell(d *corev1api.Dojo, kind, reason, message string) {
+	const most = 1024 // what the API server accepts
+	if len(message) > most {
+		message = strings.ToValidUTF8(message[:most-3], "") + "..."
+	}
 	r.Events.Eventf(d, nil, kind, reason, "Reconcile", "%s", message)
 }
 
-// postponed says how long a new status may wait: not at all unless only counts differ, and the Deployment has moved within the
-// settle time.
+// postponed says how long a new status may wait: not at all unless only counts differ, and not by much, and the Deployment has
+// moved within the settle time.
 func postponed(before, now corev1api.DojoStatus, live *appsv1.Deployment, at time.Time) time.Duration {
 	if live == nil || !equality.Semantic.DeepEqual(uncounted(before), uncounted(now)) {
 		return 0
+	}
+	if more := now.ReadyReplicas - before.ReadyReplicas; max(more, -more) > max(1, *live.Spec.Replicas/10) {
+		return 0 // a long rollout of many pods is told in tenths
 	}
 	age := at.Sub(deploymentCondition(live, appsv1.DeploymentProgressing).LastUpdateTime.Time)
 	if age < 0 || age > settleTime { // negative: another machine's clock is ahead

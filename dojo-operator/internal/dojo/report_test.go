@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"k8s.io/utils/ptr"
+
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -183,6 +185,10 @@ func TestPostponed(t *testing.T) {
 	rolling := func(text string) error { return &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: text} }
 	before := ending(1, "1/3", rolling("1 of 3"))
 	next := ending(2, "2/3", rolling("2 of 3"))
+	large := moved(0)
+	large.Spec.Replicas = ptr.To[int32](100)
+	many, few := *next.DeepCopy(), *next.DeepCopy()
+	many.ReadyReplicas, few.ReadyReplicas = before.ReadyReplicas+11, before.ReadyReplicas+10
 	respecified, served := *next.DeepCopy(), *next.DeepCopy()
 	respecified.ObservedGeneration++
 	served.Endpoint = "tokyo.school.svc:80"
@@ -195,6 +201,8 @@ func TestPostponed(t *testing.T) {
 		"counts, moved a moment ago":    {next, moved(1500 * time.Millisecond), 500 * time.Millisecond},
 		"counts, moved long enough ago": {next, moved(2 * time.Second), 0},
 		"counts, moved long ago":        {next, moved(time.Hour), 0},
+		"many more ready, just moved":   {many, large, 0},
+		"a few more ready of many":      {few, large, 2 * time.Second},
 		"counts, by a clock ahead":      {next, moved(-time.Hour), 0},
 		"counts, never moved":           {next, deployment(), 0},
 		"no Deployment":                 {next, nil, 0},

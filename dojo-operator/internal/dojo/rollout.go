@@ -59,7 +59,7 @@ func rollout(d *corev1api.Dojo, seen *observed, cfg Config) error {
 	case current && progress.Reason == deadlineExceeded:
 		return stuck(count, trouble, cfg)
 	case current && progress.Reason == rolloutFinished:
-		return impatient(d, seen.now, lackingSince(live, seen.now), cfg.ProgressDeadline,
+		return impatient(seen.now, lackingSince(live, seen), cfg.ProgressDeadline,
 			&conditions.Waiting{Reason: unfinished(live), Message: join(count, trouble)},
 			&conditions.Terminal{
 				Reason: corev1api.ReasonReplicasUnavailable,
@@ -70,12 +70,30 @@ func rollout(d *corev1api.Dojo, seen *observed, cfg Config) error {
 	return &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: join(count, trouble)}
 }
 
-// lackingSince is when the first replica went missing: with maxUnavailable 0 the Deployment is Available only while none does.
-func lackingSince(live *appsv1.Deployment, now time.Time) time.Time {
-	if c := deploymentCondition(live, appsv1.DeploymentAvailable); c.Status == corev1.ConditionFalse {
-		return c.LastTransitionTime.Time
+// lackingSince is when the first replica went missing, or a pod last came or became ready since: a scale that takes long but moves
+// is not stuck. With maxUnavailable 0 the Deployment is Available only while no replica is missing.
+func lackingSince(live *appsv1.Deployment, seen *observed) time.Time {
+	c := deploymentCondition(live, appsv1.DeploymentAvailable)
+	if c.Status != corev1.ConditionFalse {
+		return seen.now
 	}
-	return now
+	since := c.LastTransitionTime.Time
+	for i := range seen.pods {
+		since = later(since, seen.pods[i].CreationTimestamp.Time)
+		for _, ready := range seen.pods[i].Status.Conditions {
+			if ready.Type == corev1.PodReady && ready.Status == corev1.ConditionTrue {
+				since = later(since, ready.LastTransitionTime.Time)
+			}
+		}
+	}
+	return since
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }
 
 // unfinished tells a scale that is under way from pods that were there and are lost. The Deployment calls both a finished rollout.

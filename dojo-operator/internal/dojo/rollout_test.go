@@ -88,6 +88,11 @@ func TestRollout(t *testing.T) {
 	finished := says(appsv1.DeploymentProgressing, corev1.ConditionTrue, "NewReplicaSetAvailable", "")
 	refused := says(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "FailedCreate", "exceeded quota: pods")
 	lost := unscheduled("a", corev1.PodReasonUnschedulable)
+	young, grown := pod("b"), pod("c")
+	young.CreationTimestamp = metav1.NewTime(noon.Add(-time.Second))
+	grown.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-time.Second)),
+	}}
 	cases := map[string]struct {
 		dojo *corev1api.Dojo
 		live *appsv1.Deployment
@@ -117,8 +122,10 @@ func TestRollout(t *testing.T) {
 		"lost a while ago":                {live: deployment(pods(3, 3, 2), finished, lacking(80*time.Second)), want: "Waiting/ReplicasUnavailable"},
 		"lost just now, by a Dojo that has been Progressing for long": {dojo: tokyo(since(time.Hour, conditions.Progressing, "RollingOut", 3)),
 			live: deployment(pods(3, 3, 2), finished, lacking(time.Second)), want: "Waiting/ReplicasUnavailable"},
-		"given up, and told a later time": {dojo: tokyo(since(time.Hour, conditions.Degraded, corev1api.ReasonReplicasUnavailable, 3)),
-			live: deployment(pods(3, 3, 2), finished, lacking(time.Second)), want: "Terminal/ReplicasUnavailable"},
+		"lacking for long, but a pod has just come": {live: deployment(pods(3, 3, 2), finished, lacking(time.Hour)),
+			pods: []corev1.Pod{young}, want: "Waiting/ReplicasUnavailable"},
+		"lacking for long, but a pod has just become ready": {live: deployment(pods(3, 3, 2), finished, lacking(time.Hour)),
+			pods: []corev1.Pod{grown}, want: "Waiting/ReplicasUnavailable"},
 		"lost for too long": {live: deployment(pods(3, 3, 2), finished, lacking(90*time.Second)), want: "Terminal/ReplicasUnavailable",
 			says: "2 of 3 replicas are ready, for more than 1m30s. See `kubectl describe pods -l app.kubernetes.io/instance=tokyo`."},
 		"lost, no node": {live: deployment(pods(3, 3, 2), finished, lacking(90*time.Second)), pods: []corev1.Pod{lost}, want: "Terminal/ReplicasUnavailable",

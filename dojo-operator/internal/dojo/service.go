@@ -18,6 +18,7 @@ func serviceFor(d *corev1api.Dojo) *corev1ac.ServiceApplyConfiguration {
 		WithLabels(labels(d)).
 		WithOwnerReferences(ownedBy(d)).
 		WithSpec(corev1ac.ServiceSpec().
+			WithType(corev1.ServiceTypeClusterIP).
 			WithSelector(selector(d)).
 			WithPorts(corev1ac.ServicePort().
 				WithName(portName).
@@ -32,10 +33,7 @@ func planService(d *corev1api.Dojo, live *corev1.Service) *child {
 	if settled(live, want, corev1ac.ExtractService) {
 		return nil
 	}
-	return &child{
-		kind: kindService, name: d.Name, exists: live != nil,
-		config: want, meta: want.ObjectMetaApplyConfiguration,
-	}
+	return newChild(kindService, live, want, want.ObjectMetaApplyConfiguration)
 }
 
 func endpoint(d *corev1api.Dojo) string {
