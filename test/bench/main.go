@@ -71,7 +71,11 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Usage = func() {
-		_, _ = fmt.Fprint(out, "Measures the dojo-operator on a Kubernetes API that it starts on this machine.\n\nUsage: make bench [ARGS=\"flags [-- flags of the operator]\"]\n\n")
+		_, _ = fmt.Fprint(out, `Measures the dojo-operator on a Kubernetes API that it starts on this machine.
+
+Usage: make bench [ARGS="flags [-- flags of the operator]"]
+
+`)
 		flags.PrintDefaults()
 	}
 	flags.IntVar(&o.dojos, "dojos", 300, "how many Dojos, 1 or more")
