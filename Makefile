@@ -39,6 +39,10 @@ build: ## Build the operator into bin/
 	@echo "building dojo-operator $(VERSION)"
 	@cd dojo-operator && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o ../bin/dojo-operator .
 
+.PHONY: bench
+bench: build testcluster ## Measure what the operator costs (ARGS="--dojos 100 --only load"; figures also in out/bench)
+	@cd test && go run ./bench $(ARGS)
+
 .PHONY: testcluster
 testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)
 	@cd libs/testcluster && go run ./cmd/testcluster build
