@@ -57,7 +57,7 @@ var checks = map[string]check{
 	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Mongo"`:    {prints: `patched`, then: wide, shows: `kyoto-jujutsu-high .*DatabaseNotSupported`},
 	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"`: {prints: `patched`, then: wide, shows: `kyoto-jujutsu-high .*Settled`},
 
-	"kubectl events":                    {prints: `(?s)Ready.*CredentialsRotated.*Repaired.*CredentialsIncomplete`},
+	"kubectl events":                    {prints: `(?s)Ready.*CredentialsRotated.*CredentialsIncomplete`},
 	"tail ":                             {prints: `Starting workers`},
 	"kubectl create clusterrolebinding": {prints: `created`},
 	"curl ":                             {prints: `dojo_replicas_ready\{dojo="tokyo-jujutsu-high",namespace="default"\} 5`},
