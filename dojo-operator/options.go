@@ -65,7 +65,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.DurationVar(&o.leaseDuration, "lease-duration", 15*time.Second, "how long others wait after a leader that vanished without a word")
 	flags.DurationVar(&o.renewDeadline, "lease-renew-deadline", 10*time.Second,
 		"how long the leader tries to renew before it gives up; shorter than --lease-duration")
-	flags.DurationVar(&o.retryPeriod, "lease-retry-period", 800*time.Millisecond, "pause between tries to get or renew the Lease")
+	flags.DurationVar(&o.retryPeriod, "lease-retry-period", 500*time.Millisecond, "pause between tries to get or renew the Lease")
 
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", ":8443", "`address` of the metrics; 0 turns them off")
 	flags.BoolVar(&o.metricsSecure, "metrics-secure", true,
