@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/discordtest/contract"
 )
 
 // rig is a Discord with one guild and one bot in it, and a plain HTTP client that speaks for the bot.
@@ -18,6 +20,8 @@ type rig struct {
 	bot   discordtest.Bot
 	guild string
 	last  http.Header // of the last answer
+	// client makes the calls.
+	client *http.Client
 }
 
 // usual are the permissions that the operator asks for, with roles.
@@ -35,7 +39,7 @@ func newRig(t *testing.T, p discordtest.Permissions, change ...func(*discordtest
 	for _, c := range change {
 		c(&opts, &spec)
 	}
-	r := &rig{t: t, srv: discordtest.Run(t, opts)}
+	r := &rig{t: t, srv: discordtest.Run(t, opts), client: http.DefaultClient}
 	r.bot = r.srv.AddBot(discordtest.Bot{Name: "operator"})
 	r.guild = r.srv.AddGuild(spec).ID
 	r.srv.AddMember(r.guild, r.bot.UserID, p)
@@ -97,7 +101,7 @@ func (r *rig) as(auth, method, path string, body any, header ...string) answer {
 	for i := 0; i+1 < len(header); i += 2 {
 		req.Header.Set(header[i], header[i+1])
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := r.client.Do(req)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -106,10 +110,22 @@ func (r *rig) as(auth, method, path string, body any, header ...string) answer {
 	if a.raw, err = io.ReadAll(res.Body); err != nil {
 		r.t.Fatal(err)
 	}
+	r.holdAgainstContract(req, res.StatusCode, res.Header, a.raw)
 	_ = json.Unmarshal(a.raw, &a.json)
 	_ = json.Unmarshal(a.raw, &a.list)
 	r.last = res.Header
 	return a
+}
+
+// holdAgainstContract validates an answer against Discord's OpenAPI description, in every test, when there is one.
+func (r *rig) holdAgainstContract(req *http.Request, status int, header http.Header, body []byte) {
+	r.t.Helper()
+	if os.Getenv(contract.Variable) == "" {
+		return
+	}
+	for _, v := range contract.FromEnv(r.t).Response(req, status, header, body) {
+		r.t.Errorf("%s\n%s", v, body)
+	}
 }
 
 // must is do with an expected status.

@@ -1,0 +1,224 @@
+// Package contract holds REST traffic against Discord's own OpenAPI description: requests of a client and answers of a
+// server alike. The description is data that is not part of this repository; tests name it in the environment variable
+// DISCORD_OPENAPI and are skipped without it.
+//
+//	c := contract.FromEnv(t)
+//	client := &http.Client{Transport: c.Transport(http.DefaultTransport, func(v contract.Violation) { t.Error(v) })}
+//
+// Where the description itself is wrong or silent, Divergences says so, with the reason.
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+	"github.com/pb33f/libopenapi-validator/config"
+	"github.com/pb33f/libopenapi-validator/errors"
+	"github.com/pb33f/libopenapi/datamodel"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// Variable is the environment variable with the path of the description (a JSON file).
+const Variable = "DISCORD_OPENAPI"
+
+// Contract is the compiled description. It may be used from any goroutine.
+type Contract struct{ v validator.Validator }
+
+// Violation is something that the description does not allow.
+type Violation struct {
+	// Side is "request" or "response".
+	Side string
+	// Method and Path of the call; webhook tokens are left out.
+	Method, Path string
+	// Status of the answer; 0 for requests.
+	Status int
+	// Field is a JSON path within the body ("$.name"), empty when it is about the whole.
+	Field string
+	// Reason says what is wrong.
+	Reason string
+}
+
+// String is one line for a test's log.
+func (v Violation) String() string {
+	return fmt.Sprintf("%s of %s %s (%d) at %s: %s", v.Side, v.Method, v.Path, v.Status, v.Field, v.Reason)
+}
+
+// fromEnv is loaded once for a test binary: compiling takes seconds.
+var fromEnv = sync.OnceValues(func() (*Contract, error) { return Load(os.Getenv(Variable)) })
+
+// FromEnv is the contract that DISCORD_OPENAPI names; without it the test is skipped.
+func FromEnv(t testing.TB) *Contract {
+	t.Helper()
+	if os.Getenv(Variable) == "" {
+		t.Skip("set " + Variable + " to the path of Discord's OpenAPI description (JSON) to run the contract tests")
+	}
+	c, err := fromEnv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Load compiles the description in a file. Only the routes that discordtest knows are kept: compiling all takes four
+// times as long.
+func Load(path string) (*Contract, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read Discord's OpenAPI description: %w", err)
+	}
+	if raw, err = prune(raw); err != nil {
+		return nil, fmt.Errorf("read Discord's OpenAPI description %s: %w", path, err)
+	}
+	doc, err := libopenapi.NewDocumentWithConfiguration(raw, &datamodel.DocumentConfiguration{})
+	if err != nil {
+		return nil, fmt.Errorf("parse Discord's OpenAPI description %s: %w", path, err)
+	}
+	v, errs := validator.NewValidator(doc, config.WithoutSecurityValidation())
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("compile Discord's OpenAPI description %s: %w", path, errs[0])
+	}
+	return &Contract{v}, nil
+}
+
+// prune leaves the paths of discordtest's routes in the description.
+func prune(raw []byte) ([]byte, error) {
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		return nil, err
+	}
+	var paths map[string]json.RawMessage
+	if err := json.Unmarshal(doc["paths"], &paths); err != nil {
+		return nil, err
+	}
+	kept := map[string]json.RawMessage{}
+	for _, route := range discordtest.Routes() {
+		_, template, _ := strings.Cut(route, " ")
+		if p, ok := paths[template]; ok {
+			kept[template] = p
+		}
+	}
+	var err error
+	if doc["paths"], err = json.Marshal(kept); err != nil {
+		return nil, err
+	}
+	return json.Marshal(doc)
+}
+
+// Request checks a request with its body.
+func (c *Contract) Request(r *http.Request, body []byte) []Violation {
+	r = canonical(r, body)
+	if r == nil {
+		return nil
+	}
+	_, errs := c.v.ValidateHttpRequestSync(r)
+	return violations("request", r, 0, body, errs)
+}
+
+// Response checks an answer with its body.
+func (c *Contract) Response(r *http.Request, status int, header http.Header, body []byte) []Violation {
+	r = canonical(r, nil)
+	if r == nil {
+		return nil
+	}
+	res := &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(bytes.NewReader(body)), Request: r}
+	_, errs := c.v.ValidateHttpResponse(r, res)
+	return violations("response", r, status, body, errs)
+}
+
+// version is the part of the path that names the API's version.
+var version = regexp.MustCompile(`^/api(/v\d+)?/`)
+
+// canonical is the request as the description knows it: on discord.com, API v10. It is nil for what is no REST call.
+func canonical(r *http.Request, body []byte) *http.Request {
+	if !version.MatchString(r.URL.Path) {
+		return nil
+	}
+	r = r.Clone(r.Context())
+	r.URL.Scheme, r.URL.Host, r.Host = "https", "discord.com", "discord.com"
+	r.URL.Path = version.ReplaceAllString(r.URL.Path, "/api/v10/")
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return r
+}
+
+// token is a webhook's secret within a path.
+var token = regexp.MustCompile(`(/webhooks/\d+/)[^/]+`)
+
+// violations translates the validator's findings, without those that are the description's own fault.
+func violations(side string, r *http.Request, status int, body []byte, errs []*errors.ValidationError) []Violation {
+	var out []Violation
+	for _, e := range errs {
+		v := Violation{Side: side, Method: r.Method, Path: token.ReplaceAllString(r.URL.Path, "$1[token]"), Status: status, Reason: e.Message + ": " + e.Reason}
+		if len(e.SchemaValidationErrors) == 0 {
+			out = append(out, v)
+		}
+		for _, s := range e.SchemaValidationErrors {
+			v.Field, v.Reason = s.FieldPath, s.Reason
+			out = append(out, v)
+		}
+	}
+	if len(out) > 0 && diverges(out, body) {
+		return nil
+	}
+	return out
+}
+
+// Transport checks every request and every answer that passes through.
+func (c *Contract) Transport(next http.RoundTripper, report func(Violation)) http.RoundTripper {
+	return checked{c, next, report}
+}
+
+// checked is the round tripper of Transport.
+type checked struct {
+	c      *Contract
+	next   http.RoundTripper
+	report func(Violation)
+}
+
+// RoundTrip checks, sends, checks.
+func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		_ = r.Body.Close()
+		r = r.Clone(r.Context())
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	for _, v := range t.c.Request(r, body) {
+		t.report(v)
+	}
+	res, err := t.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	got, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil { // the answer was cut: whoever reads it is to find out too
+		res.Body = io.NopCloser(io.MultiReader(bytes.NewReader(got), broken{err}))
+		return res, nil
+	}
+	res.Body = io.NopCloser(bytes.NewReader(got))
+	for _, v := range t.c.Response(r, res.StatusCode, res.Header, got) {
+		t.report(v)
+	}
+	return res, nil
+}
+
+// broken is a reader that fails.
+type broken struct{ err error }
+
+// Read fails.
+func (b broken) Read([]byte) (int, error) { return 0, b.err }
