@@ -135,7 +135,7 @@ func (t *transport) rewrite(req *http.Request, c *call) (*http.Request, error) {
 	out.URL, out.Host = &target, ""
 	out.Header.Set("User-Agent", t.agent)
 	if c.reason != "" {
-		out.Header.Set("X-Audit-Log-Reason", encodeReason(c.reason))
+		out.Header.Set("X-Audit-Log-Reason", encodeReason(cutReason(c.reason)))
 	}
 	if !c.public {
 		out.Header.Set("Authorization", "Bot "+t.token.Reveal())
@@ -256,17 +256,18 @@ func success(resp *http.Response, body []byte) *http.Response {
 // maxReason is the length that Discord accepts for an encoded reason; a longer one fails the call.
 const maxReason = 512
 
-// encodeReason makes a header value of an audit log reason, cut to what Discord accepts at a whole character.
-func encodeReason(reason string) string {
-	var b strings.Builder
-	for _, r := range reason {
-		enc := url.PathEscape(string(r))
-		if b.Len()+len(enc) > maxReason {
-			break
+// encodeReason makes a header value of a reason. A plus is encoded too: some decoders take it for a space.
+func encodeReason(reason string) string { return strings.ReplaceAll(url.PathEscape(reason), "+", "%2B") }
+
+// cutReason cuts an audit log reason to what Discord accepts, at a whole character.
+func cutReason(reason string) string {
+	length := 0
+	for i, r := range reason {
+		if length += len(encodeReason(string(r))); length > maxReason {
+			return reason[:i]
 		}
-		b.WriteString(enc)
 	}
-	return b.String()
+	return reason
 }
 
 // withCall puts a call where the transport finds it.
