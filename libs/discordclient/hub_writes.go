@@ -93,6 +93,9 @@ func (h *hub) created(guildID string, c *Channel) {
 	if g == nil {
 		return
 	}
+	if _, known := g.snap().hooks[c.ID]; !known {
+		g.setHooks(c.ID, nil) // a new channel has none
+	}
 	if _, there := g.snap().find(c.ID); there {
 		return
 	}
@@ -101,9 +104,6 @@ func (h *hub) created(guildID string, c *Channel) {
 	e.begin()
 	e.end(c, now)
 	g.setChannel(c, now)
-	if _, known := g.snap().hooks[c.ID]; !known {
-		g.setHooks(c.ID, nil) // a new channel has none
-	}
 }
 
 // deleted takes a channel out of the view for good.

@@ -51,7 +51,7 @@ const DefaultSettle = 15 * time.Second
 // clockSkew is by how much the clocks of Discord and of whoever noted the intent may differ.
 const clockSkew = time.Minute
 
-// maxAuditPages bounds how much of the audit log is read; beyond it the log counts as unreadable.
+// maxAuditPages bounds how much of the audit log is read; what is beyond is as if it were not written yet.
 const maxAuditPages = 20
 
 // ChannelIntent is what was to be created.
@@ -94,7 +94,6 @@ type evidence struct {
 	channels []*Channel
 	listed   time.Time // the list is newer than this
 	audit    []AuditEntry
-	auditOK  bool // the audit log was read
 }
 
 // RecoverChannel looks for a channel whose create may have been carried out. It makes no call as long as looking cannot
@@ -102,7 +101,8 @@ type evidence struct {
 // log otherwise. Errors are those of the calls; a log that may not be read is none.
 func RecoverChannel(ctx context.Context, c Client, in ChannelIntent) (Recovery, error) {
 	in = in.withDefaults()
-	snap := c.Guild(in.GuildID).Snapshot()
+	view := c.Guild(in.GuildID)
+	snap := view.Snapshot()
 	seen := evidence{channels: snap.Channels(), listed: snap.CompleteAt}
 	early := in.Now().Before(in.settled())
 	if seen.listed.Before(in.settled()) && (!early || snap.Mode != ModeLive) {
@@ -116,23 +116,45 @@ func RecoverChannel(ctx context.Context, c Client, in ChannelIntent) (Recovery, 
 	if early && len(in.candidates(seen)) == 0 {
 		return decideChannel(in, seen), nil
 	}
-	var err error
-	if seen.audit, seen.auditOK, err = readAudit(ctx, c, in.GuildID, in.NotBefore); err != nil {
+	page, err := view.auditSince(ctx, c, in)
+	if err != nil {
 		return Recovery{}, err
 	}
+	seen.audit = page.entries
 	return decideChannel(in, seen), nil
 }
 
-// readAudit reads all creates of channels since an intent came up; ok is false when that is not allowed or too much.
-func readAudit(ctx context.Context, c Client, guildID string, notBefore time.Time) (entries []AuditEntry, ok bool, err error) {
+// auditReading is what was read of a guild's audit log.
+type auditReading struct {
+	from, read time.Time
+	entries    []AuditEntry
+}
+
+// auditSince returns the creates of channels since an intent came up, from the last reading when that is complete for the
+// intent: after a crash many intents are looked for at once.
+func (v *View) auditSince(ctx context.Context, c Client, in ChannelIntent) (*auditReading, error) {
+	if last := v.audit.Load(); last != nil && !last.from.After(in.NotBefore) && !last.read.Before(in.settled()) {
+		return last, nil
+	}
+	reading := &auditReading{from: in.NotBefore, read: in.Now()}
+	var err error
+	if reading.entries, err = readAudit(ctx, c, in.GuildID, in.NotBefore); err != nil {
+		return nil, err
+	}
+	v.audit.Store(reading)
+	return reading, nil
+}
+
+// readAudit reads the creates of channels since an intent came up; a log that may not be read is an empty one.
+func readAudit(ctx context.Context, c Client, guildID string, notBefore time.Time) (entries []AuditEntry, err error) {
 	after := SnowflakeAt(notBefore.Add(-clockSkew))
 	for range maxAuditPages {
 		page, err := c.ListAuditLog(ctx, guildID, AuditQuery{Action: AuditChannelCreate, After: after, Limit: 100})
 		if ClassOf(err) == ClassDenied {
-			return nil, false, nil
+			return nil, nil
 		}
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		entries = append(entries, page...)
 		last := after
@@ -142,11 +164,11 @@ func readAudit(ctx context.Context, c Client, guildID string, notBefore time.Tim
 			}
 		}
 		if len(page) < 100 || last == after {
-			return entries, true, nil
+			return entries, nil
 		}
 		after = last
 	}
-	return entries, false, nil
+	return entries, nil
 }
 
 // decideChannel draws the conclusion. It is pure.

@@ -133,6 +133,19 @@ func limited(t *testing.T, err error) *discordclient.RateLimited {
 	return l
 }
 
+// patiently makes a call again for as long as it is rate limited, after the wait that it was told: what a reconciler
+// does through its queue.
+func patiently(do func() error) error {
+	for {
+		err := do()
+		limited, ok := errors.AsType[*discordclient.RateLimited](err)
+		if !ok {
+			return err
+		}
+		time.Sleep(limited.After)
+	}
+}
+
 // output collects what was said, to be searched for secrets.
 type output struct {
 	mu   sync.Mutex

@@ -34,6 +34,7 @@ const (
 type View struct {
 	hub     *hub
 	current atomic.Pointer[Snapshot]
+	audit   atomic.Pointer[auditReading] // for RecoverChannel
 }
 
 // Snapshot returns the guild as it is known now: one consistent state that never changes under its reader.

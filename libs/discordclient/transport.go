@@ -257,7 +257,9 @@ func success(resp *http.Response, body []byte) *http.Response {
 const maxReason = 512
 
 // encodeReason makes a header value of a reason. A plus is encoded too: some decoders take it for a space.
-func encodeReason(reason string) string { return strings.ReplaceAll(url.PathEscape(reason), "+", "%2B") }
+func encodeReason(reason string) string {
+	return strings.ReplaceAll(url.PathEscape(reason), "+", "%2B")
+}
 
 // cutReason cuts an audit log reason to what Discord accepts, at a whole character.
 func cutReason(reason string) string {
