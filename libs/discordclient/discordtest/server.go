@@ -102,6 +102,7 @@ func (s *Server) Close() {
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	h := s.http
+	s.closed = true
 	s.gateway.closeAll()
 	for w := range s.watchers {
 		close(w)
