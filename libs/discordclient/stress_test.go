@@ -15,7 +15,10 @@ import (
 // what Discord has. The race detector watches.
 func TestViewUnderStress(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(so *discordtest.Options, co *discordclient.Options) { so.Limits.Channels = 5000; co.Resync = 50 * time.Millisecond })
+	r := newRig(t, func(so *discordtest.Options, co *discordclient.Options) {
+		so.Limits.Channels = 5000
+		co.Resync = 50 * time.Millisecond
+	})
 	r.run()
 	view := r.live()
 	r.create(discordclient.ChannelCreate{Name: "first"})
