@@ -113,7 +113,7 @@ func (s *Server) PostByHand(channelID, userID, content string) string {
 	g, ch := s.mustChannel(channelID)
 	m := &Message{ChannelID: ch.ID, AuthorID: userID, Content: content}
 	if u := s.users[userID]; u != nil {
-		m.AuthorName = u.Name
+		m.AuthorName, m.AuthorIsBot = u.Name, u.Bot
 	}
 	s.post(g, m)
 	return m.ID

@@ -11,6 +11,7 @@ type Message struct {
 	ID, ChannelID, Content          string
 	AuthorID, AuthorName, WebhookID string
 	AvatarURL                       string
+	AuthorIsBot                     bool // webhooks are too
 	Embeds                          []Embed
 	Flags                           int
 	TTS, MentionsEveryone           bool
@@ -67,7 +68,7 @@ func (m *Message) wire() map[string]any {
 	if !m.Edited.IsZero() {
 		w["edited_timestamp"] = m.Edited.UTC().Format(timeLayout)
 	}
-	author := (&User{ID: m.AuthorID, Name: m.AuthorName, Bot: true}).wire()
+	author := (&User{ID: m.AuthorID, Name: m.AuthorName, Bot: m.AuthorIsBot}).wire()
 	if m.WebhookID != "" {
 		w["webhook_id"] = m.WebhookID
 		author["discriminator"] = "0000"

@@ -52,7 +52,7 @@ func (c *call) executeWebhook() (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	m := &Message{ChannelID: w.ChannelID, AuthorID: w.ID, AuthorName: w.Name, WebhookID: w.ID}
+	m := &Message{ChannelID: w.ChannelID, AuthorID: w.ID, AuthorName: w.Name, WebhookID: w.ID, AuthorIsBot: true}
 	readMessage(f, m)
 	if f.given("username") {
 		f.text("username", 1, 80, &m.AuthorName)
@@ -103,7 +103,7 @@ func (c *call) createMessage() (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	m := &Message{ChannelID: ch.ID, AuthorID: c.bot.UserID, AuthorName: c.bot.Name}
+	m := &Message{ChannelID: ch.ID, AuthorID: c.bot.UserID, AuthorName: c.bot.Name, AuthorIsBot: true}
 	if readMessage(f, m); f.err() != nil {
 		return 0, nil, f.err()
 	}

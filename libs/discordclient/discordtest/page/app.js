@@ -52,7 +52,7 @@ function showServers({ guild }) {
 
 function showChannels({ guild, channel }) {
   by("server-name").textContent = guild ? guild.name : "No server yet";
-  by("server-about").textContent = guild ? guild.description || `${guild.members} members` : "A bot's first guild shows up here.";
+  by("server-about").textContent = guild ? guild.description || `${guild.members} member${guild.members === 1 ? "" : "s"}` : "A bot's first guild shows up here.";
   by("channel-list").replaceChildren(...(guild ? guild.channels : []).map((c) => {
     if (c.type === CATEGORY) return element("h3", { "data-id": c.id }, ...(c.private ? [shape(LOCK)] : []), c.name);
     const b = element("button", { type: "button", class: "channel", "data-id": c.id, title: c.topic || c.name },
