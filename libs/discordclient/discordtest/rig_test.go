@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -146,3 +147,23 @@ func (r *rig) channel(fields map[string]any) string {
 
 // obj is short for a JSON object.
 type obj = map[string]any
+
+// replacer puts ids into the paths and bodies of a table.
+func replacer(pairs ...string) filler { return filler{strings.NewReplacer(pairs...)} }
+
+// filler is what replacer makes.
+type filler struct{ r *strings.Replacer }
+
+// text fills a path.
+func (f filler) text(s string) string { return f.r.Replace(s) }
+
+// body fills the strings of a body.
+func (f filler) body(t *testing.T, v any) any {
+	t.Helper()
+	if v == nil {
+		return nil
+	}
+	raw, err := json.Marshal(v)
+	check(t, err)
+	return f.r.Replace(string(raw))
+}
