@@ -105,6 +105,13 @@ func compile(raw []byte, messages bool) (validator.Validator, error) {
 	return v, nil
 }
 
+// Warm compiles all parts now: under -race the schemas of messages take half a minute and more, which else falls into
+// the first call that needs them.
+func (c *Contract) Warm() error {
+	_, err := c.messages()
+	return err
+}
+
 // validator is the part for a request.
 func (c *Contract) validator(r *http.Request) (validator.Validator, error) {
 	if carriesMessages.MatchString(r.URL.Path) {
