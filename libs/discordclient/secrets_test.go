@@ -20,55 +20,8 @@ import (
 
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/internal/everycall"
 )
-
-// every is each call of REST, by name.
-func every(c discordclient.REST, guild, channel string, hook discordclient.Webhook) map[string]func(ctx context.Context) (any, error) {
-	type ctx = context.Context
-	one := func(err error) (any, error) { return nil, err }
-	return map[string]func(ctx ctx) (any, error){
-		"GetGuild":    func(x ctx) (any, error) { return c.GetGuild(x, guild) },
-		"CreateGuild": func(x ctx) (any, error) { return c.CreateGuild(x, discordclient.GuildCreate{Name: "Kyoto"}) },
-		"EditGuild": func(x ctx) (any, error) {
-			return c.EditGuild(x, guild, discordclient.GuildEdit{AFKTimeout: discordclient.Set(900)}, "why")
-		},
-		"ListRoles":       func(x ctx) (any, error) { return c.ListRoles(x, guild) },
-		"ListMemberships": func(x ctx) (any, error) { return c.ListMemberships(x) },
-		"ListChannels":    func(x ctx) (any, error) { return c.ListChannels(x, guild) },
-		"GetChannel":      func(x ctx) (any, error) { return c.GetChannel(x, channel) },
-		"CreateChannel": func(x ctx) (any, error) {
-			return c.CreateChannel(x, guild, discordclient.ChannelCreate{Name: "a"}, "why")
-		},
-		"EditChannel": func(x ctx) (any, error) {
-			return c.EditChannel(x, channel, discordclient.ChannelEdit{NSFW: discordclient.Set(true)}, "why")
-		},
-		"DeleteChannel": func(x ctx) (any, error) { return one(c.DeleteChannel(x, channel, "why")) },
-		"MoveChannels": func(x ctx) (any, error) {
-			return one(c.MoveChannels(x, guild, []discordclient.ChannelMove{{ID: channel, Position: discordclient.Set(1)}}))
-		},
-		"SetOverwrite": func(x ctx) (any, error) {
-			return one(c.SetOverwrite(x, channel, discordclient.Overwrite{ID: guild}, "why"))
-		},
-		"DeleteOverwrite": func(x ctx) (any, error) { return one(c.DeleteOverwrite(x, channel, guild, "why")) },
-		"CreateWebhook": func(x ctx) (any, error) {
-			return c.CreateWebhook(x, channel, discordclient.WebhookCreate{Name: "a"}, "why")
-		},
-		"ListChannelWebhooks": func(x ctx) (any, error) { return c.ListChannelWebhooks(x, channel) },
-		"ListGuildWebhooks":   func(x ctx) (any, error) { return c.ListGuildWebhooks(x, guild) },
-		"GetWebhook":          func(x ctx) (any, error) { return c.GetWebhook(x, hook.ID) },
-		"EditWebhook": func(x ctx) (any, error) {
-			return c.EditWebhook(x, hook.ID, discordclient.WebhookEdit{Name: discordclient.Set("b")}, "why")
-		},
-		"DeleteWebhook": func(x ctx) (any, error) { return one(c.DeleteWebhook(x, hook.ID, "why")) },
-		"ExecuteWebhook": func(x ctx) (any, error) {
-			return c.ExecuteWebhook(x, hook, discordclient.WebhookMessage{Content: "hello"})
-		},
-		"ListAuditLog":       func(x ctx) (any, error) { return c.ListAuditLog(x, guild, discordclient.AuditQuery{}) },
-		"CurrentUser":        func(x ctx) (any, error) { return c.CurrentUser(x) },
-		"CurrentApplication": func(x ctx) (any, error) { return c.CurrentApplication(x) },
-		"GatewayStart":       func(x ctx) (any, error) { return c.GatewayStart(x) },
-	}
-}
 
 // format prints a value with the verbs that fit any. (The others print what a pointer points to, and thereby race with a
 // connection that is in use.)
@@ -122,7 +75,7 @@ func TestSecretsAreNeverSaid(t *testing.T) {
 			client := r.newClient() // since a 401 is for good
 			remove := r.srv.Faults().Add(discordtest.Fault{Action: fault})
 			defer remove()
-			for op, do := range every(client, r.guild, c.ID, hook) {
+			for op, do := range everycall.Of(client, r.guild, c.ID, hook) {
 				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 				result, err := do(ctx)
 				cancel()
@@ -168,7 +121,7 @@ func (r *rig) brokenConnections(channel string, hook discordclient.Webhook) {
 		}, DisableKeepAlives: true},
 	} {
 		r.opts.Transport = transport
-		for op, do := range every(r.newClient(), r.guild, channel, hook) {
+		for op, do := range everycall.Of(r.newClient(), r.guild, channel, hook) {
 			_, err := do(r.t.Context())
 			if err == nil {
 				r.t.Errorf("%s worked without a connection", op)
