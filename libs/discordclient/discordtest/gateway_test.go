@@ -289,6 +289,7 @@ func TestClientClose(t *testing.T) {
 			r := newRig(t, usual)
 			w, ready := identified(r, 1)
 			check(t, w.ws.Close(code, ""))
+			eventually(t, "the server notices the end", func() bool { return r.srv.Gateway().Stats().Open == 0 })
 			w = dial(r, latest)
 			w.want(10, "")
 			w.send(6, obj{"token": r.bot.Token, "session_id": ready.data()["session_id"], "seq": 2})

@@ -167,3 +167,17 @@ func (f filler) body(t *testing.T, v any) any {
 	check(t, err)
 	return f.r.Replace(string(raw))
 }
+
+// eventually waits for something that another goroutine brings about.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	tick, limit := time.NewTicker(time.Millisecond), time.After(20*time.Second)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-limit:
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
