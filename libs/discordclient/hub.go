@@ -80,7 +80,7 @@ func (h *hub) due(now time.Time) (id string, wait time.Duration) {
 	defer h.mu.Unlock()
 	wait = -1
 	for _, g := range h.guilds {
-		if !g.wanted || g.live && !g.dirty {
+		if !g.wanted || g.live && g.dirty.IsZero() {
 			continue
 		}
 		if left := g.nextPoll.Sub(now); left <= 0 {
@@ -103,9 +103,11 @@ func (h *hub) postpone(id string, d time.Duration) {
 
 // suspect has a guild read again soon, because its view may have missed something. The lock is held.
 func (h *hub) suspect(g *guildState, in time.Duration) {
-	if at := time.Now().Add(in); !g.dirty || at.Before(g.nextPoll) {
-		g.dirty, g.nextPoll = true, at
+	now := time.Now()
+	if at := now.Add(in); g.dirty.IsZero() || at.Before(g.nextPoll) {
+		g.nextPoll = at
 	}
+	g.dirty = now
 	h.onDirty()
 }
 

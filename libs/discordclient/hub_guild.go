@@ -23,7 +23,8 @@ type guildState struct {
 	wanted   bool
 	since    time.Time // when it was first heard of
 	live     bool      // the current session delivered it and follows it
-	dirty    bool      // though live, it must be read again
+	liveAt   time.Time // when it did: what was asked for before may be older
+	dirty    time.Time // since when it must be read again, though live; zero for never
 	nextPoll time.Time
 
 	recent  []change             // the last changes of channels, oldest first

@@ -115,11 +115,14 @@ func (h *hub) deleted(channelID string) {
 	}
 }
 
+// outdated reports whether what was asked for at since may be older than what the Gateway delivered meanwhile.
+func (g *guildState) outdated(since time.Time) bool { return g.live && since.Before(g.liveAt) }
+
 // listed takes over a complete list of channels that was asked for at since.
 func (h *hub) listed(guildID string, list []*Channel, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if g := h.guilds[guildID]; g != nil {
+	if g := h.guilds[guildID]; g != nil && !g.outdated(since) && !since.Before(g.snap().CompleteAt) {
 		g.setChannels(list, since)
 	}
 }
@@ -128,7 +131,7 @@ func (h *hub) listed(guildID string, list []*Channel, since time.Time) {
 func (h *hub) read(guild Guild, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if g := h.guilds[guild.ID]; g != nil && g.guildAt.Before(since) && g.setGuild(guild, since) {
+	if g := h.guilds[guild.ID]; g != nil && !g.outdated(since) && g.guildAt.Before(since) && g.setGuild(guild, since) {
 		h.emit(EventGuild, g.id, "")
 	}
 }
@@ -141,7 +144,9 @@ func (h *hub) refreshed(guildID string, p Presence, since time.Time) {
 	if g == nil {
 		return
 	}
-	g.dirty, g.nextPoll = false, time.Now().Add(h.resync)
+	if !since.Before(g.dirty) { // otherwise there was new cause for doubt meanwhile
+		g.dirty, g.nextPoll = time.Time{}, time.Now().Add(h.resync)
+	}
 	if !g.live {
 		g.setState(p, ModePolled, since)
 	}
