@@ -2,13 +2,8 @@ package discordtest_test
 
 import (
 	"bytes"
-	"compress/zlib"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -18,109 +13,6 @@ import (
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
-
-// wire is a naked Gateway connection.
-type wire struct {
-	t    *testing.T
-	ctx  context.Context
-	ws   *websocket.Conn
-	zlib io.Reader // of compress=zlib-stream
-	in   bytes.Buffer
-}
-
-// frame is what comes over it.
-type frame struct {
-	Op int    `json:"op"`
-	D  any    `json:"d"`
-	S  *int   `json:"s"`
-	T  string `json:"t"`
-}
-
-// data is D as an object.
-func (f frame) data() obj { m, _ := f.D.(obj); return m }
-
-// dial opens a connection.
-func dial(r *rig, query string) *wire {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
-	r.t.Cleanup(cancel)
-	ws, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(r.srv.URL(), "http")+"/gateway"+query, nil)
-	check(r.t, err)
-	ws.SetReadLimit(1 << 24)
-	r.t.Cleanup(func() { _ = ws.CloseNow() })
-	return &wire{t: r.t, ctx: ctx, ws: ws}
-}
-
-// read takes the next frame.
-func (w *wire) read() (f frame, err error) {
-	kind, data, err := w.ws.Read(w.ctx)
-	if err != nil {
-		return f, err
-	}
-	if kind == websocket.MessageBinary {
-		if w.zlib != nil || strings.HasSuffix(string(data), "\x00\x00\xff\xff") {
-			w.in.Write(data)
-			if w.zlib == nil {
-				if w.zlib, err = zlib.NewReader(&w.in); err != nil {
-					return f, err
-				}
-			}
-			return f, json.NewDecoder(w.zlib).Decode(&f)
-		}
-		z, err := zlib.NewReader(bytes.NewReader(data))
-		if err != nil {
-			return f, err
-		}
-		return f, json.NewDecoder(z).Decode(&f)
-	}
-	return f, json.Unmarshal(data, &f)
-}
-
-// want takes the next frame and checks what it is: an op, or an event with its name.
-func (w *wire) want(op int, event string) frame {
-	w.t.Helper()
-	f, err := w.read()
-	if err != nil || f.Op != op || f.T != event {
-		w.t.Fatalf("got op %d %q (%v), want op %d %q", f.Op, f.T, err, op, event)
-	}
-	return f
-}
-
-// closed takes the end of the connection and checks its code; -1 is an end without a word.
-func (w *wire) closed(code int) {
-	w.t.Helper()
-	for {
-		if _, err := w.read(); err != nil {
-			if got := int(websocket.CloseStatus(err)); got != code {
-				w.t.Errorf("closed with %d (%v), want %d", got, err, code)
-			}
-			return
-		}
-	}
-}
-
-// send writes a frame.
-func (w *wire) send(op int, d any) {
-	w.t.Helper()
-	raw, err := json.Marshal(obj{"op": op, "d": d})
-	check(w.t, err)
-	check(w.t, w.ws.Write(w.ctx, websocket.MessageText, raw))
-}
-
-const (
-	latest   = "/?v=10&encoding=json"
-	intents  = 37 // guilds, moderation, webhooks
-	messages = 1 << 9
-)
-
-// identified opens a connection and starts a session; returns READY.
-func identified(r *rig, intents int) (*wire, frame) {
-	r.t.Helper()
-	w := dial(r, latest)
-	w.want(10, "")
-	w.send(2, obj{"token": r.bot.Token, "intents": intents, "properties": obj{}})
-	return w, w.want(0, "READY")
-}
 
 // TestGatewayWay is the way of a session: HELLO, heartbeat, READY, GUILD_CREATE, events in order.
 func TestGatewayWay(t *testing.T) {
@@ -375,73 +267,5 @@ func TestCompression(t *testing.T) {
 	kind, data, err := single.ws.Read(single.ctx)
 	if err != nil || kind != websocket.MessageBinary || bytes.Contains(data, []byte(r.guild)) {
 		t.Errorf("GUILD_CREATE came as %v, %d bytes (%v)", kind, len(data), err)
-	}
-}
-
-// TestGatewayFaults is what a test may do to a client.
-func TestGatewayFaults(t *testing.T) {
-	t.Parallel()
-	identify := func(r *rig, w *wire) {
-		w.want(10, "")
-		w.send(2, obj{"token": r.bot.Token, "intents": 1})
-	}
-	for name, tc := range map[string]struct {
-		faults discordtest.GatewayFaults
-		check  func(*rig, *wire)
-	}{
-		"no HELLO":              {discordtest.GatewayFaults{WithholdHello: true}, func(_ *rig, w *wire) { w.send(1, nil); w.want(11, "") }},
-		"op 7 for HELLO":        {discordtest.GatewayFaults{ReconnectForHello: true}, func(_ *rig, w *wire) { w.want(7, "") }},
-		"op 11 for HELLO":       {discordtest.GatewayFaults{AckForHello: true}, func(_ *rig, w *wire) { w.want(11, "") }},
-		"closed on IDENTIFY":    {discordtest.GatewayFaults{CloseOnIdentify: 4000}, func(r *rig, w *wire) { identify(r, w); w.closed(4000) }},
-		"op 9 on IDENTIFY":      {discordtest.GatewayFaults{InvalidOnIdentify: true}, func(r *rig, w *wire) { identify(r, w); w.want(9, "") }},
-		"no READY":              {discordtest.GatewayFaults{WithholdReady: true}, func(r *rig, w *wire) { identify(r, w); w.send(1, nil); w.want(11, "") }},
-		"no guilds":             {discordtest.GatewayFaults{WithholdGuilds: true}, func(r *rig, w *wire) { identify(r, w); w.want(0, "READY"); w.send(1, nil); w.want(11, "") }},
-		"op 11 before READY":    {discordtest.GatewayFaults{AckBeforeReady: true}, func(r *rig, w *wire) { identify(r, w); w.want(11, ""); w.want(0, "READY") }},
-		"op 7 instead of READY": {discordtest.GatewayFaults{ReconnectBeforeReady: true}, func(r *rig, w *wire) { identify(r, w); w.want(7, "") }},
-		"no ACKs":               {discordtest.GatewayFaults{WithholdAcks: true}, func(r *rig, w *wire) { w.want(10, ""); w.send(1, nil); w.send(99, nil); w.closed(4001) }},
-		"events are lost": {discordtest.GatewayFaults{Miss: func(e string) bool { return e == "CHANNEL_CREATE" }}, func(r *rig, w *wire) {
-			identify(r, w)
-			w.want(0, "READY")
-			w.want(0, "GUILD_CREATE")
-			id := r.channel(obj{"name": "a"})
-			r.srv.DeleteChannelByHand(id)
-			w.want(0, "CHANNEL_DELETE")
-		}},
-		"events come twice": {discordtest.GatewayFaults{Twice: func(e string) bool { return e == "CHANNEL_CREATE" }}, func(r *rig, w *wire) {
-			identify(r, w)
-			w.want(0, "READY")
-			w.want(0, "GUILD_CREATE")
-			r.channel(obj{"name": "a"})
-			w.want(0, "CHANNEL_CREATE")
-			w.want(0, "CHANNEL_CREATE")
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := newRig(t, usual)
-			r.srv.Gateway().SetFaults(tc.faults)
-			tc.check(r, dial(r, latest))
-		})
-	}
-	t.Run("refused", func(t *testing.T) {
-		r := newRig(t, usual)
-		r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
-		_, res, err := websocket.Dial(t.Context(), r.srv.URL()+"/gateway"+latest, nil)
-		if err == nil || res.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("got %v", err)
-		}
-	})
-}
-
-// TestCloseEndsConnections: Close leaves no client waiting.
-func TestCloseEndsConnections(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, usual)
-	w, _ := identified(r, 0)
-	r.srv.Close()
-	w.closed(1001)
-	r.srv.Close()
-	if _, _, err := websocket.Dial(t.Context(), r.srv.URL()+"/gateway"+latest, nil); err == nil || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("connected after Close: %v", err)
 	}
 }

@@ -11,15 +11,47 @@ import (
 	"slices"
 )
 
-// createGuild is POST /guilds, which Discord has closed to bots.
-func (c *call) createGuild() (int, any, error) { return 0, nil, errBotsCannot }
-
-// deleteGuild is DELETE /guilds/{guild_id}: bots own none any more (the answer is a guess).
-func (c *call) deleteGuild() (int, any, error) {
-	if _, err := c.guild(); err != nil {
+// createGuild is POST /guilds, which Discord has closed to bots: see Options.AllowGuilds.
+func (c *call) createGuild() (int, any, error) {
+	if !c.srv.opts.AllowGuilds {
+		return 0, nil, errBotsCannot
+	}
+	f, err := c.object()
+	if err != nil {
 		return 0, nil, err
 	}
-	return 0, nil, errBotsCannot
+	spec := GuildSpec{ID: c.srv.newID()}
+	f.require("name")
+	f.text("name", 2, 100, &spec.Name)
+	if err := f.err(); err != nil {
+		return 0, nil, err
+	}
+	g := newGuild(spec, c.bot.UserID)
+	g.members[c.bot.UserID] = &Member{UserID: c.bot.UserID, JoinedAt: c.now}
+	c.srv.guilds[g.ID] = g
+	c.srv.gateway.joined(g, c.bot.UserID)
+	c.srv.changed()
+	return http.StatusCreated, g.wire(), nil
+}
+
+// deleteGuild is DELETE /guilds/{guild_id}, for the owner. On Discord bots own none any more (the answer is a guess).
+func (c *call) deleteGuild() (int, any, error) {
+	g, err := c.guild()
+	if err != nil {
+		return 0, nil, err
+	}
+	switch {
+	case !c.srv.opts.AllowGuilds:
+		return 0, nil, errBotsCannot
+	case g.OwnerID != c.bot.UserID:
+		return 0, nil, errPermissions
+	}
+	for id := range g.members {
+		c.srv.gateway.left(g, id)
+	}
+	delete(c.srv.guilds, g.ID)
+	c.srv.changed()
+	return http.StatusNoContent, nil, nil
 }
 
 // getGuild is GET /guilds/{guild_id}.

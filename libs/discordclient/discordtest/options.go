@@ -31,6 +31,9 @@ type Options struct {
 	Normalise func(name string) string
 	// AnyUserAgent accepts bot requests without a "DiscordBot (url, version)" user agent, which Discord may block.
 	AnyUserAgent bool
+	// AllowGuilds lets bots make guilds and delete those they own, as Discord did until July 2025 and compatible servers
+	// still do. Otherwise both are refused with 20001.
+	AllowGuilds bool
 	// KeepRequests is how many requests Requests remembers; default 20000. Counts are never forgotten.
 	KeepRequests int
 	// Log receives what the simulator has to say (never tokens); default: nothing.

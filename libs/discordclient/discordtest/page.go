@@ -35,6 +35,11 @@ func (s *Server) pageRoutes(mux *http.ServeMux) {
 		static.ServeHTTP(w, r)
 	})
 	mux.HandleFunc("GET /live", s.live)
+	// How many calls each route got so far, for end-to-end tests in another process.
+	mux.HandleFunc("GET /calls", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(encode(s.RequestCounts()))
+	})
 }
 
 // live streams what the page shows as server-sent events: everything at once, again whenever something has changed.

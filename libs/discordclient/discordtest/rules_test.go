@@ -1,7 +1,9 @@
 package discordtest_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,13 +76,13 @@ func TestPermissions(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, tc.have)
 			deny := []discordtest.Overwrite{{ID: r.guild, Deny: view}}
-			make := func(c discordtest.Channel) string { return r.srv.CreateChannelByHand(r.guild, c) }
+			add := func(c discordtest.Channel) string { return r.srv.CreateChannelByHand(r.guild, c) }
 			c := discordtest.Channel{Name: "c"}
 			if tc.hidden {
 				c.Overwrites = deny
 			}
-			fill := replacer("{g}", r.guild, "{c}", make(c), "{d}", make(discordtest.Channel{Name: "d"}), "{k}", make(discordtest.Channel{Name: "K", Type: 4}),
-				"{h}", make(discordtest.Channel{Name: "H", Type: 4, Overwrites: deny}), "{o}", r.srv.AddGuild(discordtest.GuildSpec{}).ID, "{x}", r.srv.AddUser("x"))
+			fill := replacer("{g}", r.guild, "{c}", add(c), "{d}", add(discordtest.Channel{Name: "d"}), "{k}", add(discordtest.Channel{Name: "K", Type: 4}),
+				"{h}", add(discordtest.Channel{Name: "H", Type: 4, Overwrites: deny}), "{o}", r.srv.AddGuild(discordtest.GuildSpec{}).ID, "{x}", r.srv.AddUser("x"))
 			got := r.do(tc.method, fill.text(tc.path), fill.body(t, tc.body))
 			if got.status != tc.status || got.code() != tc.code {
 				t.Errorf("got %d %s, want %d with %d", got.status, got.raw, tc.status, tc.code)
@@ -208,5 +210,39 @@ func TestGuildEdit(t *testing.T) {
 	first := r.must(200, "PATCH", "/guilds/"+r.guild, obj{"icon": tinyPNG}).json["icon"]
 	if hash, _ := first.(string); len(hash) != 32 {
 		t.Errorf("icon reads back as %v, want a hash", first)
+	}
+}
+
+// TestOwnGuilds: where bots may make guilds, they own them, do everything in them and delete them.
+func TestOwnGuilds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AllowGuilds = true })
+	made := r.must(201, "POST", "/guilds", obj{"name": "Kyoto"})
+	if made.json["owner_id"] != r.bot.UserID || made.json["name"] != "Kyoto" {
+		t.Errorf("made %s", made.raw)
+	}
+	r.must(201, "POST", "/guilds/"+made.id()+"/channels", obj{"name": "a"})
+	r.must(400, "POST", "/guilds", obj{"name": "K"})
+	if got := r.do("DELETE", "/guilds/"+r.guild, nil); got.code() != 50013 {
+		t.Errorf("deleting the guild of another: %s", got.raw)
+	}
+	r.must(204, "DELETE", "/guilds/"+made.id(), nil)
+	if got := r.do("GET", "/guilds/"+made.id(), nil); got.code() != 10004 {
+		t.Errorf("deleted, but: %s", got.raw)
+	}
+}
+
+// TestCalls: another process can read how many calls each route got.
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual)
+	r.must(200, "GET", "/users/@me", nil)
+	res, err := http.Get(r.srv.URL() + "/calls")
+	check(t, err)
+	defer res.Body.Close()
+	var got map[string]int
+	check(t, json.NewDecoder(res.Body).Decode(&got))
+	if d := cmp.Diff(map[string]int{"GET /users/@me": 1}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
 	}
 }

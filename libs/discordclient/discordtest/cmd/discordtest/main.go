@@ -37,6 +37,7 @@ type options struct {
 	tokenFile, adminTokenFile   string
 	guild, guildID              string
 	community, noRateLimits     bool
+	allowGuilds                 bool
 }
 
 // parse reads the command line.
@@ -52,6 +53,7 @@ func parse(args []string, out io.Writer) (options, error) {
 	f.StringVar(&o.guild, "guild", "Jujutsu High", "`name` of the guild that both bots are in")
 	f.StringVar(&o.guildID, "guild-id", "1401681709430341704", "`id` of that guild")
 	f.BoolVar(&o.community, "community", false, "make it a Community guild: announcement channels, stages, forums")
+	f.BoolVar(&o.allowGuilds, "allow-guilds", false, "let bots make guilds, which Discord does not since July 2025")
 	f.BoolVar(&o.noRateLimits, "no-rate-limits", false, "drop Discord's rate limits; limits of quantity stay")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -74,7 +76,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 	}
-	opts := discordtest.Options{Listen: o.listen, PublicURL: o.publicURL, Seed: rand.Uint64(), Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	opts := discordtest.Options{Listen: o.listen, PublicURL: o.publicURL, Seed: rand.Uint64(), AllowGuilds: o.allowGuilds,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
 	if o.noRateLimits {
 		opts.Limits = discordtest.NoRateLimits()
 	}
@@ -89,6 +92,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 Simulated Discord is up. Nothing of this reaches the real one.
   page      %[1]s
   API       %[1]s/api/v10      (for discord-operator: --discord-api-url=%[1]s)
+  calls     %[1]s/calls        (how many each route got)
 Next: open the page, or ask as the bot:
   curl -H "Authorization: Bot $(cat %[2]s)" -A "DiscordBot (test, 1)" %[1]s/api/v10/users/@me/guilds
 Stop it with Ctrl-C; everything in it is gone then.
