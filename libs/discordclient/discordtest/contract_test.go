@@ -92,6 +92,17 @@ func TestContractSeesFaults(t *testing.T) {
 		"no name":               {"POST", "/api/v10/guilds/1/channels", `{"type":0}`, `{"code":0,"message":""}`, 400, []string{"request"}},
 		"slowmode too long":     {"POST", "/api/v10/guilds/1/channels", `{"name":"a","rate_limit_per_user":99999}`, `{"code":0,"message":""}`, 400, []string{"request"}},
 		"unknown path":          {"GET", "/api/v10/guilds/1/nonsense", "", `{}`, 200, []string{"request", "response"}},
+		// The divergences that are known, and that they excuse nothing else.
+		"codes as text":              {"POST", "/api/v10/guilds/1/channels", `{"name":"a"}`, `{"code":50035,"message":"x","errors":{"name":{"_errors":[{"code":"A","message":"b"}]}}}`, 400, nil},
+		"codes as text, no message":  {"POST", "/api/v10/guilds/1/channels", `{"name":"a"}`, `{"code":50035,"message":"x","errors":{"name":{"_errors":[{"code":"A"}]}}}`, 400, []string{"response"}},
+		"bits as text":               {"PUT", "/api/v10/channels/1/permissions/2", `{"type":0,"allow":"1024","deny":"0"}`, ``, 204, nil},
+		"bits as words":              {"PUT", "/api/v10/channels/1/permissions/2", `{"type":0,"allow":"all"}`, ``, 204, []string{"request"}},
+		"bits as text, a wrong type": {"PUT", "/api/v10/channels/1/permissions/2", `{"type":7,"allow":"1024"}`, ``, 204, []string{"request"}},
+		"a proxy's 502":              {"GET", "/api/v10/gateway", "", `bad gateway`, 502, nil},
+		"making a guild":             {"POST", "/api/v10/guilds", `{"name":"ab"}`, `{"code":20001,"message":"x"}`, 403, nil},
+		"deleting a guild":           {"DELETE", "/api/v10/guilds/1", "", `{"code":20001,"message":"x"}`, 403, nil},
+		"no such route":              {"GET", "/api/v10/nonsense", "", `{"code":0,"message":"404: Not Found"}`, 404, []string{"request"}},
+		"an answer 404 of a route":   {"GET", "/api/v10/channels/1", "", `{"code":10003}`, 404, []string{"response"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
