@@ -201,7 +201,7 @@ func TestContextEndsACall(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer srv.Close()
 	defer close(release)
-	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret("token"), APIURL: srv.URL, Timeout: 50 * time.Millisecond})
+	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret("token"), APIURL: srv.URL, Timeout: 500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package discordclient_test
 
 import (
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -62,6 +63,12 @@ discord_invalid_requests{status="429"} 0
 		"discord_gateway_connected", "discord_resyncs_total", "discord_invalid_requests")
 	if err != nil {
 		t.Error(err)
+	}
+	families, err := registry.Gather()
+	for _, id := range []string{r.guild, c.ID, r.bot.UserID} {
+		if text := fmt.Sprint(families); err != nil || strings.Contains(text, id) {
+			t.Errorf("id %s is in the metrics, %v", id, err)
+		}
 	}
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
 		t.Errorf("lint: %v, %v", problems, err)

@@ -20,7 +20,7 @@ const usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
 // quick shortens the Gateway's times so that tests need not wait for them.
 var quick = discordclient.GatewayTiming{
-	Hello: 300 * time.Millisecond, Ready: 300 * time.Millisecond, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
+	Hello: time.Second, Ready: time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
 }
 

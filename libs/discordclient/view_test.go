@@ -187,32 +187,6 @@ func TestWebhooksAreKnownUntilSomebodyElseChangesThem(t *testing.T) {
 	}
 }
 
-// Polling costs one GET of the guild and one of its channels, whatever the number of objects.
-func TestPollingCostsTwoCalls(t *testing.T) {
-	t.Parallel()
-	r := newRig(t, func(_ *discordtest.Options, o *discordclient.Options) {
-		o.DisableGateway = true
-		o.Resync = 50 * time.Millisecond
-	})
-	for range 50 {
-		r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "a"})
-	}
-	r.run()
-	v := r.client.Guild(r.guild)
-	lists := func() int { return r.srv.RequestCounts()["GET /guilds/{guild_id}/channels"] }
-	eventually(t, "five polls", func() bool { return lists() >= 5 })
-	id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "late"})
-	eventually(t, "the new channel is seen", func() bool { _, ok := v.Snapshot().Channel(id); return ok })
-	if s := v.Snapshot(); s.Mode != discordclient.ModePolled || time.Since(v.AsOf()) > 10*time.Second {
-		t.Errorf("mode %q as of %v", s.Mode, v.AsOf())
-	}
-	r.client.Forget(r.guild)
-	eventually(t, "nothing but the two calls, equally often", func() bool {
-		counts := r.srv.RequestCounts()
-		return len(counts) == 2 && counts["GET /guilds/{guild_id}"] == lists()
-	})
-}
-
 func TestBotPermissions(t *testing.T) {
 	t.Parallel()
 	for name, gatewayDown := range map[string]bool{"live": false, "polled": true} {
@@ -266,24 +240,6 @@ func TestPresence(t *testing.T) {
 	eventually(t, "the removal", func() bool { return v.Snapshot().Presence == discordclient.PresenceAbsent })
 	r.srv.AddMember(r.guild, r.bot.UserID, usual)
 	eventually(t, "the bot is back", func() bool { return v.Snapshot().Presence == discordclient.PresencePresent })
-}
-
-// An unknown guild is believed only when its channels cannot be read either.
-func TestUnknownGuildIsConfirmed(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	v := r.client.Guild(r.guild)
-	remove := r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}", Action: discordtest.Action{Status: 404, Body: `{"message":"Unknown Guild","code":10004}`}})
-	wantClass(t, r.client.Refresh(t.Context(), r.guild), discordclient.ClassTransient)
-	if got := v.Snapshot().Presence; got != discordclient.PresenceUnknown {
-		t.Errorf("the guild is %q after half a proof", got)
-	}
-	remove()
-	r.srv.RemoveMember(r.guild, r.bot.UserID)
-	wantClass(t, r.client.Refresh(t.Context(), r.guild), discordclient.ClassGone)
-	if got := v.Snapshot().Presence; got != discordclient.PresenceAbsent {
-		t.Errorf("the guild is %q, want absent", got)
-	}
 }
 
 func TestSubscriptionEndsWithItsContext(t *testing.T) {

@@ -15,21 +15,7 @@ import (
 // Every request that the Client can send, with every field that it can carry, holds against Discord's own description.
 func TestRequestsKeepTheContract(t *testing.T) {
 	t.Parallel()
-	rules := contract.FromEnv(t)
-	srv := discordtest.Run(t, discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1})
-	bot := srv.AddBot(discordtest.Bot{})
-	guild := srv.AddGuild(discordtest.GuildSpec{Features: []string{"NEWS"}}).ID
-	srv.AddMember(guild, bot.UserID, discordtest.Permissions(discordclient.PermissionsOverwrites))
-	inner := &http.Transport{}
-	t.Cleanup(inner.CloseIdleConnections)
-	client, err := discordclient.New(discordclient.Options{
-		Token: discordclient.NewSecret(bot.Token), APIURL: srv.APIURL(), GlobalPerSecond: 10_000,
-		Transport: rules.Transport(inner, func(v contract.Violation) { t.Error(v) }),
-		Timeout:   10 * time.Minute, // the first request of a kind waits for schemas to be compiled
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client, srv, bot, guild := newClient(t)
 	ctx := t.Context()
 	ok := func(err error) {
 		t.Helper()
@@ -52,7 +38,7 @@ func TestRequestsKeepTheContract(t *testing.T) {
 		Name: "tokyo", Type: discordclient.ChannelAnnouncement, Topic: "fire", ParentID: group.ID, Position: &position, NSFW: true,
 		Slowmode: 60, DefaultAutoArchive: 4320, Overwrites: []discordclient.Overwrite{own, {ID: guild, Deny: permissions.AddReactions}},
 	})
-	_, err = client.EditChannel(ctx, full.ID, discordclient.ChannelEdit{
+	_, err := client.EditChannel(ctx, full.ID, discordclient.ChannelEdit{
 		Name: discordclient.Set("kyoto"), Type: discordclient.Set(discordclient.ChannelText), Topic: discordclient.Set("water"),
 		ParentID: discordclient.Clear[string](), Position: discordclient.Set(0), NSFW: discordclient.Set(false), Slowmode: discordclient.Set(0),
 		DefaultAutoArchive: discordclient.Set(60), Overwrites: discordclient.Set([]discordclient.Overwrite{own}),
@@ -81,13 +67,34 @@ func TestRequestsKeepTheContract(t *testing.T) {
 	ok(err)
 	_, err = client.ListAuditLog(ctx, guild, discordclient.AuditQuery{Before: discordclient.SnowflakeAt(srv.Now())})
 	ok(err)
+}
+
+// And each call there is, none forgotten.
+func TestEveryCallKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	client, _, _, guild := newClient(t)
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	made := func() (*discordclient.Channel, discordclient.Webhook) {
+		c, err := client.CreateChannel(ctx, guild, discordclient.ChannelCreate{Name: "a"}, "why")
+		if err != nil {
+			t.Fatal(err)
+		}
+		hook, err := client.CreateWebhook(ctx, c.ID, discordclient.WebhookCreate{Name: "alertmanager"}, "why")
+		ok(err)
+		return c, hook
+	}
+	full, hook := made()
 	for _, name := range []string{"SetOverwrite", "ExecuteWebhook", "DeleteWebhook", "DeleteOverwrite", "DeleteChannel"} {
 		_, err := everycall.Of(client, guild, full.ID, hook)[name](ctx)
 		ok(err)
 	}
-	c := create(discordclient.ChannelCreate{Name: "a"})
-	hook, err = client.CreateWebhook(ctx, c.ID, discordclient.WebhookCreate{Name: "a"}, "")
-	ok(err)
+	c, hook := made()
 	for name, call := range everycall.Of(client, guild, c.ID, hook) {
 		switch name {
 		case "CreateGuild": // not in the description: Discord has withdrawn it
@@ -97,4 +104,25 @@ func TestRequestsKeepTheContract(t *testing.T) {
 			ok(err)
 		}
 	}
+}
+
+// newClient makes a Client whose requests are held against the description, and a Discord for it.
+func newClient(t *testing.T) (discordclient.Client, *discordtest.Server, discordtest.Bot, string) {
+	t.Helper()
+	rules := contract.FromEnv(t)
+	srv := discordtest.Run(t, discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1})
+	bot := srv.AddBot(discordtest.Bot{})
+	guild := srv.AddGuild(discordtest.GuildSpec{Features: []string{"NEWS"}}).ID
+	srv.AddMember(guild, bot.UserID, discordtest.Permissions(discordclient.PermissionsOverwrites))
+	inner := &http.Transport{}
+	t.Cleanup(inner.CloseIdleConnections)
+	client, err := discordclient.New(discordclient.Options{
+		Token: discordclient.NewSecret(bot.Token), APIURL: srv.APIURL(), GlobalPerSecond: 10_000,
+		Transport: rules.Transport(inner, func(v contract.Violation) { t.Error(v) }),
+		Timeout:   10 * time.Minute, // the first request of a kind waits for schemas to be compiled
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, srv, bot, guild
 }
