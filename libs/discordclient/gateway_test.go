@@ -153,8 +153,8 @@ func TestSessionStartsAreNotUsedUp(t *testing.T) {
 		o.Limits.SessionStarts = discordtest.Rate{N: 12, Per: time.Hour}
 		c.Grace, c.Resync = time.Millisecond, 20*time.Millisecond
 	})
-	r.run()
 	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{CloseOnIdentify: 4000})
+	r.run()
 	r.client.Guild(r.guild)
 	eventually(t, "the client stops by itself", func() bool { return strings.Contains(r.client.Stats().GatewayError, "session starts are left") })
 	if got := r.srv.Gateway().Stats().Connections; got > 7 {
