@@ -24,9 +24,10 @@ func (c *client) EditGuild(ctx context.Context, guildID string, edit GuildEdit, 
 
 // ListRoles implements REST.
 func (c *client) ListRoles(ctx context.Context, guildID string) ([]Role, error) {
+	since := time.Now()
 	roles, err := c.REST.ListRoles(ctx, guildID)
 	if err == nil {
-		c.hub.roles(guildID, roles)
+		c.hub.roles(guildID, roles, since)
 	}
 	return roles, err
 }
@@ -42,9 +43,10 @@ func (c *client) CurrentUser(ctx context.Context) (User, error) {
 
 // ListMemberships implements REST.
 func (c *client) ListMemberships(ctx context.Context) ([]Membership, error) {
+	since := time.Now()
 	list, err := c.REST.ListMemberships(ctx)
 	if err == nil {
-		c.hub.memberships(list)
+		c.hub.memberships(list, since)
 	}
 	return list, err
 }
@@ -197,19 +199,20 @@ func (c *client) DeleteWebhook(ctx context.Context, webhookID, reason string) er
 
 // ListChannelWebhooks implements REST.
 func (c *client) ListChannelWebhooks(ctx context.Context, channelID string) ([]Webhook, error) {
+	since := time.Now()
 	hooks, err := c.REST.ListChannelWebhooks(ctx, channelID)
 	if ch, ok := c.hub.channel(channelID); ok && err == nil {
-		c.hub.hooksListed(ch.GuildID, hooks, []string{channelID})
+		c.hub.hooksListed(ch.GuildID, hooks, []string{channelID}, since)
 	}
 	return hooks, err
 }
 
 // ListGuildWebhooks implements REST.
 func (c *client) ListGuildWebhooks(ctx context.Context, guildID string) ([]Webhook, error) {
-	ids := c.hub.channelIDs(guildID)
+	since, ids := time.Now(), c.hub.channelIDs(guildID)
 	hooks, err := c.REST.ListGuildWebhooks(ctx, guildID)
 	if err == nil {
-		c.hub.hooksListed(guildID, hooks, ids)
+		c.hub.hooksListed(guildID, hooks, ids, since)
 	}
 	return hooks, err
 }

@@ -142,7 +142,11 @@ func (h *hub) onGuildCreate(data []byte) error {
 		return nil
 	}
 	since := h.connecting
+	if g.goneAt.After(since) {
+		since = g.goneAt // it came back within one session
+	}
 	g.live, g.liveAt, g.dirty = true, time.Now(), time.Time{}
+	g.update(func(s *Snapshot) { s.selfKnown = false })
 	for _, m := range w.Members {
 		if m.User.ID == h.selfID {
 			g.update(func(s *Snapshot) { s.selfRoles, s.selfKnown = m.Roles, true })
@@ -154,7 +158,7 @@ func (h *hub) onGuildCreate(data []byte) error {
 		h.suspect(g, settleAfter)
 	}
 	told := g.setGuild(guild, since)
-	g.setChannels(channels, since)
+	g.setChannels(channels, since, since)
 	g.setState(PresencePresent, ModeLive, since)
 	if told {
 		h.emit(EventGuild, g.id, "")
@@ -188,6 +192,7 @@ func (h *hub) onGuildDelete(data []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	g := h.guild(w.ID)
+	g.goneAt, g.recent = time.Now(), nil // what comes back has all that was told until now
 	if w.Unavailable != nil {
 		g.live = false
 		g.nextPoll = time.Now().Add(h.resync)

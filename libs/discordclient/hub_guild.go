@@ -32,6 +32,8 @@ type guildState struct {
 	guildAt time.Time            // when its settings last changed
 	echoes  map[string]*echo     // by the id of a channel, or the guild's own
 	hookAct map[string][]time.Time
+	hookAt  map[string]time.Time // by channel: when its webhooks last changed, or an own write to them began or ended
+	goneAt  time.Time            // when the Gateway last took the guild away
 }
 
 // change is a change of a channel, by an event or an own write; a nil channel was deleted.
@@ -42,7 +44,10 @@ type change struct {
 }
 
 func newGuildState(h *hub, id string) *guildState {
-	g := &guildState{hub: h, id: id, since: time.Now(), tombs: map[string]time.Time{}, echoes: map[string]*echo{}, hookAct: map[string][]time.Time{}}
+	g := &guildState{
+		hub: h, id: id, since: time.Now(), tombs: map[string]time.Time{}, echoes: map[string]*echo{},
+		hookAct: map[string][]time.Time{}, hookAt: map[string]time.Time{},
+	}
 	g.view = &View{hub: h}
 	g.view.current.Store(&Snapshot{Guild: Guild{ID: id}, selfID: h.selfID})
 	return g
@@ -99,7 +104,14 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 		}
 		s.hooks = withoutKey(s.hooks, id)
 	})
+	delete(g.hookAt, id)
 	return true
+}
+
+// doubt forgets what is remembered of a channel, since Discord contradicted it, and has the guild read again.
+func (g *guildState) doubt(id string) {
+	g.recent = slices.DeleteFunc(g.recent, func(r change) bool { return r.id == id })
+	g.hub.suspect(g, 0)
 }
 
 // remember notes a change and forgets old ones.
@@ -124,32 +136,45 @@ func (g *guildState) setGuild(guild Guild, at time.Time) bool {
 }
 
 // setChannels replaces all channels by a list that is newer than since, and then puts the changes on top that came
-// while it was under way, since it may or may not have them. What differs from before is told to subscribers.
-func (g *guildState) setChannels(list []*Channel, since time.Time) {
+// after overlay, since it may or may not have them. What differs from before is told to subscribers.
+func (g *guildState) setChannels(list []*Channel, since, overlay time.Time) {
 	byID := make(map[string]*Channel, len(list))
 	for _, c := range list {
 		byID[c.ID] = c
 	}
-	for _, r := range g.recent {
-		if r.at.Before(since) {
+	for id, c := range g.lastChanges(overlay) {
+		if c == nil {
+			delete(byID, id)
 			continue
 		}
-		if r.channel == nil {
-			delete(byID, r.id)
-			continue
-		}
-		if listed, ok := byID[r.id]; ok && g.live && !reflect.DeepEqual(listed, r.channel) {
+		if listed, ok := byID[id]; g.live && (!ok || !reflect.DeepEqual(listed, c)) {
 			g.hub.suspect(g, settleAfter) // which of the two is newer will show
 		}
-		byID[r.id] = r.channel
+		byID[id] = c
 	}
 	for id := range g.tombs {
 		delete(byID, id)
 	}
 	before := g.snap()
 	after := slices.SortedFunc(maps.Values(byID), func(a, b *Channel) int { return CompareIDs(a.ID, b.ID) })
-	g.update(func(s *Snapshot) { s.channels, s.CompleteAt = after, since })
+	g.update(func(s *Snapshot) {
+		s.channels, s.CompleteAt = after, since
+		s.hooks = maps.Clone(s.hooks)
+		maps.DeleteFunc(s.hooks, func(id string, _ []Webhook) bool { return byID[id] == nil })
+	})
+	maps.DeleteFunc(g.hookAt, func(id string, _ time.Time) bool { return byID[id] == nil })
 	g.tellDifferences(before.channels, after)
+}
+
+// lastChanges returns what each channel changed into last, of those that changed after a moment.
+func (g *guildState) lastChanges(after time.Time) map[string]*Channel {
+	last := map[string]*Channel{}
+	for _, r := range g.recent {
+		if !r.at.Before(after) {
+			last[r.id] = r.channel
+		}
+	}
+	return last
 }
 
 // tellDifferences emits an event for each channel that came, changed or went.
@@ -197,19 +222,13 @@ func (g *guildState) echo(id string) *echo {
 	return e
 }
 
-// The three below change copies: maps in a snapshot are never changed.
+// The two below change copies: maps in a snapshot are never changed.
 
 func withKey[V any](m map[string]V, key string, value V) map[string]V {
 	if m = maps.Clone(m); m == nil {
 		m = map[string]V{}
 	}
 	m[key] = value
-	return m
-}
-
-func withoutKeys[V any](m, keys map[string]V) map[string]V {
-	m = maps.Clone(m)
-	maps.DeleteFunc(m, func(key string, _ V) bool { _, ok := keys[key]; return ok })
 	return m
 }
 

@@ -83,6 +83,7 @@ func (h *hub) onWebhooks(data []byte) error {
 	if g == nil {
 		return nil
 	}
+	g.hookAt[d.ChannelID] = time.Now()
 	own := g.hookAct[d.ChannelID]
 	for len(own) > 0 && time.Since(own[0]) > echoLife {
 		own = own[1:]

@@ -1,7 +1,6 @@
 package discordclient
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -43,10 +42,23 @@ func (h *hub) write(do func() (map[string]*Channel, error), ids ...string) error
 			g.setChannel(c, now)
 		}
 	}
-	if ClassOf(err) == ClassGone && CodeOf(err) == CodeUnknownChannel && len(ids) == 1 {
-		h.missed(ids[0])
+	if ClassOf(err) == ClassGone {
+		h.contradicted(err, ids)
 	}
 	return err
+}
+
+// contradicted handles that something a write was about is not there, though the views may have it.
+func (h *hub) contradicted(err error, ids []string) {
+	if CodeOf(err) == CodeUnknownChannel && len(ids) == 1 {
+		h.missed(ids[0])
+		return
+	}
+	for _, id := range ids {
+		if g := h.owner(id); g != nil {
+			g.doubt(id)
+		}
+	}
 }
 
 // missed takes a channel out of the view that Discord says is not there, and has the guild read again: Discord has
@@ -58,7 +70,7 @@ func (h *hub) missed(channelID string) {
 	}
 	i, _ := g.snap().find(channelID)
 	g.update(func(s *Snapshot) { s.channels = slices.Delete(slices.Clone(s.channels), i, i+1) })
-	h.suspect(g, 0)
+	g.doubt(channelID)
 }
 
 // channel returns a copy of a channel as the view has it.
@@ -123,7 +135,11 @@ func (h *hub) listed(guildID string, list []*Channel, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if g := h.guilds[guildID]; g != nil && !g.outdated(since) && !since.Before(g.snap().CompleteAt) {
-		g.setChannels(list, since)
+		overlay := since
+		if g.live {
+			overlay = since.Add(-settleAfter) // the list can lag behind the Gateway's events
+		}
+		g.setChannels(list, since, overlay)
 	}
 }
 
@@ -131,8 +147,20 @@ func (h *hub) listed(guildID string, list []*Channel, since time.Time) {
 func (h *hub) read(guild Guild, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if g := h.guilds[guild.ID]; g != nil && !g.outdated(since) && g.guildAt.Before(since) && g.setGuild(guild, since) {
-		h.emit(EventGuild, g.id, "")
+	if g := h.guilds[guild.ID]; g != nil {
+		g.readGuild(guild, since)
+	}
+}
+
+// readGuild takes over settings that were asked for at since. When they changed meanwhile, what was read may be older
+// or newer than that: they are read again.
+func (g *guildState) readGuild(guild Guild, since time.Time) {
+	switch {
+	case g.outdated(since):
+	case !g.guildAt.Before(since):
+		g.hub.suspect(g, settleAfter)
+	case g.setGuild(guild, since):
+		g.hub.emit(EventGuild, g.id, "")
 	}
 }
 
@@ -148,6 +176,10 @@ func (h *hub) refreshed(guildID string, p Presence, since time.Time) {
 		g.dirty, g.nextPoll = time.Time{}, time.Now().Add(h.resync)
 	}
 	if !g.live {
+		g.update(func(s *Snapshot) {
+			s.hooks = nil // nothing tells when they change
+			s.baseKnown = s.baseKnown && !s.baseAt.Before(since)
+		})
 		g.setState(p, ModePolled, since)
 	}
 	h.metrics.resync("rest")
@@ -173,17 +205,20 @@ func (h *hub) guildEdit(guildID string, do func() (Guild, error)) (Guild, error)
 	} else if now := time.Now(); e.end(guild, now) {
 		h.guild(guildID).setGuild(guild, now)
 	}
+	if ClassOf(err) == ClassGone {
+		h.suspect(h.guild(guildID), 0)
+	}
 	return guild, err
 }
 
-// roles takes over a list of roles.
-func (h *hub) roles(guildID string, roles []Role) {
+// roles takes over a list of roles that was asked for at since, unless the guild changed meanwhile.
+func (h *hub) roles(guildID string, roles []Role, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if g := h.guilds[guildID]; g != nil {
 		guild := g.snap().Guild
 		guild.Roles = roles
-		g.setGuild(guild, time.Now())
+		g.readGuild(guild, since)
 	}
 }
 
@@ -197,8 +232,8 @@ func (h *hub) self(userID string) {
 	}
 }
 
-// memberships notes what the bot may do in each guild.
-func (h *hub) memberships(list []Membership) {
+// memberships notes what the bot may do in each guild, as it was asked for at since.
+func (h *hub) memberships(list []Membership, since time.Time) {
 	base := map[string]permissions.Bits{}
 	for _, m := range list {
 		base[m.ID] = m.Permissions
@@ -207,92 +242,9 @@ func (h *hub) memberships(list []Membership) {
 	defer h.mu.Unlock()
 	for id, g := range h.guilds {
 		bits, known := base[id]
-		g.update(func(s *Snapshot) { s.basePerms, s.baseKnown = bits, known })
-	}
-}
-
-// hooksListed notes the webhooks of channels; every one of channelIDs is known from now on.
-func (h *hub) hooksListed(guildID string, hooks []Webhook, channelIDs []string) {
-	byChannel := map[string][]Webhook{}
-	for _, id := range channelIDs {
-		byChannel[id] = nil
-	}
-	for _, hook := range hooks {
-		byChannel[hook.ChannelID] = append(byChannel[hook.ChannelID], hook)
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if g := h.guilds[guildID]; g != nil {
-		g.update(func(s *Snapshot) {
-			maps.Copy(byChannel, withoutKeys(s.hooks, byChannel))
-			s.hooks = byChannel
-		})
-	}
-}
-
-// hookWrite makes an own write to a webhook of a channel. Its event is expected, since it says no more than that
-// something changed; it may come before the answer.
-func (h *hub) hookWrite(channelID string, do func() error) error {
-	h.mu.Lock()
-	g := h.owner(channelID)
-	if g != nil {
-		g.hookAct[channelID] = append(g.hookAct[channelID], time.Now())
-	}
-	h.mu.Unlock()
-	err := do()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if acts := len(g.expected(channelID)); acts > 0 && err != nil && ClassOf(err) != ClassUnknown {
-		g.hookAct[channelID] = g.hookAct[channelID][:acts-1]
-	}
-	return err
-}
-
-// expected returns when own writes were made whose events are still to come; nil for a nil guild.
-func (g *guildState) expected(channelID string) []time.Time {
-	if g == nil {
-		return nil
-	}
-	return g.hookAct[channelID]
-}
-
-// hookChannel returns the channel that a webhook is in, empty when that is not known.
-func (h *hub) hookChannel(webhookID string) string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, g := range h.guilds {
-		for channelID, hooks := range g.snap().hooks {
-			if slices.ContainsFunc(hooks, func(w Webhook) bool { return w.ID == webhookID }) {
-				return channelID
-			}
+		if since.Before(g.snap().AsOf) {
+			continue
 		}
+		g.update(func(s *Snapshot) { s.basePerms, s.baseKnown, s.baseAt = bits, known, since })
 	}
-	return ""
-}
-
-// hookWritten takes over the new state of a webhook, with a nil one its end, where the webhooks of its channel are known.
-func (h *hub) hookWritten(webhookID string, hook *Webhook) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, g := range h.guilds {
-		for channelID, hooks := range g.snap().hooks {
-			if i := slices.IndexFunc(hooks, func(w Webhook) bool { return w.ID == webhookID }); i >= 0 {
-				g.setHooks(channelID, slices.Delete(slices.Clone(hooks), i, i+1))
-			}
-		}
-	}
-	if hook == nil {
-		return
-	}
-	if g := h.owner(hook.ChannelID); g != nil {
-		if hooks, known := g.snap().hooks[hook.ChannelID]; known {
-			g.setHooks(hook.ChannelID, append(slices.Clone(hooks), *hook))
-		}
-	}
-}
-
-func (g *guildState) setHooks(channelID string, hooks []Webhook) {
-	g.update(func(s *Snapshot) {
-		s.hooks = withKey(s.hooks, channelID, hooks)
-	})
 }

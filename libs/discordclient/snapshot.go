@@ -65,6 +65,7 @@ type Snapshot struct {
 	selfKnown  bool
 	basePerms  permissions.Bits // from the list of memberships, when selfRoles are not known
 	baseKnown  bool
+	baseAt     time.Time            // when that list was asked for
 	hooks      map[string][]Webhook // by channel; a missing key is not known
 }
 
@@ -136,13 +137,14 @@ func (s *Snapshot) Webhooks(channelID string) (hooks []Webhook, known bool) {
 	return hooks, known
 }
 
-// BotPermissions returns what the bot may do in the guild, before overwrites. exact is false when the bot's roles are
-// not known, because the view was only ever polled: then they are at least what is returned.
-// [REST.ListMemberships] through the same Client makes them known.
+// BotPermissions returns what the bot may do in the guild, before overwrites. exact is false when nothing keeps that
+// true: the view is not live, and the memberships were not listed since it was last polled. Then it is the best guess
+// from the roles that are known. [REST.ListMemberships] through the same Client makes a polled view's exact until the
+// next poll.
 func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	owner := s.selfID != "" && s.Guild.OwnerID == s.selfID
 	everyone, _ := s.Role(s.Guild.ID)
-	if !s.selfKnown && s.baseKnown {
+	if s.Mode != ModeLive && s.baseKnown {
 		return permissions.Base(owner, s.basePerms), true
 	}
 	var roles []permissions.Bits
@@ -151,15 +153,19 @@ func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 			roles = append(roles, r.Permissions)
 		}
 	}
-	return permissions.Base(owner, everyone.Permissions, roles...), s.selfKnown
+	return permissions.Base(owner, everyone.Permissions, roles...), s.selfFollowed()
 }
 
-// BotPermissionsIn returns what the bot may do in a channel. exact is as for [Snapshot.BotPermissions].
+// selfFollowed reports whether the bot's roles are known and followed.
+func (s *Snapshot) selfFollowed() bool { return s.selfKnown && s.Mode == ModeLive }
+
+// BotPermissionsIn returns what the bot may do in a channel. exact is true only in a live view, since the overwrites
+// ask for the bot's roles.
 func (s *Snapshot) BotPermissionsIn(c *Channel) (bits permissions.Bits, exact bool) {
 	base, _ := s.BotPermissions()
 	overwrites := make([]permissions.Overwrite, 0, len(c.Overwrites))
 	for _, o := range c.Overwrites {
 		overwrites = append(overwrites, permissions.Overwrite{ID: o.ID, Allow: o.Allow, Deny: o.Deny})
 	}
-	return permissions.In(base, s.Guild.ID, s.selfID, s.selfRoles, overwrites), s.selfKnown
+	return permissions.In(base, s.Guild.ID, s.selfID, s.selfRoles, overwrites), s.selfFollowed()
 }
