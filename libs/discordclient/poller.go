@@ -63,7 +63,8 @@ func (p *poller) poll(ctx context.Context, guildID string) {
 	}
 }
 
-// Refresh implements Client. An unknown guild is believed only when its channels cannot be read either.
+// Refresh implements Client. An unknown guild is believed only when Discord itself refuses its channels too: a refusal
+// by something on the way to it proves nothing.
 func (c *client) Refresh(ctx context.Context, guildID string) error {
 	since := time.Now()
 	_, err := c.GetGuild(ctx, guildID)
@@ -72,7 +73,7 @@ func (c *client) Refresh(ctx context.Context, guildID string) error {
 		return err
 	}
 	if _, listErr := c.ListChannels(ctx, guildID); listErr != nil {
-		if class := ClassOf(listErr); unknown && (class == ClassGone || class == ClassDenied) {
+		if code := CodeOf(listErr); unknown && (code == CodeUnknownGuild || code == CodeMissingAccess) {
 			c.hub.refreshed(guildID, PresenceAbsent, since)
 			return err
 		}
@@ -98,8 +99,8 @@ func (c *client) Run(ctx context.Context) error {
 	}()
 	c.poller.run(ctx)
 	<-done
-	if e, ok := errors.AsType[*Error](context.Cause(ctx)); ok {
-		return e
+	if refused := c.transport.refused.Load(); refused != nil { // also when the context ended at the same time
+		return refused
 	}
 	return nil
 }

@@ -44,6 +44,12 @@ func TestUnknownGuildIsConfirmed(t *testing.T) {
 	if got := v.Snapshot().Presence; got != discordclient.PresenceUnknown {
 		t.Errorf("the guild is %q after half a proof", got)
 	}
+	block := r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Action: discordtest.Action{Status: 403, Body: `<html>blocked</html>`}})
+	wantClass(t, r.client.Refresh(t.Context(), r.guild), discordclient.ClassDenied)
+	if got := v.Snapshot().Presence; got != discordclient.PresenceUnknown {
+		t.Errorf("the guild is %q, because something that is not Discord refused its channels", got)
+	}
+	block()
 	remove()
 	r.srv.RemoveMember(r.guild, r.bot.UserID)
 	wantClass(t, r.client.Refresh(t.Context(), r.guild), discordclient.ClassGone)
