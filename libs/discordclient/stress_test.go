@@ -3,6 +3,7 @@ package discordclient_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -24,14 +25,17 @@ func TestViewUnderStress(t *testing.T) {
 	r.create(discordclient.ChannelCreate{Name: "first"})
 	var workers, readers sync.WaitGroup
 	done := make(chan struct{})
-	for w := range 4 {
-		workers.Go(func() { r.writer(w) })
+	faultsTurn, peoplesTurn := make(chan struct{}, writers*writes), make(chan struct{}, writers*writes)
+	for w := range writers {
+		workers.Go(func() { r.writer(w, func() { faultsTurn <- struct{}{}; peoplesTurn <- struct{}{} }) })
 	}
-	workers.Go(func() { r.people(view) })
+	workers.Go(func() { r.people(view, peoplesTurn) })
 	workers.Go(func() {
 		for i := range 6 {
 			r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Miss: func(string) bool { return i%3 == 1 }})
-			time.Sleep(20 * time.Millisecond) // how long a fault lasts
+			for range 30 { // how many writes a fault lasts
+				<-faultsTurn
+			}
 			r.srv.Gateway().Drop(0)
 		}
 		r.srv.Gateway().SetFaults(discordtest.GatewayFaults{})
@@ -57,12 +61,15 @@ func TestViewUnderStress(t *testing.T) {
 	r.agrees(view)
 }
 
-// writer creates, edits and deletes channels of its own.
-func (r *rig) writer(w int) {
+// How many writers there are, and how many writes each does.
+const writers, writes = 4, 60
+
+// writer creates, edits and deletes channels of its own. It calls wrote after each write.
+func (r *rig) writer(w int, wrote func()) {
 	rng := rand.New(rand.NewPCG(uint64(w), 1))
 	ctx := r.t.Context()
 	var ids []string
-	for i := range 60 {
+	for i := range writes {
 		var err error
 		switch {
 		case len(ids) < 3 || rng.IntN(3) == 0:
@@ -81,7 +88,7 @@ func (r *rig) writer(w int) {
 			id := ids[rng.IntN(len(ids))]
 			for range 3 {
 				err = patiently(func() error {
-					_, err := r.client.EditChannel(ctx, id, discordclient.ChannelEdit{Topic: discordclient.Set(fmt.Sprint(rng.Int()))}, "")
+					_, err := r.client.EditChannel(ctx, id, discordclient.ChannelEdit{Topic: discordclient.Set(strconv.Itoa(rng.Int()))}, "")
 					return err
 				})
 			}
@@ -89,11 +96,12 @@ func (r *rig) writer(w int) {
 		if err != nil {
 			r.t.Error(err)
 		}
+		wrote()
 	}
 }
 
-// people edits channels by hand.
-func (r *rig) people(view *discordclient.View) {
+// people edits channels by hand, at half the pace of the writers.
+func (r *rig) people(view *discordclient.View, turn <-chan struct{}) {
 	for i := range 100 {
 		id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: fmt.Sprintf("hand-%d", i)})
 		r.srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Topic = "by hand" })
@@ -102,6 +110,7 @@ func (r *rig) people(view *discordclient.View) {
 				r.srv.DeleteChannelByHand(c.ID)
 			}
 		}
-		time.Sleep(time.Millisecond) // people are slower than this
+		<-turn
+		<-turn
 	}
 }
