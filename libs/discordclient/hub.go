@@ -3,10 +3,15 @@ package discordclient
 import (
 	"context"
 	"log/slog"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
 )
+
+// checkLive is about how often a live view is read by REST, in case the Gateway lost an event without a gap in its
+// numbers: two calls for each guild. The time is spread by a quarter either way, so that guilds take turns.
+const checkLive = time.Hour
 
 // hub holds the views of all guilds of a bot. One lock guards all changes; readers use the immutable snapshots and
 // take no lock. hub.go holds what is about all guilds, hub_guild.go what is about one, hub_dispatch.go the Gateway's
@@ -17,7 +22,8 @@ type hub struct {
 	metrics *Metrics
 	resync  time.Duration
 	grace   time.Duration
-	onDirty func() // wakes the poller; called with the lock held, must not block
+	check   time.Duration // how often a live view is read, about
+	onDirty func()        // wakes the poller; called with the lock held, must not block
 
 	guilds     map[string]*guildState
 	subs       map[*subscription]struct{}
@@ -30,7 +36,7 @@ type hub struct {
 
 func newHub(o *Options) *hub {
 	h := &hub{
-		log: o.Log, metrics: o.Metrics, resync: o.Resync, grace: o.Grace, onDirty: func() {},
+		log: o.Log, metrics: o.Metrics, resync: o.Resync, grace: o.Grace, check: checkLive, onDirty: func() {},
 		guilds: map[string]*guildState{}, subs: map[*subscription]struct{}{},
 	}
 	if o.DisableGateway {
@@ -56,7 +62,10 @@ func (h *hub) want(id string) (v *View, added bool) {
 	g := h.guild(id)
 	added = !g.wanted
 	if added {
-		g.wanted, g.nextPoll = true, time.Now().Add(h.grace)
+		g.wanted = true
+		if !g.live {
+			g.nextPoll = time.Now().Add(h.grace)
+		}
 	}
 	return g.view, added
 }
@@ -80,8 +89,8 @@ func (h *hub) due(now time.Time) (id string, wait time.Duration) {
 	defer h.mu.Unlock()
 	wait = -1
 	for _, g := range h.guilds {
-		if !g.wanted || g.live && g.dirty.IsZero() {
-			continue
+		if !g.wanted || g.live && g.dirty.IsZero() && g.snap().Presence == PresenceAbsent {
+			continue // there is nothing to read
 		}
 		if left := g.nextPoll.Sub(now); left <= 0 {
 			return g.id, 0
@@ -99,6 +108,14 @@ func (h *hub) postpone(id string, d time.Duration) {
 	if g := h.guilds[id]; g != nil {
 		g.nextPoll = time.Now().Add(d)
 	}
+}
+
+// period is when a guild is read next that gives no cause for doubt. The lock is held.
+func (h *hub) period(g *guildState) time.Duration {
+	if !g.live {
+		return h.resync
+	}
+	return h.check*3/4 + rand.N(h.check/2+1)
 }
 
 // suspect has a guild read again soon, because its view may have missed something. The lock is held.

@@ -146,6 +146,7 @@ func (h *hub) onGuildCreate(data []byte) error {
 		since = g.goneAt // it came back within one session
 	}
 	g.live, g.liveAt, g.dirty = true, time.Now(), time.Time{}
+	g.nextPoll = g.liveAt.Add(h.period(g))
 	g.update(func(s *Snapshot) { s.selfKnown = false })
 	for _, m := range w.Members {
 		if m.User.ID == h.selfID {

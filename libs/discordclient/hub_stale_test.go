@@ -362,3 +362,41 @@ func TestAMissedChannelStaysOut(t *testing.T) {
 		t.Errorf("the view has %s", got)
 	}
 }
+
+// The Gateway may lose an event without a gap in its numbers: a live view is read now and then all the same.
+func TestALiveViewIsCheckedNowAndThen(t *testing.T) {
+	t.Parallel()
+	h, view := newTestHub(t)
+	h.session(t, guildWith20)
+	now := time.Now()
+	if id, wait := h.due(now); id != "" || wait < checkLive/2 {
+		t.Errorf("a fresh view is due for a check in %v", wait)
+	}
+	if id, _ := h.due(now.Add(2 * checkLive)); id != "1" {
+		t.Error("the view is never checked")
+	}
+	h.listed("1", nil, now.Add(2*checkLive)) // the deletion's event was lost
+	h.refreshed("1", PresencePresent, now.Add(2*checkLive))
+	if n := len(view.Snapshot().Channels()); n > 0 || view.Snapshot().Mode != ModeLive {
+		t.Errorf("after the check: %d channels, mode %q", n, view.Snapshot().Mode)
+	}
+	if id, wait := h.due(time.Now()); id != "" || wait < checkLive/2 {
+		t.Errorf("after a check, the next one is due in %v", wait)
+	}
+	h.refreshed("1", PresenceAbsent, time.Now().Add(-time.Hour))
+	if got := view.Snapshot().Presence; got != PresencePresent {
+		t.Errorf("an old answer makes the guild %q", got)
+	}
+	h.refreshed("1", PresenceAbsent, time.Now())
+	if got := view.Snapshot(); got.Presence != PresenceAbsent || got.Mode != ModeLive {
+		t.Errorf("the check found the bot removed, and the guild is %q, %q", got.Presence, got.Mode)
+	}
+	if id, _ := h.due(time.Now().Add(2 * checkLive)); id != "" {
+		t.Error("a guild that the bot is not in is checked")
+	}
+	h.tell(t, "GUILD_CREATE", guildWith20)
+	h.Disconnected(nil)
+	if _, wait := h.due(time.Now()); wait > h.resync {
+		t.Errorf("without the Gateway it is polled in %v, want %v", wait, h.resync)
+	}
+}

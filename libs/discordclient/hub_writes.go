@@ -173,9 +173,13 @@ func (h *hub) refreshed(guildID string, p Presence, since time.Time) {
 		return
 	}
 	if !since.Before(g.dirty) { // otherwise there was new cause for doubt meanwhile
-		g.dirty, g.nextPoll = time.Time{}, time.Now().Add(h.resync)
+		g.dirty, g.nextPoll = time.Time{}, time.Now().Add(h.period(g))
 	}
-	if !g.live {
+	if g.live {
+		if p != g.snap().Presence && !g.outdated(since) { // its event was lost
+			g.setState(p, ModeLive, since)
+		}
+	} else {
 		g.update(func(s *Snapshot) {
 			s.hooks = nil // nothing tells when they change
 			s.baseKnown = s.baseKnown && !s.baseAt.Before(since)
