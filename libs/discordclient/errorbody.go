@@ -24,20 +24,27 @@ type errorBody struct {
 	Global     bool            `json:"global"`
 }
 
-// parseErrorBody reads an error body; ok is false for one that is not in Discord's form (HTML of a proxy, say).
-func parseErrorBody(body []byte) (code int, message string, fields []Field, ok bool) {
+// parseErrorBody reads an error body; ok is false for one that is not in Discord's form (HTML of a proxy, say): an
+// object with a code or a message. The secrets are taken out before anything is cut, so that no part of one is left.
+func parseErrorBody(body []byte, secrets ...Secret) (code int, message string, fields []Field, ok bool) {
 	var b errorBody
-	if err := json.Unmarshal(body, &b); err != nil {
+	if err := json.Unmarshal(body, &b); err != nil || b.Code == 0 && b.Message == "" {
 		return 0, "", nil, false
 	}
-	collectFields(b.Errors, "", 0, &fields)
+	collector{secrets, &fields}.walk(b.Errors, "", 0)
 	slices.SortStableFunc(fields, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
-	return b.Code, clean(b.Message), fields, true
+	return b.Code, clean(b.Message, secrets...), fields, true
 }
 
-// collectFields walks Discord's error tree, which mirrors the request: objects by key, arrays by index, and under
+// collector gathers the complaints of one error body, without the secrets.
+type collector struct {
+	secrets []Secret
+	fields  *[]Field
+}
+
+// walk reads Discord's error tree, which mirrors the request: objects by key, arrays by index, and under
 // "_errors" the complaints.
-func collectFields(raw json.RawMessage, path string, depth int, fields *[]Field) {
+func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	var node map[string]json.RawMessage
 	if depth > maxFieldDepth || len(raw) == 0 || json.Unmarshal(raw, &node) != nil {
 		return
@@ -48,19 +55,19 @@ func collectFields(raw json.RawMessage, path string, depth int, fields *[]Field)
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		if len(*fields) >= maxFields {
+		if len(*c.fields) >= maxFields {
 			return
 		}
 		if key == "_errors" {
-			collectLeaves(node[key], path, fields)
+			c.leaves(node[key], path)
 			continue
 		}
-		collectFields(node[key], joinPath(path, key), depth+1, fields)
+		c.walk(node[key], c.join(path, key), depth+1)
 	}
 }
 
-// collectLeaves reads the complaints at one place. Their code is a string, though the OpenAPI description says integer.
-func collectLeaves(raw json.RawMessage, path string, fields *[]Field) {
+// leaves reads the complaints at one place. Their code is a string, though the OpenAPI description says integer.
+func (c collector) leaves(raw json.RawMessage, path string) {
 	var leaves []struct {
 		Code    json.RawMessage `json:"code"`
 		Message string          `json:"message"`
@@ -69,27 +76,29 @@ func collectLeaves(raw json.RawMessage, path string, fields *[]Field) {
 		return
 	}
 	for _, leaf := range leaves {
-		if len(*fields) >= maxFields {
+		if len(*c.fields) >= maxFields {
 			return
 		}
-		*fields = append(*fields, Field{Path: path, Code: clean(strings.Trim(string(leaf.Code), `"`)), Message: clean(leaf.Message)})
+		*c.fields = append(*c.fields, Field{
+			Path: path, Code: clean(strings.Trim(string(leaf.Code), `"`), c.secrets...), Message: clean(leaf.Message, c.secrets...),
+		})
 	}
 }
 
-// joinPath appends a key to a path: a number is an index.
-func joinPath(path, key string) string {
+// join appends a key to a path: a number is an index.
+func (c collector) join(path, key string) string {
 	if _, err := strconv.Atoi(key); err == nil {
 		return path + "[" + key + "]"
 	}
 	if path == "" {
-		return clean(key)
+		return clean(key, c.secrets...)
 	}
-	return path + "." + clean(key)
+	return path + "." + clean(key, c.secrets...)
 }
 
 // clean makes a text of somebody else fit for a log line and a status: one line, printable, of bounded length, no token.
-func clean(text string) string {
-	runes := []rune(redact(text))
+func clean(text string, secrets ...Secret) string {
+	runes := []rune(redact(text, secrets...))
 	if len(runes) > maxTextRunes {
 		runes = append(runes[:maxTextRunes], '…')
 	}

@@ -14,25 +14,25 @@ type Class string
 const (
 	// ClassNone is the class of nil.
 	ClassNone Class = ""
-	// ClassGone: the guild, channel, webhook, role or overwrite does not exist (any more). A delete has succeeded.
+	// ClassGone means: the guild, channel, webhook, role or overwrite does not exist (any more). A delete has succeeded.
 	// An unknown guild (code 10004) also means that the bot is not a member of it; Discord has been seen to say so
 	// of guilds that were well, so look twice before acting on it.
 	ClassGone Class = "gone"
-	// ClassDenied: the bot is not allowed to. A person must change its permissions; until then every further try
+	// ClassDenied means: the bot is not allowed to. A person must change its permissions; until then every further try
 	// counts towards Discord's limit of refused requests.
 	ClassDenied Class = "denied"
-	// ClassBadToken: the token is refused. Every later call of this Client answers so without asking Discord.
+	// ClassBadToken means: the token is refused. Every later call of this Client answers so without asking Discord.
 	ClassBadToken Class = "bad-token"
-	// ClassInvalid: the request is wrong in itself; the same request will be refused again.
+	// ClassInvalid means: the request is wrong in itself; the same request will be refused again.
 	ClassInvalid Class = "invalid"
-	// ClassLimit: a limit of Discord is reached (500 channels, 50 children of a category, 15 webhooks), or the
+	// ClassLimit means: a limit of Discord is reached (500 channels, 50 children of a category, 15 webhooks), or the
 	// request conflicts with what is there. It may succeed when room was made.
 	ClassLimit Class = "limit-reached"
-	// ClassRateLimited: too many calls; the error is a *[RateLimited] that says how long to wait.
+	// ClassRateLimited means: too many calls; the error is a *[RateLimited] that says how long to wait.
 	ClassRateLimited Class = "rate-limited"
-	// ClassTransient: the call had no effect and may succeed later.
+	// ClassTransient means: the call had no effect and may succeed later.
 	ClassTransient Class = "transient"
-	// ClassUnknown: the call may or may not have had its effect: the connection broke or the server failed while it
+	// ClassUnknown means: the call may or may not have had its effect: the connection broke or the server failed while it
 	// was under way. Edits and deletes may be repeated. A create may NOT: look first, see [RecoverChannel].
 	ClassUnknown Class = "outcome-unknown"
 )
@@ -151,6 +151,18 @@ const (
 	fieldCodeMaxChannelParent = "CHANNEL_PARENT_MAX_CHANNELS"
 )
 
+// classifyForeign decides the class of an answer without an error body of Discord: of a proxy on the way, or cut off. It
+// says nothing about the token, and of a cut answer not whether what was asked for is gone.
+func classifyForeign(status int, cut, mutating bool) Class {
+	switch {
+	case status == 401, cut && !mutating:
+		return ClassTransient
+	case cut:
+		return ClassUnknown
+	}
+	return classify(status, 0, nil, mutating)
+}
+
 // classify decides the class of an HTTP answer that is not a success. mutating is true for everything but GET.
 func classify(status, code int, fields []Field, mutating bool) Class {
 	switch code {
@@ -161,6 +173,9 @@ func classify(status, code int, fields []Field, mutating bool) Class {
 	case codeAntiAbuse:
 		return ClassDenied
 	case codeResourceOverloaded, codeServiceUnavailable:
+		if mutating && status >= 500 {
+			return ClassUnknown // the server may have failed halfway; only a 4xx is certain not to have begun
+		}
 		return ClassTransient
 	}
 	for _, f := range fields {

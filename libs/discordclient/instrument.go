@@ -95,12 +95,14 @@ func (i *instrumented) MoveChannels(ctx context.Context, guildID string, moves [
 }
 
 func (i *instrumented) SetOverwrite(ctx context.Context, channelID string, o Overwrite, reason string) error {
-	_, err := timed(i.m, http.MethodPut, "/channels/{channel_id}/permissions/{overwrite_id}", done(func() error { return i.next.SetOverwrite(ctx, channelID, o, reason) }))
+	_, err := timed(i.m, http.MethodPut, "/channels/{channel_id}/permissions/{overwrite_id}",
+		done(func() error { return i.next.SetOverwrite(ctx, channelID, o, reason) }))
 	return err
 }
 
 func (i *instrumented) DeleteOverwrite(ctx context.Context, channelID, overwriteID, reason string) error {
-	_, err := timed(i.m, http.MethodDelete, "/channels/{channel_id}/permissions/{overwrite_id}", done(func() error { return i.next.DeleteOverwrite(ctx, channelID, overwriteID, reason) }))
+	_, err := timed(i.m, http.MethodDelete, "/channels/{channel_id}/permissions/{overwrite_id}",
+		done(func() error { return i.next.DeleteOverwrite(ctx, channelID, overwriteID, reason) }))
 	return err
 }
 

@@ -37,7 +37,7 @@ func (i *InvalidRequests) Counts() (unauthorized, forbidden, tooMany int) {
 	defer i.mu.Unlock()
 	current := i.slot()
 	var sum [3]int
-	for _, s := range i.slots {
+	for _, s := range &i.slots {
 		if s.slot > current-invalidSlots {
 			for j, n := range s.counts {
 				sum[j] += n

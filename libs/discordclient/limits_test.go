@@ -96,7 +96,7 @@ func (r *rig) createAll(categories, channels, workers int) (waits int64, slowest
 // Name and topic may change twice in ten minutes; no header says so. Other fields, and other channels, go on.
 func TestHiddenLimitOfNamesAndTopics(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(so *discordtest.Options, co *discordclient.Options) {
+	r := newRig(t, func(so *discordtest.Options, _ *discordclient.Options) {
 		so.Frozen, so.Clock = true, time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 		so.Limits = discordtest.DefaultLimits()
 		so.Limits.Routes["PATCH /channels/{channel_id}"] = discordtest.Rate{N: 10, Per: 15 * time.Second}
@@ -155,7 +155,7 @@ func TestEditsDoNotStarveCreatesAndDeletes(t *testing.T) {
 	}
 	r.srv.Advance(time.Second)
 	edits := 0
-	for edits = 0; edits < 100; edits++ {
+	for ; edits < 100; edits++ {
 		if _, err := r.client.EditChannel(t.Context(), c.ID, discordclient.ChannelEdit{NSFW: discordclient.Set(edits%2 == 0)}, ""); err != nil {
 			if got := limited(t, err); !got.Local || got.Scope != ratelimit.ScopeGlobal {
 				t.Errorf("edits ended with %+v", got)

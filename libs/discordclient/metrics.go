@@ -36,10 +36,14 @@ func NewMetrics() *Metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
-		requests: counter("discord_requests_total", "Calls of Discord's REST API that were sent, by method, route template and class of the answer: 2xx to 5xx, or none when no answer came.", "method", "route", "status"),
-		limited:  counter("discord_rate_limited_total", "Calls that were put off because of a rate limit, by its scope and by who refused: local (not sent) or discord (a 429).", "scope", "origin"),
-		events:   counter("discord_gateway_events_total", "Events received from the Gateway, by type; those of no interest count as other.", "type"),
-		resyncs:  counter("discord_resyncs_total", "Complete readings of a guild, by source: gateway, or rest when the Gateway was not there or missed something.", "source"),
+		requests: counter("discord_requests_total",
+			"Calls of Discord's REST API that were sent, by method, route template and class of the answer: 2xx to 5xx, or none when no answer came.",
+			"method", "route", "status"),
+		limited: counter("discord_rate_limited_total",
+			"Calls that were put off because of a rate limit, by its scope and by who refused: local (not sent) or discord (a 429).", "scope", "origin"),
+		events: counter("discord_gateway_events_total", "Events received from the Gateway, by type; those of no interest count as other.", "type"),
+		resyncs: counter("discord_resyncs_total",
+			"Complete readings of a guild, by source: gateway, or rest when the Gateway was not there or missed something.", "source"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "discord_request_duration_seconds", Help: "Duration of calls of Discord's REST API that were sent.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
@@ -48,9 +52,12 @@ func NewMetrics() *Metrics {
 			Name: "discord_rate_limit_wait_seconds", Help: "Waits that callers were told because of a rate limit, by its scope.",
 			Buckets: []float64{.1, .5, 1, 2, 5, 15, 60, 300, 600},
 		}, []string{"scope"}),
-		gaps:        prometheus.NewCounter(prometheus.CounterOpts{Name: "discord_gateway_gaps_total", Help: "Times that events were missed or could not be read, which a reading by REST then mended."}),
-		connects:    prometheus.NewCounter(prometheus.CounterOpts{Name: "discord_gateway_connects_total", Help: "Sessions that were started on the Gateway."}),
-		disconnects: prometheus.NewCounter(prometheus.CounterOpts{Name: "discord_gateway_disconnects_total", Help: "Connections to the Gateway that ended or did not come about."}),
+		gaps: prometheus.NewCounter(prometheus.CounterOpts{Name: "discord_gateway_gaps_total",
+			Help: "Times that events were missed or could not be read, which a reading by REST then mended."}),
+		connects: prometheus.NewCounter(prometheus.CounterOpts{Name: "discord_gateway_connects_total",
+			Help: "Sessions that were started on the Gateway."}),
+		disconnects: prometheus.NewCounter(prometheus.CounterOpts{Name: "discord_gateway_disconnects_total",
+			Help: "Connections to the Gateway that ended or did not come about."}),
 	}
 	return m
 }

@@ -60,6 +60,12 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	if strings.ContainsFunc(o.Token.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }) || o.Token.IsZero() {
 		return o, nil, errors.New("the bot token is empty or has characters that no token has (a line break at its end?)")
 	}
+	if o.GlobalPerSecond < 0 {
+		return o, nil, fmt.Errorf("a limit of %d calls per second is less than none", o.GlobalPerSecond)
+	}
+	if o.GatewayURL != "" && !isWebsocket(o.GatewayURL) {
+		return o, nil, errors.New("the Gateway's address is not one such as wss://gateway.discord.gg")
+	}
 	orDefault(&o.APIURL, DefaultAPIURL)
 	orDefault(&o.Resync, 5*time.Minute)
 	orDefault(&o.Grace, 5*time.Second)
@@ -108,19 +114,27 @@ func defaultTransport() http.RoundTripper {
 	}
 }
 
-// gatewayAddress checks where the API says that the Gateway is.
+// isWebsocket reports whether a text is the address of a websocket.
+func isWebsocket(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && u.Host != "" && (u.Scheme == "wss" || u.Scheme == "ws")
+}
+
+// gatewayAddress checks where the API says that the Gateway is. Another host than the API's is a *gateway.Fatal: a
+// person must allow it. An answer that names no address is a mishap, to be asked for again.
 func (o *Options) gatewayAddress(base *url.URL, answered string) (string, error) {
 	if o.GatewayURL != "" {
 		return o.GatewayURL, nil
 	}
 	u, err := url.Parse(answered)
-	if err != nil || u.Scheme != "wss" && u.Scheme != "ws" {
+	if err != nil || !isWebsocket(answered) {
 		return "", errors.New("the API names a Gateway address that is no websocket URL")
 	}
 	discord := base.Hostname() == "discord.com" && u.Scheme == "wss" && u.Host == "gateway.discord.gg"
 	same := u.Hostname() == base.Hostname() && (u.Scheme == "wss" || base.Scheme == "http")
 	if !discord && !same {
-		return "", fmt.Errorf("the API at %s names a Gateway at another host, %.100s; set the Gateway's address if that is right", base.Host, clean(u.Host))
+		return "", &gateway.Fatal{Reason: fmt.Sprintf(
+			"the API at %s names a Gateway at another host, %.100s; set the Gateway's address if that is right", base.Host, clean(u.Host))}
 	}
 	return u.String(), nil
 }

@@ -140,7 +140,7 @@ func (c *client) lookupGateway(ctx context.Context) (gateway.Start, error) {
 	}
 	address, err := c.opts.gatewayAddress(c.transport.base, start.URL)
 	if err != nil {
-		return gateway.Start{}, &gateway.Fatal{Reason: err.Error()}
+		return gateway.Start{}, err
 	}
 	if start.Total == 0 {
 		start.Remaining = 1000 // a server that does not count them

@@ -15,11 +15,11 @@ import (
 type Outcome string
 
 const (
-	// OutcomeFound: this is the object; adopt it.
+	// OutcomeFound means: this is the object; adopt it.
 	OutcomeFound Outcome = "found"
-	// OutcomeAbsent: nothing was created, and nothing will be any more; create.
+	// OutcomeAbsent means: nothing was created, and nothing will be any more; create.
 	OutcomeAbsent Outcome = "absent"
-	// OutcomeUnsure: it cannot be told yet; look again after [Recovery.After]. Never create now.
+	// OutcomeUnsure means: it cannot be told yet; look again after [Recovery.After]. Never create now.
 	OutcomeUnsure Outcome = "unsure"
 )
 
@@ -27,9 +27,9 @@ const (
 type Proof string
 
 const (
-	// ProofAuditLog: the audit log names the object together with the reason of the intent. That is certain.
+	// ProofAuditLog means: the audit log names the object together with the reason of the intent. That is certain.
 	ProofAuditLog Proof = "audit-log"
-	// ProofMatch: it is the only object that fits, and nobody claims it. The audit log, which is written late or
+	// ProofMatch means: it is the only object that fits, and nobody claims it. The audit log, which is written late or
 	// never, did not tell of it.
 	ProofMatch Proof = "match"
 )

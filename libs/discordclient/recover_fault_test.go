@@ -42,7 +42,7 @@ func (c *cutConn) Write(p []byte) (int, error) {
 	if left := c.knife.write - c.knife.wrote.Load(); c.knife.write >= 0 && int64(len(p)) > left {
 		n, _ := c.Conn.Write(p[:max(left, 0)])
 		c.knife.wrote.Add(int64(n))
-		_ = c.Conn.Close()
+		_ = c.Close()
 		return n, errCut
 	}
 	n, err := c.Conn.Write(p)
@@ -54,7 +54,7 @@ func (c *cutConn) Write(p []byte) (int, error) {
 func (c *cutConn) Read(p []byte) (int, error) {
 	left := c.knife.read - c.knife.didGet.Load()
 	if c.knife.read >= 0 && left <= 0 {
-		_ = c.Conn.Close()
+		_ = c.Close()
 		return 0, errCut
 	}
 	if c.knife.read >= 0 && int64(len(p)) > left {
@@ -99,7 +99,7 @@ func (r *rig) cuts() []*attempt {
 			list = append(list, &attempt{name: fmt.Sprintf("write-%04d", i), knife: &knife{write: i, read: 0}})
 		}
 	}
-	for i := int64(0); i < got; i++ {
+	for i := range got {
 		if i%5 == 0 || i < 3 || i > got-3 {
 			list = append(list, &attempt{name: fmt.Sprintf("reads-%04d", i), knife: &knife{write: -1, read: i}})
 		}
@@ -191,7 +191,7 @@ func (r *rig) recover(name string, notBefore, lastAttempt time.Time) string {
 		case got.Outcome != discordclient.OutcomeUnsure:
 			return got.ID
 		}
-		time.Sleep(min(got.After, 500*time.Millisecond)) // as a reconciler would, through its queue
+		<-time.After(min(got.After, 500*time.Millisecond)) // as a reconciler would, through its queue
 	}
 	r.t.Errorf("%s: never sure", name)
 	return ""

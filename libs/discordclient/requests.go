@@ -14,20 +14,28 @@ type changeKind byte
 const (
 	leave changeKind = iota
 	set
-	clear
+	setNull
 )
 
 // Set changes a field to a value.
 func Set[T any](value T) Change[T] { return Change[T]{value, set} }
 
 // Clear empties a field.
-func Clear[T any]() Change[T] { return Change[T]{kind: clear} }
+func Clear[T any]() Change[T] { return Change[T]{kind: setNull} }
 
 // IsZero reports whether the field is left alone; encoding/json's omitzero then leaves it out.
 func (c Change[T]) IsZero() bool { return c.kind == leave }
 
 // Get returns the new value (the zero value for a cleared field) and whether the field changes.
 func (c Change[T]) Get() (T, bool) { return c.value, c.kind != leave }
+
+// orNull makes of the empty text, which is no id, the null that Discord expects for "none".
+func orNull(c Change[string]) Change[string] {
+	if id, ok := c.Get(); ok && id == "" {
+		return Clear[string]()
+	}
+	return c
+}
 
 // MarshalJSON writes the value, or null.
 func (c Change[T]) MarshalJSON() ([]byte, error) {

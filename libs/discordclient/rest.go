@@ -1,6 +1,7 @@
 package discordclient
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -44,7 +45,7 @@ var (
 func (r *rest) do(ctx context.Context, c call, in, out any, ids ...string) error {
 	for _, id := range ids {
 		if !snowflake.MatchString(id) {
-			return &Error{Class: ClassInvalid, Op: c.op, Message: fmt.Sprintf("%.40q is not a Discord id", clean(id)), unsent: true}
+			return &Error{Class: ClassInvalid, Op: c.op, Message: fmt.Sprintf("a text of %d bytes is not a Discord id, which is 1 to 20 digits", len(id)), unsent: true}
 		}
 	}
 	if c.major == "" && len(ids) > 0 {
@@ -70,14 +71,34 @@ func (r *rest) do(ctx context.Context, c call, in, out any, ids ...string) error
 	if out == nil {
 		return nil
 	}
+	if bytes.Equal(bytes.TrimSpace(answer), []byte("null")) { // encoding/json leaves out as it was: an empty list
+		return c.unreadable("null")
+	}
 	if err := json.Unmarshal(answer, out); err != nil {
-		class := ClassTransient
-		if c.mutating() {
-			class = ClassUnknown // it was carried out, but what came of it is not known
-		}
-		return &Error{Class: class, Op: c.op, Message: "an answer that cannot be read: " + clean(err.Error())}
+		return c.unreadable(clean(err.Error(), r.transport.token, c.secret))
 	}
 	return nil
+}
+
+// unreadable is the error of a success that does not say what came of the call.
+func (c *call) unreadable(why string) error {
+	class := ClassTransient
+	if c.mutating() {
+		class = ClassUnknown // it was carried out, but what came of it is not known
+	}
+	return &Error{Class: class, Op: c.op, Message: "an answer that cannot be read: " + why}
+}
+
+// object makes a call that answers with an object, which must have the id that id reads out of it.
+func object[T any](ctx context.Context, r *rest, c call, in any, id func(*T) string, ids ...string) (T, error) {
+	var out, none T
+	if err := r.do(ctx, c, in, &out, ids...); err != nil {
+		return none, err
+	}
+	if id(&out) == "" {
+		return none, c.unreadable("an object without an id")
+	}
+	return out, nil
 }
 
 // typed finds our error in what discordgo and net/http wrap around it. Anything else never reached the transport.
@@ -88,5 +109,5 @@ func (r *rest) typed(c *call, err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
-	return &Error{Class: ClassTransient, Op: c.op, Message: clean(redact(plain(err), r.transport.token)), cause: contextCause(err)}
+	return &Error{Class: ClassTransient, Op: c.op, Message: clean(plain(err), r.transport.token, c.secret), cause: contextCause(err)}
 }

@@ -11,7 +11,10 @@ import (
 
 func (r *rest) ListChannels(ctx context.Context, guildID string) ([]*Channel, error) {
 	var w []wireChannel
-	err := r.do(ctx, call{op: "list channels", method: http.MethodGet, route: "/guilds/{guild_id}/channels", url: discordgo.EndpointGuildChannels(guildID)}, nil, &w, guildID)
+	err := r.do(ctx, call{
+		op: "list channels", method: http.MethodGet, route: "/guilds/{guild_id}/channels",
+		url: discordgo.EndpointGuildChannels(guildID),
+	}, nil, &w, guildID)
 	if err != nil {
 		return nil, err
 	}
@@ -20,22 +23,18 @@ func (r *rest) ListChannels(ctx context.Context, guildID string) ([]*Channel, er
 
 // channel makes a call that answers with a channel.
 func (r *rest) channel(ctx context.Context, c call, in any, id string) (*Channel, error) {
-	var w wireChannel
-	if err := r.do(ctx, c, in, &w, id); err != nil {
+	w, err := object(ctx, r, c, in, func(w *wireChannel) string { return w.ID }, id)
+	if err != nil {
 		return nil, err
-	}
-	if w.ID == "" {
-		class := ClassTransient
-		if c.mutating() {
-			class = ClassUnknown
-		}
-		return nil, &Error{Class: class, Op: c.op, Message: "an answer without a channel"}
 	}
 	return channelOf(&w, ""), nil
 }
 
 func (r *rest) GetChannel(ctx context.Context, channelID string) (*Channel, error) {
-	return r.channel(ctx, call{op: "get channel", method: http.MethodGet, route: "/channels/{channel_id}", url: discordgo.EndpointChannel(channelID)}, nil, channelID)
+	return r.channel(ctx, call{
+		op: "get channel", method: http.MethodGet, route: "/channels/{channel_id}",
+		url: discordgo.EndpointChannel(channelID),
+	}, nil, channelID)
 }
 
 func (r *rest) CreateChannel(ctx context.Context, guildID string, in ChannelCreate, reason string) (*Channel, error) {
@@ -49,6 +48,7 @@ func (r *rest) EditChannel(ctx context.Context, channelID string, edit ChannelEd
 	if list, ok := edit.Overwrites.Get(); ok && list == nil {
 		edit.Overwrites = Set([]Overwrite{}) // an empty list, not null: null would leave them alone
 	}
+	edit.ParentID = orNull(edit.ParentID)
 	return r.channel(ctx, call{
 		op: "edit channel", method: http.MethodPatch, route: "/channels/{channel_id}",
 		url: discordgo.EndpointChannel(channelID), hidden: edit.hidden(), reason: reason,
@@ -76,7 +76,10 @@ func (r *rest) MoveChannels(ctx context.Context, guildID string, moves []Channel
 	case parents > 1:
 		return &Error{Class: ClassInvalid, Op: op, Message: "one request may move one channel to another parent; split it", unsent: true}
 	}
-	return r.do(ctx, call{op: op, method: http.MethodPatch, route: "/guilds/{guild_id}/channels", url: discordgo.EndpointGuildChannels(guildID)}, moves, nil, guildID)
+	return r.do(ctx, call{
+		op: op, method: http.MethodPatch, route: "/guilds/{guild_id}/channels",
+		url: discordgo.EndpointGuildChannels(guildID),
+	}, moves, nil, guildID)
 }
 
 func (r *rest) SetOverwrite(ctx context.Context, channelID string, o Overwrite, reason string) error {

@@ -10,33 +10,47 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
+func idOfGuild(w *wireGuild) string { return w.ID }
+
 func (r *rest) GetGuild(ctx context.Context, guildID string) (Guild, error) {
-	var w wireGuild
-	err := r.do(ctx, call{op: "get guild", method: http.MethodGet, route: "/guilds/{guild_id}", url: discordgo.EndpointGuild(guildID)}, nil, &w, guildID)
+	w, err := object(ctx, r, call{
+		op: "get guild", method: http.MethodGet, route: "/guilds/{guild_id}", url: discordgo.EndpointGuild(guildID),
+	}, nil, idOfGuild, guildID)
 	return guildOf(&w), err
 }
 
 func (r *rest) CreateGuild(ctx context.Context, in GuildCreate) (Guild, error) {
-	var w wireGuild
-	err := r.do(ctx, call{op: "create guild", method: http.MethodPost, route: "/guilds", url: discordgo.EndpointGuildCreate, urgent: true}, in, &w)
+	w, err := object(ctx, r, call{
+		op: "create guild", method: http.MethodPost, route: "/guilds", url: discordgo.EndpointGuildCreate, urgent: true,
+	}, in, idOfGuild)
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassInvalid && e.Code == 0 {
 		e.Class = ClassDenied // the route is gone from Discord, so it may answer as if it had never been there
-	}
-	if err == nil && w.ID == "" {
-		err = &Error{Class: ClassUnknown, Op: "create guild", Message: "an answer without a guild"}
 	}
 	return guildOf(&w), err
 }
 
 func (r *rest) EditGuild(ctx context.Context, guildID string, edit GuildEdit, reason string) (Guild, error) {
-	var w wireGuild
-	err := r.do(ctx, call{op: "edit guild", method: http.MethodPatch, route: "/guilds/{guild_id}", url: discordgo.EndpointGuild(guildID), reason: reason}, edit, &w, guildID)
+	if list, ok := edit.Features.Get(); ok && list == nil {
+		edit.Features = Set([]string{}) // an empty list: null is not one
+	}
+	for _, id := range []*Change[string]{
+		&edit.AFKChannelID, &edit.SystemChannelID, &edit.RulesChannelID, &edit.PublicUpdatesChannelID, &edit.SafetyAlertsChannelID,
+	} {
+		*id = orNull(*id)
+	}
+	w, err := object(ctx, r, call{
+		op: "edit guild", method: http.MethodPatch, route: "/guilds/{guild_id}",
+		url: discordgo.EndpointGuild(guildID), reason: reason,
+	}, edit, idOfGuild, guildID)
 	return guildOf(&w), err
 }
 
 func (r *rest) ListRoles(ctx context.Context, guildID string) ([]Role, error) {
 	var w []wireRole
-	err := r.do(ctx, call{op: "list roles", method: http.MethodGet, route: "/guilds/{guild_id}/roles", url: discordgo.EndpointGuildRoles(guildID)}, nil, &w, guildID)
+	err := r.do(ctx, call{
+		op: "list roles", method: http.MethodGet, route: "/guilds/{guild_id}/roles",
+		url: discordgo.EndpointGuildRoles(guildID),
+	}, nil, &w, guildID)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-
-	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 func (r *rest) CurrentUser(ctx context.Context) (User, error) {
@@ -24,7 +22,10 @@ func (r *rest) CurrentApplication(ctx context.Context) (Application, error) {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	}
-	err := r.do(ctx, call{op: "get current application", method: http.MethodGet, route: "/applications/@me", url: discordgo.EndpointApplications + "/@me"}, nil, &w)
+	err := r.do(ctx, call{
+		op: "get current application", method: http.MethodGet, route: "/applications/@me",
+		url: discordgo.EndpointApplications + "/@me",
+	}, nil, &w)
 	return Application{ID: w.ID, Name: w.Name}, err
 }
 
@@ -48,7 +49,7 @@ func (r *rest) ListMemberships(ctx context.Context) ([]Membership, error) {
 			if g == nil {
 				continue
 			}
-			all = append(all, Membership{ID: g.ID, Name: g.Name, Owner: g.Owner, Permissions: permissions.Bits(g.Permissions)})
+			all = append(all, Membership{ID: g.ID, Name: g.Name, Owner: g.Owner, Permissions: bits(g.Permissions)})
 			if CompareIDs(g.ID, last) > 0 {
 				last = g.ID
 			}

@@ -9,8 +9,8 @@ import (
 
 // webhook makes a call that answers with a webhook.
 func (r *rest) webhook(ctx context.Context, c call, in any, id string) (Webhook, error) {
-	var w discordgo.Webhook
-	if err := r.do(ctx, c, in, &w, id); err != nil {
+	w, err := object(ctx, r, c, in, func(w *discordgo.Webhook) string { return w.ID }, id)
+	if err != nil {
 		return Webhook{}, err
 	}
 	return r.webhookOf(&w), nil
@@ -39,15 +39,24 @@ func (r *rest) CreateWebhook(ctx context.Context, channelID string, in WebhookCr
 }
 
 func (r *rest) ListChannelWebhooks(ctx context.Context, channelID string) ([]Webhook, error) {
-	return r.webhooks(ctx, call{op: "list webhooks", method: http.MethodGet, route: "/channels/{channel_id}/webhooks", url: discordgo.EndpointChannelWebhooks(channelID)}, channelID)
+	return r.webhooks(ctx, call{
+		op: "list webhooks", method: http.MethodGet, route: "/channels/{channel_id}/webhooks",
+		url: discordgo.EndpointChannelWebhooks(channelID),
+	}, channelID)
 }
 
 func (r *rest) ListGuildWebhooks(ctx context.Context, guildID string) ([]Webhook, error) {
-	return r.webhooks(ctx, call{op: "list webhooks of guild", method: http.MethodGet, route: "/guilds/{guild_id}/webhooks", url: discordgo.EndpointGuildWebhooks(guildID)}, guildID)
+	return r.webhooks(ctx, call{
+		op: "list webhooks of guild", method: http.MethodGet, route: "/guilds/{guild_id}/webhooks",
+		url: discordgo.EndpointGuildWebhooks(guildID),
+	}, guildID)
 }
 
 func (r *rest) GetWebhook(ctx context.Context, webhookID string) (Webhook, error) {
-	return r.webhook(ctx, call{op: "get webhook", method: http.MethodGet, route: "/webhooks/{webhook_id}", url: discordgo.EndpointWebhook(webhookID)}, nil, webhookID)
+	return r.webhook(ctx, call{
+		op: "get webhook", method: http.MethodGet, route: "/webhooks/{webhook_id}",
+		url: discordgo.EndpointWebhook(webhookID),
+	}, nil, webhookID)
 }
 
 func (r *rest) EditWebhook(ctx context.Context, webhookID string, edit WebhookEdit, reason string) (Webhook, error) {
@@ -74,13 +83,13 @@ func (r *rest) ExecuteWebhook(ctx context.Context, hook Webhook, m WebhookMessag
 		Username        string                           `json:"username,omitempty"`
 		AllowedMentions discordgo.MessageAllowedMentions `json:"allowed_mentions"`
 	}{m.Content, m.Username, discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}}
-	var w struct {
+	type message struct {
 		ID        string `json:"id"`
 		ChannelID string `json:"channel_id"`
 	}
-	err := r.do(ctx, call{
+	w, err := object(ctx, r, call{
 		op: op, method: http.MethodPost, route: "/webhooks/{webhook_id}/{webhook_token}",
-		url: discordgo.EndpointWebhookToken(hook.ID, hook.Token.Reveal()) + "?wait=true", public: true,
-	}, in, &w, hook.ID)
+		url: discordgo.EndpointWebhookToken(hook.ID, hook.Token.Reveal()) + "?wait=true", public: true, secret: hook.Token,
+	}, in, func(m *message) string { return m.ID }, hook.ID)
 	return Message{ID: w.ID, ChannelID: w.ChannelID}, err
 }

@@ -106,12 +106,15 @@ func (r *rig) calls() int {
 // eventually waits until a condition holds. What it waits for comes over a network or from another goroutine.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	late := time.After(20 * time.Second)
 	for !holds() {
-		if time.Now().After(deadline) {
+		select {
+		case <-tick.C:
+		case <-late:
 			t.Fatalf("%s: not within 20 s", what)
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 
@@ -142,7 +145,7 @@ func patiently(do func() error) error {
 		if !ok {
 			return err
 		}
-		time.Sleep(limited.After)
+		<-time.After(limited.After)
 	}
 }
 

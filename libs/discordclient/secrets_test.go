@@ -95,7 +95,8 @@ func TestSecretsAreNeverSaid(t *testing.T) {
 
 // failures are answers that fail in all ways, many of which tell the secrets.
 func (r *rig) failures(hook discordclient.Webhook) map[string]discordtest.Action {
-	telling := fmt.Sprintf(`{"code":50035,"message":"%s %s","errors":{"https://discord.com/api/webhooks/%s/%s":{"_errors":[{"code":"%s","message":"%s"}]}}}`,
+	telling := fmt.Sprintf( //nolint:gocritic // sprintfQuotedString: JSON, not Go
+		`{"code":50035,"message":"%s %s","errors":{"https://discord.com/api/webhooks/%s/%s":{"_errors":[{"code":"%s","message":"%s"}]}}}`,
 		r.bot.Token, hook.URL.Reveal(), hook.ID, hook.Token.Reveal(), hook.URL.Reveal(), r.bot.Token)
 	return map[string]discordtest.Action{
 		"closed": discordtest.DropBefore(), "cut": discordtest.CutAnswer(20), "500": discordtest.FailBefore(500), "502": discordtest.FailBefore(502),

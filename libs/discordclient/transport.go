@@ -37,6 +37,7 @@ type call struct {
 	reason string // for the audit log
 	urgent bool   // a create or a delete
 	public bool   // without the bot's token: the URL holds its own
+	secret Secret // that token
 }
 
 type callKey struct{}
@@ -55,7 +56,7 @@ type transport struct {
 	limiter *ratelimit.Limiter
 	invalid *InvalidRequests
 	refused atomic.Pointer[Error] // set once the token was refused
-	died    context.Context       // ends at that moment
+	died    context.Context       //nolint:containedctx // the token's lifetime, not a call's: ends when it is refused
 	die     context.CancelFunc
 }
 
@@ -92,7 +93,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if wait != nil {
 		return nil, &RateLimited{Op: c.op, After: wait.After, Scope: wait.Scope, Local: true}
 	}
-	resp, body, err := t.exchange(out, c)
+	resp, body, cut, err := t.exchange(out, c)
 	if resp == nil {
 		t.limiter.Done(ticket, nil)
 		return nil, err
@@ -105,7 +106,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.judge(c, resp, body, answer.Refused); err != nil {
+	if err := t.judge(c, resp, body, cut, answer.Refused); err != nil {
 		return nil, err
 	}
 	return success(resp, body), nil
@@ -152,24 +153,25 @@ var discordgoHost, discordgoPath = func() (string, string) {
 	return u.Host, u.EscapedPath()
 }()
 
-// exchange sends the request and reads the whole answer. A nil response means that none came.
-func (t *transport) exchange(req *http.Request, c *call) (*http.Response, []byte, error) {
+// exchange sends the request and reads the whole answer. A nil response means that none came; cut, that the body of a
+// refusal is not whole.
+func (t *transport) exchange(req *http.Request, c *call) (resp *http.Response, body []byte, cut bool, err error) {
 	var connected atomic.Bool
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
 	req = req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
-	resp, err := t.inner.RoundTrip(req)
+	resp, err = t.inner.RoundTrip(req)
 	if err != nil {
-		return nil, nil, t.broken(c, err, connected.Load())
+		return nil, nil, false, t.broken(c, err, connected.Load())
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err == nil && len(body) > maxAnswer {
 		err = fmt.Errorf("an answer of more than %d bytes", maxAnswer)
 	}
 	if err != nil && (resp.StatusCode < 300 || resp.StatusCode >= 500) {
-		return resp, nil, t.broken(c, err, true)
+		return resp, nil, false, t.broken(c, err, true)
 	}
-	return resp, body, nil // of a refusal the status is enough
+	return resp, body, err != nil, nil // a refusal is judged by its status and by what came of its body
 }
 
 // broken makes the error of a call without a whole answer. Only when there was never a connection is it certain that
@@ -179,7 +181,7 @@ func (t *transport) broken(c *call, err error, sent bool) error {
 	if sent && c.mutating() {
 		class = ClassUnknown
 	}
-	return &Error{Class: class, Op: c.op, Message: clean(redact(plain(err), t.token)), cause: contextCause(err)}
+	return &Error{Class: class, Op: c.op, Message: clean(plain(err), t.token, c.secret), cause: contextCause(err)}
 }
 
 // plain drops from an error the URL that net/http puts in front.
@@ -191,7 +193,7 @@ func plain(err error) string {
 }
 
 // judge turns every answer that is not a success into an error, and keeps count of the refused ones.
-func (t *transport) judge(c *call, resp *http.Response, body []byte, refused *ratelimit.Refusal) error {
+func (t *transport) judge(c *call, resp *http.Response, body []byte, cut bool, refused *ratelimit.Refusal) error {
 	status := resp.StatusCode
 	if refused != nil {
 		if refused.Scope != ratelimit.ScopeShared {
@@ -205,12 +207,14 @@ func (t *transport) judge(c *call, resp *http.Response, body []byte, refused *ra
 	if status >= 200 && status < 300 {
 		return nil
 	}
-	code, message, fields, ok := parseErrorBody(body)
-	e := &Error{Op: c.op, Status: status, Code: code, Message: redact(message, t.token), Fields: fields}
-	if !ok {
+	code, message, fields, ok := parseErrorBody(body, t.token, c.secret)
+	e := &Error{Op: c.op, Status: status, Code: code, Message: message, Fields: fields}
+	if ok {
+		e.Class = classify(status, code, fields, c.mutating())
+	} else {
 		e.Message = http.StatusText(status) + " without an explanation by Discord"
+		e.Class = classifyForeign(status, cut, c.mutating())
 	}
-	e.Class = classify(status, code, fields, c.mutating())
 	if e.Class == ClassBadToken && c.public {
 		e.Class = ClassGone // an unknown webhook token: it says nothing about the bot's
 	}

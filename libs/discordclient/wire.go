@@ -70,11 +70,16 @@ func channelOf(w *wireChannel, guildID string) *Channel {
 	}
 	for _, o := range w.PermissionOverwrites {
 		if o != nil {
-			c.Overwrites = append(c.Overwrites, Overwrite{ID: o.ID, Type: OverwriteType(o.Type), Allow: permissions.Bits(o.Allow), Deny: permissions.Bits(o.Deny)})
+			c.Overwrites = append(c.Overwrites, Overwrite{ID: o.ID, Type: OverwriteType(o.Type), Allow: bits(o.Allow), Deny: bits(o.Deny)})
 		}
 	}
 	sortOverwrites(c.Overwrites)
 	return c
+}
+
+// bits takes over a permission set, whose 64 bits discordgo keeps as a signed number.
+func bits(n int64) permissions.Bits {
+	return permissions.Bits(n) //nolint:gosec // G115: a set of bits; its sign is one of them
 }
 
 func sortOverwrites(list []Overwrite) {
@@ -98,7 +103,7 @@ func channelsOf(list []wireChannel, guildID string) []*Channel {
 
 func roleOf(w *wireRole) Role {
 	return Role{
-		ID: w.ID, Name: w.Name, Position: w.Position, Permissions: permissions.Bits(w.Permissions),
+		ID: w.ID, Name: w.Name, Position: w.Position, Permissions: bits(w.Permissions),
 		Managed: w.Managed, BotID: w.Tags.BotID,
 	}
 }

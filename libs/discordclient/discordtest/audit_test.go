@@ -1,8 +1,8 @@
 package discordtest_test
 
 import (
-	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +25,7 @@ func actions(a answer) (out []int) {
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, usual)
-	before := fmt.Sprint(discordtest.SnowflakeAt(r.srv.Now()) - 1)
+	before := strconv.FormatUint(discordtest.SnowflakeAt(r.srv.Now())-1, 10)
 	reason := url.PathEscape("uid: 7, für alle")
 	id := r.must(201, "POST", "/guilds/"+r.guild+"/channels", obj{"name": "a"}, "X-Audit-Log-Reason", reason).id()
 	r.must(200, "PATCH", "/channels/"+id, obj{"name": "b", "topic": "t"})

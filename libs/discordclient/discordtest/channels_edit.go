@@ -2,9 +2,9 @@ package discordtest
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"net/http"
+	"strconv"
 )
 
 // editChannel is PATCH /channels/{channel_id}.
@@ -155,7 +155,7 @@ func (c *call) moveChannels() (int, any, error) {
 func (c *call) readMoves(g *guild, list []json.RawMessage) (moves []move, parents int, err error) {
 	top := &form{errs: &[]fieldError{}}
 	for i, raw := range list {
-		f := top.sub(fmt.Sprint(i), raw)
+		f := top.sub(strconv.Itoa(i), raw)
 		id := ""
 		f.require("id")
 		f.id("id", &id)

@@ -110,7 +110,7 @@ func (c *call) readOverwrites(f *form, g *guild, ch *Channel, within Permissions
 	if err := f.err(); err != nil {
 		return err
 	}
-	if err := c.mayOverwrite(g, ch.Overwrites, list, within); err != nil {
+	if err := c.mayOverwrite(ch.Overwrites, list, within); err != nil {
 		return err
 	}
 	ch.Overwrites = list

@@ -1,6 +1,9 @@
 package discordtest_test
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+)
 
 // TestChannelLife creates, reads, edits and deletes a channel.
 func TestChannelLife(t *testing.T) {
@@ -11,7 +14,7 @@ func TestChannelLife(t *testing.T) {
 		t.Errorf("created %s", made.raw)
 	}
 	path := "/channels/" + made.id()
-	if got := r.must(200, "GET", path, nil); string(got.raw) != string(made.raw) {
+	if got := r.must(200, "GET", path, nil); !bytes.Equal(got.raw, made.raw) {
 		t.Errorf("read %s, created %s", got.raw, made.raw)
 	}
 	if got := r.must(200, "PATCH", path, obj{"topic": nil, "nsfw": true}); got.json["topic"] != nil || got.json["nsfw"] != true {

@@ -1,11 +1,11 @@
 package discordtest_test
 
 import (
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -120,6 +120,7 @@ func TestContractSeesFaults(t *testing.T) {
 			})}
 			res, err := client.Do(req)
 			check(t, err)
+			defer func() { _ = res.Body.Close() }()
 			body, err := io.ReadAll(res.Body)
 			check(t, err)
 			if d := cmp.Diff(tc.want, got); d != "" || string(body) != tc.response {
@@ -137,6 +138,6 @@ type canned struct {
 
 // RoundTrip answers.
 func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: c.status, Status: fmt.Sprint(c.status), Request: r, Body: io.NopCloser(strings.NewReader(c.body)),
+	return &http.Response{StatusCode: c.status, Status: strconv.Itoa(c.status), Request: r, Body: io.NopCloser(strings.NewReader(c.body)),
 		Header: http.Header{"Content-Type": {"application/json"}}, ProtoMajor: 1, ProtoMinor: 1}, nil
 }

@@ -2,6 +2,7 @@ package discordtest_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -105,7 +106,7 @@ func TestDiscordgoREST(t *testing.T) {
 	}
 	check(t, dg.WebhookDelete(hook.ID))
 	_, err = dg.Channel("1")
-	if rest, ok := err.(*discordgo.RESTError); !ok || rest.Message.Code != discordgo.ErrCodeUnknownChannel {
+	if rest, ok := errors.AsType[*discordgo.RESTError](err); !ok || rest.Message.Code != discordgo.ErrCodeUnknownChannel {
 		t.Errorf("unknown channel: %v", err)
 	}
 	for _, q := range r.srv.Requests() {
@@ -134,7 +135,7 @@ func TestDiscordgoGateway(t *testing.T) {
 	dg.AddHandler(func(_ *discordgo.Session, e *discordgo.GuildAuditLogEntryCreate) { events <- e })
 	dg.AddHandler(func(_ *discordgo.Session, e *discordgo.GuildDelete) { events <- e })
 	check(t, dg.Open())
-	defer dg.Close()
+	defer func() { _ = dg.Close() }()
 
 	if g := next[*discordgo.GuildCreate](t, events); g.ID != r.guild || len(g.Channels) != 40 || g.Name != "Jujutsu High" {
 		t.Errorf("GUILD_CREATE %s with %d channels", g.ID, len(g.Channels))

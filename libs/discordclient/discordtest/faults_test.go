@@ -16,7 +16,7 @@ const create = "POST /guilds/{guild_id}/channels"
 
 // try makes a create over a connection of its own; err is what the client sees when the connection fails.
 func try(r *rig) (status int, body []byte, err error) {
-	req, err := http.NewRequest("POST", r.srv.APIURL()+"/guilds/"+r.guild+"/channels", strings.NewReader(`{"name":"a"}`))
+	req, err := http.NewRequest(http.MethodPost, r.srv.APIURL()+"/guilds/"+r.guild+"/channels", strings.NewReader(`{"name":"a"}`))
 	check(r.t, err)
 	req.Header.Set("Authorization", "Bot "+r.bot.Token)
 	req.Header.Set("User-Agent", "DiscordBot (x, 1)")
@@ -26,7 +26,7 @@ func try(r *rig) (status int, body []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	body, err = io.ReadAll(res.Body)
 	return res.StatusCode, body, err
 }
@@ -122,11 +122,12 @@ func TestFaultSelection(t *testing.T) {
 	r.must(201, "POST", path, obj{"name": "unlucky"})
 
 	f.Add(discordtest.Fault{Rate: 0.3, Action: discordtest.FailBefore(503)})
-	count := func(r *rig) (pattern string) {
+	count := func(r *rig) string {
+		var b strings.Builder
 		for range 200 {
-			pattern += map[int]string{200: ".", 503: "x"}[r.do("GET", path, nil).status]
+			b.WriteString(map[int]string{200: ".", 503: "x"}[r.do("GET", path, nil).status])
 		}
-		return pattern
+		return b.String()
 	}
 	first := count(r)
 	if n := strings.Count(first, "x"); n < 40 || n > 80 {

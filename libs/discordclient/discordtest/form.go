@@ -96,7 +96,7 @@ func (f *form) text(key string, lo, hi int, out *string) {
 		return
 	}
 	if json.Unmarshal(f.fields[key], &s) != nil {
-		f.fail(key, "STRING_TYPE_CONVERT", fmt.Sprintf("Could not interpret \"%s\" as string.", f.fields[key]))
+		f.fail(key, "STRING_TYPE_CONVERT", "Could not interpret \""+string(f.fields[key])+"\" as string.")
 		return
 	}
 	s = strings.TrimSpace(s)

@@ -151,7 +151,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // Accept has answered
 	}
-	defer ws.CloseNow()
+	defer func() { _ = ws.CloseNow() }()
 	ws.SetReadLimit(1 << 16)
 	c := newConn(g, r.URL.Query().Get("compress") == "zlib-stream")
 	done := make(chan struct{})

@@ -31,7 +31,7 @@ func TestGatewayFaults(t *testing.T) {
 		"no guilds":             {discordtest.GatewayFaults{WithholdGuilds: true}, func(r *rig, w *wire) { identify(r, w); w.want(0, "READY"); w.send(1, nil); w.want(11, "") }},
 		"op 11 before READY":    {discordtest.GatewayFaults{AckBeforeReady: true}, func(r *rig, w *wire) { identify(r, w); w.want(11, ""); w.want(0, "READY") }},
 		"op 7 instead of READY": {discordtest.GatewayFaults{ReconnectBeforeReady: true}, func(r *rig, w *wire) { identify(r, w); w.want(7, "") }},
-		"no ACKs":               {discordtest.GatewayFaults{WithholdAcks: true}, func(r *rig, w *wire) { w.want(10, ""); w.send(1, nil); w.send(99, nil); w.closed(4001) }},
+		"no ACKs":               {discordtest.GatewayFaults{WithholdAcks: true}, func(_ *rig, w *wire) { w.want(10, ""); w.send(1, nil); w.send(99, nil); w.closed(4001) }},
 		"events are lost": {discordtest.GatewayFaults{Miss: func(e string) bool { return e == "CHANNEL_CREATE" }}, func(r *rig, w *wire) {
 			identify(r, w)
 			w.want(0, "READY")
@@ -59,7 +59,7 @@ func TestGatewayFaults(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
 		r := newRig(t, usual)
 		r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
-		_, res, err := websocket.Dial(t.Context(), r.srv.URL()+"/gateway"+latest, nil)
+		_, res, err := websocket.Dial(t.Context(), r.srv.URL()+"/gateway"+latest, nil) //nolint:bodyclose // Dial closes it
 		if err == nil || res.StatusCode != http.StatusServiceUnavailable {
 			t.Errorf("got %v", err)
 		}
@@ -74,7 +74,8 @@ func TestCloseEndsConnections(t *testing.T) {
 	r.srv.Close()
 	w.closed(1001)
 	r.srv.Close()
-	if _, _, err := websocket.Dial(t.Context(), r.srv.URL()+"/gateway"+latest, nil); err == nil || errors.Is(err, context.DeadlineExceeded) {
+	_, _, err := websocket.Dial(t.Context(), r.srv.URL()+"/gateway"+latest, nil) //nolint:bodyclose // Dial closes it
+	if err == nil || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("connected after Close: %v", err)
 	}
 }

@@ -38,7 +38,7 @@ func dial(r *rig, query string) *wire {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
 	r.t.Cleanup(cancel)
-	ws, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(r.srv.URL(), "http")+"/gateway"+query, nil)
+	ws, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(r.srv.URL(), "http")+"/gateway"+query, nil) //nolint:bodyclose // Dial closes it
 	check(r.t, err)
 	ws.SetReadLimit(1 << 24)
 	r.t.Cleanup(func() { _ = ws.CloseNow() })
@@ -59,15 +59,18 @@ func (w *wire) read() (f frame, err error) {
 					return f, err
 				}
 			}
-			return f, json.NewDecoder(w.zlib).Decode(&f)
+			err = json.NewDecoder(w.zlib).Decode(&f)
+			return f, err
 		}
 		z, err := zlib.NewReader(bytes.NewReader(data))
 		if err != nil {
 			return f, err
 		}
-		return f, json.NewDecoder(z).Decode(&f)
+		err = json.NewDecoder(z).Decode(&f)
+		return f, err
 	}
-	return f, json.Unmarshal(data, &f)
+	err = json.Unmarshal(data, &f)
+	return f, err
 }
 
 // want takes the next frame and checks what it is: an op, or an event with its name.
@@ -113,5 +116,6 @@ func identified(r *rig, intents int) (*wire, frame) {
 	w := dial(r, latest)
 	w.want(10, "")
 	w.send(2, obj{"token": r.bot.Token, "intents": intents, "properties": obj{}})
-	return w, w.want(0, "READY")
+	ready := w.want(0, "READY")
+	return w, ready
 }

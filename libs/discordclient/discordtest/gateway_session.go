@@ -199,7 +199,7 @@ func ofShard(guildID string, shard *[2]int) bool {
 		return true
 	}
 	n, _ := strconv.ParseUint(guildID, 10, 64)
-	return int(n>>22%uint64(shard[1])) == shard[0]
+	return int(n>>22%uint64(shard[1])) == shard[0] //nolint:gosec // G115: identify has checked that 0 <= shard[0] < shard[1]
 }
 
 // resume is op 6: replay from a sequence number on, or op 9 when the session is not known. Callers hold the lock.

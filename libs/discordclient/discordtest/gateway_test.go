@@ -3,7 +3,7 @@ package discordtest_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -176,7 +176,7 @@ func TestResume(t *testing.T) {
 func TestClientClose(t *testing.T) {
 	t.Parallel()
 	for code, kept := range map[websocket.StatusCode]bool{1000: false, 1001: false, 4000: true} {
-		t.Run(fmt.Sprint(int(code)), func(t *testing.T) {
+		t.Run(strconv.Itoa(int(code)), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, usual)
 			w, ready := identified(r, 1)

@@ -33,7 +33,7 @@ func (s *Server) checkOverwrite(g *guild, o *Overwrite, typed bool) error {
 
 // mayOverwrite asks whether the bot may go from one set of overwrites to another: it may hand out and take away only
 // what it has itself, and MANAGE_ROLES only as an administrator.
-func (c *call) mayOverwrite(g *guild, from, to []Overwrite, within Permissions) error {
+func (c *call) mayOverwrite(from, to []Overwrite, within Permissions) error {
 	if within.Has(permAll) {
 		return nil
 	}
@@ -112,7 +112,7 @@ func (c *call) deleteOverwrite() (int, any, error) {
 // changeOverwrites puts a new list in place, with the audit entry for the one that changed.
 func (c *call) changeOverwrites(g *guild, ch *Channel, list []Overwrite, action int, o Overwrite) (int, any, error) {
 	within := g.guildPermissions(c.bot.UserID) | g.permissionsIn(ch, c.bot.UserID)
-	if err := c.mayOverwrite(g, ch.Overwrites, list, within); err != nil {
+	if err := c.mayOverwrite(ch.Overwrites, list, within); err != nil {
 		return 0, nil, err
 	}
 	reason, err := c.reason()

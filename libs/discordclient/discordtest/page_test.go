@@ -72,11 +72,11 @@ func TestPage(t *testing.T) {
 	}
 	names := `[...document.querySelectorAll("#channel-list h3, #channel-list .name")].map(e => e.textContent)`
 	check(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(r.srv.URL()+"/#/"+r.guild+"/"+alarms), chromedp.WaitVisible(".embed")))
-	order := look(t, ctx, chromedp.Evaluate[[]string](names))
-	text := look(t, ctx, chromedp.Text("#messages"))
-	title := look(t, ctx, chromedp.Title())
-	color := look(t, ctx, chromedp.Evaluate[string](`document.querySelector(".embed").style.borderLeftColor`))
-	snap(t, ctx, "desktop.png")
+	order := look(ctx, t, chromedp.Evaluate[[]string](names))
+	text := look(ctx, t, chromedp.Text("#messages"))
+	title := look(ctx, t, chromedp.Title())
+	color := look(ctx, t, chromedp.Evaluate[string](`document.querySelector(".embed").style.borderLeftColor`))
+	snap(ctx, t, "desktop.png")
 	if d := cmp.Diff([]string{"welcome", "Staff", "Alarms", "tokyo-alarms", "kyoto-alarms", "Voice"}, order); d != "" {
 		t.Errorf("order of channels (-want +got):\n%s", d)
 	}
@@ -91,26 +91,26 @@ func TestPage(t *testing.T) {
 
 	// Without a reload: what happens on Discord shows, and what goes goes.
 	r.srv.EditChannelByHand(alarms, func(c *discordtest.Channel) { c.Topic = "drifted" })
-	look(t, ctx, chromedp.Poll[bool](`document.querySelector("#channel-topic").textContent === "drifted"`))
+	look(ctx, t, chromedp.Poll[bool](`document.querySelector("#channel-topic").textContent === "drifted"`))
 	r.srv.PostByHand(alarms, r.srv.AddUser("gojo"), "on my way")
-	look(t, ctx, chromedp.Poll[bool](`document.querySelector("#messages").textContent.includes("on my way")`))
+	look(ctx, t, chromedp.Poll[bool](`document.querySelector("#messages").textContent.includes("on my way")`))
 
 	// A phone: first the channels, then, after a tap, the messages, then back.
 	check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),
 		chromedp.WaitVisible("#channel-list"), chromedp.WaitNotVisible("#messages")))
-	snap(t, ctx, "phone-channels.png")
+	snap(ctx, t, "phone-channels.png")
 	check(t, chromedp.Do(ctx, chromedp.Click(`[data-id="`+alarms+`"]`), chromedp.WaitVisible(".embed")))
-	snap(t, ctx, "phone-messages.png")
-	wide := look(t, ctx, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`))
+	snap(ctx, t, "phone-messages.png")
+	wide := look(ctx, t, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`))
 	if wide {
 		t.Error("on a phone the page is wider than the screen")
 	}
 	r.srv.DeleteChannelByHand(alarms)
-	look(t, ctx, chromedp.Poll[bool](`!document.querySelector('[data-id="`+alarms+`"]')`))
+	look(ctx, t, chromedp.Poll[bool](`!document.querySelector('[data-id="`+alarms+`"]')`))
 }
 
 // look asks the browser something.
-func look[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
+func look[T any](ctx context.Context, t *testing.T, a chromedp.Action[T]) T {
 	t.Helper()
 	got, err := chromedp.Run(ctx, a)
 	check(t, err)
@@ -118,7 +118,7 @@ func look[T any](t *testing.T, ctx context.Context, a chromedp.Action[T]) T {
 }
 
 // snap writes a picture of what the browser shows.
-func snap(t *testing.T, ctx context.Context, name string) {
+func snap(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
-	check(t, os.WriteFile(filepath.Join(screenshots, name), look(t, ctx, chromedp.CaptureScreenshot()), 0o644))
+	check(t, os.WriteFile(filepath.Join(screenshots, name), look(ctx, t, chromedp.CaptureScreenshot()), 0o644))
 }

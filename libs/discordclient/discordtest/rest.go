@@ -155,5 +155,6 @@ func (c *call) number(name string, def, lo, hi int) (int, error) {
 // cloudflareBan is what an address gets that made too many invalid requests: HTML, no JSON.
 func cloudflareBan(left time.Duration) answer {
 	h := http.Header{"Content-Type": {"text/html; charset=UTF-8"}, "Retry-After": {strconv.Itoa(int(left.Seconds()) + 1)}, "Server": {"cloudflare"}}
-	return answer{http.StatusTooManyRequests, h, []byte("<!DOCTYPE html><title>Access denied | discord.com used Cloudflare to restrict access</title><p>Error 1015: You are being rate limited</p>")}
+	return answer{http.StatusTooManyRequests, h, []byte("<!DOCTYPE html>" +
+		"<title>Access denied | discord.com used Cloudflare to restrict access</title><p>Error 1015: You are being rate limited</p>")}
 }

@@ -106,7 +106,7 @@ func (r *rig) as(auth, method, path string, body any, header ...string) answer {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	a := answer{status: res.StatusCode}
 	if a.raw, err = io.ReadAll(res.Body); err != nil {
 		r.t.Fatal(err)

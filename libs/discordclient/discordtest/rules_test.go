@@ -239,7 +239,7 @@ func TestCalls(t *testing.T) {
 	r.must(200, "GET", "/users/@me", nil)
 	res, err := http.Get(r.srv.URL() + "/calls")
 	check(t, err)
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	var got map[string]int
 	check(t, json.NewDecoder(res.Body).Decode(&got))
 	if d := cmp.Diff(map[string]int{"GET /users/@me": 1}, got); d != "" {

@@ -43,7 +43,7 @@ func New(opts Options) *Server {
 		watchers: map[chan struct{}]bool{},
 	}
 	s.clock = newClock(s.opts.Clock, s.opts.Frozen)
-	s.random = rand.New(rand.NewPCG(s.opts.Seed, s.opts.Seed))
+	s.random = rand.New(rand.NewPCG(s.opts.Seed, s.opts.Seed)) //nolint:gosec // G404: tests repeat it by its seed
 	s.limits = newLimiter(s.opts.Limits)
 	s.faults.srv = s
 	s.gateway = Gateway{srv: s, sessions: map[string]*session{}}
@@ -66,7 +66,7 @@ func Run(t testing.TB, opts Options) *Server {
 
 // Start listens on Options.Listen and serves until Close.
 func (s *Server) Start() error {
-	l, err := net.Listen("tcp", s.opts.Listen)
+	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", s.opts.Listen)
 	if err != nil {
 		return fmt.Errorf("listen for the simulated Discord: %w", err)
 	}

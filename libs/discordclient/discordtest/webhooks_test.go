@@ -154,8 +154,8 @@ func TestExecute(t *testing.T) {
 	for _, prefix := range []string{"/api", "/api/v9", "/api/v10"} {
 		res, err := http.Post(r.srv.URL()+prefix+path, "application/json", strings.NewReader(`{"content":"from Alertmanager"}`))
 		check(t, err)
-		res.Body.Close()
-		if res.StatusCode != 204 {
+		_ = res.Body.Close()
+		if res.StatusCode != http.StatusNoContent {
 			t.Errorf("%s: %s", prefix, res.Status)
 		}
 	}
@@ -165,7 +165,7 @@ func TestExecute(t *testing.T) {
 	check(t, form.Close())
 	res, err := http.Post(r.srv.URL()+"/api"+path, form.FormDataContentType(), &body)
 	check(t, err)
-	res.Body.Close()
+	_ = res.Body.Close()
 	all := r.srv.Guild(r.guild).Messages[id]
 	if len(all) != before+4 || all[len(all)-1].Content != "with a file" || all[len(all)-1].AuthorName != "Hook" {
 		t.Errorf("%d messages, the last %+v", len(all)-before, all[len(all)-1])

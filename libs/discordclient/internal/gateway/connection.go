@@ -30,8 +30,8 @@ const (
 const maxFrame = 64 << 20
 
 var (
-	errReconnect      = errors.New("Discord asked for a new connection (op 7)")
-	errInvalidSession = errors.New("Discord refused the session (op 9)")
+	errReconnect      = errors.New("the Gateway asked for a new connection (op 7)")
+	errInvalidSession = errors.New("the Gateway refused the session (op 9)")
 	errZombie         = errors.New("a heartbeat was not acknowledged")
 	errHello          = errors.New("no HELLO in time")
 	errReady          = errors.New("no READY in time")
@@ -69,7 +69,7 @@ func (c *connection) run(ctx context.Context, rawURL string) error {
 		return err
 	}
 	c.Handler.Connecting()
-	ws, _, err := websocket.Dial(ctx, target, &websocket.DialOptions{
+	ws, _, err := websocket.Dial(ctx, target, &websocket.DialOptions{ //nolint:bodyclose // Dial closes it
 		HTTPClient: c.HTTP, HTTPHeader: http.Header{"User-Agent": {c.Agent}}, CompressionMode: websocket.CompressionDisabled,
 	})
 	if err != nil {
@@ -169,7 +169,7 @@ func (c *connection) hello(ctx context.Context, data []byte) error {
 // heartbeat beats until the connection ends, the first time after a random part of the interval. A beat that was not
 // acknowledged until the next one is due means that the connection is dead, whatever TCP believes.
 func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
-	wait := time.Duration(rand.Float64() * float64(interval))
+	wait := firstBeat(interval)
 	for sleep(ctx, wait) {
 		if !c.acked.Swap(false) {
 			c.fail(errZombie)
@@ -181,6 +181,11 @@ func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 		}
 		wait = interval
 	}
+}
+
+// firstBeat is a random part of the interval, so that after an outage not all clients beat at once.
+func firstBeat(interval time.Duration) time.Duration {
+	return time.Duration(rand.Float64() * float64(interval)) //nolint:gosec // G404: jitter, no secret
 }
 
 // beat sends a heartbeat with the number of the last event, null before the first.

@@ -51,7 +51,7 @@ func (e *Fatal) Error() string {
 const CloseBadToken = 4004
 
 // fatalCodes are the close codes after which Discord asks not to reconnect.
-var fatalCodes = map[int]string{
+var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials, none itself
 	CloseBadToken: "the bot token is refused",
 	4010:          "invalid shard",
 	4011:          "the bot is in so many guilds that sharding is required",
@@ -120,17 +120,11 @@ func Run(ctx context.Context, c Config) error {
 	s := supervisor{Config: c, pause: c.Timing.MinWait}
 	for ctx.Err() == nil {
 		wait, err := s.once(ctx)
-		if fatal, ok := errors.AsType[*Fatal](err); ok {
-			s.Handler.Disconnected(err)
+		s.Handler.Disconnected(err) // also when the context ended: nothing keeps the state true from here on
+		if fatal, ok := errors.AsType[*Fatal](err); ok && ctx.Err() == nil {
 			return fatal
 		}
-		if ctx.Err() != nil {
-			break
-		}
-		s.Handler.Disconnected(err)
-		if !sleep(ctx, wait) {
-			break
-		}
+		sleep(ctx, wait)
 	}
 	return nil
 }
@@ -163,23 +157,35 @@ func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	if fatal := fatalOf(err); fatal != nil {
 		return 0, fatal
 	}
-	if time.Since(s.identified) > s.Timing.Steady {
+	return s.pauseAfter(err, time.Since(s.identified)), err
+}
+
+// pauseAfter is how long to wait after a connection that lasted so long and ended so. A peer that ends every session
+// right away, whatever it gives as the reason, must not use up the day's IDENTIFYs.
+func (s *supervisor) pauseAfter(err error, lasted time.Duration) time.Duration {
+	steady := lasted > s.Timing.Steady
+	if steady {
 		s.pause = s.Timing.MinWait
 	}
 	switch {
-	case errors.Is(err, errReconnect): // Discord asks for it in its normal course: at once
-		return 0, err
+	case errors.Is(err, errReconnect) && steady: // Discord asks for it in its normal course: at once
+		return 0
 	case errors.Is(err, errInvalidSession):
-		return s.Timing.Invalid + rand.N(4*s.Timing.Invalid), err
+		return max(s.Timing.Invalid+jitter(4*s.Timing.Invalid), s.backoff())
 	}
-	return s.backoff(), err
+	return s.backoff()
 }
 
 // backoff returns the next pause: twice the last one up to the longest, of which a random half.
 func (s *supervisor) backoff() time.Duration {
-	wait := s.pause/2 + rand.N(s.pause/2+1)
+	wait := s.pause/2 + jitter(s.pause/2+1)
 	s.pause = min(2*s.pause, s.Timing.MaxWait)
 	return wait
+}
+
+// jitter is a random duration from 0 to below limit, which is more than 0.
+func jitter(limit time.Duration) time.Duration {
+	return rand.N(limit) //nolint:gosec // G404: spreads clients over time, no secret
 }
 
 // sleep waits; false means that the context ended first.

@@ -118,7 +118,7 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	defer l.mu.Unlock()
 	now := l.now()
 	l.prune(now)
-	if now.Before(l.blocked) && !(c.Exempt && l.blockedScope == ScopeGlobal) {
+	if now.Before(l.blocked) && (!c.Exempt || l.blockedScope != ScopeGlobal) {
 		return Ticket{}, &Wait{l.blocked.Sub(now), l.blockedScope}
 	}
 	if until := l.hidden[hiddenKey{c.Hidden, c.Major}]; c.Hidden != "" && now.Before(until) {

@@ -20,8 +20,8 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
 	if errors.Is(err, flag.ErrHelp) {
 		return
 	}
@@ -76,8 +76,11 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			return err
 		}
 	}
-	opts := discordtest.Options{Listen: o.listen, PublicURL: o.publicURL, Seed: rand.Uint64(), AllowGuilds: o.allowGuilds,
-		Log: slog.New(slog.NewTextHandler(os.Stderr, nil))}
+	opts := discordtest.Options{
+		Listen: o.listen, PublicURL: o.publicURL, AllowGuilds: o.allowGuilds,
+		Seed: rand.Uint64(), //nolint:gosec // G404: varies ids and failures, hides nothing
+		Log:  slog.New(slog.NewTextHandler(os.Stderr, nil)),
+	}
 	if o.noRateLimits {
 		opts.Limits = discordtest.NoRateLimits()
 	}
@@ -88,7 +91,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err := srv.Start(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, `
+	_, _ = fmt.Fprintf(out, `
 Simulated Discord is up. Nothing of this reaches the real one.
   page      %[1]s
   API       %[1]s/api/v10      (for discord-operator: --discord-api-url=%[1]s)
@@ -98,7 +101,7 @@ Next: open the page, or ask as the bot:
 Stop it with Ctrl-C; everything in it is gone then.
 `, srv.URL(), seed.firstTokenFile())
 	<-ctx.Done()
-	fmt.Fprintln(out, "stopping")
+	_, _ = fmt.Fprintln(out, "stopping")
 	end, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	return srv.Shutdown(end)

@@ -61,7 +61,7 @@ func guildsOf(t *testing.T, url, tokenFile string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), "GET", url+"/api/v10/users/@me/guilds", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/v10/users/@me/guilds", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func guildsOf(t *testing.T, url, tokenFile string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	body, _ := io.ReadAll(res.Body)
 	return res.Status + " " + string(body)
 }

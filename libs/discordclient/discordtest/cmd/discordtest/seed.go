@@ -71,11 +71,11 @@ func (o options) seed() seed {
 // readSeed reads a seed file; a field that it does not know is an error.
 func readSeed(path string) (seed, error) {
 	var s seed
-	f, err := os.Open(path)
+	f, err := os.Open(path) //nolint:gosec // G304: the file that the command line names
 	if err != nil {
 		return s, fmt.Errorf("read seed: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	d := json.NewDecoder(f)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&s); err != nil {
@@ -108,7 +108,7 @@ func (s seed) plant(srv *discordtest.Server, out io.Writer) error {
 			return err
 		}
 		bots = append(bots, bot)
-		fmt.Fprintf(out, "bot %q: token in %s\n", b.Name, b.TokenFile)
+		_, _ = fmt.Fprintf(out, "bot %q: token in %s\n", b.Name, b.TokenFile)
 	}
 	for _, g := range s.Guilds {
 		made := srv.AddGuild(discordtest.GuildSpec{ID: g.ID, Name: g.Name, Features: g.Features})
@@ -116,7 +116,7 @@ func (s seed) plant(srv *discordtest.Server, out io.Writer) error {
 			srv.AddMember(made.ID, b.UserID, discordtest.Permissions(s.Bots[i].Permissions))
 		}
 		plantChannels(srv, made.ID, "", g.Channels)
-		fmt.Fprintf(out, "guild %q: id %s\n", made.Name, made.ID)
+		_, _ = fmt.Fprintf(out, "guild %q: id %s\n", made.Name, made.ID)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func plantChannels(srv *discordtest.Server, guild, parent string, list []seedCha
 
 // readToken is the token in a file, or none when there is no file.
 func readToken(path string) (string, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := os.ReadFile(path) //nolint:gosec // G304: the file that the command line names
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -146,7 +146,7 @@ func writeToken(path, had, token string) error {
 	if had != "" {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return fmt.Errorf("keep token: %w", err)
 	}
 	if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
