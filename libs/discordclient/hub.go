@@ -115,7 +115,7 @@ func (h *hub) period(g *guildState) time.Duration {
 	if !g.live {
 		return h.resync
 	}
-	return h.check*3/4 + rand.N(h.check/2+1)
+	return h.check*3/4 + rand.N(h.check/2+1) //nolint:gosec // spreads calls over time, guards nothing
 }
 
 // suspect has a guild read again soon, because its view may have missed something. The lock is held.
