@@ -17,6 +17,11 @@ type REST interface {
 	// CreateGuild cannot be repeated. Discord refuses it to bots since July 2025 (ClassDenied).
 	CreateGuild(ctx context.Context, in GuildCreate) (Guild, error)
 	EditGuild(ctx context.Context, guildID string, edit GuildEdit, reason string) (Guild, error)
+	// DeleteGuild deletes a guild that the bot owns. Discord has withdrawn the call together with CreateGuild (ClassDenied);
+	// compatible servers may not have.
+	DeleteGuild(ctx context.Context, guildID string) error
+	// LeaveGuild takes the bot out of a guild, which stays as it is. Only a person can bring the bot back.
+	LeaveGuild(ctx context.Context, guildID string) error
 	ListRoles(ctx context.Context, guildID string) ([]Role, error)
 	// ListMemberships tells which guilds the bot is in and what it may do there.
 	ListMemberships(ctx context.Context) ([]Membership, error)

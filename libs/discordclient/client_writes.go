@@ -22,6 +22,24 @@ func (c *client) EditGuild(ctx context.Context, guildID string, edit GuildEdit, 
 	return c.hub.guildEdit(guildID, func() (Guild, error) { return c.REST.EditGuild(ctx, guildID, edit, reason) })
 }
 
+// DeleteGuild implements REST.
+func (c *client) DeleteGuild(ctx context.Context, guildID string) error {
+	err := c.REST.DeleteGuild(ctx, guildID)
+	if err == nil {
+		c.hub.left(guildID)
+	}
+	return err
+}
+
+// LeaveGuild implements REST.
+func (c *client) LeaveGuild(ctx context.Context, guildID string) error {
+	err := c.REST.LeaveGuild(ctx, guildID)
+	if err == nil {
+		c.hub.left(guildID)
+	}
+	return err
+}
+
 // ListRoles implements REST.
 func (c *client) ListRoles(ctx context.Context, guildID string) ([]Role, error) {
 	since := time.Now()

@@ -82,6 +82,16 @@ func (h *hub) forget(id string) {
 	}
 }
 
+// left takes over that the bot is no longer in a guild, by its own doing; GUILD_DELETE or the next reading say the same.
+func (h *hub) left(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if g := h.guilds[id]; g != nil {
+		g.liveAt = time.Now() // lists that were asked for before are outdated
+		g.setState(PresenceAbsent, g.snap().Mode, g.liveAt)
+	}
+}
+
 // due returns a wanted guild whose time to be polled has come, or how long until the next one; wait is negative when
 // there is none.
 func (h *hub) due(now time.Time) (id string, wait time.Duration) {

@@ -60,6 +60,16 @@ func (i *instrumented) EditGuild(ctx context.Context, guildID string, edit Guild
 	return timed(i.m, http.MethodPatch, "/guilds/{guild_id}", func() (Guild, error) { return i.next.EditGuild(ctx, guildID, edit, reason) })
 }
 
+func (i *instrumented) DeleteGuild(ctx context.Context, guildID string) error {
+	_, err := timed(i.m, http.MethodDelete, "/guilds/{guild_id}", done(func() error { return i.next.DeleteGuild(ctx, guildID) }))
+	return err
+}
+
+func (i *instrumented) LeaveGuild(ctx context.Context, guildID string) error {
+	_, err := timed(i.m, http.MethodDelete, "/users/@me/guilds/{guild_id}", done(func() error { return i.next.LeaveGuild(ctx, guildID) }))
+	return err
+}
+
 func (i *instrumented) ListRoles(ctx context.Context, guildID string) ([]Role, error) {
 	return timed(i.m, http.MethodGet, "/guilds/{guild_id}/roles", func() ([]Role, error) { return i.next.ListRoles(ctx, guildID) })
 }

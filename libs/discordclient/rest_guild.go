@@ -23,10 +23,23 @@ func (r *rest) CreateGuild(ctx context.Context, in GuildCreate) (Guild, error) {
 	w, err := object(ctx, r, call{
 		op: "create guild", method: http.MethodPost, route: "/guilds", url: discordgo.EndpointGuildCreate, urgent: true,
 	}, in, idOfGuild)
-	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassInvalid && e.Code == 0 {
-		e.Class = ClassDenied // the route is gone from Discord, so it may answer as if it had never been there
+	return guildOf(&w), withdrawn(err)
+}
+
+func (r *rest) DeleteGuild(ctx context.Context, guildID string) error {
+	return withdrawn(r.do(ctx, call{
+		op: "delete guild", method: http.MethodDelete, route: "/guilds/{guild_id}",
+		url: discordgo.EndpointGuild(guildID), urgent: true,
+	}, nil, nil, guildID))
+}
+
+// withdrawn corrects the class of an error of a route that is gone from Discord: it may be answered as if it had never
+// been there (404 or 405 without a code), which is a refusal to bots and not a mistake in the request.
+func withdrawn(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassInvalid && e.Code == 0 && !e.unsent {
+		e.Class = ClassDenied
 	}
-	return guildOf(&w), err
+	return err
 }
 
 func (r *rest) EditGuild(ctx context.Context, guildID string, edit GuildEdit, reason string) (Guild, error) {

@@ -64,6 +64,13 @@ func (r *rest) ListMemberships(ctx context.Context) ([]Membership, error) {
 	}
 }
 
+func (r *rest) LeaveGuild(ctx context.Context, guildID string) error {
+	return r.do(ctx, call{
+		op: "leave guild", method: http.MethodDelete, route: "/users/@me/guilds/{guild_id}",
+		url: discordgo.EndpointUserGuild("@me", guildID), urgent: true,
+	}, nil, nil, guildID)
+}
+
 func (r *rest) GatewayStart(ctx context.Context) (GatewayStart, error) {
 	var w discordgo.GatewayBotResponse
 	err := r.do(ctx, call{op: "look up the Gateway", method: http.MethodGet, route: "/gateway/bot", url: discordgo.EndpointGatewayBot}, nil, &w)

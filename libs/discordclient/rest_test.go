@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
@@ -171,6 +172,37 @@ func TestGuildSettings(t *testing.T) {
 	wantClass(t, err, discordclient.ClassDenied)
 	_, err = r.client.GetGuild(ctx, "1")
 	wantClass(t, err, discordclient.ClassGone)
+}
+
+func TestLeavingAndDeletingGuilds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *discordtest.Options, _ *discordclient.Options) { o.AllowGuilds = true })
+	ctx := t.Context()
+	own, err := r.client.CreateGuild(ctx, discordclient.GuildCreate{Name: "Kyoto"})
+	if err != nil || own.OwnerID != r.bot.UserID {
+		t.Fatalf("created %+v, %v", own, err)
+	}
+	wantClass(t, r.client.DeleteGuild(ctx, r.guild), discordclient.ClassDenied) // a person owns it
+	if err := r.client.DeleteGuild(ctx, own.ID); err != nil {
+		t.Error(err)
+	}
+	wantClass(t, r.client.DeleteGuild(ctx, own.ID), discordclient.ClassGone)
+	if list, err := r.client.ListMemberships(ctx); err != nil || len(list) != 1 || list[0].ID != r.guild {
+		t.Errorf("after the deletion: %+v, %v", list, err)
+	}
+	if err := r.client.LeaveGuild(ctx, r.guild); err != nil {
+		t.Error(err)
+	}
+	wantClass(t, r.client.LeaveGuild(ctx, r.guild), discordclient.ClassGone)
+	if list, err := r.client.ListMemberships(ctx); err != nil || len(list) != 0 {
+		t.Errorf("after leaving: %+v, %v", list, err)
+	}
+	if got := r.srv.Guild(r.guild).Name; got != "Jujutsu High" {
+		t.Errorf("the guild that was left is called %q", got)
+	}
+	wantClass(t, newRig(t).client.DeleteGuild(ctx, r.guild), discordclient.ClassGone)
+	closed := newRig(t)
+	wantClass(t, closed.client.DeleteGuild(ctx, closed.guild), discordclient.ClassDenied) // as on Discord
 }
 
 func TestWhoTheBotIs(t *testing.T) {

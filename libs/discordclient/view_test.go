@@ -242,6 +242,43 @@ func TestPresence(t *testing.T) {
 	eventually(t, "the bot is back", func() bool { return v.Snapshot().Presence == discordclient.PresencePresent })
 }
 
+// Whoever leaves or deletes a guild sees at once that it is gone, whether or not the Gateway tells.
+func TestLeavingShowsInTheView(t *testing.T) {
+	t.Parallel()
+	for name, live := range map[string]bool{"live": true, "polled": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, func(o *discordtest.Options, _ *discordclient.Options) { o.AllowGuilds = true })
+			own, err := r.client.CreateGuild(t.Context(), discordclient.GuildCreate{Name: "Kyoto"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			views := map[string]*discordclient.View{r.guild: r.client.Guild(r.guild), own.ID: r.client.Guild(own.ID)}
+			if live {
+				r.run()
+				r.live()
+			}
+			r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Miss: func(string) bool { return true }})
+			for id, v := range views {
+				if err := r.client.Refresh(t.Context(), id); err != nil || v.Snapshot().Presence != discordclient.PresencePresent {
+					t.Fatalf("guild %s is %q, %v", id, v.Snapshot().Presence, err)
+				}
+			}
+			if err := r.client.LeaveGuild(t.Context(), r.guild); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.client.DeleteGuild(t.Context(), own.ID); err != nil {
+				t.Fatal(err)
+			}
+			for id, v := range views {
+				if got := v.Snapshot(); got.Presence != discordclient.PresenceAbsent || len(got.Channels()) != 0 {
+					t.Errorf("guild %s is %q with %d channels", id, got.Presence, len(got.Channels()))
+				}
+			}
+		})
+	}
+}
+
 func TestSubscriptionEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

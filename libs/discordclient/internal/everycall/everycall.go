@@ -18,6 +18,8 @@ func Of(c discordclient.REST, guild, channel string, hook discordclient.Webhook)
 		"EditGuild": func(x ctx) (any, error) {
 			return c.EditGuild(x, guild, discordclient.GuildEdit{AFKTimeout: discordclient.Set(900)}, "why")
 		},
+		"DeleteGuild":     func(x ctx) (any, error) { return one(c.DeleteGuild(x, guild)) },
+		"LeaveGuild":      func(x ctx) (any, error) { return one(c.LeaveGuild(x, guild)) },
 		"ListRoles":       func(x ctx) (any, error) { return c.ListRoles(x, guild) },
 		"ListMemberships": func(x ctx) (any, error) { return c.ListMemberships(x) },
 		"ListChannels":    func(x ctx) (any, error) { return c.ListChannels(x, guild) },
