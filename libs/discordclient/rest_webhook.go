@@ -91,5 +91,5 @@ func (r *rest) ExecuteWebhook(ctx context.Context, hook Webhook, m WebhookMessag
 		op: op, method: http.MethodPost, route: "/webhooks/{webhook_id}/{webhook_token}",
 		url: discordgo.EndpointWebhookToken(hook.ID, hook.Token.Reveal()) + "?wait=true", public: true, secret: hook.Token,
 	}, in, func(m *message) string { return m.ID }, hook.ID)
-	return Message{ID: w.ID, ChannelID: w.ChannelID}, err
+	return Message(w), err
 }

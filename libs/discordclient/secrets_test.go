@@ -24,18 +24,18 @@ import (
 
 // format prints a value with the verbs that fit any. (The others print what a pointer points to, and thereby race with a
 // connection that is in use.)
-func (o *output) format(v any) { fmt.Fprintf(o, "%v\n%+v\n%#v\n", v, v, v) }
+func (o *output) format(v any) { _, _ = fmt.Fprintf(o, "%v\n%+v\n%#v\n", v, v, v) }
 
 // say prints a value in every way that code prints values.
 func (o *output) say(v any) {
 	o.format(v)
-	fmt.Fprintf(o, "%s %q %d %x\n", v, v, v, v)
+	_, _ = fmt.Fprintf(o, "%s %q %d %x\n", v, v, v, v)
 	if raw, err := json.Marshal(v); err == nil {
 		_, _ = o.Write(raw)
 	}
 	slog.New(slog.NewJSONHandler(o, nil)).Info("said", "value", v)
 	for err, ok := v.(error); ok && err != nil; err = errors.Unwrap(err) {
-		fmt.Fprintf(o, "%v %#v\n", err, err)
+		_, _ = fmt.Fprintf(o, "%v %#v\n", err, err)
 	}
 }
 
