@@ -130,13 +130,21 @@ type auditReading struct {
 	entries    []AuditEntry
 }
 
+// auditFresh is how long a reading of the audit log serves intents that have not settled.
+const auditFresh = time.Second
+
 // auditSince returns the creates of channels since an intent came up, from the last reading when that is complete for the
 // intent: after a crash many intents are looked for at once.
 func (v *View) auditSince(ctx context.Context, c Client, in ChannelIntent) (*auditReading, error) {
-	if last := v.audit.Load(); last != nil && !last.from.After(in.NotBefore) && !last.read.Before(in.settled()) {
-		return last, nil
+	now := in.Now()
+	if last := v.audit.Load(); last != nil && !last.from.After(in.NotBefore) {
+		// Before the intent has settled a reading can only prove what is there, and is looked at again in any case.
+		recent := now.Before(in.settled()) && now.Sub(last.read) < auditFresh
+		if recent || !last.read.Before(in.settled()) {
+			return last, nil
+		}
 	}
-	reading := &auditReading{from: in.NotBefore, read: in.Now()}
+	reading := &auditReading{from: in.NotBefore, read: now}
 	var err error
 	if reading.entries, err = readAudit(ctx, c, in.GuildID, in.NotBefore); err != nil {
 		return nil, err
