@@ -1,0 +1,155 @@
+package discordclient_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"testing"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// answeringOne is a server that answers every call with one channel, and a Client for it that has no limit in its way.
+func answeringOne(b *testing.B) discordclient.Client {
+	b.Helper()
+	body := []byte(`{"id":"175928847299117063","type":0,"guild_id":"175928847299117000","name":"tokyo-alarms","position":3,"flags":0,"topic":"fire",` +
+		`"parent_id":"175928847299117001","nsfw":false,"rate_limit_per_user":0,"permission_overwrites":[{"id":"175928847299117000","type":0,"allow":"0","deny":"1024"}]}`)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) }))
+	b.Cleanup(srv.Close)
+	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret("token"), APIURL: srv.URL, GlobalPerSecond: 1_000_000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := c.GetChannel(b.Context(), "1"); err != nil { // the first call of a route goes alone
+		b.Fatal(err)
+	}
+	return c
+}
+
+// BenchmarkCall is one call after the other, with an HTTP server on loopback in the same process.
+func BenchmarkCall(b *testing.B) {
+	c := answeringOne(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.GetChannel(b.Context(), "1"); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+}
+
+// BenchmarkCallParallel is sixteen workers at once, with the server in the same process.
+func BenchmarkCallParallel(b *testing.B) {
+	c := answeringOne(b)
+	b.SetParallelism(8)
+	b.ReportAllocs()
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := c.GetChannel(b.Context(), "1"); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+}
+
+// BenchmarkCallWithoutNetwork is what the client itself adds: the answer comes from memory.
+func BenchmarkCallWithoutNetwork(b *testing.B) {
+	c, err := discordclient.New(discordclient.Options{
+		Token: discordclient.NewSecret("token"), GlobalPerSecond: 1_000_000,
+		Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			rec := httptest.NewRecorder()
+			_, _ = rec.WriteString(`{"id":"1","type":0,"guild_id":"2","name":"a"}`)
+			return rec.Result(), nil
+		}),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.GetChannel(b.Context(), "1"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// BenchmarkRefusedByOurselves is a call that a rate limit holds back: what a worker loses by asking.
+func BenchmarkRefusedByOurselves(b *testing.B) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = w.Write([]byte(`{"retry_after":3600}`))
+	}))
+	defer srv.Close()
+	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret("token"), APIURL: srv.URL})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.GetChannel(b.Context(), "1"); err == nil {
+			b.Fatal("it went through")
+		}
+	}
+}
+
+// BenchmarkViewOf500Channels measures what a live view of a full guild keeps in memory, each channel with a topic and two
+// overwrites, and how long a lookup takes.
+func BenchmarkViewOf500Channels(b *testing.B) {
+	srv := discordtest.New(discordtest.Options{Limits: discordtest.NoRateLimits()})
+	if err := srv.Start(); err != nil {
+		b.Fatal(err)
+	}
+	defer srv.Close()
+	bot := srv.AddBot(discordtest.Bot{})
+	guild := srv.AddGuild(discordtest.GuildSpec{}).ID
+	srv.AddMember(guild, bot.UserID, usual)
+	for i := range 500 {
+		srv.CreateChannelByHand(guild, discordtest.Channel{
+			Name: fmt.Sprintf("channel-%03d", i), Topic: "the topic of a channel, as long as topics are",
+			Overwrites: []discordtest.Overwrite{{ID: guild, Deny: 1024}, {ID: bot.UserID, Type: 1, Allow: 1024}},
+		})
+	}
+	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(bot.Token), APIURL: srv.APIURL()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	if err := c.Refresh(b.Context(), guild); err != nil { // warms up connections and decoders; there is no view yet
+		b.Fatal(err)
+	}
+	before := heap()
+	view := c.Guild(guild)
+	if err := c.Refresh(b.Context(), guild); err != nil {
+		b.Fatal(err)
+	}
+	after := heap()
+	channels := view.Snapshot().Channels()
+	if len(channels) != 500 {
+		b.Fatalf("%d channels", len(channels))
+	}
+	b.ReportAllocs()
+	i := 0
+	for b.Loop() {
+		if _, ok := view.Snapshot().Channel(channels[i%500].ID); !ok {
+			b.Fatal("not found")
+		}
+		i++
+	}
+	b.ReportMetric(float64(after-before)/1024, "KiB/view")
+	runtime.KeepAlive(c)
+}

@@ -1,0 +1,243 @@
+// Package contract holds REST traffic against Discord's own OpenAPI description: requests of a client and answers of a
+// server alike. The description is data that is not part of this repository; tests name it in the environment variable
+// DISCORD_OPENAPI and are skipped without it.
+//
+//	c := contract.FromEnv(t)
+//	client := &http.Client{Transport: c.Transport(http.DefaultTransport, func(v contract.Violation) { t.Error(v) })}
+//
+// Where the description itself is wrong or silent, Divergences says so, with the reason.
+package contract
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pb33f/libopenapi"
+	validator "github.com/pb33f/libopenapi-validator"
+	"github.com/pb33f/libopenapi-validator/config"
+	"github.com/pb33f/libopenapi-validator/errors"
+)
+
+// Variable is the environment variable with the path of the description (a JSON file).
+const Variable = "DISCORD_OPENAPI"
+
+// Contract is the compiled description. It may be used from any goroutine. Its two parts are compiled when they are first
+// needed: the schemas of messages take five times as long as all others together.
+type Contract struct {
+	plain, messages func() (validator.Validator, error)
+}
+
+// Violation is something that the description does not allow.
+type Violation struct {
+	// Side is "request" or "response".
+	Side string
+	// Method and Path of the call; webhook tokens are left out.
+	Method, Path string
+	// Status of the answer; 0 for requests.
+	Status int
+	// Field is a JSON path within the body ("$.name"), empty when it is about the whole.
+	Field string
+	// Reason says what is wrong.
+	Reason string
+
+	html     bool // the body is HTML
+	unrouted bool // the description has no such path or method
+}
+
+// String is one line for a test's log.
+func (v Violation) String() string {
+	return fmt.Sprintf("%s of %s %s (%d) at %s: %s", v.Side, v.Method, v.Path, v.Status, v.Field, v.Reason)
+}
+
+// fromEnv is loaded once for a test binary: compiling takes seconds.
+var fromEnv = sync.OnceValues(func() (*Contract, error) { return Load(os.Getenv(Variable)) })
+
+// FromEnv is the contract that DISCORD_OPENAPI names; without it the test is skipped.
+func FromEnv(t testing.TB) *Contract {
+	t.Helper()
+	if os.Getenv(Variable) == "" {
+		t.Skip("set " + Variable + " to the path of Discord's OpenAPI description (JSON) to run the contract tests")
+	}
+	c, err := fromEnv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Load reads the description in a file. Only the routes that discordtest knows are kept, and what they refer to.
+func Load(path string) (*Contract, error) {
+	raw, err := os.ReadFile(path) //nolint:gosec // G304: the file that the test names
+	if err != nil {
+		return nil, fmt.Errorf("read Discord's OpenAPI description: %w", err)
+	}
+	part := func(messages bool) func() (validator.Validator, error) {
+		return sync.OnceValues(func() (validator.Validator, error) { return compile(raw, messages) })
+	}
+	c := &Contract{plain: part(false), messages: part(true)}
+	if _, err := c.plain(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// compile compiles the routes that carry messages, or the others.
+func compile(raw []byte, messages bool) (validator.Validator, error) {
+	pruned, err := prune(raw, messages)
+	if err != nil {
+		return nil, fmt.Errorf("read Discord's OpenAPI description: %w", err)
+	}
+	doc, err := libopenapi.NewDocument(pruned)
+	if err != nil {
+		return nil, fmt.Errorf("parse Discord's OpenAPI description: %w", err)
+	}
+	v, errs := validator.NewValidator(doc, config.WithoutSecurityValidation())
+	if len(errs) > 0 {
+		return nil, fmt.Errorf("compile Discord's OpenAPI description: %w", errs[0])
+	}
+	return v, nil
+}
+
+// Warm compiles all parts now: under -race the schemas of messages take half a minute and more, which else falls into
+// the first call that needs them.
+func (c *Contract) Warm() error {
+	_, err := c.messages()
+	return err
+}
+
+// validator is the part for a request.
+func (c *Contract) validator(r *http.Request) (validator.Validator, error) {
+	if carriesMessages.MatchString(r.URL.Path) {
+		return c.messages()
+	}
+	return c.plain()
+}
+
+// Request checks a request with its body.
+func (c *Contract) Request(r *http.Request, body []byte) []Violation {
+	return c.check("request", r, 0, nil, body)
+}
+
+// Response checks an answer with its body.
+func (c *Contract) Response(r *http.Request, status int, header http.Header, body []byte) []Violation {
+	return c.check("response", r, status, header, body)
+}
+
+// check looks at one side; what it finds is looked at again in the light of the known divergences.
+func (c *Contract) check(side string, r *http.Request, status int, header http.Header, body []byte) []Violation {
+	found := c.validate(side, r, status, header, body)
+	if len(found) == 0 {
+		return nil
+	}
+	if other, changed := rewritten(side, body); changed {
+		found = c.validate(side, r, status, header, other)
+	}
+	return excused(found)
+}
+
+// validate asks the validator.
+func (c *Contract) validate(side string, r *http.Request, status int, header http.Header, body []byte) []Violation {
+	r = canonical(r, body)
+	if r == nil {
+		return nil
+	}
+	part, err := c.validator(r)
+	if err != nil {
+		return []Violation{{Side: side, Method: r.Method, Path: r.URL.Path, Reason: err.Error()}}
+	}
+	var errs []*errors.ValidationError
+	if side == "request" {
+		_, errs = part.ValidateHttpRequestSync(r)
+	} else {
+		_, errs = part.ValidateHttpResponse(r, &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(bytes.NewReader(body)), Request: r})
+	}
+	var out []Violation
+	for _, e := range errs {
+		v := Violation{Side: side, Method: r.Method, Path: token.ReplaceAllString(r.URL.Path, "$1[token]"), Status: status,
+			Reason: e.Message + ": " + e.Reason, html: strings.HasPrefix(header.Get("Content-Type"), "text/html"),
+			unrouted: e.IsPathMissingError() || e.IsOperationMissingError()}
+		if len(e.SchemaValidationErrors) == 0 {
+			out = append(out, v)
+		}
+		for _, s := range e.SchemaValidationErrors {
+			v.Field, v.Reason = s.FieldPath, s.Reason
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// version is the part of the path that names the API's version.
+var version = regexp.MustCompile(`^/api(/v\d+)?/`)
+
+// canonical is the request as the description knows it: on discord.com, API v10. It is nil for what is no REST call.
+func canonical(r *http.Request, body []byte) *http.Request {
+	if !version.MatchString(r.URL.Path) {
+		return nil
+	}
+	r = r.Clone(r.Context())
+	r.URL.Scheme, r.URL.Host, r.Host = "https", "discord.com", "discord.com"
+	r.URL.Path = version.ReplaceAllString(r.URL.Path, "/api/v10/")
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return r
+}
+
+// token is a webhook's secret within a path.
+var token = regexp.MustCompile(`(/webhooks/\d+/)[^/]+`)
+
+// Transport checks every request and every answer that passes through.
+func (c *Contract) Transport(next http.RoundTripper, report func(Violation)) http.RoundTripper {
+	return checked{c, next, report}
+}
+
+// checked is the round tripper of Transport.
+type checked struct {
+	c      *Contract
+	next   http.RoundTripper
+	report func(Violation)
+}
+
+// RoundTrip checks, sends, checks.
+func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		_ = r.Body.Close()
+		r = r.Clone(r.Context())
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	for _, v := range t.c.Request(r, body) {
+		t.report(v)
+	}
+	res, err := t.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	got, err := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil { // the answer was cut: whoever reads it is to find out too
+		res.Body = io.NopCloser(io.MultiReader(bytes.NewReader(got), broken{err}))
+		return res, nil //nolint:nilerr // the error is handed on through the body
+	}
+	res.Body = io.NopCloser(bytes.NewReader(got))
+	for _, v := range t.c.Response(r, res.StatusCode, res.Header, got) {
+		t.report(v)
+	}
+	return res, nil
+}
+
+// broken is a reader that fails.
+type broken struct{ err error }
+
+// Read fails.
+func (b broken) Read([]byte) (int, error) { return 0, b.err }

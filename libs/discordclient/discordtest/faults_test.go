@@ -1,0 +1,162 @@
+package discordtest_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+const create = "POST /guilds/{guild_id}/channels"
+
+// try makes a create over a connection of its own; err is what the client sees when the connection fails.
+func try(r *rig) (status int, body []byte, err error) {
+	req, err := http.NewRequest(http.MethodPost, r.srv.APIURL()+"/guilds/"+r.guild+"/channels", strings.NewReader(`{"name":"a"}`))
+	check(r.t, err)
+	req.Header.Set("Authorization", "Bot "+r.bot.Token)
+	req.Header.Set("User-Agent", "DiscordBot (x, 1)")
+	req.Header.Set("Content-Type", "application/json")
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err = io.ReadAll(res.Body)
+	return res.StatusCode, body, err
+}
+
+// TestFaults is each fault: what the client sees, and whether the channel is there.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		action discordtest.Action
+		status int  // 0: no answer at all
+		broken bool // the connection fails
+		made   int
+	}{
+		"500 before":                    {discordtest.FailBefore(500), 500, false, 0},
+		"502 before":                    {discordtest.FailBefore(502), 502, false, 0},
+		"500 after":                     {discordtest.FailAfter(500), 500, false, 1},
+		"504 after":                     {discordtest.FailAfter(504), 504, false, 1},
+		"closed before":                 {discordtest.DropBefore(), 0, true, 0},
+		"closed after":                  {discordtest.DropAfter(), 0, true, 1},
+		"cut after one byte":            {discordtest.CutAnswer(1), 0, true, 1},
+		"cut within the headers":        {discordtest.CutAnswer(40), 0, true, 1},
+		"cut before the last byte":      {discordtest.CutAnswer(-1), 201, true, 1},
+		"cut nowhere":                   {discordtest.CutAnswer(1 << 20), 201, false, 1},
+		"429 of the bot":                {discordtest.RateLimited(2*time.Second, "user"), 429, false, 0},
+		"429 for all":                   {discordtest.RateLimited(2*time.Second, "global"), 429, false, 0},
+		"banned":                        {discordtest.Banned(time.Hour), 429, false, 0},
+		"no JSON":                       {discordtest.Garbage(), 200, false, 0},
+		"another answer after the fact": {discordtest.Action{Effect: true, Status: 418, Body: "tea"}, 418, false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, usual)
+			r.srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: tc.action})
+			status, body, err := try(r)
+			if status != tc.status || (err != nil) != tc.broken {
+				t.Errorf("client sees %d %q (%v), want %d, broken %v", status, body, err, tc.status, tc.broken)
+			}
+			if n := len(r.srv.Guild(r.guild).Channels); n != tc.made {
+				t.Errorf("%d channels made, want %d", n, tc.made)
+			}
+			if status, _, err := try(r); status != 201 || err != nil || r.srv.Faults().Injected() != 1 {
+				t.Errorf("after the fault: %d %v", status, err)
+			}
+		})
+	}
+}
+
+// TestHold: the effect is there while the answer is kept back.
+func TestHold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual)
+	release, done := make(chan struct{}), make(chan int, 1)
+	r.srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.Hold(release)})
+	go func() {
+		status, _, _ := try(r)
+		done <- status
+	}()
+	eventually(t, "the channel is made", func() bool { return len(r.srv.Guild(r.guild).Channels) == 1 })
+	if len(done) != 0 {
+		t.Error("answered before the release")
+	}
+	close(release)
+	if status := <-done; status != 201 {
+		t.Errorf("got %d", status)
+	}
+}
+
+// TestDelay: a slow answer takes its time on the simulator's clock, before or after the effect.
+func TestDelay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Frozen, o.Clock = false, time.Time{} })
+	r.srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.Slow(20*time.Millisecond, 30*time.Millisecond)})
+	t0 := time.Now()
+	if status, _, err := try(r); status != 201 || err != nil || time.Since(t0) < 50*time.Millisecond {
+		t.Errorf("got %d %v after %s", status, err, time.Since(t0))
+	}
+}
+
+// TestFaultSelection: by route, by request, by probability, for a while; and how they go.
+func TestFaultSelection(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual)
+	f := r.srv.Faults()
+	remove := f.Add(discordtest.Fault{Route: create, Action: discordtest.FailBefore(500), Match: func(q discordtest.Request) bool {
+		return bytes.Contains(q.Body, []byte("unlucky")) && q.BotID == r.bot.UserID
+	}})
+	path := "/guilds/" + r.guild + "/channels"
+	r.must(201, "POST", path, obj{"name": "a"})
+	r.must(500, "POST", path, obj{"name": "unlucky"})
+	r.must(500, "POST", path, obj{"name": "unlucky"})
+	r.must(200, "GET", path, nil)
+	remove()
+	r.must(201, "POST", path, obj{"name": "unlucky"})
+
+	f.Add(discordtest.Fault{Rate: 0.3, Action: discordtest.FailBefore(503)})
+	count := func(r *rig) string {
+		var b strings.Builder
+		for range 200 {
+			b.WriteString(map[int]string{200: ".", 503: "x"}[r.do("GET", path, nil).status])
+		}
+		return b.String()
+	}
+	first := count(r)
+	if n := strings.Count(first, "x"); n < 40 || n > 80 {
+		t.Errorf("%d of 200 failed, want about 60", n)
+	}
+	f.Clear()
+	r.must(200, "GET", path, nil)
+	again := newRig(t, usual)
+	path = "/guilds/" + again.guild + "/channels"
+	again.srv.Faults().Add(discordtest.Fault{Rate: 0.3, Action: discordtest.FailBefore(503)})
+	if count(again) != first {
+		t.Error("the same seed gave another run")
+	}
+}
+
+// TestClosedWhileHeld: Close lets a held client go.
+func TestClosedWhileHeld(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual)
+	arrived := make(chan struct{})
+	r.srv.Faults().Add(discordtest.Fault{Times: 1, Action: discordtest.Hold(make(chan struct{})), Match: func(discordtest.Request) bool { close(arrived); return true }})
+	done := make(chan error)
+	go func() {
+		_, _, err := try(r)
+		done <- err
+	}()
+	<-arrived
+	r.srv.Close()
+	if err := <-done; err == nil || errors.Is(err, io.ErrNoProgress) {
+		t.Errorf("held client: %v", err)
+	}
+}

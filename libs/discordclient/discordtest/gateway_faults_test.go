@@ -1,0 +1,81 @@
+package discordtest_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/coder/websocket"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// TestGatewayFaults is what a test may do to a client.
+func TestGatewayFaults(t *testing.T) {
+	t.Parallel()
+	identify := func(r *rig, w *wire) {
+		w.want(10, "")
+		w.send(2, obj{"token": r.bot.Token, "intents": 1})
+	}
+	for name, tc := range map[string]struct {
+		faults discordtest.GatewayFaults
+		check  func(*rig, *wire)
+	}{
+		"no HELLO":              {discordtest.GatewayFaults{WithholdHello: true}, func(_ *rig, w *wire) { w.send(1, nil); w.want(11, "") }},
+		"op 7 for HELLO":        {discordtest.GatewayFaults{ReconnectForHello: true}, func(_ *rig, w *wire) { w.want(7, "") }},
+		"op 11 for HELLO":       {discordtest.GatewayFaults{AckForHello: true}, func(_ *rig, w *wire) { w.want(11, "") }},
+		"closed on IDENTIFY":    {discordtest.GatewayFaults{CloseOnIdentify: 4000}, func(r *rig, w *wire) { identify(r, w); w.closed(4000) }},
+		"op 9 on IDENTIFY":      {discordtest.GatewayFaults{InvalidOnIdentify: true}, func(r *rig, w *wire) { identify(r, w); w.want(9, "") }},
+		"no READY":              {discordtest.GatewayFaults{WithholdReady: true}, func(r *rig, w *wire) { identify(r, w); w.send(1, nil); w.want(11, "") }},
+		"no guilds":             {discordtest.GatewayFaults{WithholdGuilds: true}, func(r *rig, w *wire) { identify(r, w); w.want(0, "READY"); w.send(1, nil); w.want(11, "") }},
+		"op 11 before READY":    {discordtest.GatewayFaults{AckBeforeReady: true}, func(r *rig, w *wire) { identify(r, w); w.want(11, ""); w.want(0, "READY") }},
+		"op 7 instead of READY": {discordtest.GatewayFaults{ReconnectBeforeReady: true}, func(r *rig, w *wire) { identify(r, w); w.want(7, "") }},
+		"no ACKs":               {discordtest.GatewayFaults{WithholdAcks: true}, func(_ *rig, w *wire) { w.want(10, ""); w.send(1, nil); w.send(99, nil); w.closed(4001) }},
+		"events are lost": {discordtest.GatewayFaults{Miss: func(e string) bool { return e == "CHANNEL_CREATE" }}, func(r *rig, w *wire) {
+			identify(r, w)
+			w.want(0, "READY")
+			w.want(0, "GUILD_CREATE")
+			id := r.channel(obj{"name": "a"})
+			r.srv.DeleteChannelByHand(id)
+			w.want(0, "CHANNEL_DELETE")
+		}},
+		"events come twice": {discordtest.GatewayFaults{Twice: func(e string) bool { return e == "CHANNEL_CREATE" }}, func(r *rig, w *wire) {
+			identify(r, w)
+			w.want(0, "READY")
+			w.want(0, "GUILD_CREATE")
+			r.channel(obj{"name": "a"})
+			w.want(0, "CHANNEL_CREATE")
+			w.want(0, "CHANNEL_CREATE")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, usual)
+			r.srv.Gateway().SetFaults(tc.faults)
+			tc.check(r, dial(r, latest))
+		})
+	}
+	t.Run("refused", func(t *testing.T) {
+		r := newRig(t, usual)
+		r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
+		_, res, err := websocket.Dial(t.Context(), r.srv.URL()+"/gateway"+latest, nil) //nolint:bodyclose // Dial closes it
+		if err == nil || res.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestCloseEndsConnections: Close leaves no client waiting.
+func TestCloseEndsConnections(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual)
+	w, _ := identified(r, 0)
+	r.srv.Close()
+	w.closed(1001)
+	r.srv.Close()
+	_, _, err := websocket.Dial(t.Context(), r.srv.URL()+"/gateway"+latest, nil) //nolint:bodyclose // Dial closes it
+	if err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("connected after Close: %v", err)
+	}
+}

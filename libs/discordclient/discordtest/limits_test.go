@@ -1,0 +1,179 @@
+package discordtest_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// limited is a rig with rate limits as change sets them.
+func limited(t *testing.T, change func(*discordtest.Limits)) *rig {
+	t.Helper()
+	return newRig(t, usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { change(o.Limits) })
+}
+
+// seconds reads a header as a number.
+func seconds(t *testing.T, r *rig, header string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(r.last.Get(header), 64)
+	if err != nil {
+		t.Errorf("%s: %v", header, err)
+	}
+	return n
+}
+
+// TestBucket drains a bucket, reads its headers on the way, and finds it full again after its time.
+func TestBucket(t *testing.T) {
+	t.Parallel()
+	r := limited(t, func(l *discordtest.Limits) {
+		l.Routes = map[string]discordtest.Rate{"GET /channels/{channel_id}": {N: 2, Per: 1500 * time.Millisecond}}
+	})
+	one, two := r.channel(obj{"name": "one"}), r.channel(obj{"name": "two"})
+	for _, want := range []string{"1", "0"} {
+		r.must(200, "GET", "/channels/"+one, nil)
+		if r.last.Get("X-RateLimit-Limit") != "2" || r.last.Get("X-RateLimit-Remaining") != want || r.last.Get("X-RateLimit-Reset-After") != "1.500" {
+			t.Errorf("headers %v", r.last)
+		}
+		if at := seconds(t, r, "X-RateLimit-Reset"); at != float64(start.UnixMilli()+1500)/1000 {
+			t.Errorf("reset at %f", at)
+		}
+	}
+	bucket := r.last.Get("X-RateLimit-Bucket")
+	got := r.must(429, "GET", "/channels/"+one, nil)
+	if d := cmp.Diff(obj{"message": "You are being rate limited.", "retry_after": 1.5, "global": false, "code": 0.0}, got.json); d != "" {
+		t.Errorf("429 (-want +got):\n%s", d)
+	}
+	if r.last.Get("Retry-After") != "2" || r.last.Get("X-RateLimit-Scope") != "user" || r.last.Get("X-RateLimit-Global") != "" {
+		t.Errorf("headers of the 429: %v", r.last)
+	}
+	r.must(200, "GET", "/channels/"+two, nil) // another channel has its own
+	if r.last.Get("X-RateLimit-Bucket") != bucket {
+		t.Error("the bucket's name depends on the channel")
+	}
+	r.srv.Advance(1500 * time.Millisecond)
+	r.must(200, "GET", "/channels/"+one, nil)
+}
+
+// TestHiddenLimit: names and topics of a channel change twice in ten minutes, which no header tells beforehand.
+func TestHiddenLimit(t *testing.T) {
+	t.Parallel()
+	r := limited(t, func(l *discordtest.Limits) {
+		l.NameTopic = discordtest.Rate{N: 2, Per: 10 * time.Minute}
+		l.Routes = map[string]discordtest.Rate{"PATCH /channels/{channel_id}": {N: 5, Per: 15 * time.Second}}
+		l.Invalid = discordtest.Rate{N: 1, Per: time.Hour}
+	})
+	id := r.channel(obj{"name": "a"})
+	path := "/channels/" + id
+	for _, tc := range []struct {
+		name   string
+		body   obj
+		status int
+	}{
+		{"first", obj{"name": "b", "topic": "1"}, 200},
+		{"nothing changes", obj{"name": "b", "topic": "1"}, 200},
+		{"second", obj{"name": "c"}, 200},
+		{"third", obj{"name": "d"}, 429},
+		{"others are free", obj{"nsfw": true}, 200},
+		{"the topic has a window of its own", obj{"topic": "2"}, 200},
+		{"and is full too", obj{"topic": "3"}, 429},
+		{"both at once", obj{"name": "e", "topic": "4"}, 429},
+	} {
+		r.srv.Advance(15 * time.Second)
+		got := r.do("PATCH", path, tc.body)
+		if got.status != tc.status {
+			t.Fatalf("%s: %d %s", tc.name, got.status, got.raw)
+		}
+		if tc.status != 429 {
+			continue
+		}
+		if wait, _ := got.json["retry_after"].(float64); wait < 400 || wait > 600 || r.last.Get("X-RateLimit-Remaining") != "4" || r.last.Get("X-RateLimit-Reset-After") != "15.000" {
+			t.Errorf("%s: retry after %v with headers %v", tc.name, wait, r.last)
+		}
+		if r.last.Get("X-RateLimit-Scope") != "shared" { // and so it does not count as an invalid request
+			t.Errorf("%s: scope %s", tc.name, r.last.Get("X-RateLimit-Scope"))
+		}
+	}
+	r.srv.Advance(10 * time.Minute)
+	if got := r.must(200, "PATCH", path, obj{"name": "z", "topic": "z"}); got.json["name"] != "z" {
+		t.Errorf("after ten minutes: %s", got.raw)
+	}
+}
+
+// TestGlobalLimit counts all calls of a bot together, and webhook execution not at all.
+func TestGlobalLimit(t *testing.T) {
+	t.Parallel()
+	r := limited(t, func(l *discordtest.Limits) { l.Global = discordtest.Rate{N: 5, Per: time.Second} })
+	id := r.channel(obj{"name": "a"})
+	hook := r.must(200, "POST", "/channels/"+id+"/webhooks", obj{"name": "a"}).json
+	for range 3 {
+		r.must(200, "GET", "/users/@me", nil)
+	}
+	if got := r.must(429, "GET", "/channels/"+id, nil); got.json["global"] != true {
+		t.Errorf("body %s", got.raw)
+	}
+	if r.last.Get("X-RateLimit-Global") != "true" || r.last.Get("X-RateLimit-Scope") != "global" || r.last.Get("Retry-After") != "1" {
+		t.Errorf("headers %v", r.last)
+	}
+	r.must(204, "POST", "/webhooks/"+hook["id"].(string)+"/"+hook["token"].(string), obj{"content": "x"})
+	other := r.srv.AddBot(discordtest.Bot{})
+	if got := r.as("Bot "+other.Token, "GET", "/users/@me", nil); got.status != 200 {
+		t.Errorf("another bot: %d", got.status)
+	}
+}
+
+// TestWebhookLimits: per webhook as the headers say, per channel without a word.
+func TestWebhookLimits(t *testing.T) {
+	t.Parallel()
+	r := limited(t, func(l *discordtest.Limits) { l.WebhookChannel = discordtest.Rate{N: 3, Per: time.Minute} })
+	id := r.channel(obj{"name": "a"})
+	for i, want := range []int{204, 204, 204, 429} {
+		w := r.srv.CreateWebhookByHand(id, "w")
+		if got := r.as("", "POST", "/webhooks/"+w.ID+"/"+w.Token, obj{"content": "x"}); got.status != want {
+			t.Errorf("message %d: %d", i, got.status)
+		}
+	}
+}
+
+// TestBan: too many 401, 403 and 429 get the address banned, in HTML.
+func TestBan(t *testing.T) {
+	t.Parallel()
+	r := limited(t, func(l *discordtest.Limits) {
+		l.Invalid, l.Ban = discordtest.Rate{N: 3, Per: 10 * time.Minute}, time.Hour
+	})
+	for range 4 {
+		if got := r.as("Bot wrong", "GET", "/users/@me", nil); got.status != 401 {
+			t.Fatalf("got %d", got.status)
+		}
+	}
+	got := r.do("GET", "/users/@me", nil)
+	if got.status != 429 || !strings.HasPrefix(r.last.Get("Content-Type"), "text/html") || !strings.Contains(string(got.raw), "1015") {
+		t.Errorf("got %d %s", got.status, got.raw)
+	}
+	if wait := seconds(t, r, "Retry-After"); wait < 3599 {
+		t.Errorf("banned for %v s", wait)
+	}
+	r.srv.Advance(time.Hour)
+	r.must(200, "GET", "/users/@me", nil)
+}
+
+// TestDefaultLimits are Discord's.
+func TestDefaultLimits(t *testing.T) {
+	t.Parallel()
+	l := discordtest.DefaultLimits()
+	got := []any{l.Channels, l.ChannelsPerCategory, l.WebhooksPerChannel, l.WebhooksPerGuild, l.OverwritesPerChannel, l.Global, l.NameTopic, l.Invalid, l.Identify, l.SessionStarts, l.GatewaySends}
+	r := func(n int, per time.Duration) discordtest.Rate { return discordtest.Rate{N: n, Per: per} }
+	want := []any{500, 50, 15, 1000, 1000, r(50, time.Second), r(2, 10*time.Minute), r(10000, 10*time.Minute), r(1, 5*time.Second), r(1000, 24*time.Hour), r(120, time.Minute)}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	for route := range l.Routes {
+		if !strings.Contains(strings.Join(discordtest.Routes(), "\n")+"\n", route+"\n") {
+			t.Errorf("a limit for a route that there is not: %s", route)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package discordtest_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// screenshots is where pictures of the page go: the repository's ignored out folder.
+const screenshots = "../../../out/discordtest"
+
+// browser starts a headless Chromium, or skips the test when the machine has none.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	var path string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no chromium on this machine (Debian: apt-get install chromium): the page is not looked at")
+	}
+	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(time.Minute))
+	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewExecAllocator(ctx, opts...)
+	t.Cleanup(stop)
+	ctx, stop = chromedp.NewContext(ctx)
+	t.Cleanup(stop)
+	return ctx
+}
+
+// school fills a guild with what the page is to show; returns the channel with the alarms.
+func school(r *rig) (alarms string) {
+	group := r.channel(obj{"name": "Alarms", "type": 4, "position": 1})
+	r.channel(obj{"name": "Staff", "type": 4, "position": 0, "permission_overwrites": []obj{{"id": r.guild, "type": 0, "deny": "1024"}, {"id": r.bot.UserID, "type": 1, "allow": "1024"}}})
+	r.channel(obj{"name": "welcome", "type": 0, "topic": "Start here"})
+	r.channel(obj{"name": "Voice", "type": 2, "parent_id": group, "position": 0})
+	r.channel(obj{"name": "kyoto-alarms", "type": 0, "parent_id": group, "position": 2})
+	alarms = r.channel(obj{"name": "tokyo-alarms", "type": 0, "parent_id": group, "position": 1, "topic": "Alerts of the Tokyo Dojo", "rate_limit_per_user": 30})
+	hook := r.must(200, "POST", "/channels/"+alarms+"/webhooks", obj{"name": "alertmanager"}).json
+	r.must(204, "POST", "/webhooks/"+hook["id"].(string)+"/"+hook["token"].(string), obj{
+		"username": "Alertmanager", "content": "<script>document.title='hacked'</script> **look** at `dojo`",
+		"embeds": []obj{{"title": "[FIRING:1] DojoDown (tokyo-jujutsu-high)", "url": "https://example.com/alert", "color": 0xed4245,
+			"description": "**No replica is ready** for 5 minutes.\nSee [the runbook](https://example.com/runbook).",
+			"fields":      []obj{{"name": "Severity", "value": "critical", "inline": true}, {"name": "Namespace", "value": "default", "inline": true}},
+			"footer":      obj{"text": "prometheus"}, "timestamp": "2026-08-01T12:00:00Z"}}})
+	return alarms
+}
+
+// TestPage looks at the page with a browser, on a desktop and on a phone.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	ctx := browser(t)
+	r := newRig(t, usual|discordtest.PermAdministrator)
+	alarms := school(r)
+	if err := os.MkdirAll(screenshots, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	names := `[...document.querySelectorAll("#channel-list h3, #channel-list .name")].map(e => e.textContent)`
+	check(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(r.srv.URL()+"/#/"+r.guild+"/"+alarms), chromedp.WaitVisible(".embed")))
+	order := look(ctx, t, chromedp.Evaluate[[]string](names))
+	text := look(ctx, t, chromedp.Text("#messages"))
+	title := look(ctx, t, chromedp.Title())
+	color := look(ctx, t, chromedp.Evaluate[string](`document.querySelector(".embed").style.borderLeftColor`))
+	snap(ctx, t, "desktop.png")
+	if d := cmp.Diff([]string{"welcome", "Staff", "Alarms", "tokyo-alarms", "kyoto-alarms", "Voice"}, order); d != "" {
+		t.Errorf("order of channels (-want +got):\n%s", d)
+	}
+	for _, want := range []string{"<script>", "look at dojo", "[FIRING:1] DojoDown", "No replica is ready for 5 minutes.", "the runbook", "Severity", "critical", "prometheus", "Alertmanager"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q; it says:\n%s", want, text)
+		}
+	}
+	if title != "Simulated Discord" || color != "rgb(237, 66, 69)" {
+		t.Errorf("title %q, colour of the embed %q", title, color)
+	}
+
+	// Without a reload: what happens on Discord shows, and what goes goes.
+	r.srv.EditChannelByHand(alarms, func(c *discordtest.Channel) { c.Topic = "drifted" })
+	look(ctx, t, chromedp.Poll[bool](`document.querySelector("#channel-topic").textContent === "drifted"`))
+	r.srv.PostByHand(alarms, r.srv.AddUser("gojo"), "on my way")
+	look(ctx, t, chromedp.Poll[bool](`document.querySelector("#messages").textContent.includes("on my way")`))
+
+	// A phone: first the channels, then, after a tap, the messages, then back.
+	check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),
+		chromedp.WaitVisible("#channel-list"), chromedp.WaitNotVisible("#messages")))
+	snap(ctx, t, "phone-channels.png")
+	check(t, chromedp.Do(ctx, chromedp.Click(`[data-id="`+alarms+`"]`), chromedp.WaitVisible(".embed")))
+	snap(ctx, t, "phone-messages.png")
+	wide := look(ctx, t, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`))
+	if wide {
+		t.Error("on a phone the page is wider than the screen")
+	}
+	r.srv.DeleteChannelByHand(alarms)
+	look(ctx, t, chromedp.Poll[bool](`!document.querySelector('[data-id="`+alarms+`"]')`))
+}
+
+// look asks the browser something.
+func look[T any](ctx context.Context, t *testing.T, a chromedp.Action[T]) T {
+	t.Helper()
+	got, err := chromedp.Run(ctx, a)
+	check(t, err)
+	return got
+}
+
+// snap writes a picture of what the browser shows.
+func snap(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	check(t, os.WriteFile(filepath.Join(screenshots, name), look(ctx, t, chromedp.CaptureScreenshot()), 0o644))
+}

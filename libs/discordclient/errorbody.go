@@ -1,0 +1,111 @@
+package discordclient
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Bounds on what is taken over from an error body, which somebody else wrote.
+const (
+	maxFields     = 20
+	maxFieldDepth = 16
+	maxTextRunes  = 300
+)
+
+// errorBody is the form of Discord's error answers, and of its 429.
+type errorBody struct {
+	Code       int             `json:"code"`
+	Message    string          `json:"message"`
+	Errors     json.RawMessage `json:"errors"`
+	RetryAfter float64         `json:"retry_after"`
+	Global     bool            `json:"global"`
+}
+
+// parseErrorBody reads an error body; ok is false for one that is not in Discord's form (HTML of a proxy, say): an
+// object with a code or a message. The secrets are taken out before anything is cut, so that no part of one is left.
+func parseErrorBody(body []byte, secrets ...Secret) (code int, message string, fields []Field, ok bool) {
+	var b errorBody
+	if err := json.Unmarshal(body, &b); err != nil || b.Code == 0 && b.Message == "" {
+		return 0, "", nil, false
+	}
+	collector{secrets, &fields}.walk(b.Errors, "", 0)
+	slices.SortStableFunc(fields, func(a, b Field) int { return strings.Compare(a.Path, b.Path) })
+	return b.Code, clean(b.Message, secrets...), fields, true
+}
+
+// collector gathers the complaints of one error body, without the secrets.
+type collector struct {
+	secrets []Secret
+	fields  *[]Field
+}
+
+// walk reads Discord's error tree, which mirrors the request: objects by key, arrays by index, and under
+// "_errors" the complaints.
+func (c collector) walk(raw json.RawMessage, path string, depth int) {
+	var node map[string]json.RawMessage
+	if depth > maxFieldDepth || len(raw) == 0 || json.Unmarshal(raw, &node) != nil {
+		return
+	}
+	keys := make([]string, 0, len(node))
+	for key := range node {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for _, key := range keys {
+		if len(*c.fields) >= maxFields {
+			return
+		}
+		if key == "_errors" {
+			c.leaves(node[key], path)
+			continue
+		}
+		c.walk(node[key], c.join(path, key), depth+1)
+	}
+}
+
+// leaves reads the complaints at one place. Their code is a string, though the OpenAPI description says integer.
+func (c collector) leaves(raw json.RawMessage, path string) {
+	var leaves []struct {
+		Code    json.RawMessage `json:"code"`
+		Message string          `json:"message"`
+	}
+	if json.Unmarshal(raw, &leaves) != nil {
+		return
+	}
+	for _, leaf := range leaves {
+		if len(*c.fields) >= maxFields {
+			return
+		}
+		*c.fields = append(*c.fields, Field{
+			Path: path, Code: clean(strings.Trim(string(leaf.Code), `"`), c.secrets...), Message: clean(leaf.Message, c.secrets...),
+		})
+	}
+}
+
+// join appends a key to a path: a number is an index.
+func (c collector) join(path, key string) string {
+	if _, err := strconv.Atoi(key); err == nil {
+		return path + "[" + key + "]"
+	}
+	if path == "" {
+		return clean(key, c.secrets...)
+	}
+	return path + "." + clean(key, c.secrets...)
+}
+
+// clean makes a text of somebody else fit for a log line and a status: one line, printable, of bounded length, no token.
+func clean(text string, secrets ...Secret) string {
+	runes := []rune(redact(text, secrets...))
+	if len(runes) > maxTextRunes {
+		runes = append(runes[:maxTextRunes], '…')
+	}
+	for i, r := range runes {
+		if !unicode.IsPrint(r) {
+			runes[i] = ' '
+		}
+	}
+	return strings.TrimSpace(string(runes))
+}

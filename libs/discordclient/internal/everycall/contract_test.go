@@ -1,0 +1,135 @@
+package everycall_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/discordtest/contract"
+	"jutsu.com/operators/libs/discordclient/internal/everycall"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// Every request that the Client can send, with every field that it can carry, holds against Discord's own description.
+func TestRequestsKeepTheContract(t *testing.T) {
+	t.Parallel()
+	client, srv, bot, guild := newClient(t)
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	own := discordclient.Overwrite{ID: bot.UserID, Type: discordclient.OverwriteMember, Allow: permissions.ViewChannel}
+	create := func(in discordclient.ChannelCreate) *discordclient.Channel {
+		t.Helper()
+		made, err := client.CreateChannel(ctx, guild, in, "why")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	group := create(discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory})
+	position := 3
+	full := create(discordclient.ChannelCreate{
+		Name: "tokyo", Type: discordclient.ChannelAnnouncement, Topic: "fire", ParentID: group.ID, Position: &position, NSFW: true,
+		Slowmode: 60, DefaultAutoArchive: 4320, Overwrites: []discordclient.Overwrite{own, {ID: guild, Deny: permissions.AddReactions}},
+	})
+	_, err := client.EditChannel(ctx, full.ID, discordclient.ChannelEdit{
+		Name: discordclient.Set("kyoto"), Type: discordclient.Set(discordclient.ChannelText), Topic: discordclient.Set("water"),
+		ParentID: discordclient.Clear[string](), Position: discordclient.Set(0), NSFW: discordclient.Set(false), Slowmode: discordclient.Set(0),
+		DefaultAutoArchive: discordclient.Set(60), Overwrites: discordclient.Set([]discordclient.Overwrite{own}),
+	}, "a reason with ünïcode, + and %")
+	ok(err)
+	_, err = client.EditChannel(ctx, full.ID, discordclient.ChannelEdit{
+		Topic: discordclient.Clear[string](), DefaultAutoArchive: discordclient.Clear[int](), Overwrites: discordclient.Clear[[]discordclient.Overwrite](),
+	}, "")
+	ok(err)
+	ok(client.MoveChannels(ctx, guild, []discordclient.ChannelMove{
+		{ID: full.ID, Position: discordclient.Set(2), ParentID: discordclient.Set(group.ID), LockPermissions: true}, {ID: group.ID, Position: discordclient.Set(1)},
+	}))
+	_, err = client.EditGuild(ctx, guild, discordclient.GuildEdit{
+		Name: discordclient.Set("Kyoto"), Description: discordclient.Clear[string](), VerificationLevel: discordclient.Set(1),
+		DefaultNotifications: discordclient.Set(0), ExplicitContentFilter: discordclient.Set(0), PreferredLocale: discordclient.Set("de"),
+		AFKChannelID: discordclient.Clear[string](), AFKTimeout: discordclient.Set(300), SystemChannelID: discordclient.Set(full.ID),
+		SystemChannelFlags: discordclient.Set(0), RulesChannelID: discordclient.Clear[string](), PublicUpdatesChannelID: discordclient.Clear[string](),
+		SafetyAlertsChannelID: discordclient.Clear[string](), Icon: discordclient.Clear[string](),
+	}, "why")
+	ok(err)
+	hook, err := client.CreateWebhook(ctx, full.ID, discordclient.WebhookCreate{Name: "alertmanager"}, "why")
+	ok(err)
+	_, err = client.EditWebhook(ctx, hook.ID, discordclient.WebhookEdit{Name: discordclient.Set("b"), Avatar: discordclient.Clear[string](), ChannelID: discordclient.Set(full.ID)}, "why")
+	ok(err)
+	_, err = client.ListAuditLog(ctx, guild, discordclient.AuditQuery{Action: discordclient.AuditChannelCreate, UserID: bot.UserID, After: "1", Limit: 100})
+	ok(err)
+	_, err = client.ListAuditLog(ctx, guild, discordclient.AuditQuery{Before: discordclient.SnowflakeAt(srv.Now())})
+	ok(err)
+}
+
+// And each call there is, none forgotten.
+func TestEveryCallKeepsTheContract(t *testing.T) {
+	t.Parallel()
+	client, _, _, guild := newClient(t)
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	made := func() (*discordclient.Channel, discordclient.Webhook) {
+		c, err := client.CreateChannel(ctx, guild, discordclient.ChannelCreate{Name: "a"}, "why")
+		if err != nil {
+			t.Fatal(err)
+		}
+		hook, err := client.CreateWebhook(ctx, c.ID, discordclient.WebhookCreate{Name: "alertmanager"}, "why")
+		ok(err)
+		return c, hook
+	}
+	full, hook := made()
+	for _, name := range []string{"SetOverwrite", "ExecuteWebhook", "DeleteWebhook", "DeleteOverwrite", "DeleteChannel"} {
+		_, err := everycall.Of(client, guild, full.ID, hook)[name](ctx)
+		ok(err)
+	}
+	c, hook := made()
+	calls := everycall.Of(client, guild, c.ID, hook)
+	for name, call := range calls {
+		switch name {
+		case "CreateGuild", "DeleteGuild": // withdrawn by Discord, and the description excuses their absence only
+			if _, err := call(ctx); discordclient.ClassOf(err) != discordclient.ClassDenied {
+				t.Errorf("%s: %v, want it denied", name, err)
+			}
+		case "DeleteWebhook", "DeleteOverwrite", "DeleteChannel": // done, and in the others' way
+		case "LeaveGuild": // the last of all
+		default:
+			_, err := call(ctx)
+			ok(err)
+		}
+	}
+	_, err := calls["LeaveGuild"](ctx)
+	ok(err)
+}
+
+// newClient makes a Client whose requests are held against the description, and a Discord for it.
+func newClient(t *testing.T) (discordclient.Client, *discordtest.Server, discordtest.Bot, string) {
+	t.Helper()
+	rules := contract.FromEnv(t)
+	srv := discordtest.Run(t, discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1})
+	bot := srv.AddBot(discordtest.Bot{})
+	guild := srv.AddGuild(discordtest.GuildSpec{Features: []string{"NEWS"}}).ID
+	srv.AddMember(guild, bot.UserID, discordtest.Permissions(discordclient.PermissionsOverwrites))
+	inner := &http.Transport{}
+	t.Cleanup(inner.CloseIdleConnections)
+	client, err := discordclient.New(discordclient.Options{
+		Token: discordclient.NewSecret(bot.Token), APIURL: srv.APIURL(), GlobalPerSecond: 10_000,
+		Transport: rules.Transport(inner, func(v contract.Violation) { t.Error(v) }),
+		Timeout:   10 * time.Minute, // the first request of a kind waits for schemas to be compiled
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client, srv, bot, guild
+}

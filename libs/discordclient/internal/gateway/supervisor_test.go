@@ -1,0 +1,92 @@
+package gateway
+
+import (
+	"context"
+	"testing"
+	"time"
+)
+
+// ended counts what Run tells about the end of connections.
+type ended struct {
+	quiet
+	times int
+}
+
+func (e *ended) Disconnected(error) { e.times++ }
+
+// On every way out of Run its handler hears that nothing is connected any more.
+func TestRunEndsDisconnected(t *testing.T) {
+	t.Parallel()
+	for name, fatal := range map[string]bool{"context": false, "fatal": true} {
+		ctx, cancel := context.WithCancel(t.Context())
+		h := &ended{}
+		err := Run(ctx, Config{Handler: h, Lookup: func(context.Context) (Start, error) {
+			if fatal {
+				return Start{}, &Fatal{Reason: "no"}
+			}
+			cancel()
+			return Start{}, ctx.Err()
+		}})
+		cancel()
+		if h.times != 1 || (err != nil) != fatal {
+			t.Errorf("%s: told %d times, Run returned %v", name, h.times, err)
+		}
+	}
+}
+
+// The pause doubles up to the longest, and between half of it and the whole is by chance.
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	timing := Timing{MinWait: time.Second, MaxWait: 6 * time.Second}
+	differs := map[time.Duration]bool{}
+	for range 50 {
+		s := supervisor{Config: Config{Timing: timing}, pause: timing.MinWait}
+		for i, want := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 6 * time.Second, 6 * time.Second} {
+			got := s.backoff()
+			if got < want/2 || got > want {
+				t.Fatalf("pause %d is %s, want %s to %s", i, got, want/2, want)
+			}
+			differs[got] = true
+		}
+	}
+	if len(differs) < 50 {
+		t.Errorf("only %d pauses of 250 differ", len(differs))
+	}
+}
+
+// Sessions that end right away cost pauses, whatever the Gateway gives as the reason.
+func TestPauseAfterConnections(t *testing.T) {
+	t.Parallel()
+	timing := Timing{MinWait: 8 * time.Second, MaxWait: 64 * time.Second, Steady: time.Minute, Invalid: time.Second}
+	for name, c := range map[string]struct {
+		err              error
+		lasted, min, max time.Duration
+	}{
+		"op 7 in the normal course": {errReconnect, time.Hour, 0, 0},
+		"op 7 at once":              {errReconnect, time.Second, 16 * time.Second, 32 * time.Second},
+		"op 9 at once":              {errInvalidSession, time.Second, 16 * time.Second, 32 * time.Second},
+		"op 9 later":                {errInvalidSession, time.Hour, 4 * time.Second, 8 * time.Second},
+		"another end":               {errZombie, time.Second, 16 * time.Second, 32 * time.Second},
+	} {
+		s := supervisor{Config: Config{Timing: timing}, pause: 32 * time.Second}
+		if got := s.pauseAfter(c.err, c.lasted); got < c.min || got > c.max {
+			t.Errorf("%s: %s, want %s to %s", name, got, c.min, c.max)
+		}
+	}
+}
+
+// The first heartbeat comes at a random part of the interval.
+func TestFirstBeat(t *testing.T) {
+	t.Parallel()
+	differs := map[time.Duration]bool{}
+	for range 50 {
+		got := firstBeat(time.Minute)
+		if got < 0 || got >= time.Minute {
+			t.Fatalf("first beat after %s", got)
+		}
+		differs[got] = true
+	}
+	if len(differs) < 25 {
+		t.Errorf("only %d of 50 differ", len(differs))
+	}
+}

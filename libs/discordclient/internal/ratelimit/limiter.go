@@ -1,0 +1,259 @@
+// Package ratelimit keeps account of Discord's rate limits and says, without ever waiting itself, whether a call may be
+// made now or how long its caller has to wait. It does no I/O: answers are told to it.
+//
+// What it accounts for (https://discord.com/developers/docs/topics/rate-limits):
+//   - buckets: Discord names them in X-RateLimit-Bucket; one exists per name and major parameter (channel, guild,
+//     webhook). Which bucket a route belongs to is learnt from its first answer, which is why one call of a route goes
+//     first and alone;
+//   - the global limit, 50 calls per second and bot, kept as a sliding window, which is at least as strict as any
+//     fixed one;
+//   - limits that no header shows, such as two changes of a channel's name or topic in ten minutes: learnt from the 429
+//     that breaks them and then applied to that kind of change on that channel alone;
+//   - creates and deletes are urgent: a part of the global budget, and the last call of a bucket they share with
+//     edits, is kept for them, so that a stream of edits cannot starve them.
+package ratelimit
+
+import (
+	"sync"
+	"time"
+)
+
+// Scopes of a wait. The first three are Discord's own words, the others ours.
+const (
+	ScopeUser    = "user"    // this bot used up the bucket
+	ScopeShared  = "shared"  // everybody together used up the resource
+	ScopeGlobal  = "global"  // this bot makes too many calls of all kinds
+	ScopeHidden  = "hidden"  // a limit that no header announces, such as name and topic
+	ScopeUnknown = "unknown" // the limits of a route are not known yet and its first call is under way
+	ScopeBlocked = "blocked" // refused by something in front of Discord's API, or too many refusals
+)
+
+const (
+	globalWindow = time.Second
+	// probePause is how long to wait for the first answer on a route, or for one that may free a call.
+	probePause = 100 * time.Millisecond
+	// probeExpiry ends a probe whose answer was never told, so that a mistake cannot close a route for ever.
+	probeExpiry = time.Minute
+	pruneEvery  = 1024
+)
+
+// Call is what the limiter needs to know about a call.
+type Call struct {
+	Route  string // method and path template
+	Major  string // major parameter: the guild's, channel's or webhook's id
+	Urgent bool   // a create or a delete
+	Hidden string // kind of change under a limit of its own, such as "name"; empty for none
+	Exempt bool   // not under the global limit (execution of a webhook)
+}
+
+// Wait says that a call may not be made before After is over.
+type Wait struct {
+	After time.Duration
+	Scope string
+}
+
+// Limiter is safe for concurrent use. Make it with [New].
+type Limiter struct {
+	mu      sync.Mutex
+	now     func() time.Time
+	global  window
+	reserve int
+
+	blocked      time.Time // everything, until then
+	blockedScope string
+	routes       map[string]*route
+	kinds        map[string]*kind
+	buckets      map[bucketKey]*bucket
+	hidden       map[hiddenKey]time.Time
+	sincePrune   int
+}
+
+type (
+	bucketKey struct{ name, major string }
+	hiddenKey struct{ kind, major string }
+)
+
+// route is what is known about a route: nothing, that it has no bucket (name empty), or its bucket's name.
+type route struct {
+	known   bool
+	name    string
+	probing time.Time // when the call that will tell was let through; zero for none
+}
+
+// kind is what all buckets of one name have in common.
+type kind struct {
+	limit  int
+	urgent bool // whether creates or deletes count in it
+}
+
+// bucket counts one window. What may still be sent is lowest minus inFlight: the lowest remainder that Discord told
+// in this window, minus the calls that it may not have counted in it.
+type bucket struct {
+	lowest   int
+	inFlight int
+	reset    time.Time // when the window ends; zero for a window that no answer has dated yet
+	window   float64   // Discord's own name for the window: X-RateLimit-Reset
+	blocked  time.Time
+	scope    string
+}
+
+// New makes a limiter. perSecond is the global limit (Discord: 50), of which a fifth is kept for urgent calls.
+func New(perSecond int, now func() time.Time) *Limiter {
+	return &Limiter{
+		now: now, global: window{sent: make([]time.Time, perSecond)}, reserve: perSecond / 5,
+		routes: map[string]*route{}, kinds: map[string]*kind{}, buckets: map[bucketKey]*bucket{}, hidden: map[hiddenKey]time.Time{},
+	}
+}
+
+// Ticket is the right to make one call; it must be given back with [Limiter.Done].
+type Ticket struct {
+	call  Call
+	probe bool
+	key   bucketKey
+}
+
+// Reserve answers at once: either with the right to make the call now, or with how long to wait (then Wait is not nil).
+func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	l.prune(now)
+	if now.Before(l.blocked) && (!c.Exempt || l.blockedScope != ScopeGlobal) {
+		return Ticket{}, &Wait{l.blocked.Sub(now), l.blockedScope}
+	}
+	if until := l.hidden[hiddenKey{c.Hidden, c.Major}]; c.Hidden != "" && now.Before(until) {
+		return Ticket{}, &Wait{until.Sub(now), ScopeHidden}
+	}
+	r := l.routes[c.Route]
+	if r == nil {
+		r = &route{}
+		l.routes[c.Route] = r
+	}
+	if !r.known && now.Sub(r.probing) < probeExpiry {
+		return Ticket{}, &Wait{probePause, ScopeUnknown}
+	}
+	var b *bucket
+	t := Ticket{call: c, probe: !r.known}
+	if r.known && r.name != "" {
+		t.key = bucketKey{r.name, c.Major}
+		b = l.bucket(t.key, now)
+		if wait := l.full(b, l.kinds[r.name], c, now); wait != nil {
+			return Ticket{}, wait
+		}
+	}
+	if wait := l.takeGlobal(c, now); wait != nil {
+		return Ticket{}, wait
+	}
+	if t.probe {
+		r.probing = now
+	}
+	if b != nil {
+		b.inFlight++
+	}
+	return t, nil
+}
+
+// bucket finds or makes a bucket and starts a new window when the old one is over.
+func (l *Limiter) bucket(key bucketKey, now time.Time) *bucket {
+	b := l.buckets[key]
+	if b == nil {
+		b = &bucket{lowest: l.kinds[key.name].limit}
+		l.buckets[key] = b
+	}
+	if !b.reset.IsZero() && !now.Before(b.reset) {
+		b.lowest, b.reset, b.window = l.kinds[key.name].limit, time.Time{}, 0
+	}
+	return b
+}
+
+// full says how long a call has to wait for a bucket, nil for not at all.
+func (l *Limiter) full(b *bucket, k *kind, c Call, now time.Time) *Wait {
+	if now.Before(b.blocked) {
+		return &Wait{b.blocked.Sub(now), b.scope}
+	}
+	keep := 0
+	if !c.Urgent && k.urgent && k.limit > 2 {
+		keep = 1
+	}
+	if b.lowest-b.inFlight > keep {
+		return nil
+	}
+	if b.reset.IsZero() { // all of an undated window is under way: the next answer tells more
+		return &Wait{probePause, ScopeUser}
+	}
+	return &Wait{b.reset.Sub(now), ScopeUser}
+}
+
+// takeGlobal takes one call of the global budget, or says how long to wait for one.
+func (l *Limiter) takeGlobal(c Call, now time.Time) *Wait {
+	if c.Exempt {
+		return nil
+	}
+	keep := l.reserve
+	if c.Urgent {
+		keep = 0
+	}
+	if after := l.global.wait(now, keep); after > 0 {
+		return &Wait{after, ScopeGlobal}
+	}
+	l.global.take(now)
+	return nil
+}
+
+// Remaining is how many calls of the global budget could be made now.
+func (l *Limiter) Remaining() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.global.free(l.now())
+}
+
+// Buckets is how many buckets are kept in memory.
+func (l *Limiter) Buckets() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.buckets)
+}
+
+// prune forgets what is over, now and then, so that memory follows the calls in use and not the calls ever made.
+func (l *Limiter) prune(now time.Time) {
+	if l.sincePrune++; l.sincePrune < pruneEvery {
+		return
+	}
+	l.sincePrune = 0
+	for key, b := range l.buckets {
+		if b.inFlight == 0 && !now.Before(b.reset) && !now.Before(b.blocked) {
+			delete(l.buckets, key)
+		}
+	}
+	for key, until := range l.hidden {
+		if !now.Before(until) {
+			delete(l.hidden, key)
+		}
+	}
+}
+
+// window is the times of the last calls, as many as are allowed in globalWindow, oldest at next.
+type window struct {
+	sent []time.Time
+	next int
+}
+
+// wait says how long until a call may be made that leaves keep calls of the window unused.
+func (w *window) wait(now time.Time, keep int) time.Duration {
+	return w.sent[(w.next+keep)%len(w.sent)].Add(globalWindow).Sub(now)
+}
+
+func (w *window) take(now time.Time) {
+	w.sent[w.next] = now
+	w.next = (w.next + 1) % len(w.sent)
+}
+
+func (w *window) free(now time.Time) int {
+	n := 0
+	for _, t := range w.sent {
+		if now.Sub(t) >= globalWindow {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,256 @@
+package ratelimit_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
+)
+
+// clock is a time that tests move by hand.
+type clock struct{ t time.Time }
+
+func newClock() *clock                   { return &clock{time.Unix(1_700_000_000, 0)} }
+func (c *clock) now() time.Time          { return c.t }
+func (c *clock) advance(d time.Duration) { c.t = c.t.Add(d) }
+func (c *clock) epoch(t time.Time) string {
+	return strconv.FormatFloat(float64(t.UnixMilli())/1000, 'f', 3, 64)
+}
+
+// answer builds what Discord would say of a bucket.
+func (c *clock) answer(bucket string, limit, remaining int, resetAfter time.Duration) *ratelimit.Answer {
+	h := http.Header{}
+	h.Set("X-RateLimit-Bucket", bucket)
+	h.Set("X-RateLimit-Limit", strconv.Itoa(limit))
+	h.Set("X-RateLimit-Remaining", strconv.Itoa(remaining))
+	h.Set("X-RateLimit-Reset", c.epoch(c.t.Add(resetAfter)))
+	h.Set("X-RateLimit-Reset-After", fmt.Sprintf("%.3f", resetAfter.Seconds()))
+	a := ratelimit.ParseHeader(h)
+	return &a
+}
+
+func edit(id string) ratelimit.Call { return ratelimit.Call{Route: "PATCH /channels/{}", Major: id} }
+func rename(id string) ratelimit.Call {
+	return ratelimit.Call{Route: "PATCH /channels/{}", Major: id, Hidden: "name"}
+}
+func remove(id string) ratelimit.Call {
+	return ratelimit.Call{Route: "DELETE /channels/{}", Major: id, Urgent: true}
+}
+
+// call makes a call that must be allowed and tells its answer.
+func call(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, a *ratelimit.Answer) {
+	t.Helper()
+	ticket, wait := l.Reserve(c)
+	if wait != nil {
+		t.Fatalf("%v has to wait %v (%s), want it allowed", c, wait.After, wait.Scope)
+	}
+	l.Done(ticket, a)
+}
+
+// refused checks that a call has to wait, for how long and for what.
+func refused(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, after time.Duration, scope string) {
+	t.Helper()
+	_, wait := l.Reserve(c)
+	if wait == nil {
+		t.Fatalf("%v is allowed, want it to wait %v (%s)", c, after, scope)
+	}
+	if wait.Scope != scope || wait.After.Round(time.Millisecond) != after {
+		t.Fatalf("%v waits %v (%s), want %v (%s)", c, wait.After, wait.Scope, after, scope)
+	}
+}
+
+func TestBucketIsKeptPerMajorParameter(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l := ratelimit.New(50, c.now)
+	call(t, l, edit("1"), c.answer("b", 2, 1, 10*time.Second))
+	call(t, l, edit("1"), c.answer("b", 2, 0, 10*time.Second))
+	refused(t, l, edit("1"), 10*time.Second, ratelimit.ScopeUser)
+	call(t, l, edit("2"), c.answer("b", 2, 1, 10*time.Second)) // another channel is not held up
+	c.advance(10 * time.Second)
+	call(t, l, edit("1"), c.answer("b", 2, 1, 10*time.Second))
+}
+
+func TestFirstCallOfARouteGoesAlone(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l := ratelimit.New(50, c.now)
+	first, wait := l.Reserve(edit("1"))
+	if wait != nil {
+		t.Fatal("the first call has to wait")
+	}
+	refused(t, l, edit("2"), 100*time.Millisecond, ratelimit.ScopeUnknown)
+	l.Done(first, c.answer("b", 5, 4, time.Second))
+	call(t, l, edit("2"), nil)
+	// A call that got no answer does not close the route, nor does one that is never given back.
+	lost, _ := l.Reserve(remove("1"))
+	l.Done(lost, nil)
+	if _, wait := l.Reserve(remove("1")); wait != nil {
+		t.Fatal("a lost first call closed its route")
+	}
+	refused(t, l, remove("1"), 100*time.Millisecond, ratelimit.ScopeUnknown)
+	c.advance(time.Minute)
+	call(t, l, remove("1"), &ratelimit.Answer{})
+	call(t, l, remove("1"), &ratelimit.Answer{}) // a route without a bucket is free
+}
+
+func TestHiddenLimitHoldsOnlyItsKindOfChange(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l := ratelimit.New(50, c.now)
+	call(t, l, rename("1"), c.answer("b", 5, 4, 15*time.Second))
+	a := c.answer("b", 5, 4, 15*time.Second) // innocent headers, as Discord sends them
+	a.Refused = &ratelimit.Refusal{After: 582 * time.Second, Scope: ratelimit.ScopeUser}
+	call(t, l, rename("1"), a)
+	refused(t, l, rename("1"), 582*time.Second, ratelimit.ScopeHidden)
+	call(t, l, edit("1"), c.answer("b", 5, 3, 15*time.Second))   // other fields of that channel go on
+	call(t, l, rename("2"), c.answer("b", 5, 4, 15*time.Second)) // and so do other channels
+	c.advance(582 * time.Second)
+	call(t, l, rename("1"), c.answer("b", 5, 4, 15*time.Second))
+}
+
+func TestRefusalsByScope(t *testing.T) {
+	t.Parallel()
+	for scope, others := range map[string]bool{"user": true, "shared": true, "global": false, "blocked": false} {
+		for name, with := range map[string]bool{"with a bucket": true, "without": false} {
+			t.Run(scope+" "+name, func(t *testing.T) {
+				t.Parallel()
+				c := newClock()
+				l := ratelimit.New(50, c.now)
+				a := &ratelimit.Answer{}
+				if with {
+					a = c.answer("b", 5, 0, 3*time.Second)
+				}
+				a.Refused = &ratelimit.Refusal{After: 3 * time.Second, Scope: scope}
+				call(t, l, edit("1"), a)
+				refused(t, l, edit("1"), 3*time.Second, scope)
+				if _, wait := l.Reserve(edit("2")); (wait == nil) != others {
+					t.Errorf("another channel waits: %v", wait)
+				}
+				c.advance(3 * time.Second)
+				call(t, l, edit("1"), nil)
+			})
+		}
+	}
+}
+
+func TestGlobalLimitKeepsAPartForUrgentCalls(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l := ratelimit.New(50, c.now)
+	call(t, l, edit("1"), &ratelimit.Answer{})
+	call(t, l, remove("1"), &ratelimit.Answer{})
+	for range 38 {
+		call(t, l, edit("1"), nil)
+	}
+	refused(t, l, edit("1"), time.Second, ratelimit.ScopeGlobal)
+	for range 10 {
+		call(t, l, remove("1"), nil)
+	}
+	refused(t, l, remove("1"), time.Second, ratelimit.ScopeGlobal)
+	if got := l.Remaining(); got != 0 {
+		t.Errorf("%d calls remain, want none", got)
+	}
+	call(t, l, ratelimit.Call{Route: "POST /webhooks", Exempt: true}, nil)
+	c.advance(time.Second)
+	if got := l.Remaining(); got != 50 {
+		t.Errorf("%d calls remain a second later, want 50", got)
+	}
+	call(t, l, edit("1"), nil)
+}
+
+func TestEditsLeaveTheLastCallOfASharedBucket(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l := ratelimit.New(50, c.now)
+	call(t, l, remove("9"), c.answer("b", 5, 4, time.Second))
+	call(t, l, edit("1"), c.answer("b", 5, 1, time.Second))
+	refused(t, l, edit("1"), time.Second, ratelimit.ScopeUser)
+	call(t, l, remove("1"), c.answer("b", 5, 0, time.Second))
+	refused(t, l, remove("1"), time.Second, ratelimit.ScopeUser)
+}
+
+// server counts calls in fixed windows, as Discord does, and says when a call breaks the limit.
+type server struct {
+	limit  int
+	length time.Duration
+	ends   map[string]time.Time
+	used   map[string]int
+}
+
+// take counts a call; ok is false for one call too many.
+func (s *server) take(c *clock, id string) (a *ratelimit.Answer, ok bool) {
+	if !c.t.Before(s.ends[id]) {
+		s.ends[id], s.used[id] = c.t.Add(s.length), 0
+	}
+	s.used[id]++
+	return c.answer("b", s.limit, max(0, s.limit-s.used[id]), s.ends[id].Sub(c.t)), s.used[id] <= s.limit
+}
+
+// Whatever the number of calls under way and the order of their answers, no call breaks the limit, and the window is
+// used to the full.
+func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		c := newClock()
+		l := ratelimit.New(50, c.now)
+		s := &server{limit: 1 + rng.IntN(8), length: time.Duration(1+rng.IntN(9)) * time.Second, ends: map[string]time.Time{}, used: map[string]int{}}
+		type flight struct {
+			t ratelimit.Ticket
+			a *ratelimit.Answer
+		}
+		var flying []flight
+		made := 0
+		for step := 0; made < 100; step++ {
+			if step > 100_000 {
+				t.Fatalf("seed %d: stuck after %d calls", seed, made)
+			}
+			id := strconv.Itoa(rng.IntN(3))
+			ticket, wait := l.Reserve(edit(id))
+			if wait == nil {
+				a, ok := s.take(c, id)
+				if !ok {
+					t.Fatalf("seed %d: call %d breaks the limit of %d in %v", seed, made, s.limit, s.length)
+				}
+				made++
+				flying = append(flying, flight{ticket, a})
+			}
+			for len(flying) > 0 && (wait != nil || rng.IntN(3) == 0) {
+				i := rng.IntN(len(flying))
+				l.Done(flying[i].t, flying[i].a)
+				flying = append(flying[:i], flying[i+1:]...)
+			}
+			c.advance(time.Duration(rng.IntN(40)) * time.Millisecond)
+		}
+	}
+}
+
+func TestParseHeaderAndSeconds(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]time.Duration{
+		"": 0, "x": 0, "-1": 0, "NaN": 0, "0.0001": time.Millisecond, "1": time.Second, "64.57": 64570 * time.Millisecond,
+		"1e300": 24 * time.Hour, "Inf": 24 * time.Hour,
+	} {
+		if got := ratelimit.Seconds(in); got != want {
+			t.Errorf("Seconds(%q) = %v, want %v", in, got, want)
+		}
+	}
+}
+
+func TestMemoryFollowsTheCallsInUse(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l := ratelimit.New(50, c.now)
+	for i := range 5000 {
+		call(t, l, edit(strconv.Itoa(i)), c.answer("b", 5, 4, time.Second))
+		c.advance(50 * time.Millisecond)
+	}
+	if got := l.Buckets(); got > 1100 {
+		t.Errorf("%d buckets are kept after 5000 channels, want those in use alone", got)
+	}
+}

@@ -1,0 +1,177 @@
+package discordclient_test
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
+)
+
+// watch counts the answers with 429 that come over the wire.
+type watch struct {
+	next    http.RoundTripper
+	tooMany atomic.Int64
+}
+
+func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := w.next.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusTooManyRequests {
+		w.tooMany.Add(1)
+	}
+	return resp, err
+}
+
+// 500 channels in one guild, by sixteen workers at once, under Discord's limits: the callers get nothing but waits, no
+// call ever takes time for one, and Discord never has to refuse.
+func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
+	t.Parallel()
+	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
+	r := newRig(t, func(so *discordtest.Options, co *discordclient.Options) {
+		so.Limits = discordtest.DefaultLimits()
+		so.Limits.Routes["POST /guilds/{guild_id}/channels"] = discordtest.Rate{N: 40, Per: time.Second}
+		co.GlobalPerSecond, co.Transport = 50, wire
+	})
+	r.run()
+	view := r.live()
+	waits, slowest := r.createAll(50, 450, 16)
+	if got := wire.tooMany.Load(); got != 0 {
+		t.Errorf("Discord refused %d calls, want none", got)
+	}
+	if got := len(r.srv.Guild(r.guild).Channels); got != 500 {
+		t.Errorf("%d channels, want 500", got)
+	}
+	if got := len(view.Snapshot().Channels()); got != 500 {
+		t.Errorf("%d channels in the view, want 500", got)
+	}
+	_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: "one-more"}, "")
+	wantClass(t, patiently(func() error { return err }), discordclient.ClassLimit)
+	t.Logf("%d waits were told; the slowest refusal by ourselves took %v", waits, slowest)
+	if waits == 0 {
+		t.Error("no limit was ever near: the test tested nothing")
+	}
+}
+
+// createAll makes categories and channels, many workers at once; it returns how often they were told to wait, and how long
+// it took at most to be told.
+func (r *rig) createAll(categories, channels, workers int) (waits int64, slowest time.Duration) {
+	work := make(chan discordclient.ChannelCreate, categories+channels)
+	for i := range categories {
+		work <- discordclient.ChannelCreate{Name: fmt.Sprintf("group-%02d", i), Type: discordclient.ChannelCategory}
+	}
+	for i := range channels {
+		work <- discordclient.ChannelCreate{Name: fmt.Sprintf("channel-%03d", i)}
+	}
+	close(work)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	for range workers {
+		wg.Go(func() {
+			for in := range work {
+				if err := patiently(func() error {
+					start := time.Now()
+					_, err := r.client.CreateChannel(r.t.Context(), r.guild, in, "uid-"+in.Name)
+					if discordclient.ClassOf(err) == discordclient.ClassRateLimited {
+						mu.Lock()
+						defer mu.Unlock()
+						waits++
+						slowest = max(slowest, time.Since(start))
+					}
+					return err
+				}); err != nil {
+					r.t.Errorf("%s: %v", in.Name, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return waits, slowest
+}
+
+// Name and topic may change twice in ten minutes; no header says so. Other fields, and other channels, go on.
+func TestHiddenLimitOfNamesAndTopics(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(so *discordtest.Options, _ *discordclient.Options) {
+		so.Frozen, so.Clock = true, time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+		so.Limits = discordtest.DefaultLimits()
+		so.Limits.Routes["PATCH /channels/{channel_id}"] = discordtest.Rate{N: 10, Per: 15 * time.Second}
+	})
+	r.opts.Now = r.srv.Now
+	r.client = r.newClient()
+	a, b := r.create(discordclient.ChannelCreate{Name: "a"}), r.create(discordclient.ChannelCreate{Name: "b"})
+	edit := func(c *discordclient.Channel, e discordclient.ChannelEdit) error {
+		_, err := r.client.EditChannel(t.Context(), c.ID, e, "")
+		return err
+	}
+	rename := func(name string) discordclient.ChannelEdit {
+		return discordclient.ChannelEdit{Name: discordclient.Set(name)}
+	}
+	for _, name := range []string{"a1", "a2"} {
+		if err := edit(a, rename(name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := limited(t, edit(a, rename("a3")))
+	if first.Local || first.After < 9*time.Minute {
+		t.Errorf("the third rename: %+v", first)
+	}
+	calls := r.calls()
+	topic := limited(t, edit(a, discordclient.ChannelEdit{Topic: discordclient.Set("fire")}))
+	if !topic.Local || topic.Scope != ratelimit.ScopeHidden || r.calls() != calls {
+		t.Errorf("a topic after it: %+v, %d calls", topic, r.calls()-calls)
+	}
+	if err := edit(a, discordclient.ChannelEdit{NSFW: discordclient.Set(true)}); err != nil {
+		t.Errorf("another field of the same channel: %v", err)
+	}
+	if err := edit(b, rename("b1")); err != nil {
+		t.Errorf("another channel: %v", err)
+	}
+	r.srv.Advance(topic.After)
+	if err := edit(a, rename("a3")); err != nil {
+		t.Errorf("after the wait: %v", err)
+	}
+}
+
+// A stream of edits uses up its own share only: creates and deletes go through in between.
+func TestEditsDoNotStarveCreatesAndDeletes(t *testing.T) {
+	t.Parallel()
+	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
+	r := newRig(t, func(so *discordtest.Options, co *discordclient.Options) {
+		so.Frozen, so.Clock = true, time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+		so.Limits = discordtest.NoRateLimits()
+		so.Limits.Global = discordtest.Rate{N: 50, Per: time.Second}
+		co.GlobalPerSecond, co.Transport = 50, wire
+	})
+	r.opts.Now = r.srv.Now
+	r.client = r.newClient()
+	c := r.create(discordclient.ChannelCreate{Name: "a"})
+	if err := r.client.DeleteChannel(t.Context(), r.create(discordclient.ChannelCreate{Name: "b"}).ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	r.srv.Advance(time.Second)
+	edits := 0
+	for ; edits < 100; edits++ {
+		if _, err := r.client.EditChannel(t.Context(), c.ID, discordclient.ChannelEdit{NSFW: discordclient.Set(edits%2 == 0)}, ""); err != nil {
+			if got := limited(t, err); !got.Local || got.Scope != ratelimit.ScopeGlobal {
+				t.Errorf("edits ended with %+v", got)
+			}
+			break
+		}
+	}
+	if edits != 40 {
+		t.Errorf("%d edits in one second, want 40", edits)
+	}
+	for range 5 {
+		if err := r.client.DeleteChannel(t.Context(), r.create(discordclient.ChannelCreate{Name: "c"}).ID, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := wire.tooMany.Load(); got != 0 {
+		t.Errorf("Discord refused %d calls", got)
+	}
+}

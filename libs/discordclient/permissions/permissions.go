@@ -1,0 +1,229 @@
+// Package permissions translates Discord's permission bits to names and back.
+//
+// Names are those of Discord's documentation in CamelCase (VIEW_CHANNEL is ViewChannel, USE_VAD is UseVAD), which is
+// also what discord.js and discord-api-types call them. A bit that has no documented name keeps a place of its own as
+// "Bit47", so a translation never loses anything: [Bits.Names] and [Parse] are inverse to each other for every value.
+//
+// Source: https://discord.com/developers/docs/topics/permissions, read 2026-08.
+package permissions
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Bits is a set of permissions, one bit each. Discord sends it as a decimal string.
+type Bits uint64
+
+// The documented permissions.
+const (
+	CreateInstantInvite              Bits = 1 << 0
+	KickMembers                      Bits = 1 << 1
+	BanMembers                       Bits = 1 << 2
+	Administrator                    Bits = 1 << 3
+	ManageChannels                   Bits = 1 << 4
+	ManageGuild                      Bits = 1 << 5
+	AddReactions                     Bits = 1 << 6
+	ViewAuditLog                     Bits = 1 << 7
+	PrioritySpeaker                  Bits = 1 << 8
+	Stream                           Bits = 1 << 9
+	ViewChannel                      Bits = 1 << 10
+	SendMessages                     Bits = 1 << 11
+	SendTTSMessages                  Bits = 1 << 12
+	ManageMessages                   Bits = 1 << 13
+	EmbedLinks                       Bits = 1 << 14
+	AttachFiles                      Bits = 1 << 15
+	ReadMessageHistory               Bits = 1 << 16
+	MentionEveryone                  Bits = 1 << 17
+	UseExternalEmojis                Bits = 1 << 18
+	ViewGuildInsights                Bits = 1 << 19
+	Connect                          Bits = 1 << 20
+	Speak                            Bits = 1 << 21
+	MuteMembers                      Bits = 1 << 22
+	DeafenMembers                    Bits = 1 << 23
+	MoveMembers                      Bits = 1 << 24
+	UseVAD                           Bits = 1 << 25
+	ChangeNickname                   Bits = 1 << 26
+	ManageNicknames                  Bits = 1 << 27
+	ManageRoles                      Bits = 1 << 28
+	ManageWebhooks                   Bits = 1 << 29
+	ManageGuildExpressions           Bits = 1 << 30
+	UseApplicationCommands           Bits = 1 << 31
+	RequestToSpeak                   Bits = 1 << 32
+	ManageEvents                     Bits = 1 << 33
+	ManageThreads                    Bits = 1 << 34
+	CreatePublicThreads              Bits = 1 << 35
+	CreatePrivateThreads             Bits = 1 << 36
+	UseExternalStickers              Bits = 1 << 37
+	SendMessagesInThreads            Bits = 1 << 38
+	UseEmbeddedActivities            Bits = 1 << 39
+	ModerateMembers                  Bits = 1 << 40
+	ViewCreatorMonetizationAnalytics Bits = 1 << 41
+	UseSoundboard                    Bits = 1 << 42
+	CreateGuildExpressions           Bits = 1 << 43
+	CreateEvents                     Bits = 1 << 44
+	UseExternalSounds                Bits = 1 << 45
+	SendVoiceMessages                Bits = 1 << 46
+	SetVoiceChannelStatus            Bits = 1 << 48
+	SendPolls                        Bits = 1 << 49
+	UseExternalApps                  Bits = 1 << 50
+	PinMessages                      Bits = 1 << 51
+	BypassSlowmode                   Bits = 1 << 52
+)
+
+// byBit holds the name of each bit; an empty one is not documented.
+var byBit = [64]string{
+	0: "CreateInstantInvite", 1: "KickMembers", 2: "BanMembers", 3: "Administrator", 4: "ManageChannels",
+	5: "ManageGuild", 6: "AddReactions", 7: "ViewAuditLog", 8: "PrioritySpeaker", 9: "Stream", 10: "ViewChannel",
+	11: "SendMessages", 12: "SendTTSMessages", 13: "ManageMessages", 14: "EmbedLinks", 15: "AttachFiles",
+	16: "ReadMessageHistory", 17: "MentionEveryone", 18: "UseExternalEmojis", 19: "ViewGuildInsights", 20: "Connect",
+	21: "Speak", 22: "MuteMembers", 23: "DeafenMembers", 24: "MoveMembers", 25: "UseVAD", 26: "ChangeNickname",
+	27: "ManageNicknames", 28: "ManageRoles", 29: "ManageWebhooks", 30: "ManageGuildExpressions",
+	31: "UseApplicationCommands", 32: "RequestToSpeak", 33: "ManageEvents", 34: "ManageThreads",
+	35: "CreatePublicThreads", 36: "CreatePrivateThreads", 37: "UseExternalStickers", 38: "SendMessagesInThreads",
+	39: "UseEmbeddedActivities", 40: "ModerateMembers", 41: "ViewCreatorMonetizationAnalytics", 42: "UseSoundboard",
+	43: "CreateGuildExpressions", 44: "CreateEvents", 45: "UseExternalSounds", 46: "SendVoiceMessages",
+	48: "SetVoiceChannelStatus", 49: "SendPolls", 50: "UseExternalApps", 51: "PinMessages", 52: "BypassSlowmode",
+}
+
+// byName is byBit the other way round.
+var byName = func() map[string]Bits {
+	m := make(map[string]Bits, len(byBit))
+	for i, name := range byBit {
+		if name != "" {
+			m[name] = 1 << i
+		}
+	}
+	return m
+}()
+
+// All is every documented permission: what the owner of a guild and an administrator hold.
+var All = func() Bits {
+	var all Bits
+	for _, b := range byName {
+		all |= b
+	}
+	return all
+}()
+
+// Documented returns the documented names in the order of their bits.
+func Documented() []string { return All.Names() }
+
+// Names returns the name of each bit that is set, in the order of the bits; nil for none.
+func (b Bits) Names() []string {
+	var names []string
+	for i := range byBit {
+		if b&(1<<i) == 0 {
+			continue
+		}
+		if byBit[i] == "" {
+			names = append(names, "Bit"+strconv.Itoa(i))
+			continue
+		}
+		names = append(names, byBit[i])
+	}
+	return names
+}
+
+// Parse returns the bits of the names; the order and repetition do not matter. Its error names every unknown one.
+func Parse(names ...string) (Bits, error) {
+	var bits Bits
+	var unknown []string
+	for _, name := range names {
+		b, ok := parse(name)
+		if !ok {
+			unknown = append(unknown, strconv.Quote(name))
+			continue
+		}
+		bits |= b
+	}
+	if unknown != nil {
+		return bits, fmt.Errorf("unknown Discord permission %s (names look like ViewChannel)", strings.Join(unknown, ", "))
+	}
+	return bits, nil
+}
+
+// parse reads one name, in either of its two forms.
+func parse(name string) (Bits, bool) {
+	if b, ok := byName[name]; ok {
+		return b, true
+	}
+	digits, ok := strings.CutPrefix(name, "Bit")
+	if !ok {
+		return 0, false
+	}
+	i, err := strconv.Atoi(digits)
+	// The canonical form only, or one permission would have two names.
+	if err != nil || i < 0 || i > 63 || byBit[i] != "" || strconv.Itoa(i) != digits {
+		return 0, false
+	}
+	return 1 << i, true
+}
+
+// Has reports whether every one of want is set. [Administrator] has no special meaning here, see [Base].
+func (b Bits) Has(want Bits) bool { return b&want == want }
+
+// Missing returns those of want that are not set.
+func (b Bits) Missing(want Bits) Bits { return want &^ b }
+
+// String returns the names, separated by commas, for messages to people.
+func (b Bits) String() string { return strings.Join(b.Names(), ", ") }
+
+// MarshalText writes the decimal form that Discord uses, which JSON then puts in quotes.
+func (b Bits) MarshalText() ([]byte, error) { return strconv.AppendUint(nil, uint64(b), 10), nil }
+
+// UnmarshalText reads the decimal form that Discord uses.
+func (b *Bits) UnmarshalText(text []byte) error {
+	v, err := strconv.ParseUint(string(text), 10, 64)
+	if err != nil {
+		return fmt.Errorf("permissions %q are not a decimal number: %w", text, err)
+	}
+	*b = Bits(v)
+	return nil
+}
+
+// Base computes what a member may do in a guild before channel overwrites, from the permissions of @everyone and of
+// the member's roles. The owner and administrators hold everything.
+func Base(owner bool, everyone Bits, roles ...Bits) Bits {
+	bits := everyone
+	for _, r := range roles {
+		bits |= r
+	}
+	if owner || bits.Has(Administrator) {
+		return All | bits
+	}
+	return bits
+}
+
+// Overwrite allows and denies permissions in one channel to a role or a member.
+type Overwrite struct {
+	ID    string // of the role or the user; the id of the guild for @everyone
+	Allow Bits
+	Deny  Bits
+}
+
+// In computes what a member may do in a channel, in Discord's order: @everyone's overwrite, then all of the member's
+// roles together (an allow wins over a deny), then the member's own. Administrators are not bound by overwrites.
+func In(base Bits, guildID, memberID string, roleIDs []string, overwrites []Overwrite) Bits {
+	if base.Has(Administrator) {
+		return base
+	}
+	var everyone, roles, member Overwrite
+	for _, o := range overwrites {
+		switch {
+		case o.ID == guildID:
+			everyone = o
+		case o.ID == memberID:
+			member = o
+		case slices.Contains(roleIDs, o.ID):
+			roles.Allow |= o.Allow
+			roles.Deny |= o.Deny
+		}
+	}
+	for _, o := range []Overwrite{everyone, roles, member} {
+		base = base&^o.Deny | o.Allow
+	}
+	return base
+}

@@ -1,0 +1,118 @@
+package permissions_test
+
+import (
+	"encoding/json"
+	"math/bits"
+	"strings"
+	"testing"
+
+	"github.com/bwmarrin/discordgo"
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+func TestNamesAndBitsAreInverse(t *testing.T) {
+	t.Parallel()
+	for i := range 64 {
+		want := permissions.Bits(1) << i
+		names := want.Names()
+		if len(names) != 1 {
+			t.Fatalf("bit %d has names %q, want one", i, names)
+		}
+		got, err := permissions.Parse(names...)
+		if err != nil || got != want {
+			t.Errorf("Parse(%q) = %d, %v; want %d", names, got, err, want)
+		}
+	}
+	every := permissions.Bits(1<<64 - 1)
+	if got, err := permissions.Parse(every.Names()...); err != nil || got != every {
+		t.Errorf("all 64 bits come back as %d, %v", got, err)
+	}
+}
+
+// The numbers that are well known, and those that discordgo knows on its own account.
+func TestBitsAgreeWithOthers(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]int64{
+		"ViewChannel": discordgo.PermissionViewChannel, "SendMessages": discordgo.PermissionSendMessages,
+		"ManageWebhooks": discordgo.PermissionManageWebhooks, "ManageRoles": discordgo.PermissionManageRoles,
+		"UseVAD": discordgo.PermissionVoiceUseVAD, "Stream": discordgo.PermissionVoiceStreamVideo,
+		"ManageGuildExpressions": discordgo.PermissionManageGuildExpressions, "SendPolls": discordgo.PermissionSendPolls,
+		"UseApplicationCommands": discordgo.PermissionUseApplicationCommands, "CreateEvents": discordgo.PermissionCreateEvents,
+		"ViewGuildInsights": discordgo.PermissionViewGuildInsights, "ModerateMembers": discordgo.PermissionModerateMembers,
+		"RequestToSpeak": discordgo.PermissionVoiceRequestToSpeak, "UseExternalApps": discordgo.PermissionUseExternalApps,
+	} {
+		if got, err := permissions.Parse(name); err != nil || got != permissions.Bits(want) {
+			t.Errorf("%s = %d, %v; want %d", name, got, err, want)
+		}
+	}
+	core, _ := permissions.Parse("ViewChannel", "ManageChannels", "ManageWebhooks")
+	if core != 536871952 {
+		t.Errorf("core permissions are %d, want 536871952", core)
+	}
+	if got := len(permissions.Documented()); got != 52 || bits.OnesCount64(uint64(permissions.All)) != got {
+		t.Errorf("%d documented permissions, want 52", got)
+	}
+}
+
+func TestParseNamesWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"VIEW_CHANNEL", "viewChannel", "", "Bit10", "Bit64", "Bit-1", "Bit047", "Bit"} {
+		_, err := permissions.Parse("ViewChannel", bad)
+		if err == nil || !strings.Contains(err.Error(), `"`+bad+`"`) {
+			t.Errorf("Parse(%q) says %v, want the name in it", bad, err)
+		}
+	}
+}
+
+func TestJSONIsDecimalString(t *testing.T) {
+	t.Parallel()
+	out, err := json.Marshal(permissions.ViewChannel)
+	if err != nil || string(out) != `"1024"` {
+		t.Fatalf("marshalled to %s, %v", out, err)
+	}
+	var in permissions.Bits
+	if err := json.Unmarshal([]byte(`"1024"`), &in); err != nil || in != permissions.ViewChannel {
+		t.Errorf("unmarshalled to %d, %v", in, err)
+	}
+	if err := json.Unmarshal([]byte(`"many"`), &in); err == nil {
+		t.Error("a word was taken for permissions")
+	}
+}
+
+func TestBaseAndIn(t *testing.T) {
+	t.Parallel()
+	const view, send, manage = permissions.ViewChannel, permissions.SendMessages, permissions.ManageChannels
+	type ow = permissions.Overwrite
+	for name, c := range map[string]struct {
+		base       permissions.Bits
+		overwrites []ow
+		want       permissions.Bits
+	}{
+		"no overwrites":                      {view | send, nil, view | send},
+		"everyone denied":                    {view | send, []ow{{ID: "g", Deny: view}}, send},
+		"a role allows what everyone denies": {view, []ow{{ID: "g", Deny: view}, {ID: "r1", Allow: view}}, view},
+		"between roles an allow wins":        {view, []ow{{ID: "r1", Deny: view}, {ID: "r2", Allow: view}}, view},
+		"the member's own comes last":        {view, []ow{{ID: "r1", Allow: view}, {ID: "m", Deny: view}}, 0},
+		"other roles do not matter":          {view, []ow{{ID: "r9", Deny: view}}, view},
+		"administrators are not bound":       {permissions.Base(false, permissions.Administrator), []ow{{ID: "g", Deny: view}}, permissions.All},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := permissions.In(c.base, "g", "m", []string{"r1", "r2"}, c.overwrites)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("wrong permissions (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if permissions.Base(true, 0) != permissions.All {
+		t.Error("the owner does not hold everything")
+	}
+	if got := permissions.Base(false, view, send, manage); got != view|send|manage {
+		t.Errorf("roles do not add up: %s", got)
+	}
+	if missing := (view | send).Missing(view | manage); missing != manage || missing.String() != "ManageChannels" {
+		t.Errorf("missing are %s", missing)
+	}
+}

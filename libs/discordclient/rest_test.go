@@ -1,0 +1,242 @@
+package discordclient_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+func TestChannelsFromCreateToDelete(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := t.Context()
+	group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory})
+	// Without an overwrite of its own the bot would lock itself out. In the order of the ids, as they are returned.
+	private := []discordclient.Overwrite{
+		{ID: r.bot.UserID, Type: discordclient.OverwriteMember, Allow: permissions.ViewChannel}, {ID: r.guild, Deny: permissions.ViewChannel},
+	}
+	made := r.create(discordclient.ChannelCreate{
+		Name: "tokyo-alarms", Topic: "fire", ParentID: group.ID, NSFW: true, Slowmode: 60, DefaultAutoArchive: 1440, Overwrites: private,
+	})
+	want := &discordclient.Channel{
+		ID: made.ID, GuildID: r.guild, Name: "tokyo-alarms", Topic: "fire", ParentID: group.ID, NSFW: true, Slowmode: 60,
+		DefaultAutoArchive: 1440, Overwrites: private, Position: made.Position,
+	}
+	if diff := cmp.Diff(want, made); diff != "" {
+		t.Errorf("created (-want +got):\n%s", diff)
+	}
+	got, err := r.client.GetChannel(ctx, made.ID)
+	if diff := cmp.Diff(made, got); err != nil || diff != "" {
+		t.Errorf("read %v (-want +got):\n%s", err, diff)
+	}
+	edited, err := r.client.EditChannel(ctx, made.ID, discordclient.ChannelEdit{
+		Topic: discordclient.Clear[string](), ParentID: discordclient.Clear[string](), NSFW: discordclient.Set(false),
+		Slowmode: discordclient.Set(0), Type: discordclient.Set(discordclient.ChannelAnnouncement),
+		Overwrites: discordclient.Set[[]discordclient.Overwrite](nil), DefaultAutoArchive: discordclient.Set(60), Position: discordclient.Set(7),
+	}, "all of it")
+	want = &discordclient.Channel{
+		ID: made.ID, GuildID: r.guild, Name: "tokyo-alarms", Type: discordclient.ChannelAnnouncement, DefaultAutoArchive: 60, Position: 7,
+	}
+	if diff := cmp.Diff(want, edited); err != nil || diff != "" {
+		t.Errorf("edited %v (-want +got):\n%s", err, diff)
+	}
+	if err := r.client.DeleteChannel(ctx, made.ID, "over"); err != nil {
+		t.Error(err)
+	}
+	wantClass(t, r.client.DeleteChannel(ctx, made.ID, "over"), discordclient.ClassGone)
+	list, err := r.client.ListChannels(ctx, r.guild)
+	if diff := cmp.Diff([]*discordclient.Channel{group}, list); err != nil || diff != "" {
+		t.Errorf("left over %v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestOverwritesAndPositions(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := t.Context()
+	group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory, Overwrites: []discordclient.Overwrite{{ID: r.guild, Deny: permissions.SendMessages}}})
+	a, b := r.create(discordclient.ChannelCreate{Name: "a"}), r.create(discordclient.ChannelCreate{Name: "b"})
+	err := r.client.MoveChannels(ctx, r.guild, []discordclient.ChannelMove{
+		{ID: a.ID, Position: discordclient.Set(5)},
+		{ID: b.ID, Position: discordclient.Set(4), ParentID: discordclient.Set(group.ID), LockPermissions: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := r.client.GetChannel(ctx, b.ID)
+	if err != nil || after.Position != 4 || after.ParentID != group.ID || !cmp.Equal(after.Overwrites, group.Overwrites) {
+		t.Errorf("moved to %+v, %v", after, err)
+	}
+	own := discordclient.Overwrite{ID: r.bot.UserID, Type: discordclient.OverwriteMember, Allow: permissions.ViewChannel, Deny: permissions.AddReactions}
+	if err := r.client.SetOverwrite(ctx, a.ID, own, "let me in"); err != nil {
+		t.Fatal(err)
+	}
+	if after, err = r.client.GetChannel(ctx, a.ID); err != nil || !cmp.Equal(after.Overwrites, []discordclient.Overwrite{own}) {
+		t.Errorf("overwritten %+v, %v", after, err)
+	}
+	if err := r.client.DeleteOverwrite(ctx, a.ID, own.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if after, err = r.client.GetChannel(ctx, a.ID); err != nil || len(after.Overwrites) != 0 {
+		t.Errorf("still overwritten %+v, %v", after, err)
+	}
+	err = r.client.MoveChannels(ctx, r.guild, []discordclient.ChannelMove{
+		{ID: a.ID, ParentID: discordclient.Set(group.ID)}, {ID: b.ID, ParentID: discordclient.Clear[string]()},
+	})
+	wantClass(t, err, discordclient.ClassInvalid)
+	if err := r.client.MoveChannels(ctx, r.guild, nil); err != nil {
+		t.Errorf("moving nothing: %v", err)
+	}
+}
+
+func TestWebhooks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := t.Context()
+	c, other := r.create(discordclient.ChannelCreate{Name: "a"}), r.create(discordclient.ChannelCreate{Name: "b"})
+	hook, err := r.client.CreateWebhook(ctx, c.ID, discordclient.WebhookCreate{Name: "alertmanager"}, "alerts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := r.srv.URL() + "/api/webhooks/" + hook.ID + "/" + hook.Token.Reveal(); hook.URL.Reveal() != want || hook.ApplicationID != r.bot.ApplicationID {
+		t.Errorf("URL is %s, want %s", hook.URL.Reveal(), want)
+	}
+	r.srv.CreateWebhookByHand(c.ID, "by hand")
+	for name, list := range map[string]func() ([]discordclient.Webhook, error){
+		"of the channel": func() ([]discordclient.Webhook, error) { return r.client.ListChannelWebhooks(ctx, c.ID) },
+		"of the guild":   func() ([]discordclient.Webhook, error) { return r.client.ListGuildWebhooks(ctx, r.guild) },
+	} {
+		hooks, err := list()
+		if err != nil || len(hooks) != 2 {
+			t.Errorf("webhooks %s: %v, %v", name, hooks, err)
+		}
+	}
+	if m, err := r.client.ExecuteWebhook(ctx, hook, discordclient.WebhookMessage{Content: "fire", Username: "Alertmanager"}); err != nil || m.ChannelID != c.ID {
+		t.Errorf("posted %v, %v", m, err)
+	}
+	moved, err := r.client.EditWebhook(ctx, hook.ID, discordclient.WebhookEdit{Name: discordclient.Set("prometheus"), ChannelID: discordclient.Set(other.ID), Avatar: discordclient.Clear[string]()}, "")
+	if err != nil || moved.Name != "prometheus" || moved.ChannelID != other.ID {
+		t.Errorf("edited %v, %v", moved, err)
+	}
+	if got, err := r.client.GetWebhook(ctx, hook.ID); err != nil || !cmp.Equal(moved, got) {
+		t.Errorf("read %v, %v", got, err)
+	}
+	if err := r.client.DeleteWebhook(ctx, hook.ID, ""); err != nil {
+		t.Error(err)
+	}
+	_, err = r.client.GetWebhook(ctx, hook.ID)
+	wantClass(t, err, discordclient.ClassGone)
+	_, err = r.client.ExecuteWebhook(ctx, hook, discordclient.WebhookMessage{Content: "fire"})
+	wantClass(t, err, discordclient.ClassGone)
+	if r.client.Stats().TokenRefused {
+		t.Error("an unknown webhook token was taken for the bot's")
+	}
+}
+
+func TestGuildSettings(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := t.Context()
+	c := r.create(discordclient.ChannelCreate{Name: "general"})
+	edited, err := r.client.EditGuild(ctx, r.guild, discordclient.GuildEdit{
+		Name: discordclient.Set("Kyoto Jujutsu High"), Description: discordclient.Set("school"), VerificationLevel: discordclient.Set(2),
+		DefaultNotifications: discordclient.Set(1), ExplicitContentFilter: discordclient.Set(2), PreferredLocale: discordclient.Set("de"),
+		AFKTimeout: discordclient.Set(900), SystemChannelID: discordclient.Set(c.ID), SystemChannelFlags: discordclient.Set(3),
+	}, "new term")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if edited.Name != "Kyoto Jujutsu High" || edited.VerificationLevel != 2 || edited.SystemChannelID != c.ID || edited.SystemChannelFlags != 3 {
+		t.Errorf("edited %+v", edited)
+	}
+	cleared, err := r.client.EditGuild(ctx, r.guild, discordclient.GuildEdit{
+		Description: discordclient.Clear[string](), SystemChannelID: discordclient.Clear[string](),
+		DefaultNotifications: discordclient.Set(0), ExplicitContentFilter: discordclient.Set(0), SystemChannelFlags: discordclient.Set(0),
+	}, "")
+	if err != nil || cleared.Description != "" || cleared.SystemChannelID != "" || cleared.DefaultNotifications != 0 || cleared.SystemChannelFlags != 0 {
+		t.Errorf("cleared %+v, %v", cleared, err)
+	}
+	got, err := r.client.GetGuild(ctx, r.guild)
+	if diff := cmp.Diff(cleared, got); err != nil || diff != "" {
+		t.Errorf("read %v (-want +got):\n%s", err, diff)
+	}
+	roles, err := r.client.ListRoles(ctx, r.guild)
+	if diff := cmp.Diff(got.Roles, roles); err != nil || diff != "" || len(roles) < 2 {
+		t.Errorf("roles %v (-want +got):\n%s", err, diff)
+	}
+	_, err = r.client.CreateGuild(ctx, discordclient.GuildCreate{Name: "Another"})
+	wantClass(t, err, discordclient.ClassDenied)
+	_, err = r.client.GetGuild(ctx, "1")
+	wantClass(t, err, discordclient.ClassGone)
+}
+
+func TestLeavingAndDeletingGuilds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *discordtest.Options, _ *discordclient.Options) { o.AllowGuilds = true })
+	ctx := t.Context()
+	own, err := r.client.CreateGuild(ctx, discordclient.GuildCreate{Name: "Kyoto"})
+	if err != nil || own.OwnerID != r.bot.UserID {
+		t.Fatalf("created %+v, %v", own, err)
+	}
+	wantClass(t, r.client.DeleteGuild(ctx, r.guild), discordclient.ClassDenied) // a person owns it
+	if err := r.client.DeleteGuild(ctx, own.ID); err != nil {
+		t.Error(err)
+	}
+	wantClass(t, r.client.DeleteGuild(ctx, own.ID), discordclient.ClassGone)
+	if list, err := r.client.ListMemberships(ctx); err != nil || len(list) != 1 || list[0].ID != r.guild {
+		t.Errorf("after the deletion: %+v, %v", list, err)
+	}
+	if err := r.client.LeaveGuild(ctx, r.guild); err != nil {
+		t.Error(err)
+	}
+	wantClass(t, r.client.LeaveGuild(ctx, r.guild), discordclient.ClassGone)
+	if list, err := r.client.ListMemberships(ctx); err != nil || len(list) != 0 {
+		t.Errorf("after leaving: %+v, %v", list, err)
+	}
+	if got := r.srv.Guild(r.guild).Name; got != "Jujutsu High" {
+		t.Errorf("the guild that was left is called %q", got)
+	}
+	wantClass(t, newRig(t).client.DeleteGuild(ctx, r.guild), discordclient.ClassGone)
+	closed := newRig(t)
+	wantClass(t, closed.client.DeleteGuild(ctx, closed.guild), discordclient.ClassDenied) // as on Discord
+}
+
+func TestWhoTheBotIs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx := t.Context()
+	u, err := r.client.CurrentUser(ctx)
+	if err != nil || u.ID != r.bot.UserID || u.Name != "operator" {
+		t.Errorf("user %+v, %v", u, err)
+	}
+	app, err := r.client.CurrentApplication(ctx)
+	if err != nil || app.ID != r.bot.ApplicationID {
+		t.Errorf("application %+v, %v", app, err)
+	}
+	list, err := r.client.ListMemberships(ctx)
+	if err != nil || len(list) != 1 || list[0].ID != r.guild || !list[0].Permissions.Has(permissions.Bits(usual)) {
+		t.Errorf("memberships %+v, %v", list, err)
+	}
+	r.create(discordclient.ChannelCreate{Name: "a"})
+	entries, err := r.client.ListAuditLog(ctx, r.guild, discordclient.AuditQuery{Action: discordclient.AuditChannelCreate, UserID: r.bot.UserID, After: "1", Limit: 10})
+	if err != nil || len(entries) != 1 || entries[0].Reason != "test" || entries[0].UserID != r.bot.UserID {
+		t.Errorf("audit log %+v, %v", entries, err)
+	}
+}
+
+func TestOnlyIdsGetIntoURLs(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, id := range []string{"", "../users/@me", "1/../2", "1?x=2", "１２", "123456789012345678901"} {
+		_, err := r.client.GetChannel(t.Context(), id)
+		wantClass(t, err, discordclient.ClassInvalid)
+		wantClass(t, r.client.DeleteOverwrite(t.Context(), "1", id, ""), discordclient.ClassInvalid)
+	}
+	if got := r.calls(); got != 0 {
+		t.Errorf("%d calls reached Discord, want none", got)
+	}
+}

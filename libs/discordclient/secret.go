@@ -1,0 +1,78 @@
+package discordclient
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"regexp"
+	"strings"
+)
+
+// redacted stands where a secret was.
+const redacted = "[redacted]"
+
+// Secret is a bot token, a webhook's token or its URL. Whatever prints it, fmt with any verb, JSON, slog, prints
+// "[redacted]"; [Secret.Reveal] is the only way to its text. The zero value is no secret.
+type Secret struct {
+	// A pointer, because fmt prints unexported fields of a struct without asking for their methods, and of a
+	// pointer inside one it prints the address.
+	text *string
+}
+
+// NewSecret wraps the text of a secret. An empty text gives the zero value.
+func NewSecret(text string) Secret {
+	if text == "" {
+		return Secret{}
+	}
+	return Secret{&text}
+}
+
+// Reveal returns the secret's text, for the one place that needs it (a request's header, a Kubernetes Secret).
+func (s Secret) Reveal() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// IsZero reports whether there is no secret.
+func (s Secret) IsZero() bool { return s.text == nil }
+
+// Equal reports whether two secrets have the same text.
+func (s Secret) Equal(other Secret) bool { return s.Reveal() == other.Reveal() }
+
+// Format implements fmt.Formatter for every verb.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// String returns "[redacted]", or nothing for the zero value.
+func (s Secret) String() string {
+	if s.IsZero() {
+		return ""
+	}
+	return redacted
+}
+
+// MarshalText keeps the secret out of JSON and YAML.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue keeps the secret out of structured logs.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+var (
+	// webhookToken matches the token in a webhook's URL or path, whatever the host.
+	webhookToken = regexp.MustCompile(`(webhooks(?:/|%2[fF])\d+(?:/|%2[fF]))[^\s"'/?&#\\]+`)
+	// botToken matches what looks like a bot token: three parts in base64url, the first an encoded user id.
+	botToken = regexp.MustCompile(`[A-Za-z0-9_-]{18,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{20,}`)
+)
+
+// redact removes from a text that somebody else wrote what must not be shown: the given secrets and everything that
+// looks like a token.
+func redact(text string, secrets ...Secret) string {
+	for _, s := range secrets {
+		if !s.IsZero() {
+			text = strings.ReplaceAll(text, s.Reveal(), redacted)
+		}
+	}
+	text = webhookToken.ReplaceAllString(text, "${1}"+redacted)
+	return botToken.ReplaceAllString(text, redacted)
+}

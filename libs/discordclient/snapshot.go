@@ -1,0 +1,171 @@
+package discordclient
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// Presence is what is known about the bot's place in a guild.
+type Presence string
+
+// A guild is unknown until it was read once; absent when the bot is not a member of it, or it does not exist;
+// unavailable while Discord has an outage that hides it (its last known state stays in the view).
+const (
+	PresenceUnknown     Presence = ""
+	PresencePresent     Presence = "present"
+	PresenceAbsent      Presence = "absent"
+	PresenceUnavailable Presence = "unavailable"
+)
+
+// Mode is where a view's truth comes from.
+type Mode string
+
+// A live view follows the Gateway's events; a polled one was read at [View.AsOf] and is as old as that.
+const (
+	ModeNone   Mode = ""
+	ModeLive   Mode = "live"
+	ModePolled Mode = "polled"
+)
+
+// View is the live view of one guild. It is safe for concurrent use and never blocks.
+type View struct {
+	hub     *hub
+	current atomic.Pointer[Snapshot]
+	audit   atomic.Pointer[auditReading] // for RecoverChannel
+}
+
+// Snapshot returns the guild as it is known now: one consistent state that never changes under its reader.
+func (v *View) Snapshot() *Snapshot { return v.current.Load() }
+
+// AsOf returns when the view was last known to be true: for a live view, when something was last heard from the
+// Gateway (a heartbeat's answer at the least); for a polled one, when it was read; the zero time when never.
+func (v *View) AsOf() time.Time {
+	s := v.Snapshot()
+	if s.Mode == ModeLive {
+		return time.Unix(0, v.hub.alive.Load())
+	}
+	return s.AsOf
+}
+
+// Snapshot is an immutable state of a guild. Do not change what its methods return.
+type Snapshot struct {
+	Presence Presence
+	Mode     Mode
+	AsOf     time.Time // of a polled view: when it was read; see [View.AsOf]
+	// CompleteAt is a moment that the last complete list of channels is surely newer than. A channel that was created
+	// before it and not seen in it does not exist.
+	CompleteAt time.Time
+	Guild      Guild
+	channels   []*Channel // in the order of their ids
+	selfID     string
+	selfRoles  []string // of the bot in this guild
+	selfKnown  bool
+	basePerms  permissions.Bits // from the list of memberships, when selfRoles are not known
+	baseKnown  bool
+	baseAt     time.Time            // when that list was asked for
+	hooks      map[string][]Webhook // by channel; a missing key is not known
+}
+
+// Channels returns all channels and categories in the order of their ids.
+func (s *Snapshot) Channels() []*Channel { return s.channels }
+
+// Channel returns a channel or category by its id.
+func (s *Snapshot) Channel(id string) (*Channel, bool) {
+	i, ok := s.find(id)
+	if !ok {
+		return nil, false
+	}
+	return s.channels[i], true
+}
+
+func (s *Snapshot) find(id string) (int, bool) {
+	return slices.BinarySearchFunc(s.channels, id, func(c *Channel, id string) int { return CompareIDs(c.ID, id) })
+}
+
+// Children returns the channels in a category, in the order that Discord shows them; "" stands for those in none, where
+// categories are left out.
+func (s *Snapshot) Children(parentID string) []*Channel {
+	var children []*Channel
+	for _, c := range s.channels {
+		if c.ParentID == parentID && c.Type != ChannelCategory {
+			children = append(children, c)
+		}
+	}
+	SortChannels(children)
+	return children
+}
+
+// Categories returns the categories in the order that Discord shows them.
+func (s *Snapshot) Categories() []*Channel {
+	var categories []*Channel
+	for _, c := range s.channels {
+		if c.Type == ChannelCategory {
+			categories = append(categories, c)
+		}
+	}
+	SortChannels(categories)
+	return categories
+}
+
+// Role returns a role by its id.
+func (s *Snapshot) Role(id string) (Role, bool) {
+	i, ok := slices.BinarySearchFunc(s.Guild.Roles, id, func(r Role, id string) int { return CompareIDs(r.ID, id) })
+	if !ok {
+		return Role{}, false
+	}
+	return s.Guild.Roles[i], true
+}
+
+// RolesNamed returns the roles with a name; Discord allows several.
+func (s *Snapshot) RolesNamed(name string) []Role {
+	var roles []Role
+	for _, r := range s.Guild.Roles {
+		if r.Name == name {
+			roles = append(roles, r)
+		}
+	}
+	return roles
+}
+
+// Webhooks returns the webhooks of a channel as they were last listed or written by this Client. known is false when
+// that is not known (never listed, or changed since by somebody): then list them, which makes them known.
+func (s *Snapshot) Webhooks(channelID string) (hooks []Webhook, known bool) {
+	hooks, known = s.hooks[channelID]
+	return hooks, known
+}
+
+// BotPermissions returns what the bot may do in the guild, before overwrites. exact is false when nothing keeps that
+// true: the view is not live, and the memberships were not listed since it was last polled. Then it is the best guess
+// from the roles that are known. [REST.ListMemberships] through the same Client makes a polled view's exact until the
+// next poll.
+func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
+	owner := s.selfID != "" && s.Guild.OwnerID == s.selfID
+	everyone, _ := s.Role(s.Guild.ID)
+	if s.Mode != ModeLive && s.baseKnown {
+		return permissions.Base(owner, s.basePerms), true
+	}
+	var roles []permissions.Bits
+	for _, r := range s.Guild.Roles {
+		if slices.Contains(s.selfRoles, r.ID) || !s.selfKnown && s.selfID != "" && r.BotID == s.selfID {
+			roles = append(roles, r.Permissions)
+		}
+	}
+	return permissions.Base(owner, everyone.Permissions, roles...), s.selfFollowed()
+}
+
+// selfFollowed reports whether the bot's roles are known and followed.
+func (s *Snapshot) selfFollowed() bool { return s.selfKnown && s.Mode == ModeLive }
+
+// BotPermissionsIn returns what the bot may do in a channel. exact is true only in a live view, since the overwrites
+// ask for the bot's roles.
+func (s *Snapshot) BotPermissionsIn(c *Channel) (bits permissions.Bits, exact bool) {
+	base, _ := s.BotPermissions()
+	overwrites := make([]permissions.Overwrite, 0, len(c.Overwrites))
+	for _, o := range c.Overwrites {
+		overwrites = append(overwrites, permissions.Overwrite{ID: o.ID, Allow: o.Allow, Deny: o.Deny})
+	}
+	return permissions.In(base, s.Guild.ID, s.selfID, s.selfRoles, overwrites), s.selfFollowed()
+}

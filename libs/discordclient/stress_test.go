@@ -1,0 +1,116 @@
+package discordclient_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// Own writes, people's edits, a Gateway that drops and loses events, and readers, all at once: in the end the view is
+// what Discord has. The race detector watches.
+func TestViewUnderStress(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(so *discordtest.Options, co *discordclient.Options) {
+		so.Limits.Channels = 5000
+		co.Resync = 50 * time.Millisecond
+	})
+	r.run()
+	view := r.live()
+	r.create(discordclient.ChannelCreate{Name: "first"})
+	var workers, readers sync.WaitGroup
+	done := make(chan struct{})
+	faultsTurn, peoplesTurn := make(chan struct{}, writers*writes), make(chan struct{}, writers*writes)
+	for w := range writers {
+		workers.Go(func() { r.writer(w, func() { faultsTurn <- struct{}{}; peoplesTurn <- struct{}{} }) })
+	}
+	workers.Go(func() { r.people(view, peoplesTurn) })
+	workers.Go(func() {
+		for i := range 6 {
+			r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Miss: func(string) bool { return i%3 == 1 }})
+			for range 30 { // how many writes a fault lasts
+				<-faultsTurn
+			}
+			r.srv.Gateway().Drop(0)
+		}
+		r.srv.Gateway().SetFaults(discordtest.GatewayFaults{})
+	})
+	readers.Go(func() {
+		events := r.client.Subscribe(t.Context())
+		for {
+			select {
+			case <-done:
+				return
+			case <-events:
+				_ = view.Snapshot().Children("")
+				_, _ = view.Snapshot().BotPermissions()
+				_ = r.client.Stats()
+			}
+		}
+	})
+	workers.Wait()
+	close(done)
+	readers.Wait()
+	r.live()
+	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "last"}) // shows a gap, should events have been lost at the end
+	r.agrees(view)
+}
+
+// How many writers there are, and how many writes each does.
+const writers, writes = 4, 60
+
+// writer creates, edits and deletes channels of its own. It calls wrote after each write.
+func (r *rig) writer(w int, wrote func()) {
+	rng := rand.New(rand.NewPCG(uint64(w), 1))
+	ctx := r.t.Context()
+	var ids []string
+	for i := range writes {
+		var err error
+		switch {
+		case len(ids) < 3 || rng.IntN(3) == 0:
+			var c *discordclient.Channel
+			err = patiently(func() (err error) {
+				c, err = r.client.CreateChannel(ctx, r.guild, discordclient.ChannelCreate{Name: fmt.Sprintf("w%d-%d", w, i)}, "")
+				return err
+			})
+			if err == nil {
+				ids = append(ids, c.ID)
+			}
+		case rng.IntN(3) == 0:
+			err = patiently(func() error { return r.client.DeleteChannel(ctx, ids[0], "") })
+			ids = ids[1:]
+		default:
+			id := ids[rng.IntN(len(ids))]
+			for range 3 {
+				err = patiently(func() error {
+					_, err := r.client.EditChannel(ctx, id, discordclient.ChannelEdit{Topic: discordclient.Set(strconv.Itoa(rng.Int()))}, "")
+					return err
+				})
+			}
+		}
+		if err != nil {
+			r.t.Error(err)
+		}
+		wrote()
+	}
+}
+
+// people edits channels by hand, at half the pace of the writers.
+func (r *rig) people(view *discordclient.View, turn <-chan struct{}) {
+	for i := range 100 {
+		id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: fmt.Sprintf("hand-%d", i)})
+		r.srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Topic = "by hand" })
+		for _, c := range view.Snapshot().Channels() {
+			if c.Name == fmt.Sprintf("hand-%d", i-5) {
+				r.srv.DeleteChannelByHand(c.ID)
+			}
+		}
+		<-turn
+		<-turn
+	}
+}

@@ -1,0 +1,84 @@
+package discordclient_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// A success that says nothing is no success: no list that is empty, no object without an id.
+func TestNullAndEmptyAnswersAreErrors(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"null", " null\n", "{}"} {
+		c, _ := answering(t, 200, nil, body)
+		ctx := t.Context()
+		_, list := c.ListChannels(ctx, "1")
+		_, guild := c.GetGuild(ctx, "1")
+		_, hook := c.GetWebhook(ctx, "1")
+		for _, err := range []error{list, guild, hook} {
+			wantClass(t, err, discordclient.ClassTransient)
+		}
+		_, created := c.CreateWebhook(ctx, "1", discordclient.WebhookCreate{Name: "x"}, "")
+		_, edited := c.EditGuild(ctx, "1", discordclient.GuildEdit{}, "")
+		_, posted := c.ExecuteWebhook(ctx, discordclient.Webhook{ID: "1", Token: discordclient.NewSecret("a")}, discordclient.WebhookMessage{Content: "x"})
+		for _, err := range []error{created, edited, posted} {
+			wantClass(t, err, discordclient.ClassUnknown)
+		}
+	}
+}
+
+// A token is hidden whatever its form, in every part of an error, and where a text is cut.
+func TestTokensOfAnyFormAreHidden(t *testing.T) {
+	t.Parallel()
+	const token, hookToken = "plain-token-of-a-compatible-server", "other-hook-token"
+	var answer string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write([]byte(strings.ReplaceAll(`{"code":50035,"message":"`+strings.Repeat("x", 290)+
+			` SECRET","errors":{"SECRET":{"_errors":[{"code":"SECRET","message":"you sent SECRET"}]}}}`, "SECRET", answer)))
+	}))
+	defer srv.Close()
+	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(token), APIURL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer = token
+	_, botErr := c.GetGuild(t.Context(), "1")
+	answer = hookToken
+	hook := discordclient.Webhook{ID: "1", Token: discordclient.NewSecret(hookToken)}
+	_, hookErr := c.ExecuteWebhook(t.Context(), hook, discordclient.WebhookMessage{Content: "x"})
+	for secret, err := range map[string]error{token: botErr, hookToken: hookErr} {
+		if err == nil || strings.Contains(err.Error(), secret[:8]) || !strings.Contains(err.Error(), "[redacted]") {
+			t.Errorf("says %v", err)
+		}
+	}
+}
+
+// A 401 that is not Discord's stops nothing.
+func TestForeign401LeavesTheTokenAlone(t *testing.T) {
+	t.Parallel()
+	c, calls := answering(t, 401, nil, "<html>proxy auth</html>")
+	for range 2 {
+		_, err := c.GetGuild(t.Context(), "1")
+		wantClass(t, err, discordclient.ClassTransient)
+	}
+	if *calls != 2 || c.Stats().TokenRefused {
+		t.Errorf("%d calls, token refused: %v", *calls, c.Stats().TokenRefused)
+	}
+}
+
+// Options that cannot work are refused at once.
+func TestOptionsThatCannotWork(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]discordclient.Options{
+		"negative limit": {GlobalPerSecond: -1}, "Gateway over http": {GatewayURL: "http://x"}, "Gateway without a host": {GatewayURL: "wss://"},
+	} {
+		o.Token = discordclient.NewSecret("token")
+		if _, err := discordclient.New(o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
