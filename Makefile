@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 VERSION ?= $(shell git describe --tags --always --dirty --match 'dojo-operator/*' 2>/dev/null | sed 's|.*/||' || echo dev)
-MODULES := apis libs/conditions libs/testcluster dojo-operator test
+MODULES := apis libs/conditions libs/testcluster libs/discordclient dojo-operator test
 
 include tools/tools.mk
 
