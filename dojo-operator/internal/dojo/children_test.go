@@ -69,7 +69,7 @@ func harmful() map[string]harm {
 		"budget deleted":          {func(w *world) { w.budget = nil }, []string{kindBudget}},
 		"password":                {secret(key("DB_PASS", "x")), rolled},
 		"key deleted":             {secret(without("DB_PORT")), rolled},
-		"revision":                {secret(func(s *corev1.Secret) { s.Annotations[revisionAnnotation] = "mine" }), rolled},
+		"revision":                {secret(func(s *corev1.Secret) { metav1.SetMetaDataAnnotation(&s.ObjectMeta, revisionAnnotation, "mine") }), rolled},
 		"label of the Secret":     {secret(relabel[*corev1.Secret]), []string{kindSecret}},
 		"all notes, all labels":   {secret(func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil }), rolled},
 		"label of the Deployment": {workload(relabel[*appsv1.Deployment]), []string{kindDeployment}},
