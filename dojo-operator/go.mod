@@ -5,6 +5,7 @@ go 1.26.0
 replace (
 	jutsu.com/operators/apis => ../apis
 	jutsu.com/operators/libs/conditions => ../libs/conditions
+	jutsu.com/operators/libs/ownwrites => ../libs/ownwrites
 	jutsu.com/operators/libs/testcluster => ../libs/testcluster
 )
 
@@ -15,6 +16,7 @@ require (
 	github.com/prometheus/client_golang v1.23.2
 	jutsu.com/operators/apis v0.0.0
 	jutsu.com/operators/libs/conditions v0.0.0
+	jutsu.com/operators/libs/ownwrites v0.0.0
 	jutsu.com/operators/libs/testcluster v0.0.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3

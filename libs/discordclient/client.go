@@ -65,6 +65,9 @@ type Client interface {
 	Forget(guildID string)
 	// Refresh reads a guild by REST, one GET of the guild and one of its channels, into its view.
 	Refresh(ctx context.Context, guildID string) error
+	// MayCreateChannel tells, as an error of CreateChannel, what such a call would be refused for now without asking Discord: a
+	// *[RateLimited], or a refused token. Nil promises nothing. Ask it before noting an intent that a crash would leave open.
+	MayCreateChannel(guildID string) error
 	// Subscribe returns a channel of what changed on Discord by others' hands. Events of the same object that were not
 	// taken yet are told once. The channel is closed when the context ends.
 	Subscribe(ctx context.Context) <-chan Event
@@ -132,6 +135,19 @@ func (c *client) Guild(guildID string) *View {
 
 // Forget implements Client.
 func (c *client) Forget(guildID string) { c.hub.forget(guildID) }
+
+// MayCreateChannel implements Client.
+func (c *client) MayCreateChannel(guildID string) error {
+	create := createChannel(guildID, "")
+	create.major = guildID
+	if err := c.transport.admit(&create); err != nil {
+		return err
+	}
+	if wait := c.transport.limiter.Peek(create.limited()); wait != nil {
+		return &RateLimited{Op: create.op, After: wait.After, Scope: wait.Scope, Local: true}
+	}
+	return nil
+}
 
 // Subscribe implements Client.
 func (c *client) Subscribe(ctx context.Context) <-chan Event { return c.hub.subscribe(ctx) }

@@ -38,10 +38,14 @@ func (r *rest) GetChannel(ctx context.Context, channelID string) (*Channel, erro
 }
 
 func (r *rest) CreateChannel(ctx context.Context, guildID string, in ChannelCreate, reason string) (*Channel, error) {
-	return r.channel(ctx, call{
+	return r.channel(ctx, createChannel(guildID, reason), in, guildID)
+}
+
+func createChannel(guildID, reason string) call {
+	return call{
 		op: "create channel", method: http.MethodPost, route: "/guilds/{guild_id}/channels",
 		url: discordgo.EndpointGuildChannels(guildID), urgent: true, reason: reason,
-	}, in, guildID)
+	}
 }
 
 func (r *rest) EditChannel(ctx context.Context, channelID string, edit ChannelEdit, reason string) (*Channel, error) {

@@ -69,6 +69,10 @@ type Snapshot struct {
 	hooks      map[string][]Webhook // by channel; a missing key is not known
 }
 
+// SelfID returns the bot's own user id; empty while it is not known, which is until the Gateway is connected or
+// [REST.CurrentUser] was called.
+func (s *Snapshot) SelfID() string { return s.selfID }
+
 // Channels returns all channels and categories in the order of their ids.
 func (s *Snapshot) Channels() []*Channel { return s.channels }
 

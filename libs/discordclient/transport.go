@@ -45,6 +45,11 @@ type callKey struct{}
 // mutating reports whether the call may have an effect.
 func (c *call) mutating() bool { return c.method != http.MethodGet }
 
+// limited is what the limiter needs to know about the call.
+func (c *call) limited() ratelimit.Call {
+	return ratelimit.Call{Route: c.method + " " + c.route, Major: c.major, Urgent: c.urgent, Hidden: c.hidden, Exempt: c.public}
+}
+
 // transport is where everything that all requests have in common is done, once: one host, API v10, the token, rate
 // limits, and answers turned into this package's errors. It lets nothing through to discordgo but success, so that none
 // of discordgo's own handling of failures (sleeping, retrying a POST on 502) ever starts.
@@ -87,9 +92,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	ticket, wait := t.limiter.Reserve(ratelimit.Call{
-		Route: c.method + " " + c.route, Major: c.major, Urgent: c.urgent, Hidden: c.hidden, Exempt: c.public,
-	})
+	ticket, wait := t.limiter.Reserve(c.limited())
 	if wait != nil {
 		return nil, &RateLimited{Op: c.op, After: wait.After, Scope: wait.Scope, Local: true}
 	}

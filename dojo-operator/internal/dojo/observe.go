@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/ownwrites"
+	"jutsu.com/operators/libs/ownwrites"
 )
 
 // errStale says that the cache does not show our own last writes yet, so that nothing can be decided.

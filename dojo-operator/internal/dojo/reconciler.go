@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/ownwrites"
+	"jutsu.com/operators/libs/ownwrites"
 	"jutsu.com/operators/libs/conditions"
 )
 

@@ -118,11 +118,39 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	defer l.mu.Unlock()
 	now := l.now()
 	l.prune(now)
+	r, b, wait := l.look(c, now)
+	if wait != nil {
+		return Ticket{}, wait
+	}
+	if !c.Exempt {
+		l.global.take(now)
+	}
+	t := Ticket{call: c, probe: !r.known}
+	if t.probe {
+		r.probing = now
+	}
+	if b != nil {
+		t.key = bucketKey{r.name, c.Major}
+		b.inFlight++
+	}
+	return t, nil
+}
+
+// Peek tells what Reserve would answer now, and reserves nothing.
+func (l *Limiter) Peek(c Call) *Wait {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, _, wait := l.look(c, l.now())
+	return wait
+}
+
+// look finds the route and the bucket of a call (nil while it is not known, or there is none), and what it has to wait for.
+func (l *Limiter) look(c Call, now time.Time) (*route, *bucket, *Wait) {
 	if now.Before(l.blocked) && (!c.Exempt || l.blockedScope != ScopeGlobal) {
-		return Ticket{}, &Wait{l.blocked.Sub(now), l.blockedScope}
+		return nil, nil, &Wait{l.blocked.Sub(now), l.blockedScope}
 	}
 	if until := l.hidden[hiddenKey{c.Hidden, c.Major}]; c.Hidden != "" && now.Before(until) {
-		return Ticket{}, &Wait{until.Sub(now), ScopeHidden}
+		return nil, nil, &Wait{until.Sub(now), ScopeHidden}
 	}
 	r := l.routes[c.Route]
 	if r == nil {
@@ -130,27 +158,19 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 		l.routes[c.Route] = r
 	}
 	if !r.known && now.Sub(r.probing) < probeExpiry {
-		return Ticket{}, &Wait{probePause, ScopeUnknown}
+		return nil, nil, &Wait{probePause, ScopeUnknown}
 	}
 	var b *bucket
-	t := Ticket{call: c, probe: !r.known}
 	if r.known && r.name != "" {
-		t.key = bucketKey{r.name, c.Major}
-		b = l.bucket(t.key, now)
+		b = l.bucket(bucketKey{r.name, c.Major}, now)
 		if wait := l.full(b, l.kinds[r.name], c, now); wait != nil {
-			return Ticket{}, wait
+			return nil, nil, wait
 		}
 	}
-	if wait := l.takeGlobal(c, now); wait != nil {
-		return Ticket{}, wait
+	if wait := l.globalWait(c, now); wait != nil {
+		return nil, nil, wait
 	}
-	if t.probe {
-		r.probing = now
-	}
-	if b != nil {
-		b.inFlight++
-	}
-	return t, nil
+	return r, b, nil
 }
 
 // bucket finds or makes a bucket and starts a new window when the old one is over.
@@ -184,8 +204,8 @@ func (l *Limiter) full(b *bucket, k *kind, c Call, now time.Time) *Wait {
 	return &Wait{b.reset.Sub(now), ScopeUser}
 }
 
-// takeGlobal takes one call of the global budget, or says how long to wait for one.
-func (l *Limiter) takeGlobal(c Call, now time.Time) *Wait {
+// globalWait says how long a call has to wait for the global budget, nil for not at all.
+func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
 	if c.Exempt {
 		return nil
 	}
@@ -196,7 +216,6 @@ func (l *Limiter) takeGlobal(c Call, now time.Time) *Wait {
 	if after := l.global.wait(now, keep); after > 0 {
 		return &Wait{after, ScopeGlobal}
 	}
-	l.global.take(now)
 	return nil
 }
 

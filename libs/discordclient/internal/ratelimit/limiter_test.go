@@ -44,6 +44,9 @@ func remove(id string) ratelimit.Call {
 // call makes a call that must be allowed and tells its answer.
 func call(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, a *ratelimit.Answer) {
 	t.Helper()
+	if peeked := l.Peek(c); peeked != nil {
+		t.Fatalf("%v is said to have to wait %v (%s), want it allowed", c, peeked.After, peeked.Scope)
+	}
 	ticket, wait := l.Reserve(c)
 	if wait != nil {
 		t.Fatalf("%v has to wait %v (%s), want it allowed", c, wait.After, wait.Scope)
@@ -54,6 +57,9 @@ func call(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, a *ratelimit.Ans
 // refused checks that a call has to wait, for how long and for what.
 func refused(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, after time.Duration, scope string) {
 	t.Helper()
+	if peeked := l.Peek(c); peeked == nil || peeked.Scope != scope {
+		t.Fatalf("%v is said to wait %v, want %v (%s)", c, peeked, after, scope)
+	}
 	_, wait := l.Reserve(c)
 	if wait == nil {
 		t.Fatalf("%v is allowed, want it to wait %v (%s)", c, after, scope)

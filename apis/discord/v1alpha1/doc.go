@@ -1,0 +1,35 @@
+// Package v1alpha1 holds the custom resources of the group discord.jutsu.com: a
+// Discord server, the groups (categories) in it, and its text channels.
+//
+// A setting that a spec leaves out is not managed: it is neither read nor written, so that whatever people choose in Discord
+// stays. A setting that a spec names is kept: what people change by hand goes back.
+//
+// The package depends on apimachinery alone, so that a program which only
+// reads or writes these kinds does not pull in a controller framework.
+//
+// +kubebuilder:object:generate=true
+// +groupName=discord.jutsu.com
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion is the group and version of the kinds in this package.
+var GroupVersion = schema.GroupVersion{Group: "discord.jutsu.com", Version: "v1alpha1"}
+
+var (
+	schemeBuilder = runtime.NewSchemeBuilder(addKnownTypes)
+
+	// AddToScheme registers the kinds of this package with a scheme.
+	AddToScheme = schemeBuilder.AddToScheme
+)
+
+func addKnownTypes(scheme *runtime.Scheme) error {
+	scheme.AddKnownTypes(GroupVersion,
+		&DiscordServer{}, &DiscordServerList{}, &DiscordGroup{}, &DiscordGroupList{}, &DiscordChannel{}, &DiscordChannelList{})
+	metav1.AddToGroupVersion(scheme, GroupVersion)
+	return nil
+}
