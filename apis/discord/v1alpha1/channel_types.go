@@ -53,7 +53,7 @@ type ChannelWebhook struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a Secret: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="must be the name of a Secret: lower case letters, digits, '-' and '.', with a letter or digit at both ends and beside every '.'"
 	SecretName string `json:"secretName,omitempty"`
 }
 
@@ -81,8 +81,8 @@ type DiscordChannelSpec struct {
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
-	// +kubebuilder:validation:XValidation:rule=`!self.matches(r'[\s\p{Z}\p{Cc}~A-Z!-,./:-@\[-^\x60{-}]|^-|--')`,messageExpression=`'Discord would store another name than this; ' + (self.matches(r'[^\s\p{Z}\p{Cc}!-/:-@\[-^\x60{-~]') ? 'write "' + self.lowerAscii().findAll(r'[^\p{Cc}!-,./:-@\[-^\x60{-}]+').join('').findAll(r'[^\s\p{Z}~-]+').join('-') + '"' : 'write one with letters or digits')`,message="Discord would store another name: write lower case letters, digits, '-' and '_', without white space"
-	// +kubebuilder:validation:XValidation:rule=`!self.matches(r'[^\x00-\x7f]') || !self.matches(r'[\p{Lu}\p{Lt}\x{2160}-\x{216f}\x{24b6}-\x{24cf}]')`,message="must be lower case, since Discord stores it so"
+	// +kubebuilder:validation:XValidation:rule=`!self.matches(r'[\s\p{Z}\p{Cc}~A-Z!-,./:-@\[-^\x60{-}]|^-|--')`,messageExpression=`'Discord would store another name than this; write ' + (self.matches(r'[^\s\p{Z}\p{Cc}!-/:-@\[-^\x60{-~]') && !self.lowerAscii().matches(r'[\p{Lu}\p{Lt}\x{2160}-\x{216f}\x{24b6}-\x{24cf}\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|[^\P{Z} \x{a0}\x{3000}]') ? '"' + self.lowerAscii().replace('-', ' ').replace('~', ' ').replace('\t', ' ').replace('\n', ' ').replace('\r', ' ').replace('\u00a0', ' ').replace('\u3000', ' ').replace('!', '').replace('"', '').replace('#', '').replace('$', '').replace('%', '').replace('&', '').replace('\'', '').replace('(', '').replace(')', '').replace('*', '').replace('+', '').replace(',', '').replace('.', '').replace('/', '').replace(':', '').replace(';', '').replace('<', '').replace('=', '').replace('>', '').replace('?', '').replace('@', '').replace('[', '').replace('\\', '').replace(']', '').replace('^', '').replace('\x60', '').replace('{', '').replace('|', '').replace('}', '').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').trim().replace(' ', '-') + '"' : 'lower case letters and digits, with "-" and "_" between them')`,message="Discord would store another name: write lower case letters, digits, '-' and '_', without white space"
+	// +kubebuilder:validation:XValidation:rule=`!self.matches(r'[^\P{Lu}A-Z\x{3d2}-\x{3d4}\x{2100}-\x{2125}\x{2127}-\x{2129}\x{212c}-\x{2131}\x{2133}-\x{214f}\x{1d400}-\x{1d7ff}]|[\p{Lt}\x{2160}-\x{216f}\x{24b6}-\x{24cf}]')`,message="must be lower case, since Discord stores it so"
 	Name string `json:"name"`
 
 	// type is Text or Announcement, which Discord allows in community servers only. Left out, a new channel is a Text channel and an adopted one stays what it is.
@@ -232,6 +232,7 @@ type DiscordChannelStatus struct {
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.channelURL`,priority=1,description="Opens the channel in Discord"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="What is going on, or what to do"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.adopt) || has(oldSelf.spec.adopt) || !has(oldSelf.status) || !has(oldSelf.status.channelId) || self.spec.adopt.id == oldSelf.status.channelId",message="spec.adopt cannot be another channel than the one that this object has already, see status.channelId"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.webhook) || has(self.spec.webhook.secretName) || size(self.metadata.name) <= 245",message="metadata.name is too long for a Secret with \"-webhook\" behind it: set spec.webhook.secretName"
 type DiscordChannel struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -247,6 +248,14 @@ type DiscordChannel struct {
 	//
 	// +optional
 	Status DiscordChannelStatus `json:"status,omitempty"`
+}
+
+// WebhookSecretName is the name of the Secret that holds the webhook's URL, where the spec asks for a webhook.
+func (c *DiscordChannel) WebhookSecretName() string {
+	if c.Spec.Webhook != nil && c.Spec.Webhook.SecretName != "" {
+		return c.Spec.Webhook.SecretName
+	}
+	return c.Name + "-webhook"
 }
 
 // DiscordChannelList is a list of DiscordChannels.

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"jutsu.com/operators/discord-operator/internal/channel"
+	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/group"
+	"jutsu.com/operators/discord-operator/internal/index"
+	operatormetrics "jutsu.com/operators/discord-operator/internal/metrics"
+	"jutsu.com/operators/discord-operator/internal/record"
+	"jutsu.com/operators/discord-operator/internal/server"
+	"jutsu.com/operators/discord-operator/internal/session"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/ownwrites"
+)
+
+// addControllers registers the three controllers, what they share, and the metrics.
+func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
+	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	counts, err := operatormetrics.New(metrics.Registry, mgr.GetCache(), mgr.Elected())
+	if err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	calls := discordclient.NewMetrics()
+	if err := metrics.Registry.Register(calls); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	sessions := session.New(ctx, mgr.GetClient(), mgr.GetAPIReader(), session.Config{
+		APIURL: o.apiURL, Resync: o.resync, Metrics: calls, Log: ctrl.Log.WithName("discord"),
+	})
+	var now clock.RealClock
+	written := ownwrites.NewRecord(now)
+	recorder := func(kind string) *record.Recorder {
+		return &record.Recorder{
+			Kind: kind, Client: mgr.GetClient(), Events: mgr.GetEventRecorder("discord-operator"), Written: written, Metrics: counts,
+		}
+	}
+	finder := func() *counterpart.Finder {
+		return &counterpart.Finder{Ledger: counterpart.NewLedger(now), Settle: o.recoveryWait, Now: time.Now}
+	}
+	for kind, controller := range map[string]interface {
+		SetupWithManager(mgr ctrl.Manager, workers int) error
+	}{
+		server.Kind: &server.Reconciler{
+			Client: mgr.GetClient(), Sessions: sessions, Ledger: counterpart.NewLedger(now), Settle: o.recoveryWait,
+			Record: recorder(server.Kind), Metrics: counts, Clock: now, Resync: o.resync,
+		},
+		group.Kind: &group.Reconciler{
+			Client: mgr.GetClient(), Sessions: sessions, Finder: finder(),
+			Record: recorder(group.Kind), Metrics: counts, Clock: now, Resync: o.resync,
+		},
+		channel.Kind: &channel.Reconciler{
+			Client: client.WithFieldOwner(mgr.GetClient(), channel.FieldOwner), Sessions: sessions, Finder: finder(), Hooks: counterpart.NewLedger(now),
+			Record: recorder(channel.Kind), Metrics: counts, Clock: now, Resync: o.resync,
+		},
+	} {
+		if err := controller.SetupWithManager(mgr, o.workers); err != nil {
+			return fmt.Errorf("set up the controller of %s: %w", kind, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+// Package access resolves what a group or a channel needs of its DiscordServer: the session with its bot and the state of the guild.
+package access
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/discord-operator/internal/session"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// Access is what an object needs of its server.
+type Access struct {
+	Server  *v1alpha1.DiscordServer
+	Session *session.Session
+	GuildID string
+	Snap    *discordclient.Snapshot
+}
+
+// To returns the access to a server that is Available. Until it is, the error says what is waited for.
+func To(ctx context.Context, c client.Reader, sessions *session.Sessions, name types.NamespacedName) (*Access, error) {
+	var server v1alpha1.DiscordServer
+	if err := c.Get(ctx, name, &server); apierrors.IsNotFound(err) {
+		return nil, waiting("There is no DiscordServer %s yet.", name.Name)
+	} else if err != nil {
+		return nil, fmt.Errorf("get DiscordServer %s: %w", name, err)
+	}
+	if !meta.IsStatusConditionTrue(server.Status.Conditions, conditions.Available) || server.Status.ServerID == "" {
+		why := "it was not looked at yet"
+		if ready := meta.FindStatusCondition(server.Status.Conditions, conditions.Ready); ready != nil {
+			why = ready.Message
+		}
+		return nil, waiting("DiscordServer %s is not available: %s", name.Name, why)
+	}
+	a, err := open(ctx, sessions, &server, server.Status.ServerID)
+	if t, ok := errors.AsType[*conditions.Terminal](err); ok { // the server's own trouble, told there
+		return nil, waiting("DiscordServer %s is not available: %s", name.Name, t.Message)
+	}
+	if err == nil && a.Snap.Presence == discordclient.PresenceAbsent {
+		return nil, waiting("The bot is not in the server of DiscordServer %s.", name.Name)
+	}
+	return a, err
+}
+
+// ToDelete returns the access that is needed to delete what an object has in a guild. It does not need a server that is well, only one that can be reached; otherwise the
+// error is a *conditions.Terminal with the reason CannotDelete that says what to do.
+func ToDelete(ctx context.Context, c client.Reader, sessions *session.Sessions, name types.NamespacedName, guildID string) (*Access, error) {
+	var server v1alpha1.DiscordServer
+	if err := c.Get(ctx, name, &server); apierrors.IsNotFound(err) {
+		return nil, CannotDelete(fmt.Sprintf("DiscordServer %s does not exist any more.", name.Name))
+	} else if err != nil {
+		return nil, fmt.Errorf("get DiscordServer %s: %w", name, err)
+	}
+	for _, id := range []string{server.Status.ServerID, server.Spec.ServerID} {
+		if guildID == "" {
+			guildID = id
+		}
+	}
+	if guildID == "" {
+		return nil, CannotDelete(fmt.Sprintf("It is not known which server DiscordServer %s stands for.", name.Name))
+	}
+	a, err := open(ctx, sessions, &server, guildID)
+	if t, ok := errors.AsType[*conditions.Terminal](err); ok {
+		return nil, CannotDelete(t.Message)
+	}
+	if err == nil && a.Snap.Presence == discordclient.PresenceAbsent {
+		return nil, CannotDelete("The bot is not in the server any more, or the server is gone.")
+	}
+	return a, err
+}
+
+func open(ctx context.Context, sessions *session.Sessions, server *v1alpha1.DiscordServer, guildID string) (*Access, error) {
+	s, err := sessions.For(ctx, server)
+	if err != nil {
+		return nil, err
+	}
+	snap, err := s.Look(ctx, guildID)
+	if err != nil {
+		return nil, err
+	}
+	return &Access{Server: server, Session: s, GuildID: guildID, Snap: snap}, nil
+}
+
+// CannotDelete says why the counterpart cannot be deleted, and what to do.
+func CannotDelete(why string) error {
+	return &conditions.Terminal{
+		Reason: v1alpha1.ReasonCannotDelete,
+		Message: fmt.Sprintf("It cannot be deleted on Discord: %s Mend that, or leave it on Discord: kubectl annotate ... %s=true",
+			why, v1alpha1.ForceDeleteAnnotation),
+		Retry: outcome.DeleteRetry,
+	}
+}
+
+func waiting(format string, args ...any) error {
+	return &conditions.Waiting{Reason: v1alpha1.ReasonWaitingForServer, Message: fmt.Sprintf(format, args...)}
+}
+
+// Refused turns what Discord does not let the bot delete into a reason to act.
+func Refused(err error) error {
+	switch discordclient.ClassOf(err) {
+	case discordclient.ClassDenied, discordclient.ClassInvalid, discordclient.ClassLimit, discordclient.ClassBadToken:
+		return CannotDelete(err.Error() + ".")
+	}
+	return err
+}

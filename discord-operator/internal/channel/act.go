@@ -1,0 +1,261 @@
+package channel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/ownwrites"
+)
+
+// state is how far a pass has come: what stands on Discord and in the cluster after it.
+type state struct {
+	changed bool // something was written that a status must tell soon
+	channel *discordclient.Channel
+	hook    *discordclient.Webhook
+	secret  string // name of the Secret with the webhook's URL
+}
+
+// act carries out the steps, in order. What stands in the way of the settings does not keep the webhook from being put right, nor the other way round.
+func (r *Reconciler) act(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, s steps) (now state, err error) {
+	now.channel = seen.Channel
+	if s.create != nil || seen.Channel != nil {
+		if err := r.intend(ctx, c, seen, s); err != nil {
+			return now, err
+		}
+	}
+	if s.create != nil {
+		if err := r.create(ctx, c, seen, s.create, &now); err != nil {
+			return now, err
+		}
+	}
+	if now.channel == nil {
+		return now, s.verdict
+	}
+	r.welcome(c, seen, &now)
+	failed := s.verdict
+	if len(s.fields) > 0 {
+		failed = outcome.Graver(failed, r.edit(ctx, c, seen, s, &now))
+	}
+	failed = outcome.Graver(failed, r.arrange(ctx, c, seen, &now))
+	return now, outcome.Graver(failed, r.webhook(ctx, c, seen, s.hook, &now))
+}
+
+// intend stores the finalizer before anything exists for the object. While Discord would not take a create now anyway, there is no intent yet: after a crash,
+// every intent costs a search.
+func (r *Reconciler) intend(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, s steps) error {
+	if seen.sought.Intended {
+		return nil
+	}
+	if s.create != nil {
+		if err := seen.Session.MayCreateChannel(seen.GuildID); err != nil {
+			return err
+		}
+	}
+	return r.Record.Intend(ctx, c)
+}
+
+func (r *Reconciler) create(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, in *discordclient.ChannelCreate, now *state) error {
+	again := c.Status.ChannelID != ""
+	ch, err := r.Finder.Create(ctx, seen.Session, seen.sought, *in)
+	if err != nil {
+		return err
+	}
+	now.channel, now.changed = ch, true
+	r.Hooks.Nothing(c.UID) // a new channel has no webhook
+	r.Metrics.Created(Kind, "created")
+	if again {
+		r.Record.Corrected(c, []string{"existence"})
+	} else {
+		r.Record.Note(c, "Created", "Created #%s on Discord.", ch.Name)
+	}
+	return nil
+}
+
+// welcome tells of a channel that the object has not had before.
+func (r *Reconciler) welcome(c *v1alpha1.DiscordChannel, seen *observed, now *state) {
+	switch {
+	case seen.Adopted:
+		now.changed = true
+		r.Metrics.Created(Kind, "adopted")
+		r.Record.Note(c, "Adopted", "Took over #%s (%s) on Discord.", now.channel.Name, now.channel.ID)
+	case seen.Recovered:
+		now.changed = true
+		r.Metrics.Created(Kind, "recovered")
+		r.Record.Note(c, "Recovered", "Found #%s (%s), which an interrupted create had left on Discord.", now.channel.Name, now.channel.ID)
+	}
+}
+
+// edit puts all settings right by one call. Where the limit of names and topics holds it back, the other settings go first.
+func (r *Reconciler) edit(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, s steps, now *state) error {
+	ch, err := seen.Session.EditChannel(ctx, now.channel.ID, s.edit, seen.sought.Reason)
+	fields := s.fields
+	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && (!s.edit.Name.IsZero() || !s.edit.Topic.IsZero()) && limited.After > outcome.Brief {
+		rest := s.edit
+		rest.Name, rest.Topic = discordclient.Change[string]{}, discordclient.Change[string]{}
+		if fields = without(fields, "name", "topic"); len(fields) == 0 {
+			return err
+		}
+		var failed error
+		if ch, failed = seen.Session.EditChannel(ctx, now.channel.ID, rest, seen.sought.Reason); failed != nil {
+			return failed
+		}
+	} else if err != nil {
+		return err
+	}
+	now.channel, now.changed = ch, true
+	if drifted(c) && !seen.Adopted {
+		r.Record.Corrected(c, fields)
+	}
+	return err
+}
+
+// drifted reports whether a difference was made by people on Discord, and not by a new spec.
+func drifted(c *v1alpha1.DiscordChannel) bool { return settled(c.Status.Conditions, c.Generation) }
+
+// arrange puts the channel and its siblings into the order of their specs: whoever sees them wrong first puts all right, by one call.
+func (r *Reconciler) arrange(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, now *state) error {
+	if c.Spec.Position == nil {
+		return nil
+	}
+	seen.ranks[now.channel.ID] = *c.Spec.Position
+	siblings := func() []*discordclient.Channel {
+		return textLike(seen.Session.Guild(seen.GuildID).Snapshot(), now.channel.ParentID)
+	}
+	if order.Right(siblings(), seen.ranks) {
+		return nil
+	}
+	done, ok := r.arranging.Take(seen.GuildID + "/" + now.channel.ParentID)
+	if !ok {
+		return &outcome.ErrSoon{After: arrangeRetry}
+	}
+	defer done()
+	moves := order.Moves(siblings(), seen.ranks)
+	if moves == nil {
+		return nil
+	}
+	if err := seen.Session.MoveChannels(ctx, seen.GuildID, moves); err != nil {
+		return err
+	}
+	if drifted(c) {
+		r.Record.Corrected(c, []string{"position"})
+	}
+	return nil
+}
+
+// webhook carries out what is to be done about the webhook, then about its Secret.
+func (r *Reconciler) webhook(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, s hookSteps, now *state) error {
+	if s.verdict != nil {
+		return s.verdict
+	}
+	if s.remove != "" {
+		if err := seen.Session.DeleteWebhook(ctx, s.remove, seen.sought.Reason); discordclient.ClassOf(err) != discordclient.ClassGone && err != nil {
+			return err
+		}
+		r.Record.Note(c, "WebhookDeleted", "Deleted the webhook that the spec does not ask for any more.")
+	}
+	if c.Spec.Webhook != nil {
+		if err := r.provide(ctx, c, seen, s, now); err != nil {
+			return err
+		}
+	}
+	for i := range s.strays {
+		if err := r.Client.Delete(ctx, &s.strays[i], client.Preconditions{UID: &s.strays[i].UID}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete Secret %s: %w", s.strays[i].Name, err)
+		}
+	}
+	return nil
+}
+
+// provide makes the webhook and its Secret what the spec asks for.
+func (r *Reconciler) provide(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, s hookSteps, now *state) error {
+	hook := s.use
+	if s.create {
+		made, err := r.createHook(ctx, c, seen, now)
+		if err != nil {
+			return err
+		}
+		hook = made
+	} else if s.rename {
+		edited, err := seen.Session.EditWebhook(ctx, hook.ID, discordclient.WebhookEdit{Name: discordclient.Set(c.Spec.Webhook.Name)}, seen.sought.Reason)
+		if err != nil {
+			return err
+		}
+		if hook = &edited; drifted(c) {
+			r.Record.Corrected(c, []string{"webhook.name"})
+		}
+	}
+	r.Hooks.Is(c.UID, hook.ID)
+	now.hook = hook
+	if s.write {
+		if err := r.applySecret(ctx, c, hook, s.exists); err != nil {
+			return err
+		}
+		now.changed = true
+	}
+	now.secret = c.WebhookSecretName()
+	return nil
+}
+
+func (r *Reconciler) createHook(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, now *state) (*discordclient.Webhook, error) {
+	lost := statusHook(c) != ""
+	r.Hooks.Nothing(c.UID)
+	made, err := seen.Session.CreateWebhook(ctx, now.channel.ID, discordclient.WebhookCreate{Name: c.Spec.Webhook.Name}, seen.sought.Reason)
+	if discordclient.ClassOf(err) == discordclient.ClassUnknown {
+		r.Hooks.Doubt(c.UID)
+		return nil, &conditions.Waiting{
+			Reason:  v1alpha1.ReasonRecovering,
+			Message: "Discord's answer to the create of the webhook was lost; looking for its result before another one is made.",
+			Retry:   lostHookRetry,
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	now.changed = true
+	if lost {
+		r.Record.Corrected(c, []string{"webhook"})
+	} else {
+		r.Record.Note(c, "WebhookCreated", "Created the webhook %q.", made.Name)
+	}
+	return &made, nil
+}
+
+// applySecret writes the Secret with the webhook's URL. Errors of the API server are told without what they may quote.
+func (r *Reconciler) applySecret(ctx context.Context, c *v1alpha1.DiscordChannel, hook *discordclient.Webhook, exists bool) error {
+	secret := secretFor(c, hook)
+	var options []client.ApplyOption
+	if exists { // without force, a stranger's Secret that was made a moment ago is a conflict
+		options = append(options, client.ForceOwnership)
+	}
+	err := r.Client.Apply(ctx, secret, options...)
+	switch reason := apierrors.ReasonForError(err); {
+	case err == nil:
+		key := ownwrites.Key{Kind: "Secret", NamespacedName: types.NamespacedName{Namespace: c.Namespace, Name: *secret.Name}}
+		r.Record.Written.Wrote(key, ptr.Deref(secret.ResourceVersion, ""))
+		return nil
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return &conditions.Waiting{Reason: v1alpha1.ReasonNamespaceTerminating, Message: fmt.Sprintf("The namespace %s is being deleted.", c.Namespace)}
+	case reason == metav1.StatusReasonForbidden || reason == metav1.StatusReasonInvalid || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
+		return &conditions.Terminal{
+			Reason:  v1alpha1.ReasonRefused,
+			Message: fmt.Sprintf("The API server refuses the Secret %s: %s.", *secret.Name, reason),
+			Retry:   secretRetry,
+		}
+	case reason != metav1.StatusReasonUnknown:
+		return fmt.Errorf("apply Secret %s: %s", *secret.Name, reason)
+	}
+	return fmt.Errorf("apply Secret %s: %w", *secret.Name, err)
+}

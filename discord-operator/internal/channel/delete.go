@@ -1,0 +1,107 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/access"
+	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// finish lets a deleted object go once its counterpart is what the deletion policy says.
+func (r *Reconciler) finish(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
+	if !controllerutil.ContainsFinalizer(c, v1alpha1.CleanupFinalizer) {
+		return reconcile.Result{}, nil
+	}
+	how, err := r.dispose(ctx, c)
+	if _, stuck := errors.AsType[*conditions.Terminal](err); stuck && c.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
+		r.Record.Tell(c, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation asks: "+err.Error())
+		how, err = "abandoned", nil
+	}
+	if err != nil {
+		return r.conclude(ctx, c, nil, state{}, outcome.Of(err, r.Clock.Now()))
+	}
+	if err := r.Record.Release(ctx, c); err != nil {
+		return conditions.Result(err)
+	}
+	r.Metrics.Deleted(Kind, how)
+	r.Finder.Ledger.Forget(c.UID)
+	r.Hooks.Forget(c.UID)
+	return reconcile.Result{}, nil
+}
+
+// dispose does to the counterpart what the deletion policy says, and returns what became of it.
+func (r *Reconciler) dispose(ctx context.Context, c *v1alpha1.DiscordChannel) (how string, err error) {
+	ownsHook := c.Status.Webhook != nil && c.Spec.DeletionPolicy == ""
+	if retained(c) && !ownsHook {
+		r.Record.Note(c, "Retained", "The channel stays on Discord.")
+		return "retained", nil
+	}
+	server, parentID, err := r.parents(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	a, err := access.ToDelete(ctx, r.Client, r.Sessions, server, c.Status.ServerID)
+	if err != nil {
+		return "", err
+	}
+	sought := r.sought(ctx, c, a.GuildID, parentID)
+	if retained(c) {
+		if err := a.Session.DeleteWebhook(ctx, c.Status.Webhook.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
+			return "", access.Refused(err)
+		}
+		return "retained", nil
+	}
+	found, err := r.Finder.Locate(ctx, a.Session, a.Snap, sought)
+	if t, ok := errors.AsType[*conditions.Terminal](err); ok { // what it names is another object's, of another kind, or not there
+		r.Record.Note(c, "Retained", "Nothing is deleted on Discord: %s", t.Message)
+		return "gone", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if found.Channel == nil {
+		return "gone", nil
+	}
+	if err := a.Session.DeleteChannel(ctx, found.Channel.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
+		return "", access.Refused(err)
+	}
+	return "deleted", nil
+}
+
+// retained reports whether the channel stays: by default, what was adopted does.
+func retained(c *v1alpha1.DiscordChannel) bool {
+	return c.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain || c.Spec.DeletionPolicy == "" && c.Spec.Adopt != nil
+}
+
+// parents names the server that the channel is in, and the category in which it is or would have been created. Both objects may be gone already.
+func (r *Reconciler) parents(ctx context.Context, c *v1alpha1.DiscordChannel) (server types.NamespacedName, categoryID string, err error) {
+	server.Namespace = c.Namespace
+	if c.Spec.ServerRef != nil {
+		server.Name = c.Spec.ServerRef.Name
+	}
+	if c.Spec.GroupRef != nil {
+		var group v1alpha1.DiscordGroup
+		err = r.Client.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.GroupRef.Name}, &group)
+		server.Name, categoryID = group.Spec.ServerRef.Name, group.Status.GroupID
+	}
+	if c.Status.ServerRef != nil {
+		server.Name, categoryID, err = c.Status.ServerRef.Name, cmp.Or(c.Status.GroupID, categoryID), client.IgnoreNotFound(err)
+	}
+	if apierrors.IsNotFound(err) {
+		return server, "", access.CannotDelete(fmt.Sprintf("DiscordGroup %s does not exist any more.", c.Spec.GroupRef.Name))
+	}
+	return server, categoryID, err
+}

@@ -1,0 +1,217 @@
+package channel
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/access"
+	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/discord-operator/internal/record"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/ownwrites"
+)
+
+// observed is everything that a decision about a channel rests on.
+type observed struct {
+	*access.Access
+	serverName string
+	parentID   string // of the category; empty for none
+	sought     counterpart.Sought
+	counterpart.Found
+	ranks order.Ranks // of the siblings, read only where the spec has a position
+
+	// application and hooks are read only where a webhook is asked for or to be removed.
+	application string
+	hooks       []discordclient.Webhook
+	hookEntry   counterpart.Entry
+	hookSettled bool // what a create of another process could have made would show
+	secrets     []metav1.PartialObjectMetadata
+	namesake    *metav1.PartialObjectMetadata // the Secret that has the wanted name, whoever it belongs to
+}
+
+// observe returns nil where the channel could not be looked at, and what was seen together with an error where there is no channel to decide about.
+func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (*observed, error) {
+	seen := &observed{}
+	if err := r.observeParents(ctx, c, seen); err != nil {
+		return nil, err
+	}
+	seen.sought = r.sought(ctx, c, seen.GuildID, seen.parentID)
+	var err error
+	if seen.Found, err = r.Finder.Locate(ctx, seen.Session, seen.Snap, seen.sought); err != nil {
+		return seen, err
+	}
+	seen.Snap = seen.Session.Guild(seen.GuildID).Snapshot() // looking may have brought it up to date
+	if c.Spec.Position != nil {
+		seen.ranks = r.ranks(ctx, c)
+	}
+	return seen, r.observeWebhook(ctx, c, seen)
+}
+
+// observeParents resolves the group and the server.
+func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed) error {
+	var group *v1alpha1.DiscordGroup
+	if ref := c.Spec.GroupRef; ref != nil {
+		group = &v1alpha1.DiscordGroup{}
+		name := types.NamespacedName{Namespace: c.Namespace, Name: ref.Name}
+		if err := r.Client.Get(ctx, name, group); apierrors.IsNotFound(err) {
+			return waitingForGroup("There is no DiscordGroup %s yet.", ref.Name)
+		} else if err != nil {
+			return fmt.Errorf("get DiscordGroup %s: %w", name, err)
+		}
+		seen.serverName = group.Spec.ServerRef.Name
+	} else {
+		seen.serverName = c.Spec.ServerRef.Name
+	}
+	var err error
+	if seen.Access, err = access.To(ctx, r.Client, r.Sessions, types.NamespacedName{Namespace: c.Namespace, Name: seen.serverName}); err != nil {
+		return err
+	}
+	if c.Status.ServerID != "" && c.Status.ServerID != seen.GuildID {
+		return &conditions.Terminal{Reason: v1alpha1.ReasonOtherServer, Message: fmt.Sprintf(
+			"The channel is in server %s and cannot be moved to %s, that of DiscordServer %s. Name a group of the same server, or make a new DiscordChannel.",
+			c.Status.ServerID, seen.GuildID, seen.serverName)}
+	}
+	if group == nil {
+		return nil
+	}
+	seen.parentID = group.Status.GroupID
+	if category, ok := seen.Snap.Channel(seen.parentID); !ok || category.Type != discordclient.ChannelCategory {
+		return waitingForGroup("DiscordGroup %s does not exist on Discord yet.", group.Name)
+	}
+	return nil
+}
+
+func waitingForGroup(format string, args ...any) error {
+	return &conditions.Waiting{Reason: v1alpha1.ReasonWaitingForGroup, Message: fmt.Sprintf(format, args...)}
+}
+
+// sought is what the channel knows of its counterpart.
+func (r *Reconciler) sought(ctx context.Context, c *v1alpha1.DiscordChannel, guildID, parentID string) counterpart.Sought {
+	s := counterpart.Sought{
+		Name: client.ObjectKeyFromObject(c), UID: c.UID, Created: c.CreationTimestamp.Time,
+		Intended: controllerutil.ContainsFinalizer(c, v1alpha1.CleanupFinalizer),
+		StatusID: c.Status.ChannelID,
+		GuildID:  guildID, ParentID: parentID, DiscordName: c.Spec.Name,
+		Types:  kinds(c.Spec.Type),
+		Reason: counterpart.Reason(Kind, client.ObjectKeyFromObject(c), c.UID),
+		Claims: func(id string) ([]counterpart.Claim, error) { return r.claims(ctx, id) },
+	}
+	if c.Spec.Adopt != nil {
+		s.AdoptID = c.Spec.Adopt.ID
+	}
+	return s
+}
+
+// kinds are the kinds of channel that the object can manage, that which is created first.
+func kinds(t v1alpha1.ChannelType) []discordclient.ChannelType {
+	if t == v1alpha1.ChannelTypeAnnouncement {
+		return []discordclient.ChannelType{discordclient.ChannelAnnouncement, discordclient.ChannelText}
+	}
+	return []discordclient.ChannelType{discordclient.ChannelText, discordclient.ChannelAnnouncement}
+}
+
+// claims returns who says that a channel of Discord is theirs.
+func (r *Reconciler) claims(ctx context.Context, id string) ([]counterpart.Claim, error) {
+	var channels v1alpha1.DiscordChannelList
+	if err := r.Client.List(ctx, &channels, client.MatchingFields{index.ChannelByID: id}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the channels that claim %s: %w", id, err)
+	}
+	claims := make([]counterpart.Claim, 0, len(channels.Items))
+	for i := range channels.Items {
+		c := &channels.Items[i]
+		claims = append(claims, counterpart.Claim{
+			Name: client.ObjectKeyFromObject(c), UID: c.UID, Created: c.CreationTimestamp.Time, Holds: c.Status.ChannelID == id,
+		})
+	}
+	return claims, nil
+}
+
+// ranks are the wanted positions of all channels with the same parent that have one.
+func (r *Reconciler) ranks(ctx context.Context, c *v1alpha1.DiscordChannel) order.Ranks {
+	var siblings []v1alpha1.DiscordChannel
+	if c.Spec.GroupRef != nil {
+		siblings = r.list(ctx, c.Namespace, index.ChannelByGroup, c.Spec.GroupRef.Name)
+	} else {
+		siblings = r.list(ctx, c.Namespace, index.ChannelByServer, c.Spec.ServerRef.Name)
+	}
+	ranks := order.Ranks{}
+	for i := range siblings {
+		if s := &siblings[i]; s.Spec.Position != nil && s.Status.ChannelID != "" {
+			ranks[s.Status.ChannelID] = *s.Spec.Position
+		}
+	}
+	return ranks
+}
+
+// observeWebhook reads what a decision about the webhook and its Secret needs.
+func (r *Reconciler) observeWebhook(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed) error {
+	secrets, err := r.ownSecrets(ctx, c)
+	if err != nil {
+		return err
+	}
+	seen.secrets = secrets
+	if c.Spec.Webhook != nil {
+		if seen.namesake, err = r.secret(ctx, types.NamespacedName{Namespace: c.Namespace, Name: c.WebhookSecretName()}); err != nil {
+			return err
+		}
+		app, err := seen.Session.Application(ctx)
+		if err != nil {
+			return err
+		}
+		seen.application = app.ID
+	}
+	seen.hookEntry = r.Hooks.Entry(c.UID)
+	seen.hookSettled = seen.hookEntry.Known || !seen.sought.Intended || r.Clock.Since(seen.hookEntry.LastAttempt) > r.Finder.Settle
+	if seen.Channel == nil || c.Spec.Webhook == nil && c.Status.Webhook == nil {
+		return nil
+	}
+	seen.hooks, err = seen.Session.Webhooks(ctx, seen.GuildID, seen.Channel.ID)
+	return err
+}
+
+// ownSecrets returns the metadata of the Secrets that the channel owns.
+func (r *Reconciler) ownSecrets(ctx context.Context, c *v1alpha1.DiscordChannel) ([]metav1.PartialObjectMetadata, error) {
+	if c.Spec.Webhook == nil && c.Status.Webhook == nil {
+		return nil, nil
+	}
+	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}}
+	if err := r.Client.List(ctx, list, client.InNamespace(c.Namespace), client.MatchingFields{index.SecretByOwner: string(c.UID)}); err != nil {
+		return nil, fmt.Errorf("list Secrets: %w", err)
+	}
+	return slices.DeleteFunc(list.Items, func(s metav1.PartialObjectMetadata) bool { return !s.DeletionTimestamp.IsZero() }), nil
+}
+
+// secret returns the metadata of a Secret, nil where there is none.
+func (r *Reconciler) secret(ctx context.Context, name types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+	meta := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
+	err := r.Client.Get(ctx, name, meta)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("get Secret %s: %w", name, err)
+	}
+	if err != nil {
+		meta = nil
+	}
+	if !r.showsSecret(name, meta) {
+		return nil, record.ErrStale
+	}
+	return meta, nil
+}
+
+func (r *Reconciler) showsSecret(name types.NamespacedName, meta *metav1.PartialObjectMetadata) bool {
+	key := ownwrites.Key{Kind: "Secret", NamespacedName: name}
+	if meta == nil {
+		return r.Record.Written.Shows(key, nil)
+	}
+	return r.Record.Written.Shows(key, meta)
+}

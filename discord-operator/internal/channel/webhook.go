@@ -1,0 +1,150 @@
+package channel
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// webhookAnnotation on a Secret names the webhook whose URL it holds, so that metadata alone tells whether it is the right one.
+const webhookAnnotation = "discord.jutsu.com/webhook-id"
+
+// secretLabels are on every Secret that the operator makes.
+var secretLabels = map[string]string{"app.kubernetes.io/managed-by": "discord-operator", "app.kubernetes.io/component": "webhook"}
+
+// hookSteps are what has to be done about the webhook of a channel; a zero field is nothing to do.
+type hookSteps struct {
+	create bool
+	rename bool
+	use    *discordclient.Webhook // the one that stands, or that is renamed
+	write  bool                   // the Secret
+	exists bool                   // the Secret does already
+	remove string                 // id of a webhook that is not asked for any more
+	strays []metav1.PartialObjectMetadata
+	// verdict keeps the webhook from being as the spec says.
+	verdict error
+}
+
+// planWebhook decides about the webhook and its Secret.
+func planWebhook(c *v1alpha1.DiscordChannel, seen *observed) (s hookSteps) {
+	if c.Spec.Webhook == nil {
+		if c.Status.Webhook != nil && slices.ContainsFunc(seen.hooks, func(w discordclient.Webhook) bool { return w.ID == c.Status.Webhook.ID }) {
+			s.remove = c.Status.Webhook.ID
+		}
+		s.strays = seen.secrets
+		return s
+	}
+	name := c.WebhookSecretName()
+	s.exists = seen.namesake != nil
+	if s.exists && !metav1.IsControlledBy(seen.namesake, c) {
+		s.verdict = &conditions.Terminal{Reason: v1alpha1.ReasonNameTaken, Message: fmt.Sprintf(
+			"Secret %s exists and belongs to somebody else. Name another in spec.webhook.secretName, or delete it.", name)}
+		return s
+	}
+	s.use = ownHook(c, seen, s.exists && holds(seen.namesake, statusHook(c)))
+	s.create = s.use == nil
+	if s.create {
+		if s.verdict = mayCreateHook(seen); s.verdict != nil {
+			return hookSteps{verdict: s.verdict}
+		}
+	} else {
+		s.rename = s.use.Name != c.Spec.Webhook.Name
+	}
+	s.write = s.create || seen.namesake == nil || !holds(seen.namesake, s.use.ID)
+	s.strays = slices.DeleteFunc(slices.Clone(seen.secrets), func(m metav1.PartialObjectMetadata) bool { return m.Name == name })
+	return s
+}
+
+func statusHook(c *v1alpha1.DiscordChannel) string {
+	if c.Status.Webhook == nil {
+		return ""
+	}
+	return c.Status.Webhook.ID
+}
+
+// ownHook finds the channel's webhook: the one that the status or this process knows, otherwise one of this bot's with the right name, which is what
+// a create whose answer was lost has left. One whose URL nobody can know (it was made with another bot's token) counts only as long as its Secret stands.
+func ownHook(c *v1alpha1.DiscordChannel, seen *observed, secretStands bool) *discordclient.Webhook {
+	var oldest *discordclient.Webhook
+	for i, w := range seen.hooks {
+		known := w.ID == seen.hookEntry.ID || w.ID == statusHook(c)
+		if known && (!w.Token.IsZero() || secretStands) {
+			return &seen.hooks[i]
+		}
+		fits := w.Type == discordclient.WebhookIncoming && w.Name == c.Spec.Webhook.Name && w.ApplicationID == seen.application && !w.Token.IsZero()
+		if fits && (oldest == nil || discordclient.CompareIDs(w.ID, oldest.ID) < 0) {
+			oldest = &seen.hooks[i]
+		}
+	}
+	return oldest
+}
+
+// mayCreateHook says what stands against one more webhook.
+func mayCreateHook(seen *observed) error {
+	switch {
+	case seen.Channel == nil: // the channel is created in this very pass, and so has none
+		return lacking(seen, permissions.ManageWebhooks, "which a webhook asks for")
+	case !seen.hookSettled:
+		return &conditions.Waiting{
+			Reason:  v1alpha1.ReasonRecovering,
+			Message: "An earlier create of the webhook may have been carried out; looking for its result before another one is made.",
+			Retry:   outcome.Brief,
+		}
+	case len(seen.hooks) >= maxWebhooks:
+		return outcome.Full(fmt.Sprintf("The channel has %d webhooks, as many as Discord allows. Delete one.", maxWebhooks))
+	}
+	if here, exact := seen.Snap.BotPermissionsIn(seen.Channel); exact && !here.Has(permissions.ManageWebhooks) {
+		return outcome.Lacking([]string{"ManageWebhooks"}, "which a webhook asks for", seen.Server.Status.InviteURL)
+	}
+	return nil
+}
+
+// holds reports, from metadata alone, whether a Secret of ours is unaltered and for this webhook: whoever changes a value takes its ownership.
+func holds(secret *metav1.PartialObjectMetadata, webhookID string) bool {
+	if webhookID == "" || secret.Annotations[webhookAnnotation] != webhookID {
+		return false
+	}
+	for key, value := range secretLabels {
+		if secret.Labels[key] != value {
+			return false
+		}
+	}
+	return appliedFields(secret).Has(fieldpath.MakePathOrDie("data", v1alpha1.WebhookSecretKey))
+}
+
+// appliedFields returns the fields of an object that we own.
+func appliedFields(o metav1.Object) *fieldpath.Set {
+	fields := fieldpath.NewSet()
+	for _, entry := range o.GetManagedFields() {
+		if entry.Manager != FieldOwner || entry.Operation != metav1.ManagedFieldsOperationApply || entry.FieldsV1 == nil {
+			continue
+		}
+		if err := fields.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+			return fieldpath.NewSet() // what cannot be read is not known to be ours, so it is applied again
+		}
+	}
+	return fields
+}
+
+// secretFor holds the URL of a webhook.
+func secretFor(c *v1alpha1.DiscordChannel, hook *discordclient.Webhook) *corev1ac.SecretApplyConfiguration {
+	return corev1ac.Secret(c.WebhookSecretName(), c.Namespace).
+		WithLabels(secretLabels).
+		WithAnnotations(map[string]string{webhookAnnotation: hook.ID}).
+		WithOwnerReferences(metav1ac.OwnerReference().
+			WithAPIVersion(v1alpha1.GroupVersion.String()).WithKind(Kind).WithName(c.Name).WithUID(c.UID).
+			WithController(true).WithBlockOwnerDeletion(true)).
+		WithType(corev1.SecretTypeOpaque).
+		WithData(map[string][]byte{v1alpha1.WebhookSecretKey: []byte(hook.URL.Reveal())})
+}

@@ -1,0 +1,84 @@
+package counterpart
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+)
+
+// Ledger remembers what this process knows of its own creates. It is safe for concurrent use.
+type Ledger struct {
+	clock clock.PassiveClock
+
+	mu      sync.Mutex
+	since   time.Time // when it was first asked, which is after this process became the leader: until then another one may have created
+	entries map[types.UID]Entry
+	holders map[string]types.UID // by the id of a counterpart
+}
+
+// Entry is what is known of one object.
+type Entry struct {
+	// Known says that nothing can exist for the object but what ID or its status names.
+	Known bool
+	// ID is what was created or found, also while the cache does not show it in the status yet.
+	ID string
+	// LastAttempt is when a create may have been sent last, where that is not Known.
+	LastAttempt time.Time
+}
+
+// NewLedger makes an empty ledger; whatever was created before, another process has.
+func NewLedger(c clock.PassiveClock) *Ledger {
+	return &Ledger{clock: c, entries: map[types.UID]Entry{}, holders: map[string]types.UID{}}
+}
+
+// Entry returns what is known of an object.
+func (l *Ledger) Entry(uid types.UID) Entry {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.since.IsZero() {
+		l.since = l.clock.Now()
+	}
+	e, ok := l.entries[uid]
+	if !ok {
+		return Entry{LastAttempt: l.since}
+	}
+	return e
+}
+
+// Nothing notes that nothing exists for the object that it does not know of.
+func (l *Ledger) Nothing(uid types.UID) { l.put(uid, Entry{Known: true}) }
+
+// Is notes that this is the object's counterpart, and the only one.
+func (l *Ledger) Is(uid types.UID, id string) { l.put(uid, Entry{Known: true, ID: id}) }
+
+// Doubt notes that a create may or may not have been carried out just now.
+func (l *Ledger) Doubt(uid types.UID) { l.put(uid, Entry{LastAttempt: l.clock.Now()}) }
+
+// Forget drops an object that is gone.
+func (l *Ledger) Forget(uid types.UID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.holders, l.entries[uid].ID)
+	delete(l.entries, uid)
+}
+
+// Holder returns which object has the counterpart with this id, as far as this process knows; empty for none.
+func (l *Ledger) Holder(id string) types.UID {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.holders[id]
+}
+
+func (l *Ledger) put(uid types.UID, e Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before := l.entries[uid].ID; before != e.ID {
+		delete(l.holders, before)
+	}
+	l.entries[uid] = e
+	if e.ID != "" {
+		l.holders[e.ID] = uid
+	}
+}

@@ -1,0 +1,163 @@
+package counterpart
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// Sought is what an object knows of its counterpart.
+type Sought struct {
+	Name    types.NamespacedName
+	UID     types.UID
+	Created time.Time // of the object
+	// Intended says that the finalizer was stored before this pass, so that a create may have been sent.
+	Intended          bool
+	StatusID, AdoptID string
+
+	GuildID, ParentID, DiscordName string
+	// Types are what the counterpart may be; the first is what is created.
+	Types []discordclient.ChannelType
+	// Reason stands in the audit log with everything that is done for the object.
+	Reason string
+	// Claims returns who else, and whether the object itself, claims an id.
+	Claims func(id string) ([]Claim, error)
+}
+
+// Reason is what the audit log says about everything that is done for an object. It names the object for good, so a lost create is found by it.
+func Reason(kind string, name types.NamespacedName, uid types.UID) string {
+	return fmt.Sprintf("%s %s %s", kind, uid, name)
+}
+
+// Found is where an object stands with its counterpart. With neither a Channel nor Create, the error says why.
+type Found struct {
+	// Channel is the counterpart as it is now.
+	Channel *discordclient.Channel
+	// Adopted says that it was not the object's before; Recovered, that it is the result of a create whose outcome was not known.
+	Adopted, Recovered bool
+	// Create says that there is surely none, so one may be created.
+	Create bool
+}
+
+// Finder looks for counterparts.
+type Finder struct {
+	Ledger *Ledger
+	// Settle is how long after a create of unknown outcome absence is believed.
+	Settle time.Duration
+	// Now tells the time.
+	Now func() time.Time
+}
+
+// Locate looks for the counterpart of an object, in memory wherever that is enough.
+func (f *Finder) Locate(ctx context.Context, c discordclient.Client, snap *discordclient.Snapshot, s Sought) (Found, error) {
+	entry := f.Ledger.Entry(s.UID)
+	for _, id := range []string{entry.ID, s.StatusID} {
+		if ch, ok := snap.Channel(id); id != "" && ok {
+			return f.take(s, ch, Found{Channel: ch})
+		}
+	}
+	if s.AdoptID != "" && entry.ID == "" && s.StatusID == "" {
+		if ch, ok := snap.Channel(s.AdoptID); ok {
+			return f.take(s, ch, Found{Channel: ch, Adopted: true})
+		}
+		return Found{}, &conditions.Terminal{
+			Reason:  v1alpha1.ReasonAdoptNotFound,
+			Message: fmt.Sprintf("The server has no channel or category with the id %s of spec.adopt, or the bot cannot see it.", s.AdoptID),
+		}
+	}
+	if !s.Intended || entry.Known {
+		return Found{Create: true}, nil
+	}
+	return f.recover(ctx, c, s, entry)
+}
+
+// take checks that what was found is of the right kind and nobody else's.
+func (f *Finder) take(s Sought, ch *discordclient.Channel, found Found) (Found, error) {
+	if !slices.Contains(s.Types, ch.Type) {
+		return Found{}, &conditions.Terminal{
+			Reason:  v1alpha1.ReasonAdoptMismatch,
+			Message: fmt.Sprintf("%s on Discord is of the kind %s, which this object cannot manage.", ch.ID, ch.Type),
+		}
+	}
+	claims, err := s.Claims(ch.ID)
+	if err != nil {
+		return Found{}, err
+	}
+	if len(claims) > 0 {
+		if owner := Winner(claims); owner.UID != s.UID {
+			return Found{}, conflict(ch, owner)
+		}
+	}
+	f.Ledger.Is(s.UID, ch.ID)
+	return found, nil
+}
+
+func conflict(ch *discordclient.Channel, owner Claim) error {
+	return &conditions.Terminal{
+		Reason:  v1alpha1.ReasonConflict,
+		Message: fmt.Sprintf("%q (%s) on Discord is managed by %s already. Delete one of the two objects.", ch.Name, ch.ID, owner.Name),
+	}
+}
+
+// recover looks for the result of a create that may have been carried out.
+func (f *Finder) recover(ctx context.Context, c discordclient.Client, s Sought, entry Entry) (Found, error) {
+	var unclear error
+	result, err := discordclient.RecoverChannel(ctx, c, discordclient.ChannelIntent{
+		GuildID: s.GuildID, Type: s.Types[0], ParentID: s.ParentID, Name: s.DiscordName, Reason: s.Reason,
+		NotBefore: s.Created, LastAttempt: entry.LastAttempt, Settle: f.Settle, Now: f.Now,
+		Claimed: func(id string) bool {
+			if holder := f.Ledger.Holder(id); holder != "" && holder != s.UID {
+				return true
+			}
+			claims, err := s.Claims(id)
+			unclear = errors.Join(unclear, err)
+			return slices.ContainsFunc(claims, func(c Claim) bool { return c.UID != s.UID })
+		},
+	})
+	if err = errors.Join(err, unclear); err != nil {
+		return Found{}, err
+	}
+	switch result.Outcome {
+	case discordclient.OutcomeFound:
+		ch, ok := c.Guild(s.GuildID).Snapshot().Channel(result.ID)
+		if !ok {
+			return Found{}, &outcome.ErrSoon{After: time.Second} // the view lags behind the list that named it
+		}
+		return f.take(s, ch, Found{Channel: ch, Recovered: true})
+	case discordclient.OutcomeAbsent:
+		f.Ledger.Nothing(s.UID)
+		return Found{Create: true}, nil
+	}
+	return Found{}, &conditions.Waiting{
+		Reason:  v1alpha1.ReasonRecovering,
+		Message: "An earlier create may have been carried out; looking for its result before another one is made: " + result.Why + ".",
+		Retry:   result.After,
+	}
+}
+
+// Create makes the counterpart. It must only be called when Locate has said so, and after the finalizer was stored.
+func (f *Finder) Create(ctx context.Context, c discordclient.Client, s Sought, in discordclient.ChannelCreate) (*discordclient.Channel, error) {
+	f.Ledger.Nothing(s.UID)
+	ch, err := c.CreateChannel(ctx, s.GuildID, in, s.Reason)
+	switch {
+	case err == nil:
+		f.Ledger.Is(s.UID, ch.ID)
+	case discordclient.ClassOf(err) == discordclient.ClassUnknown:
+		f.Ledger.Doubt(s.UID)
+		return nil, &conditions.Waiting{
+			Reason:  v1alpha1.ReasonRecovering,
+			Message: "Discord's answer to a create was lost; looking for its result before another one is made.",
+			Retry:   time.Second,
+		}
+	}
+	return ch, err
+}

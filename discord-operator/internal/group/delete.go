@@ -1,0 +1,92 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/access"
+	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// finish lets a deleted object go once its counterpart is what the deletion policy says.
+func (r *Reconciler) finish(ctx context.Context, g *v1alpha1.DiscordGroup) (reconcile.Result, error) {
+	if !controllerutil.ContainsFinalizer(g, v1alpha1.CleanupFinalizer) {
+		return reconcile.Result{}, nil
+	}
+	how, err := r.dispose(ctx, g)
+	if _, stuck := errors.AsType[*conditions.Terminal](err); stuck && g.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
+		r.Record.Tell(g, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation asks: "+err.Error())
+		how, err = "abandoned", nil
+	}
+	if err != nil {
+		return r.conclude(ctx, g, nil, state{}, outcome.Of(err, r.Clock.Now()))
+	}
+	if err := r.Record.Release(ctx, g); err != nil {
+		return conditions.Result(err)
+	}
+	r.Metrics.Deleted(Kind, how)
+	r.Finder.Ledger.Forget(g.UID)
+	return reconcile.Result{}, nil
+}
+
+// dispose does to the counterpart what the deletion policy says, and returns what became of it.
+func (r *Reconciler) dispose(ctx context.Context, g *v1alpha1.DiscordGroup) (how string, err error) {
+	if err := r.childless(ctx, g); err != nil {
+		return "", err
+	}
+	if g.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain || g.Spec.DeletionPolicy == "" && g.Spec.Adopt != nil {
+		r.Record.Note(g, "Retained", "The category stays on Discord.")
+		return "retained", nil
+	}
+	a, err := access.ToDelete(ctx, r.Client, r.Sessions, types.NamespacedName{Namespace: g.Namespace, Name: g.Spec.ServerRef.Name}, g.Status.ServerID)
+	if err != nil {
+		return "", err
+	}
+	sought := r.sought(ctx, g, a.GuildID)
+	found, err := r.Finder.Locate(ctx, a.Session, a.Snap, sought)
+	if t, ok := errors.AsType[*conditions.Terminal](err); ok { // what it names is another object's, of another kind, or not there
+		r.Record.Note(g, "Retained", "Nothing is deleted on Discord: %s", t.Message)
+		return "gone", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if found.Channel == nil {
+		return "gone", nil
+	}
+	if err := a.Session.DeleteChannel(ctx, found.Channel.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
+		return "", access.Refused(err)
+	}
+	return "deleted", nil
+}
+
+// childless returns which channels still refer to the group.
+func (r *Reconciler) childless(ctx context.Context, g *v1alpha1.DiscordGroup) error {
+	var channels v1alpha1.DiscordChannelList
+	if err := r.Client.List(ctx, &channels, client.InNamespace(g.Namespace), client.MatchingFields{index.ChannelByGroup: g.Name},
+		client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list the channels of the group: %w", err)
+	}
+	if len(channels.Items) == 0 {
+		return nil
+	}
+	names := make([]string, 0, len(channels.Items))
+	for i := range channels.Items {
+		names = append(names, channels.Items[i].Name)
+	}
+	return &conditions.Waiting{
+		Reason:  v1alpha1.ReasonWaitingForChildren,
+		Message: "These DiscordChannels still refer to the group; delete or move them: " + outcome.Some(names) + ".",
+	}
+}

@@ -1,0 +1,86 @@
+package group
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/access"
+	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// observed is everything that a decision about a group rests on.
+type observed struct {
+	*access.Access
+	sought counterpart.Sought
+	counterpart.Found
+	ranks order.Ranks // of the siblings, read only where the spec has a position
+}
+
+// observe returns nil where the group could not be looked at, and what was seen together with an error where there is no category to decide about.
+func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (*observed, error) {
+	a, err := access.To(ctx, r.Client, r.Sessions, types.NamespacedName{Namespace: g.Namespace, Name: g.Spec.ServerRef.Name})
+	if err != nil {
+		return nil, err
+	}
+	seen := &observed{Access: a, sought: r.sought(ctx, g, a.GuildID)}
+	if seen.Found, err = r.Finder.Locate(ctx, a.Session, a.Snap, seen.sought); err != nil {
+		return seen, err
+	}
+	seen.Snap = a.Session.Guild(a.GuildID).Snapshot() // looking may have brought it up to date
+	if g.Spec.Position != nil {
+		seen.ranks = r.ranks(ctx, g)
+	}
+	return seen, nil
+}
+
+// sought is what the group knows of its counterpart.
+func (r *Reconciler) sought(ctx context.Context, g *v1alpha1.DiscordGroup, guildID string) counterpart.Sought {
+	s := counterpart.Sought{
+		Name: client.ObjectKeyFromObject(g), UID: g.UID, Created: g.CreationTimestamp.Time,
+		Intended: controllerutil.ContainsFinalizer(g, v1alpha1.CleanupFinalizer),
+		StatusID: g.Status.GroupID,
+		GuildID:  guildID, DiscordName: g.Spec.Name,
+		Types:  []discordclient.ChannelType{discordclient.ChannelCategory},
+		Reason: counterpart.Reason(Kind, client.ObjectKeyFromObject(g), g.UID),
+		Claims: func(id string) ([]counterpart.Claim, error) { return r.claims(ctx, id) },
+	}
+	if g.Spec.Adopt != nil {
+		s.AdoptID = g.Spec.Adopt.ID
+	}
+	return s
+}
+
+// claims returns who says that a category of Discord is theirs.
+func (r *Reconciler) claims(ctx context.Context, id string) ([]counterpart.Claim, error) {
+	var groups v1alpha1.DiscordGroupList
+	if err := r.Client.List(ctx, &groups, client.MatchingFields{index.GroupByID: id}, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the groups that claim %s: %w", id, err)
+	}
+	claims := make([]counterpart.Claim, 0, len(groups.Items))
+	for i := range groups.Items {
+		g := &groups.Items[i]
+		claims = append(claims, counterpart.Claim{
+			Name: client.ObjectKeyFromObject(g), UID: g.UID, Created: g.CreationTimestamp.Time, Holds: g.Status.GroupID == id,
+		})
+	}
+	return claims, nil
+}
+
+// ranks are the wanted positions of all groups of the server that have one.
+func (r *Reconciler) ranks(ctx context.Context, g *v1alpha1.DiscordGroup) order.Ranks {
+	ranks := order.Ranks{}
+	for _, s := range r.list(ctx, g.Namespace, index.GroupByServer, g.Spec.ServerRef.Name) {
+		if s.Spec.Position != nil && s.Status.GroupID != "" {
+			ranks[s.Status.GroupID] = *s.Spec.Position
+		}
+	}
+	return ranks
+}

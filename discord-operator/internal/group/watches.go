@@ -1,0 +1,78 @@
+package group
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// list returns the groups that an index names, without copying them.
+func (r *Reconciler) list(ctx context.Context, namespace, by, value string) []v1alpha1.DiscordGroup {
+	var groups v1alpha1.DiscordGroupList
+	if err := r.Client.List(ctx, &groups, client.InNamespace(namespace), client.MatchingFields{by: value}, client.UnsafeDisableDeepCopy); err != nil {
+		logf.FromContext(ctx).Error(err, "list groups", "by", by)
+	}
+	return groups.Items
+}
+
+func requests(groups []v1alpha1.DiscordGroup) []reconcile.Request {
+	all := make([]reconcile.Request, 0, len(groups))
+	for i := range groups {
+		all = append(all, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&groups[i])})
+	}
+	return all
+}
+
+func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []reconcile.Request {
+	return requests(r.list(ctx, server.GetNamespace(), index.GroupByServer, server.GetName()))
+}
+
+func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
+	ref := o.(*v1alpha1.DiscordChannel).Spec.GroupRef
+	if ref == nil {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}}}
+}
+
+// ofEvent returns the groups that something on Discord is about.
+func (r *Reconciler) ofEvent(ctx context.Context, e discordclient.Event) []reconcile.Request {
+	switch {
+	case e.Kind == discordclient.EventChannel:
+		return requests(r.list(ctx, "", index.GroupByID, e.ChannelID))
+	case e.Kind == discordclient.EventGuild:
+		return requests(r.list(ctx, "", index.GroupByGuild, e.GuildID))
+	}
+	return nil
+}
+
+// left lets through a channel that leaves its group: a group that is being deleted waits for that.
+var left = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*v1alpha1.DiscordChannel).Spec.GroupRef, e.ObjectNew.(*v1alpha1.DiscordChannel).Spec.GroupRef
+		return before != nil && (after == nil || *before != *after)
+	},
+}
+
+// serverMoved lets through a server that came or went, or that became available or ceased to be.
+var serverMoved = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
+	return before.Status.ServerID != after.Status.ServerID || available(before) != available(after) ||
+		before.Spec.TokenSecretRef != after.Spec.TokenSecretRef
+}}
+
+func available(s *v1alpha1.DiscordServer) bool {
+	return meta.IsStatusConditionTrue(s.Status.Conditions, conditions.Available)
+}

@@ -1,0 +1,121 @@
+// Package metrics are the operator's own, beside those of controller-runtime and of discordclient. Counters are kept; the gauges are
+// counted from the cache when Prometheus asks, on the leader only, so that no series is told twice. No label holds a Discord id.
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+)
+
+// Metrics counts what the reconcilers do.
+type Metrics struct {
+	drift       *prometheus.CounterVec
+	creates     *prometheus.CounterVec
+	deletes     *prometheus.CounterVec
+	timeToReady *prometheus.HistogramVec
+}
+
+// New registers the metrics. Objects are counted from the reader once elected is closed.
+func New(registry prometheus.Registerer, objects client.Reader, elected <-chan struct{}) (*Metrics, error) {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	m := &Metrics{
+		drift: counter("discord_drift_repairs_total",
+			"Settings that people changed on Discord and that were put back, by kind and by field; the field \"existence\" is something that was deleted and made again.", "kind", "field"),
+		creates: counter("discord_creates_total",
+			"Counterparts on Discord that objects got, by kind and by how: created, adopted, or recovered after a create whose outcome was not known.", "kind", "how"),
+		deletes: counter("discord_deletes_total",
+			"Objects that were deleted, by kind and by what became of their counterpart: deleted, retained, gone before, or abandoned by force.", "kind", "how"),
+		timeToReady: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "discord_time_to_ready_seconds", Help: "Time from the creation of an object until it was first Ready, by kind.",
+			Buckets: []float64{.25, .5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800},
+		}, []string{"kind"}),
+	}
+	for _, c := range []prometheus.Collector{m.drift, m.creates, m.deletes, m.timeToReady, &gauges{objects: objects, elected: elected}} {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Drift counts a setting that was put back.
+func (m *Metrics) Drift(kind, field string) { m.drift.WithLabelValues(kind, field).Inc() }
+
+// Created counts a counterpart: created, adopted or recovered.
+func (m *Metrics) Created(kind, how string) { m.creates.WithLabelValues(kind, how).Inc() }
+
+// Deleted counts an object that was let go, and what became of its counterpart: deleted, retained, gone or abandoned.
+func (m *Metrics) Deleted(kind, how string) { m.deletes.WithLabelValues(kind, how).Inc() }
+
+// Ready notes how long an object took to be Ready for the first time.
+func (m *Metrics) Ready(kind string, after time.Duration) {
+	m.timeToReady.WithLabelValues(kind).Observe(after.Seconds())
+}
+
+var (
+	conditionDesc = prometheus.NewDesc("discord_object_condition",
+		"Whether a condition of an object is True (1) or not (0).", []string{"kind", "namespace", "name", "type", "reason"}, nil)
+	channelsDesc = prometheus.NewDesc("discord_server_channels",
+		"Channels and categories of a server, whoever made them; Discord allows 500.", []string{"namespace", "name"}, nil)
+)
+
+// gauges tells how every object is.
+type gauges struct {
+	objects client.Reader
+	elected <-chan struct{}
+}
+
+// Describe implements prometheus.Collector.
+func (g *gauges) Describe(out chan<- *prometheus.Desc) {
+	out <- conditionDesc
+	out <- channelsDesc
+}
+
+// Collect implements prometheus.Collector.
+func (g *gauges) Collect(out chan<- prometheus.Metric) {
+	select {
+	case <-g.elected:
+	default:
+		return
+	}
+	var servers v1alpha1.DiscordServerList
+	var groups v1alpha1.DiscordGroupList
+	var channels v1alpha1.DiscordChannelList
+	for _, list := range []client.ObjectList{&servers, &groups, &channels} {
+		if err := g.objects.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
+			out <- prometheus.NewInvalidMetric(conditionDesc, err)
+			return
+		}
+	}
+	for i := range servers.Items {
+		s := &servers.Items[i]
+		tell(out, "DiscordServer", s, s.Status.Conditions)
+		if s.Status.Channels != nil {
+			out <- prometheus.MustNewConstMetric(channelsDesc, prometheus.GaugeValue, float64(s.Status.Channels.Total), s.Namespace, s.Name)
+		}
+	}
+	for i := range groups.Items {
+		tell(out, "DiscordGroup", &groups.Items[i], groups.Items[i].Status.Conditions)
+	}
+	for i := range channels.Items {
+		tell(out, "DiscordChannel", &channels.Items[i], channels.Items[i].Status.Conditions)
+	}
+}
+
+func tell(out chan<- prometheus.Metric, kind string, o client.Object, conditions []metav1.Condition) {
+	for _, c := range conditions {
+		holds := 0.0
+		if c.Status == metav1.ConditionTrue {
+			holds = 1
+		}
+		out <- prometheus.MustNewConstMetric(conditionDesc, prometheus.GaugeValue, holds, kind, o.GetNamespace(), o.GetName(), c.Type, c.Reason)
+	}
+}

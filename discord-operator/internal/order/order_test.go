@@ -1,0 +1,139 @@
+package order
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"jutsu.com/operators/libs/discordclient"
+)
+
+func siblings(positions ...int) []*discordclient.Channel {
+	var list []*discordclient.Channel
+	for i, p := range positions {
+		list = append(list, &discordclient.Channel{ID: strconv.Itoa(100 + i), Position: p})
+	}
+	discordclient.SortChannels(list)
+	return list
+}
+
+func TestMoves(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		positions []int
+		ranks     Ranks
+		want      map[string]int
+	}{
+		"nothing managed":                         {[]int{3, 1, 2}, nil, nil},
+		"right, with gaps":                        {[]int{7, 40, 90}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
+		"right, equal positions, by id":           {[]int{0, 0, 0}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
+		"equal ranks stand in any order":          {[]int{2, 1, 0}, Ranks{"100": 5, "101": 5, "102": 5}, nil},
+		"others between do not count":             {[]int{0, 1, 2}, Ranks{"100": 3, "102": 9}, nil},
+		"two change places":                       {[]int{0, 1, 2}, Ranks{"100": 2, "102": 1}, map[string]int{"100": 2, "102": 0}},
+		"others stay":                             {[]int{0, 5, 9}, Ranks{"100": 1, "102": 0}, map[string]int{"100": 9, "102": 0}},
+		"equal positions that have to differ":     {[]int{0, 0}, Ranks{"100": 1, "101": 0}, map[string]int{"100": 1}},
+		"others are pushed where they must":       {[]int{0, 0, 0}, Ranks{"100": 1, "102": 0}, map[string]int{"101": 1, "100": 2}},
+		"one that is new and belongs to the head": {[]int{0, 1, 0}, Ranks{"100": 1, "101": 2, "102": 0}, map[string]int{"100": 1, "101": 2}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got map[string]int
+			for _, m := range Moves(siblings(c.positions...), c.ranks) {
+				if got == nil {
+					got = map[string]int{}
+				}
+				got[m.ID], _ = m.Position.Get()
+			}
+			if diff := gocmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Whatever the positions and ranks: one call puts all right, others keep their order, and a second call would have nothing to do.
+func TestMovesPutAllRight(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		before := siblings(rapid.SliceOfN(rapid.IntRange(0, 6), 0, 12).Draw(t, "positions")...)
+		ranks := drawRanks(t, before)
+		after := apply(before, Moves(before, ranks))
+		if !Right(after, ranks) || Moves(after, ranks) != nil {
+			t.Fatalf("not right after one call: %v", ids(after))
+		}
+		others := func(list []*discordclient.Channel) []string {
+			return slices.DeleteFunc(ids(list), func(id string) bool { _, ok := ranks[id]; return ok })
+		}
+		if diff := gocmp.Diff(others(before), others(after)); diff != "" {
+			t.Fatalf("others have changed places: %s", diff)
+		}
+	})
+}
+
+// Siblings that are created one after the other, in whatever order, stand right without a move when nobody else is there.
+func TestCreatedInAnyOrderNeedsNoMove(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var list []*discordclient.Channel
+		ranks := Ranks{}
+		for i, rank := range rapid.Permutation([]int32{0, 1, 2, 3, 4, 5, 6, 7}).Draw(t, "ranks") {
+			c := &discordclient.Channel{ID: strconv.Itoa(100 + i), Position: *First(list, ranks, rank)}
+			ranks[c.ID] = rank
+			list = append(list, c)
+			discordclient.SortChannels(list)
+		}
+		if !Right(list, ranks) {
+			t.Fatalf("%v", ids(list))
+		}
+	})
+}
+
+func TestFirstGoesBehindWhomItFollows(t *testing.T) {
+	t.Parallel()
+	list := siblings(10, 20, 30)
+	for rank, want := range map[int32]int{0: 0, 1: 10, 2: 20, 25: 25, 99: 99} {
+		if got := *First(list, Ranks{"100": 1, "101": 2, "102": 30}, rank); got != want {
+			t.Errorf("rank %d gets position %d, want %d", rank, got, want)
+		}
+	}
+}
+
+func drawRanks(t *rapid.T, list []*discordclient.Channel) Ranks {
+	ranks := Ranks{}
+	for _, c := range list {
+		if rapid.Bool().Draw(t, "managed") {
+			ranks[c.ID] = rapid.Int32Range(0, 4).Draw(t, "rank")
+		}
+	}
+	return ranks
+}
+
+func apply(list []*discordclient.Channel, moves []discordclient.ChannelMove) []*discordclient.Channel {
+	var after []*discordclient.Channel
+	for _, c := range list {
+		moved := *c
+		for _, m := range moves {
+			if m.ID == c.ID {
+				moved.Position, _ = m.Position.Get()
+			}
+		}
+		after = append(after, &moved)
+	}
+	slices.SortFunc(after, func(a, b *discordclient.Channel) int {
+		return cmp.Or(cmp.Compare(a.Position, b.Position), discordclient.CompareIDs(a.ID, b.ID))
+	})
+	return after
+}
+
+func ids(list []*discordclient.Channel) []string {
+	var all []string
+	for _, c := range list {
+		all = append(all, c.ID)
+	}
+	return all
+}

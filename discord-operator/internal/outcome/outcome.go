@@ -1,0 +1,152 @@
+// Package outcome says what an answer of Discord means for an object: whether it waits, whether a person must act, or whether
+// trying again may help. It is the one place where errors of discordclient become outcomes of a reconcile.
+package outcome
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+const (
+	// Brief is the longest wait for a rate limit that is not worth telling: a status that says so would be outdated once it is read, and under load
+	// each object would be written several times for nothing.
+	Brief = 5 * time.Second
+	// deniedRetry is when something that Discord does not permit is tried again, should no event tell that the bot was given the permission. Each try counts towards
+	// Discord's limit of refused requests.
+	deniedRetry = 10 * time.Minute
+	// DeleteRetry is when a deletion that Discord refused is tried again.
+	DeleteRetry = 10 * time.Minute
+	// fullRetry is when a full server, category or channel is looked at again; usually an event is sooner.
+	fullRetry = time.Minute
+)
+
+// ErrSoon says that a pass can be made in a moment and that nobody needs to hear of it: a rate limit of the second, or a state of Discord that has not arrived yet.
+type ErrSoon struct {
+	After time.Duration
+}
+
+// Error implements error.
+func (e *ErrSoon) Error() string { return fmt.Sprintf("again in %s", e.After) }
+
+// Soon returns when a pass is made again about which nothing is told, 0 where that is not so.
+func Soon(err error) time.Duration {
+	if s, ok := errors.AsType[*ErrSoon](err); ok {
+		return s.After
+	}
+	return 0
+}
+
+// Of turns an error of discordclient into an outcome. Errors of others, and those that may pass by themselves, are returned as they are: the queue tries again
+// with growing pauses.
+func Of(err error, now time.Time) error {
+	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
+		return limit(limited, now)
+	}
+	refused, ok := errors.AsType[*discordclient.Error](err)
+	if !ok {
+		return err
+	}
+	switch refused.Class {
+	case discordclient.ClassBadToken:
+		return &conditions.Waiting{
+			Reason:  v1alpha1.ReasonWaitingForServer,
+			Message: "Discord refuses the bot's token; see the DiscordServer.",
+		}
+	case discordclient.ClassDenied:
+		return &conditions.Terminal{Reason: v1alpha1.ReasonMissingPermissions, Message: sentence("Discord does not permit it to the bot: " + refused.Error()), Retry: deniedRetry}
+	case discordclient.ClassLimit:
+		return &conditions.Terminal{Reason: v1alpha1.ReasonLimitReached, Message: sentence("Discord has no room for it: " + refused.Error()), Retry: fullRetry}
+	case discordclient.ClassInvalid:
+		return &conditions.Terminal{Reason: v1alpha1.ReasonRefused, Message: sentence("Discord refuses it: " + refused.Error())}
+	}
+	return err
+}
+
+// limit tells of a rate limit with the moment at which it ends, or not at all when that is near.
+func limit(l *discordclient.RateLimited, now time.Time) error {
+	if l.After <= Brief {
+		return &ErrSoon{After: l.After}
+	}
+	goesOn := now.Add(l.After).Add(time.Second).Truncate(time.Second)
+	return &conditions.Waiting{
+		Reason:  v1alpha1.ReasonRateLimited,
+		Message: fmt.Sprintf("Discord's rate limit (%s) holds back %q; it goes on at %s.", l.Scope, l.Op, goesOn.UTC().Format(time.RFC3339)),
+		Retry:   goesOn.Sub(now),
+	}
+}
+
+// Full says that Discord would have no room for one more.
+func Full(message string) error {
+	return &conditions.Terminal{Reason: v1alpha1.ReasonLimitReached, Message: message, Retry: fullRetry}
+}
+
+// Lacking says which permissions the bot lacks for what.
+func Lacking(names []string, forWhat, inviteURL string) error {
+	message := fmt.Sprintf("The bot lacks the permissions %s, %s. Give them to a role of the bot", strings.Join(names, ", "), forWhat)
+	if len(names) == 1 {
+		message = fmt.Sprintf("The bot lacks the permission %s, %s. Give it to a role of the bot", names[0], forWhat)
+	}
+	if inviteURL != "" {
+		message += ", or invite it again: " + inviteURL
+	}
+	return &conditions.Terminal{Reason: v1alpha1.ReasonMissingPermissions, Message: message, Retry: deniedRetry}
+}
+
+func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
+
+// Told turns what is over in a moment into something that a status can say.
+func Told(err error) error {
+	if soon := Soon(err); soon > 0 {
+		return &conditions.Waiting{Reason: v1alpha1.ReasonRateLimited, Message: "Discord's rate limit holds back the next call; it goes on within seconds.", Retry: soon}
+	}
+	return err
+}
+
+// Graver returns which of two errors a person has to hear of first: one that asks for a person, then one that may pass, then one that waits.
+func Graver(a, b error) error {
+	weight := func(err error) int {
+		switch {
+		case err == nil:
+			return 0
+		case Soon(err) > 0:
+			return 1
+		}
+		if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After <= Brief {
+			return 1
+		}
+		if _, ok := errors.AsType[*conditions.Waiting](err); ok {
+			return 2
+		}
+		switch discordclient.ClassOf(err) {
+		case discordclient.ClassRateLimited:
+			return 2
+		case discordclient.ClassDenied, discordclient.ClassInvalid, discordclient.ClassLimit:
+			return 4
+		}
+		if _, ok := errors.AsType[*conditions.Terminal](err); ok {
+			return 4
+		}
+		return 3
+	}
+	if weight(b) > weight(a) {
+		return b
+	}
+	return a
+}
+
+// Some names up to ten of many.
+func Some(names []string) string {
+	const most = 10
+	slices.Sort(names)
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,148 @@
+// Package overwrites turns the permission overwrites of a spec into Discord's, and compares them. It is pure.
+//
+// Overwrites are authoritative where a spec has them: what Discord has beyond them goes. Two things are kept all the same. A
+// permission bit that has no documented name cannot be written down in a spec, so it stays as it is. And when the overwrites would
+// keep the bot out of its own channel, one for the bot itself is added, or it could never mend anything there again.
+package overwrites
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// Resolve returns what a spec asks for, in the order of the ids, for a channel or category that is as live says (nil for a new one). It is a *conditions.Terminal when a role is not
+// to be found or not the only one of its name.
+func Resolve(spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *discordclient.Snapshot, needed permissions.Bits) ([]discordclient.Overwrite, error) {
+	want := make([]discordclient.Overwrite, 0, len(spec)+1)
+	for _, o := range spec {
+		id, kind, err := target(o, snap)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(want, func(w discordclient.Overwrite) bool { return w.ID == id }) {
+			return nil, &conditions.Terminal{
+				Reason:  v1alpha1.ReasonRoleAmbiguous,
+				Message: fmt.Sprintf("Two overwrites are for the same role %q; put them into one.", o.Role),
+			}
+		}
+		want = append(want, discordclient.Overwrite{ID: id, Type: kind, Allow: bits(o.Allow), Deny: bits(o.Deny)})
+	}
+	want = letIn(keepUndocumented(want, live), snap, needed)
+	slices.SortFunc(want, func(a, b discordclient.Overwrite) int { return discordclient.CompareIDs(a.ID, b.ID) })
+	return want, nil
+}
+
+// target finds whom an overwrite is for.
+func target(o v1alpha1.PermissionOverwrite, snap *discordclient.Snapshot) (id string, kind discordclient.OverwriteType, err error) {
+	switch {
+	case o.User != "":
+		return o.User, discordclient.OverwriteMember, nil
+	case o.Role == "@everyone":
+		return snap.Guild.ID, discordclient.OverwriteRole, nil
+	}
+	if r, ok := snap.Role(o.Role); ok {
+		return r.ID, discordclient.OverwriteRole, nil
+	}
+	switch roles := snap.RolesNamed(o.Role); len(roles) {
+	case 0:
+		return "", 0, &conditions.Terminal{
+			Reason:  v1alpha1.ReasonRoleNotFound,
+			Message: fmt.Sprintf("The server has no role %q. Create it on Discord, or name another.", o.Role),
+		}
+	case 1:
+		return roles[0].ID, discordclient.OverwriteRole, nil
+	default:
+		ids := make([]string, 0, len(roles))
+		for _, r := range roles {
+			ids = append(ids, r.ID)
+		}
+		return "", 0, &conditions.Terminal{
+			Reason:  v1alpha1.ReasonRoleAmbiguous,
+			Message: fmt.Sprintf("The server has %d roles %q. Name one by its id: %s.", len(roles), o.Role, strings.Join(ids, ", ")),
+		}
+	}
+}
+
+// bits are those of documented names; the schema admits no others.
+func bits(names []v1alpha1.Permission) permissions.Bits {
+	var all permissions.Bits
+	for _, name := range names {
+		b, _ := permissions.Parse(string(name))
+		all |= b
+	}
+	return all
+}
+
+// keepUndocumented leaves bits without a name as they are.
+func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channel) []discordclient.Overwrite {
+	if live == nil {
+		return want
+	}
+	for i, w := range want {
+		for _, have := range live.Overwrites {
+			if have.ID == w.ID {
+				want[i].Allow |= have.Allow &^ permissions.All
+				want[i].Deny |= have.Deny &^ permissions.All
+			}
+		}
+	}
+	return want
+}
+
+// letIn adds what the bot needs where the overwrites take it away. What it does not hold in the whole guild it could not grant itself. While it is not known who the
+// bot is, nothing is added.
+func letIn(want []discordclient.Overwrite, snap *discordclient.Snapshot, needed permissions.Bits) []discordclient.Overwrite {
+	base, _ := snap.BotPermissions()
+	here, _ := snap.BotPermissionsIn(&discordclient.Channel{Overwrites: want})
+	lost := here.Missing(needed) & base
+	if snap.SelfID() == "" || lost == 0 {
+		return want
+	}
+	for i := range want {
+		if want[i].ID == snap.SelfID() {
+			want[i].Allow |= lost
+			want[i].Deny &^= lost
+			return want
+		}
+	}
+	return append(want, discordclient.Overwrite{ID: snap.SelfID(), Type: discordclient.OverwriteMember, Allow: lost})
+}
+
+// Same reports whether two lists hold the same overwrites, in whatever order.
+func Same(a, b []discordclient.Overwrite) bool {
+	byID := func(x, y discordclient.Overwrite) int { return discordclient.CompareIDs(x.ID, y.ID) }
+	return slices.Equal(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID))
+}
+
+// Changed are the permissions that Discord asks the bot to hold for a change from one list to another.
+func Changed(from, to []discordclient.Overwrite) permissions.Bits {
+	before := map[string]discordclient.Overwrite{}
+	for _, o := range from {
+		before[o.ID] = o
+	}
+	var all permissions.Bits
+	for _, o := range to {
+		was := before[o.ID]
+		all |= o.Allow&^was.Allow | was.Allow&^o.Allow | o.Deny&^was.Deny | was.Deny&^o.Deny
+		delete(before, o.ID)
+	}
+	for _, o := range before {
+		all |= o.Allow | o.Deny
+	}
+	return all
+}
+
+// Mentioned are all permissions that a spec allows or denies.
+func Mentioned(spec []v1alpha1.PermissionOverwrite) permissions.Bits {
+	var all permissions.Bits
+	for _, o := range spec {
+		all |= bits(o.Allow) | bits(o.Deny)
+	}
+	return all
+}

@@ -1,0 +1,120 @@
+// Package record writes on the objects themselves: the finalizer, the status, and events about them. Every write is noted, so that a
+// pass can tell whether the cache shows it already.
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/metrics"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/ownwrites"
+)
+
+// ErrStale says that the cache does not show our own last write yet, so that nothing can be decided.
+var ErrStale = errors.New("the cache lags behind our own writes")
+
+// StaleRetry is when a pass whose cache lagged is tried again.
+const StaleRetry = 50 * time.Millisecond
+
+// Recorder writes on the objects of one kind.
+type Recorder struct {
+	Kind    string
+	Client  client.Client
+	Events  events.EventRecorder
+	Written *ownwrites.Record
+	Metrics *metrics.Metrics
+}
+
+func (r *Recorder) key(o client.Object) ownwrites.Key {
+	return ownwrites.Key{Kind: r.Kind, NamespacedName: client.ObjectKeyFromObject(o)}
+}
+
+// Shown returns ErrStale when the object is older than what we wrote to it last.
+func (r *Recorder) Shown(o client.Object) error {
+	if !r.Written.Shows(r.key(o), o) {
+		return ErrStale
+	}
+	return nil
+}
+
+// Intend stores the finalizer, provided that nobody has changed the object since it was read.
+func (r *Recorder) Intend(ctx context.Context, o client.Object) error {
+	return r.finalizer(ctx, o, controllerutil.AddFinalizer)
+}
+
+// Release takes the finalizer off, so that the object can go.
+func (r *Recorder) Release(ctx context.Context, o client.Object) error {
+	return client.IgnoreNotFound(r.finalizer(ctx, o, controllerutil.RemoveFinalizer))
+}
+
+func (r *Recorder) finalizer(ctx context.Context, o client.Object, change func(client.Object, string) bool) error {
+	before := o.DeepCopyObject().(client.Object)
+	if !change(o, v1alpha1.CleanupFinalizer) {
+		return nil
+	}
+	if err := r.Client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("patch the finalizer: %w", err)
+	}
+	r.Written.Wrote(r.key(o), o.GetResourceVersion())
+	return nil
+}
+
+// Status writes the status of after where it differs from that of before, and makes known what that means to people. The caller has compared them.
+func (r *Recorder) Status(ctx context.Context, before, after client.Object, was, now []metav1.Condition) error {
+	after.SetResourceVersion(before.GetResourceVersion())
+	if err := r.Client.Status().Patch(ctx, after, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("patch status: %w", err)
+	} else if err != nil {
+		return nil // it is gone: there is nobody left to tell
+	}
+	r.Written.Wrote(r.key(after), after.GetResourceVersion())
+	if e := conditions.EventFor(was, now); e != nil {
+		r.Tell(after, e.Type, e.Reason, e.Message)
+	}
+	if firstReady(was, now) {
+		r.Metrics.Ready(r.Kind, time.Since(after.GetCreationTimestamp().Time))
+	}
+	return nil
+}
+
+// firstReady reports whether an object is Ready for the first time: before, it has never been Available.
+func firstReady(was, now []metav1.Condition) bool {
+	isTrue := func(list []metav1.Condition, kind string) bool {
+		return slices.ContainsFunc(list, func(c metav1.Condition) bool { return c.Type == kind && c.Status == metav1.ConditionTrue })
+	}
+	return !isTrue(was, conditions.Available) && isTrue(now, conditions.Ready)
+}
+
+// Tell makes an event about an object.
+func (r *Recorder) Tell(o client.Object, kind, reason, message string) {
+	const most = 1024 // what the API server accepts
+	if len(message) > most {
+		message = strings.ToValidUTF8(message[:most-3], "") + "..."
+	}
+	r.Events.Eventf(o, nil, kind, reason, "Reconcile", "%s", message)
+}
+
+// Note makes an event about something that went as it should.
+func (r *Recorder) Note(o client.Object, reason, format string, args ...any) {
+	r.Tell(o, corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...))
+}
+
+// Corrected tells that people changed on Discord what a spec manages, and that it was put back.
+func (r *Recorder) Corrected(o client.Object, fields []string) {
+	for _, field := range fields {
+		r.Metrics.Drift(r.Kind, field)
+	}
+	r.Note(o, "Corrected", "Somebody has changed this on Discord, and it was put back: %s.", strings.Join(fields, ", "))
+}

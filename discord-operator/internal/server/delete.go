@@ -1,0 +1,87 @@
+package server
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/access"
+	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// finish lets a deleted object go once its groups and channels are gone and the guild is what the deletion policy says.
+func (r *Reconciler) finish(ctx context.Context, s *v1alpha1.DiscordServer) (reconcile.Result, error) {
+	if !controllerutil.ContainsFinalizer(s, v1alpha1.CleanupFinalizer) {
+		return reconcile.Result{}, nil
+	}
+	how, err := r.dispose(ctx, s)
+	if _, stuck := errors.AsType[*conditions.Terminal](err); stuck && s.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
+		r.Record.Tell(s, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation asks: "+err.Error())
+		how, err = "abandoned", nil
+	}
+	if err != nil {
+		return r.conclude(ctx, s, nil, state{}, outcome.Of(err, r.Clock.Now()))
+	}
+	if err := r.Record.Release(ctx, s); err != nil {
+		return conditions.Result(err)
+	}
+	r.Metrics.Deleted(Kind, how)
+	r.Ledger.Forget(s.UID)
+	r.Sessions.Release(client.ObjectKeyFromObject(s))
+	return reconcile.Result{}, nil
+}
+
+// dispose does to the guild what the deletion policy says, and returns what became of it.
+func (r *Reconciler) dispose(ctx context.Context, s *v1alpha1.DiscordServer) (how string, err error) {
+	if err := r.childless(ctx, s); err != nil {
+		return "", err
+	}
+	if s.Spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete || s.Status.ServerID == "" {
+		return "retained", nil
+	}
+	if owner := manager(r.list(ctx, "", index.ServerByGuild, s.Status.ServerID)); owner != nil && owner.UID != s.UID {
+		return "retained", nil // it is another object's
+	}
+	session, err := r.Sessions.For(ctx, s)
+	if t, ok := errors.AsType[*conditions.Terminal](err); ok {
+		return "", access.CannotDelete(t.Message)
+	}
+	if err != nil {
+		return "", err
+	}
+	switch err := session.DeleteGuild(ctx, s.Status.ServerID); discordclient.ClassOf(err) {
+	case discordclient.ClassNone:
+		return "deleted", nil
+	case discordclient.ClassGone:
+		return "gone", nil
+	default:
+		return "", access.Refused(err)
+	}
+}
+
+// childless returns which groups and channels still refer to the server.
+func (r *Reconciler) childless(ctx context.Context, s *v1alpha1.DiscordServer) error {
+	groups, channels, err := r.children(ctx, s)
+	if err != nil || len(groups)+len(channels) == 0 {
+		return err
+	}
+	var names []string
+	for i := range groups {
+		names = append(names, "DiscordGroup "+groups[i].Name)
+	}
+	for i := range channels {
+		names = append(names, "DiscordChannel "+channels[i].Name)
+	}
+	return &conditions.Waiting{
+		Reason:  v1alpha1.ReasonWaitingForChildren,
+		Message: "These still refer to the server; delete them: " + outcome.Some(names) + ".",
+	}
+}
