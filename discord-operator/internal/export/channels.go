@@ -1,0 +1,175 @@
+package export
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+const (
+	// maxTopic and maxSlowmode (in seconds) are Discord's own limits for text channels.
+	maxTopic    = 1024
+	maxSlowmode = 6 * 60 * 60
+	maxWebhook  = 80
+	// manage is what the operator needs in every channel and category.
+	manage = permissions.ViewChannel | permissions.ManageChannels
+)
+
+var autoArchives = map[int]v1alpha1.AutoArchive{
+	60: v1alpha1.AutoArchiveOneHour, 1440: v1alpha1.AutoArchiveOneDay,
+	4320: v1alpha1.AutoArchiveThreeDays, 10080: v1alpha1.AutoArchiveOneWeek,
+}
+
+// groupEntry is the object of a category.
+func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
+	var notes notes
+	made := entry{kind: kindGroup, name: e.groups[c.ID], about: fmt.Sprintf("Category %q", c.Name)}
+	spec := v1alpha1.DiscordGroupSpec{
+		ServerRef:            v1alpha1.ServerReference{Name: e.o.name},
+		Name:                 c.Name,
+		Position:             new(int32(position)), //nolint:gosec // G115: Discord allows 500 channels
+		PermissionOverwrites: e.overwrites(&notes, c, manage),
+		Adopt:                &v1alpha1.Adoption{ID: c.ID},
+		DeletionPolicy:       v1alpha1.DeletionPolicyRetain,
+	}
+	if trouble(c) != "" {
+		notes.disable(trouble(c))
+		made.disabled, spec.Name = true, proposed(c)
+	}
+	made.spec, made.notes = spec, notes
+	return made
+}
+
+// channelEntry is the object of a text channel, in a category or (nil) outside of any.
+func (e *exporter) channelEntry(c, category *discordclient.Channel, position int) entry {
+	var notes notes
+	made := entry{kind: kindChannel, name: e.texts[c.ID], about: fmt.Sprintf("Channel %q", c.Name)}
+	spec := v1alpha1.DiscordChannelSpec{
+		Name:               c.Name,
+		Type:               v1alpha1.ChannelTypeText,
+		NSFW:               &c.NSFW,
+		DefaultAutoArchive: e.autoArchive(&notes, c),
+		Position:           new(int32(position)), //nolint:gosec // G115: Discord allows 500 channels
+		Webhook:            e.webhook(&notes, c),
+		Adopt:              &v1alpha1.Adoption{ID: c.ID},
+		DeletionPolicy:     v1alpha1.DeletionPolicyRetain,
+	}
+	if category != nil {
+		spec.GroupRef = &v1alpha1.GroupReference{Name: e.groups[category.ID]}
+		made.about += fmt.Sprintf(" in category %q", category.Name)
+	} else {
+		spec.ServerRef = &v1alpha1.ServerReference{Name: e.o.name}
+	}
+	if c.Type == discordclient.ChannelAnnouncement {
+		spec.Type = v1alpha1.ChannelTypeAnnouncement
+	}
+	describe(&notes, &spec, c)
+	needed := manage
+	if spec.Webhook != nil {
+		needed |= permissions.ManageWebhooks
+	}
+	spec.PermissionOverwrites = e.overwrites(&notes, c, needed)
+	switch {
+	case trouble(c) != "":
+		notes.disable(trouble(c))
+		made.disabled, spec.Name = true, proposed(c)
+	case category != nil && trouble(category) != "":
+		notes.disable(fmt.Sprintf("its group %s is commented out, too.", e.groups[category.ID]))
+		made.disabled = true
+	}
+	made.spec, made.notes = spec, notes
+	return made
+}
+
+// describe fills in what has to fit a rule of the schema.
+func describe(notes *notes, spec *v1alpha1.DiscordChannelSpec, c *discordclient.Channel) {
+	if c.Topic == "" || plain(c.Topic, 1, maxTopic) {
+		spec.Topic = &c.Topic
+	} else {
+		notes.leave("topic", "the schema allows at most 1024 characters without white space around them")
+	}
+	if c.Slowmode >= 0 && c.Slowmode <= maxSlowmode {
+		spec.Slowmode = &metav1.Duration{Duration: time.Duration(c.Slowmode) * time.Second}
+	} else {
+		notes.leave("slowmode", fmt.Sprintf("%d seconds are more than the 6 hours that the schema allows", c.Slowmode))
+	}
+}
+
+// autoArchive is empty where Discord has none: then its own default counts.
+func (e *exporter) autoArchive(notes *notes, c *discordclient.Channel) v1alpha1.AutoArchive {
+	if c.DefaultAutoArchive == 0 {
+		return ""
+	}
+	return named(notes, "defaultAutoArchive", autoArchives, c.DefaultAutoArchive)
+}
+
+// webhook is the bot's own webhook in a channel; of several the oldest, which is the one that the operator takes. Those of other
+// applications and of people are theirs.
+func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelWebhook {
+	var oldest *discordclient.Webhook
+	count := 0
+	for i, w := range e.webhooks {
+		own := w.Type == discordclient.WebhookIncoming && w.ApplicationID == e.bot.applicationID && !w.Token.IsZero()
+		if !own || w.ChannelID != c.ID {
+			continue
+		}
+		count++
+		if oldest == nil || discordclient.CompareIDs(w.ID, oldest.ID) < 0 {
+			oldest = &e.webhooks[i]
+		}
+	}
+	if oldest == nil {
+		return nil
+	}
+	lower := strings.ToLower(oldest.Name)
+	if !plain(oldest.Name, 1, maxWebhook) || strings.Contains(lower, "discord") || strings.Contains(lower, "clyde") {
+		notes.leave("webhook", fmt.Sprintf("the schema does not allow the name %q", oldest.Name))
+		return nil
+	}
+	if count > 1 {
+		notes.add("The bot has %d webhooks in this channel. The oldest is here; the operator leaves the others alone.", count)
+	}
+	return &v1alpha1.ChannelWebhook{Name: oldest.Name, SecretName: e.texts[c.ID] + "-webhook"}
+}
+
+// trouble says why the schema refuses the name of a channel or category, and what to do; empty where it does not.
+func trouble(c *discordclient.Channel) string {
+	if storable(c.Type, c.Name) {
+		return ""
+	}
+	return fmt.Sprintf("Discord gives no channel the name %q any more. Rename it there, to %q for example, and run this again; "+
+		"or take the comment signs away, and the operator renames it.", c.Name, proposed(c))
+}
+
+// storable says whether the schema of its kind accepts the name of a channel or category.
+func storable(t discordclient.ChannelType, name string) bool {
+	if t == discordclient.ChannelCategory {
+		return plain(name, 1, discordclient.MaxNameLength)
+	}
+	return plain(name, 1, discordclient.MaxNameLength) && !strings.ContainsFunc(name, unicode.IsControl) && discordclient.NormaliseChannelName(t, name) == name
+}
+
+// proposed is a name to give instead of one that is refused: as Discord itself would rewrite it, or in plain letters.
+func proposed(c *discordclient.Channel) string {
+	for _, name := range []string{c.Name, stem(c.Name)} {
+		if name = discordclient.NormaliseChannelName(c.Type, name); storable(c.Type, name) {
+			return name
+		}
+	}
+	return "channel-" + c.ID
+}
+
+// plain says whether a text has a length within limits, in characters, and no white space around it.
+func plain(text string, least, most int) bool {
+	return strings.TrimSpace(text) == text && length(text) >= least && length(text) <= most
+}
+
+func length(text string) int { return utf8.RuneCountInString(text) }

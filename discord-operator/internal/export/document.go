@@ -1,0 +1,163 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+)
+
+// document is what is printed.
+type document struct {
+	head      []string
+	namespace string
+	entries   []entry
+	// leftOut are things on Discord that no kind stands for.
+	leftOut []string
+}
+
+// entry is one object.
+type entry struct {
+	kind, name string
+	spec       any
+	// about is what it stands for on Discord, for people.
+	about string
+	notes notes
+	// disabled objects are printed as a comment; a note says why.
+	disabled bool
+}
+
+// note is what a person should know about an object.
+type note struct {
+	text string
+	// fragment is YAML that belongs to the text.
+	fragment string
+}
+
+// notes are those of one object, in the order in which they came up.
+type notes []note
+
+func (n *notes) add(format string, args ...any) {
+	*n = append(*n, note{text: fmt.Sprintf(format, args...)})
+}
+
+func (n *notes) fragment(text, fragment string) { *n = append(*n, note{text, fragment}) }
+
+// leave says why a field is left out, which leaves it alone on Discord.
+func (n *notes) leave(field, why string) {
+	n.add("%s is left out, so that it stays as it is: %s.", field, why)
+}
+
+// disable says, before anything else, why the object is commented out.
+func (n *notes) disable(why string) { *n = append(notes{{text: "Commented out: " + why}}, *n...) }
+
+// manifest is an object without a status.
+type manifest struct {
+	metav1.TypeMeta `json:",inline"`
+	Metadata        metadata `json:"metadata"`
+	Spec            any      `json:"spec"`
+}
+
+type metadata struct {
+	Name      string `json:"name"`
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// yaml is the document as a file for kubectl. Everything that people have written on Discord is quoted in its comments, so that it cannot end one.
+func (d *document) yaml() ([]byte, error) {
+	var out bytes.Buffer
+	comment(&out, strings.Join(d.head, "\n"))
+	for _, e := range d.entries {
+		text, err := yaml.Marshal(manifest{
+			TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: e.kind},
+			Metadata: metadata{Name: e.name, Namespace: d.namespace},
+			Spec:     e.spec,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("write %s %s: %w", e.kind, e.name, err)
+		}
+		out.WriteString("---\n")
+		comment(&out, e.about)
+		for _, n := range e.notes {
+			comment(&out, wrapped("NOTE: "+n.text))
+			comment(&out, indented(n.fragment))
+		}
+		if e.disabled {
+			comment(&out, string(text))
+			continue
+		}
+		out.Write(text)
+	}
+	if d.leftOut != nil {
+		out.WriteString("---\n")
+		comment(&out, "Left out, since no kind stands for them; they stay as they are:\n- "+strings.Join(d.leftOut, "\n- "))
+	}
+	return out.Bytes(), nil
+}
+
+// width is that of the comments.
+const width = 120
+
+// wrapped breaks a text into lines between words.
+func wrapped(text string) string {
+	var out strings.Builder
+	used := 0
+	for word := range strings.FieldsSeq(text) {
+		if used > 0 && used+1+length(word) > width {
+			out.WriteString("\n")
+			used = 0
+		} else if used > 0 {
+			out.WriteString(" ")
+			used++
+		}
+		out.WriteString(word)
+		used += length(word)
+	}
+	return out.String()
+}
+
+// comment writes lines as comments.
+func comment(out *bytes.Buffer, text string) {
+	if text == "" {
+		return
+	}
+	for line := range strings.Lines(strings.TrimSuffix(text, "\n") + "\n") {
+		out.WriteString(strings.TrimRight("# "+line, " \n") + "\n")
+	}
+}
+
+func indented(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ")
+}
+
+// summary tells a person what was printed, and what needs a look.
+func (d *document) summary() string {
+	var out strings.Builder
+	counts, disabled := map[string]int{}, 0
+	for _, e := range d.entries {
+		if e.disabled {
+			disabled++
+			continue
+		}
+		counts[e.kind]++
+	}
+	fmt.Fprintf(&out, "Objects that adopt what exists: %s %d, %s %d, %s %d; commented out: %d; channels left out: %d.\n",
+		kindServer, counts[kindServer], kindGroup, counts[kindGroup], kindChannel, counts[kindChannel], disabled, len(d.leftOut))
+	for _, e := range d.entries {
+		for _, n := range e.notes {
+			fmt.Fprintf(&out, "%s %s: %s\n", e.kind, e.name, n.text)
+		}
+	}
+	for _, what := range d.leftOut {
+		fmt.Fprintf(&out, "left out: %s\n", what)
+	}
+	out.WriteString("Next: the head of the output says how to apply it.\n")
+	return out.String()
+}

@@ -1,0 +1,136 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// tokenVariable is the environment variable that may hold the token. A flag may not: others on the machine can read a command line.
+const tokenVariable = "DISCORD_TOKEN"
+
+// options is what the command line says.
+type options struct {
+	serverID  string
+	tokenFile string
+	apiURL    string
+
+	namespace   string // of all objects; empty for whatever kubectl's context says
+	name        string // of the DiscordServer
+	tokenSecret string // that it refers to
+}
+
+// Run is the command `discord-operator export`: it reads a server by the arguments' token and prints it on stdout. What a person should know besides goes
+// to stderr. It changes nothing on Discord.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stdout)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	token, err := o.token()
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	api, err := discordclient.New(discordclient.Options{Token: token, APIURL: o.apiURL})
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	seen, err := read(ctx, api, o.serverID)
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	d := manifests(seen, o)
+	text, err := d.yaml()
+	if err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	if _, err := stdout.Write(text); err != nil {
+		return fmt.Errorf("export: write the manifests: %w", err)
+	}
+	_, err = io.WriteString(stderr, d.summary())
+	return err
+}
+
+// parse reads the command line; --help is told on out.
+func parse(args []string, out io.Writer) (*options, error) {
+	o := &options{}
+	flags := flag.NewFlagSet("discord-operator export", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.serverID, "server-id", "",
+		"`id` of the Discord server; required. Right-click the server in Discord with developer mode on, \"Copy Server ID\"")
+	flags.StringVar(&o.tokenFile, "token-file", "", "`file` with the bot's token; by default the token is in the environment variable "+tokenVariable)
+	flags.StringVar(&o.apiURL, "discord-api-url", discordclient.DefaultAPIURL,
+		"`URL` of Discord's API, or of a server that is compatible with it; no call goes to another host")
+	flags.StringVar(&o.namespace, "namespace", "", "`namespace` of the objects; by default none is written, and kubectl's own counts")
+	flags.StringVar(&o.name, "name", "jujutsu", "`name` of the DiscordServer object")
+	flags.StringVar(&o.tokenSecret, "token-secret", "discord-bot", "`name` of the Secret that will hold the bot's token, under the key token")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		flags.SetOutput(out)
+		_, _ = fmt.Fprint(out, "discord-operator export prints a live Discord server as manifests that adopt it. It changes nothing on Discord.\n\n"+
+			"Usage: discord-operator export --server-id=ID --token-file=FILE [flags] > server.yaml\n\n")
+		flags.PrintDefaults()
+		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("%w; see --help", err)
+	}
+	if flags.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// discordID is the form of ids that the schemas accept.
+var discordID = regexp.MustCompile(`^[1-9][0-9]{5,19}$`)
+
+func (o *options) validate() error {
+	if o.serverID == "" {
+		return errors.New("--server-id is missing: the id of the Discord server; see --help")
+	}
+	if !discordID.MatchString(o.serverID) {
+		return fmt.Errorf("--server-id is %q, it must be the id of a Discord server: 6 to 20 digits", o.serverID)
+	}
+	for _, name := range []struct {
+		flag, value string
+		problems    []string
+	}{
+		{"name", o.name, validation.IsDNS1123Subdomain(o.name)},
+		{"token-secret", o.tokenSecret, validation.IsDNS1123Subdomain(o.tokenSecret)},
+		{"namespace", o.namespace, validation.IsDNS1123Label(o.namespace)},
+	} {
+		if name.problems != nil && (name.flag != "namespace" || name.value != "") {
+			return fmt.Errorf("--%s is %q: %s", name.flag, name.value, name.problems[0])
+		}
+	}
+	return nil
+}
+
+// token reads the token; no error tells it.
+func (o *options) token() (discordclient.Secret, error) {
+	text, from := os.Getenv(tokenVariable), "the environment variable "+tokenVariable
+	if o.tokenFile != "" {
+		content, err := os.ReadFile(o.tokenFile)
+		if err != nil {
+			return discordclient.Secret{}, fmt.Errorf("read the token: %w", err)
+		}
+		text, from = string(content), o.tokenFile
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return discordclient.Secret{}, fmt.Errorf("there is no token in %s; name a file with the bot's token: --token-file=FILE", from)
+	}
+	return discordclient.NewSecret(text), nil
+}

@@ -1,0 +1,282 @@
+package export
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// rig is a simulated Discord with a bot in one server, and the file with the bot's token.
+type rig struct {
+	srv       *discordtest.Server
+	bot       discordtest.Bot
+	guild     string
+	tokenFile string
+}
+
+func newRig(t *testing.T, granted discordtest.Permissions) *rig {
+	t.Helper()
+	r := &rig{srv: discordtest.Run(t, discordtest.Options{}), tokenFile: filepath.Join(t.TempDir(), "token")}
+	r.bot = r.srv.AddBot(discordtest.Bot{Name: "operator"})
+	r.guild = r.srv.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High"}).ID
+	r.srv.AddMember(r.guild, r.bot.UserID, granted)
+	if err := os.WriteFile(r.tokenFile, []byte(r.bot.Token+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// export runs the command, and checks whatever it says for the token.
+func (r *rig) export(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, told bytes.Buffer
+	err = Run(t.Context(), append([]string{"--discord-api-url=" + r.srv.APIURL()}, args...), &out, &told)
+	said := out.String() + told.String()
+	if err != nil {
+		said += err.Error()
+	}
+	if strings.Contains(said, r.bot.Token) {
+		t.Error("the token is told")
+	}
+	return out.String(), told.String(), err
+}
+
+const all = discordtest.Permissions(discordclient.PermissionsOverwrites)
+
+// TestRun reads a server over HTTP.
+func TestRun(t *testing.T) {
+	r := newRig(t, all)
+	category := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Alarms", Type: discordtest.TypeCategory})
+	channel := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "tokyo", ParentID: category, Topic: "fire"})
+	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Dorm", Type: discordtest.TypeVoice})
+	client, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(r.bot.Token), APIURL: r.srv.APIURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hook, err := client.CreateWebhook(t.Context(), channel, discordclient.WebhookCreate{Name: "Alertmanager"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.srv.ResetRequests()
+
+	stdout, stderr, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"kind: DiscordServer\n", "kind: DiscordGroup\n", "id: \"" + channel + "\"", "topic: fire", "secretName: tokyo-webhook", "# - voice channel \"Dorm\""} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the output lacks %q:\n%s", want, stdout)
+		}
+	}
+	if strings.Contains(stdout+stderr, hook.Token.Reveal()) {
+		t.Error("the webhook's token is told")
+	}
+	if want := "left out: voice channel \"Dorm\""; !strings.Contains(stderr, want) {
+		t.Errorf("stderr lacks %q:\n%s", want, stderr)
+	}
+	if strings.Contains(stdout, "NOTE") {
+		t.Errorf("there is nothing to note here:\n%s", stdout)
+	}
+	if diff := cmp.Diff(map[string]int{
+		"GET /users/@me": 1, "GET /users/@me/guilds": 1, "GET /applications/@me": 1,
+		"GET /guilds/{guild_id}": 1, "GET /guilds/{guild_id}/channels": 1, "GET /guilds/{guild_id}/webhooks": 1,
+	}, r.srv.RequestCounts()); diff != "" {
+		t.Errorf("calls (-want +got):\n%s", diff)
+	}
+
+	again, _, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile)
+	if err != nil || again != stdout {
+		t.Errorf("the second time it prints something else (%v):\n%s", err, cmp.Diff(stdout, again))
+	}
+}
+
+// TestTokenFromEnvironment takes the token from there only when no file is named.
+func TestTokenFromEnvironment(t *testing.T) {
+	r := newRig(t, all)
+	t.Setenv(tokenVariable, r.bot.Token)
+	if _, _, err := r.export(t, "--server-id="+r.guild); err != nil {
+		t.Error(err)
+	}
+	t.Setenv(tokenVariable, "not-the-token-of-any-bot")
+	if _, _, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKeptOut checks where the operator would have to let the bot in.
+func TestKeptOut(t *testing.T) {
+	const view, hooks = permissions.ViewChannel, permissions.ManageWebhooks
+	private := discordclient.Overwrite{ID: everybody, Deny: view}
+	for name, test := range map[string]struct {
+		granted    permissions.Bits
+		overwrites []discordclient.Overwrite
+		needed     permissions.Bits
+		want       permissions.Bits
+	}{
+		"nothing denied":               {discordclient.PermissionsOverwrites, nil, manage, 0},
+		"private":                      {discordclient.PermissionsOverwrites, []discordclient.Overwrite{private}, manage, view},
+		"private, its role is let in":  {discordclient.PermissionsOverwrites, []discordclient.Overwrite{private, {ID: botRole, Allow: view}}, manage, 0},
+		"private, others are let in":   {discordclient.PermissionsOverwrites, []discordclient.Overwrite{private, {ID: teacherID, Allow: view}}, manage, view},
+		"private, itself is let in":    {discordclient.PermissionsOverwrites, []discordclient.Overwrite{private, {ID: botID, Type: 1, Allow: view}}, manage, 0},
+		"private, to an administrator": {permissions.All, []discordclient.Overwrite{private}, manage, 0},
+		"what it never had":            {permissions.ManageChannels, []discordclient.Overwrite{private}, manage, 0},
+		"what nobody asks for":         {discordclient.PermissionsOverwrites, []discordclient.Overwrite{{ID: botRole, Deny: hooks}}, manage, 0},
+		"what a webhook asks for":      {discordclient.PermissionsOverwrites, []discordclient.Overwrite{{ID: botRole, Deny: hooks}}, manage | hooks, hooks},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := school()
+			s.bot.permissions = test.granted
+			e := &exporter{server: s}
+			if got := e.lost(&discordclient.Channel{Overwrites: test.overwrites}, test.needed); got != test.want {
+				t.Errorf("the bot lacks %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestWithoutWebhooks goes on when the bot may not list them.
+func TestWithoutWebhooks(t *testing.T) {
+	r := newRig(t, all&^discordtest.PermManageWebhooks)
+	stdout, stderr, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"lacks ManageWebhooks", "oauth2/authorize"} {
+		if !strings.Contains(stdout, want) || !strings.Contains(stderr, want) {
+			t.Errorf("neither output may lack %q:\n%s\n%s", want, stdout, stderr)
+		}
+	}
+}
+
+// TestFailures says what is wrong and what to do.
+func TestFailures(t *testing.T) {
+	r := newRig(t, all)
+	wrong, empty := filepath.Join(t.TempDir(), "wrong"), filepath.Join(t.TempDir(), "empty")
+	for file, text := range map[string]string{wrong: "not-the-token-of-any-bot", empty: "\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv(tokenVariable, "")
+	id, token := "--server-id="+r.guild, "--token-file="+r.tokenFile
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no server":             {[]string{token}, "--server-id is missing"},
+		"a name for a server":   {[]string{token, "--server-id=jujutsu"}, "must be the id of a Discord server: 6 to 20 digits"},
+		"a server it is not in": {[]string{token, "--server-id=1401681709430341799"}, "oauth2/authorize?client_id=" + r.bot.ApplicationID},
+		"no token":              {[]string{id}, "--token-file=FILE"},
+		"an empty file":         {[]string{id, "--token-file=" + empty}, "there is no token in " + empty},
+		"no such file":          {[]string{id, "--token-file=" + empty + "1"}, "no such file"},
+		"a refused token":       {[]string{id, "--token-file=" + wrong}, "developer portal"},
+		"a token as a flag":     {[]string{id, "--token=x"}, "not defined: -token"},
+		"a word too many":       {[]string{id, token, "now"}, `unexpected argument "now"`},
+		"a bad name":            {[]string{id, token, "--name=Jujutsu"}, `--name is "Jujutsu"`},
+		"a bad namespace":       {[]string{id, token, "--namespace=a.b"}, `--namespace is "a.b"`},
+		"a bad Secret":          {[]string{id, token, "--token-secret="}, `--token-secret is ""`},
+		"a bad address":         {[]string{id, token, "--discord-api-url=discord"}, "discord"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, _, err := r.export(t, test.args...)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want it to say %q", err, test.want)
+			}
+			if stdout != "" {
+				t.Errorf("it printed all the same:\n%s", stdout)
+			}
+		})
+	}
+}
+
+// TestEveryCallCanFail fails one call after the other; no half of a server is printed.
+func TestEveryCallCanFail(t *testing.T) {
+	r := newRig(t, all)
+	for _, route := range []string{
+		"GET /users/@me", "GET /users/@me/guilds", "GET /applications/@me",
+		"GET /guilds/{guild_id}", "GET /guilds/{guild_id}/channels", "GET /guilds/{guild_id}/webhooks",
+	} {
+		for name, action := range map[string]discordtest.Action{
+			"failed": discordtest.FailBefore(http.StatusInternalServerError), "limited": discordtest.RateLimited(90e9, "shared"),
+		} {
+			t.Run(route+" "+name, func(t *testing.T) {
+				remove := r.srv.Faults().Add(discordtest.Fault{Route: route, Action: action})
+				defer remove()
+				stdout, _, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile)
+				if err == nil || stdout != "" {
+					t.Errorf("got %v and\n%s", err, stdout)
+				}
+				if name == "limited" && !strings.Contains(err.Error(), "run this again in 1m31s") {
+					t.Errorf("it does not say when to try again: %v", err)
+				}
+			})
+		}
+	}
+}
+
+func TestHelp(t *testing.T) {
+	var out, told bytes.Buffer
+	if err := Run(t.Context(), []string{"--help"}, &out, &told); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"changes nothing on Discord", "-server-id", "-token-file", tokenVariable, "-discord-api-url", "-namespace", "-name", "-token-secret"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("--help does not speak of %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestRoleNames(t *testing.T) {
+	for name, test := range map[string]struct {
+		roles []discordclient.Role
+		want  string
+	}{
+		"one of that name":               {[]discordclient.Role{{ID: "7", Name: "Sensei"}}, "Sensei"},
+		"two of that name":               {[]discordclient.Role{{ID: "7", Name: "Sensei"}, {ID: "8", Name: "Sensei"}}, "7"},
+		"called as another's id":         {[]discordclient.Role{{ID: "7", Name: "8"}, {ID: "8", Name: "Sensei"}}, "7"},
+		"called as its own id":           {[]discordclient.Role{{ID: "7", Name: "7"}}, "7"},
+		"called as everybody":            {[]discordclient.Role{{ID: "7", Name: "@everyone"}}, "7"},
+		"too long for the schema":        {[]discordclient.Role{{ID: "7", Name: strings.Repeat("x", 101)}}, "7"},
+		"everybody, under whatever name": {[]discordclient.Role{{ID: "1", Name: "all"}}, "@everyone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &exporter{server: &server{guild: discordclient.Guild{ID: "1", Roles: test.roles}}}
+			if got := e.role(test.roles[0].ID); got != test.want {
+				t.Errorf("the role is called %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestUnwritable(t *testing.T) {
+	for name, test := range map[string]struct {
+		overwrite discordclient.Overwrite
+		want      string
+	}{
+		"a role":                     {discordclient.Overwrite{ID: teacherID, Allow: permissions.ViewChannel}, ""},
+		"nothing allowed or denied":  {discordclient.Overwrite{ID: teacherID}, ""},
+		"a user":                     {discordclient.Overwrite{ID: "1401681709430341850", Type: discordclient.OverwriteMember}, ""},
+		"a role that is gone":        {discordclient.Overwrite{ID: "1401681709430341850"}, "a role that the server has not"},
+		"a user without an id":       {discordclient.Overwrite{ID: "0", Type: discordclient.OverwriteMember}, "a user with the id"},
+		"of a kind that is not ours": {discordclient.Overwrite{ID: teacherID, Type: 2}, "neither a role nor a user"},
+		"allowed and denied":         {discordclient.Overwrite{ID: teacherID, Allow: permissions.Speak, Deny: permissions.Speak}, "allows and denies the same (Speak)"},
+		"both, without a name":       {discordclient.Overwrite{ID: teacherID, Allow: 1 << 47, Deny: 1 << 47}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := &exporter{server: school()}
+			got := e.unwritable(test.overwrite)
+			if (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package export
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// maxStem leaves room, in the 63 characters of a DNS label, for "-" and an id of 20 digits.
+const maxStem = 42
+
+// objectNames chooses the names of all groups and channels, by their ids on Discord. An object is named as on Discord, as far as Kubernetes
+// allows. Channels that would then share a name have their group's in front, or the server's; those that still share one have their id behind it.
+// So a name depends on nothing but what is called alike.
+func objectNames(server string, categories []*discordclient.Channel, texts map[string][]*discordclient.Channel) (groups, channels map[string]string) {
+	var ofGroups, ofChannels []candidates
+	prefixes := map[string]string{"": stem(server)}
+	for _, g := range categories {
+		prefixes[g.ID] = stem(g.Name)
+		ofGroups = append(ofGroups, candidates{g.ID, choices("", stem(g.Name), "group-"+g.ID, g.ID)})
+	}
+	for parent, siblings := range texts {
+		for _, c := range siblings {
+			ofChannels = append(ofChannels, candidates{c.ID, choices(prefixes[parent], stem(c.Name), "channel-"+c.ID, c.ID)})
+		}
+	}
+	return distinct(ofGroups), distinct(ofChannels)
+}
+
+// candidates are names for an object, best first; the last holds its id, so nobody else can have it.
+type candidates struct {
+	id    string
+	names []string
+}
+
+// choices are what an object with this stem may be called; nameless is for those without one.
+func choices(prefix, stem, nameless, id string) []string {
+	switch {
+	case stem == "":
+		return []string{nameless}
+	case prefix == "":
+		return []string{stem, stem + "-" + id}
+	}
+	return []string{stem, truncated(prefix + "-" + stem), stem + "-" + id}
+}
+
+// distinct takes the best candidate of everybody, and the next one of all that share theirs, until no name is shared.
+func distinct(all []candidates) map[string]string {
+	level := map[string]int{}
+	for {
+		holders := map[string][]candidates{}
+		for _, c := range all {
+			name := c.names[level[c.id]]
+			holders[name] = append(holders[name], c)
+		}
+		again := false
+		for _, sharing := range holders {
+			for _, c := range sharing {
+				if len(sharing) > 1 && level[c.id] < len(c.names)-1 {
+					level[c.id]++
+					again = true
+				}
+			}
+		}
+		if again {
+			continue
+		}
+		chosen := make(map[string]string, len(all))
+		for _, c := range all {
+			chosen[c.id] = c.names[level[c.id]]
+		}
+		return chosen
+	}
+}
+
+// stem is a name in the letters of a DNS label: fancy and accented letters become plain ones, everything else "-". It is empty where
+// nothing is left, as of most other alphabets.
+func stem(name string) string {
+	var b strings.Builder
+	for _, r := range cases.Fold().String(norm.NFKD.String(name)) {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			b.WriteRune(r)
+		case unicode.Is(unicode.Mn, r): // the accent of the letter before it
+		case b.Len() > 0 && !strings.HasSuffix(b.String(), "-"):
+			b.WriteByte('-')
+		}
+	}
+	return truncated(b.String())
+}
+
+func truncated(s string) string {
+	if len(s) > maxStem {
+		s = s[:maxStem]
+	}
+	return strings.Trim(s, "-")
+}

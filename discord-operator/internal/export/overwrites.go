@@ -1,0 +1,128 @@
+package export
+
+import (
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// maxOverwrites is what the schema allows.
+const maxOverwrites = 100
+
+// overwrites are those that a channel or category has, none as an empty list. It is nil, which leaves them as they are, with a note
+// where they cannot be written down or the operator would not let them be.
+func (e *exporter) overwrites(notes *notes, c *discordclient.Channel, needed permissions.Bits) []v1alpha1.PermissionOverwrite {
+	list := make([]v1alpha1.PermissionOverwrite, 0, len(c.Overwrites))
+	for _, o := range c.Overwrites {
+		if why := e.unwritable(o); why != "" {
+			notes.leave("permissionOverwrites", why)
+			return nil
+		}
+		list = append(list, e.overwrite(o))
+		if unnamed := (o.Allow | o.Deny) &^ permissions.All; unnamed != 0 {
+			notes.add("The overwrite for %s %s has permissions that Discord has not documented (%s). They cannot be written down; the operator keeps them as they are.",
+				kindOf(o), o.ID, unnamed)
+		}
+	}
+	if len(list) > maxOverwrites {
+		notes.leave("permissionOverwrites", fmt.Sprintf("there are %d, the schema allows %d", len(list), maxOverwrites))
+		return nil
+	}
+	if lost := e.lost(c, needed); lost != 0 {
+		fragment, _ := yaml.Marshal(map[string]any{"permissionOverwrites": list}) // plain data
+		notes.fragment(fmt.Sprintf("permissionOverwrites is left out, so that it stays as it is: as far as the bot's own role tells, the bot is "+
+			"kept out (it lacks %s here), and the operator would let it in. If you want that, or another of its roles lets it in, "+
+			"put this into the spec:", lost), string(fragment))
+		return nil
+	}
+	return list
+}
+
+// overwrite is one of them: roles by name where the name is enough.
+func (e *exporter) overwrite(o discordclient.Overwrite) v1alpha1.PermissionOverwrite {
+	made := v1alpha1.PermissionOverwrite{Allow: names(o.Allow), Deny: names(o.Deny)}
+	if o.Type == discordclient.OverwriteMember {
+		made.User = o.ID
+	} else {
+		made.Role = e.role(o.ID)
+	}
+	return made
+}
+
+// role returns the name of a role when it means this role and no other, its id otherwise.
+func (e *exporter) role(id string) string {
+	if id == e.guild.ID {
+		return everyone
+	}
+	name := ""
+	for _, r := range e.guild.Roles {
+		if r.ID == id {
+			name = r.Name
+		}
+	}
+	alike := 0
+	for _, r := range e.guild.Roles {
+		if r.Name == name || r.ID == name {
+			alike++
+		}
+	}
+	if name == everyone || alike != 1 || length(name) > discordclient.MaxNameLength || length(name) == 0 {
+		return id
+	}
+	return name
+}
+
+const everyone = "@everyone"
+
+// unwritable says why an overwrite has no form in the schema; empty where it has.
+func (e *exporter) unwritable(o discordclient.Overwrite) string {
+	switch {
+	case o.Type != discordclient.OverwriteRole && o.Type != discordclient.OverwriteMember:
+		return fmt.Sprintf("one is for something that is neither a role nor a user (%s)", o.ID)
+	case o.Type == discordclient.OverwriteRole && !slices.ContainsFunc(e.guild.Roles, func(r discordclient.Role) bool { return r.ID == o.ID }):
+		return fmt.Sprintf("one is for a role that the server has not (%s). Remove it on Discord and run this again", o.ID)
+	case o.Type == discordclient.OverwriteMember && !discordID.MatchString(o.ID):
+		return fmt.Sprintf("one is for a user with the id %q, which the schema does not allow", o.ID)
+	case o.Allow&o.Deny&permissions.All != 0:
+		return fmt.Sprintf("the one for %s %s allows and denies the same (%s). Mend it on Discord and run this again", kindOf(o), o.ID, o.Allow&o.Deny)
+	}
+	return ""
+}
+
+func kindOf(o discordclient.Overwrite) string {
+	if o.Type == discordclient.OverwriteMember {
+		return "user"
+	}
+	return "role"
+}
+
+// lost is what the bot needs, has in the server, and is denied in a channel. Of its roles only the one is known that Discord made for
+// it: none of the calls tells the others.
+func (e *exporter) lost(c *discordclient.Channel, needed permissions.Bits) permissions.Bits {
+	var roles []string
+	for _, r := range e.guild.Roles {
+		if r.BotID != "" && r.BotID == e.bot.userID {
+			roles = append(roles, r.ID)
+		}
+	}
+	list := make([]permissions.Overwrite, 0, len(c.Overwrites))
+	for _, o := range c.Overwrites {
+		list = append(list, permissions.Overwrite{ID: o.ID, Allow: o.Allow, Deny: o.Deny})
+	}
+	here := permissions.In(e.bot.permissions, e.guild.ID, e.bot.userID, roles, list)
+	return here.Missing(needed) & e.bot.permissions
+}
+
+// names are the documented ones.
+func names(bits permissions.Bits) []v1alpha1.Permission {
+	var all []v1alpha1.Permission
+	for _, name := range (bits & permissions.All).Names() {
+		all = append(all, v1alpha1.Permission(name))
+	}
+	return all
+}

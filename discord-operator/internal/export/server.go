@@ -1,0 +1,98 @@
+package export
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// Settings by Discord's numbers. Source: https://discord.com/developers/docs/resources/guild.
+var (
+	verificationLevels = map[int]v1alpha1.VerificationLevel{
+		0: v1alpha1.VerificationLevelNone, 1: v1alpha1.VerificationLevelLow, 2: v1alpha1.VerificationLevelMedium,
+		3: v1alpha1.VerificationLevelHigh, 4: v1alpha1.VerificationLevelVeryHigh,
+	}
+	defaultNotifications = map[int]v1alpha1.DefaultNotifications{
+		0: v1alpha1.DefaultNotificationsAllMessages, 1: v1alpha1.DefaultNotificationsOnlyMentions,
+	}
+	explicitContentFilters = map[int]v1alpha1.ExplicitContentFilter{
+		0: v1alpha1.ExplicitContentFilterDisabled, 1: v1alpha1.ExplicitContentFilterMembersWithoutRoles, 2: v1alpha1.ExplicitContentFilterAllMembers,
+	}
+	afkTimeouts = map[int]v1alpha1.AFKTimeout{60: "1m", 300: "5m", 900: "15m", 1800: "30m", 3600: "1h"}
+)
+
+// locales are those that the schema lists.
+var locales = strings.Fields("ar bg cs da de el en-GB en-US es-419 es-ES fi fr he hi hr hu id it ja ko lt nl no pl pt-BR ro ru sv-SE th tr uk vi zh-CN zh-TW")
+
+// maxDescription is how long a server's description may be, in characters.
+const maxDescription = 300
+
+// serverEntry is the object of the server itself.
+func (e *exporter) serverEntry() entry {
+	g, notes := e.guild, notes{}
+	spec := v1alpha1.DiscordServerSpec{
+		TokenSecretRef:        v1alpha1.TokenSecretReference{Name: e.o.tokenSecret},
+		ServerID:              g.ID,
+		VerificationLevel:     named(&notes, "verificationLevel", verificationLevels, g.VerificationLevel),
+		DefaultNotifications:  named(&notes, "defaultNotifications", defaultNotifications, g.DefaultNotifications),
+		ExplicitContentFilter: named(&notes, "explicitContentFilter", explicitContentFilters, g.ExplicitContentFilter),
+		AFKTimeout:            named(&notes, "afkTimeout", afkTimeouts, g.AFKTimeout),
+		DeletionPolicy:        v1alpha1.DeletionPolicyRetain,
+	}
+	if plain(g.Name, 2, discordclient.MaxNameLength) {
+		spec.Name = g.Name
+	} else {
+		notes.leave("name", fmt.Sprintf("%q is not what the schema allows: 2 to 100 characters without white space around them", g.Name))
+	}
+	if length(g.Description) <= maxDescription {
+		spec.Description = &g.Description
+	} else {
+		notes.leave("description", "it is longer than 300 characters")
+	}
+	if slices.Contains(locales, g.PreferredLocale) {
+		spec.PreferredLocale = g.PreferredLocale
+	} else {
+		notes.leave("preferredLocale", fmt.Sprintf("%q is no language that the schema lists", g.PreferredLocale))
+	}
+	if g.AFKChannelID == "" || discordID.MatchString(g.AFKChannelID) {
+		spec.AFKChannelID = &g.AFKChannelID
+	}
+	spec.SystemChannelRef = e.systemChannel(&notes)
+	if missing := e.bot.permissions.Missing(discordclient.PermissionsOverwrites); missing != 0 {
+		notes.add("The bot lacks %s, so not everything below can be kept as it is. Somebody who may manage the server gives it what it needs here: %s",
+			missing, discordclient.InviteURL(e.bot.applicationID, discordclient.PermissionsOverwrites|e.bot.permissions, g.ID))
+	}
+	if e.webhooksUnread {
+		notes.add("The bot may not see webhooks (it lacks ManageWebhooks), so none is here.")
+	}
+	return entry{kind: kindServer, name: e.o.name, about: fmt.Sprintf("Server %q", g.Name), spec: spec, notes: notes}
+}
+
+// systemChannel names the object of the channel that Discord writes its own messages into.
+func (e *exporter) systemChannel(notes *notes) *v1alpha1.ChannelReference {
+	if e.guild.SystemChannelID == "" {
+		return nil
+	}
+	for _, c := range e.channels {
+		if c.ID != e.guild.SystemChannelID {
+			continue
+		}
+		if name, ok := e.texts[c.ID]; ok && trouble(c) == "" {
+			return &v1alpha1.ChannelReference{Name: name}
+		}
+	}
+	notes.leave("systemChannelRef", fmt.Sprintf("the channel %s has no object here", e.guild.SystemChannelID))
+	return nil
+}
+
+// named translates a number of Discord's, and leaves out what was not known when this was written.
+func named[T ~string](notes *notes, field string, names map[int]T, number int) T {
+	name, ok := names[number]
+	if !ok {
+		notes.leave(field, fmt.Sprintf("Discord says %d, which this version of discord-operator does not know", number))
+	}
+	return name
+}
