@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-VERSION ?= $(shell git describe --tags --always --dirty --match 'dojo-operator/*' 2>/dev/null | sed 's|.*/||' || echo dev)
-MODULES := apis libs/conditions libs/testcluster libs/discordclient dojo-operator test
+OPERATORS := dojo-operator discord-operator
+MODULES := apis libs/conditions libs/ownwrites libs/testcluster libs/discordclient $(OPERATORS) test
 
 include tools/tools.mk
 
@@ -30,14 +30,21 @@ lint: bin/golangci-lint ## Look for mistakes and for what does not read like the
 
 .PHONY: generate
 generate: bin/controller-gen bin/crd-ref-docs ## Generate deep copies, CRDs, RBAC and the API reference from the Go types
-	@cd apis && ../bin/controller-gen object paths=./... && ../bin/controller-gen crd paths=./core/... output:crd:dir=../deploy/dojo-operator/crds
-	@cd apis && ../bin/crd-ref-docs --config=../docs/.crd-ref-docs.yaml --source-path=./core --renderer=markdown --output-path=../docs/api-reference.md --log-level=ERROR
-	@cd dojo-operator && ../bin/controller-gen rbac:roleName=dojo-operator,fileName=role.yaml paths=./... output:rbac:dir=../deploy/dojo-operator/base
+	@cd apis && ../bin/controller-gen object paths=./... && \
+		../bin/controller-gen crd paths=./core/... output:crd:dir=../deploy/dojo-operator/crds && \
+		../bin/controller-gen crd paths=./discord/... output:crd:dir=../deploy/discord-operator/crds
+	@cd apis && ../bin/crd-ref-docs --config=../docs/.crd-ref-docs.yaml --source-path=. --renderer=markdown --output-path=../docs/api-reference.md --log-level=ERROR
+	@for operator in $(OPERATORS); do \
+		(cd $$operator && ../bin/controller-gen rbac:roleName=$$operator,fileName=role.yaml paths=./... output:rbac:dir=../deploy/$$operator/base) || exit 1; \
+	done
 
 .PHONY: build
-build: ## Build the operator into bin/
-	@echo "building dojo-operator $(VERSION)"
-	@cd dojo-operator && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o ../bin/dojo-operator .
+build: ## Build the operators into bin/ (VERSION=v1.2.3; by default it is told by the operator's own tags)
+	@for operator in $(OPERATORS); do \
+		version="$(VERSION)"; : "$${version:=$$(git describe --tags --always --dirty --match "$$operator/*" 2>/dev/null | sed 's|.*/||')}"; \
+		echo "building $$operator $${version:=dev}"; \
+		(cd $$operator && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$$version" -o ../bin/$$operator .) || exit 1; \
+	done
 
 .PHONY: bench
 bench: build testcluster ## Measure what the operator costs (ARGS="--dojos 100 --only load"; figures also in out/bench)
