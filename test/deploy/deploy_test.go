@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -64,99 +65,129 @@ func startCluster(t *testing.T) (client.Client, *warnings) {
 	return admin, warned
 }
 
-// TestDeploy installs the operator and the samples on an empty cluster, as a person does with `kubectl apply --server-side -k`.
+// shipped is an operator with what of it a person would try first.
+type shipped struct {
+	operator.Operator
+	samples string                    // folder
+	kinds   []schema.GroupVersionKind // that it serves
+}
+
+var both = []shipped{
+	{operator.Dojo, "deploy/samples", []schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}},
+	{operator.Discord, "deploy/samples/discord", []schema.GroupVersionKind{
+		{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"},
+		{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordGroup"},
+		{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordChannel"},
+	}},
+}
+
+// TestDeploy installs the operators and the samples on an empty cluster, as a person does with `kubectl apply --server-side -k`.
 func TestDeploy(t *testing.T) {
 	admin, warned := startCluster(t)
-	apply := func(g *WithT, folder string, more ...client.ApplyOption) []*unstructured.Unstructured {
-		objects, err := manifests.Render(folder)
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(objects).NotTo(BeEmpty())
-		g.Expect(manifests.Apply(t.Context(), admin, objects, more...)).To(Succeed())
-		return objects
+	for _, o := range both {
+		t.Run(o.Name, func(t *testing.T) {
+			t.Run("the operator is accepted", func(t *testing.T) {
+				g := NewWithT(t)
+				g.Expect(kindsOf(apply(t, admin, o.Base()))).To(ContainElements("Namespace", "CustomResourceDefinition", "ServiceAccount",
+					"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Deployment", "Service", "PodDisruptionBudget"))
+			})
+			t.Run("its pods are accepted where only restricted pods are, and run", func(t *testing.T) { runsRestricted(t, admin, o.Operator) })
+			t.Run("the samples are accepted", func(t *testing.T) {
+				g := NewWithT(t)
+				for _, kind := range o.kinds { // a kind is served a moment after its definition was accepted
+					g.Eventually(func() error { return admin.List(t.Context(), listOf(kind)) }).WithTimeout(patience).Should(Succeed())
+				}
+				apply(t, admin, o.samples)
+				for _, kind := range o.kinds {
+					list := listOf(kind)
+					g.Expect(admin.List(t.Context(), list)).To(Succeed())
+					g.Expect(list.Items).NotTo(BeEmpty(), "no sample of a %s", kind.Kind)
+				}
+			})
+			t.Run("a field that the API does not know is refused", func(t *testing.T) {
+				g := NewWithT(t)
+				objects, err := manifests.Render(o.samples)
+				g.Expect(err).NotTo(HaveOccurred())
+				for _, object := range objects {
+					g.Expect(unstructured.SetNestedField(object.Object, "x", "metdata")).To(Succeed())
+					g.Expect(manifests.Apply(t.Context(), admin, []*unstructured.Unstructured{object}, client.DryRunAll)).NotTo(Succeed(), object.GetKind())
+				}
+			})
+			t.Run("applied again, nothing changes", func(t *testing.T) {
+				g := NewWithT(t)
+				for _, folder := range []string{o.Base(), o.samples} {
+					objects, err := manifests.Render(folder)
+					g.Expect(err).NotTo(HaveOccurred())
+					before := generations(t.Context(), g, admin, objects)
+					apply(t, admin, folder)
+					g.Expect(cmp.Diff(before, generations(t.Context(), g, admin, objects))).To(BeEmpty())
+				}
+			})
+		})
 	}
-
-	t.Run("the operator is accepted", func(t *testing.T) {
-		g := NewWithT(t)
-		objects := apply(g, operator.Dojo.Base())
-		g.Expect(kindsOf(objects)).To(ContainElements("Namespace", "CustomResourceDefinition", "ServiceAccount", "ClusterRole",
-			"ClusterRoleBinding", "Role", "RoleBinding", "Deployment", "Service"))
-	})
-	t.Run("its pods are accepted where only restricted pods are, and run", func(t *testing.T) {
-		g := NewWithT(t)
-		var namespace corev1.Namespace
-		g.Expect(admin.Get(t.Context(), client.ObjectKey{Name: operator.Dojo.Namespace}, &namespace)).To(Succeed())
-		g.Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
-		careless := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "careless"},
-			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.invalid/main"}}},
-		}
-		g.Expect(admin.Create(t.Context(), careless)).To(MatchError(ContainSubstring("violates PodSecurity")), "a pod that may do anything")
-		var deployment appsv1.Deployment
-		g.Eventually(func(g Gomega) {
-			name := client.ObjectKey{Namespace: operator.Dojo.Namespace, Name: operator.Dojo.Name}
-			g.Expect(admin.Get(t.Context(), name, &deployment)).To(Succeed())
-			g.Expect(deployment.Status.AvailableReplicas).To(Equal(*deployment.Spec.Replicas), "conditions: %v", deployment.Status.Conditions)
-		}).WithTimeout(patience).Should(Succeed())
-		g.Expect(*deployment.Spec.Replicas).To(BeNumerically(">", 1), "one that works and one that takes over")
-	})
-	t.Run("the samples are accepted", func(t *testing.T) {
-		g := NewWithT(t)
-		g.Eventually(func() error { // a kind is served a moment after its definition was accepted
-			return admin.List(t.Context(), dojos())
-		}).WithTimeout(patience).Should(Succeed())
-		apply(g, "deploy/samples")
-		list := dojos()
-		g.Expect(admin.List(t.Context(), list)).To(Succeed())
-		g.Expect(list.Items).NotTo(BeEmpty())
-	})
-	t.Run("a field that the API does not know is refused", func(t *testing.T) {
-		g := NewWithT(t)
-		objects, err := manifests.Render("deploy/samples")
-		g.Expect(err).NotTo(HaveOccurred())
-		for _, o := range objects {
-			g.Expect(unstructured.SetNestedField(o.Object, "x", "metdata")).To(Succeed())
-			g.Expect(manifests.Apply(t.Context(), admin, []*unstructured.Unstructured{o}, client.DryRunAll)).NotTo(Succeed(), o.GetKind())
-		}
-	})
-	t.Run("applied again, nothing changes", func(t *testing.T) {
-		g := NewWithT(t)
-		for _, folder := range []string{operator.Dojo.Base(), "deploy/samples"} {
-			objects, err := manifests.Render(folder)
-			g.Expect(err).NotTo(HaveOccurred())
-			before := generations(t.Context(), g, admin, objects)
-			apply(g, folder)
-			g.Expect(cmp.Diff(before, generations(t.Context(), g, admin, objects))).To(BeEmpty())
-		}
-	})
 	if diff := cmp.Diff([]string(nil), warned.texts); diff != "" {
 		t.Errorf("the API server warns:\n%s", diff)
 	}
 }
 
-// TestSamplesAreComplete keeps a new sample from being forgotten in the kustomization.
-func TestSamplesAreComplete(t *testing.T) {
+// apply applies what a kustomization folder consists of, and returns it.
+func apply(t *testing.T, admin client.Client, folder string) []*unstructured.Unstructured {
+	t.Helper()
 	g := NewWithT(t)
-	folder, err := project.Path("deploy", "samples")
+	objects, err := manifests.Render(folder)
 	g.Expect(err).NotTo(HaveOccurred())
-	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
-	g.Expect(err).NotTo(HaveOccurred())
-	text, err := os.ReadFile(filepath.Join(folder, "kustomization.yaml"))
-	g.Expect(err).NotTo(HaveOccurred())
-	var kustomization struct{ Resources []string }
-	g.Expect(yaml.Unmarshal(text, &kustomization)).To(Succeed())
-	var names []string
-	for _, file := range files {
-		if name := filepath.Base(file); name != "kustomization.yaml" {
-			names = append(names, name)
-		}
-	}
-	g.Expect(kustomization.Resources).To(ConsistOf(names))
+	g.Expect(objects).NotTo(BeEmpty())
+	g.Expect(manifests.Apply(t.Context(), admin, objects)).To(Succeed())
+	return objects
 }
 
-func dojos() *unstructured.UnstructuredList {
+// runsRestricted expects that an operator's pods run in a namespace that takes restricted pods alone.
+func runsRestricted(t *testing.T, admin client.Client, o operator.Operator) {
+	t.Helper()
+	g := NewWithT(t)
+	var namespace corev1.Namespace
+	g.Expect(admin.Get(t.Context(), client.ObjectKey{Name: o.Namespace}, &namespace)).To(Succeed())
+	g.Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
+	careless := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "careless"},
+		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.invalid/main"}}},
+	}
+	g.Expect(admin.Create(t.Context(), careless)).To(MatchError(ContainSubstring("violates PodSecurity")), "a pod that may do anything")
+	var deployment appsv1.Deployment
+	g.Eventually(func(g Gomega) {
+		g.Expect(admin.Get(t.Context(), client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, &deployment)).To(Succeed())
+		g.Expect(deployment.Status.AvailableReplicas).To(Equal(*deployment.Spec.Replicas), "conditions: %v", deployment.Status.Conditions)
+	}).WithTimeout(patience).Should(Succeed())
+	g.Expect(*deployment.Spec.Replicas).To(BeNumerically(">", 1), "one that works and one that takes over")
+}
+
+// TestSamplesAreComplete keeps a new sample from being forgotten in the kustomization.
+func TestSamplesAreComplete(t *testing.T) {
+	for _, o := range both {
+		t.Run(o.Name, func(t *testing.T) {
+			g := NewWithT(t)
+			folder, err := project.Path(o.samples)
+			g.Expect(err).NotTo(HaveOccurred())
+			files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+			g.Expect(err).NotTo(HaveOccurred())
+			text, err := os.ReadFile(filepath.Join(folder, "kustomization.yaml"))
+			g.Expect(err).NotTo(HaveOccurred())
+			var kustomization struct{ Resources []string }
+			g.Expect(yaml.Unmarshal(text, &kustomization)).To(Succeed())
+			var names []string
+			for _, file := range files {
+				if name := filepath.Base(file); name != "kustomization.yaml" {
+					names = append(names, name)
+				}
+			}
+			g.Expect(kustomization.Resources).To(ConsistOf(names))
+		})
+	}
+}
+
+func listOf(kind schema.GroupVersionKind) *unstructured.UnstructuredList {
 	list := &unstructured.UnstructuredList{}
-	list.SetAPIVersion("core.jutsu.com/v1")
-	list.SetKind("Dojo")
+	list.SetGroupVersionKind(kind)
 	return list
 }
 

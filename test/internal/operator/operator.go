@@ -27,6 +27,9 @@ type Operator struct {
 // Dojo is the dojo-operator.
 var Dojo = Operator{Name: "dojo-operator", Namespace: "dojo-system"}
 
+// Discord is the discord-operator.
+var Discord = Operator{Name: "discord-operator", Namespace: "discord-system"}
+
 // Base is the folder of its kustomization, relative to the project's root.
 func (o Operator) Base() string { return "deploy/" + o.Name + "/base" }
 
