@@ -1,0 +1,250 @@
+package main_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// everything is what a bot needs for all that a spec may ask for, short of being an administrator.
+const everything = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
+	discordtest.PermViewChannel | discordtest.PermSendMessages | discordtest.PermManageRoles | discordtest.PermManageWebhooks
+
+// world is what a spec has of its own: a namespace with a bot's token in it, and on Discord a guild with that bot in it.
+type world struct {
+	ns    string
+	bot   discordtest.Bot
+	guild string // id
+}
+
+// newWorld makes a world in which there is no object yet. When the spec is over it must be at rest and lawful, and all its objects must go.
+func newWorld(ctx context.Context) *world {
+	GinkgoHelper()
+	w := &world{ns: newNamespace(ctx), bot: newBot(), guild: discord.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High"}).ID}
+	discord.AddMember(w.guild, w.bot.UserID, everything)
+	Expect(k8s.Create(ctx, w.token())).To(Succeed())
+	DeferCleanup(func(ctx context.Context) {
+		for _, hook := range discord.Guild(w.guild).Webhooks {
+			secrets.add(hook.Token)
+		}
+		if !CurrentSpecReport().Failed() {
+			w.expectRest(ctx)
+		}
+		expectLawful(ctx, w.ns)
+		deleteAll(ctx, w.ns)
+	})
+	return w
+}
+
+func newBot() discordtest.Bot {
+	bot := discord.AddBot(discordtest.Bot{Name: "operator"})
+	secrets.add(bot.Token)
+	return bot
+}
+
+func newNamespace(ctx context.Context) string {
+	GinkgoHelper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "discord-"}}
+	Expect(k8s.Create(ctx, ns)).To(Succeed())
+	return ns.Name
+}
+
+// token is the Secret with the bot's token.
+func (w *world) token() *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "discord-bot"}, StringData: map[string]string{"token": w.bot.Token},
+	}
+}
+
+// server is a DiscordServer for the world's guild.
+func (w *world) server(change ...func(*v1alpha1.DiscordServer)) *v1alpha1.DiscordServer {
+	return changed(&v1alpha1.DiscordServer{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "jujutsu"},
+		Spec: v1alpha1.DiscordServerSpec{
+			TokenSecretRef: v1alpha1.TokenSecretReference{Name: "discord-bot"}, ServerID: w.guild,
+		},
+	}, change)
+}
+
+// group is a DiscordGroup of that server.
+func (w *world) group(name string, change ...func(*v1alpha1.DiscordGroup)) *v1alpha1.DiscordGroup {
+	return changed(&v1alpha1.DiscordGroup{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
+		Spec:       v1alpha1.DiscordGroupSpec{ServerRef: v1alpha1.ServerReference{Name: "jujutsu"}, Name: name},
+	}, change)
+}
+
+// channel is a DiscordChannel of a group, or, when that is empty, of the server alone.
+func (w *world) channel(group, name string, change ...func(*v1alpha1.DiscordChannel)) *v1alpha1.DiscordChannel {
+	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}, Spec: v1alpha1.DiscordChannelSpec{Name: name}}
+	if group == "" {
+		c.Spec.ServerRef = &v1alpha1.ServerReference{Name: "jujutsu"}
+	} else {
+		c.Spec.GroupRef = &v1alpha1.GroupReference{Name: group}
+	}
+	return changed(c, change)
+}
+
+func changed[O client.Object](o O, change []func(O)) O {
+	for _, c := range change {
+		c(o)
+	}
+	return o
+}
+
+// withWebhook asks for a webhook of a channel.
+func withWebhook(c *v1alpha1.DiscordChannel) {
+	c.Spec.Webhook = &v1alpha1.ChannelWebhook{Name: "alertmanager"}
+}
+
+// create creates objects, without waiting for what becomes of them.
+func create(ctx context.Context, objects ...client.Object) {
+	GinkgoHelper()
+	for _, o := range objects {
+		Expect(k8s.Create(ctx, o)).To(Succeed())
+	}
+}
+
+// ready creates objects and waits until all of them are Ready.
+func ready(ctx context.Context, objects ...client.Object) {
+	GinkgoHelper()
+	create(ctx, objects...)
+	for _, o := range objects {
+		eventuallyReady(ctx, o)
+	}
+}
+
+// calls are the REST calls that the world's bot has made so far, as "METHOD /template", oldest first.
+func (w *world) calls() []string {
+	var calls []string
+	for _, r := range discord.Requests() {
+		if r.BotID == w.bot.UserID {
+			calls = append(calls, r.Route)
+		}
+	}
+	return calls
+}
+
+// edits are those calls that may change something on Discord.
+func (w *world) edits() []string {
+	return slices.DeleteFunc(w.calls(), func(route string) bool { return strings.HasPrefix(route, "GET ") })
+}
+
+// doings are all calls to Discord and all writes to Kubernetes so far.
+func (w *world) doings() []string { return append(w.calls(), operatorWrites(w.ns)...) }
+
+// since is what a list has gained since it was as long as before.
+func since(before, now []string) []string { return now[len(before):] }
+
+// expectRest expects that the operator does nothing at all for a while: no call, no write.
+func (w *world) expectRest(ctx context.Context) {
+	GinkgoHelper()
+	before := w.doings()
+	Consistently(ctx, func() []string { return since(before, w.doings()) }).Should(BeEmpty(), "the operator should be at rest")
+}
+
+// deleteAll deletes all objects of a namespace and expects them to go, also where their counterpart cannot be reached any more.
+func deleteAll(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	left := func(ctx context.Context) []client.Object { return allIn(ctx, namespace) }
+	for _, o := range left(ctx) {
+		force := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"`+v1alpha1.ForceDeleteAnnotation+`":"true"}}}`))
+		Expect(client.IgnoreNotFound(k8s.Patch(ctx, o, force))).To(Succeed())
+		Expect(client.IgnoreNotFound(k8s.Delete(ctx, o))).To(Succeed())
+	}
+	Eventually(ctx, left).Should(BeEmpty(), "the objects should go")
+}
+
+// allIn are all objects of the three kinds in a namespace.
+func allIn(ctx context.Context, namespace string) []client.Object {
+	GinkgoHelper()
+	var all []client.Object
+	for _, list := range []client.ObjectList{&v1alpha1.DiscordChannelList{}, &v1alpha1.DiscordGroupList{}, &v1alpha1.DiscordServerList{}} {
+		Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
+		Expect(meta.EachListItem(list, func(o runtime.Object) error {
+			all = append(all, o.(client.Object))
+			return nil
+		})).To(Succeed())
+	}
+	return all
+}
+
+// expectLawful checks what must hold of every object at any time.
+func expectLawful(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	for _, o := range allIn(ctx, namespace) {
+		told, observed := statusOf(o)
+		is := func(kind string) bool { return meta.IsStatusConditionTrue(told, kind) }
+		Expect(is("Degraded") && is("Progressing")).To(BeFalse(), "%s is Degraded and Progressing", o.GetName())
+		Expect(is("Ready") && (is("Degraded") || is("Progressing") || !is("Available"))).To(BeFalse(), "%s is Ready and not settled", o.GetName())
+		Expect(observed).To(BeNumerically("<=", o.GetGeneration()))
+		for _, c := range told {
+			expectNoSecretIn(c.Message)
+		}
+	}
+	var events eventsv1.EventList
+	Expect(k8s.List(ctx, &events, client.InNamespace(namespace))).To(Succeed())
+	for _, e := range events.Items {
+		expectNoSecretIn(e.Note)
+	}
+}
+
+// secrets are all tokens of bots and webhooks that there ever were; none may show up anywhere but in Secrets.
+var secrets secretWords
+
+type secretWords struct {
+	sync.Mutex
+	all []string
+}
+
+func (s *secretWords) add(word string) {
+	s.Lock()
+	defer s.Unlock()
+	s.all = append(s.all, word)
+}
+
+// expectNoSecretTold looks for every secret in the operator's log.
+func expectNoSecretTold() {
+	GinkgoHelper()
+	text, err := os.ReadFile(operatorLog())
+	Expect(err).NotTo(HaveOccurred())
+	expectNoSecretIn(string(text))
+}
+
+// expectNoSecretIn looks for every secret, in the forms in which Go and JSON write it.
+func expectNoSecretIn(text string) {
+	GinkgoHelper()
+	for _, word := range secrets.all {
+		for _, form := range []string{word, base64.StdEncoding.EncodeToString([]byte(word)), fmt.Sprintf("%d", []byte(word))} {
+			Expect(strings.Contains(text, form)).To(BeFalse(), "a token is told")
+		}
+	}
+}
+
+func nameOf(namespace, name string) types.NamespacedName {
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+func slowmode(seconds int) func(*v1alpha1.DiscordChannel) {
+	return func(c *v1alpha1.DiscordChannel) {
+		c.Spec.Slowmode = &metav1.Duration{Duration: time.Duration(seconds) * time.Second}
+	}
+}
