@@ -2,9 +2,12 @@ module jutsu.com/operators/test
 
 go 1.26.0
 
+tool jutsu.com/operators/libs/discordclient/discordtest/cmd/discordtest
+
 replace (
 	jutsu.com/operators/apis => ../apis
 	jutsu.com/operators/libs/conditions => ../libs/conditions
+	jutsu.com/operators/libs/discordclient => ../libs/discordclient
 	jutsu.com/operators/libs/testcluster => ../libs/testcluster
 )
 
@@ -32,6 +35,7 @@ require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/blang/semver/v4 v4.0.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/coder/websocket v1.8.15 // indirect
 	github.com/davecgh/go-spew v1.1.2-0.20180830191138-d8f796af33cc // indirect
 	github.com/emicklei/go-restful/v3 v3.13.0 // indirect
 	github.com/evanphx/json-patch/v5 v5.9.11 // indirect
@@ -76,6 +80,7 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
+	jutsu.com/operators/libs/discordclient v0.0.0-00010101000000-000000000000 // indirect
 	k8s.io/apiextensions-apiserver v0.36.3 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect

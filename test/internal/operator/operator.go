@@ -6,12 +6,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/test/internal/manifests"
+	"jutsu.com/operators/test/internal/process"
 	"jutsu.com/operators/test/internal/project"
 )
 
@@ -72,16 +74,17 @@ func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, log s
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{name: o.Name, log: log, exited: make(chan struct{})}
+	p := &Process{name: o.Name}
 	if p.metrics, p.probes, err = freeAddresses(ctx); err != nil {
 		return nil, err
 	}
-	args = append([]string{
+	cmd := exec.Command(binary, append([]string{
 		"--leader-election-namespace=" + o.Namespace,
 		"--metrics-bind-address=" + p.metrics,
 		"--health-probe-bind-address=" + p.probes,
-	}, args...)
-	if err := p.start(binary, kubeconfig, args); err != nil {
+	}, args...)...)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	if p.Process, err = process.Start(o.Name, log, cmd); err != nil {
 		return nil, err
 	}
 	return p, nil
