@@ -91,7 +91,7 @@ func open(ctx context.Context, sessions *session.Sessions, server *v1alpha1.Disc
 }
 
 // CannotDelete says why the counterpart cannot be deleted, and what to do.
-func CannotDelete(why string) error {
+func CannotDelete(why string) *conditions.Terminal {
 	return &conditions.Terminal{
 		Reason: v1alpha1.ReasonCannotDelete,
 		Message: fmt.Sprintf("It cannot be deleted on Discord: %s Mend that, or leave it on Discord: kubectl annotate ... %s=true",
@@ -108,7 +108,9 @@ func waiting(format string, args ...any) error {
 func Refused(err error) error {
 	switch discordclient.ClassOf(err) {
 	case discordclient.ClassDenied, discordclient.ClassInvalid, discordclient.ClassLimit, discordclient.ClassBadToken:
-		return CannotDelete(err.Error() + ".")
+		refused := CannotDelete(err.Error() + ".")
+		refused.Retry = outcome.DeniedRetry // each try counts towards Discord's limit of refused requests
+		return refused
 	}
 	return err
 }

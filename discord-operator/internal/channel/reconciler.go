@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -99,15 +100,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 	return r.conclude(ctx, c, seen, now, outcome.Of(err, r.Clock.Now()))
 }
 
-// conclude tells how a pass ended and says when the next one is. Nothing is told of what is over in a moment, unless something has changed.
+// conclude tells how a pass ended and says when the next one is. What is over in a moment is not told, unless something has changed.
 func (r *Reconciler) conclude(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, now state, end error) (reconcile.Result, error) {
 	if errors.Is(end, record.ErrStale) {
 		return reconcile.Result{RequeueAfter: record.StaleRetry}, nil
 	}
-	if soon := outcome.Soon(end); soon > 0 && !now.changed {
+	age := r.Clock.Since(c.CreationTimestamp.Time)
+	if soon := outcome.Untold(end, c.Status.Conditions, age); soon > 0 && !now.changed {
 		return reconcile.Result{RequeueAfter: soon}, nil
 	}
 	end = outcome.Told(end)
+	if end != nil {
+		logf.FromContext(ctx).V(1).Info("not settled", "outcome", end.Error())
+	}
 	untold := r.report(ctx, c, status(c, seen, now, end))
 	result, err := conditions.Result(end)
 	if end == nil {

@@ -80,7 +80,6 @@ func settled(conds []metav1.Condition, generation int64) bool {
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == generation
 }
 
-
 func without(list []string, drop ...string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(drop, s) })
 }

@@ -65,6 +65,13 @@ func (f *Finder) Locate(ctx context.Context, c discordclient.Client, snap *disco
 			return f.take(s, ch, Found{Channel: ch})
 		}
 	}
+	for _, id := range []string{entry.ID, s.StatusID} {
+		if id != "" {
+			if err := confirmGone(ctx, c, id); err != nil {
+				return Found{}, err
+			}
+		}
+	}
 	if s.AdoptID != "" && entry.ID == "" && s.StatusID == "" {
 		if ch, ok := snap.Channel(s.AdoptID); ok {
 			return f.take(s, ch, Found{Channel: ch, Adopted: true})
@@ -78,6 +85,18 @@ func (f *Finder) Locate(ctx context.Context, c discordclient.Client, snap *disco
 		return Found{Create: true}, nil
 	}
 	return f.recover(ctx, c, s, entry)
+}
+
+// confirmGone asks Discord itself about a counterpart that the view does not have. It may only be hidden from the bot, and would then be created a second time.
+func confirmGone(ctx context.Context, c discordclient.Client, id string) error {
+	_, err := c.GetChannel(ctx, id)
+	switch discordclient.ClassOf(err) {
+	case discordclient.ClassGone:
+		return nil
+	case discordclient.ClassNone:
+		return &outcome.ErrSoon{After: time.Second} // it is there, and the view will show it
+	}
+	return err
 }
 
 // take checks that what was found is of the right kind and nobody else's.

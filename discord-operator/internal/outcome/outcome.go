@@ -3,11 +3,14 @@
 package outcome
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
@@ -18,11 +21,11 @@ const (
 	// Brief is the longest wait for a rate limit that is not worth telling: a status that says so would be outdated once it is read, and under load
 	// each object would be written several times for nothing.
 	Brief = 5 * time.Second
-	// deniedRetry is when something that Discord does not permit is tried again, should no event tell that the bot was given the permission. Each try counts towards
+	// DeniedRetry is when something that Discord does not permit is tried again, should no event tell that the bot was given the permission. Each try counts towards
 	// Discord's limit of refused requests.
-	deniedRetry = 10 * time.Minute
-	// DeleteRetry is when a deletion that Discord refused is tried again.
-	DeleteRetry = 10 * time.Minute
+	DeniedRetry = 10 * time.Minute
+	// DeleteRetry is when a deletion that cannot be carried out is tried again, should nothing tell sooner that it can.
+	DeleteRetry = time.Minute
 	// fullRetry is when a full server, category or channel is looked at again; usually an event is sooner.
 	fullRetry = time.Minute
 )
@@ -60,7 +63,7 @@ func Of(err error, now time.Time) error {
 			Message: "Discord refuses the bot's token; see the DiscordServer.",
 		}
 	case discordclient.ClassDenied:
-		return &conditions.Terminal{Reason: v1alpha1.ReasonMissingPermissions, Message: sentence("Discord does not permit it to the bot: " + refused.Error()), Retry: deniedRetry}
+		return &conditions.Terminal{Reason: v1alpha1.ReasonMissingPermissions, Message: sentence("Discord does not permit it to the bot: " + refused.Error()), Retry: DeniedRetry}
 	case discordclient.ClassLimit:
 		return &conditions.Terminal{Reason: v1alpha1.ReasonLimitReached, Message: sentence("Discord has no room for it: " + refused.Error()), Retry: fullRetry}
 	case discordclient.ClassInvalid:
@@ -74,11 +77,12 @@ func limit(l *discordclient.RateLimited, now time.Time) error {
 	if l.After <= Brief {
 		return &ErrSoon{After: l.After}
 	}
-	goesOn := now.Add(l.After).Add(time.Second).Truncate(time.Second)
+	// To the minute: where hundreds of objects wait for the same limit, it is told to each of them once a minute and not whenever a few have gone through.
+	goesOn := now.Add(l.After).Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
 	return &conditions.Waiting{
 		Reason:  v1alpha1.ReasonRateLimited,
-		Message: fmt.Sprintf("Discord's rate limit (%s) holds back %q; it goes on at %s.", l.Scope, l.Op, goesOn.UTC().Format(time.RFC3339)),
-		Retry:   goesOn.Sub(now),
+		Message: fmt.Sprintf("Discord's rate limit (%s) holds back %q; it goes on by %s.", l.Scope, l.Op, goesOn.UTC().Format("2006-01-02 15:04 MST")),
+		Retry:   l.After,
 	}
 }
 
@@ -96,10 +100,19 @@ func Lacking(names []string, forWhat, inviteURL string) error {
 	if inviteURL != "" {
 		message += ", or invite it again: " + inviteURL
 	}
-	return &conditions.Terminal{Reason: v1alpha1.ReasonMissingPermissions, Message: message, Retry: deniedRetry}
+	return &conditions.Terminal{Reason: v1alpha1.ReasonMissingPermissions, Message: message, Retry: DeniedRetry}
 }
 
 func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
+
+// Untold returns when the next pass is made after one that nobody needs to hear of, 0 where people should: what is over in a moment, and what a new object waits for while
+// what it refers to is being made as well. The status of each would be written once for nothing.
+func Untold(end error, told []metav1.Condition, age time.Duration) time.Duration {
+	if w, ok := errors.AsType[*conditions.Waiting](end); ok && len(told) == 0 && age < Brief {
+		return max(min(Brief-age, cmp.Or(w.Retry, Brief)), time.Millisecond)
+	}
+	return Soon(end)
+}
 
 // Told turns what is over in a moment into something that a status can say.
 func Told(err error) error {

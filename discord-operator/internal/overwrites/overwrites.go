@@ -33,7 +33,7 @@ func Resolve(spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, s
 		}
 		want = append(want, discordclient.Overwrite{ID: id, Type: kind, Allow: bits(o.Allow), Deny: bits(o.Deny)})
 	}
-	want = letIn(keepUndocumented(want, live), snap, needed)
+	want = letIn(keepUndocumented(want, live), live, snap, needed)
 	slices.SortFunc(want, func(a, b discordclient.Overwrite) int { return discordclient.CompareIDs(a.ID, b.ID) })
 	return want, nil
 }
@@ -95,23 +95,30 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 	return want
 }
 
-// letIn adds what the bot needs where the overwrites take it away. What it does not hold in the whole guild it could not grant itself. While it is not known who the
-// bot is, nothing is added.
-func letIn(want []discordclient.Overwrite, snap *discordclient.Snapshot, needed permissions.Bits) []discordclient.Overwrite {
+// letIn adds what the bot needs where the overwrites take it away. What it does not hold in the whole guild it could not grant itself.
+func letIn(want []discordclient.Overwrite, live *discordclient.Channel, snap *discordclient.Snapshot, needed permissions.Bits) []discordclient.Overwrite {
+	self := snap.SelfID()
+	own := slices.IndexFunc(want, func(o discordclient.Overwrite) bool { return o.ID == self })
 	base, _ := snap.BotPermissions()
-	here, _ := snap.BotPermissionsIn(&discordclient.Channel{Overwrites: want})
+	here, exact := snap.BotPermissionsIn(&discordclient.Channel{Overwrites: want})
 	lost := here.Missing(needed) & base
-	if snap.SelfID() == "" || lost == 0 {
+	switch {
+	case self == "":
+		return want
+	case !exact && live != nil: // while the bot's roles are not known for sure, what it has of its own stays
+		i := slices.IndexFunc(live.Overwrites, func(o discordclient.Overwrite) bool { return o.ID == self })
+		if own < 0 && i >= 0 {
+			want = append(want, live.Overwrites[i])
+		}
+		return want
+	case lost == 0:
+		return want
+	case own >= 0:
+		want[own].Allow |= lost
+		want[own].Deny &^= lost
 		return want
 	}
-	for i := range want {
-		if want[i].ID == snap.SelfID() {
-			want[i].Allow |= lost
-			want[i].Deny &^= lost
-			return want
-		}
-	}
-	return append(want, discordclient.Overwrite{ID: snap.SelfID(), Type: discordclient.OverwriteMember, Allow: lost})
+	return append(want, discordclient.Overwrite{ID: self, Type: discordclient.OverwriteMember, Allow: lost})
 }
 
 // Same reports whether two lists hold the same overwrites, in whatever order.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -107,12 +108,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, s *v1alpha1.DiscordServer) (
 	return r.conclude(ctx, s, seen, now, outcome.Of(tokenRefused(s, err), r.Clock.Now()))
 }
 
-// conclude tells how a pass ended and says when the next one is. Nothing is told of what is over in a moment, unless something has changed.
+// conclude tells how a pass ended and says when the next one is. What is over in a moment is not told, unless something has changed.
 func (r *Reconciler) conclude(ctx context.Context, s *v1alpha1.DiscordServer, seen *observed, now state, end error) (reconcile.Result, error) {
-	if soon := outcome.Soon(end); soon > 0 && !now.changed {
+	age := r.Clock.Since(s.CreationTimestamp.Time)
+	if soon := outcome.Untold(end, s.Status.Conditions, age); soon > 0 && !now.changed {
 		return reconcile.Result{RequeueAfter: soon}, nil
 	}
 	end = outcome.Told(end)
+	if end != nil {
+		logf.FromContext(ctx).V(1).Info("not settled", "outcome", end.Error())
+	}
 	untold := r.report(ctx, s, status(s, seen, now, end))
 	result, err := conditions.Result(end)
 	if end == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -30,8 +31,9 @@ type bot struct {
 	started time.Time
 	stop    context.CancelFunc
 
+	application atomic.Pointer[discordclient.Application]
+	asking      sync.Mutex // for the application
 	mu          sync.Mutex
-	application discordclient.Application
 	hooksOf     map[string]*sync.Mutex // by guild: one reading of its webhooks at a time
 }
 
@@ -43,14 +45,16 @@ type Session struct {
 
 // Application returns the application that the bot belongs to, asked for once.
 func (s *Session) Application(ctx context.Context) (discordclient.Application, error) {
-	s.bot.mu.Lock()
-	defer s.bot.mu.Unlock()
-	if s.bot.application.ID != "" {
-		return s.bot.application, nil
+	if known := s.bot.application.Load(); known != nil {
+		return *known, nil
 	}
+	if !s.bot.asking.TryLock() {
+		return discordclient.Application{}, &outcome.ErrSoon{After: glance} // another pass asks
+	}
+	defer s.bot.asking.Unlock()
 	app, err := s.CurrentApplication(ctx)
 	if err == nil {
-		s.bot.application = app
+		s.bot.application.Store(&app)
 	}
 	return app, err
 }
