@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// cacheOptions says what the cache holds: our kinds, and of Secrets their metadata only, stripped where they are not ours, so that memory hardly grows with
-// the Secrets of a cluster.
+// cacheOptions says what the cache holds: our kinds, and of Secrets their metadata only, stripped where they are not ours, so that memory
+// hardly grows with the Secrets of a cluster.
 func cacheOptions(namespaces []string) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,

@@ -51,8 +51,8 @@ func To(ctx context.Context, c client.Reader, sessions *session.Sessions, name t
 	return a, err
 }
 
-// ToDelete returns the access that is needed to delete what an object has in a guild. It does not need a server that is well, only one that can be reached; otherwise the
-// error is a *conditions.Terminal with the reason CannotDelete that says what to do.
+// ToDelete returns the access that is needed to delete what an object has in a guild. It does not need a server that is well, only one that
+// can be reached; otherwise the error is a *conditions.Terminal with the reason CannotDelete that says what to do.
 func ToDelete(ctx context.Context, c client.Reader, sessions *session.Sessions, name types.NamespacedName, guildID string) (*Access, error) {
 	var server v1alpha1.DiscordServer
 	if err := c.Get(ctx, name, &server); apierrors.IsNotFound(err) {
@@ -111,6 +111,7 @@ func Refused(err error) error {
 		refused := CannotDelete(err.Error() + ".")
 		refused.Retry = outcome.DeniedRetry // each try counts towards Discord's limit of refused requests
 		return refused
+	default:
+		return err
 	}
-	return err
 }

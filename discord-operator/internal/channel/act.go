@@ -28,7 +28,8 @@ type state struct {
 	secret  string // name of the Secret with the webhook's URL
 }
 
-// act carries out the steps, in order. What stands in the way of the settings does not keep the webhook from being put right, nor the other way round.
+// act carries out the steps, in order. What stands in the way of the settings does not keep the webhook from being put right, nor the other
+// way round.
 func (r *Reconciler) act(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, s steps) (now state, err error) {
 	now.channel = seen.Channel
 	if s.create != nil || seen.Channel != nil {
@@ -50,11 +51,12 @@ func (r *Reconciler) act(ctx context.Context, c *v1alpha1.DiscordChannel, seen *
 		failed = outcome.Graver(failed, r.edit(ctx, c, seen, s, &now))
 	}
 	failed = outcome.Graver(failed, r.arrange(ctx, c, seen, &now))
-	return now, outcome.Graver(failed, r.webhook(ctx, c, seen, s.hook, &now))
+	failed = outcome.Graver(failed, r.webhook(ctx, c, seen, s.hook, &now))
+	return now, failed
 }
 
-// intend stores the finalizer before anything exists for the object. While Discord would not take a create now anyway, there is no intent yet: after a crash,
-// every intent costs a search.
+// intend stores the finalizer before anything exists for the object. While Discord would not take a create now anyway, there is no intent yet:
+// after a crash, every intent costs a search.
 func (r *Reconciler) intend(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, s steps) error {
 	if seen.sought.Intended {
 		return nil
@@ -172,7 +174,8 @@ func (r *Reconciler) webhook(ctx context.Context, c *v1alpha1.DiscordChannel, se
 		}
 	}
 	for i := range s.strays {
-		if err := r.Client.Delete(ctx, &s.strays[i], client.Preconditions{UID: &s.strays[i].UID}); client.IgnoreNotFound(err) != nil {
+		err := client.IgnoreNotFound(r.Client.Delete(ctx, &s.strays[i], client.Preconditions{UID: &s.strays[i].UID}))
+		if err != nil {
 			return fmt.Errorf("delete Secret %s: %w", s.strays[i].Name, err)
 		}
 	}

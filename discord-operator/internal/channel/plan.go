@@ -115,7 +115,8 @@ var minutes = map[v1alpha1.AutoArchive]int{
 	v1alpha1.AutoArchiveOneHour: 60, v1alpha1.AutoArchiveOneDay: 1440, v1alpha1.AutoArchiveThreeDays: 4320, v1alpha1.AutoArchiveOneWeek: 10080,
 }
 
-// differences returns the edit that makes the settings of the spec true, and the names of the fields that it changes. What the spec leaves out is not looked at.
+// differences returns the edit that makes the settings of the spec true, and the names of the fields that it changes. What the spec leaves out
+// is not looked at.
 func differences(c *v1alpha1.DiscordChannel, seen *observed, want []discordclient.Overwrite) (edit discordclient.ChannelEdit, fields []string) {
 	live, spec := seen.Channel, c.Spec
 	differs := func(field string, yes bool) bool {

@@ -86,7 +86,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile looks, decides, acts and tells, in that order, and nothing else.
 func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
-	if err := r.Record.Shown(c); err != nil {
+	if !r.Record.Shown(c) {
 		return reconcile.Result{RequeueAfter: record.StaleRetry}, nil
 	}
 	if !c.DeletionTimestamp.IsZero() {

@@ -73,8 +73,9 @@ func statusHook(c *v1alpha1.DiscordChannel) string {
 	return c.Status.Webhook.ID
 }
 
-// ownHook finds the channel's webhook: the one that the status or this process knows, otherwise one of this bot's with the right name, which is what
-// a create whose answer was lost has left. One whose URL nobody can know (it was made with another bot's token) counts only as long as its Secret stands.
+// ownHook finds the channel's webhook: the one that the status or this process knows, otherwise one of this bot's with the right name, which
+// is what a create whose answer was lost has left. One whose URL nobody can know (it was made with another bot's token) counts only as long as
+// its Secret stands.
 func ownHook(c *v1alpha1.DiscordChannel, seen *observed, secretStands bool) *discordclient.Webhook {
 	var oldest *discordclient.Webhook
 	for i, w := range seen.hooks {

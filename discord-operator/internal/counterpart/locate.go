@@ -87,7 +87,8 @@ func (f *Finder) Locate(ctx context.Context, c discordclient.Client, snap *disco
 	return f.recover(ctx, c, s, entry)
 }
 
-// confirmGone asks Discord itself about a counterpart that the view does not have. It may only be hidden from the bot, and would then be created a second time.
+// confirmGone asks Discord itself about a counterpart that the view does not have. It may only be hidden from the bot, and would then be
+// created a second time.
 func confirmGone(ctx context.Context, c discordclient.Client, id string) error {
 	_, err := c.GetChannel(ctx, id)
 	switch discordclient.ClassOf(err) {
@@ -95,8 +96,9 @@ func confirmGone(ctx context.Context, c discordclient.Client, id string) error {
 		return nil
 	case discordclient.ClassNone:
 		return &outcome.ErrSoon{After: time.Second} // it is there, and the view will show it
+	default:
+		return err
 	}
-	return err
 }
 
 // take checks that what was found is of the right kind and nobody else's.
@@ -142,7 +144,7 @@ func (f *Finder) recover(ctx context.Context, c discordclient.Client, s Sought, 
 			return slices.ContainsFunc(claims, func(c Claim) bool { return c.UID != s.UID })
 		},
 	})
-	if err = errors.Join(err, unclear); err != nil {
+	if err := errors.Join(err, unclear); err != nil {
 		return Found{}, err
 	}
 	switch result.Outcome {
@@ -155,11 +157,12 @@ func (f *Finder) recover(ctx context.Context, c discordclient.Client, s Sought, 
 	case discordclient.OutcomeAbsent:
 		f.Ledger.Nothing(s.UID)
 		return Found{Create: true}, nil
-	}
-	return Found{}, &conditions.Waiting{
-		Reason:  v1alpha1.ReasonRecovering,
-		Message: "An earlier create may have been carried out; looking for its result before another one is made: " + result.Why + ".",
-		Retry:   result.After,
+	default:
+		return Found{}, &conditions.Waiting{
+			Reason:  v1alpha1.ReasonRecovering,
+			Message: "An earlier create may have been carried out; looking for its result before another one is made: " + result.Why + ".",
+			Retry:   result.After,
+		}
 	}
 }
 

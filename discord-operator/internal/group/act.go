@@ -41,11 +41,12 @@ func (r *Reconciler) act(ctx context.Context, g *v1alpha1.DiscordGroup, seen *ob
 	if len(s.fields) > 0 {
 		failed = outcome.Graver(failed, r.edit(ctx, g, seen, s, &now))
 	}
-	return now, outcome.Graver(failed, r.arrange(ctx, g, seen, &now))
+	failed = outcome.Graver(failed, r.arrange(ctx, g, seen, &now))
+	return now, failed
 }
 
-// intend stores the finalizer before anything exists for the object. While Discord would not take a create now anyway, there is no intent yet: after a crash,
-// every intent costs a search.
+// intend stores the finalizer before anything exists for the object. While Discord would not take a create now anyway, there is no intent yet:
+// after a crash, every intent costs a search.
 func (r *Reconciler) intend(ctx context.Context, g *v1alpha1.DiscordGroup, seen *observed, s steps) error {
 	if seen.sought.Intended {
 		return nil

@@ -62,7 +62,8 @@ func mayCreate(seen *observed, want []discordclient.Overwrite) error {
 	return lacking(seen, manage|overwrites.Changed(nil, want), "which a group like this asks for")
 }
 
-// differences returns the edit that makes the settings of the spec true, and the names of the fields that it changes. What the spec leaves out is not looked at.
+// differences returns the edit that makes the settings of the spec true, and the names of the fields that it changes. What the spec leaves out
+// is not looked at.
 func differences(g *v1alpha1.DiscordGroup, live *discordclient.Channel, want []discordclient.Overwrite) (edit discordclient.ChannelEdit, fields []string) {
 	if live.Name != g.Spec.Name {
 		edit.Name = discordclient.Set(g.Spec.Name)

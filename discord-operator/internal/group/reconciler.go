@@ -78,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile looks, decides, acts and tells, in that order, and nothing else.
 func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (reconcile.Result, error) {
-	if err := r.Record.Shown(g); err != nil {
+	if !r.Record.Shown(g) {
 		return reconcile.Result{RequeueAfter: record.StaleRetry}, nil
 	}
 	if !g.DeletionTimestamp.IsZero() {

@@ -48,13 +48,14 @@ func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
 
 // ofEvent returns the groups that something on Discord is about.
 func (r *Reconciler) ofEvent(ctx context.Context, e discordclient.Event) []reconcile.Request {
-	switch {
-	case e.Kind == discordclient.EventChannel:
+	switch e.Kind {
+	case discordclient.EventChannel:
 		return requests(r.list(ctx, "", index.GroupByID, e.ChannelID))
-	case e.Kind == discordclient.EventGuild:
+	case discordclient.EventGuild:
 		return requests(r.list(ctx, "", index.GroupByGuild, e.GuildID))
+	default:
+		return nil
 	}
-	return nil
 }
 
 // left lets through a channel that leaves its group: a group that is being deleted waits for that.

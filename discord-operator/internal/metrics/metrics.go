@@ -28,7 +28,8 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 	}
 	m := &Metrics{
 		drift: counter("discord_drift_repairs_total",
-			"Settings that people changed on Discord and that were put back, by kind and by field; the field \"existence\" is something that was deleted and made again.", "kind", "field"),
+			"Settings that people changed on Discord and that were put back, by kind and by field; "+
+				"the field existence is something that was deleted and made again.", "kind", "field"),
 		creates: counter("discord_creates_total",
 			"Counterparts on Discord that objects got, by kind and by how: created, adopted, or recovered after a create whose outcome was not known.", "kind", "how"),
 		deletes: counter("discord_deletes_total",

@@ -26,8 +26,9 @@ func managed(siblings []*discordclient.Channel, ranks Ranks) []*discordclient.Ch
 	return slices.DeleteFunc(slices.Clone(siblings), func(c *discordclient.Channel) bool { _, ok := ranks[c.ID]; return !ok })
 }
 
-// Moves returns the changes of position that put the siblings, given in the order in which Discord shows them, right: the managed ones
-// change places among themselves, and others get a new number only where the old one would not keep them in their place. It is nil where all is right.
+// Moves returns the changes of position that put the siblings, given in the order in which Discord shows them, right: the managed ones change
+// places among themselves, and others get a new number only where the old one would not keep them in their place. It is nil where all is
+// right.
 func Moves(siblings []*discordclient.Channel, ranks Ranks) []discordclient.ChannelMove {
 	if Right(siblings, ranks) {
 		return nil
@@ -49,9 +50,9 @@ func Moves(siblings []*discordclient.Channel, ranks Ranks) []discordclient.Chann
 	return moves
 }
 
-// First returns the position with which a new sibling of a rank is created, so that in most cases it needs no move: its rank itself where that puts it into the
-// right place, otherwise the position of the one that it follows. Nil leaves the choice to Discord. A new sibling has the highest id, so it stands below all with the
-// same position.
+// First returns the position with which a new sibling of a rank is created, so that in most cases it needs no move: its rank itself where that
+// puts it into the right place, otherwise the position of the one that it follows. Nil leaves the choice to Discord. A new sibling has the
+// highest id, so it stands below all with the same position.
 func First(siblings []*discordclient.Channel, ranks Ranks, rank int32) *int {
 	above, below := -1, -1 // positions of the neighbours it has to stand between
 	for _, c := range managed(siblings, ranks) {

@@ -21,8 +21,8 @@ const (
 	// Brief is the longest wait for a rate limit that is not worth telling: a status that says so would be outdated once it is read, and under load
 	// each object would be written several times for nothing.
 	Brief = 5 * time.Second
-	// DeniedRetry is when something that Discord does not permit is tried again, should no event tell that the bot was given the permission. Each try counts towards
-	// Discord's limit of refused requests.
+	// DeniedRetry is when something that Discord does not permit is tried again, should no event tell that the bot was given the permission.
+	// Each try counts towards Discord's limit of refused requests.
 	DeniedRetry = 10 * time.Minute
 	// DeleteRetry is when a deletion that cannot be carried out is tried again, should nothing tell sooner that it can.
 	DeleteRetry = time.Minute
@@ -30,7 +30,8 @@ const (
 	fullRetry = time.Minute
 )
 
-// ErrSoon says that a pass can be made in a moment and that nobody needs to hear of it: a rate limit of the second, or a state of Discord that has not arrived yet.
+// ErrSoon says that a pass can be made in a moment and that nobody needs to hear of it: a rate limit of the second, or a state of Discord that
+// has not arrived yet.
 type ErrSoon struct {
 	After time.Duration
 }
@@ -46,8 +47,8 @@ func Soon(err error) time.Duration {
 	return 0
 }
 
-// Of turns an error of discordclient into an outcome. Errors of others, and those that may pass by themselves, are returned as they are: the queue tries again
-// with growing pauses.
+// Of turns an error of discordclient into an outcome. Errors of others, and those that may pass by themselves, are returned as they are: the
+// queue tries again with growing pauses.
 func Of(err error, now time.Time) error {
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
 		return limit(limited, now)
@@ -63,13 +64,18 @@ func Of(err error, now time.Time) error {
 			Message: "Discord refuses the bot's token; see the DiscordServer.",
 		}
 	case discordclient.ClassDenied:
-		return &conditions.Terminal{Reason: v1alpha1.ReasonMissingPermissions, Message: sentence("Discord does not permit it to the bot: " + refused.Error()), Retry: DeniedRetry}
+		return &conditions.Terminal{
+			Reason:  v1alpha1.ReasonMissingPermissions,
+			Message: sentence("Discord does not permit it to the bot: " + refused.Error()),
+			Retry:   DeniedRetry,
+		}
 	case discordclient.ClassLimit:
 		return &conditions.Terminal{Reason: v1alpha1.ReasonLimitReached, Message: sentence("Discord has no room for it: " + refused.Error()), Retry: fullRetry}
 	case discordclient.ClassInvalid:
 		return &conditions.Terminal{Reason: v1alpha1.ReasonRefused, Message: sentence("Discord refuses it: " + refused.Error())}
+	default:
+		return err
 	}
-	return err
 }
 
 // limit tells of a rate limit with the moment at which it ends, or not at all when that is near.
@@ -77,7 +83,8 @@ func limit(l *discordclient.RateLimited, now time.Time) error {
 	if l.After <= Brief {
 		return &ErrSoon{After: l.After}
 	}
-	// To the minute: where hundreds of objects wait for the same limit, it is told to each of them once a minute and not whenever a few have gone through.
+	// To the minute: where hundreds of objects wait for the same limit, it is told to each of them once a minute and not whenever a few have
+	// gone through.
 	goesOn := now.Add(l.After).Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
 	return &conditions.Waiting{
 		Reason:  v1alpha1.ReasonRateLimited,
@@ -105,8 +112,8 @@ func Lacking(names []string, forWhat, inviteURL string) error {
 
 func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
 
-// Untold returns when the next pass is made after one that nobody needs to hear of, 0 where people should: what is over in a moment, and what a new object waits for while
-// what it refers to is being made as well. The status of each would be written once for nothing.
+// Untold returns when the next pass is made after one that nobody needs to hear of, 0 where people should: what is over in a moment, and what
+// a new object waits for while what it refers to is being made as well. The status of each would be written once for nothing.
 func Untold(end error, told []metav1.Condition, age time.Duration) time.Duration {
 	if w, ok := errors.AsType[*conditions.Waiting](end); ok && len(told) == 0 && age < Brief {
 		return max(min(Brief-age, cmp.Or(w.Retry, Brief)), time.Millisecond)
@@ -117,7 +124,9 @@ func Untold(end error, told []metav1.Condition, age time.Duration) time.Duration
 // Told turns what is over in a moment into something that a status can say.
 func Told(err error) error {
 	if soon := Soon(err); soon > 0 {
-		return &conditions.Waiting{Reason: v1alpha1.ReasonRateLimited, Message: "Discord's rate limit holds back the next call; it goes on within seconds.", Retry: soon}
+		return &conditions.Waiting{
+			Reason: v1alpha1.ReasonRateLimited, Message: "Discord's rate limit holds back the next call; it goes on within seconds.", Retry: soon,
+		}
 	}
 	return err
 }
@@ -142,6 +151,7 @@ func Graver(a, b error) error {
 			return 2
 		case discordclient.ClassDenied, discordclient.ClassInvalid, discordclient.ClassLimit:
 			return 4
+		default:
 		}
 		if _, ok := errors.AsType[*conditions.Terminal](err); ok {
 			return 4

@@ -16,9 +16,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Resolve returns what a spec asks for, in the order of the ids, for a channel or category that is as live says (nil for a new one). It is a *conditions.Terminal when a role is not
-// to be found or not the only one of its name.
-func Resolve(spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *discordclient.Snapshot, needed permissions.Bits) ([]discordclient.Overwrite, error) {
+// Resolve returns what a spec asks for, in the order of the ids, for a channel or category that is as live says (nil for a new one). It is a
+// *conditions.Terminal when a role is not to be found or not the only one of its name.
+func Resolve(
+	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *discordclient.Snapshot, needed permissions.Bits,
+) ([]discordclient.Overwrite, error) {
 	want := make([]discordclient.Overwrite, 0, len(spec)+1)
 	for _, o := range spec {
 		id, kind, err := target(o, snap)

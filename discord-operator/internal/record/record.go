@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,13 +42,8 @@ func (r *Recorder) key(o client.Object) ownwrites.Key {
 	return ownwrites.Key{Kind: r.Kind, NamespacedName: client.ObjectKeyFromObject(o)}
 }
 
-// Shown returns ErrStale when the object is older than what we wrote to it last.
-func (r *Recorder) Shown(o client.Object) error {
-	if !r.Written.Shows(r.key(o), o) {
-		return ErrStale
-	}
-	return nil
-}
+// Shown reports whether the object is as new as what we wrote to it last.
+func (r *Recorder) Shown(o client.Object) bool { return r.Written.Shows(r.key(o), o) }
 
 // Intend stores the finalizer, provided that nobody has changed the object since it was read.
 func (r *Recorder) Intend(ctx context.Context, o client.Object) error {
@@ -74,10 +70,12 @@ func (r *Recorder) finalizer(ctx context.Context, o client.Object, change func(c
 // Status writes the status of after where it differs from that of before, and makes known what that means to people. The caller has compared them.
 func (r *Recorder) Status(ctx context.Context, before, after client.Object, was, now []metav1.Condition) error {
 	after.SetResourceVersion(before.GetResourceVersion())
-	if err := r.Client.Status().Patch(ctx, after, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("patch status: %w", err)
-	} else if err != nil {
+	err := r.Client.Status().Patch(ctx, after, client.MergeFrom(before))
+	if apierrors.IsNotFound(err) {
 		return nil // it is gone: there is nobody left to tell
+	}
+	if err != nil {
+		return fmt.Errorf("patch status: %w", err)
 	}
 	r.Written.Wrote(r.key(after), after.GetResourceVersion())
 	if e := conditions.EventFor(was, now); e != nil {

@@ -89,8 +89,9 @@ func (r *Reconciler) create(ctx context.Context, s *v1alpha1.DiscordServer, seen
 			Reason: v1alpha1.ReasonRecovering, Retry: time.Second,
 			Message: "Discord's answer to the create of the server was lost; looking for its result before another one is made.",
 		}
+	default:
+		return now, err
 	}
-	return now, err
 }
 
 // refusedBefore reports whether Discord has refused a create for this very spec: every try counts towards its limit of refused requests.

@@ -1,6 +1,7 @@
 // Package server reconciles DiscordServer objects.
 //
-// A server needs, in this order: a bot token that Discord takes; a guild that the bot is in (given by its id, or created, where Discord
-// lets bots do that) and that no other DiscordServer manages; the permissions that its settings, groups and channels ask for; and the
-// settings that the spec names, put right by one edit. Groups and channels go on as soon as the server is Available: a setting that is refused does not hold them up.
+// A server needs, in this order: a bot token that Discord takes; a guild that the bot is in (given by its id, or created, where Discord lets
+// bots do that) and that no other DiscordServer manages; the permissions that its settings, groups and channels ask for; and the settings that
+// the spec names, put right by one edit. Groups and channels go on as soon as the server is Available: a setting that is refused does not hold
+// them up.
 package server

@@ -87,7 +87,8 @@ func (r *Reconciler) guild(ctx context.Context, s *v1alpha1.DiscordServer, seen 
 		return "", err
 	}
 	for _, m := range memberships {
-		if m.Owner && m.Name == guildName(s) && !discordclient.CreatedAt(m.ID).Before(s.CreationTimestamp.Add(-time.Minute)) && len(r.list(ctx, "", index.ServerByGuild, m.ID)) == 0 {
+		since := s.CreationTimestamp.Add(-time.Minute) // clocks differ
+		if m.Owner && m.Name == guildName(s) && discordclient.CreatedAt(m.ID).After(since) && len(r.list(ctx, "", index.ServerByGuild, m.ID)) == 0 {
 			seen.recovered = true
 			return m.ID, nil
 		}
@@ -152,10 +153,10 @@ func (r *Reconciler) children(ctx context.Context, s *v1alpha1.DiscordServer) ([
 }
 
 // mentioned are the permissions in the overwrites of all groups and channels, and whether there are overwrites and webhooks at all.
-func (seen *observed) mentioned() (bits permissions.Bits, any, hooks bool) {
+func (seen *observed) mentioned() (bits permissions.Bits, overwritten, hooks bool) {
 	add := func(spec []v1alpha1.PermissionOverwrite) {
 		bits |= overwrites.Mentioned(spec)
-		any = any || spec != nil
+		overwritten = overwritten || spec != nil
 	}
 	for i := range seen.groups {
 		add(seen.groups[i].Spec.PermissionOverwrites)
@@ -164,5 +165,5 @@ func (seen *observed) mentioned() (bits permissions.Bits, any, hooks bool) {
 		add(seen.channels[i].Spec.PermissionOverwrites)
 		hooks = hooks || seen.channels[i].Spec.Webhook != nil
 	}
-	return bits, any, hooks
+	return bits, overwritten, hooks
 }

@@ -45,7 +45,8 @@ func plan(s *v1alpha1.DiscordServer, seen *observed) steps {
 	result := steps{usable: true}
 	result.edit, result.fields, result.verdict = differences(s, seen)
 	if needed := required(seen, len(result.fields) > 0 || managed(s)); exact && have.Missing(needed) != 0 {
-		result.verdict = outcome.Graver(outcome.Lacking(have.Missing(needed).Names(), "which this server's settings, groups and channels ask for", inviteURL(seen)), result.verdict)
+		lacking := outcome.Lacking(have.Missing(needed).Names(), "which this server's settings, groups and channels ask for", inviteURL(seen))
+		result.verdict = outcome.Graver(lacking, result.verdict)
 	}
 	if exact && !have.Has(permissions.ManageGuild) {
 		result.edit, result.fields = discordclient.GuildEdit{}, nil
@@ -58,12 +59,12 @@ const essential = permissions.ViewChannel | permissions.ManageChannels
 
 // required is what the bot needs for what the server, its groups and its channels ask for. The audit log is what lost creates are found by.
 func required(seen *observed, settings bool) permissions.Bits {
-	mentioned, any, hooks := seen.mentioned()
+	mentioned, overwritten, hooks := seen.mentioned()
 	needed := essential | permissions.ViewAuditLog | mentioned
 	if settings {
 		needed |= permissions.ManageGuild
 	}
-	if any {
+	if overwritten {
 		needed |= permissions.ManageRoles
 	}
 	if hooks {
@@ -97,8 +98,8 @@ var (
 	timeouts = map[v1alpha1.AFKTimeout]int{"1m": 60, "5m": 300, "15m": 900, "30m": 1800, "1h": 3600}
 )
 
-// differences returns the edit that makes the settings of the spec true, and the names of the fields that it changes. What the spec leaves out is not looked at.
-// The error says what a setting waits for.
+// differences returns the edit that makes the settings of the spec true, and the names of the fields that it changes. What the spec leaves out
+// is not looked at. The error says what a setting waits for.
 func differences(s *v1alpha1.DiscordServer, seen *observed) (edit discordclient.GuildEdit, fields []string, err error) {
 	live, spec := seen.snap.Guild, s.Spec
 	text := func(field string, want *string, have string, change *discordclient.Change[string]) {
@@ -119,8 +120,10 @@ func differences(s *v1alpha1.DiscordServer, seen *observed) (edit discordclient.
 	text("name", notEmpty(spec.Name), live.Name, &edit.Name)
 	text("description", spec.Description, live.Description, &edit.Description)
 	number("verificationLevel", verificationLevels[spec.VerificationLevel], spec.VerificationLevel != "", live.VerificationLevel, &edit.VerificationLevel)
-	number("defaultNotifications", notifications[spec.DefaultNotifications], spec.DefaultNotifications != "", live.DefaultNotifications, &edit.DefaultNotifications)
-	number("explicitContentFilter", contentFilters[spec.ExplicitContentFilter], spec.ExplicitContentFilter != "", live.ExplicitContentFilter, &edit.ExplicitContentFilter)
+	number("defaultNotifications", notifications[spec.DefaultNotifications], spec.DefaultNotifications != "",
+		live.DefaultNotifications, &edit.DefaultNotifications)
+	number("explicitContentFilter", contentFilters[spec.ExplicitContentFilter], spec.ExplicitContentFilter != "",
+		live.ExplicitContentFilter, &edit.ExplicitContentFilter)
 	text("preferredLocale", notEmpty(spec.PreferredLocale), live.PreferredLocale, &edit.PreferredLocale)
 	text("afkChannelId", spec.AFKChannelID, live.AFKChannelID, &edit.AFKChannelID)
 	number("afkTimeout", timeouts[spec.AFKTimeout], spec.AFKTimeout != "", live.AFKTimeout, &edit.AFKTimeout)

@@ -94,7 +94,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // Reconcile looks, decides, acts and tells, in that order, and nothing else.
 func (r *Reconciler) Reconcile(ctx context.Context, s *v1alpha1.DiscordServer) (reconcile.Result, error) {
-	if err := r.Record.Shown(s); err != nil {
+	if !r.Record.Shown(s) {
 		return reconcile.Result{RequeueAfter: record.StaleRetry}, nil
 	}
 	if !s.DeletionTimestamp.IsZero() {

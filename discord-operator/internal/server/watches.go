@@ -22,8 +22,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// rest is how long a change of a group or a channel may wait until its server is looked at: hundreds of them come at once, and the server's status would be
-// written for each.
+// rest is how long a change of a group or a channel may wait until its server is looked at: hundreds of them come at once, and the server's
+// status would be written for each.
 const rest = 2 * time.Second
 
 // later enqueues the server of a child after a rest, so that many changes cost one pass.
@@ -66,8 +66,8 @@ func (r *Reconciler) ofChannel(ctx context.Context, o client.Object) string {
 	return group.Spec.ServerRef.Name
 }
 
-// childMoved lets through a group or channel that came or went, on Discord or here, or whose spec changed: the server counts them, needs permissions for them,
-// and may wait for one to exist or to be gone.
+// childMoved lets through a group or channel that came or went, on Discord or here, or whose spec changed: the server counts them, needs
+// permissions for them, and may wait for one to exist or to be gone.
 var childMoved = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() || counterpartOf(e.ObjectOld) != counterpartOf(e.ObjectNew)
 }}
@@ -118,6 +118,7 @@ func (r *Reconciler) onEvent(ctx context.Context, e session.Event, q workqueue.T
 			logf.FromContext(ctx).Error(err, "list servers")
 		}
 		servers = all.Items
+	default:
 	}
 	for _, request := range requests(servers) {
 		q.AddAfter(request, after)

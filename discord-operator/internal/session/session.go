@@ -59,7 +59,8 @@ func (s *Session) Application(ctx context.Context) (discordclient.Application, e
 	return app, err
 }
 
-// Look returns the state of a guild as it is known now. While it has never been known, the error says to come back soon, or, when that takes long, what is waited for.
+// Look returns the state of a guild as it is known now. While it has never been known, the error says to come back soon, or, when that takes
+// long, what is waited for.
 func (s *Session) Look(ctx context.Context, guildID string) (*discordclient.Snapshot, error) {
 	snap := s.Guild(guildID).Snapshot()
 	if snap.Presence == discordclient.PresenceUnknown || snap.Presence == discordclient.PresenceUnavailable && len(snap.Channels()) == 0 {
@@ -85,8 +86,8 @@ func (s *Session) Look(ctx context.Context, guildID string) (*discordclient.Snap
 	return snap, nil
 }
 
-// Webhooks returns the webhooks of a channel, from memory where they are known. Where they are not, they are read by one call: of the channel alone, or, when
-// those of other channels are not known either, of the whole guild.
+// Webhooks returns the webhooks of a channel, from memory where they are known. Where they are not, they are read by one call: of the channel
+// alone, or, when those of other channels are not known either, of the whole guild.
 func (s *Session) Webhooks(ctx context.Context, guildID, channelID string) ([]discordclient.Webhook, error) {
 	view := s.Guild(guildID)
 	if hooks, known := view.Snapshot().Webhooks(channelID); known {

@@ -39,7 +39,7 @@ type Config struct {
 
 // Sessions are the bots of all servers. Make them with New.
 type Sessions struct {
-	ctx    context.Context // of all connections: the process's
+	ctx    context.Context //nolint:containedctx // of all connections: the process's. They outlive the passes that start them
 	cached client.Reader   // metadata of Secrets
 	live   client.Reader   // their data
 	config Config
