@@ -48,8 +48,9 @@ const (
 	classLease    = "lease"    // leader election
 	classRead     = "read"     // get, list, watch
 	classEvent    = "event"    // what people are told
-	classStatus   = "status"   // a Dojo's status
-	classChild    = "child"    // a Dojo's Secret, Deployment, Service, PodDisruptionBudget
+	classStatus   = "status"   // the status of an object of ours
+	classIntent   = "intent"   // the finalizer that is stored before anything is created on Discord
+	classChild    = "child"    // what belongs to an object: a Dojo's Secret, Deployment, Service ..., a channel's Secret
 	classInternal = "internal" // who may read the metrics
 )
 
@@ -64,8 +65,10 @@ func (r *request) class() string {
 		return classEvent
 	case r.Object.Resource == "tokenreviews", r.Object.Resource == "subjectaccessreviews":
 		return classInternal
-	case r.Object.Resource == "dojos":
+	case r.Object.Subresource == "status":
 		return classStatus
+	case strings.HasPrefix(r.Object.Resource, "discord"):
+		return classIntent
 	}
 	return classChild
 }
@@ -76,6 +79,7 @@ func (r *request) write() bool {
 
 // auditLog reads the API server's audit log as it grows.
 type auditLog struct {
+	agent    string // how the operator's user agent begins
 	file     *os.File
 	reader   *bufio.Reader
 	partial  []byte
@@ -84,12 +88,12 @@ type auditLog struct {
 	versions map[string]bool // resourceVersions that writes have answered with
 }
 
-func openAuditLog(path string) (*auditLog, error) {
+func openAuditLog(path, agent string) (*auditLog, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("audit log: %w", err)
 	}
-	return &auditLog{file: file, reader: bufio.NewReaderSize(file, 1<<20), seen: map[string]bool{}, versions: map[string]bool{}}, nil
+	return &auditLog{agent: agent, file: file, reader: bufio.NewReaderSize(file, 1<<20), seen: map[string]bool{}, versions: map[string]bool{}}, nil
 }
 
 // read takes in what was logged since the last time. The API server logs a request before it answers.
@@ -135,15 +139,12 @@ func (a *auditLog) since(moment time.Time) ([]*request, error) {
 	}
 	var found []*request
 	for _, r := range a.requests {
-		if strings.HasPrefix(r.UserAgent, operatorAgent) && !r.Received.Before(moment) {
+		if strings.HasPrefix(r.UserAgent, a.agent) && !r.Received.Before(moment) {
 			found = append(found, r)
 		}
 	}
 	return found, nil
 }
-
-// operatorAgent is how the operator's user agent begins.
-const operatorAgent = "dojo-operator/"
 
 // tally is how many requests there were.
 type tally struct {

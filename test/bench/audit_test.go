@@ -122,7 +122,7 @@ func auditLogOf(t *testing.T, lines ...string) *auditLog {
 	for _, line := range append(lines, "") {
 		appendTo(t, path, line)
 	}
-	log, err := openAuditLog(path)
+	log, err := openAuditLog(path, "dojo-operator/")
 	if err != nil {
 		t.Fatal(err)
 	}

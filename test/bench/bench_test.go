@@ -13,7 +13,7 @@ func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
-	o := &options{dojos: 3, secrets: 5, idle: 2 * time.Second, repeat: 1, quiet: 3 * time.Second}
+	o := &options{dojos: 3, secrets: 5, channels: 10, idle: 2 * time.Second, repeat: 1, quiet: 3 * time.Second}
 	measured, err := run(t.Context(), o, t.Output())
 	if err != nil {
 		t.Fatal(err)
@@ -30,6 +30,11 @@ func TestRun(t *testing.T) {
 		"rotation: writes that change nothing":  0,
 		"restart: status writes":                0,
 		"restart: child writes":                 0,
+		"discord: calls to Discord per channel": 1.2, // a fifth have a webhook
+		"discord: intents (finalizers)":         1,
+		"discord: idle: calls to Discord":       0,
+		"discord: idle: writes":                 0,
+		"discord: restart: writes":              0,
 		"load: requests: patch deployments":     1,
 		"rotation: requests: patch deployments": 1,
 	} {

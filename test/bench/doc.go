@@ -1,4 +1,4 @@
-// Command bench measures the dojo-operator: `make bench`. It prints a table and writes out/bench/dojo.json; nothing passes or
+// Command bench measures the operators: `make bench`. It prints a table and writes out/bench/dojo.json; nothing passes or
 // fails on time, so that figures of different machines stay figures.
 //
 // Everything is real but the nodes: the API server (with its audit log, which is where the request counts come from), the
@@ -13,6 +13,7 @@
 //	rotation.go  the database password of all Dojos changes at once
 //	restart.go   the operator stops and starts again, and nothing has changed meanwhile
 //	takeover.go  two operators, and the leader is asked to stop, or killed
+//	discord.go   many channels at once: calls to Discord and writes per channel, idle traffic, how soon drift is repaired
 //	memory.go    what Secrets that are none of the operator's business cost it
 //
 // A scenario is a function that measures one thing on a stage (stage.go: a cluster, with operators on demand) and adds figures

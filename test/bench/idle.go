@@ -7,7 +7,12 @@ import (
 
 // idleTraffic counts what the operator asks for when nothing happens.
 func (b *bench) idleTraffic(ctx context.Context, s *stage) error {
-	b.say("idle: doing nothing for %s", b.idle)
+	return b.idleness(ctx, s, "idle", "")
+}
+
+// idleness reports it under a scenario, each name with the prefix.
+func (b *bench) idleness(ctx context.Context, s *stage, scenario, prefix string) error {
+	b.say(scenario+": doing nothing for %s", b.idle)
 	moment := time.Now()
 	select {
 	case <-ctx.Done():
@@ -20,8 +25,8 @@ func (b *bench) idleTraffic(ctx context.Context, s *stage) error {
 		return err
 	}
 	t := count(requests)
-	b.report.add("idle", "writes", float64(t.byClass[classStatus]+t.byClass[classChild]+t.byClass[classEvent])/minutes, "per minute")
-	b.report.add("idle", "reads", float64(t.byClass[classRead])/minutes, "per minute")
-	b.report.add("idle", "Lease requests of leader election", float64(t.byClass[classLease])/minutes, "per minute")
+	b.report.add(scenario, prefix+"writes", float64(t.byClass[classStatus]+t.byClass[classIntent]+t.byClass[classChild]+t.byClass[classEvent])/minutes, "per minute")
+	b.report.add(scenario, prefix+"reads", float64(t.byClass[classRead])/minutes, "per minute")
+	b.report.add(scenario, prefix+"Lease requests of leader election", float64(t.byClass[classLease])/minutes, "per minute")
 	return nil
 }

@@ -18,16 +18,18 @@ import (
 )
 
 // scenarios are the names that --only takes, in the order in which they run.
-var scenarios = []string{"load", "idle", "rotation", "restart", "takeover", "direct", "memory"}
+var scenarios = []string{"load", "idle", "rotation", "restart", "takeover", "direct", "memory", "discord"}
 
 // options is what the command line says.
 type options struct {
 	dojos   int
 	secrets int
-	idle    time.Duration
-	repeat  int
-	out     string
-	only    string
+	// channels is how many DiscordChannels there are; a fifth of them have a webhook.
+	channels int
+	idle     time.Duration
+	repeat   int
+	out      string
+	only     string
 	// quiet is how long the operator has to ask for nothing to count as done. It is longer than any pause that it makes.
 	quiet time.Duration
 	// operator are further flags of the operator.
@@ -71,7 +73,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Usage = func() {
-		_, _ = fmt.Fprint(out, `Measures the dojo-operator on a Kubernetes API that it starts on this machine.
+		_, _ = fmt.Fprint(out, `Measures the operators on a Kubernetes API that it starts on this machine.
 
 Usage: make bench [ARGS="flags [-- flags of the operator]"]
 
@@ -80,6 +82,7 @@ Usage: make bench [ARGS="flags [-- flags of the operator]"]
 	}
 	flags.IntVar(&o.dojos, "dojos", 300, "how many Dojos, 1 or more")
 	flags.IntVar(&o.secrets, "secrets", 2000, "how many Secrets of 10 KiB that have nothing to do with Dojos, 1 or more")
+	flags.IntVar(&o.channels, "channels", 480, "how many Discord channels, in groups of 48, 1 to 480")
 	flags.DurationVar(&o.idle, "idle", 2*time.Minute, "how long to watch the idle operator, 1s or more")
 	flags.IntVar(&o.repeat, "repeat", 5, "how often to repeat what is short; the median counts; 1 or more")
 	flags.StringVar(&o.only, "only", "", "comma-separated `scenarios` to run, and what they need (default all): "+strings.Join(scenarios, ", "))
@@ -93,6 +96,8 @@ Usage: make bench [ARGS="flags [-- flags of the operator]"]
 		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	case o.dojos < 1, o.secrets < 1, o.repeat < 1:
 		return nil, errors.New("--dojos, --secrets and --repeat must be at least 1")
+	case o.channels < 1, o.channels > 480:
+		return nil, errors.New("--channels must be at least 1 and at most 480: Discord allows 500 channels and groups in a server")
 	case o.idle < time.Second:
 		return nil, errors.New("--idle must be at least 1s")
 	}

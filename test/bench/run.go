@@ -10,6 +10,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"jutsu.com/operators/test/internal/operator"
 )
 
 // bench is one run of all scenarios.
@@ -24,9 +26,9 @@ type bench struct {
 func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
 	log.SetLogger(logr.Discard()) // of the libraries; what matters comes back as an error
 	b := &bench{options: o, report: newReport(o), progress: progress, began: time.Now()}
-	b.say("%d Dojos, %d unrelated Secrets; all scenarios together take about %s", o.dojos, o.secrets, b.estimate().Round(time.Minute))
+	b.say("%d Dojos, %d unrelated Secrets, %d channels; all scenarios together take about %s", o.dojos, o.secrets, o.channels, b.estimate().Round(time.Minute))
 
-	for _, measure := range []func(context.Context) error{b.withDojos, b.withoutDojos} {
+	for _, measure := range []func(context.Context) error{b.withDojos, b.withoutDojos, b.onDiscord} {
 		if err := measure(ctx); err != nil {
 			return nil, err
 		}
@@ -40,7 +42,7 @@ func (b *bench) withDojos(ctx context.Context) error {
 		return nil
 	}
 	var made []children
-	if err := b.onStage(ctx, func(s *stage) (err error) {
+	if err := b.onStage(ctx, operator.Dojo, func(s *stage) (err error) {
 		if made, err = b.load(ctx, s); err != nil {
 			return fmt.Errorf("load: %w", err)
 		}
@@ -59,7 +61,7 @@ func (b *bench) withDojos(ctx context.Context) error {
 	}); err != nil || !b.wants("direct") {
 		return err
 	}
-	return b.onStage(ctx, func(s *stage) error {
+	return b.onStage(ctx, operator.Dojo, func(s *stage) error {
 		if err := b.direct(ctx, s, made); err != nil {
 			return fmt.Errorf("direct: %w", err)
 		}
@@ -72,9 +74,22 @@ func (b *bench) withoutDojos(ctx context.Context) error {
 	if !b.wants("memory") {
 		return nil
 	}
-	return b.onStage(ctx, func(s *stage) error {
+	return b.onStage(ctx, operator.Dojo, func(s *stage) error {
 		if err := b.memory(ctx, s); err != nil {
 			return fmt.Errorf("memory: %w", err)
+		}
+		return nil
+	})
+}
+
+// onDiscord runs the scenario of the discord-operator, whose Discord is the simulated one, in this very process.
+func (b *bench) onDiscord(ctx context.Context) error {
+	if !b.wants("discord") {
+		return nil
+	}
+	return b.onStage(ctx, operator.Discord, func(s *stage) error {
+		if err := b.discord(ctx, s); err != nil {
+			return fmt.Errorf("discord: %w", err)
 		}
 		return nil
 	})
@@ -89,8 +104,8 @@ func (b *bench) wants(names ...string) bool {
 }
 
 // onStage starts a cluster for the scenarios in measure, and ends it.
-func (b *bench) onStage(ctx context.Context, measure func(*stage) error) error {
-	s, err := newStage(ctx, b.options, b.progress)
+func (b *bench) onStage(ctx context.Context, what operator.Operator, measure func(*stage) error) error {
+	s, err := newStage(ctx, what, b.options, b.progress)
 	if err != nil {
 		return err
 	}

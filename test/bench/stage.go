@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/test/internal/operator"
 	"jutsu.com/operators/test/internal/project"
@@ -29,8 +31,6 @@ const (
 	nodes = 5
 	// namespace is where the Dojos are.
 	namespace = "bench"
-	// leaseName is the Lease that the operator's leader holds.
-	leaseName = "dojo-operator.core.jutsu.com"
 	// poll is the time between two looks at what has no watch. It bounds how exact the figures are.
 	poll = 5 * time.Millisecond
 	// patience is when a wait is given up: something is broken then.
@@ -44,6 +44,7 @@ var auditPolicy []byte
 
 // stage is a cluster with the operator installed, and with as many of its processes as a scenario starts.
 type stage struct {
+	operator  operator.Operator
 	cluster   *testcluster.Cluster
 	admin     client.Client
 	cache     cache.Cache
@@ -54,12 +55,12 @@ type stage struct {
 	end       context.CancelFunc
 }
 
-func newStage(ctx context.Context, o *options, progress io.Writer) (*stage, error) {
-	if _, err := operator.Dojo.Binary(); err != nil {
+func newStage(ctx context.Context, what operator.Operator, o *options, progress io.Writer) (*stage, error) {
+	if _, err := what.Binary(); err != nil {
 		return nil, err
 	}
 	ctx, end := context.WithCancel(ctx)
-	s := &stage{args: o.operator, end: end}
+	s := &stage{operator: what, args: slices.Clone(o.operator), end: end}
 	if err := s.start(ctx, progress); err != nil {
 		s.close()
 		return nil, fmt.Errorf("set the stage: %w", err)
@@ -75,11 +76,11 @@ func (s *stage) start(ctx context.Context, progress io.Writer) (err error) {
 	if err := s.startCluster(ctx, progress); err != nil {
 		return err
 	}
-	if s.audit, err = openAuditLog(s.cluster.AuditLog()); err != nil {
+	if s.audit, err = openAuditLog(s.cluster.AuditLog(), s.operator.Name+"/"); err != nil {
 		return err
 	}
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), corev1api.AddToScheme(scheme)); err != nil {
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), corev1api.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
 		return err
 	}
 	if s.admin, err = client.New(s.cluster.Config(), client.Options{Scheme: scheme}); err != nil {
@@ -89,14 +90,14 @@ func (s *stage) start(ctx context.Context, progress io.Writer) (err error) {
 		return err
 	}
 	go func() { _ = s.cache.Start(ctx) }() // ends with the stage
-	if err := operator.Dojo.Install(ctx, s.cluster.Config()); err != nil {
+	if err := s.operator.Install(ctx, s.cluster.Config()); err != nil {
 		return err
 	}
 	return s.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 }
 
 func (s *stage) startCluster(ctx context.Context, progress io.Writer) error {
-	crds, err := operator.Dojo.CRDs()
+	crds, err := s.operator.CRDs()
 	if err != nil {
 		return err
 	}
@@ -116,8 +117,8 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) error {
 
 // startOperator starts one more process of the operator and returns when it is ready.
 func (s *stage) startOperator(ctx context.Context) (*operator.Process, error) {
-	log := filepath.Join(s.logs, fmt.Sprintf("dojo-operator-%d.log", len(s.processes)+1))
-	p, err := operator.Dojo.Start(ctx, s.cluster, log, s.args...)
+	log := filepath.Join(s.logs, fmt.Sprintf("%s-%d.log", s.operator.Name, len(s.processes)+1))
+	p, err := s.operator.Start(ctx, s.cluster, log, s.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -132,15 +133,14 @@ func (s *stage) startOperator(ctx context.Context) (*operator.Process, error) {
 
 // holder is who leads; empty when nobody does.
 func (s *stage) holder(ctx context.Context) (string, error) {
-	var lease coordinationv1.Lease
-	err := s.admin.Get(ctx, client.ObjectKey{Namespace: operator.Dojo.Namespace, Name: leaseName}, &lease)
-	if client.IgnoreNotFound(err) != nil {
+	var leases coordinationv1.LeaseList
+	if err := s.admin.List(ctx, &leases, client.InNamespace(s.operator.Namespace)); err != nil {
 		return "", fmt.Errorf("who leads: %w", err)
 	}
-	if lease.Spec.HolderIdentity == nil {
+	if len(leases.Items) == 0 || leases.Items[0].Spec.HolderIdentity == nil {
 		return "", nil
 	}
-	return *lease.Spec.HolderIdentity, nil
+	return *leases.Items[0].Spec.HolderIdentity, nil
 }
 
 // awaitLeader returns as soon as somebody else than before leads.

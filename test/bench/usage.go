@@ -134,7 +134,7 @@ func (s *stage) liveHeap(ctx context.Context, p *operator.Process) (float64, err
 func (s *stage) scraper(ctx context.Context, p *operator.Process) (func() (map[string]float64, error), error) {
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "bench-metrics"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "dojo-operator-metrics-reader"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: s.operator.Name + "-metrics-reader"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "default"}},
 	}
 	if err := s.admin.Create(ctx, binding); err != nil && !apierrors.IsAlreadyExists(err) {
