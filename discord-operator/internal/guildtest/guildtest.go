@@ -1,0 +1,61 @@
+// Package guildtest gives tests of what decides a guild to decide about: one on a simulated Discord, seen through a real client.
+package guildtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// Guild is a guild with a bot in it.
+type Guild struct {
+	Discord *discordtest.Server
+	ID      string
+	Bot     discordtest.Bot
+}
+
+// New makes a guild whose bot has the permissions.
+func New(t testing.TB, p discordtest.Permissions) *Guild {
+	t.Helper()
+	limits := discordtest.NoRateLimits()
+	d := discordtest.Run(t, discordtest.Options{Limits: limits, AuditDelay: -1})
+	g := &Guild{Discord: d, ID: d.AddGuild(discordtest.GuildSpec{}).ID, Bot: d.AddBot(discordtest.Bot{})}
+	d.AddMember(g.ID, g.Bot.UserID, p)
+	return g
+}
+
+// Client returns a client of the bot whose view of the guild is live.
+func (g *Guild) Client(t testing.TB) discordclient.Client {
+	t.Helper()
+	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(g.Bot.Token), APIURL: g.Discord.APIURL()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	t.Cleanup(func() { stop(); <-ended })
+	view, events := c.Guild(g.ID), c.Subscribe(ctx)
+	go func() {
+		defer close(ended)
+		if err := c.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	}()
+	for timeout := time.After(10 * time.Second); view.Snapshot().Mode != discordclient.ModeLive; {
+		select {
+		case <-events:
+		case <-timeout:
+			t.Fatal("the view of the guild does not become live")
+		}
+	}
+	return c
+}
+
+// Snapshot returns the guild as it is now, in a live view.
+func (g *Guild) Snapshot(t testing.TB) *discordclient.Snapshot {
+	t.Helper()
+	return g.Client(t).Guild(g.ID).Snapshot()
+}
