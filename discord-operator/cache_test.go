@@ -1,0 +1,53 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+)
+
+// Of Secrets that are nobody's business the cache holds as little as it can; of a channel's own it holds what tells whether somebody has changed it.
+func TestStrip(t *testing.T) {
+	t.Parallel()
+	secret := func(owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {
+		s := secretMetadata()
+		s.ObjectMeta = metav1.ObjectMeta{
+			Namespace: "school", Name: "hook", UID: "1", ResourceVersion: "7", Labels: map[string]string{"a": "b"},
+			Annotations: map[string]string{"c": "d"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+		}
+		if owner != nil {
+			s.OwnerReferences = []metav1.OwnerReference{*owner}
+		}
+		return s
+	}
+	channel := &metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "DiscordChannel", Name: "alarms", Controller: ptr.To(true)}
+	stranger := &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "alarms", Controller: ptr.To(true)}
+	stripped := func(owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {
+		s := secretMetadata()
+		s.Namespace, s.Name, s.UID, s.ResourceVersion = "school", "hook", "1", "7"
+		s.OwnerReferences = secret(owner).OwnerReferences
+		return s
+	}
+	cases := map[string]struct{ in, want any }{
+		"nobody's":          {secret(nil), stripped(nil)},
+		"a stranger's":      {secret(stranger), stripped(stranger)},
+		"a channel's":       {secret(channel), secret(channel)},
+		"a tombstone stays": {"gone", "gone"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := strip(c.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

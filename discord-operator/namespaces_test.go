@@ -1,0 +1,20 @@
+package main_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+)
+
+var _ = Describe("--watch-namespaces", func() {
+	It("looks at the named namespaces and at no other", func(ctx context.Context) {
+		here, elsewhere := newWorld(ctx), newWorld(ctx)
+		restartOperator(ctx, "--watch-namespaces="+here.ns)
+		ignored := elsewhere.server()
+		create(ctx, ignored)
+		ready(ctx, here.server(), here.channel("", "tokyo"))
+		Expect(refetch(ignored)(ctx)).To(HaveField("Status.Conditions", BeEmpty()), "its namespace is not watched")
+		Expect(elsewhere.calls()).To(BeEmpty())
+	})
+})
