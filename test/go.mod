@@ -21,6 +21,7 @@ require (
 	golang.org/x/term v0.46.0
 	jutsu.com/operators/apis v0.0.0-00010101000000-000000000000
 	jutsu.com/operators/libs/conditions v0.0.0
+	jutsu.com/operators/libs/discordclient v0.0.0-00010101000000-000000000000
 	jutsu.com/operators/libs/testcluster v0.0.0
 	k8s.io/api v0.36.3
 	k8s.io/apimachinery v0.36.3
@@ -80,7 +81,6 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
-	jutsu.com/operators/libs/discordclient v0.0.0-00010101000000-000000000000 // indirect
 	k8s.io/apiextensions-apiserver v0.36.3 // indirect
 	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect

@@ -7,9 +7,14 @@ import (
 
 // facts are what hints are about.
 type facts struct {
-	kubeconfig string
-	metricsURL string
-	log        string
+	kubeconfig    string
+	dojo, discord operatorFacts
+	server        discordFacts
+}
+
+// operatorFacts are those about one operator.
+type operatorFacts struct {
+	binary, metricsURL, log string
 }
 
 // hint is something to try: commands for a shell, which hints_test.go runs as they are printed.
@@ -19,7 +24,9 @@ type hint struct {
 }
 
 // hints are what to try next, in the order in which the samples allow it.
-func hints(f facts) []hint {
+func hints(f facts) []hint { return append(dojoHints(f), discordHints(f)...) }
+
+func dojoHints(f facts) []hint {
 	return []hint{
 		{"See what there is, and how one of them is:", []string{
 			"kubectl get all,secrets,poddisruptionbudgets",
@@ -51,9 +58,9 @@ func hints(f facts) []hint {
 		}},
 		{"Read what the operator tells: its events, its log, and its metrics, which need a token that may read them:", []string{
 			"kubectl events --for=dojo/tokyo-jujutsu-high",
-			"tail " + f.log,
+			"tail " + f.dojo.log,
 			"kubectl create clusterrolebinding metrics --clusterrole=dojo-operator-metrics-reader --serviceaccount=default:default",
-			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.metricsURL + " | grep ^dojo_",
+			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.dojo.metricsURL + " | grep ^dojo_",
 		}},
 		{"Delete it; all that belonged to it goes:", []string{
 			"kubectl delete dojo kyoto-jujutsu-high",

@@ -29,7 +29,13 @@ type check struct {
 
 var wide = "kubectl get dojos -o wide"
 
-// checks by the command's beginning, so that addresses do not matter; the longest that fits counts.
+// onDiscordNow asks the simulated Discord, whose address and token TestHints finds in what is printed, for a channel.
+func onDiscordNow(channel string) string {
+	return `curl -sS -H "Authorization: Bot $(cat $ADMIN_TOKEN_FILE)" -A "DiscordBot (test, 1)" ` +
+		"$API/channels/$(kubectl get discordchannel " + channel + " -o jsonpath='{.status.channelId}')"
+}
+
+// checks by the command's beginning, where "..." stands for anything; the longest that fits counts.
 var checks = map[string]check{
 	"kubectl get all,secrets":           {prints: `(?s)dojo\.core\.jutsu\.com/kyoto-jujutsu-high.*secret/tokyo-jujutsu-high-credentials`},
 	"kubectl describe dojo":             {prints: `Account Id: +Masamichi Yaga`},
@@ -58,10 +64,40 @@ var checks = map[string]check{
 	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"`: {prints: `patched`, then: wide, shows: `kyoto-jujutsu-high .*Settled`},
 
 	"kubectl events":                    {prints: `(?s)Ready.*CredentialsRotated.*CredentialsIncomplete`},
-	"tail ":                             {prints: `Starting workers`},
+	"tail ...dojo-operator.log":         {prints: `Starting workers`},
 	"kubectl create clusterrolebinding": {prints: `created`},
-	"curl ":                             {prints: `dojo_replicas_ready\{dojo="tokyo-jujutsu-high",namespace="default"\} 5`},
-	"kubectl delete dojo":               {prints: `deleted`, then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
+	"curl -sk ... | grep ^dojo_":        {prints: `dojo_replicas_ready\{dojo="tokyo-jujutsu-high",namespace="default"\} 5`},
+
+	"kubectl get discord": {
+		prints: `(?s)tokyo-alarms +\d+ +jujutsu +alarms +True +Settled.*Staff room.*jujutsu +\d+ +Jujutsu High +True +Settled`,
+	},
+	"kubectl describe discordchannel":              {prints: `Topic: +What is wrong at Tokyo`},
+	`curl -sS -H "Content-Type: application/json"`: {prints: `"content":"Tokyo is on fire"`},
+	`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"topic"`: {
+		prints: `patched`, then: onDiscordNow("kyoto-alarms"), shows: `"topic":"All is well at Kyoto`,
+	},
+	`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"groupRef"`: {
+		prints: `patched`,
+		then:   onDiscordNow("kyoto-alarms") + " | grep -c $(kubectl get discordgroup staff -o jsonpath='{.status.groupId}')", shows: `^1\n$`,
+	},
+	"curl -sS -X PATCH": {
+		prints: `"topic":"nonsense"`,
+		then:   onDiscordNow("tokyo-alarms") + "; kubectl events --for=discordchannel/tokyo-alarms", shows: `(?s)"topic":"What is wrong.*Corrected.*put back: topic`,
+	},
+	"curl -sS -X DELETE": {
+		prints: `"name":"principals"`,
+		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals", shows: `(?s)"name":"principals".*Corrected.*put back: existence`,
+	},
+	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":7`}, // two groups, four channels, and the deleted one again
+	`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"name"`: {fails: true, prints: `spec\.name: Invalid value.*write "kyoto-alarms"`},
+	"...discord-operator export":                        {prints: `(?s)kind: DiscordServer.*kind: DiscordGroup.*secretName: tokyo-alarms-webhook`},
+	"kubectl events --for=discordchannel/tokyo-alarms":  {prints: `Created`},
+	"tail ...discord-operator.log":                      {prints: `Starting workers`},
+	"kubectl create clusterrolebinding discord-metrics": {prints: `created`},
+	`curl -sk ... | grep ^discord_`:                     {prints: `discord_drift_repairs_total\{field="topic",kind="DiscordChannel"\} 1`},
+	"kubectl delete discordchannel":                     {prints: `deleted`, then: "kubectl get discordchannel kyoto-alarms 2>&1", shows: `not found`},
+
+	"kubectl delete dojo": {prints: `deleted`, then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 
 // TestHints runs what the playground tells people to try, as it is printed, in that order.
@@ -74,6 +110,11 @@ func TestHints(t *testing.T) {
 	g := NewWithT(t)
 	p := startPlayground(t)
 	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))
+
+	admin := regexp.MustCompile(`cat (\S+)\)" .* (http://\S+)/channels/`).FindSubmatch(p.Out.Contents())
+	g.Expect(admin).NotTo(BeNil(), "a call as a bot that may do everything")
+	t.Setenv("ADMIN_TOKEN_FILE", string(admin[1]))
+	t.Setenv("API", string(admin[2]))
 
 	untried := maps.Clone(checks)
 	for _, command := range printedCommands(string(p.Out.Contents())) {
@@ -102,7 +143,10 @@ func printedCommands(text string) []string {
 }
 
 func checkFor(command string) string {
-	fits := slices.DeleteFunc(slices.Collect(maps.Keys(checks)), func(beginning string) bool { return !strings.HasPrefix(command, beginning) })
+	fits := slices.DeleteFunc(slices.Collect(maps.Keys(checks)), func(beginning string) bool {
+		pattern := "^" + strings.ReplaceAll(regexp.QuoteMeta(beginning), `\.\.\.`, ".*")
+		return !regexp.MustCompile(pattern).MatchString(command)
+	})
 	longest := ""
 	for _, beginning := range fits {
 		if len(beginning) > len(longest) {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"regexp"
 	"syscall"
 	"time"
 )
@@ -17,6 +19,10 @@ type options struct {
 	once    bool
 	timeout time.Duration
 	nodes   int
+
+	// A real Discord instead of a simulated one: both of the first two, or none.
+	discordTokenFile, discordServerID string
+	discordAPIURL                     string // empty for Discord's own
 }
 
 func main() {
@@ -34,8 +40,11 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("playground", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Usage = func() {
-		_, _ = fmt.Fprint(out, `Starts a Kubernetes API on this machine, runs the operator on it, applies the samples of deploy/samples and shows how they
-come up. Then it says what to try next and stays until Ctrl-C, which removes everything but the operator's log (out/playground/).
+		_, _ = fmt.Fprint(out, `Starts a Kubernetes API and a simulated Discord on this machine, runs the operators on them, applies the samples of deploy/samples and
+shows how they come up. Then it says what to try next and stays until Ctrl-C, which removes everything but the logs (out/playground/).
+
+With --discord-token-file and --discord-server-id the samples' channels are created on the real Discord, in a server of yours, beside what is
+there; at the end they are deleted again.
 
 Usage: make run [ARGS="flags"]
 
@@ -45,6 +54,9 @@ Usage: make run [ARGS="flags"]
 	flags.BoolVar(&o.once, "once", false, "leave as soon as all samples are settled, with exit status 0; or 1 and the reason, after --timeout")
 	flags.DurationVar(&o.timeout, "timeout", 3*time.Minute, "how long the samples may take to settle, more than 0")
 	flags.IntVar(&o.nodes, "nodes", 3, "number of fake nodes for the pods to run on, 1 or more")
+	flags.StringVar(&o.discordTokenFile, "discord-token-file", "", "`file` with the token of a bot: use the real Discord, together with --discord-server-id")
+	flags.StringVar(&o.discordServerID, "discord-server-id", "", "`id` of the Discord server that the samples' channels are created in; the bot has to be in it")
+	flags.StringVar(&o.discordAPIURL, "discord-api-url", "", "`URL` of the API of a server that is compatible with Discord; by default Discord's own")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -56,5 +68,29 @@ Usage: make run [ARGS="flags"]
 	case o.nodes < 1:
 		return nil, errors.New("--nodes must be at least 1")
 	}
+	if err := o.validateDiscord(); err != nil {
+		return nil, err
+	}
 	return o, nil
+}
+
+// validateDiscord checks everything that can be known before anything is started.
+func (o *options) validateDiscord() error {
+	switch {
+	case (o.discordTokenFile == "") != (o.discordServerID == ""):
+		return errors.New("--discord-token-file and --discord-server-id go together: the real Discord takes both, the simulated one none")
+	case o.discordAPIURL != "" && !o.realDiscord():
+		return errors.New("--discord-api-url takes --discord-token-file and --discord-server-id as well")
+	case !o.realDiscord():
+		return nil
+	case !regexp.MustCompile(`^[1-9][0-9]{5,19}$`).MatchString(o.discordServerID):
+		return fmt.Errorf("--discord-server-id is %q, it must be the id of a Discord server: 6 to 20 digits", o.discordServerID)
+	}
+	var err error
+	// Commands that are printed work in any folder.
+	if o.discordTokenFile, err = filepath.Abs(o.discordTokenFile); err != nil {
+		return err
+	}
+	_, err = readToken(o.discordTokenFile)
+	return err
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,18 +14,36 @@ import (
 )
 
 func TestParse(t *testing.T) {
+	folder := t.TempDir()
+	token, empty := filepath.Join(folder, "token"), filepath.Join(folder, "empty")
+	for file, text := range map[string]string{token: "secret\n", empty: "\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(folder)
+	const server = "--discord-server-id=1401681709430341704"
 	for name, test := range map[string]struct {
 		args []string
 		want *options
 		err  string
 	}{
-		"no flags":            {want: &options{timeout: 3 * time.Minute, nodes: 3}},
-		"all flags":           {args: []string{"--once", "--timeout=1m", "--nodes=1"}, want: &options{once: true, timeout: time.Minute, nodes: 1}},
-		"no time":             {args: []string{"--timeout=0s"}, err: "--timeout must be more than 0"},
-		"no nodes":            {args: []string{"--nodes=0"}, err: "--nodes must be at least 1"},
-		"a word too many":     {args: []string{"once"}, err: `unexpected argument "once"`},
-		"a flag we know not":  {args: []string{"--twice"}, err: "not defined: -twice"},
-		"a duration in words": {args: []string{"--timeout=soon"}, err: "invalid value"},
+		"no flags":  {want: &options{timeout: 3 * time.Minute, nodes: 3}},
+		"all flags": {args: []string{"--once", "--timeout=1m", "--nodes=1"}, want: &options{once: true, timeout: time.Minute, nodes: 1}},
+		"a real Discord": {args: []string{"--discord-token-file=token", server, "--discord-api-url=http://localhost"}, want: &options{
+			timeout: 3 * time.Minute, nodes: 3, discordTokenFile: token, discordServerID: "1401681709430341704", discordAPIURL: "http://localhost",
+		}},
+		"a server without a token": {args: []string{server}, err: "go together"},
+		"a token without a server": {args: []string{"--discord-token-file=token"}, err: "go together"},
+		"an address alone":         {args: []string{"--discord-api-url=http://localhost"}, err: "as well"},
+		"the name of a server":     {args: []string{"--discord-token-file=token", "--discord-server-id=jujutsu"}, err: "must be the id of a Discord server"},
+		"a file that is not there": {args: []string{"--discord-token-file=none", server}, err: "no such file"},
+		"a file without a token":   {args: []string{"--discord-token-file=empty", server}, err: "empty is empty"},
+		"no time":                  {args: []string{"--timeout=0s"}, err: "--timeout must be more than 0"},
+		"no nodes":                 {args: []string{"--nodes=0"}, err: "--nodes must be at least 1"},
+		"a word too many":          {args: []string{"once"}, err: `unexpected argument "once"`},
+		"a flag we know not":       {args: []string{"--twice"}, err: "not defined: -twice"},
+		"a duration in words":      {args: []string{"--timeout=soon"}, err: "invalid value"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told bytes.Buffer
@@ -49,7 +69,7 @@ func TestHelp(t *testing.T) {
 	if _, err := parse([]string{"--help"}, &told); !errors.Is(err, flag.ErrHelp) {
 		t.Fatalf("error is %v, want flag.ErrHelp", err)
 	}
-	for _, want := range []string{"make run", "-once", "-timeout", "-nodes", "Ctrl-C"} {
+	for _, want := range []string{"make run", "-once", "-timeout", "-nodes", "-discord-token-file", "-discord-server-id", "-discord-api-url", "Ctrl-C", "deleted"} {
 		if !strings.Contains(told.String(), want) {
 			t.Errorf("--help does not speak of %q:\n%s", want, told.String())
 		}

@@ -27,19 +27,23 @@ func run(ctx context.Context, args []string, out *os.File) (err error) {
 	began := time.Now()
 	env, err := start(ctx, o, out)
 	if err != nil {
-		return unlessInterrupted(ctx, err)
+		return err
 	}
 	defer func() {
-		say(out, "Stopping the operator and the cluster ...")
-		err = errors.Join(err, env.stop())
-		say(out, "All gone. The operator's log is kept: %s", env.operator.Log())
+		say(out, "Stopping everything ...")
+		unstopped := env.stop(out)
+		if unstopped == nil {
+			say(out, "All gone. The logs are kept: %s", env.logs)
+		}
+		err = errors.Join(err, unstopped)
 	}()
 
 	screen := newScreen(out)
-	switch unsettled := env.settle(ctx, screen, o.timeout); {
+	died, unsettled := env.settle(ctx, screen, o.timeout)
+	switch {
 	case unsettled == nil:
 		say(out, "\nAll is settled, %.1f s after the start.", time.Since(began).Seconds())
-	case o.once || env.ended() || ctx.Err() != nil:
+	case o.once || died || ctx.Err() != nil:
 		return unlessInterrupted(ctx, unsettled)
 	default: // somebody is there to look at it
 		say(out, "\n%v", unsettled)
@@ -51,8 +55,8 @@ func run(ctx context.Context, args []string, out *os.File) (err error) {
 	return env.stay(ctx, screen)
 }
 
-// settle shows the objects until all of them are settled. The error says which is not and why.
-func (e *environment) settle(ctx context.Context, s *screen, timeout time.Duration) error {
+// settle shows the objects until all of them are settled. The error says which is not and why, or which process has died.
+func (e *environment) settle(ctx context.Context, s *screen, timeout time.Duration) (died bool, err error) {
 	deadline := time.After(timeout)
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
@@ -61,23 +65,22 @@ func (e *environment) settle(ctx context.Context, s *screen, timeout time.Durati
 		if err == nil {
 			s.table(rows)
 			if settled(rows) {
-				return nil
+				return false, nil
 			}
 		}
 		select {
-		case <-e.operator.Exited():
-			return e.operator.Err()
+		case err := <-e.died:
+			return true, err
 		case <-ctx.Done():
-			return errInterrupted
+			return false, errInterrupted
 		case <-deadline:
-			return fmt.Errorf("not settled after %s:\n%s\nthe last lines of the operator's log %s:\n%s",
-				timeout, strings.Join(complaints(rows, err), "\n"), e.operator.Log(), e.operator.Tail())
+			return false, fmt.Errorf("not settled after %s:\n%s%s", timeout, strings.Join(complaints(rows, err), "\n"), e.tails())
 		case <-tick.C:
 		}
 	}
 }
 
-// stay tells of every change until it is interrupted, which is its good end, or the operator ends by itself.
+// stay tells of every change until it is interrupted, which is its good end, or something ends by itself.
 func (e *environment) stay(ctx context.Context, s *screen) error {
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
@@ -86,8 +89,8 @@ func (e *environment) stay(ctx context.Context, s *screen) error {
 			s.changes(rows)
 		}
 		select {
-		case <-e.operator.Exited():
-			return e.operator.Err()
+		case err := <-e.died:
+			return err
 		case <-ctx.Done():
 			say(s.out, "")
 			return nil

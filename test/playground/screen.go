@@ -15,7 +15,7 @@ type screen struct {
 	out      *os.File
 	terminal bool
 	last     []row
-	drawn    int // lines of the table that are on the terminal
+	drawn    []string // lines of the table that are on the terminal
 }
 
 func newScreen(out *os.File) *screen {
@@ -28,20 +28,21 @@ func (s *screen) table(rows []row) {
 		s.changes(rows)
 		return
 	}
-	if s.drawn > 0 && slices.Equal(s.last, rows) {
-		return
-	}
 	width, _, err := term.GetSize(int(s.out.Fd()))
 	if err != nil || width <= 0 {
 		width = 120
 	}
-	lines := renderTable(rows, width)
+	s.last = rows
+	lines := renderTable(rows, width, time.Now())
+	if slices.Equal(s.drawn, lines) {
+		return
+	}
 	up := ""
-	if s.drawn > 0 {
-		up = fmt.Sprintf("\x1b[%dA\x1b[J", s.drawn) // back to the table's first line, and clear what is below
+	if len(s.drawn) > 0 {
+		up = fmt.Sprintf("\x1b[%dA\x1b[J", len(s.drawn)) // back to the table's first line, and clear what is below
 	}
 	_, _ = fmt.Fprint(s.out, up, strings.Join(lines, "\n"), "\n")
-	s.last, s.drawn = rows, len(lines)
+	s.drawn = lines
 }
 
 // changes tells, a line each and with the time, what is different since the last call of table or changes.

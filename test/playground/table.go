@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,8 @@ type row struct {
 	ready, available, progressing, degraded string
 	// why is the reason and the message of Ready.
 	why string
+	// discord are the columns that only the kinds of discord.jutsu.com have.
+	discord discordColumns
 }
 
 // rowOf reads a row from any object with the four conditions of libs/conditions.
@@ -56,6 +59,7 @@ func rowOf(o *unstructured.Unstructured) row {
 	if c := meta.FindStatusCondition(object.Status.Conditions, conditions.Ready); c != nil {
 		r.why = c.Reason + ": " + c.Message
 	}
+	r.discord = discordColumnsOf(o)
 	return r
 }
 
@@ -114,21 +118,48 @@ func (r row) line() string {
 	return fmt.Sprintf("%s %s %s", r.name, verdict, r.why)
 }
 
-// renderTable draws the rows, each at most width characters wide.
-func renderTable(rows []row, width int) []string {
-	var text strings.Builder
-	w := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
-	_, _ = fmt.Fprintln(w, "OBJECT\tREPLICAS\tREADY\tAVAILABLE\tPROGRESSING\tDEGRADED\tWHY")
+// renderTable draws the rows, each at most width characters wide: what has replicas, and below it what stands for something on Discord.
+func renderTable(rows []row, width int, now time.Time) []string {
+	blocks := []block{{head: "OBJECT\tREPLICAS\tREADY\tAVAILABLE\tPROGRESSING\tDEGRADED\tWHY"}, {head: discordHead}}
 	for _, r := range rows {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.name, orNone(r.count),
-			orNone(r.ready), orNone(r.available), orNone(r.progressing), orNone(r.degraded), oneLine(r.why))
+		if r.discord.is {
+			blocks[1].lines = append(blocks[1].lines, r.onDiscord(now))
+			continue
+		}
+		blocks[0].lines = append(blocks[0].lines, strings.Join([]string{r.name, orNone(r.count),
+			orNone(r.ready), orNone(r.available), orNone(r.progressing), orNone(r.degraded), oneLine(r.why)}, "\t"))
 	}
-	_ = w.Flush() // a strings.Builder takes everything
-	lines := strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+	var lines []string
+	for _, b := range blocks {
+		if b.lines == nil {
+			continue
+		}
+		if lines != nil {
+			lines = append(lines, "")
+		}
+		lines = append(lines, b.render()...)
+	}
 	for i, line := range lines {
 		lines[i] = clip(line, width)
 	}
 	return lines
+}
+
+// block is a part of the table with columns of its own.
+type block struct {
+	head  string
+	lines []string
+}
+
+func (b block) render() []string {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
+	_, _ = fmt.Fprintln(w, b.head)
+	for _, line := range b.lines {
+		_, _ = fmt.Fprintln(w, line)
+	}
+	_ = w.Flush() // a strings.Builder takes everything
+	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 }
 
 // changedLines says what is different: a line for every object that is new, different or gone.

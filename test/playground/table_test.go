@@ -2,6 +2,7 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,6 +30,24 @@ func TestRowOf(t *testing.T) {
 			want: row{name: "dojo/tokyo", count: "3/3", current: true, ready: "True", available: "True",
 				progressing: "False", degraded: "False", why: "Settled: The spec is true."},
 		},
+		"on Discord: a server": {
+			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: jujutsu, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
+				status: {observedGeneration: 1, serverId: "17", name: Jujutsu High}}`,
+			want: row{name: "discordserver/jujutsu", current: true, why: "the operator has not looked at it yet",
+				discord: discordColumns{is: true, id: "17", server: "Jujutsu High", created: noon}},
+		},
+		"on Discord: a group that is not there yet": {
+			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordGroup, metadata: {name: alarms, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
+				spec: {name: Alarms, serverRef: {name: jujutsu}}}`,
+			want: row{name: "discordgroup/alarms", why: "the operator has not looked at it yet",
+				discord: discordColumns{is: true, server: "jujutsu", group: "Alarms", created: noon}},
+		},
+		"on Discord: a channel": {
+			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordChannel, metadata: {name: tokyo, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
+				spec: {name: tokyo, groupRef: {name: alarms}}, status: {observedGeneration: 1, channelId: "19", serverId: "17", groupId: "18", serverRef: {name: jujutsu}}}`,
+			want: row{name: "discordchannel/tokyo", current: true, why: "the operator has not looked at it yet",
+				discord: discordColumns{is: true, id: "19", server: "jujutsu", group: "alarms", created: noon}},
+		},
 		"of an older spec": {
 			object: `{kind: Dojo, metadata: {name: tokyo, generation: 3}, status: {observedGeneration: 2, conditions: [
 				{type: Ready, status: "True", reason: Settled, message: The spec is true.}]}}`,
@@ -44,7 +63,7 @@ func TestRowOf(t *testing.T) {
 			if err := object.UnmarshalJSON(text); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(test.want, rowOf(&object), cmp.AllowUnexported(row{})); diff != "" {
+			if diff := cmp.Diff(test.want, rowOf(&object), cmp.AllowUnexported(row{}, discordColumns{})); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -57,6 +76,12 @@ var (
 	broken    = row{name: "dojo/c", count: "0/1", current: true, ready: "False", available: "False", progressing: "False", degraded: "True", why: "CredentialsIncomplete: Secret x lacks the key \"host\"."}
 	unchecked = row{name: "dojo/d", current: false, ready: "True", why: "Settled: The spec is true."}
 	unseen    = row{name: "dojo/e", why: "the operator has not looked at it yet"}
+	channel   = row{name: "discordchannel/f", current: true, ready: "True", why: "Settled: The spec is true.",
+		discord: discordColumns{is: true, id: "19", server: "jujutsu", group: "alarms", created: noon}}
+	unmade = row{name: "discordgroup/g", why: "the operator has not looked at it yet", discord: discordColumns{is: true, created: noon}}
+
+	noon = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	now  = noon.Add(90 * time.Second)
 )
 
 func TestSettled(t *testing.T) {
@@ -105,6 +130,21 @@ func TestRenderTable(t *testing.T) {
 			rows: []row{good}, width: 20,
 			want: []string{"OBJECT   REPLICAS  …", "dojo/a   3/3       …"},
 		},
+		"what is on Discord stands apart, with columns of its own": {
+			rows: []row{good, channel, unmade}, width: 200,
+			want: []string{
+				"OBJECT   REPLICAS   READY   AVAILABLE   PROGRESSING   DEGRADED   WHY",
+				"dojo/a   3/3        True    True        False         False      Settled: The spec is true.",
+				"",
+				"OBJECT             ID   SERVER    GROUP    READY   REASON    AGE   MESSAGE",
+				"discordchannel/f   19   jujutsu   alarms   True    Settled   90s   The spec is true.",
+				"discordgroup/g     -    -         -        -       -         90s   the operator has not looked at it yet",
+			},
+		},
+		"nothing but what is on Discord": {
+			rows: []row{channel}, width: 40,
+			want: []string{"OBJECT             ID   SERVER    GROUP…", "discordchannel/f   19   jujutsu   alarm…"},
+		},
 		"a message of several lines stays one": {
 			rows: []row{{name: "dojo/f", why: "Retrying: first\n\tsecond"}}, width: 200,
 			want: []string{
@@ -114,7 +154,7 @@ func TestRenderTable(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, renderTable(test.rows, test.width)); diff != "" {
+			if diff := cmp.Diff(test.want, renderTable(test.rows, test.width, now)); diff != "" {
 				t.Error(diff)
 			}
 		})

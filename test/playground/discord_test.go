@@ -1,0 +1,231 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+func object(t *testing.T, text string) *unstructured.Unstructured {
+	t.Helper()
+	var o unstructured.Unstructured
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.UnmarshalJSON(raw); err != nil {
+		t.Fatal(err)
+	}
+	return &o
+}
+
+func TestWithBot(t *testing.T) {
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const (
+		server = "{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: a}, spec: {tokenSecretRef: {name: bot}, " +
+			"serverId: '17', name: A school, deletionPolicy: Delete, systemChannelRef: {name: welcome}}}"
+		secret = "{apiVersion: v1, kind: Secret, metadata: {name: bot}, data: {token: eA==}, stringData: {token: placeholder}}"
+		other  = "{apiVersion: v1, kind: Secret, metadata: {name: dojo-app}, stringData: {password: x}}"
+		filled = "{apiVersion: v1, kind: Secret, metadata: {name: bot}, stringData: {token: secret}}"
+	)
+	for name, test := range map[string]struct {
+		objects, want []string
+		serverID, err string
+	}{
+		"for a simulated one, the server as it is": {objects: []string{secret, server, other}, want: []string{filled, server, other}},
+		"of a real one, nothing is managed": {
+			objects: []string{other, server, secret}, serverID: "18",
+			want: []string{other, "{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: a}, " +
+				"spec: {tokenSecretRef: {name: bot}, serverId: '18', deletionPolicy: Retain}}", filled},
+		},
+		"without the Secret": {objects: []string{server, other}, err: "lack the Secret"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var objects, want []*unstructured.Unstructured
+			for _, text := range test.objects {
+				objects = append(objects, object(t, text))
+			}
+			for _, text := range test.want {
+				want = append(want, object(t, text))
+			}
+			got, err := withBot(objects, bot{tokenFile: token, serverID: test.serverID})
+			if test.err != "" {
+				if err == nil || !strings.Contains(err.Error(), test.err) {
+					t.Errorf("error is %v, want %q", err, test.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(object(t, test.objects[0]), objects[0]); diff != "" {
+				t.Errorf("the objects that it was given are changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParting(t *testing.T) {
+	const head = "{apiVersion: discord.jutsu.com/v1alpha1, kind: "
+	for name, test := range map[string]struct {
+		object       string
+		doomed, kept []string
+	}{
+		"a server":               {object: head + "DiscordServer, metadata: {name: a}, status: {serverId: '17'}}"},
+		"a channel of its own":   {object: head + "DiscordChannel, spec: {name: tokyo}, status: {channelId: '19', channelURL: 'https://x/19'}}", doomed: []string{"#tokyo (https://x/19)"}},
+		"a category of its own":  {object: head + "DiscordGroup, spec: {name: Alarms}, status: {groupId: '18'}}", doomed: []string{`category "Alarms"`}},
+		"perhaps there":          {object: head + "DiscordChannel, metadata: {finalizers: [x/y]}, spec: {name: tokyo}}", doomed: []string{"#tokyo"}},
+		"surely not there":       {object: head + "DiscordChannel, spec: {name: tokyo}}"},
+		"to be kept":             {object: head + "DiscordChannel, spec: {name: tokyo, deletionPolicy: Retain}, status: {channelId: '19'}}", kept: []string{"#tokyo"}},
+		"adopted":                {object: head + "DiscordChannel, spec: {name: tokyo, adopt: {id: '19'}}, status: {channelId: '19'}}", kept: []string{"#tokyo"}},
+		"adopted, to be deleted": {object: head + "DiscordChannel, spec: {name: tokyo, adopt: {id: '19'}, deletionPolicy: Delete}, status: {channelId: '19'}}", kept: []string{"#tokyo"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			doomed, kept := parting([]unstructured.Unstructured{*object(t, test.object)})
+			if diff := cmp.Diff(test.doomed, doomed); diff != "" {
+				t.Errorf("what goes (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.kept, kept); diff != "" {
+				t.Errorf("what stays (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// somebodys is a Discord that outlives the playground, with a server of somebody's, and the flags to use it.
+type somebodys struct {
+	srv   *discordtest.Server
+	bot   discordtest.Bot
+	guild string
+	flags []string
+}
+
+func newSomebodys(t *testing.T) *somebodys {
+	t.Helper()
+	s := &somebodys{srv: discordtest.Run(t, discordtest.Options{})}
+	s.bot = s.srv.AddBot(discordtest.Bot{Name: "operator"})
+	s.guild = s.srv.AddGuild(discordtest.GuildSpec{Name: "Somebody's"}).ID
+	s.srv.AddMember(s.guild, s.bot.UserID, discordtest.PermAdministrator)
+	s.srv.CreateChannelByHand(s.guild, discordtest.Channel{Name: "welcome"})
+	s.srv.CreateChannelByHand(s.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: "Alarms"})
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte(s.bot.Token), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.flags = []string{"--discord-token-file=" + token, "--discord-server-id=" + s.guild, "--discord-api-url=" + s.srv.APIURL()}
+	return s
+}
+
+// state is what people see in the server.
+func (s *somebodys) state() discordtest.Guild {
+	g := s.srv.Guild(s.guild)
+	g.Audit = nil
+	return g
+}
+
+func TestRealDiscordOnce(t *testing.T) {
+	g := NewWithT(t)
+	s := newSomebodys(t)
+	before := s.state()
+	p := startPlayground(t, append(s.flags, "--once")...)
+	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(0))
+	g.Expect(string(p.Out.Contents())).To(And(
+		ContainSubstring("is the REAL one"), ContainSubstring("All is settled"),
+		MatchRegexp(`Deleting what this run has created on Discord .*: #kyoto-alarms \(https://\S+\), .*category "Staff room"`),
+		Not(ContainSubstring(s.bot.Token)), Not(ContainSubstring("stays on Discord")),
+	))
+	g.Expect(s.srv.RequestCounts()).To(And(
+		HaveKeyWithValue("POST /guilds/{guild_id}/channels", 6), HaveKeyWithValue("DELETE /channels/{channel_id}", 6),
+		Not(HaveKey("PATCH /guilds/{guild_id}")),
+	), "four channels and two categories come and go, and the server's settings are nobody's business")
+	g.Expect(s.state()).To(Equal(before))
+	p.leavesNothing(g)
+}
+
+func TestRealDiscordKeepsWhatItAdopted(t *testing.T) {
+	g := NewWithT(t)
+	s := newSomebodys(t)
+	treasure := s.srv.CreateChannelByHand(s.guild, discordtest.Channel{Name: "treasure"})
+	before := s.state()
+	p := startPlayground(t, s.flags...)
+	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))
+	g.Expect(string(p.Out.Contents())).NotTo(ContainSubstring("admin.token"))
+
+	adopting := object(t, `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordChannel, metadata: {name: treasure, namespace: default},
+		spec: {serverRef: {name: jujutsu}, name: treasure, adopt: {id: '`+treasure+`'}, deletionPolicy: Delete}}`)
+	admin := p.admin(t)
+	g.Expect(admin.Create(t.Context(), adopting)).To(Succeed())
+	g.Eventually(func() string {
+		_ = admin.Get(t.Context(), client.ObjectKeyFromObject(adopting), adopting)
+		return rowOf(adopting).ready
+	}).WithTimeout(patience).Should(Equal(string(metav1.ConditionTrue)))
+
+	p.Interrupt()
+	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(0))
+	g.Expect(string(p.Out.Contents())).To(MatchRegexp(`What stays on Discord, .*: #treasure \(https://\S+\)\.`))
+	g.Expect(s.state()).To(Equal(before))
+	p.leavesNothing(g)
+}
+
+func TestRealDiscordSaysWhatIsLeft(t *testing.T) {
+	g := NewWithT(t)
+	s := newSomebodys(t)
+	p := startPlayground(t, s.flags...)
+	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))
+	s.srv.RemoveMember(s.guild, s.bot.UserID)
+	p.Interrupt()
+	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(1))
+	g.Expect(string(p.Err.Contents())).To(And(
+		MatchRegexp(`LEFT ON DISCORD, delete it there by hand: .*#tokyo-alarms \(https://\S+\)`), ContainSubstring(`category "Alarms"`),
+		ContainSubstring("CannotDelete"),
+	))
+	g.Expect(string(p.Out.Contents())).NotTo(ContainSubstring("All gone"))
+	p.leavesNothing(g)
+}
+
+func TestRealDiscordRefusesTheToken(t *testing.T) {
+	g := NewWithT(t)
+	s := newSomebodys(t)
+	if _, err := s.srv.RotateToken(s.bot.Token); err != nil {
+		t.Fatal(err)
+	}
+	p := startPlayground(t, append(s.flags, "--once", "--timeout=15s")...)
+	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(1))
+	g.Expect(string(p.Err.Contents())).To(And(ContainSubstring("TokenRefused"), Not(ContainSubstring("LEFT ON DISCORD")), Not(ContainSubstring(s.bot.Token))))
+	p.leavesNothing(g)
+}
+
+// admin is a client for the playground's cluster.
+func (p *playground) admin(t *testing.T) client.Client {
+	t.Helper()
+	_, after, _ := strings.Cut(string(p.Out.Contents()), "export KUBECONFIG=")
+	kubeconfig, _, _ := strings.Cut(after, "\n")
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin, err := client.New(config, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return admin
+}

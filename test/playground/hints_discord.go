@@ -1,0 +1,76 @@
+package main
+
+import "fmt"
+
+// discordFacts say where Discord is.
+type discordFacts struct {
+	page      string // of the simulated Discord; empty for a real one
+	apiURL    string // empty for Discord's own
+	serverID  string
+	tokenFile string
+	// adminTokenFile is of a bot that may do everything; of the simulated Discord only.
+	adminTokenFile string
+}
+
+func discordHints(f facts) []hint {
+	all := []hint{
+		{"See what there is on Discord, and how one of it is:", []string{
+			"kubectl get discord",
+			"kubectl describe discordchannel tokyo-alarms",
+		}},
+		{"Post into a channel through its webhook, whose URL is in a Secret:", []string{
+			`curl -sS -H "Content-Type: application/json" -d '{"content":"Tokyo is on fire"}' ` +
+				`"$(kubectl get secret tokyo-alarms-webhook -o jsonpath='{.data.url}' | base64 -d)?wait=true"`,
+		}},
+		{"Write a topic, and move a channel to another group:", []string{
+			`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"topic":"All is well at Kyoto Jujutsu High"}}'`,
+			`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"groupRef":{"name":"staff"}}}'`,
+		}},
+	}
+	all = append(all, byHand(f.server)...)
+	return append(all, []hint{
+		{"Ask for a name that Discord would silently change; you are told what to write instead:", []string{
+			`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"name":"Kyoto Alarms!"}}'`,
+		}},
+		{"Write down as manifests what is on Discord, whoever has made it:", []string{exportCommand(f)}},
+		{"Read what the operator tells:", []string{
+			"kubectl events --for=discordchannel/tokyo-alarms",
+			"tail " + f.discord.log,
+			"kubectl create clusterrolebinding discord-metrics --clusterrole=discord-operator-metrics-reader --serviceaccount=default:default",
+			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.discord.metricsURL + " | grep ^discord_",
+		}},
+		{"Delete a channel; it goes from Discord, too:", []string{
+			"kubectl delete discordchannel kyoto-alarms",
+		}},
+	}...)
+}
+
+// byHand is what a person does on Discord: on the simulated one, which has a page to look at and nobody in it, by a bot that may do everything.
+func byHand(d discordFacts) []hint {
+	if d.page == "" {
+		return []hint{{"Rename or delete one of the channels in Discord itself; it is put right within a second.", nil}}
+	}
+	as := func(method, path, more string) string {
+		return fmt.Sprintf(`curl -sS -X %s -H "Authorization: Bot $(cat %s)" -A "DiscordBot (by hand, 1)" %s%s%s`, method, d.adminTokenFile, more, d.apiURL, path)
+	}
+	channel := func(name string) string {
+		return "/channels/$(kubectl get discordchannel " + name + " -o jsonpath='{.status.channelId}')"
+	}
+	return []hint{
+		{"Change on Discord by hand what the operator looks after (watch " + d.page + "); it is put right within a second:", []string{
+			as("PATCH", channel("tokyo-alarms"), `-H "Content-Type: application/json" -d '{"topic":"nonsense"}' `),
+			as("DELETE", channel("principals"), ""),
+		}},
+		{"Count the calls that Discord has got; when nothing changes, there are none:", []string{
+			"curl -s " + d.page + "/calls",
+		}},
+	}
+}
+
+func exportCommand(f facts) string {
+	command := fmt.Sprintf("%s export --server-id=%s --token-file=%s", f.discord.binary, f.server.serverID, f.server.tokenFile)
+	if f.server.apiURL != "" {
+		command += " --discord-api-url=" + f.server.apiURL
+	}
+	return command
+}

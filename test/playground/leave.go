@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/test/internal/operator"
+)
+
+// leaving is how long the operator may take to delete what is on a real Discord: it may first have to find out what an interrupted create has left there.
+const leaving = time.Minute
+
+// leaveDiscord deletes what this run has created on a real Discord. The server itself, and what was only adopted, stay. What should
+// have gone and has not is named in the error, since nobody knows of it afterwards.
+func (e *environment) leaveDiscord(out *os.File) error {
+	if !e.options.realDiscord() || e.admin == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaving)
+	defer cancel()
+	objects, err := e.onDiscord(ctx)
+	if err != nil {
+		return fmt.Errorf("it is not known what is left on Discord, look into the server: %w", err)
+	}
+	doomed, kept := parting(objects)
+	if len(objects) == 0 {
+		return nil
+	}
+	say(out, "Deleting what this run has created on Discord (a second Ctrl-C would leave it there): %s ...", orNothing(doomed))
+	if len(kept) > 0 {
+		say(out, "What stays on Discord, since it was there before or its deletionPolicy is Retain: %s.", strings.Join(kept, ", "))
+	}
+	left, err := e.deleteAll(ctx, objects)
+	if stuck, _ := parting(left); len(stuck) > 0 {
+		return errors.Join(err, fmt.Errorf("LEFT ON DISCORD, delete it there by hand: %s%s", strings.Join(stuck, ", "), whys(left)))
+	}
+	return err
+}
+
+// onDiscord are all objects that stand for something on Discord, children first.
+func (e *environment) onDiscord(ctx context.Context) ([]unstructured.Unstructured, error) {
+	var all []unstructured.Unstructured
+	for _, kind := range slices.Backward(discordKinds) {
+		objects, err := e.list(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, objects...)
+	}
+	return all, nil
+}
+
+// parting says, in words, what goes from Discord with the objects and what stays there.
+func parting(objects []unstructured.Unstructured) (doomed, kept []string) {
+	for i := range objects {
+		o := &objects[i]
+		switch {
+		case o.GetKind() == serverKind.Kind, idOf(o) == "" && len(o.GetFinalizers()) == 0: // a server never goes, and what has not begun is not there
+		case retained(o):
+			kept = append(kept, onDiscordAs(o))
+		default:
+			doomed = append(doomed, onDiscordAs(o))
+		}
+	}
+	return doomed, kept
+}
+
+// retained says whether what an object stands for outlives it; of what was adopted that is asked for before it is deleted.
+func retained(o *unstructured.Unstructured) bool {
+	policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
+	return policy == "Retain" || adopted(o)
+}
+
+func adopted(o *unstructured.Unstructured) bool {
+	_, found, _ := unstructured.NestedMap(o.Object, "spec", "adopt")
+	return found
+}
+
+// onDiscordAs is how a person finds it there.
+func onDiscordAs(o *unstructured.Unstructured) string {
+	name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
+	where, _, _ := unstructured.NestedString(o.Object, "status", "channelURL")
+	switch {
+	case o.GetKind() == groupKind.Kind:
+		return fmt.Sprintf("category %q", name)
+	case where == "":
+		return "#" + name
+	}
+	return fmt.Sprintf("#%s (%s)", name, where)
+}
+
+func orNothing(list []string) string {
+	if len(list) == 0 {
+		return "nothing"
+	}
+	return strings.Join(list, ", ")
+}
+
+// whys are what the operator says about objects that do not go.
+func whys(objects []unstructured.Unstructured) string {
+	var text strings.Builder
+	for i := range objects {
+		text.WriteString("\n" + rowOf(&objects[i]).line())
+	}
+	return text.String()
+}
+
+// deleteAll deletes the objects and waits until they are gone, or nothing more will come of waiting. It returns those that are left.
+func (e *environment) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured, error) {
+	var failed error
+	for i := range objects {
+		failed = errors.Join(failed, e.delete(ctx, &objects[i]))
+	}
+	tick := time.NewTicker(refresh)
+	defer tick.Stop()
+	for {
+		left, err := e.onDiscord(ctx)
+		if err != nil {
+			return objects, errors.Join(failed, err) // to be on the safe side, all are told
+		}
+		if len(left) == 0 || !slices.ContainsFunc(left, hopeful) {
+			return left, failed
+		}
+		select {
+		case <-e.exitedOperator(operator.Discord):
+			return left, failed
+		case <-ctx.Done():
+			return left, failed
+		case <-tick.C:
+		}
+	}
+}
+
+// delete deletes an object, and makes sure that what was not created for it stays.
+func (e *environment) delete(ctx context.Context, o *unstructured.Unstructured) error {
+	if adopted(o) || o.GetKind() == serverKind.Kind {
+		retain := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Retain"}}`))
+		if err := client.IgnoreNotFound(e.admin.Patch(ctx, o.DeepCopy(), retain)); err != nil {
+			return fmt.Errorf("keep %s on Discord: %w", nameOf(o), err)
+		}
+	}
+	if err := client.IgnoreNotFound(e.admin.Delete(ctx, o)); err != nil {
+		return fmt.Errorf("delete %s: %w", nameOf(o), err)
+	}
+	return nil
+}
+
+// hopeful objects may still go.
+func hopeful(o unstructured.Unstructured) bool { return rowOf(&o).degraded != "True" }

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// discordColumns are those that kubectl shows of what stands for something on Discord, beside the conditions.
+type discordColumns struct {
+	is                bool // whether it is of such a kind at all
+	id, server, group string
+	created           time.Time
+}
+
+const discordHead = "OBJECT\tID\tSERVER\tGROUP\tREADY\tREASON\tAGE\tMESSAGE"
+
+// discordColumnsOf reads them as the printer columns of the CustomResourceDefinitions do.
+func discordColumnsOf(o *unstructured.Unstructured) discordColumns {
+	of := func(path string) string {
+		text, _, _ := unstructured.NestedString(o.Object, strings.Split(path, ".")...)
+		return text
+	}
+	c := discordColumns{is: true, created: o.GetCreationTimestamp().UTC(), id: idOf(o)}
+	switch o.GroupVersionKind() {
+	case serverKind:
+		c.server = of("status.name")
+	case groupKind:
+		c.server, c.group = of("spec.serverRef.name"), of("spec.name")
+	case channelKind:
+		c.server, c.group = of("status.serverRef.name"), of("spec.groupRef.name")
+	default:
+		return discordColumns{}
+	}
+	return c
+}
+
+// idOf is the id on Discord; empty while there is none.
+func idOf(o *unstructured.Unstructured) string {
+	field := map[string]string{serverKind.Kind: "serverId", groupKind.Kind: "groupId", channelKind.Kind: "channelId"}[o.GetKind()]
+	id, _, _ := unstructured.NestedString(o.Object, "status", field)
+	return id
+}
+
+// onDiscord is the row in the table of such objects.
+func (r row) onDiscord(now time.Time) string {
+	reason, message, told := strings.Cut(r.why, ": ")
+	if !told {
+		reason, message = "", r.why
+	}
+	return strings.Join([]string{r.name, orNone(r.discord.id), orNone(r.discord.server), orNone(r.discord.group),
+		orNone(r.ready), orNone(reason), duration.HumanDuration(now.Sub(r.discord.created)), oneLine(message)}, "\t")
+}
