@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -12,12 +13,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
 // operatorProcess is the operator as a process of its own.
@@ -99,6 +103,22 @@ func (o *operatorProcess) kill() {
 	Expect(o.log.Close()).To(Succeed())
 }
 
+// anotherDiscord gives the operator another Discord and further flags, until the spec is over. Worlds that are made from now on are there.
+func anotherDiscord(ctx context.Context, o discordtest.Options, flags ...string) {
+	GinkgoHelper()
+	operator.stop()
+	before := discord
+	discord = discordtest.New(o)
+	Expect(discord.Start()).To(Succeed())
+	operator = startOperator(ctx, flags...)
+	DeferCleanup(func(ctx context.Context) {
+		operator.stop()
+		discord.Close()
+		discord = before
+		operator = startOperator(ctx)
+	})
+}
+
 func freeAddress() string {
 	GinkgoHelper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -122,23 +142,34 @@ func operatorWrites(namespace string) []string {
 	return writes
 }
 
+// operatorRequests are the operator's requests to the API server so far, oldest first.
 func operatorRequests() []auditv1.Event {
 	GinkgoHelper()
+	audited.Lock()
+	defer audited.Unlock()
 	file, err := os.Open(cluster.AuditLog())
 	Expect(err).NotTo(HaveOccurred())
 	defer func() { _ = file.Close() }()
-	var events []auditv1.Event
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if !strings.Contains(lines.Text(), `"userAgent":"discord-operator/`) {
-			continue
+	_, err = file.Seek(audited.offset, io.SeekStart)
+	Expect(err).NotTo(HaveOccurred())
+	lines := bufio.NewReader(file)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil { // the last line may be half written
+			return audited.events
 		}
-		var e auditv1.Event
-		if json.Unmarshal(lines.Bytes(), &e) == nil { // the last line may be half written
-			events = append(events, e)
+		audited.offset += int64(len(line))
+		if strings.Contains(line, `"userAgent":"discord-operator/`) {
+			var e auditv1.Event
+			Expect(json.Unmarshal([]byte(line), &e)).To(Succeed())
+			audited.events = append(audited.events, e)
 		}
 	}
-	Expect(lines.Err()).NotTo(HaveOccurred())
-	return events
+}
+
+// audited is how far the audit log was read.
+var audited struct {
+	sync.Mutex
+	offset int64
+	events []auditv1.Event
 }

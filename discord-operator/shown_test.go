@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -100,11 +101,15 @@ func asTable(ctx context.Context, namespace, resource string) *metav1.Table {
 	return table
 }
 
-// cells are the rows of a table, each as text.
+// cells are the rows of a table, each as its words.
 func cells(table *metav1.Table) []string {
 	var rows []string
 	for _, row := range table.Rows {
-		rows = append(rows, fmt.Sprint(row.Cells...))
+		var texts []string
+		for _, cell := range row.Cells {
+			texts = append(texts, fmt.Sprint(cell))
+		}
+		rows = append(rows, strings.Join(texts, " "))
 	}
 	return rows
 }

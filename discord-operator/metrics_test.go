@@ -1,0 +1,101 @@
+package main_test
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+)
+
+// scraper is the token of a ServiceAccount that may read metrics; it is made once per cluster.
+var scraper string
+
+// scrape asks the operator for its metrics, as a Prometheus does that is allowed to.
+func scrape(ctx context.Context) string {
+	GinkgoHelper()
+	if scraper == "" {
+		reader := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "prometheus"}}
+		create(ctx, reader, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "prometheus"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "discord-operator-metrics-reader"},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", Name: reader.Name}},
+		})
+		config, err := cluster.ServiceAccountConfig(ctx, "default", reader.Name)
+		Expect(err).NotTo(HaveOccurred())
+		scraper = config.BearerToken
+	}
+	code, text := scrapeAs(ctx, scraper)
+	Expect(code).To(Equal(http.StatusOK))
+	expectNoSecretIn(text)
+	return text
+}
+
+func scrapeAs(ctx context.Context, token string) (code int, text string) {
+	GinkgoHelper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+operator.metrics+"/metrics", nil)
+	Expect(err).NotTo(HaveOccurred())
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	// The certificate is self-signed unless --metrics-cert-dir gives one.
+	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	var answer *http.Response
+	Eventually(ctx, func() error { // a moment after the probes
+		answer, err = insecure.Do(request) //nolint:bodyclose // it is, below
+		return err
+	}).Should(Succeed())
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	Expect(err).NotTo(HaveOccurred())
+	return answer.StatusCode, string(body)
+}
+
+// driftCount is how often a field was put back, as the metrics tell it.
+func driftCount(ctx context.Context, kind, field string) int {
+	GinkgoHelper()
+	series := fmt.Sprintf(`(?m)^discord_drift_repairs_total\{field=%q,kind=%q\} (\d+)$`, field, kind)
+	found := regexp.MustCompile(series).FindStringSubmatch(scrape(ctx))
+	if found == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(found[1])
+	Expect(err).NotTo(HaveOccurred())
+	return n
+}
+
+// webhookSecret is the address in the Secret of a channel's webhook, which has to be the channel's; empty where there is none.
+func webhookSecret(ctx context.Context, c *v1alpha1.DiscordChannel) string {
+	GinkgoHelper()
+	var secret corev1.Secret
+	err := k8s.Get(ctx, nameOf(c.Namespace, c.WebhookSecretName()), &secret)
+	if apierrors.IsNotFound(err) {
+		return ""
+	}
+	Expect(err).NotTo(HaveOccurred())
+	Expect(metav1.IsControlledBy(&secret, c)).To(BeTrue(), "the Secret goes with its channel")
+	return string(secret.Data[v1alpha1.WebhookSecretKey])
+}
+
+// reconciles is how often the operator has looked at any object.
+func reconciles(ctx context.Context) int {
+	GinkgoHelper()
+	sum := 0
+	for _, found := range regexp.MustCompile(`(?m)^controller_runtime_reconcile_total\{.*\} (\d+)$`).FindAllStringSubmatch(scrape(ctx), -1) {
+		n, err := strconv.Atoi(found[1])
+		Expect(err).NotTo(HaveOccurred())
+		sum += n
+	}
+	return sum
+}

@@ -1,0 +1,91 @@
+package main_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+var _ = Describe("When the operator starts again", func() {
+	// leads waits until the operator leads, which is when it begins to work.
+	leads := func(ctx context.Context, m *managed) {
+		GinkgoHelper()
+		Eventually(ctx, func() int { return reconciles(ctx) }).Should(BeNumerically(">=", len(allIn(ctx, m.ns))), "every object is looked at")
+		Eventually(ctx, func() int { return discord.Gateway().Stats().Open }).Should(BeNumerically(">", 0))
+		m.expectRest(ctx)
+	}
+
+	DescribeTable("it changes nothing where nothing has changed", func(ctx context.Context, end func()) {
+		m := newManaged(ctx)
+		edits, writes := m.edits(), operatorWrites(m.ns)
+		calls := len(m.calls())
+		end()
+		operator = startOperator(ctx)
+		leads(ctx, m)
+		Expect(since(edits, m.edits())).To(BeEmpty(), "edits on Discord")
+		Expect(since(writes, operatorWrites(m.ns))).To(BeEmpty(), "writes to Kubernetes")
+		Expect(len(m.calls())-calls).To(BeNumerically("<=", 6), "the Gateway brings what there is: %v", m.calls()[calls:])
+	},
+		Entry("after a clean stop", func() { operator.stop() }),
+		Entry("after a crash", func() { operator.kill() }),
+	)
+
+	It("it puts right what people have changed meanwhile", func(ctx context.Context) {
+		m := newManaged(ctx)
+		edits := len(m.edits())
+		operator.stop()
+		before := m.live()
+		m.editByHand(func(c *discordtest.Channel) { c.Topic, c.RateLimitPerUser = "", 0 })()
+		gone, hook := m.below.Status.ChannelID, m.channel.Status.Webhook.ID
+		discord.DeleteChannelByHand(gone)
+		discord.DeleteWebhookByHand(hook)
+		operator = startOperator(ctx)
+
+		Eventually(ctx, m.live).Should(Equal(before))
+		Eventually(ctx, refetch(m.below)).ShouldNot(HaveField("Status.ChannelID", gone))
+		Eventually(ctx, refetch(m.channel)).ShouldNot(HaveField("Status.Webhook.ID", hook))
+		for _, o := range allIn(ctx, m.ns) {
+			eventuallyReady(ctx, o)
+		}
+		leads(ctx, m)
+		Expect(m.edits()[edits:]).To(ConsistOf("PATCH /channels/{channel_id}", "POST /guilds/{guild_id}/channels", "POST /channels/{channel_id}/webhooks"))
+	})
+
+	It("it does what was asked for meanwhile", func(ctx context.Context) {
+		m := newManaged(ctx)
+		operator.kill()
+		edit(ctx, m.channel, func(c *v1alpha1.DiscordChannel) { c.Spec.Topic = new("Everything") })
+		Expect(k8s.Delete(ctx, m.below)).To(Succeed())
+		added := m.world.channel("alarms", "added")
+		create(ctx, added)
+		address := webhookSecret(ctx, m.channel)
+		Expect(k8s.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: m.ns, Name: m.channel.WebhookSecretName()}})).To(Succeed())
+		operator = startOperator(ctx)
+
+		eventuallyReady(ctx, m.channel)
+		eventuallyReady(ctx, added)
+		eventuallyGone(ctx, m.below)
+		Expect(m.live().Topic).To(Equal("Everything"))
+		Expect(discord.Guild(m.guild).Channels).To(HaveLen(3))
+		Eventually(ctx, func() string { return webhookSecret(ctx, m.channel) }).Should(Equal(address), "the webhook is the same")
+	})
+
+	It("a standby takes over at once from one that is asked to leave", func(ctx context.Context) {
+		m := newManaged(ctx)
+		first := operator
+		operator = startOperator(ctx)
+		connections := discord.Gateway().Stats().Open
+		writes := operatorWrites(m.ns)
+		m.expectRest(ctx)
+		Expect(discord.Gateway().Stats().Open).To(Equal(connections), "a standby does not connect to Discord")
+		first.stop()
+		repaired(ctx, m.live, m.editByHand(channelChanges["slowmode"]))
+		Expect(since(writes, operatorWrites(m.ns))).To(BeEmpty(), "the status is as it was")
+	})
+})

@@ -1,0 +1,122 @@
+package main_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+)
+
+var _ = Describe("The token of a bot", func() {
+	var w *world
+	var s *v1alpha1.DiscordServer
+	BeforeEach(func(ctx context.Context) {
+		w = newWorld(ctx)
+		s = w.server()
+	})
+	inSecret := func(ctx context.Context, key, token string) {
+		GinkgoHelper()
+		edit(ctx, w.token(), func(secret *corev1.Secret) { secret.Data = map[string][]byte{key: []byte(token)} })
+	}
+
+	It("is waited for, and taken up when it appears", func(ctx context.Context) {
+		Expect(k8s.Delete(ctx, w.token())).To(Succeed())
+		create(ctx, s)
+		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)).To(ContainSubstring("Secret discord-bot does not exist"))
+		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
+		Eventually(ctx, eventsOf(s)).Should(ContainElement("Warning TokenNotFound"))
+		create(ctx, w.token())
+		eventuallyReady(ctx, s)
+	})
+
+	It("is looked for under the key that the spec names", func(ctx context.Context) {
+		inSecret(ctx, "bot", w.bot.Token)
+		create(ctx, s)
+		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)).To(ContainSubstring(`has nothing under the key "token"`))
+		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.TokenSecretRef.Key = "bot" })
+		eventuallyReady(ctx, s)
+	})
+
+	It("may be written as people copy it", func(ctx context.Context) {
+		inSecret(ctx, "token", "Bot "+w.bot.Token+"\n")
+		ready(ctx, s)
+	})
+
+	It("that Discord refuses is told and used no more, until it changes", func(ctx context.Context) {
+		inSecret(ctx, "token", "not.a.token-at-all")
+		before := len(discord.Requests())
+		create(ctx, s)
+		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenRefused)).To(ContainSubstring("Secret discord-bot"))
+		w.expectRest(ctx)
+		var refused []string
+		for _, r := range discord.Requests()[before:] {
+			if r.Status == 401 {
+				refused = append(refused, r.Route)
+			}
+		}
+		Expect(len(refused)).To(BeNumerically("<=", 2), "refused calls count towards a ban: %v", refused)
+		inSecret(ctx, "token", w.bot.Token)
+		eventuallyReady(ctx, s)
+	})
+
+	It("is followed when it is rotated, without a restart", func(ctx context.Context) {
+		c := w.channel("", "alerts")
+		ready(ctx, s, c)
+		rotated, err := discord.RotateToken(w.bot.Token)
+		Expect(err).NotTo(HaveOccurred())
+		secrets.add(rotated)
+		eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenRefused)
+		edit(ctx, c, func(c *v1alpha1.DiscordChannel) { c.Spec.Topic = new("What is wrong") })
+		eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)
+
+		inSecret(ctx, "token", rotated)
+		eventuallyReady(ctx, s)
+		eventuallyReady(ctx, c)
+		live, _ := discord.Channel(c.Status.ChannelID)
+		Expect(live.Topic).To(Equal("What is wrong"))
+		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
+	})
+
+	It("may become another bot's, which goes on where the first one ended", func(ctx context.Context) {
+		c := w.channel("", "alerts")
+		ready(ctx, s, c)
+		second := newBot()
+		discord.AddMember(w.guild, second.UserID, everything)
+		inSecret(ctx, "token", second.Token)
+		Eventually(ctx, refetch(s)).Should(HaveField("Status.ApplicationID", second.ApplicationID))
+		edit(ctx, c, func(c *v1alpha1.DiscordChannel) { c.Spec.Topic = new("What is wrong") })
+		eventuallyReady(ctx, c)
+		Expect(discord.Guild(w.guild).Channels).To(ConsistOf(HaveField("Topic", "What is wrong")))
+		w.bot = second
+	})
+
+	Describe("that is gone when something is deleted", func() {
+		var c *v1alpha1.DiscordChannel
+		BeforeEach(func(ctx context.Context) {
+			c = w.channel("", "alerts")
+			ready(ctx, s, c)
+			Expect(k8s.Delete(ctx, w.token())).To(Succeed())
+			eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)
+			restartOperator(ctx) // until then it has the token in memory, so that a whole namespace can be deleted
+			Expect(k8s.Delete(ctx, c)).To(Succeed())
+			told := eventuallyDegraded(ctx, c, v1alpha1.ReasonCannotDelete)
+			Expect(told).To(And(ContainSubstring("Secret discord-bot does not exist"), ContainSubstring(v1alpha1.ForceDeleteAnnotation+"=true")))
+		})
+
+		It("is waited for", func(ctx context.Context) {
+			create(ctx, w.token())
+			eventuallyGone(ctx, c)
+			Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
+		})
+
+		It("is not waited for when that is asked for", func(ctx context.Context) {
+			forceDelete(ctx, c)
+			eventuallyGone(ctx, c)
+			Eventually(ctx, eventsOf(c)).Should(ContainElement("Warning Abandoned"))
+			Expect(discord.Guild(w.guild).Channels).To(HaveLen(1), "it is left on Discord")
+		})
+	})
+})
