@@ -41,6 +41,7 @@ func (r *Reconciler) act(ctx context.Context, c *v1alpha1.DiscordChannel, seen *
 		if err := r.create(ctx, c, seen, s.create, &now); err != nil {
 			return now, err
 		}
+		s.edit, s.fields = leftOver(s.create, now.channel)
 	}
 	if now.channel == nil {
 		return now, s.verdict

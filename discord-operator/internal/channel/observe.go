@@ -34,6 +34,7 @@ type observed struct {
 	// application and hooks are read only where a webhook is asked for or to be removed.
 	application string
 	hooks       []discordclient.Webhook
+	hookErr     error // Discord did not tell; that keeps nothing else from being put right
 	hookEntry   counterpart.Entry
 	hookSettled bool // what a create of another process could have made would show
 	secrets     []metav1.PartialObjectMetadata
@@ -165,19 +166,16 @@ func (r *Reconciler) observeWebhook(ctx context.Context, c *v1alpha1.DiscordChan
 		if seen.namesake, err = r.secret(ctx, types.NamespacedName{Namespace: c.Namespace, Name: c.WebhookSecretName()}); err != nil {
 			return err
 		}
-		app, err := seen.Session.Application(ctx)
-		if err != nil {
-			return err
-		}
+		var app discordclient.Application
+		app, seen.hookErr = seen.Session.Application(ctx)
 		seen.application = app.ID
 	}
 	seen.hookEntry = r.Hooks.Entry(c.UID)
 	seen.hookSettled = seen.hookEntry.Known || !seen.sought.Intended || r.Clock.Since(seen.hookEntry.LastAttempt) > r.Finder.Settle
-	if seen.Channel == nil || c.Spec.Webhook == nil && c.Status.Webhook == nil {
-		return nil
+	if seen.hookErr == nil && seen.Channel != nil && (c.Spec.Webhook != nil || c.Status.Webhook != nil) {
+		seen.hooks, seen.hookErr = seen.Session.Webhooks(ctx, seen.GuildID, seen.Channel.ID)
 	}
-	seen.hooks, err = seen.Session.Webhooks(ctx, seen.GuildID, seen.Channel.ID)
-	return err
+	return nil
 }
 
 // ownSecrets returns the metadata of the Secrets that the channel owns.

@@ -96,6 +96,14 @@ func planCreate(c *v1alpha1.DiscordChannel, seen *observed, want []discordclient
 	return in, nil
 }
 
+// leftOver returns what a create has not done: Discord gives a channel that asks for no overwrites at all those of its category.
+func leftOver(in *discordclient.ChannelCreate, made *discordclient.Channel) (edit discordclient.ChannelEdit, fields []string) {
+	if in.Overwrites == nil || overwrites.Same(made.Overwrites, in.Overwrites) {
+		return edit, nil
+	}
+	return discordclient.ChannelEdit{Overwrites: discordclient.Set(in.Overwrites)}, []string{"permissionOverwrites"}
+}
+
 // room says when Discord would refuse one more.
 func room(seen *observed) error {
 	if len(seen.Snap.Channels()) >= maxChannels {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/counterpart"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -53,15 +54,13 @@ func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []recon
 	return all
 }
 
-// ofSecret returns the channel that a Secret belongs to, or those that want its name: they are told when a stranger's Secret is out of the way.
+// ofSecret returns the channel that a Secret belongs to, and those that want its name: they are told when somebody else's is out of the way.
 func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	if owner := metav1.GetControllerOfNoCopy(secret); owner != nil {
-		if !ours(owner) {
-			return nil
-		}
-		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: secret.GetNamespace(), Name: owner.Name}}}
+	all := requests(r.list(ctx, secret.GetNamespace(), index.ChannelBySecret, secret.GetName()))
+	if owner := metav1.GetControllerOfNoCopy(secret); owner != nil && ours(owner) {
+		all = append(all, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: secret.GetNamespace(), Name: owner.Name}})
 	}
-	return requests(r.list(ctx, secret.GetNamespace(), index.ChannelBySecret, secret.GetName()))
+	return all
 }
 
 func ours(owner *metav1.OwnerReference) bool {
@@ -73,10 +72,35 @@ func (r *Reconciler) ofEvent(ctx context.Context, e discordclient.Event) []recon
 	if e.ChannelID != "" {
 		return requests(r.list(ctx, "", index.ChannelByID, e.ChannelID))
 	}
-	if e.GuildID != "" {
-		return requests(r.list(ctx, "", index.ChannelByGuild, e.GuildID))
+	// A refused token, which is about no guild, is told to the servers, and through their status to their channels.
+	var servers v1alpha1.DiscordServerList
+	if err := r.Client.List(ctx, &servers, client.MatchingFields{index.ServerByGuild: e.GuildID}, client.UnsafeDisableDeepCopy); err != nil {
+		logf.FromContext(ctx).Error(err, "list the servers of a guild", "guild", e.GuildID)
 	}
-	return nil // a refused token is told to the servers, and through their status to their channels
+	var all []reconcile.Request
+	for i := range servers.Items {
+		all = append(all, r.ofServer(ctx, &servers.Items[i])...) // also those that have nothing on Discord yet: they may wait for a role
+	}
+	return all
+}
+
+// rivals returns the channels that claim the counterpart of another one: they can have it when that one lets it go.
+func (r *Reconciler) rivals(ctx context.Context, o client.Object) []reconcile.Request {
+	c := o.(*v1alpha1.DiscordChannel)
+	var all []reconcile.Request
+	for _, id := range counterpart.Claimed(c.Status.ChannelID, c.Spec.Adopt) {
+		all = append(all, requests(r.list(ctx, "", index.ChannelByID, id))...)
+	}
+	return all
+}
+
+// letGo lets through a channel that is gone, or that has another counterpart than before.
+var letGo = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*v1alpha1.DiscordChannel).Status.ChannelID, e.ObjectNew.(*v1alpha1.DiscordChannel).Status.ChannelID
+		return before != "" && before != after
+	},
 }
 
 // groupMoved lets through a group that came or went, or whose category is another one.

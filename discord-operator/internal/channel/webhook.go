@@ -38,6 +38,9 @@ type hookSteps struct {
 
 // planWebhook decides about the webhook and its Secret.
 func planWebhook(c *v1alpha1.DiscordChannel, seen *observed) (s hookSteps) {
+	if seen.hookErr != nil {
+		return hookSteps{verdict: seen.hookErr}
+	}
 	if c.Spec.Webhook == nil {
 		if c.Status.Webhook != nil && slices.ContainsFunc(seen.hooks, func(w discordclient.Webhook) bool { return w.ID == c.Status.Webhook.ID }) {
 			s.remove = c.Status.Webhook.ID

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
 // Claim is an object's word that something on Discord is its counterpart.
@@ -28,4 +30,14 @@ func Winner(claims []Claim) Claim {
 		}
 		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID))
 	})
+}
+
+// Claimed returns the ids that an object claims: what it has by its status, and what its spec adopts.
+func Claimed(statusID string, adopt *v1alpha1.Adoption) []string {
+	ids := []string{statusID}
+	if adopt != nil {
+		ids = append(ids, adopt.ID)
+	}
+	slices.Sort(ids)
+	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }

@@ -60,7 +60,7 @@ func (l *Ledger) Doubt(uid types.UID) { l.put(uid, Entry{LastAttempt: l.clock.No
 func (l *Ledger) Forget(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.holders, l.entries[uid].ID)
+	l.letGo(uid)
 	delete(l.entries, uid)
 }
 
@@ -74,11 +74,16 @@ func (l *Ledger) Holder(id string) types.UID {
 func (l *Ledger) put(uid types.UID, e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if before := l.entries[uid].ID; before != e.ID {
-		delete(l.holders, before)
-	}
+	l.letGo(uid)
 	l.entries[uid] = e
 	if e.ID != "" {
 		l.holders[e.ID] = uid
+	}
+}
+
+// letGo takes from an object what it holds; another one may have it already. The lock is held.
+func (l *Ledger) letGo(uid types.UID) {
+	if id := l.entries[uid].ID; l.holders[id] == uid {
+		delete(l.holders, id)
 	}
 }

@@ -65,7 +65,7 @@ func (f *Finder) Locate(ctx context.Context, c discordclient.Client, snap *disco
 			return f.take(s, ch, Found{Channel: ch})
 		}
 	}
-	for _, id := range []string{entry.ID, s.StatusID} {
+	for _, id := range slices.Compact([]string{entry.ID, s.StatusID}) {
 		if id != "" {
 			if err := confirmGone(ctx, c, id); err != nil {
 				return Found{}, err

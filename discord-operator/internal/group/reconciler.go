@@ -66,6 +66,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Named("discordgroup").
 		For(&v1alpha1.DiscordGroup{}, builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+		Watches(&v1alpha1.DiscordGroup{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(letGo)).
 		Watches(&v1alpha1.DiscordChannel{}, handler.EnqueueRequestsFromMapFunc(ofChannel), builder.WithPredicates(left)).
 		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.ofServer), builder.WithPredicates(serverMoved)).
 		WatchesRawSource(source.TypedChannel(r.Sessions.Events(), handler.TypedEnqueueRequestsFromMapFunc(r.ofEvent))).

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/counterpart"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -48,14 +49,38 @@ func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
 
 // ofEvent returns the groups that something on Discord is about.
 func (r *Reconciler) ofEvent(ctx context.Context, e discordclient.Event) []reconcile.Request {
-	switch e.Kind {
-	case discordclient.EventChannel:
+	if e.ChannelID != "" {
 		return requests(r.list(ctx, "", index.GroupByID, e.ChannelID))
-	case discordclient.EventGuild:
-		return requests(r.list(ctx, "", index.GroupByGuild, e.GuildID))
-	default:
-		return nil
 	}
+	// A refused token, which is about no guild, is told to the servers, and through their status to their groups.
+	var servers v1alpha1.DiscordServerList
+	if err := r.Client.List(ctx, &servers, client.MatchingFields{index.ServerByGuild: e.GuildID}, client.UnsafeDisableDeepCopy); err != nil {
+		logf.FromContext(ctx).Error(err, "list the servers of a guild", "guild", e.GuildID)
+	}
+	var all []reconcile.Request
+	for i := range servers.Items {
+		all = append(all, r.ofServer(ctx, &servers.Items[i])...) // also those that have nothing on Discord yet: they may wait for a role
+	}
+	return all
+}
+
+// rivals returns the groups that claim the counterpart of another one: they can have it when that one lets it go.
+func (r *Reconciler) rivals(ctx context.Context, o client.Object) []reconcile.Request {
+	g := o.(*v1alpha1.DiscordGroup)
+	var all []reconcile.Request
+	for _, id := range counterpart.Claimed(g.Status.GroupID, g.Spec.Adopt) {
+		all = append(all, requests(r.list(ctx, "", index.GroupByID, id))...)
+	}
+	return all
+}
+
+// letGo lets through a group that is gone, or that has another counterpart than before.
+var letGo = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*v1alpha1.DiscordGroup).Status.GroupID, e.ObjectNew.(*v1alpha1.DiscordGroup).Status.GroupID
+		return before != "" && before != after
+	},
 }
 
 // left lets through a channel that leaves its group: a group that is being deleted waits for that.

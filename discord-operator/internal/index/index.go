@@ -22,10 +22,8 @@ const (
 	ChannelByGroup        = "group"          // spec.groupRef.name
 	ChannelByServer       = "server"         // spec.serverRef.name: those outside of any group
 	ChannelByID           = "id"             // status.channelId and spec.adopt.id
-	ChannelByGuild        = "guild"          // status.serverId
 	ChannelBySecret       = "secret"         // the name of the webhook's Secret
 	SecretByOwner         = "owner"          // UID of the object that controls it
-	GroupByGuild          = "guild"          // status.serverId
 )
 
 // Add registers all indexes.
@@ -45,7 +43,6 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 		})},
 		{&v1alpha1.DiscordGroup{}, GroupByServer, of(func(g *v1alpha1.DiscordGroup) []string { return []string{g.Spec.ServerRef.Name} })},
 		{&v1alpha1.DiscordGroup{}, GroupByID, of(func(g *v1alpha1.DiscordGroup) []string { return []string{g.Status.GroupID, adopted(g.Spec.Adopt)} })},
-		{&v1alpha1.DiscordGroup{}, GroupByGuild, of(func(g *v1alpha1.DiscordGroup) []string { return []string{g.Status.ServerID} })},
 		{&v1alpha1.DiscordChannel{}, ChannelByGroup, of(func(c *v1alpha1.DiscordChannel) []string {
 			if c.Spec.GroupRef == nil {
 				return nil
@@ -65,7 +62,6 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 			}
 			return []string{c.WebhookSecretName()}
 		})},
-		{&v1alpha1.DiscordChannel{}, ChannelByGuild, of(func(c *v1alpha1.DiscordChannel) []string { return []string{c.Status.ServerID} })},
 		{secretMetadata(), SecretByOwner, of(func(s *metav1.PartialObjectMetadata) []string {
 			if owner := metav1.GetControllerOfNoCopy(s); owner != nil {
 				return []string{string(owner.UID)}

@@ -1,0 +1,317 @@
+package channel
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"pgregory.net/rapid"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/access"
+	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/guildtest"
+	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+type (
+	spec = v1alpha1.DiscordChannelSpec
+	edit = discordclient.ChannelEdit
+)
+
+const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermManageRoles | discordtest.PermManageWebhooks | discordtest.PermSendMessages
+
+// scene is a guild with two categories, and what a pass sees of it.
+type scene struct {
+	*guildtest.Guild
+	a, b string // categories
+	snap *discordclient.Snapshot
+}
+
+func newScene(t *testing.T, change ...func(*scene)) *scene {
+	t.Helper()
+	s := &scene{Guild: guildtest.New(t, all)}
+	s.a = s.Discord.CreateChannelByHand(s.ID, discordtest.Channel{Type: discordtest.TypeCategory, Name: "a"})
+	s.b = s.Discord.CreateChannelByHand(s.ID, discordtest.Channel{Type: discordtest.TypeCategory, Name: "b"})
+	for _, c := range change {
+		c(s)
+	}
+	s.snap = s.Snapshot(t)
+	return s
+}
+
+// sees is what a pass sees of a channel, nil for none, that shall be in a category.
+func (s *scene) sees(live *discordclient.Channel, parentID string) *observed {
+	return &observed{
+		Access:   &access.Access{Server: &v1alpha1.DiscordServer{}, GuildID: s.ID, Snap: s.snap},
+		parentID: parentID, ranks: order.Ranks{}, Found: counterpart.Found{Channel: live, Create: live == nil}, hookSettled: true, application: "app",
+	}
+}
+
+func object(s spec) *v1alpha1.DiscordChannel {
+	return &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "alerts", UID: "uid"}, Spec: s}
+}
+
+// reasonOf is the reason of a verdict, empty for none.
+func reasonOf(err error) string {
+	if t, ok := errors.AsType[*conditions.Terminal](err); ok {
+		return t.Reason
+	}
+	if w, ok := errors.AsType[*conditions.Waiting](err); ok {
+		return w.Reason
+	}
+	return ""
+}
+
+// asJSON compares changes by what they send.
+var asJSON = cmp.Transformer("JSON", func(e edit) map[string]any {
+	sent := map[string]any{}
+	add := func(key string, value any, given, zero bool) {
+		if given {
+			sent[key] = value
+		} else if !zero {
+			sent[key] = nil
+		}
+	}
+	name, ok := e.Name.Get()
+	add("name", name, ok && name != "", e.Name.IsZero())
+	kind, ok := e.Type.Get()
+	add("type", kind, ok, e.Type.IsZero())
+	topic, ok := e.Topic.Get()
+	add("topic", topic, ok && topic != "", e.Topic.IsZero())
+	parent, ok := e.ParentID.Get()
+	add("parent", parent, ok && parent != "", e.ParentID.IsZero())
+	nsfw, ok := e.NSFW.Get()
+	add("nsfw", nsfw, ok, e.NSFW.IsZero())
+	slow, ok := e.Slowmode.Get()
+	add("slowmode", slow, ok, e.Slowmode.IsZero())
+	archive, ok := e.DefaultAutoArchive.Get()
+	add("archive", archive, ok, e.DefaultAutoArchive.IsZero())
+	list, ok := e.Overwrites.Get()
+	add("overwrites", list, ok, e.Overwrites.IsZero())
+	return sent
+})
+
+func TestPlanOfAnEdit(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	everyone := discordclient.Overwrite{ID: s.ID, Deny: 1 << 11}
+	cases := map[string]struct {
+		spec   spec
+		live   discordclient.Channel
+		parent string
+		want   edit
+		fields []string
+	}{
+		"nothing differs": {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", Topic: "x", NSFW: true, Slowmode: 5, DefaultAutoArchive: 60, Overwrites: []discordclient.Overwrite{everyone}}},
+		"another name":    {spec: spec{Name: "b"}, live: discordclient.Channel{Name: "a"}, want: edit{Name: discordclient.Set("b")}, fields: []string{"name"}},
+		"a name with capitals from old days": {
+			spec: spec{Name: "a"}, live: discordclient.Channel{Name: "A"}, want: edit{Name: discordclient.Set("a")}, fields: []string{"name"},
+		},
+		"the topic is cleared":       {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a", Topic: "x"}, want: edit{Topic: discordclient.Clear[string]()}, fields: []string{"topic"}},
+		"no topic where none is":     {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a"}},
+		"it leaves its category":     {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, want: edit{ParentID: discordclient.Clear[string]()}, fields: []string{"group"}},
+		"it moves":                   {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, parent: s.b, want: edit{ParentID: discordclient.Set(s.b)}, fields: []string{"group"}},
+		"false and 0 are values too": {spec: spec{Name: "a", NSFW: ptr.To(false), Slowmode: &metav1.Duration{}}, live: discordclient.Channel{Name: "a", NSFW: true, Slowmode: 5}, want: edit{NSFW: discordclient.Set(false), Slowmode: discordclient.Set(0)}, fields: []string{"nsfw", "slowmode"}},
+		"text again":                 {spec: spec{Name: "a", Type: v1alpha1.ChannelTypeText}, live: discordclient.Channel{Name: "a", Type: discordclient.ChannelAnnouncement}, want: edit{Type: discordclient.Set(discordclient.ChannelText)}, fields: []string{"type"}},
+		"the type is left out":       {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", Type: discordclient.ChannelAnnouncement}},
+		"no overwrites":              {spec: spec{Name: "a", PermissionOverwrites: []v1alpha1.PermissionOverwrite{}}, live: discordclient.Channel{Name: "a", Overwrites: []discordclient.Overwrite{everyone}}, want: edit{Overwrites: discordclient.Set([]discordclient.Overwrite{})}, fields: []string{"permissionOverwrites"}},
+		"all at once": {
+			spec: spec{Name: "b", Topic: ptr.To("x"), NSFW: ptr.To(true), Slowmode: &metav1.Duration{Duration: time.Minute}, DefaultAutoArchive: v1alpha1.AutoArchiveOneDay},
+			live: discordclient.Channel{Name: "a", ParentID: s.a}, parent: s.b,
+			want: edit{
+				Name: discordclient.Set("b"), Topic: discordclient.Set("x"), NSFW: discordclient.Set(true), Slowmode: discordclient.Set(60),
+				DefaultAutoArchive: discordclient.Set(1440), ParentID: discordclient.Set(s.b),
+			},
+			fields: []string{"name", "topic", "nsfw", "slowmode", "defaultAutoArchive", "group"},
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := plan(object(c.spec), s.sees(&c.live, c.parent))
+			if got.verdict != nil || got.create != nil {
+				t.Fatalf("verdict %v, create %v", got.verdict, got.create)
+			}
+			if diff := cmp.Diff(c.fields, got.fields); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.want, got.edit, asJSON); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestPlanOfACreate(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	full := spec{
+		Name: "alerts", Type: v1alpha1.ChannelTypeText, Topic: ptr.To("x"), NSFW: ptr.To(true), Slowmode: &metav1.Duration{Duration: time.Hour},
+		DefaultAutoArchive: v1alpha1.AutoArchiveOneHour, Position: ptr.To[int32](4),
+		PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}},
+	}
+	cases := map[string]struct {
+		spec   spec
+		parent string
+		want   discordclient.ChannelCreate
+	}{
+		"the least": {spec{Name: "alerts"}, "", discordclient.ChannelCreate{Name: "alerts"}},
+		"everything is in the one call": {full, s.a, discordclient.ChannelCreate{
+			Name: "alerts", Topic: "x", ParentID: s.a, Position: ptr.To(4), NSFW: true, Slowmode: 3600, DefaultAutoArchive: 60,
+			Overwrites: []discordclient.Overwrite{{ID: s.ID, Deny: 1 << 11}},
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := plan(object(c.spec), s.sees(nil, c.parent))
+			if got.verdict != nil || len(got.fields) > 0 {
+				t.Fatalf("verdict %v, fields %v", got.verdict, got.fields)
+			}
+			if diff := cmp.Diff(&c.want, got.create); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What Discord would refuse is not planned.
+func TestPlanRefuses(t *testing.T) {
+	t.Parallel()
+	many := func(n, kind int, parent func(*scene) string) func(*scene) {
+		return func(s *scene) {
+			for range n {
+				s.Discord.CreateChannelByHand(s.ID, discordtest.Channel{Type: kind, Name: "x", ParentID: parent(s)})
+			}
+		}
+	}
+	nowhere, inA := func(*scene) string { return "" }, func(s *scene) string { return s.a }
+	without := func(p discordtest.Permissions) func(*scene) {
+		return func(s *scene) { s.Discord.SetPermissions(s.ID, s.Bot.UserID, all&^p) }
+	}
+	live := &discordclient.Channel{Name: "alerts"}
+	private := []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}}
+	pins := []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"PinMessages"}}}
+	cases := map[string]struct {
+		guild  func(*scene)
+		spec   spec
+		live   *discordclient.Channel
+		parent func(*scene) string
+		reason string
+	}{
+		"499 channels leave room":                  {many(497, discordtest.TypeText, nowhere), spec{}, nil, nowhere, ""},
+		"500 channels":                             {many(498, discordtest.TypeText, nowhere), spec{}, nil, nowhere, v1alpha1.ReasonLimitReached},
+		"49 in the category leave room":            {many(49, discordtest.TypeVoice, inA), spec{}, nil, inA, ""},
+		"50 in the category":                       {many(50, discordtest.TypeVoice, inA), spec{}, nil, inA, v1alpha1.ReasonLimitReached},
+		"50 in the category that it shall move to": {many(50, discordtest.TypeText, inA), spec{}, live, inA, v1alpha1.ReasonLimitReached},
+		"no announcements":                         {nil, spec{Type: v1alpha1.ChannelTypeAnnouncement}, nil, nowhere, v1alpha1.ReasonAnnouncementsNotAllowed},
+		"no announcements, for one that exists":    {nil, spec{Type: v1alpha1.ChannelTypeAnnouncement}, live, nowhere, v1alpha1.ReasonAnnouncementsNotAllowed},
+		"a role that is not there":                 {nil, spec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "nobody"}}}, live, nowhere, v1alpha1.ReasonRoleNotFound},
+		"the bot may not make channels":            {without(discordtest.PermManageChannels), spec{}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
+		"the bot may not edit channels":            {without(discordtest.PermManageChannels), spec{NSFW: ptr.To(true)}, live, nowhere, v1alpha1.ReasonMissingPermissions},
+		"and need not, where nothing differs":      {without(discordtest.PermManageChannels), spec{}, live, nowhere, ""},
+		"the bot may not set overwrites":           {without(discordtest.PermManageRoles), spec{PermissionOverwrites: private}, live, nowhere, v1alpha1.ReasonMissingPermissions},
+		"the bot may not deny what it lacks":       {nil, spec{PermissionOverwrites: pins}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newScene(t, func(s *scene) {
+				if c.guild != nil {
+					c.guild(s)
+				}
+			})
+			c.spec.Name = "alerts"
+			got := plan(object(c.spec), s.sees(c.live, c.parent(s)))
+			if reasonOf(got.verdict) != c.reason {
+				t.Errorf("verdict %v, want one with the reason %q", got.verdict, c.reason)
+			}
+			if c.reason != "" && (got.create != nil || len(got.fields) > 0) {
+				t.Errorf("%v is done all the same", got)
+			}
+		})
+	}
+}
+
+// Whatever is asked for and whatever is there: after what was planned is carried out, nothing is left to do.
+func TestPlannedOnceIsSettled(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, func(s *scene) {
+		s.Discord.EditGuildByHand(s.ID, func(g *discordtest.Guild) { g.Features = []string{"NEWS"} })
+		s.Discord.AddRole(s.ID, "Sensei", 0)
+	})
+	names := rapid.SampledFrom([]string{"a", "b-c", "日本"})
+	overwrites := rapid.SampledFrom([]v1alpha1.PermissionOverwrite{
+		{Role: "@everyone", Deny: []v1alpha1.Permission{"ViewChannel"}}, {Role: "Sensei", Allow: []v1alpha1.Permission{"SendMessages"}}, {User: "77777777"},
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		asked := spec{
+			Name: names.Draw(t, "name"), Type: rapid.SampledFrom([]v1alpha1.ChannelType{"", "Text", "Announcement"}).Draw(t, "type"),
+			Topic:              rapid.Ptr(rapid.SampledFrom([]string{"", "x"}), true).Draw(t, "topic"),
+			NSFW:               rapid.Ptr(rapid.Bool(), true).Draw(t, "nsfw"),
+			DefaultAutoArchive: rapid.SampledFrom([]v1alpha1.AutoArchive{"", "OneHour", "OneWeek"}).Draw(t, "archive"),
+		}
+		if seconds := rapid.IntRange(-1, 3).Draw(t, "slowmode"); seconds >= 0 {
+			asked.Slowmode = &metav1.Duration{Duration: time.Duration(seconds) * time.Second}
+		}
+		if rapid.Bool().Draw(t, "overwrites") {
+			asked.PermissionOverwrites = rapid.SliceOfNDistinct(overwrites, 0, 3, func(o v1alpha1.PermissionOverwrite) string { return o.Role + o.User }).Draw(t, "list")
+		}
+		parent := rapid.SampledFrom([]string{"", s.a, s.b}).Draw(t, "parent")
+		live := &discordclient.Channel{
+			Name: rapid.SampledFrom([]string{"a", "A", "x"}).Draw(t, "live name"), ParentID: rapid.SampledFrom([]string{"", s.a}).Draw(t, "live parent"),
+			Type:  rapid.SampledFrom([]discordclient.ChannelType{discordclient.ChannelText, discordclient.ChannelAnnouncement}).Draw(t, "live type"),
+			Topic: rapid.SampledFrom([]string{"", "y"}).Draw(t, "live topic"), NSFW: rapid.Bool().Draw(t, "live nsfw"), Slowmode: rapid.IntRange(0, 3).Draw(t, "live slowmode"),
+			Overwrites: rapid.SampledFrom([][]discordclient.Overwrite{nil, {{ID: s.ID, Deny: 1 << 11}}}).Draw(t, "live overwrites"),
+		}
+		first := plan(object(asked), s.sees(live, parent))
+		if first.verdict != nil {
+			t.Fatal(first.verdict)
+		}
+		second := plan(object(asked), s.sees(applied(live, first.edit), parent))
+		if second.verdict != nil || len(second.fields) > 0 {
+			t.Fatalf("verdict %v, still differs: %v", second.verdict, second.fields)
+		}
+		made := plan(object(asked), s.sees(nil, parent))
+		after := plan(object(asked), s.sees(created(made.create), parent))
+		if after.verdict != nil || len(after.fields) > 0 {
+			t.Fatalf("verdict %v, a new one differs: %v", after.verdict, after.fields)
+		}
+	})
+}
+
+// applied is a channel after an edit, as Discord would store it.
+func applied(c *discordclient.Channel, e edit) *discordclient.Channel {
+	after := *c
+	set(&after.Name, e.Name)
+	set(&after.Type, e.Type)
+	set(&after.Topic, e.Topic)
+	set(&after.ParentID, e.ParentID)
+	set(&after.NSFW, e.NSFW)
+	set(&after.Slowmode, e.Slowmode)
+	set(&after.DefaultAutoArchive, e.DefaultAutoArchive)
+	set(&after.Overwrites, e.Overwrites)
+	slices.Reverse(after.Overwrites) // their order means nothing
+	return &after
+}
+
+func set[T any](field *T, change discordclient.Change[T]) {
+	if !change.IsZero() {
+		*field, _ = change.Get()
+	}
+}
+
+func created(in *discordclient.ChannelCreate) *discordclient.Channel {
+	return &discordclient.Channel{
+		Name: in.Name, Type: in.Type, Topic: in.Topic, ParentID: in.ParentID, NSFW: in.NSFW, Slowmode: in.Slowmode,
+		DefaultAutoArchive: in.DefaultAutoArchive, Overwrites: in.Overwrites,
+	}
+}

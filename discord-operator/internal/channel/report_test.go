@@ -1,0 +1,105 @@
+package channel
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/access"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	seen := &observed{Access: &access.Access{GuildID: "1"}, serverName: "jujutsu"}
+	live := &discordclient.Channel{ID: "2", ParentID: "3"}
+	full := v1alpha1.DiscordChannelStatus{
+		ServerRef: &v1alpha1.ServerReference{Name: "jujutsu"}, ServerID: "1", ChannelID: "2", GroupID: "3", ChannelURL: "https://discord.com/channels/1/2",
+		Webhook: &v1alpha1.WebhookStatus{ID: "7", SecretRef: &v1alpha1.LocalSecretReference{Name: "s"}},
+	}
+	changed := func(change func(*v1alpha1.DiscordChannelStatus)) v1alpha1.DiscordChannelStatus {
+		s := *full.DeepCopy()
+		change(&s)
+		return s
+	}
+	hook := &v1alpha1.ChannelWebhook{Name: "w"}
+	waiting, wrong := &conditions.Waiting{Reason: "W", Message: "w"}, &conditions.Terminal{Reason: "T", Message: "t"}
+	cases := map[string]struct {
+		was   v1alpha1.DiscordChannelStatus
+		asked *v1alpha1.ChannelWebhook
+		seen  *observed
+		now   state
+		end   error
+		want  v1alpha1.DiscordChannelStatus
+		told  map[string]string
+	}{
+		"settled": {
+			asked: hook, seen: seen, now: state{channel: live, hook: &discordclient.Webhook{ID: "7"}, secret: "s"}, want: full,
+			told: map[string]string{"Ready": "True/Settled", "Available": "True/OnDiscord", "Progressing": "False/Settled", "Degraded": "False/Settled"},
+		},
+		"the webhook is there, its Secret is not yet": {
+			asked: hook, seen: seen, now: state{channel: live, hook: &discordclient.Webhook{ID: "7"}}, end: wrong,
+			want: changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook.SecretRef = nil }),
+			told: map[string]string{"Ready": "False/T", "Available": "True/OnDiscord", "Progressing": "False/T", "Degraded": "True/T"},
+		},
+		"the webhook cannot be read: what was known stands": {
+			was: full, asked: hook, seen: seen, now: state{channel: live}, end: errors.New("500"), want: full,
+			told: map[string]string{"Ready": "False/Retrying", "Available": "True/OnDiscord", "Progressing": "True/Retrying", "Degraded": "False/Retrying"},
+		},
+		"the webhook is to go, and has not gone": {was: full, seen: seen, now: state{channel: live}, end: waiting, want: full,
+			told: map[string]string{"Ready": "False/W", "Available": "True/OnDiscord", "Progressing": "True/W", "Degraded": "False/W"}},
+		"the webhook has gone": {was: full, seen: seen, now: state{channel: live}, want: changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook = nil }),
+			told: map[string]string{"Ready": "True/Settled", "Available": "True/OnDiscord", "Progressing": "False/Settled", "Degraded": "False/Settled"}},
+		"it left its group": {was: full, asked: hook, seen: seen, now: state{channel: &discordclient.Channel{ID: "2"}, hook: &discordclient.Webhook{ID: "7"}, secret: "s"},
+			want: changed(func(s *v1alpha1.DiscordChannelStatus) { s.GroupID = "" }),
+			told: map[string]string{"Ready": "True/Settled", "Available": "True/OnDiscord", "Progressing": "False/Settled", "Degraded": "False/Settled"}},
+		"not created yet": {seen: seen, end: waiting, want: v1alpha1.DiscordChannelStatus{ServerRef: full.ServerRef},
+			told: map[string]string{"Ready": "False/W", "Available": "False/NotOnDiscord", "Progressing": "True/W", "Degraded": "False/W"}},
+		"not looked at yet": {end: waiting, told: map[string]string{"Ready": "False/W", "Available": "False/NotOnDiscord", "Progressing": "True/W", "Degraded": "False/W"}},
+		"deleted on Discord, and not made again yet": {was: full, asked: hook, seen: seen, end: wrong, want: full,
+			told: map[string]string{"Ready": "False/T", "Available": "False/NotOnDiscord", "Progressing": "False/T", "Degraded": "True/T"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := object(spec{Name: "alerts", Webhook: c.asked})
+			o.Generation, o.Status = 4, c.was
+			got := status(o, c.seen, c.now, c.end)
+			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(v1alpha1.DiscordChannelStatus{}, "Conditions", "ObservedGeneration")); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.told, told(got.Conditions)); diff != "" {
+				t.Error(diff)
+			}
+			if got.ObservedGeneration != 4 {
+				t.Errorf("the status speaks of generation %d", got.ObservedGeneration)
+			}
+		})
+	}
+}
+
+// While a channel cannot be looked at, it is as usable as it was.
+func TestAvailabilityStandsWhileNothingIsSeen(t *testing.T) {
+	t.Parallel()
+	for _, can := range []conditions.Availability{conditions.Usable("A", "a"), conditions.Unusable("B", "b")} {
+		o := object(spec{Name: "alerts"})
+		conditions.Set(&o.Status.Conditions, 1, can, nil)
+		before := told(o.Status.Conditions)["Available"]
+		if after := told(status(o, nil, state{}, errors.New("500")).Conditions)["Available"]; after != before {
+			t.Errorf("Available is %s, was %s", after, before)
+		}
+	}
+}
+
+func told(list []metav1.Condition) map[string]string {
+	all := map[string]string{}
+	for _, c := range list {
+		all[c.Type] = string(c.Status) + "/" + c.Reason
+	}
+	return all
+}

@@ -1,0 +1,154 @@
+package channel
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// secretMeta is the metadata of a Secret that the channel owns, and that we have applied for a webhook.
+func secretMeta(name, hookID string) *metav1.PartialObjectMetadata {
+	owned := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "ns", Name: name, Labels: secretLabels, Annotations: map[string]string{webhookAnnotation: hookID},
+		OwnerReferences: []metav1.OwnerReference{{APIVersion: "discord.jutsu.com/v1alpha1", Kind: Kind, Name: "alerts", UID: "uid", Controller: ptr.To(true)}},
+		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: FieldOwner, Operation: metav1.ManagedFieldsOperationApply, FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:url":{}}}`)}},
+	}}
+	return owned
+}
+
+func changedMeta(m *metav1.PartialObjectMetadata, change func(*metav1.PartialObjectMetadata)) *metav1.PartialObjectMetadata {
+	change(m)
+	return m
+}
+
+func TestPlanWebhook(t *testing.T) {
+	t.Parallel()
+	s := newScene(t)
+	hook := func(id, name, app string) discordclient.Webhook {
+		w := discordclient.Webhook{ID: id, Type: discordclient.WebhookIncoming, Name: name, ApplicationID: app}
+		if app == "app" {
+			w.Token = discordclient.NewSecret("t" + id)
+		}
+		return w
+	}
+	many := make([]discordclient.Webhook, maxWebhooks)
+	asked, has := &v1alpha1.ChannelWebhook{Name: "alerts"}, &v1alpha1.WebhookStatus{ID: "7"}
+	mine := []discordclient.Webhook{hook("5", "alerts", ""), hook("6", "other", "app"), hook("7", "alerts", "app")}
+	type step struct {
+		Create, Rename, Write, Exists bool
+		Use, Remove, Reason           string
+		Strays                        []string
+	}
+	cases := map[string]struct {
+		asked  *v1alpha1.ChannelWebhook
+		has    *v1alpha1.WebhookStatus
+		change func(*observed)
+		want   step
+	}{
+		"nothing asked, nothing there":   {change: func(o *observed) { o.hooks = mine }},
+		"a new one":                      {asked: asked, want: step{Create: true, Write: true}},
+		"for a channel that is new, too": {asked: asked, change: func(o *observed) { o.Channel = nil }, want: step{Create: true, Write: true}},
+		"it stands": {asked: asked, has: has, change: func(o *observed) { o.hooks, o.namesake = mine, secretMeta("alerts-webhook", "7") },
+			want: step{Use: "7", Exists: true}},
+		"it stands, and its Secret does not": {asked: asked, has: has, change: func(o *observed) { o.hooks = mine }, want: step{Use: "7", Write: true}},
+		"its Secret is for another one": {asked: asked, has: has, change: func(o *observed) { o.hooks, o.namesake = mine, secretMeta("alerts-webhook", "6") },
+			want: step{Use: "7", Write: true, Exists: true}},
+		"somebody has changed the Secret": {asked: asked, has: has, change: func(o *observed) {
+			o.hooks = mine
+			o.namesake = changedMeta(secretMeta("alerts-webhook", "7"), func(m *metav1.PartialObjectMetadata) { m.ManagedFields[0].Manager = "somebody" })
+		}, want: step{Use: "7", Write: true, Exists: true}},
+		"somebody has taken the labels off": {asked: asked, has: has, change: func(o *observed) {
+			o.hooks = mine
+			o.namesake = changedMeta(secretMeta("alerts-webhook", "7"), func(m *metav1.PartialObjectMetadata) { m.Labels = nil })
+		}, want: step{Use: "7", Write: true, Exists: true}},
+		"who owns what cannot be read": {asked: asked, has: has, change: func(o *observed) {
+			o.hooks = mine
+			o.namesake = changedMeta(secretMeta("alerts-webhook", "7"), func(m *metav1.PartialObjectMetadata) { m.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(`?`) })
+		}, want: step{Use: "7", Write: true, Exists: true}},
+		"it has another name":  {asked: &v1alpha1.ChannelWebhook{Name: "new"}, has: has, change: func(o *observed) { o.hooks = mine }, want: step{Use: "7", Rename: true, Write: true}},
+		"it is gone":           {asked: asked, has: has, change: func(o *observed) { o.hooks = mine[:2] }, want: step{Create: true, Write: true}},
+		"one of a lost create": {asked: asked, change: func(o *observed) { o.hooks = mine }, want: step{Use: "7", Write: true}},
+		"the oldest of several": {asked: asked, change: func(o *observed) {
+			o.hooks = []discordclient.Webhook{hook("9", "alerts", "app"), hook("8", "alerts", "app")}
+		}, want: step{Use: "8", Write: true}},
+		"what this process made, before the status shows it": {asked: &v1alpha1.ChannelWebhook{Name: "new"}, change: func(o *observed) {
+			o.hooks, o.hookEntry = mine, counterpart.Entry{Known: true, ID: "6"}
+		}, want: step{Use: "6", Rename: true, Write: true}},
+		"that of another bot, while its Secret stands": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(o *observed) {
+			o.hooks, o.namesake = mine[:1], secretMeta("alerts-webhook", "5")
+		}, want: step{Use: "5", Exists: true}},
+		"that of another bot, whose Secret is gone": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(o *observed) { o.hooks = mine[:1] }, want: step{Create: true, Write: true}},
+		"a create may be under way":                 {asked: asked, change: func(o *observed) { o.hookSettled = false }, want: step{Reason: v1alpha1.ReasonRecovering}},
+		"there are 15":                              {asked: asked, change: func(o *observed) { o.hooks = many }, want: step{Reason: v1alpha1.ReasonLimitReached}},
+		"there are 15, one of them ours":            {asked: asked, change: func(o *observed) { o.hooks = append(many[:14:14], mine[2]) }, want: step{Use: "7", Write: true}},
+		"the Secret is somebody else's": {asked: asked, change: func(o *observed) {
+			o.namesake = changedMeta(secretMeta("alerts-webhook", "7"), func(m *metav1.PartialObjectMetadata) { m.OwnerReferences[0].UID = "other" })
+		}, want: step{Reason: v1alpha1.ReasonNameTaken, Exists: true}},
+		"Discord does not tell": {asked: asked, change: func(o *observed) { o.hookErr = &conditions.Waiting{Reason: "Outage"} }, want: step{Reason: "Outage"}},
+		"the Secret has another name": {asked: &v1alpha1.ChannelWebhook{Name: "alerts", SecretName: "new"}, has: has, change: func(o *observed) {
+			o.hooks, o.secrets = mine, []metav1.PartialObjectMetadata{*secretMeta("alerts-webhook", "7")}
+		}, want: step{Use: "7", Write: true, Strays: []string{"alerts-webhook"}}},
+		"no longer asked for": {has: has, change: func(o *observed) {
+			o.hooks, o.secrets = mine, []metav1.PartialObjectMetadata{*secretMeta("alerts-webhook", "7")}
+		},
+			want: step{Remove: "7", Strays: []string{"alerts-webhook"}}},
+		"no longer asked for, and gone": {has: has, change: func(o *observed) { o.hooks = mine[:2] }},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := object(spec{Name: "alerts", Webhook: c.asked})
+			o.Status.Webhook = c.has
+			seen := s.sees(&discordclient.Channel{Name: "alerts"}, "")
+			if c.change != nil {
+				c.change(seen)
+			}
+			got := planWebhook(o, seen)
+			is := step{Create: got.create, Rename: got.rename, Write: got.write, Exists: got.exists, Remove: got.remove, Reason: reasonOf(got.verdict)}
+			if got.use != nil {
+				is.Use = got.use.ID
+			}
+			for _, stray := range got.strays {
+				is.Strays = append(is.Strays, stray.Name)
+			}
+			if diff := cmp.Diff(c.want, is); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestAWebhookNeedsItsPermission(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, func(s *scene) { s.Discord.SetPermissions(s.ID, s.Bot.UserID, all&^discordtest.PermManageWebhooks) })
+	for name, live := range map[string]*discordclient.Channel{"a new channel": nil, "one that exists": {Name: "alerts"}} {
+		got := planWebhook(object(spec{Name: "alerts", Webhook: &v1alpha1.ChannelWebhook{Name: "alerts"}}), s.sees(live, ""))
+		if reasonOf(got.verdict) != v1alpha1.ReasonMissingPermissions || got.create {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestTheSecretHoldsTheURL(t *testing.T) {
+	t.Parallel()
+	hook := &discordclient.Webhook{ID: "7", URL: discordclient.NewSecret("https://discord.example/7/t")}
+	got := secretFor(object(spec{Webhook: &v1alpha1.ChannelWebhook{SecretName: "elsewhere"}}), hook)
+	if *got.Name != "elsewhere" || string(got.Data["url"]) != "https://discord.example/7/t" || got.Annotations[webhookAnnotation] != "7" || *got.OwnerReferences[0].UID != "uid" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestGivingUpFields(t *testing.T) {
+	t.Parallel()
+	if diff := cmp.Diff([]string{"nsfw"}, without([]string{"name", "nsfw", "topic"}, "name", "topic")); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,118 @@
+package counterpart
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"pgregory.net/rapid"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+)
+
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	begin := time.Unix(100, 0)
+	cases := map[string]struct {
+		do     func(*Ledger)
+		want   Entry
+		holder types.UID // of the counterpart "7"
+	}{
+		"nothing is known: another process may have created until now": {do: func(*Ledger) {}, want: Entry{LastAttempt: begin}},
+		"nothing exists":            {do: func(l *Ledger) { l.Nothing("uid") }, want: Entry{Known: true}},
+		"it has a counterpart":      {do: func(l *Ledger) { l.Is("uid", "7") }, want: Entry{Known: true, ID: "7"}, holder: "uid"},
+		"in doubt":                  {do: func(l *Ledger) { l.Is("uid", "7"); l.Doubt("uid") }, want: Entry{LastAttempt: begin}},
+		"it has another one now":    {do: func(l *Ledger) { l.Is("uid", "7"); l.Is("uid", "8") }, want: Entry{Known: true, ID: "8"}},
+		"forgotten":                 {do: func(l *Ledger) { l.Is("uid", "7"); l.Forget("uid") }, want: Entry{LastAttempt: begin}},
+		"what was never known goes": {do: func(l *Ledger) { l.Is("other", "7"); l.Forget("uid") }, want: Entry{LastAttempt: begin}, holder: "other"},
+		"another one has taken it":  {do: func(l *Ledger) { l.Is("uid", "7"); l.Is("other", "7"); l.Forget("uid") }, want: Entry{LastAttempt: begin}, holder: "other"},
+		"another one has it and the first gets a new one": {do: func(l *Ledger) { l.Is("uid", "7"); l.Is("other", "7"); l.Is("uid", "8") }, want: Entry{Known: true, ID: "8"}, holder: "other"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := clocktesting.NewFakePassiveClock(begin)
+			l := NewLedger(clock)
+			l.Entry("first")
+			c.do(l)
+			clock.SetTime(begin.Add(time.Hour))
+			if diff := cmp.Diff(c.want, l.Entry("uid")); diff != "" {
+				t.Error(diff)
+			}
+			if got := l.Holder("7"); got != c.holder {
+				t.Errorf("7 is held by %q, want %q", got, c.holder)
+			}
+		})
+	}
+}
+
+func TestWinner(t *testing.T) {
+	t.Parallel()
+	old, young := time.Unix(1, 0), time.Unix(2, 0)
+	cases := map[string]struct {
+		claims []Claim
+		want   types.UID
+	}{
+		"the only one":                       {[]Claim{{UID: "a"}}, "a"},
+		"the older":                          {[]Claim{{UID: "a", Created: young}, {UID: "b", Created: old}}, "b"},
+		"who has it, before the older":       {[]Claim{{UID: "a", Created: old}, {UID: "b", Created: young, Holds: true}}, "b"},
+		"the older of two that have it":      {[]Claim{{UID: "a", Created: young, Holds: true}, {UID: "b", Created: old, Holds: true}}, "b"},
+		"of the same second, the smaller id": {[]Claim{{UID: "b", Created: old}, {UID: "a", Created: old}}, "a"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Winner(c.claims); got.UID != c.want {
+				t.Errorf("got %s, want %s", got.UID, c.want)
+			}
+		})
+	}
+}
+
+// Everybody sees the same winner, in whatever order the cache lists the claims.
+func TestWinnerDoesNotDependOnTheOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var claims []Claim
+		for _, uid := range rapid.SliceOfNDistinct(rapid.StringMatching("[a-f]"), 1, 5, rapid.ID[string]).Draw(t, "claims") {
+			claims = append(claims, Claim{
+				UID: types.UID(uid), Created: time.Unix(rapid.Int64Range(0, 2).Draw(t, "created"), 0), Holds: rapid.Bool().Draw(t, "holds"),
+			})
+		}
+		if diff := cmp.Diff(Winner(claims), Winner(rapid.Permutation(claims).Draw(t, "other order"))); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestClaimed(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		status string
+		adopt  *v1alpha1.Adoption
+		want   []string
+	}{
+		"nothing":                   {want: []string{}},
+		"what it has":               {status: "7", want: []string{"7"}},
+		"what it wants":             {adopt: &v1alpha1.Adoption{ID: "8"}, want: []string{"8"}},
+		"what it wanted and has":    {status: "7", adopt: &v1alpha1.Adoption{ID: "7"}, want: []string{"7"}},
+		"what it has instead of it": {status: "9", adopt: &v1alpha1.Adoption{ID: "8"}, want: []string{"8", "9"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, Claimed(c.status, c.adopt)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestReasonNamesTheObjectForGood(t *testing.T) {
+	t.Parallel()
+	if got := Reason("DiscordChannel", types.NamespacedName{Namespace: "ns", Name: "alerts"}, "uid"); got != "DiscordChannel uid ns/alerts" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,163 @@
+package group
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
+	"pgregory.net/rapid"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/access"
+	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/guildtest"
+	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+type spec = v1alpha1.DiscordGroupSpec
+
+const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermManageRoles
+
+// sees is what a pass sees of a category, nil for none.
+func sees(t *testing.T, g *guildtest.Guild, live *discordclient.Channel) *observed {
+	t.Helper()
+	return &observed{
+		Access: &access.Access{Server: &v1alpha1.DiscordServer{}, GuildID: g.ID, Snap: g.Snapshot(t)},
+		ranks:  order.Ranks{}, Found: counterpart.Found{Channel: live, Create: live == nil},
+	}
+}
+
+func everyone(names ...v1alpha1.Permission) []v1alpha1.PermissionOverwrite {
+	return []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: names}}
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	g := guildtest.New(t, all)
+	silent := []discordclient.Overwrite{{ID: g.ID, Deny: permissions.SendMessages}}
+	seen := sees(t, g, nil)
+	cases := map[string]struct {
+		spec   spec
+		live   *discordclient.Channel
+		create *discordclient.ChannelCreate
+		fields []string
+	}{
+		"the least": {spec: spec{Name: "Alarms"}, create: &discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory}},
+		"everything is in the one call": {
+			spec:   spec{Name: "Alarms", Position: ptr.To[int32](3), PermissionOverwrites: everyone("SendMessages")},
+			create: &discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory, Position: ptr.To(3), Overwrites: silent},
+		},
+		"nothing differs":               {spec: spec{Name: "Alarms"}, live: &discordclient.Channel{Name: "Alarms", Overwrites: silent}},
+		"capitals and spaces differ":    {spec: spec{Name: "My alarms"}, live: &discordclient.Channel{Name: "my-alarms"}, fields: []string{"name"}},
+		"overwrites differ":             {spec: spec{Name: "Alarms", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alarms"}, fields: []string{"permissionOverwrites"}},
+		"no overwrites at all":          {spec: spec{Name: "Alarms", PermissionOverwrites: everyone()[:0]}, live: &discordclient.Channel{Name: "Alarms", Overwrites: silent}, fields: []string{"permissionOverwrites"}},
+		"the same overwrites":           {spec: spec{Name: "Alarms", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alarms", Overwrites: silent}},
+		"both differ":                   {spec: spec{Name: "Fire", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alarms"}, fields: []string{"name", "permissionOverwrites"}},
+		"a position is not in the edit": {spec: spec{Name: "Alarms", Position: ptr.To[int32](3)}, live: &discordclient.Channel{Name: "Alarms", Position: 9}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			mine := *seen
+			mine.Found = counterpart.Found{Channel: c.live, Create: c.live == nil}
+			got := plan(&v1alpha1.DiscordGroup{Spec: c.spec}, &mine)
+			if got.verdict != nil {
+				t.Fatal(got.verdict)
+			}
+			if diff := cmp.Diff(c.create, got.create); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.fields, got.fields); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What Discord would refuse is not planned.
+func TestPlanRefuses(t *testing.T) {
+	t.Parallel()
+	many := func(n, kind int) func(*guildtest.Guild) {
+		return func(g *guildtest.Guild) {
+			for range n {
+				g.Discord.CreateChannelByHand(g.ID, discordtest.Channel{Type: kind, Name: "x"})
+			}
+		}
+	}
+	may := func(p discordtest.Permissions) func(*guildtest.Guild) {
+		return func(g *guildtest.Guild) { g.Discord.SetPermissions(g.ID, g.Bot.UserID, p) }
+	}
+	live := &discordclient.Channel{Name: "Alarms"}
+	cases := map[string]struct {
+		guild  func(*guildtest.Guild)
+		spec   spec
+		live   *discordclient.Channel
+		reason string
+	}{
+		"499 channels leave room":            {many(499, discordtest.TypeText), spec{}, nil, ""},
+		"500 channels":                       {many(500, discordtest.TypeText), spec{}, nil, v1alpha1.ReasonLimitReached},
+		"500 channels, for one that exists":  {many(500, discordtest.TypeText), spec{PermissionOverwrites: everyone("SendMessages")}, live, ""},
+		"49 categories leave room":           {many(49, discordtest.TypeCategory), spec{}, nil, ""},
+		"50 categories":                      {many(50, discordtest.TypeCategory), spec{}, nil, v1alpha1.ReasonLimitReached},
+		"a role that is not there":           {may(all), spec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "nobody"}}}, nil, v1alpha1.ReasonRoleNotFound},
+		"the bot may not make categories":    {may(all &^ discordtest.PermManageChannels), spec{}, nil, v1alpha1.ReasonMissingPermissions},
+		"the bot may not set overwrites":     {may(all &^ discordtest.PermManageRoles), spec{PermissionOverwrites: everyone("SendMessages")}, live, v1alpha1.ReasonMissingPermissions},
+		"the bot may not deny what it lacks": {may(all), spec{PermissionOverwrites: everyone("PinMessages")}, live, v1alpha1.ReasonMissingPermissions},
+		"and need not where nothing differs": {may(0), spec{}, live, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := guildtest.New(t, all)
+			c.guild(g)
+			c.spec.Name = "Alarms"
+			got := plan(&v1alpha1.DiscordGroup{Spec: c.spec}, sees(t, g, c.live))
+			reason := ""
+			if wrong, ok := errors.AsType[*conditions.Terminal](got.verdict); ok {
+				reason = wrong.Reason
+			}
+			if reason != c.reason || (got.verdict == nil) != (c.reason == "") {
+				t.Errorf("verdict %v, want one with the reason %q", got.verdict, c.reason)
+			}
+			if c.reason != "" && (got.create != nil || len(got.fields) > 0) {
+				t.Errorf("%+v is done all the same", got)
+			}
+		})
+	}
+}
+
+// Whatever is asked for and whatever is there: after what was planned is carried out, nothing is left to do.
+func TestPlannedOnceIsSettled(t *testing.T) {
+	t.Parallel()
+	g := guildtest.New(t, all)
+	seen := sees(t, g, nil)
+	rapid.Check(t, func(t *rapid.T) {
+		asked := &v1alpha1.DiscordGroup{Spec: spec{Name: rapid.SampledFrom([]string{"a", "A", "a b", "🔥"}).Draw(t, "name")}}
+		asked.Spec.PermissionOverwrites = rapid.SampledFrom([][]v1alpha1.PermissionOverwrite{
+			nil, {}, everyone("ViewChannel"), everyone("SendMessages"), {{User: "77777777", Allow: []v1alpha1.Permission{"SendMessages"}}},
+		}).Draw(t, "overwrites")
+		look := *seen
+		look.Found = counterpart.Found{Channel: &discordclient.Channel{
+			Name:       rapid.SampledFrom([]string{"a", "A", "x"}).Draw(t, "live name"),
+			Overwrites: rapid.SampledFrom([][]discordclient.Overwrite{nil, {{ID: g.ID, Deny: permissions.SendMessages}}}).Draw(t, "live overwrites"),
+		}}
+		first := plan(asked, &look)
+		if first.verdict != nil {
+			t.Fatal(first.verdict)
+		}
+		if !first.edit.Name.IsZero() {
+			look.Channel.Name, _ = first.edit.Name.Get()
+		}
+		if !first.edit.Overwrites.IsZero() {
+			look.Channel.Overwrites, _ = first.edit.Overwrites.Get()
+		}
+		if second := plan(asked, &look); second.verdict != nil || len(second.fields) > 0 {
+			t.Fatalf("verdict %v, still differs: %v", second.verdict, second.fields)
+		}
+	})
+}

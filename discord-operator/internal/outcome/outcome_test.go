@@ -1,0 +1,173 @@
+package outcome
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+var errPasses = errors.New("connection refused")
+
+func refusal(class discordclient.Class) error {
+	return fmt.Errorf("channel: %w", &discordclient.Error{Class: class, Op: "edit channel", Status: 400, Message: "No."})
+}
+
+func limited(after time.Duration) error {
+	return fmt.Errorf("channel: %w", &discordclient.RateLimited{Op: "edit channel", After: after, Scope: "hidden"})
+}
+
+func TestOf(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 8, 9, 10, 11, 12, 500, time.FixedZone("somewhere", 3600))
+	soon, waiting := &ErrSoon{After: time.Second}, &conditions.Waiting{Reason: "W"}
+	cases := map[string]struct {
+		err  error
+		want error
+	}{
+		"nothing":                       {nil, nil},
+		"an outcome stays what it is":   {waiting, waiting},
+		"soon stays what it is":         {soon, soon},
+		"an error of others":            {errPasses, errPasses},
+		"a limit of a moment":           {limited(Brief), &ErrSoon{After: Brief}},
+		"a limit, told to the minute":   {limited(48 * time.Second), &conditions.Waiting{Reason: "RateLimited", Message: `Discord's rate limit (hidden) holds back "edit channel"; it goes on by 2026-08-09 09:13 UTC.`, Retry: 48 * time.Second}},
+		"a limit that ends on a minute": {limited(48*time.Second - 500), &conditions.Waiting{Reason: "RateLimited", Message: `Discord's rate limit (hidden) holds back "edit channel"; it goes on by 2026-08-09 09:12 UTC.`, Retry: 48*time.Second - 500}},
+		"a bad token":                   {refusal(discordclient.ClassBadToken), &conditions.Waiting{Reason: "WaitingForServer", Message: "Discord refuses the bot's token; see the DiscordServer."}},
+		"denied":                        {refusal(discordclient.ClassDenied), &conditions.Terminal{Reason: "MissingPermissions", Retry: DeniedRetry}},
+		"full":                          {refusal(discordclient.ClassLimit), &conditions.Terminal{Reason: "LimitReached", Retry: fullRetry}},
+		"invalid, until the spec is":    {refusal(discordclient.ClassInvalid), &conditions.Terminal{Reason: "Refused"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := Of(c.err, now)
+			if wrong, ok := errors.AsType[*conditions.Terminal](got); ok {
+				if !strings.Contains(wrong.Message, "edit channel") || !strings.HasSuffix(wrong.Message, ".") || strings.HasSuffix(wrong.Message, "..") {
+					t.Errorf("message %q", wrong.Message)
+				}
+				wrong.Message = ""
+			}
+			if c.want == errPasses {
+				if !errors.Is(got, errPasses) {
+					t.Error(got)
+				}
+				return
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	for _, class := range []discordclient.Class{discordclient.ClassGone, discordclient.ClassTransient, discordclient.ClassUnknown} {
+		if err := refusal(class); !errors.Is(Of(err, now), err) {
+			t.Errorf("%s should be tried again", class)
+		}
+	}
+}
+
+func TestUntold(t *testing.T) {
+	t.Parallel()
+	told := []metav1.Condition{{Type: "Ready"}}
+	cases := map[string]struct {
+		end  error
+		told []metav1.Condition
+		age  time.Duration
+		want time.Duration
+	}{
+		"the end":            {nil, nil, 0, 0},
+		"soon":               {&ErrSoon{After: time.Second}, told, time.Hour, time.Second},
+		"a new object waits": {&conditions.Waiting{}, nil, 2 * time.Second, 3 * time.Second},
+		"a new object waits for less than a moment": {&conditions.Waiting{Retry: time.Second}, nil, 0, time.Second},
+		"a new object waits for more than a moment": {&conditions.Waiting{Retry: time.Hour}, nil, 0, Brief},
+		"a new object has waited":                   {&conditions.Waiting{}, nil, Brief, 0},
+		"one that was told of waits":                {&conditions.Waiting{}, told, 0, 0},
+		"a new object needs a person":               {&conditions.Terminal{}, nil, 0, 0},
+		"a new object fails":                        {errPasses, nil, 0, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Untold(c.end, c.told, c.age); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestTold(t *testing.T) {
+	t.Parallel()
+	if got := Told(errPasses); !errors.Is(got, errPasses) {
+		t.Error(got)
+	}
+	w, ok := errors.AsType[*conditions.Waiting](Told(&ErrSoon{After: time.Second}))
+	if !ok || w.Retry != time.Second || w.Message == "" || w.Reason != v1alpha1.ReasonRateLimited {
+		t.Errorf("%+v", w)
+	}
+}
+
+// Each of these is graver than all before it.
+func TestGraver(t *testing.T) {
+	t.Parallel()
+	ranks := [][]error{
+		{nil},
+		{&ErrSoon{After: time.Second}, limited(Brief)},
+		{&conditions.Waiting{}, limited(time.Minute)},
+		{errPasses, refusal(discordclient.ClassTransient), refusal(discordclient.ClassUnknown), refusal(discordclient.ClassGone)},
+		{&conditions.Terminal{}, refusal(discordclient.ClassDenied), refusal(discordclient.ClassInvalid), refusal(discordclient.ClassLimit)},
+	}
+	for i, graver := range ranks {
+		for _, less := range ranks[:i] {
+			for _, a := range graver {
+				for _, b := range less {
+					if got := Graver(a, b); got != a { //nolint:errorlint // which of the two
+						t.Errorf("of %v and %v: %v", a, b, got)
+					}
+					if got := Graver(b, a); got != a { //nolint:errorlint // which of the two
+						t.Errorf("of %v and %v: %v", b, a, got)
+					}
+				}
+			}
+		}
+		for _, a := range graver {
+			if got := Graver(a, graver[0]); got != a { //nolint:errorlint // which of the two
+				t.Errorf("of two that are as grave, the first: %v", got)
+			}
+		}
+	}
+}
+
+func TestLacking(t *testing.T) {
+	t.Parallel()
+	for want, got := range map[string]error{
+		"The bot lacks the permission A, which it needs. Give it to a role of the bot":                                Lacking([]string{"A"}, "which it needs", ""),
+		"The bot lacks the permissions A, B, which it needs. Give them to a role of the bot, or invite it again: URL": Lacking([]string{"A", "B"}, "which it needs", "URL"),
+	} {
+		wrong, ok := errors.AsType[*conditions.Terminal](got)
+		if !ok || wrong.Message != want || wrong.Retry == 0 {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	}
+}
+
+func TestSome(t *testing.T) {
+	t.Parallel()
+	cases := map[string][]string{
+		"":                             nil,
+		"a, b":                         {"b", "a"},
+		"a, b, c, d, e, f, g, h, i, j": {"j", "i", "h", "g", "f", "e", "d", "c", "b", "a"},
+		"a, b, c, d, e, f, g, h, i, j and 2 more": {"l", "k", "j", "i", "h", "g", "f", "e", "d", "c", "b", "a"},
+	}
+	for want, names := range cases {
+		if got := Some(names); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

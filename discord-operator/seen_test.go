@@ -1,0 +1,133 @@
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// What the specs of groups, channels and webhooks look at, on Discord and among the operator's doings.
+
+// The calls that change something, as the simulator names them.
+const (
+	postChannel    = "POST /guilds/{guild_id}/channels"
+	patchChannel   = "PATCH /channels/{channel_id}"
+	moveChannels   = "PATCH /guilds/{guild_id}/channels"
+	deleteChannel  = "DELETE /channels/{channel_id}"
+	postWebhook    = "POST /channels/{channel_id}/webhooks"
+	patchWebhook   = "PATCH /webhooks/{webhook_id}"
+	deleteWebhook  = "DELETE /webhooks/{webhook_id}"
+	channelCreated = 10 // in the audit log
+	channelDeleted = 12
+	webhookCreated = 50
+)
+
+// bodies are what the world's bot has sent by a route so far, oldest first.
+func (w *world) bodies(route string) []map[string]any {
+	GinkgoHelper()
+	var all []map[string]any
+	for _, r := range discord.Requests() {
+		if r.BotID == w.bot.UserID && r.Route == route {
+			body := map[string]any{}
+			Expect(json.Unmarshal(r.Body, &body)).To(Succeed())
+			all = append(all, body)
+		}
+	}
+	return all
+}
+
+// writesTo are the operator's writes of one object so far, and of its status.
+func (w *world) writesTo(resource, name string) []string {
+	GinkgoHelper()
+	return slices.DeleteFunc(operatorWrites(w.ns), func(write string) bool {
+		_, target, _ := strings.Cut(write, " ")
+		return strings.TrimSuffix(target, "/status") != resource+"/"+name
+	})
+}
+
+// on is the channel of an object as Discord has it.
+func on(c *v1alpha1.DiscordChannel) discordtest.Channel {
+	GinkgoHelper()
+	ch, ok := discord.Channel(c.Status.ChannelID)
+	Expect(ok).To(BeTrue(), "#%s should be on Discord", c.Spec.Name)
+	return ch
+}
+
+// category is the category of an object as Discord has it.
+func category(g *v1alpha1.DiscordGroup) discordtest.Channel {
+	GinkgoHelper()
+	ch, ok := discord.Channel(g.Status.GroupID)
+	Expect(ok).To(BeTrue(), "the category %s should be on Discord", g.Spec.Name)
+	return ch
+}
+
+// named are the ids of the channels and categories of the world's guild that have a name.
+func (w *world) named(name string) []string {
+	var ids []string
+	for _, c := range discord.Guild(w.guild).Channels {
+		if c.Name == name {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+// shown are the names of the channels with a parent, or of the categories where it is "categories", in the order in which people see them.
+func (w *world) shown(parent string) []string {
+	var names []string
+	for _, c := range discord.Guild(w.guild).Channels {
+		isCategory := c.Type == discordtest.TypeCategory
+		if parent == "categories" && isCategory || parent == c.ParentID && !isCategory {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// deeds counts the entries of an action in the audit log, whoever did it.
+func (w *world) deeds(action int) int {
+	n := 0
+	for _, e := range discord.Guild(w.guild).Audit {
+		if e.Action == action {
+			n++
+		}
+	}
+	return n
+}
+
+// fault switches a fault of one of the world's own calls on, until the spec is over.
+func (w *world) fault(f discordtest.Fault) {
+	also := f.Match
+	f.Match = func(r discordtest.Request) bool { return r.BotID == w.bot.UserID && (also == nil || also(r)) }
+	DeferCleanup(discord.Faults().Add(f))
+}
+
+// expectSettled lets objects be looked at once more and expects that there is nothing left to do about them on Discord.
+func (w *world) expectSettled(ctx context.Context, objects ...client.Object) {
+	GinkgoHelper()
+	w.expectRest(ctx)
+	before := w.doings()
+	for _, o := range objects {
+		look := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"looked-at":"`+time.Now().String()+`"}}}`))
+		Expect(k8s.Patch(ctx, o, look)).To(Succeed())
+	}
+	w.expectRest(ctx)
+	Expect(w.doings()).To(ConsistOf(before), "one more look should do nothing")
+}
+
+func allowing(role string, names ...v1alpha1.Permission) v1alpha1.PermissionOverwrite {
+	return v1alpha1.PermissionOverwrite{Role: role, Allow: names}
+}
+
+func denying(role string, names ...v1alpha1.Permission) v1alpha1.PermissionOverwrite {
+	return v1alpha1.PermissionOverwrite{Role: role, Deny: names}
+}
