@@ -45,7 +45,6 @@ func newManaged(ctx context.Context) *managed {
 		below: w.channel("alarms", "kyoto", func(c *v1alpha1.DiscordChannel) { c.Spec.Position = new(int32(1)) }),
 	}
 	ready(ctx, m.server, m.group, m.channel, m.below)
-	w.expectRest(ctx)
 	return m
 }
 

@@ -23,6 +23,7 @@ var _ = Describe("When the operator starts again", func() {
 
 	DescribeTable("it changes nothing where nothing has changed", func(ctx context.Context, end func()) {
 		m := newManaged(ctx)
+		m.expectRest(ctx)
 		edits, writes := m.edits(), operatorWrites(m.ns)
 		calls := len(m.calls())
 		end()
@@ -81,8 +82,8 @@ var _ = Describe("When the operator starts again", func() {
 		first := operator
 		operator = startOperator(ctx)
 		connections := discord.Gateway().Stats().Open
-		writes := operatorWrites(m.ns)
 		m.expectRest(ctx)
+		writes := operatorWrites(m.ns)
 		Expect(discord.Gateway().Stats().Open).To(Equal(connections), "a standby does not connect to Discord")
 		first.stop()
 		repaired(ctx, m.live, m.editByHand(channelChanges["slowmode"]))

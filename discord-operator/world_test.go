@@ -46,7 +46,7 @@ func newWorld(ctx context.Context) *world {
 			secrets.add(hook.Token)
 		}
 		if !CurrentSpecReport().Failed() {
-			w.expectRest(ctx)
+			w.expectQuiet(ctx, time.Second)
 		}
 		expectLawful(ctx, w.ns)
 		deleteAll(ctx, w.ns)
@@ -154,13 +154,15 @@ func (w *world) doings() []string { return append(w.calls(), operatorWrites(w.ns
 // since is what a list has gained since it was as long as before.
 func since(before, now []string) []string { return now[len(before):] }
 
-// expectRest expects that the operator comes to rest: that for a while it does nothing at all, no call and no write.
+// expectRest expects that the operator comes to rest: that it does nothing at all any more, no call and no write.
 func (w *world) expectRest(ctx context.Context) {
 	GinkgoHelper()
-	while := time.Second
-	if len(allIn(ctx, w.ns)) > 1 {
-		while = 2500 * time.Millisecond // a server is looked at two seconds after its groups and channels have changed
-	}
+	w.expectQuiet(ctx, 2500*time.Millisecond) // a server is looked at two seconds after its groups and channels have changed
+}
+
+// expectQuiet expects that the operator does nothing for a while, sooner or later.
+func (w *world) expectQuiet(ctx context.Context, while time.Duration) {
+	GinkgoHelper()
 	last, seen := time.Now(), len(w.doings())
 	Eventually(ctx, func() time.Duration {
 		if now := len(w.doings()); now != seen {

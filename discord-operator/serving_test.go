@@ -1,0 +1,81 @@
+package main_test
+
+import (
+	"context"
+	"net/http"
+	"os/exec"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+var _ = Describe("The operator's process", func() {
+	It("tells its metrics over HTTPS to those only who may read them, and no Discord id in them", func(ctx context.Context) {
+		w := newWorld(ctx)
+		s, g, c := w.server(), w.group("alarms"), w.channel("alarms", "tokyo", withWebhook)
+		ready(ctx, s, g, c)
+		reader := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "stranger"}}
+		create(ctx, reader)
+		config, err := cluster.ServiceAccountConfig(ctx, w.ns, reader.Name)
+		Expect(err).NotTo(HaveOccurred())
+
+		code, _ := scrapeAs(ctx, "")
+		Expect(code).To(Equal(http.StatusUnauthorized))
+		code, _ = scrapeAs(ctx, config.BearerToken)
+		Expect(code).To(Equal(http.StatusForbidden))
+
+		var text string
+		Eventually(ctx, func() string {
+			text = scrape(ctx)
+			return text
+		}).Should(ContainSubstring(`discord_server_channels{name="jujutsu",namespace="` + w.ns + `"} 2`))
+		Expect(text).To(And(
+			ContainSubstring(`discord_object_condition{kind="DiscordChannel",name="tokyo",namespace="`+w.ns+`",reason="Settled",type="Ready"} 1`),
+			ContainSubstring(`discord_creates_total{how="created",kind="DiscordGroup"}`),
+			ContainSubstring(`discord_time_to_ready_seconds_count{kind="DiscordChannel"}`),
+			ContainSubstring("controller_runtime_reconcile_total")))
+		for _, id := range []string{w.guild, g.Status.GroupID, c.Status.ChannelID, c.Status.Webhook.ID, w.bot.UserID} {
+			Expect(text).NotTo(ContainSubstring(id), "a series for each id would be a series for ever")
+		}
+	})
+
+	It("hands over to a standby when it is asked to leave", func(ctx context.Context) {
+		first, second := operator, startOperator(ctx)
+		operator = second
+		holder := func(ctx context.Context) (string, error) {
+			lease := &coordinationv1.Lease{}
+			err := k8s.Get(ctx, nameOf("discord-system", "discord-operator.discord.jutsu.com"), lease)
+			if lease.Spec.HolderIdentity == nil {
+				return "", err
+			}
+			return *lease.Spec.HolderIdentity, err
+		}
+		Eventually(ctx, holder).ShouldNot(BeEmpty())
+		before, err := holder(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		first.stop()
+		Expect(holder(ctx)).NotTo(Equal(before), "who leaves should let go of the lease, not let it run out")
+		Eventually(ctx, holder).ShouldNot(Or(BeEmpty(), Equal(before)), "the standby should hold the lease")
+		ready(ctx, newWorld(ctx).server())
+	})
+
+	It("looks at no other namespaces than it is told to", func(ctx context.Context) {
+		w, other := newWorld(ctx), newWorld(ctx)
+		restartOperator(ctx, "--watch-namespaces="+w.ns)
+		ready(ctx, w.server(), w.channel("", "alerts"))
+		create(ctx, other.server())
+		Consistently(ctx, other.doings).Should(BeEmpty())
+	})
+
+	It("tells its version, and what is wrong with its command line", func() {
+		out, err := exec.Command(binary, "--version").Output()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(out)).To(HavePrefix("discord-operator "))
+		out, err = exec.Command(binary, "--colour=red").CombinedOutput()
+		Expect(err).To(HaveOccurred())
+		Expect(string(out)).To(ContainSubstring("discord-operator: flag provided but not defined: -colour; see --help"))
+	})
+})
