@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -88,7 +89,7 @@ func TestPlanWebhook(t *testing.T) {
 		"that of another bot, whose Secret is gone": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(o *observed) { o.hooks = mine[:1] }, want: step{Create: true, Write: true}},
 		"a create may be under way":                 {asked: asked, change: func(o *observed) { o.hookSettled = false }, want: step{Reason: v1alpha1.ReasonRecovering}},
 		"there are 15":                              {asked: asked, change: func(o *observed) { o.hooks = many }, want: step{Reason: v1alpha1.ReasonLimitReached}},
-		"there are 15, one of them ours":            {asked: asked, change: func(o *observed) { o.hooks = append(many[:14:14], mine[2]) }, want: step{Use: "7", Write: true}},
+		"there are 15, one of them ours":            {asked: asked, change: func(o *observed) { o.hooks = slices.Concat(many[1:], mine[2:]) }, want: step{Use: "7", Write: true}},
 		"the Secret is somebody else's": {asked: asked, change: func(o *observed) {
 			o.namesake = changedMeta(secretMeta("alerts-webhook", "7"), func(m *metav1.PartialObjectMetadata) { m.OwnerReferences[0].UID = "other" })
 		}, want: step{Reason: v1alpha1.ReasonNameTaken, Exists: true}},

@@ -165,9 +165,10 @@ func TestResolvedOnceIsSettled(t *testing.T) {
 		var asked []spec
 		for _, who := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"A", "B", "C", "@everyone", "bot", "88888888"}), 0, 6, rapid.ID[string]).Draw(t, "who") {
 			o := spec{Role: who}
-			if who == "bot" {
+			switch who {
+			case "bot":
 				o = spec{User: g.Bot.UserID}
-			} else if who == "88888888" {
+			case "88888888":
 				o = spec{User: who}
 			}
 			for i, name := range names.Draw(t, "names") {
