@@ -111,7 +111,9 @@ var _ = Describe("A DiscordServer", func() {
 
 		const muteMembers = 1 << 22
 		discord.SetPermissions(w.guild, w.bot.UserID, everything|muteMembers)
-		eventuallyReady(ctx, s)
+		for _, o := range allIn(ctx, w.ns) {
+			eventuallyReady(ctx, o)
+		}
 	})
 
 	It("can manage nothing without the permission to manage channels", func(ctx context.Context) {
