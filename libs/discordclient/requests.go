@@ -56,7 +56,8 @@ type ChannelCreate struct {
 	NSFW               bool        `json:"nsfw,omitempty"`
 	Slowmode           int         `json:"rate_limit_per_user,omitempty"`           // seconds, 0 to 21600
 	DefaultAutoArchive int         `json:"default_auto_archive_duration,omitempty"` // minutes: 60, 1440, 4320, 10080
-	Overwrites         []Overwrite `json:"permission_overwrites,omitempty"`         // at most 100
+	// Overwrites, at most 100. Nil leaves the choice to Discord, which takes those of the category; an empty list is none.
+	Overwrites []Overwrite `json:"permission_overwrites,omitzero"`
 }
 
 // ChannelEdit changes fields of a channel. Name and topic are under a hidden limit of two changes in ten minutes and

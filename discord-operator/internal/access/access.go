@@ -68,10 +68,11 @@ func ToDelete(ctx context.Context, c client.Reader, sessions *session.Sessions, 
 	if guildID == "" {
 		return nil, CannotDelete(fmt.Sprintf("It is not known which server DiscordServer %s stands for.", name.Name))
 	}
-	a, err := open(ctx, sessions, &server, guildID)
-	if t, ok := errors.AsType[*conditions.Terminal](err); ok {
-		return nil, CannotDelete(t.Message)
+	s, err := SessionToDelete(ctx, sessions, &server)
+	if err != nil {
+		return nil, err
 	}
+	a, err := look(ctx, s, &server, guildID)
 	if err == nil && a.Snap.Presence == discordclient.PresenceAbsent {
 		return nil, CannotDelete("The bot is not in the server any more, or the server is gone.")
 	}
@@ -83,11 +84,28 @@ func open(ctx context.Context, sessions *session.Sessions, server *v1alpha1.Disc
 	if err != nil {
 		return nil, err
 	}
+	return look(ctx, s, server, guildID)
+}
+
+func look(ctx context.Context, s *session.Session, server *v1alpha1.DiscordServer, guildID string) (*Access, error) {
 	snap, err := s.Look(ctx, guildID)
 	if err != nil {
 		return nil, err
 	}
 	return &Access{Server: server, Session: s, GuildID: guildID, Snap: snap}, nil
+}
+
+// SessionToDelete returns the session of a server, or else the last that it had.
+func SessionToDelete(ctx context.Context, sessions *session.Sessions, server *v1alpha1.DiscordServer) (*session.Session, error) {
+	s, err := sessions.For(ctx, server)
+	t, stuck := errors.AsType[*conditions.Terminal](err)
+	if !stuck {
+		return s, err
+	}
+	if last, ok := sessions.Last(client.ObjectKeyFromObject(server)); ok {
+		return last, nil
+	}
+	return nil, CannotDelete(t.Message)
 }
 
 // CannotDelete says why the counterpart cannot be deleted, and what to do.

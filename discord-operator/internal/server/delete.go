@@ -50,10 +50,7 @@ func (r *Reconciler) dispose(ctx context.Context, s *v1alpha1.DiscordServer) (ho
 	if owner := manager(r.list(ctx, "", index.ServerByGuild, s.Status.ServerID)); owner != nil && owner.UID != s.UID {
 		return "retained", nil // it is another object's
 	}
-	session, err := r.Sessions.For(ctx, s)
-	if t, ok := errors.AsType[*conditions.Terminal](err); ok {
-		return "", access.CannotDelete(t.Message)
-	}
+	session, err := access.SessionToDelete(ctx, r.Sessions, s)
 	if err != nil {
 		return "", err
 	}

@@ -81,7 +81,6 @@ func (s *Sessions) For(ctx context.Context, server *v1alpha1.DiscordServer) (*Se
 	name := types.NamespacedName{Namespace: server.Namespace, Name: server.Spec.TokenSecretRef.Name}
 	meta := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
 	if err := s.cached.Get(ctx, name, meta); apierrors.IsNotFound(err) {
-		s.Release(client.ObjectKeyFromObject(server))
 		return nil, missing(server, "does not exist")
 	} else if err != nil {
 		return nil, fmt.Errorf("get Secret %s: %w", name, err)
@@ -103,6 +102,18 @@ func (s *Sessions) For(ctx context.Context, server *v1alpha1.DiscordServer) (*Se
 		return nil, Refused(server)
 	}
 	return session, nil
+}
+
+// Last returns the session that a server had last, also when its Secret is gone by now: where a whole namespace is deleted, the Secret goes
+// first, and what is on Discord has to be deleted all the same. It lasts until the server is gone.
+func (s *Sessions) Last(server types.NamespacedName) (*Session, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.uses[server].bot
+	if b == nil || b.client.Stats().TokenRefused {
+		return nil, false
+	}
+	return &Session{Client: b.client, bot: b}, true
 }
 
 // read takes the token out of the Secret and gives the server the bot of that token.
