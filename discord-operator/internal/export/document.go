@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -72,7 +73,7 @@ func (d *document) yaml() ([]byte, error) {
 	var out bytes.Buffer
 	comment(&out, strings.Join(d.head, "\n"))
 	for _, e := range d.entries {
-		text, err := yaml.Marshal(manifest{
+		text, err := toYAML(manifest{
 			TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: e.kind},
 			Metadata: metadata{Name: e.name, Namespace: d.namespace},
 			Spec:     e.spec,
@@ -97,6 +98,28 @@ func (d *document) yaml() ([]byte, error) {
 		comment(&out, "Left out, since no kind stands for them; they stay as they are:\n- "+strings.Join(d.leftOut, "\n- "))
 	}
 	return out.Bytes(), nil
+}
+
+// toYAML writes a value. Names on Discord may hold characters that YAML allows only in their escaped form, which JSON does not ask for; and those that are
+// line breaks in one version of YAML and none in another. With one of these in it, a value is written as JSON, which is YAML as well.
+func toYAML(value any) ([]byte, error) {
+	text, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	var escaped bytes.Buffer
+	for _, r := range string(text) {
+		if r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			_, _ = fmt.Fprintf(&escaped, `\u%04x`, r) // they stand in strings only
+			continue
+		}
+		escaped.WriteRune(r)
+	}
+	written, err := yaml.JSONToYAML(escaped.Bytes())
+	if err != nil || !bytes.ContainsAny(written, "\u0085\u2028\u2029") {
+		return written, err
+	}
+	return append(escaped.Bytes(), '\n'), nil
 }
 
 // width is that of the comments.

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"sigs.k8s.io/yaml"
-
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -34,7 +32,7 @@ func (e *exporter) overwrites(notes *notes, c *discordclient.Channel, needed per
 		return nil
 	}
 	if lost := e.lost(c, needed); lost != 0 {
-		fragment, _ := yaml.Marshal(map[string]any{"permissionOverwrites": list}) // plain data
+		fragment, _ := toYAML(map[string]any{"permissionOverwrites": list}) // plain data
 		notes.fragment(fmt.Sprintf("permissionOverwrites is left out, so that it stays as it is: as far as the bot's own role tells, the bot is "+
 			"kept out (it lacks %s here), and the operator would let it in. If you want that, or another of its roles lets it in, "+
 			"put this into the spec:", lost), string(fragment))

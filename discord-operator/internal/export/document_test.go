@@ -1,0 +1,34 @@
+package export
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
+	"sigs.k8s.io/yaml"
+)
+
+// TestToYAML writes any text, in the Unicode that Discord may send, and reads it back.
+func TestToYAML(t *testing.T) {
+	check := func(t interface{ Fatalf(string, ...any) }, text string) {
+		written, err := toYAML(map[string]string{"text": text})
+		if err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		differs := func(r rune) bool { return unicode.IsControl(r) && r != '\n' || strings.ContainsRune("\u2028\u2029\ufeff", r) }
+		if strings.ContainsFunc(string(written), differs) {
+			t.Fatalf("%q is written with characters that YAML readers treat differently:\n%q", text, written)
+		}
+		var read map[string]string
+		if err := yaml.Unmarshal(written, &read); err != nil || read["text"] != text {
+			t.Fatalf("%q became %q (%v) by way of\n%s", text, read["text"], err, written)
+		}
+	}
+	for r := range rune(0x10000) {
+		if r < 0xd800 || r > 0xdfff { // no characters but halves of some
+			check(t, "a"+string(r)+"b")
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) { check(t, rapid.String().Draw(t, "text")) })
+}
