@@ -13,8 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
+// These do not run in parallel: parse registers --kubeconfig, whose value is a global of controller-runtime.
+
 func TestDefaults(t *testing.T) {
-	t.Parallel()
 	o, err := parse(nil, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +37,6 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	t.Parallel()
 	o, err := parse([]string{
 		"--discord-api-url=http://discord.example/api", "--resync-period=1s", "--recovery-wait=1s", "--concurrency=1", "--watch-namespaces=a, b,c",
 	}, io.Discard)
@@ -55,7 +55,6 @@ func TestFlags(t *testing.T) {
 }
 
 func TestWrongFlags(t *testing.T) {
-	t.Parallel()
 	cases := map[string]struct {
 		args []string
 		want string // "" where it is right
@@ -76,7 +75,6 @@ func TestWrongFlags(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			_, err := parse(c.args, io.Discard)
 			switch {
 			case c.want == "" && err != nil:
@@ -89,7 +87,6 @@ func TestWrongFlags(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	t.Parallel()
 	var out bytes.Buffer
 	if _, err := parse([]string{"--help"}, &out); !errors.Is(err, flag.ErrHelp) {
 		t.Fatal(err)
