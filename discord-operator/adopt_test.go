@@ -54,7 +54,7 @@ var _ = Describe("Adopting", func() {
 		c := w.channel("", "alerts", adopting(id))
 		ready(ctx, w.server(), c)
 		w.expectSettled(ctx, c)
-		Expect(w.edits()).To(Or(BeEmpty(), Equal([]string{patchChannel})))
+		Expect(w.edits()).To(Equal([]string{patchChannel}))
 	})
 
 	DescribeTable("what is not there, or not in this server, is Degraded, and nothing is created instead", func(ctx context.Context, elsewhere bool) {

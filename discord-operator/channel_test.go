@@ -213,5 +213,6 @@ var _ = Describe("A DiscordChannel", func() {
 		discord.Faults().Clear()
 		edit(ctx, c, func(o *v1alpha1.DiscordChannel) { o.Annotations = map[string]string{"now": "again"} })
 		eventuallyReady(ctx, c)
+		Expect(w.bodies(postWebhook)).To(HaveLen(1), "what cannot be read is not taken for gone")
 	})
 })
