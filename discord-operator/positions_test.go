@@ -23,15 +23,18 @@ var _ = Describe("Positions", func() {
 		ready(ctx, w.server(), w.group("z", groupPosition(30)))
 		objects := []client.Object{w.group("y", groupPosition(20)), w.group("x", groupPosition(10))}
 		var want []string
-		for i := range int32(8) {
-			objects = append(objects, w.channel("z", fmt.Sprintf("channel-%d", 7-i), position(7-i)))
-			want = append(want, fmt.Sprintf("channel-%d", i))
+		for i := range int32(16) {
+			objects = append(objects, w.channel("z", fmt.Sprintf("channel-%02d", 15-i), position(15-i)))
+			want = append(want, fmt.Sprintf("channel-%02d", i))
 		}
 		ready(ctx, objects...)
 		w.expectRest(ctx)
 		Expect(w.shown(w.named("z")[0])).To(Equal(want))
 		Expect(w.shown("categories")).To(Equal([]string{"x", "y", "z"}))
 		Expect(w.bodies(patchChannel)).To(BeEmpty(), "a position is never set channel by channel")
+		for _, name := range want {
+			Expect(w.writesTo("discordchannels", name)).To(HaveLen(2), "a position costs no write of its own")
+		}
 		w.expectSettled(ctx, objects...)
 	})
 
