@@ -7,7 +7,7 @@ import (
 
 // RotatePasswordAnnotation on a Dojo with spec.postgres asks for a new database password: whenever its value changes to
 // something that is not empty, the operator generates one, waits until Postgres has taken it, and rolls the pods.
-const RotatePasswordAnnotation = "core.jutsu.com/rotate-password"
+const RotatePasswordAnnotation = "core.jutsu.com/rotate-password" //nolint:gosec // a name, not a password
 
 // DatabaseFinalizer is on a Dojo whose spec.postgres.reclaimPolicy is Delete, until the data is gone.
 const DatabaseFinalizer = "core.jutsu.com/database"

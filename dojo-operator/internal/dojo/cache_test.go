@@ -134,7 +134,7 @@ func TestStripKeepsThePodsTrouble(t *testing.T) {
 			if !got.CreationTimestamp.Time.Equal(noon) {
 				t.Errorf("created at %s", got.CreationTimestamp)
 			}
-			if diff := cmp.Diff(map[string]string{instanceLabel: "tokyo", revisionLabel: "5d8f"}, got.Labels); diff != "" {
+			if diff := cmp.Diff(map[string]string{nameLabel: "dojo", instanceLabel: "tokyo", revisionLabel: "5d8f"}, got.Labels); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -164,7 +164,7 @@ func TestCacheOptions(t *testing.T) {
 			t.Errorf("%T: a child whose labels somebody has taken off would look deleted", o)
 		}
 	}
-	if count != 6 {
+	if count != 10 {
 		t.Errorf("%d kinds", count)
 	}
 }
