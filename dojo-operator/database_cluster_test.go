@@ -135,6 +135,17 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, d)
 	})
 
+	It("makes the Cluster again when somebody has deleted it, and the schema in it", func(ctx context.Context) {
+		d := created(ctx, withCluster())
+		first, live := schemaJobs(ctx, d)[0].Name, theCluster()
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
+		gone := live.GetUID()
+		Expect(k8s.Delete(ctx, live)).To(Succeed())
+		Eventually(ctx, refetch(live)).ShouldNot(WithTransform(func(o *unstructured.Unstructured) any { return o.GetUID() }, Equal(gone)))
+		Eventually(ctx, func(ctx context.Context) string { return schemaJobs(ctx, d)[0].Name }).ShouldNot(Equal(first))
+		eventuallyReady(ctx, d)
+	})
+
 	It("keeps the Cluster with the policy Retain, however the Dojo is deleted, and a Dojo made again takes it over", func(ctx context.Context) {
 		d := created(ctx, withCluster())
 		before := theCluster()

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/cnpgtest"
 	"jutsu.com/operators/test/internal/manifests"
 	"jutsu.com/operators/test/internal/operator"
 	"jutsu.com/operators/test/internal/project"
@@ -30,9 +31,10 @@ var shown = []schema.GroupVersionKind{
 
 // environment is everything that runs.
 type environment struct {
-	cluster  *testcluster.Cluster
-	admin    client.Client
-	operator *operator.Process
+	cluster       *testcluster.Cluster
+	admin         client.Client
+	cloudNativePG *cnpgtest.StandIn
+	operator      *operator.Process
 }
 
 // start brings up the cluster, the operator and the samples, and tells on out how far it is. Whatever it has started before an
@@ -53,6 +55,11 @@ func (e *environment) start(ctx context.Context, o *options, out *os.File) error
 	if err := e.startCluster(ctx, o, out); err != nil {
 		return err
 	}
+	say(out, standInNote)
+	var err error
+	if e.cloudNativePG, err = playCloudNativePG(context.WithoutCancel(ctx), e.cluster.Config()); err != nil {
+		return err
+	}
 	say(out, "Installing %s and starting the operator ...", operator.Dojo.Base())
 	if err := e.startOperator(ctx); err != nil {
 		return err
@@ -70,8 +77,12 @@ func (e *environment) startCluster(ctx context.Context, o *options, out *os.File
 	if err != nil {
 		return err
 	}
+	postgres, err := testcluster.CloudNativePGCRDs(ctx)
+	if err != nil {
+		return err
+	}
 	e.cluster, err = testcluster.Start(ctx, testcluster.Options{
-		ControllerManager: true, Nodes: o.nodes, CRDs: []string{crds}, Progress: out,
+		ControllerManager: true, Nodes: o.nodes, CRDs: []string{crds, postgres}, Progress: out,
 	})
 	if err != nil {
 		return err
@@ -120,8 +131,9 @@ func (e *environment) look(ctx context.Context) ([]row, error) {
 }
 
 // facts are what a person needs to try things.
-func (e *environment) facts() facts {
-	return facts{kubeconfig: e.cluster.Kubeconfig(), metricsURL: e.operator.MetricsURL(), log: e.operator.Log()}
+func (e *environment) facts() (facts, error) {
+	sample, err := project.Path(postgresSample)
+	return facts{kubeconfig: e.cluster.Kubeconfig(), metricsURL: e.operator.MetricsURL(), log: e.operator.Log(), sample: sample}, err
 }
 
 // ended reports whether the operator has ended by itself.
@@ -139,6 +151,9 @@ func (e *environment) stop() error {
 	var errs []error
 	if e.operator != nil {
 		errs = append(errs, e.operator.Stop(grace))
+	}
+	if e.cloudNativePG != nil {
+		e.cloudNativePG.Stop()
 	}
 	if e.cluster != nil {
 		errs = append(errs, e.cluster.Stop())

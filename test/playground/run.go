@@ -47,7 +47,15 @@ func run(ctx context.Context, args []string, out *os.File) (err error) {
 	if o.once {
 		return nil
 	}
-	printHints(out, env.facts())
+	facts, err := env.facts()
+	if err != nil {
+		return err
+	}
+	sample, err := manifest(facts.sample)
+	if err != nil {
+		return err
+	}
+	printHints(out, facts, sample)
 	return env.stay(ctx, screen)
 }
 

@@ -87,7 +87,7 @@ func (w *world) seeDatabase(d *corev1api.Dojo, db *seenDatabase) {
 	}
 	db.sql, db.absentSQL, db.jobPods = w.sql, w.absentSQL, w.jobPods
 	for _, job := range w.jobs {
-		if db.database != nil && job.Name == schemaName(d, db) {
+		if db.cluster != nil && db.database != nil && job.Name == schemaName(d, db) {
 			db.job = job
 		} else {
 			db.formerJobs = append(db.formerJobs, job)

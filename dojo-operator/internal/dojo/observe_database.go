@@ -74,7 +74,7 @@ func (r *Reconciler) observeJobs(ctx context.Context, d *corev1api.Dojo, db *see
 		return fmt.Errorf("list Jobs: %w", err)
 	}
 	present := ""
-	if db.database != nil {
+	if db.cluster != nil && db.database != nil {
 		present = schemaName(d, db)
 		name := types.NamespacedName{Namespace: d.Namespace, Name: present}
 		var err error

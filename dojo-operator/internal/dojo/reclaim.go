@@ -35,7 +35,7 @@ func withoutOurs(d *corev1api.Dojo) []string {
 // planReclaim deletes the data of a Dojo that is being deleted, one after the other, since the other way round hangs: a database with open
 // sessions is not dropped, a role that owns something neither, and without its Cluster nobody drops anything.
 func planReclaim(d *corev1api.Dojo, seen *observed) *steps {
-	s := &steps{}
+	s := &steps{replicas: *d.Spec.Replicas}
 	s.database = s.reclaim(d, seen)
 	s.verdict = s.database
 	if s.verdict == nil {

@@ -42,10 +42,10 @@ type seenSchema struct {
 	jobPods    []corev1.Pod
 }
 
-// schemaName is the name of the Job that brings the schema up to date. It names the SQL, and the Database, by a hash, so a Job that has
+// schemaName is the name of the Job that brings the schema up to date. It names the SQL, and the database, by a hash, so a Job that has
 // completed is the record that just this SQL has run in just this database.
 func schemaName(d *corev1api.Dojo, s *seenDatabase) string {
-	hash := shortHash(strings.Join(append([]string{schemaScript, string(s.database.GetUID())}, s.sql...), "\n"))
+	hash := shortHash(strings.Join(append([]string{schemaScript, string(s.cluster.GetUID()), string(s.database.GetUID())}, s.sql...), "\n"))
 	suffix := "-schema-" + hash
 	return d.Name[:min(len(d.Name), mostJobName-len(suffix))] + suffix
 }

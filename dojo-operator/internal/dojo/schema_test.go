@@ -61,9 +61,9 @@ func TestSchemaPodsAreRestrictedAndNoneOfTheApplication(t *testing.T) {
 
 func TestSchemaNames(t *testing.T) {
 	t.Parallel()
-	database := databaseFor(tokyo(inPG))
+	cluster, database := clusterKind.Object(), databaseFor(tokyo(inPG))
 	name := func(d *corev1api.Dojo, sql ...string) string {
-		return schemaName(d, &seenDatabase{database: database, seenSchema: seenSchema{sql: sql}})
+		return schemaName(d, &seenDatabase{cluster: cluster, database: database, seenSchema: seenSchema{sql: sql}})
 	}
 	long := tokyo(inPG, func(d *corev1api.Dojo) { d.Name = strings.Repeat("a", 63) })
 	if got := name(long); len(got) > 63 {
@@ -71,6 +71,11 @@ func TestSchemaNames(t *testing.T) {
 	}
 	if name(tokyo(inPG), "a", "b") == name(tokyo(inPG), "b", "a") || name(tokyo(inPG), "a") == name(tokyo(inPG)) {
 		t.Error("other SQL would not run")
+	}
+	before := name(tokyo(inPG), "a")
+	cluster.SetUID("another")
+	if name(tokyo(inPG), "a") == before {
+		t.Error("does not run in a Cluster that was made anew")
 	}
 	if name(tokyo(inPG, replicas(7)), "a") != name(tokyo(inPG), "a") {
 		t.Error("runs again for nothing")

@@ -200,12 +200,14 @@ func request(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// troubleChanged lets through a pod only when what keeps it from being ready is another thing than before. How many pods
-// are ready is the Deployment's to tell.
+// troubleChanged lets through a pod only when what keeps it from being ready is another thing than before, or when a pod of the schema
+// has said why it failed. How many pods are ready is the Deployment's to tell.
 var troubleChanged = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return troubleOf(e.Object.(*corev1.Pod)).reason != "" },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		return troubleOf(e.ObjectOld.(*corev1.Pod)) != troubleOf(e.ObjectNew.(*corev1.Pod))
+		before, after := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
+		return troubleOf(before) != troubleOf(after) ||
+			after.Labels[nameLabel] == schemaValue && lastWords([]corev1.Pod{*before}) != lastWords([]corev1.Pod{*after})
 	},
 	DeleteFunc:  func(e event.DeleteEvent) bool { return troubleOf(e.Object.(*corev1.Pod)).reason != "" },
 	GenericFunc: func(event.GenericEvent) bool { return false },

@@ -186,6 +186,8 @@ func TestTroubleChanged(t *testing.T) {
 		"crashes once more":  {troubleChanged.Update(event.UpdateEvent{ObjectOld: &failing, ObjectNew: &again}), false},
 		"another trouble":    {troubleChanged.Update(event.UpdateEvent{ObjectOld: &failing, ObjectNew: &other}), true},
 		"recovers":           {troubleChanged.Update(event.UpdateEvent{ObjectOld: &failing, ObjectNew: &ready}), true},
+		"the schema fails":   {troubleChanged.Update(event.UpdateEvent{ObjectOld: endedSchemaPod("", 0), ObjectNew: endedSchemaPod("no", 3)}), true},
+		"the schema is done": {troubleChanged.Update(event.UpdateEvent{ObjectOld: endedSchemaPod("", 0), ObjectNew: endedSchemaPod("", 0)}), false},
 		"gone and was fine":  {troubleChanged.Delete(event.DeleteEvent{Object: &fine}), false},
 		"gone, with trouble": {troubleChanged.Delete(event.DeleteEvent{Object: &failing}), true},
 		"anything else":      {troubleChanged.Generic(event.GenericEvent{Object: &failing}), false},
@@ -195,6 +197,14 @@ func TestTroubleChanged(t *testing.T) {
 			t.Errorf("%s: passes is %v", name, c.got)
 		}
 	}
+}
+
+func endedSchemaPod(message string, code int32) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: schemaLabels(tokyo())}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: message}},
+	}}
+	return p
 }
 
 func TestTargetChanged(t *testing.T) {

@@ -196,8 +196,8 @@ func (s *StandIn) cluster(ctx context.Context, o *unstructured.Unstructured) (*u
 
 func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) error {
 	cluster, up := s.cluster(ctx, o)
-	if cluster == nil && o.GetDeletionTimestamp() != nil {
-		return s.finalize(ctx, o, roleFinalizer, false)
+	if cluster == nil {
+		return s.letGo(ctx, o, roleFinalizer)
 	}
 	if !up {
 		return nil
@@ -224,6 +224,20 @@ func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) er
 	return s.setStatus(ctx, o, map[string]any{
 		"applied": true, "observedGeneration": o.GetGeneration(), "message": nil, "secretResourceVersion": version,
 	})
+}
+
+// letGo is what becomes of a role or a database whose Cluster was deleted.
+func (s *StandIn) letGo(ctx context.Context, o *unstructured.Unstructured, finalizer string) error {
+	if !slices.Contains(o.GetFinalizers(), finalizer) {
+		return nil
+	}
+	err := s.setStatus(ctx, o, map[string]any{
+		"applied": false, "observedGeneration": nil, "message": "cluster resource has been deleted, skipping reconciliation",
+	})
+	if err != nil {
+		return err
+	}
+	return s.finalize(ctx, o, finalizer, false)
 }
 
 // password returns the version of the role's password that CloudNativePG is aware of, or why it cannot be used.
@@ -253,8 +267,8 @@ func (s *StandIn) owns(ctx context.Context, namespace, role string) bool {
 
 func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured) error {
 	cluster, up := s.cluster(ctx, o)
-	if cluster == nil && o.GetDeletionTimestamp() != nil {
-		return s.finalize(ctx, o, databaseFinalizer, false)
+	if cluster == nil {
+		return s.letGo(ctx, o, databaseFinalizer)
 	}
 	if !up {
 		return nil
