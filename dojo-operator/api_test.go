@@ -69,7 +69,7 @@ var _ = Describe("The API of a Dojo", func() {
 		Entry("negative replicas", set("replicas", -1), "spec.replicas in body should be greater than or equal to 0"),
 		Entry("unknown database", set("database", "Oracle"), `spec.database: Unsupported value: "Oracle": supported values: "Postgres", "Mongo"`),
 		Entry("unknown field", set("replica", 3), `strict decoding error: unknown field "spec.replica"`),
-		Entry("no credentials", set("credentialsRef", nil), "spec: Invalid value: credentialsRef is required"),
+		Entry("no credentials", set("credentialsRef", nil), "spec: Invalid value: credentialsRef or postgres is required"),
 		Entry("credentials without a name", set("credentialsRef", map[string]any{"namespace": "default"}), "spec.credentialsRef.name: Required value"),
 		Entry("credentials with an empty name", set("credentialsRef", map[string]any{"name": ""}), "spec.credentialsRef.name in body should be at least 1 chars long"),
 		Entry("credentials with a name that no Secret has", set("credentialsRef", map[string]any{"name": "Dojo App"}), "must be the name of a Secret"),

@@ -46,7 +46,7 @@ func startOperator(ctx context.Context, extra ...string) *operatorProcess {
 	command := exec.Command(binary, append([]string{
 		"--kubeconfig=" + kubeconfig, "--leader-election-namespace=dojo-system",
 		"--metrics-bind-address=" + o.metrics, "--health-probe-bind-address=" + o.probes,
-		"--progress-deadline=" + progressDeadline.String(), "--zap-log-level=debug",
+		"--progress-deadline=" + progressDeadline.String(), "--database-deadline=" + progressDeadline.String(), "--zap-log-level=debug",
 		"--lease-duration=3s", "--lease-renew-deadline=2500ms", "--lease-retry-period=500ms",
 	}, extra...)...)
 	command.Env = append(os.Environ(), "GORACE=halt_on_error=1")

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -58,6 +59,10 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.dojo.Image, "dojo-image", "danijelradakovic/dojo:0.1.0-alpine", "`image` of the Dojo application")
 	flags.DurationVar(&o.dojo.ProgressDeadline, "progress-deadline", 2*time.Minute,
 		"how long a Dojo may wait for its credentials or for its pods before it counts as Degraded; 1s to 24h")
+	flags.DurationVar(&o.dojo.DatabaseDeadline, "database-deadline", 15*time.Minute,
+		"how long CloudNativePG may take for a step towards a Dojo's database before the Dojo counts as Degraded; 1s to 24h")
+	flags.StringVar(&o.dojo.PostgresImage, "postgres-image", "ghcr.io/cloudnative-pg/postgresql",
+		"`image` of Postgres, without a tag, for Dojos that ask for a version; the tag is the major version")
 	flags.IntVar(&o.workers, "concurrency", 4, "how many Dojos are reconciled at once; at least 1")
 
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas work at a time")
@@ -98,6 +103,10 @@ func (o *options) validate() error {
 		return errors.New("--dojo-image must not be empty")
 	case o.dojo.ProgressDeadline < time.Second, o.dojo.ProgressDeadline > 24*time.Hour:
 		return fmt.Errorf("--progress-deadline is %s, it must be at least 1s and at most 24h", o.dojo.ProgressDeadline)
+	case o.dojo.DatabaseDeadline < time.Second, o.dojo.DatabaseDeadline > 24*time.Hour:
+		return fmt.Errorf("--database-deadline is %s, it must be at least 1s and at most 24h", o.dojo.DatabaseDeadline)
+	case o.dojo.PostgresImage == "":
+		return errors.New("--postgres-image must not be empty")
 	case o.log.Level != nil && o.log.Level.Enabled(-8):
 		return errors.New("--zap-log-level must be at most 7: from 8 on client-go logs the bodies of requests, Secrets among them")
 	case o.workers < 1:
@@ -120,6 +129,7 @@ func (o *options) managerOptions(scheme *runtime.Scheme) ctrl.Options {
 	return ctrl.Options{
 		Scheme:                  scheme,
 		Cache:                   dojo.CacheOptions(),
+		Client:                  client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // optional kinds are read from the cache too
 		Metrics:                 m,
 		HealthProbeBindAddress:  o.probeAddress,
 		GracefulShutdownTimeout: &o.shutdownTimeout,

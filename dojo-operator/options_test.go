@@ -21,7 +21,8 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := dojo.Config{Image: "danijelradakovic/dojo:0.1.0-alpine", ProgressDeadline: 2 * time.Minute}
+	want := dojo.Config{Image: "danijelradakovic/dojo:0.1.0-alpine", ProgressDeadline: 2 * time.Minute,
+		DatabaseDeadline: 15 * time.Minute, PostgresImage: "ghcr.io/cloudnative-pg/postgresql"}
 	if diff := cmp.Diff(want, o.dojo); diff != "" {
 		t.Error(diff)
 	}
@@ -45,14 +46,14 @@ func TestDefaults(t *testing.T) {
 
 func TestFlags(t *testing.T) {
 	o, err := parse([]string{
-		"--dojo-image=dojo:9", "--progress-deadline=10s", "--concurrency=1", "--leader-elect=false", "--leader-election-namespace=here",
+		"--dojo-image=dojo:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s", "--concurrency=1", "--leader-elect=false", "--leader-election-namespace=here",
 		"--lease-duration=3s", "--lease-renew-deadline=2s", "--lease-retry-period=500ms", "--metrics-bind-address=:1", "--metrics-secure=false",
 		"--metrics-cert-dir=/certs", "--health-probe-bind-address=:2", "--shutdown-timeout=1s", "--version", "--zap-devel",
 	}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(dojo.Config{Image: "dojo:9", ProgressDeadline: 10 * time.Second}, o.dojo); diff != "" {
+	if diff := cmp.Diff(dojo.Config{Image: "dojo:9", ProgressDeadline: 10 * time.Second, DatabaseDeadline: 20 * time.Second, PostgresImage: "pg"}, o.dojo); diff != "" {
 		t.Error(diff)
 	}
 	m := o.managerOptions(runtime.NewScheme())

@@ -39,6 +39,8 @@ var (
 	k8s      client.Client
 	binary   string
 	operator *operatorProcess
+	// optionalCRDs are the folders with the kinds that a cluster may or may not have.
+	optionalCRDs []string
 )
 
 func TestDojoOperator(t *testing.T) {
@@ -56,8 +58,9 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(gexec.CleanupBuildArtifacts)
 
+	optionalCRDs = foldersOfOptionalCRDs(ctx)
 	cluster, err = testcluster.Start(ctx, testcluster.Options{
-		ControllerManager: true, Nodes: 3, Audit: true, CRDs: []string{deployFolder + "/crds"}, Progress: GinkgoWriter,
+		ControllerManager: true, Nodes: 3, Audit: true, CRDs: append([]string{deployFolder + "/crds"}, optionalCRDs...), Progress: GinkgoWriter,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
@@ -70,6 +73,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 
 	install(ctx, "namespace.yaml", "service_account.yaml", "role.yaml", "role_binding.yaml", "metrics_reader.yaml")
+	playCloudNativePG()
 	operator = startOperator(ctx)
 	DeferCleanup(func() {
 		operator.stop()

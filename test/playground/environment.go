@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/cnpgtest"
 	"jutsu.com/operators/test/internal/discord"
 	"jutsu.com/operators/test/internal/manifests"
 	"jutsu.com/operators/test/internal/operator"
@@ -42,6 +43,7 @@ type environment struct {
 	cluster   *testcluster.Cluster
 	admin     client.Client
 	simulator *discord.Server // nil for a real Discord
+	postgres  *cnpgtest.StandIn
 	operators []*operator.Process
 	died      chan error // tells of every process that has ended
 }
@@ -80,6 +82,10 @@ func (e *environment) start(ctx context.Context, out *os.File) (err error) {
 	if err := begin.Wait(); err != nil {
 		return err
 	}
+	say(out, standInNote)
+	if e.postgres, err = playCloudNativePG(context.WithoutCancel(ctx), e.cluster.Config()); err != nil {
+		return err
+	}
 	say(out, "Installing and starting the operators of %s and %s ...", operator.Dojo.Base(), operator.Discord.Base())
 	if err := e.startOperators(ctx); err != nil {
 		return err
@@ -94,7 +100,11 @@ func (e *environment) start(ctx context.Context, out *os.File) (err error) {
 }
 
 func (e *environment) startCluster(ctx context.Context, out *os.File) error {
-	var crds []string
+	postgres, err := testcluster.CloudNativePGCRDs(ctx)
+	if err != nil {
+		return err
+	}
+	crds := []string{postgres}
 	for _, o := range operators {
 		folder, err := o.CRDs()
 		if err != nil {
@@ -187,7 +197,8 @@ func (e *environment) tails() string {
 
 // facts are what a person needs to try things.
 func (e *environment) facts() facts {
-	f := facts{kubeconfig: e.cluster.Kubeconfig(), server: e.discordFacts()}
+	sample, _ := project.Path(postgresSample) // it was applied
+	f := facts{kubeconfig: e.cluster.Kubeconfig(), sample: sample, server: e.discordFacts()}
 	for i, of := range []*operatorFacts{&f.dojo, &f.discord} {
 		binary, _ := operators[i].Binary() // it runs
 		*of = operatorFacts{binary: binary, metricsURL: e.operators[i].MetricsURL(), log: e.operators[i].Log()}
@@ -215,6 +226,9 @@ func (e *environment) stop(out *os.File) error {
 	errs = append(errs, ending.Wait())
 	if e.simulator != nil {
 		errs = append(errs, e.simulator.Stop(grace))
+	}
+	if e.postgres != nil {
+		e.postgres.Stop()
 	}
 	if e.cluster != nil {
 		errs = append(errs, e.cluster.Stop())

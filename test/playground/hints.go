@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
 // facts are what hints are about.
 type facts struct {
 	kubeconfig    string
+	sample        string // file of the Dojo with a database of its own
 	dojo, discord operatorFacts
 	server        discordFacts
 }
@@ -62,13 +64,26 @@ func dojoHints(f facts) []hint {
 			"kubectl create clusterrolebinding metrics --clusterrole=dojo-operator-metrics-reader --serviceaccount=default:default",
 			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.dojo.metricsURL + " | grep ^dojo_",
 		}},
+		{"Look at the database of sendai-jujutsu-high, ask for a new password, and for a second instance (of the stand-in):", []string{
+			"kubectl get clusters.postgresql.cnpg.io,databaseroles,databases,jobs",
+			"kubectl annotate dojo sendai-jujutsu-high --overwrite core.jutsu.com/rotate-password=1",
+			`kubectl patch dojo sendai-jujutsu-high --type=merge -p '{"spec":{"postgres":{"cluster":{"instances":2}}}}'`,
+		}},
+		{"Delete it; its data stays, since the policy is Retain, and made again it finds them:", []string{
+			"kubectl delete dojo sendai-jujutsu-high",
+			"kubectl apply -f " + f.sample,
+		}},
 		{"Delete it; all that belonged to it goes:", []string{
 			"kubectl delete dojo kyoto-jujutsu-high",
 		}},
 	}
 }
 
-func printHints(out io.Writer, f facts) {
+func printHints(out io.Writer, f facts, sample string) {
+	_, _ = fmt.Fprintf(out, "\nThese lines are all that the Dojo with a database of its own took (%s).\n%s\n\n", postgresSample, standInNote)
+	for line := range strings.Lines(sample) {
+		_, _ = fmt.Fprint(out, "      ", line)
+	}
 	_, _ = fmt.Fprintf(out, "\nWhat to try next, in another terminal:\n\n    export KUBECONFIG=%s\n", f.kubeconfig)
 	for _, h := range hints(f) {
 		_, _ = fmt.Fprintf(out, "\n  %s\n", h.about)

@@ -97,7 +97,19 @@ var checks = map[string]check{
 	`curl -sk ... | grep ^discord_`:                     {prints: `discord_drift_repairs_total\{field="topic",kind="DiscordChannel"\} 1`},
 	"kubectl delete discordchannel":                     {prints: `deleted`, then: "kubectl get discordchannel kyoto-alarms 2>&1", shows: `not found`},
 
-	"kubectl delete dojo": {prints: `deleted`, then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
+	"kubectl get clusters.postgresql.cnpg.io": {prints: `(?s)cluster\.postgresql\.cnpg\.io/sendai-jujutsu-high-db.*database\.postgresql\.cnpg\.io/sendai-jujutsu-high-db`},
+	"kubectl annotate dojo": {
+		prints: `annotated`,
+		then:   "kubectl events --for=dojo/sendai-jujutsu-high; " + wide, shows: `(?s)CredentialsRotated.*sendai-jujutsu-high +1/1 .*Settled`,
+	},
+	`kubectl patch dojo sendai-jujutsu-high`: {
+		prints: `patched`,
+		then:   "kubectl get clusters.postgresql.cnpg.io sendai-jujutsu-high-db -o jsonpath='{.status.readyInstances}'; " + wide,
+		shows:  `(?s)^2.*sendai-jujutsu-high +1/1 .*Settled`,
+	},
+	"kubectl delete dojo sendai-jujutsu-high": {prints: `deleted`, then: "kubectl get database,secret sendai-jujutsu-high-db", shows: `(?s)database.*secret/sendai`},
+	"kubectl apply -f ":                       {prints: `created`, then: wide, shows: `sendai-jujutsu-high +1/1 .*Settled`},
+	"kubectl delete dojo kyoto":               {prints: `deleted`, then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 
 // TestHints runs what the playground tells people to try, as it is printed, in that order.

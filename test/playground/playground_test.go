@@ -91,9 +91,11 @@ func TestOnceTwiceAtATime(t *testing.T) {
 	first, second := startPlayground(t, "--once"), startPlayground(t, "--once")
 	for _, p := range []*playground{first, second} {
 		g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(0))
+		g.Expect(p).To(gbytes.Say(`STAND-IN: no containers run here, so CloudNativePG is played`))
 		g.Expect(string(p.Out.Contents())).To(And(
 			ContainSubstring("This is a simulation: nothing of it is on the real Discord."),
 			ContainSubstring("dojo/tokyo-jujutsu-high Ready=True 3/3 Settled"),
+			ContainSubstring("dojo/sendai-jujutsu-high Ready=True 1/1 Settled"),
 			ContainSubstring("discordserver/jujutsu Ready=True Settled"),
 			ContainSubstring("discordgroup/staff Ready=True Settled"),
 			ContainSubstring("discordchannel/tokyo-alarms Ready=True Settled"),

@@ -51,7 +51,12 @@ func run(ctx context.Context, args []string, out *os.File) (err error) {
 	if o.once {
 		return nil
 	}
-	printHints(out, env.facts())
+	facts := env.facts()
+	sample, err := manifest(facts.sample)
+	if err != nil {
+		return err
+	}
+	printHints(out, facts, sample)
 	return env.stay(ctx, screen)
 }
 

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -45,7 +46,10 @@ type SecretReference struct {
 
 // DojoSpec is what a user wants of a Dojo.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.credentialsRef)",message="credentialsRef is required: name the Secret that holds the database credentials (keys host, port, dbname, user or username, password)"
+// +kubebuilder:validation:XValidation:rule="has(self.credentialsRef) || has(self.postgres)",message="credentialsRef or postgres is required: name the Secret that holds the database credentials (keys host, port, dbname, user or username, password), or ask for a database"
+// +kubebuilder:validation:XValidation:rule="!(has(self.credentialsRef) && has(self.postgres))",message="credentialsRef and postgres exclude each other: a Dojo has one database"
+// +kubebuilder:validation:XValidation:rule="!has(self.postgres) || !has(self.database) || self.database == 'Postgres'",message="with postgres, database can only be Postgres"
+// +kubebuilder:validation:XValidation:rule="has(self.postgres) == has(oldSelf.postgres)",message="credentialsRef and postgres cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/operations.md says under Migration"
 type DojoSpec struct {
 	// accountId tells who owns the Dojo, in the owner's own words. The application sees it as DOJO_ACCOUNT_ID.
 	//
@@ -85,6 +89,78 @@ type DojoSpec struct {
 	//
 	// +optional
 	CredentialsRef *SecretReference `json:"credentialsRef,omitempty"`
+
+	// postgres asks for a database of the Dojo's own, instead of credentialsRef. It needs CloudNativePG 1.30 or newer; without it the Dojo
+	// is Degraded with the reason CloudNativePGNotInstalled and goes on by itself as soon as it is there.
+	//
+	// +optional
+	Postgres *Postgres `json:"postgres,omitempty"`
+
+	// image of the Dojo application. By default the operator's --dojo-image.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	Image string `json:"image,omitempty"`
+
+	// imagePullSecrets are Secrets of the Dojo's namespace with which the image is pulled.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
+
+	// resources of the application's container, instead of the operator's: 50m CPU and 64Mi memory requested, memory limited to
+	// 256Mi. They replace those as a whole.
+	//
+	// +optional
+	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// env is further environment of the application. The names that the operator sets itself (DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER,
+	// DB_PASS, DOJO_ACCOUNT_ID, DOJO_TITLE) are refused.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !(e.name in ['DB_ENDPOINT', 'DB_PORT', 'DB_NAME', 'DB_USER', 'DB_PASS', 'DOJO_ACCOUNT_ID', 'DOJO_TITLE']))",message="DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER, DB_PASS, DOJO_ACCOUNT_ID and DOJO_TITLE are set by the operator"
+	Env []corev1.EnvVar `json:"env,omitempty"`
+
+	// nodeSelector are the labels that a node must have to run pods of the Dojo.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// tolerations let the pods run on nodes with these taints.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
+
+	// affinity attracts the pods to nodes and to other pods, or keeps them away.
+	//
+	// +optional
+	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+
+	// topologySpreadConstraints spread the pods, instead of the operator's own constraint, which prefers different nodes.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=8
+	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+
+	// ingress makes the Dojo reachable from outside of the cluster, through an Ingress onto its Service.
+	//
+	// +optional
+	Ingress *Ingress `json:"ingress,omitempty"`
+
+	// monitoring has the Dojo watched by Prometheus, through prometheus-operator.
+	//
+	// +optional
+	Monitoring *Monitoring `json:"monitoring,omitempty"`
 }
 
 // LocalCredentials names the Secret that the pods of a Dojo read.
@@ -109,7 +185,7 @@ type DojoStatus struct {
 
 	// conditions tell how the Dojo is: Available (at least one replica is ready), Progressing (the operator is working
 	// towards the spec), Degraded (a person must act; the message says how) and Ready (the spec is true). Degraded and
-	// Progressing are never True together.
+	// Progressing are never True together. With spec.postgres there is DatabaseReady as well, which tells the steps on the way.
 	//
 	// +optional
 	// +listType=map
@@ -156,6 +232,11 @@ type DojoStatus struct {
 	//
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`
+
+	// database is the database of a Dojo with spec.postgres.
+	//
+	// +optional
+	Database *DatabaseStatus `json:"database,omitempty"`
 }
 
 // Dojo is a small web application with a Postgres database: the operator gives it a Deployment, a Service, its
@@ -175,6 +256,7 @@ type DojoStatus struct {
 // +kubebuilder:printcolumn:name="Database",type=string,JSONPath=`.spec.database`,priority=1,description="Kind of database"
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="Why the Dojo is or is not Ready"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",optionalOldSelf=true,message="metadata.name becomes the name of a Service: at most 63 lower case letters, digits and '-', starting with a letter and not ending with '-'"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || size(self.metadata.name) <= 47",message="metadata.name becomes the name of a Cluster, <dojo>-db: with postgres.cluster it has at most 47 characters"
 type Dojo struct {
 	metav1.TypeMeta `json:",inline"`
 

@@ -1,7 +1,7 @@
 // Package v1 holds the custom resources of the group core.jutsu.com: the
 // Dojo, a small web application with a Postgres database.
 //
-// The package depends on apimachinery alone, so that a program which only
+// The package depends on apimachinery and the core types alone, so that a program which only
 // reads or writes Dojos does not pull in a controller framework.
 //
 // +kubebuilder:object:generate=true

@@ -69,3 +69,49 @@ const (
 	// ReasonUnschedulable: no node takes the pod.
 	ReasonUnschedulable = "Unschedulable"
 )
+
+// ConditionDatabaseReady is the type of the condition that a Dojo with spec.postgres has beside those of every kind: whether its
+// database is as the spec says, and if not, which step is under way or has failed. Progressing, Degraded and Ready take it into account.
+const ConditionDatabaseReady = "DatabaseReady"
+
+// The reasons of a Dojo with spec.postgres, in DatabaseReady and in the other conditions alike.
+const (
+	// ReasonDatabaseReady (DatabaseReady=True): the database, its owner and its schema are as the spec says.
+	ReasonDatabaseReady = "Ready"
+	// ReasonWaitingForCluster (Progressing): the CloudNativePG Cluster does not exist yet, or not all of its instances are ready.
+	ReasonWaitingForCluster = "WaitingForCluster"
+	// ReasonCreatingRole (Progressing): Postgres does not have the role that owns the database yet, or not its present password.
+	ReasonCreatingRole = "CreatingRole"
+	// ReasonCreatingDatabase (Progressing): Postgres does not have the database yet.
+	ReasonCreatingDatabase = "CreatingDatabase"
+	// ReasonWaitingForSQL (Progressing): a ConfigMap or Secret of spec.postgres.initSQL does not exist yet.
+	ReasonWaitingForSQL = "WaitingForSQL"
+	// ReasonApplyingSchema (Progressing): a Job brings the tables up to date.
+	ReasonApplyingSchema = "ApplyingSchema"
+	// ReasonTakingFinalBackup (Progressing): the Dojo is being deleted, and waits for a last backup.
+	ReasonTakingFinalBackup = "TakingFinalBackup"
+	// ReasonDeletingDatabase (Progressing): the Dojo is being deleted with its data; the message says what it waits for.
+	ReasonDeletingDatabase = "DeletingDatabase"
+
+	// ReasonCloudNativePGNotInstalled (Degraded): the cluster lacks a kind of CloudNativePG 1.30. Install it; the Dojo then goes on
+	// by itself. What runs goes on meanwhile.
+	ReasonCloudNativePGNotInstalled = "CloudNativePGNotInstalled"
+	// ReasonClusterNotFound (Degraded): the Cluster of spec.postgres.clusterRef is still missing after --database-deadline. Create it.
+	ReasonClusterNotFound = "ClusterNotFound"
+	// ReasonClusterNotReady (Degraded): the Cluster lacks instances and nothing has changed for --database-deadline. See
+	// `kubectl describe cluster` and its pods.
+	ReasonClusterNotReady = "ClusterNotReady"
+	// ReasonClusterHibernated (Degraded): the Cluster hibernates. Wake it by taking off its annotation cnpg.io/hibernation.
+	ReasonClusterHibernated = "ClusterHibernated"
+	// ReasonDatabaseFailed (Degraded): CloudNativePG cannot bring the role or the database into Postgres; the message says what it says.
+	ReasonDatabaseFailed = "DatabaseFailed"
+	// ReasonSQLNotFound (Degraded): a ConfigMap or Secret of spec.postgres.initSQL is still missing after --progress-deadline. Create it, or
+	// take it out.
+	ReasonSQLNotFound = "SQLNotFound"
+	// ReasonSchemaFailed (Degraded): the Job that brings the tables up to date has failed; the message has the last lines of its log. Mend
+	// the SQL, or delete the Job to have it tried again.
+	ReasonSchemaFailed = "SchemaFailed"
+	// ReasonFinalBackupFailed (Degraded): the last backup of a Dojo that is being deleted has failed, so nothing is deleted. Delete the Backup
+	// to have it tried again, or set finalBackup to false.
+	ReasonFinalBackupFailed = "FinalBackupFailed"
+)

@@ -8,13 +8,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -27,10 +25,13 @@ const refusedRetry = 15 * time.Second
 // act carries out the steps and returns how the pass ended. One child that is refused does not keep the others from being put
 // right, except that pods never get a revision of credentials that could not be written.
 func (r *Reconciler) act(ctx context.Context, d *corev1api.Dojo, s *steps) error {
+	if err := r.hold(ctx, d, s.finalizers); err != nil {
+		return err
+	}
 	var failed error
 	verdict := s.verdict
 	for _, c := range s.apply {
-		if c.kind == kindDeployment && failed != nil {
+		if c.chained && failed != nil {
 			continue
 		}
 		changed, err := r.apply(ctx, d, s, c)
@@ -39,8 +40,8 @@ func (r *Reconciler) act(ctx context.Context, d *corev1api.Dojo, s *steps) error
 			verdict = s.unmoved
 		}
 	}
-	if s.remove != nil {
-		failed = graver(failed, r.remove(ctx, s.remove))
+	for _, old := range s.remove {
+		failed = graver(failed, r.remove(ctx, old))
 	}
 	if failed != nil {
 		return failed
@@ -55,7 +56,7 @@ func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *
 	// ours. With force, the UID makes sure that it is still the object that was seen.
 	if c.exists {
 		options = append(options, client.ForceOwnership)
-		c.meta.UID = &c.uid
+		c.meta.pin(c.uid)
 	}
 	err = r.Client.Apply(ctx, c.config, options...)
 	if apierrors.IsInvalid(err) && c.exists {
@@ -68,7 +69,7 @@ func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *
 	if err != nil {
 		return false, refusal(d, c, err)
 	}
-	r.written.Wrote(keyOf(c.kind, d.Namespace, c.name), ptr.Deref(c.meta.ResourceVersion, ""))
+	r.written.Wrote(keyOf(c.kind, d.Namespace, c.name), c.meta.version())
 	switch {
 	case c.rotation:
 		r.tell(d, corev1.EventTypeNormal, "CredentialsRotated", "The database credentials have changed; the pods are rolled.")
@@ -107,12 +108,34 @@ func (r *Reconciler) clear(ctx context.Context, d *corev1api.Dojo, s *steps, c *
 	return r.Client.Patch(ctx, target, client.RawPatch(types.JSONPatchType, patch))
 }
 
-func (r *Reconciler) remove(ctx context.Context, budget *policyv1.PodDisruptionBudget) error {
-	err := r.Client.Delete(ctx, budget, client.Preconditions{UID: &budget.UID})
+// remove deletes an object, and in the background what belongs to it. One that others hold back with a finalizer stays for now.
+func (r *Reconciler) remove(ctx context.Context, old *leftover) error {
+	o := old.object
+	uid := o.GetUID()
+	err := r.Client.Delete(ctx, o, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("delete %s %s: %w", kindBudget, budget.Name, err)
+		return fmt.Errorf("delete %s %s: %w", old.kind, o.GetName(), err)
 	}
-	r.written.Deleted(keyOf(kindBudget, budget.Namespace, budget.Name), budget.UID)
+	if len(o.GetFinalizers()) == 0 {
+		r.written.Deleted(keyOf(old.kind, o.GetNamespace(), o.GetName()), uid)
+	}
+	return nil
+}
+
+// hold writes the Dojo's finalizers where they have to change (not nil). Whoever has written the Dojo meanwhile wins.
+func (r *Reconciler) hold(ctx context.Context, d *corev1api.Dojo, finalizers []string) error {
+	if finalizers == nil {
+		return nil
+	}
+	after := d.DeepCopy()
+	after.Finalizers = finalizers
+	if err := r.Client.Patch(ctx, after, client.MergeFromWithOptions(d.DeepCopy(), client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("write the finalizers: %w", err)
+	}
+	d.Finalizers, d.ResourceVersion = after.Finalizers, after.ResourceVersion
+	if len(finalizers) > 0 || d.DeletionTimestamp == nil {
+		r.written.Wrote(keyOf("Dojo", d.Namespace, d.Name), after.ResourceVersion)
+	}
 	return nil
 }
 

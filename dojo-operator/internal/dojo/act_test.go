@@ -103,3 +103,5 @@ func TestCorrects(t *testing.T) {
 		})
 	}
 }
+
+var errForbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "databaseroles"}, "tokyo-db", errors.New("no"))

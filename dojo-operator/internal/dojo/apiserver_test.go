@@ -1,16 +1,21 @@
 package dojo
 
 import (
+	"errors"
 	"flag"
+	"slices"
 	"strconv"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -19,6 +24,7 @@ import (
 	"pgregory.net/rapid"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
 )
 
 // world holds the objects around one Dojo. It applies and updates them with the code that the API server itself runs for
@@ -30,6 +36,14 @@ type world struct {
 	deployment *appsv1.Deployment
 	service    *corev1.Service
 	budget     *policyv1.PodDisruptionBudget
+	ingress    *networkingv1.Ingress
+	password   *corev1.Secret                        // of the database
+	custom     map[string]*unstructured.Unstructured // by kind
+	without    string                                // a kind that the cluster does not have
+	jobs       []*batchv1.Job
+	jobPods    []corev1.Pod
+	sql        []string
+	absentSQL  string
 	pods       []corev1.Pod
 	scaler     bool // whether a HorizontalPodAutoscaler of the Deployment exists
 	version    int
@@ -41,16 +55,44 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // see is what a pass sees of the world.
 func (w *world) see(d *corev1api.Dojo) *observed {
 	w.version++
-	seen := &observed{
-		now: noon, nonce: "nonce-" + strconv.Itoa(w.version),
-		source: metadataOf(w.source), own: metadataOf(w.own),
-		deployment: w.deployment.DeepCopy(), service: w.service.DeepCopy(), budget: w.budget.DeepCopy(), pods: w.pods,
-		autoscaled: scaledByOthers(d, w.deployment, w.scaler),
+	source := w.source
+	if d.Spec.Postgres != nil {
+		source = w.password
 	}
-	if seen.source != nil && shared(d, seen.source) && !taken(d, seen.own) && !copied(d, seen.own, seen.source) {
-		seen.sourceSecret, seen.ownSecret = w.source.DeepCopy(), w.own.DeepCopy()
+	seen := &observed{
+		now: noon, nonce: "nonce-" + strconv.Itoa(w.version), password: "password-" + strconv.Itoa(w.version),
+		source: metadataOf(source), own: metadataOf(w.own),
+		deployment: w.deployment.DeepCopy(), service: w.service.DeepCopy(), budget: w.budget.DeepCopy(), ingress: w.ingress.DeepCopy(), pods: w.pods,
+		autoscaled: scaledByOthers(d, w.deployment, w.scaler),
+		monitors:   map[string]*unstructured.Unstructured{},
+	}
+	for _, kind := range monitoringKinds {
+		if w.without != kind.Kind {
+			seen.monitors[kind.Kind] = w.custom[kind.Kind].DeepCopy()
+		}
+	}
+	if d.Spec.Postgres != nil {
+		w.seeDatabase(d, &seen.db)
+	}
+	if seen.source != nil && shared(d, seen.source) && !taken(d, seen.own) && (!copied(d, seen.own, seen.source) || rewritten(d, seen.source)) {
+		seen.sourceSecret, seen.ownSecret = source.DeepCopy(), w.own.DeepCopy()
 	}
 	return seen
+}
+
+func (w *world) seeDatabase(d *corev1api.Dojo, db *seenDatabase) {
+	if db.missing = firstMissing(func(k optional.Kind) bool { return k.Kind != w.without }, databaseKinds); db.missing == "" {
+		db.cluster, db.role, db.database = w.custom["Cluster"].DeepCopy(), w.custom["DatabaseRole"].DeepCopy(), w.custom["Database"].DeepCopy()
+		db.schedule, db.finalBackup = w.custom["ScheduledBackup"].DeepCopy(), w.custom["Backup"].DeepCopy()
+	}
+	db.sql, db.absentSQL, db.jobPods = w.sql, w.absentSQL, w.jobPods
+	for _, job := range w.jobs {
+		if db.cluster != nil && db.database != nil && job.Name == schemaName(d, db) {
+			db.job = job
+		} else {
+			db.formerJobs = append(db.formerJobs, job)
+		}
+	}
 }
 
 // pass plans, carries out the plan, and returns it.
@@ -60,7 +102,15 @@ func (w *world) pass(d *corev1api.Dojo) *steps {
 	for _, c := range s.apply {
 		switch c.kind {
 		case kindSecret:
-			w.own = apply(w, w.own, c)
+			if c.name == credentialsName(d) {
+				w.own = apply(w, w.own, c)
+			} else {
+				w.password = apply(w, w.password, c)
+			}
+		case kindIngress:
+			w.ingress = apply(w, w.ingress, c)
+		case kindJob:
+			w.jobs = append(w.jobs, apply[batchv1.Job](w, nil, c))
 		case kindDeployment:
 			w.deployment = apply(w, w.deployment, c)
 		case kindService:
@@ -68,13 +118,85 @@ func (w *world) pass(d *corev1api.Dojo) *steps {
 		case kindBudget:
 			w.budget = apply(w, w.budget, c)
 		default:
-			w.t.Fatalf("plan wants a %s", c.kind)
+			w.applyCustom(c)
 		}
 	}
-	if s.remove != nil {
-		w.budget = nil
+	for _, old := range s.remove {
+		w.remove(old)
+	}
+	if s.finalizers != nil {
+		d.Finalizers = s.finalizers
 	}
 	return s
+}
+
+func (w *world) remove(old *leftover) {
+	switch old.kind {
+	case kindBudget:
+		w.budget = nil
+	case kindIngress:
+		w.ingress = nil
+	case kindDeployment:
+		w.deployment = nil
+	case kindJob:
+		w.jobs = slices.DeleteFunc(w.jobs, func(j *batchv1.Job) bool { return j.Name == old.object.GetName() })
+	default:
+		if w.custom[old.kind] == nil {
+			w.t.Fatalf("plan removes a %s that is not there", old.kind)
+		}
+		delete(w.custom, old.kind)
+	}
+}
+
+// applyCustom answers a server-side apply of a custom resource. As for one without a schema, all lists are owned as a whole.
+func (w *world) applyCustom(c *child) {
+	w.t.Helper()
+	want := c.meta.(customMeta).o.DeepCopy()
+	kind := want.GroupVersionKind()
+	fields, err := managedfields.NewDefaultCRDFieldManager(managedfields.NewDeducedTypeConverter(), oneVersion{}, oneVersion{}, oneVersion{},
+		kind, kind.GroupVersion(), "", nil)
+	must(w.t, err)
+	live := w.custom[c.kind]
+	generation := int64(1)
+	if live == nil {
+		live = &unstructured.Unstructured{Object: map[string]any{}}
+		live.SetGroupVersionKind(kind)
+		live.SetUID(types.UID("uid of the " + c.kind))
+	} else {
+		generation = live.GetGeneration() + 1
+	}
+	after, err := fields.Apply(live, want, FieldOwner, c.exists)
+	must(w.t, err)
+	w.version++
+	o := after.(*unstructured.Unstructured)
+	o.SetResourceVersion(strconv.Itoa(w.version))
+	o.SetGeneration(generation)
+	o.SetCreationTimestamp(metav1.NewTime(noon))
+	if w.custom == nil {
+		w.custom = map[string]*unstructured.Unstructured{}
+	}
+	w.custom[c.kind] = o
+}
+
+// oneVersion is what an API server does with a custom resource that has one version and no defaults.
+type oneVersion struct{}
+
+func (oneVersion) Default(runtime.Object) {}
+
+func (oneVersion) New(kind schema.GroupVersionKind) (runtime.Object, error) {
+	o := &unstructured.Unstructured{Object: map[string]any{}}
+	o.SetGroupVersionKind(kind)
+	return o, nil
+}
+
+func (oneVersion) Convert(_, _, _ any) error { return errors.New("there is one version") }
+
+func (oneVersion) ConvertToVersion(in runtime.Object, _ runtime.GroupVersioner) (runtime.Object, error) {
+	return in, nil
+}
+
+func (oneVersion) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (string, string, error) {
+	return label, value, nil
 }
 
 // serve makes the Deployment's status say that so many of the wanted pods are ready and that the rollout is at its end.
@@ -134,7 +256,9 @@ func stored[T any, L liveChild[T]](w *world, o runtime.Object) L {
 // testScheme knows the children and, so that tests meet them, some of the defaults that the API server sets.
 var testScheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{corev1api.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1api.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, networkingv1.AddToScheme, batchv1.AddToScheme,
+	} {
 		if err := add(s); err != nil {
 			panic(err)
 		}
@@ -200,7 +324,7 @@ func init() {
 }
 
 // testConfig is a configuration that differs from every default.
-var testConfig = Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second}
+var testConfig = Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second, DatabaseDeadline: 10 * time.Minute, PostgresImage: "registry.example/postgres"}
 
 // tokyo is a Dojo as the API server hands it out.
 func tokyo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {

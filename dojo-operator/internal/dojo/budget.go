@@ -22,12 +22,12 @@ func budgetFor(d *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigurat
 
 // planBudget returns the PodDisruptionBudget where it has to be written, and the live one where it has to go: with a single
 // replica it would only stop nodes from being drained.
-func planBudget(d *corev1api.Dojo, live *policyv1.PodDisruptionBudget, replicas int32) (*child, *policyv1.PodDisruptionBudget) {
+func planBudget(d *corev1api.Dojo, live *policyv1.PodDisruptionBudget, replicas int32) (*child, *leftover) {
 	if replicas <= 1 {
-		if taken(d, live) {
-			return nil, nil // a stranger's, and not in the way
+		if live == nil || taken(d, live) {
+			return nil, nil // a stranger's is not in the way
 		}
-		return nil, live
+		return nil, &leftover{kindBudget, live}
 	}
 	want := budgetFor(d)
 	if settled(live, want, policyv1ac.ExtractPodDisruptionBudget) {

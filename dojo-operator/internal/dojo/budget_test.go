@@ -36,7 +36,7 @@ func TestPlanBudget(t *testing.T) {
 			if (write != nil) != c.writes || write != nil && write.exists != c.exists || (remove != nil) != c.removes {
 				t.Errorf("writes %+v, removes %v", write, remove)
 			}
-			if remove != nil && remove != c.live {
+			if remove != nil && remove.object != c.live {
 				t.Error("removes another object than the one that is there")
 			}
 		})

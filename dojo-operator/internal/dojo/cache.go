@@ -3,15 +3,20 @@ package dojo
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
 )
 
 // CacheOptions says what the cache holds: of the objects of others only that they exist and whose they are, so that
@@ -22,23 +27,35 @@ func CacheOptions() cache.Options {
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}:                         stripOthers,
+			&corev1.ConfigMap{}:                      stripOthers,
+			&batchv1.Job{}:                           stripOthers,
+			&networkingv1.Ingress{}:                  stripOthers,
 			&corev1.Service{}:                        stripOthers,
 			&appsv1.Deployment{}:                     stripOthers,
 			&policyv1.PodDisruptionBudget{}:          stripOthers,
 			&autoscalingv2.HorizontalPodAutoscaler{}: stripOthers,
-			&corev1.Pod{}: {
-				Label:     k8slabels.SelectorFromSet(k8slabels.Set{nameLabel: nameValue, managedByLabel: managedByValue}),
-				Transform: strip,
-			},
+			optional.Definition():                    {Transform: optional.Strip},
+			&corev1.Pod{}:                            {Label: ourPods(), Transform: strip},
 		},
+		// Optional kinds cannot be named here, since the cluster may not have them.
+		DefaultTransform: strip,
 	}
+}
+
+// ourPods selects the pods of the application and of the schema's Jobs.
+func ourPods() k8slabels.Selector {
+	names, err := k8slabels.NewRequirement(nameLabel, selection.In, []string{nameValue, schemaValue})
+	if err != nil {
+		panic(err) // the names are constants
+	}
+	return k8slabels.SelectorFromSet(k8slabels.Set{managedByLabel: managedByValue}).Add(*names)
 }
 
 // Watched are the kinds that the cache has to show before a Dojo can be reconciled.
 func Watched() []client.Object {
 	return []client.Object{
 		&corev1api.Dojo{}, secretMetadata(), &corev1.Service{}, &corev1.Pod{}, &appsv1.Deployment{}, &policyv1.PodDisruptionBudget{},
-		&autoscalingv2.HorizontalPodAutoscaler{},
+		&autoscalingv2.HorizontalPodAutoscaler{}, &networkingv1.Ingress{}, &batchv1.Job{}, metadata("v1", kindConfigMap), optional.Definition(),
 	}
 }
 
@@ -59,7 +76,7 @@ func strip(in any) (any, error) {
 			ContainerStatuses:     o.Status.ContainerStatuses,
 		}}
 		o.CreationTimestamp = created
-		o.Labels = map[string]string{instanceLabel: labels[instanceLabel], revisionLabel: labels[revisionLabel]}
+		o.Labels = map[string]string{nameLabel: labels[nameLabel], instanceLabel: labels[instanceLabel], revisionLabel: labels[revisionLabel]}
 		return o, nil
 	case *autoscalingv2.HorizontalPodAutoscaler:
 		*o = autoscalingv2.HorizontalPodAutoscaler{
@@ -84,8 +101,44 @@ func strip(in any) (any, error) {
 		*o = appsv1.Deployment{ObjectMeta: identity(o)}
 	case *policyv1.PodDisruptionBudget:
 		*o = policyv1.PodDisruptionBudget{ObjectMeta: identity(o)}
+	case *networkingv1.Ingress:
+		*o = networkingv1.Ingress{ObjectMeta: identity(o)}
+	case *batchv1.Job:
+		*o = batchv1.Job{ObjectMeta: identity(o)}
+	case *unstructured.Unstructured:
+		stripCustom(o)
 	}
 	return in, nil
+}
+
+// stripCustom leaves of a Cluster of somebody else what a Dojo in it has to know, and of other objects that they exist and whose they are.
+func stripCustom(o *unstructured.Unstructured) {
+	small := &unstructured.Unstructured{Object: map[string]any{}}
+	small.SetGroupVersionKind(o.GroupVersionKind())
+	meta := identity(o)
+	small.SetNamespace(meta.Namespace)
+	small.SetName(meta.Name)
+	small.SetUID(meta.UID)
+	small.SetResourceVersion(meta.ResourceVersion)
+	small.SetDeletionTimestamp(meta.DeletionTimestamp)
+	small.SetOwnerReferences(meta.OwnerReferences)
+	if o.GroupVersionKind() == clusterKind.GroupVersionKind {
+		small.SetCreationTimestamp(o.GetCreationTimestamp())
+		if value, ok := o.GetAnnotations()[hibernation]; ok {
+			small.SetAnnotations(map[string]string{hibernation: value})
+		}
+		for _, path := range clusterFacts {
+			if value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...); ok {
+				_ = unstructured.SetNestedField(small.Object, value, path...) // the parents are maps that we have just made
+			}
+		}
+	}
+	o.Object = small.Object
+}
+
+// clusterFacts are the fields that stateOfCluster reads.
+var clusterFacts = [][]string{
+	{"spec", "instances"}, {"status", "phase"}, {"status", "image"}, {"status", "currentPrimary"}, {"status", "readyInstances"}, {"status", "conditions"},
 }
 
 // ownedByDojo also knows a child of ours whose labels somebody has taken off.

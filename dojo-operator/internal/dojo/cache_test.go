@@ -5,12 +5,16 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/yaml"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -68,6 +72,14 @@ func TestStripOthers(t *testing.T) {
 			&policyv1.PodDisruptionBudget{ObjectMeta: small()}},
 		"autoscaler": {&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: large(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: target, MaxReplicas: 9}},
 			&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: small(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: target}}},
+		"Ingress": {&networkingv1.Ingress{ObjectMeta: large(), Spec: networkingv1.IngressSpec{IngressClassName: new("nginx")}},
+			&networkingv1.Ingress{ObjectMeta: small()}},
+		"Job":      {&batchv1.Job{ObjectMeta: large(), Status: batchv1.JobStatus{Active: 1}}, &batchv1.Job{ObjectMeta: small()}},
+		"Database": {theirs("Database", "spec: {name: a}\nstatus: {applied: true}"), theirs("Database", "")},
+		"Cluster": {
+			theirs("Cluster", "spec: {instances: 3, imageName: x}\nstatus: {phase: fine, image: x, readyInstances: 2, currentPrimary: a, conditions: [{type: Ready}], topology: {a: b}}"),
+			theirs("Cluster", "spec: {instances: 3}\nstatus: {phase: fine, image: x, readyInstances: 2, currentPrimary: a, conditions: [{type: Ready}]}"),
+		},
 		"tombstone": {toolscache.DeletedFinalStateUnknown{Key: "team/theirs"}, toolscache.DeletedFinalStateUnknown{Key: "team/theirs"}},
 	}
 	for name, c := range cases {
@@ -81,9 +93,25 @@ func TestStripOthers(t *testing.T) {
 	}
 }
 
+// theirs is an object of CloudNativePG that belongs to somebody else.
+func theirs(kind, text string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{}}
+	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+		panic(err)
+	}
+	if o.Object == nil {
+		o.Object = map[string]any{}
+	}
+	o.SetAPIVersion("postgresql.cnpg.io/v1")
+	o.SetKind(kind)
+	o.SetNamespace("team")
+	o.SetName("theirs")
+	return o
+}
+
 func TestStripKeepsOurChildrenWhole(t *testing.T) {
 	t.Parallel()
-	w := settledWorld(t, tokyo())
+	w := settledWorld(t, tokyo(exposed))
 	unlabelled := func(o metav1.Object) metav1.Object { o.SetLabels(nil); return o }
 	unowned := func(o metav1.Object) metav1.Object { o.SetOwnerReferences(nil); return o }
 	cases := map[string]metav1.Object{
@@ -91,6 +119,9 @@ func TestStripKeepsOurChildrenWhole(t *testing.T) {
 		"Deployment":                 w.deployment.DeepCopy(),
 		"Service":                    w.service.DeepCopy(),
 		"budget":                     w.budget.DeepCopy(),
+		"Ingress":                    w.ingress.DeepCopy(),
+		"database":                   databaseFor(tokyo(inPG)),
+		"Cluster":                    clusterFor(tokyo(ownPG), testConfig),
 		"Service without its labels": unlabelled(w.service.DeepCopy()),
 		"Secret without its labels":  unlabelled(metadataOf(w.own)),
 		"Deployment without owner":   unowned(w.deployment.DeepCopy()),
@@ -134,7 +165,7 @@ func TestStripKeepsThePodsTrouble(t *testing.T) {
 			if !got.CreationTimestamp.Time.Equal(noon) {
 				t.Errorf("created at %s", got.CreationTimestamp)
 			}
-			if diff := cmp.Diff(map[string]string{instanceLabel: "tokyo", revisionLabel: "5d8f"}, got.Labels); diff != "" {
+			if diff := cmp.Diff(map[string]string{nameLabel: "dojo", instanceLabel: "tokyo", revisionLabel: "5d8f"}, got.Labels); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -164,7 +195,7 @@ func TestCacheOptions(t *testing.T) {
 			t.Errorf("%T: a child whose labels somebody has taken off would look deleted", o)
 		}
 	}
-	if count != 6 {
+	if count != 10 {
 		t.Errorf("%d kinds", count)
 	}
 }

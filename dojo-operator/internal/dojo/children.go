@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
@@ -30,6 +31,9 @@ const (
 	kindDeployment = "Deployment"
 	kindService    = "Service"
 	kindBudget     = "PodDisruptionBudget"
+	kindIngress    = "Ingress"
+	kindJob        = "Job"
+	kindConfigMap  = "ConfigMap"
 )
 
 // child is an object that the plan wants to be applied.
@@ -38,7 +42,7 @@ type child struct {
 	// config holds exactly the fields that we own.
 	config runtime.ApplyConfiguration
 	// meta is config's metadata; the API server's answer lands in it.
-	meta *metav1ac.ObjectMetaApplyConfiguration
+	meta childMeta
 	// exists is whether the object is there already and ours. Only then may our values replace those of others.
 	exists bool
 	// uid, version and generation are those of the object that exists; not every kind has generations.
@@ -49,20 +53,45 @@ type child struct {
 	rotation bool
 	// altered is whether somebody has changed what we wrote there.
 	altered bool
+	// chained is whether it must not be written when a child before it could not be.
+	chained bool
+}
+
+// childMeta is the metadata of a child's configuration, typed or not.
+type childMeta interface {
+	// pin makes the write fail unless the object that it meets is this one.
+	pin(uid types.UID)
+	// version and generationNow are those of the API server's answer.
+	version() string
+	generationNow() int64
+}
+
+type typedMeta struct {
+	*metav1ac.ObjectMetaApplyConfiguration
+}
+
+func (m typedMeta) pin(uid types.UID)    { m.UID = &uid }
+func (m typedMeta) version() string      { return ptr.Deref(m.ResourceVersion, "") }
+func (m typedMeta) generationNow() int64 { return ptr.Deref(m.Generation, 0) }
+
+// leftover is an object of ours that is no longer wanted.
+type leftover struct {
+	kind   string
+	object client.Object
 }
 
 // moved reports whether the API server's answer to our write differs from what was there. Where there are generations they
 // decide: the version also moves with a status that the cache has not shown yet.
 func (c *child) moved() bool {
 	if c.generation != 0 {
-		return ptr.Deref(c.meta.Generation, 0) != c.generation
+		return c.meta.generationNow() != c.generation
 	}
-	return ptr.Deref(c.meta.ResourceVersion, "") != c.version
+	return c.meta.version() != c.version
 }
 
 // newChild is a child to be applied over the live object, or to be created where there is none.
 func newChild[L liveObject](kind string, live L, config runtime.ApplyConfiguration, meta *metav1ac.ObjectMetaApplyConfiguration) *child {
-	c := &child{kind: kind, name: *meta.Name, config: config, meta: meta}
+	c := &child{kind: kind, name: *meta.Name, config: config, meta: typedMeta{meta}}
 	var absent L
 	if live != absent {
 		c.exists, c.uid, c.version, c.generation = true, live.GetUID(), live.GetResourceVersion(), live.GetGeneration()
@@ -100,6 +129,18 @@ type liveObject interface {
 func taken[L liveObject](d *corev1api.Dojo, live L) bool {
 	var absent L
 	return live != absent && !metav1.IsControlledBy(live, d)
+}
+
+// kept reports whether an object with the name of a child that holds data exists and is ours. Such children have no owner but labels:
+// the garbage collector must not take them with the Dojo, and a Dojo that is made again under the same name finds its data.
+func kept[L liveObject](d *corev1api.Dojo, live L) bool {
+	var absent L
+	return live != absent && (metav1.IsControlledBy(live, d) || metav1.GetControllerOfNoCopy(live) == nil && labelledFor(d.Name, live))
+}
+
+func labelledFor(dojo string, o metav1.Object) bool {
+	l := o.GetLabels()
+	return l[managedByLabel] == managedByValue && l[nameLabel] == nameValue && l[instanceLabel] == dojo
 }
 
 // settled reports whether the live object holds exactly the fields that we own, with our values. It reads managedFields, so

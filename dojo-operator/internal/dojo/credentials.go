@@ -37,8 +37,12 @@ const credentialsSuffix = "-credentials"
 // credentialsName is the name of the Dojo's own Secret.
 func credentialsName(d *corev1api.Dojo) string { return d.Name + credentialsSuffix }
 
-// sourceName is where the Secret of spec.credentialsRef is.
+// sourceName is where the Secret is that the credentials are copied from: that of spec.credentialsRef, or with spec.postgres the one with
+// the password that was generated for the database.
 func sourceName(d *corev1api.Dojo) types.NamespacedName {
+	if d.Spec.Postgres != nil {
+		return types.NamespacedName{Namespace: d.Namespace, Name: databaseObject(d)}
+	}
 	ref := d.Spec.CredentialsRef
 	if ref == nil {
 		return types.NamespacedName{}
@@ -156,13 +160,15 @@ func appliedFields(o metav1.Object) *fieldpath.Set {
 
 // planCredentials returns the revision of the credentials that the pods should read (empty where there are none yet), the
 // Dojo's own Secret where it has to be written, and what keeps the credentials from being as the spec says. Whatever is
-// wrong with the source, credentials that were copied before stay in use.
-func planCredentials(d *corev1api.Dojo, seen *observed, cfg Config) (revision string, write *child, verdict error) {
+// wrong with the source, credentials that were copied before stay in use. Unless passOn, they stay for now.
+func planCredentials(d *corev1api.Dojo, seen *observed, cfg Config, passOn bool) (revision string, write *child, verdict error) {
 	if seen.own != nil {
 		revision = seen.own.GetAnnotations()[revisionAnnotation]
 	}
 	switch {
-	case d.Spec.CredentialsRef == nil: // admitted before the schema asked for it
+	case !passOn:
+		return revision, nil, nil
+	case sourceName(d).Name == "": // admitted before the schema asked for it
 		return revision, nil, &conditions.Terminal{
 			Reason:  corev1api.ReasonCredentialsNotFound,
 			Message: "spec.credentialsRef is not set. Name the Secret that holds the database credentials.",
@@ -201,23 +207,14 @@ func restrict(data map[string][]byte) map[string][]byte {
 }
 
 func missing(d *corev1api.Dojo, seen *observed, cfg Config) error {
-	name, since := sourceName(d), seen.now
-	waiting := &conditions.Waiting{
+	name := sourceName(d)
+	return missed(d, seen.now, cfg.ProgressDeadline, &conditions.Waiting{
 		Reason:  corev1api.ReasonWaitingForCredentials,
 		Message: fmt.Sprintf("Waiting for the Secret %s with the database credentials.", name),
-	}
-	terminal := &conditions.Terminal{
+	}, &conditions.Terminal{
 		Reason:  corev1api.ReasonCredentialsNotFound,
 		Message: fmt.Sprintf("The Secret %s does not exist. Create it, or name another in spec.credentialsRef.", name),
-	}
-	// The messages name the Secret: whatever else changes in the spec, it is the same one that is missed.
-	if holds(d, conditions.Degraded, terminal.Message) != nil {
-		return terminal
-	}
-	if c := holds(d, conditions.Progressing, waiting.Message); c != nil {
-		since = c.LastTransitionTime.Time // it moves only when Progressing flips: who was Progressing before is missed sooner
-	}
-	return impatient(seen.now, since, cfg.ProgressDeadline, waiting, terminal)
+	})
 }
 
 // notShared says the same of a Secret that is not there as of one that is not shared, so that nobody can find out through a

@@ -263,7 +263,7 @@ func TestPlanCredentials(t *testing.T) {
 			}
 			c.change(w)
 			seen := w.see(c.dojo)
-			revision, write, verdict := planCredentials(c.dojo, seen, testConfig)
+			revision, write, verdict := planCredentials(c.dojo, seen, testConfig, true)
 			got := result{Revision: revision, Outcome: outcomeOf(verdict), Writes: write != nil}
 			if write != nil {
 				got.Exists, got.Rotation, got.Altered = write.exists, write.rotation, write.altered
@@ -286,8 +286,8 @@ func TestPlanCredentials(t *testing.T) {
 func TestNotSharedTellsNothing(t *testing.T) {
 	t.Parallel()
 	d := tokyo(referring("databases"))
-	_, _, absent := planCredentials(d, (&world{}).see(d), testConfig)
-	_, _, secret := planCredentials(d, (&world{source: pgApp(elsewhere("others"))}).see(d), testConfig)
+	_, _, absent := planCredentials(d, (&world{}).see(d), testConfig, true)
+	_, _, secret := planCredentials(d, (&world{source: pgApp(elsewhere("others"))}).see(d), testConfig, true)
 	if diff := cmp.Diff(absent, secret); diff != "" {
 		t.Error("a Secret that is not there and one that is not shared read differently", diff)
 	}

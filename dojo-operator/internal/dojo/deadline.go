@@ -19,6 +19,19 @@ func impatient(now, since time.Time, deadline time.Duration, waiting *conditions
 	return waiting
 }
 
+// missed is impatient with an object that somebody else has to make, since the Dojo's conditions have first said so. The messages name
+// the object: whatever else changes in the spec, it is the same one that is missed.
+func missed(d *corev1api.Dojo, now time.Time, deadline time.Duration, waiting *conditions.Waiting, terminal *conditions.Terminal) error {
+	if holds(d, conditions.Degraded, terminal.Message) != nil {
+		return terminal
+	}
+	since := now
+	if c := holds(d, conditions.Progressing, waiting.Message); c != nil {
+		since = c.LastTransitionTime.Time // it moves only when Progressing flips: who was Progressing before is missed sooner
+	}
+	return impatient(now, since, deadline, waiting, terminal)
+}
+
 // holds returns the Dojo's condition of a kind if it is True with this message.
 func holds(d *corev1api.Dojo, kind, message string) *metav1.Condition {
 	c := meta.FindStatusCondition(d.Status.Conditions, kind)

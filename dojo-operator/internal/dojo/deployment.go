@@ -1,6 +1,7 @@
 package dojo
 
 import (
+	"cmp"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -55,7 +56,7 @@ func deploymentFor(d *corev1api.Dojo, cfg Config, revision string, autoscaled bo
 }
 
 func podFor(d *corev1api.Dojo, cfg Config) *corev1ac.PodSpecApplyConfiguration {
-	return corev1ac.PodSpec().
+	pod := corev1ac.PodSpec().
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
 		WithTerminationGracePeriodSeconds(30).
@@ -65,36 +66,52 @@ func podFor(d *corev1api.Dojo, cfg Config) *corev1ac.PodSpecApplyConfiguration {
 			WithRunAsGroup(anyUser).
 			WithFSGroup(anyUser).
 			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
-		WithTopologySpreadConstraints(corev1ac.TopologySpreadConstraint().
-			WithTopologyKey(corev1.LabelHostname).
-			WithMaxSkew(1).
-			WithWhenUnsatisfiable(corev1.ScheduleAnyway).
-			WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(selector(d))).
-			WithMatchLabelKeys(appsv1.DefaultDeploymentUniqueLabelKey)).
+		WithTopologySpreadConstraints(spread(d)...).
 		WithVolumes(corev1ac.Volume().
 			WithName("tmp").
 			WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithSizeLimit(resource.MustParse("64Mi")))).
 		WithContainers(containerFor(d, cfg))
+	placePods(d, pod)
+	return pod
+}
+
+// placePods says where pods may run and how their images are pulled, as the spec says.
+func placePods(d *corev1api.Dojo, pod *corev1ac.PodSpecApplyConfiguration) {
+	for _, secret := range d.Spec.ImagePullSecrets {
+		pod.WithImagePullSecrets(corev1ac.LocalObjectReference().WithName(secret.Name))
+	}
+	if len(d.Spec.NodeSelector) > 0 {
+		pod.WithNodeSelector(d.Spec.NodeSelector)
+	}
+	for i := range d.Spec.Tolerations {
+		pod.WithTolerations(generic[*corev1ac.TolerationApplyConfiguration](d.Spec.Tolerations[i]))
+	}
+	if d.Spec.Affinity != nil {
+		pod.WithAffinity(generic[*corev1ac.AffinityApplyConfiguration](d.Spec.Affinity))
+	}
+}
+
+// spread is how the pods are spread: as the spec says, or else over different nodes where there are some.
+func spread(d *corev1api.Dojo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
+	if given := d.Spec.TopologySpreadConstraints; len(given) > 0 {
+		return generic[[]*corev1ac.TopologySpreadConstraintApplyConfiguration](given)
+	}
+	return []*corev1ac.TopologySpreadConstraintApplyConfiguration{corev1ac.TopologySpreadConstraint().
+		WithTopologyKey(corev1.LabelHostname).
+		WithMaxSkew(1).
+		WithWhenUnsatisfiable(corev1.ScheduleAnyway).
+		WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(selector(d))).
+		WithMatchLabelKeys(appsv1.DefaultDeploymentUniqueLabelKey)}
 }
 
 func containerFor(d *corev1api.Dojo, cfg Config) *corev1ac.ContainerApplyConfiguration {
 	return corev1ac.Container().
 		WithName(containerName).
-		WithImage(cfg.Image).
+		WithImage(cmp.Or(d.Spec.Image, cfg.Image)).
 		WithWorkingDir(workingDir).
 		WithPorts(corev1ac.ContainerPort().WithName(portName).WithContainerPort(appPort).WithProtocol(corev1.ProtocolTCP)).
 		WithEnv(environment(d)...).
-		WithResources(corev1ac.ResourceRequirements().
-			WithRequests(corev1.ResourceList{
-				corev1.ResourceCPU:              resource.MustParse("50m"),
-				corev1.ResourceMemory:           resource.MustParse("64Mi"),
-				corev1.ResourceEphemeralStorage: resource.MustParse("16Mi"),
-			}).
-			WithLimits(corev1.ResourceList{
-				// No limit on CPU: it would throttle start-up and bursts where the node has time to spare.
-				corev1.ResourceMemory:           resource.MustParse("256Mi"),
-				corev1.ResourceEphemeralStorage: resource.MustParse("128Mi"),
-			})).
+		WithResources(resourcesFor(d)).
 		WithSecurityContext(corev1ac.SecurityContext().
 			WithAllowPrivilegeEscalation(false).
 			WithReadOnlyRootFilesystem(true).
@@ -105,6 +122,23 @@ func containerFor(d *corev1api.Dojo, cfg Config) *corev1ac.ContainerApplyConfigu
 		WithReadinessProbe(probe(readinessPath).WithPeriodSeconds(5).WithFailureThreshold(2)).
 		WithLifecycle(corev1ac.Lifecycle().
 			WithPreStop(corev1ac.LifecycleHandler().WithSleep(corev1ac.SleepAction().WithSeconds(drainSeconds))))
+}
+
+func resourcesFor(d *corev1api.Dojo) *corev1ac.ResourceRequirementsApplyConfiguration {
+	if d.Spec.Resources != nil {
+		return generic[*corev1ac.ResourceRequirementsApplyConfiguration](d.Spec.Resources)
+	}
+	return corev1ac.ResourceRequirements().
+		WithRequests(corev1.ResourceList{
+			corev1.ResourceCPU:              resource.MustParse("50m"),
+			corev1.ResourceMemory:           resource.MustParse("64Mi"),
+			corev1.ResourceEphemeralStorage: resource.MustParse("16Mi"),
+		}).
+		WithLimits(corev1.ResourceList{
+			// No limit on CPU: it would throttle start-up and bursts where the node has time to spare.
+			corev1.ResourceMemory:           resource.MustParse("256Mi"),
+			corev1.ResourceEphemeralStorage: resource.MustParse("128Mi"),
+		})
 }
 
 func probe(path string) *corev1ac.ProbeApplyConfiguration {
@@ -121,6 +155,9 @@ func environment(d *corev1api.Dojo) []*corev1ac.EnvVarApplyConfiguration {
 	for _, key := range appKeys {
 		env = append(env, corev1ac.EnvVar().WithName(key).WithValueFrom(corev1ac.EnvVarSource().
 			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(credentialsName(d)).WithKey(key))))
+	}
+	for i := range d.Spec.Env {
+		env = append(env, generic[*corev1ac.EnvVarApplyConfiguration](d.Spec.Env[i]))
 	}
 	return env
 }

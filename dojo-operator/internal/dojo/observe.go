@@ -10,9 +10,11 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,20 +28,25 @@ var errStale = errors.New("the cache lags behind our own writes")
 // observed is everything that a decision about a Dojo rests on. What does not exist is nil.
 type observed struct {
 	now time.Time
-	// nonce is a random word for a new revision of the credentials.
-	nonce string
+	// nonce is a random word for a new revision of the credentials, password one for a new password of the database.
+	nonce, password string
 
-	// source and own are the metadata of the referenced Secret and of the Dojo's own.
+	// source and own are the metadata of the Secret that the credentials are copied from and of the Dojo's own.
 	source, own *metav1.PartialObjectMetadata
-	// sourceSecret and ownSecret are read only when own is not an unaltered copy of source.
+	// sourceSecret and ownSecret are read only when own is not an unaltered copy of source, and sourceSecret when it has to be written.
 	sourceSecret, ownSecret *corev1.Secret
 
 	deployment *appsv1.Deployment
 	service    *corev1.Service
 	budget     *policyv1.PodDisruptionBudget
+	ingress    *networkingv1.Ingress
+	// monitors are the objects of those monitoringKinds that the cluster has, by kind.
+	monitors map[string]*unstructured.Unstructured
+	// db is what there is of the database, with spec.postgres.
+	db seenDatabase
 	// autoscaled is whether a HorizontalPodAutoscaler of the Deployment itself decides about its replicas.
 	autoscaled bool
-	// pods are read only while the Deployment is not complete.
+	// pods are read only while the Deployment is not complete, and while the Dojo is being deleted.
 	pods []corev1.Pod
 }
 
@@ -47,9 +54,11 @@ func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (*observed,
 	if !r.written.Shows(keyOf("Dojo", d.Namespace, d.Name), d) {
 		return nil, errStale
 	}
-	seen := &observed{now: r.Clock.Now(), nonce: rand.Text()}
+	seen := &observed{now: r.Clock.Now(), nonce: rand.Text(), password: rand.Text()}
 	return seen, errors.Join(
 		r.observeChildren(ctx, d, seen),
+		r.observeMonitors(ctx, d, seen),
+		r.observeDatabase(ctx, d, seen),
 		r.observeCredentials(ctx, d, seen),
 		r.observeRollout(ctx, d, seen),
 	)
@@ -62,8 +71,26 @@ func (r *Reconciler) observeChildren(ctx context.Context, d *corev1api.Dojo, see
 	if seen.service, err = look(ctx, r, kindService, client.ObjectKeyFromObject(d), &corev1.Service{}); err != nil {
 		return err
 	}
-	seen.budget, err = look(ctx, r, kindBudget, client.ObjectKeyFromObject(d), &policyv1.PodDisruptionBudget{})
+	if seen.budget, err = look(ctx, r, kindBudget, client.ObjectKeyFromObject(d), &policyv1.PodDisruptionBudget{}); err != nil {
+		return err
+	}
+	seen.ingress, err = look(ctx, r, kindIngress, client.ObjectKeyFromObject(d), &networkingv1.Ingress{})
 	return err
+}
+
+func (r *Reconciler) observeMonitors(ctx context.Context, d *corev1api.Dojo, seen *observed) error {
+	seen.monitors = map[string]*unstructured.Unstructured{}
+	for _, kind := range monitoringKinds {
+		if !r.Kinds.Has(kind) {
+			continue
+		}
+		live, err := look(ctx, r, kind.Kind, client.ObjectKeyFromObject(d), kind.Object())
+		if err != nil {
+			return err
+		}
+		seen.monitors[kind.Kind] = live
+	}
+	return nil
 }
 
 func (r *Reconciler) observeCredentials(ctx context.Context, d *corev1api.Dojo, seen *observed) (err error) {
@@ -74,7 +101,7 @@ func (r *Reconciler) observeCredentials(ctx context.Context, d *corev1api.Dojo, 
 	if seen.source, err = look(ctx, r, kindSecret, sourceName(d), secretMetadata()); err != nil {
 		return err
 	}
-	if seen.source == nil || !shared(d, seen.source) || taken(d, seen.own) || copied(d, seen.own, seen.source) {
+	if seen.source == nil || !shared(d, seen.source) || taken(d, seen.own) || copied(d, seen.own, seen.source) && !rewritten(d, seen.source) {
 		return nil
 	}
 	if seen.sourceSecret, err = r.read(ctx, sourceName(d)); err != nil || seen.own == nil {
@@ -84,7 +111,15 @@ func (r *Reconciler) observeCredentials(ctx context.Context, d *corev1api.Dojo, 
 	return err
 }
 
+// rewritten reports whether the source is ours to write and is not as it should be.
+func rewritten(d *corev1api.Dojo, source *metav1.PartialObjectMetadata) bool {
+	return d.Spec.Postgres != nil && kept(d, source) && !passwordSettled(d, source)
+}
+
 func (r *Reconciler) observeRollout(ctx context.Context, d *corev1api.Dojo, seen *observed) error {
+	if d.DeletionTimestamp != nil {
+		return r.observePods(ctx, d, podOfDojo, &seen.pods)
+	}
 	live := seen.deployment
 	if live == nil || taken(d, live) {
 		return nil
@@ -97,11 +132,15 @@ func (r *Reconciler) observeRollout(ctx context.Context, d *corev1api.Dojo, seen
 	if complete(live) {
 		return nil
 	}
+	return r.observePods(ctx, d, podOfDojo, &seen.pods)
+}
+
+func (r *Reconciler) observePods(ctx context.Context, d *corev1api.Dojo, index string, into *[]corev1.Pod) error {
 	var pods corev1.PodList
-	if err := r.Client.List(ctx, &pods, client.InNamespace(d.Namespace), client.MatchingFields{podOfDojo: d.Name}); err != nil {
+	if err := r.Client.List(ctx, &pods, client.InNamespace(d.Namespace), client.MatchingFields{index: d.Name}); err != nil {
 		return fmt.Errorf("list pods: %w", err)
 	}
-	seen.pods = pods.Items
+	*into = pods.Items
 	return nil
 }
 
@@ -144,6 +183,8 @@ func keyOf(kind, namespace, name string) ownwrites.Key {
 	return ownwrites.Key{Kind: kind, NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-func secretMetadata() *metav1.PartialObjectMetadata {
-	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
+func secretMetadata() *metav1.PartialObjectMetadata { return metadata("v1", kindSecret) }
+
+func metadata(version, kind string) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind}}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -19,17 +18,26 @@ type Config struct {
 	Image string
 	// ProgressDeadline is how long something may be waited for before the Dojo counts as Degraded; at least a second.
 	ProgressDeadline time.Duration
+	// DatabaseDeadline is how long CloudNativePG may take for a step towards a database before the Dojo counts as Degraded; at least a
+	// second.
+	DatabaseDeadline time.Duration
+	// PostgresImage is the image of Postgres without its tag, which is the major version that a Dojo asks for.
+	PostgresImage string
 }
 
 // steps is what a pass has to do, in order.
 type steps struct {
 	apply []*child
-	// remove is a PodDisruptionBudget of ours that is no longer wanted.
-	remove *policyv1.PodDisruptionBudget
+	// remove are objects of ours that are no longer wanted.
+	remove []*leftover
+	// finalizers are those that the Dojo should have, nil where it has them; they are written before anything else.
+	finalizers []string
 	// replicas is how many pods should run.
 	replicas int32
 	// verdict is how the Dojo is once the steps are done: nil where the spec is true.
 	verdict error
+	// database is how the database of a Dojo with spec.postgres is: nil where it is as it should be.
+	database error
 	// unmoved is the verdict instead where writing the Deployment has changed nothing, since an admission policy of the
 	// cluster rewrites what we want.
 	unmoved error
@@ -38,6 +46,9 @@ type steps struct {
 // plan decides what has to be done so that the spec becomes true. It is a pure function of what was seen. What goes wrong with
 // one child does not keep the others from being put right: a Dojo whose credentials are gone can still be scaled.
 func plan(d *corev1api.Dojo, seen *observed, cfg Config) *steps {
+	if d.DeletionTimestamp != nil {
+		return planReclaim(d, seen)
+	}
 	s := &steps{replicas: wantedReplicas(d, seen.deployment, seen.autoscaled)}
 	if d.Spec.Database == corev1api.DatabaseMongo {
 		s.verdict = &conditions.Terminal{
@@ -50,7 +61,14 @@ func plan(d *corev1api.Dojo, seen *observed, cfg Config) *steps {
 		return s
 	}
 
-	revision, secret, verdict := planCredentials(d, seen, cfg)
+	s.finalizers = planFinalizers(d)
+	passOn := true
+	if d.Spec.Postgres != nil {
+		db := planDatabase(d, seen, cfg)
+		s.apply, s.remove, s.database, passOn = db.apply, db.remove, db.verdict, db.usable
+	}
+	revision, secret, verdict := planCredentials(d, seen, cfg, passOn)
+	verdict = graver(s.database, verdict)
 	if secret != nil {
 		s.apply = append(s.apply, secret)
 	}
@@ -71,6 +89,7 @@ func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revi
 		s.unmoved = rollout(d, seen, cfg)
 	}
 	if deployment := planDeployment(d, seen, cfg, revision); deployment != nil {
+		deployment.chained = true // pods never get a revision of credentials that could not be written
 		s.apply = append(s.apply, deployment)
 		// What serves now serves the old spec: the Deployment's own events bring us back.
 		s.verdict = &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: readyCount(seen.deployment, s.replicas)}
@@ -80,11 +99,21 @@ func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revi
 	if service := planService(d, seen.service); service != nil {
 		s.apply = append(s.apply, service)
 	}
-	budget, remove := planBudget(d, seen.budget, s.replicas)
-	if budget != nil {
-		s.apply = append(s.apply, budget)
+	s.add(planBudget(d, seen.budget, s.replicas))
+	s.add(planIngress(d, seen.ingress))
+	for _, kind := range monitoringKinds {
+		s.add(planMonitor(d, kind, seen.monitors))
 	}
-	s.remove = remove
+}
+
+// add takes up what is to be written and what is to go, either of which may be nil.
+func (s *steps) add(write *child, remove *leftover) {
+	if write != nil {
+		s.apply = append(s.apply, write)
+	}
+	if remove != nil {
+		s.remove = append(s.remove, remove)
+	}
 }
 
 // corrects reports whether a write puts right what is there, rather than to follow the spec or the credentials.
@@ -105,6 +134,13 @@ func namesTaken(d *corev1api.Dojo, seen *observed, wanted int32) error {
 		return inTheWay(d, kindService, seen.service)
 	case wanted > 1 && taken(d, seen.budget):
 		return inTheWay(d, kindBudget, seen.budget)
+	case d.Spec.Ingress != nil && taken(d, seen.ingress):
+		return inTheWay(d, kindIngress, seen.ingress)
+	}
+	for _, kind := range monitoringKinds {
+		if monitor := seen.monitors[kind.Kind]; monitored(d) && taken(d, monitor) {
+			return inTheWay(d, kind.Kind, monitor)
+		}
 	}
 	return nil
 }

@@ -8,7 +8,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -22,8 +24,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/libs/ownwrites"
+	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/ownwrites"
 )
 
 const (
@@ -31,6 +34,8 @@ const (
 	staleRetry = 50 * time.Millisecond
 	// Errors that may pass are retried after these pauses, doubled each time.
 	firstBackoff, lastBackoff = 50 * time.Millisecond, time.Minute
+	// deletionRetry is when a Dojo that is being deleted with its data is looked at again: pods that end tell nobody.
+	deletionRetry = time.Second
 )
 
 // Reconciler makes Dojos come true.
@@ -43,6 +48,8 @@ type Reconciler struct {
 	Events events.EventRecorder
 	// Metrics counts.
 	Metrics *Metrics
+	// Kinds tells which optional kinds the cluster has.
+	Kinds Kinds
 	// Clock tells the time.
 	Clock clock.PassiveClock
 	// Config is what the operator's flags say.
@@ -51,13 +58,26 @@ type Reconciler struct {
 	written *ownwrites.Record
 }
 
-// +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=list;watch
+// Kinds tells which optional kinds the cache shows.
+type Kinds interface {
+	Has(kind optional.Kind) bool
+}
+
+// The operator writes nothing of a Dojo but its status and its finalizers.
+//
+// +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/status,verbs=patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/finalizers,verbs=update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=services,verbs=list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
-// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=postgresql.cnpg.io,resources=clusters;databases;databaseroles;scheduledbackups,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=postgresql.cnpg.io,resources=backups,verbs=list;watch;create;patch
+// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors;prometheusrules,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -68,13 +88,18 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
+	kinds := optional.New(mgr, r.Clock, OptionalKinds()...)
+	r.Kinds = kinds
 	children := handler.EnqueueRequestsFromMapFunc(r.dojoOfChild)
-	return builder.ControllerManagedBy(mgr).
+	dojos, err := builder.ControllerManagedBy(mgr).
 		Named("dojo").
-		For(&corev1api.Dojo{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&corev1api.Dojo{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, wished))).
 		Watches(&appsv1.Deployment{}, children).
 		Watches(&corev1.Service{}, children).
 		Watches(&policyv1.PodDisruptionBudget{}, children).
+		Watches(&networkingv1.Ingress{}, children).
+		Watches(&batchv1.Job{}, children).
+		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.dojosOfConfigMap)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.dojosOfSecret)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(dojoOfPod), builder.WithPredicates(troubleChanged)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(dojoOfAutoscaler), builder.WithPredicates(targetChanged)).
@@ -82,12 +107,17 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 			MaxConcurrentReconciles: workers,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff),
 		}).
-		Complete(reconcile.AsReconciler(r.Client, r))
+		Build(reconcile.AsReconciler(r.Client, r))
+	if err != nil {
+		return err
+	}
+	return kinds.SetupWithManager(ctx, mgr, dojos, handler.EnqueueRequestsFromMapFunc(r.dojosOfCustom),
+		handler.TypedEnqueueRequestsFromMapFunc(r.dojosWanting))
 }
 
 // Reconcile looks, decides, acts and tells, in that order, and nothing else.
 func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcile.Result, error) {
-	if !d.DeletionTimestamp.IsZero() {
+	if !d.DeletionTimestamp.IsZero() && !finalizes(d) {
 		return reconcile.Result{}, nil // the garbage collector takes the children
 	}
 	seen, outcome := r.observe(ctx, d)

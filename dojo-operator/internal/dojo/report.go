@@ -32,7 +32,31 @@ func status(d *corev1api.Dojo, seen *observed, todo *steps, outcome error) corev
 	}
 	s.ObservedGeneration = d.Generation
 	conditions.Set(&s.Conditions, d.Generation, availability(&s, wanted), outcome)
+	if d.Spec.Postgres != nil && todo != nil {
+		meta.SetStatusCondition(&s.Conditions, databaseReady(d, todo, outcome))
+	}
 	return s
+}
+
+// databaseReady tells how far the database is. Where a step could not be carried out, that is what keeps it.
+func databaseReady(d *corev1api.Dojo, todo *steps, outcome error) metav1.Condition {
+	c := metav1.Condition{
+		Type: corev1api.ConditionDatabaseReady, Status: metav1.ConditionFalse, ObservedGeneration: d.Generation, Reason: conditions.ReasonRetrying,
+	}
+	verdict := todo.database
+	if verdict != nil && !todo.endedAsPlanned(outcome) {
+		verdict = outcome
+	}
+	if waiting, ok := errors.AsType[*conditions.Waiting](verdict); ok {
+		c.Reason, c.Message = waiting.Reason, waiting.Message
+	} else if terminal, ok := errors.AsType[*conditions.Terminal](verdict); ok {
+		c.Reason, c.Message = terminal.Reason, terminal.Message
+	} else if verdict != nil {
+		c.Message = "CloudNativePG's objects cannot be written; trying again."
+	} else {
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, corev1api.ReasonDatabaseReady, "The database is as the spec says."
+	}
+	return c
 }
 
 // availability says whether clients are served now, and if not, whether that is an outage.
@@ -63,19 +87,26 @@ func facts(d *corev1api.Dojo, seen *observed, todo *steps, outcome error) corev1
 		s.UpdatedReplicas, s.AvailableReplicas = live.UpdatedReplicas, live.AvailableReplicas
 	}
 	s.ReadyStatus = fmt.Sprintf("%d/%d", s.ReadyReplicas, todo.replicas)
-	if todo.leaves(kindSecret, seen.own != nil && !taken(d, seen.own), outcome) {
+	if d.Spec.Postgres != nil {
+		s.Database = &corev1api.DatabaseStatus{ClusterName: clusterName(d), Name: postgresName(d), Host: postgresHost(d)}
+	}
+	if todo.leaves(kindSecret, credentialsName(d), seen.own != nil && !taken(d, seen.own), outcome) {
 		s.Credentials = &corev1api.LocalCredentials{Name: credentialsName(d), Namespace: d.Namespace}
 	}
-	if todo.leaves(kindService, seen.service != nil && !taken(d, seen.service), outcome) {
+	if todo.leaves(kindService, d.Name, seen.service != nil && !taken(d, seen.service), outcome) {
 		s.Endpoint = endpoint(d)
 	}
 	return s
 }
 
 // leaves reports whether a child is there once the steps have ended as they did.
-func (s *steps) leaves(kind string, before bool, outcome error) bool {
-	return before || (errors.Is(outcome, s.verdict) || errors.Is(outcome, s.unmoved)) &&
-		slices.ContainsFunc(s.apply, func(c *child) bool { return c.kind == kind })
+func (s *steps) leaves(kind, name string, before bool, outcome error) bool {
+	return before || s.endedAsPlanned(outcome) && slices.ContainsFunc(s.apply, func(c *child) bool { return c.kind == kind && c.name == name })
+}
+
+// endedAsPlanned reports whether every step could be carried out.
+func (s *steps) endedAsPlanned(outcome error) bool {
+	return errors.Is(outcome, s.verdict) || errors.Is(outcome, s.unmoved)
 }
 
 // report writes the status where it differs and tells what a person should know. It returns when to come back for a status

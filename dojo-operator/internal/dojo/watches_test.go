@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
 )
 
 // indexes are those that the cache would have, by kind and name.
@@ -59,6 +61,15 @@ func TestIndexes(t *testing.T) {
 	}{
 		"source of a Dojo":         {"*v1.Dojo " + dojoBySource, tokyo(), []string{"school/pg-app"}},
 		"source elsewhere":         {"*v1.Dojo " + dojoBySource, tokyo(referring("databases")), []string{"databases/pg-app"}},
+		"SQL of a Dojo":            {"*v1.Dojo " + dojoBySQL, tokyo(inPG, withSQL), []string{"ConfigMap/sql", "Secret/users"}},
+		"no SQL":                   {"*v1.Dojo " + dojoBySQL, tokyo(), nil},
+		"standing Cluster":         {"*v1.Dojo " + dojoByCluster, tokyo(inPG), []string{"pg"}},
+		"Cluster of its own":       {"*v1.Dojo " + dojoByCluster, tokyo(ownPG), []string{"tokyo-db"}},
+		"no Cluster":               {"*v1.Dojo " + dojoByCluster, tokyo(), nil},
+		"pod of the schema":        {"*v1.Pod " + podOfDojo, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: schemaLabels(tokyo())}}, nil},
+		"schema's pod":             {"*v1.Pod " + podOfSchema, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: schemaLabels(tokyo())}}, []string{"tokyo"}},
+		"schema's Job":             {"*v1.Job " + jobOfDojo, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Labels: schemaLabels(tokyo())}}, []string{"tokyo"}},
+		"password":                 {"*v1.Dojo " + dojoBySource, tokyo(inPG), []string{"school/tokyo-db"}},
 		"pod":                      {"*v1.Pod " + podOfDojo, &p, []string{"tokyo"}},
 		"autoscaler":               {"*v2.HorizontalPodAutoscaler " + scaledDeployment, scaler("Deployment", "tokyo"), []string{"tokyo"}},
 		"autoscaler of the Dojo":   {"*v2.HorizontalPodAutoscaler " + scaledDeployment, scaler("Dojo", "tokyo"), nil},
@@ -89,8 +100,22 @@ func TestWhomAnObjectConcerns(t *testing.T) {
 	kyoto := tokyo(func(d *corev1api.Dojo) { d.Name, d.UID = "kyoto", "uid of kyoto" })
 	guest := tokyo(referring("school"), func(d *corev1api.Dojo) { d.Namespace, d.Name = "abroad", "guest" })
 	other := tokyo(func(d *corev1api.Dojo) { d.Name = "other"; d.Spec.CredentialsRef.Name = "kyoto-credentials" })
-	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(testScheme).WithObjects(tokyo(), kyoto, guest, other).
-		WithIndex(&corev1api.Dojo{}, dojoBySource, found["*v1.Dojo "+dojoBySource]).Build()}
+	osaka := tokyo(inPG, withSQL, watched, func(d *corev1api.Dojo) { d.Name, d.UID = "osaka", "uid of osaka" })
+	own := tokyo(ownPG, func(d *corev1api.Dojo) { d.Name, d.UID = "own", "uid of own" })
+	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(testScheme).WithObjects(tokyo(), kyoto, guest, other, osaka, own).
+		WithIndex(&corev1api.Dojo{}, dojoBySource, found["*v1.Dojo "+dojoBySource]).
+		WithIndex(&corev1api.Dojo{}, dojoBySQL, found["*v1.Dojo "+dojoBySQL]).
+		WithIndex(&corev1api.Dojo{}, dojoByCluster, found["*v1.Dojo "+dojoByCluster]).Build()}
+	customObject := func(kind optional.Kind, namespace, name string, labels map[string]string) []reconcile.Request {
+		o := kind.Object()
+		o.SetNamespace(namespace)
+		o.SetName(name)
+		o.SetLabels(labels)
+		return r.dojosOfCustom(t.Context(), o)
+	}
+	configMap := func(namespace, name string) []reconcile.Request {
+		return r.dojosOfConfigMap(t.Context(), &corev1.ConfigMap{ObjectMeta: named(namespace, name)})
+	}
 	w := settledWorld(t, tokyo())
 	child := func(o client.Object) []reconcile.Request { return r.dojoOfChild(t.Context(), o) }
 	secret := func(m metav1.ObjectMeta) []reconcile.Request {
@@ -116,6 +141,21 @@ func TestWhomAnObjectConcerns(t *testing.T) {
 		"Secret with the name of a Dojo":        {secret(named("school", "tokyo")), nil},
 		"Secret of nobody":                      {secret(named("school", "theirs")), nil},
 		"Secret of the same name, elsewhere":    {secret(named("team", "pg-app")), nil},
+		"standing Cluster":                      {customObject(clusterKind, "school", "pg", nil), []string{"school/osaka"}},
+		"Cluster of a Dojo":                     {customObject(clusterKind, "school", "own-db", nil), []string{"school/own"}},
+		"Cluster of nobody":                     {customObject(clusterKind, "school", "theirs", nil), nil},
+		"Cluster elsewhere":                     {customObject(clusterKind, "team", "pg", nil), nil},
+		"Database":                              {customObject(databaseKind, "school", "osaka-db", nil), []string{"school/osaka"}},
+		"Database of nobody":                    {customObject(databaseKind, "school", "theirs", nil), nil},
+		"final Backup":                          {customObject(backupKind, "school", "own-db-final-1", labels(own)), []string{"school/own"}},
+		"Backup of nobody":                      {customObject(backupKind, "school", "own-db-2", nil), nil},
+		"ServiceMonitor":                        {customObject(serviceMonitorKind, "school", "osaka", nil), []string{"school/osaka"}},
+		"CloudNativePG appears":                 {r.dojosWanting(t.Context(), databaseKind), []string{"school/osaka", "school/own"}},
+		"prometheus-operator appears":           {r.dojosWanting(t.Context(), prometheusRuleKind), []string{"school/osaka"}},
+		"SQL":                                   {configMap("school", "sql"), []string{"school/osaka"}},
+		"SQL of nobody":                         {configMap("team", "sql"), nil},
+		"Secret with SQL":                       {secret(named("school", "users")), []string{"school/osaka"}},
+		"password":                              {secret(named("school", "osaka-db")), []string{"school/osaka"}},
 		"pod":                                   {dojoOfPod(t.Context(), &corev1.Pod{ObjectMeta: pod("a").ObjectMeta}), []string{"school/tokyo"}},
 		"autoscaler":                            {dojoOfAutoscaler(t.Context(), scaler("Deployment", "tokyo")), []string{"school/tokyo"}},
 	}
@@ -146,6 +186,8 @@ func TestTroubleChanged(t *testing.T) {
 		"crashes once more":  {troubleChanged.Update(event.UpdateEvent{ObjectOld: &failing, ObjectNew: &again}), false},
 		"another trouble":    {troubleChanged.Update(event.UpdateEvent{ObjectOld: &failing, ObjectNew: &other}), true},
 		"recovers":           {troubleChanged.Update(event.UpdateEvent{ObjectOld: &failing, ObjectNew: &ready}), true},
+		"the schema fails":   {troubleChanged.Update(event.UpdateEvent{ObjectOld: endedSchemaPod("", 0), ObjectNew: endedSchemaPod("no", 3)}), true},
+		"the schema is done": {troubleChanged.Update(event.UpdateEvent{ObjectOld: endedSchemaPod("", 0), ObjectNew: endedSchemaPod("", 0)}), false},
 		"gone and was fine":  {troubleChanged.Delete(event.DeleteEvent{Object: &fine}), false},
 		"gone, with trouble": {troubleChanged.Delete(event.DeleteEvent{Object: &failing}), true},
 		"anything else":      {troubleChanged.Generic(event.GenericEvent{Object: &failing}), false},
@@ -155,6 +197,14 @@ func TestTroubleChanged(t *testing.T) {
 			t.Errorf("%s: passes is %v", name, c.got)
 		}
 	}
+}
+
+func endedSchemaPod(message string, code int32) *corev1.Pod {
+	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: schemaLabels(tokyo())}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Message: message}},
+	}}
+	return p
 }
 
 func TestTargetChanged(t *testing.T) {

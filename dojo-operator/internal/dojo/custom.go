@@ -1,0 +1,167 @@
+package dojo
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
+)
+
+// Custom resources of others have no apply configurations here: their types would be most of the operator's size. Their desired
+// state is a map with the fields that we own and no others.
+
+// custom returns the desired state of an object of an optional kind, with the labels of every child.
+func custom(d *corev1api.Dojo, kind optional.Kind, name string, spec map[string]any) *unstructured.Unstructured {
+	o := kind.Object()
+	o.SetNamespace(d.Namespace)
+	o.SetName(name)
+	o.SetLabels(labels(d))
+	o.Object["spec"] = spec
+	return o
+}
+
+// owned makes the Dojo the owner of an object, so that the garbage collector takes it with the Dojo.
+func owned(d *corev1api.Dojo, o *unstructured.Unstructured) *unstructured.Unstructured {
+	owner := metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo"))
+	o.SetOwnerReferences([]metav1.OwnerReference{*owner})
+	return o
+}
+
+// planCustom returns the child where it has to be written.
+func planCustom(live, want *unstructured.Unstructured) *child {
+	if holdsExactly(live, want) {
+		return nil
+	}
+	c := &child{kind: want.GetKind(), name: want.GetName(), config: client.ApplyConfigurationFromUnstructured(want), meta: customMeta{want}}
+	if live != nil {
+		c.exists, c.uid, c.version, c.generation = true, live.GetUID(), live.GetResourceVersion(), live.GetGeneration()
+	}
+	return c
+}
+
+// customMeta is the metadata of an unstructured child.
+type customMeta struct{ o *unstructured.Unstructured }
+
+func (m customMeta) pin(uid types.UID)    { m.o.SetUID(uid) }
+func (m customMeta) version() string      { return m.o.GetResourceVersion() }
+func (m customMeta) generationNow() int64 { return m.o.GetGeneration() }
+
+// holdsExactly is settled for custom resources, whose schema is not known here: the live object has all values that we want, we own them,
+// and we own nothing else. A schema read from the API server would tell lists that are merged from those that are not; managedFields
+// tell as much, and cost no memory.
+func holdsExactly(live, want *unstructured.Unstructured) bool {
+	if live == nil {
+		return false
+	}
+	fields := appliedFields(live)
+	for _, part := range []string{"metadata", "spec"} {
+		values, _ := want.Object[part].(map[string]any)
+		for key, value := range values {
+			if part == "metadata" && (key == "name" || key == "namespace") {
+				continue // nobody's field
+			}
+			if !held(live.Object[part], value, key, fields.WithPrefix(fieldpath.PathElement{FieldName: &part})) {
+				return false
+			}
+		}
+	}
+	surplus := false
+	fields.Leaves().Iterate(func(path fieldpath.Path) {
+		surplus = surplus || !resolves(want.Object, path)
+	})
+	return !surplus
+}
+
+// held reports whether the field of the live map has the wanted value and is ours.
+func held(live any, want any, key string, fields *fieldpath.Set) bool {
+	object, _ := live.(map[string]any)
+	have, ok := object[key]
+	element := fieldpath.PathElement{FieldName: &key}
+	if !ok || !fields.Members.Has(element) && fields.WithPrefix(element).Empty() {
+		return false
+	}
+	nested, isMap := want.(map[string]any)
+	if !isMap || fields.WithPrefix(element).Empty() { // a value, a list, or a map that is owned as a whole
+		return contains(have, want)
+	}
+	for inner, value := range nested {
+		if !held(have, value, inner, fields.WithPrefix(element)) {
+			return false
+		}
+	}
+	return true
+}
+
+// contains reports whether a value has all that is wanted; the API server adds defaults, others their own.
+func contains(have, want any) bool {
+	switch want := want.(type) {
+	case map[string]any:
+		object, ok := have.(map[string]any)
+		for key, value := range want {
+			ok = ok && contains(object[key], value)
+		}
+		return ok
+	case []any:
+		list, ok := have.([]any)
+		for _, value := range want {
+			ok = ok && slices.ContainsFunc(list, func(have any) bool { return contains(have, value) })
+		}
+		return ok
+	}
+	return value.Equals(value.NewValueInterface(have), value.NewValueInterface(want))
+}
+
+// resolves reports whether a path that we own is one that we want.
+func resolves(want any, path fieldpath.Path) bool {
+	for _, element := range path {
+		switch list, _ := want.([]any); {
+		case element.FieldName != nil:
+			object, _ := want.(map[string]any)
+			inner, ok := object[*element.FieldName]
+			if !ok {
+				return false
+			}
+			want = inner
+		case element.Key != nil:
+			at := slices.IndexFunc(list, func(item any) bool { return hasKey(item, *element.Key) })
+			if at < 0 {
+				return false
+			}
+			want = list[at]
+		default:
+			return list != nil
+		}
+	}
+	return true
+}
+
+func hasKey(item any, key value.FieldList) bool {
+	for _, field := range key {
+		if object, ok := item.(map[string]any); !ok || !contains(object[field.Name], field.Value.Unstructured()) {
+			return false
+		}
+	}
+	return true
+}
+
+// generic turns a value of the Kubernetes API into the maps, lists and numbers of an unstructured object, or into another type with the
+// same fields. Both sides come from the API's own types, so it cannot fail on what the API server has admitted.
+func generic[T any](in any) T {
+	var out T
+	text, err := json.Marshal(in)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return out
+}

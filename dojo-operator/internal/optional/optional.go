@@ -1,0 +1,223 @@
+// Package optional watches kinds that a cluster may or may not have.
+//
+// A watch of a kind that is not installed never gets ready, and one of a kind that goes away fails for ever. So the names of all
+// CustomResourceDefinitions are watched, their metadata only: a kind is watched as soon as its definition is there and the API server
+// serves it, and dropped, with all that was cached of it, when the definition goes. Both are told to the controller that is fed,
+// which then looks again at the objects concerned. It works on a standby too, so that its cache is warm when it takes over.
+package optional
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+const (
+	// soon is when to look again at a kind that has just been defined: the API server serves it within a second.
+	soon = 200 * time.Millisecond
+	// later is when to look again at one that is defined for a minute and still not served, such as in another version.
+	later = time.Minute
+)
+
+// Kind is a kind that may or may not be installed.
+type Kind struct {
+	schema.GroupVersionKind
+	// Plural is its name in paths, such as "databases".
+	Plural string
+}
+
+// Object returns an empty object of the kind. It is read from the cache that is filled here, so it is always unstructured.
+func (k Kind) Object() *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(k.GroupVersionKind)
+	return o
+}
+
+// definition is the name of its CustomResourceDefinition.
+func (k Kind) definition() string { return k.Plural + "." + k.Group }
+
+// Definition returns empty metadata of a CustomResourceDefinition.
+func Definition() *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}}
+}
+
+// Strip leaves of a definition what is needed here; for the cache of a process that watches optional kinds.
+func Strip(in any) (any, error) {
+	if o, ok := in.(*metav1.PartialObjectMetadata); ok {
+		*o = metav1.PartialObjectMetadata{TypeMeta: o.TypeMeta, ObjectMeta: metav1.ObjectMeta{
+			Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion,
+			CreationTimestamp: o.CreationTimestamp, DeletionTimestamp: o.DeletionTimestamp,
+		}}
+	}
+	return in, nil
+}
+
+// Kinds watches kinds while they are there. Make one with New and start it with SetupWithManager.
+type Kinds struct {
+	cache   cache.Cache
+	live    client.Reader
+	clock   clock.PassiveClock
+	byName  map[string]Kind // by the name of the definition
+	watch   func(Kind) error
+	changed chan event.TypedGenericEvent[Kind]
+
+	mu      sync.RWMutex
+	watched map[schema.GroupVersionKind]bool // whether there is an informer
+	shown   map[schema.GroupVersionKind]bool // whether the cache shows the kind
+}
+
+// New returns Kinds that fill the manager's cache. The clock tells how long a definition is there.
+func New(mgr ctrl.Manager, c clock.PassiveClock, kinds ...Kind) *Kinds {
+	k := &Kinds{
+		cache: mgr.GetCache(), live: mgr.GetAPIReader(), clock: c, byName: map[string]Kind{},
+		changed: make(chan event.TypedGenericEvent[Kind], len(kinds)),
+		watched: map[schema.GroupVersionKind]bool{}, shown: map[schema.GroupVersionKind]bool{},
+	}
+	for _, kind := range kinds {
+		k.byName[kind.definition()] = kind
+	}
+	return k
+}
+
+// Has reports whether objects of the kind can be read from the cache.
+func (k *Kinds) Has(kind Kind) bool {
+	k.mu.RLock()
+	defer k.mu.RUnlock()
+	return k.shown[kind.GroupVersionKind]
+}
+
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
+
+// SetupWithManager feeds a controller, which must not be started yet, with the objects of the kinds and with the kinds themselves
+// whenever one appears or vanishes. A kind that is there already is watched from the start, so that nobody takes it for missing.
+func (k *Kinds) SetupWithManager(
+	ctx context.Context, mgr ctrl.Manager, fed controller.Controller,
+	objects handler.EventHandler, changes handler.TypedEventHandler[Kind, reconcile.Request],
+) error {
+	k.watch = func(kind Kind) error {
+		return fed.Watch(source.Kind[client.Object](k.cache, kind.Object(), objects))
+	}
+	if err := fed.Watch(source.TypedChannel(k.changed, changes)); err != nil {
+		return fmt.Errorf("watch for optional kinds: %w", err)
+	}
+	for _, kind := range k.byName {
+		if k.served(ctx, kind) != nil {
+			continue
+		}
+		if err := k.watch(kind); err != nil {
+			return fmt.Errorf("watch %s: %w", kind.Kind, err)
+		}
+		k.watched[kind.GroupVersionKind], k.shown[kind.GroupVersionKind] = true, true // a controller starts when its sources are synced
+	}
+	everywhere := false // on a standby as well
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("optional-kinds").
+		WatchesMetadata(Definition(), &handler.EnqueueRequestForObject{}).
+		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
+		Complete(k)
+}
+
+// Reconcile takes up or drops the kind that a definition defines.
+func (k *Kinds) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	kind, ours := k.byName[request.Name]
+	if !ours {
+		return reconcile.Result{}, nil
+	}
+	definition := Definition()
+	err := k.cache.Get(ctx, request.NamespacedName, definition)
+	if client.IgnoreNotFound(err) != nil {
+		return reconcile.Result{}, fmt.Errorf("get the definition of %s: %w", kind.Kind, err)
+	}
+	if err != nil || definition.DeletionTimestamp != nil {
+		return reconcile.Result{}, k.drop(ctx, kind)
+	}
+	return k.take(ctx, kind, definition.CreationTimestamp.Time)
+}
+
+// take watches a kind that is served, and tells of it when the cache shows it.
+func (k *Kinds) take(ctx context.Context, kind Kind, since time.Time) (reconcile.Result, error) {
+	log := logf.FromContext(ctx).WithValues("kind", kind.Kind)
+	if !k.watched[kind.GroupVersionKind] {
+		if err := k.served(ctx, kind); err != nil {
+			wait := k.pause(since)
+			log.V(1).Info("not served yet", "error", err.Error(), "again", wait)
+			return reconcile.Result{RequeueAfter: wait}, nil
+		}
+		if err := k.watch(kind); err != nil {
+			return reconcile.Result{}, fmt.Errorf("watch %s: %w", kind.Kind, err)
+		}
+		k.watched[kind.GroupVersionKind] = true
+	}
+	informer, err := k.cache.GetInformer(ctx, kind.Object(), cache.BlockUntilSynced(false))
+	if err != nil {
+		return reconcile.Result{}, fmt.Errorf("watch %s: %w", kind.Kind, err)
+	}
+	if !informer.HasSynced() {
+		return reconcile.Result{RequeueAfter: k.pause(since)}, nil
+	}
+	if !k.Has(kind) {
+		log.Info("watching a kind that has appeared")
+		k.show(kind, true)
+		return reconcile.Result{}, k.tell(ctx, kind)
+	}
+	return reconcile.Result{}, nil
+}
+
+// drop forgets a kind.
+func (k *Kinds) drop(ctx context.Context, kind Kind) error {
+	if !k.watched[kind.GroupVersionKind] {
+		return nil
+	}
+	k.show(kind, false)
+	if err := k.cache.RemoveInformer(ctx, kind.Object()); err != nil {
+		return fmt.Errorf("stop watching %s: %w", kind.Kind, err)
+	}
+	delete(k.watched, kind.GroupVersionKind)
+	logf.FromContext(ctx).Info("no longer watching a kind that has vanished", "kind", kind.Kind)
+	return k.tell(ctx, kind)
+}
+
+func (k *Kinds) show(kind Kind, shown bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.shown[kind.GroupVersionKind] = shown
+}
+
+func (k *Kinds) tell(ctx context.Context, kind Kind) error {
+	select {
+	case k.changed <- event.TypedGenericEvent[Kind]{Object: kind}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// served asks the API server for the kind, in our version. A definition alone is no proof.
+func (k *Kinds) served(ctx context.Context, kind Kind) error {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	return k.live.List(ctx, list, client.Limit(1))
+}
+
+// pause is how long to wait for a kind that has been defined at the given time.
+func (k *Kinds) pause(since time.Time) time.Duration {
+	if k.clock.Since(since) > later {
+		return later
+	}
+	return soon
+}

@@ -1,0 +1,109 @@
+package cnpgtest
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster"
+)
+
+// patience is for what the stand-in does within a tick or two, on a machine that is busy.
+const patience = 20 * time.Second
+
+func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	o.SetGroupVersionKind(gvk(kind))
+	o.SetNamespace("default")
+	o.SetName(name)
+	return o
+}
+
+// in reads a field of an object's status, as text.
+func in(ctx context.Context, c client.Client, o *unstructured.Unstructured, field string) func() any {
+	return func() any {
+		if err := c.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+			return err.Error()
+		}
+		value, _, _ := unstructured.NestedFieldNoCopy(o.Object, "status", field)
+		return value
+	}
+}
+
+func TestStandIn(t *testing.T) {
+	g := NewWithT(t)
+	g.SetDefaultEventuallyTimeout(patience)
+	crds, err := testcluster.CloudNativePGCRDs(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{CRDs: []string{crds}})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = cluster.Stop() })
+	c, err := client.New(cluster.Config(), client.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	var sessions atomic.Int32
+	s, err := Start(t.Context(), cluster.Config(), Options{
+		RetryInterval: time.Second,
+		Sessions:      func(context.Context, string, string) int { return int(sessions.Load()) },
+	})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(s.Stop)
+	create := func(o client.Object) { g.Expect(c.Create(t.Context(), o)).To(Succeed()) }
+	reads := func(o *unstructured.Unstructured, field string) func() any { return in(t.Context(), c, o, field) }
+	inPG := map[string]any{"name": "pg"}
+
+	pg := object("Cluster", "pg", map[string]any{"instances": int64(3), "storage": map[string]any{"size": "1Gi"}})
+	create(pg)
+	g.Eventually(reads(pg, "readyInstances")).Should(Equal(int64(3)))
+	g.Expect(reads(pg, "image")()).To(Equal(Image))
+
+	database := object("Database", "app", map[string]any{"cluster": inPG, "name": "app", "owner": "app", "databaseReclaimPolicy": "delete"})
+	role := object("DatabaseRole", "app", map[string]any{
+		"cluster": inPG, "name": "app", "passwordSecret": map[string]any{"name": "app"}, "databaseRoleReclaimPolicy": "delete",
+	})
+	create(database)
+	g.Eventually(reads(database, "message")).Should(ContainSubstring(`role "app" does not exist`))
+	create(role)
+	g.Eventually(reads(role, "message")).Should(ContainSubstring(`secrets "app" not found`))
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "app", Labels: map[string]string{reloadLabel: "true"}},
+		StringData: map[string]string{"username": "app", "password": "x"},
+	}
+	create(secret)
+	g.Eventually(reads(role, "secretResourceVersion")).Should(Equal(secret.ResourceVersion))
+	g.Expect(reads(role, "applied")()).To(BeTrue())
+	g.Eventually(reads(database, "applied")).Should(BeTrue())
+
+	change := func(labels map[string]string, password string) {
+		secret.Labels, secret.StringData = labels, map[string]string{"password": password}
+		g.Expect(c.Update(t.Context(), secret)).To(Succeed())
+	}
+	noticed := secret.ResourceVersion
+	change(nil, "y")
+	g.Consistently(reads(role, "secretResourceVersion")).WithTimeout(5*interval).Should(Equal(noticed), "nobody has told it")
+	change(map[string]string{reloadLabel: "true"}, "z")
+	g.Eventually(reads(role, "secretResourceVersion")).Should(Equal(secret.ResourceVersion))
+
+	sessions.Store(1)
+	g.Expect(c.Delete(t.Context(), role)).To(Succeed())
+	g.Eventually(reads(role, "message")).Should(ContainSubstring("2BP01"), "it owns a database")
+	g.Expect(c.Delete(t.Context(), database)).To(Succeed())
+	g.Consistently(reads(database, "applied")).WithTimeout(5*interval).Should(BeTrue(), "a database with sessions is not dropped, and nothing tells")
+	sessions.Store(0)
+	for _, o := range []*unstructured.Unstructured{database, role} {
+		g.Eventually(reads(o, "applied")).Should(ContainSubstring("not found"), o.GetKind())
+	}
+
+	schedule := object("ScheduledBackup", "pg", map[string]any{"cluster": inPG, "schedule": "0 3 * * *", "method": "plugin"})
+	create(schedule)
+	g.Eventually(reads(schedule, "error")).Should(ContainSubstring("does not have six fields"))
+	backup := object("Backup", "pg", map[string]any{"cluster": inPG, "method": "plugin"})
+	create(backup)
+	g.Eventually(reads(backup, "phase")).Should(Equal("completed"))
+}

@@ -1,0 +1,49 @@
+package testcluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// CloudNativePGCRDs returns the folder with the CustomResourceDefinitions of CloudNativePG, out of the module that tools/cloudnative-pg
+// pins. The module is downloaded when it is not there yet.
+func CloudNativePGCRDs(ctx context.Context) (string, error) {
+	return moduleFolder(ctx, "cloudnative-pg", "github.com/cloudnative-pg/cloudnative-pg", "config", "crd", "bases")
+}
+
+// PrometheusOperatorCRDs is CloudNativePGCRDs for prometheus-operator and tools/prometheus-operator.
+func PrometheusOperatorCRDs(ctx context.Context) (string, error) {
+	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "example", "prometheus-operator-crd")
+}
+
+// moduleFolder is a folder within a module that tools/NAME pins.
+func moduleFolder(ctx context.Context, name, module string, path ...string) (string, error) {
+	root, err := projectRoot()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
+	cmd.Dir = filepath.Join(root, "tools", name)
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	out, err := cmd.Output()
+	var found struct{ Dir, Error string }
+	if decodeErr := json.Unmarshal(out, &found); err == nil {
+		err = decodeErr
+	}
+	if found.Error != "" {
+		err = errors.New(found.Error)
+	}
+	if err != nil {
+		return "", fmt.Errorf("testcluster: download %s, pinned in %s: %w", module, cmd.Dir, err)
+	}
+	folder := filepath.Join(append([]string{found.Dir}, path...)...)
+	if _, err := os.Stat(folder); err != nil {
+		return "", fmt.Errorf("testcluster: %s: %w", module, err)
+	}
+	return folder, nil
+}
