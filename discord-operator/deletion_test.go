@@ -47,6 +47,22 @@ var _ = Describe("Deleting", func() {
 		Entry("adopted, Retain: stays", true, v1alpha1.DeletionPolicyRetain, true),
 	)
 
+	It("an object whose adopted counterpart was deleted by somebody and then made again deletes it", func(ctx context.Context) {
+		w := newWorld(ctx)
+		c := w.channel("", "alerts", adopting(discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "alerts"})))
+		g := w.group("alarms", groupAdopting(discord.CreateChannelByHand(w.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: "alarms"})))
+		ready(ctx, w.server(), c, g)
+		discord.DeleteChannelByHand(c.Status.ChannelID)
+		discord.DeleteChannelByHand(g.Status.GroupID)
+		Eventually(ctx, refetch(c)).Should(HaveField("Status.ChannelID", Not(Equal(c.Spec.Adopt.ID))))
+		Eventually(ctx, refetch(g)).Should(HaveField("Status.GroupID", Not(Equal(g.Spec.Adopt.ID))))
+		for _, o := range []client.Object{c, g} {
+			Expect(k8s.Delete(ctx, o)).To(Succeed())
+			eventuallyGone(ctx, o)
+		}
+		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
+	})
+
 	It("a channel that never came to be needs no call and no finalizer", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("nowhere", "alerts")

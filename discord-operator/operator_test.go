@@ -19,7 +19,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
@@ -53,7 +56,6 @@ func startOperator(ctx context.Context, extra ...string) *operatorProcess {
 		"--kubeconfig=" + kubeconfig, "--leader-election-namespace=discord-system",
 		"--metrics-bind-address=" + o.metrics, "--health-probe-bind-address=" + o.probes,
 		"--discord-api-url=" + discord.APIURL(), "--recovery-wait=" + recoveryWait.String(), "--zap-log-level=debug",
-		"--lease-duration=3s", "--lease-renew-deadline=2500ms", "--lease-retry-period=500ms",
 	}, extra...)...)
 	command.Env = append(os.Environ(), "GORACE=halt_on_error=1")
 	o.session, err = gexec.Start(command, log, log)
@@ -95,12 +97,15 @@ func (o *operatorProcess) stop() {
 	Expect(o.log.Close()).To(Succeed())
 }
 
-// kill ends the operator as a crash does.
+// kill ends the operator as a crash does. Its lease goes too, so that the next one need not wait until it runs out: a short lease would, but
+// an operator that does not get to renew it on a busy machine leaves.
 func (o *operatorProcess) kill() {
 	GinkgoHelper()
 	o.session.Kill()
 	Eventually(o.session).WithTimeout(soon).Should(gexec.Exit(), "the operator should be gone after SIGKILL")
 	Expect(o.log.Close()).To(Succeed())
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "discord-system", Name: "discord-operator.discord.jutsu.com"}}
+	Expect(client.IgnoreNotFound(k8s.Delete(context.Background(), lease))).To(Succeed())
 }
 
 // anotherDiscord gives the operator another Discord and further flags, until the spec is over. Worlds that are made from now on are there.

@@ -53,12 +53,15 @@ func TestDiscordOperator(t *testing.T) {
 	RunSpecs(t, "discord-operator")
 }
 
-var _ = BeforeSuite(func(ctx context.Context) {
-	var err error
-	binary, err = gexec.Build("jutsu.com/operators/discord-operator", "-race")
+// The operator is built once for all processes of the test runner.
+var _ = SynchronizedBeforeSuite(func() []byte {
+	path, err := gexec.Build("jutsu.com/operators/discord-operator", "-race")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(gexec.CleanupBuildArtifacts)
-
+	return []byte(path)
+}, func(ctx context.Context, path []byte) {
+	binary = string(path)
+	var err error
 	discord = discordtest.New(discordtest.Options{Limits: limits(), KeepRequests: 1_000_000})
 	Expect(discord.Start()).To(Succeed())
 	DeferCleanup(discord.Close)

@@ -15,6 +15,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/access"
+	"jutsu.com/operators/discord-operator/internal/counterpart"
 	"jutsu.com/operators/discord-operator/internal/outcome"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -81,9 +82,9 @@ func (r *Reconciler) dispose(ctx context.Context, c *v1alpha1.DiscordChannel) (h
 	return "deleted", nil
 }
 
-// retained reports whether the channel stays: by default, what was adopted does.
+// retained reports whether the channel stays.
 func retained(c *v1alpha1.DiscordChannel) bool {
-	return c.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain || c.Spec.DeletionPolicy == "" && c.Spec.Adopt != nil
+	return counterpart.Retained(c.Spec.DeletionPolicy, c.Spec.Adopt, c.Status.ChannelID)
 }
 
 // parents names the server that the channel is in, and the category in which it is or would have been created. Both objects may be gone already.

@@ -41,3 +41,12 @@ func Claimed(statusID string, adopt *v1alpha1.Adoption) []string {
 	slices.Sort(ids)
 	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
 }
+
+// Retained reports whether a counterpart stays when its object is deleted. By default, one that was adopted does, but not one that was created
+// in its stead after somebody had deleted it on Discord.
+func Retained(policy v1alpha1.DeletionPolicy, adopt *v1alpha1.Adoption, statusID string) bool {
+	if policy != "" {
+		return policy == v1alpha1.DeletionPolicyRetain
+	}
+	return adopt != nil && (statusID == "" || statusID == adopt.ID)
+}

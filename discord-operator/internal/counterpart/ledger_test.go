@@ -110,6 +110,33 @@ func TestClaimed(t *testing.T) {
 	}
 }
 
+func TestRetained(t *testing.T) {
+	t.Parallel()
+	adopted := &v1alpha1.Adoption{ID: "7"}
+	cases := map[string]struct {
+		policy v1alpha1.DeletionPolicy
+		adopt  *v1alpha1.Adoption
+		status string
+		want   bool
+	}{
+		"created":                         {"", nil, "7", false},
+		"created, Retain":                 {v1alpha1.DeletionPolicyRetain, nil, "7", true},
+		"adopted":                         {"", adopted, "7", true},
+		"adopted, Delete":                 {v1alpha1.DeletionPolicyDelete, adopted, "7", false},
+		"to be adopted":                   {"", adopted, "", true},
+		"created in stead of the adopted": {"", adopted, "8", false},
+		"created in its stead, Retain":    {v1alpha1.DeletionPolicyRetain, adopted, "8", true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Retained(c.policy, c.adopt, c.status); got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
 func TestReasonNamesTheObjectForGood(t *testing.T) {
 	t.Parallel()
 	if got := Reason("DiscordChannel", types.NamespacedName{Namespace: "ns", Name: "alerts"}, "uid"); got != "DiscordChannel uid ns/alerts" {

@@ -13,6 +13,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/access"
+	"jutsu.com/operators/discord-operator/internal/counterpart"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/outcome"
 	"jutsu.com/operators/libs/conditions"
@@ -45,7 +46,7 @@ func (r *Reconciler) dispose(ctx context.Context, g *v1alpha1.DiscordGroup) (how
 	if err := r.childless(ctx, g); err != nil {
 		return "", err
 	}
-	if g.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain || g.Spec.DeletionPolicy == "" && g.Spec.Adopt != nil {
+	if counterpart.Retained(g.Spec.DeletionPolicy, g.Spec.Adopt, g.Status.GroupID) {
 		r.Record.Note(g, "Retained", "The category stays on Discord.")
 		return "retained", nil
 	}

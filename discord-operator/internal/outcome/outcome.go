@@ -72,10 +72,20 @@ func Of(err error, now time.Time) error {
 	case discordclient.ClassLimit:
 		return &conditions.Terminal{Reason: v1alpha1.ReasonLimitReached, Message: sentence("Discord has no room for it: " + refused.Error()), Retry: fullRetry}
 	case discordclient.ClassInvalid:
-		return &conditions.Terminal{Reason: v1alpha1.ReasonRefused, Message: sentence("Discord refuses it: " + refused.Error())}
+		return asked(refused, 0)
+	case discordclient.ClassGone:
+		if code := discordclient.CodeOf(err); code == discordclient.CodeUnknownOverwrite || code == discordclient.CodeUnknownRole {
+			return asked(refused, DeniedRetry) // an overwrite for a user who is not in the server; no event tells when they come
+		}
+		return err
 	default:
 		return err
 	}
+}
+
+// asked says that the spec asks for something that Discord refuses.
+func asked(refused *discordclient.Error, retry time.Duration) error {
+	return &conditions.Terminal{Reason: v1alpha1.ReasonRefused, Message: sentence("Discord refuses it: " + refused.Error()), Retry: retry}
 }
 
 // limit tells of a rate limit with the moment at which it ends, or not at all when that is near.

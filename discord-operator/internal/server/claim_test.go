@@ -34,7 +34,7 @@ func TestManager(t *testing.T) {
 		servers []v1alpha1.DiscordServer
 		want    types.UID
 	}{
-		"one alone":                                   {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil)}, "a"},
+		"one alone": {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil)}, "a"},
 		"the older of two that nobody has looked at":  {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil), claimant("b", 2, unseen, nil)}, "b"},
 		"of the same age, always the same":            {[]v1alpha1.DiscordServer{claimant("b", 1, unseen, nil), claimant("a", 1, unseen, nil)}, "a"},
 		"the one that manages it already":             {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, nil)}, "b"},

@@ -144,7 +144,7 @@ func Refused(server *v1alpha1.DiscordServer) error {
 func missing(server *v1alpha1.DiscordServer, what string) error {
 	return &conditions.Terminal{
 		Reason: v1alpha1.ReasonTokenNotFound,
-		Message: fmt.Sprintf("Secret %s %s. Create it with the bot's token: kubectl -n %s create secret generic %[1]s --from-file=%s=FILE",
+		Message: fmt.Sprintf("Secret %s %s. Create it with the bot's token: kubectl -n %s create secret generic %[1]s --from-file=%[4]s=FILE",
 			server.Spec.TokenSecretRef.Name, what, server.Namespace, server.Spec.TokenSecretRef.Key),
 	}
 }

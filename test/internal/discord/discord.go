@@ -3,13 +3,13 @@ package discord
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"time"
 
 	"jutsu.com/operators/test/internal/process"
@@ -20,6 +20,8 @@ const (
 	tool = "jutsu.com/operators/libs/discordclient/discordtest/cmd/discordtest"
 	// probeInterval is the time between two looks at whether it is up.
 	probeInterval = 20 * time.Millisecond
+	// grace is how long it may take to clean up when its start is given up.
+	grace = 10 * time.Second
 )
 
 // Server is a running simulated Discord. It ends, and its folder goes, with Stop or with the program that started it, in whatever
@@ -30,57 +32,48 @@ type Server struct {
 	stdin       io.Closer
 }
 
-// keeper runs the command behind the folder, and ends it when its own standard input closes, which is what becomes of a pipe when
-// whoever held its other end is gone. Plain POSIX sh.
+// keeper runs the command behind the folder, and ends it, with all that it has started, when its own standard input closes, which is
+// what becomes of a pipe when whoever held its other end is gone. Plain POSIX sh; it leads a process group of its own.
 const keeper = `
 folder=$1; shift
+trap : TERM
 exec 3<&0 </dev/null
 "$@" 3<&- & server=$!
-(read -r _ <&3; kill "$server") & watch=$!
+(read -r _ <&3; kill -s TERM -- "-$$") & watch=$!
 exec 3<&-
 wait "$server"; code=$?
+wait "$server" && code=0
 kill "$watch" 2>/dev/null
-rm -rf -- "$folder"
+tries=0
+until rm -rf -- "$folder" 2>/dev/null; do
+	tries=$((tries + 1))
+	[ "$tries" -lt 100 ] || break
+	sleep 0.05
+done
 exit "$code"
 `
 
-// Start builds the simulated Discord where that is necessary, starts it with one server (guild) in it, and returns when it is up.
-// Everything that it prints goes to the file log.
+// Start starts a simulated Discord with one server (guild) in it, and returns when it is up. go builds it before, where that is
+// necessary. Everything that both print goes to the file log.
 func Start(ctx context.Context, guildID, guildName, log string) (s *Server, err error) {
-	binary, err := built(ctx)
-	if err != nil {
-		return nil, err
-	}
 	folder, err := os.MkdirTemp("", "discordtest-")
 	if err != nil {
 		return nil, fmt.Errorf("start the simulated Discord: %w", err)
 	}
 	s = &Server{folder: folder}
-	cmd := exec.Command("/bin/sh", "-c", keeper, "discordtest-keeper", folder, binary, "--listen=127.0.0.1:0",
+	cmd := exec.Command("/bin/sh", "-c", keeper, "discordtest-keeper", folder, "go", "tool", tool, "--listen=127.0.0.1:0",
 		"--guild-id="+guildID, "--guild="+guildName, "--community", "--token-file="+s.TokenFile(), "--admin-token-file="+s.AdminTokenFile())
+	cmd.Env = append(os.Environ(), "GOTMPDIR="+folder) // so that an interrupted build leaves nothing behind
 	if s.stdin, err = cmd.StdinPipe(); err == nil {
 		s.Process, err = process.Start("the simulated Discord", log, cmd)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("start the simulated Discord: %w", err)
+		return nil, errors.Join(fmt.Errorf("start the simulated Discord: %w", err), os.RemoveAll(folder))
 	}
 	if err := s.awaitUp(ctx); err != nil {
-		_ = s.Stop(time.Second) // the error says what matters
-		return nil, err
+		return nil, errors.Join(err, s.Stop(grace))
 	}
 	return s, nil
-}
-
-// built returns the path of the command, in Go's own cache.
-func built(ctx context.Context) (string, error) {
-	var told strings.Builder
-	cmd := exec.CommandContext(ctx, "go", "tool", "-n", tool)
-	cmd.Stderr = &told
-	output, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("build the simulated Discord: %w: %s", err, told.String())
-	}
-	return strings.TrimSpace(string(output)), nil
 }
 
 // up is what it prints when it serves.
