@@ -17,8 +17,8 @@ import (
 const Image = "ghcr.io/cloudnative-pg/postgresql:18-standin"
 
 const (
-	// interval is how often the stand-in looks at its objects.
-	interval = 100 * time.Millisecond
+	// interval is how often the stand-in looks at its objects; each look is a line in the audit log for every kind.
+	interval = 200 * time.Millisecond
 
 	databaseFinalizer = "cnpg.io/deleteDatabase"
 	roleFinalizer     = "cnpg.io/deleteRole"
