@@ -3,7 +3,7 @@
 export PGCONNECT_TIMEOUT=10 PGAPPNAME=dojo-schema
 run() { psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 --set VERBOSITY=terse "$@" >/dev/null; }
 
-run --single-transaction <<'SQL' || exit
+run --single-transaction --file - <<'SQL' || exit
 SET client_min_messages = warning;
 CREATE TABLE IF NOT EXISTS weapons (id text PRIMARY KEY, name text NOT NULL);
 REVOKE CONNECT ON DATABASE :"DBNAME" FROM PUBLIC;

@@ -1,0 +1,243 @@
+package cnpgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured) error {
+	if o.GetDeletionTimestamp() != nil || s.isPaused(o.GetNamespace(), o.GetName()) {
+		return nil
+	}
+	wanted, _, _ := unstructured.NestedInt64(o.Object, "spec", "instances")
+	image, ok, _ := unstructured.NestedString(o.Object, "spec", "imageName")
+	if !ok {
+		image = Image
+	}
+	ready, phase := wanted, "Cluster in healthy state"
+	if o.GetAnnotations()[hibernation] == "on" {
+		ready, phase = 0, "Cluster hibernated"
+	}
+	if err := s.createService(ctx, o.GetNamespace(), o.GetName()+"-rw"); err != nil {
+		return err
+	}
+	since := o.GetCreationTimestamp().UTC().Format(time.RFC3339)
+	return s.setStatus(ctx, o, map[string]any{
+		"phase": phase, "image": image, "instances": wanted, "readyInstances": ready,
+		"currentPrimary": o.GetName() + "-1", "targetPrimary": o.GetName() + "-1", "writeService": o.GetName() + "-rw",
+		"conditions": []any{map[string]any{
+			"type": "Ready", "status": "True", "reason": "ClusterIsReady", "message": "Cluster is Ready", "lastTransitionTime": since,
+		}},
+	})
+}
+
+func (s *StandIn) createService(ctx context.Context, namespace, name string) error {
+	service := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "postgres", Port: 5432}}},
+	}
+	if err := s.client.Create(ctx, service); !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	return nil
+}
+
+// cluster returns the Cluster of a role or database when its primary can act on it.
+func (s *StandIn) cluster(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
+	name, _, _ := unstructured.NestedString(o.Object, "spec", "cluster", "name")
+	cluster := s.get(ctx, "Cluster", o.GetNamespace(), name)
+	if cluster == nil {
+		return nil, false
+	}
+	ready, _, _ := unstructured.NestedInt64(cluster.Object, "status", "readyInstances")
+	return cluster, ready > 0 && !s.isPaused(o.GetNamespace(), name)
+}
+
+func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) error {
+	cluster, up := s.cluster(ctx, o)
+	if cluster == nil {
+		return s.letGo(ctx, o, roleFinalizer)
+	}
+	if !up {
+		return nil
+	}
+	name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
+	if o.GetDeletionTimestamp() != nil {
+		policy, _, _ := unstructured.NestedString(o.Object, "spec", "databaseRoleReclaimPolicy")
+		if policy == "delete" && s.owns(ctx, o.GetNamespace(), name) {
+			return s.fail(ctx, o, fmt.Sprintf(`role %q cannot be dropped because some objects depend on it (SQLSTATE 2BP01)`, name))
+		}
+		return s.finalize(ctx, o, roleFinalizer, false)
+	}
+	if err := s.finalize(ctx, o, roleFinalizer, true); err != nil {
+		return err
+	}
+	version, why := s.password(ctx, o, name)
+	applied, _, _ := unstructured.NestedString(o.Object, "status", "secretResourceVersion")
+	if current(o) && version == applied {
+		return nil
+	}
+	if why != "" {
+		return s.fail(ctx, o, why)
+	}
+	return s.setStatus(ctx, o, map[string]any{
+		"applied": true, "observedGeneration": o.GetGeneration(), "message": nil, "secretResourceVersion": version,
+	})
+}
+
+// letGo is what becomes of a role or a database whose Cluster was deleted.
+func (s *StandIn) letGo(ctx context.Context, o *unstructured.Unstructured, finalizer string) error {
+	if !slices.Contains(o.GetFinalizers(), finalizer) {
+		return nil
+	}
+	err := s.setStatus(ctx, o, map[string]any{
+		"applied": false, "observedGeneration": nil, "message": "cluster resource has been deleted, skipping reconciliation",
+	})
+	if err != nil {
+		return err
+	}
+	return s.finalize(ctx, o, finalizer, false)
+}
+
+// password returns the version of the role's password that CloudNativePG is aware of, or why it cannot be used.
+func (s *StandIn) password(ctx context.Context, o *unstructured.Unstructured, role string) (version, why string) {
+	name, _, _ := unstructured.NestedString(o.Object, "spec", "passwordSecret", "name")
+	var secret corev1.Secret
+	if err := s.client.Get(ctx, types.NamespacedName{Namespace: o.GetNamespace(), Name: name}, &secret); err != nil {
+		return "", err.Error()
+	}
+	if string(secret.Data["username"]) != role {
+		return "", fmt.Sprintf("wrong username %q in secret, expected %q", secret.Data["username"], role)
+	}
+	applied, _, _ := unstructured.NestedString(o.Object, "status", "secretResourceVersion")
+	if applied != "" && current(o) && secret.Labels[reloadLabel] != "true" {
+		return applied, "" // nobody has told it
+	}
+	return secret.ResourceVersion, ""
+}
+
+// owns reports whether a role still owns a database.
+func (s *StandIn) owns(ctx context.Context, namespace, role string) bool {
+	return slices.ContainsFunc(s.list(ctx, "Database", namespace), func(o unstructured.Unstructured) bool {
+		owner, _, _ := unstructured.NestedString(o.Object, "spec", "owner")
+		return owner == role
+	})
+}
+
+func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured) error {
+	cluster, up := s.cluster(ctx, o)
+	if cluster == nil {
+		return s.letGo(ctx, o, databaseFinalizer)
+	}
+	if !up {
+		return nil
+	}
+	name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
+	if o.GetDeletionTimestamp() != nil {
+		policy, _, _ := unstructured.NestedString(o.Object, "spec", "databaseReclaimPolicy")
+		if policy == "delete" && s.options.Sessions != nil && s.options.Sessions(ctx, o.GetNamespace(), name) > 0 {
+			return nil // DROP DATABASE fails, which the status does not tell
+		}
+		return s.finalize(ctx, o, databaseFinalizer, false)
+	}
+	if err := s.finalize(ctx, o, databaseFinalizer, true); err != nil {
+		return err
+	}
+	if current(o) {
+		return nil
+	}
+	owner, _, _ := unstructured.NestedString(o.Object, "spec", "owner")
+	if !s.hasRole(ctx, o.GetNamespace(), owner) {
+		return s.fail(ctx, o, fmt.Sprintf(`ERROR: role %q does not exist (SQLSTATE 42704)`, owner))
+	}
+	return s.setStatus(ctx, o, map[string]any{"applied": true, "observedGeneration": o.GetGeneration(), "message": nil})
+}
+
+func (s *StandIn) hasRole(ctx context.Context, namespace, role string) bool {
+	return slices.ContainsFunc(s.list(ctx, "DatabaseRole", namespace), func(o unstructured.Unstructured) bool {
+		name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
+		applied, _, _ := unstructured.NestedBool(o.Object, "status", "applied")
+		return name == role && applied
+	})
+}
+
+func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured) error {
+	schedule, _, _ := unstructured.NestedString(o.Object, "spec", "schedule")
+	if len(strings.Fields(schedule)) != 6 {
+		return s.setStatus(ctx, o, map[string]any{"error": fmt.Sprintf("schedule %q does not have six fields", schedule)})
+	}
+	return s.setStatus(ctx, o, map[string]any{"lastScheduleTime": o.GetCreationTimestamp().UTC().Format(time.RFC3339)})
+}
+
+func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) error {
+	if s.options.FailBackups != nil && s.options.FailBackups(o.GetNamespace(), o.GetName()) {
+		return s.setStatus(ctx, o, map[string]any{"phase": "failed", "error": "the object store does not answer"})
+	}
+	return s.setStatus(ctx, o, map[string]any{"phase": "completed"})
+}
+
+// current reports whether an object is applied as it is.
+func current(o *unstructured.Unstructured) bool {
+	applied, _, _ := unstructured.NestedBool(o.Object, "status", "applied")
+	seen, _, _ := unstructured.NestedInt64(o.Object, "status", "observedGeneration")
+	return applied && seen == o.GetGeneration()
+}
+
+// fail says why an object cannot be applied, and not again before the retry interval is over.
+func (s *StandIn) fail(ctx context.Context, o *unstructured.Unstructured, why string) error {
+	s.mu.Lock()
+	key := fmt.Sprintf("%s/%s/%s/%d", o.GetKind(), o.GetNamespace(), o.GetName(), o.GetGeneration())
+	wait := time.Since(s.tried[key]) < s.options.RetryInterval
+	if !wait {
+		s.tried[key] = time.Now()
+	}
+	s.mu.Unlock()
+	if wait {
+		return nil
+	}
+	return s.setStatus(ctx, o, map[string]any{"applied": false, "message": why})
+}
+
+// setStatus merges values into the status, and writes nothing where they are there.
+func (s *StandIn) setStatus(ctx context.Context, o *unstructured.Unstructured, values map[string]any) error {
+	before := o.DeepCopy()
+	for key, value := range values {
+		if value == nil {
+			unstructured.RemoveNestedField(o.Object, "status", key)
+			continue
+		}
+		if err := unstructured.SetNestedField(o.Object, value, "status", key); err != nil {
+			return err
+		}
+	}
+	return s.client.Status().Patch(ctx, o, client.MergeFrom(before), client.FieldOwner("cnpg-stand-in"))
+}
+
+func (s *StandIn) finalize(ctx context.Context, o *unstructured.Unstructured, finalizer string, wanted bool) error {
+	if slices.Contains(o.GetFinalizers(), finalizer) == wanted {
+		return nil
+	}
+	before := o.DeepCopy()
+	finalizers := slices.DeleteFunc(o.GetFinalizers(), func(f string) bool { return f == finalizer })
+	if wanted {
+		finalizers = append(finalizers, finalizer)
+	}
+	o.SetFinalizers(finalizers)
+	err := s.client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	if meta.IsNoMatchError(err) {
+		return errors.New("the kind has gone")
+	}
+	return err
+}
