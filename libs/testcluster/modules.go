@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 )
 
 // CloudNativePGCRDs returns the folder with the CustomResourceDefinitions of CloudNativePG, out of the module that tools/cloudnative-pg
@@ -30,6 +31,8 @@ func moduleFolder(ctx context.Context, name, module string, path ...string) (str
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
 	cmd.Dir = filepath.Join(root, "tools", name)
 	cmd.Env = append(os.Environ(), "GOWORK=off")
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it cleans up behind itself
+	cmd.WaitDelay = 5 * time.Second
 	out, err := cmd.Output()
 	var found struct{ Dir, Error string }
 	if decodeErr := json.Unmarshal(out, &found); err == nil {
