@@ -16,7 +16,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
-run: build testcluster ## Start the playground: a Kubernetes API, the operator and samples (ARGS=--once leaves when all is settled)
+run: build testcluster ## Start the playground: a Kubernetes API, a simulated Discord, both operators and samples (ARGS=--once leaves when all is settled)
 	@cd test && go run ./playground $(ARGS)
 
 .PHONY: test
@@ -55,7 +55,7 @@ build: ## Build the operators into bin/ (VERSION=v1.2.3; by default it is told b
 	done
 
 .PHONY: bench
-bench: build testcluster ## Measure what the operator costs (ARGS="--dojos 100 --only load"; figures also in out/bench)
+bench: build testcluster ## Measure what the operators cost (ARGS="--dojos 100 --only load"; figures also in out/bench)
 	@cd test && go run ./bench $(ARGS)
 
 .PHONY: testcluster

@@ -25,7 +25,8 @@ func (b *bench) idleness(ctx context.Context, s *stage, scenario, prefix string)
 		return err
 	}
 	t := count(requests)
-	b.report.add(scenario, prefix+"writes", float64(t.byClass[classStatus]+t.byClass[classIntent]+t.byClass[classChild]+t.byClass[classEvent])/minutes, "per minute")
+	writes := t.byClass[classStatus] + t.byClass[classIntent] + t.byClass[classChild] + t.byClass[classEvent]
+	b.report.add(scenario, prefix+"writes", float64(writes)/minutes, "per minute")
 	b.report.add(scenario, prefix+"reads", float64(t.byClass[classRead])/minutes, "per minute")
 	b.report.add(scenario, prefix+"Lease requests of leader election", float64(t.byClass[classLease])/minutes, "per minute")
 	return nil
