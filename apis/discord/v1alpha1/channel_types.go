@@ -43,6 +43,7 @@ type ChannelWebhook struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=80
 	// +kubebuilder:validation:XValidation:rule="self.trim() == self && self != ''",message="must not begin or end with white space, which Discord removes"
+	// +kubebuilder:validation:XValidation:rule=`!self.matches(r'\s\s')`,message="must not have two white spaces in a row, of which Discord removes one"
 	// +kubebuilder:validation:XValidation:rule="!self.lowerAscii().contains('discord') && !self.lowerAscii().contains('clyde')",message="must contain neither \"discord\" nor \"clyde\", which Discord refuses"
 	Name string `json:"name"`
 

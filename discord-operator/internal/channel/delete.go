@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,7 +28,7 @@ func (r *Reconciler) finish(ctx context.Context, c *v1alpha1.DiscordChannel) (re
 		return reconcile.Result{}, nil
 	}
 	how, err := r.dispose(ctx, c)
-	if _, stuck := errors.AsType[*conditions.Terminal](err); stuck && c.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
+	if outcome.Stuck(err) && c.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
 		r.Record.Tell(c, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation asks: "+err.Error())
 		how, err = "abandoned", nil
 	}
@@ -45,7 +46,9 @@ func (r *Reconciler) finish(ctx context.Context, c *v1alpha1.DiscordChannel) (re
 
 // dispose does to the counterpart what the deletion policy says, and returns what became of it.
 func (r *Reconciler) dispose(ctx context.Context, c *v1alpha1.DiscordChannel) (how string, err error) {
-	ownsHook := c.Status.Webhook != nil && c.Spec.DeletionPolicy == ""
+	// A webhook that is older than the object was taken over like the channel, and stays with it.
+	ownsHook := c.Spec.DeletionPolicy == "" && c.Status.Webhook != nil &&
+		discordclient.CreatedAt(c.Status.Webhook.ID).After(c.CreationTimestamp.Add(-time.Minute))
 	if retained(c) && !ownsHook {
 		r.Record.Note(c, "Retained", "The channel stays on Discord.")
 		return "retained", nil
@@ -75,6 +78,10 @@ func (r *Reconciler) dispose(ctx context.Context, c *v1alpha1.DiscordChannel) (h
 	}
 	if found.Channel == nil {
 		return "gone", nil
+	}
+	if found.Guessed {
+		r.Record.Note(c, "Retained", "%s on Discord may be the result of a create that was interrupted, or somebody else's: it stays.", found.Channel.ID)
+		return "retained", nil
 	}
 	if err := a.Session.DeleteChannel(ctx, found.Channel.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
 		return "", access.Refused(err)

@@ -88,7 +88,11 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 	}
 	seen.parentID = group.Status.GroupID
 	if category, ok := seen.Snap.Channel(seen.parentID); !ok || category.Type != discordclient.ChannelCategory {
-		return waitingForGroup("DiscordGroup %s does not exist on Discord yet.", group.Name)
+		return &conditions.Waiting{
+			Reason:  v1alpha1.ReasonWaitingForGroup,
+			Message: fmt.Sprintf("DiscordGroup %s does not exist on Discord yet.", group.Name),
+			Retry:   groupRetry, // it may come back under the same id, of which nothing tells this channel
+		}
 	}
 	return nil
 }
@@ -106,7 +110,7 @@ func (r *Reconciler) sought(ctx context.Context, c *v1alpha1.DiscordChannel, gui
 		GuildID:  guildID, ParentID: parentID, DiscordName: c.Spec.Name,
 		Types:  kinds(c.Spec.Type),
 		Reason: counterpart.Reason(Kind, client.ObjectKeyFromObject(c), c.UID),
-		Claims: func(id string) ([]counterpart.Claim, error) { return r.claims(ctx, id) },
+		Claims: func(id string) ([]counterpart.Claim, error) { return r.claims(ctx, c.Namespace, id) },
 	}
 	if c.Spec.Adopt != nil {
 		s.AdoptID = c.Spec.Adopt.ID
@@ -122,8 +126,9 @@ func kinds(t v1alpha1.ChannelType) []discordclient.ChannelType {
 	return []discordclient.ChannelType{discordclient.ChannelText, discordclient.ChannelAnnouncement}
 }
 
-// claims returns who says that a channel of Discord is theirs.
-func (r *Reconciler) claims(ctx context.Context, id string) ([]counterpart.Claim, error) {
+// claims returns who says that a channel of Discord is theirs. Of other namespaces only those count that have it: one server manages a guild,
+// so who merely wishes to adopt something from elsewhere never can, and must not keep others from it.
+func (r *Reconciler) claims(ctx context.Context, namespace, id string) ([]counterpart.Claim, error) {
 	var channels v1alpha1.DiscordChannelList
 	if err := r.Client.List(ctx, &channels, client.MatchingFields{index.ChannelByID: id}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the channels that claim %s: %w", id, err)
@@ -131,9 +136,9 @@ func (r *Reconciler) claims(ctx context.Context, id string) ([]counterpart.Claim
 	claims := make([]counterpart.Claim, 0, len(channels.Items))
 	for i := range channels.Items {
 		c := &channels.Items[i]
-		claims = append(claims, counterpart.Claim{
-			Name: client.ObjectKeyFromObject(c), UID: c.UID, Created: c.CreationTimestamp.Time, Holds: c.Status.ChannelID == id,
-		})
+		if holds := c.Status.ChannelID == id; holds || c.Namespace == namespace {
+			claims = append(claims, counterpart.Claim{Name: client.ObjectKeyFromObject(c), UID: c.UID, Created: c.CreationTimestamp.Time, Holds: holds})
+		}
 	}
 	return claims, nil
 }

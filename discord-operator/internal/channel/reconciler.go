@@ -116,7 +116,7 @@ func (r *Reconciler) conclude(ctx context.Context, c *v1alpha1.DiscordChannel, s
 	}
 	untold := r.report(ctx, c, status(c, seen, now, end))
 	result, err := conditions.Result(end)
-	if end == nil {
+	if err == nil && result.RequeueAfter == 0 {
 		result.RequeueAfter = r.Resync
 	}
 	if err = errors.Join(err, untold); err != nil {

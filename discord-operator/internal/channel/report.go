@@ -16,6 +16,8 @@ import (
 const (
 	// arrangeRetry is when siblings are looked at again that another pass puts into order.
 	arrangeRetry = 200 * time.Millisecond
+	// groupRetry is when a category that is missed is looked for again.
+	groupRetry = 5 * time.Second
 	// lostHookRetry is when the result of a lost create of a webhook is looked for.
 	lostHookRetry = time.Second
 	// secretRetry is when a Secret that the API server has refused is tried again: no watch tells of a quota or a policy that changed.

@@ -44,6 +44,8 @@ type Found struct {
 	Channel *discordclient.Channel
 	// Adopted says that it was not the object's before; Recovered, that it is the result of a create whose outcome was not known.
 	Adopted, Recovered bool
+	// Guessed says that it was recovered because nothing else fits, and the audit log does not tell whose it is.
+	Guessed bool
 	// Create says that there is surely none, so one may be created.
 	Create bool
 }
@@ -67,7 +69,7 @@ func (f *Finder) Locate(ctx context.Context, c discordclient.Client, snap *disco
 	}
 	for _, id := range slices.Compact([]string{entry.ID, s.StatusID}) {
 		if id != "" {
-			if err := confirmGone(ctx, c, id); err != nil {
+			if err := confirmGone(ctx, c, s.GuildID, id); err != nil {
 				return Found{}, err
 			}
 		}
@@ -89,13 +91,18 @@ func (f *Finder) Locate(ctx context.Context, c discordclient.Client, snap *disco
 
 // confirmGone asks Discord itself about a counterpart that the view does not have. It may only be hidden from the bot, and would then be
 // created a second time.
-func confirmGone(ctx context.Context, c discordclient.Client, id string) error {
+func confirmGone(ctx context.Context, c discordclient.Client, guildID, id string) error {
 	_, err := c.GetChannel(ctx, id)
 	switch discordclient.ClassOf(err) {
 	case discordclient.ClassGone:
 		return nil
 	case discordclient.ClassNone:
-		return &outcome.ErrSoon{After: time.Second} // it is there, and the view will show it
+		// The view lags behind, or it is in another guild: either is seen after the guild was read.
+		return errors.Join(c.Refresh(ctx, guildID), &conditions.Waiting{
+			Reason:  v1alpha1.ReasonWaitingForDiscord,
+			Message: fmt.Sprintf("%s exists, but Discord does not list it in this server.", id),
+			Retry:   outcome.Brief,
+		})
 	default:
 		return err
 	}
@@ -153,7 +160,7 @@ func (f *Finder) recover(ctx context.Context, c discordclient.Client, s Sought, 
 		if !ok {
 			return Found{}, &outcome.ErrSoon{After: time.Second} // the view lags behind the list that named it
 		}
-		return f.take(s, ch, Found{Channel: ch, Recovered: true})
+		return f.take(s, ch, Found{Channel: ch, Recovered: true, Guessed: result.Proof != discordclient.ProofAuditLog})
 	case discordclient.OutcomeAbsent:
 		f.Ledger.Nothing(s.UID)
 		return Found{Create: true}, nil

@@ -26,7 +26,7 @@ func (r *Reconciler) finish(ctx context.Context, g *v1alpha1.DiscordGroup) (reco
 		return reconcile.Result{}, nil
 	}
 	how, err := r.dispose(ctx, g)
-	if _, stuck := errors.AsType[*conditions.Terminal](err); stuck && g.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
+	if outcome.Stuck(err) && g.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
 		r.Record.Tell(g, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation asks: "+err.Error())
 		how, err = "abandoned", nil
 	}
@@ -65,6 +65,10 @@ func (r *Reconciler) dispose(ctx context.Context, g *v1alpha1.DiscordGroup) (how
 	}
 	if found.Channel == nil {
 		return "gone", nil
+	}
+	if found.Guessed {
+		r.Record.Note(g, "Retained", "%s on Discord may be the result of a create that was interrupted, or somebody else's: it stays.", found.Channel.ID)
+		return "retained", nil
 	}
 	if err := a.Session.DeleteChannel(ctx, found.Channel.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
 		return "", access.Refused(err)

@@ -13,6 +13,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/counterpart"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -29,6 +30,10 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (*ob
 	a, err := access.To(ctx, r.Client, r.Sessions, types.NamespacedName{Namespace: g.Namespace, Name: g.Spec.ServerRef.Name})
 	if err != nil {
 		return nil, err
+	}
+	if g.Status.ServerID != "" && g.Status.ServerID != a.GuildID {
+		return nil, &conditions.Terminal{Reason: v1alpha1.ReasonOtherServer, Message: fmt.Sprintf(
+			"The category is in server %s, and DiscordServer %s is now another one, %s. Make a new DiscordGroup.", g.Status.ServerID, g.Spec.ServerRef.Name, a.GuildID)}
 	}
 	seen := &observed{Access: a, sought: r.sought(ctx, g, a.GuildID)}
 	if seen.Found, err = r.Finder.Locate(ctx, a.Session, a.Snap, seen.sought); err != nil {
@@ -50,7 +55,7 @@ func (r *Reconciler) sought(ctx context.Context, g *v1alpha1.DiscordGroup, guild
 		GuildID:  guildID, DiscordName: g.Spec.Name,
 		Types:  []discordclient.ChannelType{discordclient.ChannelCategory},
 		Reason: counterpart.Reason(Kind, client.ObjectKeyFromObject(g), g.UID),
-		Claims: func(id string) ([]counterpart.Claim, error) { return r.claims(ctx, id) },
+		Claims: func(id string) ([]counterpart.Claim, error) { return r.claims(ctx, g.Namespace, id) },
 	}
 	if g.Spec.Adopt != nil {
 		s.AdoptID = g.Spec.Adopt.ID
@@ -58,8 +63,9 @@ func (r *Reconciler) sought(ctx context.Context, g *v1alpha1.DiscordGroup, guild
 	return s
 }
 
-// claims returns who says that a category of Discord is theirs.
-func (r *Reconciler) claims(ctx context.Context, id string) ([]counterpart.Claim, error) {
+// claims returns who says that a category of Discord is theirs. Of other namespaces only those count that have it: one server manages a guild,
+// so who merely wishes to adopt something from elsewhere never can, and must not keep others from it.
+func (r *Reconciler) claims(ctx context.Context, namespace, id string) ([]counterpart.Claim, error) {
 	var groups v1alpha1.DiscordGroupList
 	if err := r.Client.List(ctx, &groups, client.MatchingFields{index.GroupByID: id}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the groups that claim %s: %w", id, err)
@@ -67,9 +73,9 @@ func (r *Reconciler) claims(ctx context.Context, id string) ([]counterpart.Claim
 	claims := make([]counterpart.Claim, 0, len(groups.Items))
 	for i := range groups.Items {
 		g := &groups.Items[i]
-		claims = append(claims, counterpart.Claim{
-			Name: client.ObjectKeyFromObject(g), UID: g.UID, Created: g.CreationTimestamp.Time, Holds: g.Status.GroupID == id,
-		})
+		if holds := g.Status.GroupID == id; holds || g.Namespace == namespace {
+			claims = append(claims, counterpart.Claim{Name: client.ObjectKeyFromObject(g), UID: g.UID, Created: g.CreationTimestamp.Time, Holds: holds})
+		}
 	}
 	return claims, nil
 }

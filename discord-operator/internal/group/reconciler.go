@@ -108,7 +108,7 @@ func (r *Reconciler) conclude(ctx context.Context, g *v1alpha1.DiscordGroup, see
 	}
 	untold := r.report(ctx, g, status(g, seen, now, end))
 	result, err := conditions.Result(end)
-	if end == nil {
+	if err == nil && result.RequeueAfter == 0 {
 		result.RequeueAfter = r.Resync
 	}
 	if err = errors.Join(err, untold); err != nil {

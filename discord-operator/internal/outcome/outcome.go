@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -182,4 +183,16 @@ func Some(names []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}
 	return strings.Join(names, ", ")
+}
+
+// Stuck reports whether a deletion that ended so may be abandoned by force: not while it waits for the objects that refer to this one, and not
+// for what is over in a moment.
+func Stuck(err error) bool {
+	if w, ok := errors.AsType[*conditions.Waiting](err); ok && w.Reason == v1alpha1.ReasonWaitingForChildren {
+		return false
+	}
+	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After <= Brief {
+		return false
+	}
+	return err != nil && Soon(err) == 0 && !apierrors.IsConflict(err)
 }

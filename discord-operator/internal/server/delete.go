@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,7 +22,7 @@ func (r *Reconciler) finish(ctx context.Context, s *v1alpha1.DiscordServer) (rec
 		return reconcile.Result{}, nil
 	}
 	how, err := r.dispose(ctx, s)
-	if _, stuck := errors.AsType[*conditions.Terminal](err); stuck && s.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
+	if outcome.Stuck(err) && s.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
 		r.Record.Tell(s, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation asks: "+err.Error())
 		how, err = "abandoned", nil
 	}

@@ -46,6 +46,9 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.DiscordServer) (*o
 	if seen.application, err = seen.session.Application(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.observeChildren(ctx, s, seen); err != nil {
+		return seen, err
+	}
 	if seen.guildID, err = r.guild(ctx, s, seen); err != nil || seen.create {
 		return seen, err
 	}
@@ -59,7 +62,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.DiscordServer) (*o
 		seen.snap = seen.session.Guild(seen.guildID).Snapshot()
 	}
 	seen.manager = manager(r.list(ctx, "", index.ServerByGuild, seen.guildID))
-	return seen, r.observeChildren(ctx, s, seen)
+	return seen, nil
 }
 
 // tokenRefused tells of a refused token where it belongs: at the server.

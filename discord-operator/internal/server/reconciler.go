@@ -120,7 +120,7 @@ func (r *Reconciler) conclude(ctx context.Context, s *v1alpha1.DiscordServer, se
 	}
 	untold := r.report(ctx, s, status(s, seen, now, end))
 	result, err := conditions.Result(end)
-	if end == nil {
+	if err == nil && result.RequeueAfter == 0 {
 		result.RequeueAfter = r.Resync
 	}
 	if err = errors.Join(err, untold); err != nil {

@@ -154,6 +154,9 @@ func (s *Sessions) assign(server types.NamespacedName, token, version string) (u
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.bots[token]
+	if b != nil && b.client.Stats().TokenRefused && s.uses[server].version != version {
+		b = nil // somebody has touched the Secret: the same token is tried once more
+	}
 	if b == nil {
 		var err error
 		if b, err = s.start(token); err != nil {
@@ -184,10 +187,13 @@ func (s *Sessions) drop(b *bot, server types.NamespacedName) {
 	if b == nil {
 		return
 	}
-	if delete(b.users, server); len(b.users) == 0 {
-		delete(s.bots, b.token)
-		b.stop()
+	if delete(b.users, server); len(b.users) > 0 {
+		return
 	}
+	if s.bots[b.token] == b {
+		delete(s.bots, b.token)
+	}
+	b.stop()
 }
 
 // start connects a bot. The lock is held.
