@@ -35,6 +35,14 @@ var _ = Describe("Adopting", func() {
 		Expect(eventsOf(g)(ctx)).To(ConsistOf("Normal Adopted", "Normal Ready"))
 	})
 
+	It("is not kept from anybody by a wish from another namespace, which could never come true", func(ctx context.Context) {
+		w, squatter := newWorld(ctx), newWorld(ctx)
+		group := discord.CreateChannelByHand(w.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: "alarms"})
+		id := discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "alerts", ParentID: group})
+		create(ctx, squatter.group("alarms", groupAdopting(group)), squatter.channel("", "alerts", adopting(id)))
+		ready(ctx, w.server(), w.group("alarms", groupAdopting(group)), w.channel("alarms", "alerts", adopting(id)))
+	})
+
 	It("a channel puts right what the spec says, by one call", func(ctx context.Context) {
 		w := newWorld(ctx)
 		id := discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "Old-Name", Topic: "old", NSFW: true, RateLimitPerUser: 5})

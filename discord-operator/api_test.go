@@ -166,6 +166,7 @@ var _ = Describe("The API", func() {
 		Entry("a webhook without a name", "DiscordChannel", `{webhook: {}}`, `spec.webhook.name: Required value`),
 		Entry("a webhook with an empty name", "DiscordChannel", `{webhook: {name: ""}}`, `spec.webhook.name in body should be at least 1 chars long`),
 		Entry("a webhook with a blank name", "DiscordChannel", `{webhook: {name: " "}}`, `must not begin or end with white space`),
+		Entry("a webhook name with two white spaces in a row", "DiscordChannel", `{webhook: {name: "a  b"}}`, `must not have two white spaces in a row`),
 		Entry("an over-long webhook name", "DiscordChannel", `{webhook: {name: `+longest(81)+`}}`, `spec.webhook.name: Too long: may not be more than 80 bytes`),
 		Entry("a webhook that is called like Discord", "DiscordChannel", `{webhook: {name: My DISCORD hook}}`, `must contain neither "discord" nor "clyde", which Discord refuses`),
 		Entry("a webhook that is called like Discord's bot", "DiscordChannel", `{webhook: {name: clyde}}`, `must contain neither "discord" nor "clyde"`),

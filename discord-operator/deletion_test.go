@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"net/http"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -158,6 +159,22 @@ var _ = Describe("Deleting", func() {
 			eventuallyGone(ctx, o)
 		}
 		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
+	})
+
+	It("while Discord fails for good, goes by force", func(ctx context.Context) {
+		w := newWorld(ctx)
+		c := w.channel("", "alerts")
+		ready(ctx, w.server(), c)
+		stop := discord.Faults().Add(discordtest.Fault{
+			Match:  func(r discordtest.Request) bool { return r.BotID == w.bot.UserID && r.Method == http.MethodDelete },
+			Action: discordtest.FailBefore(http.StatusInternalServerError),
+		})
+		defer stop()
+		Expect(k8s.Delete(ctx, c)).To(Succeed())
+		eventuallyProgressing(ctx, c, "Retrying")
+		forceDelete(ctx, c)
+		eventuallyGone(ctx, c)
+		Expect(w.named("alerts")).To(HaveLen(1), "it is left on Discord")
 	})
 
 	DescribeTable("without the bot's token says what to do", func(ctx context.Context, mend func(context.Context, *world, *v1alpha1.DiscordChannel), stays bool) {

@@ -49,7 +49,7 @@ const (
 	classRead     = "read"     // get, list, watch
 	classEvent    = "event"    // what people are told
 	classStatus   = "status"   // the status of an object of ours
-	classIntent   = "intent"   // the finalizer that is stored before anything is created on Discord
+	classIntent   = "intent"   // the finalizer of an object of ours
 	classChild    = "child"    // what belongs to an object: a Dojo's Secret, Deployment, Service ..., a channel's Secret
 	classInternal = "internal" // who may read the metrics
 )
@@ -67,7 +67,7 @@ func (r *request) class() string {
 		return classInternal
 	case r.Object.Subresource == "status":
 		return classStatus
-	case strings.HasPrefix(r.Object.Resource, "discord"):
+	case r.Object.Resource == "dojos", strings.HasPrefix(r.Object.Resource, "discord"):
 		return classIntent
 	}
 	return classChild

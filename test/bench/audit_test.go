@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,9 +13,10 @@ import (
 
 // logged is a line of the audit log, as the API server writes it.
 func logged(id, agent, verb, resource string, code int, version string) string {
+	resource, subresource, _ := strings.Cut(resource, "/")
 	return fmt.Sprintf(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","auditID":%q,"stage":"ResponseComplete","verb":%q,"userAgent":%q,`+
-		`"objectRef":{"resource":%q,"namespace":"bench","name":"x"},"responseStatus":{"code":%d},"responseObject":{"metadata":{"resourceVersion":%q}},`+
-		`"requestReceivedTimestamp":"2026-01-02T03:04:05.000000Z"}`+"\n", id, verb, agent, resource, code, version)
+		`"objectRef":{"resource":%q,"subresource":%q,"namespace":"bench","name":"x"},"responseStatus":{"code":%d},"responseObject":{"metadata":{"resourceVersion":%q}},`+
+		`"requestReceivedTimestamp":"2026-01-02T03:04:05.000000Z"}`+"\n", id, verb, agent, resource, subresource, code, version)
 }
 
 const (
@@ -31,15 +33,16 @@ func TestCount(t *testing.T) {
 		"every class": {
 			lines: []string{
 				logged("1", theOperator, "patch", "secrets", 201, "10"),
-				logged("2", theOperator, "patch", "dojos", 200, "11"),
+				logged("2", theOperator, "patch", "dojos/status", 200, "11"),
 				logged("3", theOperator, "create", "events", 201, ""),
 				logged("4", theOperator, "get", "secrets", 200, "10"),
 				logged("5", theOperator, "update", "leases", 200, ""),
 				logged("6", theOperator, "create", "tokenreviews", 201, ""),
+				logged("7", theOperator, "patch", "dojos", 200, "12"),
 			},
 			want: tally{
-				byClass: map[string]int{classChild: 1, classStatus: 1, classEvent: 1, classRead: 1, classLease: 1, classInternal: 1},
-				byRequest: map[string]int{"patch secrets": 1, "patch dojos": 1, "create events": 1, "get secrets": 1,
+				byClass: map[string]int{classChild: 1, classStatus: 1, classIntent: 1, classEvent: 1, classRead: 1, classLease: 1, classInternal: 1},
+				byRequest: map[string]int{"patch secrets": 1, "patch dojos/status": 1, "patch dojos": 1, "create events": 1, "get secrets": 1,
 					"update leases": 1, "create tokenreviews": 1},
 			},
 		},
@@ -60,8 +63,8 @@ func TestCount(t *testing.T) {
 			want:  tally{byClass: map[string]int{classChild: 1}, byRequest: map[string]int{"patch deployments": 1}, noops: 1},
 		},
 		"a write that is refused has changed nothing, and is not such a write": {
-			lines: []string{logged("1", theOperator, "patch", "dojos", 200, "10"), logged("2", theOperator, "patch", "dojos", 409, "")},
-			want:  tally{byClass: map[string]int{classStatus: 2}, byRequest: map[string]int{"patch dojos": 2}, refused: 1},
+			lines: []string{logged("1", theOperator, "patch", "dojos/status", 200, "10"), logged("2", theOperator, "patch", "dojos/status", 409, "")},
+			want:  tally{byClass: map[string]int{classStatus: 2}, byRequest: map[string]int{"patch dojos/status": 2}, refused: 1},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -112,17 +112,19 @@ func TestParse(t *testing.T) {
 		err  string
 	}{
 		"all flags": {
-			args: []string{"--dojos=5", "--secrets=6", "--idle=7s", "--repeat=8", "--out=x.json", "--", "--concurrency=9"},
-			want: &options{dojos: 5, secrets: 6, idle: 7 * time.Second, repeat: 8, out: "x.json", quiet: 5 * time.Second,
+			args: []string{"--dojos=5", "--secrets=6", "--channels=7", "--idle=7s", "--repeat=8", "--out=x.json", "--", "--concurrency=9"},
+			want: &options{dojos: 5, secrets: 6, channels: 7, idle: 7 * time.Second, repeat: 8, out: "x.json", quiet: 5 * time.Second,
 				operator: []string{"--concurrency=9"}},
 		},
 		"some scenarios": {
 			args: []string{"--only=load,memory", "--out=x.json"},
-			want: &options{dojos: 300, secrets: 2000, idle: 2 * time.Minute, repeat: 5, only: "load,memory", out: "x.json", quiet: 5 * time.Second, operator: []string{}},
+			want: &options{dojos: 300, secrets: 2000, channels: 480, idle: 2 * time.Minute, repeat: 5, only: "load,memory", out: "x.json", quiet: 5 * time.Second, operator: []string{}},
 		},
 		"a scenario there is not": {args: []string{"--only=load,speed"}, err: `no scenario "speed"`},
 		"no Dojos":                {args: []string{"--dojos=0"}, err: "must be at least 1"},
 		"no Secrets":              {args: []string{"--secrets=0"}, err: "must be at least 1"},
+		"no channels":             {args: []string{"--channels=0"}, err: "--channels must be at least 1 and at most 480"},
+		"too many channels":       {args: []string{"--channels=481"}, err: "--channels must be at least 1 and at most 480"},
 		"no repetition":           {args: []string{"--repeat=0"}, err: "must be at least 1"},
 		"too short a look":        {args: []string{"--idle=10ms"}, err: "--idle must be at least 1s"},
 		"a word too many":         {args: []string{"dojo"}, err: `unexpected argument "dojo"`},
