@@ -104,7 +104,11 @@ func (e *environment) startCluster(ctx context.Context, out *os.File) error {
 	if err != nil {
 		return err
 	}
-	crds := []string{postgres}
+	prometheus, err := testcluster.PrometheusOperatorCRDs(ctx)
+	if err != nil {
+		return err
+	}
+	crds := []string{postgres, prometheus}
 	for _, o := range operators {
 		folder, err := o.CRDs()
 		if err != nil {
@@ -206,9 +210,14 @@ func (e *environment) facts() facts {
 	return f
 }
 
+// process is nil for an operator that was not started.
+func (e *environment) process(o operator.Operator) *operator.Process {
+	return e.operators[slices.Index(operators, o)]
+}
+
 // exitedOperator is closed when an operator has ended; it is nil, which waits for ever, for one that was not started.
 func (e *environment) exitedOperator(o operator.Operator) <-chan struct{} {
-	if p := e.operators[slices.Index(operators, o)]; p != nil {
+	if p := e.process(o); p != nil {
 		return p.Exited()
 	}
 	return nil
