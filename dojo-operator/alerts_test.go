@@ -224,4 +224,40 @@ var _ = Describe("The alarms of a Dojo in Discord", func() {
 		eventuallyReady(ctx, d)
 		Expect(d).To(HaveCondition("AlertsReady", "True", ""))
 	})
+
+	It("are missed when discord-operator or prometheus-operator goes while the application serves, and are made again", Serial, func(ctx context.Context) {
+		d := newDojo(ns, "tokyo", inGroup)
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		Expect(k8s.Create(ctx, d)).To(Succeed())
+		postable(ctx, alarmsOf(d), "hook")
+		eventuallyReady(ctx, d)
+		for group, reason := range map[string]string{
+			"discord.jutsu.com": corev1api.ReasonDiscordOperatorNotInstalled, "monitoring.coreos.com": corev1api.ReasonPrometheusOperatorNotInstalled,
+		} {
+			uninstall(ctx, group)
+			eventuallyDegraded(ctx, d, reason)
+			Expect(d).To(HaveCondition("Available", "True", ""))
+			installOptional()
+			postable(ctx, alarmsOf(d), "hook")
+			eventuallyReady(ctx, d)
+		}
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), ofKind("AlertmanagerConfig", ns, "tokyo"))).To(Succeed())
+	})
+
+	It("and a database of its own, in one manifest, cost each write once", func(ctx context.Context) {
+		began := time.Now()
+		d := newDojo(ns, "tokyo", withCluster(nightly), inGroup)
+		Expect(k8s.Create(ctx, d)).To(Succeed())
+		postable(ctx, alarmsOf(d), "tokyo-alarms-webhook")
+		eventuallyReady(ctx, d)
+		AddReportEntry("settled after", time.Since(began))
+		writes := operatorWrites(ns)
+		AddReportEntry("writes of a Dojo with everything", writes)
+		children := withoutStatus(writes)
+		Expect(children).To(ContainElements("patch clusters/tokyo-db", "patch scheduledbackups/tokyo-db", "patch secrets/tokyo-db", "patch databaseroles/tokyo-db",
+			"patch databases/tokyo-db", ContainSubstring("patch jobs/tokyo-schema-"), "patch secrets/tokyo-credentials", "patch deployments/tokyo", "patch services/tokyo",
+			"patch servicemonitors/tokyo", "patch prometheusrules/tokyo", "patch discordchannels/tokyo-alarms", "patch alertmanagerconfigs/tokyo"))
+		Expect(children).To(HaveLen(13), "each of them once")
+		Consistently(func() []string { return operatorWrites(ns)[len(writes):] }).Should(BeEmpty(), "what is settled costs nothing")
+	})
 })
