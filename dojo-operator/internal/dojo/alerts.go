@@ -116,7 +116,7 @@ const (
 // planAlerts lets the alarms find their way, as far as what others provide is there: the pods do not wait for it. It returns what is missing.
 func (s *steps) planAlerts(d *corev1api.Dojo, seen *observed, cfg Config) error {
 	at := &seen.alerts
-	if !hasOwnChannel(d) && at.own != nil && !taken(d, at.own) {
+	if !hasOwnChannel(d) && at.own != nil && !taken(d, at.own) && at.own.GetDeletionTimestamp() == nil { // it takes a while to go from Discord
 		s.add(nil, &leftover{channelKind.Kind, at.own})
 	}
 	if d.Spec.Alerts == nil {

@@ -192,6 +192,11 @@ func TestAlarmsThatMove(t *testing.T) {
 		}
 	}
 	w := settledAlerts(t, tokyo(inGroup))
+	w.custom["DiscordChannel"].SetDeletionTimestamp(&metav1.Time{Time: noon})
+	if got := removed(w.pass(tokyo(inChannel))); got != nil {
+		t.Errorf("removes what is on its way out: %v", got)
+	}
+	w = settledAlerts(t, tokyo(inGroup))
 	w.custom["DiscordChannel"].SetOwnerReferences(nil)
 	w.custom["AlertmanagerConfig"].SetOwnerReferences(nil)
 	if got := removed(w.pass(tokyo(watched))); got != nil {
