@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
 )
 
 // Metrics counts what the reconcilers do.
@@ -66,6 +67,8 @@ var (
 		"Whether a condition of an object is True (1) or not (0).", []string{"kind", "namespace", "name", "type", "reason"}, nil)
 	channelsDesc = prometheus.NewDesc("discord_server_channels",
 		"Channels and categories of a server, whoever made them; Discord allows 500.", []string{"namespace", "name"}, nil)
+	transitionDesc = prometheus.NewDesc("discord_object_ready_transition_timestamp_seconds",
+		"When an object last became Ready or stopped being so, in seconds since 1970.", []string{"kind", "namespace", "name"}, nil)
 )
 
 // gauges tells how every object is.
@@ -78,6 +81,7 @@ type gauges struct {
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- conditionDesc
 	out <- channelsDesc
+	out <- transitionDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -111,12 +115,15 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-func tell(out chan<- prometheus.Metric, kind string, o client.Object, conditions []metav1.Condition) {
-	for _, c := range conditions {
+func tell(out chan<- prometheus.Metric, kind string, o client.Object, told []metav1.Condition) {
+	for _, c := range told {
 		holds := 0.0
 		if c.Status == metav1.ConditionTrue {
 			holds = 1
 		}
 		out <- prometheus.MustNewConstMetric(conditionDesc, prometheus.GaugeValue, holds, kind, o.GetNamespace(), o.GetName(), c.Type, c.Reason)
+		if c.Type == conditions.Ready {
+			out <- prometheus.MustNewConstMetric(transitionDesc, prometheus.GaugeValue, float64(c.LastTransitionTime.Unix()), kind, o.GetNamespace(), o.GetName())
+		}
 	}
 }
