@@ -40,12 +40,27 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 			Buckets: []float64{.25, .5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800},
 		}, []string{"kind"}),
 	}
+	m.begin()
 	for _, c := range []prometheus.Collector{m.drift, m.creates, m.deletes, m.timeToReady, &gauges{objects: objects, elected: elected}} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// begin lets series begin at 0, so that the first of everything shows as an increase.
+func (m *Metrics) begin() {
+	for _, kind := range []string{"DiscordServer", "DiscordGroup", "DiscordChannel"} {
+		m.timeToReady.WithLabelValues(kind)
+		m.drift.WithLabelValues(kind, "existence")
+		for _, how := range []string{"created", "adopted", "recovered"} {
+			m.creates.WithLabelValues(kind, how)
+		}
+		for _, how := range []string{"deleted", "retained", "gone", "abandoned"} {
+			m.deletes.WithLabelValues(kind, how)
+		}
+	}
 }
 
 // Drift counts a setting that was put back.
