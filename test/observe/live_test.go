@@ -34,6 +34,9 @@ func TestLive(t *testing.T) {
 	}
 	t.Run("the operators' alerts are evaluated", s.alertsAreEvaluated)
 	t.Run("so are those of a Dojo", s.alertsOfADojo)
+	t.Run("Argo CD and Flux see how the objects are", s.gitOpsHealth)
+	t.Run("they do not take what is new for settled", s.newObjectsAreNotSettled)
+	t.Run("Argo CD's configuration keeps what else is in it", s.argoCDConfig)
 }
 
 // concrete puts values in the place of Grafana's variables: all of everything, and the whole run so far.
