@@ -20,7 +20,7 @@ run: build testcluster ## Start the playground: a Kubernetes API, a simulated Di
 	@cd test && go run ./playground $(ARGS)
 
 .PHONY: test
-test: build testcluster ## Run all tests, with -race, against a real Kubernetes API (TESTFLAGS="-run X" for some)
+test: build testcluster bin/promtool ## Run all tests, with -race, against a real Kubernetes API (TESTFLAGS="-run X" for some)
 	@for module in $(filter-out $(PARALLEL),$(MODULES)) $(if $(TESTFLAGS),$(PARALLEL)); do \
 		echo "testing $$module"; (cd $$module && go test -race -timeout 20m $(TESTFLAGS) ./...) || exit 1; \
 	done

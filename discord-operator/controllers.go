@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,7 +34,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	calls := discordclient.NewMetrics()
-	if err := metrics.Registry.Register(calls); err != nil {
+	if err := errors.Join(metrics.Registry.Register(calls), metrics.Registry.Register(buildInfo())); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	sessions := session.New(ctx, mgr.GetClient(), mgr.GetAPIReader(), session.Config{
@@ -69,4 +71,11 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		}
 	}
 	return nil
+}
+
+// buildInfo tells which version runs, so that an upgrade shows beside what it causes.
+func buildInfo() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "discord_operator_build_info", Help: "Always 1; the label has the version that runs.", ConstLabels: prometheus.Labels{"version": version},
+	}, func() float64 { return 1 })
 }

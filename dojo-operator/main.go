@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
@@ -109,6 +110,9 @@ func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
+	if err := metrics.Registry.Register(buildInfo()); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
 	reconciler := &dojo.Reconciler{
 		Client:  client.WithFieldOwner(mgr.GetClient(), dojo.FieldOwner),
 		Live:    mgr.GetAPIReader(),
@@ -121,4 +125,11 @@ func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		return fmt.Errorf("set up the Dojo controller: %w", err)
 	}
 	return nil
+}
+
+// buildInfo tells which version runs, so that an upgrade shows beside what it causes.
+func buildInfo() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "dojo_operator_build_info", Help: "Always 1; the label has the version that runs.", ConstLabels: prometheus.Labels{"version": version},
+	}, func() float64 { return 1 })
 }

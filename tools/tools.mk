@@ -21,3 +21,14 @@ bin/%: tools/%/go.mod tools/%/go.sum
 	echo "building $* $$version, about $(seconds) s, once" && \
 	go build -trimpath -ldflags="-s -w $(stamp)" -o ../../$@ tool && \
 	touch ../../$@
+
+# Two programs of one module, without the service discoveries of the clouds, which would be most of it.
+bin/prometheus: tools/prometheus/go.mod tools/prometheus/go.sum
+	@cd tools/prometheus && export GOWORK=off CGO_ENABLED=0 && \
+	version=$$(go list -m -f '{{.Version}}' github.com/prometheus/prometheus) && \
+	echo "building prometheus and promtool $$version, about 120 s, once" && \
+	go build -trimpath -tags remove_all_sd -ldflags="-s -w -X github.com/prometheus/common/version.Version=$$version" -o ../../bin/ tool && \
+	touch ../../bin/prometheus
+
+bin/promtool: bin/prometheus
+	@touch $@

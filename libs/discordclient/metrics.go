@@ -6,6 +6,8 @@ import (
 	"weak"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
 // Metrics counts what the Clients of a process do, all of them together: bots and guilds are not told apart, since ids
@@ -58,6 +60,16 @@ func NewMetrics() *Metrics {
 			Help: "Sessions that were started on the Gateway."}),
 		disconnects: prometheus.NewCounter(prometheus.CounterOpts{Name: "discord_gateway_disconnects_total",
 			Help: "Connections to the Gateway that ended or did not come about."}),
+	}
+	// A series that begins at 0 shows its first increase, and that there was none; of limits there are few kinds.
+	refused := []string{ratelimit.ScopeUser, ratelimit.ScopeShared, ratelimit.ScopeGlobal, ratelimit.ScopeBlocked}
+	for origin, scopes := range map[string][]string{
+		"discord": refused, "local": append(refused, ratelimit.ScopeHidden, ratelimit.ScopeUnknown),
+	} {
+		for _, scope := range scopes {
+			m.limited.WithLabelValues(scope, origin)
+			m.limitedWait.WithLabelValues(scope)
+		}
 	}
 	return m
 }

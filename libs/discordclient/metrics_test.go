@@ -46,6 +46,15 @@ discord_requests_total{method="GET",route="/users/@me",status="none"} 1
 discord_requests_total{method="POST",route="/guilds/{guild_id}/channels",status="2xx"} 1
 # HELP discord_rate_limited_total Calls that were put off because of a rate limit, by its scope and by who refused: local (not sent) or discord (a 429).
 # TYPE discord_rate_limited_total counter
+discord_rate_limited_total{origin="discord",scope="blocked"} 0
+discord_rate_limited_total{origin="discord",scope="global"} 0
+discord_rate_limited_total{origin="discord",scope="shared"} 0
+discord_rate_limited_total{origin="discord",scope="user"} 0
+discord_rate_limited_total{origin="local",scope="blocked"} 0
+discord_rate_limited_total{origin="local",scope="global"} 0
+discord_rate_limited_total{origin="local",scope="hidden"} 0
+discord_rate_limited_total{origin="local",scope="shared"} 0
+discord_rate_limited_total{origin="local",scope="unknown"} 0
 discord_rate_limited_total{origin="local",scope="user"} 1
 # HELP discord_gateway_connected Bots that are connected to the Gateway.
 # TYPE discord_gateway_connected gauge

@@ -284,7 +284,10 @@ type Dojo struct {
 
 	// status is what the operator last saw; it is the operator's alone.
 	//
+	// Until then observedGeneration is -1, so that what waits for the object (kstatus, and with it Flux and Helm) does not take it for settled.
+	//
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DojoStatus `json:"status,omitempty"`
 }
 

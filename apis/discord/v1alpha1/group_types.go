@@ -103,7 +103,10 @@ type DiscordGroup struct {
 
 	// status is what the operator last saw; it is the operator's alone.
 	//
+	// Until then observedGeneration is -1, so that what waits for the object (kstatus, and with it Flux and Helm) does not take it for settled.
+	//
 	// +optional
+	// +kubebuilder:default:={"observedGeneration":-1}
 	Status DiscordGroupStatus `json:"status,omitempty"`
 }
 

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
 )
 
 // Metrics counts what the reconcilers do.
@@ -39,12 +40,27 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 			Buckets: []float64{.25, .5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800},
 		}, []string{"kind"}),
 	}
+	m.begin()
 	for _, c := range []prometheus.Collector{m.drift, m.creates, m.deletes, m.timeToReady, &gauges{objects: objects, elected: elected}} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
 	}
 	return m, nil
+}
+
+// begin lets series begin at 0, so that the first of everything shows as an increase.
+func (m *Metrics) begin() {
+	for _, kind := range []string{"DiscordServer", "DiscordGroup", "DiscordChannel"} {
+		m.timeToReady.WithLabelValues(kind)
+		m.drift.WithLabelValues(kind, "existence")
+		for _, how := range []string{"created", "adopted", "recovered"} {
+			m.creates.WithLabelValues(kind, how)
+		}
+		for _, how := range []string{"deleted", "retained", "gone", "abandoned"} {
+			m.deletes.WithLabelValues(kind, how)
+		}
+	}
 }
 
 // Drift counts a setting that was put back.
@@ -66,6 +82,8 @@ var (
 		"Whether a condition of an object is True (1) or not (0).", []string{"kind", "namespace", "name", "type", "reason"}, nil)
 	channelsDesc = prometheus.NewDesc("discord_server_channels",
 		"Channels and categories of a server, whoever made them; Discord allows 500.", []string{"namespace", "name"}, nil)
+	transitionDesc = prometheus.NewDesc("discord_object_ready_transition_timestamp_seconds",
+		"When an object last became Ready or stopped being so, in seconds since 1970.", []string{"kind", "namespace", "name"}, nil)
 )
 
 // gauges tells how every object is.
@@ -78,6 +96,7 @@ type gauges struct {
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- conditionDesc
 	out <- channelsDesc
+	out <- transitionDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -111,12 +130,15 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-func tell(out chan<- prometheus.Metric, kind string, o client.Object, conditions []metav1.Condition) {
-	for _, c := range conditions {
+func tell(out chan<- prometheus.Metric, kind string, o client.Object, told []metav1.Condition) {
+	for _, c := range told {
 		holds := 0.0
 		if c.Status == metav1.ConditionTrue {
 			holds = 1
 		}
 		out <- prometheus.MustNewConstMetric(conditionDesc, prometheus.GaugeValue, holds, kind, o.GetNamespace(), o.GetName(), c.Type, c.Reason)
+		if c.Type == conditions.Ready {
+			out <- prometheus.MustNewConstMetric(transitionDesc, prometheus.GaugeValue, float64(c.LastTransitionTime.Unix()), kind, o.GetNamespace(), o.GetName())
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/conditions"
 )
 
 // Metrics are the operator's own, beside those of controller-runtime. The counters are kept; the gauges are counted from the
@@ -17,7 +18,11 @@ type Metrics struct {
 	applies         *prometheus.CounterVec
 	rotations       prometheus.Counter
 	timeToAvailable prometheus.Histogram
+	timeToReady     prometheus.Histogram
 }
+
+// readyBuckets are seconds: from what is there at once to what nobody waits for.
+var readyBuckets = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800}
 
 // NewMetrics registers the operator's metrics. The reader is the cache that Dojos are counted from, once elected is closed.
 func NewMetrics(registry prometheus.Registerer, dojos client.Reader, elected <-chan struct{}) (*Metrics, error) {
@@ -33,10 +38,15 @@ func NewMetrics(registry prometheus.Registerer, dojos client.Reader, elected <-c
 		timeToAvailable: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "dojo_time_to_available_seconds",
 			Help:    "Time from the creation of a Dojo until it was first Available.",
-			Buckets: []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800},
+			Buckets: readyBuckets,
+		}),
+		timeToReady: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "dojo_time_to_ready_seconds",
+			Help:    "Time until a Dojo was Ready, from its creation or from when it last stopped being so: after a change of its spec, or a failure.",
+			Buckets: readyBuckets,
 		}),
 	}
-	for _, c := range []prometheus.Collector{m.applies, m.rotations, m.timeToAvailable, &gauges{dojos: dojos, elected: elected}} {
+	for _, c := range []prometheus.Collector{m.applies, m.rotations, m.timeToAvailable, m.timeToReady, &gauges{dojos: dojos, elected: elected}} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
@@ -60,8 +70,12 @@ func (m *Metrics) applied(c *child, changed bool, err error) {
 	}
 }
 
-func (m *Metrics) available(since time.Duration) {
-	m.timeToAvailable.Observe(since.Seconds())
+func (m *Metrics) available(after time.Duration) {
+	m.timeToAvailable.Observe(after.Seconds())
+}
+
+func (m *Metrics) ready(after time.Duration) {
+	m.timeToReady.Observe(after.Seconds())
 }
 
 var (
@@ -71,6 +85,8 @@ var (
 		"Replicas that a Dojo's spec asks for.", []string{"namespace", "dojo"}, nil)
 	readyDesc = prometheus.NewDesc("dojo_replicas_ready",
 		"Replicas of a Dojo that are ready.", []string{"namespace", "dojo"}, nil)
+	transitionDesc = prometheus.NewDesc("dojo_ready_transition_timestamp_seconds",
+		"When a Dojo last became Ready or stopped being so, in seconds since 1970.", []string{"namespace", "dojo"}, nil)
 )
 
 // gauges tells how every Dojo is.
@@ -84,6 +100,7 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- conditionDesc
 	out <- wantedDesc
 	out <- readyDesc
+	out <- transitionDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -109,6 +126,9 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 				holds = 1
 			}
 			gauge(conditionDesc, holds, c.Type, c.Reason)
+			if c.Type == conditions.Ready {
+				gauge(transitionDesc, float64(c.LastTransitionTime.Unix()))
+			}
 		}
 		gauge(wantedDesc, float64(*d.Spec.Replicas))
 		gauge(readyDesc, float64(d.Status.ReadyReplicas))

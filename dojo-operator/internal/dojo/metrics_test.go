@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -35,6 +36,7 @@ func TestMetricsLint(t *testing.T) {
 	m, registry := metricsOf(t, elected, tokyo(was(3, conditions.Usable("ReplicasReady", "x"), nil)))
 	m.applied(&child{kind: kindSecret, rotation: true}, true, nil)
 	m.available(time.Second)
+	m.ready(time.Second)
 	problems, err := testutil.GatherAndLint(registry)
 	must(t, err)
 	for _, p := range problems {
@@ -42,7 +44,7 @@ func TestMetricsLint(t *testing.T) {
 	}
 	families, err := registry.Gather()
 	must(t, err)
-	if len(families) != 6 {
+	if len(families) != 8 {
 		t.Errorf("%d metrics were looked at", len(families))
 	}
 }
@@ -51,6 +53,9 @@ func TestGauges(t *testing.T) {
 	t.Parallel()
 	kyoto := tokyo(replicas(5), was(4, conditions.Usable("ReplicasReady", "x"), &conditions.Terminal{Reason: "CrashLoopBackOff"}))
 	kyoto.Name = "kyoto"
+	for i := range kyoto.Status.Conditions {
+		kyoto.Status.Conditions[i].LastTransitionTime = metav1.Unix(1785585600, 0)
+	}
 	_, registry := metricsOf(t, elected, kyoto, tokyo())
 	want := `
 # HELP dojo_condition Whether a condition of a Dojo is True (1) or not (0).
@@ -59,6 +64,9 @@ dojo_condition{dojo="kyoto",namespace="school",reason="CrashLoopBackOff",type="D
 dojo_condition{dojo="kyoto",namespace="school",reason="CrashLoopBackOff",type="Progressing"} 0
 dojo_condition{dojo="kyoto",namespace="school",reason="CrashLoopBackOff",type="Ready"} 0
 dojo_condition{dojo="kyoto",namespace="school",reason="ReplicasReady",type="Available"} 1
+# HELP dojo_ready_transition_timestamp_seconds When a Dojo last became Ready or stopped being so, in seconds since 1970.
+# TYPE dojo_ready_transition_timestamp_seconds gauge
+dojo_ready_transition_timestamp_seconds{dojo="kyoto",namespace="school"} 1.7855856e+09
 # HELP dojo_replicas_ready Replicas of a Dojo that are ready.
 # TYPE dojo_replicas_ready gauge
 dojo_replicas_ready{dojo="kyoto",namespace="school"} 4
@@ -71,7 +79,7 @@ dojo_replicas_wanted{dojo="tokyo",namespace="school"} 3
 	must(t, testutil.GatherAndCompare(registry, strings.NewReader(want), gaugeNames...))
 }
 
-var gaugeNames = []string{"dojo_condition", "dojo_replicas_ready", "dojo_replicas_wanted"}
+var gaugeNames = []string{"dojo_condition", "dojo_ready_transition_timestamp_seconds", "dojo_replicas_ready", "dojo_replicas_wanted"}
 
 func TestGaugesOfTheLeaderOnly(t *testing.T) {
 	t.Parallel()
@@ -80,7 +88,7 @@ func TestGaugesOfTheLeaderOnly(t *testing.T) {
 	for _, c := range []struct {
 		state string
 		want  int
-	}{{"standing by", 0}, {"elected", 6}} {
+	}{{"standing by", 0}, {"elected", 7}} {
 		got, err := testutil.GatherAndCount(registry, gaugeNames...)
 		must(t, err)
 		if got != c.want {
@@ -120,6 +128,7 @@ func TestCounters(t *testing.T) {
 	m.applied(updated, false, nil)
 	m.available(90 * time.Second)
 	m.available(2 * time.Second)
+	m.ready(15 * time.Second)
 	want := `
 # HELP dojo_child_applies_total Writes of a Dojo's children, by kind and by result (created, updated, unchanged, failed).
 # TYPE dojo_child_applies_total counter
@@ -148,6 +157,22 @@ dojo_time_to_available_seconds_bucket{le="1800"} 2
 dojo_time_to_available_seconds_bucket{le="+Inf"} 2
 dojo_time_to_available_seconds_sum 92
 dojo_time_to_available_seconds_count 2
+# HELP dojo_time_to_ready_seconds Time until a Dojo was Ready, from its creation or from when it last stopped being so: after a change of its spec, or a failure.
+# TYPE dojo_time_to_ready_seconds histogram
+dojo_time_to_ready_seconds_bucket{le="1"} 0
+dojo_time_to_ready_seconds_bucket{le="2"} 0
+dojo_time_to_ready_seconds_bucket{le="5"} 0
+dojo_time_to_ready_seconds_bucket{le="10"} 0
+dojo_time_to_ready_seconds_bucket{le="20"} 1
+dojo_time_to_ready_seconds_bucket{le="30"} 1
+dojo_time_to_ready_seconds_bucket{le="60"} 1
+dojo_time_to_ready_seconds_bucket{le="120"} 1
+dojo_time_to_ready_seconds_bucket{le="300"} 1
+dojo_time_to_ready_seconds_bucket{le="600"} 1
+dojo_time_to_ready_seconds_bucket{le="1800"} 1
+dojo_time_to_ready_seconds_bucket{le="+Inf"} 1
+dojo_time_to_ready_seconds_sum 15
+dojo_time_to_ready_seconds_count 1
 `
 	must(t, testutil.GatherAndCompare(registry, strings.NewReader(want)))
 }

@@ -166,10 +166,25 @@ func (r *Reconciler) announce(d *corev1api.Dojo, before, now corev1api.DojoStatu
 	if event := conditions.EventFor(before.Conditions, now.Conditions); event != nil {
 		r.tell(d, event.Type, event.Reason, event.Message)
 	}
-	was := meta.FindStatusCondition(before.Conditions, conditions.Available)
-	if (was == nil || was.Reason == corev1api.ReasonStarting) && meta.IsStatusConditionTrue(now.Conditions, conditions.Available) {
+	if neverAvailable(before.Conditions) && meta.IsStatusConditionTrue(now.Conditions, conditions.Available) {
 		r.Metrics.available(r.Clock.Since(d.CreationTimestamp.Time))
 	}
+	if meta.IsStatusConditionTrue(now.Conditions, conditions.Ready) && !meta.IsStatusConditionTrue(before.Conditions, conditions.Ready) {
+		r.Metrics.ready(r.Clock.Since(unreadySince(d, before.Conditions)))
+	}
+}
+
+func neverAvailable(was []metav1.Condition) bool {
+	c := meta.FindStatusCondition(was, conditions.Available)
+	return c == nil || c.Reason == corev1api.ReasonStarting
+}
+
+// unreadySince is since when a Dojo that is not Ready has been waited for: since its creation, or since it was Ready last.
+func unreadySince(d *corev1api.Dojo, was []metav1.Condition) time.Time {
+	if c := meta.FindStatusCondition(was, conditions.Ready); c != nil && !neverAvailable(was) {
+		return c.LastTransitionTime.Time
+	}
+	return d.CreationTimestamp.Time
 }
 
 func (r *Reconciler) tell(d *corev1api.Dojo, kind, reason, message string) {

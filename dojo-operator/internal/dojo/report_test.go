@@ -220,3 +220,32 @@ func TestPostponed(t *testing.T) {
 		})
 	}
 }
+
+func TestUnreadySince(t *testing.T) {
+	t.Parallel()
+	made := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	stopped := made.Add(time.Hour)
+	rolling := &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: "1 of 3"}
+	usable := conditions.Usable(corev1api.ReasonReplicasReady, "x")
+	for name, c := range map[string]struct {
+		dojo *corev1api.Dojo
+		want time.Time
+	}{
+		"new":                       {tokyo(), made},
+		"never served":              {tokyo(was(0, conditions.Unusable(corev1api.ReasonStarting, "x"), rolling)), made},
+		"rolls out while it serves": {tokyo(was(3, usable, rolling)), stopped},
+		"broken while it serves":    {tokyo(was(2, usable, &conditions.Terminal{Reason: "CrashLoopBackOff"})), stopped},
+		"an outage":                 {tokyo(was(0, conditions.Unusable(corev1api.ReasonNoReadyReplicas, "x"), rolling)), stopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.dojo.CreationTimestamp = metav1.NewTime(made)
+			for i := range c.dojo.Status.Conditions {
+				c.dojo.Status.Conditions[i].LastTransitionTime = metav1.NewTime(stopped)
+			}
+			if got := unreadySince(c.dojo, c.dojo.Status.Conditions); !got.Equal(c.want) {
+				t.Errorf("since %s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,24 @@
+-- Health of Dojo, DiscordServer, DiscordGroup and DiscordChannel for Argo CD, by their conditions, which mean the same for all four.
+local health = {status = "Progressing", message = "The operator has not looked at it yet."}
+local deleted = obj.metadata.deletionTimestamp ~= nil
+local conditions = {}
+if obj.status ~= nil and obj.status.conditions ~= nil then
+  for _, condition in ipairs(obj.status.conditions) do
+    conditions[condition.type] = condition
+  end
+end
+local ready, degraded = conditions.Ready, conditions.Degraded
+if ready == nil then
+  return health
+end
+if not deleted and obj.status.observedGeneration ~= obj.metadata.generation then
+  health.message = "The operator has not looked at this spec yet."
+  return health
+end
+health.message = ready.reason .. ": " .. ready.message
+if degraded ~= nil and degraded.status == "True" then
+  health.status = "Degraded"
+elseif ready.status == "True" and not deleted then
+  health.status = "Healthy"
+end
+return health

@@ -1,0 +1,253 @@
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/gin-gonic/gin"
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/common/model"
+	ginprometheus "github.com/zsais/go-gin-prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/internal/project"
+)
+
+var (
+	serviceMonitor = schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"}
+	prometheusRule = serviceMonitor.GroupVersion().WithKind("PrometheusRule")
+)
+
+// prometheus is a running server of the real program.
+type prometheus struct{ url string }
+
+// tool is the absolute path of a program in bin/.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := project.Path("bin", name)
+	must(t, err)
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("bin/%s is not there yet: run `make bin/%s` first (`make test` does)", name, name)
+	}
+	return path
+}
+
+// keeper runs a command until it ends or its own standard input closes, which is what becomes of a pipe when whoever held its other end is
+// gone, in whatever way.
+const keeper = `exec 3<&0; "$@" </dev/null 3<&- & server=$!; (cat <&3 >/dev/null; kill "$server" 2>/dev/null) & exec 3<&-; wait "$server"`
+
+// startPrometheus runs a Prometheus that scrapes every second what the operators' ServiceMonitors name, as they say, and a stand-in for the
+// application; it evaluates the operators' rules.
+func startPrometheus(t *testing.T, s *stage) *prometheus {
+	t.Helper()
+	folder := t.TempDir()
+	config := map[string]any{
+		"global":         map[string]any{"scrape_interval": "1s", "evaluation_interval": "1s"},
+		"rule_files":     []string{"rules.yaml"},
+		"scrape_configs": []any{s.application(t)},
+	}
+	var groups []any
+	for _, o := range operators {
+		config["scrape_configs"] = append(config["scrape_configs"].([]any), s.scrapeConfig(t, o))
+		groups = append(groups, s.ruleGroups(t, o.Namespace, o.Name)...)
+	}
+	write(t, filepath.Join(folder, "prometheus.yaml"), config)
+	write(t, filepath.Join(folder, "rules.yaml"), map[string]any{"groups": groups})
+
+	var listen net.ListenConfig
+	free, err := listen.Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	must(t, err)
+	address := free.Addr().String()
+	must(t, free.Close())
+	p := &prometheus{url: "http://" + address}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", "-c", keeper, "prometheus-keeper", tool(t, "prometheus"),
+		"--config.file="+filepath.Join(folder, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(folder, "data"),
+		"--web.listen-address="+address, "--log.level=warn")
+	output := t.Output()
+	cmd.Stdout, cmd.Stderr = output, output
+	hold, err := cmd.StdinPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		check(t, hold.Close())
+		_ = cmd.Wait() // it was told to end by a signal
+	})
+	NewWithT(t).Eventually(func(g Gomega) {
+		g.Expect(p.query(t.Context(), "up")).To(HaveLen(len(operators)+1), "targets")
+		g.Expect(p.query(t.Context(), "up == 0")).To(BeEmpty(), "targets that cannot be scraped")
+	}).WithTimeout(patience).Should(Succeed())
+	return p
+}
+
+// decode reads an object into a struct that has of it what matters.
+func decode(t *testing.T, object map[string]any, into any) {
+	t.Helper()
+	text, err := json.Marshal(object)
+	must(t, err)
+	must(t, json.Unmarshal(text, into))
+}
+
+func write(t *testing.T, path string, content any) {
+	t.Helper()
+	text, err := yaml.Marshal(content)
+	must(t, err)
+	must(t, os.WriteFile(path, text, 0o600))
+}
+
+// scrapeConfig is what prometheus-operator makes of an operator's ServiceMonitor, for the operator's process in the place of its pod.
+func (s *stage) scrapeConfig(t *testing.T, o operator.Operator) map[string]any {
+	t.Helper()
+	g := NewWithT(t)
+	monitor := &unstructured.Unstructured{}
+	monitor.SetGroupVersionKind(serviceMonitor)
+	must(t, s.admin.Get(t.Context(), client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, monitor))
+	var as struct {
+		Spec struct {
+			Selector  struct{ MatchLabels map[string]string }
+			Endpoints []struct {
+				Port, Path, Scheme string
+				HonorLabels        bool
+				Authorization      struct {
+					Type        string
+					Credentials corev1.SecretKeySelector
+				}
+				TLSConfig struct{ InsecureSkipVerify bool }
+			}
+		}
+	}
+	decode(t, monitor.Object, &as)
+	endpoint := as.Spec.Endpoints[0]
+
+	var services corev1.ServiceList
+	must(t, s.admin.List(t.Context(), &services, client.InNamespace(o.Namespace), client.MatchingLabels(as.Spec.Selector.MatchLabels)))
+	g.Expect(services.Items).To(HaveLen(1), "Services that the ServiceMonitor selects")
+	g.Expect(services.Items[0].Spec.Ports).To(ContainElement(HaveField("Name", endpoint.Port)))
+	var token string
+	g.Eventually(func(g Gomega) {
+		var secret corev1.Secret
+		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Namespace: o.Namespace, Name: endpoint.Authorization.Credentials.Name}, &secret)).To(Succeed())
+		token = string(secret.Data[endpoint.Authorization.Credentials.Key])
+		g.Expect(token).NotTo(BeEmpty(), "the token in Secret %s", secret.Name)
+	}).WithTimeout(patience).Should(Succeed())
+	address, err := url.Parse(s.processes[o.Name].MetricsURL())
+	must(t, err)
+	service := services.Items[0].Name
+	return map[string]any{
+		"job_name": service, "metrics_path": endpoint.Path, "scheme": endpoint.Scheme, "honor_labels": endpoint.HonorLabels,
+		"authorization": map[string]any{"type": endpoint.Authorization.Type, "credentials": token},
+		"tls_config":    map[string]any{"insecure_skip_verify": endpoint.TLSConfig.InsecureSkipVerify},
+		"static_configs": []any{map[string]any{
+			"targets": []string{address.Host},
+			"labels":  map[string]string{"namespace": o.Namespace, "service": service, "pod": o.Name + "-0", "container": "operator", "endpoint": endpoint.Port},
+		}},
+	}
+}
+
+// ruleGroups are the groups of a PrometheusRule.
+func (s *stage) ruleGroups(t *testing.T, namespace, name string) []any {
+	t.Helper()
+	rule := &unstructured.Unstructured{}
+	rule.SetGroupVersionKind(prometheusRule)
+	must(t, s.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, rule))
+	groups, _, err := unstructured.NestedSlice(rule.Object, "spec", "groups")
+	must(t, err)
+	return groups
+}
+
+// application stands in for a Dojo's application, which is not run here: it has what counts the application's requests
+// (https://github.com/zsais/go-gin-prometheus), and gets some.
+func (s *stage) application(t *testing.T) map[string]any {
+	t.Helper()
+	gin.SetMode(gin.ReleaseMode)
+	engine := gin.New()
+	ginprometheus.NewPrometheus("gin").Use(engine)
+	engine.GET("/weapons", func(c *gin.Context) { c.String(http.StatusOK, "katana") })
+	engine.GET("/broken", func(c *gin.Context) { c.Status(http.StatusInternalServerError) })
+	server := httptest.NewServer(engine)
+	t.Cleanup(server.Close)
+	for _, path := range []string{"/weapons", "/broken"} {
+		answer, err := http.Get(server.URL + path)
+		must(t, err)
+		check(t, answer.Body.Close())
+	}
+	s.ask = func() { // so that its series, which are there from the first scrape on, increase
+		for _, path := range []string{"/weapons", "/weapons", "/broken"} {
+			if answer, err := http.Get(server.URL + path); err == nil {
+				_ = answer.Body.Close()
+			}
+		}
+	}
+	const dojo = "tokyo-jujutsu-high"
+	return map[string]any{"job_name": dojo, "static_configs": []any{map[string]any{
+		"targets": []string{server.Listener.Addr().String()},
+		"labels":  map[string]string{"namespace": "default", "service": dojo, "pod": dojo + "-0", "endpoint": "http"},
+	}}}
+}
+
+// api asks Prometheus' HTTP API (https://prometheus.io/docs/prometheus/latest/querying/api/).
+func (p *prometheus) api(ctx context.Context, path string, parameters url.Values, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url+"/api/v1/"+path+"?"+parameters.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return err
+	}
+	var envelope struct {
+		Status, Error string
+		Data          json.RawMessage
+	}
+	if err := json.Unmarshal(body, &envelope); err != nil {
+		return fmt.Errorf("%s: %s: %w", path, answer.Status, err)
+	}
+	if envelope.Status != "success" {
+		return fmt.Errorf("%s: %s", path, envelope.Error)
+	}
+	return json.Unmarshal(envelope.Data, into)
+}
+
+// query evaluates an expression now; a scalar is a vector of one.
+func (p *prometheus) query(ctx context.Context, expr string) (model.Vector, error) {
+	var data struct {
+		ResultType string
+		Result     json.RawMessage
+	}
+	if err := p.api(ctx, "query", url.Values{"query": {expr}}, &data); err != nil {
+		return nil, err
+	}
+	if data.ResultType == "scalar" {
+		var one model.Scalar
+		err := json.Unmarshal(data.Result, &one)
+		return model.Vector{{Value: one.Value}}, err
+	}
+	var found model.Vector
+	err := json.Unmarshal(data.Result, &found)
+	return found, err
+}
+
+// series are the label sets of what was scraped of a selector.
+func (p *prometheus) series(ctx context.Context, selector string) (found []model.LabelSet, err error) {
+	err = p.api(ctx, "series", url.Values{"match[]": {selector}}, &found)
+	return found, err
+}

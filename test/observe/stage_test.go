@@ -1,0 +1,297 @@
+package observe
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/cnpgtest"
+	"jutsu.com/operators/test/internal/discord"
+	"jutsu.com/operators/test/internal/manifests"
+	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/internal/project"
+)
+
+const (
+	// patience is for what operators and controllers do, on a machine that is busy with other things.
+	patience = time.Minute
+	// grace is a little more than an operator allows itself to stop.
+	grace = 12 * time.Second
+	// guildID is the server of the samples.
+	guildID = "1401681709430341704"
+)
+
+var operators = []operator.Operator{operator.Dojo, operator.Discord}
+
+// stage is the playground's scenario: both operators on a cluster of their own beside a simulated Discord, the samples, and a Prometheus
+// that scrapes what ServiceMonitors name.
+type stage struct {
+	cluster    *testcluster.Cluster
+	admin      client.Client
+	discord    *discord.Server
+	processes  map[string]*operator.Process // by operator
+	prometheus *prometheus
+	ask        func() // has the application answer some requests
+}
+
+// newStage starts everything, and applies the samples once Prometheus scrapes, so that whatever follows shows in the metrics.
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{processes: map[string]*operator.Process{}}
+	s.startCluster(t)
+	standIn, err := cnpgtest.Start(context.WithoutCancel(t.Context()), s.cluster.Config(), cnpgtest.Options{})
+	must(t, err)
+	t.Cleanup(standIn.Stop)
+	s.discord, err = discord.Start(t.Context(), guildID, "Jujutsu High", filepath.Join(t.TempDir(), "discordtest.log"))
+	must(t, err)
+	t.Cleanup(func() { check(t, s.discord.Stop(grace)) })
+	s.startOperators(t)
+	s.prometheus = startPrometheus(t, s)
+	return s
+}
+
+func (s *stage) startCluster(t *testing.T) {
+	t.Helper()
+	crds := []string{}
+	for _, of := range []func(context.Context) (string, error){testcluster.CloudNativePGCRDs, testcluster.PrometheusOperatorCRDs} {
+		folder, err := of(t.Context())
+		must(t, err)
+		crds = append(crds, folder)
+	}
+	for _, o := range operators {
+		folder, err := o.CRDs()
+		must(t, err)
+		crds = append(crds, folder)
+	}
+	var err error
+	s.cluster, err = testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true, Nodes: 2, CRDs: crds})
+	must(t, err)
+	t.Cleanup(func() { check(t, s.cluster.Stop()) })
+	scheme := runtime.NewScheme()
+	must(t, errors.Join(clientgoscheme.AddToScheme(scheme), corev1api.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)))
+	s.admin, err = client.New(s.cluster.Config(), client.Options{Scheme: scheme})
+	must(t, err)
+}
+
+func (s *stage) startOperators(t *testing.T) {
+	t.Helper()
+	for _, o := range operators {
+		must(t, o.Install(t.Context(), s.cluster.Config()))
+		must(t, manifests.Apply(t.Context(), s.admin, deployed(t, o, "prometheus", "grafana")))
+		args := []string{"--zap-log-level=error"}
+		if o == operator.Discord {
+			args = append(args, "--discord-api-url="+s.discord.APIURL())
+		}
+		t.Setenv("GOMEMLIMIT", memoryLimit(t, o))
+		p, err := o.Start(t.Context(), s.cluster, filepath.Join(t.TempDir(), o.Name+".log"), args...)
+		must(t, err)
+		t.Cleanup(func() { check(t, p.Stop(grace)) })
+		must(t, p.AwaitReady(t.Context()))
+		s.processes[o.Name] = p
+	}
+}
+
+// memoryLimit is what the Deployment tells the Go runtime to stay below.
+func memoryLimit(t *testing.T, o operator.Operator) string {
+	t.Helper()
+	for _, object := range renderWith(t, o, "prometheus") {
+		var as struct {
+			Kind string
+			Spec struct{ Template corev1.PodTemplateSpec }
+		}
+		if decode(t, object.Object, &as); as.Kind != "Deployment" {
+			continue
+		}
+		for _, variable := range as.Spec.Template.Spec.Containers[0].Env {
+			if variable.Name == "GOMEMLIMIT" {
+				return variable.Value
+			}
+		}
+	}
+	t.Fatalf("the Deployment of %s does not set GOMEMLIMIT", o.Name)
+	return ""
+}
+
+// deployed is what an operator's base and components render, without what runs containers.
+func deployed(t *testing.T, o operator.Operator, components ...string) []*unstructured.Unstructured {
+	t.Helper()
+	return manifests.Without(renderWith(t, o, components...), "Deployment", "PodDisruptionBudget")
+}
+
+// renderWith renders an operator's base with components, as an overlay of somebody's would.
+func renderWith(t *testing.T, o operator.Operator, components ...string) []*unstructured.Unstructured {
+	t.Helper()
+	root, err := project.Root()
+	must(t, err)
+	must(t, os.MkdirAll(filepath.Join(root, "out"), 0o755))
+	overlay, err := os.MkdirTemp(filepath.Join(root, "out"), "overlay-") //nolint:usetesting // the paths in it are relative
+	must(t, err)
+	t.Cleanup(func() { check(t, os.RemoveAll(overlay)) })
+	kustomization := map[string][]string{"resources": {"../../" + o.Base()}}
+	for _, c := range components {
+		kustomization["components"] = append(kustomization["components"], "../../deploy/"+o.Name+"/components/"+c)
+	}
+	write(t, filepath.Join(overlay, "kustomization.yaml"), kustomization)
+	return render(t, filepath.Join("out", filepath.Base(overlay)))
+}
+
+// render renders a folder, given relative to the project's root.
+func render(t *testing.T, folder string) []*unstructured.Unstructured {
+	t.Helper()
+	objects, err := manifests.Render(folder)
+	must(t, err)
+	return objects
+}
+
+// applySamples applies the samples, with the simulated bot's token and with Dojos that Prometheus watches, and waits until all is Ready.
+func (s *stage) applySamples(t *testing.T) {
+	t.Helper()
+	token, err := os.ReadFile(s.discord.TokenFile())
+	must(t, err)
+	for _, folder := range []string{"deploy/samples", "deploy/samples/discord"} {
+		objects := render(t, folder)
+		for _, o := range objects {
+			switch {
+			case o.GetKind() == "Dojo":
+				must(t, unstructured.SetNestedField(o.Object, true, "spec", "monitoring", "enabled"))
+			case o.GetKind() == "Secret" && o.GetName() == "discord-bot":
+				must(t, unstructured.SetNestedField(o.Object, strings.TrimSpace(string(token)), "stringData", "token"))
+			}
+		}
+		must(t, manifests.Apply(t.Context(), s.admin, objects))
+	}
+	g := NewWithT(t)
+	g.Eventually(func() []string { return s.notReady(t) }).WithTimeout(patience).Should(BeEmpty(), "the samples are Ready")
+}
+
+// objects are all objects of our kinds.
+func (s *stage) objects(t *testing.T) []unstructured.Unstructured {
+	t.Helper()
+	var found []unstructured.Unstructured
+	for _, kind := range kinds {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		must(t, s.admin.List(t.Context(), list))
+		found = append(found, list.Items...)
+	}
+	return found
+}
+
+func (s *stage) notReady(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, o := range s.objects(t) {
+		if !meta.IsStatusConditionTrue(conditionsOf(t, &o), conditions.Ready) {
+			names = append(names, o.GetKind()+"/"+o.GetName())
+		}
+	}
+	return names
+}
+
+func conditionsOf(t *testing.T, o *unstructured.Unstructured) []metav1.Condition {
+	t.Helper()
+	var as struct {
+		Status struct{ Conditions []metav1.Condition }
+	}
+	decode(t, o.Object, &as)
+	return as.Status.Conditions
+}
+
+// aDay is what the playground tells people to try: something rotated, scaled, broken, changed by hand and deleted. Afterwards a Dojo is
+// Degraded, a channel waits for a group that nobody makes, and all else is Ready.
+func (s *stage) aDay(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
+	s.patch(t, &corev1.Secret{ObjectMeta: named("dojo-app")}, `{"stringData":{"password":"rotated"}}`)
+	s.patch(t, &corev1api.Dojo{ObjectMeta: named("tokyo-jujutsu-high")}, `{"spec":{"replicas":5}}`)
+	s.patch(t, &corev1api.Dojo{ObjectMeta: named("kyoto-jujutsu-high")}, `{"spec":{"database":"Mongo"}}`)
+	lost := &v1alpha1.DiscordChannel{ObjectMeta: named("sendai-alarms")}
+	lost.Spec.Name, lost.Spec.GroupRef = "sendai-alarms", &v1alpha1.GroupReference{Name: "nobody-makes-it"}
+	must(t, s.admin.Create(t.Context(), lost))
+	must(t, s.admin.Delete(t.Context(), &v1alpha1.DiscordChannel{ObjectMeta: named("kyoto-alarms")}))
+	s.byHand(t, "tokyo-alarms", `{"topic":"nonsense"}`)
+
+	g.Eventually(func(g Gomega) {
+		g.Expect(s.notReady(t)).To(ConsistOf("Dojo/kyoto-jujutsu-high", "DiscordChannel/sendai-alarms"))
+		g.Expect(s.events(t)).To(ContainElements("Corrected", "CredentialsRotated"))
+		dojo := &corev1api.Dojo{}
+		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "tokyo-jujutsu-high"}, dojo)).To(Succeed())
+		g.Expect(dojo.Status.ReadyStatus).To(Equal("5/5"))
+		gone := &v1alpha1.DiscordChannel{}
+		g.Expect(client.IgnoreNotFound(s.admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "kyoto-alarms"}, gone))).To(Succeed())
+		g.Expect(gone.Name).To(BeEmpty())
+	}).WithTimeout(patience).Should(Succeed(), "what a day leaves")
+}
+
+func named(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}
+}
+
+func (s *stage) patch(t *testing.T, o client.Object, patch string) {
+	t.Helper()
+	must(t, s.admin.Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", []byte(patch))))
+}
+
+func (s *stage) events(t *testing.T) []string {
+	t.Helper()
+	var list corev1.EventList
+	must(t, s.admin.List(t.Context(), &list, client.InNamespace(metav1.NamespaceDefault)))
+	reasons := make([]string, 0, len(list.Items))
+	for _, e := range list.Items {
+		reasons = append(reasons, e.Reason)
+	}
+	return reasons
+}
+
+// byHand changes a channel on Discord as a person does.
+func (s *stage) byHand(t *testing.T, name, edit string) {
+	t.Helper()
+	channel := &v1alpha1.DiscordChannel{}
+	must(t, s.admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, channel))
+	token, err := os.ReadFile(s.discord.AdminTokenFile())
+	must(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, s.discord.APIURL()+"/channels/"+channel.Status.ChannelID, bytes.NewBufferString(edit))
+	must(t, err)
+	request.Header = http.Header{
+		"Authorization": {"Bot " + strings.TrimSpace(string(token))}, "Content-Type": {"application/json"}, "User-Agent": {"DiscordBot (by hand, 1)"},
+	}
+	answer, err := http.DefaultClient.Do(request)
+	must(t, err)
+	check(t, answer.Body.Close())
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("edit channel %s by hand: %s", name, answer.Status)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
