@@ -19,6 +19,7 @@ func TestLive(t *testing.T) {
 	s := newStage(t)
 	s.applySamples(t)
 	s.aDay(t)
+	t.Run("kubectl shows what docs/kubectl.md says", s.kubectl)
 	for _, d := range dashboards(t) {
 		t.Run(d.Title, func(t *testing.T) {
 			t.Run("every panel has data", func(t *testing.T) { s.everyPanelHasData(t, d) })
