@@ -197,9 +197,7 @@ func golden(t *testing.T, file, want string) {
 		must(t, os.WriteFile(path, []byte(want), 0o644))
 		return
 	}
-	got, err := os.ReadFile(path)
-	must(t, err)
-	if diff := cmp.Diff(string(got), want); diff != "" {
+	if diff := cmp.Diff(read(t, file), want); diff != "" {
 		t.Errorf("%s is out of date: cd test && go test ./observe -run %s -update\n%s", file, strings.Split(t.Name(), "/")[0], diff)
 	}
 }

@@ -3,7 +3,6 @@ package observe
 import (
 	"encoding/json"
 	"errors"
-	"os"
 	"regexp"
 	"testing"
 
@@ -22,7 +21,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/test/internal/manifests"
-	"jutsu.com/operators/test/internal/project"
 )
 
 // health is what the tools make of an object.
@@ -183,16 +181,12 @@ var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 // what cannot be evaluated is still in progress.
 func fluxHealth(t *testing.T, o *unstructured.Unstructured) string {
 	t.Helper()
-	path, err := project.Path("docs", "gitops.md")
-	must(t, err)
-	text, err := os.ReadFile(path)
-	must(t, err)
 	var kustomization struct {
 		Spec struct {
 			HealthCheckExprs []struct{ APIVersion, Kind, Current, Failed string }
 		}
 	}
-	must(t, yaml.Unmarshal(yamlBlock.FindSubmatch(text)[1], &kustomization))
+	must(t, yaml.Unmarshal([]byte(yamlBlock.FindStringSubmatch(read(t, "docs/gitops.md"))[1]), &kustomization))
 	for _, exprs := range kustomization.Spec.HealthCheckExprs {
 		if exprs.APIVersion != o.GetAPIVersion() || exprs.Kind != o.GetKind() {
 			continue

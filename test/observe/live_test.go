@@ -19,6 +19,7 @@ func TestLive(t *testing.T) {
 	s := newStage(t)
 	s.applySamples(t)
 	s.aDay(t)
+	t.Run("kubectl shows what docs/kubectl.md says", s.kubectl)
 	for _, d := range dashboards(t) {
 		t.Run(d.Title, func(t *testing.T) {
 			t.Run("every panel has data", func(t *testing.T) { s.everyPanelHasData(t, d) })
@@ -34,6 +35,7 @@ func TestLive(t *testing.T) {
 	}
 	t.Run("the operators' alerts are evaluated", s.alertsAreEvaluated)
 	t.Run("so are those of a Dojo", s.alertsOfADojo)
+	t.Run("a given certificate is verified", s.certificateIsVerified)
 	t.Run("Argo CD and Flux see how the objects are", s.gitOpsHealth)
 	t.Run("they do not take what is new for settled", s.newObjectsAreNotSettled)
 	t.Run("Argo CD's configuration keeps what else is in it", s.argoCDConfig)

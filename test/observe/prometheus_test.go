@@ -109,47 +109,66 @@ func write(t *testing.T, path string, content any) {
 	must(t, os.WriteFile(path, text, 0o600))
 }
 
+// monitorSpec is what of a ServiceMonitor matters here.
+type monitorSpec struct {
+	Spec struct {
+		Selector  struct{ MatchLabels map[string]string }
+		Endpoints []struct {
+			Port, Path, Scheme string
+			HonorLabels        bool
+			Authorization      struct {
+				Type        string
+				Credentials corev1.SecretKeySelector
+			}
+			TLSConfig struct {
+				InsecureSkipVerify bool
+				ServerName         string
+			}
+		}
+	}
+}
+
+// monitor is the live ServiceMonitor of an operator.
+func (s *stage) monitor(t *testing.T, o operator.Operator) monitorSpec {
+	t.Helper()
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(serviceMonitor)
+	must(t, s.admin.Get(t.Context(), client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, live))
+	var as monitorSpec
+	decode(t, live.Object, &as)
+	return as
+}
+
+// token is what the Secret holds that the ServiceMonitor names.
+func (s *stage) token(t *testing.T, o operator.Operator) (token string) {
+	t.Helper()
+	credentials := s.monitor(t, o).Spec.Endpoints[0].Authorization.Credentials
+	NewWithT(t).Eventually(func(g Gomega) {
+		var secret corev1.Secret
+		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Namespace: o.Namespace, Name: credentials.Name}, &secret)).To(Succeed())
+		token = string(secret.Data[credentials.Key])
+		g.Expect(token).NotTo(BeEmpty(), "the token in Secret %s", secret.Name)
+	}).WithTimeout(patience).Should(Succeed())
+	return token
+}
+
 // scrapeConfig is what prometheus-operator makes of an operator's ServiceMonitor, for the operator's process in the place of its pod.
 func (s *stage) scrapeConfig(t *testing.T, o operator.Operator) map[string]any {
 	t.Helper()
 	g := NewWithT(t)
-	monitor := &unstructured.Unstructured{}
-	monitor.SetGroupVersionKind(serviceMonitor)
-	must(t, s.admin.Get(t.Context(), client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, monitor))
-	var as struct {
-		Spec struct {
-			Selector  struct{ MatchLabels map[string]string }
-			Endpoints []struct {
-				Port, Path, Scheme string
-				HonorLabels        bool
-				Authorization      struct {
-					Type        string
-					Credentials corev1.SecretKeySelector
-				}
-				TLSConfig struct{ InsecureSkipVerify bool }
-			}
-		}
-	}
-	decode(t, monitor.Object, &as)
+	as := s.monitor(t, o)
 	endpoint := as.Spec.Endpoints[0]
 
 	var services corev1.ServiceList
 	must(t, s.admin.List(t.Context(), &services, client.InNamespace(o.Namespace), client.MatchingLabels(as.Spec.Selector.MatchLabels)))
 	g.Expect(services.Items).To(HaveLen(1), "Services that the ServiceMonitor selects")
 	g.Expect(services.Items[0].Spec.Ports).To(ContainElement(HaveField("Name", endpoint.Port)))
-	var token string
-	g.Eventually(func(g Gomega) {
-		var secret corev1.Secret
-		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Namespace: o.Namespace, Name: endpoint.Authorization.Credentials.Name}, &secret)).To(Succeed())
-		token = string(secret.Data[endpoint.Authorization.Credentials.Key])
-		g.Expect(token).NotTo(BeEmpty(), "the token in Secret %s", secret.Name)
-	}).WithTimeout(patience).Should(Succeed())
 	address, err := url.Parse(s.processes[o.Name].MetricsURL())
 	must(t, err)
 	service := services.Items[0].Name
 	return map[string]any{
 		"job_name": service, "metrics_path": endpoint.Path, "scheme": endpoint.Scheme, "honor_labels": endpoint.HonorLabels,
-		"authorization": map[string]any{"type": endpoint.Authorization.Type, "credentials": token},
+		"authorization": map[string]any{"type": endpoint.Authorization.Type, "credentials": s.token(t, o)},
 		"tls_config":    map[string]any{"insecure_skip_verify": endpoint.TLSConfig.InsecureSkipVerify},
 		"static_configs": []any{map[string]any{
 			"targets": []string{address.Host},

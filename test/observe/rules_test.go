@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/test/internal/operator"
-	"jutsu.com/operators/test/internal/project"
 )
 
 // runbooks is where the address of an alert's section begins.
@@ -105,12 +104,8 @@ func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 
 // TestRunbooks checks that every alert says what people need, and has a section in docs/operations.md; and that no section outlives its alert.
 func TestRunbooks(t *testing.T) {
-	path, err := project.Path("docs", "operations.md")
-	must(t, err)
-	text, err := os.ReadFile(path)
-	must(t, err)
 	sections := map[string]bool{}
-	for _, heading := range regexp.MustCompile(`(?m)^### (D\w+)$`).FindAllStringSubmatch(string(text), -1) {
+	for _, heading := range regexp.MustCompile(`(?m)^### (D\w+)$`).FindAllStringSubmatch(read(t, "docs/operations.md"), -1) {
 		sections[heading[1]] = true
 	}
 	g := NewWithT(t)

@@ -207,6 +207,17 @@ func (s *stage) notReady(t *testing.T) []string {
 	return names
 }
 
+// reason is why the object of a name is or is not Ready; empty before it was looked at.
+func (s *stage) reason(t *testing.T, name string) string {
+	t.Helper()
+	for _, o := range s.objects(t) {
+		if ready := meta.FindStatusCondition(conditionsOf(t, &o), conditions.Ready); o.GetName() == name && ready != nil {
+			return ready.Reason
+		}
+	}
+	return ""
+}
+
 func conditionsOf(t *testing.T, o *unstructured.Unstructured) []metav1.Condition {
 	t.Helper()
 	var as struct {
@@ -221,9 +232,10 @@ func conditionsOf(t *testing.T, o *unstructured.Unstructured) []metav1.Condition
 func (s *stage) aDay(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
+	s.patch(t, &corev1api.Dojo{ObjectMeta: named("kyoto-jujutsu-high")}, `{"spec":{"database":"Mongo"}}`)
+	g.Eventually(func() string { return s.reason(t, "kyoto-jujutsu-high") }).WithTimeout(patience).Should(Equal("DatabaseNotSupported"))
 	s.patch(t, &corev1.Secret{ObjectMeta: named("dojo-app")}, `{"stringData":{"password":"rotated"}}`)
 	s.patch(t, &corev1api.Dojo{ObjectMeta: named("tokyo-jujutsu-high")}, `{"spec":{"replicas":5}}`)
-	s.patch(t, &corev1api.Dojo{ObjectMeta: named("kyoto-jujutsu-high")}, `{"spec":{"database":"Mongo"}}`)
 	lost := &v1alpha1.DiscordChannel{ObjectMeta: named("sendai-alarms")}
 	lost.Spec.Name, lost.Spec.GroupRef = "sendai-alarms", &v1alpha1.GroupReference{Name: "nobody-makes-it"}
 	must(t, s.admin.Create(t.Context(), lost))
@@ -232,6 +244,7 @@ func (s *stage) aDay(t *testing.T) {
 
 	g.Eventually(func(g Gomega) {
 		g.Expect(s.notReady(t)).To(ConsistOf("Dojo/kyoto-jujutsu-high", "DiscordChannel/sendai-alarms"))
+		g.Expect(s.reason(t, "sendai-alarms")).To(Equal("WaitingForGroup"))
 		g.Expect(s.events(t)).To(ContainElements("Corrected", "CredentialsRotated"))
 		dojo := &corev1api.Dojo{}
 		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "tokyo-jujutsu-high"}, dojo)).To(Succeed())
