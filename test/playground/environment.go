@@ -17,8 +17,8 @@ import (
 
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/cnpgtest"
+	"jutsu.com/operators/libs/testcluster/manifests"
 	"jutsu.com/operators/test/internal/discord"
-	"jutsu.com/operators/test/internal/manifests"
 	"jutsu.com/operators/test/internal/operator"
 	"jutsu.com/operators/test/internal/project"
 )
@@ -69,7 +69,11 @@ func (e *environment) start(ctx context.Context, out *os.File) (err error) {
 		return err
 	}
 	for _, folder := range samples {
-		rendered, err := manifests.Render(folder)
+		path, err := project.Path(folder)
+		if err != nil {
+			return err
+		}
+		rendered, err := manifests.Render(path)
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,8 @@ const (
 	// Create it, or name another; pods that run already go on with the credentials that they have.
 	ReasonCredentialsNotFound = "CredentialsNotFound"
 	// ReasonCredentialsNotShared (Degraded): the Secret is in another namespace and does not exist there or does not
-	// allow this namespace. Its owner shares it with the annotation core.jutsu.com/allowed-namespaces.
+	// allow this namespace. Its owner shares it with the annotation core.jutsu.com/allowed-namespaces. Or the operator does not
+	// watch that namespace (--watch-namespaces).
 	ReasonCredentialsNotShared = "CredentialsNotShared"
 	// ReasonCredentialsIncomplete (Degraded): the Secret lacks a key or has an empty one; the message names it.
 	ReasonCredentialsIncomplete = "CredentialsIncomplete"

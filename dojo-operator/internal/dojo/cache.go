@@ -21,10 +21,19 @@ import (
 )
 
 // CacheOptions says what the cache holds: of the objects of others only that they exist and whose they are, so that
-// memory hardly grows with a cluster that has little to do with Dojos, and nothing that anybody asks for by mistake.
-func CacheOptions() cache.Options {
+// memory hardly grows with a cluster that has little to do with Dojos, and nothing that anybody asks for by mistake. It shows the
+// given namespaces, or all when none is given.
+func CacheOptions(namespaces []string) cache.Options {
 	stripOthers := cache.ByObject{Transform: strip}
+	var watched map[string]cache.Config // nil: all
+	for _, namespace := range namespaces {
+		if watched == nil {
+			watched = map[string]cache.Config{}
+		}
+		watched[namespace] = cache.Config{}
+	}
 	return cache.Options{
+		DefaultNamespaces:           watched,
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}:                         stripOthers,

@@ -185,7 +185,7 @@ func TestStripKeepsThePodsTrouble(t *testing.T) {
 
 func TestCacheOptions(t *testing.T) {
 	t.Parallel()
-	options := CacheOptions()
+	options := CacheOptions(nil)
 	if !options.ReaderFailOnMissingInformer {
 		t.Error("a read by mistake would start to cache a whole kind")
 	}
@@ -208,5 +208,11 @@ func TestCacheOptions(t *testing.T) {
 	}
 	if count != 10 {
 		t.Errorf("%d kinds", count)
+	}
+	if options.DefaultNamespaces != nil {
+		t.Errorf("all namespaces are watched by default, not %v", options.DefaultNamespaces)
+	}
+	if some := CacheOptions([]string{"a", "b"}).DefaultNamespaces; len(some) != 2 {
+		t.Errorf("two namespaces, not %v", some)
 	}
 }

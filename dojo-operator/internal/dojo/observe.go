@@ -126,6 +126,9 @@ func (r *Reconciler) observeCredentials(ctx context.Context, d *corev1api.Dojo, 
 	if seen.own, err = look(ctx, r, kindSecret, own, secretMetadata()); err != nil {
 		return err
 	}
+	if !r.Config.watches(sourceName(d).Namespace) {
+		return nil
+	}
 	if seen.source, err = look(ctx, r, kindSecret, sourceName(d), secretMetadata()); err != nil {
 		return err
 	}

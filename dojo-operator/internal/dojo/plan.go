@@ -23,6 +23,13 @@ type Config struct {
 	DatabaseDeadline time.Duration
 	// PostgresImage is the image of Postgres without its tag, which is the major version that a Dojo asks for.
 	PostgresImage string
+	// Namespaces are those that are watched; none means all.
+	Namespaces []string
+}
+
+// watches reports whether objects of a namespace can be seen.
+func (c Config) watches(namespace string) bool {
+	return len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, namespace)
 }
 
 // steps is what a pass has to do, in order.

@@ -89,7 +89,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	kinds := optional.New(mgr, r.Clock, OptionalKinds()...)
+	kinds := optional.New(mgr, r.Clock, r.Config.Namespaces, OptionalKinds()...)
 	r.Kinds = kinds
 	children := handler.EnqueueRequestsFromMapFunc(r.dojoOfChild)
 	dojos, err := builder.ControllerManagedBy(mgr).
