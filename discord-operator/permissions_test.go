@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -69,20 +70,7 @@ var _ = Describe("The operator's permissions", Serial, func() {
 
 	It("include to write finalizers, for clusters that ask it of whoever holds back a deletion", func(ctx context.Context) {
 		update := rbacusage.Permission{Group: "discord.jutsu.com", Resource: "discordchannels/finalizers", Verb: "update"}
-		role := &rbacv1.ClusterRole{}
-		Expect(k8s.Get(ctx, client.ObjectKey{Name: "discord-operator"}, role)).To(Succeed())
-		complete := role.DeepCopy()
-		role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, update.Resource) })
-		Expect(len(role.Rules)).To(BeNumerically("<", len(complete.Rules)))
-		Expect(k8s.Update(ctx, role)).To(Succeed())
-		restore := func(ctx context.Context) {
-			complete.ResourceVersion = ""
-			Expect(k8s.Update(ctx, complete)).To(Succeed())
-			Eventually(ctx, allowed).WithArguments(update).Should(BeTrue())
-		}
-		DeferCleanup(restore)
-		Eventually(ctx, allowed).WithArguments(update).Should(BeFalse())
-
+		restore := without(ctx, update)
 		w := newWorld(ctx)
 		ready(ctx, w.server())
 		c := w.channel("", "tokyo", withWebhook)
@@ -95,12 +83,37 @@ var _ = Describe("The operator's permissions", Serial, func() {
 	})
 })
 
+// without takes a permission from the operator, until the spec is over or what it returns is called.
+func without(ctx context.Context, p rbacusage.Permission) (restore func(context.Context)) {
+	GinkgoHelper()
+	role := &rbacv1.ClusterRole{}
+	Expect(k8s.Get(ctx, client.ObjectKey{Name: "discord-operator"}, role)).To(Succeed())
+	complete := role.DeepCopy()
+	for i := range role.Rules {
+		if r := &role.Rules[i]; slices.Contains(r.Resources, p.Resource) {
+			r.Verbs = slices.DeleteFunc(r.Verbs, func(verb string) bool { return verb == p.Verb })
+		}
+	}
+	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return len(r.Verbs) == 0 })
+	Expect(role.Rules).NotTo(Equal(complete.Rules), "it has not %s", p)
+	Expect(k8s.Update(ctx, role)).To(Succeed())
+	Eventually(ctx, allowed).WithArguments(p).Should(BeFalse())
+	restore = func(ctx context.Context) {
+		complete.ResourceVersion = ""
+		Expect(k8s.Update(ctx, complete)).To(Succeed())
+		Eventually(ctx, allowed).WithArguments(p).Should(BeTrue())
+	}
+	DeferCleanup(restore)
+	return restore
+}
+
 // allowed asks the API server whether the operator has a permission in some namespace.
 func allowed(ctx context.Context, p rbacusage.Permission) (bool, error) {
+	resource, sub, _ := strings.Cut(p.Resource, "/")
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: "system:serviceaccount:discord-system:discord-operator",
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: "default", Verb: p.Verb, Group: p.Group, Resource: "discordchannels", Subresource: "finalizers",
+			Namespace: "default", Verb: p.Verb, Group: p.Group, Resource: resource, Subresource: sub,
 		},
 	}}
 	err := k8s.Create(ctx, review)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -73,20 +74,7 @@ var _ = Describe("The operator's permissions", Serial, func() {
 
 	It("include to write finalizers, for clusters that ask it of whoever holds back a deletion", func(ctx context.Context) {
 		update := rbacusage.Permission{Group: "core.jutsu.com", Resource: "dojos/finalizers", Verb: "update"}
-		role := &rbacv1.ClusterRole{}
-		Expect(k8s.Get(ctx, client.ObjectKey{Name: "dojo-operator"}, role)).To(Succeed())
-		complete := role.DeepCopy()
-		role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return slices.Contains(r.Resources, update.Resource) })
-		Expect(len(role.Rules)).To(BeNumerically("<", len(complete.Rules)))
-		Expect(k8s.Update(ctx, role)).To(Succeed())
-		restore := func(ctx context.Context) {
-			complete.ResourceVersion = ""
-			Expect(k8s.Update(ctx, complete)).To(Succeed())
-			Eventually(ctx, allowed).WithArguments(update).Should(BeTrue())
-		}
-		DeferCleanup(restore)
-		Eventually(ctx, allowed).WithArguments(update).Should(BeFalse())
-
+		restore := without(ctx, update)
 		ns := newNamespace(ctx)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		d := newDojo(ns, "tokyo")
@@ -97,14 +85,52 @@ var _ = Describe("The operator's permissions", Serial, func() {
 		Eventually(ctx, refetch(d)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is tried again")
 		proven[update] = true
 	})
+
+	It("include to delete Secrets, for clusters that ask it of whoever takes an owner off one", func(ctx context.Context) {
+		remove := rbacusage.Permission{Resource: "secrets", Verb: "delete"}
+		ns := newNamespace(ctx)
+		d := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		restore := without(ctx, remove)
+		edit(ctx, d, withPolicy(corev1api.ReclaimRetain)) // so that the garbage collector does not take the password
+		eventuallyDegraded(ctx, d, corev1api.ReasonChildRefused)
+		restore(ctx)
+		Eventually(ctx, refetch(d)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is tried again")
+		Expect(refetch(passwordSecretOf(d))(ctx)).To(HaveField("OwnerReferences", BeEmpty()))
+		proven[remove] = true
+	})
 })
+
+// without takes a permission from the operator, until the spec is over or what it returns is called.
+func without(ctx context.Context, p rbacusage.Permission) (restore func(context.Context)) {
+	GinkgoHelper()
+	role := &rbacv1.ClusterRole{}
+	Expect(k8s.Get(ctx, client.ObjectKey{Name: "dojo-operator"}, role)).To(Succeed())
+	complete := role.DeepCopy()
+	for i := range role.Rules {
+		if r := &role.Rules[i]; slices.Contains(r.Resources, p.Resource) {
+			r.Verbs = slices.DeleteFunc(r.Verbs, func(verb string) bool { return verb == p.Verb })
+		}
+	}
+	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return len(r.Verbs) == 0 })
+	Expect(role.Rules).NotTo(Equal(complete.Rules), "it has not %s", p)
+	Expect(k8s.Update(ctx, role)).To(Succeed())
+	Eventually(ctx, allowed).WithArguments(p).Should(BeFalse())
+	restore = func(ctx context.Context) {
+		complete.ResourceVersion = ""
+		Expect(k8s.Update(ctx, complete)).To(Succeed())
+		Eventually(ctx, allowed).WithArguments(p).Should(BeTrue())
+	}
+	DeferCleanup(restore)
+	return restore
+}
 
 // allowed asks the API server whether the operator has a permission in some namespace.
 func allowed(ctx context.Context, p rbacusage.Permission) (bool, error) {
+	resource, sub, _ := strings.Cut(p.Resource, "/")
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: "system:serviceaccount:dojo-system:dojo-operator",
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: "default", Verb: p.Verb, Group: p.Group, Resource: "dojos", Subresource: "finalizers",
+			Namespace: "default", Verb: p.Verb, Group: p.Group, Resource: resource, Subresource: sub,
 		},
 	}}
 	err := k8s.Create(ctx, review)
