@@ -25,8 +25,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/cnpgtest"
-	"jutsu.com/operators/test/internal/discord"
 	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/internal/discord"
 	"jutsu.com/operators/test/internal/operator"
 	"jutsu.com/operators/test/internal/project"
 )
