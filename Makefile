@@ -13,7 +13,7 @@ include tools/tools.mk
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: build testcluster ## Start the playground: a Kubernetes API, a simulated Discord, both operators and samples (ARGS=--once leaves when all is settled)
@@ -24,6 +24,7 @@ test: build testcluster ## Run all tests, with -race, against a real Kubernetes 
 	@for module in $(filter-out $(PARALLEL),$(MODULES)) $(if $(TESTFLAGS),$(PARALLEL)); do \
 		echo "testing $$module"; (cd $$module && go test -race -timeout 20m $(TESTFLAGS) ./...) || exit 1; \
 	done
+	@echo "testing tools/release, which builds both images"; cd tools/release && GOWORK=off go test -race -timeout 20m $(TESTFLAGS) ./...
 	@for module in $(if $(TESTFLAGS),,$(PARALLEL)); do \
 		echo "testing $$module, $(PROCS) processes at a time"; \
 		(cd $$module && go test -race ./internal/... && go tool ginkgo --race --procs=$(PROCS) --timeout=20m --succinct --no-color .) || exit 1; \
@@ -35,6 +36,7 @@ lint: bin/golangci-lint ## Look for mistakes and for what does not read like the
 	@for module in $(MODULES); do \
 		echo "linting $$module"; (cd $$module && $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
 	done
+	@echo "linting tools/release"; cd tools/release && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...
 
 .PHONY: generate
 generate: bin/controller-gen bin/crd-ref-docs ## Generate deep copies, CRDs, RBAC and the API reference from the Go types
@@ -51,8 +53,11 @@ build: ## Build the operators into bin/ (VERSION=v1.2.3; by default it is told b
 	@for operator in $(OPERATORS); do \
 		version="$(VERSION)"; : "$${version:=$$(git describe --tags --always --dirty --match "$$operator/*" 2>/dev/null | sed 's|.*/||')}"; \
 		echo "building $$operator $${version:=dev}"; \
-		(cd $$operator && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$$version" -o ../bin/$$operator .) || exit 1; \
+		(cd $$operator && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$$version" -o ../bin/$$operator .) || exit 1; \
 	done
+
+image-%: bin/release ## Build an operator's image into out/image, for amd64 and arm64, without Docker (IMAGE_REPO=ghcr.io/you pushes it, VERSION, PLATFORMS=linux/amd64)
+	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))
 
 .PHONY: bench
 bench: build testcluster ## Measure what the operators cost (ARGS="--dojos 100 --only load"; figures also in out/bench)

@@ -21,3 +21,8 @@ bin/%: tools/%/go.mod tools/%/go.sum
 	echo "building $* $$version, about $(seconds) s, once" && \
 	go build -trimpath -ldflags="-s -w $(stamp)" -o ../../$@ tool && \
 	touch ../../$@
+
+# Not somebody else's tool but the project's own program.
+bin/release: $(wildcard tools/release/*.go) tools/release/go.mod tools/release/go.sum
+	@echo "building release, with ko inside, about 30 s, once"
+	@cd tools/release && GOWORK=off CGO_ENABLED=0 go build -o ../../$@ . && touch ../../$@
