@@ -59,6 +59,13 @@ build: ## Build the operators into bin/ (VERSION=v1.2.3; by default it is told b
 image-%: bin/release ## Build an operator's image into out/image, for amd64 and arm64, without Docker (IMAGE_REPO=ghcr.io/you pushes it, VERSION, PLATFORMS=linux/amd64)
 	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))
 
+release-%: bin/release ## Release one operator and nothing of the other (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you; DRY_RUN=1 pushes and tags nothing)
+	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS))
+
+.PHONY: compat
+compat: bin/release ## Say whether the API is still what the last release of each operator promised; fails when it breaks those who use it
+	@for operator in $(OPERATORS); do bin/release compat $$operator || exit 1; done
+
 .PHONY: bench
 bench: build testcluster ## Measure what the operators cost (ARGS="--dojos 100 --only load"; figures also in out/bench)
 	@cd test && go run ./bench $(ARGS)

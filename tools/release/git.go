@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/mod/semver"
 )
 
 // repository is a checkout.
@@ -55,15 +57,14 @@ func (r repository) describe(ctx context.Context, operator string) (string, erro
 	return strings.TrimPrefix(out, operator+"/"), err
 }
 
-// lastTag is an operator's newest release that the checked out commit is made from; empty when there is none. With a tag on the commit itself, that counts
-// unless it is the one to leave out.
+// lastTag is the tag of an operator's newest release that the checked out commit is made from, the tag without left out; empty when there is none.
 func (r repository) lastTag(ctx context.Context, operator, without string) (string, error) {
 	tags, err := r.lines(ctx, "tag", "--list", operator+"/v*", "--merged", "HEAD", "--sort=-version:refname")
 	if err != nil {
 		return "", err
 	}
 	for _, tag := range tags {
-		if tag != without && !strings.Contains(tag, "-") { // what comes before a release promises nothing
+		if tag != without && semver.Prerelease(strings.TrimPrefix(tag, operator+"/")) == "" { // what comes before a release promises nothing
 			return tag, nil
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"maps"
 	"net/http/httptest"
 	"os"
@@ -55,7 +56,7 @@ func elsewhere(t *testing.T, r repository, operator string) string {
 // pushed builds an operator's image twice, in two folders, pushes it to a registry in this process, and returns what a cluster would pull from there.
 func pushed(t *testing.T, operator string) (imageOptions, *built, v1.ImageIndex) {
 	t.Helper()
-	server := httptest.NewServer(registry.New())
+	server := httptest.NewServer(registry.New(registry.Logger(log.Default())))
 	t.Cleanup(server.Close)
 	r := checkout(t)
 	revision, at, err := r.head(t.Context())

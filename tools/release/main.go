@@ -19,10 +19,10 @@ import (
 // operators are those that can be released.
 var operators = []string{"dojo-operator", "discord-operator"}
 
-const usage = `Usage: release image    OPERATOR [--version v1.2.3] [--repo REPOSITORY]
+const usage = `Usage: release image    OPERATOR [--version v1.2.3] [--repo REPOSITORY] [--platform linux/amd64,...]
        release compat   OPERATOR
-       release publish  OPERATOR --version v1.2.3 [--repo REPOSITORY] [--dry-run]
-`
+       release manifest OPERATOR --version v1.2.3 --image IMAGE@sha256:...
+       release publish  OPERATOR --version v1.2.3 [--repo REPOSITORY] [--dry-run]`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -47,6 +47,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
 	version := flags.String("version", "", "what is built or released; by default what git describe tells by the operator's own tags")
 	repo := flags.String("repo", "", "`repository` of images to push to, as ghcr.io/somebody; by default nothing is pushed")
+	reference := flags.String("image", "", "`image` with its digest, for the manifest")
+	dryRun := flags.Bool("dry-run", false, "check and build all, push and tag nothing")
 	platform := flags.String("platform", "linux/amd64,linux/arm64", "comma-separated platforms of the image")
 	if err := flags.Parse(args[2:]); err != nil {
 		return err
@@ -59,6 +61,19 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	switch command {
 	case "image":
 		return image(ctx, r, out, operator, *version, *repo, strings.Split(*platform, ","))
+	case "compat":
+		return checkCompat(ctx, r, out, operator, "")
+	case "manifest":
+		text, err := manifest(r.root, operator, *version, *reference)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(text)
+		return err
+	case "publish":
+		return publishRelease(ctx, r, out, releaseOptions{
+			Operator: operator, Version: *version, Repo: *repo, DryRun: *dryRun, Platforms: strings.Split(*platform, ","),
+		})
 	default:
 		return fmt.Errorf("there is no command %q\n%s", command, usage)
 	}
