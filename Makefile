@@ -20,11 +20,12 @@ run: build testcluster ## Start the playground: a Kubernetes API, a simulated Di
 	@cd test && go run ./playground $(ARGS)
 
 .PHONY: test
-test: build testcluster ## Run all tests, with -race, against a real Kubernetes API (TESTFLAGS="-run X" for some)
+test: build testcluster bin/release ## Run all tests, with -race, against a real Kubernetes API (TESTFLAGS="-run X" for some)
 	@for module in $(filter-out $(PARALLEL),$(MODULES)) $(if $(TESTFLAGS),$(PARALLEL)); do \
 		echo "testing $$module"; (cd $$module && go test -race -timeout 20m $(TESTFLAGS) ./...) || exit 1; \
 	done
-	@echo "testing tools/release, which builds both images"; cd tools/release && GOWORK=off go test -race -timeout 20m $(TESTFLAGS) ./...
+	@echo "testing tools/release, which builds both images (without -race, under which compressing them takes minutes)"
+	@cd tools/release && GOWORK=off go test -timeout 20m $(TESTFLAGS) ./...
 	@for module in $(if $(TESTFLAGS),,$(PARALLEL)); do \
 		echo "testing $$module, $(PROCS) processes at a time"; \
 		(cd $$module && go test -race ./internal/... && go tool ginkgo --race --procs=$(PROCS) --timeout=20m --succinct --no-color .) || exit 1; \
@@ -32,10 +33,11 @@ test: build testcluster ## Run all tests, with -race, against a real Kubernetes 
 	@echo "All tests passed. Next: make run"
 
 .PHONY: lint
-lint: bin/golangci-lint ## Look for mistakes and for what does not read like the rest
+lint: bin/golangci-lint bin/actionlint ## Look for mistakes and for what does not read like the rest
 	@for module in $(MODULES); do \
 		echo "linting $$module"; (cd $$module && $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
 	done
+	@echo "linting .github/workflows"; bin/actionlint -shellcheck= -pyflakes=
 	@echo "linting tools/release"; cd tools/release && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...
 
 .PHONY: generate
@@ -56,10 +58,10 @@ build: ## Build the operators into bin/ (VERSION=v1.2.3; by default it is told b
 		(cd $$operator && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$$version" -o ../bin/$$operator .) || exit 1; \
 	done
 
-image-%: bin/release ## Build an operator's image into out/image, for amd64 and arm64, without Docker (IMAGE_REPO=ghcr.io/you pushes it, VERSION, PLATFORMS=linux/amd64)
+image-%: bin/release ## As image-dojo-operator: its image into out/image, for amd64 and arm64, without Docker (IMAGE_REPO=ghcr.io/you pushes it; VERSION; PLATFORMS=linux/amd64)
 	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))
 
-release-%: bin/release ## Release one operator and nothing of the other (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you; DRY_RUN=1 pushes and tags nothing)
+release-%: bin/release ## As release-dojo-operator: release one operator and nothing of the other (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you; DRY_RUN=1 pushes and tags nothing)
 	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS))
 
 .PHONY: compat

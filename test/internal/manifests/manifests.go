@@ -4,6 +4,7 @@ package manifests
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,12 +18,15 @@ import (
 // fieldOwner is what the API server calls whoever applies these objects.
 const fieldOwner = "deploy"
 
-// Render returns what a kustomization folder, given relative to the project's root, consists of: namespaces and kinds
+// Render returns what a kustomization folder, absolute or given relative to the project's root, consists of: namespaces and kinds
 // first, so that the objects can be applied in this order.
 func Render(folder string) ([]*unstructured.Unstructured, error) {
-	path, err := project.Path(folder)
-	if err != nil {
-		return nil, err
+	path := folder
+	if !filepath.IsAbs(folder) {
+		var err error
+		if path, err = project.Path(folder); err != nil {
+			return nil, err
+		}
 	}
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionLegacy // namespaces and CustomResourceDefinitions first

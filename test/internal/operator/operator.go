@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strings"
 
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,15 +34,31 @@ var Dojo = Operator{Name: "dojo-operator", Namespace: "dojo-system"}
 // Discord is the discord-operator.
 var Discord = Operator{Name: "discord-operator", Namespace: "discord-system"}
 
-// Base is the folder of its kustomization, relative to the project's root.
-func (o Operator) Base() string { return "deploy/" + o.Name + "/base" }
+// CheckoutVariable names the environment variable that makes this operator another version than the rest: the folder of a checkout, with what was built of
+// it in bin/. Binary, permissions and manifests are then taken from there; the kinds stay those of this project.
+func (o Operator) CheckoutVariable() string {
+	return "JUTSU_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_")) + "_CHECKOUT"
+}
+
+// path is the path of a file of the checkout that the operator comes from.
+func (o Operator) path(elements ...string) (string, error) {
+	if other := os.Getenv(o.CheckoutVariable()); other != "" {
+		return filepath.Abs(filepath.Join(append([]string{other}, elements...)...))
+	}
+	return project.Path(elements...)
+}
+
+// Base is the folder of its kustomization, relative to the project's root unless it comes from another checkout.
+func (o Operator) Base() string {
+	return filepath.Join(os.Getenv(o.CheckoutVariable()), "deploy", o.Name, "base")
+}
 
 // CRDs is the absolute path of the folder with its CustomResourceDefinitions, for testcluster.Options.
 func (o Operator) CRDs() (string, error) { return project.Path("deploy", o.Name, "crds") }
 
 // Binary is the absolute path of what `make build` has built.
 func (o Operator) Binary() (string, error) {
-	path, err := project.Path("bin", o.Name)
+	path, err := o.path("bin", o.Name)
 	if err != nil {
 		return "", err
 	}
@@ -60,7 +78,11 @@ func (o Operator) Install(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	return manifests.Apply(ctx, admin, manifests.Without(objects, "Deployment", "PodDisruptionBudget"))
+	without := []string{"Deployment", "PodDisruptionBudget"}
+	if os.Getenv(o.CheckoutVariable()) != "" {
+		without = append(without, "CustomResourceDefinition")
+	}
+	return manifests.Apply(ctx, admin, manifests.Without(objects, without...))
 }
 
 // Start starts one process of the operator, which has to be installed on the cluster, and returns without waiting for it.
