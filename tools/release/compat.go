@@ -92,7 +92,8 @@ func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 	var found []finding
 	was, is := before.Spec.Names, after.Spec.Names
 	if was.Kind != is.Kind || was.Plural != is.Plural || before.Spec.Group != after.Spec.Group {
-		found = append(found, finding{Breaking: true, Where: before.Name, What: fmt.Sprintf("it was called %s (%s) and is called %s (%s)", was.Kind, was.Plural, is.Kind, is.Plural)})
+		found = append(found, finding{Breaking: true, Where: before.Name,
+			What: fmt.Sprintf("it was called %s (%s) and is called %s (%s)", was.Kind, was.Plural, is.Kind, is.Plural)})
 	}
 	for _, short := range was.ShortNames {
 		if !slices.Contains(is.ShortNames, short) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,8 +185,7 @@ func TestUnreadableDefinition(t *testing.T) {
 	if _, err := crdsOf(os.DirFS(folder)); err == nil || !strings.Contains(err.Error(), "a.yaml") {
 		t.Errorf("the error is %v", err)
 	}
-	var none fs.FS = os.DirFS(t.TempDir())
-	if found, err := crdsOf(none); err != nil || len(found) != 0 {
+	if found, err := crdsOf(os.DirFS(t.TempDir())); err != nil || len(found) != 0 {
 		t.Errorf("an empty folder: %v, %v", found, err)
 	}
 }
