@@ -84,7 +84,13 @@ func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (
 		return "", there, err
 	}
 	if text, err = notes(string(changelog), o.Version); err != nil {
-		return "", there, fmt.Errorf("%s/CHANGELOG.md: %w", o.Operator, err)
+		err = fmt.Errorf("%s/CHANGELOG.md: %w", o.Operator, err)
+		soon, _ := section(string(changelog), unreleased)
+		if !o.DryRun || soon == "" {
+			return "", there, err
+		}
+		_, _ = fmt.Fprintf(out, "This dry run takes what is under %q; a release will not: %v\n", unreleased, err)
+		text = soon + "\n"
 	}
 	if there, err = r.tagged(ctx, o.tag()); err != nil {
 		return "", there, err

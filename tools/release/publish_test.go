@@ -40,7 +40,7 @@ func newProject(t *testing.T) *project {
 	}
 	p.write(".gitignore", "/out/\n")
 	for _, operator := range operators {
-		p.write(operator+"/CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2026-02-01\n\n- second\n\n## [0.1.0] - 2026-01-01\n\n- first\n")
+		p.write(operator+"/CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n- third\n\n## [0.2.0] - 2026-02-01\n\n- second\n\n## [0.1.0] - 2026-01-01\n\n- first\n")
 	}
 	p.run(p.root, "remote", "add", "origin", p.origin.root)
 	p.commit("all")
@@ -194,13 +194,14 @@ func TestCompatOfTheOther(t *testing.T) {
 
 func TestDryRun(t *testing.T) {
 	p := newProject(t)
-	out, err := p.release(releaseOptions{Operator: "discord-operator", Version: "v0.1.0", DryRun: true})
+	out, err := p.release(releaseOptions{Operator: "discord-operator", Version: "v0.3.0", DryRun: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"Dry run, nothing is pushed", "  push discord-operator:v0.1.0@sha256:", "  git tag --annotate --message discord-operator v0.1.0 discord-operator/v0.1.0\n",
-		"  git push origin refs/tags/discord-operator/v0.1.0\n", "Next: ",
+		"takes what is under \"Unreleased\"; a release will not: discord-operator/CHANGELOG.md: it says nothing of v0.3.0",
+		"Dry run, nothing is pushed", "  push discord-operator:v0.3.0@sha256:", "  git tag --annotate --message discord-operator v0.3.0 discord-operator/v0.3.0\n",
+		"  git push origin refs/tags/discord-operator/v0.3.0\n", "Next: ",
 	} {
 		if !strings.Contains(out, line) {
 			t.Errorf("it does not say %q:\n%s", line, out)
@@ -209,7 +210,7 @@ func TestDryRun(t *testing.T) {
 	if tags := append(p.tags(p.repository), p.tags(p.origin)...); len(tags) > 0 {
 		t.Errorf("it tags: %v", tags)
 	}
-	checkFiles(t, p, "discord-operator", "- first\n")
+	checkFiles(t, p, "discord-operator", "- third\n")
 }
 
 // checkFiles looks at what is to be published, of one operator alone.
