@@ -13,17 +13,19 @@ include tools/tools.mk
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: build testcluster ## Start the playground: a Kubernetes API, a simulated Discord, both operators and samples (ARGS=--once leaves when all is settled)
 	@cd test && go run ./playground $(ARGS)
 
 .PHONY: test
-test: build testcluster bin/promtool ## Run all tests, with -race, against a real Kubernetes API (TESTFLAGS="-run X" for some)
+test: build testcluster bin/promtool bin/release ## Run all tests, with -race, against a real Kubernetes API (TESTFLAGS="-run X" for some)
 	@for module in $(filter-out $(PARALLEL),$(MODULES)) $(if $(TESTFLAGS),$(PARALLEL)); do \
 		echo "testing $$module"; (cd $$module && go test -race -timeout 20m $(TESTFLAGS) ./...) || exit 1; \
 	done
+	@echo "testing tools/release, which builds both images (without -race, under which compressing them takes minutes)"
+	@cd tools/release && GOWORK=off go test -timeout 20m $(TESTFLAGS) ./...
 	@for module in $(if $(TESTFLAGS),,$(PARALLEL)); do \
 		echo "testing $$module, $(PROCS) processes at a time"; \
 		(cd $$module && go test -race ./internal/... && go tool ginkgo --race --procs=$(PROCS) --timeout=20m --succinct --no-color .) || exit 1; \
@@ -31,10 +33,12 @@ test: build testcluster bin/promtool ## Run all tests, with -race, against a rea
 	@echo "All tests passed. Next: make run"
 
 .PHONY: lint
-lint: bin/golangci-lint ## Look for mistakes and for what does not read like the rest
+lint: bin/golangci-lint bin/actionlint ## Look for mistakes and for what does not read like the rest
 	@for module in $(MODULES); do \
 		echo "linting $$module"; (cd $$module && $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
 	done
+	@echo "linting .github/workflows"; bin/actionlint -shellcheck= -pyflakes=
+	@echo "linting tools/release"; cd tools/release && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...
 
 .PHONY: generate
 generate: bin/controller-gen bin/crd-ref-docs ## Generate deep copies, CRDs, RBAC and the API reference from the Go types
@@ -53,8 +57,18 @@ build: ## Build the operators into bin/ (VERSION=v1.2.3; by default it is told b
 	@for operator in $(OPERATORS); do \
 		version="$(VERSION)"; : "$${version:=$$(git describe --tags --always --dirty --match "$$operator/*" 2>/dev/null | sed 's|.*/||')}"; \
 		echo "building $$operator $${version:=dev}"; \
-		(cd $$operator && CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$$version" -o ../bin/$$operator .) || exit 1; \
+		(cd $$operator && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$$version" -o ../bin/$$operator .) || exit 1; \
 	done
+
+image-%: bin/release ## As image-dojo-operator: its image into out/image, for amd64 and arm64, without Docker (IMAGE_REPO=ghcr.io/you pushes it; VERSION; PLATFORMS=linux/amd64)
+	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))
+
+release-%: bin/release ## As release-dojo-operator: release one operator and nothing of the other (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you; DRY_RUN=1 pushes and tags nothing)
+	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS))
+
+.PHONY: compat
+compat: bin/release ## Say whether the API is still what the last release of each operator promised; fails when it breaks those who use it
+	@for operator in $(OPERATORS); do bin/release compat $$operator || exit 1; done
 
 .PHONY: bench
 bench: build testcluster ## Measure what the operators cost (ARGS="--dojos 100 --only load"; figures also in out/bench)

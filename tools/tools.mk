@@ -32,3 +32,8 @@ bin/prometheus: tools/prometheus/go.mod tools/prometheus/go.sum
 
 bin/promtool: bin/prometheus
 	@touch $@
+
+# Not somebody else's tool but the project's own program.
+bin/release: $(wildcard tools/release/*.go) tools/release/go.mod tools/release/go.sum
+	@echo "building release, with ko inside, about 30 s, once"
+	@cd tools/release && GOWORK=off CGO_ENABLED=0 go build -o ../../$@ . && touch ../../$@

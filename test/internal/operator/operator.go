@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
@@ -40,12 +42,26 @@ func (o Operator) Folder() string { return "deploy/" + o.Name }
 // Base is the folder of its kustomization, relative to the project's root.
 func (o Operator) Base() string { return o.Folder() + "/base" }
 
+// CheckoutVariable names the environment variable that makes this operator another version than the rest: the folder of a checkout, with what was built of
+// it in bin/. Binary, permissions and manifests are then taken from there; the kinds stay those of this project.
+func (o Operator) CheckoutVariable() string {
+	return "JUTSU_" + strings.ToUpper(strings.ReplaceAll(o.Name, "-", "_")) + "_CHECKOUT"
+}
+
+// path is the path of a file of the checkout that the operator comes from.
+func (o Operator) path(elements ...string) (string, error) {
+	if other := os.Getenv(o.CheckoutVariable()); other != "" {
+		return filepath.Abs(filepath.Join(append([]string{other}, elements...)...))
+	}
+	return project.Path(elements...)
+}
+
 // CRDs is the absolute path of the folder with its CustomResourceDefinitions, for testcluster.Options.
 func (o Operator) CRDs() (string, error) { return project.Path("deploy", o.Name, "crds") }
 
 // Binary is the absolute path of what `make build` has built.
 func (o Operator) Binary() (string, error) {
-	path, err := project.Path("bin", o.Name)
+	path, err := o.path("bin", o.Name)
 	if err != nil {
 		return "", err
 	}
@@ -61,7 +77,7 @@ func (o Operator) Install(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	base, err := project.Path(o.Base())
+	base, err := o.path("deploy", o.Name, "base")
 	if err != nil {
 		return err
 	}
@@ -69,7 +85,11 @@ func (o Operator) Install(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	return manifests.Apply(ctx, admin, manifests.Without(objects, "Deployment", "PodDisruptionBudget"))
+	without := []string{"Deployment", "PodDisruptionBudget"}
+	if os.Getenv(o.CheckoutVariable()) != "" {
+		without = append(without, "CustomResourceDefinition")
+	}
+	return manifests.Apply(ctx, admin, manifests.Without(objects, without...))
 }
 
 // Start starts one process of the operator, which has to be installed on the cluster, and returns without waiting for it.

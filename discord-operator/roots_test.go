@@ -1,0 +1,38 @@
+package main
+
+import (
+	"crypto/x509"
+	"os"
+	"os/exec"
+	"testing"
+
+	"golang.org/x/crypto/x509roots/fallback/bundle"
+)
+
+// noRoots tells the test that it is the process without certificate authorities.
+const noRoots = "TEST_WITHOUT_ROOTS"
+
+// TestRoots asks that Discord's certificate can be verified in an image that holds no certificate authorities.
+func TestRoots(t *testing.T) {
+	if os.Getenv(noRoots) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestRoots$", "-test.v") // the authorities are read once in a process
+		cmd.Env = append(os.Environ(), noRoots+"=1", "SSL_CERT_FILE=/nowhere", "SSL_CERT_DIR=/nowhere")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v:\n%s", err, out)
+		}
+		return
+	}
+	known := 0
+	for root := range bundle.Roots() {
+		authority, err := x509.ParseCertificate(root.Certificate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := authority.Verify(x509.VerifyOptions{}); err == nil {
+			known++
+		}
+	}
+	if known < 50 {
+		t.Errorf("%d authorities are known, too few for the web", known)
+	}
+}

@@ -1,0 +1,118 @@
+package release
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/internal/project"
+)
+
+// image is one that nothing serves; no node pulls it here.
+const image = "registry.invalid/jutsu/operator:v0.1.0@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+// install is what a release of an operator would be installed with.
+func install(t *testing.T, o operator.Operator) []byte {
+	t.Helper()
+	root, err := project.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "release"), "manifest", o.Name, "--version=v0.1.0", "--image="+image)
+	cmd.Dir = root
+	var told bytes.Buffer
+	cmd.Stderr = &told
+	text, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v (it is built by `make bin/release`, which `make test` does): %s", err, &told)
+	}
+	return text
+}
+
+// TestInstall applies what a release would hold on an empty cluster, as one file, from top to bottom, twice.
+func TestInstall(t *testing.T) {
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	admin, err := client.New(cluster.Config(), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+		t.Run(o.Name, func(t *testing.T) {
+			g := NewWithT(t)
+			text := install(t, o)
+			objects := parse(t, text)
+			g.Expect(objects[0].GetKind()).To(Equal("Namespace"))
+			deployment := func() *appsv1.Deployment {
+				var found appsv1.Deployment
+				g.Expect(admin.Get(t.Context(), client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, &found)).To(Succeed())
+				return &found
+			}
+			g.Expect(manifests.Apply(t.Context(), admin, objects)).To(Succeed())
+			installed := deployment()
+			g.Expect(installed.Spec.Template.Spec.Containers[0].Image).To(Equal(
+				"registry.invalid/jutsu/operator@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"))
+			g.Expect(installed.Labels).To(HaveKeyWithValue("app.kubernetes.io/version", "v0.1.0"))
+			g.Expect(installed.Spec.Selector.MatchLabels).NotTo(HaveKey("app.kubernetes.io/version"), "a selector can never change")
+			g.Expect(manifests.Apply(t.Context(), admin, objects)).To(Succeed())
+			g.Expect(deployment().Generation).To(Equal(installed.Generation))
+			t.Run("by kubectl", func(t *testing.T) { kubectlApplies(t, cluster, text) })
+		})
+	}
+}
+
+func parse(t *testing.T, text []byte) []*unstructured.Unstructured {
+	t.Helper()
+	var objects []*unstructured.Unstructured
+	decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
+	for {
+		object := &unstructured.Unstructured{}
+		if err := decoder.Decode(object); err != nil {
+			return objects // its end; what is missing shows in the cluster
+		}
+		objects = append(objects, object)
+	}
+}
+
+// kubectlApplies does what install.yaml says in its first line, and without --server-side, which people leave out.
+func kubectlApplies(t *testing.T, cluster *testcluster.Cluster, text []byte) {
+	t.Helper()
+	kubectl, err := exec.LookPath("kubectl")
+	if err != nil {
+		t.Skip("there is no kubectl on this machine")
+	}
+	file := filepath.Join(t.TempDir(), "install.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []string{"--server-side=true", "--server-side=false"} {
+		arguments := []string{"--kubeconfig=" + cluster.Kubeconfig(), "apply", way, "--validate=strict", "--filename=" + file}
+		if way == "--server-side=true" {
+			arguments = append(arguments, "--force-conflicts") // what was applied here before
+		}
+		cmd := exec.CommandContext(t.Context(), kubectl, arguments...)
+		cmd.WaitDelay = time.Second
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("kubectl apply %s: %v:\n%s", way, err, out)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package release
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+
+	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/internal/project"
+)
+
+// patience is for a playground to come up and settle, on a machine that does other things meanwhile.
+const patience = 4 * time.Minute
+
+// TestSkew runs the playground with one operator as it was last released, beside the other one, the kinds and the samples as they are. Whoever installs both
+// upgrades one after the other; meanwhile every sample has to become Ready all the same.
+func TestSkew(t *testing.T) {
+	playground, err := gexec.Build("jutsu.com/operators/test/playground")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(gexec.CleanupBuildArtifacts)
+	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+		t.Run("an earlier "+o.Name, func(t *testing.T) {
+			g := NewWithT(t)
+			revision := earlier(t, o)
+			cmd := exec.Command(playground, "--once")
+			cmd.Env = append(os.Environ(), o.CheckoutVariable()+"="+built(t, o, revision))
+			session, err := gexec.Start(cmd, t.Output(), t.Output())
+			g.Expect(err).NotTo(HaveOccurred())
+			t.Cleanup(func() { <-session.Interrupt().Exited }) // it cleans up and ends, whatever it is at
+			g.Eventually(session).WithTimeout(patience).Should(gexec.Exit(0))
+			g.Expect(session).To(gbytes.Say("All is settled"))
+			g.Expect(versionThatRan(g, session, o)).To(Equal(revision))
+		})
+	}
+}
+
+// earlier is the last release that what is checked out was made from; as long as there is none, what was there before the last change.
+func earlier(t *testing.T, o operator.Operator) string {
+	t.Helper()
+	if tag, err := git(t, "describe", "--tags", "--abbrev=0", "--match="+o.Name+"/v*", "--exclude="+o.Name+"/v*-*", "HEAD~1"); err == nil {
+		return tag
+	}
+	commit, err := git(t, "rev-parse", "--short", "--verify", "HEAD~1")
+	if err != nil {
+		t.Skip("this clone has no history to take an earlier version from; `git fetch --unshallow --tags` brings it")
+	}
+	t.Logf("%s is not released yet (no tag %s/v*): the commit before this one stands for a release", o.Name, o.Name)
+	return commit
+}
+
+// built is a folder with a checkout of what an operator consists of, at another commit, and with its binary.
+func built(t *testing.T, o operator.Operator, revision string) string {
+	t.Helper()
+	root, err := project.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	archive := exec.CommandContext(t.Context(), "git", "archive", "--format=tar", revision, "apis", "libs", "deploy", o.Name)
+	archive.Dir = root
+	run(t, archive, exec.CommandContext(t.Context(), "tar", "--extract", "--directory="+folder))
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w -X main.version="+revision, "-o", filepath.Join(folder, "bin", o.Name), ".")
+	build.Dir = filepath.Join(folder, o.Name)
+	build.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
+	run(t, build)
+	return folder
+}
+
+// run runs commands, each with what the one before it has printed.
+func run(t *testing.T, commands ...*exec.Cmd) {
+	t.Helper()
+	var printed bytes.Buffer
+	for _, cmd := range commands {
+		cmd.Stdin = bytes.NewReader(bytes.Clone(printed.Bytes()))
+		var told bytes.Buffer
+		printed.Reset()
+		cmd.Stdout, cmd.Stderr = &printed, &told
+		if err := cmd.Run(); err != nil {
+			t.Fatalf("%s: %v: %s", cmd, err, &told)
+		}
+	}
+}
+
+// versionThatRan is what the operator itself has logged of its version.
+func versionThatRan(g *WithT, session *gexec.Session, o operator.Operator) string {
+	logs := regexp.MustCompile(`The logs are kept: (\S+)`).FindSubmatch(session.Out.Contents())
+	g.Expect(logs).NotTo(BeNil())
+	text, err := os.ReadFile(filepath.Join(string(logs[1]), o.Name+".log"))
+	g.Expect(err).NotTo(HaveOccurred())
+	found := regexp.MustCompile(`starting.*"version": "([^"]+)"`).FindSubmatch(text)
+	g.Expect(found).NotTo(BeNil(), "%s", text)
+	return string(found[1])
+}
+
+func git(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	root, err := project.Root()
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("git %s: %w", strings.Join(args, " "), err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"archive/tar"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
+	"github.com/google/ko/pkg/build"
+)
+
+// writeArchive writes an image as an OCI archive, which `ctr images import`, `docker load`, `podman load` and `kind load image-archive` read. What is there
+// is replaced only by a whole one.
+func writeArchive(file string, image build.Result, imageName string) (err error) {
+	folder, err := os.MkdirTemp("", "image-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path, err := layout.Write(folder, empty.Index)
+	if err != nil {
+		return err
+	}
+	// The first is how the OCI layout names an image, the second how containerd does.
+	named := layout.WithAnnotations(map[string]string{"org.opencontainers.image.ref.name": imageName, "io.containerd.image.name": imageName})
+	switch i := image.(type) {
+	case v1.ImageIndex:
+		err = path.AppendIndex(i, named)
+	case v1.Image:
+		err = path.AppendImage(i, named)
+	}
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	if err := tarFolder(file+".part", folder); err != nil {
+		return errors.Join(err, os.Remove(file+".part"))
+	}
+	return os.Rename(file+".part", file)
+}
+
+// tarFolder writes the regular files below a folder, in order, without times or owners.
+func tarFolder(file, folder string) (err error) {
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	w := tar.NewWriter(out)
+	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		relative, err := filepath.Rel(folder, path)
+		if err != nil {
+			return err
+		}
+		return addFile(w, path, filepath.ToSlash(relative))
+	})
+	return errors.Join(err, w.Close())
+}
+
+func addFile(w *tar.Writer, path, name string) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // it was only read
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if err := w.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o644, Size: info.Size()}); err != nil {
+		return err
+	}
+	_, err = io.Copy(w, in)
+	return err
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// heading begins a version's part of a changelog in the form of https://keepachangelog.com: ## [0.1.0] - 2026-01-31
+var heading = regexp.MustCompile(`^## \[?([^\]\s]+)\]?(?: - (\d{4}-\d{2}-\d{2}))?\s*$`)
+
+// unreleased heads what no version has yet.
+const unreleased = "Unreleased"
+
+// section returns what a changelog says under a version's heading, and the date there.
+func section(changelog, version string) (text, date string) {
+	var lines []string
+	inside := false
+	for line := range strings.Lines(changelog) {
+		if found := heading.FindStringSubmatch(strings.TrimRight(line, "\n")); found != nil {
+			if inside = found[1] == version; inside {
+				date = found[2]
+			}
+			continue
+		}
+		if inside {
+			lines = append(lines, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(lines, "")), date
+}
+
+// notes returns what a changelog says of a version (v1.2.3).
+func notes(changelog, version string) (string, error) {
+	name := strings.TrimPrefix(version, "v")
+	text, date := section(changelog, name)
+	switch {
+	case text == "":
+		return "", fmt.Errorf("it says nothing of %s: write what is new under \"## [%s] - YEAR-MONTH-DAY\"", version, name)
+	case date == "":
+		return "", fmt.Errorf("it does not say when %s is released: write \"## [%s] - YEAR-MONTH-DAY\"", version, name)
+	}
+	return text + "\n", nil
+}

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/crdify/pkg/config"
+	"sigs.k8s.io/crdify/pkg/runner"
+	"sigs.k8s.io/crdify/pkg/validations"
+	"sigs.k8s.io/yaml"
+)
+
+// finding is a difference between two states of an API that somebody who uses it may notice.
+type finding struct {
+	// Breaking says that objects, clients or manifests which worked before may not work any more.
+	Breaking bool
+	// Where is the kind and, within it, version and field.
+	Where string
+	// What has changed.
+	What string
+}
+
+func (f finding) String() string {
+	kind := "warning "
+	if f.Breaking {
+		kind = "BREAKING"
+	}
+	return kind + " " + f.Where + ": " + f.What
+}
+
+// policy is how crdify's checks count. All that it knows are errors, except for texts and for values that a list allows beside the old ones; what it has
+// no check for, rules (CEL) among them, is shown.
+var policy = &config.Config{
+	Validations: []config.ValidationConfig{
+		{Name: "description", Enforcement: config.EnforcementPolicyNone},
+		{Name: "enum", Enforcement: config.EnforcementPolicyError, Configuration: map[string]any{"additionPolicy": "Allow"}},
+	},
+	UnhandledEnforcement: config.EnforcementPolicyWarn,
+	Conversion:           config.ConversionPolicyNone,
+}
+
+// compare finds what has changed between two states of an API, both by the names of the definitions.
+func compare(before, after map[string]*apiextensionsv1.CustomResourceDefinition) ([]finding, error) {
+	checks, err := runner.New(policy, runner.DefaultRegistry())
+	if err != nil {
+		return nil, fmt.Errorf("set up crdify: %w", err)
+	}
+	var found []finding
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if after[name] == nil {
+			found = append(found, finding{Breaking: true, Where: name, What: "the kind is gone"})
+			continue
+		}
+		found = append(found, served(before[name], after[name])...)
+		results := checks.Run(before[name], after[name])
+		found = append(found, differences(name, results.CRDValidation)...)
+		for _, version := range slices.Concat(results.SameVersionValidation, results.ServedVersionValidation) {
+			for _, property := range version.PropertyComparisons {
+				where := name + " " + version.Version + " " + strings.TrimPrefix(property.Property, "^.")
+				found = append(found, differences(where, property.ComparisonResults)...)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b finding) int { return strings.Compare(a.Where+a.What, b.Where+b.What) })
+	return slices.Compact(found), nil
+}
+
+func differences(where string, results []validations.ComparisonResult) []finding {
+	var found []finding
+	for _, result := range results {
+		for _, text := range result.Errors {
+			found = append(found, finding{Breaking: true, Where: where, What: text})
+		}
+		for _, text := range result.Warnings {
+			found = append(found, finding{Where: where, What: text})
+		}
+	}
+	return found
+}
+
+// served compares what crdify does not look at: how a kind is called and which of its versions and subresources are served.
+func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
+	var found []finding
+	was, is := before.Spec.Names, after.Spec.Names
+	if was.Kind != is.Kind || was.Plural != is.Plural || before.Spec.Group != after.Spec.Group {
+		found = append(found, finding{Breaking: true, Where: before.Name,
+			What: fmt.Sprintf("it was called %s (%s) and is called %s (%s)", was.Kind, was.Plural, is.Kind, is.Plural)})
+	}
+	for _, short := range was.ShortNames {
+		if !slices.Contains(is.ShortNames, short) {
+			found = append(found, finding{Where: before.Name, What: "the short name " + short + " is gone"})
+		}
+	}
+	for _, version := range before.Spec.Versions {
+		where := before.Name + " " + version.Name
+		now := validations.GetCRDVersionByName(after, version.Name)
+		if version.Served && (now == nil || !now.Served) {
+			found = append(found, finding{Breaking: true, Where: where, What: "the version is not served any more"})
+			continue
+		}
+		if now == nil || version.Subresources == nil {
+			continue
+		}
+		if now.Subresources == nil || (version.Subresources.Status != nil && now.Subresources.Status == nil) ||
+			(version.Subresources.Scale != nil && now.Subresources.Scale == nil) {
+			found = append(found, finding{Breaking: true, Where: where, What: "a subresource (status, scale) is gone"})
+		}
+	}
+	return found
+}
+
+// checkCompat says on out what has changed in an operator's API since its last release, the tag without left out, and returns an error when that breaks
+// those who use it.
+func checkCompat(ctx context.Context, r repository, out io.Writer, operator, without string) error {
+	tag, err := r.lastTag(ctx, operator, without)
+	if err != nil {
+		return err
+	}
+	if tag == "" {
+		_, _ = fmt.Fprintf(out, "API of %s: there is no release yet (no tag %s/v*), so there is nothing to be compatible with.\n", operator, operator)
+		return nil
+	}
+	before, err := r.releasedCRDs(ctx, operator, tag)
+	if err != nil {
+		return err
+	}
+	after, err := crdsOf(os.DirFS(filepath.Join(r.root, "deploy", operator, "crds")))
+	if err != nil {
+		return err
+	}
+	found, err := compare(before, after)
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		_, _ = fmt.Fprintln(out, f)
+	}
+	if slices.ContainsFunc(found, func(f finding) bool { return f.Breaking }) {
+		return fmt.Errorf("the API of %s breaks those who use it since %s; serve a new version of the kind instead, or give the change back", operator, tag)
+	}
+	_, _ = fmt.Fprintf(out, "API of %s: compatible with %s.\n", operator, tag)
+	return nil
+}
+
+// releasedCRDs are the definitions that a tag holds.
+func (r repository) releasedCRDs(ctx context.Context, operator, tag string) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := r.lines(ctx, "ls-tree", "--name-only", tag, "deploy/"+operator+"/crds/")
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, file := range files {
+		text, err := r.git(ctx, "show", tag+":"+file)
+		if err != nil {
+			return nil, err
+		}
+		if err := addCRD(found, path.Base(file), []byte(text)); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// crdsOf are the definitions in a folder.
+func crdsOf(folder fs.FS) (map[string]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := fs.Glob(folder, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]*apiextensionsv1.CustomResourceDefinition{}
+	for _, file := range files {
+		text, err := fs.ReadFile(folder, file)
+		if err != nil {
+			return nil, err
+		}
+		if err := addCRD(found, file, text); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func addCRD(found map[string]*apiextensionsv1.CustomResourceDefinition, file string, text []byte) error {
+	if file == "kustomization.yaml" {
+		return nil
+	}
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.UnmarshalStrict(text, &crd); err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	found[crd.Name] = &crd
+	return nil
+}

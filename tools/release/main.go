@@ -1,0 +1,125 @@
+// Command release builds the operators' images, says whether their API is still what the last release promised, and releases each of them by itself.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// operators are those that can be released.
+var operators = []string{"dojo-operator", "discord-operator"}
+
+const usage = `Usage: release image    OPERATOR [--version v1.2.3] [--repo REPOSITORY] [--platform linux/amd64,...]
+       release compat   OPERATOR
+       release manifest OPERATOR --version v1.2.3 --image IMAGE@sha256:...
+       release publish  OPERATOR --version v1.2.3 [--repo REPOSITORY] [--dry-run]`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	log.SetFlags(0)
+	log.SetOutput(progress{os.Stdout})
+	err := run(ctx, os.Args[1:], os.Stdout)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	if len(args) < 2 {
+		return fmt.Errorf("a command and an operator are needed\n%s", usage)
+	}
+	command, operator := args[0], args[1]
+	if !slices.Contains(operators, operator) {
+		return fmt.Errorf("%q is none of the operators %s\n%s", operator, strings.Join(operators, ", "), usage)
+	}
+	flags := flag.NewFlagSet(command, flag.ContinueOnError)
+	version := flags.String("version", "", "what is built or released; by default what git describe tells by the operator's own tags")
+	repo := flags.String("repo", "", "`repository` of images to push to, as ghcr.io/somebody; by default nothing is pushed")
+	reference := flags.String("image", "", "`image` with its digest, for the manifest")
+	dryRun := flags.Bool("dry-run", false, "check and build all, push and tag nothing")
+	platform := flags.String("platform", "linux/amd64,linux/arm64", "comma-separated platforms of the image")
+	if err := flags.Parse(args[2:]); err != nil {
+		return err
+	}
+	root, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	r := repository{root: root}
+	switch command {
+	case "image":
+		return image(ctx, r, out, operator, *version, *repo, strings.Split(*platform, ","))
+	case "compat":
+		return checkCompat(ctx, r, out, operator, "")
+	case "manifest":
+		text, err := manifest(r.root, operator, *version, *reference)
+		if err != nil {
+			return err
+		}
+		_, err = out.Write(text)
+		return err
+	case "publish":
+		return publishRelease(ctx, r, out, releaseOptions{
+			Operator: operator, Version: *version, Repo: *repo, DryRun: *dryRun, Platforms: strings.Split(*platform, ","),
+		})
+	default:
+		return fmt.Errorf("there is no command %q\n%s", command, usage)
+	}
+}
+
+// progress passes on what ko logs of its progress, and leaves out what it logs of the repository's state.
+type progress struct{ out io.Writer }
+
+func (p progress) Write(line []byte) (int, error) {
+	for _, of := range []string{"Building ", "Publishing ", "Published "} {
+		if strings.HasPrefix(string(line), of) {
+			return p.out.Write(append([]byte("  "), line...))
+		}
+	}
+	return len(line), nil
+}
+
+// image builds an image and says what to do with it.
+func image(ctx context.Context, r repository, out io.Writer, operator, version, repo string, platforms []string) error {
+	revision, at, err := r.head(ctx)
+	if err != nil {
+		return err
+	}
+	if version == "" {
+		if version, err = r.describe(ctx, operator); err != nil {
+			return err
+		}
+	}
+	o := imageOptions{
+		Root: r.root, Operator: operator, Version: version, Revision: revision, Created: at, Repo: repo,
+		Folder: filepath.Join(r.root, "out", "image", operator), Platforms: platforms,
+	}
+	_, _ = fmt.Fprintf(out, "building the image %s for %s\n", o.imageName(), strings.Join(platforms, ", "))
+	b, err := buildImage(ctx, o)
+	if err != nil {
+		return err
+	}
+	for _, platform := range slices.Sorted(maps.Keys(b.Sizes)) {
+		_, _ = fmt.Fprintf(out, "  %-12s %.1f MB compressed\n", platform, float64(b.Sizes[platform])/1e6)
+	}
+	_, _ = fmt.Fprintf(out, "  %s\n", b.Digest)
+	if b.Reference != "" {
+		_, _ = fmt.Fprintf(out, "Pushed. Next: kustomize edit set image %s=%s\n", operator, b.Reference)
+		return nil
+	}
+	_, _ = fmt.Fprintf(out, "It is in %s, its bills of materials beside it. Next: load that file (docker load -i, ctr images import), "+
+		"or push: make image-%s IMAGE_REPO=ghcr.io/somebody\n", b.Archive, operator)
+	return nil
+}

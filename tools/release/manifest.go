@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+// manifest renders all that an operator consists of, with its image by digest, as one file to apply: namespace and kinds first.
+func manifest(root, operator, version, image string) (text []byte, err error) {
+	repository, digest, ok := strings.Cut(image, "@")
+	if !ok {
+		return nil, fmt.Errorf("the image %q has no digest: a tag may mean something else tomorrow", image)
+	}
+	if colon := strings.LastIndex(repository, ":"); colon > strings.LastIndex(repository, "/") {
+		repository = repository[:colon] // the digest says it all
+	}
+	folder, err := os.MkdirTemp("", "install-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	if folder, err = filepath.EvalSymlinks(folder); err != nil {
+		return nil, err
+	}
+	from, err := filepath.Rel(folder, overlay(root, operator))
+	if err != nil {
+		return nil, err
+	}
+	overlaid, err := yaml.Marshal(types.Kustomization{
+		TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
+		Resources: []string{from},
+		Images:    []types.Image{{Name: operator, NewName: repository, Digest: digest}},
+		Labels:    []types.Label{{Pairs: map[string]string{"app.kubernetes.io/version": version}, IncludeTemplates: true}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), overlaid, 0o600); err != nil {
+		return nil, err
+	}
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionLegacy
+	rendered, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
+	if err != nil {
+		return nil, fmt.Errorf("render %s: %w", overlay(root, operator), err)
+	}
+	text, err = rendered.AsYaml()
+	if err != nil {
+		return nil, err
+	}
+	if !strings.Contains(string(text), "image: "+repository+"@"+digest) {
+		return nil, fmt.Errorf("%s does not use the image %s", overlay(root, operator), operator)
+	}
+	return fmt.Appendf(nil, "# %s %s. Install it, or a newer one over an older one: kubectl apply --server-side -f install.yaml\n%s", operator, version, text), nil
+}
+
+// overlay is the folder of what is released: the overlay for production, or the base where there is none.
+func overlay(root, operator string) string {
+	production := filepath.Join(root, "deploy", operator, "overlays", "production")
+	if _, err := os.Stat(filepath.Join(production, "kustomization.yaml")); err == nil {
+		return production
+	}
+	return filepath.Join(root, "deploy", operator, "base")
+}

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+)
+
+// releaseOptions are what is released.
+type releaseOptions struct {
+	Operator string
+	// Version is v1.2.3, or v1.2.3-rc.1 for what comes before.
+	Version string
+	// Repo is the repository of images, which a dry run does without.
+	Repo string
+	// DryRun builds all and checks all, but neither pushes nor tags.
+	DryRun    bool
+	Platforms []string
+}
+
+func (o releaseOptions) tag() string { return o.Operator + "/" + o.Version }
+
+// publishRelease releases one operator and touches nothing of the other. It can be run again: what is there already stays.
+func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseOptions) error {
+	text, there, err := ready(ctx, r, out, o)
+	if err != nil {
+		return err
+	}
+	revision, at, err := r.head(ctx)
+	if err != nil {
+		return err
+	}
+	folder := filepath.Join(r.root, "out", "release", o.Operator)
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	i := imageOptions{Root: r.root, Operator: o.Operator, Version: o.Version, Revision: revision, Created: at, Folder: folder, Platforms: o.Platforms}
+	if !o.DryRun {
+		i.Repo = o.Repo
+	}
+	_, _ = fmt.Fprintf(out, "building %s %s for %s\n", o.Operator, o.Version, strings.Join(o.Platforms, ", "))
+	b, err := buildImage(ctx, i)
+	if err != nil {
+		return err
+	}
+	reference := b.Reference
+	if reference == "" {
+		reference = fmt.Sprintf("%s:%s@%s", path.Join(o.Repo, o.Operator), o.Version, b.Digest)
+	}
+	if err := writeRelease(r.root, folder, o, reference, text); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "%s holds install.yaml, notes.md, the image, its bills of materials and checksums.txt\n", folder)
+	return finish(ctx, r, out, o, reference, there)
+}
+
+// ready checks, from the cheapest on, that there is something to release and that it may be. It returns what the changelog says, and where the
+// tag is already.
+func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (text string, there tagged, err error) {
+	if !semver.IsValid(o.Version) || semver.Canonical(o.Version) != o.Version {
+		return "", there, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", o.Version)
+	}
+	if o.Repo == "" && !o.DryRun {
+		return "", there, errors.New("where to push the image is missing: give it as IMAGE_REPO=ghcr.io/somebody, or try with DRY_RUN=1 first")
+	}
+	changed, err := r.lines(ctx, "status", "--porcelain")
+	if err != nil {
+		return "", there, err
+	}
+	if len(changed) > 0 {
+		return "", there, fmt.Errorf("a release is made of a commit, and this is not committed:\n%s", strings.Join(changed, "\n"))
+	}
+	changelog, err := os.ReadFile(filepath.Join(r.root, o.Operator, "CHANGELOG.md"))
+	if err != nil {
+		return "", there, err
+	}
+	if text, err = notes(string(changelog), o.Version); err != nil {
+		err = fmt.Errorf("%s/CHANGELOG.md: %w", o.Operator, err)
+		soon, _ := section(string(changelog), unreleased)
+		if !o.DryRun || soon == "" {
+			return "", there, err
+		}
+		_, _ = fmt.Fprintf(out, "This dry run takes what is under %q; a release will not: %v\n", unreleased, err)
+		text = soon + "\n"
+	}
+	if there, err = r.tagged(ctx, o.tag()); err != nil {
+		return "", there, err
+	}
+	last, err := r.lastTag(ctx, o.Operator, o.tag())
+	if err != nil {
+		return "", there, err
+	}
+	if newest := strings.TrimPrefix(last, o.Operator+"/"); last != "" && semver.Compare(o.Version, newest) <= 0 {
+		return "", there, fmt.Errorf("%s is not newer than %s, which is released", o.Version, newest)
+	}
+	return text, there, checkCompat(ctx, r, out, o.Operator, o.tag())
+}
+
+// tagged is where the tag of a release is already.
+type tagged struct{ here, atOrigin bool }
+
+// tagged looks for a tag on the checked out commit. One on another commit is an error.
+func (r repository) tagged(ctx context.Context, tag string) (found tagged, err error) {
+	local, err := r.lines(ctx, "for-each-ref", "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)", "refs/tags/"+tag)
+	if err != nil {
+		return tagged{}, err
+	}
+	if found.here, err = r.isHead(ctx, tag, local); err != nil {
+		return tagged{}, err
+	}
+	remotes, err := r.lines(ctx, "remote")
+	if err != nil || !slices.Contains(remotes, "origin") {
+		return found, err
+	}
+	remote, err := r.lines(ctx, "ls-remote", "origin", "refs/tags/"+tag, "refs/tags/"+tag+"^{}")
+	if err != nil {
+		return tagged{}, err
+	}
+	found.atOrigin, err = r.isHead(ctx, tag, remote)
+	return found, err
+}
+
+// isHead says whether the last of the lines, which of an annotated tag is the commit's, begins with the checked out commit.
+func (r repository) isHead(ctx context.Context, tag string, lines []string) (bool, error) {
+	if len(lines) == 0 {
+		return false, nil
+	}
+	head, _, err := r.head(ctx)
+	if err != nil {
+		return false, err
+	}
+	if commit, _, _ := strings.Cut(lines[len(lines)-1], "\t"); commit != head {
+		return false, fmt.Errorf("the tag %s is there already, on commit %s; take the next version", tag, commit)
+	}
+	return true, nil
+}
+
+// writeRelease writes the files of a release beside its image.
+func writeRelease(root, folder string, o releaseOptions, reference, text string) error {
+	install, err := manifest(root, o.Operator, o.Version, reference)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "install.yaml"), install, 0o644); err != nil {
+		return err
+	}
+	told := fmt.Sprintf("%s\n## Install\n\n```sh\nkubectl apply --server-side -f install.yaml\n```\n\nImage: %#q\n", text, reference)
+	if err := os.WriteFile(filepath.Join(folder, "notes.md"), []byte(told), 0o644); err != nil {
+		return err
+	}
+	return writeChecksums(folder)
+}
+
+// writeChecksums writes what `sha256sum --check checksums.txt` reads.
+func writeChecksums(folder string) error {
+	files, err := filepath.Glob(filepath.Join(folder, "*.*"))
+	if err != nil {
+		return err
+	}
+	bills, err := filepath.Glob(filepath.Join(folder, "sbom", "*"))
+	if err != nil {
+		return err
+	}
+	var sums strings.Builder
+	for _, file := range slices.Concat(files, bills) {
+		name, err := filepath.Rel(folder, file)
+		if err != nil {
+			return err
+		}
+		sum, err := checksum(file)
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(&sums, "%x  %s\n", sum, name)
+	}
+	return os.WriteFile(filepath.Join(folder, "checksums.txt"), []byte(sums.String()), 0o644)
+}
+
+func checksum(file string) ([]byte, error) {
+	in, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = in.Close() }() // it was only read
+	sum := sha256.New()
+	_, err = io.Copy(sum, in)
+	return sum.Sum(nil), err
+}
+
+// finish tags the commit and pushes the tag, or says that it would.
+func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, reference string, there tagged) error {
+	var steps [][]string
+	if !there.here {
+		steps = append(steps, []string{"tag", "--annotate", "--message", o.Operator + " " + o.Version, o.tag()})
+	}
+	if !there.atOrigin {
+		steps = append(steps, []string{"push", "origin", "refs/tags/" + o.tag()})
+	}
+	if o.DryRun {
+		_, _ = fmt.Fprintf(out, "Dry run, nothing is pushed. Without DRY_RUN this would be done:\n  push %s\n", reference)
+		for _, step := range steps {
+			_, _ = fmt.Fprintf(out, "  git %s\n", strings.Join(step, " "))
+		}
+		_, _ = fmt.Fprintf(out, "Next: read what is there, then make release-%s VERSION=%s IMAGE_REPO=ghcr.io/somebody\n", o.Operator, o.Version)
+		return nil
+	}
+	for _, step := range steps {
+		if _, err := r.git(ctx, step...); err != nil {
+			return err
+		}
+	}
+	_, _ = fmt.Fprintf(out, "%s %s is released: %s\nNext: publish install.yaml, notes.md, sbom and checksums.txt where people look for them "+
+		"(the workflow release-%s does)\n", o.Operator, o.Version, reference, o.Operator)
+	return nil
+}

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// project is a clone of this project that can be changed, tagged and released, with an origin of its own.
+type project struct {
+	repository
+	t      *testing.T
+	origin repository
+}
+
+// newProject returns a clone of what is committed, and of what has changed since, with a changelog that speaks of v0.1.0 and v0.2.0.
+func newProject(t *testing.T) *project {
+	t.Helper()
+	folder := t.TempDir()
+	p := &project{t: t, repository: repository{filepath.Join(folder, "clone")}, origin: repository{filepath.Join(folder, "origin")}}
+	p.run(folder, "init", "--quiet", "--bare", p.origin.root)
+	p.run(folder, "init", "--quiet", p.root)
+	here := checkout(t).root
+	for _, part := range []string{"apis", "libs", "deploy", "dojo-operator", "discord-operator"} {
+		if err := os.CopyFS(filepath.Join(p.root, part), os.DirFS(filepath.Join(here, part))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.write(".gitignore", "/out/\n")
+	for _, operator := range operators {
+		p.write(operator+"/CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n- third\n\n## [0.2.0] - 2026-02-01\n\n- second\n\n## [0.1.0] - 2026-01-01\n\n- first\n")
+	}
+	p.run(p.root, "remote", "add", "origin", p.origin.root)
+	p.commit("all")
+	return p
+}
+
+func (p *project) run(folder string, args ...string) {
+	p.t.Helper()
+	cmd := exec.CommandContext(p.t.Context(), "git", args...)
+	cmd.Dir = folder
+	if out, err := cmd.CombinedOutput(); err != nil {
+		p.t.Fatalf("git %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+}
+
+func (p *project) write(file, text string) {
+	p.t.Helper()
+	if err := os.WriteFile(filepath.Join(p.root, file), []byte(text), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *project) commit(message string) {
+	p.t.Helper()
+	p.run(p.root, "add", "--all")
+	p.run(p.root, "commit", "--quiet", "--allow-empty", "--message", message)
+}
+
+// narrow makes the Dojos' API refuse what it took.
+func (p *project) narrow() {
+	p.t.Helper()
+	const file = "deploy/dojo-operator/crds/core.jutsu.com_dojos.yaml"
+	text, err := os.ReadFile(filepath.Join(p.root, file))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	changed := regexp.MustCompile(`(?m)^( +)accountId:\n`).ReplaceAllString(string(text), "${1}ownerId:\n")
+	if changed == string(text) {
+		p.t.Fatalf("%s has no accountId", file)
+	}
+	p.write(file, changed)
+}
+
+// tags are those of a repository.
+func (p *project) tags(of repository) []string {
+	p.t.Helper()
+	found, err := of.lines(p.t.Context(), "tag", "--list")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return found
+}
+
+// release releases, and returns what it tells.
+func (p *project) release(o releaseOptions) (string, error) {
+	p.t.Helper()
+	var out bytes.Buffer
+	o.Platforms = []string{"linux/amd64"} // TestImage builds for all
+	err := publishRelease(p.t.Context(), p.repository, &out, o)
+	return out.String(), err
+}
+
+// TestMain gives git somebody to commit as, keeps it from what the person at this machine has set, and ko from telling all that it does.
+func TestMain(m *testing.M) {
+	for key, value := range map[string]string{
+		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@example.invalid", "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@example.invalid",
+		"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull,
+	} {
+		if err := os.Setenv(key, value); err != nil {
+			panic(err)
+		}
+	}
+	log.SetOutput(io.Discard)
+	os.Exit(m.Run())
+}
+
+func TestRefusedReleases(t *testing.T) {
+	const dojo, repo = "dojo-operator", "registry.invalid/jutsu"
+	wanted := releaseOptions{Operator: dojo, Version: "v0.2.0", Repo: repo}
+	for name, test := range map[string]struct {
+		before func(*project)
+		o      releaseOptions
+		want   string
+	}{
+		"no version":             {o: releaseOptions{Operator: dojo, DryRun: true}, want: "give it as VERSION=v1.2.3"},
+		"half a version":         {o: releaseOptions{Operator: dojo, Version: "v0.2", DryRun: true}, want: "give it as VERSION=v1.2.3"},
+		"nowhere to push":        {o: releaseOptions{Operator: dojo, Version: "v0.2.0"}, want: "IMAGE_REPO=ghcr.io/somebody"},
+		"not in the changelog":   {o: releaseOptions{Operator: dojo, Version: "v0.3.0", Repo: repo}, want: "dojo-operator/CHANGELOG.md: it says nothing of v0.3.0"},
+		"something uncommitted":  {before: func(p *project) { p.write("new", "") }, o: wanted, want: "this is not committed:\n?? new"},
+		"released from here":     {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.2.0"); p.commit("next") }, o: wanted, want: "take the next version"},
+		"an old version":         {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.3.0"); p.commit("next") }, o: wanted, want: "v0.2.0 is not newer than v0.3.0"},
+		"released by somebody":   {before: releasedElsewhere, o: wanted, want: "the tag dojo-operator/v0.2.0 is there already"},
+		"an API that breaks":     {before: breaksSince(dojo + "/v0.1.0"), o: wanted, want: "breaks those who use it since dojo-operator/v0.1.0"},
+		"an API that broke once": {before: breaksSince(dojo+"/v0.0.1", dojo+"/v0.1.0-rc.1"), o: wanted, want: "since dojo-operator/v0.0.1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProject(t)
+			if test.before != nil {
+				test.before(p)
+			}
+			before := p.tags(p.repository)
+			out, err := p.release(test.o)
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the error is %v, want %q; it told:\n%s", err, test.want, out)
+			}
+			if diff := cmp.Diff(before, p.tags(p.repository)); diff != "" {
+				t.Errorf("tags (-before +after):\n%s", diff)
+			}
+			if _, err := os.Stat(filepath.Join(p.root, "out")); err == nil {
+				t.Error("something was built")
+			}
+		})
+	}
+}
+
+// releasedElsewhere tags another commit at origin, of which the clone knows nothing.
+func releasedElsewhere(p *project) {
+	p.run(p.root, "tag", "--annotate", "--message", "x", "dojo-operator/v0.2.0")
+	p.run(p.root, "push", "--quiet", "origin", "dojo-operator/v0.2.0")
+	p.run(p.root, "tag", "--delete", "dojo-operator/v0.2.0")
+	p.commit("next")
+}
+
+// breaksSince tags a commit and breaks the API in the next one.
+func breaksSince(tags ...string) func(*project) {
+	return func(p *project) {
+		for _, tag := range tags {
+			p.run(p.root, "tag", tag)
+		}
+		p.narrow()
+		p.commit("break the API")
+	}
+}
+
+func TestCompatOfTheOther(t *testing.T) {
+	p := newProject(t)
+	var out bytes.Buffer
+	check := func(operator string) error { return checkCompat(t.Context(), p.repository, &out, operator, "") }
+	if err := check("dojo-operator"); err != nil || !strings.Contains(out.String(), "there is no release yet (no tag dojo-operator/v*)") {
+		t.Errorf("without a tag: %v: %s", err, &out)
+	}
+	p.run(p.root, "tag", "discord-operator/v0.1.0")
+	breaksSince("dojo-operator/v0.1.0")(p)
+	if err := check("discord-operator"); err != nil {
+		t.Errorf("the other operator's API breaks: %v", err)
+	}
+	if err := check("dojo-operator"); err == nil || !strings.Contains(out.String(), "BREAKING dojos.core.jutsu.com v1 spec.accountId") {
+		t.Errorf("the API breaks: %v: %s", err, &out)
+	}
+}
+
+func TestDryRun(t *testing.T) {
+	p := newProject(t)
+	out, err := p.release(releaseOptions{Operator: "discord-operator", Version: "v0.3.0", DryRun: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		"takes what is under \"Unreleased\"; a release will not: discord-operator/CHANGELOG.md: it says nothing of v0.3.0",
+		"Dry run, nothing is pushed", "  push discord-operator:v0.3.0@sha256:", "  git tag --annotate --message discord-operator v0.3.0 discord-operator/v0.3.0\n",
+		"  git push origin refs/tags/discord-operator/v0.3.0\n", "Next: ",
+	} {
+		if !strings.Contains(out, line) {
+			t.Errorf("it does not say %q:\n%s", line, out)
+		}
+	}
+	if tags := append(p.tags(p.repository), p.tags(p.origin)...); len(tags) > 0 {
+		t.Errorf("it tags: %v", tags)
+	}
+	checkFiles(t, p, "discord-operator", "- third\n")
+}
+
+// checkFiles looks at what is to be published, of one operator alone.
+func checkFiles(t *testing.T, p *project, operator, noted string) {
+	t.Helper()
+	released, err := filepath.Glob(filepath.Join(p.root, "out", "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{filepath.Join(p.root, "out", "release", operator)}, released); diff != "" {
+		t.Errorf("folders in out (-want +got):\n%s", diff)
+	}
+	folder := filepath.Join(p.root, "out", "release", operator)
+	text := func(file string) string {
+		t.Helper()
+		found, err := os.ReadFile(filepath.Join(folder, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(found)
+	}
+	if !strings.HasPrefix(text("notes.md"), noted) {
+		t.Errorf("the notes are not of the changelog: %s", text("notes.md"))
+	}
+	install := text("install.yaml")
+	if namespace, deployment := strings.Index(install, "kind: Namespace\n"), strings.Index(install, "kind: Deployment\n"); namespace < 0 || deployment < namespace {
+		t.Errorf("the namespace is at %d, the Deployment at %d", namespace, deployment)
+	}
+	for _, other := range operators {
+		if other != operator && strings.Contains(install, "name: "+other+"\n") {
+			t.Errorf("install.yaml holds something of %s", other)
+		}
+	}
+	cmd := exec.CommandContext(t.Context(), "sha256sum", "--check", "checksums.txt")
+	cmd.Dir = folder
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	for _, file := range []string{"image.tar", "install.yaml", "notes.md", "sbom/" + operator + "-linux-amd64.spdx.json"} {
+		if !strings.Contains(text("checksums.txt"), "  "+file+"\n") {
+			t.Errorf("no checksum of %s", file)
+		}
+	}
+}
+
+// TestRelease releases one operator, twice, and looks for anything of the other.
+func TestRelease(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(log.Default())))
+	t.Cleanup(server.Close)
+	repo := strings.TrimPrefix(server.URL, "http://") + "/jutsu"
+	p := newProject(t)
+	first := releaseOptions{Operator: "dojo-operator", Version: "v0.1.0", Repo: repo}
+	var digests []string
+	for range 2 {
+		out, err := p.release(first)
+		if err != nil {
+			t.Fatalf("%v:\n%s", err, out)
+		}
+		digests = append(digests, regexp.MustCompile(`@sha256:[0-9a-f]{64}`).FindString(out))
+		checkFiles(t, p, "dojo-operator", "- first\n")
+		install, err := os.ReadFile(filepath.Join(p.root, "out", "release", "dojo-operator", "install.yaml"))
+		if err != nil || !strings.Contains(string(install), "image: "+repo+"/dojo-operator"+digests[0]) {
+			t.Errorf("install.yaml (%v) does not name the image %s", err, digests[0])
+		}
+		for _, at := range []repository{p.repository, p.origin} {
+			if diff := cmp.Diff([]string{"dojo-operator/v0.1.0"}, p.tags(at)); diff != "" {
+				t.Errorf("tags of %s (-want +got):\n%s", at.root, diff)
+			}
+		}
+	}
+	if digests[0] != digests[1] || digests[0] == "" {
+		t.Errorf("released twice, the images are %v", digests)
+	}
+	repository, err := name.NewRepository(repo + "/dojo-operator")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := remote.Get(repository.Tag("v0.1.0"), remote.WithContext(t.Context())); err != nil {
+		t.Errorf("the image is not pushed: %v", err)
+	}
+	pushed, err := remote.Catalog(t.Context(), repository.Registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"jutsu/dojo-operator"}, pushed); diff != "" {
+		t.Errorf("images (-want +got):\n%s", diff)
+	}
+}
