@@ -85,6 +85,19 @@ var _ = Describe("The operator's permissions", Serial, func() {
 		Eventually(ctx, refetch(d)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is tried again")
 		proven[update] = true
 	})
+
+	It("include to delete Secrets, for clusters that ask it of whoever takes an owner off one", func(ctx context.Context) {
+		remove := rbacusage.Permission{Resource: "secrets", Verb: "delete"}
+		ns := newNamespace(ctx)
+		d := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		restore := without(ctx, remove)
+		edit(ctx, d, withPolicy(corev1api.ReclaimRetain)) // so that the garbage collector does not take the password
+		eventuallyDegraded(ctx, d, corev1api.ReasonChildRefused)
+		restore(ctx)
+		Eventually(ctx, refetch(d)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is tried again")
+		Expect(refetch(passwordSecretOf(d))(ctx)).To(HaveField("OwnerReferences", BeEmpty()))
+		proven[remove] = true
+	})
 })
 
 // without takes a permission from the operator, until the spec is over or what it returns is called.

@@ -63,12 +63,13 @@ type Kinds interface {
 	Has(kind optional.Kind) bool
 }
 
-// The operator writes nothing of a Dojo but its status and its finalizers.
+// The operator writes nothing of a Dojo but its status and its finalizers. It deletes no Secret, but takes the owner off the database's password when
+// the data is to be kept, and clusters with the admission plugin OwnerReferencesPermissionEnforcement ask for the permission to delete for that.
 //
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/status,verbs=patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/finalizers,verbs=update
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch
