@@ -75,8 +75,8 @@ var _ = Describe("The operator's permissions", Serial, func() {
 		ready(ctx, w.server())
 		c := w.channel("", "tokyo", withWebhook)
 		create(ctx, c)
-		Eventually(ctx, refetch(c)).Should(WithTransform(func(o client.Object) string { return message(o, "Progressing") + message(o, "Degraded") },
-			ContainSubstring("forbidden")))
+		Eventually(ctx, refetch(c)).Should(WithTransform(func(o client.Object) string { return message(o, "Degraded") },
+			Equal("The API server refuses the Secret tokyo-webhook: Forbidden.")))
 		restore(ctx)
 		Eventually(ctx, refetch(c)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is tried again")
 		proven[update] = true
