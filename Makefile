@@ -43,7 +43,9 @@ generate: bin/controller-gen bin/crd-ref-docs ## Generate deep copies, CRDs, RBA
 		../bin/controller-gen crd paths=./discord/... output:crd:dir=../deploy/discord-operator/crds
 	@cd apis && ../bin/crd-ref-docs --config=../docs/.crd-ref-docs.yaml --source-path=. --renderer=markdown --output-path=../docs/api-reference.md --log-level=ERROR
 	@for operator in $(OPERATORS); do \
-		(cd $$operator && ../bin/controller-gen rbac:roleName=$$operator,fileName=role.yaml paths=./... output:rbac:dir=../deploy/$$operator/base) || exit 1; \
+		(cd $$operator && ../bin/controller-gen rbac:roleName=$$operator,fileName=role.yaml paths=./internal/... output:rbac:dir=../deploy/$$operator/base && \
+			../bin/controller-gen rbac:roleName=$$operator-process,fileName=process_role.yaml paths=. output:rbac:dir=../deploy/$$operator/base && \
+			cd ../deploy/$$operator && sed 's/^kind: ClusterRole$$/kind: Role/' base/role.yaml > components/namespaced/access/role.yaml) || exit 1; \
 	done
 
 .PHONY: build

@@ -24,11 +24,13 @@ import (
 // version is stamped by the build with -ldflags "-X main.version=...".
 var version = "dev"
 
-// Leader election needs the Lease and tells of it in an event; the metrics endpoint asks the API server who may read it.
+// What the process needs wherever it runs and whichever namespaces it watches. Leader election needs the Lease and tells of it in an
+// event; the metrics endpoint asks the API server who may read it. What it needs in each namespace that it watches is said where it is
+// used, in internal/.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,resourceNames=discord-operator.discord.jutsu.com,verbs=get;update
-// +kubebuilder:rbac:groups="",namespace=discord-system,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",namespace=discord-system,resources=events,verbs=create
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/testcluster/manifests"
 )
 
 // operatorProcess is the operator as a process of its own.
@@ -52,12 +53,16 @@ func startOperator(ctx context.Context, extra ...string) *operatorProcess {
 	log, err := os.OpenFile(operatorLog(), flags, 0o644)
 	Expect(err).NotTo(HaveOccurred())
 	o := &operatorProcess{metrics: freeAddress(), probes: freeAddress(), log: log}
-	command := exec.Command(binary, append([]string{
+	production, err := manifests.CommandOf(deployed, "discord-operator")
+	Expect(err).NotTo(HaveOccurred())
+	// What differs: the cluster is reached from outside, several operators share a machine, nobody waits as long as people do, and the log tells all,
+	// so that a secret in it would be found. Of a flag given twice the last counts.
+	command := exec.Command(binary, slices.Concat(production.Args, []string{
 		"--kubeconfig=" + kubeconfig, "--leader-election-namespace=discord-system",
 		"--metrics-bind-address=" + o.metrics, "--health-probe-bind-address=" + o.probes,
 		"--discord-api-url=" + discord.APIURL(), "--recovery-wait=" + recoveryWait.String(), "--zap-log-level=debug",
-	}, extra...)...)
-	command.Env = append(os.Environ(), "GORACE=halt_on_error=1")
+	}, extra)...)
+	command.Env = slices.Concat(os.Environ(), production.Env, []string{"GORACE=halt_on_error=1"})
 	o.session, err = gexec.Start(command, log, log)
 	Expect(err).NotTo(HaveOccurred())
 	Eventually(ctx, o.ready).Should(Succeed(), "the operator's /readyz")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/config"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
@@ -66,9 +67,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.DurationVar(&o.recoveryWait, "recovery-wait", discordclient.DefaultSettle,
 		"how long after a create whose outcome is not known, or after a start, it takes until absence on Discord is believed; 1s to 10m")
 	flags.IntVar(&o.workers, "concurrency", 8, "how many objects of each kind are reconciled at once; at least 1")
-	flags.Func("watch-namespaces", "comma-separated `namespaces` that are watched; by default all", func(list string) error {
-		o.namespaces = strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
-		return nil
+	flags.Func("watch-namespaces", "comma-separated `namespaces` that are watched; by default all", func(list string) (err error) {
+		o.namespaces, err = namespaces(list)
+		return err
 	})
 
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas work at a time")
@@ -101,6 +102,20 @@ func parse(args []string, out io.Writer) (*options, error) {
 		return nil, err
 	}
 	return o, nil
+}
+
+// namespaces reads the value of --watch-namespaces. An empty one is a mistake: it would mean all of them.
+func namespaces(list string) ([]string, error) {
+	var all []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return nil, fmt.Errorf("%q is not the name of a namespace", name)
+		}
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
 }
 
 func (o *options) validate() error {

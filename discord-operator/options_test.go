@@ -71,7 +71,9 @@ func TestWrongFlags(t *testing.T) {
 		"no pause between tries":        {[]string{"--lease-retry-period=0s"}, "must be longer than twice --lease-retry-period"},
 		"unknown flag":                  {[]string{"--token=secret"}, "flag provided but not defined: -token; see --help"},
 		"a word that is no flag":        {[]string{"import"}, `unexpected argument "import"; see --help`},
-		"a namespace list that is none": {[]string{"--watch-namespaces="}, ""},
+		"a namespace list that is none": {[]string{"--watch-namespaces="}, `"" is not the name of a namespace`},
+		"a comma too many":              {[]string{"--watch-namespaces=a,"}, `"" is not the name of a namespace`},
+		"a pattern of namespaces":       {[]string{"--watch-namespaces=team-*"}, `"team-*" is not the name of a namespace`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -62,14 +62,6 @@ var _ = Describe("The operator's process", func() {
 		ready(ctx, newWorld(ctx).server())
 	})
 
-	It("looks at no other namespaces than it is told to", func(ctx context.Context) {
-		w, other := newWorld(ctx), newWorld(ctx)
-		restartOperator(ctx, "--watch-namespaces="+w.ns)
-		ready(ctx, w.server(), w.channel("", "alerts"))
-		create(ctx, other.server())
-		Consistently(ctx, other.doings).Should(BeEmpty())
-	})
-
 	It("tells its version, and what is wrong with its command line", func() {
 		out, err := exec.Command(binary, "--version").Output()
 		Expect(err).NotTo(HaveOccurred())

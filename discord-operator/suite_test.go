@@ -4,32 +4,32 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/manifests"
 )
 
-// The specs drive the operator's real binary, built with the race detector, as the ServiceAccount and with the permissions
-// that deploy/ gives it, against a real Kubernetes API and a faithful Discord in memory. Each process of the test runner has a
+// The specs drive the operator's real binary, built with the race detector, as the ServiceAccount, with the permissions, the arguments and the
+// environment that deploy/ gives it for production, against a real Kubernetes API and a faithful Discord in memory. Each process of the test runner has a
 // cluster, a Discord and an operator of its own; each spec has a namespace, a bot and a guild of its own.
 const (
 	deployFolder = "../deploy/discord-operator"
+	// enforceOwnerReferences makes the API server as strict as some clusters are: who makes an object that holds back the deletion of another needs the
+	// permission to write the other's finalizers.
+	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 	// soon is for what the operator does at once; generous, since the machine may be busy.
 	soon = 30 * time.Second
 	// recoveryWait is short enough to be waited for, and longer than the audit log of the simulated Discord lags.
@@ -42,6 +42,8 @@ var (
 	discord  *discordtest.Server
 	binary   string
 	operator *operatorProcess
+	// deployed is what deploy/ renders for production.
+	deployed []*unstructured.Unstructured
 )
 
 func TestDiscordOperator(t *testing.T) {
@@ -68,7 +70,9 @@ var _ = SynchronizedBeforeSuite(func() []byte {
 
 	// Nothing here needs Kubernetes' own controllers: a webhook's Secret is expected to name its owner, which is all that the
 	// garbage collector goes by.
-	cluster, err = testcluster.Start(ctx, testcluster.Options{Audit: true, CRDs: []string{deployFolder + "/crds"}, Progress: GinkgoWriter})
+	cluster, err = testcluster.Start(ctx, testcluster.Options{
+		Audit: true, APIServerArgs: []string{enforceOwnerReferences}, CRDs: []string{deployFolder + "/crds"}, Progress: GinkgoWriter,
+	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
 
@@ -78,7 +82,7 @@ var _ = SynchronizedBeforeSuite(func() []byte {
 	k8s, err = client.New(cluster.Config(), client.Options{Scheme: scheme, FieldValidation: metav1.FieldValidationStrict})
 	Expect(err).NotTo(HaveOccurred())
 
-	install(ctx, "namespace.yaml", "service_account.yaml", "role.yaml", "role_binding.yaml", "metrics_reader.yaml")
+	install(ctx)
 	operator = startOperator(ctx)
 	DeferCleanup(func() {
 		operator.stop()
@@ -99,23 +103,11 @@ func limits() *discordtest.Limits {
 	return l
 }
 
-// install creates the objects of deploy/discord-operator/base that the operator needs when it runs outside the cluster.
-func install(ctx context.Context, files ...string) {
+// install applies what deploy/ renders for production, except that nothing is deployed: the operator runs as a process instead.
+func install(ctx context.Context) {
 	GinkgoHelper()
-	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join(deployFolder, "base", file))
-		Expect(err).NotTo(HaveOccurred())
-		for document := range strings.SplitSeq(string(text), "\n---\n") {
-			for _, o := range []client.Object{
-				&corev1.Namespace{}, &corev1.ServiceAccount{}, &rbacv1.ClusterRole{}, &rbacv1.Role{}, &rbacv1.ClusterRoleBinding{}, &rbacv1.RoleBinding{},
-			} {
-				kind := fmt.Sprintf("%T", o)
-				if !strings.Contains(document, "\nkind: "+kind[strings.LastIndex(kind, ".")+1:]+"\n") {
-					continue
-				}
-				Expect(yaml.Unmarshal([]byte(document), o)).To(Succeed())
-				Expect(k8s.Create(ctx, o)).To(Succeed())
-			}
-		}
-	}
+	var err error
+	deployed, err = manifests.Render(deployFolder + "/overlays/production")
+	Expect(err).NotTo(HaveOccurred())
+	Expect(manifests.Apply(ctx, k8s, manifests.Without(deployed, "CustomResourceDefinition", "Deployment", "PodDisruptionBudget"))).To(Succeed())
 }

@@ -57,6 +57,7 @@ spec:
   topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]
   ingress: {host: dojo.example.org, className: nginx, tlsSecretName: dojo-tls}
   monitoring: {enabled: true, labels: {release: prometheus}}
+  alerts: {discord: {groupRef: {name: alarms}}}
 `
 )
 
@@ -141,6 +142,12 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Entry("a host that is none", ownDojo, at("ingress.host", "dojo_1.example.org"), "must be a host name"),
 		Entry("no host", ownDojo, at("ingress.host", nil), "spec.ingress.host: Required value"),
 		Entry("monitoring, but not said whether", ownDojo, at("monitoring.enabled", nil), "spec.monitoring.enabled: Required value"),
+		Entry("alarms without monitoring", ownDojo, at("monitoring.enabled", false), "alerts needs what monitoring makes: leave monitoring.enabled true"),
+		Entry("alarms that show nowhere", ownDojo, at("alerts.discord", nil), "spec.alerts.discord: Required value"),
+		Entry("neither channel nor group", ownDojo, at("alerts.discord.groupRef", nil), "name exactly one: the channelRef"),
+		Entry("both channel and group", ownDojo, at("alerts.discord.channelRef", map[string]any{"name": "a"}), "name exactly one: the channelRef"),
+		Entry("a name that no channel has", ownDojo, at("alerts.discord.groupRef.name", "#alarms"), "must be the name of an object"),
+		Entry("a group of another namespace", ownDojo, at("alerts.discord.groupRef.namespace", "default"), `unknown field "spec.alerts.discord.groupRef.namespace"`),
 		Entry("the operator's own labels", ownDojo, at("monitoring.labels", map[string]any{"app.kubernetes.io/name": "x"}), "are the operator's own"),
 	)
 
@@ -177,7 +184,8 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 				return err
 			}
 			all(at("postgres.cluster.version", "17"), at("postgres.cluster.storage.size", "11Gi"), at("postgres.reclaimPolicy", "Delete"),
-				at("postgres.cluster.instances", int64(5)), at("postgres.cluster.backup", nil), at("ingress", nil))(o.Object)
+				at("postgres.cluster.instances", int64(5)), at("postgres.cluster.backup", nil), at("ingress", nil),
+				at("alerts.discord.groupRef", nil), at("alerts.discord.channelRef", map[string]any{"name": "all"}))(o.Object)
 			return k8s.Update(ctx, o)
 		}).Should(Succeed())
 		Eventually(ctx, func(ctx context.Context) error {

@@ -35,7 +35,7 @@ func foldersOfOptionalCRDs(ctx context.Context) []string {
 	Expect(err).NotTo(HaveOccurred())
 	prometheus, err := testcluster.PrometheusOperatorCRDs(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	return []string{postgres, prometheus}
+	return []string{postgres, prometheus, "../deploy/discord-operator/crds"}
 }
 
 func playCloudNativePG() {
@@ -61,12 +61,17 @@ func playCloudNativePG() {
 
 // ofKind is an empty object of an optional kind, to be fetched.
 func ofKind(kind, namespace, name string) *unstructured.Unstructured {
-	group := "postgresql.cnpg.io"
-	if kind == "ServiceMonitor" || kind == "PrometheusRule" {
+	group, version := "postgresql.cnpg.io", "v1"
+	switch kind {
+	case "ServiceMonitor", "PrometheusRule":
 		group = "monitoring.coreos.com"
+	case "AlertmanagerConfig":
+		group, version = "monitoring.coreos.com", "v1alpha1"
+	case "DiscordChannel":
+		group, version = "discord.jutsu.com", "v1alpha1"
 	}
 	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind})
+	o.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind})
 	o.SetNamespace(namespace)
 	o.SetName(name)
 	return o

@@ -70,9 +70,9 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 
 	It("follows the policy as it is when the Dojo is deleted", func(ctx context.Context) {
 		d := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		Expect(refetch(passwordSecretOf(d))(ctx)).To(HaveField("OwnerReferences", BeEmpty()), "or the garbage collector might take it")
 		edit(ctx, d, withPolicy(corev1api.ReclaimRetain))
 		Eventually(ctx, refetch(d)).Should(HaveField("Finalizers", BeEmpty()))
-		Eventually(ctx, refetch(passwordSecretOf(d))).Should(HaveField("OwnerReferences", BeEmpty()), "or the garbage collector would take it")
 		eventuallyReady(ctx, d)
 		gone(ctx, d)
 		Consistently(ctx, func(ctx context.Context) error { return k8s.Get(ctx, nameOf(ns, "tokyo-db"), rest("Database")) }).Should(Succeed())

@@ -33,13 +33,16 @@ import (
 // version is stamped by the build with -ldflags "-X main.version=...".
 var version = "dev"
 
-// Leader election needs the Lease and tells of it in an event; the metrics endpoint asks the API server who may read it.
+// What the process needs wherever it runs and whichever namespaces it watches. Leader election needs the Lease and tells of it in an
+// event; the metrics endpoint asks the API server who may read it; the names of the kinds that a cluster has belong to no namespace. What it
+// needs in each namespace that it watches is said where it is used, in internal/.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,resourceNames=dojo-operator.core.jutsu.com,verbs=get;update
-// +kubebuilder:rbac:groups="",namespace=dojo-system,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",namespace=dojo-system,resources=events,verbs=create
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
 
 func main() {
 	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {

@@ -17,7 +17,12 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster/manifests"
 )
 
 // operatorProcess is the operator as a process of its own.
@@ -43,13 +48,16 @@ func startOperator(ctx context.Context, extra ...string) *operatorProcess {
 	log, err := os.OpenFile(operatorLog(), flags, 0o644)
 	Expect(err).NotTo(HaveOccurred())
 	o := &operatorProcess{metrics: freeAddress(), probes: freeAddress(), log: log, extra: extra}
-	command := exec.Command(binary, append([]string{
+	production, err := manifests.CommandOf(deployed, "dojo-operator")
+	Expect(err).NotTo(HaveOccurred())
+	// What differs: the cluster is reached from outside, several operators share a machine, nobody waits as long as people do, and the log tells all,
+	// so that a secret in it would be found. Of a flag given twice the last counts.
+	command := exec.Command(binary, slices.Concat(production.Args, []string{
 		"--kubeconfig=" + kubeconfig, "--leader-election-namespace=dojo-system",
 		"--metrics-bind-address=" + o.metrics, "--health-probe-bind-address=" + o.probes,
 		"--progress-deadline=" + progressDeadline.String(), "--database-deadline=" + progressDeadline.String(), "--zap-log-level=debug",
-		"--lease-duration=3s", "--lease-renew-deadline=2500ms", "--lease-retry-period=500ms",
-	}, extra...)...)
-	command.Env = append(os.Environ(), "GORACE=halt_on_error=1")
+	}, extra)...)
+	command.Env = slices.Concat(os.Environ(), production.Env, []string{"GORACE=halt_on_error=1"})
 	o.session, err = gexec.Start(command, log, log)
 	Expect(err).NotTo(HaveOccurred())
 	Eventually(ctx, o.ready).Should(Succeed(), "the operator's /readyz")
@@ -79,12 +87,15 @@ func (o *operatorProcess) stop() {
 	Expect(o.log.Close()).To(Succeed())
 }
 
-// kill ends the operator as a crash does.
+// kill ends the operator as a crash does. Its lease goes too, so that the next one need not wait until it runs out: a short lease would, but
+// an operator that does not get to renew it on a busy machine leaves.
 func (o *operatorProcess) kill() {
 	GinkgoHelper()
 	o.session.Kill()
 	Eventually(o.session).WithTimeout(soon).Should(gexec.Exit(), "the operator should be gone after SIGKILL")
 	Expect(o.log.Close()).To(Succeed())
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "dojo-system", Name: "dojo-operator.core.jutsu.com"}}
+	Expect(client.IgnoreNotFound(k8s.Delete(context.Background(), lease))).To(Succeed())
 }
 
 func freeAddress() string {

@@ -38,7 +38,12 @@ func uninstall(ctx context.Context, group string) {
 
 func installOptional() {
 	GinkgoHelper()
-	_, err := envtest.InstallCRDs(cluster.Config(), envtest.CRDInstallOptions{Paths: optionalCRDs, ErrorIfPathMissing: true, MaxTime: soon})
+	installDefinitions(optionalCRDs...)
+}
+
+func installDefinitions(folders ...string) {
+	GinkgoHelper()
+	_, err := envtest.InstallCRDs(cluster.Config(), envtest.CRDInstallOptions{Paths: folders, ErrorIfPathMissing: true, MaxTime: soon})
 	Expect(err).NotTo(HaveOccurred())
 }
 

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,6 +67,10 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.dojo.PostgresImage, "postgres-image", "ghcr.io/cloudnative-pg/postgresql",
 		"`image` of Postgres, without a tag, for Dojos that ask for a version; the tag is the major version")
 	flags.IntVar(&o.workers, "concurrency", 4, "how many Dojos are reconciled at once; at least 1")
+	flags.Func("watch-namespaces", "comma-separated `namespaces` that are watched; by default all", func(list string) (err error) {
+		o.dojo.Namespaces, err = namespaces(list)
+		return err
+	})
 
 	flags.BoolVar(&o.leaderElect, "leader-elect", true, "let only one of several replicas work at a time")
 	flags.StringVar(&o.leaseNamespace, "leader-election-namespace", "", "`namespace` of the Lease; by default the pod's own")
@@ -97,6 +104,20 @@ func parse(args []string, out io.Writer) (*options, error) {
 	return o, nil
 }
 
+// namespaces reads the value of --watch-namespaces. An empty one is a mistake: it would mean all of them.
+func namespaces(list string) ([]string, error) {
+	var all []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return nil, fmt.Errorf("%q is not the name of a namespace", name)
+		}
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
 func (o *options) validate() error {
 	switch {
 	case o.dojo.Image == "":
@@ -128,7 +149,7 @@ func (o *options) managerOptions(scheme *runtime.Scheme) ctrl.Options {
 	}
 	return ctrl.Options{
 		Scheme:                  scheme,
-		Cache:                   dojo.CacheOptions(),
+		Cache:                   dojo.CacheOptions(o.dojo.Namespaces),
 		Client:                  client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // optional kinds are read from the cache too
 		Metrics:                 m,
 		HealthProbeBindAddress:  o.probeAddress,

@@ -49,11 +49,13 @@ func TestFlags(t *testing.T) {
 		"--dojo-image=dojo:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s", "--concurrency=1", "--leader-elect=false", "--leader-election-namespace=here",
 		"--lease-duration=3s", "--lease-renew-deadline=2s", "--lease-retry-period=500ms", "--metrics-bind-address=:1", "--metrics-secure=false",
 		"--metrics-cert-dir=/certs", "--health-probe-bind-address=:2", "--shutdown-timeout=1s", "--version", "--zap-devel",
+		"--watch-namespaces=team-b, team-a,team-b",
 	}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(dojo.Config{Image: "dojo:9", ProgressDeadline: 10 * time.Second, DatabaseDeadline: 20 * time.Second, PostgresImage: "pg"}, o.dojo); diff != "" {
+	if diff := cmp.Diff(dojo.Config{Image: "dojo:9", ProgressDeadline: 10 * time.Second, DatabaseDeadline: 20 * time.Second, PostgresImage: "pg",
+		Namespaces: []string{"team-a", "team-b"}}, o.dojo); diff != "" {
 		t.Error(diff)
 	}
 	m := o.managerOptions(runtime.NewScheme())
@@ -94,6 +96,9 @@ func TestWrongFlags(t *testing.T) {
 		"no pause between tries":           {[]string{"--lease-retry-period=0s"}, "must be longer than twice --lease-retry-period"},
 		"deadline without a unit":          {[]string{"--progress-deadline=90"}, `invalid value "90" for flag -progress-deadline`},
 		"unknown flag":                     {[]string{"--replicas=3"}, "flag provided but not defined: -replicas; see --help"},
+		"no namespace":                     {[]string{"--watch-namespaces="}, `"" is not the name of a namespace`},
+		"a comma too many":                 {[]string{"--watch-namespaces=a,"}, `"" is not the name of a namespace`},
+		"a pattern of namespaces":          {[]string{"--watch-namespaces=team-*"}, `"team-*" is not the name of a namespace`},
 		"a word too many":                  {[]string{"--leader-elect", "false"}, `unexpected argument "false"; see --help`},
 	}
 	for name, c := range cases {

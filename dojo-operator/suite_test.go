@@ -4,32 +4,32 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/manifests"
 )
 
-// The specs drive the operator's real binary, built with the race detector, as the ServiceAccount and with the permissions
-// that deploy/ gives it, against a real Kubernetes API whose controllers run and whose nodes are fake.
+// The specs drive the operator's real binary, built with the race detector, as the ServiceAccount, with the permissions, the arguments and the
+// environment that deploy/ gives it for production, against a real Kubernetes API whose controllers run and whose nodes are fake.
 const (
 	deployFolder = "../deploy/dojo-operator"
 	// progressDeadline is short enough to be waited for, and much longer than a rollout takes on fake nodes.
 	progressDeadline = 10 * time.Second
+	// enforceOwnerReferences makes the API server as strict as some clusters are: who makes an object that holds back the deletion of another needs the
+	// permission to write the other's finalizers.
+	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 	// soon is for what the operator does at once; generous, since the machine may be busy.
 	soon = 30 * time.Second
 )
@@ -39,6 +39,8 @@ var (
 	k8s      client.Client
 	binary   string
 	operator *operatorProcess
+	// deployed is what deploy/ renders for production.
+	deployed []*unstructured.Unstructured
 	// optionalCRDs are the folders with the kinds that a cluster may or may not have.
 	optionalCRDs []string
 )
@@ -60,7 +62,8 @@ var _ = BeforeSuite(func(ctx context.Context) {
 
 	optionalCRDs = foldersOfOptionalCRDs(ctx)
 	cluster, err = testcluster.Start(ctx, testcluster.Options{
-		ControllerManager: true, Nodes: 3, Audit: true, CRDs: append([]string{deployFolder + "/crds"}, optionalCRDs...), Progress: GinkgoWriter,
+		ControllerManager: true, Nodes: 3, Audit: true, APIServerArgs: []string{enforceOwnerReferences},
+		CRDs: append([]string{deployFolder + "/crds"}, optionalCRDs...), Progress: GinkgoWriter,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
@@ -72,7 +75,7 @@ var _ = BeforeSuite(func(ctx context.Context) {
 	k8s, err = client.New(config, client.Options{Scheme: scheme, FieldValidation: metav1.FieldValidationStrict})
 	Expect(err).NotTo(HaveOccurred())
 
-	install(ctx, "namespace.yaml", "service_account.yaml", "role.yaml", "role_binding.yaml", "metrics_reader.yaml")
+	install(ctx)
 	playCloudNativePG()
 	operator = startOperator(ctx)
 	DeferCleanup(func() {
@@ -87,23 +90,11 @@ var _ = ReportAfterSuite("keep what explains a failure", func(report Report) {
 	}
 })
 
-// install creates the objects of deploy/dojo-operator/base that the operator needs when it runs outside the cluster.
-func install(ctx context.Context, files ...string) {
+// install applies what deploy/ renders for production, except that nothing is deployed: the operator runs as a process instead.
+func install(ctx context.Context) {
 	GinkgoHelper()
-	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join(deployFolder, "base", file))
-		Expect(err).NotTo(HaveOccurred())
-		for document := range strings.SplitSeq(string(text), "\n---\n") {
-			for _, o := range []client.Object{
-				&corev1.Namespace{}, &corev1.ServiceAccount{}, &rbacv1.ClusterRole{}, &rbacv1.Role{}, &rbacv1.ClusterRoleBinding{}, &rbacv1.RoleBinding{},
-			} {
-				kind := fmt.Sprintf("%T", o)
-				if !strings.Contains(document, "\nkind: "+kind[strings.LastIndex(kind, ".")+1:]+"\n") {
-					continue
-				}
-				Expect(yaml.Unmarshal([]byte(document), o)).To(Succeed())
-				Expect(k8s.Create(ctx, o)).To(Succeed())
-			}
-		}
-	}
+	var err error
+	deployed, err = manifests.Render(deployFolder + "/overlays/production")
+	Expect(err).NotTo(HaveOccurred())
+	Expect(manifests.Apply(ctx, k8s, manifests.Without(deployed, "CustomResourceDefinition", "Deployment", "PodDisruptionBudget"))).To(Succeed())
 }

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/test/internal/manifests"
+	"jutsu.com/operators/libs/testcluster/manifests"
 	"jutsu.com/operators/test/internal/operator"
 	"jutsu.com/operators/test/internal/project"
 )
@@ -81,15 +81,15 @@ var both = []shipped{
 	}},
 }
 
-// TestDeploy installs the operators and the samples on an empty cluster, as a person does with `kubectl apply --server-side -k`.
+// TestDeploy installs the operators, for production, and the samples on an empty cluster, as a person does with `kubectl apply --server-side -k`.
 func TestDeploy(t *testing.T) {
 	admin, warned := startCluster(t)
 	for _, o := range both {
 		t.Run(o.Name, func(t *testing.T) {
 			t.Run("the operator is accepted", func(t *testing.T) {
 				g := NewWithT(t)
-				g.Expect(kindsOf(apply(t, admin, o.Base()))).To(ContainElements("Namespace", "CustomResourceDefinition", "ServiceAccount",
-					"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Deployment", "Service", "PodDisruptionBudget"))
+				g.Expect(kindsOf(apply(t, admin, production(o.Operator)))).To(ContainElements("Namespace", "CustomResourceDefinition", "ServiceAccount",
+					"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"))
 			})
 			t.Run("its pods are accepted where only restricted pods are, and run", func(t *testing.T) { runsRestricted(t, admin, o.Operator) })
 			t.Run("the samples are accepted", func(t *testing.T) {
@@ -106,18 +106,15 @@ func TestDeploy(t *testing.T) {
 			})
 			t.Run("a field that the API does not know is refused", func(t *testing.T) {
 				g := NewWithT(t)
-				objects, err := manifests.Render(o.samples)
-				g.Expect(err).NotTo(HaveOccurred())
-				for _, object := range objects {
+				for _, object := range render(t, o.samples) {
 					g.Expect(unstructured.SetNestedField(object.Object, "x", "metdata")).To(Succeed())
 					g.Expect(manifests.Apply(t.Context(), admin, []*unstructured.Unstructured{object}, client.DryRunAll)).NotTo(Succeed(), object.GetKind())
 				}
 			})
 			t.Run("applied again, nothing changes", func(t *testing.T) {
 				g := NewWithT(t)
-				for _, folder := range []string{o.Base(), o.samples} {
-					objects, err := manifests.Render(folder)
-					g.Expect(err).NotTo(HaveOccurred())
+				for _, folder := range []string{production(o.Operator), o.samples} {
+					objects := render(t, folder)
 					before := generations(t.Context(), g, admin, objects)
 					apply(t, admin, folder)
 					g.Expect(cmp.Diff(before, generations(t.Context(), g, admin, objects))).To(BeEmpty())
@@ -133,13 +130,24 @@ func TestDeploy(t *testing.T) {
 // apply applies what a kustomization folder consists of, and returns it.
 func apply(t *testing.T, admin client.Client, folder string) []*unstructured.Unstructured {
 	t.Helper()
-	g := NewWithT(t)
-	objects, err := manifests.Render(folder)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(objects).NotTo(BeEmpty())
-	g.Expect(manifests.Apply(t.Context(), admin, objects)).To(Succeed())
+	objects := render(t, folder)
+	NewWithT(t).Expect(manifests.Apply(t.Context(), admin, objects)).To(Succeed())
 	return objects
 }
+
+// render returns what a kustomization folder, given relative to the project's root, consists of.
+func render(t *testing.T, folder string) []*unstructured.Unstructured {
+	t.Helper()
+	g := NewWithT(t)
+	path, err := project.Path(folder)
+	g.Expect(err).NotTo(HaveOccurred())
+	objects, err := manifests.Render(path)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(objects).NotTo(BeEmpty())
+	return objects
+}
+
+func production(o operator.Operator) string { return o.Folder() + "/overlays/production" }
 
 // runsRestricted expects that an operator's pods run in a namespace that takes restricted pods alone.
 func runsRestricted(t *testing.T, admin client.Client, o operator.Operator) {

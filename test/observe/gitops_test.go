@@ -20,7 +20,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/test/internal/manifests"
+	"jutsu.com/operators/libs/testcluster/manifests"
 )
 
 // health is what the tools make of an object.

@@ -25,8 +25,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/cnpgtest"
+	"jutsu.com/operators/libs/testcluster/manifests"
 	"jutsu.com/operators/test/internal/discord"
-	"jutsu.com/operators/test/internal/manifests"
 	"jutsu.com/operators/test/internal/operator"
 	"jutsu.com/operators/test/internal/project"
 )
@@ -157,7 +157,9 @@ func renderWith(t *testing.T, o operator.Operator, components ...string) []*unst
 // render renders a folder, given relative to the project's root.
 func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	t.Helper()
-	objects, err := manifests.Render(folder)
+	path, err := project.Path(folder)
+	must(t, err)
+	objects, err := manifests.Render(path)
 	must(t, err)
 	return objects
 }

@@ -154,9 +154,9 @@ func TestRealDiscordOnce(t *testing.T) {
 		Not(ContainSubstring(s.bot.Token)), Not(ContainSubstring("stays on Discord")),
 	))
 	g.Expect(s.srv.RequestCounts()).To(And(
-		HaveKeyWithValue("POST /guilds/{guild_id}/channels", 6), HaveKeyWithValue("DELETE /channels/{channel_id}", 6),
+		HaveKeyWithValue("POST /guilds/{guild_id}/channels", 7), HaveKeyWithValue("DELETE /channels/{channel_id}", 7),
 		Not(HaveKey("PATCH /guilds/{guild_id}")),
-	), "four channels and two categories come and go, and the server's settings are nobody's business")
+	), "five channels, one of them a Dojo's, and two categories come and go, and the server's settings are nobody's business")
 	g.Expect(s.state()).To(Equal(before))
 	p.leavesNothing(g)
 }

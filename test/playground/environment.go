@@ -17,8 +17,8 @@ import (
 
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/cnpgtest"
+	"jutsu.com/operators/libs/testcluster/manifests"
 	"jutsu.com/operators/test/internal/discord"
-	"jutsu.com/operators/test/internal/manifests"
 	"jutsu.com/operators/test/internal/operator"
 	"jutsu.com/operators/test/internal/project"
 )
@@ -69,7 +69,11 @@ func (e *environment) start(ctx context.Context, out *os.File) (err error) {
 		return err
 	}
 	for _, folder := range samples {
-		rendered, err := manifests.Render(folder)
+		path, err := project.Path(folder)
+		if err != nil {
+			return err
+		}
+		rendered, err := manifests.Render(path)
 		if err != nil {
 			return err
 		}
@@ -104,7 +108,11 @@ func (e *environment) startCluster(ctx context.Context, out *os.File) error {
 	if err != nil {
 		return err
 	}
-	crds := []string{postgres}
+	prometheus, err := testcluster.PrometheusOperatorCRDs(ctx)
+	if err != nil {
+		return err
+	}
+	crds := []string{postgres, prometheus}
 	for _, o := range operators {
 		folder, err := o.CRDs()
 		if err != nil {
@@ -206,9 +214,14 @@ func (e *environment) facts() facts {
 	return f
 }
 
+// process is nil for an operator that was not started.
+func (e *environment) process(o operator.Operator) *operator.Process {
+	return e.operators[slices.Index(operators, o)]
+}
+
 // exitedOperator is closed when an operator has ended; it is nil, which waits for ever, for one that was not started.
 func (e *environment) exitedOperator(o operator.Operator) <-chan struct{} {
-	if p := e.operators[slices.Index(operators, o)]; p != nil {
+	if p := e.process(o); p != nil {
 		return p.Exited()
 	}
 	return nil

@@ -69,6 +69,10 @@ func dojoHints(f facts) []hint {
 			"kubectl annotate dojo sendai-jujutsu-high --overwrite core.jutsu.com/rotate-password=1",
 			`kubectl patch dojo sendai-jujutsu-high --type=merge -p '{"spec":{"postgres":{"cluster":{"instances":2}}}}'`,
 		}},
+		{"Look where its alarms show. Prometheus and Alertmanager do not run here; what they would follow is there:", []string{
+			"kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts}{\"\\n\"}'",
+			"kubectl describe discordchannels,prometheusrules,alertmanagerconfigs -l app.kubernetes.io/instance=sendai-jujutsu-high",
+		}},
 		{"Delete it; its data stays, since the policy is Retain, and made again it finds them:", []string{
 			"kubectl delete dojo sendai-jujutsu-high",
 			"kubectl apply -f " + f.sample,
@@ -80,7 +84,7 @@ func dojoHints(f facts) []hint {
 }
 
 func printHints(out io.Writer, f facts, sample string) {
-	_, _ = fmt.Fprintf(out, "\nThese lines are all that the Dojo with a database of its own took (%s).\n%s\n\n", postgresSample, standInNote)
+	_, _ = fmt.Fprintf(out, "\nThese lines are all that the Dojo with a database of its own and its alarms in Discord took (%s).\n%s\n\n", postgresSample, standInNote)
 	for line := range strings.Lines(sample) {
 		_, _ = fmt.Fprint(out, "      ", line)
 	}

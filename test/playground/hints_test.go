@@ -88,7 +88,7 @@ var checks = map[string]check{
 		prints: `"name":"principals"`,
 		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals", shows: `(?s)"name":"principals".*Corrected.*put back: existence`,
 	},
-	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":7`}, // two groups, four channels, and the deleted one again
+	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":9`}, // two groups, five channels, that of the Dojo that was made again, and the one deleted by hand
 	`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"name"`: {fails: true, prints: `spec\.name: Invalid value.*write "kyoto-alarms"`},
 	"...discord-operator export":                        {prints: `(?s)kind: DiscordServer.*kind: DiscordGroup.*secretName: tokyo-alarms-webhook`},
 	"kubectl events --for=discordchannel/tokyo-alarms":  {prints: `Created`},
@@ -107,6 +107,8 @@ var checks = map[string]check{
 		then:   "kubectl get clusters.postgresql.cnpg.io sendai-jujutsu-high-db -o jsonpath='{.status.readyInstances}'; " + wide,
 		shows:  `(?s)^2.*sendai-jujutsu-high +1/1 .*Settled`,
 	},
+	"kubectl get dojo sendai-jujutsu-high -o": {prints: `"channelId":"\d+".*"channelName":"sendai-jujutsu-high-alarms"`},
+	"kubectl describe discordchannels,":       {prints: `(?si)name: +sendai-jujutsu-high-alarms.*alert: +DojoDown.*api URL:\s+key: +url\s+name: +sendai-jujutsu-high-alarms-webhook`},
 	"kubectl delete dojo sendai-jujutsu-high": {prints: `deleted`, then: "kubectl get database,secret sendai-jujutsu-high-db", shows: `(?s)database.*secret/sendai`},
 	"kubectl apply -f ":                       {prints: `created`, then: wide, shows: `sendai-jujutsu-high +1/1 .*Settled`},
 	"kubectl delete dojo kyoto":               {prints: `deleted`, then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},

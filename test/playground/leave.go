@@ -27,6 +27,9 @@ func (e *environment) leaveDiscord(out *os.File) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaving)
 	defer cancel()
+	if p := e.process(operator.Dojo); p != nil {
+		_ = p.Stop(grace) // or it would make the channels of the Dojos again; how it ended is told when all are stopped
+	}
 	objects, err := e.onDiscord(ctx)
 	if err != nil {
 		return fmt.Errorf("it is not known what is left on Discord, look into the server: %w", err)

@@ -99,6 +99,7 @@ func TestOnceTwiceAtATime(t *testing.T) {
 			ContainSubstring("discordserver/jujutsu Ready=True Settled"),
 			ContainSubstring("discordgroup/staff Ready=True Settled"),
 			ContainSubstring("discordchannel/tokyo-alarms Ready=True Settled"),
+			ContainSubstring("discordchannel/sendai-jujutsu-high-alarms Ready=True Settled"),
 		))
 		g.Expect(p).To(gbytes.Say(`All is settled`))
 		g.Expect(p).To(gbytes.Say(`All gone`))

@@ -50,6 +50,7 @@ type SecretReference struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.credentialsRef) && has(self.postgres))",message="credentialsRef and postgres exclude each other: a Dojo has one database"
 // +kubebuilder:validation:XValidation:rule="!has(self.postgres) || !has(self.database) || self.database == 'Postgres'",message="with postgres, database can only be Postgres"
 // +kubebuilder:validation:XValidation:rule="has(self.postgres) == has(oldSelf.postgres)",message="credentialsRef and postgres cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/operations.md says under Migration"
+// +kubebuilder:validation:XValidation:rule="!has(self.alerts) || !has(self.monitoring) || self.monitoring.enabled",message="alerts needs what monitoring makes: leave monitoring.enabled true, or monitoring out"
 type DojoSpec struct {
 	// accountId tells who owns the Dojo, in the owner's own words. The application sees it as DOJO_ACCOUNT_ID.
 	//
@@ -161,6 +162,13 @@ type DojoSpec struct {
 	//
 	// +optional
 	Monitoring *Monitoring `json:"monitoring,omitempty"`
+
+	// alerts has the alarms of the Dojo shown to people. It needs prometheus-operator, with a Prometheus that takes up the Dojo's rules and an
+	// Alertmanager that takes up its AlertmanagerConfig, and discord-operator; what is missing, AlertsReady names. It makes what
+	// monitoring makes as well.
+	//
+	// +optional
+	Alerts *Alerts `json:"alerts,omitempty"`
 }
 
 // LocalCredentials names the Secret that the pods of a Dojo read.
@@ -185,7 +193,8 @@ type DojoStatus struct {
 
 	// conditions tell how the Dojo is: Available (at least one replica is ready), Progressing (the operator is working
 	// towards the spec), Degraded (a person must act; the message says how) and Ready (the spec is true). Degraded and
-	// Progressing are never True together. With spec.postgres there is DatabaseReady as well, which tells the steps on the way.
+	// Progressing are never True together. With spec.postgres there is DatabaseReady as well, which tells the steps on the way, with
+	// backups BackupSucceeded, and with spec.alerts AlertsReady.
 	//
 	// +optional
 	// +listType=map
@@ -237,6 +246,11 @@ type DojoStatus struct {
 	//
 	// +optional
 	Database *DatabaseStatus `json:"database,omitempty"`
+
+	// alerts is where the alarms of a Dojo with spec.alerts show.
+	//
+	// +optional
+	Alerts *AlertsStatus `json:"alerts,omitempty"`
 }
 
 // Dojo is a small web application with a Postgres database: the operator gives it a Deployment, a Service, its

@@ -33,8 +33,8 @@ type Monitoring struct {
 	// +required
 	Enabled bool `json:"enabled"`
 
-	// labels are put on the ServiceMonitor and the PrometheusRule, for a Prometheus that selects by labels
-	// (release: kube-prometheus-stack). The operator's own labels cannot be replaced.
+	// labels are put on the ServiceMonitor, the PrometheusRule and the AlertmanagerConfig, for a Prometheus and an Alertmanager that select by
+	// labels (release: kube-prometheus-stack). The operator's own labels cannot be replaced.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16

@@ -29,7 +29,8 @@ const (
 	// Create it, or name another; pods that run already go on with the credentials that they have.
 	ReasonCredentialsNotFound = "CredentialsNotFound"
 	// ReasonCredentialsNotShared (Degraded): the Secret is in another namespace and does not exist there or does not
-	// allow this namespace. Its owner shares it with the annotation core.jutsu.com/allowed-namespaces.
+	// allow this namespace. Its owner shares it with the annotation core.jutsu.com/allowed-namespaces. Or the operator does not
+	// watch that namespace (--watch-namespaces).
 	ReasonCredentialsNotShared = "CredentialsNotShared"
 	// ReasonCredentialsIncomplete (Degraded): the Secret lacks a key or has an empty one; the message names it.
 	ReasonCredentialsIncomplete = "CredentialsIncomplete"
@@ -114,4 +115,44 @@ const (
 	// ReasonFinalBackupFailed (Degraded): the last backup of a Dojo that is being deleted has failed, so nothing is deleted. Delete the Backup
 	// to have it tried again, or set finalBackup to false.
 	ReasonFinalBackupFailed = "FinalBackupFailed"
+)
+
+// ConditionBackupSucceeded is the type of the condition that a Dojo with spec.postgres.cluster.backup has once CloudNativePG has tried a backup:
+// whether the last one succeeded. It is for people and for alarms; the other conditions do not take it into account, since the next backup may
+// succeed by itself.
+const ConditionBackupSucceeded = "BackupSucceeded"
+
+const (
+	// ReasonBackupSucceeded (BackupSucceeded=True): the last backup is there.
+	ReasonBackupSucceeded = "LastBackupSucceeded"
+	// ReasonBackupFailed (BackupSucceeded=False): the last backup has failed; the message has CloudNativePG's words.
+	ReasonBackupFailed = "LastBackupFailed"
+)
+
+// ConditionAlertsReady is the type of the condition that a Dojo with spec.alerts has: whether its alarms are on their way to the channel, and if
+// not, what is missing. Progressing, Degraded and Ready take it into account, Available does not.
+const ConditionAlertsReady = "AlertsReady"
+
+// The reasons of a Dojo with spec.alerts, in AlertsReady and in the other conditions alike.
+const (
+	// ReasonAlertsReady (AlertsReady=True): the channel, its webhook and the objects of prometheus-operator are there.
+	ReasonAlertsReady = "Ready"
+	// ReasonWaitingForChannel (Progressing): the DiscordChannel does not exist yet, or discord-operator is still at it.
+	ReasonWaitingForChannel = "WaitingForChannel"
+
+	// ReasonDiscordOperatorNotInstalled (Degraded): the cluster lacks the kind DiscordChannel. Install discord-operator; the Dojo then goes on
+	// by itself.
+	ReasonDiscordOperatorNotInstalled = "DiscordOperatorNotInstalled"
+	// ReasonPrometheusOperatorNotInstalled (Degraded): the cluster lacks a kind of prometheus-operator; the message names it. Install it; the Dojo
+	// then goes on by itself.
+	ReasonPrometheusOperatorNotInstalled = "PrometheusOperatorNotInstalled"
+	// ReasonChannelNotFound (Degraded): the DiscordChannel of spec.alerts.discord.channelRef is still missing after --progress-deadline. Create
+	// it, or name another.
+	ReasonChannelNotFound = "ChannelNotFound"
+	// ReasonChannelNotReady (Degraded): the DiscordChannel cannot be posted to, for longer than --progress-deadline or because of
+	// something that a person has to mend; the message has its own words.
+	ReasonChannelNotReady = "ChannelNotReady"
+	// ReasonChannelWithoutWebhook (Degraded): the DiscordChannel of spec.alerts.discord.channelRef has no spec.webhook, so Alertmanager cannot post
+	// there. Add one.
+	ReasonChannelWithoutWebhook = "ChannelWithoutWebhook"
 )

@@ -67,7 +67,8 @@ func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *
 	changed = err == nil && c.moved()
 	r.Metrics.applied(c, changed, err)
 	if err != nil {
-		return false, refusal(d, c, err)
+		c.failed = refusal(d, c, err)
+		return false, c.failed
 	}
 	r.written.Wrote(keyOf(c.kind, d.Namespace, c.name), c.meta.version())
 	switch {

@@ -69,6 +69,7 @@ func (w *world) see(d *corev1api.Dojo) *observed {
 			seen.monitors[kind.Kind] = w.custom[kind.Kind].DeepCopy()
 		}
 	}
+	w.seeAlerts(d, &seen.alerts)
 	if d.Spec.Postgres != nil {
 		w.seeDatabase(d, &seen.db)
 	}
@@ -76,6 +77,24 @@ func (w *world) see(d *corev1api.Dojo) *observed {
 		seen.sourceSecret, seen.ownSecret = source.DeepCopy(), w.own.DeepCopy()
 	}
 	return seen
+}
+
+func (w *world) seeAlerts(d *corev1api.Dojo, alerts *seenAlerts) {
+	for _, kind := range append([]optional.Kind{channelKind, routingKind}, monitoringKinds...) {
+		if kind.Kind == w.without {
+			alerts.missing = append(alerts.missing, kind)
+		}
+	}
+	channel := func(name string) *unstructured.Unstructured {
+		if o := w.custom["DiscordChannel"]; o != nil && o.GetName() == name && w.without != "DiscordChannel" {
+			return o.DeepCopy()
+		}
+		return nil
+	}
+	alerts.own, alerts.channel = channel(ownChannelName(d)), channel(channelName(d))
+	if w.without != "AlertmanagerConfig" {
+		alerts.routing = w.custom["AlertmanagerConfig"].DeepCopy()
+	}
 }
 
 func (w *world) seeDatabase(d *corev1api.Dojo, db *seenDatabase) {

@@ -2,7 +2,9 @@ package dojo
 
 import (
 	"fmt"
+	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
@@ -66,6 +68,23 @@ func (db *database) planBackups(d *corev1api.Dojo, seen *observed) {
 			db.apply = append(db.apply, c)
 		}
 	}
+}
+
+// backupCondition tells how the last backup ended, nil where none is wanted or none was tried yet.
+func backupCondition(d *corev1api.Dojo, seen *observed) *metav1.Condition {
+	last := stateOfCluster(seen.db.cluster).backup
+	if backupPolicy(d) == nil || last == nil {
+		return nil
+	}
+	c := &metav1.Condition{
+		Type: corev1api.ConditionBackupSucceeded, Status: metav1.ConditionTrue,
+		Reason: corev1api.ReasonBackupSucceeded, Message: "The last backup has succeeded.",
+	}
+	if last.Status != metav1.ConditionTrue {
+		c.Status, c.Reason = metav1.ConditionFalse, corev1api.ReasonBackupFailed
+		c.Message = fmt.Sprintf("The last backup has failed: %s. See `kubectl get backups`.", strings.TrimSuffix(last.Message, "."))
+	}
+	return c
 }
 
 // finalBackupName names the last backup of this very Dojo: that of a former one of the same name may still be there.

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -20,10 +21,19 @@ import (
 )
 
 // CacheOptions says what the cache holds: of the objects of others only that they exist and whose they are, so that
-// memory hardly grows with a cluster that has little to do with Dojos, and nothing that anybody asks for by mistake.
-func CacheOptions() cache.Options {
+// memory hardly grows with a cluster that has little to do with Dojos, and nothing that anybody asks for by mistake. It shows the
+// given namespaces, or all when none is given.
+func CacheOptions(namespaces []string) cache.Options {
 	stripOthers := cache.ByObject{Transform: strip}
+	var watched map[string]cache.Config // nil: all
+	for _, namespace := range namespaces {
+		if watched == nil {
+			watched = map[string]cache.Config{}
+		}
+		watched[namespace] = cache.Config{}
+	}
 	return cache.Options{
+		DefaultNamespaces:           watched,
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
 			&corev1.Secret{}:                         stripOthers,
@@ -111,7 +121,8 @@ func strip(in any) (any, error) {
 	return in, nil
 }
 
-// stripCustom leaves of a Cluster of somebody else what a Dojo in it has to know, and of other objects that they exist and whose they are.
+// stripCustom leaves of a Cluster or a DiscordChannel of somebody else what a Dojo in it has to know, and of other objects that they exist and
+// whose they are.
 func stripCustom(o *unstructured.Unstructured) {
 	small := &unstructured.Unstructured{Object: map[string]any{}}
 	small.SetGroupVersionKind(o.GroupVersionKind())
@@ -127,18 +138,23 @@ func stripCustom(o *unstructured.Unstructured) {
 		if value, ok := o.GetAnnotations()[hibernation]; ok {
 			small.SetAnnotations(map[string]string{hibernation: value})
 		}
-		for _, path := range clusterFacts {
-			if value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...); ok {
-				_ = unstructured.SetNestedField(small.Object, value, path...) // the parents are maps that we have just made
-			}
+	}
+	for _, path := range factsOfOthers[o.GroupVersionKind()] {
+		if value, ok, _ := unstructured.NestedFieldNoCopy(o.Object, path...); ok {
+			_ = unstructured.SetNestedField(small.Object, value, path...) // the parents are maps that we have just made
 		}
 	}
 	o.Object = small.Object
 }
 
-// clusterFacts are the fields that stateOfCluster reads.
-var clusterFacts = [][]string{
-	{"spec", "instances"}, {"status", "phase"}, {"status", "image"}, {"status", "currentPrimary"}, {"status", "readyInstances"}, {"status", "conditions"},
+// factsOfOthers are the fields that stateOfCluster and channelUsable read.
+var factsOfOthers = map[schema.GroupVersionKind][][]string{
+	clusterKind.GroupVersionKind: {
+		{"spec", "instances"}, {"status", "phase"}, {"status", "image"}, {"status", "currentPrimary"}, {"status", "readyInstances"}, {"status", "conditions"},
+	},
+	channelKind.GroupVersionKind: {
+		{"spec", "webhook"}, {"status", "channelId"}, {"status", "channelURL"}, {"status", "webhook"}, {"status", "conditions"},
+	},
 }
 
 // ownedByDojo also knows a child of ours whose labels somebody has taken off.

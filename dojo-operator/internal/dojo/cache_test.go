@@ -80,6 +80,10 @@ func TestStripOthers(t *testing.T) {
 			theirs("Cluster", "spec: {instances: 3, imageName: x}\nstatus: {phase: fine, image: x, readyInstances: 2, currentPrimary: a, conditions: [{type: Ready}], topology: {a: b}}"),
 			theirs("Cluster", "spec: {instances: 3}\nstatus: {phase: fine, image: x, readyInstances: 2, currentPrimary: a, conditions: [{type: Ready}]}"),
 		},
+		"DiscordChannel": {
+			ofDiscord("spec: {name: a, webhook: {name: x}}\nstatus: {channelId: \"1\", channelURL: b, serverId: c, webhook: {id: \"2\"}, conditions: [{type: Ready}]}"),
+			ofDiscord("spec: {webhook: {name: x}}\nstatus: {channelId: \"1\", channelURL: b, webhook: {id: \"2\"}, conditions: [{type: Ready}]}"),
+		},
 		"tombstone": {toolscache.DeletedFinalStateUnknown{Key: "team/theirs"}, toolscache.DeletedFinalStateUnknown{Key: "team/theirs"}},
 	}
 	for name, c := range cases {
@@ -106,6 +110,13 @@ func theirs(kind, text string) *unstructured.Unstructured {
 	o.SetKind(kind)
 	o.SetNamespace("team")
 	o.SetName("theirs")
+	return o
+}
+
+// ofDiscord is a channel that belongs to somebody else.
+func ofDiscord(text string) *unstructured.Unstructured {
+	o := theirs("DiscordChannel", text)
+	o.SetAPIVersion("discord.jutsu.com/v1alpha1")
 	return o
 }
 
@@ -174,7 +185,7 @@ func TestStripKeepsThePodsTrouble(t *testing.T) {
 
 func TestCacheOptions(t *testing.T) {
 	t.Parallel()
-	options := CacheOptions()
+	options := CacheOptions(nil)
 	if !options.ReaderFailOnMissingInformer {
 		t.Error("a read by mistake would start to cache a whole kind")
 	}
@@ -197,5 +208,11 @@ func TestCacheOptions(t *testing.T) {
 	}
 	if count != 10 {
 		t.Errorf("%d kinds", count)
+	}
+	if options.DefaultNamespaces != nil {
+		t.Errorf("all namespaces are watched by default, not %v", options.DefaultNamespaces)
+	}
+	if some := CacheOptions([]string{"a", "b"}).DefaultNamespaces; len(some) != 2 {
+		t.Errorf("two namespaces, not %v", some)
 	}
 }

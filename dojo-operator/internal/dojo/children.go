@@ -55,6 +55,10 @@ type child struct {
 	altered bool
 	// chained is whether it must not be written when a child before it could not be.
 	chained bool
+	// part is the type of the condition about the part of a Dojo that the object belongs to; empty for what every Dojo has.
+	part string
+	// failed is what kept it from being written.
+	failed error
 }
 
 // childMeta is the metadata of a child's configuration, typed or not.

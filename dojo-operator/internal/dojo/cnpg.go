@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,7 @@ var (
 	reclaimDelete    = "delete"
 	postgresPort     = "5432"
 	mostPostgresName = 63
+	lastBackup       = "LastBackupSucceeded" // condition of a Cluster
 )
 
 func cnpg(kind, plural string) optional.Kind {
@@ -40,7 +42,7 @@ func cnpg(kind, plural string) optional.Kind {
 
 // OptionalKinds are those that a cluster may or may not have and that are watched while it has them.
 func OptionalKinds() []optional.Kind {
-	return append(databaseKinds[:len(databaseKinds):len(databaseKinds)], monitoringKinds...)
+	return slices.Concat(databaseKinds, monitoringKinds, alertKinds)
 }
 
 const databaseSuffix = "-db"
@@ -136,7 +138,8 @@ type clusterState struct {
 	ready, wanted int64
 	primary       string
 	hibernates    bool
-	readySince    time.Time // when the Ready condition last flipped
+	readySince    time.Time         // when the Ready condition last flipped
+	backup        *metav1.Condition // how the last backup ended, nil before the first
 }
 
 func stateOfCluster(o *unstructured.Unstructured) clusterState {
@@ -153,8 +156,11 @@ func stateOfCluster(o *unstructured.Unstructured) clusterState {
 	s.readySince = o.GetCreationTimestamp().Time
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, item := range list {
-		if c := generic[metav1.Condition](item); c.Type == conditions.Ready {
+		switch c := generic[metav1.Condition](item); c.Type {
+		case conditions.Ready:
 			s.readySince = later(s.readySince, c.LastTransitionTime.Time)
+		case lastBackup:
+			s.backup = &c
 		}
 	}
 	return s

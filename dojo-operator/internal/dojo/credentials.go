@@ -173,6 +173,8 @@ func planCredentials(d *corev1api.Dojo, seen *observed, cfg Config, passOn bool)
 			Reason:  corev1api.ReasonCredentialsNotFound,
 			Message: "spec.credentialsRef is not set. Name the Secret that holds the database credentials.",
 		}
+	case !cfg.watches(sourceName(d).Namespace):
+		return revision, nil, notWatched(d)
 	case seen.source == nil && sourceName(d).Namespace == d.Namespace:
 		return revision, nil, missing(d, seen, cfg)
 	case seen.source == nil || !shared(d, seen.source):
@@ -215,6 +217,14 @@ func missing(d *corev1api.Dojo, seen *observed, cfg Config) error {
 		Reason:  corev1api.ReasonCredentialsNotFound,
 		Message: fmt.Sprintf("The Secret %s does not exist. Create it, or name another in spec.credentialsRef.", name),
 	})
+}
+
+func notWatched(d *corev1api.Dojo) error {
+	return &conditions.Terminal{
+		Reason: corev1api.ReasonCredentialsNotShared,
+		Message: fmt.Sprintf("The Secret %s is in a namespace that this operator does not watch. Name a Secret of a namespace that it watches, such as %s.",
+			sourceName(d), d.Namespace),
+	}
 }
 
 // notShared says the same of a Secret that is not there as of one that is not shared, so that nobody can find out through a

@@ -293,6 +293,20 @@ func TestNotSharedTellsNothing(t *testing.T) {
 	}
 }
 
+// An operator that does not watch a namespace must not be made to read there.
+func TestSourceOutOfSight(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig
+	cfg.Namespaces = []string{"school"}
+	_, _, err := planCredentials(tokyo(referring("databases")), (&world{}).see(tokyo()), cfg, true)
+	if outcomeOf(err) != "Terminal/CredentialsNotShared" || !strings.Contains(err.Error(), "a namespace that this operator does not watch") {
+		t.Errorf("got %v", err)
+	}
+	if _, _, err = planCredentials(tokyo(), (&world{}).see(tokyo()), cfg, true); outcomeOf(err) == "Terminal/CredentialsNotShared" {
+		t.Errorf("its own namespace is watched: %v", err)
+	}
+}
+
 func TestGrantTakenBackBehindTheCache(t *testing.T) {
 	t.Parallel()
 	d := tokyo(referring("databases"))

@@ -294,21 +294,49 @@ func TestDatabaseReadyTellsWhatKeptAStepFromBeingTaken(t *testing.T) {
 	w.play()
 	seen := w.see(d)
 	todo := plan(d, seen, testConfig)
-	cases := map[string]struct {
-		outcome error
-		want    string
+	for name, c := range map[string]struct {
+		failed error
+		want   string
 	}{
-		"as planned": {todo.verdict, "CreatingRole"},
+		"as planned": {nil, "CreatingRole"},
 		"refused":    {refusal(d, todo.apply[1], errForbidden), "ChildRefused"},
 		"away":       {errAway, "Retrying"},
-	}
-	for name, c := range cases {
-		got := meta.FindStatusCondition(status(d, seen, todo, c.outcome).Conditions, corev1api.ConditionDatabaseReady)
+	} {
+		todo.apply[1].failed = c.failed
+		got := meta.FindStatusCondition(status(d, seen, todo, graver(c.failed, todo.verdict)).Conditions, corev1api.ConditionDatabaseReady)
 		if got == nil || got.Status != metav1.ConditionFalse || got.Reason != c.want || got.ObservedGeneration != d.Generation {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 	if c := meta.FindStatusCondition(status(tokyo(), settledWorld(t, tokyo()).see(tokyo()), &steps{}, nil).Conditions, corev1api.ConditionDatabaseReady); c != nil {
 		t.Errorf("a Dojo without spec.postgres has %+v", c)
+	}
+}
+
+// The condition is CloudNativePG's own; what it says of a Dojo without backups is nobody's business.
+func TestBackupSucceeded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		dojo *corev1api.Dojo
+		says string
+		want string
+	}{
+		"none yet":   {tokyo(ownPG, backedUp), "", ""},
+		"succeeded":  {tokyo(ownPG, backedUp), "True", "True/LastBackupSucceeded: The last backup has succeeded."},
+		"failed":     {tokyo(ownPG, backedUp), "False", "False/LastBackupFailed: The last backup has failed: no space left. See `kubectl get backups`."},
+		"not wanted": {tokyo(ownPG), "False", ""},
+	} {
+		w := settledDatabase(t, c.dojo)
+		if c.says != "" {
+			w.put("Cluster", []any{map[string]any{"type": "LastBackupSucceeded", "status": c.says, "reason": "x", "message": "no space left."}}, "status", "conditions")
+		}
+		seen, got := w.see(c.dojo), ""
+		s := status(c.dojo, seen, plan(c.dojo, seen, testConfig), nil)
+		if found := meta.FindStatusCondition(s.Conditions, corev1api.ConditionBackupSucceeded); found != nil {
+			got = string(found.Status) + "/" + found.Reason + ": " + found.Message
+		}
+		if got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
 	}
 }

@@ -3,9 +3,9 @@
 // A Dojo needs, in this order: with spec.postgres a database, for which there is one way (database.go): a CloudNativePG Cluster, a
 // password and the role that has it, a database, its tables; then the credentials of that or of any other database, copied into a
 // Secret of its own in the form that the application reads; a Deployment that rolls whenever these credentials
-// change; a Service; and where they are asked for, a PodDisruptionBudget, an Ingress, a ServiceMonitor and a PrometheusRule. All of them
-// but what holds data are owned by the Dojo, so deleting it is left to the garbage collector; data that is to go with the
-// Dojo is taken apart in order (reclaim.go).
+// change; a Service; and where they are asked for, a PodDisruptionBudget, an Ingress, a ServiceMonitor and a PrometheusRule, and a way for its
+// alarms into Discord (alerts.go). All of them but what holds data are owned by the Dojo, so deleting it is left to the garbage
+// collector; data that is to go with the Dojo is taken apart in order (reclaim.go).
 //
 // Each pass looks (observe.go), decides (plan.go, with one file per child), acts (act.go) and tells
 // (report.go). Only the first and the last two do I/O. What a child should be is an apply configuration that names the fields

@@ -1,6 +1,9 @@
 package dojo
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -97,9 +100,11 @@ func TestMonitoring(t *testing.T) {
 	}
 }
 
-// The alerts are those that make sense for the Dojo, and each says for how long and how badly.
+// The alerts are those that make sense for the Dojo, and each says for how long and how badly, and is explained.
 func TestAlerts(t *testing.T) {
 	t.Parallel()
+	docs, err := os.ReadFile("../../../docs/operations.md")
+	must(t, err)
 	names := func(d *corev1api.Dojo) []string {
 		var names []string
 		for _, r := range rulesFor(d) {
@@ -108,6 +113,10 @@ func TestAlerts(t *testing.T) {
 				if rule[key] == nil || rule[key] == "" {
 					t.Errorf("%s lacks %s", rule["alert"], key)
 				}
+			}
+			minutes, _ := strings.CutSuffix(rule["for"].(string), "m")
+			if row := fmt.Sprintf("\n| %#q | %s min | ", rule["alert"], minutes); !strings.Contains(string(docs), row) {
+				t.Errorf("docs/operations.md has no row %s", row)
 			}
 			names = append(names, rule["alert"].(string))
 		}
@@ -121,6 +130,7 @@ func TestAlerts(t *testing.T) {
 		"serving":       {tokyo(), append([]string{"DojoDown"}, common...)},
 		"off":           {tokyo(replicas(0)), common},
 		"with database": {tokyo(inPG), append(append([]string{"DojoDown"}, common...), "DojoDatabaseNotReady")},
+		"with backups":  {tokyo(ownPG, backedUp), append(append([]string{"DojoDown"}, common...), "DojoDatabaseNotReady", "DojoBackupFailed")},
 	} {
 		if diff := cmp.Diff(c.want, names(c.dojo)); diff != "" {
 			t.Error(name, diff)

@@ -22,8 +22,20 @@ func monitoringKind(kind, plural string) optional.Kind {
 	return optional.Kind{GroupVersionKind: schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: kind}, Plural: plural}
 }
 
-// monitored reports whether the Dojo asks to be watched by Prometheus.
-func monitored(d *corev1api.Dojo) bool { return d.Spec.Monitoring != nil && d.Spec.Monitoring.Enabled }
+// monitored reports whether the Dojo asks to be watched by Prometheus; without that there are no alarms.
+func monitored(d *corev1api.Dojo) bool {
+	return d.Spec.Monitoring != nil && d.Spec.Monitoring.Enabled || d.Spec.Alerts != nil
+}
+
+// monitoringLabels are those of the objects that a Prometheus or an Alertmanager may select by label.
+func monitoringLabels(d *corev1api.Dojo) map[string]string {
+	all := map[string]string{}
+	if d.Spec.Monitoring != nil {
+		maps.Copy(all, d.Spec.Monitoring.Labels)
+	}
+	maps.Copy(all, labels(d))
+	return all
+}
 
 // monitorFor returns the object of one of monitoringKinds.
 func monitorFor(d *corev1api.Dojo, kind optional.Kind) *unstructured.Unstructured {
@@ -35,12 +47,7 @@ func monitorFor(d *corev1api.Dojo, kind optional.Kind) *unstructured.Unstructure
 		spec = map[string]any{"groups": []any{map[string]any{"name": "dojo", "rules": rulesFor(d)}}}
 	}
 	o := owned(d, custom(d, kind, d.Name, spec))
-	all := maps.Clone(d.Spec.Monitoring.Labels)
-	if all == nil {
-		all = map[string]string{}
-	}
-	maps.Copy(all, labels(d))
-	o.SetLabels(all)
+	o.SetLabels(monitoringLabels(d))
 	return o
 }
 
@@ -68,7 +75,8 @@ func rulesFor(d *corev1api.Dojo) []any {
 	var rules []any
 	if *d.Spec.Replicas > 0 {
 		rules = append(rules, rule(d, "DojoDown", "2m", "critical",
-			fmt.Sprintf(`absent(up{%s} == 1)`, app),
+			// One that has never been up is told about by the alerts on Degraded and on its database.
+			fmt.Sprintf(`absent(up{%s} == 1) unless on () dojo_condition{%s,type="Available",reason=%q}`, app, of, corev1api.ReasonStarting),
 			"Nobody serves the Dojo {{ $labels.namespace }}/{{ $labels.dojo }}", "No pod of it has answered Prometheus for two minutes."))
 	}
 	rules = append(rules,
@@ -87,6 +95,12 @@ func rulesFor(d *corev1api.Dojo) []any {
 			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="DatabaseReady"}) == 0`, of),
 			"The database of the Dojo {{ $labels.namespace }}/{{ $labels.dojo }} is not ready: {{ $labels.reason }}",
 			"The condition DatabaseReady of the Dojo says what is waited for."))
+	}
+	if backupPolicy(d) != nil {
+		rules = append(rules, rule(d, "DojoBackupFailed", "1m", "warning",
+			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type=%q}) == 0`, of, corev1api.ConditionBackupSucceeded),
+			"The last backup of the Dojo {{ $labels.namespace }}/{{ $labels.dojo }} has failed",
+			"The condition BackupSucceeded of the Dojo has CloudNativePG's words."))
 	}
 	return rules
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/libs/ownwrites"
 )
 
@@ -42,6 +44,8 @@ type observed struct {
 	ingress    *networkingv1.Ingress
 	// monitors are the objects of those monitoringKinds that the cluster has, by kind.
 	monitors map[string]*unstructured.Unstructured
+	// alerts is what there is of the way of the alarms.
+	alerts seenAlerts
 	// db is what there is of the database, with spec.postgres.
 	db seenDatabase
 	// autoscaled is whether a HorizontalPodAutoscaler of the Deployment itself decides about its replicas.
@@ -58,6 +62,7 @@ func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (*observed,
 	return seen, errors.Join(
 		r.observeChildren(ctx, d, seen),
 		r.observeMonitors(ctx, d, seen),
+		r.observeAlerts(ctx, d, &seen.alerts),
 		r.observeDatabase(ctx, d, seen),
 		r.observeCredentials(ctx, d, seen),
 		r.observeRollout(ctx, d, seen),
@@ -93,10 +98,36 @@ func (r *Reconciler) observeMonitors(ctx context.Context, d *corev1api.Dojo, see
 	return nil
 }
 
+func (r *Reconciler) observeAlerts(ctx context.Context, d *corev1api.Dojo, seen *seenAlerts) error {
+	seen.missing = slices.DeleteFunc(append([]optional.Kind{channelKind, routingKind}, monitoringKinds...), r.Kinds.Has)
+	for _, o := range []struct {
+		kind optional.Kind
+		name string
+		into **unstructured.Unstructured
+	}{
+		{channelKind, ownChannelName(d), &seen.own},
+		{channelKind, channelName(d), &seen.channel},
+		{routingKind, d.Name, &seen.routing},
+	} {
+		if o.name == "" || !r.Kinds.Has(o.kind) {
+			continue
+		}
+		live, err := look(ctx, r, o.kind.Kind, types.NamespacedName{Namespace: d.Namespace, Name: o.name}, o.kind.Object())
+		if err != nil {
+			return err
+		}
+		*o.into = live
+	}
+	return nil
+}
+
 func (r *Reconciler) observeCredentials(ctx context.Context, d *corev1api.Dojo, seen *observed) (err error) {
 	own := types.NamespacedName{Namespace: d.Namespace, Name: credentialsName(d)}
 	if seen.own, err = look(ctx, r, kindSecret, own, secretMetadata()); err != nil {
 		return err
+	}
+	if !r.Config.watches(sourceName(d).Namespace) {
+		return nil
 	}
 	if seen.source, err = look(ctx, r, kindSecret, sourceName(d), secretMetadata()); err != nil {
 		return err

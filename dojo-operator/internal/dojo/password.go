@@ -16,8 +16,14 @@ const rotationAnnotation = "core.jutsu.com/rotation"
 // that it reads like any other source of credentials.
 var passwordKeys = []string{"host", "port", "dbname", "user", "username", "password"}
 
-// passwordFor returns the Secret with the password of the database's owner. It stays with the data: the Dojo owns it only where the data
-// goes with the Dojo.
+// entrusted reports whether the Secret with the password is to go with the Dojo. It gets an owner only when the data has just been deleted with a
+// Dojo that is on its way out: the garbage collector then takes it, so the operator needs no permission to delete Secrets, not even to take
+// an owner off one, for which some clusters (OwnerReferencesPermissionEnforcement) ask for that permission, too.
+func entrusted(d *corev1api.Dojo) bool {
+	return d.DeletionTimestamp != nil && reclaim(d) == reclaimDelete
+}
+
+// passwordFor returns the Secret with the password of the database's owner. It stays with the data.
 func passwordFor(d *corev1api.Dojo, password []byte, rotation string) *corev1ac.SecretApplyConfiguration {
 	name := []byte(postgresName(d))
 	want := corev1ac.Secret(databaseObject(d), d.Namespace).
@@ -27,7 +33,7 @@ func passwordFor(d *corev1api.Dojo, password []byte, rotation string) *corev1ac.
 		WithData(map[string][]byte{
 			"host": []byte(postgresHost(d)), "port": []byte(postgresPort), "dbname": name, "user": name, "username": name, "password": password,
 		})
-	if reclaim(d) == reclaimDelete {
+	if entrusted(d) {
 		want.WithOwnerReferences(ownedBy(d))
 	}
 	return want
@@ -41,7 +47,7 @@ func passwordLabels(d *corev1api.Dojo) map[string]string {
 
 // passwordSettled reports, from metadata alone, whether the Secret with the password is as it should be.
 func passwordSettled(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
-	if secret == nil || rotates(d, secret) || metav1.IsControlledBy(secret, d) != (reclaim(d) == reclaimDelete) {
+	if secret == nil || rotates(d, secret) || metav1.IsControlledBy(secret, d) != entrusted(d) {
 		return false
 	}
 	have := secret.GetLabels()

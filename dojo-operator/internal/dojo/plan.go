@@ -23,6 +23,13 @@ type Config struct {
 	DatabaseDeadline time.Duration
 	// PostgresImage is the image of Postgres without its tag, which is the major version that a Dojo asks for.
 	PostgresImage string
+	// Namespaces are those that are watched; none means all.
+	Namespaces []string
+}
+
+// watches reports whether objects of a namespace can be seen.
+func (c Config) watches(namespace string) bool {
+	return len(c.Namespaces) == 0 || slices.Contains(c.Namespaces, namespace)
 }
 
 // steps is what a pass has to do, in order.
@@ -38,6 +45,8 @@ type steps struct {
 	verdict error
 	// database is how the database of a Dojo with spec.postgres is: nil where it is as it should be.
 	database error
+	// alerts is how the way of the alarms of a Dojo with spec.alerts is: nil where they show.
+	alerts error
 	// unmoved is the verdict instead where writing the Deployment has changed nothing, since an admission policy of the
 	// cluster rewrites what we want.
 	unmoved error
@@ -50,21 +59,44 @@ func plan(d *corev1api.Dojo, seen *observed, cfg Config) *steps {
 		return planReclaim(d, seen)
 	}
 	s := &steps{replicas: wantedReplicas(d, seen.deployment, seen.autoscaled)}
-	if d.Spec.Database == corev1api.DatabaseMongo {
-		s.verdict = &conditions.Terminal{
-			Reason:  corev1api.ReasonDatabaseNotSupported,
-			Message: "spec.database Mongo is not supported yet; what runs is left as it is. Use Postgres.",
-		}
-		return s
-	}
-	if s.verdict = namesTaken(d, seen, s.replicas); s.verdict != nil {
+	if s.verdict = hopeless(d, seen, s.replicas); s.verdict != nil {
+		s.database, s.alerts = s.verdict, s.verdict
 		return s
 	}
 
 	s.finalizers = planFinalizers(d)
+	s.planApplication(d, seen, cfg)
+	before := len(s.apply)
+	for _, kind := range monitoringKinds {
+		s.add(planMonitor(d, kind, seen.monitors))
+	}
+	s.alerts = s.planAlerts(d, seen, cfg)
+	for _, c := range s.apply[before:] {
+		c.part = corev1api.ConditionAlertsReady
+	}
+	s.verdict, s.unmoved = graver(s.verdict, s.alerts), graver(s.unmoved, s.alerts)
+	return s
+}
+
+// hopeless says why nothing at all is done about a Dojo.
+func hopeless(d *corev1api.Dojo, seen *observed, replicas int32) error {
+	if d.Spec.Database == corev1api.DatabaseMongo {
+		return &conditions.Terminal{
+			Reason:  corev1api.ReasonDatabaseNotSupported,
+			Message: "spec.database Mongo is not supported yet; what runs is left as it is. Use Postgres.",
+		}
+	}
+	return namesTaken(d, seen, replicas)
+}
+
+// planApplication decides about the database, the credentials and what runs with them.
+func (s *steps) planApplication(d *corev1api.Dojo, seen *observed, cfg Config) {
 	passOn := true
 	if d.Spec.Postgres != nil {
 		db := planDatabase(d, seen, cfg)
+		for _, c := range db.apply {
+			c.part = corev1api.ConditionDatabaseReady
+		}
 		s.apply, s.remove, s.database, passOn = db.apply, db.remove, db.verdict, db.usable
 	}
 	revision, secret, verdict := planCredentials(d, seen, cfg, passOn)
@@ -77,11 +109,10 @@ func plan(d *corev1api.Dojo, seen *observed, cfg Config) *steps {
 	}
 	if revision == "" {
 		s.verdict = verdict // pods without credentials would only fail
-		return s
+		return
 	}
 	s.planWorkload(d, seen, cfg, revision)
 	s.verdict, s.unmoved = graver(verdict, s.verdict), graver(verdict, s.unmoved)
-	return s
 }
 
 func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revision string) {
@@ -101,9 +132,6 @@ func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revi
 	}
 	s.add(planBudget(d, seen.budget, s.replicas))
 	s.add(planIngress(d, seen.ingress))
-	for _, kind := range monitoringKinds {
-		s.add(planMonitor(d, kind, seen.monitors))
-	}
 }
 
 // add takes up what is to be written and what is to go, either of which may be nil.

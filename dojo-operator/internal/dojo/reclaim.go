@@ -55,9 +55,19 @@ func (s *steps) reclaim(d *corev1api.Dojo, seen *observed) error {
 			return wait
 		}
 	}
-	if wait := s.stop(d, seen); wait != nil || !installed {
+	if wait := s.stop(d, seen); wait != nil {
 		return wait
 	}
+	if installed {
+		if wait := s.dropAll(d, seen); wait != nil {
+			return wait
+		}
+	}
+	return s.entrust(d, seen)
+}
+
+// dropAll deletes what CloudNativePG has of the Dojo.
+func (s *steps) dropAll(d *corev1api.Dojo, seen *observed) error {
 	if wait := s.drop(d, seen.db.database, databaseFor(d)); wait != nil {
 		return wait
 	}
@@ -71,6 +81,15 @@ func (s *steps) reclaim(d *corev1api.Dojo, seen *observed) error {
 		return wait
 	}
 	return s.drop(d, seen.db.cluster, nil)
+}
+
+// entrust leaves the password, which nothing needs any more, to the garbage collector.
+func (s *steps) entrust(d *corev1api.Dojo, seen *observed) error {
+	if seen.source == nil || !kept(d, seen.source) || passwordSettled(d, seen.source) {
+		return nil
+	}
+	s.add(planPassword(d, seen), nil)
+	return deleting("the Secret with its password to go with it")
 }
 
 // stop ends everything that may have a session in the database.

@@ -30,9 +30,12 @@ func TestReclaim(t *testing.T) {
 		"its pods have to end":      {tokyo(inPG, dropping), podLeft, result{nil, []string{"Job"}, waits, false}},
 		"then the database":         {tokyo(inPG, dropping), stopped, result{nil, []string{"Database"}, waits, false}},
 		"then the role":             {tokyo(inPG, dropping), func(w *world) { stopped(w); delete(w.custom, "Database") }, result{nil, []string{"DatabaseRole"}, waits, false}},
-		"then the Dojo may go":      {tokyo(inPG, dropping), func(w *world) { stopped(w); w.custom = nil }, result{nil, nil, "settled", true}},
+		"then the password":         {tokyo(inPG, dropping), func(w *world) { stopped(w); w.custom = nil }, result{[]string{"Secret"}, nil, waits, false}},
+		"then the Dojo may go":      {tokyo(inPG, dropping), entrustedTo(stopped), result{nil, nil, "settled", true}},
+		"a stranger's password":     {tokyo(inPG, dropping), func(w *world) { stopped(w); w.custom = nil; w.password.Labels = nil }, result{nil, nil, "settled", true}},
+		"no password":               {tokyo(inPG, dropping), func(w *world) { stopped(w); w.custom, w.password = nil, nil }, result{nil, nil, "settled", true}},
 		"the policy changed lately": {tokyo(inPG), func(*world) {}, result{nil, nil, "settled", true}},
-		"CloudNativePG gone":        {tokyo(inPG, dropping), func(w *world) { stopped(w); w.without = "Cluster" }, result{nil, nil, "settled", true}},
+		"CloudNativePG gone":        {tokyo(inPG, dropping), func(w *world) { stopped(w); w.without = "Cluster" }, result{[]string{"Secret"}, nil, waits, false}},
 		"a stranger's database":     {tokyo(inPG, dropping), func(w *world) { stopped(w); w.custom["Database"].SetLabels(nil) }, result{nil, []string{"DatabaseRole"}, waits, false}},
 		"database on its way": {tokyo(inPG, dropping), func(w *world) {
 			stopped(w)
@@ -74,6 +77,18 @@ func TestReclaim(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// entrustedTo lets a pass leave the password to the garbage collector.
+func entrustedTo(change func(w *world)) func(w *world) {
+	return func(w *world) {
+		change(w)
+		w.custom = nil
+		d := tokyo(inPG, dropping, leaving)
+		if w.pass(d); !metav1.IsControlledBy(w.password, d) {
+			w.t.Fatal("the password has no owner")
+		}
 	}
 }
 

@@ -77,7 +77,8 @@ type Kinds interface {
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=postgresql.cnpg.io,resources=clusters;databases;databaseroles;scheduledbackups,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=postgresql.cnpg.io,resources=backups,verbs=list;watch;create;patch
-// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors;prometheusrules,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors;prometheusrules;alertmanagerconfigs,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
@@ -88,7 +89,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	kinds := optional.New(mgr, r.Clock, OptionalKinds()...)
+	kinds := optional.New(mgr, r.Clock, r.Config.Namespaces, OptionalKinds()...)
 	r.Kinds = kinds
 	children := handler.EnqueueRequestsFromMapFunc(r.dojoOfChild)
 	dojos, err := builder.ControllerManagedBy(mgr).

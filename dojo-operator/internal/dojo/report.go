@@ -32,29 +32,55 @@ func status(d *corev1api.Dojo, seen *observed, todo *steps, outcome error) corev
 	}
 	s.ObservedGeneration = d.Generation
 	conditions.Set(&s.Conditions, d.Generation, availability(&s, wanted), outcome)
-	if d.Spec.Postgres != nil && todo != nil {
-		meta.SetStatusCondition(&s.Conditions, databaseReady(d, todo, outcome))
+	if seen != nil && todo != nil {
+		tellParts(d, seen, todo, &s.Conditions)
 	}
 	return s
 }
 
-// databaseReady tells how far the database is. Where a step could not be carried out, that is what keeps it.
-func databaseReady(d *corev1api.Dojo, todo *steps, outcome error) metav1.Condition {
-	c := metav1.Condition{
-		Type: corev1api.ConditionDatabaseReady, Status: metav1.ConditionFalse, ObservedGeneration: d.Generation, Reason: conditions.ReasonRetrying,
+// tellParts sets the conditions about parts of a Dojo that not every Dojo has.
+func tellParts(d *corev1api.Dojo, seen *observed, todo *steps, all *[]metav1.Condition) {
+	if d.Spec.Postgres != nil {
+		setPart(d, all, partReady(todo, corev1api.ConditionDatabaseReady, todo.database, corev1api.ReasonDatabaseReady, "The database is as the spec says."))
 	}
-	verdict := todo.database
-	if verdict != nil && !todo.endedAsPlanned(outcome) {
-		verdict = outcome
+	if d.DeletionTimestamp != nil {
+		return // what becomes of the data is all that counts
 	}
+	if backup := backupCondition(d, seen); backup != nil {
+		setPart(d, all, *backup)
+	} else {
+		meta.RemoveStatusCondition(all, corev1api.ConditionBackupSucceeded)
+	}
+	if d.Spec.Alerts != nil {
+		setPart(d, all, partReady(todo, corev1api.ConditionAlertsReady, todo.alerts, corev1api.ReasonAlertsReady,
+			fmt.Sprintf("Alarms show in the DiscordChannel %s.", channelName(d))))
+	} else {
+		meta.RemoveStatusCondition(all, corev1api.ConditionAlertsReady)
+	}
+}
+
+func setPart(d *corev1api.Dojo, all *[]metav1.Condition, c metav1.Condition) {
+	c.ObservedGeneration = d.Generation
+	meta.SetStatusCondition(all, c)
+}
+
+// partReady tells how a part of the Dojo is. Where one of its objects could not be written, that is what keeps it from being ready.
+func partReady(todo *steps, kind string, verdict error, reason, message string) metav1.Condition {
+	for _, c := range todo.apply {
+		if c.part == kind && c.failed != nil {
+			verdict = c.failed
+			break
+		}
+	}
+	c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: conditions.ReasonRetrying}
 	if waiting, ok := errors.AsType[*conditions.Waiting](verdict); ok {
 		c.Reason, c.Message = waiting.Reason, waiting.Message
 	} else if terminal, ok := errors.AsType[*conditions.Terminal](verdict); ok {
 		c.Reason, c.Message = terminal.Reason, terminal.Message
 	} else if verdict != nil {
-		c.Message = "CloudNativePG's objects cannot be written; trying again."
+		c.Message = "Its objects cannot be written; trying again."
 	} else {
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, corev1api.ReasonDatabaseReady, "The database is as the spec says."
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, reason, message
 	}
 	return c
 }
@@ -90,6 +116,7 @@ func facts(d *corev1api.Dojo, seen *observed, todo *steps, outcome error) corev1
 	if d.Spec.Postgres != nil {
 		s.Database = &corev1api.DatabaseStatus{ClusterName: clusterName(d), Name: postgresName(d), Host: postgresHost(d)}
 	}
+	s.Alerts = alertsStatus(d, seen)
 	if todo.leaves(kindSecret, credentialsName(d), seen.own != nil && !taken(d, seen.own), outcome) {
 		s.Credentials = &corev1api.LocalCredentials{Name: credentialsName(d), Namespace: d.Namespace}
 	}

@@ -83,7 +83,7 @@ func TestSchemaNames(t *testing.T) {
 }
 
 func ourPodsMatch(labels map[string]string) bool {
-	for _, of := range CacheOptions().ByObject {
+	for _, of := range CacheOptions(nil).ByObject {
 		if of.Label != nil {
 			return of.Label.Matches(labelSet(labels))
 		}

@@ -25,6 +25,7 @@ const (
 	dojoBySource     = "spec.credentialsRef"
 	dojoBySQL        = "spec.postgres.initSQL"
 	dojoByCluster    = "spec.postgres.clusterRef"
+	dojoByChannel    = "spec.alerts.discord"
 	podOfDojo        = "dojo"
 	podOfSchema      = "schema"
 	jobOfDojo        = "dojo"
@@ -38,6 +39,14 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 		return err
 	}
 	if err := addDatabaseIndexes(ctx, indexer); err != nil {
+		return err
+	}
+	if err := indexer.IndexField(ctx, &corev1api.Dojo{}, dojoByChannel, func(o client.Object) []string {
+		if name := channelName(o.(*corev1api.Dojo)); name != "" {
+			return []string{name}
+		}
+		return nil
+	}); err != nil {
 		return err
 	}
 	if err := indexer.IndexField(ctx, &corev1.Pod{}, podOfDojo, instanceOf(nameValue)); err != nil {
@@ -101,8 +110,8 @@ func sqlOf(d *corev1api.Dojo) []string {
 // dojoOfChild returns the Dojo that owns a child, or the one that wants its name: it is told when a stranger's object that was in
 // its way is gone.
 func (r *Reconciler) dojoOfChild(ctx context.Context, o client.Object) []reconcile.Request {
-	if owner := metav1.GetControllerOfNoCopy(o); owner != nil && ownedByDojo(o) {
-		return []reconcile.Request{request(o.GetNamespace(), owner.Name)}
+	if owner := owningDojo(o); owner != nil {
+		return owner
 	}
 	name := o.GetName()
 	switch o.(type) {
@@ -125,6 +134,13 @@ func (r *Reconciler) dojoOfChild(ctx context.Context, o client.Object) []reconci
 	return []reconcile.Request{claim}
 }
 
+func owningDojo(o client.Object) []reconcile.Request {
+	if !ownedByDojo(o) {
+		return nil
+	}
+	return []reconcile.Request{request(o.GetNamespace(), metav1.GetControllerOfNoCopy(o).Name)}
+}
+
 // dojosOfSecret returns the Dojo whose own Secret this is, and all that copy their credentials from it. No label is
 // asked for: a Secret can be made by anybody, at any time.
 func (r *Reconciler) dojosOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
@@ -140,8 +156,8 @@ func (r *Reconciler) dojosOfConfigMap(ctx context.Context, o client.Object) []re
 	return r.dojosWith(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{dojoBySQL: kindConfigMap + "/" + o.GetName()})
 }
 
-// dojosOfCustom returns the Dojos that an object of an optional kind concerns: those in a Cluster, or the one that the object is for or
-// in whose way it is.
+// dojosOfCustom returns the Dojos that an object of an optional kind concerns: those in a Cluster, those whose alarms show in a channel, or
+// the one that the object is for or in whose way it is.
 func (r *Reconciler) dojosOfCustom(ctx context.Context, o client.Object) []reconcile.Request {
 	switch kind := o.GetObjectKind().GroupVersionKind(); {
 	case kind == clusterKind.GroupVersionKind:
@@ -151,6 +167,8 @@ func (r *Reconciler) dojosOfCustom(ctx context.Context, o client.Object) []recon
 			return []reconcile.Request{request(o.GetNamespace(), dojo)}
 		}
 		return nil
+	case kind == channelKind.GroupVersionKind:
+		return slices.Concat(owningDojo(o), r.dojosWith(ctx, client.InNamespace(o.GetNamespace()), client.MatchingFields{dojoByChannel: o.GetName()}))
 	case kind.Group == clusterKind.Group:
 		if dojo, ok := strings.CutSuffix(o.GetName(), databaseSuffix); ok {
 			return []reconcile.Request{request(o.GetNamespace(), dojo)}
@@ -163,8 +181,11 @@ func (r *Reconciler) dojosOfCustom(ctx context.Context, o client.Object) []recon
 // dojosWanting returns the Dojos that an optional kind concerns, when it appears or vanishes.
 func (r *Reconciler) dojosWanting(ctx context.Context, kind optional.Kind) []reconcile.Request {
 	return r.dojosThat(ctx, func(d *corev1api.Dojo) bool {
-		if kind.Group == clusterKind.Group {
+		switch kind.Group {
+		case clusterKind.Group:
 			return d.Spec.Postgres != nil
+		case channelKind.Group:
+			return d.Spec.Alerts != nil
 		}
 		return monitored(d)
 	})

@@ -66,6 +66,9 @@ func TestIndexes(t *testing.T) {
 		"standing Cluster":         {"*v1.Dojo " + dojoByCluster, tokyo(inPG), []string{"pg"}},
 		"Cluster of its own":       {"*v1.Dojo " + dojoByCluster, tokyo(ownPG), []string{"tokyo-db"}},
 		"no Cluster":               {"*v1.Dojo " + dojoByCluster, tokyo(), nil},
+		"shared channel":           {"*v1.Dojo " + dojoByChannel, tokyo(inChannel), []string{"all"}},
+		"channel of its own":       {"*v1.Dojo " + dojoByChannel, tokyo(inGroup), []string{"tokyo-alarms"}},
+		"no channel":               {"*v1.Dojo " + dojoByChannel, tokyo(), nil},
 		"pod of the schema":        {"*v1.Pod " + podOfDojo, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: schemaLabels(tokyo())}}, nil},
 		"schema's pod":             {"*v1.Pod " + podOfSchema, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: schemaLabels(tokyo())}}, []string{"tokyo"}},
 		"schema's Job":             {"*v1.Job " + jobOfDojo, &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Labels: schemaLabels(tokyo())}}, []string{"tokyo"}},
@@ -101,11 +104,12 @@ func TestWhomAnObjectConcerns(t *testing.T) {
 	guest := tokyo(referring("school"), func(d *corev1api.Dojo) { d.Namespace, d.Name = "abroad", "guest" })
 	other := tokyo(func(d *corev1api.Dojo) { d.Name = "other"; d.Spec.CredentialsRef.Name = "kyoto-credentials" })
 	osaka := tokyo(inPG, withSQL, watched, func(d *corev1api.Dojo) { d.Name, d.UID = "osaka", "uid of osaka" })
-	own := tokyo(ownPG, func(d *corev1api.Dojo) { d.Name, d.UID = "own", "uid of own" })
+	own := tokyo(ownPG, inChannel, func(d *corev1api.Dojo) { d.Name, d.UID = "own", "uid of own" })
 	r := &Reconciler{Client: fake.NewClientBuilder().WithScheme(testScheme).WithObjects(tokyo(), kyoto, guest, other, osaka, own).
 		WithIndex(&corev1api.Dojo{}, dojoBySource, found["*v1.Dojo "+dojoBySource]).
 		WithIndex(&corev1api.Dojo{}, dojoBySQL, found["*v1.Dojo "+dojoBySQL]).
-		WithIndex(&corev1api.Dojo{}, dojoByCluster, found["*v1.Dojo "+dojoByCluster]).Build()}
+		WithIndex(&corev1api.Dojo{}, dojoByCluster, found["*v1.Dojo "+dojoByCluster]).
+		WithIndex(&corev1api.Dojo{}, dojoByChannel, found["*v1.Dojo "+dojoByChannel]).Build()}
 	customObject := func(kind optional.Kind, namespace, name string, labels map[string]string) []reconcile.Request {
 		o := kind.Object()
 		o.SetNamespace(namespace)
@@ -151,7 +155,11 @@ func TestWhomAnObjectConcerns(t *testing.T) {
 		"Backup of nobody":                      {customObject(backupKind, "school", "own-db-2", nil), nil},
 		"ServiceMonitor":                        {customObject(serviceMonitorKind, "school", "osaka", nil), []string{"school/osaka"}},
 		"CloudNativePG appears":                 {r.dojosWanting(t.Context(), databaseKind), []string{"school/osaka", "school/own"}},
-		"prometheus-operator appears":           {r.dojosWanting(t.Context(), prometheusRuleKind), []string{"school/osaka"}},
+		"prometheus-operator appears":           {r.dojosWanting(t.Context(), prometheusRuleKind), []string{"school/osaka", "school/own"}},
+		"discord-operator appears":              {r.dojosWanting(t.Context(), channelKind), []string{"school/own"}},
+		"shared channel":                        {customObject(channelKind, "school", "all", nil), []string{"school/own"}},
+		"channel of nobody":                     {customObject(channelKind, "school", "osaka-alarms", nil), nil},
+		"channel that is not wanted any more":   {r.dojosOfCustom(t.Context(), channelFor(tokyo(inGroup))), []string{"school/tokyo"}},
 		"SQL":                                   {configMap("school", "sql"), []string{"school/osaka"}},
 		"SQL of nobody":                         {configMap("team", "sql"), nil},
 		"Secret with SQL":                       {secret(named("school", "users")), []string{"school/osaka"}},

@@ -71,6 +71,7 @@ func Strip(in any) (any, error) {
 type Kinds struct {
 	cache   cache.Cache
 	live    client.Reader
+	probed  client.InNamespace // where served asks: everywhere, or in one of the namespaces that are watched
 	clock   clock.PassiveClock
 	byName  map[string]Kind // by the name of the definition
 	watch   func(Kind) error
@@ -81,12 +82,16 @@ type Kinds struct {
 	shown   map[schema.GroupVersionKind]bool // whether the cache shows the kind
 }
 
-// New returns Kinds that fill the manager's cache. The clock tells how long a definition is there.
-func New(mgr ctrl.Manager, c clock.PassiveClock, kinds ...Kind) *Kinds {
+// New returns Kinds that fill the manager's cache, which shows the given namespaces, or all when none is given. The clock tells how
+// long a definition is there.
+func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...Kind) *Kinds {
 	k := &Kinds{
 		cache: mgr.GetCache(), live: mgr.GetAPIReader(), clock: c, byName: map[string]Kind{},
 		changed: make(chan event.TypedGenericEvent[Kind], len(kinds)),
 		watched: map[schema.GroupVersionKind]bool{}, shown: map[schema.GroupVersionKind]bool{},
+	}
+	if len(namespaces) > 0 {
+		k.probed = client.InNamespace(namespaces[0])
 	}
 	for _, kind := range kinds {
 		k.byName[kind.definition()] = kind
@@ -100,8 +105,6 @@ func (k *Kinds) Has(kind Kind) bool {
 	defer k.mu.RUnlock()
 	return k.shown[kind.GroupVersionKind]
 }
-
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
 
 // SetupWithManager feeds a controller, which must not be started yet, with the objects of the kinds and with the kinds themselves
 // whenever one appears or vanishes. A kind that is there already is watched from the start, so that nobody takes it for missing.
@@ -211,7 +214,7 @@ func (k *Kinds) tell(ctx context.Context, kind Kind) error {
 func (k *Kinds) served(ctx context.Context, kind Kind) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	return k.live.List(ctx, list, client.Limit(1))
+	return k.live.List(ctx, list, k.probed, client.Limit(1))
 }
 
 // pause is how long to wait for a kind that has been defined at the given time.

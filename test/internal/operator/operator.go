@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/test/internal/manifests"
+	"jutsu.com/operators/libs/testcluster/manifests"
 	"jutsu.com/operators/test/internal/process"
 	"jutsu.com/operators/test/internal/project"
 )
@@ -32,8 +34,11 @@ var Dojo = Operator{Name: "dojo-operator", Namespace: "dojo-system"}
 // Discord is the discord-operator.
 var Discord = Operator{Name: "discord-operator", Namespace: "discord-system"}
 
+// Folder is where it is deployed from, relative to the project's root.
+func (o Operator) Folder() string { return "deploy/" + o.Name }
+
 // Base is the folder of its kustomization, relative to the project's root.
-func (o Operator) Base() string { return "deploy/" + o.Name + "/base" }
+func (o Operator) Base() string { return o.Folder() + "/base" }
 
 // CRDs is the absolute path of the folder with its CustomResourceDefinitions, for testcluster.Options.
 func (o Operator) CRDs() (string, error) { return project.Path("deploy", o.Name, "crds") }
@@ -56,7 +61,11 @@ func (o Operator) Install(ctx context.Context, config *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	objects, err := manifests.Render(o.Base())
+	base, err := project.Path(o.Base())
+	if err != nil {
+		return err
+	}
+	objects, err := manifests.Render(base)
 	if err != nil {
 		return err
 	}
@@ -66,6 +75,23 @@ func (o Operator) Install(ctx context.Context, config *rest.Config) error {
 // Start starts one process of the operator, which has to be installed on the cluster, and returns without waiting for it.
 // Its log goes to the given file. The arguments come behind the built-in ones: of a flag given twice the last counts.
 func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, log string, args ...string) (*Process, error) {
+	return o.start(ctx, cluster, log, &manifests.Command{}, args)
+}
+
+// StartDeployed is Start with the arguments and the environment that its Deployment among the objects has, which come first.
+func (o Operator) StartDeployed(
+	ctx context.Context, cluster *testcluster.Cluster, objects []*unstructured.Unstructured, log string, args ...string,
+) (*Process, error) {
+	deployed, err := manifests.CommandOf(objects, o.Name)
+	if err != nil {
+		return nil, err
+	}
+	return o.start(ctx, cluster, log, deployed, args)
+}
+
+func (o Operator) start(
+	ctx context.Context, cluster *testcluster.Cluster, log string, deployed *manifests.Command, args []string,
+) (*Process, error) {
 	binary, err := o.Binary()
 	if err != nil {
 		return nil, err
@@ -78,12 +104,12 @@ func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, log s
 	if p.metrics, p.probes, err = freeAddresses(ctx); err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(binary, append([]string{
+	cmd := exec.Command(binary, slices.Concat(deployed.Args, []string{
 		"--leader-election-namespace=" + o.Namespace,
 		"--metrics-bind-address=" + p.metrics,
 		"--health-probe-bind-address=" + p.probes,
-	}, args...)...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
+	}, args)...)
+	cmd.Env = slices.Concat(os.Environ(), deployed.Env, []string{"KUBECONFIG=" + kubeconfig})
 	if p.Process, err = process.Start(o.Name, log, cmd); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,5 @@
-// Package manifests renders the kustomizations of deploy/ and applies them, as `kubectl apply --server-side -k` does.
+// Package manifests renders kustomizations and applies them, as `kubectl apply --server-side -k` does, and says what a Deployment in them
+// would run, so that tests run exactly that.
 package manifests
 
 import (
@@ -10,23 +11,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
-
-	"jutsu.com/operators/test/internal/project"
 )
 
 // fieldOwner is what the API server calls whoever applies these objects.
 const fieldOwner = "deploy"
 
-// Render returns what a kustomization folder, given relative to the project's root, consists of: namespaces and kinds
-// first, so that the objects can be applied in this order.
+// Render returns what the kustomization in a folder consists of: namespaces and kinds first, so that the objects can be applied in this
+// order.
 func Render(folder string) ([]*unstructured.Unstructured, error) {
-	path, err := project.Path(folder)
-	if err != nil {
-		return nil, err
-	}
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionLegacy // namespaces and CustomResourceDefinitions first
-	rendered, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), path)
+	rendered, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", folder, err)
 	}

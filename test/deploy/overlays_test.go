@@ -1,0 +1,306 @@
+package deploy
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/internal/project"
+)
+
+// variant is one way to deploy an operator: a folder, on its own or with components.
+type variant struct {
+	operator   operator.Operator
+	overlay    string
+	components []string
+}
+
+func (v variant) String() string {
+	return strings.Join(append([]string{v.operator.Name, v.overlay}, v.components...), "+")
+}
+
+// variants are the base and every overlay of every operator: alone, with each component, and with all of them.
+func variants(t *testing.T) []variant {
+	t.Helper()
+	var all []variant
+	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+		components := kustomizations(t, o, "components")
+		overlays := append([]string{"base"}, kustomizations(t, o, "overlays")...)
+		NewWithT(t).Expect(overlays).To(ContainElements("base", "overlays/development", "overlays/production"))
+		NewWithT(t).Expect(components).To(ContainElement("components/namespaced"))
+		for _, overlay := range overlays {
+			all = append(all, variant{o, overlay, nil})
+			for _, component := range components {
+				all = append(all, variant{o, overlay, []string{component}})
+			}
+			if len(components) > 1 {
+				all = append(all, variant{o, overlay, components})
+			}
+		}
+	}
+	return all
+}
+
+// kustomizations are the folders of an operator below the given one.
+func kustomizations(t *testing.T, o operator.Operator, below string) []string {
+	t.Helper()
+	g := NewWithT(t)
+	folder, err := project.Path(o.Folder())
+	g.Expect(err).NotTo(HaveOccurred())
+	files, err := filepath.Glob(filepath.Join(folder, below, "*", "kustomization.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	var found []string
+	for _, file := range files {
+		name, err := filepath.Rel(folder, filepath.Dir(file))
+		g.Expect(err).NotTo(HaveOccurred())
+		found = append(found, name)
+	}
+	return found
+}
+
+// write writes the kustomization that a person would, and returns its folder.
+func (v variant) write(t *testing.T) string {
+	t.Helper()
+	return writeKustomization(t, strings.NewReplacer("/", "-", "+", "_").Replace(v.String()), func(up string) map[string]any {
+		kustomization := map[string]any{"resources": []string{up + v.operator.Folder() + "/" + v.overlay}}
+		var components []string
+		for _, component := range v.components {
+			components = append(components, up+v.operator.Folder()+"/"+component)
+		}
+		if components != nil {
+			kustomization["components"] = components
+		}
+		return kustomization
+	})
+}
+
+// writeKustomization writes one below out/, and returns its folder relative to the project's root, which is up from there.
+func writeKustomization(t *testing.T, name string, content func(up string) map[string]any) string {
+	t.Helper()
+	g := NewWithT(t)
+	folder := filepath.Join("out", "test", "deploy", name)
+	path, err := project.Path(folder)
+	g.Expect(err).NotTo(HaveOccurred())
+	text, err := yaml.Marshal(content(strings.Repeat("../", 1+strings.Count(folder, "/"))))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(os.MkdirAll(path, 0o755)).To(Succeed())
+	g.Expect(os.WriteFile(filepath.Join(path, "kustomization.yaml"), text, 0o644)).To(Succeed())
+	return folder
+}
+
+// TestOverlays renders all that a person may put together and lets a real API server judge it. Pod security is in its warnings: the namespaces ask for them.
+func TestOverlays(t *testing.T) {
+	admin, warned := startAPIServer(t)
+	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+		apply(t, admin, o.Base())
+		careless := deploymentOf(NewWithT(t), render(t, o.Base()), o.Name)
+		careless.Spec.Template.Spec.SecurityContext = nil
+		NewWithT(t).Expect(admin.Update(t.Context(), careless, client.DryRunAll)).To(Succeed())
+		NewWithT(t).Expect(warned.texts).To(ContainElement(ContainSubstring("would violate PodSecurity")), "or nobody would be warned of a careless overlay")
+		warned.texts = nil
+	}
+	all := variants(t)
+	all = append(all, variant{}) // the example of a user
+	for _, v := range all {
+		name, folder := "samples/install", "deploy/samples/install"
+		if v.overlay != "" {
+			name, folder = v.String(), v.write(t)
+		}
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			objects := render(t, folder)
+			makeNamespaces(t, admin, objects)
+			g.Expect(manifests.Apply(t.Context(), admin, objects, client.DryRunAll)).To(Succeed())
+			if diff := cmp.Diff([]string(nil), warned.texts); diff != "" {
+				t.Errorf("the API server warns:\n%s", diff)
+			}
+			warned.texts = nil
+			expectSameOfKubectl(t, folder, objects)
+			if v.overlay != "" {
+				expectHardened(t, v.operator, objects)
+			}
+		})
+	}
+}
+
+// startAPIServer returns a client of a cluster in which nothing happens to what is created, but which knows the kinds of prometheus-operator.
+func startAPIServer(t *testing.T) (client.Client, *warnings) {
+	t.Helper()
+	g := NewWithT(t)
+	prometheus, err := testcluster.PrometheusOperatorCRDs(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{CRDs: []string{prometheus}})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { g.Expect(cluster.Stop()).To(Succeed()) })
+	warned := &warnings{}
+	config := rest.CopyConfig(cluster.Config())
+	config.WarningHandler = warned
+	admin, err := client.New(config, client.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	return admin, warned
+}
+
+// makeNamespaces makes those that the objects are in, which a dry run does not.
+func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.Unstructured) {
+	t.Helper()
+	names := map[string]bool{}
+	for _, o := range objects {
+		if o.GetNamespace() != "" {
+			names[o.GetNamespace()] = true
+		}
+	}
+	for name := range names {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		err := admin.Create(t.Context(), namespace)
+		NewWithT(t).Expect(client.IgnoreAlreadyExists(err)).To(Succeed())
+	}
+}
+
+// expectSameOfKubectl renders with the kubectl of this machine, where there is one, for that is what people use.
+func expectSameOfKubectl(t *testing.T, folder string, objects []*unstructured.Unstructured) {
+	t.Helper()
+	kubectl, err := exec.LookPath("kubectl")
+	if err != nil {
+		t.Log("there is no kubectl here: rendered with the library alone")
+		return
+	}
+	g := NewWithT(t)
+	path, err := project.Path(folder)
+	g.Expect(err).NotTo(HaveOccurred())
+	out, err := exec.CommandContext(t.Context(), kubectl, "kustomize", path).Output()
+	g.Expect(err).NotTo(HaveOccurred())
+	want, got := map[string]any{}, map[string]any{}
+	for _, o := range objects {
+		want[nameOf(o)] = o.Object
+	}
+	documents := utilyaml.NewYAMLToJSONDecoder(strings.NewReader(string(out)))
+	for {
+		o := &unstructured.Unstructured{}
+		if err := documents.Decode(o); err != nil {
+			break // the end: an error before it shows as missing objects
+		}
+		got[nameOf(o)] = o.Object
+	}
+	g.Expect(slices.Sorted(maps.Keys(got))).To(Equal(slices.Sorted(maps.Keys(want))))
+	for name := range want {
+		if diff := cmp.Diff(want[name], got[name]); diff != "" {
+			t.Errorf("kubectl kustomize makes another %s:\n%s", name, diff)
+		}
+	}
+}
+
+func nameOf(o *unstructured.Unstructured) string {
+	return strings.Join([]string{o.GroupVersionKind().Group, o.GetKind(), o.GetNamespace(), o.GetName()}, "/")
+}
+
+// expectHardened checks what neither the API server nor pod security asks for, and that all that selects pods selects those of the operator.
+func expectHardened(t *testing.T, o operator.Operator, objects []*unstructured.Unstructured) {
+	t.Helper()
+	g := NewWithT(t)
+	deployment := deploymentOf(g, objects, o.Name)
+	pod := &deployment.Spec.Template
+	labels := k8slabels.Set(pod.Labels)
+	g.Expect(pod.Spec.ServiceAccountName).To(Equal(o.Name))
+	g.Expect(pod.Spec.TopologySpreadConstraints).NotTo(BeEmpty())
+	for _, spread := range pod.Spec.TopologySpreadConstraints {
+		g.Expect(spread.LabelSelector.MatchLabels).To(Equal(deployment.Spec.Selector.MatchLabels))
+	}
+	ports := map[string]bool{}
+	g.Expect(pod.Spec.Containers).To(HaveLen(1))
+	c := pod.Spec.Containers[0]
+	g.Expect(c.SecurityContext.ReadOnlyRootFilesystem).To(HaveValue(BeTrue()))
+	g.Expect(c.Resources.Requests).To(And(HaveKey(corev1.ResourceCPU), HaveKey(corev1.ResourceMemory)))
+	g.Expect(c.Resources.Limits).To(HaveKey(corev1.ResourceMemory))
+	g.Expect(c.LivenessProbe).NotTo(BeNil())
+	g.Expect(c.ReadinessProbe).NotTo(BeNil())
+	for _, port := range c.Ports {
+		ports[port.Name] = true
+	}
+
+	var budget policyv1.PodDisruptionBudget
+	g.Expect(pick(objects, "PodDisruptionBudget", o.Name, &budget)).To(Succeed())
+	g.Expect(matches(g, budget.Spec.Selector, labels)).To(BeTrue())
+	var service corev1.Service
+	g.Expect(pick(objects, "Service", o.Name+"-metrics", &service)).To(Succeed())
+	g.Expect(k8slabels.SelectorFromSet(service.Spec.Selector).Matches(labels)).To(BeTrue())
+	g.Expect(ports).To(HaveKey(service.Spec.Ports[0].TargetPort.String()))
+	var policy networkingv1.NetworkPolicy
+	g.Expect(pick(objects, "NetworkPolicy", o.Name, &policy)).To(Succeed())
+	g.Expect(matches(g, &policy.Spec.PodSelector, labels)).To(BeTrue())
+	g.Expect(policy.Spec.PolicyTypes).To(ConsistOf(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress))
+	for _, rule := range policy.Spec.Ingress {
+		for _, port := range rule.Ports {
+			g.Expect(ports).To(HaveKey(port.Port.String()))
+			g.Expect(port.Port.String() == "metrics" && len(rule.From) == 0).To(BeFalse(), "the metrics are for whom a label lets in")
+		}
+	}
+	for _, rule := range policy.Spec.Egress {
+		g.Expect(len(rule.Ports)+len(rule.To)).To(BeNumerically(">", 0), "an empty rule allows everything")
+	}
+}
+
+// TestOverlaysDiffer checks what each overlay is for.
+func TestOverlaysDiffer(t *testing.T) {
+	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+		t.Run(o.Name, func(t *testing.T) {
+			g := NewWithT(t)
+			development := deploymentOf(g, render(t, o.Folder()+"/overlays/development"), o.Name)
+			g.Expect(development.Spec.Replicas).To(HaveValue(Equal(int32(1))))
+			g.Expect(development.Spec.Template.Spec.Containers[0].Args).To(ContainElements("--leader-elect", "--zap-log-level=debug"))
+			production := deploymentOf(g, render(t, production(o)), o.Name)
+			g.Expect(production.Spec.Replicas).To(HaveValue(Equal(int32(2))))
+			c := production.Spec.Template.Spec.Containers[0]
+			g.Expect(c.Args).To(And(ContainElement("--leader-elect"), Not(ContainElement(ContainSubstring("zap")))))
+			g.Expect(c.Resources.Requests.Memory().Equal(*c.Resources.Limits.Memory())).To(BeTrue(), "its memory is set aside")
+			namespaced := render(t, variant{o, "overlays/production", []string{"components/namespaced"}}.write(t))
+			for _, object := range namespaced {
+				if kind := object.GetKind(); kind == "ClusterRole" || kind == "ClusterRoleBinding" {
+					g.Expect(object.GetName()).NotTo(Equal(o.Name), "it may act everywhere")
+				}
+			}
+		})
+	}
+}
+
+func deploymentOf(g *WithT, objects []*unstructured.Unstructured, name string) *appsv1.Deployment {
+	var deployment appsv1.Deployment
+	g.Expect(pick(objects, "Deployment", name, &deployment)).To(Succeed())
+	return &deployment
+}
+
+// pick finds an object, and is strict about its fields.
+func pick(objects []*unstructured.Unstructured, kind, name string, into any) error {
+	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == name })
+	if i < 0 {
+		return os.ErrNotExist
+	}
+	return runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(objects[i].Object, into, true)
+}
+
+func matches(g *WithT, selector *metav1.LabelSelector, labels k8slabels.Set) bool {
+	s, err := metav1.LabelSelectorAsSelector(selector)
+	g.Expect(err).NotTo(HaveOccurred())
+	return !s.Empty() && s.Matches(labels)
+}

@@ -1,0 +1,113 @@
+package deploy
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster"
+)
+
+// TestUserRoles gives people the roles that every cluster has, and asks a real API server what that lets them do with our kinds.
+func TestUserRoles(t *testing.T) {
+	g := NewWithT(t)
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true}) // which aggregates
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { g.Expect(cluster.Stop()).To(Succeed()) })
+	admin, err := client.New(cluster.Config(), client.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, o := range both {
+		apply(t, admin, o.Base())
+	}
+	for _, role := range []string{"view", "edit", "admin"} {
+		g.Expect(admin.Create(t.Context(), &rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: role},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: role}},
+		})).To(Succeed())
+	}
+
+	may := func(user, verb, resource, group, namespace string) bool {
+		resource, sub, _ := strings.Cut(resource, "/")
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: sub,
+			},
+		}}
+		g.Expect(admin.Create(t.Context(), review)).To(Succeed())
+		return review.Status.Allowed
+	}
+	g.Eventually(func() bool { // all are aggregated at the same time
+		return may("admin", "deletecollection", "dojos", "core.jutsu.com", "default") &&
+			may("admin", "deletecollection", "discordservers", "discord.jutsu.com", "default")
+	}).WithTimeout(patience).Should(BeTrue(), "the roles are not aggregated")
+
+	none, view, edit := []string{}, []string{"view", "edit", "admin"}, []string{"edit", "admin"}
+	rules := map[string][]string{
+		"get": view, "list": view, "watch": view,
+		"create": edit, "update": edit, "patch": edit, "delete": edit,
+		"deletecollection": {"admin"},
+	}
+	sub := map[string]map[string][]string{
+		"/status":     {"get": view, "update": none, "patch": none},
+		"/finalizers": {"update": none},
+	}
+	for _, o := range both {
+		for _, kind := range o.kinds {
+			resource := strings.ToLower(kind.Kind) + "s"
+			checks := map[string]map[string][]string{"": rules, "/status": sub["/status"], "/finalizers": sub["/finalizers"]}
+			if kind.Kind == "Dojo" {
+				checks["/scale"] = map[string][]string{"get": edit, "update": edit, "patch": edit}
+			}
+			for suffix, verbs := range checks {
+				for verb, who := range verbs {
+					for _, user := range []string{"view", "edit", "admin"} {
+						want := strings.Contains(" "+strings.Join(who, " ")+" ", " "+user+" ")
+						if got := may(user, verb, resource+suffix, kind.Group, "default"); got != want {
+							t.Errorf("%s may %s %s%s: %v, want %v", user, verb, resource, suffix, got, want)
+						}
+						if may(user, verb, resource+suffix, kind.Group, "kube-system") {
+							t.Errorf("%s may %s %s%s where nobody has given a role", user, verb, resource, suffix)
+						}
+					}
+				}
+			}
+		}
+	}
+	expectRealRequests(t, cluster.Config())
+}
+
+// expectRealRequests makes sure that the answers above are those that a person gets.
+func expectRealRequests(t *testing.T, config *rest.Config) {
+	t.Helper()
+	g := NewWithT(t)
+	as := func(user string) client.Client {
+		config := rest.CopyConfig(config)
+		config.Impersonate = rest.ImpersonationConfig{UserName: user}
+		c, err := client.New(config, client.Options{})
+		g.Expect(err).NotTo(HaveOccurred())
+		return c
+	}
+	dojo := func() *unstructured.Unstructured {
+		for _, o := range render(t, "deploy/samples") {
+			if o.GetKind() == "Dojo" {
+				return o
+			}
+		}
+		panic("there is no Dojo among the samples")
+	}
+	g.Expect(as("view").List(t.Context(), listOf(dojo().GroupVersionKind()), client.InNamespace("default"))).To(Succeed())
+	g.Expect(as("view").Create(t.Context(), dojo())).To(MatchError(apierrors.IsForbidden, "forbidden"))
+	g.Expect(as("edit").Create(t.Context(), dojo())).To(Succeed())
+	g.Expect(as("edit").DeleteAllOf(t.Context(), dojo(), client.InNamespace("default"))).To(MatchError(apierrors.IsForbidden, "forbidden"))
+	g.Expect(as("admin").DeleteAllOf(t.Context(), dojo(), client.InNamespace("default"))).To(Succeed())
+	g.Expect(as("nobody").List(t.Context(), listOf(dojo().GroupVersionKind()), client.InNamespace("default"))).To(MatchError(apierrors.IsForbidden, "forbidden"))
+}
