@@ -157,7 +157,9 @@ func renderWith(t *testing.T, o operator.Operator, components ...string) []*unst
 // render renders a folder, given relative to the project's root.
 func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	t.Helper()
-	objects, err := manifests.Render(folder)
+	path, err := project.Path(folder)
+	must(t, err)
+	objects, err := manifests.Render(path)
 	must(t, err)
 	return objects
 }
