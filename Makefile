@@ -6,7 +6,7 @@ OPERATORS := dojo-operator discord-operator
 MODULES := apis libs/conditions libs/ownwrites libs/testcluster libs/discordclient $(OPERATORS) test
 
 # Modules whose specs wait more than they work: each process has a Kubernetes API of its own.
-PARALLEL := discord-operator
+PARALLEL := $(OPERATORS)
 PROCS := 4
 
 include tools/tools.mk

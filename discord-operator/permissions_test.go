@@ -59,7 +59,7 @@ var _ = ReportAfterSuite("the operator uses every permission that it is given", 
 	Expect(granted.Sorted()).To(BeEmpty(), "no spec needs these permissions: take them out of the +kubebuilder:rbac markers, or show what they are for")
 })
 
-var _ = Describe("The operator's permissions", Serial, func() {
+var _ = Describe("The operator's permissions", func() {
 	It("include to list, for API servers that do not stream lists, which is those before Kubernetes 1.34", func(ctx context.Context) {
 		DeferCleanup(func(ctx context.Context) { restartOperator(ctx) }) // when the variable is as before
 		GinkgoT().Setenv("KUBE_FEATURE_WatchListClient", "false")

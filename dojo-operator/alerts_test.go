@@ -207,7 +207,7 @@ var _ = Describe("The alarms of a Dojo in Discord", func() {
 		eventuallyReady(ctx, d)
 	})
 
-	It("begin by themselves when discord-operator and prometheus-operator are there", Serial, func(ctx context.Context) {
+	It("begin by themselves when discord-operator and prometheus-operator are there", func(ctx context.Context) {
 		began := time.Now()
 		uninstall(ctx, "discord.jutsu.com")
 		uninstall(ctx, "monitoring.coreos.com")
@@ -225,7 +225,7 @@ var _ = Describe("The alarms of a Dojo in Discord", func() {
 		Expect(d).To(HaveCondition("AlertsReady", "True", ""))
 	})
 
-	It("are missed when discord-operator or prometheus-operator goes while the application serves, and are made again", Serial, func(ctx context.Context) {
+	It("are missed when discord-operator or prometheus-operator goes while the application serves, and are made again", func(ctx context.Context) {
 		d := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		Expect(k8s.Create(ctx, d)).To(Succeed())

@@ -106,7 +106,7 @@ var _ = Describe("A Dojo that is reached, watched and placed as its spec says", 
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(d), &appsv1.Deployment{})).To(Succeed())
 	})
 
-	It("is monitored as soon as prometheus-operator is there", Serial, func(ctx context.Context) {
+	It("is monitored as soon as prometheus-operator is there", func(ctx context.Context) {
 		uninstall(ctx, "monitoring.coreos.com")
 		d := runningDojo(ctx, ns, everything)
 		Expect(d).To(HaveCondition("Ready", "True", ""), "where the kinds do not exist there is nothing to do")

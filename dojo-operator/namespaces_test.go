@@ -11,7 +11,7 @@ import (
 )
 
 // test/deploy shows that the permissions of deploy/dojo-operator/components/namespaced suffice for this.
-var _ = Describe("--watch-namespaces", Serial, func() {
+var _ = Describe("--watch-namespaces", func() {
 	It("looks at the named namespaces and at no other", func(ctx context.Context) {
 		here, there, elsewhere := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)
 		restart := func(ctx context.Context, flags ...string) {

@@ -33,7 +33,10 @@ type operatorProcess struct {
 	extra           []string
 }
 
-func operatorLog() string { return filepath.Join("..", "out", "dojo-operator", "operator.log") }
+func operatorLog() string {
+	name := fmt.Sprintf("operator-%d.log", GinkgoParallelProcess())
+	return filepath.Join("..", "out", "dojo-operator", name)
+}
 
 // startOperator starts the operator and waits until it is ready, which does not mean that it leads.
 func startOperator(ctx context.Context, extra ...string) *operatorProcess {

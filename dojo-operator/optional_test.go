@@ -56,7 +56,7 @@ func crds() client.Client {
 	return c
 }
 
-var _ = Describe("Kinds that a cluster may or may not have", Serial, func() {
+var _ = Describe("Kinds that a cluster may or may not have", func() {
 	const group = "postgresql.cnpg.io"
 	var ns string
 	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })

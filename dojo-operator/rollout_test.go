@@ -117,7 +117,7 @@ var _ = Describe("A Dojo's rollout", func() {
 		eventuallyReady(ctx, d)
 	})
 
-	It("tells of a broken image in the pod's own words, and recovers with a good one", Serial, func(ctx context.Context) {
+	It("tells of a broken image in the pod's own words, and recovers with a good one", func(ctx context.Context) {
 		d := runningDojo(ctx, ns, replicas(2))
 		operator.stop()
 		operator = startOperator(ctx, "--dojo-image=registry.invalid/dojo:1")
@@ -153,7 +153,7 @@ var _ = Describe("The life of a Dojo", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "pg-app"), &corev1.Secret{})).To(Succeed(), "the user's Secret is not ours to delete")
 	})
 
-	It("comes out the same when the operator is killed at any point", Serial, func(ctx context.Context) {
+	It("comes out the same when the operator is killed at any point", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 		var dojos []*corev1api.Dojo
 		for i := range 20 {
@@ -174,7 +174,7 @@ var _ = Describe("The life of a Dojo", func() {
 		}
 	})
 
-	It("costs no write when the operator is started again", Serial, func(ctx context.Context) {
+	It("costs no write when the operator is started again", func(ctx context.Context) {
 		d := runningDojo(ctx, ns, replicas(2))
 		operator.stop()
 		before := len(operatorWrites(ns))

@@ -54,12 +54,15 @@ func TestDojoOperator(t *testing.T) {
 	RunSpecs(t, "dojo-operator")
 }
 
-var _ = BeforeSuite(func(ctx context.Context) {
-	var err error
-	binary, err = gexec.Build("jutsu.com/operators/dojo-operator", "-race")
+// The operator is built once for all processes of the test runner.
+var _ = SynchronizedBeforeSuite(func() []byte {
+	path, err := gexec.Build("jutsu.com/operators/dojo-operator", "-race")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(gexec.CleanupBuildArtifacts)
-
+	return []byte(path)
+}, func(ctx context.Context, path []byte) {
+	binary = string(path)
+	var err error
 	optionalCRDs = foldersOfOptionalCRDs(ctx)
 	cluster, err = testcluster.Start(ctx, testcluster.Options{
 		ControllerManager: true, Nodes: 3, Audit: true, APIServerArgs: []string{enforceOwnerReferences},

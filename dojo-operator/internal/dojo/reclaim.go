@@ -38,6 +38,9 @@ func planReclaim(d *corev1api.Dojo, seen *observed) *steps {
 	s := &steps{replicas: *d.Spec.Replicas}
 	s.database = s.reclaim(d, seen)
 	s.verdict = s.database
+	for _, c := range s.apply {
+		c.part = corev1api.ConditionDatabaseReady
+	}
 	if s.verdict == nil {
 		s.finalizers = withoutOurs(d)
 	}

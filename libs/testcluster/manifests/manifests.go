@@ -5,7 +5,6 @@ package manifests
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
