@@ -84,7 +84,8 @@ func dojoHints(f facts) []hint {
 }
 
 func printHints(out io.Writer, f facts, sample string) {
-	_, _ = fmt.Fprintf(out, "\nThese lines are all that the Dojo with a database of its own and its alarms in Discord took (%s).\n%s\n\n", postgresSample, standInNote)
+	_, _ = fmt.Fprintf(out, "\nThese lines are all that the Dojo with a database of its own and its alarms in Discord took (%s).\n%s\n\n",
+		postgresSample, standInNote)
 	for line := range strings.Lines(sample) {
 		_, _ = fmt.Fprint(out, "      ", line)
 	}
