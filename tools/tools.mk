@@ -3,8 +3,8 @@
 #
 #	To update NAME:  cd tools/NAME && GOWORK=off go get -tool PACKAGE@VERSION && GOWORK=off go mod tidy
 #
-# tools/kubernetes, tools/etcd and tools/kwok are not built here: libs/testcluster does, into the user's cache. Of tools/cloudnative-pg and
-# tools/prometheus-operator it takes the CustomResourceDefinitions.
+# What runs in test clusters (kubernetes, etcd, kwok, and for test/e2e coredns, cloudnative-pg, prometheus, prometheus-operator, alertmanager) is
+# not built here: libs/testcluster does, into the user's cache. It also takes CustomResourceDefinitions and manifests out of these modules.
 
 # `go install` would tell these their version; a build from tools/NAME has to.
 bin/controller-gen: stamp = -X sigs.k8s.io/controller-tools/pkg/version.version=$$version

@@ -31,6 +31,7 @@ type binary struct {
 	pkg    string        // its package main
 	cold   time.Duration // a first build on two cores
 	stamp  []string      // variables that hold the version, as the project's own release build sets them
+	tags   string        // build tags, separated by commas
 }
 
 var kubernetesStamp = []string{
@@ -44,6 +45,26 @@ var binaries = map[string]binary{
 	ControllerManager: {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", cold: 50 * time.Second, stamp: kubernetesStamp},
 	Scheduler:         {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", cold: 10 * time.Second, stamp: kubernetesStamp},
 	Kwok:              {module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", cold: 90 * time.Second},
+
+	Kubelet:            {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kubelet", cold: 60 * time.Second, stamp: kubernetesStamp},
+	Proxy:              {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-proxy", cold: 10 * time.Second, stamp: kubernetesStamp},
+	CoreDNS:            {module: "coredns", pkg: "github.com/coredns/coredns", cold: 70 * time.Second},
+	CloudNativePG:      {module: "cloudnative-pg", pkg: "github.com/cloudnative-pg/cloudnative-pg/cmd/manager", cold: 80 * time.Second},
+	PrometheusOperator: {module: "prometheus-operator", pkg: "github.com/prometheus-operator/prometheus-operator/cmd/operator", cold: 80 * time.Second},
+	ConfigReloader: {
+		module: "prometheus-operator", pkg: "github.com/prometheus-operator/prometheus-operator/cmd/prometheus-config-reloader", cold: 10 * time.Second,
+	},
+	Alertmanager: {module: "alertmanager", pkg: "github.com/prometheus/alertmanager/cmd/alertmanager", cold: 40 * time.Second},
+	Prometheus: {
+		module: "prometheus", pkg: "github.com/prometheus/prometheus/cmd/prometheus", cold: 120 * time.Second,
+		tags: "remove_all_sd,enable_kubernetes_sd", // the service discovery of twenty clouds is most of the build
+	},
+}
+
+// Binaries says where the named binaries are, and builds those that the cache lacks, as Build does. It is for those that no Cluster
+// runs by itself: the node's and what is put into images.
+func Binaries(ctx context.Context, progress io.Writer, names ...string) (map[string]string, error) {
+	return locate(ctx, names, progress)
 }
 
 // Build builds every binary that the cache lacks, so that a later Start does not have to. It is safe to call from many
@@ -148,7 +169,7 @@ func (b *build) pin() error {
 	if b.version == "" {
 		return fmt.Errorf("%s requires no module that holds %s", path, b.pkg)
 	}
-	digest := sha256.Sum256(slices.Concat(mod, sum, []byte(b.ldflags())))
+	digest := sha256.Sum256(slices.Concat(mod, sum, []byte(b.ldflags()+b.tags)))
 	b.hash = hex.EncodeToString(digest[:6])
 	return nil
 }

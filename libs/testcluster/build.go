@@ -97,7 +97,7 @@ func (b build) run(ctx context.Context, progress io.Writer) (err error) {
 
 func (b build) compile(ctx context.Context, output string, reaper *reaper, progress io.Writer) error {
 	var said strings.Builder
-	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-ldflags="+b.ldflags(), "-o", output, b.pkg)
+	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-ldflags="+b.ldflags(), "-tags="+b.tags, "-o", output, b.pkg)
 	cmd.Dir = b.source
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
 		"GOTMPDIR="+filepath.Dir(output)) // so that the go command leaves nothing behind either

@@ -45,13 +45,17 @@ func newAuthority() (*authority, error) {
 	return a, err
 }
 
-// serving signs a certificate for servers on 127.0.0.1, also as the Service `kubernetes`.
-func (a *authority) serving() (keyPair, error) {
+// serving signs a certificate for servers on 127.0.0.1 and on the given address, if any, also as the Service `kubernetes`.
+func (a *authority) serving(address string) (keyPair, error) {
+	addresses := []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(kubernetesService)}
+	if ip := net.ParseIP(address); ip != nil {
+		addresses = append(addresses, ip)
+	}
 	return a.issue(&x509.Certificate{
 		Subject:     pkix.Name{CommonName: "kube-apiserver"},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		DNSNames:    []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"},
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IPAddresses: addresses,
 	})
 }
 

@@ -29,6 +29,10 @@ type Options struct {
 	// which reports pods on these nodes as running and ready at once, without running anything. Pods whose image comes
 	// from a registry under the domain .invalid stay in ImagePullBackOff.
 	Nodes int
+	// Address is an IPv4 address of this machine at which real nodes and their pods reach the API server. It then listens on all
+	// addresses, the Service `kubernetes` leads to it, and it talks to kubelets (logs, exec, port-forward) at their InternalIP. By
+	// default it listens on 127.0.0.1 alone.
+	Address string
 	// CRDs are files or folders with CustomResourceDefinitions, which are served when Start returns.
 	CRDs []string
 	// Audit makes the API server log every request, see Cluster.AuditLog.
@@ -44,6 +48,7 @@ type Options struct {
 type Cluster struct {
 	options Options
 	dir     string
+	ca      *authority
 	admin   *rest.Config
 	client  kubernetes.Interface
 	scrape  *http.Client // trusts the cluster's certificates, without credentials

@@ -21,6 +21,29 @@ const (
 	Kwok              = "kwok"
 )
 
+// What a real node and real workloads need besides, by the name of their binaries, for Binaries.
+const (
+	Kubelet            = "kubelet"
+	Proxy              = "kube-proxy"
+	CoreDNS            = "coredns"
+	CloudNativePG      = "cloudnative-pg"
+	PrometheusOperator = "prometheus-operator"
+	ConfigReloader     = "prometheus-config-reloader"
+	Prometheus         = "prometheus"
+	Alertmanager       = "alertmanager"
+)
+
+// CertificateAuthority is the file in Cluster.Dir that client certificates and the API server's are checked with.
+const CertificateAuthority = "ca.crt"
+
+const (
+	serviceRange = "10.96.0.0/12"
+	// kubernetesService is the address of the Service `kubernetes`, the first of the range.
+	kubernetesService = "10.96.0.1"
+	// kubeletClient is what the API server calls itself where it talks to a kubelet.
+	kubeletClient = "kube-apiserver-kubelet-client"
+)
+
 const (
 	etcdSocket = "etcd.sock"
 	// maxSocketPath is what macOS allows; Linux allows four more.
@@ -108,10 +131,10 @@ func (c *Cluster) apiServerArgs() []string {
 		"--etcd-servers=" + c.etcdURL(),
 		"--bind-address=127.0.0.1", "--permit-port-sharing", "--secure-port=" + c.apiPort.String(),
 		"--tls-cert-file=" + c.file("serving.crt"), "--tls-private-key-file=" + c.file("serving.key"),
-		"--client-ca-file=" + c.file("ca.crt"),
+		"--client-ca-file=" + c.file(CertificateAuthority),
 		"--authorization-mode=Node,RBAC",
 		"--allow-privileged=true",
-		"--service-cluster-ip-range=10.96.0.0/12",
+		"--service-cluster-ip-range=" + serviceRange,
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + c.file("service-account.key"),
 		"--service-account-signing-key-file=" + c.file("service-account.key"),
@@ -122,6 +145,11 @@ func (c *Cluster) apiServerArgs() []string {
 		// Without its controllers nobody makes the ServiceAccount `default` that every pod needs, and nobody takes the
 		// taint not-ready from new nodes.
 		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
+	}
+	if c.options.Address != "" {
+		args = append(args, "--bind-address=0.0.0.0", "--advertise-address="+c.options.Address, "--endpoint-reconciler-type=master-count",
+			"--kubelet-client-certificate="+c.file("kubelet-client.crt"), "--kubelet-client-key="+c.file("kubelet-client.key"),
+			"--kubelet-preferred-address-types=InternalIP")
 	}
 	if c.options.Audit {
 		args = append(args, "--audit-policy-file="+c.file("audit-policy.yaml"), "--audit-log-path="+c.AuditLog(),
@@ -136,7 +164,7 @@ func (c *Cluster) controllerManagerArgs() []string {
 		"--leader-elect=false",
 		"--secure-port=0",
 		"--use-service-account-credentials=true", // each controller under its own name, with its own rights
-		"--root-ca-file=" + c.file("ca.crt"),
+		"--root-ca-file=" + c.file(CertificateAuthority),
 		"--service-account-private-key-file=" + c.file("service-account.key"),
 		// Never the bottleneck of a benchmark.
 		"--kube-api-qps=5000", "--kube-api-burst=10000",

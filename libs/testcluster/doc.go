@@ -25,6 +25,11 @@
 // `go run jutsu.com/operators/libs/testcluster/cmd/testcluster build` does it ahead of time. A folder with ready-made
 // binaries, named in AssetsEnv or EnvtestAssetsEnv, goes before the cache.
 //
+// # For a real node
+//
+// Options.Address makes the control plane one that a real node can join, and Binaries has what such a node and its workloads are made
+// of. test/e2e is built on that.
+//
 // # How it goes away
 //
 // A small shell process, the reaper, holds the read end of a pipe. When the pipe closes, because Stop was called or

@@ -13,7 +13,8 @@ func (c *Cluster) writeFiles() error {
 	if err != nil {
 		return fmt.Errorf("certificate authority: %w", err)
 	}
-	serving, err := ca.serving()
+	c.ca = ca
+	serving, err := ca.serving(c.options.Address)
 	if err != nil {
 		return err
 	}
@@ -21,11 +22,16 @@ func (c *Cluster) writeFiles() error {
 	if err != nil {
 		return fmt.Errorf("key for ServiceAccount tokens: %w", err)
 	}
+	toKubelets, err := ca.client(kubeletClient, "system:masters")
+	if err != nil {
+		return err
+	}
 	if err := os.Mkdir(c.file("logs"), 0o700); err != nil {
 		return err
 	}
 	for name, content := range map[string][]byte{
-		"ca.crt": ca.pem(), "serving.crt": serving.cert, "serving.key": serving.key, "service-account.key": signing,
+		CertificateAuthority: ca.pem(), "serving.crt": serving.cert, "serving.key": serving.key, "service-account.key": signing,
+		"kubelet-client.crt": toKubelets.cert, "kubelet-client.key": toKubelets.key,
 		"audit-policy.yaml": auditPolicy, "scheduler.yaml": schedulerConfig, "kwok.yaml": kwokConfig,
 	} {
 		if err := os.WriteFile(c.file(name), content, 0o600); err != nil {

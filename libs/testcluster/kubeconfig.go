@@ -3,7 +3,9 @@ package testcluster
 import (
 	"context"
 	"fmt"
+	"net"
 	"path/filepath"
+	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +50,20 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name 
 	}
 	path = filepath.Join(c.dir, fmt.Sprintf("%s.%s.kubeconfig", namespace, name))
 	return path, writeKubeconfig(path, namespace, config)
+}
+
+// UserKubeconfig writes a kubeconfig that the API server takes for the user, a member of the groups, readable by the owner alone: for
+// a kubelet ("system:node:NAME", "system:nodes") and other programs of a real node. It is removed with the cluster.
+func (c *Cluster) UserKubeconfig(user string, groups ...string) (path string, err error) {
+	config, err := c.clientConfig(c.ca, user, groups...)
+	if err != nil {
+		return "", err
+	}
+	if c.options.Address != "" {
+		config.Host = "https://" + net.JoinHostPort(c.options.Address, c.apiPort.String())
+	}
+	path = filepath.Join(c.dir, strings.ReplaceAll(user, ":", "-")+".kubeconfig")
+	return path, writeKubeconfig(path, metav1.NamespaceDefault, config)
 }
 
 // writeKubeconfig writes config with one context, whose default namespace is the one given.

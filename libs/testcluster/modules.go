@@ -22,7 +22,17 @@ func PrometheusOperatorCRDs(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "example", "prometheus-operator-crd")
 }
 
-// moduleFolder is a folder within a module that tools/NAME pins.
+// CloudNativePGManifest returns the file that installs CloudNativePG, as it is released, out of the same module.
+func CloudNativePGManifest(ctx context.Context) (string, error) {
+	return moduleFolder(ctx, "cloudnative-pg", "github.com/cloudnative-pg/cloudnative-pg", "releases", "cnpg-1.30.0.yaml")
+}
+
+// PrometheusOperatorManifest returns the file that installs prometheus-operator, as it is released, out of the same module.
+func PrometheusOperatorManifest(ctx context.Context) (string, error) {
+	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "bundle.yaml")
+}
+
+// moduleFolder is a folder, or a file, within a module that tools/NAME pins.
 func moduleFolder(ctx context.Context, name, module string, path ...string) (string, error) {
 	root, err := projectRoot()
 	if err != nil {

@@ -3,14 +3,20 @@
 package manifests
 
 import (
+	"bufio"
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+	sigsyaml "sigs.k8s.io/yaml"
 )
 
 // fieldOwner is what the API server calls whoever applies these objects.
@@ -57,4 +63,26 @@ func Apply(ctx context.Context, c client.Client, objects []*unstructured.Unstruc
 		}
 	}
 	return nil
+}
+
+// Parse reads the objects of a YAML text with one document for each.
+func Parse(text []byte) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		var object unstructured.Unstructured
+		if err := sigsyaml.Unmarshal(document, &object.Object); err != nil {
+			return nil, err
+		}
+		if len(object.Object) > 0 { // a document may hold comments alone
+			objects = append(objects, &object)
+		}
+	}
 }
