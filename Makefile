@@ -13,7 +13,7 @@ include tools/tools.mk
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z%-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
 run: build testcluster ## Start the playground: a Kubernetes API, a simulated Discord, both operators and samples (ARGS=--once leaves when all is settled)
@@ -73,6 +73,10 @@ compat: bin/release ## Say whether the API is still what the last release of eac
 .PHONY: bench
 bench: build testcluster ## Measure what the operators cost (ARGS="--dojos 100 --only load"; figures also in out/bench)
 	@cd test && go run ./bench $(ARGS)
+
+.PHONY: e2e
+e2e: ## End to end on a real node: real pods, CloudNativePG, Prometheus; Linux and root, else E2E_KUBECONFIG (ARGS="-ginkgo.focus=X" for some)
+	@cd test && E2E=1 go test -count=1 -timeout 90m ./e2e -v -ginkgo.v -ginkgo.no-color $(ARGS)
 
 .PHONY: testcluster
 testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)

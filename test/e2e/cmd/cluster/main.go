@@ -1,0 +1,32 @@
+// Command cluster starts the cluster of the end-to-end tests and keeps it, to look around in it or to run the tests on it again and again.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"jutsu.com/operators/test/e2e/internal/cluster"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait; everything goes all the same
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "cluster:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	c, err := cluster.Start(ctx, os.Stderr)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("export KUBECONFIG=%[1]s E2E_KUBECONFIG=%[1]s E2E_REGISTRY=%[2]s\n", c.Control.Kubeconfig(), c.Registry())
+	fmt.Fprintln(os.Stderr, "The cluster is up. Next: the line above, then kubectl, or make e2e. Ctrl-C ends it and removes everything.")
+	<-ctx.Done()
+	return c.Stop()
+}

@@ -1,0 +1,85 @@
+package e2e_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+var _ = Describe("The first users' path: a Cluster of CloudNativePG and a Dojo with the credentials that it writes", func() {
+	It("serves weapons, and goes on when the password changes", func(ctx SpecContext) {
+		w := newWorld(ctx, "first-users")
+		step("apply both at the same time")
+		w.apply(ctx, `
+apiVersion: postgresql.cnpg.io/v1
+kind: Cluster
+metadata: {name: dojo}
+spec:
+  instances: 1
+  storage: {size: 1Gi}
+  bootstrap:
+    initdb:
+      postInitApplicationSQL:
+        - SET ROLE app
+        - CREATE TABLE weapons (id text PRIMARY KEY, name text NOT NULL)
+        - RESET ROLE
+---
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: tokyo-jujutsu-high}
+spec:
+  accountId: Masamichi Yaga
+  title: Tokyo Jujutsu High
+  replicas: 3
+  database: Postgres
+  credentialsRef: {name: dojo-app}
+`)
+		w.awaitReady(ctx, "tokyo-jujutsu-high")
+		Expect(w.dojo(ctx, "tokyo-jujutsu-high")).To(HaveField("Status.ReadyStatus", "3/3"))
+
+		step("write and read weapons over the Service")
+		Expect(w.addWeapon(ctx, "tokyo-jujutsu-high", "1", "Inverted Spear of Heaven")).To(Succeed())
+		Expect(w.weapons(ctx, "tokyo-jujutsu-high")).To(ConsistOf(weapon{"1", "Inverted Spear of Heaven"}))
+
+		step("change the password in the Secret that CloudNativePG follows")
+		w.visit(ctx, "tokyo-jujutsu-high")
+		before := w.podNames(ctx, "tokyo-jujutsu-high")
+		secret := &corev1.Secret{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "dojo-app"}, secret)).To(Succeed())
+		Expect(k8s.Patch(ctx, secret, client.RawPatch(types.MergePatchType, []byte(`{"stringData":{"password":"cursed-speech-2026"}}`)))).To(Succeed())
+
+		step("the pods are replaced by some that know it, within a minute, and no user notices")
+		Eventually(ctx, func() ([]string, error) { return w.podsOf(ctx, "tokyo-jujutsu-high") }).WithTimeout(time.Minute).
+			Should(And(HaveLen(3), Not(ContainElements(before))), "all pods are new")
+		w.awaitReady(ctx, "tokyo-jujutsu-high")
+		Expect(w.addWeapon(ctx, "tokyo-jujutsu-high", "2", "Playful Cloud")).To(Succeed())
+		Expect(w.weapons(ctx, "tokyo-jujutsu-high")).To(HaveLen(2))
+		Expect(w.visits(ctx, "tokyo-jujutsu-high")).To(And(HaveField("LongestMS", BeNumerically("<", 5000))))
+	}, SpecTimeout(10*time.Minute))
+})
+
+// podNames are the names of a Dojo's pods.
+func (w *world) podNames(ctx context.Context, dojo string) []any {
+	GinkgoHelper()
+	names, err := w.podsOf(ctx, dojo)
+	Expect(err).NotTo(HaveOccurred())
+	all := make([]any, len(names))
+	for i, name := range names {
+		all[i] = name
+	}
+	return all
+}
+
+func (w *world) podsOf(ctx context.Context, dojo string) ([]string, error) {
+	pods, err := w.pods(ctx, dojo)
+	var names []string
+	for _, pod := range pods {
+		names = append(names, pod.Name)
+	}
+	return names, err
+}

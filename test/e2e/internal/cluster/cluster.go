@@ -1,0 +1,137 @@
+package cluster
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/e2e/internal/images"
+	"jutsu.com/operators/test/e2e/internal/node"
+)
+
+//go:embed dns.yaml
+var dns []byte
+
+// Cluster is a running cluster. It ends with Stop or with the program that started it, in whatever way that ends.
+type Cluster struct {
+	// Control is its control plane, whose components can be killed and restarted.
+	Control *testcluster.Cluster
+
+	registry *images.Registry
+	node     *node.Node
+	storage  func() // ends the storage class' provisioner
+}
+
+// Start installs and builds what is missing, which takes up to half an hour the first time, starts a cluster and returns when pods can run on
+// it. What the cluster itself needs is in its registry; Registry takes what else is to run. Progress gets lines for people.
+func Start(ctx context.Context, progress io.Writer) (*Cluster, error) {
+	if err := Possible(); err != nil {
+		return nil, err
+	}
+	if err := installPackages(ctx, progress); err != nil {
+		return nil, err
+	}
+	c := &Cluster{}
+	if err := c.start(ctx, progress); err != nil {
+		return nil, errors.Join(err, c.Stop())
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context, progress io.Writer) (err error) {
+	c.Control, err = testcluster.Start(ctx, testcluster.Options{
+		ControllerManager: true, Scheduler: true, Audit: true, Address: node.Gateway, Progress: progress,
+	})
+	if err != nil {
+		return err
+	}
+	if c.registry, err = images.StartRegistry(ctx, filepath.Join(c.Control.Dir(), "registry")); err != nil {
+		return err
+	}
+	if err := c.fillRegistry(ctx, progress); err != nil {
+		return err
+	}
+	began := time.Now()
+	if c.node, err = node.Start(ctx, c.Control, c.registry.Address(node.Gateway), progress); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(progress, "the node is ready after %.1f s\n", time.Since(began).Seconds())
+	return c.furnish(ctx)
+}
+
+func (c *Cluster) fillRegistry(ctx context.Context, progress io.Writer) error {
+	began := time.Now()
+	all, err := pinned(ctx, c.Control.Dir(), progress)
+	if err != nil {
+		return err
+	}
+	for _, image := range all {
+		if _, err := image.Push(c.Registry()); err != nil {
+			return err
+		}
+	}
+	_, _ = fmt.Fprintf(progress, "the registry has %d images after %.1f s\n", len(all), time.Since(began).Seconds())
+	return nil
+}
+
+// furnish adds what a cluster has beside nodes.
+func (c *Cluster) furnish(ctx context.Context) error {
+	ctx = klog.NewContext(ctx, logr.Discard()) // the provisioner's
+	typed, err := kubernetes.NewForConfig(c.Control.Config())
+	if err != nil {
+		return err
+	}
+	if c.storage, err = provideStorage(ctx, typed, c.node.Volumes()); err != nil {
+		return err
+	}
+	admin, err := client.New(c.Control.Config(), client.Options{})
+	if err != nil {
+		return err
+	}
+	objects, err := manifests.Parse(dns)
+	if err != nil {
+		return err
+	}
+	return manifests.Apply(ctx, admin, objects)
+}
+
+// Registry is where images are pushed to from this machine (host:port). The node pulls every image from there, whatever its name says.
+func (c *Cluster) Registry() string { return c.registry.Address("127.0.0.1") }
+
+// KillPod ends all processes of a pod at once, as running out of memory does.
+func (c *Cluster) KillPod(uid types.UID) error { return c.node.KillPod(uid) }
+
+// KeepLogs copies all logs into a folder that outlives the cluster.
+func (c *Cluster) KeepLogs(folder string) error {
+	return errors.Join(c.Control.KeepLogs(folder), c.node.KeepLogs(folder))
+}
+
+// Stop ends the cluster and removes everything that it has put on this machine. What was installed and built stays.
+func (c *Cluster) Stop() error {
+	var errs []error
+	if c.storage != nil {
+		c.storage()
+	}
+	if c.node != nil {
+		errs = append(errs, c.node.Stop())
+	}
+	if c.Control != nil {
+		errs = append(errs, c.Control.Stop())
+	}
+	if c.registry != nil {
+		errs = append(errs, c.registry.Stop())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,49 @@
+package cluster
+
+import (
+	"context"
+	"io"
+	"runtime"
+
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/e2e/internal/images"
+)
+
+// pause is a program of this project that does nothing, for the container that holds a pod together.
+const pause = "test/e2e/programs/pause"
+
+// pinned are the images that others publish, made of the same programs. Their names are those in dns.yaml, in the manifests that the modules
+// of tools/ release (cnpg-1.30.0.yaml, bundle.yaml), and in stack/monitoring.yaml: with another tag a pod would stay in ImagePullBackOff.
+func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Image, error) {
+	binaries, err := testcluster.Binaries(ctx, progress, testcluster.CoreDNS, testcluster.CloudNativePG, testcluster.PrometheusOperator,
+		testcluster.ConfigReloader, testcluster.Prometheus, testcluster.Alertmanager)
+	if err != nil {
+		return nil, err
+	}
+	programs, err := images.Compile(ctx, folder, pause)
+	if err != nil {
+		return nil, err
+	}
+	postgres, err := images.PostgresArchive(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
+	manager := "manager_" + runtime.GOARCH
+	program := func(name, path, source string) images.Image {
+		return images.Image{Name: name, Files: map[string]string{path: source}, Entrypoint: []string{path}}
+	}
+	return []images.Image{
+		program("jutsu/pause:e2e", "/pause", programs[pause]),
+		program("registry.k8s.io/coredns/coredns:v1.13.1", "/coredns", binaries[testcluster.CoreDNS]),
+		program("quay.io/prometheus-operator/prometheus-operator:v0.85.0", "/bin/operator", binaries[testcluster.PrometheusOperator]),
+		program("quay.io/prometheus-operator/prometheus-config-reloader:v0.85.0", "/bin/prometheus-config-reloader", binaries[testcluster.ConfigReloader]),
+		program("quay.io/prometheus/prometheus:v3.15.0", "/bin/prometheus", binaries[testcluster.Prometheus]),
+		program("quay.io/prometheus/alertmanager:v0.28.1", "/bin/alertmanager", binaries[testcluster.Alertmanager]),
+		{
+			Name: "ghcr.io/cloudnative-pg/cloudnative-pg:1.30.0",
+			// CloudNativePG copies the program from here into the pods of a Cluster, by the name of their architecture.
+			Files: map[string]string{"/operator/" + manager: binaries[testcluster.CloudNativePG], "/manager": "-> operator/" + manager},
+		},
+		{Name: "ghcr.io/cloudnative-pg/postgresql:" + images.PostgresVersion, Archive: postgres, User: "26"},
+	}, nil
+}

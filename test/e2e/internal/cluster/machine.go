@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// needed is what is not built from source, by the Debian package that has it.
+var needed = map[string]string{
+	"containerd":                  "/usr/bin/containerd",
+	"runc":                        "/usr/sbin/runc",
+	"containernetworking-plugins": "/usr/lib/cni/bridge",
+	"iptables":                    "/usr/sbin/iptables",
+	"conntrack":                   "/usr/sbin/conntrack",
+	"ipset":                       "/usr/sbin/ipset",
+	"socat":                       "/usr/bin/socat",
+	"iproute2":                    "/usr/sbin/ip",
+	"debootstrap":                 "/usr/sbin/debootstrap",
+}
+
+// Possible says why a cluster cannot run on this machine, or nil.
+func Possible() error {
+	if runtime.GOOS != "linux" {
+		return fmt.Errorf("a node takes Linux, and this is %s", runtime.GOOS)
+	}
+	if os.Getuid() != 0 {
+		return errors.New("a node takes root")
+	}
+	if err := writable("/sys/fs/cgroup"); err != nil {
+		return fmt.Errorf("a node takes cgroups: %w", err)
+	}
+	if lacking := missing(); len(lacking) > 0 {
+		if _, err := exec.LookPath("apt-get"); err != nil {
+			return fmt.Errorf("this machine lacks %s, and has no apt-get to install them with", strings.Join(lacking, ", "))
+		}
+	}
+	return nil
+}
+
+// writable tries to make a cgroup, which is what a container lacks that may not.
+func writable(root string) error {
+	probe := root + "/jutsu-e2e-probe"
+	if _, err := os.Stat(root + "/cgroup.controllers"); err != nil { // version 1: below each controller
+		probe = root + "/memory/jutsu-e2e-probe"
+	}
+	if err := os.Mkdir(probe, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return os.Remove(probe)
+}
+
+// missing are the Debian packages that are not installed.
+func missing() []string {
+	var packages []string
+	for name, file := range needed {
+		if _, err := os.Stat(file); err != nil {
+			packages = append(packages, name)
+		}
+	}
+	return packages
+}
+
+// installPackages installs the missing Debian packages. Of containerd's nothing but the program is used, not the service.
+func installPackages(ctx context.Context, progress io.Writer) error {
+	lacking := missing()
+	if len(lacking) == 0 {
+		return nil
+	}
+	_, _ = fmt.Fprintf(progress, "installing Debian packages, about 20 s, only once: %s\n", strings.Join(lacking, " "))
+	for _, arguments := range [][]string{{"update", "-q"}, append([]string{"install", "-qy", "--no-install-recommends"}, lacking...)} {
+		cmd := exec.CommandContext(ctx, "apt-get", arguments...)
+		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return fmt.Errorf("apt-get %s: %w\n%s", strings.Join(arguments, " "), err, out)
+		}
+	}
+	return nil
+}
+
+// Traces are what a cluster has left on this machine: mounts, network devices, routes, rules, cgroups, folders. After Stop there are none.
+func Traces(ctx context.Context) (found []string, err error) {
+	for _, command := range [][]string{
+		{"cat", "/proc/self/mounts"}, {"ip", "-oneline", "link"}, {"ip", "route"}, {"iptables-save"},
+		{"find", "/sys/fs/cgroup", "-maxdepth", "2", "-name", "jutsu-*"}, {"find", os.TempDir(), "-maxdepth", "1", "-name", "jutsu-e2e-*"},
+	} {
+		out, err := exec.CommandContext(ctx, command[0], command[1:]...).Output()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
+		}
+		for line := range strings.Lines(string(out)) {
+			if ours.MatchString(line) {
+				found = append(found, strings.TrimSpace(line))
+			}
+		}
+	}
+	return found, nil
+}
+
+// ours is in the name of everything that a cluster makes; KUBE and CNI are in the rules of kube-proxy and of the bridge.
+var ours = regexp.MustCompile(`jutsu-e2e|KUBE-|CNI-`)

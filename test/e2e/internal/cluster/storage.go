@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
+
+	"jutsu.com/operators/test/e2e/internal/node"
+)
+
+const (
+	storageClass    = "local-path"
+	provisionerName = "e2e.jutsu.com/local-path"
+)
+
+// folders provides volumes that are folders of the node.
+type folders struct{ root string }
+
+// provideStorage adds the default storage class, and serves it until the returned function is called, whatever becomes of ctx.
+func provideStorage(ctx context.Context, c kubernetes.Interface, root string) (stop func(), err error) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	class := &storagev1.StorageClass{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: storageClass, Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"},
+		},
+		Provisioner:       provisionerName,
+		VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer),
+	}
+	if _, err := c.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
+		cancel()
+		return nil, fmt.Errorf("create the storage class: %w", err)
+	}
+	provisioner := controller.NewProvisionController(ctx, c, provisionerName, folders{root}, controller.LeaderElection(false))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		provisioner.Run(ctx)
+	}()
+	return func() { cancel(); <-ended }, nil
+}
+
+// Provision makes the folder of a volume.
+func (f folders) Provision(_ context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
+	folder := filepath.Join(f.root, o.PVName)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return nil, controller.ProvisioningFinished, err
+	}
+	if err := os.Chmod(folder, 0o777); err != nil { // pods of any user write to it, as in other local storage classes
+		return nil, controller.ProvisioningFinished, err
+	}
+	return &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: o.PVName},
+		Spec: corev1.PersistentVolumeSpec{
+			PersistentVolumeReclaimPolicy: *o.StorageClass.ReclaimPolicy,
+			AccessModes:                   o.PVC.Spec.AccessModes,
+			Capacity:                      o.PVC.Spec.Resources.Requests,
+			PersistentVolumeSource: corev1.PersistentVolumeSource{
+				HostPath: &corev1.HostPathVolumeSource{Path: path.Join(node.VolumesOnNode, o.PVName)},
+			},
+		},
+	}, controller.ProvisioningFinished, nil
+}
+
+// Delete removes the folder of a volume.
+func (f folders) Delete(_ context.Context, volume *corev1.PersistentVolume) error {
+	return os.RemoveAll(filepath.Join(f.root, volume.Name))
+}

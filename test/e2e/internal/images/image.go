@@ -1,0 +1,96 @@
+package images
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+
+	"github.com/google/go-containerregistry/pkg/compression"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+)
+
+// Image is what an image is made of.
+type Image struct {
+	// Name is the whole name with registry and tag, as manifests have it. Our registry serves it whatever registry that is.
+	Name string
+	// Files are put on top of Archive: from a path in the image to a file of this machine, or to "-> TARGET" for a symbolic link. All
+	// may be executed by everybody.
+	Files map[string]string
+	// Archive is a tar file with the rest of the files, empty for none.
+	Archive string
+	// User is a number; by default 65532, which is nobody's.
+	User       string
+	Entrypoint []string
+}
+
+// Push makes the image and brings it into the registry (host:port, which is spoken to over HTTP when it is on this machine). It returns
+// its name there, with its digest.
+func (i Image) Push(registry string) (reference string, err error) {
+	made, err := i.make()
+	if err != nil {
+		return "", fmt.Errorf("make image %s: %w", i.Name, err)
+	}
+	from, err := name.NewTag(i.Name)
+	if err != nil {
+		return "", err
+	}
+	to, err := name.NewTag(registry + "/" + from.RepositoryStr() + ":" + from.TagStr())
+	if err != nil {
+		return "", err
+	}
+	if err := remote.Write(to, made); err != nil {
+		return "", fmt.Errorf("push image %s: %w", to, err)
+	}
+	digest, err := made.Digest()
+	if err != nil {
+		return "", err
+	}
+	return to.Context().Digest(digest.String()).String(), nil
+}
+
+func (i Image) make() (v1.Image, error) {
+	var layers []v1.Layer
+	for _, opener := range i.openers() {
+		// Nothing travels further than this machine: to compress would only cost time.
+		layer, err := tarball.LayerFromOpener(opener, tarball.WithCompression(compression.None))
+		if err != nil {
+			return nil, err
+		}
+		layers = append(layers, layer)
+	}
+	made, err := mutate.AppendLayers(empty.Image, layers...)
+	if err != nil {
+		return nil, err
+	}
+	config, err := made.ConfigFile()
+	if err != nil {
+		return nil, err
+	}
+	config = config.DeepCopy()
+	config.OS, config.Architecture = "linux", runtime.GOARCH
+	config.Config.User = i.User
+	if i.User == "" {
+		config.Config.User = "65532"
+	}
+	config.Config.Entrypoint = i.Entrypoint
+	config.Config.Env = []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+	return mutate.ConfigFile(made, config)
+}
+
+func (i Image) openers() []tarball.Opener {
+	var openers []tarball.Opener
+	if i.Archive != "" {
+		openers = append(openers, func() (io.ReadCloser, error) { return os.Open(i.Archive) })
+	}
+	return append(openers, func() (io.ReadCloser, error) {
+		reader, writer := io.Pipe()
+		go func() { writer.CloseWithError(writeLayer(writer, i.Files)) }()
+		return reader, nil
+	})
+}

@@ -1,0 +1,70 @@
+package images
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// PostgresVersion is the major version that PostgresArchive holds: the one of Debian 12.
+const PostgresVersion = "15"
+
+//go:embed postgres.sh
+var postgresScript string
+
+// PostgresArchive returns a tar file with the files of a Postgres image. It is made out of Debian's packages, once per user: it lies in
+// the user's cache folder beside the binaries of libs/testcluster, because there every checkout finds it.
+func PostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	cache = filepath.Join(cache, "jutsu", "e2e")
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", err
+	}
+	digest := sha256.Sum256([]byte(postgresScript))
+	archive := filepath.Join(cache, fmt.Sprintf("postgres-%s-%s.tar", PostgresVersion, hex.EncodeToString(digest[:6])))
+	lock := flock.New(filepath.Join(cache, "lock"))
+	if _, err := lock.TryLockContext(ctx, 200*time.Millisecond); err != nil {
+		return "", fmt.Errorf("wait for another process that makes the Postgres image: %w", err)
+	}
+	defer func() { _ = lock.Unlock() }()
+	if _, err := os.Stat(archive); err == nil {
+		return archive, nil
+	}
+	_, _ = fmt.Fprintf(progress, "making the Postgres image out of Debian's packages, about 70 s, only once\n")
+	if err := makePostgres(ctx, archive); err != nil {
+		return "", fmt.Errorf("make the Postgres image: %w", err)
+	}
+	return archive, nil
+}
+
+func makePostgres(ctx context.Context, archive string) (err error) {
+	folder, err := os.MkdirTemp("", "jutsu-postgres-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	// In namespaces of its own, so that what debootstrap mounts and starts ends with it.
+	const alone = "mount --make-rprivate / && mount -t proc proc /proc || exit\n"
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", alone+postgresScript, "postgres.sh", folder, archive+".part")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Setpgid: true, Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL,
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w:\n%s", err, out[max(0, len(out)-1024):])
+	}
+	return os.Rename(archive+".part", archive)
+}

@@ -1,0 +1,40 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"jutsu.com/operators/test/internal/project"
+)
+
+// Compile builds programs of this project, given as package folders relative to the project's root, into a folder, and returns where each is.
+func Compile(ctx context.Context, folder string, packages ...string) (map[string]string, error) {
+	root, err := project.Root()
+	if err != nil {
+		return nil, err
+	}
+	return CompileAt(ctx, root, folder, packages...)
+}
+
+// CompileAt is Compile for the checkout of this project at root.
+func CompileAt(ctx context.Context, root, folder string, packages ...string) (map[string]string, error) {
+	built := map[string]string{}
+	for _, source := range packages {
+		target, err := os.MkdirTemp(folder, "program-")
+		if err != nil {
+			return nil, err
+		}
+		target = filepath.Join(target, filepath.Base(source))
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", target, ".")
+		cmd.Dir = filepath.Join(root, source)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTMPDIR="+folder)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build %s: %w\n%s", source, err, out)
+		}
+		built[source] = target
+	}
+	return built, nil
+}

@@ -1,0 +1,59 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/registry"
+)
+
+// Registry serves images to everybody who can reach this machine.
+type Registry struct {
+	server *http.Server
+	port   int
+}
+
+// StartRegistry starts a registry on a free port of all addresses, which keeps its images in folder. It may be pushed to from this
+// machine alone.
+func StartRegistry(ctx context.Context, folder string) (*Registry, error) {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return nil, fmt.Errorf("start a registry: %w", err)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", "0.0.0.0:0")
+	if err != nil {
+		return nil, fmt.Errorf("start a registry: %w", err)
+	}
+	handler := registry.New(registry.WithBlobHandler(registry.NewDiskBlobHandler(folder)), registry.Logger(log.New(io.Discard, "", 0)))
+	r := &Registry{
+		server: &http.Server{Handler: writesFromHere(handler), ReadHeaderTimeout: 10 * time.Second},
+		port:   listener.Addr().(*net.TCPAddr).Port,
+	}
+	go func() { _ = r.server.Serve(listener) }() // ends with Close
+	return r, nil
+}
+
+// writesFromHere refuses what would change anything and comes from elsewhere.
+func writesFromHere(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.RemoteAddr)
+		local := err == nil && net.ParseIP(host).IsLoopback()
+		if !local && r.Method != http.MethodGet && r.Method != http.MethodHead {
+			http.Error(w, "read-only", http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Address is where the registry is for those who call this machine by the name host.
+func (r *Registry) Address(host string) string { return net.JoinHostPort(host, strconv.Itoa(r.port)) }
+
+// Stop ends the registry. Its folder stays.
+func (r *Registry) Stop() error { return r.server.Close() }

@@ -1,0 +1,280 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"text/template"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"jutsu.com/operators/libs/testcluster"
+)
+
+const (
+	// Gateway is the machine's address as the node and its pods see it.
+	Gateway = "10.245.0.1"
+	// DNS is the address of the Service that pods ask for names.
+	DNS = "10.96.0.10"
+
+	nodeAddress  = "10.245.0.2"
+	podRange     = "10.244.0.0/24"
+	serviceRange = "10.96.0.0/12"
+	// device is the machine's end of the link to the node; cgroup is where all its processes are accounted. There is one of each, so there
+	// is one node at a time.
+	device = "jutsu-e2e"
+	cgroup = "jutsu-e2e"
+
+	// readyTimeout is generous; usually it takes ten seconds.
+	readyTimeout = 2 * time.Minute
+)
+
+//go:embed files
+var files embed.FS
+
+// Node is a running node. It ends with Stop or with the program that started it, in whatever way that ends.
+type Node struct {
+	folder string
+	keeper *exec.Cmd
+	pipe   io.WriteCloser // to the keeper, nil once it was told to clean up
+	init   *exec.Cmd
+}
+
+// Start starts a node called "node" and returns when it is ready for pods. The cluster has to be reachable at Gateway; images, whatever
+// registry they name, are pulled over HTTP from the registry at mirror (host:port).
+func Start(ctx context.Context, cluster *testcluster.Cluster, mirror string, progress io.Writer) (*Node, error) {
+	if link, err := run(ctx, "ip", "link", "show", device); err == nil {
+		return nil, fmt.Errorf("another node runs on this machine: %s; wait until it is gone", link)
+	}
+	binaries, err := testcluster.Binaries(ctx, progress, testcluster.Kubelet, testcluster.Proxy)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{}
+	if n.folder, err = os.MkdirTemp("", "jutsu-e2e-"); err != nil {
+		return nil, err
+	}
+	if err := n.startKeeper(); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(n.folder))
+	}
+	err = n.prepare(cluster, mirror, binaries)
+	if err == nil {
+		err = n.start(ctx)
+	}
+	if err == nil {
+		err = n.awaitReady(ctx, cluster)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start a node: %w", err), n.Stop())
+	}
+	return n, nil
+}
+
+func (n *Node) startKeeper() (err error) {
+	script, err := files.ReadFile("files/keeper.sh")
+	if err != nil {
+		return err
+	}
+	n.keeper = exec.Command("/bin/sh", "-c", string(script), "jutsu-e2e-keeper", n.folder, cgroup, device)
+	n.keeper.Dir = "/"
+	n.keeper.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // so that a Ctrl-C does not reach it
+	if n.pipe, err = n.keeper.StdinPipe(); err != nil {
+		return err
+	}
+	return n.keeper.Start()
+}
+
+// prepare fills the node's folder.
+func (n *Node) prepare(cluster *testcluster.Cluster, mirror string, binaries map[string]string) error {
+	for _, folder := range []string{"bin", "logs", "cni", "registries/_default"} {
+		if err := os.MkdirAll(filepath.Join(n.folder, folder), 0o755); err != nil {
+			return err
+		}
+	}
+	values := struct{ Folder, Mirror, PodRange, DNS, Cgroup string }{n.folder, mirror, podRange, DNS, cgroup}
+	for file, target := range map[string]string{
+		"init.sh": "init.sh", "containerd.toml": "containerd.toml", "kubelet.yaml": "kubelet.yaml", "kube-proxy.yaml": "kube-proxy.yaml",
+		"cni.json": "cni/pods.conflist", "mirror.toml": "registries/_default/hosts.toml",
+	} {
+		if err := n.render(file, target, values); err != nil {
+			return err
+		}
+	}
+	for name, path := range binaries {
+		if err := os.Symlink(path, filepath.Join(n.folder, "bin", name)); err != nil {
+			return err
+		}
+	}
+	return n.introduce(cluster)
+}
+
+func (n *Node) render(file, target string, values any) error {
+	text, err := template.ParseFS(files, "files/"+file)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := text.Execute(&out, values); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(n.folder, target), out.Bytes(), 0o600)
+}
+
+// introduce gives the node's programs what the API server knows them by.
+func (n *Node) introduce(cluster *testcluster.Cluster) error {
+	if err := os.Symlink(filepath.Join(cluster.Dir(), testcluster.CertificateAuthority), filepath.Join(n.folder, "ca.crt")); err != nil {
+		return err
+	}
+	for name, identity := range map[string][]string{"kubelet": {"system:node:node", "system:nodes"}, "kube-proxy": {"system:kube-proxy"}} {
+		path, err := cluster.UserKubeconfig(identity[0], identity[1:]...)
+		if err != nil {
+			return err
+		}
+		if err := os.Symlink(path, filepath.Join(n.folder, name+".kubeconfig")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start starts the node's first process and links it to the machine.
+func (n *Node) start(ctx context.Context) error {
+	log, err := os.Create(filepath.Join(n.folder, "logs", "init.log"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }() // the child has its own copy
+	n.init = exec.Command("/bin/sh", filepath.Join(n.folder, "init.sh"), n.folder, nodeAddress, Gateway, cgroup)
+	n.init.Dir = "/"
+	n.init.Stdout, n.init.Stderr = log, log
+	n.init.SysProcAttr = &syscall.SysProcAttr{
+		Setpgid:    true,
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWUTS,
+	}
+	linked, err := n.init.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := n.init.Start(); err != nil {
+		return err
+	}
+	pid := n.init.Process.Pid
+	if _, err := fmt.Fprintln(n.pipe, pid); err != nil {
+		return errors.Join(err, n.init.Process.Kill())
+	}
+	for _, command := range []string{
+		fmt.Sprintf("ip link add %s type veth peer name eth0 netns %d", device, pid),
+		fmt.Sprintf("ip address add %s/30 dev %s", Gateway, device),
+		fmt.Sprintf("ip link set %s up", device),
+		fmt.Sprintf("ip route add %s via %s", podRange, nodeAddress),
+		fmt.Sprintf("ip route add %s via %s", serviceRange, nodeAddress),
+	} {
+		if out, err := run(ctx, strings.Fields(command)...); err != nil {
+			return fmt.Errorf("%s: %w: %s", command, err, out)
+		}
+	}
+	_, err = fmt.Fprintln(linked)
+	return err
+}
+
+// awaitReady returns when pods can run on the node.
+func (n *Node) awaitReady(ctx context.Context, cluster *testcluster.Cluster) error {
+	client, err := kubernetes.NewForConfig(cluster.Config())
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		node, err := client.CoreV1().Nodes().Get(ctx, "node", metav1.GetOptions{})
+		if err == nil && isReady(node) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("not ready: %w; the last lines of its logs:\n%s", context.Cause(ctx), n.tails())
+		case <-tick.C:
+		}
+	}
+}
+
+func isReady(node *corev1.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue && len(node.Spec.Taints) == 0
+		}
+	}
+	return false
+}
+
+// Volumes is the folder for the data of PersistentVolumes as the machine sees it. The node sees it as VolumesOnNode.
+func (n *Node) Volumes() string { return filepath.Join(n.folder, "volumes") }
+
+// VolumesOnNode is what the node calls Volumes.
+const VolumesOnNode = "/var/lib/volumes"
+
+// KeepLogs copies the logs of the node's programs and of its pods into a folder that outlives the node.
+func (n *Node) KeepLogs(folder string) error {
+	for from, to := range map[string]string{"logs": "node", "var/log/pods": "pods"} {
+		source := os.DirFS(filepath.Join(n.folder, from))
+		if _, err := fs.Stat(source, "."); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := os.CopyFS(filepath.Join(folder, to), source); err != nil {
+			return fmt.Errorf("keep the node's logs: %w", err)
+		}
+	}
+	return nil
+}
+
+// tails are the ends of the logs of the node's programs.
+func (n *Node) tails() string {
+	const lines = 15
+	var text strings.Builder
+	logs, _ := filepath.Glob(filepath.Join(n.folder, "logs", "*.log")) // the pattern is well-formed
+	for _, log := range logs {
+		content, err := os.ReadFile(log)
+		if err != nil {
+			content = []byte(err.Error())
+		}
+		all := strings.Split(strings.TrimSpace(string(content)), "\n")
+		_, _ = fmt.Fprintf(&text, "--- %s\n%s\n", filepath.Base(log), strings.Join(all[max(0, len(all)-lines):], "\n"))
+	}
+	return text.String()
+}
+
+// Stop ends the node, with all its pods, and removes all that it has left. Further calls do nothing.
+func (n *Node) Stop() error {
+	if n.pipe == nil {
+		return nil
+	}
+	_ = n.pipe.Close()
+	n.pipe = nil
+	err := n.keeper.Wait()
+	if n.init != nil && n.init.Process != nil {
+		_ = n.init.Wait() // it was killed
+	}
+	if err != nil {
+		return fmt.Errorf("clean up behind the node: %w; look at /sys/fs/cgroup and %s", err, n.folder)
+	}
+	return nil
+}
+
+func run(ctx context.Context, command ...string) (string, error) {
+	out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}

@@ -1,0 +1,201 @@
+package stack
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/manifests"
+)
+
+const (
+	// DiscordNamespace is where the simulated Discord runs, as a Service of the same name.
+	DiscordNamespace = "discord"
+	// DiscordPort is that Service's port.
+	DiscordPort = 8065
+	// GuildID is the server (guild) that the simulated Discord begins with.
+	GuildID = "1401681709430341704"
+
+	discordURL = "http://discord.discord.svc:8065/api/v10"
+	// readyTimeout is how long it all may take to come up; usually that is half a minute.
+	readyTimeout = 5 * time.Minute
+	probe        = 200 * time.Millisecond
+)
+
+var (
+	//go:embed monitoring.yaml
+	monitoring []byte
+	//go:embed discord.yaml
+	discord []byte
+	//go:embed postgres.yaml
+	postgres []byte
+)
+
+// Stack is what is installed.
+type Stack struct {
+	admin            client.Client
+	registry, folder string
+	progress         io.Writer
+	// Images are the images of this project's programs by the folder of their package main.
+	Images map[string]string
+	// Bot and Hand are the tokens of Discord's bots: the operator's, and that of a bot that does by hand what people do.
+	Bot, Hand string
+}
+
+// Install installs everything and returns when it is ready. What was installed before is brought up to date. Images of this project are
+// pushed to the registry, from which the cluster pulls; those of others come from where their manifests say. The folder is for what is
+// built on the way.
+func Install(ctx context.Context, admin client.Client, registry, folder string, progress io.Writer) (*Stack, error) {
+	s := &Stack{admin: admin, registry: registry, folder: folder, progress: progress, Bot: rand.Text(), Hand: rand.Text()}
+	var err error
+	if s.Images, err = pushPrograms(ctx, registry, folder); err != nil {
+		return nil, err
+	}
+	for _, step := range []func(context.Context) error{s.installDiscord, s.installOthers, s.installMonitoring, s.installOperators, s.ready} {
+		if err := step(ctx); err != nil {
+			return nil, fmt.Errorf("install: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// installOthers applies what others release.
+func (s *Stack) installOthers(ctx context.Context) error {
+	objects, err := manifests.Parse(postgres)
+	if err != nil {
+		return err
+	}
+	if err := manifests.Apply(ctx, s.admin, objects); err != nil {
+		return err
+	}
+	for _, released := range []func(context.Context) (string, error){testcluster.CloudNativePGManifest, testcluster.PrometheusOperatorManifest} {
+		path, err := released(ctx)
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		objects, err := manifests.Parse(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if err := manifests.Apply(ctx, s.admin, objects); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// installDiscord applies the simulated Discord. When it runs already it keeps its tokens.
+func (s *Stack) installDiscord(ctx context.Context) error {
+	objects, err := manifests.Parse(discord)
+	if err != nil {
+		return err
+	}
+	setImage(objects, s.Images[discordtest])
+	if err := manifests.Apply(ctx, s.admin, objects[:1]); err != nil {
+		return err
+	}
+	tokens := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: DiscordNamespace, Name: "tokens"},
+		StringData: map[string]string{"bot": s.Bot, "admin": s.Hand},
+	}
+	if err := client.IgnoreAlreadyExists(s.admin.Create(ctx, tokens)); err != nil {
+		return err
+	}
+	if err := s.admin.Get(ctx, client.ObjectKeyFromObject(tokens), tokens); err != nil {
+		return err
+	}
+	s.Bot, s.Hand = string(tokens.Data["bot"]), string(tokens.Data["admin"])
+	return manifests.Apply(ctx, s.admin, objects[1:])
+}
+
+// installMonitoring waits until the kinds are served.
+func (s *Stack) installMonitoring(ctx context.Context) error {
+	objects, err := manifests.Parse(monitoring)
+	if err != nil {
+		return err
+	}
+	return s.await(ctx, func(ctx context.Context) (string, error) {
+		err := manifests.Apply(ctx, s.admin, objects)
+		if meta.IsNoMatchError(err) {
+			return err.Error(), nil
+		}
+		return "", err
+	})
+}
+
+// ready waits until every Deployment is as wanted, and Prometheus and Alertmanager run.
+func (s *Stack) ready(ctx context.Context) error {
+	return s.await(ctx, func(ctx context.Context) (string, error) {
+		var deployments appsv1.DeploymentList
+		if err := s.admin.List(ctx, &deployments); err != nil {
+			return "", err
+		}
+		for i := range deployments.Items {
+			d := &deployments.Items[i]
+			if d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas < *d.Spec.Replicas || d.Status.AvailableReplicas < *d.Spec.Replicas {
+				return fmt.Sprintf("Deployment %s/%s has %d of %d replicas", d.Namespace, d.Name, d.Status.AvailableReplicas, *d.Spec.Replicas), nil
+			}
+		}
+		return s.monitored(ctx)
+	})
+}
+
+// monitored says which Prometheus or Alertmanager does not run yet.
+func (s *Stack) monitored(ctx context.Context) (missing string, err error) {
+	var monitors unstructured.UnstructuredList
+	monitors.SetAPIVersion("monitoring.coreos.com/v1")
+	for _, kind := range []string{"PrometheusList", "AlertmanagerList"} {
+		monitors.SetKind(kind)
+		if err := s.admin.List(ctx, &monitors); meta.IsNoMatchError(err) {
+			return err.Error(), nil
+		} else if err != nil {
+			return "", err
+		}
+		for _, m := range monitors.Items {
+			if available, _, _ := unstructured.NestedInt64(m.Object, "status", "availableReplicas"); available == 0 {
+				return fmt.Sprintf("%s %s has no replica yet", m.GetKind(), m.GetName()), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// await calls look until nothing is missing any more.
+func (s *Stack) await(ctx context.Context, look func(context.Context) (missing string, err error)) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	tick := time.NewTicker(probe)
+	defer tick.Stop()
+	told := time.Now()
+	for {
+		missing, err := look(ctx)
+		if err != nil || missing == "" {
+			return err
+		}
+		if time.Since(told) > 15*time.Second {
+			told = time.Now()
+			_, _ = fmt.Fprintf(s.progress, "waiting: %s\n", missing)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %s", context.Cause(ctx), missing)
+		case <-tick.C:
+		}
+	}
+}

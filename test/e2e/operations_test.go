@@ -1,0 +1,255 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/e2e/internal/stack"
+	"jutsu.com/operators/test/internal/operator"
+)
+
+var _ = Describe("A Dojo in operation", Ordered, ContinueOnFailure, func() {
+	var w *world
+
+	BeforeAll(func(ctx SpecContext) {
+		w = newWorld(ctx, "operation")
+		w.joinDiscord(ctx)
+		w.apply(ctx, `
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: kyoto}
+spec:
+  accountId: Yoshinobu Gakuganji
+  title: Kyoto Jujutsu High
+  replicas: 2
+  postgres:
+    cluster: {storage: {size: 1Gi}}
+  alerts:
+    discord: {groupRef: {name: alarms}}
+`)
+		w.awaitReady(ctx, "kyoto")
+		w.visit(ctx, "kyoto")
+		w.expectNews(ctx)
+	}, NodeTimeout(6*time.Minute))
+
+	It("is scaled by kubectl and by an autoscaler", func(ctx SpecContext) {
+		w.scale(ctx, "kyoto", 1)
+		w.awaitReplicas(ctx, "kyoto", "1/1")
+		w.apply(ctx, `
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: kyoto}
+spec:
+  minReplicas: 3
+  maxReplicas: 4
+  scaleTargetRef: {apiVersion: core.jutsu.com/v1, kind: Dojo, name: kyoto}
+`)
+		w.awaitReplicas(ctx, "kyoto", "3/3")
+		autoscaler := &autoscalingv1.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "kyoto"}}
+		Expect(k8s.Delete(ctx, autoscaler)).To(Succeed())
+	}, SpecTimeout(5*time.Minute))
+
+	It("gets a new image without a failed request", func(ctx SpecContext) {
+		image := installed.Images[stack.NextDojoApp]
+		w.patch(ctx, "kyoto", fmt.Sprintf(`{"spec":{"image":%q}}`, image))
+		w.awaitReady(ctx, "kyoto")
+		pods, err := w.pods(ctx, "kyoto")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(pods).To(HaveEach(HaveField("Spec.Containers", HaveEach(HaveField("Image", image)))))
+		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", 0), "and Last says how one failed")
+	}, SpecTimeout(5*time.Minute))
+
+	It("is drained from its node pod by pod, without a failed request", func(ctx SpecContext) {
+		before := w.podNames(ctx, "kyoto")
+		failures, err := w.visits(ctx, "kyoto")
+		Expect(err).NotTo(HaveOccurred())
+		refused := 0
+		for _, pod := range before {
+			Eventually(ctx, func() error {
+				err := typed.PolicyV1().Evictions(w.namespace).Evict(ctx, &policyv1.Eviction{
+					ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: pod.(string)},
+				})
+				if apierrors.IsTooManyRequests(err) {
+					refused++
+				}
+				return client.IgnoreNotFound(err)
+			}).WithTimeout(eventually).Should(Succeed())
+		}
+		Expect(refused).To(BeNumerically(">", 0), "the budget has held up the drain at least once")
+		Eventually(ctx, func() ([]string, error) { return w.podsOf(ctx, "kyoto") }).WithTimeout(eventually).
+			Should(And(HaveLen(len(before)), Not(ContainElements(before))), "all pods are new")
+		w.awaitReady(ctx, "kyoto")
+		Expect(w.visits(ctx, "kyoto")).To(HaveField("Failures", failures.Failures), "and Last says how one failed")
+	}, SpecTimeout(5*time.Minute))
+
+	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+		It("goes on when the leader of "+o.Name+" is killed", func(ctx SpecContext) {
+			had := leader(ctx, o)
+			killLeader(ctx, o, had)
+			Eventually(ctx, leader).WithArguments(o).Should(And(Not(BeEmpty()), Not(Equal(had))), "another takes over")
+			w.expectWork(ctx)
+		}, SpecTimeout(5*time.Minute))
+	}
+
+	It("settles again, with nothing twice, when the API server is restarted and etcd is killed", func(ctx SpecContext) {
+		if own == nil {
+			Skip("a cluster of somebody else: its control plane is left alone")
+		}
+		before := w.inventory(ctx)
+		Expect(own.Control.Restart(ctx, testcluster.APIServer)).To(Succeed())
+		w.expectWork(ctx)
+		Expect(own.Control.Kill(testcluster.Etcd)).To(Succeed())
+		Expect(own.Control.Restart(ctx, testcluster.Etcd)).To(Succeed())
+		w.expectWork(ctx)
+		Expect(w.inventory(ctx)).To(Equal(before))
+	}, SpecTimeout(8*time.Minute))
+
+	It("settles again, with nothing twice, when names have not been resolved for a minute", func(ctx SpecContext) {
+		if own == nil {
+			Skip("a cluster of somebody else: its DNS is left alone")
+		}
+		before := w.inventory(ctx)
+		dns := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}
+		setReplicas := func(n int) {
+			GinkgoHelper()
+			Expect(k8s.Patch(ctx, dns, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n)))).To(Succeed())
+		}
+		setReplicas(0)
+		failing := time.Now()
+		Eventually(ctx, func() (visits, error) { return w.visits(ctx, "kyoto") }).Should(HaveField("FailedAt", BeTemporally(">", failing)))
+		Consistently(ctx, func() (string, error) { return w.condition(ctx, "kyoto", "Available") }).WithTimeout(time.Minute).
+			Should(HavePrefix("True "), "who is connected stays connected")
+		setReplicas(1)
+		w.expectWork(ctx)
+		Expect(w.inventory(ctx)).To(Equal(before))
+	}, SpecTimeout(8*time.Minute))
+
+	It("does not notice that one operator is upgraded, then the other", func(ctx SpecContext) {
+		w.upgrade(ctx, "kyoto-db")
+	}, SpecTimeout(12*time.Minute))
+})
+
+// scale sets the replicas of a Dojo as kubectl scale does.
+func (w *world) scale(ctx context.Context, dojo string, replicas int32) {
+	GinkgoHelper()
+	d, err := w.dojo(ctx, dojo)
+	Expect(err).NotTo(HaveOccurred())
+	scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
+	Expect(k8s.SubResource("scale").Update(ctx, d, client.WithSubResourceBody(scale))).To(Succeed())
+}
+
+func (w *world) awaitReplicas(ctx context.Context, dojo, readyStatus string) {
+	GinkgoHelper()
+	Eventually(ctx, w.dojo).WithArguments(dojo).WithTimeout(eventually).Should(HaveField("Status.ReadyStatus", readyStatus))
+	w.awaitReady(ctx, dojo)
+}
+
+func (w *world) patch(ctx context.Context, dojo, patch string) {
+	GinkgoHelper()
+	d, err := w.dojo(ctx, dojo)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(k8s.Patch(ctx, d, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
+}
+
+// expectWork asks the application and both operators for something new, and waits until it is done.
+func (w *world) expectWork(ctx context.Context) {
+	GinkgoHelper()
+	w.awaitReady(ctx, "kyoto")
+	Eventually(ctx, func() error {
+		return w.addWeapon(ctx, "kyoto", strconv.FormatInt(time.Now().UnixNano(), 10), "Cursed Tool")
+	}).
+		WithTimeout(eventually).Should(Succeed())
+	w.scale(ctx, "kyoto", 2)
+	w.awaitReplicas(ctx, "kyoto", "2/2")
+	w.scale(ctx, "kyoto", 3)
+	w.awaitReplicas(ctx, "kyoto", "3/3")
+	w.expectNews(ctx)
+}
+
+// expectNews slows the channel dojo-news down by another second, and waits until Discord knows.
+func (w *world) expectNews(ctx context.Context) {
+	GinkgoHelper()
+	w.slowness++
+	Eventually(ctx, func() error { // the API server may have just come back
+		return w.tryApply(ctx, fmt.Sprintf(`
+apiVersion: discord.jutsu.com/v1alpha1
+kind: DiscordChannel
+metadata: {name: news}
+spec: {groupRef: {name: alarms}, name: dojo-news, slowmode: %ds}
+`, w.slowness))
+	}).Should(Succeed())
+	Eventually(ctx, channelsOnDiscord).WithTimeout(eventually).
+		Should(ContainElement(And(HaveField("Name", "dojo-news"), HaveField("SlowmodeSeconds", w.slowness))))
+}
+
+// inventory is all that there may be only once.
+func (w *world) inventory(ctx context.Context) map[string][]string {
+	GinkgoHelper()
+	channels, err := channelsOnDiscord(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	found := map[string][]string{}
+	for _, c := range channels {
+		found["channels on Discord"] = append(found["channels on Discord"], c.Name)
+	}
+	for _, kind := range []string{"Cluster", "Database", "DatabaseRole"} {
+		found[kind] = w.names(ctx, "postgresql.cnpg.io/v1", kind)
+	}
+	for kind, version := range map[string]string{
+		"Deployment": "apps/v1", "Service": "v1", "Secret": "v1", "Job": "batch/v1", "DiscordChannel": "discord.jutsu.com/v1alpha1",
+		"PersistentVolumeClaim": "v1", "PrometheusRule": "monitoring.coreos.com/v1",
+	} {
+		found[kind] = w.names(ctx, version, kind)
+	}
+	return found
+}
+
+// names are the names of all objects of a kind.
+func (w *world) names(ctx context.Context, version, kind string) []string {
+	GinkgoHelper()
+	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind + "List"}}
+	Expect(k8s.List(ctx, list, client.InNamespace(w.namespace))).To(Succeed())
+	var names []string
+	for _, o := range list.Items {
+		names = append(names, o.Name)
+	}
+	return names
+}
+
+// killLeader ends the pod that works, on a node of ours without a word: its lease has to expire.
+func killLeader(ctx context.Context, o operator.Operator, identity string) {
+	GinkgoHelper()
+	name, _, _ := strings.Cut(identity, "_") // a random word follows
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: name}}
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
+	if own != nil {
+		Expect(own.KillPod(pod.UID)).To(Succeed())
+		return
+	}
+	Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+}
+
+// leader is what the process that works calls itself.
+func leader(ctx context.Context, o operator.Operator) string {
+	group := map[operator.Operator]string{operator.Dojo: "core", operator.Discord: "discord"}[o]
+	lease := &coordinationv1.Lease{}
+	if err := k8s.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name + "." + group + ".jutsu.com"}, lease); err != nil || lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
+}

@@ -1,0 +1,63 @@
+package e2e_test
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/test/internal/operator"
+)
+
+var _ = Describe("The operators in their pods", func() {
+	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+		It(o.Name+" runs under pod security restricted, and tells its metrics to nobody but who may read them", func(ctx SpecContext) {
+			namespace := &corev1.Namespace{}
+			Expect(k8s.Get(ctx, client.ObjectKey{Name: o.Namespace}, namespace)).To(Succeed())
+			Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
+
+			Expect(metricsStatus(ctx, o, "")).To(Equal(http.StatusUnauthorized))
+			Expect(metricsStatus(ctx, o, tokenOf(ctx, o.Namespace, "default"))).To(Equal(http.StatusForbidden))
+			Expect(metricsStatus(ctx, o, tokenOf(ctx, o.Namespace, o.Name+"-metrics-reader"))).To(Equal(http.StatusOK))
+		}, SpecTimeout(soon))
+	}
+})
+
+// metricsStatus asks an operator for its metrics.
+func metricsStatus(ctx context.Context, o operator.Operator, token string) (int, error) {
+	address, stop, err := forward(ctx, o.Namespace, 8443)
+	if err != nil {
+		return 0, err
+	}
+	defer stop()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	unverified := &http.Client{Transport: &http.Transport{
+		DisableKeepAlives: true,
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, // it is self-signed
+	}}
+	response, err := unverified.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	return response.StatusCode, response.Body.Close()
+}
+
+// tokenOf is a token of a ServiceAccount.
+func tokenOf(ctx context.Context, namespace, name string) string {
+	GinkgoHelper()
+	request, err := typed.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	Expect(err).NotTo(HaveOccurred())
+	return request.Status.Token
+}

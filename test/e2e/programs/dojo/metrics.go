@@ -1,0 +1,42 @@
+package main
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// The names and labels of go-gin-prometheus (https://github.com/zsais/go-gin-prometheus), which the application uses.
+var (
+	requests = promauto.NewCounterVec(prometheus.CounterOpts{
+		Name: "gin_requests_total", Help: "How many HTTP requests were processed, by status code, method and path.",
+	}, []string{"code", "method", "handler", "host", "url"})
+	durations = promauto.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "gin_request_duration_seconds", Help: "How long HTTP requests took.",
+	}, []string{"code", "method", "url"})
+)
+
+// recorder remembers the status code of an answer.
+type recorder struct {
+	http.ResponseWriter
+	code int
+}
+
+func (r *recorder) WriteHeader(code int) {
+	r.code = code
+	r.ResponseWriter.WriteHeader(code)
+}
+
+// count counts requests and their durations.
+func count(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began, seen := time.Now(), &recorder{w, http.StatusOK}
+		next.ServeHTTP(seen, r)
+		code := strconv.Itoa(seen.code)
+		requests.WithLabelValues(code, r.Method, r.Pattern, r.Host, r.URL.Path).Inc()
+		durations.WithLabelValues(code, r.Method, r.URL.Path).Observe(time.Since(began).Seconds())
+	})
+}

@@ -1,0 +1,102 @@
+// Command visitor asks for a page of a Service again and again, from within the cluster as its users do, and tells on port 8080, as JSON, how
+// that went.
+//
+//	visitor URL [INTERVAL]
+//
+// Each request opens a connection of its own, so that each goes the way of a new user.
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+)
+
+// visits is what is told. Failures are answers of 400 and above, and requests without any.
+type visits struct {
+	Answers   int       `json:"answers"`
+	Failures  int       `json:"failures"`
+	Last      string    `json:"last"`      // how the last failure was
+	FailedAt  time.Time `json:"failedAt"`  // when it was
+	LongestMS int64     `json:"longestMs"` // the longest time without an answer, in milliseconds, that has ended with one
+}
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: visitor URL [INTERVAL]")
+		os.Exit(2)
+	}
+	interval, err := time.ParseDuration(cmp.Or(append(os.Args[2:], "50ms")...))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "visitor:", err)
+		os.Exit(2)
+	}
+	v := &visitor{url: os.Args[1], client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+	go v.visit(interval)
+	server := &http.Server{Addr: ":8080", Handler: http.HandlerFunc(v.tell), ReadHeaderTimeout: 5 * time.Second}
+	fmt.Fprintln(os.Stderr, "visitor:", server.ListenAndServe())
+	os.Exit(1)
+}
+
+type visitor struct {
+	url    string
+	client *http.Client
+
+	mu       sync.Mutex
+	told     visits
+	answered time.Time
+}
+
+func (v *visitor) visit(interval time.Duration) {
+	for range time.Tick(interval) {
+		go v.once()
+	}
+}
+
+func (v *visitor) once() {
+	trouble := v.ask()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := time.Now()
+	if trouble != "" {
+		v.told.Failures, v.told.Last, v.told.FailedAt = v.told.Failures+1, trouble, now
+		return
+	}
+	if v.told.Answers > 0 {
+		v.told.LongestMS = max(v.told.LongestMS, now.Sub(v.answered).Milliseconds())
+	}
+	v.told.Answers, v.answered = v.told.Answers+1, now
+}
+
+// ask returns what is wrong with the answer, or nothing.
+func (v *visitor) ask() string {
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, v.url, nil)
+	if err != nil {
+		return err.Error()
+	}
+	response, err := v.client.Do(request)
+	if err != nil {
+		return err.Error()
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	switch {
+	case err != nil:
+		return err.Error()
+	case response.StatusCode >= http.StatusBadRequest:
+		return response.Status + ": " + string(body)
+	}
+	return ""
+}
+
+func (v *visitor) tell(w http.ResponseWriter, _ *http.Request) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_ = json.NewEncoder(w).Encode(v.told) // who asked is gone
+}

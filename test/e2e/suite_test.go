@@ -1,0 +1,113 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/test/e2e/internal/cluster"
+	"jutsu.com/operators/test/e2e/internal/stack"
+)
+
+// Environment variables. Without any nothing runs.
+const (
+	// wanted says that the specs are to run, on a cluster that they start and remove.
+	wanted = "E2E"
+	// kubeconfigFile names a cluster to run on instead; what is installed on it stays.
+	kubeconfigFile = "E2E_KUBECONFIG"
+	// registryAddress (host:port or host/path) is where that cluster pulls images from and where this machine can push to.
+	registryAddress = "E2E_REGISTRY"
+)
+
+const (
+	// soon is for what happens in seconds; generous, since the machine may be busy.
+	soon = time.Minute
+	// eventually is for what takes several pods to start one after the other.
+	eventually = 4 * time.Minute
+	// installing is for everything before the first spec, with nothing built yet.
+	installing = 45 * time.Minute
+)
+
+var (
+	config    *rest.Config
+	k8s       client.Client
+	typed     *kubernetes.Clientset
+	own       *cluster.Cluster // nil where the cluster is somebody else's
+	installed *stack.Stack
+)
+
+func TestEndToEnd(t *testing.T) {
+	if os.Getenv(wanted) == "" && os.Getenv(kubeconfigFile) == "" {
+		t.Skipf("end-to-end specs take a real node: run make e2e, or name a cluster in %s", kubeconfigFile)
+	}
+	if os.Getenv(kubeconfigFile) == "" {
+		if err := cluster.Possible(); err != nil {
+			t.Skipf("end-to-end specs are skipped: %v. Name a cluster in %s to run them there.", err, kubeconfigFile)
+		}
+	}
+	klog.SetLogger(logr.Discard()) // client-go's: a port-forward whose connection ends says so as an error
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(soon)
+	SetDefaultEventuallyPollingInterval(200 * time.Millisecond)
+	SetDefaultConsistentlyDuration(3 * time.Second)
+	EnforceDefaultTimeoutsWhenUsingContexts()
+	RunSpecs(t, "end to end")
+}
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	began := time.Now()
+	registry := connect(ctx)
+	scheme := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(corev1api.AddToScheme(scheme)).To(Succeed())
+	config.QPS = -1
+	var err error
+	k8s, err = client.New(config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	typed, err = kubernetes.NewForConfig(config)
+	Expect(err).NotTo(HaveOccurred())
+	installed, err = stack.Install(ctx, k8s, registry, GinkgoT().TempDir(), os.Stderr)
+	if err != nil {
+		tellEvidence(ctx, "install")
+	}
+	Expect(err).NotTo(HaveOccurred())
+	progress("everything is installed and ready, %.0f s after the start", time.Since(began).Seconds())
+}, NodeTimeout(installing))
+
+// connect starts a cluster, or finds the one that is named, and returns the registry for images.
+func connect(ctx context.Context) (registry string) {
+	if path := os.Getenv(kubeconfigFile); path != "" {
+		var err error
+		config, err = clientcmd.BuildConfigFromFlags("", path)
+		Expect(err).NotTo(HaveOccurred())
+		registry = os.Getenv(registryAddress)
+		Expect(registry).NotTo(BeEmpty(), "%s has to say where the cluster of %s pulls images from", registryAddress, kubeconfigFile)
+		return registry
+	}
+	var err error
+	own, err = cluster.Start(ctx, os.Stderr)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(own.Stop()).To(Succeed())
+		Expect(cluster.Traces(ctx)).To(BeEmpty(), "what is left on the machine")
+	}, NodeTimeout(eventually))
+	config = own.Control.Config()
+	return own.Registry()
+}
+
+// progress tells somebody who is waiting how far it is.
+func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -1,0 +1,95 @@
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/test/e2e/internal/stack"
+	"jutsu.com/operators/test/internal/operator"
+)
+
+// upgrade lets a Dojo be made by the operators of before, on a standing Cluster, and upgrades one operator, then the other.
+func (w *world) upgrade(ctx context.Context, postgres string) {
+	GinkgoHelper()
+	operators := []operator.Operator{operator.Dojo, operator.Discord}
+	for _, o := range operators {
+		revision, err := stack.Previous(ctx, o)
+		if err != nil {
+			Skip("nothing to upgrade from: " + err.Error())
+		}
+		step("install %s of %s", o.Name, revision)
+		DeferCleanup(installed.Upgrade, o, NodeTimeout(eventually)) // also when it fails, for the specs that follow
+		Expect(installed.Downgrade(ctx, o, revision)).To(Succeed())
+	}
+	w.apply(ctx, fmt.Sprintf(`
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: tokyo}
+spec:
+  accountId: Masamichi Yaga
+  title: Tokyo Jujutsu High
+  replicas: 2
+  postgres:
+    clusterRef: {name: %s}
+  alerts:
+    discord: {groupRef: {name: alarms}}
+`, postgres))
+	w.awaitReady(ctx, "tokyo")
+	w.visit(ctx, "tokyo")
+	before := w.written(ctx, "tokyo")
+	for _, o := range operators {
+		step("upgrade %s", o.Name)
+		Expect(installed.Upgrade(ctx, o)).To(Succeed())
+		Eventually(ctx, leader).WithArguments(o).ShouldNot(BeEmpty())
+		w.scale(ctx, "tokyo", 3) // a wish that shows that the new one works
+		w.awaitReplicas(ctx, "tokyo", "3/3")
+		w.scale(ctx, "tokyo", 2)
+		w.awaitReplicas(ctx, "tokyo", "2/2")
+	}
+	Expect(w.written(ctx, "tokyo")).To(Equal(before))
+	Expect(w.visits(ctx, "tokyo")).To(HaveField("Failures", 0), "and Last says how one failed")
+}
+
+// written tells what has ever been written into the children of a Dojo, other than how many replicas there are, and how often containers have
+// been started. A version that is meant to change the children of what exists says so here.
+func (w *world) written(ctx context.Context, dojo string) map[string]string {
+	GinkgoHelper()
+	of := client.MatchingLabels{"app.kubernetes.io/instance": dojo}
+	found := map[string]string{}
+	for kind, version := range map[string]string{
+		"Service": "v1", "Secret": "v1", "Job": "batch/v1", "ReplicaSet": "apps/v1",
+		"Database": "postgresql.cnpg.io/v1", "DatabaseRole": "postgresql.cnpg.io/v1", "DiscordChannel": "discord.jutsu.com/v1alpha1",
+		"ServiceMonitor": "monitoring.coreos.com/v1", "PrometheusRule": "monitoring.coreos.com/v1", "AlertmanagerConfig": "monitoring.coreos.com/v1alpha1",
+	} {
+		list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind + "List"}}
+		Expect(k8s.List(ctx, list, client.InNamespace(w.namespace), of)).To(Succeed())
+		Expect(list.Items).NotTo(BeEmpty(), kind)
+		for _, o := range list.Items {
+			said := fmt.Sprintf("generation %d", o.Generation)
+			switch {
+			case kind == "ReplicaSet": // another would be another template; its generation counts replicas
+				said = "there"
+			case o.Generation == 0:
+				said = "version " + o.ResourceVersion
+			}
+			found[kind+" "+o.Name] = said
+		}
+	}
+	var pods corev1.PodList
+	Expect(k8s.List(ctx, &pods, client.InNamespace(w.namespace), of)).To(Succeed())
+	restarts := 0
+	for i := range pods.Items {
+		for _, c := range pods.Items[i].Status.ContainerStatuses {
+			restarts += int(c.RestartCount)
+		}
+	}
+	found["restarts of the application"] = strconv.Itoa(restarts)
+	return found
+}

@@ -1,0 +1,200 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/e2e/internal/stack"
+)
+
+// step tells the reader of a failed spec how far it came.
+func step(format string, args ...any) { By(fmt.Sprintf(format, args...)) }
+
+// world is a namespace of its own, which enforces pod security "restricted", with what the specs do in it.
+type world struct {
+	namespace string
+	slowness  int // of the channel dojo-news in seconds, see expectNews
+}
+
+// newWorld makes a namespace, and removes it in the end with everything in it. Its name varies, so that the specs can run again on a cluster
+// that still removes the last one.
+func newWorld(ctx context.Context, name string) *world {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: name + "-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}}
+	Expect(k8s.Create(ctx, namespace)).To(Succeed())
+	w := &world{namespace: namespace.Name}
+	DeferCleanup(func(ctx SpecContext) { // while the operators run, who have to let go of what is theirs
+		Expect(client.IgnoreNotFound(k8s.DeleteAllOf(ctx, &corev1api.Dojo{}, client.InNamespace(w.namespace)))).To(Succeed())
+		Expect(k8s.Delete(ctx, namespace)).To(Succeed())
+	}, NodeTimeout(soon))
+	return w
+}
+
+// apply applies YAML in the namespace.
+func (w *world) apply(ctx context.Context, text string) {
+	GinkgoHelper()
+	Expect(w.tryApply(ctx, text)).To(Succeed())
+}
+
+func (w *world) tryApply(ctx context.Context, text string) error {
+	objects, err := manifests.Parse([]byte(text))
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		o.SetNamespace(w.namespace)
+	}
+	return manifests.Apply(ctx, k8s, objects)
+}
+
+// dojo reads a Dojo.
+func (w *world) dojo(ctx context.Context, name string) (*corev1api.Dojo, error) {
+	d := &corev1api.Dojo{}
+	return d, k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, d)
+}
+
+// postgres reads an object of CloudNativePG.
+func (w *world) postgres(ctx context.Context, kind, name string) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	o.SetAPIVersion("postgresql.cnpg.io/v1")
+	o.SetKind(kind)
+	return o, k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, o)
+}
+
+// condition is how the named condition of a Dojo is, with its reason and message: "True Settled: ...".
+func (w *world) condition(ctx context.Context, dojo, kind string) (string, error) {
+	d, err := w.dojo(ctx, dojo)
+	if err != nil {
+		return "", err
+	}
+	c := meta.FindStatusCondition(d.Status.Conditions, kind)
+	if c == nil || c.ObservedGeneration != d.Generation {
+		return "not told yet", nil
+	}
+	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message), nil
+}
+
+// awaitReady waits until the Dojo is Ready.
+func (w *world) awaitReady(ctx context.Context, dojo string) {
+	GinkgoHelper()
+	Eventually(ctx, func() (string, error) { return w.condition(ctx, dojo, "Ready") }).
+		WithTimeout(eventually).Should(HavePrefix("True "), "condition Ready of Dojo %s", dojo)
+}
+
+// pods are the pods of a Dojo's application that are not going away.
+func (w *world) pods(ctx context.Context, dojo string) ([]corev1.Pod, error) {
+	d, err := w.dojo(ctx, dojo)
+	if err != nil {
+		return nil, err
+	}
+	selector, err := metav1.ParseToLabelSelector(d.Status.Selector)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return nil, err
+	}
+	var list corev1.PodList
+	if err := k8s.List(ctx, &list, client.InNamespace(w.namespace), client.MatchingLabelsSelector{Selector: labels}); err != nil {
+		return nil, err
+	}
+	var pods []corev1.Pod
+	for _, pod := range list.Items {
+		if pod.DeletionTimestamp == nil {
+			pods = append(pods, pod)
+		}
+	}
+	return pods, nil
+}
+
+// weapon is what the Dojo application keeps.
+type weapon struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// addWeapon adds a weapon over the Dojo's Service.
+func (w *world) addWeapon(ctx context.Context, dojo, id, name string) error {
+	body, err := json.Marshal(weapon{id, name})
+	if err != nil {
+		return err
+	}
+	return typed.CoreV1().RESTClient().Post().Namespace(w.namespace).Resource("services").Name(dojo + ":http").SubResource("proxy").
+		Suffix("weapon").Body(body).Do(ctx).Error()
+}
+
+// weapons lists the weapons over the Dojo's Service.
+func (w *world) weapons(ctx context.Context, dojo string) ([]weapon, error) {
+	answer, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("services").Name(dojo + ":http").SubResource("proxy").
+		Suffix("weapon").DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, answer)
+	}
+	var weapons []weapon
+	err = json.Unmarshal(answer, &weapons)
+	return weapons, err
+}
+
+// visits is what a visitor tells, see programs/visitor.
+type visits struct {
+	Answers   int       `json:"answers"`
+	Failures  int       `json:"failures"`
+	Last      string    `json:"last"`
+	FailedAt  time.Time `json:"failedAt"`
+	LongestMS int64     `json:"longestMs"`
+}
+
+// visit lets somebody ask for the Dojo's weapons twenty times a second, from within the cluster and by the Service's name, and returns when the
+// first answers have come.
+func (w *world) visit(ctx context.Context, dojo string) {
+	GinkgoHelper()
+	w.apply(ctx, fmt.Sprintf(`
+apiVersion: v1
+kind: Pod
+metadata: {name: visitor-%[1]s}
+spec:
+  automountServiceAccountToken: false
+  terminationGracePeriodSeconds: 0
+  securityContext: {runAsNonRoot: true, runAsUser: 65532, seccompProfile: {type: RuntimeDefault}}
+  containers:
+    - name: visitor
+      image: %[2]s
+      args: ["http://%[1]s.%[3]s.svc/weapon"]
+      securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
+`, dojo, installed.Images[stack.Visitor], w.namespace))
+	Eventually(ctx, func() (visits, error) { return w.visits(ctx, dojo) }).Should(HaveField("Answers", BeNumerically(">", 5)))
+}
+
+// visits is how the visitor of a Dojo has fared.
+func (w *world) visits(ctx context.Context, dojo string) (visits, error) {
+	var v visits
+	answer, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("pods").Name("visitor-" + dojo + ":8080").SubResource("proxy").DoRaw(ctx)
+	if err != nil {
+		return v, fmt.Errorf("%w: %s", err, answer)
+	}
+	err = json.Unmarshal(answer, &v)
+	return v, err
+}
+
+// gone is nil once the object is gone.
+func gone(ctx context.Context, o client.Object) error {
+	if err := k8s.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	return errors.New(o.GetName() + " is still there")
+}
