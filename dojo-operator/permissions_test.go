@@ -2,18 +2,12 @@ package main_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	authorizationv1 "k8s.io/api/authorization/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/testcluster/rbacusage"
@@ -36,9 +30,7 @@ var _ = AfterSuite(func() {
 	for p := range proven {
 		used[p] = true
 	}
-	text, err := json.Marshal(used)
-	Expect(err).NotTo(HaveOccurred())
-	Expect(os.WriteFile(permissionsOf(GinkgoParallelProcess()), text, 0o644)).To(Succeed())
+	Expect(used.Save(permissionsOf(GinkgoParallelProcess()))).To(Succeed())
 })
 
 // The other direction, that nothing is missing, is what all specs show.
@@ -51,10 +43,8 @@ var _ = ReportAfterSuite("the operator uses every permission that it is given", 
 	granted, err := rbacusage.Granted(deployed, "dojo-system", "dojo-operator")
 	Expect(err).NotTo(HaveOccurred())
 	for process := 1; process <= c.ParallelTotal; process++ {
-		text, err := os.ReadFile(permissionsOf(process))
+		used, err := rbacusage.Load(permissionsOf(process))
 		Expect(err).NotTo(HaveOccurred())
-		var used rbacusage.Set
-		Expect(json.Unmarshal(text, &used)).To(Succeed())
 		granted = granted.Without(used)
 	}
 	Expect(granted.Sorted()).To(BeEmpty(), "no spec needs these permissions: take them out of the +kubebuilder:rbac markers, or show what they are for")
@@ -103,36 +93,16 @@ var _ = Describe("The operator's permissions", func() {
 // without takes a permission from the operator, until the spec is over or what it returns is called.
 func without(ctx context.Context, p rbacusage.Permission) (restore func(context.Context)) {
 	GinkgoHelper()
-	role := &rbacv1.ClusterRole{}
-	Expect(k8s.Get(ctx, client.ObjectKey{Name: "dojo-operator"}, role)).To(Succeed())
-	complete := role.DeepCopy()
-	for i := range role.Rules {
-		if r := &role.Rules[i]; slices.Contains(r.Resources, p.Resource) {
-			r.Verbs = slices.DeleteFunc(r.Verbs, func(verb string) bool { return verb == p.Verb })
-		}
+	allowed := func(ctx context.Context) (bool, error) {
+		return rbacusage.Allowed(ctx, k8s, "dojo-system", "dojo-operator", p)
 	}
-	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return len(r.Verbs) == 0 })
-	Expect(role.Rules).NotTo(Equal(complete.Rules), "it has not %s", p)
-	Expect(k8s.Update(ctx, role)).To(Succeed())
-	Eventually(ctx, allowed).WithArguments(p).Should(BeFalse())
+	giveBack, err := rbacusage.Withdraw(ctx, k8s, "dojo-operator", p)
+	Expect(err).NotTo(HaveOccurred())
 	restore = func(ctx context.Context) {
-		complete.ResourceVersion = ""
-		Expect(k8s.Update(ctx, complete)).To(Succeed())
-		Eventually(ctx, allowed).WithArguments(p).Should(BeTrue())
+		Expect(giveBack(ctx)).To(Succeed())
+		Eventually(ctx, allowed).Should(BeTrue())
 	}
 	DeferCleanup(restore)
+	Eventually(ctx, allowed).Should(BeFalse())
 	return restore
-}
-
-// allowed asks the API server whether the operator has a permission in some namespace.
-func allowed(ctx context.Context, p rbacusage.Permission) (bool, error) {
-	resource, sub, _ := strings.Cut(p.Resource, "/")
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User: "system:serviceaccount:dojo-system:dojo-operator",
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Namespace: "default", Verb: p.Verb, Group: p.Group, Resource: resource, Subresource: sub,
-		},
-	}}
-	err := k8s.Create(ctx, review)
-	return review.Status.Allowed, err
 }

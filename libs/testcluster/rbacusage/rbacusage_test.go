@@ -116,12 +116,12 @@ func TestUsed(t *testing.T) {
 	if diff := cmp.Diff(want, used.Sorted()); diff != "" {
 		t.Error(diff)
 	}
-	told, err := json.Marshal(used)
-	if err != nil {
+	file := filepath.Join(t.TempDir(), "used.json")
+	if err := used.Save(file); err != nil {
 		t.Fatal(err)
 	}
-	var again Set
-	if err := json.Unmarshal(told, &again); err != nil {
+	again, err := Load(file)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(used, again); diff != "" {
