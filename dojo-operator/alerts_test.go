@@ -170,7 +170,7 @@ var _ = Describe("The alarms of a Dojo in Discord", func() {
 			&conditions.Terminal{Reason: "MissingPermission", Message: "The bot lacks ManageChannels."}, "")
 		eventuallyDegraded(ctx, d, corev1api.ReasonChannelNotReady)
 		Expect(message(d, "AlertsReady")).To(ContainSubstring("The bot lacks ManageChannels. See `kubectl describe discordchannel tokyo-alarms`"))
-		Expect(d).To(HaveCondition("Available", "True", ""))
+		Eventually(ctx, refetch(d)).Should(HaveCondition("Available", "True", ""), "the pods do not wait for the alarms")
 		postable(ctx, channel, "hook")
 		eventuallyReady(ctx, d)
 		Expect(k8s.Delete(ctx, channel)).To(Succeed())
