@@ -75,8 +75,8 @@ bench: build testcluster ## Measure what the operators cost (ARGS="--dojos 100 -
 	@cd test && go run ./bench $(ARGS)
 
 .PHONY: e2e
-e2e: ## End to end on a real node: real pods, CloudNativePG, Prometheus; Linux and root, else E2E_KUBECONFIG (ARGS="-ginkgo.focus=X" for some)
-	@cd test && E2E=1 go test -count=1 -timeout 90m ./e2e -v -ginkgo.v -ginkgo.no-color $(ARGS)
+e2e: bin/release ## End to end on a real node: real pods, CloudNativePG, Prometheus; Linux and root, else E2E_KUBECONFIG (ARGS="--focus=X" for some)
+	@cd test && E2E=1 go tool ginkgo --procs=$(PROCS) --timeout=90m -v --no-color $(ARGS) ./e2e
 
 .PHONY: testcluster
 testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)

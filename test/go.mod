@@ -2,7 +2,10 @@ module jutsu.com/operators/test
 
 go 1.26.0
 
-tool jutsu.com/operators/libs/discordclient/discordtest/cmd/discordtest
+tool (
+	github.com/onsi/ginkgo/v2/ginkgo
+	jutsu.com/operators/libs/discordclient/discordtest/cmd/discordtest
+)
 
 replace (
 	jutsu.com/operators/apis => ../apis

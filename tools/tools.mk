@@ -3,7 +3,7 @@
 #
 #	To update NAME:  cd tools/NAME && GOWORK=off go get -tool PACKAGE@VERSION && GOWORK=off go mod tidy
 #
-# What runs in test clusters (kubernetes, etcd, kwok, and for test/e2e coredns, cloudnative-pg, prometheus, prometheus-operator, alertmanager) is
+# What runs in test clusters (kubernetes, etcd, kwok, prometheus, and for test/e2e coredns, cloudnative-pg, prometheus-operator, alertmanager) is
 # not built here: libs/testcluster does, into the user's cache. It also takes CustomResourceDefinitions and manifests out of these modules.
 
 # `go install` would tell these their version; a build from tools/NAME has to.
@@ -22,16 +22,14 @@ bin/%: tools/%/go.mod tools/%/go.sum
 	go build -trimpath -ldflags="-s -w $(stamp)" -o ../../$@ tool && \
 	touch ../../$@
 
-# Two programs of one module, without the service discoveries of the clouds, which would be most of it.
-bin/prometheus: tools/prometheus/go.mod tools/prometheus/go.sum
+# Without the service discoveries of the clouds, which would be most of it. The module's other program, prometheus, libs/testcluster builds.
+bin/promtool: tools/prometheus/go.mod tools/prometheus/go.sum
 	@cd tools/prometheus && export GOWORK=off CGO_ENABLED=0 && \
 	version=$$(go list -m -f '{{.Version}}' github.com/prometheus/prometheus) && \
-	echo "building prometheus and promtool $$version, about 120 s, once" && \
-	go build -trimpath -tags remove_all_sd -ldflags="-s -w -X github.com/prometheus/common/version.Version=$$version" -o ../../bin/ tool && \
-	touch ../../bin/prometheus
-
-bin/promtool: bin/prometheus
-	@touch $@
+	echo "building promtool $$version, about 100 s, once" && \
+	go build -trimpath -tags remove_all_sd,enable_kubernetes_sd -ldflags="-s -w -X github.com/prometheus/common/version.Version=$$version" \
+		-o ../../bin/promtool github.com/prometheus/prometheus/cmd/promtool && \
+	touch ../../bin/promtool
 
 # Not somebody else's tool but the project's own program.
 bin/release: $(wildcard tools/release/*.go) tools/release/go.mod tools/release/go.sum

@@ -42,9 +42,9 @@ type discordChannel struct {
 	SlowmodeSeconds int `json:"rate_limit_per_user"`
 }
 
-// channelsOnDiscord are all channels and categories of the server.
-func channelsOnDiscord(ctx context.Context) (channels []discordChannel, err error) {
-	err = askDiscord(ctx, "/guilds/"+stack.GuildID+"/channels", &channels)
+// channelsOnDiscord are all channels and categories of a server.
+func channelsOnDiscord(ctx context.Context, guild string) (channels []discordChannel, err error) {
+	err = askDiscord(ctx, "/guilds/"+guild+"/channels", &channels)
 	return channels, err
 }
 
@@ -116,8 +116,8 @@ func forwardPod(pod *corev1.Pod, port int) (address string, stop func(), err err
 	return fmt.Sprintf("localhost:%d", ports[0].Local), func() { close(end) }, nil
 }
 
-// joinDiscord lets the namespace manage the server of the simulated Discord, with a group for alarms.
-func (w *world) joinDiscord(ctx context.Context) {
+// joinDiscord lets the namespace manage a server of the simulated Discord, with a group for alarms.
+func (w *world) joinDiscord(ctx context.Context, guild string) {
 	w.apply(ctx, fmt.Sprintf(`
 apiVersion: v1
 kind: Secret
@@ -133,5 +133,5 @@ apiVersion: discord.jutsu.com/v1alpha1
 kind: DiscordGroup
 metadata: {name: alarms}
 spec: {serverRef: {name: jujutsu}, name: Alarms}
-`, installed.Bot, stack.GuildID))
+`, installed.Bot, guild))
 }

@@ -121,8 +121,16 @@ func keepDiscord(ctx context.Context, folder string) error {
 	if installed == nil {
 		return nil
 	}
+	var errs []error
+	for _, guild := range []string{stack.FirstUsersGuild, stack.TenLinesGuild, stack.StandingGuild} {
+		errs = append(errs, keepGuild(ctx, folder, guild))
+	}
+	return errors.Join(errs...)
+}
+
+func keepGuild(ctx context.Context, folder, guild string) error {
 	var channels []map[string]any
-	if err := askDiscord(ctx, "/guilds/"+stack.GuildID+"/channels", &channels); err != nil {
+	if err := askDiscord(ctx, "/guilds/"+guild+"/channels", &channels); err != nil {
 		return err
 	}
 	for _, channel := range channels {
@@ -131,7 +139,7 @@ func keepDiscord(ctx context.Context, folder string) error {
 			channel["messages"] = messages
 		}
 	}
-	return keepValue(folder, "discord.yaml", channels)
+	return keepValue(folder, "discord/"+guild+".yaml", channels)
 }
 
 func keepValue(folder, name string, value any) error {

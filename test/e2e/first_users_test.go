@@ -9,12 +9,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/test/e2e/internal/stack"
 )
 
-var _ = Describe("The first users' path: a Cluster of CloudNativePG and a Dojo with the credentials that it writes", func() {
-	It("serves weapons, and goes on when the password changes", func(ctx SpecContext) {
-		w := newWorld(ctx, "first-users")
-		step("apply both at the same time")
+var _ = Describe("The first users' path: a Cluster of CloudNativePG and Dojos with the credentials that it writes", Ordered, ContinueOnFailure, func() {
+	var w *world
+
+	BeforeAll(func(ctx SpecContext) {
+		w = newWorld(ctx, "first-users")
+		w.joinDiscord(ctx, stack.FirstUsersGuild)
+		step("apply all at the same time, one of the Dojos broken on purpose")
 		w.apply(ctx, `
 apiVersion: postgresql.cnpg.io/v1
 kind: Cluster
@@ -38,7 +43,21 @@ spec:
   replicas: 3
   database: Postgres
   credentialsRef: {name: dojo-app}
+---
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: broken}
+spec:
+  accountId: Kento Nanami
+  title: Nagoya Branch
+  image: jutsu/no-such-image:1
+  credentialsRef: {name: dojo-app}
+  alerts:
+    discord: {groupRef: {name: alarms}}
 `)
+	}, NodeTimeout(soon))
+
+	It("serve weapons, and go on when the password changes", func(ctx SpecContext) {
 		w.awaitReady(ctx, "tokyo-jujutsu-high")
 		Expect(w.dojo(ctx, "tokyo-jujutsu-high")).To(HaveField("Status.ReadyStatus", "3/3"))
 
@@ -60,6 +79,22 @@ spec:
 		Expect(w.addWeapon(ctx, "tokyo-jujutsu-high", "2", "Playful Cloud")).To(Succeed())
 		Expect(w.weapons(ctx, "tokyo-jujutsu-high")).To(HaveLen(2))
 		Expect(w.visits(ctx, "tokyo-jujutsu-high")).To(And(HaveField("LongestMS", BeNumerically("<", 5000))))
+	}, SpecTimeout(10*time.Minute))
+
+	It("tell in their channel when they are broken, and when they are mended", func(ctx SpecContext) {
+		Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "Degraded") }).WithTimeout(eventually).
+			Should(HavePrefix("True ImagePullBackOff: "), "what the pod waits for")
+		Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "AlertsReady") }).Should(HavePrefix("True "))
+		broken, err := w.dojo(ctx, "broken")
+		Expect(err).NotTo(HaveOccurred())
+		channel, title := broken.Status.Alerts.ChannelID, "DojoDegraded · "+w.namespace+"/broken"
+		Eventually(ctx, titles).WithArguments(channel).WithTimeout(eventually).
+			Should(ContainElement("🔥 "+title), "the rule waits for a minute, then Alertmanager posts")
+
+		step("mend it")
+		w.patch(ctx, "broken", `{"spec":{"image":null}}`)
+		w.awaitReady(ctx, "broken")
+		Eventually(ctx, titles).WithArguments(channel).WithTimeout(eventually).Should(ContainElement("✅ Resolved: " + title))
 	}, SpecTimeout(10*time.Minute))
 })
 

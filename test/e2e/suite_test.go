@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"testing"
@@ -46,18 +47,16 @@ var (
 	config    *rest.Config
 	k8s       client.Client
 	typed     *kubernetes.Clientset
-	own       *cluster.Cluster // nil where the cluster is somebody else's
 	installed *stack.Stack
+
+	// own and standing are those of the first process, which alone runs the specs that are marked Serial.
+	own      *cluster.Cluster // nil where the cluster is somebody else's
+	standing *world
 )
 
 func TestEndToEnd(t *testing.T) {
 	if os.Getenv(wanted) == "" && os.Getenv(kubeconfigFile) == "" {
 		t.Skipf("end-to-end specs take a real node: run make e2e, or name a cluster in %s", kubeconfigFile)
-	}
-	if os.Getenv(kubeconfigFile) == "" {
-		if err := cluster.Possible(); err != nil {
-			t.Skipf("end-to-end specs are skipped: %v. Name a cluster in %s to run them there.", err, kubeconfigFile)
-		}
 	}
 	klog.SetLogger(logr.Discard()) // client-go's: a port-forward whose connection ends says so as an error
 	RegisterFailHandler(Fail)
@@ -68,35 +67,46 @@ func TestEndToEnd(t *testing.T) {
 	RunSpecs(t, "end to end")
 }
 
-var _ = BeforeSuite(func(ctx SpecContext) {
+// found is what the first process tells the others.
+type found struct {
+	Kubeconfig string
+	Installed  *stack.Stack
+}
+
+var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	began := time.Now()
-	registry := connect(ctx)
-	scheme := runtime.NewScheme()
-	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	Expect(corev1api.AddToScheme(scheme)).To(Succeed())
-	config.QPS = -1
+	kubeconfig, registry := findCluster(ctx)
+	connect(kubeconfig)
 	var err error
-	k8s, err = client.New(config, client.Options{Scheme: scheme})
-	Expect(err).NotTo(HaveOccurred())
-	typed, err = kubernetes.NewForConfig(config)
-	Expect(err).NotTo(HaveOccurred())
 	installed, err = stack.Install(ctx, k8s, registry, GinkgoT().TempDir(), os.Stderr)
 	if err != nil {
 		tellEvidence(ctx, "install")
 	}
 	Expect(err).NotTo(HaveOccurred())
 	progress("everything is installed and ready, %.0f s after the start", time.Since(began).Seconds())
+	standing = newWorld(ctx, "standing")
+	standing.begin(ctx)
+	told, err := json.Marshal(found{kubeconfig, installed})
+	Expect(err).NotTo(HaveOccurred())
+	return told
+}, func(told []byte) {
+	var first found
+	Expect(json.Unmarshal(told, &first)).To(Succeed())
+	connect(first.Kubeconfig)
+	if installed == nil {
+		installed = first.Installed
+	}
 }, NodeTimeout(installing))
 
-// connect starts a cluster, or finds the one that is named, and returns the registry for images.
-func connect(ctx context.Context) (registry string) {
-	if path := os.Getenv(kubeconfigFile); path != "" {
-		var err error
-		config, err = clientcmd.BuildConfigFromFlags("", path)
-		Expect(err).NotTo(HaveOccurred())
+// findCluster starts a cluster, or takes the one that is named, and returns the registry for images.
+func findCluster(ctx context.Context) (kubeconfig, registry string) {
+	if kubeconfig = os.Getenv(kubeconfigFile); kubeconfig != "" {
 		registry = os.Getenv(registryAddress)
 		Expect(registry).NotTo(BeEmpty(), "%s has to say where the cluster of %s pulls images from", registryAddress, kubeconfigFile)
-		return registry
+		return kubeconfig, registry
+	}
+	if err := cluster.Possible(); err != nil {
+		Skip(fmt.Sprintf("end-to-end specs are skipped: %v. Name a cluster in %s to run them there.", err, kubeconfigFile))
 	}
 	var err error
 	own, err = cluster.Start(ctx, os.Stderr)
@@ -105,8 +115,22 @@ func connect(ctx context.Context) (registry string) {
 		Expect(own.Stop()).To(Succeed())
 		Expect(cluster.Traces(ctx)).To(BeEmpty(), "what is left on the machine")
 	}, NodeTimeout(eventually))
-	config = own.Control.Config()
-	return own.Registry()
+	return own.Control.Kubeconfig(), own.Registry()
+}
+
+// connect makes the clients.
+func connect(kubeconfig string) {
+	var err error
+	config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
+	Expect(err).NotTo(HaveOccurred())
+	config.QPS = -1
+	scheme := runtime.NewScheme()
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(corev1api.AddToScheme(scheme)).To(Succeed())
+	k8s, err = client.New(config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	typed, err = kubernetes.NewForConfig(config)
+	Expect(err).NotTo(HaveOccurred())
 }
 
 // progress tells somebody who is waiting how far it is.

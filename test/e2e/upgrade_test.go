@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -15,19 +16,35 @@ import (
 	"jutsu.com/operators/test/internal/operator"
 )
 
+var _ = Describe("The operators as they were before", func() {
+	for _, o := range stack.Operators {
+		It(o.Name+" can still be built", func(ctx SpecContext) {
+			Expect(before(ctx, o)).NotTo(BeNil())
+		}, SpecTimeout(soon))
+	}
+})
+
+// before is an operator as it was before this checkout. Its image is built once.
+func before(ctx context.Context, o operator.Operator) *stack.Before {
+	GinkgoHelper()
+	b, err := stack.BuildBefore(ctx, o, installed.Registry, GinkgoT().TempDir())
+	if errors.Is(err, stack.ErrNoPast) {
+		Skip(err.Error())
+	}
+	Expect(err).NotTo(HaveOccurred())
+	return b
+}
+
 // upgrade lets a Dojo be made by the operators of before, on a standing Cluster, and upgrades one operator, then the other.
 func (w *world) upgrade(ctx context.Context, postgres string) {
 	GinkgoHelper()
-	operators := []operator.Operator{operator.Dojo, operator.Discord}
-	for _, o := range operators {
-		revision, err := stack.Previous(ctx, o)
-		if err != nil {
-			Skip("nothing to upgrade from: " + err.Error())
-		}
-		step("install %s of %s", o.Name, revision)
+	var old []*stack.Before
+	for _, o := range stack.Operators {
+		old = append(old, before(ctx, o))
+		step("install %s of %s", o.Name, old[len(old)-1].Revision)
 		DeferCleanup(installed.Upgrade, o, NodeTimeout(eventually)) // also when it fails, for the specs that follow
-		Expect(installed.Downgrade(ctx, o, revision)).To(Succeed())
 	}
+	Expect(installed.Downgrade(ctx, old...)).To(Succeed())
 	w.apply(ctx, fmt.Sprintf(`
 apiVersion: core.jutsu.com/v1
 kind: Dojo
@@ -43,8 +60,8 @@ spec:
 `, postgres))
 	w.awaitReady(ctx, "tokyo")
 	w.visit(ctx, "tokyo")
-	before := w.written(ctx, "tokyo")
-	for _, o := range operators {
+	written := w.written(ctx, "tokyo")
+	for _, o := range stack.Operators {
 		step("upgrade %s", o.Name)
 		Expect(installed.Upgrade(ctx, o)).To(Succeed())
 		Eventually(ctx, leader).WithArguments(o).ShouldNot(BeEmpty())
@@ -53,7 +70,7 @@ spec:
 		w.scale(ctx, "tokyo", 2)
 		w.awaitReplicas(ctx, "tokyo", "2/2")
 	}
-	Expect(w.written(ctx, "tokyo")).To(Equal(before))
+	Expect(w.written(ctx, "tokyo")).To(Equal(written))
 	Expect(w.visits(ctx, "tokyo")).To(HaveField("Failures", 0), "and Last says how one failed")
 }
 

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/test/internal/operator"
 	"jutsu.com/operators/test/internal/project"
 )
@@ -36,13 +37,13 @@ var (
 // prometheus is a running server of the real program.
 type prometheus struct{ url string }
 
-// tool is the absolute path of a program in bin/.
-func tool(t *testing.T, name string) string {
+// promtool is the absolute path of Prometheus' program that tests rules.
+func promtool(t *testing.T) string {
 	t.Helper()
-	path, err := project.Path("bin", name)
+	path, err := project.Path("bin", "promtool")
 	must(t, err)
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("bin/%s is not there yet: run `make bin/%s` first (`make test` does)", name, name)
+		t.Fatal("bin/promtool is not there yet: run `make bin/promtool` first (`make test` does)")
 	}
 	return path
 }
@@ -74,8 +75,10 @@ func startPrometheus(t *testing.T, s *stage) *prometheus {
 	must(t, err)
 	address := free.Addr().String()
 	must(t, free.Close())
+	binaries, err := testcluster.Binaries(t.Context(), os.Stderr, testcluster.Prometheus)
+	must(t, err)
 	p := &prometheus{url: "http://" + address}
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", "-c", keeper, "prometheus-keeper", tool(t, "prometheus"),
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "/bin/sh", "-c", keeper, "prometheus-keeper", binaries[testcluster.Prometheus],
 		"--config.file="+filepath.Join(folder, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(folder, "data"),
 		"--web.listen-address="+address, "--log.level=warn")
 	output := t.Output()

@@ -50,7 +50,7 @@ func checkRules(t *testing.T, groups []any) string {
 	folder := t.TempDir()
 	rules := filepath.Join(folder, "rules.yaml")
 	write(t, rules, map[string]any{"groups": groups})
-	if out, err := exec.CommandContext(t.Context(), tool(t, "promtool"), "check", "rules", "--lint=all", "--lint-fatal", rules).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), promtool(t), "check", "rules", "--lint=all", "--lint-fatal", rules).CombinedOutput(); err != nil {
 		t.Errorf("promtool check rules: %v\n%s", err, out)
 	}
 	return folder
@@ -66,7 +66,7 @@ func TestRules(t *testing.T) {
 			must(t, err)
 			tests := filepath.Join(folder, "tests.yaml")
 			must(t, os.WriteFile(tests, text, 0o600))
-			if out, err := exec.CommandContext(t.Context(), tool(t, "promtool"), "test", "rules", tests).CombinedOutput(); err != nil {
+			if out, err := exec.CommandContext(t.Context(), promtool(t), "test", "rules", tests).CombinedOutput(); err != nil {
 				t.Errorf("promtool test rules: %v\n%s", err, out)
 			}
 			everyAlertIsTried(t, text, as)

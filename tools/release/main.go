@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -19,7 +20,7 @@ import (
 // operators are those that can be released.
 var operators = []string{"dojo-operator", "discord-operator"}
 
-const usage = `Usage: release image    OPERATOR [--version v1.2.3] [--repo REPOSITORY] [--platform linux/amd64,...]
+const usage = `Usage: release image    OPERATOR [--version v1.2.3] [--repo REPOSITORY] [--platform linux/amd64,...] [--folder FOLDER]
        release compat   OPERATOR
        release manifest OPERATOR --version v1.2.3 --image IMAGE@sha256:...
        release publish  OPERATOR --version v1.2.3 [--repo REPOSITORY] [--dry-run]`
@@ -49,6 +50,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	repo := flags.String("repo", "", "`repository` of images to push to, as ghcr.io/somebody; by default nothing is pushed")
 	reference := flags.String("image", "", "`image` with its digest, for the manifest")
 	dryRun := flags.Bool("dry-run", false, "check and build all, push and tag nothing")
+	folder := flags.String("folder", "", "`folder` for the image and its bills of materials (default out/image/OPERATOR)")
 	platform := flags.String("platform", "linux/amd64,linux/arm64", "comma-separated platforms of the image")
 	if err := flags.Parse(args[2:]); err != nil {
 		return err
@@ -60,7 +62,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	r := repository{root: root}
 	switch command {
 	case "image":
-		return image(ctx, r, out, operator, *version, *repo, strings.Split(*platform, ","))
+		return image(ctx, r, out, imageOptions{
+			Root: root, Operator: operator, Version: *version, Repo: *repo, Platforms: strings.Split(*platform, ","),
+			Folder: cmp.Or(*folder, filepath.Join(root, "out", "image", operator)),
+		})
 	case "compat":
 		return checkCompat(ctx, r, out, operator, "")
 	case "manifest":
@@ -92,21 +97,16 @@ func (p progress) Write(line []byte) (int, error) {
 }
 
 // image builds an image and says what to do with it.
-func image(ctx context.Context, r repository, out io.Writer, operator, version, repo string, platforms []string) error {
-	revision, at, err := r.head(ctx)
-	if err != nil {
+func image(ctx context.Context, r repository, out io.Writer, o imageOptions) (err error) {
+	if o.Revision, o.Created, err = r.head(ctx); err != nil {
 		return err
 	}
-	if version == "" {
-		if version, err = r.describe(ctx, operator); err != nil {
+	if o.Version == "" {
+		if o.Version, err = r.describe(ctx, o.Operator); err != nil {
 			return err
 		}
 	}
-	o := imageOptions{
-		Root: r.root, Operator: operator, Version: version, Revision: revision, Created: at, Repo: repo,
-		Folder: filepath.Join(r.root, "out", "image", operator), Platforms: platforms,
-	}
-	_, _ = fmt.Fprintf(out, "building the image %s for %s\n", o.imageName(), strings.Join(platforms, ", "))
+	_, _ = fmt.Fprintf(out, "building the image %s for %s\n", o.imageName(), strings.Join(o.Platforms, ", "))
 	b, err := buildImage(ctx, o)
 	if err != nil {
 		return err
@@ -116,10 +116,10 @@ func image(ctx context.Context, r repository, out io.Writer, operator, version, 
 	}
 	_, _ = fmt.Fprintf(out, "  %s\n", b.Digest)
 	if b.Reference != "" {
-		_, _ = fmt.Fprintf(out, "Pushed. Next: kustomize edit set image %s=%s\n", operator, b.Reference)
+		_, _ = fmt.Fprintf(out, "Pushed. Next: kustomize edit set image %s=%s\n", o.Operator, b.Reference)
 		return nil
 	}
 	_, _ = fmt.Fprintf(out, "It is in %s, its bills of materials beside it. Next: load that file (docker load -i, ctr images import), "+
-		"or push: make image-%s IMAGE_REPO=ghcr.io/somebody\n", b.Archive, operator)
+		"or push: make image-%s IMAGE_REPO=ghcr.io/somebody\n", b.Archive, o.Operator)
 	return nil
 }

@@ -1,12 +1,12 @@
 package images
 
 import (
+	"compress/gzip"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 
-	"github.com/google/go-containerregistry/pkg/compression"
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/empty"
@@ -58,7 +58,7 @@ func (i Image) make() (v1.Image, error) {
 	var layers []v1.Layer
 	for _, opener := range i.openers() {
 		// Nothing travels further than this machine: to compress would only cost time.
-		layer, err := tarball.LayerFromOpener(opener, tarball.WithCompression(compression.None))
+		layer, err := tarball.LayerFromOpener(opener, tarball.WithCompressionLevel(gzip.NoCompression))
 		if err != nil {
 			return nil, err
 		}

@@ -16,11 +16,6 @@ func Compile(ctx context.Context, folder string, packages ...string) (map[string
 	if err != nil {
 		return nil, err
 	}
-	return CompileAt(ctx, root, folder, packages...)
-}
-
-// CompileAt is Compile for the checkout of this project at root.
-func CompileAt(ctx context.Context, root, folder string, packages ...string) (map[string]string, error) {
 	built := map[string]string{}
 	for _, source := range packages {
 		target, err := os.MkdirTemp(folder, "program-")

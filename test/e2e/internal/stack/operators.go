@@ -2,7 +2,6 @@ package stack
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +15,9 @@ import (
 	"jutsu.com/operators/test/internal/operator"
 	"jutsu.com/operators/test/internal/project"
 )
+
+// Operators are those of this project.
+var Operators = []operator.Operator{operator.Dojo, operator.Discord}
 
 // arguments are what an operator is told beside what its manifests say.
 func (s *Stack) arguments(o operator.Operator) []any {
@@ -31,9 +33,12 @@ func (s *Stack) installOperators(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(
-		s.installOperator(ctx, operator.Dojo, root, s.Images[DojoOperator]),
-		s.installOperator(ctx, operator.Discord, root, s.Images[DiscordOperator]))
+	for _, o := range Operators {
+		if err := s.installOperator(ctx, o, root, s.Images[o.Name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // installOperator applies an operator as the checkout at root deploys it.

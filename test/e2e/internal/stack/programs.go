@@ -5,35 +5,44 @@ import (
 	"path"
 
 	"jutsu.com/operators/test/e2e/internal/images"
+	"jutsu.com/operators/test/internal/project"
 )
 
 // Programs of this project by the folder of their package main, which is what Stack.Images names them by.
 const (
-	DojoOperator    = "dojo-operator"
-	DiscordOperator = "discord-operator"
-	DojoApp         = "test/e2e/programs/dojo"
-	NextDojoApp     = DojoApp + ", next version" // the same in another image
-	Visitor         = "test/e2e/programs/visitor"
-	discordtest     = "libs/discordclient/discordtest/cmd/discordtest"
+	DojoApp     = "test/e2e/programs/dojo"
+	NextDojoApp = DojoApp + ", next version" // the same in another image
+	Visitor     = "test/e2e/programs/visitor"
+	discordtest = "libs/discordclient/discordtest/cmd/discordtest"
 )
 
 // pushPrograms builds images of all programs and pushes them.
-func pushPrograms(ctx context.Context, registry, folder string) (map[string]string, error) {
-	programs, err := images.Compile(ctx, folder, DojoOperator, DiscordOperator, DojoApp, Visitor, discordtest)
+func (s *Stack) pushPrograms(ctx context.Context) error {
+	root, err := project.Root()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	pushed := map[string]string{}
+	programs, err := images.Compile(ctx, s.folder, DojoApp, Visitor, discordtest)
+	if err != nil {
+		return err
+	}
 	for source, binary := range programs {
 		name := "/" + path.Base(source)
 		image := images.Image{Name: "jutsu-e2e" + name + ":e2e", Files: map[string]string{name: binary}, Entrypoint: []string{name}}
-		if pushed[source], err = image.Push(registry); err != nil {
-			return nil, err
+		if s.Images[source], err = image.Push(s.Registry); err != nil {
+			return err
 		}
 	}
 	next := images.Image{
 		Name: "jutsu-e2e/dojo:next", Files: map[string]string{"/dojo": programs[DojoApp], "/next": "-> dojo"}, Entrypoint: []string{"/next"},
 	}
-	pushed[NextDojoApp], err = next.Push(registry)
-	return pushed, err
+	if s.Images[NextDojoApp], err = next.Push(s.Registry); err != nil {
+		return err
+	}
+	for _, o := range Operators {
+		if s.Images[o.Name], err = images.PushOperator(ctx, root, s.Registry, s.folder, o.Name, "e2e"); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -25,13 +26,18 @@ const (
 	DiscordNamespace = "discord"
 	// DiscordPort is that Service's port.
 	DiscordPort = 8065
-	// GuildID is the server (guild) that the simulated Discord begins with.
-	GuildID = "1401681709430341704"
 
 	discordURL = "http://discord.discord.svc:8065/api/v10"
 	// readyTimeout is how long it all may take to come up; usually that is half a minute.
 	readyTimeout = 5 * time.Minute
 	probe        = 200 * time.Millisecond
+)
+
+// The servers (guilds) of discord.yaml. There is one for each world that takes part, since in a cluster one object alone manages a server.
+const (
+	FirstUsersGuild = "1401681709430341704"
+	TenLinesGuild   = "1401681709430341705"
+	StandingGuild   = "1401681709430341706"
 )
 
 var (
@@ -43,12 +49,14 @@ var (
 	postgres []byte
 )
 
-// Stack is what is installed.
+// Stack is what is installed. Its exported fields are what another process has to know to use it.
 type Stack struct {
-	admin            client.Client
-	registry, folder string
-	progress         io.Writer
-	// Images are the images of this project's programs by the folder of their package main.
+	admin    client.Client
+	folder   string
+	progress io.Writer
+	// Registry is where images are pushed to and pulled from.
+	Registry string
+	// Images are the images of this project's programs by the folder of their package main, those of the operators by their names.
 	Images map[string]string
 	// Bot and Hand are the tokens of Discord's bots: the operator's, and that of a bot that does by hand what people do.
 	Bot, Hand string
@@ -58,17 +66,24 @@ type Stack struct {
 // pushed to the registry, from which the cluster pulls; those of others come from where their manifests say. The folder is for what is
 // built on the way.
 func Install(ctx context.Context, admin client.Client, registry, folder string, progress io.Writer) (*Stack, error) {
-	s := &Stack{admin: admin, registry: registry, folder: folder, progress: progress, Bot: rand.Text(), Hand: rand.Text()}
-	var err error
-	if s.Images, err = pushPrograms(ctx, registry, folder); err != nil {
-		return nil, err
+	s := &Stack{
+		admin: admin, folder: folder, progress: progress,
+		Registry: registry, Images: map[string]string{}, Bot: rand.Text(), Hand: rand.Text(),
 	}
-	for _, step := range []func(context.Context) error{s.installDiscord, s.installOthers, s.installMonitoring, s.installOperators, s.ready} {
+	for _, step := range []func(context.Context) error{s.begin, s.installDiscord, s.installMonitoring, s.installOperators, s.ready} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("install: %w", err)
 		}
 	}
 	return s, nil
+}
+
+// begin installs what others release, and builds what is ours while that starts.
+func (s *Stack) begin(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.installOthers(ctx) })
+	group.Go(func() error { return s.pushPrograms(ctx) })
+	return group.Wait()
 }
 
 // installOthers applies what others release.

@@ -2,10 +2,11 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
+	"path"
 	"strings"
 
 	"jutsu.com/operators/test/e2e/internal/images"
@@ -13,40 +14,50 @@ import (
 	"jutsu.com/operators/test/internal/project"
 )
 
-// Previous is the version of an operator before this checkout: its last release, or where there is none the commit before. The error
-// says that this checkout has no past, as a shallow clone has none.
-func Previous(ctx context.Context, o operator.Operator) (revision string, err error) {
-	if tag, err := git(ctx, "describe", "--tags", "--abbrev=0", "--match", o.Name+"/*", "HEAD~"); err == nil {
-		return tag, nil
-	}
-	return git(ctx, "rev-parse", "HEAD~")
+// Before is an operator as it was before this checkout.
+type Before struct {
+	operator.Operator
+	// Revision is its last release, or where there is none the commit before.
+	Revision string
+	checkout string
+	image    string
 }
 
-// Downgrade installs an operator as it was at a revision, and returns when it is ready.
-func (s *Stack) Downgrade(ctx context.Context, o operator.Operator, revision string) error {
-	root, err := os.MkdirTemp(s.folder, "checkout-")
+// ErrNoPast says that this checkout has no past, as a shallow clone has none.
+var ErrNoPast = errors.New("there is nothing before this checkout")
+
+// BuildBefore checks an operator out into folder as it was before, and brings its image into the registry unless that has it already.
+func BuildBefore(ctx context.Context, o operator.Operator, registry, folder string) (*Before, error) {
+	revision, err := git(ctx, "describe", "--tags", "--abbrev=0", "--match", o.Name+"/*", "HEAD~")
 	if err != nil {
-		return err
+		if revision, err = git(ctx, "rev-parse", "--short=12", "HEAD~"); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNoPast, err)
+		}
 	}
-	archive := filepath.Join(root, "archive.tar")
-	if _, err := git(ctx, "archive", "--output="+archive, revision); err != nil {
-		return err
+	b := &Before{Operator: o, Revision: revision}
+	if b.checkout, err = os.MkdirTemp(folder, "checkout-"); err != nil {
+		return nil, err
 	}
-	if out, err := exec.CommandContext(ctx, "tar", "--extract", "--file="+archive, "--directory="+root).CombinedOutput(); err != nil {
-		return fmt.Errorf("unpack %s: %w: %s", revision, err, out)
+	for _, arguments := range [][]string{
+		{"clone", "--quiet", "--shared", "--no-checkout", ".", b.checkout}, {"-C", b.checkout, "checkout", "--quiet", "--detach", revision},
+	} {
+		if _, err := git(ctx, arguments...); err != nil {
+			return nil, err
+		}
 	}
-	binaries, err := images.CompileAt(ctx, root, s.folder, o.Name)
-	if err != nil {
-		return err
+	version := "before-" + path.Base(revision)
+	if b.image, err = images.Pushed(ctx, registry, o.Name, version); err != nil {
+		b.image, err = images.PushOperator(ctx, b.checkout, registry, folder, o.Name, version)
 	}
-	entry := "/" + o.Name
-	image := images.Image{Name: "jutsu-e2e" + entry + ":previous", Files: map[string]string{entry: binaries[o.Name]}, Entrypoint: []string{entry}}
-	pushed, err := image.Push(s.registry)
-	if err != nil {
-		return err
-	}
-	if err := s.installOperator(ctx, o, root, pushed); err != nil {
-		return err
+	return b, err
+}
+
+// Downgrade installs operators as they were before, and returns when they are ready.
+func (s *Stack) Downgrade(ctx context.Context, operators ...*Before) error {
+	for _, b := range operators {
+		if err := s.installOperator(ctx, b.Operator, b.checkout, b.image); err != nil {
+			return err
+		}
 	}
 	return s.ready(ctx)
 }

@@ -1,0 +1,48 @@
+package images
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"jutsu.com/operators/test/internal/project"
+)
+
+// PushOperator builds the image of an operator of the checkout at root as a release does (tools/release, with ko inside), and pushes it to the
+// registry as jutsu-e2e/OPERATOR:VERSION. What else a release leaves behind goes into folder. It returns the image's name with its digest.
+func PushOperator(ctx context.Context, root, registry, folder, operator, version string) (reference string, err error) {
+	release, err := project.Path("bin", "release")
+	if err != nil {
+		return "", err
+	}
+	if folder, err = os.MkdirTemp(folder, "image-"); err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, release, "image", operator,
+		"--repo="+repository(registry), "--version="+version, "--platform=linux/"+runtime.GOARCH, "--folder="+folder)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the image of %s with %s, which `make e2e` builds: %w\n%s", operator, release, err, out)
+	}
+	return Pushed(ctx, registry, operator, version)
+}
+
+// Pushed is the name with digest of an operator's image that PushOperator has pushed; an error when it has not.
+func Pushed(ctx context.Context, registry, operator, version string) (reference string, err error) {
+	tag, err := name.NewTag(repository(registry) + "/" + operator + ":" + version)
+	if err != nil {
+		return "", err
+	}
+	pushed, err := remote.Head(tag, remote.WithContext(ctx))
+	if err != nil {
+		return "", fmt.Errorf("look for image %s: %w", tag, err)
+	}
+	return tag.Context().Digest(pushed.Digest.String()).String(), nil
+}
+
+func repository(registry string) string { return registry + "/jutsu-e2e" }
