@@ -158,6 +158,28 @@ var _ = Describe("A Dojo with a database in a standing Cluster", func() {
 		Eventually(ctx, eventsOf(d)).Should(ContainElement("Normal Corrected"))
 	})
 
+	It("does not wait for CloudNativePG's next try when that could not read the password of a new role yet", func(ctx context.Context) {
+		pg := standingCluster(ctx, ns, "pg")
+		cloudNativePG.Pause(ns, "pg")
+		setClusterStatus(ctx, pg, map[string]any{"readyInstances": int64(2), "currentPrimary": "pg-1", "image": "postgres:17"})
+		d := newDojo(ns, "tokyo", inCluster)
+		Expect(k8s.Create(ctx, d)).To(Succeed())
+		role := ofKind("DatabaseRole", ns, "tokyo-db")
+		Eventually(ctx, func(ctx context.Context) error {
+			if err := k8s.Get(ctx, client.ObjectKeyFromObject(role), role); err != nil {
+				return err
+			}
+			role.Object["status"] = map[string]any{"applied": false, "message": `secrets "tokyo-db" is forbidden: User "pg" cannot get resource "secrets"`}
+			return k8s.Status().Update(ctx, role)
+		}).Should(Succeed())
+		Eventually(ctx, refetch(role)).Should(HaveField("GetAnnotations()", HaveKey("core.jutsu.com/asked-again")))
+		cloudNativePG.Resume(ns, "pg")
+		eventuallyReady(ctx, d)
+		Expect(eventsOf(d)(ctx)).NotTo(ContainElement("Normal Corrected"))
+		asked := role.GetAnnotations()
+		Consistently(ctx, refetch(role)).Should(HaveField("GetAnnotations()", asked), "it is not asked again, and the mark stays")
+	})
+
 	It("goes on serving while the Cluster is away, and says so", func(ctx context.Context) {
 		d := dojoInCluster(ctx, ns)
 		pg := ofKind("Cluster", ns, "pg")

@@ -45,6 +45,30 @@ func OptionalKinds() []optional.Kind {
 	return slices.Concat(databaseKinds, monitoringKinds, alertKinds)
 }
 
+// An instance manager looks at a new DatabaseRole before CloudNativePG's operator has allowed it to read the role's password, a tenth of a second
+// later, and then not again for 30 seconds: both watch the same object (internal/management/controller/databaserole_controller.go,
+// internal/controller/cluster_create.go). Any change of the DatabaseRole makes it look at once.
+const (
+	// askedAnnotation on a DatabaseRole is when it was last changed for that, in RFC 3339.
+	askedAnnotation = "core.jutsu.com/asked-again"
+	firstAsk        = time.Second
+	lastPause       = 8 * time.Second // after the next one CloudNativePG's own retry would come sooner
+)
+
+// untilAsked is how long until CloudNativePG should be asked to look again at a role whose password it may not read: a second after the role
+// was made, then after twice the time each, and false where that is no use.
+func untilAsked(role *unstructured.Unstructured, s appliedState, now time.Time) (wait time.Duration, ask bool) {
+	if s.applied == nil || *s.applied || !strings.Contains(s.message, " is forbidden: ") {
+		return 0, false
+	}
+	made, last := role.GetCreationTimestamp().Time, role.GetCreationTimestamp().Time
+	if at, err := time.Parse(time.RFC3339, role.GetAnnotations()[askedAnnotation]); err == nil {
+		last = later(last, at)
+	}
+	pause := max(firstAsk, last.Sub(made))
+	return last.Add(pause).Sub(now), pause <= lastPause
+}
+
 const databaseSuffix = "-db"
 
 // databaseObject is the name of every object of the database: the Secret with its password, the role, the database, the Cluster.
@@ -84,8 +108,9 @@ func reclaim(d *corev1api.Dojo) string {
 	return reclaimRetain
 }
 
-func roleFor(d *corev1api.Dojo) *unstructured.Unstructured {
-	return custom(d, roleKind, databaseObject(d), map[string]any{
+// roleFor returns the role, with the mark of the live one of when CloudNativePG was last asked to look at it again, if ever.
+func roleFor(d *corev1api.Dojo, live *unstructured.Unstructured) *unstructured.Unstructured {
+	role := custom(d, roleKind, databaseObject(d), map[string]any{
 		"cluster":                   map[string]any{"name": clusterName(d)},
 		"name":                      postgresName(d),
 		"comment":                   fmt.Sprintf("owner of the database of Dojo %s/%s", d.Namespace, d.Name),
@@ -93,6 +118,10 @@ func roleFor(d *corev1api.Dojo) *unstructured.Unstructured {
 		"passwordSecret":            map[string]any{"name": databaseObject(d)},
 		"databaseRoleReclaimPolicy": reclaim(d),
 	})
+	if live != nil && live.GetAnnotations()[askedAnnotation] != "" {
+		role.SetAnnotations(map[string]string{askedAnnotation: live.GetAnnotations()[askedAnnotation]})
+	}
+	return role
 }
 
 func databaseFor(d *corev1api.Dojo) *unstructured.Unstructured {

@@ -1,6 +1,7 @@
 package dojo
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -143,7 +144,7 @@ func clusterOverdue(d *corev1api.Dojo, seen *observed, cfg Config, waiting *cond
 func (db *database) planRole(d *corev1api.Dojo, seen *observed, cfg Config) error {
 	const doing = "the role"
 	written := false
-	for _, c := range []*child{planPassword(d, seen), planCustom(seen.db.role, roleFor(d))} {
+	for _, c := range []*child{planPassword(d, seen), planCustom(seen.db.role, roleFor(d, seen.db.role))} {
 		if c != nil {
 			c.chained, written = true, true
 			db.apply = append(db.apply, c)
@@ -156,7 +157,24 @@ func (db *database) planRole(d *corev1api.Dojo, seen *observed, cfg Config) erro
 	if state.done() && state.password != seen.source.GetResourceVersion() {
 		state.current, state.message = false, "" // Postgres still has an older password
 	}
-	return unlessApplied(d, seen, cfg, seen.db.role, state, corev1api.ReasonCreatingRole, doing)
+	verdict := unlessApplied(d, seen, cfg, seen.db.role, state, corev1api.ReasonCreatingRole, doing)
+	if waiting, ok := errors.AsType[*conditions.Waiting](verdict); ok {
+		db.askAgain(d, seen, state, waiting)
+	}
+	return verdict
+}
+
+// askAgain makes CloudNativePG look at the role again where waiting for that would take longer.
+func (db *database) askAgain(d *corev1api.Dojo, seen *observed, s appliedState, waiting *conditions.Waiting) {
+	switch wait, ask := untilAsked(seen.db.role, s, seen.now); {
+	case !ask:
+	case wait > 0:
+		waiting.Retry = min(waiting.Retry, wait)
+	default:
+		again := roleFor(d, seen.db.role)
+		again.SetAnnotations(map[string]string{askedAnnotation: seen.now.UTC().Format(time.RFC3339)})
+		db.apply = append(db.apply, planCustom(seen.db.role, again))
+	}
 }
 
 // planDatabase writes the database and waits until Postgres has it.

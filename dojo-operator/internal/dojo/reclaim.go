@@ -64,7 +64,7 @@ func (s *steps) reclaim(d *corev1api.Dojo, seen *observed) error {
 	if wait := s.drop(d, seen.db.database, databaseFor(d)); wait != nil {
 		return wait
 	}
-	if wait := s.drop(d, seen.db.role, roleFor(d)); wait != nil {
+	if wait := s.drop(d, seen.db.role, roleFor(d, seen.db.role)); wait != nil {
 		return wait
 	}
 	if d.Spec.Postgres.Cluster == nil {
