@@ -115,20 +115,7 @@ var _ = Describe("A Dojo with a database in a standing Cluster", func() {
 	})
 
 	It("says what CloudNativePG cannot do, after a grace", func(ctx context.Context) {
-		pg := standingCluster(ctx, ns, "pg")
-		cloudNativePG.Pause(ns, "pg")
-		setClusterStatus(ctx, pg, map[string]any{"readyInstances": int64(2), "currentPrimary": "pg-1", "image": "postgres:17"})
-		d := newDojo(ns, "tokyo", inCluster)
-		Expect(k8s.Create(ctx, d)).To(Succeed())
-		role := ofKind("DatabaseRole", ns, "tokyo-db")
-		Eventually(ctx, refetch(role)).Should(Not(BeNil()))
-		Eventually(ctx, func(ctx context.Context) error {
-			if err := k8s.Get(ctx, client.ObjectKeyFromObject(role), role); err != nil {
-				return err
-			}
-			role.Object["status"] = map[string]any{"applied": false, "message": `"tokyo" is already managed by object "other"`}
-			return k8s.Status().Update(ctx, role)
-		}).Should(Succeed())
+		d, _ := refusedRole(ctx, ns, `"tokyo" is already managed by object "other"`)
 		Eventually(ctx, func(ctx context.Context) string {
 			_, _ = refetch(d)(ctx)
 			return message(d, "DatabaseReady")
@@ -159,19 +146,7 @@ var _ = Describe("A Dojo with a database in a standing Cluster", func() {
 	})
 
 	It("does not wait for CloudNativePG's next try when that could not read the password of a new role yet", func(ctx context.Context) {
-		pg := standingCluster(ctx, ns, "pg")
-		cloudNativePG.Pause(ns, "pg")
-		setClusterStatus(ctx, pg, map[string]any{"readyInstances": int64(2), "currentPrimary": "pg-1", "image": "postgres:17"})
-		d := newDojo(ns, "tokyo", inCluster)
-		Expect(k8s.Create(ctx, d)).To(Succeed())
-		role := ofKind("DatabaseRole", ns, "tokyo-db")
-		Eventually(ctx, func(ctx context.Context) error {
-			if err := k8s.Get(ctx, client.ObjectKeyFromObject(role), role); err != nil {
-				return err
-			}
-			role.Object["status"] = map[string]any{"applied": false, "message": `secrets "tokyo-db" is forbidden: User "pg" cannot get resource "secrets"`}
-			return k8s.Status().Update(ctx, role)
-		}).Should(Succeed())
+		d, role := refusedRole(ctx, ns, `secrets "tokyo-db" is forbidden: User "pg" cannot get resource "secrets"`)
 		Eventually(ctx, refetch(role)).Should(HaveField("GetAnnotations()", HaveKey("core.jutsu.com/asked-again")))
 		cloudNativePG.Resume(ns, "pg")
 		eventuallyReady(ctx, d)
@@ -257,4 +232,23 @@ func setClusterStatus(ctx context.Context, o *unstructured.Unstructured, status 
 		o.Object["status"] = status
 		return k8s.Status().Update(ctx, o)
 	}).Should(Succeed())
+}
+
+// refusedRole is a new Dojo whose role CloudNativePG cannot bring into Postgres, as it says; and it does nothing more until it is resumed.
+func refusedRole(ctx context.Context, namespace, says string) (*corev1api.Dojo, *unstructured.Unstructured) {
+	GinkgoHelper()
+	pg := standingCluster(ctx, namespace, "pg")
+	cloudNativePG.Pause(namespace, "pg")
+	setClusterStatus(ctx, pg, map[string]any{"readyInstances": int64(2), "currentPrimary": "pg-1", "image": "postgres:17"})
+	d := newDojo(namespace, "tokyo", inCluster)
+	Expect(k8s.Create(ctx, d)).To(Succeed())
+	role := ofKind("DatabaseRole", namespace, "tokyo-db")
+	Eventually(ctx, func(ctx context.Context) error {
+		if err := k8s.Get(ctx, client.ObjectKeyFromObject(role), role); err != nil {
+			return err
+		}
+		role.Object["status"] = map[string]any{"applied": false, "message": says}
+		return k8s.Status().Update(ctx, role)
+	}).Should(Succeed())
+	return d, role
 }
