@@ -42,6 +42,7 @@ type options struct {
 	metricsSecure   bool
 	metricsCertDir  string
 	probeAddress    string
+	pprofAddress    string
 	shutdownTimeout time.Duration
 
 	log         zap.Options
@@ -84,6 +85,8 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"serve the metrics over HTTPS to those only whom the API server authenticates and allows to get /metrics")
 	flags.StringVar(&o.metricsCertDir, "metrics-cert-dir", "", "`folder` with tls.crt and tls.key for the metrics; by default a self-signed certificate is made")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
+	flags.StringVar(&o.pprofAddress, "pprof-bind-address", "0", "`address` of Go's profiles under /debug/pprof, such as 127.0.0.1:6060; 0 turns them off. "+
+		"Everybody who reaches it is served, so let it be on the loopback interface")
 	flags.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 10*time.Second, "how long running work may take to end on SIGTERM")
 	flags.BoolVar(&o.showVersion, "version", false, "print the version and leave")
 	o.log.BindFlags(flags)
@@ -150,6 +153,7 @@ func (o *options) managerOptions(scheme *runtime.Scheme) ctrl.Options {
 		Cache:                   cacheOptions(o.namespaces),
 		Metrics:                 m,
 		HealthProbeBindAddress:  o.probeAddress,
+		PprofBindAddress:        o.pprofAddress,
 		GracefulShutdownTimeout: &o.shutdownTimeout,
 
 		LeaderElection:                o.leaderElect,

@@ -25,11 +25,12 @@ func TestDefaults(t *testing.T) {
 		"api": o.apiURL, "resync": o.resync, "recovery": o.recoveryWait, "workers": o.workers, "namespaces": len(m.Cache.DefaultNamespaces),
 		"election": m.LeaderElection && m.LeaderElectionReleaseOnCancel, "lease": m.LeaderElectionID, "warm": *m.Controller.EnableWarmup,
 		"metrics": m.Metrics.BindAddress, "guarded": m.Metrics.SecureServing && m.Metrics.FilterProvider != nil, "probes": m.HealthProbeBindAddress,
+		"profiles": m.PprofBindAddress,
 	}
 	want := map[string]any{
 		"api": "https://discord.com/api/v10", "resync": 5 * time.Minute, "recovery": 15 * time.Second, "workers": 8, "namespaces": 0,
 		"election": true, "lease": "discord-operator.discord.jutsu.com", "warm": true,
-		"metrics": ":8443", "guarded": true, "probes": ":8081",
+		"metrics": ":8443", "guarded": true, "probes": ":8081", "profiles": "0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -39,6 +40,7 @@ func TestDefaults(t *testing.T) {
 func TestFlags(t *testing.T) {
 	o, err := parse([]string{
 		"--discord-api-url=http://discord.example/api", "--resync-period=1s", "--recovery-wait=1s", "--concurrency=1", "--watch-namespaces=a, b,c",
+		"--pprof-bind-address=:3",
 	}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +48,11 @@ func TestFlags(t *testing.T) {
 	if o.apiURL != "http://discord.example/api" || o.resync != time.Second || o.recoveryWait != time.Second || o.workers != 1 {
 		t.Errorf("%+v", o)
 	}
-	watched := o.managerOptions(runtime.NewScheme()).Cache.DefaultNamespaces
+	m := o.managerOptions(runtime.NewScheme())
+	if m.PprofBindAddress != ":3" {
+		t.Errorf("profiles on %q", m.PprofBindAddress)
+	}
+	watched := m.Cache.DefaultNamespaces
 	for _, namespace := range []string{"a", "b", "c"} {
 		if _, ok := watched[namespace]; !ok || len(watched) != 3 {
 			t.Errorf("%v", watched)

@@ -36,6 +36,9 @@ func TestDefaults(t *testing.T) {
 	if m.HealthProbeBindAddress != ":8081" || *m.GracefulShutdownTimeout != 10*time.Second {
 		t.Errorf("probes on %s, %s to end", m.HealthProbeBindAddress, m.GracefulShutdownTimeout)
 	}
+	if m.PprofBindAddress != "0" {
+		t.Errorf("anybody can have profiles on %q", m.PprofBindAddress)
+	}
 	if m.Controller.EnableWarmup == nil || !*m.Controller.EnableWarmup {
 		t.Error("a standby has to fill its cache before it can take over")
 	}
@@ -48,7 +51,7 @@ func TestFlags(t *testing.T) {
 	o, err := parse([]string{
 		"--dojo-image=dojo:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s", "--concurrency=1", "--leader-elect=false", "--leader-election-namespace=here",
 		"--lease-duration=3s", "--lease-renew-deadline=2s", "--lease-retry-period=500ms", "--metrics-bind-address=:1", "--metrics-secure=false",
-		"--metrics-cert-dir=/certs", "--health-probe-bind-address=:2", "--shutdown-timeout=1s", "--version", "--zap-devel",
+		"--metrics-cert-dir=/certs", "--health-probe-bind-address=:2", "--pprof-bind-address=:3", "--shutdown-timeout=1s", "--version", "--zap-devel",
 		"--watch-namespaces=team-b, team-a,team-b",
 	}, io.Discard)
 	if err != nil {
@@ -64,14 +67,14 @@ func TestFlags(t *testing.T) {
 		"election": m.LeaderElection, "namespace": m.LeaderElectionNamespace,
 		"lease": *m.LeaseDuration, "renew": *m.RenewDeadline, "retry": *m.RetryPeriod,
 		"metrics": m.Metrics.BindAddress, "secure": m.Metrics.SecureServing, "open": m.Metrics.FilterProvider == nil, "certs": m.Metrics.CertDir,
-		"probes": m.HealthProbeBindAddress, "shutdown": *m.GracefulShutdownTimeout,
+		"probes": m.HealthProbeBindAddress, "profiles": m.PprofBindAddress, "shutdown": *m.GracefulShutdownTimeout,
 	}
 	want := map[string]any{
 		"workers": 1, "version": true, "development": true,
 		"election": false, "namespace": "here",
 		"lease": 3 * time.Second, "renew": 2 * time.Second, "retry": 500 * time.Millisecond,
 		"metrics": ":1", "secure": false, "open": true, "certs": "/certs",
-		"probes": ":2", "shutdown": time.Second,
+		"probes": ":2", "profiles": ":3", "shutdown": time.Second,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
