@@ -83,7 +83,7 @@ type auditLog struct {
 	file     *os.File
 	reader   *bufio.Reader
 	partial  []byte
-	requests []*request
+	requests []*request      // of the operator, whichever of its processes
 	seen     map[string]bool // by AuditID: a watch is logged when it starts and when it ends
 	versions map[string]bool // resourceVersions that writes have answered with
 }
@@ -128,18 +128,20 @@ func (a *auditLog) add(line []byte) error {
 		r.noop = a.versions[version]
 		a.versions[version] = true
 	}
-	a.requests = append(a.requests, r)
+	if strings.HasPrefix(r.UserAgent, a.agent) {
+		a.requests = append(a.requests, r)
+	}
 	return nil
 }
 
-// since are the requests of the operator, whichever of its processes, that were received from the given moment on.
+// since are the requests of the operator that were received from the given moment on.
 func (a *auditLog) since(moment time.Time) ([]*request, error) {
 	if err := a.read(); err != nil {
 		return nil, err
 	}
 	var found []*request
 	for _, r := range a.requests {
-		if strings.HasPrefix(r.UserAgent, a.agent) && !r.Received.Before(moment) {
+		if !r.Received.Before(moment) {
 			found = append(found, r)
 		}
 	}
@@ -153,6 +155,11 @@ type tally struct {
 	byRequest map[string]int
 	noops     int // writes that have changed nothing
 	refused   int // writes that the API server has answered with an error, such as a conflict
+}
+
+// writes are all but leader election, and who may read the metrics.
+func (t tally) writes() int {
+	return t.byClass[classStatus] + t.byClass[classIntent] + t.byClass[classChild] + t.byClass[classEvent]
 }
 
 func count(requests []*request) tally {

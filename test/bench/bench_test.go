@@ -1,10 +1,15 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/pprof/profile"
 )
 
 // TestRun runs every scenario once, small, on real clusters. What the figures are is of no interest here, but for those that
@@ -13,43 +18,75 @@ func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
-	o := &options{dojos: 3, secrets: 5, channels: 10, idle: 2 * time.Second, repeat: 1, quiet: 3 * time.Second}
+	o := &options{
+		dojos: []int{2, 3}, secrets: 5, channels: []int{10}, guilds: 2, latency: []time.Duration{20 * time.Millisecond}, outage: time.Second,
+		idle: 2 * time.Second, repeat: 1, quiet: 3 * time.Second, out: filepath.Join(t.TempDir(), "figures.json"),
+	}
 	measured, err := run(t.Context(), o, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]float64{}
 	for _, f := range measured.Figures {
-		got[f.Scenario+": "+f.Name] = f.Value
+		got[fmt.Sprintf("%s, %d: %s", f.Scenario, f.N, f.Name)] = f.Value
 	}
 	for name, want := range map[string]float64{
-		"load: child writes":                    3, // Secret, Deployment, Service
-		"load: writes that change nothing":      0,
-		"idle: writes":                          0,
-		"rotation: child writes":                2, // Secret, Deployment
-		"rotation: writes that change nothing":  0,
-		"restart: status writes":                0,
-		"restart: child writes":                 0,
-		"discord: calls to Discord per channel": 1.2, // a fifth have a webhook
-		"discord: intents (finalizers)":         1,
-		"discord: idle: calls to Discord":       0,
-		"discord: idle: writes":                 0,
-		"discord: restart: writes":              0,
-		"load: requests: patch deployments":     1,
-		"rotation: requests: patch deployments": 1,
+		"load, 2: child writes":                                              leastChildWrites,
+		"load, 3: child writes":                                              leastChildWrites,
+		"load, 3: writes that change nothing":                                0,
+		"load, 3: requests: patch deployments":                               1,
+		"idle, 3: idle: writes":                                              0,
+		"rotation, 3: child writes":                                          2, // Secret, Deployment
+		"rotation, 3: writes that change nothing":                            0,
+		"rotation, 3: requests: patch deployments":                           1,
+		"restart, 3: status writes":                                          0,
+		"restart, 3: child writes":                                           0,
+		"discord, without webhooks, 20 ms, 10: calls to Discord":             1,
+		"discord, with webhooks, 20 ms, 10: calls to Discord":                2,
+		"discord, with webhooks, 20 ms, 10: intents (finalizers)":            1,
+		"discord, with webhooks, 20 ms, 10: Secrets written":                 1,
+		"discord, with webhooks, 20 ms, 10: idle: calls to Discord":          0,
+		"discord, with webhooks, 20 ms, 10: idle: writes":                    0,
+		"discord, with webhooks, 20 ms, 10: restart: writes":                 0,
+		"guilds, with webhooks, a bot each, 0 ms, 100: calls to Discord":     2,
+		"guilds, with webhooks, a bot each, 0 ms, 100: intents (finalizers)": 1,
+		"outage, 10: channels on Discord too many":                           0,
+		"resync, 10: calls that read a guild":                                2,
 	} {
 		if diff := cmp.Diff(want, got[name]); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 	for _, name := range []string{
-		"load: created to Ready, p99", "load: status writes", "load: operator's RSS", "direct: created to available, first to last",
-		"idle: Lease requests of leader election", "rotation: new password to all pods replaced, p50", "restart: start to leading",
-		"takeover: SIGTERM to the other has acted, median", "takeover: SIGKILL to the other has acted, median",
-		"memory: RSS with 0 Secrets", "memory: live heap with 5 Secrets of 10 KiB",
+		"load, 3: created to Ready, p99", "load, 3: status writes", "load, 3: operator's RSS", "load, 3: reconciles", "load, 3: operator's CPU time",
+		"direct, 3: created to available, first to last", "idle, 3: idle: Lease requests of leader election",
+		"rotation, 3: new password to all pods replaced, p50", "restart, 3: start to leading",
+		"takeover, 3: SIGTERM to the other has acted, median", "takeover, 3: SIGKILL to the other has acted, median",
+		"memory, 0: RSS", "memory, 5: live heap", "discord, with webhooks, 20 ms, 10: drift to repair by event, p99",
+		"discord, with webhooks, 20 ms, 10: reconciles", "outage, 10: return of Discord to all Ready", "resync, 10: drift to repair without events, p50",
 	} {
 		if got[name] <= 0 {
 			t.Errorf("%s is %v", name, got[name])
 		}
+	}
+	for _, name := range []string{"dojo-operator-3.cpu.pb.gz", "discord-operator-10-with-webhooks-20-ms.allocs.pb.gz"} {
+		text, err := os.ReadFile(filepath.Join(filepath.Dir(o.out), "profiles", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, err := profile.ParseData(text); err != nil || len(p.Sample) == 0 {
+			t.Errorf("%s: %v, %v", name, p, err)
+		}
+	}
+	text, err := os.ReadFile(o.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	saved := &report{}
+	if err := json.Unmarshal(text, saved); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(measured, saved); diff != "" {
+		t.Error(diff)
 	}
 }

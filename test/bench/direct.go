@@ -19,15 +19,16 @@ type children struct {
 	service    *corev1.Service
 }
 
-// direct creates the children of all Dojos without any operator: the least that the cluster itself needs for them.
-func (b *bench) direct(ctx context.Context, s *stage, made []children) error {
-	b.say("direct: creating the children of %d Dojos without the operator", len(made))
-	watch, err := newStopwatch(ctx, s, &appsv1.Deployment{}, len(made), rolledOut)
+// direct creates the children of as many Dojos without any operator: the least that the cluster itself needs for them, which becomes the bound of
+// what load has measured.
+func (b *bench) direct(ctx context.Context, s *stage, at sheet, made []children) error {
+	b.say("%s: creating the children of %d Dojos without the operator", at.scenario, at.n)
+	watch, err := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, rolledOut)
 	if err != nil {
 		return err
 	}
 	moment, apiServer := time.Now(), cpuSeconds(s.apiServerPID())
-	began, err := createAll(ctx, len(made), func(ctx context.Context, i int) (string, error) {
+	began, err := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
 		c := made[i]
 		for _, o := range []client.Object{c.secret, c.deployment, c.service} {
 			if err := s.admin.Create(ctx, o); err != nil {
@@ -43,25 +44,27 @@ func (b *bench) direct(ctx context.Context, s *stage, made []children) error {
 	if err != nil {
 		return err
 	}
-	b.report.addSpread("direct", "created to available", spreadOf(began, done))
-	b.report.add("direct", "API server's CPU time", cpuSeconds(s.apiServerPID())-apiServer, "s")
+	took, used := spreadOf(began, done), cpuSeconds(s.apiServerPID())-apiServer
+	at.addSpread("created to available", took)
+	at.add(apiServerCPU, used, "s")
+	loaded := sheet{at.report, scenarioLoad, at.n}
+	loaded.bound(createdToReady+firstToLast, took.total)
+	loaded.bound(apiServerCPU, used)
 	requests, err := s.audit.since(moment)
-	if err != nil {
-		return err
+	if err == nil && len(requests) > 0 {
+		err = fmt.Errorf("an operator was at work: %s %s", requests[0].Verb, requests[0].resource())
 	}
-	if len(requests) > 0 {
-		return fmt.Errorf("an operator was at work: %s %s", requests[0].Verb, requests[0].resource())
-	}
-	return nil
+	return err
 }
 
-// childrenOf reads back what the operator has made of the named Dojos.
-func childrenOf(ctx context.Context, s *stage, names []string) ([]children, error) {
-	all := make([]children, len(names))
+// childrenOf reads back what the operator has made of n Dojos.
+func childrenOf(ctx context.Context, s *stage, n int) ([]children, error) {
+	all := make([]children, n)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(creators)
-	for i, name := range names {
+	for i := range all {
 		group.Go(func() error {
+			name := dojo(i).Name
 			c := children{secret: &corev1.Secret{}, deployment: &appsv1.Deployment{}, service: &corev1.Service{}}
 			for o, name := range map[client.Object]string{c.secret: name + "-credentials", c.deployment: name, c.service: name} {
 				if err := s.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {

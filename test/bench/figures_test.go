@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
 )
 
 func TestQuantile(t *testing.T) {
@@ -69,16 +71,27 @@ func TestProc(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	r := &report{Operator: "dojo-operator v1", Machine: "linux/amd64, 2 cores", Dojos: 3, Secrets: 2, Flags: []string{"--concurrency=9"}}
-	r.add("load", "status writes", 2, "per Dojo")
-	r.add("load", "operator's CPU time", 1.256, "s")
-	r.add("idle", "writes", 0, "per minute")
+	r := &report{Operators: []string{"dojo-operator v1", "discord-operator v2"}, Machine: "linux/amd64, 2 cores", Flags: []string{"--concurrency=9"}}
+	for _, n := range []int{300, 100} {
+		at := sheet{r, "load", n}
+		at.add("created to Ready"+firstToLast, float64(n)/20, "s")
+		at.bound("created to Ready"+firstToLast, float64(n)/30)
+		at.addAgainst(2, "status writes", 2, "per Dojo")
+		at.add("rare", 0, "in all")
+	}
+	sheet{r, "load", 300}.add("only at 300", 1.256, "s")
+	sheet{r, "takeover", 300}.addAgainst(0, "writes", 0, "in all")
 	want := `
-dojo-operator v1 --concurrency=9, linux/amd64, 2 cores, 3 Dojos, 2 unrelated Secrets
+dojo-operator v1 discord-operator v2 --concurrency=9; linux/amd64, 2 cores
 
-load  status writes        2     per Dojo
-      operator's CPU time  1.26  s
-idle  writes               0     per minute
+load                               100  300   at least   ~ n^  unit
+  created to Ready, first to last  5    15    3.33 / 10  1     s
+  status writes                    2    2     2          0     per Dojo
+  rare                             0    0                      in all
+  only at 300                           1.26                   s
+
+takeover  300  at least  ~ n^  unit
+  writes  0    0               in all
 `
 	if diff := cmp.Diff(want, r.table()); diff != "" {
 		t.Error(diff)
@@ -86,9 +99,10 @@ idle  writes               0     per minute
 }
 
 func TestSave(t *testing.T) {
-	want := &report{When: time.Unix(1_700_000_000, 0).UTC(), Operator: "o", Machine: "m", Dojos: 3, Secrets: 2,
-		Figures: []figure{{Scenario: "load", Name: "status writes", Value: 2, Unit: "per Dojo"}}}
-	path := filepath.Join(t.TempDir(), "dojo.json")
+	least := 2.0
+	want := &report{When: time.Unix(1_700_000_000, 0).UTC(), Operators: []string{"o"}, Machine: "m",
+		Figures: []figure{{Scenario: "load", N: 3, Name: "status writes", Value: 2, Least: &least, Unit: "per Dojo"}}}
+	path := filepath.Join(t.TempDir(), "new", "figures.json")
 	if err := want.save(path); err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +119,81 @@ func TestSave(t *testing.T) {
 	}
 }
 
+func TestLeast(t *testing.T) {
+	for name, test := range map[string]struct {
+		crowd crowd
+		calls float64
+		want  float64
+	}{
+		"what goes through at once":      {crowd: crowd{bots: 1}, calls: 50, want: 0},
+		"one second's worth more":        {crowd: crowd{bots: 1}, calls: 100, want: 1},
+		"the last call takes its time":   {crowd: crowd{bots: 1, latency: 50 * time.Millisecond}, calls: 100, want: 1.05},
+		"the last two take theirs":       {crowd: crowd{bots: 1, latency: 50 * time.Millisecond, webhooks: true}, calls: 100, want: 1.1},
+		"every bot has its own limit":    {crowd: crowd{bots: 20}, calls: 2000, want: 1},
+		"nothing to do":                  {crowd: crowd{bots: 1}, calls: 0, want: 0},
+		"nothing to do, but that is far": {crowd: crowd{bots: 1, latency: time.Second}, calls: 0, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.crowd.least(test.calls); got != test.want {
+				t.Errorf("got %v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestCrowd(t *testing.T) {
+	c := crowd{guilds: 2, channels: 60, bots: 2, webhooks: true, latency: 50 * time.Millisecond}
+	if got, want := c.String(), "with webhooks, a bot each, 50 ms"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if c.total() != 120 || c.groups() != 2 || c.calls() != 2 {
+		t.Errorf("%d channels, %d groups, %v calls", c.total(), c.groups(), c.calls())
+	}
+	in := map[string]int{}
+	for i := range c.total() {
+		in[c.channel(i).Spec.GroupRef.Name]++
+	}
+	if diff := cmp.Diff(map[string]int{"group-0-0": 50, "group-0-1": 10, "group-1-0": 50, "group-1-1": 10}, in); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestHeapAlloc(t *testing.T) {
+	text := "heap profile: 1: 2 [3: 4] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 1\n# HeapAlloc = 123456\n# HeapSys = 9\n"
+	if got, err := heapAlloc(text); got != 123456 || err != nil {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if _, err := heapAlloc("nothing of the kind"); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestScraped(t *testing.T) {
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(`# TYPE reconciles counter
+reconciles{controller="a",result="success"} 2
+reconciles{controller="a",result="error"} 3
+reconciles{controller="b",result="success"} 4
+# TYPE heap gauge
+heap 7
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := scraped(families)
+	for what, got := range map[string][2]float64{
+		"all series":            {s.total("reconciles"), 9},
+		"of one label":          {s.total("reconciles", "controller", "a"), 5},
+		"of a label there isnt": {s.total("reconciles", "controller", "c"), 0},
+		"of a gauge":            {s.total("heap"), 7},
+		"of nothing":            {s.total("stack"), 0},
+	} {
+		if got[0] != got[1] {
+			t.Errorf("%s: got %v, want %v", what, got[0], got[1])
+		}
+	}
+}
+
 func TestParse(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
@@ -112,23 +201,30 @@ func TestParse(t *testing.T) {
 		err  string
 	}{
 		"all flags": {
-			args: []string{"--dojos=5", "--secrets=6", "--channels=7", "--idle=7s", "--repeat=8", "--out=x.json", "--", "--concurrency=9"},
-			want: &options{dojos: 5, secrets: 6, channels: 7, idle: 7 * time.Second, repeat: 8, out: "x.json", quiet: 5 * time.Second,
-				operator: []string{"--concurrency=9"}},
+			args: []string{"--dojos=5,6", "--secrets=6", "--channels=7", "--guilds=3", "--latency=1s", "--outage=2s", "--idle=7s", "--repeat=8", "--out=x.json",
+				"--", "--concurrency=9"},
+			want: &options{dojos: []int{5, 6}, secrets: 6, channels: []int{7}, guilds: 3, latency: []time.Duration{time.Second}, outage: 2 * time.Second,
+				idle: 7 * time.Second, repeat: 8, out: "x.json", quiet: 5 * time.Second, operator: []string{"--concurrency=9"}},
 		},
 		"some scenarios": {
 			args: []string{"--only=load,memory", "--out=x.json"},
-			want: &options{dojos: 300, secrets: 2000, channels: 480, idle: 2 * time.Minute, repeat: 5, only: "load,memory", out: "x.json", quiet: 5 * time.Second, operator: []string{}},
+			want: &options{dojos: []int{100, 300, 1000}, secrets: 2000, channels: []int{50, 200, 490}, guilds: 20,
+				latency: []time.Duration{0, 50 * time.Millisecond}, outage: time.Minute, idle: 30 * time.Second, repeat: 3, only: "load,memory", out: "x.json",
+				quiet: 5 * time.Second, operator: []string{}},
 		},
-		"a scenario there is not": {args: []string{"--only=load,speed"}, err: `no scenario "speed"`},
-		"no Dojos":                {args: []string{"--dojos=0"}, err: "must be at least 1"},
-		"no Secrets":              {args: []string{"--secrets=0"}, err: "must be at least 1"},
-		"no channels":             {args: []string{"--channels=0"}, err: "--channels must be at least 1 and at most 480"},
-		"too many channels":       {args: []string{"--channels=481"}, err: "--channels must be at least 1 and at most 480"},
-		"no repetition":           {args: []string{"--repeat=0"}, err: "must be at least 1"},
-		"too short a look":        {args: []string{"--idle=10ms"}, err: "--idle must be at least 1s"},
-		"a word too many":         {args: []string{"dojo"}, err: `unexpected argument "dojo"`},
-		"help":                    {args: []string{"--help"}, err: flag.ErrHelp.Error()},
+		"a scenario there is not":  {args: []string{"--only=load,speed"}, err: `no scenario "speed"`},
+		"no Dojos":                 {args: []string{"--dojos=3,0"}, err: "must be at least 1"},
+		"Dojos that are no number": {args: []string{"--dojos=many"}, err: "invalid syntax"},
+		"no Secrets":               {args: []string{"--secrets=0"}, err: "must be at least 1"},
+		"no channels":              {args: []string{"--channels=0"}, err: "--channels must be at least 1 and at most 490"},
+		"too many channels":        {args: []string{"--channels=50,491"}, err: "--channels must be at least 1 and at most 490"},
+		"a single guild":           {args: []string{"--guilds=1"}, err: "--guilds must be at least 2"},
+		"back in time":             {args: []string{"--latency=-1s"}, err: "--latency must not be negative"},
+		"no repetition":            {args: []string{"--repeat=0"}, err: "must be at least 1"},
+		"too short a look":         {args: []string{"--idle=10ms"}, err: "--idle and --outage must be at least 1s"},
+		"too short an outage":      {args: []string{"--outage=10ms"}, err: "--idle and --outage must be at least 1s"},
+		"a word too many":          {args: []string{"dojo"}, err: `unexpected argument "dojo"`},
+		"help":                     {args: []string{"--help"}, err: flag.ErrHelp.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var told bytes.Buffer

@@ -24,59 +24,78 @@ const (
 	sourceSecret = "dojo-app"
 	// creators is how many objects are created at the same time.
 	creators = 32
+
+	// What must be written for a new Dojo: that it is on its way and that it is Ready, and a Secret, a Deployment and a Service.
+	leastStatusWrites = 2
+	leastChildWrites  = 3
+
+	createdToReady = "created to Ready"
+	apiServerCPU   = "API server's CPU time"
 )
 
-// load creates all Dojos at once, with one replica each, and returns what the operator has made of them.
-func (b *bench) load(ctx context.Context, s *stage) ([]children, error) {
+// load creates all Dojos at once, with one replica each.
+func (b *bench) load(ctx context.Context, s *stage, at sheet) error {
 	if err := s.admin.Create(ctx, credentials("first")); err != nil {
-		return nil, err
+		return err
 	}
-	process, err := s.startOperator(ctx)
+	p, err := s.startLeader(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := s.awaitLeader(ctx, ""); err != nil {
-		return nil, err
+	before, err := p.liveHeap(ctx)
+	if err != nil {
+		return err
 	}
-	if err := s.awaitQuiet(ctx, time.Second); err != nil {
-		return nil, err
+	moment := time.Now()
+	if err := p.profiled(ctx, b.profile("dojo-operator-%d", at.n), func() error { return b.createDojos(ctx, s, at) }); err != nil {
+		return err
 	}
+	if err := addLastChild(s, at, moment); err != nil {
+		return err
+	}
+	if err := addRequests(s, at, moment, needs{status: leastStatusWrites, child: leastChildWrites}); err != nil {
+		return err
+	}
+	if err := addMemory(ctx, at, p, before, "Dojo"); err != nil {
+		return err
+	}
+	now, err := s.scrape(ctx, p)
+	if err != nil {
+		return err
+	}
+	at.add("reconciles", now.total(metricReconciles, "controller", "dojo")/float64(at.n), "per Dojo")
+	return nil
+}
 
-	b.say("load: creating %d Dojos", b.dojos)
-	watch, err := newStopwatch(ctx, s, &corev1api.Dojo{}, b.dojos, ready)
+func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) error {
+	b.say("%s: creating %d Dojos", at.scenario, at.n)
+	watch, err := newStopwatch(ctx, s, &corev1api.Dojo{}, at.n, ready)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	moment, cpu, apiServer := time.Now(), cpuSeconds(process.PID()), cpuSeconds(s.apiServerPID())
-	began, err := createAll(ctx, b.dojos, func(ctx context.Context, i int) (string, error) {
+	cpu, apiServer := cpuSeconds(s.current().PID()), cpuSeconds(s.apiServerPID())
+	began, err := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
 		d := dojo(i)
 		return d.Name, s.admin.Create(ctx, d)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	done, err := watch.await(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	b.report.addSpread("load", "created to Ready", spreadOf(began, done))
-	b.report.add("load", "API server's CPU time", cpuSeconds(s.apiServerPID())-apiServer, "s")
+	at.addSpread(createdToReady, spreadOf(began, done))
+	at.add(apiServerCPU, cpuSeconds(s.apiServerPID())-apiServer, "s")
 	if err := s.awaitQuiet(ctx, b.quiet); err != nil {
-		return nil, err
+		return err
 	}
-	if err := b.addLastChild(s, moment); err != nil {
-		return nil, err
-	}
-	b.report.add("load", "operator's CPU time", cpuSeconds(process.PID())-cpu, "s")
-	b.addMemory("load", process)
-	if err := b.addRequests(s, "load", moment, b.dojos, "per Dojo"); err != nil {
-		return nil, err
-	}
-	return childrenOf(ctx, s, slices.Sorted(maps.Keys(done)))
+	at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
+	return nil
 }
 
 // addLastChild reports how long the operator took to write the children: from then on it is the cluster that has to work.
-func (b *bench) addLastChild(s *stage, moment time.Time) error {
+func addLastChild(s *stage, at sheet, moment time.Time) error {
 	requests, err := s.audit.since(moment)
 	if err != nil {
 		return err
@@ -87,28 +106,54 @@ func (b *bench) addLastChild(s *stage, moment time.Time) error {
 			last = r.Received
 		}
 	}
-	b.report.add("load", "first created to last child written", last.Sub(moment).Seconds(), "s")
+	at.add("first created to last child written", last.Sub(moment).Seconds(), "s")
 	return nil
 }
 
-// addRequests reports what the operator has asked for since the moment, leader election apart, for each of n things.
-func (b *bench) addRequests(s *stage, scenario string, moment time.Time, n int, unit string) error {
+// needs are the writes that something cannot do without, for each Dojo.
+type needs struct{ status, child float64 }
+
+// addRequests reports what the operator has asked for since the moment, leader election apart, for each Dojo.
+func addRequests(s *stage, at sheet, moment time.Time, least needs) error {
 	requests, err := s.audit.since(moment)
 	if err != nil {
 		return err
 	}
 	t := count(requests)
-	each := func(name string, times int) { b.report.add(scenario, name, float64(times)/float64(n), unit) }
-	each("status writes", t.byClass[classStatus])
-	each("child writes", t.byClass[classChild])
-	b.report.add(scenario, "writes that change nothing", float64(t.noops), "in all")
-	b.report.add(scenario, "writes that are refused", float64(t.refused), "in all")
+	each := func(times int) float64 { return float64(times) / float64(at.n) }
+	at.addAgainst(least.status, "status writes", each(t.byClass[classStatus]), "per Dojo")
+	at.addAgainst(least.child, "child writes", each(t.byClass[classChild]), "per Dojo")
+	addWasted(at, t)
 	for _, name := range slices.Sorted(maps.Keys(t.byRequest)) {
 		if !strings.HasSuffix(name, " leases") { // their number is that of the seconds
-			each("requests: "+name, t.byRequest[name])
+			at.add("requests: "+name, each(t.byRequest[name]), "per Dojo")
 		}
 	}
 	return nil
+}
+
+// addWasted reports writes that nobody has anything of.
+func addWasted(at sheet, t tally) {
+	at.addAgainst(0, "writes that change nothing", float64(t.noops), "in all")
+	at.addAgainst(0, "writes that are refused", float64(t.refused), "in all")
+}
+
+// addMemory reports what the process needs, and what it holds on to for each thing since its heap was of a size.
+func addMemory(ctx context.Context, at sheet, p *process, before float64, thing string) error {
+	addResident(at, p)
+	after, err := p.liveHeap(ctx)
+	if err != nil {
+		return err
+	}
+	at.add("live heap that a "+thing+" adds", (after-before)/kib/float64(at.n), "KiB")
+	return nil
+}
+
+// addResident reports what the system gives to the process.
+func addResident(at sheet, p *process) {
+	rss, peak := residentBytes(p.PID())
+	at.add("operator's RSS", rss/mib, "MiB")
+	at.add("operator's peak RSS", peak/mib, "MiB")
 }
 
 // createAll calls create for 0 to n-1, many at a time, and returns when each call began, by the name that it returns.

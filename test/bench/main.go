@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -17,22 +18,22 @@ import (
 	"jutsu.com/operators/test/internal/project"
 )
 
-// scenarios are the names that --only takes, in the order in which they run.
-var scenarios = []string{"load", "idle", "rotation", "restart", "takeover", "direct", "memory", "discord"}
-
 // options is what the command line says.
 type options struct {
-	dojos   int
+	dojos   []int
 	secrets int
-	// channels is how many DiscordChannels there are; a fifth of them have a webhook.
-	channels int
+	// channels is how many DiscordChannels there are in one guild; groups come on top.
+	channels []int
+	guilds   int // of 50 channels
+	latency  []time.Duration
+	outage   time.Duration
 	idle     time.Duration
 	repeat   int
 	out      string
 	only     string
 	// quiet is how long the operator has to ask for nothing to count as done. It is longer than any pause that it makes.
 	quiet time.Duration
-	// operator are further flags of the operator.
+	// operator are further flags of the operators.
 	operator []string
 }
 
@@ -54,16 +55,13 @@ func mainly(ctx context.Context, args []string) error {
 		return err
 	}
 	measured, err := run(ctx, o, os.Stderr)
-	if err != nil {
-		return err
+	if len(measured.Figures) > 0 {
+		if err := measured.save(o.out); err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(os.Stdout, "%s\nWritten to %s. Compare figures of the same machine only. Profiles are beside it: go tool pprof -top %s\n",
+			measured.table(), o.out, filepath.Join(filepath.Dir(o.out), "profiles", "FILE"))
 	}
-	if err := os.MkdirAll(filepath.Dir(o.out), 0o750); err != nil {
-		return err
-	}
-	if err := measured.save(o.out); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(os.Stdout, "%s\nWritten to %s. Compare figures of the same machine only.\n", measured.table(), o.out)
 	return err
 }
 
@@ -80,38 +78,69 @@ Usage: make bench [ARGS="flags [-- flags of the operator]"]
 `)
 		flags.PrintDefaults()
 	}
-	flags.IntVar(&o.dojos, "dojos", 300, "how many Dojos, 1 or more")
+	list(flags, &o.dojos, "dojos", "100,300,1000", "`numbers` of Dojos, one series with each, 1 or more", strconv.Atoi)
 	flags.IntVar(&o.secrets, "secrets", 2000, "how many Secrets of 10 KiB that have nothing to do with Dojos, 1 or more")
-	flags.IntVar(&o.channels, "channels", 480, "how many Discord channels, in groups of 48, 1 to 480")
-	flags.DurationVar(&o.idle, "idle", 2*time.Minute, "how long to watch the idle operator, 1s or more")
-	flags.IntVar(&o.repeat, "repeat", 5, "how often to repeat what is short; the median counts; 1 or more")
+	list(flags, &o.channels, "channels", "50,200,490", "`numbers` of Discord channels in one guild, 1 to 490 (and 10 groups)", strconv.Atoi)
+	flags.IntVar(&o.guilds, "guilds", 20, "how many guilds of 50 channels, 2 or more")
+	list(flags, &o.latency, "latency", "0s,50ms", "`durations` that a call to Discord takes", time.ParseDuration)
+	flags.DurationVar(&o.outage, "outage", time.Minute, "how long Discord is away in the middle, 1s or more")
+	flags.DurationVar(&o.idle, "idle", 30*time.Second, "how long to watch an idle operator, 1s or more")
+	flags.IntVar(&o.repeat, "repeat", 3, "how often to repeat what is short; the median counts; 1 or more")
 	flags.StringVar(&o.only, "only", "", "comma-separated `scenarios` to run, and what they need (default all): "+strings.Join(scenarios, ", "))
-	flags.StringVar(&o.out, "out", "", "`file` for the figures (default out/bench/dojo.json in the project)")
+	flags.StringVar(&o.out, "out", "", "`file` for the figures (default out/bench/figures.json in the project); profiles go beside it")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
 	o.operator = flags.Args()
-	switch {
-	case flags.NArg() > 0 && !strings.HasPrefix(flags.Arg(0), "-"):
-		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
-	case o.dojos < 1, o.secrets < 1, o.repeat < 1:
-		return nil, errors.New("--dojos, --secrets and --repeat must be at least 1")
-	case o.channels < 1, o.channels > 480:
-		return nil, errors.New("--channels must be at least 1 and at most 480: Discord allows 500 channels and groups in a server")
-	case o.idle < time.Second:
-		return nil, errors.New("--idle must be at least 1s")
-	}
-	for _, name := range strings.Split(o.only, ",") {
-		if o.only != "" && !slices.Contains(scenarios, name) {
-			return nil, fmt.Errorf("there is no scenario %q; there are %s", name, strings.Join(scenarios, ", "))
-		}
+	if err := o.validate(); err != nil {
+		return nil, err
 	}
 	if o.out == "" {
-		path, err := project.Path("out", "bench", "dojo.json")
+		path, err := project.Path("out", "bench", "figures.json")
 		if err != nil {
 			return nil, err
 		}
 		o.out = path
 	}
 	return o, nil
+}
+
+// list adds a flag that is a comma-separated list.
+func list[T any](flags *flag.FlagSet, values *[]T, name, byDefault, usage string, parse func(string) (T, error)) {
+	read := func(text string) error {
+		*values = nil
+		for item := range strings.SplitSeq(text, ",") {
+			value, err := parse(item)
+			if err != nil {
+				return err
+			}
+			*values = append(*values, value)
+		}
+		return nil
+	}
+	_ = read(byDefault) // ours are right
+	flags.Func(name, usage+fmt.Sprintf(" (default %s)", byDefault), read)
+}
+
+func (o *options) validate() error {
+	switch {
+	case len(o.operator) > 0 && !strings.HasPrefix(o.operator[0], "-"):
+		return fmt.Errorf("unexpected argument %q; see --help", o.operator[0])
+	case slices.Min(o.dojos) < 1, o.secrets < 1, o.repeat < 1:
+		return errors.New("--dojos, --secrets and --repeat must be at least 1")
+	case slices.Min(o.channels) < 1, slices.Max(o.channels)+groupsFor(slices.Max(o.channels)) > perGuild:
+		return errors.New("--channels must be at least 1 and at most 490: Discord allows 500 channels and groups in a server")
+	case o.guilds < 2:
+		return errors.New("--guilds must be at least 2")
+	case slices.Min(o.latency) < 0:
+		return errors.New("--latency must not be negative")
+	case o.idle < time.Second, o.outage < time.Second:
+		return errors.New("--idle and --outage must be at least 1s")
+	}
+	for name := range strings.SplitSeq(o.only, ",") {
+		if o.only != "" && !slices.Contains(scenarios, name) {
+			return fmt.Errorf("there is no scenario %q; there are %s", name, strings.Join(scenarios, ", "))
+		}
+	}
+	return nil
 }

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"jutsu.com/operators/test/internal/operator"
@@ -16,86 +15,90 @@ import (
 
 // figure is one thing that was measured.
 type figure struct {
-	// Scenario is the file that it comes from.
-	Scenario string  `json:"scenario"`
-	Name     string  `json:"name"`
-	Value    float64 `json:"value"`
-	// Unit of the value, in words: s, MiB, requests per Dojo ...
+	// Scenario is what was done.
+	Scenario string `json:"scenario"`
+	// N is with how many objects, of the kind that the scenario is about; 0 where there were none.
+	N     int     `json:"n,omitempty"`
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	// Least is what Value cannot be less than, however the operator is written; nil where nobody knows.
+	Least *float64 `json:"least,omitempty"`
+	// Unit of the value, in words: s, MiB, per Dojo ...
 	Unit string `json:"unit"`
 }
 
 // report is all that a run has measured, and on what.
 type report struct {
-	When     time.Time `json:"when"`
-	Operator string    `json:"operator"`
-	Machine  string    `json:"machine"`
-	Dojos    int       `json:"dojos"`
-	Secrets  int       `json:"secrets"`
-	// Flags are those of the operator that are not the default.
+	When      time.Time `json:"when"`
+	Operators []string  `json:"operators"` // with their versions
+	Machine   string    `json:"machine"`
+	// Flags are those of the operators that are not the default.
 	Flags   []string `json:"flags,omitempty"`
 	Figures []figure `json:"figures"`
 }
 
 func newReport(o *options) *report {
 	return &report{
-		When: time.Now().UTC().Truncate(time.Second), Operator: operatorVersion(),
-		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
-		Dojos:   o.dojos, Secrets: o.secrets, Flags: o.operator,
+		When: time.Now().UTC().Truncate(time.Second), Operators: []string{version(operator.Dojo), version(operator.Discord)},
+		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), Flags: o.operator,
 	}
 }
 
-func operatorVersion() string {
-	binary, err := operator.Dojo.Binary()
+func version(o operator.Operator) string {
+	binary, err := o.Binary()
 	if err != nil {
-		return "unknown"
+		return o.Name
 	}
 	version, err := exec.Command(binary, "--version").Output()
 	if err != nil {
-		return "unknown"
+		return o.Name
 	}
 	return strings.TrimSpace(string(version))
 }
 
-// add appends a figure.
-func (r *report) add(scenario, name string, value float64, unit string) {
-	r.Figures = append(r.Figures, figure{Scenario: scenario, Name: name, Value: value, Unit: unit})
+// sheet is where the figures of one scenario with n objects go.
+type sheet struct {
+	report   *report
+	scenario string
+	n        int
+}
+
+// add appends a figure of which nobody knows how small it could be.
+func (s sheet) add(name string, value float64, unit string) {
+	s.report.Figures = append(s.report.Figures, figure{Scenario: s.scenario, N: s.n, Name: name, Value: value, Unit: unit})
+}
+
+// addAgainst appends a figure and the least that it can be.
+func (s sheet) addAgainst(least float64, name string, value float64, unit string) {
+	s.report.Figures = append(s.report.Figures, figure{Scenario: s.scenario, N: s.n, Name: name, Value: value, Least: &least, Unit: unit})
 }
 
 // addSpread appends how long a number of things took.
-func (r *report) addSpread(scenario, name string, s spread) {
-	r.add(scenario, name+", p50", s.p50, "s")
-	r.add(scenario, name+", p99", s.p99, "s")
-	r.add(scenario, name+", first to last", s.total, "s")
+func (s sheet) addSpread(name string, took spread) {
+	s.add(name+", p50", took.p50, "s")
+	s.add(name+", p99", took.p99, "s")
+	s.add(name+firstToLast, took.total, "s")
 }
 
-// table draws the figures for people.
-func (r *report) table() string {
-	var text bytes.Buffer
-	name := strings.Join(append([]string{r.Operator}, r.Flags...), " ")
-	_, _ = fmt.Fprintf(&text, "\n%s, %s, %d Dojos, %d unrelated Secrets\n\n", name, r.Machine, r.Dojos, r.Secrets)
-	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
-	last := ""
-	for _, f := range r.Figures {
-		scenario := f.Scenario
-		if scenario == last {
-			scenario = ""
+// firstToLast ends the name of the figure that is about all things together.
+const firstToLast = ", first to last"
+
+// bound sets the least that a figure which is there can be.
+func (s sheet) bound(name string, least float64) {
+	for i := range s.report.Figures {
+		if f := &s.report.Figures[i]; f.Scenario == s.scenario && f.N == s.n && f.Name == name {
+			f.Least = &least
 		}
-		last = f.Scenario
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", scenario, f.Name, plain(f.Value), f.Unit)
 	}
-	_ = w.Flush() // a buffer takes everything
-	return text.String()
 }
 
-// plain is a number with as many digits as it is worth.
-func plain(v float64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".")
-}
-
-// save writes the report as JSON.
+// save writes the report as JSON, and makes the folder where it is missing.
 func (r *report) save(path string) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err
 	}
 	return os.WriteFile(path, append(text, '\n'), 0o600)

@@ -6,28 +6,48 @@ import (
 )
 
 // restart stops the operator and starts it again, and counts what the new one does although nothing has changed.
-func (b *bench) restart(ctx context.Context, s *stage) error {
-	b.say("restart: stopping the operator and starting it again")
+func (b *bench) restart(ctx context.Context, s *stage, at sheet) error {
+	b.say("%s: stopping the operator and starting it again", at.scenario)
 	before, err := s.holder(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.processes[len(s.processes)-1].Stop(grace); err != nil {
+	if err := s.current().Stop(grace); err != nil {
 		return err
 	}
 	moment := time.Now()
-	process, err := s.startOperator(ctx)
+	p, err := s.startOperator(ctx)
 	if err != nil {
 		return err
 	}
-	b.report.add("restart", "start to ready", time.Since(moment).Seconds(), "s")
+	at.add("start to ready", time.Since(moment).Seconds(), "s")
 	if err := s.awaitLeader(ctx, before); err != nil {
 		return err
 	}
-	b.report.add("restart", "start to leading", time.Since(moment).Seconds(), "s")
+	at.add("start to leading", time.Since(moment).Seconds(), "s")
 	if err := s.awaitQuiet(ctx, b.quiet); err != nil {
 		return err
 	}
-	b.addMemory("restart", process)
-	return b.addRequests(s, "restart", moment, 1, "in all")
+	requests, err := s.audit.since(moment)
+	if err != nil {
+		return err
+	}
+	at.add("start to last request", lastOf(requests, moment).Sub(moment).Seconds(), "s")
+	t := count(requests)
+	at.addAgainst(0, "status writes", float64(t.byClass[classStatus]), "in all")
+	at.addAgainst(0, "child writes", float64(t.byClass[classChild]), "in all")
+	at.add("reads", float64(t.byClass[classRead]), "in all")
+	addWasted(at, t)
+	addResident(at, p)
+	return nil
+}
+
+// lastOf is when the last request other than leader election was received; the moment where there was none.
+func lastOf(requests []*request, moment time.Time) time.Time {
+	for _, r := range requests {
+		if r.class() != classLease && r.Received.After(moment) {
+			moment = r.Received
+		}
+	}
+	return moment
 }

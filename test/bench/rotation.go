@@ -12,8 +12,8 @@ import (
 )
 
 // rotation changes the database password of all Dojos at once and waits until all their pods have been replaced.
-func (b *bench) rotation(ctx context.Context, s *stage) error {
-	b.say("rotation: a new password for %d Dojos", b.dojos)
+func (b *bench) rotation(ctx context.Context, s *stage, at sheet) error {
+	b.say("%s: a new password for %d Dojos", at.scenario, at.n)
 	var before appsv1.DeploymentList
 	if err := s.admin.List(ctx, &before, client.InNamespace(namespace)); err != nil {
 		return err
@@ -22,7 +22,7 @@ func (b *bench) rotation(ctx context.Context, s *stage) error {
 	for _, d := range before.Items {
 		generation[d.Name] = d.Generation
 	}
-	watch, err := newStopwatch(ctx, s, &appsv1.Deployment{}, b.dojos, func(o client.Object) bool {
+	watch, err := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, func(o client.Object) bool {
 		return o.GetGeneration() > generation[o.GetName()] && rolledOut(o)
 	})
 	if err != nil {
@@ -40,18 +40,18 @@ func (b *bench) rotation(ctx context.Context, s *stage) error {
 	for name := range done {
 		began[name] = moment
 	}
-	b.report.addSpread("rotation", "new password to all pods replaced", spreadOf(began, done))
+	at.addSpread("new password to all pods replaced", spreadOf(began, done))
 	if err := s.awaitQuiet(ctx, b.quiet); err != nil {
 		return err
 	}
-	if err := b.allReady(ctx, s); err != nil {
+	if err := allReady(ctx, s); err != nil {
 		return err
 	}
-	return b.addRequests(s, "rotation", moment, b.dojos, "per Dojo")
+	return addRequests(s, at, moment, needs{status: 2, child: 2}) // Progressing and Ready; the Secret and the Deployment
 }
 
 // allReady checks that all Dojos are Ready.
-func (b *bench) allReady(ctx context.Context, s *stage) error {
+func allReady(ctx context.Context, s *stage) error {
 	var dojos corev1api.DojoList
 	if err := s.admin.List(ctx, &dojos, client.InNamespace(namespace)); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -22,85 +23,159 @@ type bench struct {
 	began    time.Time
 }
 
-// run measures everything and tells on progress how far it is.
+// part is what is measured on clusters of its own.
+type part struct {
+	name    string
+	takes   time.Duration // about, on two cores
+	measure func(context.Context) error
+}
+
+// run measures everything and tells on progress how far it is. The report has what was measured until an error.
 func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
 	log.SetLogger(logr.Discard()) // of the libraries; what matters comes back as an error
 	b := &bench{options: o, report: newReport(o), progress: progress, began: time.Now()}
-	b.say("%d Dojos, %d unrelated Secrets, %d channels; all scenarios together take about %s", o.dojos, o.secrets, o.channels, b.estimate().Round(time.Minute))
-
-	for _, measure := range []func(context.Context) error{b.withDojos, b.withoutDojos, b.onDiscord} {
-		if err := measure(ctx); err != nil {
-			return nil, err
+	parts := slices.Concat(b.dojoParts(), b.discordParts())
+	var left time.Duration
+	for _, p := range parts {
+		left += p.takes
+	}
+	for i, p := range parts {
+		b.say("part %d of %d, %s; about %s left on two cores", i+1, len(parts), p.name, left.Round(time.Minute))
+		if err := p.measure(ctx); err != nil {
+			return b.report, fmt.Errorf("%s: %w", p.name, err)
+		}
+		left -= p.takes
+		if err := b.report.save(o.out); err != nil { // what is there is kept, whatever happens
+			return b.report, err
 		}
 	}
 	return b.report, nil
 }
 
-// withDojos runs the scenarios that need many Dojos, and what they are compared with.
-func (b *bench) withDojos(ctx context.Context) error {
-	if !b.wants("load", "idle", "rotation", "restart", "takeover", "direct") {
-		return nil
-	}
-	var made []children
-	if err := b.onStage(ctx, operator.Dojo, func(s *stage) (err error) {
-		if made, err = b.load(ctx, s); err != nil {
-			return fmt.Errorf("load: %w", err)
-		}
-		for _, next := range []struct {
-			name    string
-			measure scenario
-		}{{"idle", b.idleTraffic}, {"rotation", b.rotation}, {"restart", b.restart}, {"takeover", b.takeover}} {
-			if !b.wants(next.name) {
-				continue
-			}
-			if err := next.measure(ctx, s); err != nil {
-				return fmt.Errorf("%s: %w", next.name, err)
-			}
-		}
-		return nil
-	}); err != nil || !b.wants("direct") {
-		return err
-	}
-	return b.onStage(ctx, operator.Dojo, func(s *stage) error {
-		if err := b.direct(ctx, s, made); err != nil {
-			return fmt.Errorf("direct: %w", err)
-		}
-		return nil
-	})
-}
+// Names of scenarios, as --only takes them.
+const (
+	scenarioLoad     = "load"
+	scenarioIdle     = "idle"
+	scenarioRotation = "rotation"
+	scenarioRestart  = "restart"
+	scenarioTakeover = "takeover"
+	scenarioDirect   = "direct"
+	scenarioMemory   = "memory"
+	scenarioDiscord  = "discord"
+	scenarioGuilds   = "guilds"
+	scenarioOutage   = "outage"
+	scenarioResync   = "resync"
+)
 
-// withoutDojos runs the scenarios that are about everything else in a cluster.
-func (b *bench) withoutDojos(ctx context.Context) error {
-	if !b.wants("memory") {
-		return nil
-	}
-	return b.onStage(ctx, operator.Dojo, func(s *stage) error {
-		if err := b.memory(ctx, s); err != nil {
-			return fmt.Errorf("memory: %w", err)
-		}
-		return nil
-	})
+// scenarios are all of them, in the order in which they run.
+var scenarios = []string{
+	scenarioLoad, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover, scenarioDirect, scenarioMemory,
+	scenarioDiscord, scenarioGuilds, scenarioOutage, scenarioResync,
 }
-
-// onDiscord runs the scenario of the discord-operator, whose Discord is the simulated one, in this very process.
-func (b *bench) onDiscord(ctx context.Context) error {
-	if !b.wants("discord") {
-		return nil
-	}
-	return b.onStage(ctx, operator.Discord, func(s *stage) error {
-		if err := b.discord(ctx, s); err != nil {
-			return fmt.Errorf("discord: %w", err)
-		}
-		return nil
-	})
-}
-
-// scenario measures one thing on a stage on which all Dojos are settled, and leaves it so.
-type scenario func(ctx context.Context, s *stage) error
 
 // wants reports whether any of the named scenarios is to be run.
 func (b *bench) wants(names ...string) bool {
 	return b.only == "" || slices.ContainsFunc(strings.Split(b.only, ","), func(name string) bool { return slices.Contains(names, name) })
+}
+
+// dojoParts are about the dojo-operator.
+func (b *bench) dojoParts() []part {
+	var all []part
+	if b.wants(scenarioLoad, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover, scenarioDirect) {
+		for _, n := range b.dojos {
+			all = append(all, part{
+				fmt.Sprintf("%d Dojos", n), 50*time.Second + b.idle + time.Duration(n)*220*time.Millisecond,
+				func(ctx context.Context) error { return b.withDojos(ctx, n) },
+			})
+		}
+		if b.wants(scenarioTakeover) {
+			all[len(all)-1].takes += time.Duration(b.repeat) * 40 * time.Second
+		}
+	}
+	if b.wants(scenarioMemory) {
+		all = append(all, part{
+			"memory", time.Duration(b.repeat)*15*time.Second + time.Duration(b.secrets)*10*time.Millisecond,
+			func(ctx context.Context) error {
+				return b.onStage(ctx, operator.Dojo, func(s *stage) error { return b.memory(ctx, s, b.sheet(scenarioMemory, b.secrets)) })
+			},
+		})
+	}
+	return all
+}
+
+// withDojos runs the scenarios that need n Dojos, and what they are compared with. What comes after load finds all Dojos settled and leaves
+// them so.
+func (b *bench) withDojos(ctx context.Context, n int) error {
+	var made []children
+	if err := b.onStage(ctx, operator.Dojo, func(s *stage) (err error) {
+		for _, next := range []struct {
+			name    string
+			measure func(context.Context, *stage, sheet) error
+		}{
+			{scenarioLoad, b.load}, {scenarioIdle, b.idleTraffic}, {scenarioRotation, b.rotation}, {scenarioRestart, b.restart},
+			{scenarioTakeover, b.takeover},
+		} {
+			repeated := next.name == scenarioTakeover && n != slices.Max(b.dojos) // its time does not depend on the number
+			if next.name != scenarioLoad && !b.wants(next.name) || repeated {
+				continue
+			}
+			if err := next.measure(ctx, s, b.sheet(next.name, n)); err != nil {
+				return fmt.Errorf("%s: %w", next.name, err)
+			}
+		}
+		made, err = childrenOf(ctx, s, n)
+		return err
+	}); err != nil || !b.wants(scenarioDirect) {
+		return err
+	}
+	return b.onStage(ctx, operator.Dojo, func(s *stage) error { return b.direct(ctx, s, b.sheet(scenarioDirect, n), made) })
+}
+
+// discordParts are about the discord-operator. Its Discord is the simulated one, in this very process.
+func (b *bench) discordParts() []part {
+	var all []part
+	add := func(name string, c crowd, more time.Duration, measure func(context.Context, *stage, sheet) error) {
+		all = append(all, part{
+			fmt.Sprintf("%s, %d channels", name, c.total()), 15*time.Second + time.Duration(c.least(c.calls()*float64(c.total())))*time.Second + more,
+			func(ctx context.Context) error {
+				return b.onStage(ctx, operator.Discord, func(s *stage) error { return measure(ctx, s, b.sheet(name, c.total())) })
+			},
+		})
+	}
+	matrix := func(name string, c crowd) {
+		add(name+", "+c.String(), c, 35*time.Second+b.idle, func(ctx context.Context, s *stage, at sheet) error { return b.discord(ctx, s, at, c) })
+	}
+	for _, webhooks := range []bool{false, true} {
+		for _, latency := range b.latency {
+			for _, n := range b.channels {
+				if b.wants(scenarioDiscord) {
+					matrix(scenarioDiscord, crowd{guilds: 1, channels: n, bots: 1, webhooks: webhooks, latency: latency})
+				}
+			}
+			if b.wants(scenarioGuilds) {
+				matrix(scenarioGuilds, crowd{guilds: b.guilds, channels: perGroup, bots: 1, webhooks: webhooks, latency: latency})
+			}
+		}
+	}
+	if b.wants(scenarioGuilds) { // here Discord's limit is far away, and the operator's own shows
+		matrix(scenarioGuilds, crowd{guilds: b.guilds, channels: perGroup, bots: b.guilds, webhooks: true})
+	}
+	most := crowd{guilds: 1, channels: slices.Max(b.channels), bots: 1, webhooks: true}
+	if b.wants(scenarioOutage) {
+		add(scenarioOutage, most, b.outage+time.Minute, b.away)
+	}
+	if b.wants(scenarioResync) {
+		add(scenarioResync, most, 8*resyncPeriod, b.resync)
+	}
+	return all
+}
+
+func (b *bench) sheet(scenario string, n int) sheet { return sheet{b.report, scenario, n} }
+
+// profile is where the profiles of a process go, without what tells the kinds of profile apart.
+func (b *bench) profile(format string, args ...any) string {
+	name := strings.NewReplacer(", ", "-", " ", "-").Replace(fmt.Sprintf(format, args...))
+	return filepath.Join(filepath.Dir(b.out), "profiles", name)
 }
 
 // onStage starts a cluster for the scenarios in measure, and ends it.
@@ -111,11 +186,6 @@ func (b *bench) onStage(ctx context.Context, what operator.Operator, measure fun
 	}
 	defer s.close()
 	return measure(s)
-}
-
-// estimate is how long the whole takes on two cores.
-func (b *bench) estimate() time.Duration {
-	return b.idle + 2*time.Minute + time.Duration(b.dojos)*400*time.Millisecond + time.Duration(b.repeat)*45*time.Second
 }
 
 func (b *bench) say(format string, args ...any) {

@@ -27,14 +27,14 @@ import (
 )
 
 const (
-	// nodes is the number of fake nodes; they have room for any number of pods.
+	// nodes is the number of fake nodes where there are pods; they have room for any number of them.
 	nodes = 5
-	// namespace is where the Dojos are.
+	// namespace is where all objects are.
 	namespace = "bench"
 	// poll is the time between two looks at what has no watch. It bounds how exact the figures are.
 	poll = 5 * time.Millisecond
 	// patience is when a wait is given up: something is broken then.
-	patience = 5 * time.Minute
+	patience = 10 * time.Minute
 	// grace is a little more than the operator allows itself to stop.
 	grace = 12 * time.Second
 )
@@ -50,8 +50,8 @@ type stage struct {
 	cache     cache.Cache
 	audit     *auditLog
 	logs      string   // folder
-	args      []string // of every operator
-	processes []*operator.Process
+	args      []string // of every process of the operator
+	processes []*process
 	end       context.CancelFunc
 }
 
@@ -108,20 +108,29 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) error {
 	if err := os.WriteFile(policy, auditPolicy, 0o600); err != nil {
 		return err
 	}
-	s.cluster, err = testcluster.Start(ctx, testcluster.Options{
-		ControllerManager: true, Nodes: nodes, CRDs: []string{crds}, Progress: progress,
+	o := testcluster.Options{
+		ControllerManager: true, CRDs: []string{crds}, Progress: progress,
 		Audit: true, APIServerArgs: []string{"--audit-policy-file=" + policy},
-	})
+	}
+	if s.operator == operator.Dojo {
+		o.Nodes = nodes
+	}
+	s.cluster, err = testcluster.Start(ctx, o)
 	return err
 }
 
 // startOperator starts one more process of the operator and returns when it is ready.
-func (s *stage) startOperator(ctx context.Context) (*operator.Process, error) {
-	log := filepath.Join(s.logs, fmt.Sprintf("%s-%d.log", s.operator.Name, len(s.processes)+1))
-	p, err := s.operator.Start(ctx, s.cluster, log, s.args...)
+func (s *stage) startOperator(ctx context.Context) (*process, error) {
+	profiles, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
+	log := filepath.Join(s.logs, fmt.Sprintf("%s-%d.log", s.operator.Name, len(s.processes)+1))
+	running, err := s.operator.Start(ctx, s.cluster, log, append([]string{"--pprof-bind-address=" + profiles}, s.args...)...)
+	if err != nil {
+		return nil, err
+	}
+	p := &process{running, profiles}
 	s.processes = append(s.processes, p)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -130,6 +139,25 @@ func (s *stage) startOperator(ctx context.Context) (*operator.Process, error) {
 	}
 	return p, nil
 }
+
+// startLeader starts a process of the operator and returns when it leads and has filled its cache.
+func (s *stage) startLeader(ctx context.Context) (*process, error) {
+	before, err := s.holder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.startOperator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.awaitLeader(ctx, before); err != nil {
+		return nil, err
+	}
+	return p, s.awaitQuiet(ctx, time.Second)
+}
+
+// current is the process that was started last.
+func (s *stage) current() *process { return s.processes[len(s.processes)-1] }
 
 // holder is who leads; empty when nobody does.
 func (s *stage) holder(ctx context.Context) (string, error) {
@@ -159,13 +187,7 @@ func (s *stage) awaitQuiet(ctx context.Context, quiet time.Duration) error {
 		if err != nil {
 			return false, err
 		}
-		last := began
-		for _, r := range requests {
-			if r.class() != classLease && r.Received.After(last) {
-				last = r.Received
-			}
-		}
-		return time.Since(last) >= quiet, nil
+		return time.Since(lastOf(requests, began)) >= quiet, nil
 	})
 }
 

@@ -9,39 +9,38 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/test/internal/operator"
 )
 
 // takeover ends the leader of two operators, politely and not, and measures until the other one has the Lease and has acted on
 // a change that was made when the first was gone.
-func (b *bench) takeover(ctx context.Context, s *stage) error {
+func (b *bench) takeover(ctx context.Context, s *stage, at sheet) error {
 	for _, how := range []struct {
 		name string
-		end  func(*operator.Process) error
+		end  func(*process) error
 	}{
-		{"SIGTERM", func(p *operator.Process) error { return p.Signal(syscall.SIGTERM) }},
-		{"SIGKILL", func(p *operator.Process) error { return p.Signal(syscall.SIGKILL) }},
+		{"SIGTERM", func(p *process) error { return p.Signal(syscall.SIGTERM) }},
+		{"SIGKILL", func(p *process) error { return p.Signal(syscall.SIGKILL) }},
 	} {
 		var leads, acts []float64
 		for range b.repeat {
-			b.say("takeover: %s to the leader of two", how.name)
+			b.say("%s: %s to the leader of two", at.scenario, how.name)
 			lead, act, err := s.takeover(ctx, how.end, b.quiet)
 			if err != nil {
 				return fmt.Errorf("%s: %w", how.name, err)
 			}
 			leads, acts = append(leads, lead), append(acts, act)
 		}
-		b.report.add("takeover", how.name+" to the other leads, median", quantile(leads, 0.5), "s")
-		b.report.add("takeover", how.name+" to the other leads, longest", quantile(leads, 1), "s")
-		b.report.add("takeover", how.name+" to the other has acted, median", quantile(acts, 0.5), "s")
-		b.report.add("takeover", how.name+" to the other has acted, longest", quantile(acts, 1), "s")
+		at.add(how.name+" to the other leads, median", quantile(leads, 0.5), "s")
+		at.add(how.name+" to the other leads, longest", quantile(leads, 1), "s")
+		at.add(how.name+" to the other has acted, median", quantile(acts, 0.5), "s")
+		at.add(how.name+" to the other has acted, longest", quantile(acts, 1), "s")
 	}
 	return nil
 }
 
 // takeover starts a second operator, ends the first, and returns the seconds until the second leads and has acted.
-func (s *stage) takeover(ctx context.Context, end func(*operator.Process) error, quiet time.Duration) (leads, acts float64, err error) {
-	leader := s.processes[len(s.processes)-1]
+func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet time.Duration) (leads, acts float64, err error) {
+	leader := s.current()
 	before, err := s.holder(ctx)
 	if err != nil {
 		return 0, 0, err

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"jutsu.com/operators/test/internal/operator"
+)
+
+// slice is how long one CPU profile takes. The operator cannot be told to end one early, so a longer one is put together from slices.
+const slice = 2 * time.Second
+
+// process is one running operator, which serves its profiles.
+type process struct {
+	*operator.Process
+	profiles string // host:port
+}
+
+// freeAddress is an address on 127.0.0.1 that nobody listens on.
+func freeAddress(ctx context.Context) (string, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a free port: %w", err)
+	}
+	return listener.Addr().String(), listener.Close()
+}
+
+// get fetches a profile.
+func (p *process) get(ctx context.Context, query string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.profiles+"/debug/pprof/"+query, nil)
+	if err != nil {
+		return nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("profile %s: %s: %.200s", query, response.Status, text)
+	}
+	return text, err
+}
+
+// liveHeap is how many bytes the process holds on to after a garbage collection.
+func (p *process) liveHeap(ctx context.Context) (float64, error) {
+	text, err := p.get(ctx, "heap?gc=1&debug=1")
+	if err != nil {
+		return 0, err
+	}
+	return heapAlloc(string(text))
+}
+
+// heapAlloc finds HeapAlloc of runtime.MemStats in a heap profile for people.
+func heapAlloc(text string) (float64, error) {
+	_, rest, _ := strings.Cut(text, "\n# HeapAlloc = ")
+	number, _, _ := strings.Cut(rest, "\n")
+	bytes, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return 0, fmt.Errorf("HeapAlloc of a heap profile: %w", err)
+	}
+	return bytes, nil
+}
+
+// profiled does the work and keeps what the process has spent its time on meanwhile, FILE.cpu.pb.gz, and what it has allocated since it was
+// started, FILE.allocs.pb.gz. The profiler interrupts 100 times in a second of processor time, which does not show in the figures.
+func (p *process) profiled(ctx context.Context, file string, work func() error) error {
+	over := make(chan struct{})
+	result := make(chan error, 1)
+	var slices []*profile.Profile
+	go func() {
+		result <- func() error {
+			for {
+				one, err := p.cpuSlice(ctx)
+				if err != nil {
+					return err
+				}
+				slices = append(slices, one)
+				select {
+				case <-over:
+					return nil
+				default:
+				}
+			}
+		}()
+	}()
+	err := work()
+	close(over)
+	if unprofiled := <-result; err == nil {
+		err = unprofiled
+	}
+	if err != nil {
+		return err
+	}
+	return p.keep(ctx, file, slices)
+}
+
+func (p *process) cpuSlice(ctx context.Context) (*profile.Profile, error) {
+	text, err := p.get(ctx, fmt.Sprintf("profile?seconds=%d", int(slice.Seconds())))
+	if err != nil {
+		return nil, err
+	}
+	return profile.ParseData(text)
+}
+
+// keep writes both profiles.
+func (p *process) keep(ctx context.Context, file string, slices []*profile.Profile) error {
+	whole, err := profile.Merge(slices)
+	if err != nil {
+		return fmt.Errorf("put a profile together: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+		return err
+	}
+	out, err := os.OpenFile(file+".cpu.pb.gz", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := whole.Write(out); err != nil {
+		_ = out.Close()
+		return err
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	allocs, err := p.get(ctx, "allocs")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file+".allocs.pb.gz", allocs, 0o600)
+}

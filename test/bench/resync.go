@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+const (
+	// resyncPeriod is what the operator is told for this; by default it is 5 minutes.
+	resyncPeriod = 10 * time.Second
+	// resyncPause is the time between two channels that are renamed by hand: all are, in the course of two periods.
+	resyncPause = 2 * resyncPeriod / drifts
+)
+
+// resync takes the Gateway away, so that nothing tells of changes, and looks at what it costs to read instead, and how soon drift is repaired.
+func (b *bench) resync(ctx context.Context, s *stage, at sheet) error {
+	d, err := simulate(crowd{guilds: 1, channels: at.n, bots: 1})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	s.args = append(s.args, "--discord-api-url="+d.APIURL(), fmt.Sprintf("--resync-period=%s", resyncPeriod))
+	if _, err := s.startLeader(ctx); err != nil {
+		return err
+	}
+	_, watch, err := b.createChannels(ctx, s, d, at)
+	if err != nil {
+		return err
+	}
+	if _, err := watch.await(ctx); err != nil {
+		return err
+	}
+	d.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
+	d.Gateway().Drop(0)
+	b.say("%s: reading every %s instead of hearing from the Gateway", at.scenario, resyncPeriod)
+	read, err := d.readings(ctx, 3)
+	if err != nil {
+		return err
+	}
+	at.addAgainst(2, "calls that read a guild", read, "per period")
+	texts := d.texts()
+	took, err := d.repairs(ctx, texts[:min(len(texts), drifts)], resyncPause)
+	if err != nil {
+		return err
+	}
+	unit := fmt.Sprintf("s, at a period of %s", resyncPeriod)
+	at.add("drift to repair without events, p50", quantile(took, 0.5), unit)
+	at.add("drift to repair without events, p99", quantile(took, 0.99), unit)
+	return nil
+}
+
+// readings waits until the guild was read so often, and returns how many reading calls that took, but for those about the Gateway itself.
+func (d *simulated) readings(ctx context.Context, times int) (callsEach float64, err error) {
+	const list = "GET /guilds/{guild_id}/channels"
+	count := func() (lists, reads int) {
+		for route, n := range d.RequestCounts() {
+			if strings.HasPrefix(route, "GET ") && !strings.HasPrefix(route, "GET /gateway") {
+				reads += n
+			}
+			if route == list {
+				lists = n
+			}
+		}
+		return lists, reads
+	}
+	// From the end of one reading to the end of another, so that none is counted in part.
+	first, _ := count()
+	if err := until(ctx, func() (bool, error) { now, _ := count(); return now > first, nil }); err != nil {
+		return 0, err
+	}
+	lists, reads := count()
+	if err := until(ctx, func() (bool, error) { now, _ := count(); return now >= lists+times, nil }); err != nil {
+		return 0, err
+	}
+	listsNow, readsNow := count()
+	return float64(readsNow-reads) / float64(listsNow-lists), nil
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+const (
+	// perGroup is how many channels Discord allows in a group, which is a category there.
+	perGroup = 50
+	// perGuild is how many channels Discord allows in a guild, categories included.
+	perGuild = 500
+	// callsPerSecond is Discord's limit over all calls of a bot.
+	callsPerSecond = 50
+)
+
+// crowd is how much there is on Discord, and how far away that is.
+type crowd struct {
+	guilds   int
+	channels int // in each guild
+	bots     int // one for all guilds, or one for each
+	webhooks bool
+	latency  time.Duration // of every call
+}
+
+func (c crowd) String() string {
+	text := "without webhooks"
+	if c.webhooks {
+		text = "with webhooks"
+	}
+	if c.bots > 1 {
+		text += ", a bot each"
+	}
+	return fmt.Sprintf("%s, %d ms", text, c.latency.Milliseconds())
+}
+
+// total is how many channels there are.
+func (c crowd) total() int { return c.guilds * c.channels }
+
+// groups is how many there are in each guild.
+func (c crowd) groups() int { return groupsFor(c.channels) }
+
+func groupsFor(channels int) int { return (channels + perGroup - 1) / perGroup }
+
+// calls are what must be asked of Discord for each channel: to create it, and its webhook.
+func (c crowd) calls() float64 {
+	if c.webhooks {
+		return 2
+	}
+	return 1
+}
+
+// least is how many seconds so many calls take at least: after the first 50 of a bot 50 in a second, and those of the last channel one after
+// the other.
+func (c crowd) least(calls float64) float64 {
+	return max(0, calls/float64(c.bots)/callsPerSecond-1) + c.calls()*c.latency.Seconds()
+}
+
+// simulated is the Discord that the operator works on: in memory, in this process, with the limit over all calls and without those of single
+// routes, which Discord does not publish.
+type simulated struct {
+	*discordtest.Server
+	crowd
+	bots   []discordtest.Bot
+	guilds []string // ids
+}
+
+func simulate(c crowd) (*simulated, error) {
+	limits := discordtest.NoRateLimits()
+	limits.Global = discordtest.Rate{N: callsPerSecond, Per: time.Second}
+	d := &simulated{Server: discordtest.New(discordtest.Options{Limits: limits, KeepRequests: 100_000}), crowd: c}
+	if err := d.Start(); err != nil {
+		return nil, err
+	}
+	for i := range c.bots {
+		d.bots = append(d.bots, d.AddBot(discordtest.Bot{Name: fmt.Sprintf("bench-%d", i)}))
+	}
+	for i := range c.guilds {
+		d.guilds = append(d.guilds, d.AddGuild(discordtest.GuildSpec{Name: fmt.Sprintf("Bench %d", i)}).ID)
+		d.AddMember(d.guilds[i], d.bots[i%c.bots].UserID, discordtest.Permissions(discordclient.PermissionsOverwrites))
+	}
+	if c.latency > 0 {
+		d.Faults().Add(discordtest.Fault{Action: discordtest.Slow(c.latency/2, c.latency/2)})
+	}
+	return d, nil
+}
+
+// parents are the objects that the channels are in.
+func (d *simulated) parents() []client.Object {
+	var all []client.Object
+	for i, bot := range d.bots {
+		all = append(all, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("bot-%d", i)}, StringData: map[string]string{"token": bot.Token},
+		})
+	}
+	for i, guild := range d.guilds {
+		server := fmt.Sprintf("server-%d", i)
+		all = append(all, &v1alpha1.DiscordServer{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: server},
+			Spec: v1alpha1.DiscordServerSpec{
+				TokenSecretRef: v1alpha1.TokenSecretReference{Name: fmt.Sprintf("bot-%d", i%len(d.bots))}, ServerID: guild,
+			},
+		})
+		for j := range d.groups() {
+			all = append(all, &v1alpha1.DiscordGroup{
+				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: groupName(i, j)},
+				Spec:       v1alpha1.DiscordGroupSpec{ServerRef: v1alpha1.ServerReference{Name: server}, Name: fmt.Sprintf("Group %d", j)},
+			})
+		}
+	}
+	return all
+}
+
+func groupName(guild, group int) string { return fmt.Sprintf("group-%d-%d", guild, group) }
+
+// channel is the i-th of all channels: the guilds take turns.
+func (c crowd) channel(i int) *v1alpha1.DiscordChannel {
+	guild, nth := i%c.guilds, i/c.guilds
+	made := &v1alpha1.DiscordChannel{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("channel-%04d", i)},
+		Spec: v1alpha1.DiscordChannelSpec{
+			Name: fmt.Sprintf("channel-%04d", i), GroupRef: &v1alpha1.GroupReference{Name: groupName(guild, nth/perGroup)},
+		},
+	}
+	if c.webhooks {
+		made.Spec.Webhook = &v1alpha1.ChannelWebhook{Name: "alertmanager"}
+	}
+	return made
+}
+
+// channelReady reports whether a channel is Ready as its spec is now.
+func channelReady(o client.Object) bool {
+	c := o.(*v1alpha1.DiscordChannel)
+	return c.Status.ObservedGeneration == c.Generation && meta.IsStatusConditionTrue(c.Status.Conditions, conditions.Ready)
+}
+
+// texts are the channels that are there.
+func (d *simulated) texts() []discordtest.Channel {
+	var found []discordtest.Channel
+	for _, guild := range d.guilds {
+		for _, c := range d.Guild(guild).Channels {
+			if c.Type == discordtest.TypeText {
+				found = append(found, c)
+			}
+		}
+	}
+	return found
+}
+
+// asked is how many calls there have been so far.
+func (d *simulated) asked() int {
+	all := 0
+	for _, n := range d.RequestCounts() {
+		all += n
+	}
+	return all
+}
+
+// refused is how many calls were answered with the given status so far.
+func (d *simulated) refused(status int) int {
+	n := 0
+	for _, r := range d.Requests() {
+		if r.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// repairs renames channels by hand, one every interval, and returns how many seconds it took until each had its name again, to a millisecond.
+func (d *simulated) repairs(ctx context.Context, channels []discordtest.Channel, interval time.Duration) ([]float64, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not repaired after %s", patience))
+	defer cancel()
+	var took []float64
+	since, next := map[int]time.Time{}, time.Now()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for broken := 0; len(took) < len(channels); {
+		if broken < len(channels) && !time.Now().Before(next) {
+			d.EditChannelByHand(channels[broken].ID, func(c *discordtest.Channel) { c.Name = "drifted" })
+			since[broken] = time.Now()
+			broken, next = broken+1, next.Add(interval)
+		}
+		for i, moment := range since {
+			if now, there := d.Channel(channels[i].ID); there && now.Name == channels[i].Name {
+				took = append(took, time.Since(moment).Seconds())
+				delete(since, i)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+	return took, nil
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
+
+// table draws the figures for people: a block for each scenario, a row for each figure, and in it a column for each number of objects, the
+// least that the figure can be, and the exponent with which it grows.
+func (r *report) table() string {
+	var text bytes.Buffer
+	_, _ = fmt.Fprintf(&text, "\n%s; %s\n", strings.Join(append(slices.Clone(r.Operators), r.Flags...), " "), r.Machine)
+	for _, scenario := range inOrder(r.Figures, func(f figure) string { return f.Scenario }) {
+		block(&text, scenario, slices.DeleteFunc(slices.Clone(r.Figures), func(f figure) bool { return f.Scenario != scenario }))
+	}
+	return text.String()
+}
+
+// block draws the figures of one scenario.
+func block(text io.Writer, scenario string, figures []figure) {
+	sizes := inOrder(figures, func(f figure) int { return f.N })
+	slices.Sort(sizes)
+	w := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintf(w, "\n%s", scenario)
+	for _, n := range sizes {
+		_, _ = fmt.Fprintf(w, "\t%d", n)
+	}
+	_, _ = fmt.Fprint(w, "\tat least\t~ n^\tunit\n")
+	for _, name := range inOrder(figures, func(f figure) string { return f.Name }) {
+		row(w, name, sizes, slices.DeleteFunc(slices.Clone(figures), func(f figure) bool { return f.Name != name }))
+	}
+	_ = w.Flush() // what it is drawn into takes everything
+}
+
+// row draws one figure at all sizes.
+func row(w io.Writer, name string, sizes []int, figures []figure) {
+	_, _ = fmt.Fprintf(w, "  %s", name)
+	var least []string
+	var points []point
+	for _, n := range sizes {
+		cell := ""
+		if i := slices.IndexFunc(figures, func(f figure) bool { return f.N == n }); i >= 0 {
+			f := figures[i]
+			cell = plain(f.Value)
+			points = append(points, point{f.N, f.Value})
+			if f.Least != nil {
+				least = append(least, plain(*f.Least))
+			}
+		}
+		_, _ = fmt.Fprintf(w, "\t%s", cell)
+	}
+	grows := ""
+	if e, ok := exponent(points); ok {
+		grows = plain(e)
+	}
+	if len(slices.Compact(slices.Clone(least))) == 1 {
+		least = least[:1] // the same for every size
+	}
+	_, _ = fmt.Fprintf(w, "\t%s\t%s\t%s\n", strings.Join(least, " / "), grows, figures[0].Unit)
+}
+
+// inOrder are the different keys of the figures, in the order in which they come first.
+func inOrder[K comparable](figures []figure, key func(figure) K) []K {
+	var keys []K
+	for _, f := range figures {
+		if k := key(f); !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// plain is a number with as many digits as it is worth.
+func plain(v float64) string {
+	text := strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", v), "0"), ".")
+	if text == "-0" {
+		return "0"
+	}
+	return text
+}
