@@ -201,15 +201,15 @@ func TestParse(t *testing.T) {
 		err  string
 	}{
 		"all flags": {
-			args: []string{"--dojos=5,6", "--secrets=6", "--channels=7", "--guilds=3", "--latency=1s", "--outage=2s", "--idle=7s", "--repeat=8", "--out=x.json",
+			args: []string{"--dojos=5,6", "--secrets=6", "--channels=7", "--guilds=3", "--latency=1s", "--outage=2s", "--resync=3s", "--idle=7s", "--repeat=8", "--out=x.json",
 				"--", "--concurrency=9"},
-			want: &options{dojos: []int{5, 6}, secrets: 6, channels: []int{7}, guilds: 3, latency: []time.Duration{time.Second}, outage: 2 * time.Second,
+			want: &options{dojos: []int{5, 6}, secrets: 6, channels: []int{7}, guilds: 3, latency: []time.Duration{time.Second}, outage: 2 * time.Second, resync: 3 * time.Second,
 				idle: 7 * time.Second, repeat: 8, out: "x.json", quiet: 5 * time.Second, operator: []string{"--concurrency=9"}},
 		},
 		"some scenarios": {
 			args: []string{"--only=load,memory", "--out=x.json"},
 			want: &options{dojos: []int{100, 300, 1000}, secrets: 2000, channels: []int{50, 200, 490}, guilds: 20,
-				latency: []time.Duration{0, 50 * time.Millisecond}, outage: time.Minute, idle: 30 * time.Second, repeat: 3, only: "load,memory", out: "x.json",
+				latency: []time.Duration{0, 50 * time.Millisecond}, outage: time.Minute, resync: 10 * time.Second, idle: 30 * time.Second, repeat: 3, only: "load,memory", out: "x.json",
 				quiet: 5 * time.Second, operator: []string{}},
 		},
 		"a scenario there is not":  {args: []string{"--only=load,speed"}, err: `no scenario "speed"`},
@@ -221,8 +221,9 @@ func TestParse(t *testing.T) {
 		"a single guild":           {args: []string{"--guilds=1"}, err: "--guilds must be at least 2"},
 		"back in time":             {args: []string{"--latency=-1s"}, err: "--latency must not be negative"},
 		"no repetition":            {args: []string{"--repeat=0"}, err: "must be at least 1"},
-		"too short a look":         {args: []string{"--idle=10ms"}, err: "--idle and --outage must be at least 1s"},
-		"too short an outage":      {args: []string{"--outage=10ms"}, err: "--idle and --outage must be at least 1s"},
+		"too short a look":         {args: []string{"--idle=10ms"}, err: "--idle, --outage and --resync must be at least 1s"},
+		"too short a period":       {args: []string{"--resync=10ms"}, err: "--idle, --outage and --resync must be at least 1s"},
+		"too short an outage":      {args: []string{"--outage=10ms"}, err: "--idle, --outage and --resync must be at least 1s"},
 		"a word too many":          {args: []string{"dojo"}, err: `unexpected argument "dojo"`},
 		"help":                     {args: []string{"--help"}, err: flag.ErrHelp.Error()},
 	} {

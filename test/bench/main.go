@@ -27,6 +27,7 @@ type options struct {
 	guilds   int // of 50 channels
 	latency  []time.Duration
 	outage   time.Duration
+	resync   time.Duration // how often a guild is read without its Gateway
 	idle     time.Duration
 	repeat   int
 	out      string
@@ -84,6 +85,7 @@ Usage: make bench [ARGS="flags [-- flags of the operator]"]
 	flags.IntVar(&o.guilds, "guilds", 20, "how many guilds of 50 channels, 2 or more")
 	list(flags, &o.latency, "latency", "0s,50ms", "`durations` that a call to Discord takes", time.ParseDuration)
 	flags.DurationVar(&o.outage, "outage", time.Minute, "how long Discord is away in the middle, 1s or more")
+	flags.DurationVar(&o.resync, "resync", 10*time.Second, "how often a guild is read while its Gateway is away (the operator's default is 5m), 1s or more")
 	flags.DurationVar(&o.idle, "idle", 30*time.Second, "how long to watch an idle operator, 1s or more")
 	flags.IntVar(&o.repeat, "repeat", 3, "how often to repeat what is short; the median counts; 1 or more")
 	flags.StringVar(&o.only, "only", "", "comma-separated `scenarios` to run, and what they need (default all): "+strings.Join(scenarios, ", "))
@@ -134,8 +136,8 @@ func (o *options) validate() error {
 		return errors.New("--guilds must be at least 2")
 	case slices.Min(o.latency) < 0:
 		return errors.New("--latency must not be negative")
-	case o.idle < time.Second, o.outage < time.Second:
-		return errors.New("--idle and --outage must be at least 1s")
+	case o.idle < time.Second, o.outage < time.Second, o.resync < time.Second:
+		return errors.New("--idle, --outage and --resync must be at least 1s")
 	}
 	for name := range strings.SplitSeq(o.only, ",") {
 		if o.only != "" && !slices.Contains(scenarios, name) {

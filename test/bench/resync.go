@@ -9,21 +9,14 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-const (
-	// resyncPeriod is what the operator is told for this; by default it is 5 minutes.
-	resyncPeriod = 10 * time.Second
-	// resyncPause is the time between two channels that are renamed by hand: all are, in the course of two periods.
-	resyncPause = 2 * resyncPeriod / drifts
-)
-
-// resync takes the Gateway away, so that nothing tells of changes, and looks at what it costs to read instead, and how soon drift is repaired.
-func (b *bench) resync(ctx context.Context, s *stage, at sheet) error {
+// unheard takes the Gateway away, so that nothing tells of changes, and looks at what it costs to read instead, and how soon drift is repaired.
+func (b *bench) unheard(ctx context.Context, s *stage, at sheet) error {
 	d, err := simulate(crowd{guilds: 1, channels: at.n, bots: 1})
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	s.args = append(s.args, "--discord-api-url="+d.APIURL(), fmt.Sprintf("--resync-period=%s", resyncPeriod))
+	s.args = append(s.args, "--discord-api-url="+d.APIURL(), "--resync-period="+b.resync.String())
 	if _, err := s.startLeader(ctx); err != nil {
 		return err
 	}
@@ -36,18 +29,19 @@ func (b *bench) resync(ctx context.Context, s *stage, at sheet) error {
 	}
 	d.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 	d.Gateway().Drop(0)
-	b.say("%s: reading every %s instead of hearing from the Gateway", at.scenario, resyncPeriod)
+	b.say("%s: reading every %s instead of hearing from the Gateway", at.scenario, b.resync)
 	read, err := d.readings(ctx, 3)
 	if err != nil {
 		return err
 	}
 	at.addAgainst(2, "calls that read a guild", read, "per period")
 	texts := d.texts()
-	took, err := d.repairs(ctx, texts[:min(len(texts), drifts)], resyncPause)
+	texts = texts[:min(len(texts), drifts)]
+	took, err := d.repairs(ctx, texts, 2*b.resync/time.Duration(len(texts))) // in the course of two periods, so that all moments of one count the same
 	if err != nil {
 		return err
 	}
-	unit := fmt.Sprintf("s, at a period of %s", resyncPeriod)
+	unit := fmt.Sprintf("s, at a period of %s", b.resync)
 	at.add("drift to repair without events, p50", quantile(took, 0.5), unit)
 	at.add("drift to repair without events, p99", quantile(took, 0.99), unit)
 	return nil

@@ -165,7 +165,7 @@ func (b *bench) discordParts() []part {
 		add(scenarioOutage, most, b.outage+time.Minute, b.away)
 	}
 	if b.wants(scenarioResync) {
-		add(scenarioResync, most, 8*resyncPeriod, b.resync)
+		add(scenarioResync, most, 8*b.resync, b.unheard)
 	}
 	return all
 }
