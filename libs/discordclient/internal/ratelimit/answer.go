@@ -52,6 +52,9 @@ func (l *Limiter) Done(t Ticket, answer *Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
+	if !t.call.Exempt {
+		l.global.end(now)
+	}
 	if b := l.buckets[t.key]; b != nil && t.key.name != "" {
 		b.inFlight--
 	}

@@ -6,7 +6,7 @@
 //     webhook). Which bucket a route belongs to is learnt from its first answer, which is why one call of a route goes
 //     first and alone;
 //   - the global limit, 50 calls per second and bot, kept as a sliding window, which is at least as strict as any
-//     fixed one;
+//     fixed one. A call stays in it until a second after its answer, since Discord may have counted it as late as that;
 //   - limits that no header shows, such as two changes of a channel's name or topic in ten minutes: learnt from the 429
 //     that breaks them and then applied to that kind of change on that channel alone;
 //   - creates and deletes are urgent: a part of the global budget, and the last call of a bucket they share with
@@ -100,7 +100,7 @@ type bucket struct {
 // New makes a limiter. perSecond is the global limit (Discord: 50), of which a fifth is kept for urgent calls.
 func New(perSecond int, now func() time.Time) *Limiter {
 	return &Limiter{
-		now: now, global: window{sent: make([]time.Time, perSecond)}, reserve: perSecond / 5,
+		now: now, global: window{ended: make([]time.Time, perSecond)}, reserve: perSecond / 5,
 		routes: map[string]*route{}, kinds: map[string]*kind{}, buckets: map[bucketKey]*bucket{}, hidden: map[hiddenKey]time.Time{},
 	}
 }
@@ -123,7 +123,7 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 		return Ticket{}, wait
 	}
 	if !c.Exempt {
-		l.global.take(now)
+		l.global.underWay++
 	}
 	t := Ticket{call: c, probe: !r.known}
 	if t.probe {
@@ -251,25 +251,31 @@ func (l *Limiter) prune(now time.Time) {
 	}
 }
 
-// window is the times of the last calls, as many as are allowed in globalWindow, oldest at next.
+// window is the calls under way and the times at which the last calls ended, as many as are allowed in globalWindow, oldest at next.
 type window struct {
-	sent []time.Time
-	next int
+	underWay int
+	ended    []time.Time
+	next     int
 }
 
 // wait says how long until a call may be made that leaves keep calls of the window unused.
 func (w *window) wait(now time.Time, keep int) time.Duration {
-	return w.sent[(w.next+keep)%len(w.sent)].Add(globalWindow).Sub(now)
+	taken := w.underWay + keep
+	if taken >= len(w.ended) {
+		return probePause // the next answer tells more
+	}
+	return w.ended[(w.next+taken)%len(w.ended)].Add(globalWindow).Sub(now)
 }
 
-func (w *window) take(now time.Time) {
-	w.sent[w.next] = now
-	w.next = (w.next + 1) % len(w.sent)
+func (w *window) end(now time.Time) {
+	w.underWay--
+	w.ended[w.next] = now
+	w.next = (w.next + 1) % len(w.ended)
 }
 
 func (w *window) free(now time.Time) int {
-	n := 0
-	for _, t := range w.sent {
+	n := -w.underWay
+	for _, t := range w.ended {
 		if now.Sub(t) >= globalWindow {
 			n++
 		}

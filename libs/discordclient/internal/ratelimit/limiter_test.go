@@ -236,6 +236,47 @@ func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
 	}
 }
 
+// However long the calls are on their way, and whenever Discord's second begins, no more of them arrive in it than are allowed.
+func TestConcurrentCallsNeverBreakTheGlobalLimit(t *testing.T) {
+	t.Parallel()
+	const limit = 10
+	for seed := range uint64(50) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		c := newClock()
+		l := ratelimit.New(limit, c.now)
+		call(t, l, edit("0"), &ratelimit.Answer{}) // the route has no bucket
+		s := &server{limit: limit, length: time.Second, ends: map[string]time.Time{}, used: map[string]int{}}
+		s.take(c, "")
+		type flight struct {
+			t                 ratelimit.Ticket
+			arrives, answered time.Time
+		}
+		var flying []flight
+		for made := 0; made < 100 || len(flying) > 0; c.advance(time.Millisecond) {
+			if made < 100 {
+				if ticket, wait := l.Reserve(edit("1")); wait == nil {
+					arrives := c.t.Add(time.Duration(rng.IntN(100)) * time.Millisecond)
+					flying = append(flying, flight{ticket, arrives, arrives.Add(time.Duration(rng.IntN(100)) * time.Millisecond)})
+					made++
+				}
+			}
+			for i := 0; i < len(flying); i++ {
+				f := &flying[i]
+				if c.t.Equal(f.arrives) {
+					if _, ok := s.take(c, ""); !ok {
+						t.Fatalf("seed %d: call %d breaks the limit", seed, made)
+					}
+				}
+				if !c.t.Before(f.answered) {
+					l.Done(f.t, &ratelimit.Answer{})
+					flying = append(flying[:i], flying[i+1:]...)
+					i--
+				}
+			}
+		}
+	}
+}
+
 func TestParseHeaderAndSeconds(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]time.Duration{
