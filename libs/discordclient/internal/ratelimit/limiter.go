@@ -14,6 +14,7 @@
 package ratelimit
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -35,6 +36,10 @@ const (
 	// probeExpiry ends a probe whose answer was never told, so that a mistake cannot close a route for ever.
 	probeExpiry = time.Minute
 	pruneEvery  = 1024
+	// perTurn is how many callers are told to come back for each call that will be free: some of them come earlier or never.
+	perTurn = 2
+	// farthestTurn is the longest that a caller is told to wait for the global limit. Callers tell people of longer waits.
+	farthestTurn = 4 * time.Second
 )
 
 // Call is what the limiter needs to know about a call.
@@ -213,8 +218,8 @@ func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
 	if c.Urgent {
 		keep = 0
 	}
-	if after := l.global.wait(now, keep); after > 0 {
-		return &Wait{after, ScopeGlobal}
+	if l.global.wait(now, keep) > 0 {
+		return &Wait{l.global.turn(now, keep), ScopeGlobal}
 	}
 	return nil
 }
@@ -256,6 +261,7 @@ type window struct {
 	underWay int
 	ended    []time.Time
 	next     int
+	turns    []time.Time // when those that were refused were told to come back
 }
 
 // wait says how long until a call may be made that leaves keep calls of the window unused.
@@ -265,6 +271,21 @@ func (w *window) wait(now time.Time, keep int) time.Duration {
 		return probePause // the next answer tells more
 	}
 	return w.ended[(w.next+taken)%len(w.ended)].Add(globalWindow).Sub(now)
+}
+
+// turn says when a call may be made that was refused, behind all that were refused before. Were each told when the next call is free, all would
+// come then, and all but one in vain: n callers would make n*n attempts.
+func (w *window) turn(now time.Time, keep int) time.Duration {
+	w.turns = slices.DeleteFunc(w.turns, func(t time.Time) bool { return !t.After(now) })
+	taken := w.underWay + keep + len(w.turns)/perTurn
+	size := len(w.ended)
+	rounds := 1 + taken/size
+	after := max(w.ended[(w.next+taken)%size].Add(time.Duration(rounds)*globalWindow).Sub(now), w.wait(now, keep))
+	if after > farthestTurn {
+		return farthestTurn
+	}
+	w.turns = append(w.turns, now.Add(after))
+	return after
 }
 
 func (w *window) end(now time.Time) {

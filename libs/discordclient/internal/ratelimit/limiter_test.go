@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -274,6 +275,47 @@ func TestConcurrentCallsNeverBreakTheGlobalLimit(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Callers that come back when they are told to need a few attempts each, however many they are, and leave no call of the limit unused.
+func TestCallersTakeTurns(t *testing.T) {
+	t.Parallel()
+	for name, callers := range map[string]int{"a few": 60, "for some seconds": 500, "longer than they are told to wait": 2000} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClock()
+			l := ratelimit.New(50, c.now)
+			call(t, l, remove("0"), &ratelimit.Answer{}) // the route has no bucket
+			began := c.t
+			next := make([]time.Time, callers)
+			for i := range next {
+				next[i] = c.t
+			}
+			attempts := 0
+			for len(next) > 0 {
+				first := slices.MinFunc(next, time.Time.Compare)
+				i := slices.IndexFunc(next, first.Equal)
+				if first.After(c.t) {
+					c.t = first
+				}
+				attempts++
+				if ticket, wait := l.Reserve(remove("1")); wait == nil {
+					l.Done(ticket, nil)
+					next = slices.Delete(next, i, i+1)
+				} else if wait.Scope != ratelimit.ScopeGlobal || wait.After > 4*time.Second {
+					t.Fatalf("a caller is told to wait %v (%s)", wait.After, wait.Scope)
+				} else {
+					next[i] = c.t.Add(wait.After)
+				}
+			}
+			if most := callers * (3 + callers/400); attempts > most {
+				t.Errorf("%d callers made %d attempts, want %d at most", callers, attempts, most)
+			}
+			if took, want := c.t.Sub(began), time.Duration(callers/50)*time.Second; took > want {
+				t.Errorf("%d calls took %v, want %v", callers, took, want)
+			}
+		})
 	}
 }
 
