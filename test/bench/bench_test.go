@@ -51,7 +51,7 @@ func TestRun(t *testing.T) {
 		"discord, with webhooks, 20 ms, 10: idle: writes":           0,
 		"discord, with webhooks, 20 ms, 10: restart: writes":        0,
 		"outage, 10: channels on Discord too many":                  0,
-		"resync, 10: calls that read a guild":                       2,
+		"resync, 10: calls that read a guild":                       3,
 	} {
 		if diff := cmp.Diff(want, got[name]); diff != "" {
 			t.Errorf("%s: %s", name, diff)
