@@ -22,7 +22,7 @@ func TestRun(t *testing.T) {
 	}
 	o := &options{
 		only:  strings.Join(slices.DeleteFunc(slices.Clone(scenarios), func(name string) bool { return name == scenarioGuilds }), ","), // more of the same
-		dojos: []int{3}, secrets: 5, channels: []int{10}, guilds: 2, latency: []time.Duration{20 * time.Millisecond}, outage: time.Second,
+		dojos: []int{3}, secrets: 5, channels: []int{10}, guilds: 2, webhooks: []bool{false, true}, latency: []time.Duration{20 * time.Millisecond}, outage: time.Second,
 		resync: time.Second, idle: 2 * time.Second, repeat: 1, quiet: 3 * time.Second, out: filepath.Join(t.TempDir(), "figures.json"),
 	}
 	measured, err := run(t.Context(), o, t.Output())

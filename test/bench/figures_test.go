@@ -201,14 +201,14 @@ func TestParse(t *testing.T) {
 		err  string
 	}{
 		"all flags": {
-			args: []string{"--dojos=5,6", "--secrets=6", "--channels=7", "--guilds=3", "--latency=1s", "--outage=2s", "--resync=3s", "--idle=7s", "--repeat=8", "--out=x.json",
+			args: []string{"--dojos=5,6", "--secrets=6", "--channels=7", "--guilds=3", "--webhooks=true", "--latency=1s", "--outage=2s", "--resync=3s", "--idle=7s", "--repeat=8", "--out=x.json",
 				"--", "--concurrency=9"},
-			want: &options{dojos: []int{5, 6}, secrets: 6, channels: []int{7}, guilds: 3, latency: []time.Duration{time.Second}, outage: 2 * time.Second, resync: 3 * time.Second,
+			want: &options{dojos: []int{5, 6}, secrets: 6, channels: []int{7}, guilds: 3, webhooks: []bool{true}, latency: []time.Duration{time.Second}, outage: 2 * time.Second, resync: 3 * time.Second,
 				idle: 7 * time.Second, repeat: 8, out: "x.json", quiet: 5 * time.Second, operator: []string{"--concurrency=9"}},
 		},
 		"some scenarios": {
 			args: []string{"--only=load,memory", "--out=x.json"},
-			want: &options{dojos: []int{100, 300, 1000}, secrets: 2000, channels: []int{50, 200, 490}, guilds: 20,
+			want: &options{dojos: []int{100, 300, 1000}, secrets: 2000, channels: []int{50, 200, 490}, guilds: 20, webhooks: []bool{false, true},
 				latency: []time.Duration{0, 50 * time.Millisecond}, outage: time.Minute, resync: 10 * time.Second, idle: 30 * time.Second, repeat: 3, only: "load,memory", out: "x.json",
 				quiet: 5 * time.Second, operator: []string{}},
 		},

@@ -25,6 +25,7 @@ type options struct {
 	// channels is how many DiscordChannels there are in one guild; groups come on top.
 	channels []int
 	guilds   int // of 50 channels
+	webhooks []bool
 	latency  []time.Duration
 	outage   time.Duration
 	resync   time.Duration // how often a guild is read without its Gateway
@@ -83,6 +84,7 @@ Usage: make bench [ARGS="flags [-- flags of the operator]"]
 	flags.IntVar(&o.secrets, "secrets", 2000, "how many Secrets of 10 KiB that have nothing to do with Dojos, 1 or more")
 	list(flags, &o.channels, "channels", "50,200,490", "`numbers` of Discord channels in one guild, 1 to 490 (and 10 groups)", strconv.Atoi)
 	flags.IntVar(&o.guilds, "guilds", 20, "how many guilds of 50 channels, 2 or more")
+	list(flags, &o.webhooks, "webhooks", "false,true", "whether the channels have a webhook each, one series with each `answer`", strconv.ParseBool)
 	list(flags, &o.latency, "latency", "0s,50ms", "`durations` that a call to Discord takes", time.ParseDuration)
 	flags.DurationVar(&o.outage, "outage", time.Minute, "how long Discord is away in the middle, 1s or more")
 	flags.DurationVar(&o.resync, "resync", 10*time.Second, "how often a guild is read while its Gateway is away (the operator's default is 5m), 1s or more")

@@ -145,7 +145,7 @@ func (b *bench) discordParts() []part {
 	matrix := func(name string, c crowd) {
 		add(name+", "+c.String(), c, 35*time.Second+b.idle, func(ctx context.Context, s *stage, at sheet) error { return b.discord(ctx, s, at, c) })
 	}
-	for _, webhooks := range []bool{false, true} {
+	for _, webhooks := range b.webhooks {
 		for _, latency := range b.latency {
 			for _, n := range b.channels {
 				if b.wants(scenarioDiscord) {
