@@ -74,6 +74,10 @@ compat: bin/release ## Say whether the API is still what the last release of eac
 bench: build testcluster ## Measure what the operators cost (ARGS="--dojos 100 --only load"; figures also in out/bench)
 	@cd test && go run ./bench $(ARGS)
 
+.PHONY: chaos
+chaos: build testcluster ## Break everything around the operators and check that they never do what they must not (ARGS="--seed 7 --duration 1h")
+	@cd test && go run ./chaos $(ARGS)
+
 .PHONY: e2e
 e2e: bin/release ## End to end on a real node: real pods, CloudNativePG, Prometheus; Linux and root, else E2E_KUBECONFIG (ARGS="--focus=X" for some)
 	@cd test && E2E=1 go tool ginkgo --procs=$(PROCS) --timeout=90m -v --no-color $(ARGS) ./e2e

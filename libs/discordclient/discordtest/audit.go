@@ -42,11 +42,13 @@ func (c *call) reason() (string, error) {
 // log writes an entry that readers see after Options.AuditDelay; members with the intent and VIEW_AUDIT_LOG get it as an
 // event then. A fault may lose it.
 func (s *Server) log(g *guild, e AuditEntry) {
+	e.ID = s.newID()
 	if s.faults.loseAudit != 0 {
 		s.faults.loseAudit--
+		e.Lost = true
+		g.audit = append(g.audit, e)
 		return
 	}
-	e.ID = s.newID()
 	delay := max(0, s.opts.AuditDelay)
 	e.VisibleAt = s.clock.now().Add(delay)
 	g.audit = append(g.audit, e)
@@ -150,7 +152,7 @@ func (c *call) getAuditLog() (int, any, error) {
 	}
 	var found []AuditEntry
 	for _, e := range g.audit {
-		if !e.VisibleAt.After(c.now) && (action == 0 || e.Action == action) && matches(q.Get("user_id"), e.UserID) && matches(q.Get("target_id"), e.TargetID) &&
+		if !e.Lost && !e.VisibleAt.After(c.now) && (action == 0 || e.Action == action) && matches(q.Get("user_id"), e.UserID) && matches(q.Get("target_id"), e.TargetID) &&
 			(q.Get("before") == "" || compareIDs(e.ID, q.Get("before")) < 0) && (q.Get("after") == "" || compareIDs(e.ID, q.Get("after")) > 0) {
 			found = append(found, e)
 		}

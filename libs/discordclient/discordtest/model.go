@@ -114,13 +114,15 @@ func (u *User) wire() map[string]any {
 	}
 }
 
-// AuditEntry is an entry of the audit log; VisibleAt is when readers get to see it.
+// AuditEntry is an entry of the audit log; VisibleAt is when readers get to see it. One that is Lost (Faults.LoseAudit) they never see: it is in
+// snapshots alone, so that a test knows what has happened.
 type AuditEntry struct {
 	ID, UserID, TargetID, Reason string
 	Action                       int
 	Changes                      []Change
 	Options                      map[string]string
 	VisibleAt                    time.Time
+	Lost                         bool
 }
 
 // Change is one changed field in an audit log entry.

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// The objects that users have, by number: each exists or not at any moment.
+const (
+	groupSlots   = 4
+	channelSlots = 10
+	dojoSlots    = 5
+)
+
+// pause is the longest pause before an action; it is the mean of what is drawn twice over.
+const pause = 1200 * time.Millisecond
+
+// deed is one kind of action.
+type deed struct {
+	name string
+	// weight is how often it happens in comparison with the others.
+	weight int
+	// slots is how many objects it may be done to; 0 where it has none.
+	slots int
+	// first is 1 for what is done to each of them in the beginning.
+	first int
+	// do does it, and says in words what was done. What cannot be done now is an error, which goes into the journal and is no failure of anything.
+	do func(r *run, ctx context.Context, a action) (what string, err error)
+}
+
+// deeds are all actions.
+var deeds = []deed{
+	{"create-channel", 14, channelSlots, 1, (*run).createChannel},
+	{"edit-channel", 12, channelSlots, 0, (*run).editChannel},
+	{"delete-channel", 7, channelSlots, 0, (*run).deleteChannel},
+	{"create-group", 7, groupSlots, 1, (*run).createGroup},
+	{"edit-group", 4, groupSlots, 0, (*run).editGroup},
+	{"delete-group", 2, groupSlots, 0, (*run).deleteGroup},
+	{"edit-server", 2, 0, 0, (*run).editServer},
+	{"break-webhook-secret", 3, channelSlots, 0, (*run).breakWebhookSecret},
+	{"rotate-token", 1, 0, 0, (*run).rotateToken},
+	{"lose-token", 1, 0, 0, (*run).loseToken},
+
+	{"create-dojo", 6, dojoSlots, 1, (*run).createDojo},
+	{"edit-dojo", 6, dojoSlots, 0, (*run).editDojo},
+	{"delete-dojo", 2, dojoSlots, 0, (*run).deleteDojo},
+	{"delete-child", 4, dojoSlots, 0, (*run).deleteChild},
+	{"edit-child", 4, dojoSlots, 0, (*run).editChild},
+	{"rotate-password", 2, dojoSlots, 0, (*run).rotatePassword},
+
+	{"hand-create-channel", 4, 0, 0, (*run).handCreateChannel},
+	{"hand-edit-channel", 8, 0, 0, (*run).handEditChannel},
+	{"hand-delete-channel", 5, 0, 0, (*run).handDeleteChannel},
+	{"hand-delete-category", 2, 0, 0, (*run).handDeleteCategory},
+	{"hand-create-webhook", 1, 0, 0, (*run).handCreateWebhook},
+	{"hand-delete-webhook", 3, 0, 0, (*run).handDeleteWebhook},
+	{"hand-edit-server", 2, 0, 0, (*run).handEditServer},
+
+	{"kill-operator", 7, operatorSlots, 0, (*run).killOperator},
+	{"stop-operator", 3, operatorSlots, 0, (*run).stopOperator},
+	{"freeze-operator", 2, operatorSlots, 0, (*run).freezeOperator},
+	{"kill-apiserver", 2, 0, 0, (*run).killAPIServer},
+	{"kill-controllers", 1, 0, 0, (*run).killControllers},
+	{"fail-discord", 9, 0, 0, (*run).failDiscord},
+	{"lose-creates", 5, 0, 0, (*run).loseCreates},
+	{"drop-gateway", 4, 0, 0, (*run).dropGateway},
+	{"refuse-gateway", 2, 0, 0, (*run).refuseGateway},
+	{"hide-server", 1, 0, 0, (*run).hideServer},
+	{"take-permission", 2, 0, 0, (*run).takePermission},
+}
+
+// action is one thing that happens. Everything about it follows from the seed, except what there is to do it to.
+type action struct {
+	deed *deed
+	// slot is the number of the object, below deed.slots.
+	slot int
+	// seed is for what else has to be drawn.
+	seed uint64
+	// pause comes before it.
+	pause time.Duration
+}
+
+// String is how the journal names it.
+func (a action) String() string {
+	if a.deed.slots == 0 {
+		return a.deed.name
+	}
+	return fmt.Sprintf("%s %d", a.deed.name, a.slot)
+}
+
+// random is where everything else about the action is drawn from.
+func (a action) random() *rand.Rand {
+	return rand.New(rand.NewPCG(a.seed, 0)) //nolint:gosec // G404: the same seed has to give the same
+}
+
+// sequence draws one action after the other.
+type sequence struct {
+	random *rand.Rand
+	deeds  []deed
+	total  int
+	// first are the actions that it begins with: the objects without which there is little to break.
+	first []action
+}
+
+// newSequence returns the sequence of actions that belongs to a seed: the same one for the same seed and the same deeds.
+func newSequence(seed uint64, deeds []deed) *sequence {
+	s := &sequence{random: rand.New(rand.NewPCG(seed, 1)), deeds: deeds} //nolint:gosec // G404: the same seed has to give the same
+	for i := range deeds {
+		s.total += deeds[i].weight
+		for slot := range deeds[i].slots * deeds[i].first {
+			s.first = append(s.first, action{deed: &deeds[i], slot: slot, seed: s.random.Uint64()})
+		}
+	}
+	return s
+}
+
+func (s *sequence) next() action {
+	if len(s.first) > 0 {
+		a := s.first[0]
+		s.first = s.first[1:]
+		return a
+	}
+	a := action{pause: time.Duration(s.random.Int64N(int64(pause))), seed: s.random.Uint64()}
+	at, slot := s.random.IntN(s.total), s.random.Uint32()
+	for i := range s.deeds {
+		a.deed = &s.deeds[i]
+		if at -= a.deed.weight; at < 0 {
+			break
+		}
+	}
+	if a.deed.slots > 0 {
+		a.slot = int(slot % uint32(a.deed.slots)) //nolint:gosec // G115: a few
+	}
+	return a
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// violation is one thing that is wrong.
+type violation struct {
+	// invariant is what should hold, as in docs/chaos.md.
+	invariant string
+	// where is the object or file that is concerned, what what is wrong with it.
+	where, what string
+}
+
+// violations are an error.
+type violations struct{ all []violation }
+
+// Error implements error.
+func (v *violations) Error() string {
+	const most = 20
+	var lines []string
+	for _, one := range v.all {
+		lines = append(lines, fmt.Sprintf("  [%s] %s: %s", one.invariant, one.where, one.what))
+	}
+	slices.Sort(lines)
+	lines = slices.Compact(lines)
+	if len(lines) > most {
+		lines = append(lines[:most], fmt.Sprintf("  and %d more", len(lines)-most))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// check returns what is wrong with the world, which should be at rest.
+func check(w *world) []violation {
+	return slices.Concat(settled(w), counterparts(w), order(w), hooks(w), once(w), orphans(w), untouched(w), dojos(w), ownerless(w))
+}
+
+// quiet says what the operators have done while there was nothing to do.
+func quiet(writes []string, calls int) (wrong []violation) {
+	const invariant = "the operators come to rest"
+	if calls > 0 {
+		wrong = append(wrong, violation{invariant, "Discord", fmt.Sprintf("%d calls while all was settled", calls)})
+	}
+	for _, write := range writes {
+		wrong = append(wrong, violation{invariant, "Kubernetes", write})
+	}
+	return wrong
+}
+
+// id names an object.
+func id(o client.Object) string { return kindOf(o) + " " + o.GetName() }

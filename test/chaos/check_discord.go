@@ -1,0 +1,363 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// What the audit log calls the deeds that matter here.
+const (
+	auditChannelCreate = 10
+	auditChannelDelete = 12
+	auditWebhookCreate = 50
+)
+
+// compareIDs orders ids by number.
+func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
+
+// origin is the UID of the object for which the operator has made something, as the reason in the audit log says: "Kind UID namespace/name".
+func origin(e discordtest.AuditEntry) types.UID {
+	if fields := strings.Fields(e.Reason); len(fields) == 3 {
+		return types.UID(fields[1])
+	}
+	return ""
+}
+
+// origins are the UIDs of the objects for which the bot has made channels or webhooks, by the ids of those.
+func (w *world) origins(action int) map[string]types.UID {
+	made := map[string]types.UID{}
+	for _, e := range w.guild.Audit {
+		if e.Action == action && e.UserID == w.botID {
+			made[e.TargetID] = origin(e)
+		}
+	}
+	return made
+}
+
+func (w *world) channelOnDiscord(id string) (discordtest.Channel, bool) {
+	i := slices.IndexFunc(w.guild.Channels, func(c discordtest.Channel) bool { return c.ID == id })
+	if i < 0 {
+		return discordtest.Channel{}, false
+	}
+	return w.guild.Channels[i], true
+}
+
+// holder is an object that has, or wants, something on Discord.
+type holder struct {
+	client.Object
+	id     string // of what it has
+	policy v1alpha1.DeletionPolicy
+	adopt  string // id
+}
+
+func holderOf(o client.Object) holder {
+	h := holder{Object: o}
+	var adopt *v1alpha1.Adoption
+	switch o := o.(type) {
+	case *v1alpha1.DiscordGroup:
+		h.id, h.policy, adopt = o.Status.GroupID, o.Spec.DeletionPolicy, o.Spec.Adopt
+	case *v1alpha1.DiscordChannel:
+		h.id, h.policy, adopt = o.Status.ChannelID, o.Spec.DeletionPolicy, o.Spec.Adopt
+	}
+	if adopt != nil {
+		h.adopt = adopt.ID
+	}
+	return h
+}
+
+// holders are all groups and channels, by UID.
+func (w *world) holders() map[types.UID]holder {
+	all := map[types.UID]holder{}
+	for i := range w.groups {
+		all[w.groups[i].UID] = holderOf(&w.groups[i])
+	}
+	for i := range w.channels {
+		all[w.channels[i].UID] = holderOf(&w.channels[i])
+	}
+	return all
+}
+
+// once says what was made twice for one object, while the first was still there, at whatever moment.
+func once(w *world) (wrong []violation) {
+	live := map[types.UID][]string{}
+	for _, e := range w.guild.Audit {
+		switch {
+		case e.Action == auditChannelDelete:
+			for uid, ids := range live {
+				live[uid] = slices.DeleteFunc(ids, func(id string) bool { return id == e.TargetID })
+			}
+		case e.Action == auditChannelCreate && e.UserID == w.botID:
+			uid := origin(e)
+			if others := live[uid]; len(others) > 0 {
+				wrong = append(wrong, violation{"at most one for each object", e.Reason, fmt.Sprintf("%s was created while there was %v", e.TargetID, others)})
+			}
+			live[uid] = append(live[uid], e.TargetID)
+		}
+	}
+	return wrong
+}
+
+// counterparts says which objects do not have on Discord what their specs say, each its own.
+func counterparts(w *world) (wrong []violation) {
+	const invariant = "Discord is as the specs say"
+	owner := map[string]string{}
+	claim := func(o client.Object, has string) (discordtest.Channel, bool) {
+		if other := owner[has]; other != "" {
+			wrong = append(wrong, violation{"at most one object for each", id(o), fmt.Sprintf("%s is that of %s as well", has, other)})
+		}
+		owner[has] = id(o)
+		live, there := w.channelOnDiscord(has)
+		if !there {
+			wrong = append(wrong, violation{invariant, id(o), fmt.Sprintf("%q of its status is not on Discord", has)})
+		}
+		return live, there
+	}
+	for i := range w.groups {
+		g := &w.groups[i]
+		if g.DeletionTimestamp != nil || len(w.expectGroup(g).reasons) > 0 {
+			continue
+		}
+		if live, there := claim(g, g.Status.GroupID); there {
+			for _, what := range append(differ("name", g.Spec.Name, live.Name), w.overwritesDiffer(g.Spec.PermissionOverwrites, live)...) {
+				wrong = append(wrong, violation{invariant, id(g), what})
+			}
+		}
+	}
+	for i := range w.channels {
+		c := &w.channels[i]
+		if c.DeletionTimestamp != nil || len(w.expectChannel(c).reasons) > 0 {
+			continue
+		}
+		if live, there := claim(c, c.Status.ChannelID); there {
+			for _, what := range w.channelDiffers(c, live) {
+				wrong = append(wrong, violation{invariant, id(c), what})
+			}
+		}
+	}
+	return wrong
+}
+
+func differ[T comparable](field string, want, have T) []string {
+	if want == have {
+		return nil
+	}
+	return []string{fmt.Sprintf("%s is %v and should be %v", field, have, want)}
+}
+
+func (w *world) channelDiffers(c *v1alpha1.DiscordChannel, live discordtest.Channel) []string {
+	parent := ""
+	if ref := c.Spec.GroupRef; ref != nil && w.group(ref.Name) != nil {
+		parent = w.group(ref.Name).Status.GroupID
+	}
+	all := append(differ("name", c.Spec.Name, live.Name), differ("category", parent, live.ParentID)...)
+	if c.Spec.Topic != nil {
+		all = append(all, differ("topic", *c.Spec.Topic, live.Topic)...)
+	}
+	if c.Spec.NSFW != nil {
+		all = append(all, differ("nsfw", *c.Spec.NSFW, live.NSFW)...)
+	}
+	if c.Spec.Slowmode != nil {
+		all = append(all, differ("slowmode", int(c.Spec.Slowmode.Seconds()), live.RateLimitPerUser)...)
+	}
+	return append(all, w.overwritesDiffer(c.Spec.PermissionOverwrites, live)...)
+}
+
+// permissionBits are those of the permissions that specs name here.
+var permissionBits = map[v1alpha1.Permission]discordtest.Permissions{
+	"ViewChannel": discordtest.PermViewChannel, "SendMessages": discordtest.PermSendMessages,
+}
+
+// overwritesDiffer compares overwrites, without the one that lets the bot in where the others would not.
+func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live discordtest.Channel) []string {
+	if spec == nil {
+		return nil
+	}
+	bits := func(names []v1alpha1.Permission) (all discordtest.Permissions) {
+		for _, name := range names {
+			all |= permissionBits[name]
+		}
+		return all
+	}
+	var want []discordtest.Overwrite
+	for _, o := range spec {
+		name := o.Role
+		i := slices.IndexFunc(w.guild.Roles, func(r discordtest.Role) bool { return r.Name == name })
+		want = append(want, discordtest.Overwrite{ID: w.guild.Roles[i].ID, Allow: bits(o.Allow), Deny: bits(o.Deny)})
+	}
+	have := slices.DeleteFunc(slices.Clone(live.Overwrites), func(o discordtest.Overwrite) bool { return o.ID == w.botID })
+	byID := func(a, b discordtest.Overwrite) int { return compareIDs(a.ID, b.ID) }
+	slices.SortFunc(want, byID)
+	slices.SortFunc(have, byID)
+	if slices.Equal(want, have) {
+		return nil
+	}
+	return []string{fmt.Sprintf("overwrites are %v and should be %v", have, want)}
+}
+
+// order says which siblings do not stand in the order of their positions. The guild lists channels as people see them.
+func order(w *world) (wrong []violation) {
+	ranks := map[string]int32{}
+	for i := range w.groups {
+		if g := &w.groups[i]; g.Spec.Position != nil && g.DeletionTimestamp == nil {
+			ranks[g.Status.GroupID] = *g.Spec.Position
+		}
+	}
+	for i := range w.channels {
+		if c := &w.channels[i]; c.Spec.Position != nil && c.DeletionTimestamp == nil && len(w.expectChannel(c).reasons) == 0 {
+			ranks[c.Status.ChannelID] = *c.Spec.Position
+		}
+	}
+	last := map[string]int32{}
+	for _, c := range w.guild.Channels {
+		rank, managed := ranks[c.ID]
+		siblings := fmt.Sprintf("%s/%t", c.ParentID, c.Type == discordtest.TypeCategory)
+		if !managed {
+			continue
+		}
+		if rank < last[siblings] {
+			wrong = append(wrong, violation{"siblings stand in order", "#" + c.Name, fmt.Sprintf("position %d below %d", rank, last[siblings])})
+		}
+		last[siblings] = max(last[siblings], rank)
+	}
+	return wrong
+}
+
+// orphans says what is on Discord although nobody wants it there, or what is another object's.
+func orphans(w *world) (wrong []violation) {
+	holders, made := w.holders(), w.origins(auditChannelCreate)
+	held := map[string]holder{}
+	for _, h := range holders {
+		if h.id != "" {
+			held[h.id] = h
+		}
+	}
+	for _, c := range w.guild.Channels {
+		where := fmt.Sprintf("%q (%s) on Discord", c.Name, c.ID)
+		uid, ours := made[c.ID]
+		_, byHand := w.made[c.ID]
+		switch {
+		case byHand:
+		case !ours:
+			wrong = append(wrong, violation{"no orphan", where, "nobody knows who made it"})
+		case held[c.ID].Object != nil && held[c.ID].GetUID() != uid:
+			wrong = append(wrong, violation{"nobody takes what is another's", where, fmt.Sprintf("%s has it, and it was made for %s", id(held[c.ID].Object), w.nameOf(uid))})
+		case held[c.ID].Object != nil:
+		case holders[uid].Object != nil:
+			wrong = append(wrong, violation{"no orphan", where, fmt.Sprintf("made for %s, which has %q", id(holders[uid].Object), holders[uid].id)})
+		case w.gone[uid] == nil:
+			wrong = append(wrong, violation{"no orphan", where, "made for an object that nobody has seen: " + string(uid)})
+		case holderOf(w.gone[uid]).policy != v1alpha1.DeletionPolicyRetain:
+			wrong = append(wrong, violation{"no orphan", where, "made for " + w.nameOf(uid) + ", which is gone"})
+		}
+	}
+	return wrong
+}
+
+// nameOf names an object that exists or did.
+func (w *world) nameOf(uid types.UID) string {
+	if h := w.holders()[uid]; h.Object != nil {
+		return id(h.Object)
+	}
+	if o := w.gone[uid]; o != nil {
+		return id(o) + " (gone)"
+	}
+	return string(uid)
+}
+
+// untouched says what users have made and the operator has changed or deleted without being asked.
+func untouched(w *world) (wrong []violation) {
+	const invariant = "what users made is theirs"
+	adopted, doomed := map[string]bool{}, map[string]bool{}
+	note := func(h holder) {
+		adopted[h.adopt] = true
+		doomed[h.adopt] = doomed[h.adopt] || h.policy == v1alpha1.DeletionPolicyDelete
+		if _, byHand := w.made[h.id]; byHand && h.id != h.adopt {
+			wrong = append(wrong, violation{invariant, id(h.Object), fmt.Sprintf("it has taken %s without being asked to", h.id)})
+		}
+	}
+	for _, o := range w.gone {
+		note(holderOf(o))
+	}
+	for _, h := range w.holders() {
+		note(h)
+	}
+	for madeID, was := range w.made {
+		where := fmt.Sprintf("#%s (%s) on Discord", was.Name, madeID)
+		now, there := w.channelOnDiscord(madeID)
+		switch {
+		case !there && !doomed[madeID]:
+			wrong = append(wrong, violation{invariant, where, "it was deleted"})
+		case !there, adopted[madeID]:
+		case now.Name != was.Name, now.Topic != was.Topic, now.NSFW != was.NSFW, now.RateLimitPerUser != was.RateLimitPerUser,
+			!slices.Equal(now.Overwrites, was.Overwrites):
+			wrong = append(wrong, violation{invariant, where, fmt.Sprintf("it was %+v and is %+v", was, now)})
+		}
+	}
+	return wrong
+}
+
+// hooks says which webhooks and Secrets with their URLs are missing or left over.
+func hooks(w *world) (wrong []violation) {
+	const invariant = "webhooks are as the specs say"
+	wanted := map[string]bool{}
+	for i := range w.channels {
+		c := &w.channels[i]
+		if c.DeletionTimestamp != nil || len(w.expectChannel(c).reasons) > 0 {
+			wanted[hookID(c)] = true
+			continue
+		}
+		if c.Spec.Webhook == nil && c.Status.Webhook != nil {
+			wrong = append(wrong, violation{invariant, id(c), "its status names a webhook that nobody asks for"})
+		}
+		if c.Spec.Webhook != nil {
+			wanted[hookID(c)] = true
+			for _, what := range w.hookDiffers(c) {
+				wrong = append(wrong, violation{invariant, id(c), what})
+			}
+		}
+	}
+	for _, hook := range w.guild.Webhooks {
+		uid := w.origins(auditWebhookCreate)[hook.ID]
+		if hook.ApplicationID == "" || wanted[hook.ID] || w.gone[uid] != nil && holderOf(w.gone[uid]).policy == v1alpha1.DeletionPolicyRetain {
+			continue
+		}
+		wrong = append(wrong, violation{"no orphan", fmt.Sprintf("webhook %q (%s) of %s", hook.Name, hook.ID, hook.ChannelID), "made for " + w.nameOf(uid)})
+	}
+	return wrong
+}
+
+func hookID(c *v1alpha1.DiscordChannel) string {
+	if c.Status.Webhook == nil {
+		return ""
+	}
+	return c.Status.Webhook.ID
+}
+
+func (w *world) hookDiffers(c *v1alpha1.DiscordChannel) []string {
+	i := slices.IndexFunc(w.guild.Webhooks, func(h discordtest.Webhook) bool { return h.ID == hookID(c) && h.ChannelID == c.Status.ChannelID })
+	if i < 0 {
+		return []string{fmt.Sprintf("webhook %q of its status is not in the channel", hookID(c))}
+	}
+	hook, name := w.guild.Webhooks[i], c.WebhookSecretName()
+	all := differ("name of the webhook", c.Spec.Webhook.Name, hook.Name)
+	j := slices.IndexFunc(w.secrets, func(s corev1.Secret) bool { return s.Name == name })
+	switch {
+	case j < 0:
+		all = append(all, "there is no Secret "+name)
+	case !strings.HasSuffix(string(w.secrets[j].Data[v1alpha1.WebhookSecretKey]), "/"+hook.ID+"/"+hook.Token):
+		all = append(all, "the Secret "+name+" does not hold the URL of the webhook")
+	case !metav1.IsControlledBy(&w.secrets[j], c):
+		all = append(all, "the Secret "+name+" is not owned by it")
+	}
+	return all
+}

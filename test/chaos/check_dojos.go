@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/apis/discord/v1alpha1"
+)
+
+// find returns the object with a name, nil where there is none.
+func find[T any, P interface {
+	*T
+	client.Object
+}](list []T, name string) P {
+	for i := range list {
+		if o := P(&list[i]); o.GetName() == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// dojos says which Dojos do not have what their specs ask for.
+func dojos(w *world) (wrong []violation) {
+	for i := range w.dojos {
+		d := &w.dojos[i]
+		if d.DeletionTimestamp != nil {
+			continue
+		}
+		for _, what := range slices.Concat(w.workloadDiffers(d), w.credentialsDiffer(d), w.extrasDiffer(d)) {
+			wrong = append(wrong, violation{"a Dojo has what its spec asks for", id(d), what})
+		}
+	}
+	return append(wrong, w.databases()...)
+}
+
+func (w *world) workloadDiffers(d *corev1api.Dojo) (all []string) {
+	replicas := int32(1)
+	if d.Spec.Replicas != nil {
+		replicas = *d.Spec.Replicas
+	}
+	if deployment := find[appsv1.Deployment](w.deployments, d.Name); deployment == nil {
+		all = append(all, "there is no Deployment")
+	} else {
+		all = append(all, differ("replicas of the Deployment", replicas, *deployment.Spec.Replicas)...)
+		all = append(all, differ("ready replicas", replicas, deployment.Status.ReadyReplicas)...)
+		all = append(all, differ("owner of the Deployment", true, metav1.IsControlledBy(deployment, d))...)
+		all = append(all, differ("title in the environment", d.Spec.Title, environment(deployment, "DOJO_TITLE"))...)
+		all = append(all, differ("label of the Deployment", "dojo-operator", deployment.Labels["app.kubernetes.io/managed-by"])...)
+	}
+	if service := find[corev1.Service](w.services, d.Name); service == nil {
+		all = append(all, "there is no Service")
+	} else {
+		all = append(all, differ("owner of the Service", true, metav1.IsControlledBy(service, d))...)
+		all = append(all, differ("type of the Service", corev1.ServiceTypeClusterIP, service.Spec.Type)...)
+	}
+	return append(all, differ("PodDisruptionBudget", replicas > 1, find[policyv1.PodDisruptionBudget](w.budgets, d.Name) != nil)...)
+}
+
+func environment(d *appsv1.Deployment, name string) string {
+	for _, c := range d.Spec.Template.Spec.Containers {
+		for _, e := range c.Env {
+			if e.Name == name {
+				return e.Value
+			}
+		}
+	}
+	return ""
+}
+
+// credentialsDiffer compares the Dojo's own Secret with the one that it was copied from; no password is told.
+func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
+	from := d.Name + "-db"
+	if ref := d.Spec.CredentialsRef; ref != nil {
+		from = ref.Name
+	}
+	source, own := find[corev1.Secret](w.secrets, from), find[corev1.Secret](w.secrets, d.Name+"-credentials")
+	switch {
+	case source == nil || own == nil:
+		return []string{fmt.Sprintf("Secret %s is there: %t, its copy: %t", from, source != nil, own != nil)}
+	case string(source.Data["password"]) != string(own.Data["DB_PASS"]):
+		return []string{"the password in its Secret is not that of " + from}
+	}
+	return nil
+}
+
+// extrasDiffer is about what only some Dojos have.
+func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
+	alarmed := d.Spec.Alerts != nil
+	there := func(kind string) bool {
+		return slices.ContainsFunc(w.custom, func(o unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == d.Name })
+	}
+	all = append(all, differ("ServiceMonitor", alarmed, there("ServiceMonitor"))...)
+	all = append(all, differ("PrometheusRule", alarmed, there("PrometheusRule"))...)
+	channel := find[v1alpha1.DiscordChannel](w.channels, d.Name+"-alarms")
+	all = append(all, differ("DiscordChannel", alarmed, channel != nil)...)
+	if alarmed && channel != nil {
+		all = append(all, differ("group of the DiscordChannel", d.Spec.Alerts.Discord.GroupRef.Name, channel.Spec.GroupRef.Name)...)
+	}
+	if hooked := channel != nil && channel.Status.Webhook != nil; !alarmed || hooked {
+		all = append(all, differ("AlertmanagerConfig", alarmed, there("AlertmanagerConfig"))...)
+	}
+	return all
+}
+
+// databases says what is left of databases whose Dojos are gone with the reclaimPolicy Delete, and which Dojos lack theirs.
+func (w *world) databases() (wrong []violation) {
+	wanted := map[string]bool{"Cluster " + sharedCluster: true}
+	for i := range w.dojos {
+		d := &w.dojos[i]
+		if d.Spec.Postgres == nil || d.DeletionTimestamp != nil {
+			continue
+		}
+		kinds := []string{"DatabaseRole", "Database"}
+		if d.Spec.Postgres.Cluster != nil {
+			kinds = append(kinds, "Cluster")
+		}
+		for _, kind := range kinds {
+			wanted[kind+" "+d.Name+"-db"] = true
+		}
+	}
+	retained := w.retained()
+	for i := range w.custom {
+		o := &w.custom[i]
+		name := o.GetKind() + " " + o.GetName()
+		if !strings.HasPrefix(o.GetAPIVersion(), "postgresql.cnpg.io/") || wanted[name] {
+			delete(wanted, name)
+			continue
+		}
+		if !retained[strings.TrimSuffix(o.GetName(), "-db")] {
+			wrong = append(wrong, violation{"no orphan", name, "its Dojo is gone, with the reclaimPolicy Delete"})
+		}
+	}
+	delete(wanted, "Cluster "+sharedCluster)
+	for name := range wanted {
+		wrong = append(wrong, violation{"a Dojo has what its spec asks for", name, "it is not there"})
+	}
+	return wrong
+}
+
+// retained are the names of Dojos of which one, that is gone, has left its data.
+func (w *world) retained() map[string]bool {
+	names := map[string]bool{}
+	for _, o := range w.gone {
+		if d, ok := o.(*corev1api.Dojo); ok && d.Spec.Postgres != nil && d.Spec.Postgres.ReclaimPolicy != corev1api.ReclaimDelete {
+			names[d.Name] = true
+		}
+	}
+	return names
+}
+
+// ownerless says what is left although its owner is gone.
+func ownerless(w *world) (wrong []violation) {
+	alive := map[types.UID]bool{}
+	var owned []client.Object
+	for i := range w.channels {
+		alive[w.channels[i].UID] = true
+		owned = append(owned, &w.channels[i])
+	}
+	for i := range w.dojos {
+		alive[w.dojos[i].UID] = true
+	}
+	for i := range w.secrets {
+		owned = append(owned, &w.secrets[i])
+	}
+	for i := range w.deployments {
+		owned = append(owned, &w.deployments[i])
+	}
+	for i := range w.services {
+		owned = append(owned, &w.services[i])
+	}
+	for i := range w.budgets {
+		owned = append(owned, &w.budgets[i])
+	}
+	for i := range w.custom {
+		owned = append(owned, &w.custom[i])
+	}
+	for _, o := range owned {
+		owner := metav1.GetControllerOf(o)
+		if owner != nil && slices.Contains([]string{"Dojo", "DiscordChannel"}, owner.Kind) && !alive[owner.UID] {
+			wrong = append(wrong, violation{"no orphan", id(o), fmt.Sprintf("its owner %s %s is gone", owner.Kind, owner.Name)})
+		}
+	}
+	return wrong
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+)
+
+// options is what the command line says.
+type options struct {
+	seed     uint64
+	duration time.Duration
+	// actions is how many there are in a round.
+	actions int
+	// settle is how long everything may take to come to rest after a round.
+	settle time.Duration
+	// quiet is how long nothing may happen then.
+	quiet time.Duration
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for the clean-up; the cluster goes all the same
+	if err := mainly(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "\nchaos:", err)
+		os.Exit(1)
+	}
+}
+
+func mainly(ctx context.Context, args []string, out io.Writer) error {
+	o, err := parse(args, out)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// Of the libraries; while the API server is away they have much to say.
+	log.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+	return chaos(ctx, o, out)
+}
+
+// parse reads the command line; what is wrong with it, and --help, is told on out.
+func parse(args []string, out io.Writer) (*options, error) {
+	o := &options{}
+	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.Usage = func() {
+		_, _ = fmt.Fprint(out, `Breaks everything around the operators, on a Kubernetes API and a simulated Discord that it starts on this machine, and checks that they never do
+what they must not. It goes in rounds: chaos, then calm until all is settled, then the checks. It ends at the first violation, with exit status 1.
+
+Usage: make chaos [ARGS="flags"]
+
+`)
+		flags.PrintDefaults()
+	}
+	flags.Uint64Var(&o.seed, "seed", 0, "`number` that the sequence of actions follows from, 1 or more; by default a random one, which is told")
+	flags.DurationVar(&o.duration, "duration", 4*time.Minute, "how long to go on; the round under way is brought to its end")
+	flags.IntVar(&o.actions, "actions", 80, "actions in a round, 1 or more; a minute or so for 80")
+	flags.DurationVar(&o.settle, "settle", 3*time.Minute, "how long everything may take to come to rest after a round, 1s or more")
+	flags.DurationVar(&o.quiet, "quiet", 5*time.Second, "how long the operators have to do nothing at all to count as at rest, 1s or more")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	switch {
+	case flags.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
+	case o.duration <= 0:
+		return nil, errors.New("--duration must be more than 0")
+	case o.actions < 1:
+		return nil, errors.New("--actions must be at least 1")
+	case o.settle < time.Second, o.quiet < time.Second:
+		return nil, errors.New("--settle and --quiet must be at least 1s")
+	}
+	if o.seed == 0 {
+		o.seed = 1 + rand.Uint64N(999_999) //nolint:gosec // G404: it is told and can be repeated
+	}
+	return o, nil
+}

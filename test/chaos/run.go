@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/test/internal/project"
+)
+
+// look is the time between two looks at whether all is settled.
+const look = 500 * time.Millisecond
+
+// run is one run of chaos.
+type run struct {
+	*stage
+	options *options
+	witness *witness
+	words   *words
+	audit   *auditLog
+	// pending is what ends by itself after a while: faults, outages, freezes.
+	pending sync.WaitGroup
+	slowest time.Duration // round to settle
+}
+
+// chaos runs rounds until the time is over or something is wrong.
+func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
+	folder, err := project.Path("out", "chaos", strconv.FormatUint(o.seed, 10))
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o750)); err != nil {
+		return err
+	}
+	j, err := newJournal(out, filepath.Join(folder, "journal.log"))
+	if err != nil {
+		return err
+	}
+	j.say("seed %d, for %s; logs and, should something be wrong, all that explains it: %s", o.seed, o.duration, folder)
+	s, err := newStage(ctx, folder, j, out)
+	if err != nil {
+		return unlessInterrupted(ctx, err)
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	r := &run{stage: s, options: o, words: &words{}}
+	r.words.add(s.token)
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	if r.witness, err = watch(watching, s.cluster.Config(), s.admin.Scheme(), r.words); err != nil {
+		return unlessInterrupted(ctx, err)
+	}
+	if r.audit, err = openAuditLog(s.cluster.AuditLog()); err != nil {
+		return err
+	}
+	defer func() { _ = r.audit.file.Close() }()
+	rounds, err := r.rounds(ctx)
+	r.pending.Wait()
+	if wrong, ok := errors.AsType[*violations](err); ok {
+		r.keep(ctx)
+		return r.tell(wrong)
+	}
+	if err != nil {
+		return unlessInterrupted(ctx, err)
+	}
+	j.say("Nothing was wrong in %d rounds; the slowest took %s to settle. %s.", rounds, r.slowest.Round(100*time.Millisecond), j.summary())
+	j.say("Seen: %d versions of objects, %d calls to Discord, %d of them with a fault. Next: another seed, or more time: make chaos ARGS=\"--duration 1h\"",
+		r.witness.versions(), r.calls(), r.discord.Faults().Injected())
+	return nil
+}
+
+// rounds goes on until the time is over, and then takes everything away.
+func (r *run) rounds(ctx context.Context) (n int, err error) {
+	actions := newSequence(r.options.seed, deeds)
+	end := time.Now().Add(r.options.duration)
+	if err := r.settle(ctx, "the first objects"); err != nil {
+		return 0, err
+	}
+	for n = 1; n == 1 || time.Now().Before(end); n++ {
+		r.journal.say("round %d", n)
+		for range r.options.actions {
+			if err := r.act(ctx, actions.next()); err != nil {
+				return n, err
+			}
+		}
+		if err := r.calm(ctx); err != nil {
+			return n, err
+		}
+		if err := r.settle(ctx, fmt.Sprintf("round %d", n)); err != nil {
+			return n, err
+		}
+	}
+	r.journal.say("everything is deleted")
+	if err := r.deleteAll(ctx); err != nil {
+		return n - 1, err
+	}
+	return n - 1, r.settle(ctx, "the end")
+}
+
+// act carries out one action, unless something is wrong already.
+func (r *run) act(ctx context.Context, a action) error {
+	if err := wait(ctx, a.pause); err != nil {
+		return err
+	}
+	if wrong := r.witness.wrong(); len(wrong) > 0 {
+		return &violations{wrong}
+	}
+	what, err := a.deed.do(r, ctx, a)
+	r.journal.did(a, what, err)
+	return ctx.Err()
+}
+
+// later does something after a while, or at once when all is over.
+func (r *run) later(ctx context.Context, while time.Duration, do func(context.Context)) {
+	r.pending.Go(func() {
+		_ = wait(ctx, while)
+		do(ctx)
+	})
+}
+
+// calm ends everything that disturbs, and returns when all that was killed is back.
+func (r *run) calm(ctx context.Context) error {
+	r.pending.Wait()
+	r.discord.Faults().Clear()
+	r.discord.Gateway().SetFaults(discordtest.GatewayFaults{})
+	for _, k := range r.replicas {
+		_ = k.signal(syscall.SIGCONT, false) // fails where it is down, and then it is not frozen
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.options.settle)
+	defer cancel()
+	for {
+		err := r.tellToken(ctx)
+		if err == nil {
+			return r.ready(ctx)
+		}
+		if waited := wait(ctx, look); waited != nil {
+			return errors.Join(waited, err)
+		}
+	}
+}
+
+// settle returns when all is as it should be and the operators are at rest, and what is wrong when that takes too long.
+func (r *run) settle(ctx context.Context, what string) error {
+	began := time.Now()
+	for {
+		wrong, err := r.rest(ctx)
+		if err != nil {
+			return err
+		}
+		if len(wrong) == 0 {
+			break
+		}
+		if time.Since(began) > r.options.settle {
+			return &violations{wrong}
+		}
+		if err := wait(ctx, look); err != nil {
+			return err
+		}
+	}
+	took := time.Since(began) - r.options.quiet
+	r.slowest = max(r.slowest, took)
+	r.journal.say("%s: settled after %s", what, took.Round(100*time.Millisecond))
+	if wrong := append(r.witness.wrong(), r.told(ctx)...); len(wrong) > 0 {
+		return &violations{wrong}
+	}
+	return nil
+}
+
+// rest returns what is not as it should be at rest.
+func (r *run) rest(ctx context.Context) ([]violation, error) {
+	w, err := r.gather(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if wrong := check(w); len(wrong) > 0 {
+		return wrong, nil
+	}
+	if _, err := r.audit.writes(); err != nil {
+		return nil, err
+	}
+	calls := r.calls()
+	if err := wait(ctx, r.options.quiet); err != nil {
+		return nil, err
+	}
+	writes, err := r.audit.writes()
+	return quiet(writes, r.calls()-calls), err
+}
+
+// calls is how many calls the operator has made to Discord.
+func (r *run) calls() int {
+	all := 0
+	for _, n := range r.discord.RequestCounts() {
+		all += n
+	}
+	return all
+}
+
+// wait returns nil after a while, and an error when the context ends before.
+func wait(ctx context.Context, while time.Duration) error {
+	select {
+	case <-time.After(while):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// unlessInterrupted tells of an interruption as such and not as the error that it has caused.
+func unlessInterrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.New("interrupted; everything is cleaned up but the logs")
+	}
+	return err
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/apis/discord/v1alpha1"
+)
+
+// witness sees every version of every object of ours, as far as the API server is there to tell.
+type witness struct {
+	words *words
+
+	mu   sync.Mutex
+	seen int
+	bad  []violation
+	// gone are the objects that were deleted, as they were last.
+	gone map[types.UID]client.Object
+	// texts are the versions and events in which secrets are looked for.
+	texts []text
+}
+
+// text is something that everybody may read, and where.
+type text struct{ where, what string }
+
+// watch begins to watch, until the context ends.
+func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, words *words) (*witness, error) {
+	informers, err := cache.New(config, cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{namespace: {}}})
+	if err != nil {
+		return nil, err
+	}
+	w := &witness{words: words, gone: map[types.UID]client.Object{}}
+	var failed error
+	add := func(kind client.Object, seen, deleted func(client.Object)) {
+		informer, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("watch %T: %w", kind, err))
+			return
+		}
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc:    func(o any) { seen(o.(client.Object)) },
+			UpdateFunc: func(_, o any) { seen(o.(client.Object)) },
+			DeleteFunc: func(o any) {
+				if last, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
+					o = last.Obj
+				}
+				deleted(o.(client.Object))
+			},
+		})
+		failed = errors.Join(failed, err)
+	}
+	for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{}, &corev1api.Dojo{}} {
+		add(kind, w.version, w.deleted)
+	}
+	add(&corev1.Secret{}, w.secret, func(client.Object) {})
+	add(&eventsv1.Event{}, w.event, func(client.Object) {})
+	go func() { _ = informers.Start(ctx) }()
+	if !informers.WaitForCacheSync(ctx) {
+		failed = errors.Join(failed, errors.New("watch: the API server does not answer"))
+	}
+	return w, failed
+}
+
+// version looks at one version of an object.
+func (w *witness) version(o client.Object) {
+	found := lawful(o)
+	told, err := json.Marshal(o)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.seen++
+	w.bad = append(w.bad, found...)
+	if err == nil {
+		w.texts = append(w.texts, text{fmt.Sprintf("%s, version %s", id(o), o.GetResourceVersion()), string(told)})
+	}
+}
+
+func (w *witness) deleted(o client.Object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone[o.GetUID()] = o
+}
+
+func (w *witness) secret(o client.Object) {
+	for key, value := range o.(*corev1.Secret).Data {
+		w.words.secret(key, string(value))
+	}
+}
+
+func (w *witness) event(o client.Object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e := o.(*eventsv1.Event)
+	w.texts = append(w.texts, text{"event about " + e.Regarding.Kind + " " + e.Regarding.Name, e.Note})
+}
+
+// wrong is what was wrong so far.
+func (w *witness) wrong() []violation {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]violation{}, w.bad...)
+}
+
+func (w *witness) versions() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.seen
+}
+
+func (w *witness) departed() map[types.UID]client.Object {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.gone)
+}
+
+// takeTexts returns the texts since the last time.
+func (w *witness) takeTexts() []text {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	texts := w.texts
+	w.texts = nil
+	return texts
+}

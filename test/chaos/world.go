@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// world is everything there is at one moment, on both sides, and what has been there.
+type world struct {
+	servers  []v1alpha1.DiscordServer
+	groups   []v1alpha1.DiscordGroup
+	channels []v1alpha1.DiscordChannel
+	dojos    []corev1api.Dojo
+
+	secrets     []corev1.Secret
+	deployments []appsv1.Deployment
+	services    []corev1.Service
+	budgets     []policyv1.PodDisruptionBudget
+	// custom are the objects of CloudNativePG and prometheus-operator.
+	custom []unstructured.Unstructured
+
+	guild discordtest.Guild
+	botID string
+	// made are the channels that users have made, as they have left them.
+	made map[string]discordtest.Channel
+	// gone are the objects that were deleted, as they were last.
+	gone map[types.UID]client.Object
+}
+
+var customKinds = []schema.GroupVersionKind{
+	{Group: "postgresql.cnpg.io", Version: "v1", Kind: "Cluster"},
+	{Group: "postgresql.cnpg.io", Version: "v1", Kind: "DatabaseRole"},
+	{Group: "postgresql.cnpg.io", Version: "v1", Kind: "Database"},
+	{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"},
+	{Group: "monitoring.coreos.com", Version: "v1", Kind: "PrometheusRule"},
+	{Group: "monitoring.coreos.com", Version: "v1alpha1", Kind: "AlertmanagerConfig"},
+}
+
+// gather reads the world. Discord comes last: what the operators do meanwhile makes another look necessary.
+func (r *run) gather(ctx context.Context) (*world, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	w := &world{botID: r.botID}
+	var servers v1alpha1.DiscordServerList
+	var groups v1alpha1.DiscordGroupList
+	var channels v1alpha1.DiscordChannelList
+	var dojos corev1api.DojoList
+	var secrets corev1.SecretList
+	var deployments appsv1.DeploymentList
+	var services corev1.ServiceList
+	var budgets policyv1.PodDisruptionBudgetList
+	var failed error
+	for _, list := range []client.ObjectList{&servers, &groups, &channels, &dojos, &secrets, &deployments, &services, &budgets} {
+		failed = errors.Join(failed, r.admin.List(ctx, list, client.InNamespace(namespace)))
+	}
+	for _, kind := range customKinds {
+		var list unstructured.UnstructuredList
+		list.SetGroupVersionKind(kind)
+		failed = errors.Join(failed, r.admin.List(ctx, &list, client.InNamespace(namespace)))
+		w.custom = append(w.custom, list.Items...)
+	}
+	w.servers, w.groups, w.channels, w.dojos = servers.Items, groups.Items, channels.Items, dojos.Items
+	w.secrets, w.deployments, w.services, w.budgets = secrets.Items, deployments.Items, services.Items, budgets.Items
+	w.gone = r.witness.departed()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w.made, w.guild = maps.Clone(r.made), r.discord.Guild(r.guild)
+	for _, hook := range w.guild.Webhooks {
+		r.words.add(hook.Token)
+	}
+	return w, failed
+}
+
+// deleteAll deletes everything that users have made in Kubernetes, in no order at all.
+func (r *run) deleteAll(ctx context.Context) error {
+	for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &corev1api.Dojo{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{}} {
+		if err := r.admin.DeleteAllOf(ctx, kind, client.InNamespace(namespace)); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}
