@@ -109,40 +109,35 @@ func once(w *world) (wrong []violation) {
 
 // counterparts says which objects do not have on Discord what their specs say, each its own.
 func counterparts(w *world) (wrong []violation) {
-	const invariant = "Discord is as the specs say"
 	owner := map[string]string{}
-	claim := func(o client.Object, has string) (discordtest.Channel, bool) {
-		if other := owner[has]; other != "" {
-			wrong = append(wrong, violation{"at most one object for each", id(o), fmt.Sprintf("%s is that of %s as well", has, other)})
-		}
-		owner[has] = id(o)
-		live, there := w.channelOnDiscord(has)
-		if !there {
-			wrong = append(wrong, violation{invariant, id(o), fmt.Sprintf("%q of its status is not on Discord", has)})
-		}
-		return live, there
-	}
 	for i := range w.groups {
-		g := &w.groups[i]
-		if g.DeletionTimestamp != nil || len(w.expectGroup(g).reasons) > 0 {
-			continue
-		}
-		if live, there := claim(g, g.Status.GroupID); there {
-			for _, what := range append(differ("name", g.Spec.Name, live.Name), w.overwritesDiffer(g.Spec.PermissionOverwrites, live)...) {
-				wrong = append(wrong, violation{invariant, id(g), what})
-			}
+		if g := &w.groups[i]; g.DeletionTimestamp == nil && len(w.expectGroup(g).reasons) == 0 {
+			wrong = append(wrong, w.counterpart(owner, g, g.Status.GroupID, func(live discordtest.Channel) []string {
+				return append(differ("name", g.Spec.Name, live.Name), w.overwritesDiffer(g.Spec.PermissionOverwrites, live)...)
+			})...)
 		}
 	}
 	for i := range w.channels {
-		c := &w.channels[i]
-		if c.DeletionTimestamp != nil || len(w.expectChannel(c).reasons) > 0 {
-			continue
+		if c := &w.channels[i]; c.DeletionTimestamp == nil && len(w.expectChannel(c).reasons) == 0 {
+			wrong = append(wrong, w.counterpart(owner, c, c.Status.ChannelID, func(live discordtest.Channel) []string { return w.channelDiffers(c, live) })...)
 		}
-		if live, there := claim(c, c.Status.ChannelID); there {
-			for _, what := range w.channelDiffers(c, live) {
-				wrong = append(wrong, violation{invariant, id(c), what})
-			}
-		}
+	}
+	return wrong
+}
+
+// counterpart says what is wrong with what one object has; owner notes who has what.
+func (w *world) counterpart(owner map[string]string, o client.Object, has string, differs func(discordtest.Channel) []string) (wrong []violation) {
+	const invariant = "Discord is as the specs say"
+	if other := owner[has]; other != "" {
+		wrong = append(wrong, violation{"at most one object for each", id(o), fmt.Sprintf("%s is that of %s as well", has, other)})
+	}
+	owner[has] = id(o)
+	live, there := w.channelOnDiscord(has)
+	if !there {
+		return append(wrong, violation{invariant, id(o), fmt.Sprintf("%q of its status is not on Discord", has)})
+	}
+	for _, what := range differs(live) {
+		wrong = append(wrong, violation{invariant, id(o), what})
 	}
 	return wrong
 }
@@ -250,7 +245,8 @@ func orphans(w *world) (wrong []violation) {
 		case !ours:
 			wrong = append(wrong, violation{"no orphan", where, "nobody knows who made it"})
 		case held[c.ID].Object != nil && held[c.ID].GetUID() != uid:
-			wrong = append(wrong, violation{"nobody takes what is another's", where, fmt.Sprintf("%s has it, and it was made for %s", id(held[c.ID].Object), w.nameOf(uid))})
+			wrong = append(wrong, violation{"nobody takes what is another's", where,
+				fmt.Sprintf("%s has it, and it was made for %s", id(held[c.ID].Object), w.nameOf(uid))})
 		case held[c.ID].Object != nil:
 		case holders[uid].Object != nil:
 			wrong = append(wrong, violation{"no orphan", where, fmt.Sprintf("made for %s, which has %q", id(holders[uid].Object), holders[uid].id)})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -88,7 +89,7 @@ func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
 	switch {
 	case source == nil || own == nil:
 		return []string{fmt.Sprintf("Secret %s is there: %t, its copy: %t", from, source != nil, own != nil)}
-	case string(source.Data["password"]) != string(own.Data["DB_PASS"]):
+	case !bytes.Equal(source.Data["password"], own.Data["DB_PASS"]):
 		return []string{"the password in its Secret is not that of " + from}
 	}
 	return nil

@@ -38,13 +38,14 @@ func lawful(o client.Object) (wrong []violation) {
 	if is(conditions.Ready) && (is(conditions.Degraded) || is(conditions.Progressing)) {
 		wrong = append(wrong, violation{"never Ready and not settled", where, "it is Ready, and Degraded or Progressing as well"})
 	}
-	if observed > o.GetGeneration() {
-		wrong = append(wrong, violation{"observedGeneration is never ahead", where, fmt.Sprintf("%d, of generation %d", observed, o.GetGeneration())})
-	}
-	for _, c := range conds {
-		if c.ObservedGeneration > o.GetGeneration() {
-			wrong = append(wrong, violation{"observedGeneration is never ahead", where, fmt.Sprintf("%d in %s, of generation %d", c.ObservedGeneration, c.Type, o.GetGeneration())})
+	ahead := func(what string, n int64) {
+		if n > o.GetGeneration() {
+			wrong = append(wrong, violation{"observedGeneration is never ahead", where, fmt.Sprintf("%d in %s, of generation %d", n, what, o.GetGeneration())})
 		}
+	}
+	ahead("the status", observed)
+	for _, c := range conds {
+		ahead(c.Type, c.ObservedGeneration)
 		if c.Reason == "" || c.LastTransitionTime.IsZero() {
 			wrong = append(wrong, violation{"every condition has a reason", where, c.Type + " has none, or no time"})
 		}

@@ -37,12 +37,15 @@ func (r *run) createDojo(ctx context.Context, a action) (string, error) {
 	}
 	if d.Spec.Postgres != nil {
 		d.Spec.Postgres.ReclaimPolicy = pick(random, []corev1api.ReclaimPolicy{corev1api.ReclaimRetain, corev1api.ReclaimDelete})
-		database += ", " + string(d.Spec.Postgres.ReclaimPolicy)
 	}
+	what := []string{database}
 	for range random.IntN(3) {
-		database += ", " + changeDojo(random, d)
+		what = append(what, changeDojo(random, d))
 	}
-	return database, r.create(ctx, d)
+	if d.Spec.Postgres != nil {
+		what = append(what, string(d.Spec.Postgres.ReclaimPolicy))
+	}
+	return strings.Join(what, ", "), r.create(ctx, d)
 }
 
 // changeDojo changes one setting, and says which.

@@ -58,8 +58,8 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Usage = func() {
-		_, _ = fmt.Fprint(out, `Breaks everything around the operators, on a Kubernetes API and a simulated Discord that it starts on this machine, and checks that they never do
-what they must not. It goes in rounds: chaos, then calm until all is settled, then the checks. It ends at the first violation, with exit status 1.
+		_, _ = fmt.Fprint(out, `Breaks everything around the operators, on a Kubernetes API and a simulated Discord that it starts on this machine, and checks that
+they never do what they must not. It goes in rounds: chaos, then calm until all is settled, then the checks. It ends at the first violation, with exit status 1.
 
 Usage: make chaos [ARGS="flags"]
 

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// drawn are the first actions of a seed, as far as they can be compared.
+func drawn(seed uint64, n int) []string {
+	s := newSequence(seed, deeds)
+	var all []string
+	for range n {
+		a := s.next()
+		all = append(all, a.String()+" "+word(a.random())+" "+a.pause.String())
+	}
+	return all
+}
+
+func TestASeedGivesTheSameActions(t *testing.T) {
+	t.Parallel()
+	const n = 500
+	if diff := cmp.Diff(drawn(7, n), drawn(7, n)); diff != "" {
+		t.Error(diff)
+	}
+	if cmp.Equal(drawn(7, n), drawn(8, n)) {
+		t.Error("another seed gives the same actions")
+	}
+}
+
+func TestEveryActionHappens(t *testing.T) {
+	t.Parallel()
+	s, happened := newSequence(1, deeds), map[string]int{}
+	for range 5000 {
+		a := s.next()
+		happened[a.deed.name]++
+		if a.slot < 0 || a.slot >= max(1, a.deed.slots) || a.pause < 0 || a.pause > pause {
+			t.Fatalf("%v, pause %v", a, a.pause)
+		}
+	}
+	for _, d := range deeds {
+		if happened[d.name] < 10*d.weight/2 {
+			t.Errorf("%s, of weight %d, has happened %d times", d.name, d.weight, happened[d.name])
+		}
+	}
+}
+
+func TestItBeginsWithEveryObject(t *testing.T) {
+	t.Parallel()
+	s, made := newSequence(3, deeds), map[string]bool{}
+	for range groupSlots + channelSlots + dojoSlots {
+		made[s.next().String()] = true
+	}
+	for _, name := range []string{"create-group 0", "create-group 3", "create-channel 9", "create-dojo 4"} {
+		if !made[name] {
+			t.Errorf("no %s in %v", name, made)
+		}
+	}
+}

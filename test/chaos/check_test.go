@@ -1,0 +1,340 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+const (
+	botID, guildID   = "99", "100"
+	groupUID         = "11111111-group"
+	channelUID       = "22222222-channel"
+	dojoUID          = "33333333-dojo"
+	category, posts  = "200", "300" // on Discord
+	hookOfPosts      = "400"
+	tokenOfHook      = "token-of-the-webhook"
+	byHandID         = "500"
+	passwordOfDojo   = "password-of-the-dojo"
+	secretOfPosts    = "channel-0-webhook"
+	somebodyElsesUID = "44444444-other"
+)
+
+func conds(reason string, trueOnes ...string) (all []metav1.Condition) {
+	for _, kind := range []string{"Available", "Progressing", "Degraded", "Ready"} {
+		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, ObservedGeneration: 1, LastTransitionTime: metav1.Now()}
+		if slices.Contains(trueOnes, kind) {
+			c.Status = metav1.ConditionTrue
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+func objectMeta(name, uid string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(uid), Generation: 1}
+}
+
+func ownedBy(kind, name, uid string) []metav1.OwnerReference {
+	yes := true
+	return []metav1.OwnerReference{{Kind: kind, Name: name, UID: types.UID(uid), Controller: &yes}}
+}
+
+// madeFor is what the audit log says of something that the operator has made.
+func madeFor(action int, id, uid string) discordtest.AuditEntry {
+	return discordtest.AuditEntry{Action: action, UserID: botID, TargetID: id, Reason: "Kind " + uid + " ns/name"}
+}
+
+// peace is a world in which nothing is wrong: a server, a group, a channel with a webhook, a channel made by hand, and a Dojo.
+func peace() *world {
+	ready, one, slow := conds("Settled", "Available", "Ready"), int32(1), int32(3)
+	channel := v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", channelUID), Spec: v1alpha1.DiscordChannelSpec{
+		GroupRef: &v1alpha1.GroupReference{Name: "group-0"}, Name: "alerts", Position: &slow, Webhook: &v1alpha1.ChannelWebhook{Name: "reports"},
+		PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}},
+	}, Status: v1alpha1.DiscordChannelStatus{ObservedGeneration: 1, Conditions: ready, ChannelID: posts, Webhook: &v1alpha1.WebhookStatus{ID: hookOfPosts}}}
+	dojo := corev1api.Dojo{ObjectMeta: objectMeta("dojo-0", dojoUID), Spec: corev1api.DojoSpec{
+		Title: "Dojo", CredentialsRef: &corev1api.SecretReference{Name: credentialsSecret},
+	}, Status: corev1api.DojoStatus{ObservedGeneration: 1, Conditions: ready}}
+	made := discordtest.Channel{ID: byHandID, Name: "general", Topic: "made by hand"}
+	return &world{
+		servers: []v1alpha1.DiscordServer{{ObjectMeta: objectMeta(serverName, "server"),
+			Status: v1alpha1.DiscordServerStatus{ObservedGeneration: 1, Conditions: ready}}},
+		groups: []v1alpha1.DiscordGroup{{ObjectMeta: objectMeta("group-0", groupUID), Spec: v1alpha1.DiscordGroupSpec{Name: "Alarms"},
+			Status: v1alpha1.DiscordGroupStatus{ObservedGeneration: 1, Conditions: ready, GroupID: category}}},
+		channels: []v1alpha1.DiscordChannel{channel},
+		dojos:    []corev1api.Dojo{dojo},
+		secrets: []corev1.Secret{
+			{ObjectMeta: metav1.ObjectMeta{Name: secretOfPosts, OwnerReferences: ownedBy("DiscordChannel", "channel-0", channelUID)},
+				Data: map[string][]byte{"url": []byte("https://discord/api/webhooks/" + hookOfPosts + "/" + tokenOfHook)}},
+			{ObjectMeta: metav1.ObjectMeta{Name: credentialsSecret}, Data: map[string][]byte{"password": []byte(passwordOfDojo)}},
+			{ObjectMeta: metav1.ObjectMeta{Name: "dojo-0-credentials", OwnerReferences: ownedBy("Dojo", "dojo-0", dojoUID)},
+				Data: map[string][]byte{"DB_PASS": []byte(passwordOfDojo)}},
+		},
+		deployments: []appsv1.Deployment{{
+			ObjectMeta: metav1.ObjectMeta{Name: "dojo-0", OwnerReferences: ownedBy("Dojo", "dojo-0", dojoUID),
+				Labels: map[string]string{"app.kubernetes.io/managed-by": "dojo-operator"}},
+			Spec: appsv1.DeploymentSpec{Replicas: &one, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+				Containers: []corev1.Container{{Env: []corev1.EnvVar{{Name: "DOJO_TITLE", Value: "Dojo"}}}},
+			}}},
+			Status: appsv1.DeploymentStatus{ReadyReplicas: 1},
+		}},
+		services: []corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: "dojo-0", OwnerReferences: ownedBy("Dojo", "dojo-0", dojoUID)},
+			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}}},
+		custom: []unstructured.Unstructured{postgres("Cluster", sharedCluster)},
+		botID:  botID,
+		made:   map[string]discordtest.Channel{byHandID: made},
+		gone:   map[types.UID]client.Object{},
+		guild: discordtest.Guild{
+			ID: guildID, Roles: []discordtest.Role{{ID: guildID, Name: "@everyone"}},
+			Channels: []discordtest.Channel{{ID: category, Type: discordtest.TypeCategory, Name: "Alarms"}, {
+				ID: posts, Name: "alerts", ParentID: category,
+				Overwrites: []discordtest.Overwrite{{ID: guildID, Deny: discordtest.PermSendMessages}, {ID: botID, Type: 1, Allow: discordtest.PermViewChannel}},
+			}, made},
+			Webhooks: []discordtest.Webhook{{ID: hookOfPosts, ChannelID: posts, ApplicationID: botID, Name: "reports", Token: tokenOfHook}},
+			Audit: []discordtest.AuditEntry{
+				madeFor(auditChannelCreate, category, groupUID), madeFor(auditChannelCreate, posts, channelUID), madeFor(auditWebhookCreate, hookOfPosts, channelUID),
+			},
+		},
+	}
+}
+
+func postgres(kind, name string) unstructured.Unstructured {
+	return unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "postgresql.cnpg.io/v1", "kind": kind, "metadata": map[string]any{"name": name},
+	}}
+}
+
+// leave deletes the channel and all that it has in Kubernetes; what it has on Discord stays.
+func leave(w *world, policy v1alpha1.DeletionPolicy) {
+	last := w.channels[0].DeepCopy()
+	last.Spec.DeletionPolicy = policy
+	w.gone[channelUID], w.channels, w.secrets = last, nil, w.secrets[1:]
+}
+
+// TestPeace: what is as it should be is not wrong.
+func TestPeace(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*world){
+		"nothing":                func(*world) {},
+		"retained by its policy": func(w *world) { leave(w, v1alpha1.DeletionPolicyRetain) },
+		"a webhook made by hand": func(w *world) {
+			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "401", ChannelID: posts})
+		},
+		"deleted by hand, and made again": func(w *world) { again(w, true) },
+		"a group waits for its channels": func(w *world) {
+			w.groups[0].DeletionTimestamp = now()
+			w.groups[0].Status.Conditions = conds("WaitingForChildren")
+		},
+		"adopted, and another name": func(w *world) { adopts(w); w.guild.Channels[2].Name = "renamed" },
+		"its Dojo is gone and retained it": func(w *world) {
+			w.custom = append(w.custom, postgres("Cluster", "dojo-7-db"))
+			parted(w, corev1api.ReclaimRetain)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := peace()
+			change(w)
+			if wrong := check(w); len(wrong) > 0 {
+				t.Error((&violations{wrong}).Error())
+			}
+		})
+	}
+}
+
+func now() *metav1.Time { t := metav1.Now(); return &t }
+
+// again lets the audit log tell that the channel was made a second time, after the first was deleted or not.
+func again(w *world, deleted bool) {
+	log := []discordtest.AuditEntry{madeFor(auditChannelCreate, "299", channelUID)}
+	if deleted {
+		log = append(log, discordtest.AuditEntry{Action: auditChannelDelete, TargetID: "299"})
+	}
+	w.guild.Audit = append(log, w.guild.Audit...)
+}
+
+// adopts lets a channel that is gone by now have adopted the one made by hand.
+func adopts(w *world) {
+	w.gone["gone"] = &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-9", "gone"), Spec: v1alpha1.DiscordChannelSpec{Adopt: &v1alpha1.Adoption{ID: byHandID}}}
+}
+
+func parted(w *world, policy corev1api.ReclaimPolicy) {
+	w.gone["parted"] = &corev1api.Dojo{ObjectMeta: objectMeta("dojo-7", "parted"), Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{ReclaimPolicy: policy}}}
+}
+
+// TestEveryInvariantIsChecked makes one violation after the other: each is found, and tells what it is.
+func TestEveryInvariantIsChecked(t *testing.T) {
+	t.Parallel()
+	channel := func(change func(*v1alpha1.DiscordChannel)) func(*world) {
+		return func(w *world) { change(&w.channels[0]) }
+	}
+	cases := map[string]struct {
+		change    func(*world)
+		invariant string
+		says      string
+	}{
+		"not Ready":     {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = conds("Retrying", "Progressing") }), "everything settles", "Retrying"},
+		"not looked at": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = nil }), "everything settles", "not looked at"},
+		"outdated":      {channel(func(c *v1alpha1.DiscordChannel) { c.Generation = 2 }), "everything settles", "generation 2, observed 1"},
+		"does not go":   {channel(func(c *v1alpha1.DiscordChannel) { c.DeletionTimestamp = now() }), "everything settles", "does not go"},
+		"Ready without a group": {func(w *world) {
+			w.groups, w.guild.Channels, w.guild.Audit = nil, w.guild.Channels[1:], w.guild.Audit[1:]
+		}, "everything settles", "should not be Ready"},
+		"a Dojo that waits for ever": {func(w *world) { w.dojos[0].Status.Conditions = conds("RollingOut", "Progressing") }, "everything settles", "RollingOut"},
+
+		"another name":       {func(w *world) { w.guild.Channels[1].Name = "other" }, "Discord is as the specs say", "name is other"},
+		"another category":   {func(w *world) { w.guild.Channels[1].ParentID = "" }, "Discord is as the specs say", "category"},
+		"another overwrite":  {func(w *world) { w.guild.Channels[1].Overwrites = nil }, "Discord is as the specs say", "overwrites"},
+		"a group's name":     {func(w *world) { w.guild.Channels[0].Name = "other" }, "Discord is as the specs say", "name is other"},
+		"not on Discord":     {func(w *world) { w.guild.Channels = slices.Delete(w.guild.Channels, 1, 2) }, "Discord is as the specs say", "not on Discord"},
+		"two have the same":  {func(w *world) { w.channels = append(w.channels, *w.channels[0].DeepCopy()) }, "at most one object for each", "as well"},
+		"made twice":         {func(w *world) { again(w, false) }, "at most one for each object", "was created while there was [299]"},
+		"in the wrong order": {misplaced, "siblings stand in order", "position 1 below 3"},
+
+		"left behind": {func(w *world) { leave(w, "") }, "no orphan", "which is gone"},
+		"a second one": {func(w *world) {
+			w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "301", Name: "alerts"})
+			w.guild.Audit = append(w.guild.Audit, madeFor(auditChannelCreate, "301", channelUID))
+		}, "no orphan", `which has "300"`},
+		"from nowhere": {func(w *world) { w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "302"}) }, "no orphan", "nobody knows"},
+		"another's":    {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, somebodyElsesUID) }, "nobody takes what is another's", "was made for"},
+
+		"made by hand, changed": {func(w *world) { w.guild.Channels[2].Topic = "" }, "what users made is theirs", "it was {"},
+		"made by hand, deleted": {func(w *world) { w.guild.Channels = w.guild.Channels[:2] }, "what users made is theirs", "it was deleted"},
+		"made by hand, taken":   {channel(func(c *v1alpha1.DiscordChannel) { c.Status.ChannelID = byHandID }), "what users made is theirs", "without being asked"},
+		"adopted, and deleted": {func(w *world) {
+			adopts(w)
+			w.guild.Channels = w.guild.Channels[:2]
+		}, "what users made is theirs", "it was deleted"},
+
+		"no webhook":          {func(w *world) { w.guild.Webhooks = nil }, "webhooks are as the specs say", "not in the channel"},
+		"a webhook's name":    {func(w *world) { w.guild.Webhooks[0].Name = "other" }, "webhooks are as the specs say", "name of the webhook"},
+		"a webhook's Secret":  {func(w *world) { w.secrets = w.secrets[1:] }, "webhooks are as the specs say", "no Secret"},
+		"a webhook's URL":     {func(w *world) { w.secrets[0].Data["url"] = []byte("nonsense") }, "webhooks are as the specs say", "does not hold the URL"},
+		"a stranger's Secret": {func(w *world) { w.secrets[0].OwnerReferences = nil }, "webhooks are as the specs say", "not owned"},
+		"a webhook too many": {func(w *world) {
+			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "402", ApplicationID: botID})
+		}, "no orphan", "402"},
+		"a webhook not removed": {channel(func(c *v1alpha1.DiscordChannel) { c.Spec.Webhook = nil }), "webhooks are as the specs say", "nobody asks for"},
+
+		"no Deployment":   {func(w *world) { w.deployments = nil }, "a Dojo has what its spec asks for", "no Deployment"},
+		"too few pods":    {func(w *world) { w.deployments[0].Status.ReadyReplicas = 0 }, "a Dojo has what its spec asks for", "ready replicas is 0"},
+		"an old title":    {func(w *world) { w.dojos[0].Spec.Title = "New" }, "a Dojo has what its spec asks for", "title"},
+		"no Service":      {func(w *world) { w.services = nil }, "a Dojo has what its spec asks for", "no Service"},
+		"an old password": {func(w *world) { w.secrets[2].Data["DB_PASS"] = []byte("old") }, "a Dojo has what its spec asks for", "the password"},
+		"no alarms":       {func(w *world) { w.dojos[0].Spec.Alerts = alarms() }, "a Dojo has what its spec asks for", "DiscordChannel is false"},
+		"no database":     {func(w *world) { w.dojos[0].Spec.Postgres = &corev1api.Postgres{} }, "a Dojo has what its spec asks for", "it is not there"},
+		"a database too many": {func(w *world) {
+			w.custom = append(w.custom, postgres("Cluster", "dojo-7-db"))
+			parted(w, corev1api.ReclaimDelete)
+		}, "no orphan", "its Dojo is gone"},
+		"a child too many": {func(w *world) { w.services[0].OwnerReferences[0].UID = "gone" }, "no orphan", "owner Dojo dojo-0 is gone"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := peace()
+			c.change(w)
+			expect(t, check(w), c.invariant, c.says)
+		})
+	}
+}
+
+func alarms() *corev1api.Alerts {
+	return &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordReference{Name: "group-0"}}}
+}
+
+// misplaced adds a second channel that stands below the first and should stand above it.
+func misplaced(w *world) {
+	first := int32(1)
+	other := w.channels[0].DeepCopy()
+	other.Name, other.UID, other.Spec.Position, other.Status.ChannelID, other.Spec.Webhook, other.Status.Webhook = "channel-1", somebodyElsesUID, &first, "301", nil, nil
+	w.channels = append(w.channels, *other)
+	live := w.guild.Channels[1]
+	live.ID = "301"
+	w.guild.Channels = append(w.guild.Channels, live)
+	w.guild.Audit = append(w.guild.Audit, madeFor(auditChannelCreate, "301", somebodyElsesUID))
+}
+
+func expect(t *testing.T, wrong []violation, invariant, says string) {
+	t.Helper()
+	if !slices.ContainsFunc(wrong, func(v violation) bool { return v.invariant == invariant && strings.Contains(v.what+v.where, says) }) {
+		t.Errorf("not found: [%s] ... %s; found:\n%s", invariant, says, &violations{wrong})
+	}
+}
+
+func TestEveryVersionIsLawful(t *testing.T) {
+	t.Parallel()
+	object := func(generation int64, conds []metav1.Condition) *v1alpha1.DiscordGroup {
+		g := &v1alpha1.DiscordGroup{ObjectMeta: objectMeta("group-0", groupUID)}
+		g.Generation, g.Status.ObservedGeneration, g.Status.Conditions = generation, 1, conds
+		return g
+	}
+	if wrong := lawful(object(1, conds("Settled", "Available", "Ready"))); len(wrong) > 0 {
+		t.Error((&violations{wrong}).Error())
+	}
+	for invariant, o := range map[string]*v1alpha1.DiscordGroup{
+		"never Degraded and Progressing":    object(1, conds("X", "Degraded", "Progressing")),
+		"never Ready and not settled":       object(1, conds("X", "Ready", "Progressing")),
+		"observedGeneration is never ahead": object(0, nil),
+		"every condition has a reason":      object(1, conds("")),
+	} {
+		expect(t, lawful(o), invariant, "group-0")
+	}
+	expect(t, lawful(object(0, conds("X"))), "observedGeneration is never ahead", "in Ready")
+}
+
+func TestSecretsAreFound(t *testing.T) {
+	t.Parallel()
+	w := &words{}
+	w.secret("url", "https://discord/api/webhooks/1/"+tokenOfHook)
+	w.secret("DB_PASS", passwordOfDojo)
+	w.secret("port", "5432-is-no-secret")
+	w.secret("password", "short")
+	for text, leaks := range map[string]bool{
+		"all is well, 5432-is-no-secret, short": false, "posting to /" + tokenOfHook: true, `{"p":"` + passwordOfDojo + `"}`: true,
+		"cGFzc3dvcmQtb2YtdGhlLWRvam8=": true,
+	} {
+		if found := len(textLeaks(w, text)) > 0; found != leaks {
+			t.Errorf("%q: found %t", text, found)
+		}
+	}
+	for _, v := range textLeaks(w, tokenOfHook) {
+		if strings.Contains(v.what, tokenOfHook) {
+			t.Error("the violation tells the secret")
+		}
+	}
+}
+
+func textLeaks(w *words, what string) []violation { return w.leaks(text{"somewhere", what}) }
+
+func TestQuiet(t *testing.T) {
+	t.Parallel()
+	if wrong := quiet(nil, 0); len(wrong) > 0 {
+		t.Error(wrong)
+	}
+	expect(t, quiet([]string{"dojo-operator: patch dojos/status d"}, 0), "the operators come to rest", "patch dojos/status")
+	expect(t, quiet(nil, 1), "the operators come to rest", "1 calls")
+}
+
+func TestPanicsAreFound(t *testing.T) {
+	t.Parallel()
+	for log, found := range map[string]bool{
+		`{"msg":"all well"}`: false, "x\npanic: runtime error": true, "WARNING: DATA RACE": true, `{"msg":"Observed a panic"}`: true, "don't panic: no": false,
+	} {
+		if panicked.MatchString(log) != found {
+			t.Errorf("%q", log)
+		}
+	}
+}
