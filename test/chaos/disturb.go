@@ -61,8 +61,15 @@ var ways = []struct {
 }{
 	{"500 before", discordtest.FailBefore(500)}, {"500 after", discordtest.FailAfter(500)}, {"502 after", discordtest.FailAfter(502)},
 	{"503 before", discordtest.FailBefore(503)}, {"no answer before", discordtest.DropBefore()}, {"no answer after", discordtest.DropAfter()},
-	{"cut answer", discordtest.CutAnswer(-20)}, {"429", discordtest.RateLimited(time.Second, "user")}, {"garbage", discordtest.Garbage()},
+	{"cut answer", discordtest.CutAnswer(-20)}, {"429", discordtest.RateLimited(time.Second, "user")}, {"garbage after", garbled()},
 	{"slow", discordtest.Slow(time.Second, time.Second)}, {"global 429", discordtest.RateLimited(2*time.Second, "global")},
+}
+
+// garbled is an answer that nobody can read to what was carried out. Discord does not say 200 to what it has not done.
+func garbled() discordtest.Action {
+	a := discordtest.Garbage()
+	a.Effect = true
+	return a
 }
 
 // failDiscord lets a part of the bot's calls go wrong for a while.

@@ -116,6 +116,13 @@ func (w *world) seeDatabase(d *corev1api.Dojo, db *seenDatabase) {
 func (w *world) pass(d *corev1api.Dojo) *steps {
 	w.t.Helper()
 	s := plan(d, w.see(d), testConfig)
+	w.carryOut(d, s)
+	return s
+}
+
+// carryOut does what a plan says.
+func (w *world) carryOut(d *corev1api.Dojo, s *steps) {
+	w.t.Helper()
 	for _, c := range s.apply {
 		switch c.kind {
 		case kindSecret:
@@ -144,7 +151,6 @@ func (w *world) pass(d *corev1api.Dojo) *steps {
 	if s.finalizers != nil {
 		d.Finalizers = s.finalizers
 	}
-	return s
 }
 
 func (w *world) remove(old *leftover) {
@@ -281,11 +287,13 @@ func must(t rapid.TB, err error) {
 	}
 }
 
-// One check of a property costs a tenth of a second of server-side applies, so there are fewer than rapid's own 100;
-// -rapid.checks asks for more.
+// One check of a property costs a tenth of a second of server-side applies, so there are fewer than rapid's own 100, and shorter histories;
+// -rapid.checks and -rapid.steps ask for more.
 func init() {
-	if err := flag.Set("rapid.checks", "30"); err != nil {
-		panic(err)
+	for name, value := range map[string]string{"rapid.checks": "30", "rapid.steps": "15"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
 	}
 }
 

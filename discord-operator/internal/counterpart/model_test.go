@@ -1,0 +1,334 @@
+package counterpart
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// The model: a few objects, of which two ask for a channel of the same name; a guild in which people make and delete channels as well; and an operator that
+// finds and creates counterparts, is killed at any moment, and whose calls fail in any way. Time is the simulator's, and nothing is random but what rapid draws.
+const (
+	settle     = 10 * time.Second
+	modelName  = "alerts"
+	enough     = 12 // passes after which everything has to be settled, half a minute apart
+	auditDelay = 500 * time.Millisecond
+)
+
+// inProcess carries requests to the simulator without a network. A connection that would be cut is an error.
+type inProcess struct{ handler http.Handler }
+
+func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err error) {
+	defer func() {
+		if recover() != nil { // http.ErrAbortHandler
+			response, err = nil, io.ErrUnexpectedEOF
+		}
+	}()
+	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
+		trace.GotConn(httptrace.GotConnInfo{}) // from here on nobody knows whether the request has arrived
+	}
+	answer := httptest.NewRecorder()
+	t.handler.ServeHTTP(answer, r)
+	return answer.Result(), nil
+}
+
+// thing is an object as the API server has it.
+type thing struct {
+	uid      types.UID
+	created  time.Time
+	name     string // of the channel
+	intended bool
+	statusID string
+	deleted  bool
+}
+
+// machine is the state of the model.
+type machine struct {
+	discord *discordtest.Server
+	guild   string
+	bot     discordtest.Bot
+	things  map[string]*thing // by name; nil for one that is gone
+	gone    map[types.UID]bool
+	byHand  map[string]bool // ids
+	uids    int
+
+	// What a process has in memory.
+	client discordclient.Client
+	finder *Finder
+}
+
+// modelClock is the simulator's.
+type modelClock struct{ *discordtest.Server }
+
+func (c modelClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
+
+func newMachine(t *rapid.T) *machine {
+	m := &machine{
+		things: map[string]*thing{}, gone: map[types.UID]bool{}, byHand: map[string]bool{},
+		discord: discordtest.New(discordtest.Options{
+			PublicURL: "http://discord.test", Frozen: true, Clock: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Limits: discordtest.NoRateLimits(), AuditDelay: auditDelay,
+		}),
+	}
+	t.Cleanup(m.discord.Close)
+	m.guild, m.bot = m.discord.AddGuild(discordtest.GuildSpec{}).ID, m.discord.AddBot(discordtest.Bot{})
+	m.discord.AddMember(m.guild, m.bot.UserID, all)
+	m.restart(t)
+	return m
+}
+
+// restart is what a kill leaves: what was stored, and nothing that was known.
+func (m *machine) restart(t *rapid.T) {
+	client, err := discordclient.New(discordclient.Options{
+		Token: discordclient.NewSecret(m.bot.Token), APIURL: m.discord.APIURL(), Transport: inProcess{m.discord}, Now: m.discord.Now,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.client, m.finder = client, &Finder{Ledger: NewLedger(modelClock{m.discord}), Settle: settle, Now: m.discord.Now}
+	_ = client.Refresh(t.Context(), m.guild) // while it fails, nothing is known of the guild
+}
+
+func (m *machine) sought(name string, o *thing) Sought {
+	key := types.NamespacedName{Namespace: "ns", Name: name}
+	return Sought{
+		Name: key, UID: o.uid, Created: o.created, Intended: o.intended, StatusID: o.statusID, GuildID: m.guild, DiscordName: o.name,
+		Types: []discordclient.ChannelType{discordclient.ChannelText}, Reason: Reason("DiscordChannel", key, o.uid),
+		Claims: func(id string) (claims []Claim, err error) {
+			for name, other := range m.things {
+				if other.statusID == id {
+					claims = append(claims, Claim{Name: types.NamespacedName{Namespace: "ns", Name: name}, UID: other.uid, Created: other.created, Holds: true})
+				}
+			}
+			return claims, nil
+		},
+	}
+}
+
+// pass is a reconcile of one object, which ends early where stop says so. It returns whether there was nothing to do.
+func (m *machine) pass(t *rapid.T, name string, stop int) (settled bool) {
+	o := m.things[name]
+	view := m.client.Guild(m.guild)
+	if err := m.client.Refresh(t.Context(), m.guild); err != nil && view.Snapshot().Presence != discordclient.PresencePresent {
+		return false // nothing is decided about a guild that is not known
+	}
+	found, err := m.finder.Locate(t.Context(), m.client, view.Snapshot(), m.sought(name, o))
+	if o.deleted {
+		return m.dispose(t, name, found, err)
+	}
+	if err != nil || stop == 0 {
+		return false
+	}
+	if found.Create {
+		if intended := o.intended; !intended {
+			o.intended = true
+			if stop == 1 {
+				return false
+			}
+		}
+		found.Channel, err = m.finder.Create(t.Context(), m.client, m.sought(name, o), discordclient.ChannelCreate{Name: o.name})
+		if err != nil || stop == 2 {
+			return false
+		}
+	}
+	o.intended = true
+	settled = o.statusID == found.Channel.ID
+	o.statusID = found.Channel.ID
+	return settled
+}
+
+// dispose deletes the counterpart of a deleted object, and lets the object go.
+func (m *machine) dispose(t *rapid.T, name string, found Found, err error) bool {
+	o := m.things[name]
+	if _, terminal := errors.AsType[*conditions.Terminal](err); err != nil && !terminal {
+		return false
+	}
+	if found.Channel != nil && !found.Guessed {
+		err := m.client.DeleteChannel(t.Context(), found.Channel.ID, m.sought(name, o).Reason)
+		if err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
+			return false
+		}
+	}
+	m.finder.Ledger.Forget(o.uid)
+	delete(m.things, name)
+	m.gone[o.uid] = true
+	return true
+}
+
+// origins are the live channels that the bot has made, by the UID of the object.
+func (m *machine) origins() map[types.UID][]string {
+	guild, made := m.discord.Guild(m.guild), map[types.UID][]string{}
+	for _, e := range guild.Audit {
+		live := slices.ContainsFunc(guild.Channels, func(c discordtest.Channel) bool { return c.ID == e.TargetID })
+		if e.Action == int(discordclient.AuditChannelCreate) && e.UserID == m.bot.UserID && live {
+			uid := types.UID(strings.Fields(e.Reason)[1])
+			made[uid] = append(made[uid], e.TargetID)
+		}
+	}
+	return made
+}
+
+// Check is what holds at every moment.
+func (m *machine) Check(t *rapid.T) {
+	for uid, ids := range m.origins() {
+		if len(ids) > 1 {
+			t.Fatalf("%s has %v", uid, ids)
+		}
+		if m.gone[uid] {
+			t.Fatalf("%s is gone and has left %v", uid, ids)
+		}
+	}
+	holders := map[string]string{}
+	for name, o := range m.things {
+		if o.statusID == "" {
+			continue
+		}
+		if m.byHand[o.statusID] {
+			t.Fatalf("%s has taken %s, which somebody has made by hand", name, o.statusID)
+		}
+		if other := holders[o.statusID]; other != "" {
+			t.Fatalf("%s and %s have both %s", name, other, o.statusID)
+		}
+		holders[o.statusID] = name
+	}
+	for id := range m.byHand {
+		if _, there := m.discord.Channel(id); !there {
+			t.Fatalf("%s, which somebody has made by hand, is gone", id)
+		}
+	}
+}
+
+// any draws one of the objects.
+func (m *machine) any(t *rapid.T) string {
+	if len(m.things) == 0 {
+		t.Skip("no objects")
+	}
+	return rapid.SampledFrom(slices.Sorted(maps.Keys(m.things))).Draw(t, "object")
+}
+
+// Apply makes an object, also one by the name of one that has just gone.
+func (m *machine) Apply(t *rapid.T) {
+	name := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "new object")
+	if m.things[name] != nil {
+		t.Skip("it exists")
+	}
+	m.uids++
+	channel := modelName
+	if name == "c" {
+		channel = "deploys"
+	}
+	// The API server cuts the time of creation to the second.
+	m.things[name] = &thing{uid: types.UID(fmt.Sprintf("uid-%d", m.uids)), created: m.discord.Now().Truncate(time.Second), name: channel}
+}
+
+func (m *machine) Delete(t *rapid.T) { m.things[m.any(t)].deleted = true }
+
+// Pass lets the operator work, to the end or until it is killed.
+func (m *machine) Pass(t *rapid.T) {
+	stop := rapid.SampledFrom([]int{9, 9, 9, 2, 1}).Draw(t, "killed after")
+	m.pass(t, m.any(t), stop)
+	if stop < 9 {
+		m.restart(t)
+	}
+}
+
+// Kill ends the process between two passes.
+func (m *machine) Kill(t *rapid.T) { m.restart(t) }
+
+// Wait lets time pass, so little that what was lost may still show, or so much that it must.
+func (m *machine) Wait(t *rapid.T) {
+	m.discord.Advance(time.Duration(rapid.SampledFrom([]int{100, 600, 3000, 11000}).Draw(t, "ms")) * time.Millisecond)
+}
+
+// garbled is an answer that nobody can read to what was carried out.
+var garbled = func() discordtest.Action {
+	a := discordtest.Garbage()
+	a.Effect = true
+	return a
+}()
+
+// Fail lets the next calls go wrong.
+func (m *machine) Fail(t *rapid.T) {
+	way := rapid.SampledFrom([]discordtest.Action{
+		discordtest.FailBefore(500), discordtest.FailAfter(500), discordtest.DropBefore(), discordtest.DropAfter(), garbled,
+	}).Draw(t, "way")
+	route := rapid.SampledFrom([]string{
+		"POST /guilds/{guild_id}/channels", "POST /guilds/{guild_id}/channels", "GET /guilds/{guild_id}/audit-logs", "GET /channels/{channel_id}", "DELETE /channels/{channel_id}", "",
+	}).Draw(t, "route")
+	m.discord.Faults().Add(discordtest.Fault{Route: route, Times: rapid.IntRange(1, 3).Draw(t, "times"), Action: way})
+}
+
+// HandMake lets somebody make a channel by the name that objects ask for.
+func (m *machine) HandMake(t *rapid.T) {
+	if len(m.byHand) > 2 {
+		t.Skip("enough")
+	}
+	m.byHand[m.discord.CreateChannelByHand(m.guild, discordtest.Channel{Name: modelName})] = true
+}
+
+// HandDelete lets somebody delete a channel of an object.
+func (m *machine) HandDelete(t *rapid.T) {
+	name := m.any(t)
+	id := m.things[name].statusID
+	if _, there := m.discord.Channel(id); !there {
+		t.Skip("it has none")
+	}
+	m.discord.DeleteChannelByHand(id)
+}
+
+// settle lets everything end well, and expects that it does.
+func (m *machine) settle(t *rapid.T) {
+	m.discord.Faults().Clear()
+	for range enough {
+		m.discord.Advance(30 * time.Second)
+		for _, name := range slices.Sorted(maps.Keys(m.things)) {
+			m.pass(t, name, 9)
+		}
+		m.Check(t)
+	}
+	made := m.origins()
+	for name, o := range m.things {
+		if o.deleted {
+			t.Fatalf("%s does not go", name)
+		}
+		if got := made[o.uid]; !slices.Equal(got, []string{o.statusID}) {
+			t.Fatalf("%s: made for it is %v, and it has %q", name, got, o.statusID)
+		}
+		if before := m.calls(); !m.pass(t, name, 9) || m.calls()-before > 1 { // the one is the test's own
+			t.Fatalf("%s is not at rest", name)
+		}
+	}
+}
+
+func (m *machine) calls() (all int) {
+	for route, n := range m.discord.RequestCounts() {
+		if route != "GET /guilds/{guild_id}" {
+			all += n
+		}
+	}
+	return all
+}
+
+// Whatever fails, and whenever the process is killed: nothing exists twice, nothing is left over, nobody takes what is another's, and in the end everything is there.
+func TestEveryObjectHasOneCounterpart(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		m := newMachine(t)
+		t.Repeat(rapid.StateMachineActions(m))
+		m.settle(t)
+	})
+}
