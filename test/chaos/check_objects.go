@@ -125,12 +125,12 @@ func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	return isReady
 }
 
-// expectChannel: one waits for a group that nobody has made, and of two that adopt the same channel one loses.
+// expectChannel: one waits for a group that nobody has made, or that is being deleted and whose category somebody has deleted on Discord; and of two that adopt the same channel one loses.
 func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	if c.DeletionTimestamp != nil {
 		return isReady
 	}
-	if ref := c.Spec.GroupRef; ref != nil && w.group(ref.Name) == nil {
+	if ref := c.Spec.GroupRef; ref != nil && !w.hasCategory(w.group(ref.Name)) {
 		return expectation{[]string{v1alpha1.ReasonWaitingForGroup}}
 	}
 	if c.Spec.Adopt == nil || c.Status.ChannelID != "" {
@@ -158,6 +158,15 @@ func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 		}
 	}
 	return isReady
+}
+
+// hasCategory reports whether a group has a category, or will have one.
+func (w *world) hasCategory(g *v1alpha1.DiscordGroup) bool {
+	if g == nil || g.DeletionTimestamp == nil {
+		return g != nil
+	}
+	_, there := w.channelOnDiscord(g.Status.GroupID)
+	return there
 }
 
 func (w *world) group(name string) *v1alpha1.DiscordGroup {

@@ -136,6 +136,11 @@ func TestPeace(t *testing.T) {
 			w.groups[0].DeletionTimestamp = now()
 			w.groups[0].Status.Conditions = conds("WaitingForChildren")
 		},
+		"nor does it make its category again": func(w *world) {
+			w.groups[0].DeletionTimestamp, w.groups[0].Status.Conditions = now(), conds("WaitingForChildren")
+			w.channels[0].Status.Conditions = conds("WaitingForGroup")
+			w.guild.Channels = w.guild.Channels[1:]
+		},
 		"adopted, and another name": func(w *world) { adopts(w); w.guild.Channels[2].Name = "renamed" },
 		"its Dojo is gone and retained it": func(w *world) {
 			w.custom = append(w.custom, postgres("Cluster", "dojo-7-db"))

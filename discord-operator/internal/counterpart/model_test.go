@@ -81,7 +81,7 @@ func newMachine(t *rapid.T) *machine {
 	m := &machine{
 		things: map[string]*thing{}, gone: map[types.UID]bool{}, byHand: map[string]bool{},
 		discord: discordtest.New(discordtest.Options{
-			PublicURL: "http://discord.test", Frozen: true, Clock: time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), Limits: discordtest.NoRateLimits(), AuditDelay: auditDelay,
+			PublicURL: "http://discord.test", Frozen: true, Limits: discordtest.NoRateLimits(), AuditDelay: auditDelay,
 		}),
 	}
 	t.Cleanup(m.discord.Close)
