@@ -48,8 +48,12 @@ type Recovery struct {
 // and than Discord takes to write its audit log.
 const DefaultSettle = 15 * time.Second
 
-// clockSkew is by how much the clocks of Discord and of whoever noted the intent may differ.
-const clockSkew = time.Minute
+const (
+	// clockSkew is by how much the clocks of Discord and of whoever noted the intent may differ where only the time tells whose a channel is.
+	clockSkew = time.Minute
+	// provenSkew is the same for entries of the audit log, which name the intent: looking further back costs a page at most, and makes no mistake.
+	provenSkew = time.Hour
+)
 
 // maxAuditPages bounds how much of the audit log is read; what is beyond is as if it were not written yet.
 const maxAuditPages = 20
@@ -155,7 +159,7 @@ func (v *View) auditSince(ctx context.Context, c Client, in ChannelIntent) (*aud
 
 // readAudit reads the creates of channels since an intent came up; a log that may not be read is an empty one.
 func readAudit(ctx context.Context, c Client, guildID string, notBefore time.Time) (entries []AuditEntry, err error) {
-	after := SnowflakeAt(notBefore.Add(-clockSkew))
+	after := SnowflakeAt(notBefore.Add(-provenSkew))
 	for range maxAuditPages {
 		page, err := c.ListAuditLog(ctx, guildID, AuditQuery{Action: AuditChannelCreate, After: after, Limit: 100})
 		if ClassOf(err) == ClassDenied {

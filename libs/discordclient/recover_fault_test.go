@@ -240,6 +240,21 @@ func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 	}
 }
 
+// A clock that is ahead of Discord's makes a channel older than its intent, and yet the audit log tells whose it is.
+func TestClocksThatDifferHideNoLostCreate(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := r.create(discordclient.ChannelCreate{Name: "tokyo"})
+	ahead := time.Now().Add(30 * time.Minute)
+	r.srv.Advance(time.Second) // the audit log has it
+	got, err := discordclient.RecoverChannel(t.Context(), r.client, discordclient.ChannelIntent{
+		GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: ahead, LastAttempt: ahead, Now: func() time.Time { return ahead.Add(time.Minute) },
+	})
+	if err != nil || got.Outcome != discordclient.OutcomeFound || got.ID != made.ID || got.Proof != discordclient.ProofAuditLog {
+		t.Errorf("%+v, %v; want %s", got, err, made.ID)
+	}
+}
+
 func TestLostWebhooksAreFoundWithTheirToken(t *testing.T) {
 	t.Parallel()
 	for name, action := range map[string]discordtest.Action{"before the effect": discordtest.DropBefore(), "after the effect": discordtest.DropAfter()} {

@@ -53,6 +53,17 @@ func (l *Ledger) Nothing(uid types.UID) { l.put(uid, Entry{Known: true}) }
 // Is notes that this is the object's counterpart, and the only one.
 func (l *Ledger) Is(uid types.UID, id string) { l.put(uid, Entry{Known: true, ID: id}) }
 
+// Claim is Is, unless another object has the counterpart already: of two that have looked at the same time, only one may take it.
+func (l *Ledger) Claim(uid types.UID, id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if holder := l.holders[id]; holder != "" && holder != uid {
+		return false
+	}
+	l.set(uid, Entry{Known: true, ID: id})
+	return true
+}
+
 // Doubt notes that a create may or may not have been carried out just now.
 func (l *Ledger) Doubt(uid types.UID) { l.put(uid, Entry{LastAttempt: l.clock.Now()}) }
 
@@ -74,6 +85,11 @@ func (l *Ledger) Holder(id string) types.UID {
 func (l *Ledger) put(uid types.UID, e Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.set(uid, e)
+}
+
+// set is put for those who hold the lock.
+func (l *Ledger) set(uid types.UID, e Entry) {
 	l.letGo(uid)
 	l.entries[uid] = e
 	if e.ID != "" {

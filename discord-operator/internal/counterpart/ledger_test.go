@@ -21,13 +21,16 @@ func TestLedger(t *testing.T) {
 		holder types.UID // of the counterpart "7"
 	}{
 		"nothing is known: another process may have created until now": {do: func(*Ledger) {}, want: Entry{LastAttempt: begin}},
-		"nothing exists":            {do: func(l *Ledger) { l.Nothing("uid") }, want: Entry{Known: true}},
-		"it has a counterpart":      {do: func(l *Ledger) { l.Is("uid", "7") }, want: Entry{Known: true, ID: "7"}, holder: "uid"},
-		"in doubt":                  {do: func(l *Ledger) { l.Is("uid", "7"); l.Doubt("uid") }, want: Entry{LastAttempt: begin}},
-		"it has another one now":    {do: func(l *Ledger) { l.Is("uid", "7"); l.Is("uid", "8") }, want: Entry{Known: true, ID: "8"}},
-		"forgotten":                 {do: func(l *Ledger) { l.Is("uid", "7"); l.Forget("uid") }, want: Entry{LastAttempt: begin}},
-		"what was never known goes": {do: func(l *Ledger) { l.Is("other", "7"); l.Forget("uid") }, want: Entry{LastAttempt: begin}, holder: "other"},
-		"another one has taken it":  {do: func(l *Ledger) { l.Is("uid", "7"); l.Is("other", "7"); l.Forget("uid") }, want: Entry{LastAttempt: begin}, holder: "other"},
+		"nothing exists":                          {do: func(l *Ledger) { l.Nothing("uid") }, want: Entry{Known: true}},
+		"it has a counterpart":                    {do: func(l *Ledger) { l.Is("uid", "7") }, want: Entry{Known: true, ID: "7"}, holder: "uid"},
+		"in doubt":                                {do: func(l *Ledger) { l.Is("uid", "7"); l.Doubt("uid") }, want: Entry{LastAttempt: begin}},
+		"it has another one now":                  {do: func(l *Ledger) { l.Is("uid", "7"); l.Is("uid", "8") }, want: Entry{Known: true, ID: "8"}},
+		"forgotten":                               {do: func(l *Ledger) { l.Is("uid", "7"); l.Forget("uid") }, want: Entry{LastAttempt: begin}},
+		"what was never known goes":               {do: func(l *Ledger) { l.Is("other", "7"); l.Forget("uid") }, want: Entry{LastAttempt: begin}, holder: "other"},
+		"another one has taken it":                {do: func(l *Ledger) { l.Is("uid", "7"); l.Is("other", "7"); l.Forget("uid") }, want: Entry{LastAttempt: begin}, holder: "other"},
+		"another one has it, and the claim fails": {do: func(l *Ledger) { l.Is("other", "7"); l.Claim("uid", "7") }, want: Entry{LastAttempt: begin}, holder: "other"},
+		"claimed":                                 {do: func(l *Ledger) { l.Claim("uid", "7") }, want: Entry{Known: true, ID: "7"}, holder: "uid"},
+		"claimed twice":                           {do: func(l *Ledger) { l.Claim("uid", "7"); l.Claim("uid", "7") }, want: Entry{Known: true, ID: "7"}, holder: "uid"},
 		"another one has it and the first gets a new one": {do: func(l *Ledger) { l.Is("uid", "7"); l.Is("other", "7"); l.Is("uid", "8") }, want: Entry{Known: true, ID: "8"}, holder: "other"},
 	}
 	for name, c := range cases {

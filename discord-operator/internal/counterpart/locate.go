@@ -125,7 +125,11 @@ func (f *Finder) take(s Sought, ch *discordclient.Channel, found Found) (Found, 
 			return Found{}, conflict(ch, owner)
 		}
 	}
-	f.Ledger.Is(s.UID, ch.ID)
+	if !found.Recovered {
+		f.Ledger.Is(s.UID, ch.ID)
+	} else if !f.Ledger.Claim(s.UID, ch.ID) {
+		return Found{}, &outcome.ErrSoon{After: time.Second} // another pass has just taken it for its object: this one looks on
+	}
 	return found, nil
 }
 

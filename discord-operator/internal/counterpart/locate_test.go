@@ -187,6 +187,30 @@ func TestLocateMakesNoCallForWhatIsKnown(t *testing.T) {
 	}
 }
 
+// Where the audit log does not tell whose a channel is, two objects of the same name may look at the same moment: only one takes it.
+func TestTwoThatLookAtOnceDoNotTakeTheSame(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.Discord.Faults().LoseAudit(1)
+	made := r.make(t, "alerts", "DiscordChannel uid ns/alerts")
+	r.later(time.Minute)
+	first := r.sought(intended, func(s *Sought) {
+		s.Claims = func(id string) ([]Claim, error) {
+			r.finder.Ledger.Claim("other", id) // meanwhile
+			return nil, nil
+		}
+	})
+	if got, err := r.locate(t, first); outcome.Soon(err) == 0 || got.Channel != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if holder := r.finder.Ledger.Holder(made.ID); holder != "other" {
+		t.Errorf("held by %q", holder)
+	}
+	if got, err := r.locate(t, r.sought(intended)); err != nil || !got.Create {
+		t.Errorf("then one is to be created: %+v, %v", got, err)
+	}
+}
+
 func TestAClaimThatCannotBeReadCreatesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
