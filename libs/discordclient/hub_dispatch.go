@@ -33,7 +33,7 @@ func (h *hub) Disconnected(err error) {
 	defer h.mu.Unlock()
 	why := "closed"
 	if err != nil {
-		why = clean(err.Error())
+		why = clean(withoutAddresses(err.Error()))
 	}
 	if h.connected || h.trouble != why {
 		h.log.Info("Discord Gateway is not connected", "reason", why)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -187,13 +188,20 @@ func (t *transport) broken(c *call, err error, sent bool) error {
 	return &Error{Class: class, Op: c.op, Message: clean(plain(err), t.token, c.secret), cause: contextCause(err)}
 }
 
-// plain drops from an error the URL that net/http puts in front.
+// plain drops from an error the URL that net/http puts in front, and the addresses.
 func plain(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
-		return u.Err.Error()
+		err = u.Err
 	}
-	return err.Error()
+	return withoutAddresses(err.Error())
 }
+
+// addresses are those of a connection as package net tells them: "read tcp 10.1.2.3:40111->162.159.128.233:443: ...".
+var addresses = regexp.MustCompile(`\b((?:tcp|udp)[46]?) \S+:\d+: `)
+
+// withoutAddresses drops what differs with every connection although the reason is the same. Errors end up in the status of objects, which would
+// be written again with every try.
+func withoutAddresses(text string) string { return addresses.ReplaceAllString(text, "$1: ") }
 
 // judge turns every answer that is not a success into an error, and keeps count of the refused ones.
 func (t *transport) judge(c *call, resp *http.Response, body []byte, cut bool, refused *ratelimit.Refusal) error {
