@@ -14,8 +14,8 @@ const (
 	dojoSlots    = 5
 )
 
-// pause is the longest pause before an action; it is the mean of what is drawn twice over.
-const pause = 1200 * time.Millisecond
+// pause is the longest pause before an action.
+const pause = 1000 * time.Millisecond
 
 // deed is one kind of action.
 type deed struct {
@@ -65,6 +65,7 @@ var deeds = []deed{
 	{"kill-controllers", 1, 0, 0, (*run).killControllers},
 	{"fail-discord", 9, 0, 0, (*run).failDiscord},
 	{"lose-creates", 5, 0, 0, (*run).loseCreates},
+	{"lose-audit-log", 2, 0, 0, (*run).loseAuditLog},
 	{"drop-gateway", 4, 0, 0, (*run).dropGateway},
 	{"refuse-gateway", 2, 0, 0, (*run).refuseGateway},
 	{"hide-server", 1, 0, 0, (*run).hideServer},

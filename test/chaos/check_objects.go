@@ -122,16 +122,28 @@ func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 			return expectation{[]string{v1alpha1.ReasonWaitingForChildren}}
 		}
 	}
+	if w.ambiguous(g.Status.GroupID, g.Spec.Name, "", true) {
+		return expectation{[]string{v1alpha1.ReasonRecovering}}
+	}
 	return isReady
 }
 
-// expectChannel: one waits for a group that nobody has made, or that is being deleted and whose category somebody has deleted on Discord; and of two that adopt the same channel one loses.
+// expectChannel: one waits for a group that nobody has made, or that is being deleted and whose category somebody has deleted on Discord; of two that
+// adopt the same channel one loses.
 func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
+	parent := ""
+	if ref := c.Spec.GroupRef; ref != nil {
+		if group := w.group(ref.Name); c.DeletionTimestamp == nil && !w.hasCategory(group) {
+			return expectation{[]string{v1alpha1.ReasonWaitingForGroup}}
+		} else if group != nil {
+			parent = group.Status.GroupID
+		}
+	}
+	if w.ambiguous(c.Status.ChannelID, c.Spec.Name, parent, false) {
+		return expectation{[]string{v1alpha1.ReasonRecovering}}
+	}
 	if c.DeletionTimestamp != nil {
 		return isReady
-	}
-	if ref := c.Spec.GroupRef; ref != nil && !w.hasCategory(w.group(ref.Name)) {
-		return expectation{[]string{v1alpha1.ReasonWaitingForGroup}}
 	}
 	if c.Spec.Adopt == nil || c.Status.ChannelID != "" {
 		return isReady
@@ -162,7 +174,7 @@ func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 
 // hasCategory reports whether a group has a category, or will have one.
 func (w *world) hasCategory(g *v1alpha1.DiscordGroup) bool {
-	if g == nil || g.DeletionTimestamp == nil {
+	if g == nil || g.DeletionTimestamp == nil && len(w.expectGroup(g).reasons) == 0 {
 		return g != nil
 	}
 	_, there := w.channelOnDiscord(g.Status.GroupID)

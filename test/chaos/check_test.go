@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -140,6 +141,14 @@ func TestPeace(t *testing.T) {
 			w.groups[0].DeletionTimestamp, w.groups[0].Status.Conditions = now(), conds("WaitingForChildren")
 			w.channels[0].Status.Conditions = conds("WaitingForGroup")
 			w.guild.Channels = w.guild.Channels[1:]
+		},
+		"a webhook that was forsaken": func(w *world) {
+			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "403", ChannelID: posts, ApplicationID: botID})
+			w.forsaken = map[string]bool{"403": true}
+		},
+		"lost by the audit log, and another has it": func(w *world) {
+			w.guild.Audit[1] = madeFor(auditChannelCreate, posts, somebodyElsesUID)
+			w.guild.Audit[1].Lost = true
 		},
 		"adopted, and another name": func(w *world) { adopts(w); w.guild.Channels[2].Name = "renamed" },
 		"its Dojo is gone and retained it": func(w *world) {
@@ -298,6 +307,26 @@ func TestEveryVersionIsLawful(t *testing.T) {
 		expect(t, lawful(o), invariant, "group-0")
 	}
 	expect(t, lawful(object(0, conds("X"))), "observedGeneration is never ahead", "in Ready")
+}
+
+func TestAWebhookIsForsakenOnlyWhenTheSpecHasChanged(t *testing.T) {
+	t.Parallel()
+	asks := func(uid, name, status string) *v1alpha1.DiscordChannel {
+		c := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", uid), Status: v1alpha1.DiscordChannelStatus{Webhook: &v1alpha1.WebhookStatus{ID: status}}}
+		if name != "" {
+			c.Spec.Webhook = &v1alpha1.ChannelWebhook{Name: name}
+		}
+		return c
+	}
+	w := &witness{asked: map[types.UID]map[string]bool{}, told: map[string]bool{}}
+	for _, c := range []*v1alpha1.DiscordChannel{asks("same", "a", "1"), asks("same", "a", "2"), asks("other", "a", "3"), asks("other", "b", "3"), asks("none", "a", ""), asks("none", "", "")} {
+		w.noteWebhook(c)
+	}
+	want := map[string]bool{"1": false, "3": false, "never told": false, "of other": true, "of none": true}
+	got := w.forsaken(map[string]types.UID{"1": "same", "never told": "same", "3": "other", "of other": "other", "of none": "none"})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestSecretsAreFound(t *testing.T) {

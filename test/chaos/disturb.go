@@ -94,6 +94,13 @@ func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("the answers to the next %d", n), nil
 }
 
+// loseAuditLog lets the next actions on Discord, whoever's, leave no trace in the audit log.
+func (r *run) loseAuditLog(_ context.Context, a action) (string, error) {
+	n := 1 + a.random().IntN(3)
+	r.discord.Faults().LoseAudit(n)
+	return fmt.Sprintf("of the next %d actions", n), nil
+}
+
 // dropGateway ends the connections in one of the ways in which Discord does.
 func (r *run) dropGateway(_ context.Context, a action) (string, error) {
 	gateway := r.discord.Gateway()

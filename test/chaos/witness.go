@@ -30,6 +30,9 @@ type witness struct {
 	bad  []violation
 	// gone are the objects that were deleted, as they were last.
 	gone map[types.UID]client.Object
+	// asked are the names, empty for none, that a channel's spec has ever had for its webhook; told the ids of all webhooks that a status has ever named.
+	asked map[types.UID]map[string]bool
+	told  map[string]bool
 	// texts are the versions and events in which secrets are looked for.
 	texts []text
 }
@@ -43,7 +46,7 @@ func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, wor
 	if err != nil {
 		return nil, err
 	}
-	w := &witness{words: words, gone: map[types.UID]client.Object{}}
+	w := &witness{words: words, gone: map[types.UID]client.Object{}, asked: map[types.UID]map[string]bool{}, told: map[string]bool{}}
 	var failed error
 	add := func(kind client.Object, seen, deleted func(client.Object)) {
 		informer, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
@@ -83,9 +86,37 @@ func (w *witness) version(o client.Object) {
 	defer w.mu.Unlock()
 	w.seen++
 	w.bad = append(w.bad, found...)
+	if c, ok := o.(*v1alpha1.DiscordChannel); ok {
+		w.noteWebhook(c)
+	}
 	if err == nil {
 		w.texts = append(w.texts, text{fmt.Sprintf("%s, version %s", id(o), o.GetResourceVersion()), string(told)})
 	}
+}
+
+// noteWebhook is for those who hold the lock.
+func (w *witness) noteWebhook(c *v1alpha1.DiscordChannel) {
+	w.told[hookID(c)] = true
+	if w.asked[c.UID] == nil {
+		w.asked[c.UID] = map[string]bool{}
+	}
+	name := ""
+	if c.Spec.Webhook != nil {
+		name = c.Spec.Webhook.Name
+	}
+	w.asked[c.UID][name] = true
+}
+
+// forsaken returns which of the webhooks, by id and the UID of the channel's object, no status has ever named, while the spec has asked for another name or for
+// none: docs/discord.md says why they stay.
+func (w *witness) forsaken(hooks map[string]types.UID) map[string]bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := map[string]bool{}
+	for hook, uid := range hooks {
+		all[hook] = !w.told[hook] && len(w.asked[uid]) > 1
+	}
+	return all
 }
 
 func (w *witness) deleted(o client.Object) {

@@ -40,6 +40,8 @@ type world struct {
 	made map[string]discordtest.Channel
 	// gone are the objects that were deleted, as they were last.
 	gone map[types.UID]client.Object
+	// forsaken are webhooks whose create was cut short and that the spec has ceased to ask for.
+	forsaken map[string]bool
 }
 
 var customKinds = []schema.GroupVersionKind{
@@ -83,6 +85,7 @@ func (r *run) gather(ctx context.Context) (*world, error) {
 	for _, hook := range w.guild.Webhooks {
 		r.words.add(hook.Token)
 	}
+	w.forsaken = r.witness.forsaken(w.origins(auditWebhookCreate))
 	return w, failed
 }
 
