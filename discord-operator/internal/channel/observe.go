@@ -88,13 +88,22 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 	}
 	seen.parentID = group.Status.GroupID
 	if category, ok := seen.Snap.Channel(seen.parentID); !ok || category.Type != discordclient.ChannelCategory {
-		return &conditions.Waiting{
-			Reason:  v1alpha1.ReasonWaitingForGroup,
-			Message: fmt.Sprintf("DiscordGroup %s does not exist on Discord yet.", group.Name),
-			Retry:   groupRetry, // it may come back under the same id, of which nothing tells this channel
-		}
+		return noCategory(group)
 	}
 	return nil
+}
+
+// noCategory says that a group is not on Discord. One that is being deleted never will be again, and waits for its channels.
+func noCategory(group *v1alpha1.DiscordGroup) error {
+	message := "DiscordGroup %s does not exist on Discord yet."
+	if !group.DeletionTimestamp.IsZero() {
+		message = "DiscordGroup %s is being deleted, and is not on Discord any more. Name another one, or delete this channel too."
+	}
+	return &conditions.Waiting{
+		Reason:  v1alpha1.ReasonWaitingForGroup,
+		Message: fmt.Sprintf(message, group.Name),
+		Retry:   groupRetry, // it may come back under the same id, of which nothing tells this channel
+	}
 }
 
 func waitingForGroup(format string, args ...any) error {

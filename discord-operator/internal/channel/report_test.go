@@ -103,3 +103,17 @@ func told(list []metav1.Condition) map[string]string {
 	}
 	return all
 }
+
+func TestAGroupThatIsBeingDeletedIsNotWaitedForInVain(t *testing.T) {
+	t.Parallel()
+	gone := metav1.Unix(1, 0)
+	for want, deleted := range map[string]*metav1.Time{
+		"DiscordGroup alarms does not exist on Discord yet.":                                                                  nil,
+		"DiscordGroup alarms is being deleted, and is not on Discord any more. Name another one, or delete this channel too.": &gone,
+	} {
+		group := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Name: "alarms", DeletionTimestamp: deleted}}
+		if waiting, ok := errors.AsType[*conditions.Waiting](noCategory(group)); !ok || waiting.Message != want {
+			t.Errorf("got %v, want %q", waiting, want)
+		}
+	}
+}
