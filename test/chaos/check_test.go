@@ -67,7 +67,7 @@ func peace() *world {
 	dojo := corev1api.Dojo{ObjectMeta: objectMeta("dojo-0", dojoUID), Spec: corev1api.DojoSpec{
 		Title: "Dojo", CredentialsRef: &corev1api.SecretReference{Name: credentialsSecret},
 	}, Status: corev1api.DojoStatus{ObservedGeneration: 1, Conditions: ready}}
-	made := discordtest.Channel{ID: byHandID, Name: "general", Topic: "made by hand"}
+	byHand := discordtest.Channel{ID: byHandID, Name: "general", Topic: "made by hand"}
 	return &world{
 		servers: []v1alpha1.DiscordServer{{ObjectMeta: objectMeta(serverName, "server"),
 			Status: v1alpha1.DiscordServerStatus{ObservedGeneration: 1, Conditions: ready}}},
@@ -94,14 +94,14 @@ func peace() *world {
 			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}}},
 		custom: []unstructured.Unstructured{postgres("Cluster", sharedCluster)},
 		botID:  botID,
-		made:   map[string]discordtest.Channel{byHandID: made},
+		made:   map[string]made{byHandID: {Channel: byHand}},
 		gone:   map[types.UID]client.Object{},
 		guild: discordtest.Guild{
 			ID: guildID, Roles: []discordtest.Role{{ID: guildID, Name: "@everyone"}},
 			Channels: []discordtest.Channel{{ID: category, Type: discordtest.TypeCategory, Name: "Alarms"}, {
 				ID: posts, Name: "alerts", ParentID: category,
 				Overwrites: []discordtest.Overwrite{{ID: guildID, Deny: discordtest.PermSendMessages}, {ID: botID, Type: 1, Allow: discordtest.PermViewChannel}},
-			}, made},
+			}, byHand},
 			Webhooks: []discordtest.Webhook{{ID: hookOfPosts, ChannelID: posts, ApplicationID: botID, Name: "reports", Token: tokenOfHook}},
 			Audit: []discordtest.AuditEntry{
 				madeFor(auditChannelCreate, category, groupUID), madeFor(auditChannelCreate, posts, channelUID), madeFor(auditWebhookCreate, hookOfPosts, channelUID),
@@ -149,6 +149,10 @@ func TestPeace(t *testing.T) {
 		"lost by the audit log, and another has it": func(w *world) {
 			w.guild.Audit[1] = madeFor(auditChannelCreate, posts, somebodyElsesUID)
 			w.guild.Audit[1].Lost = true
+		},
+		"its overwrites follow its category": func(w *world) {
+			w.made[byHandID] = made{Channel: w.made[byHandID].Channel, synced: true}
+			w.guild.Channels[2].Overwrites = []discordtest.Overwrite{{ID: guildID, Deny: discordtest.PermViewChannel}}
 		},
 		"adopted, and another name": func(w *world) { adopts(w); w.guild.Channels[2].Name = "renamed" },
 		"its Dojo is gone and retained it": func(w *world) {
@@ -225,6 +229,9 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		"another's":    {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, somebodyElsesUID) }, "nobody takes what is another's", "was made for"},
 
 		"made by hand, changed": {func(w *world) { w.guild.Channels[2].Topic = "" }, "what users made is theirs", "it was {"},
+		"made by hand, opened": {func(w *world) {
+			w.guild.Channels[2].Overwrites = []discordtest.Overwrite{{ID: guildID, Allow: discordtest.PermViewChannel}}
+		}, "what users made is theirs", "it was {"},
 		"made by hand, deleted": {func(w *world) { w.guild.Channels = w.guild.Channels[:2] }, "what users made is theirs", "it was deleted"},
 		"made by hand, taken":   {channel(func(c *v1alpha1.DiscordChannel) { c.Status.ChannelID = byHandID }), "what users made is theirs", "without being asked"},
 		"adopted, and deleted": {func(w *world) {

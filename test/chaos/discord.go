@@ -26,6 +26,13 @@ func byHand(do func()) (err error) {
 	return nil
 }
 
+// noteMade notes how users have left a channel; the lock is held.
+func (r *run) noteMade(id string) {
+	c, _ := r.discord.Channel(id)
+	category, _ := r.discord.Channel(c.ParentID)
+	r.made[id] = made{Channel: c, synced: category.ID != "" && slices.Equal(c.Overwrites, category.Overwrites)}
+}
+
 // anyMade is the id of some channel that users have made; empty where there is none.
 func (r *run) anyMade(random *rand.Rand) string {
 	r.mu.Lock()
@@ -62,7 +69,7 @@ func (r *run) handCreateChannel(_ context.Context, a action) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.made[id], _ = r.discord.Channel(id)
+	r.noteMade(id)
 	return fmt.Sprintf("#%s (%s)", c.Name, id), nil
 }
 
@@ -91,7 +98,7 @@ func (r *run) handEditChannel(_ context.Context, a action) (string, error) {
 		return "", err
 	}
 	if _, made := r.made[c.ID]; made {
-		r.made[c.ID], _ = r.discord.Channel(c.ID)
+		r.noteMade(c.ID)
 	}
 	return fmt.Sprintf("%s of #%s (%s)", what, c.Name, c.ID), nil
 }

@@ -53,7 +53,7 @@ type stage struct {
 	mu    sync.Mutex // guards what follows
 	token string     // of the bot, as it is valid now
 	// made are the channels that users have made by hand, by id, as users have left them.
-	made map[string]discordtest.Channel
+	made map[string]made
 }
 
 func newStage(ctx context.Context, folder string, j *journal, out io.Writer) (*stage, error) {
@@ -150,7 +150,7 @@ func (s *stage) startDiscord() error {
 	s.guild = s.discord.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High", Features: []string{"COMMUNITY", "NEWS"}}).ID
 	s.discord.AddMember(s.guild, s.botID, botPermissions)
 	s.discord.AddRole(s.guild, sensei, 0)
-	s.made = map[string]discordtest.Channel{}
+	s.made = map[string]made{}
 	return nil
 }
 

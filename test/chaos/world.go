@@ -37,11 +37,18 @@ type world struct {
 	guild discordtest.Guild
 	botID string
 	// made are the channels that users have made, as they have left them.
-	made map[string]discordtest.Channel
+	made map[string]made
 	// gone are the objects that were deleted, as they were last.
 	gone map[types.UID]client.Object
 	// forsaken are webhooks whose create was cut short and that the spec has ceased to ask for.
 	forsaken map[string]bool
+}
+
+// made is a channel that users have made, as they have left it.
+type made struct {
+	discordtest.Channel
+	// synced says that its overwrites are those of its category, and follow them, as Discord has it.
+	synced bool
 }
 
 var customKinds = []schema.GroupVersionKind{
