@@ -98,6 +98,19 @@ type evidence struct {
 	channels []*Channel
 	listed   time.Time // the list is newer than this
 	audit    []AuditEntry
+	audited  time.Time // the audit log is newer than this
+}
+
+// complete is when the audit log would surely tell of the intent's create, and of those of all channels that fit: one that somebody else has just made
+// must not be taken for it.
+func (in ChannelIntent) complete(fits []string) time.Time {
+	at := in.settled()
+	for _, id := range fits {
+		if told := CreatedAt(id).Add(in.Settle); told.After(at) {
+			at = told
+		}
+	}
+	return at
 }
 
 // RecoverChannel looks for a channel whose create may have been carried out. It makes no call as long as looking cannot
@@ -117,14 +130,15 @@ func RecoverChannel(ctx context.Context, c Client, in ChannelIntent) (Recovery, 
 		}
 		seen.channels, seen.listed = list, since
 	}
-	if early && len(in.candidates(seen)) == 0 {
+	fits := in.candidates(seen)
+	if early && len(fits) == 0 {
 		return decideChannel(in, seen), nil
 	}
-	page, err := view.auditSince(ctx, c, in)
+	page, err := view.auditSince(ctx, c, in, in.complete(fits))
 	if err != nil {
 		return Recovery{}, err
 	}
-	seen.audit = page.entries
+	seen.audit, seen.audited = page.entries, page.read
 	return decideChannel(in, seen), nil
 }
 
@@ -137,14 +151,14 @@ type auditReading struct {
 // auditFresh is how long a reading of the audit log serves intents that have not settled.
 const auditFresh = time.Second
 
-// auditSince returns the creates of channels since an intent came up, from the last reading when that is complete for the
-// intent: after a crash many intents are looked for at once.
-func (v *View) auditSince(ctx context.Context, c Client, in ChannelIntent) (*auditReading, error) {
+// auditSince returns the creates of channels since an intent came up, from the last reading when that is newer than complete: after a crash many
+// intents are looked for at once.
+func (v *View) auditSince(ctx context.Context, c Client, in ChannelIntent, complete time.Time) (*auditReading, error) {
 	now := in.Now()
 	if last := v.audit.Load(); last != nil && !last.from.After(in.NotBefore) {
-		// Before the intent has settled a reading can only prove what is there, and is looked at again in any case.
-		recent := now.Before(in.settled()) && now.Sub(last.read) < auditFresh
-		if recent || !last.read.Before(in.settled()) {
+		// Before it is complete a reading can only prove what is there, and is looked at again in any case.
+		recent := now.Before(complete) && now.Sub(last.read) < auditFresh
+		if recent || !last.read.Before(complete) {
 			return last, nil
 		}
 	}
@@ -197,6 +211,9 @@ func decideChannel(in ChannelIntent, seen evidence) Recovery {
 			"channels %s all fit, and the audit log does not tell which one was created for this; adopt one by its id, or delete them", strings.Join(fits, ", "))}
 	case !settled:
 		return Recovery{Outcome: OutcomeUnsure, After: wait, Why: "an earlier create may still show"}
+	case len(fits) == 1 && seen.audited.Before(in.complete(fits)):
+		return Recovery{Outcome: OutcomeUnsure, After: max(in.complete(fits).Sub(in.Now()), time.Second), Why: fmt.Sprintf(
+			"channel %s fits, and the audit log may not tell yet who has made it", fits[0])}
 	case len(fits) == 1:
 		return Recovery{Outcome: OutcomeFound, ID: fits[0], Proof: ProofMatch, Why: "the only channel that fits"}
 	default:

@@ -19,6 +19,7 @@ func TestDecideChannel(t *testing.T) {
 	ours, other := at(5*time.Second), at(6*time.Second)
 	for name, c := range map[string]struct {
 		now, listed int // seconds after the intent
+		logAge      int // in seconds, of what was read of the audit log
 		channels    []*Channel
 		audit       []AuditEntry
 		claimed     string
@@ -38,6 +39,9 @@ func TestDecideChannel(t *testing.T) {
 		"one fits, the audit log never tells":          {now: 30, listed: 30, channels: []*Channel{fits(ours)}, want: OutcomeFound, id: ours, proof: ProofMatch},
 		"one fits, but was created for another reason": {now: 30, listed: 30, channels: []*Channel{fits(other)}, audit: []AuditEntry{entry(other, "uid2")}, want: OutcomeAbsent},
 		"one fits, but belongs to another object":      {now: 30, listed: 30, channels: []*Channel{fits(other)}, claimed: other, want: OutcomeAbsent},
+		"one fits, and was made a moment ago":          {now: 30, listed: 30, channels: []*Channel{fits(at(29 * time.Second))}, want: OutcomeUnsure},
+		"made a moment ago, and never told":            {now: 45, listed: 45, channels: []*Channel{fits(at(29 * time.Second))}, want: OutcomeFound, id: at(29 * time.Second), proof: ProofMatch},
+		"made before the log was read, but not long":   {now: 45, logAge: 10, listed: 45, channels: []*Channel{fits(at(29 * time.Second))}, want: OutcomeUnsure},
 		"two fit, one is another's":                    {now: 30, listed: 30, channels: []*Channel{fits(ours), fits(other)}, audit: []AuditEntry{entry(other, "uid2")}, want: OutcomeFound, id: ours, proof: ProofMatch},
 		"two fit, nobody knows which":                  {now: 30, listed: 30, channels: []*Channel{fits(ours), fits(other)}, want: OutcomeUnsure},
 		"older than the intent":                        {now: 30, listed: 30, channels: []*Channel{fits(at(-time.Hour))}, want: OutcomeAbsent},
@@ -51,7 +55,7 @@ func TestDecideChannel(t *testing.T) {
 				GuildID: "1", ParentID: "7", Name: "Tokyo Alarms", Reason: "uid", NotBefore: t0, LastAttempt: second(10),
 				Claimed: func(id string) bool { return id == c.claimed }, Now: func() time.Time { return second(c.now) },
 			}.withDefaults()
-			got := decideChannel(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit})
+			got := decideChannel(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge)})
 			want := Recovery{Outcome: c.want, ID: c.id, Proof: c.proof, Why: got.Why, After: got.After}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", got.Why, diff)
