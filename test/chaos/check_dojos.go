@@ -35,7 +35,7 @@ func find[T any, P interface {
 func dojos(w *world) (wrong []violation) {
 	for i := range w.dojos {
 		d := &w.dojos[i]
-		if d.DeletionTimestamp != nil {
+		if d.DeletionTimestamp != nil || w.databaseElsewhere(d) {
 			continue
 		}
 		for _, what := range slices.Concat(w.workloadDiffers(d), w.credentialsDiffer(d), w.extrasDiffer(d)) {
@@ -119,7 +119,7 @@ func (w *world) databases() (wrong []violation) {
 	wanted := map[string]bool{"Cluster " + sharedCluster: true}
 	for i := range w.dojos {
 		d := &w.dojos[i]
-		if d.Spec.Postgres == nil || d.DeletionTimestamp != nil {
+		if d.Spec.Postgres == nil || d.DeletionTimestamp != nil || w.databaseElsewhere(d) {
 			continue
 		}
 		kinds := []string{"DatabaseRole", "Database"}

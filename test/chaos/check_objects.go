@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -159,8 +160,12 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	return isReady
 }
 
-// expectDojo: the alarms of one wait for a channel that waits itself.
+// expectDojo: the alarms of one wait for a channel that waits itself; and a former Dojo of the same name may have left its database in another Cluster, out of
+// which nobody moves data by himself.
 func (w *world) expectDojo(d *corev1api.Dojo) expectation {
+	if w.databaseElsewhere(d) {
+		return expectation{[]string{corev1api.ReasonChildRefused}}
+	}
 	if d.DeletionTimestamp != nil || d.Spec.Alerts == nil {
 		return isReady
 	}
@@ -170,6 +175,24 @@ func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 		}
 	}
 	return isReady
+}
+
+// databaseElsewhere reports whether the role of a Dojo's database is there in another Cluster than the Dojo asks for.
+func (w *world) databaseElsewhere(d *corev1api.Dojo) bool {
+	if d.Spec.Postgres == nil || d.DeletionTimestamp != nil {
+		return false
+	}
+	wanted := d.Name + "-db"
+	if d.Spec.Postgres.ClusterRef != nil {
+		wanted = d.Spec.Postgres.ClusterRef.Name
+	}
+	for i := range w.custom {
+		if o := &w.custom[i]; o.GetKind() == "DatabaseRole" && o.GetName() == d.Name+"-db" {
+			in, _, _ := unstructured.NestedString(o.Object, "spec", "cluster", "name")
+			return in != wanted
+		}
+	}
+	return false
 }
 
 // hasCategory reports whether a group has a category, or will have one.

@@ -150,6 +150,13 @@ func TestPeace(t *testing.T) {
 			w.guild.Audit[1] = madeFor(auditChannelCreate, posts, somebodyElsesUID)
 			w.guild.Audit[1].Lost = true
 		},
+		"a former Dojo has left its database elsewhere": func(w *world) {
+			role := postgres("DatabaseRole", "dojo-0-db")
+			role.Object["spec"] = map[string]any{"cluster": map[string]any{"name": "another"}}
+			w.custom = append(w.custom, role)
+			w.dojos[0].Spec.Postgres, w.dojos[0].Status.Conditions = &corev1api.Postgres{}, conds("ChildRefused", "Degraded")
+			w.gone["former"] = &corev1api.Dojo{ObjectMeta: objectMeta("dojo-0", "former"), Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{}}}
+		},
 		"its overwrites follow its category": func(w *world) {
 			w.made[byHandID] = made{Channel: w.made[byHandID].Channel, synced: true}
 			w.guild.Channels[2].Overwrites = []discordtest.Overwrite{{ID: guildID, Deny: discordtest.PermViewChannel}}

@@ -122,7 +122,7 @@ func (m *machine) sought(name string, o *thing) Sought {
 }
 
 // pass is a reconcile of one object, which ends early where stop says so. It returns whether there was nothing to do.
-func (m *machine) pass(t *rapid.T, name string, stop int) (settled bool) {
+func (m *machine) pass(_ *rapid.T, name string, stop int) (settled bool) {
 	o := m.things[name]
 	view := m.client.Guild(m.guild)
 	if err := m.client.Refresh(endless, m.guild); err != nil && view.Snapshot().Presence != discordclient.PresencePresent {
