@@ -152,7 +152,8 @@ func (c *call) getAuditLog() (int, any, error) {
 	}
 	var found []AuditEntry
 	for _, e := range g.audit {
-		if !e.Lost && !e.VisibleAt.After(c.now) && (action == 0 || e.Action == action) && matches(q.Get("user_id"), e.UserID) && matches(q.Get("target_id"), e.TargetID) &&
+		if !e.Lost && !e.VisibleAt.After(c.now) && (action == 0 || e.Action == action) &&
+			matches(q.Get("user_id"), e.UserID) && matches(q.Get("target_id"), e.TargetID) &&
 			(q.Get("before") == "" || compareIDs(e.ID, q.Get("before")) < 0) && (q.Get("after") == "" || compareIDs(e.ID, q.Get("after")) > 0) {
 			found = append(found, e)
 		}
