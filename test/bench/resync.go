@@ -30,7 +30,7 @@ func (b *bench) unheard(ctx context.Context, s *stage, at sheet) error {
 	d.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 	d.Gateway().Drop(0)
 	b.say("%s: reading every %s instead of hearing from the Gateway", at.scenario, b.resync)
-	read, err := d.readings(ctx, 3)
+	read, err := d.readings(ctx, b.resync, 3)
 	if err != nil {
 		return err
 	}
@@ -47,8 +47,9 @@ func (b *bench) unheard(ctx context.Context, s *stage, at sheet) error {
 	return nil
 }
 
-// readings waits until the guild was read so often, and returns how many reading calls that took, but for those about the Gateway itself.
-func (d *simulated) readings(ctx context.Context, times int) (callsEach float64, err error) {
+// readings waits until the guild, which is read once in a period, was read so often, and returns how many calls each reading took, but for those about the
+// Gateway itself.
+func (d *simulated) readings(ctx context.Context, period time.Duration, times int) (callsEach float64, err error) {
 	const list = "GET /guilds/{guild_id}/channels"
 	count := func() (lists, reads int) {
 		for route, n := range d.RequestCounts() {
@@ -61,15 +62,22 @@ func (d *simulated) readings(ctx context.Context, times int) (callsEach float64,
 		}
 		return lists, reads
 	}
-	// From the end of one reading to the end of another, so that none is counted in part.
+	// Each count is taken between two readings, when nothing has been read for a while, so that none is counted in part.
+	between := func(least int) (lists, reads int, err error) {
+		since := time.Now()
+		err = until(ctx, func() (bool, error) {
+			if l, r := count(); r != reads {
+				lists, reads, since = l, r, time.Now()
+			}
+			return lists >= least && time.Since(since) > period/4, nil
+		})
+		return lists, reads, err
+	}
 	first, _ := count()
-	if err := until(ctx, func() (bool, error) { now, _ := count(); return now > first, nil }); err != nil {
+	lists, reads, err := between(first + 1)
+	if err != nil {
 		return 0, err
 	}
-	lists, reads := count()
-	if err := until(ctx, func() (bool, error) { now, _ := count(); return now >= lists+times, nil }); err != nil {
-		return 0, err
-	}
-	listsNow, readsNow := count()
-	return float64(readsNow-reads) / float64(listsNow-lists), nil
+	listsNow, readsNow, err := between(lists + times)
+	return float64(readsNow-reads) / float64(listsNow-lists), err
 }
