@@ -123,13 +123,15 @@ func (e *environment) deleteAll(ctx context.Context, objects []unstructured.Unst
 	for i := range objects {
 		failed = errors.Join(failed, e.delete(ctx, &objects[i]))
 	}
+	left := objects // what could not be read anew is told, to be on the safe side
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
 	for {
-		left, err := e.onDiscord(ctx)
+		now, err := e.onDiscord(ctx)
 		if err != nil {
-			return objects, errors.Join(failed, err) // to be on the safe side, all are told
+			return left, errors.Join(failed, err)
 		}
+		left = now
 		if len(left) == 0 || !slices.ContainsFunc(left, hopeful) {
 			return left, failed
 		}
