@@ -65,7 +65,7 @@ func newStage(ctx context.Context, folder string, j *journal, out io.Writer) (*s
 }
 
 func (s *stage) start(ctx context.Context, out io.Writer) error {
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+	for _, o := range operator.All {
 		if _, err := o.Binary(); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (s *stage) startCluster(ctx context.Context, out io.Writer) error {
 		}
 		crds = append(crds, folder)
 	}
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+	for _, o := range operator.All {
 		folder, err := o.CRDs()
 		if err != nil {
 			return err
@@ -159,7 +159,7 @@ const botPermissions = discordtest.Permissions(discordclient.PermissionsOverwrit
 
 // furnish installs the operators and makes what users have from the beginning to the end.
 func (s *stage) furnish(ctx context.Context) error {
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+	for _, o := range operator.All {
 		if err := o.Install(ctx, s.cluster.Config()); err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (s *stage) furnish(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} { // whoever scrapes the metrics
+	for _, o := range operator.All { // whoever scrapes the metrics
 		if err := s.admin.Create(ctx, &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: scraper + "-" + o.Name},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: o.Name + "-metrics-reader"},

@@ -62,7 +62,7 @@ func startNamespaced(t *testing.T) *namespaced {
 
 	objects := render(t, n.kustomization(t))
 	g.Expect(manifests.Apply(t.Context(), n.admin, manifests.Without(objects, "Deployment", "PodDisruptionBudget"))).To(Succeed())
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+	for _, o := range operator.All {
 		p, err := o.StartDeployed(t.Context(), n.cluster, objects, filepath.Join(logs, o.Name+".log"))
 		g.Expect(err).NotTo(HaveOccurred())
 		t.Cleanup(func() { g.Expect(p.Stop(grace)).To(Succeed()) })
@@ -115,7 +115,7 @@ func TestNamespaced(t *testing.T) {
 	for _, o := range elsewhere {
 		g.Expect(n.condition(t, o, "Ready")()).To(BeEmpty(), "%s %s/%s is not watched", o.GetKind(), o.GetNamespace(), o.GetName())
 	}
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+	for _, o := range operator.All {
 		t.Run(o.Name+" asks for nothing else", func(t *testing.T) { n.expectConfined(t, o) })
 	}
 }

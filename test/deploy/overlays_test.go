@@ -45,7 +45,7 @@ func (v variant) String() string {
 func variants(t *testing.T) []variant {
 	t.Helper()
 	var all []variant
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+	for _, o := range operator.All {
 		components := kustomizations(t, o, "components")
 		overlays := append([]string{"base"}, kustomizations(t, o, "overlays")...)
 		NewWithT(t).Expect(overlays).To(ContainElements("base", "overlays/development", "overlays/production"))
@@ -113,7 +113,7 @@ func writeKustomization(t *testing.T, name string, content func(up string) map[s
 // TestOverlays renders all that a person may put together and lets a real API server judge it. Pod security is in its warnings: the namespaces ask for them.
 func TestOverlays(t *testing.T) {
 	admin, warned := startAPIServer(t)
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+	for _, o := range operator.All {
 		apply(t, admin, o.Base())
 		careless := deploymentOf(NewWithT(t), render(t, o.Base()), o.Name)
 		careless.Spec.Template.Spec.SecurityContext = nil
@@ -263,7 +263,7 @@ func expectHardened(t *testing.T, o operator.Operator, objects []*unstructured.U
 
 // TestOverlaysDiffer checks what each overlay is for.
 func TestOverlaysDiffer(t *testing.T) {
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+	for _, o := range operator.All {
 		t.Run(o.Name, func(t *testing.T) {
 			g := NewWithT(t)
 			development := deploymentOf(g, render(t, o.Folder()+"/overlays/development"), o.Name)

@@ -44,7 +44,7 @@ func TestDocumentedPermissions(t *testing.T) {
 		}
 	}
 	deployed := map[string][]string{}
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+	for _, o := range operator.All {
 		objects := render(t, o.Base())
 		for _, name := range []string{o.Name, o.Name + "-process"} {
 			for _, kind := range []string{"ClusterRole", "Role"} {

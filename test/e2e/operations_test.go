@@ -87,11 +87,11 @@ spec:
 
 	It("goes on when the leaders of both operators are killed", func(ctx SpecContext) {
 		had := map[operator.Operator]string{}
-		for _, o := range stack.Operators {
+		for _, o := range operator.All {
 			had[o] = leader(ctx, o)
 			killLeader(ctx, o, had[o])
 		}
-		for _, o := range stack.Operators {
+		for _, o := range operator.All {
 			Eventually(ctx, leader).WithArguments(o).Should(And(Not(BeEmpty()), Not(Equal(had[o]))), "another takes over from "+o.Name)
 		}
 		w.expectWork(ctx)

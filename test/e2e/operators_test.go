@@ -16,7 +16,7 @@ import (
 )
 
 var _ = Describe("The operators in their pods", func() {
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+	for _, o := range operator.All {
 		It(o.Name+" runs under pod security restricted, and tells its metrics to nobody but who may read them", func(ctx SpecContext) {
 			namespace := &corev1.Namespace{}
 			Expect(k8s.Get(ctx, client.ObjectKey{Name: o.Namespace}, namespace)).To(Succeed())

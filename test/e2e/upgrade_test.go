@@ -17,7 +17,7 @@ import (
 )
 
 var _ = Describe("The operators as they were before", func() {
-	for _, o := range stack.Operators {
+	for _, o := range operator.All {
 		It(o.Name+" can still be built", func(ctx SpecContext) {
 			Expect(before(ctx, o)).NotTo(BeNil())
 		}, SpecTimeout(soon))
@@ -39,7 +39,7 @@ func before(ctx context.Context, o operator.Operator) *stack.Before {
 func (w *world) upgrade(ctx context.Context, postgres string) {
 	GinkgoHelper()
 	var old []*stack.Before
-	for _, o := range stack.Operators {
+	for _, o := range operator.All {
 		old = append(old, before(ctx, o))
 		step("install %s of %s", o.Name, old[len(old)-1].Revision)
 		DeferCleanup(installed.Upgrade, o, NodeTimeout(eventually)) // also when it fails, for the specs that follow
@@ -61,7 +61,7 @@ spec:
 	w.awaitReady(ctx, "tokyo")
 	w.visit(ctx, "tokyo")
 	written := w.written(ctx, "tokyo")
-	for _, o := range stack.Operators {
+	for _, o := range operator.All {
 		step("upgrade %s", o.Name)
 		Expect(installed.Upgrade(ctx, o)).To(Succeed())
 		Eventually(ctx, leader).WithArguments(o).ShouldNot(BeEmpty())

@@ -40,7 +40,7 @@ const (
 	guildID = "1401681709430341704"
 )
 
-var operators = []operator.Operator{operator.Dojo, operator.Discord}
+var operators = operator.All
 
 // stage is the playground's scenario: both operators on a cluster of their own beside a simulated Discord, the samples, and a Prometheus
 // that scrapes what ServiceMonitors name.

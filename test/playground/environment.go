@@ -28,7 +28,7 @@ const grace = 12 * time.Second
 
 var (
 	// operators are those that run.
-	operators = []operator.Operator{operator.Dojo, operator.Discord}
+	operators = operator.All
 	// samples are the folders that are applied.
 	samples = []string{"deploy/samples", "deploy/samples/discord"}
 	// shown are the kinds of objects in the table, in this order. Any kind with the four conditions fits.

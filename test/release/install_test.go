@@ -56,7 +56,7 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+	for _, o := range operator.All {
 		t.Run(o.Name, func(t *testing.T) {
 			g := NewWithT(t)
 			text := install(t, o)

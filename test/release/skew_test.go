@@ -30,7 +30,7 @@ func TestSkew(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(gexec.CleanupBuildArtifacts)
-	for _, o := range []operator.Operator{operator.Dojo, operator.Discord} {
+	for _, o := range operator.All {
 		t.Run("an earlier "+o.Name, func(t *testing.T) {
 			g := NewWithT(t)
 			revision := earlier(t, o)

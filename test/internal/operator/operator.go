@@ -36,6 +36,9 @@ var Dojo = Operator{Name: "dojo-operator", Namespace: "dojo-system"}
 // Discord is the discord-operator.
 var Discord = Operator{Name: "discord-operator", Namespace: "discord-system"}
 
+// All are the operators of this project.
+var All = []Operator{Dojo, Discord}
+
 // Folder is where it is deployed from, relative to the project's root.
 func (o Operator) Folder() string { return "deploy/" + o.Name }
 

@@ -16,9 +16,6 @@ import (
 	"jutsu.com/operators/test/internal/project"
 )
 
-// Operators are those of this project.
-var Operators = []operator.Operator{operator.Dojo, operator.Discord}
-
 // arguments are what an operator is told beside what its manifests say.
 func (s *Stack) arguments(o operator.Operator) []any {
 	if o == operator.Dojo {
@@ -33,7 +30,7 @@ func (s *Stack) installOperators(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, o := range Operators {
+	for _, o := range operator.All {
 		if err := s.installOperator(ctx, o, root, s.Images[o.Name]); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"jutsu.com/operators/test/e2e/internal/images"
+	"jutsu.com/operators/test/internal/operator"
 	"jutsu.com/operators/test/internal/project"
 )
 
@@ -39,7 +40,7 @@ func (s *Stack) pushPrograms(ctx context.Context) error {
 	if s.Images[NextDojoApp], err = next.Push(s.Registry); err != nil {
 		return err
 	}
-	for _, o := range Operators {
+	for _, o := range operator.All {
 		if s.Images[o.Name], err = images.PushOperator(ctx, root, s.Registry, s.folder, o.Name, "e2e"); err != nil {
 			return err
 		}
