@@ -1,15 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"jutsu.com/operators/libs/testcluster/auditlog"
 )
 
 // request is what the audit log says of one request: the fields of an audit.k8s.io/v1 Event that we count by.
@@ -79,45 +77,25 @@ func (r *request) write() bool {
 
 // auditLog reads the API server's audit log as it grows.
 type auditLog struct {
-	agent    string // how the operator's user agent begins
-	file     *os.File
-	reader   *bufio.Reader
-	partial  []byte
+	*auditlog.Log
+	agent    string          // how the operator's user agent begins
 	requests []*request      // of the operator, whichever of its processes
 	seen     map[string]bool // by AuditID: a watch is logged when it starts and when it ends
 	versions map[string]bool // resourceVersions that writes have answered with
 }
 
 func openAuditLog(path, agent string) (*auditLog, error) {
-	file, err := os.Open(path)
+	log, err := auditlog.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("audit log: %w", err)
+		return nil, err
 	}
-	return &auditLog{agent: agent, file: file, reader: bufio.NewReaderSize(file, 1<<20), seen: map[string]bool{}, versions: map[string]bool{}}, nil
-}
-
-// read takes in what was logged since the last time. The API server logs a request before it answers.
-func (a *auditLog) read() error {
-	for {
-		line, err := a.reader.ReadBytes('\n')
-		a.partial = append(a.partial, line...)
-		if errors.Is(err, io.EOF) {
-			return nil // the rest of the line comes later
-		}
-		if err != nil {
-			return fmt.Errorf("audit log: %w", err)
-		}
-		if err := a.add(a.partial); err != nil {
-			return err
-		}
-		a.partial = a.partial[:0]
-	}
+	return &auditLog{Log: log, agent: agent, seen: map[string]bool{}, versions: map[string]bool{}}, nil
 }
 
 func (a *auditLog) add(line []byte) error {
 	r := &request{}
 	if err := json.Unmarshal(line, r); err != nil {
-		return fmt.Errorf("audit log: %w in %.200q", err, line)
+		return fmt.Errorf("%w in %.200q", err, line)
 	}
 	if a.seen[r.AuditID] {
 		return nil
@@ -136,7 +114,7 @@ func (a *auditLog) add(line []byte) error {
 
 // since are the requests of the operator that were received from the given moment on.
 func (a *auditLog) since(moment time.Time) ([]*request, error) {
-	if err := a.read(); err != nil {
+	if err := a.Each(a.add); err != nil {
 		return nil, err
 	}
 	var found []*request

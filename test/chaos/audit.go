@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
+	"jutsu.com/operators/libs/testcluster/auditlog"
 	"jutsu.com/operators/test/internal/operator"
 )
 
@@ -31,36 +28,14 @@ func (r *request) ours() bool {
 		!slices.Contains([]string{"leases", "tokenreviews", "subjectaccessreviews"}, r.ObjectRef.Resource)
 }
 
-// auditLog reads the API server's audit log as it grows.
-type auditLog struct {
-	file    *os.File
-	reader  *bufio.Reader
-	partial []byte
-}
-
-func openAuditLog(path string) (*auditLog, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("audit log: %w", err)
-	}
-	return &auditLog{file: file, reader: bufio.NewReaderSize(file, 1<<20)}, nil
-}
-
-// writes are those of the operators since the last time.
-func (a *auditLog) writes() (all []string, err error) {
-	for {
-		line, err := a.reader.ReadBytes('\n')
-		a.partial = append(a.partial, line...)
-		if errors.Is(err, io.EOF) {
-			return all, nil // the rest of the line comes later
-		}
-		if err != nil {
-			return nil, fmt.Errorf("audit log: %w", err)
-		}
+// writesIn are the operators' writes since the log was read last.
+func writesIn(log *auditlog.Log) (all []string, err error) {
+	err = log.Each(func(line []byte) error {
 		var r request
-		if json.Unmarshal(a.partial, &r) == nil && r.ours() { // what is not JSON is what a killed API server has left
+		if json.Unmarshal(line, &r) == nil && r.ours() { // what is not JSON is what a killed API server has left
 			all = append(all, r.String())
 		}
-		a.partial = a.partial[:0]
-	}
+		return nil
+	})
+	return all, err
 }

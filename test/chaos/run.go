@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/testcluster/auditlog"
 	"jutsu.com/operators/test/internal/project"
 )
 
@@ -25,7 +26,7 @@ type run struct {
 	options *options
 	witness *witness
 	words   *words
-	audit   *auditLog
+	audit   *auditlog.Log
 	// pending is what ends by itself after a while: faults, outages, freezes.
 	pending sync.WaitGroup
 	slowest time.Duration // round to settle
@@ -57,10 +58,10 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 	if r.witness, err = watch(watching, s.cluster.Config(), s.admin.Scheme(), r.words); err != nil {
 		return unlessInterrupted(ctx, err)
 	}
-	if r.audit, err = openAuditLog(s.cluster.AuditLog()); err != nil {
+	if r.audit, err = auditlog.Open(s.cluster.AuditLog()); err != nil {
 		return err
 	}
-	defer func() { _ = r.audit.file.Close() }()
+	defer func() { _ = r.audit.Close() }()
 	rounds, err := r.rounds(ctx)
 	r.pending.Wait()
 	if wrong, ok := errors.AsType[*violations](err); ok {
@@ -182,14 +183,14 @@ func (r *run) rest(ctx context.Context) ([]violation, error) {
 	if wrong := check(w); len(wrong) > 0 {
 		return wrong, nil
 	}
-	if _, err := r.audit.writes(); err != nil {
+	if _, err := writesIn(r.audit); err != nil {
 		return nil, err
 	}
 	calls := r.calls()
 	if err := wait(ctx, r.options.quiet); err != nil {
 		return nil, err
 	}
-	writes, err := r.audit.writes()
+	writes, err := writesIn(r.audit)
 	return quiet(writes, r.calls()-calls), err
 }
 

@@ -3,12 +3,9 @@
 package rbacusage
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -16,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"jutsu.com/operators/libs/testcluster/auditlog"
 )
 
 // Permission is one verb on one resource.
@@ -131,33 +130,27 @@ func Used(auditLog, namespace, name string) (Set, error) {
 
 // Requests returns what a ServiceAccount has asked the API server for, oldest first.
 func Requests(auditLog, namespace, name string) ([]auditv1.Event, error) {
-	file, err := os.Open(auditLog)
+	log, err := auditlog.Open(auditLog)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }()
+	defer func() { _ = log.Close() }()
 	user := "system:serviceaccount:" + namespace + ":" + name
 	var requests []auditv1.Event
-	lines := bufio.NewReader(file)
-	for {
-		line, err := lines.ReadString('\n')
-		if errors.Is(err, io.EOF) { // the last line may be half written
-			return requests, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", auditLog, err)
-		}
-		if !strings.Contains(line, user) {
-			continue
+	err = log.Each(func(line []byte) error {
+		if !bytes.Contains(line, []byte(user)) {
+			return nil
 		}
 		var e auditv1.Event
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			return nil, fmt.Errorf("read %s: %w", auditLog, err)
+		if err := json.Unmarshal(line, &e); err != nil {
+			return err
 		}
 		if e.User.Username == user {
 			requests = append(requests, e)
 		}
-	}
+		return nil
+	})
+	return requests, err
 }
 
 // Refused reports whether the API server has not allowed a request.
