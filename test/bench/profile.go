@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,15 +23,6 @@ const slice = 2 * time.Second
 type process struct {
 	*operator.Process
 	profiles string // host:port
-}
-
-// freeAddress is an address on 127.0.0.1 that nobody listens on.
-func freeAddress(ctx context.Context) (string, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
-	}
-	return listener.Addr().String(), listener.Close()
 }
 
 // get fetches a profile.

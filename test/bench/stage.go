@@ -121,7 +121,7 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) error {
 
 // startOperator starts one more process of the operator and returns when it is ready.
 func (s *stage) startOperator(ctx context.Context) (*process, error) {
-	profiles, err := freeAddress(ctx)
+	profiles, err := testcluster.FreeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +198,7 @@ func (s *stage) close() {
 	}
 	s.end()
 	if s.audit != nil {
-		_ = s.audit.file.Close()
+		_ = s.audit.Close()
 	}
 	if s.cluster != nil {
 		_ = s.cluster.Stop()

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -70,11 +69,8 @@ func startPrometheus(t *testing.T, s *stage) *prometheus {
 	write(t, filepath.Join(folder, "prometheus.yaml"), config)
 	write(t, filepath.Join(folder, "rules.yaml"), map[string]any{"groups": groups})
 
-	var listen net.ListenConfig
-	free, err := listen.Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	address, err := testcluster.FreeAddress(t.Context())
 	must(t, err)
-	address := free.Addr().String()
-	must(t, free.Close())
 	binaries, err := testcluster.Binaries(t.Context(), os.Stderr, testcluster.Prometheus)
 	must(t, err)
 	p := &prometheus{url: "http://" + address}

@@ -124,8 +124,10 @@ func (o Operator) start(
 		return nil, err
 	}
 	p := &Process{name: o.Name}
-	if p.metrics, p.probes, err = freeAddresses(ctx); err != nil {
-		return nil, err
+	for _, address := range []*string{&p.metrics, &p.probes} {
+		if *address, err = testcluster.FreeAddress(ctx); err != nil {
+			return nil, err
+		}
 	}
 	cmd := exec.Command(binary, slices.Concat(deployed.Args, []string{
 		"--leader-election-namespace=" + o.Namespace,

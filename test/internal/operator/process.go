@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
@@ -58,20 +57,4 @@ func (p *Process) probe(ctx context.Context) error {
 		return errors.New("readyz: " + response.Status)
 	}
 	return nil
-}
-
-// freeAddresses returns two addresses on 127.0.0.1 that nobody listens on. Between here and the operator's start another
-// process may take one; the kernel deals the numbers out at random, so that is rare, and the operator then says so and ends.
-func freeAddresses(ctx context.Context) (one, other string, err error) {
-	var config net.ListenConfig
-	first, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
-	if err != nil {
-		return "", "", fmt.Errorf("find a free port: %w", err)
-	}
-	defer func() { _ = first.Close() }() // at the end, so that its number is not given twice
-	second, err := config.Listen(ctx, "tcp4", "127.0.0.1:0")
-	if err != nil {
-		return "", "", fmt.Errorf("find a free port: %w", err)
-	}
-	return first.Addr().String(), second.Addr().String(), second.Close()
 }
