@@ -96,7 +96,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 	dojos, err := builder.ControllerManagedBy(mgr).
 		Named("dojo").
 		For(&corev1api.Dojo{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, wished))).
-		Watches(&appsv1.Deployment{}, children).
+		Watches(&appsv1.Deployment{}, ahead{children}).
 		Watches(&corev1.Service{}, children).
 		Watches(&policyv1.PodDisruptionBudget{}, children).
 		Watches(&networkingv1.Ingress{}, children).
