@@ -28,7 +28,8 @@ test: build testcluster bin/promtool bin/release ## Run all tests, with -race, a
 	@cd tools/release && GOWORK=off go test -timeout 20m $(TESTFLAGS) ./...
 	@for module in $(if $(TESTFLAGS),,$(PARALLEL)); do \
 		echo "testing $$module, $(PROCS) processes at a time"; \
-		(cd $$module && go test -race ./internal/... && go tool ginkgo --race --procs=$(PROCS) --timeout=20m --succinct --no-color .) || exit 1; \
+		(cd $$module && go test -race ./internal/... && \
+			go tool ginkgo --race --procs=$(PROCS) --timeout=20m --succinct --no-color --junit-report=junit.xml --output-dir=../out/$$module .) || exit 1; \
 	done
 	@echo "All tests passed. Next: make run"
 
@@ -80,7 +81,7 @@ chaos: build testcluster ## Break everything around the operators and check that
 
 .PHONY: e2e
 e2e: bin/release ## End to end on a real node: real pods, CloudNativePG, Prometheus; Linux and root, else E2E_KUBECONFIG (ARGS="--focus=X" for some)
-	@cd test && E2E=1 go tool ginkgo --procs=$(PROCS) --timeout=90m -v --no-color $(ARGS) ./e2e
+	@cd test && E2E=1 go tool ginkgo --procs=$(PROCS) --timeout=90m -v --no-color --junit-report=junit.xml --output-dir=../out/e2e $(ARGS) ./e2e
 
 .PHONY: testcluster
 testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)

@@ -1,12 +1,10 @@
 package main_test
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -25,6 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/auditlog"
 	"jutsu.com/operators/libs/testcluster/manifests"
 )
 
@@ -52,13 +52,14 @@ func startOperator(ctx context.Context, extra ...string) *operatorProcess {
 	}
 	log, err := os.OpenFile(operatorLog(), flags, 0o644)
 	Expect(err).NotTo(HaveOccurred())
-	o := &operatorProcess{metrics: freeAddress(), probes: freeAddress(), log: log}
+	o := &operatorProcess{metrics: freeAddress(ctx), probes: freeAddress(ctx), log: log}
 	production, err := manifests.CommandOf(deployed, "discord-operator")
 	Expect(err).NotTo(HaveOccurred())
-	// What differs: the cluster is reached from outside, several operators share a machine, nobody waits as long as people do, and the log tells all,
-	// so that a secret in it would be found. Of a flag given twice the last counts.
+	// What differs: the cluster is reached from outside, several operators share a machine, which may be too busy for ten seconds to renew a lease
+	// or to end a pass, nobody waits as long as people do, and the log tells all, so that a secret in it would be found. Of a flag given twice the last
+	// counts.
 	command := exec.Command(binary, slices.Concat(production.Args, []string{
-		"--kubeconfig=" + kubeconfig, "--leader-election-namespace=discord-system",
+		"--kubeconfig=" + kubeconfig, "--leader-election-namespace=discord-system", "--lease-duration=2m", "--lease-renew-deadline=1m", "--shutdown-timeout=25s",
 		"--metrics-bind-address=" + o.metrics, "--health-probe-bind-address=" + o.probes,
 		"--discord-api-url=" + discord.APIURL(), "--recovery-wait=" + recoveryWait.String(), "--zap-log-level=debug",
 	}, extra)...)
@@ -80,8 +81,8 @@ func restartOperator(ctx context.Context, extra ...string) {
 }
 
 func (o *operatorProcess) ready() error {
-	if o.session.ExitCode() != -1 {
-		return StopTrying(fmt.Sprintf("the operator has ended with code %d; see %s", o.session.ExitCode(), operatorLog()))
+	if o.ended() {
+		return StopTrying(o.obituary())
 	}
 	answer, err := http.Get("http://" + o.probes + "/readyz")
 	if err != nil {
@@ -94,23 +95,53 @@ func (o *operatorProcess) ready() error {
 	return nil
 }
 
+func (o *operatorProcess) ended() bool { return o.session.ExitCode() != -1 }
+
+// obituary tells how an operator that should run has ended.
+func (o *operatorProcess) obituary() string {
+	lines := strings.Split(strings.TrimSpace(string(o.session.Err.Contents())), "\n")
+	why := slices.IndexFunc(lines, func(line string) bool {
+		return strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "WARNING: DATA RACE")
+	})
+	if why < 0 {
+		why = max(0, len(lines)-10)
+	}
+	return fmt.Sprintf("the operator has ended with code %d; see %s:\n%s", o.session.ExitCode(), operatorLog(),
+		strings.Join(lines[why:min(len(lines), why+20)], "\n"))
+}
+
+// An operator that ends by itself fails the spec in which it does, and none of those that come after.
+var (
+	_ = BeforeEach(func(ctx context.Context) {
+		if operator.ended() {
+			dropLease(ctx)
+			operator = startOperator(ctx)
+		}
+	})
+	_ = AfterEach(func() {
+		if operator.ended() {
+			Fail(operator.obituary())
+		}
+	})
+)
+
 // stop ends the operator as Kubernetes does and expects it to leave in peace.
 func (o *operatorProcess) stop() {
 	GinkgoHelper()
 	o.session.Signal(syscall.SIGTERM)
-	Eventually(o.session).WithTimeout(soon).Should(gexec.Exit(0), "the operator should leave on SIGTERM without an error or a data race")
+	Eventually(o.session).WithTimeout(soon).Should(gexec.Exit(0), func() string {
+		return "the operator should leave on SIGTERM without an error or a data race: " + o.obituary()
+	})
 	Expect(o.log.Close()).To(Succeed())
 }
 
-// kill ends the operator as a crash does. Its lease goes too, so that the next one need not wait until it runs out: a short lease would, but
-// an operator that does not get to renew it on a busy machine leaves.
+// kill ends the operator as a crash does, but that the next one need not wait until its lease runs out.
 func (o *operatorProcess) kill() {
 	GinkgoHelper()
 	o.session.Kill()
 	Eventually(o.session).WithTimeout(soon).Should(gexec.Exit(), "the operator should be gone after SIGKILL")
 	Expect(o.log.Close()).To(Succeed())
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "discord-system", Name: "discord-operator.discord.jutsu.com"}}
-	Expect(client.IgnoreNotFound(k8s.Delete(context.Background(), lease))).To(Succeed())
+	dropLease(context.Background())
 }
 
 // anotherDiscord gives the operator another Discord and further flags, until the spec is over. Worlds that are made from now on are there.
@@ -129,12 +160,18 @@ func anotherDiscord(ctx context.Context, o discordtest.Options, flags ...string)
 	})
 }
 
-func freeAddress() string {
+// dropLease takes the lease from an operator that is gone without giving it back.
+func dropLease(ctx context.Context) {
 	GinkgoHelper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "discord-system", Name: "discord-operator.discord.jutsu.com"}}
+	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease))).To(Succeed())
+}
+
+func freeAddress(ctx context.Context) string {
+	GinkgoHelper()
+	address, err := testcluster.FreeAddress(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
+	return address
 }
 
 // operatorWrites returns what the operator has written in a namespace, as "patch discordchannels/alerts/status" and the like, out of
@@ -157,29 +194,26 @@ func operatorRequests() []auditv1.Event {
 	GinkgoHelper()
 	audited.Lock()
 	defer audited.Unlock()
-	file, err := os.Open(cluster.AuditLog())
-	Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = file.Close() }()
-	_, err = file.Seek(audited.offset, io.SeekStart)
-	Expect(err).NotTo(HaveOccurred())
-	lines := bufio.NewReader(file)
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil { // the last line may be half written
-			return audited.events
-		}
-		audited.offset += int64(len(line))
-		if strings.Contains(line, `"userAgent":"discord-operator/`) {
-			var e auditv1.Event
-			Expect(json.Unmarshal([]byte(line), &e)).To(Succeed())
-			audited.events = append(audited.events, e)
-		}
+	if audited.log == nil {
+		var err error
+		audited.log, err = auditlog.Open(cluster.AuditLog())
+		Expect(err).NotTo(HaveOccurred())
 	}
+	Expect(audited.log.Each(func(line []byte) error {
+		if !bytes.Contains(line, []byte(`"userAgent":"discord-operator/`)) {
+			return nil
+		}
+		var e auditv1.Event
+		err := json.Unmarshal(line, &e)
+		audited.events = append(audited.events, e)
+		return err
+	})).To(Succeed())
+	return audited.events
 }
 
-// audited is how far the audit log was read.
+// audited is what was read of the audit log so far.
 var audited struct {
 	sync.Mutex
-	offset int64
+	log    *auditlog.Log
 	events []auditv1.Event
 }

@@ -2,8 +2,6 @@ package main_test
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -48,6 +47,7 @@ var (
 
 func TestDiscordOperator(t *testing.T) {
 	RegisterFailHandler(Fail)
+	ctrl.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(soon)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	SetDefaultConsistentlyDuration(time.Second)
@@ -88,12 +88,6 @@ var _ = SynchronizedBeforeSuite(func() []byte {
 		operator.stop()
 		expectNoSecretTold()
 	})
-})
-
-var _ = ReportAfterSuite("keep what explains a failure", func(report Report) {
-	if !report.SuiteSucceeded && cluster != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "the operator's log: "+operatorLog())
-	}
 })
 
 // limits are Discord's own, except that a bot may come back at once: the operator is started often here.

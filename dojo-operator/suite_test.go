@@ -2,8 +2,6 @@ package main_test
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"testing"
 	"time"
 
@@ -14,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -47,6 +46,7 @@ var (
 
 func TestDojoOperator(t *testing.T) {
 	RegisterFailHandler(Fail)
+	ctrl.SetLogger(GinkgoLogr)
 	SetDefaultEventuallyTimeout(soon)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	SetDefaultConsistentlyDuration(time.Second)
@@ -85,12 +85,6 @@ var _ = SynchronizedBeforeSuite(func() []byte {
 		operator.stop()
 		expectNoSecretTold()
 	})
-})
-
-var _ = ReportAfterSuite("keep what explains a failure", func(report Report) {
-	if !report.SuiteSucceeded && cluster != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "the operator's log: "+operatorLog())
-	}
 })
 
 // install applies what deploy/ renders for production, except that nothing is deployed: the operator runs as a process instead.
