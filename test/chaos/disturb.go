@@ -47,8 +47,9 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 		return "", err
 	}
 	r.later(ctx, away, func(ctx context.Context) {
-		if err := r.cluster.Restart(ctx, component); err != nil && ctx.Err() == nil {
-			r.journal.say("  %s does not come back: %s", component, firstLine(err.Error()))
+		for err := r.cluster.Restart(ctx, component); err != nil && ctx.Err() == nil; err = r.cluster.Restart(ctx, component) {
+			r.journal.say("  %s is started once more: %s", component, firstLine(err.Error())) // the controllers give up when the API server is away too
+			_ = wait(ctx, look)
 		}
 	})
 	return fmt.Sprintf("for %s", away), nil

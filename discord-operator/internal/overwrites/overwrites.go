@@ -100,19 +100,18 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 // letIn adds what the bot needs where the overwrites take it away. What it does not hold in the whole guild it could not grant itself.
 func letIn(want []discordclient.Overwrite, live *discordclient.Channel, snap *discordclient.Snapshot, needed permissions.Bits) []discordclient.Overwrite {
 	self := snap.SelfID()
-	own := slices.IndexFunc(want, func(o discordclient.Overwrite) bool { return o.ID == self })
+	if self == "" {
+		return want
+	}
 	base, _ := snap.BotPermissions()
 	here, exact := snap.BotPermissionsIn(&discordclient.Channel{Overwrites: want})
 	lost := here.Missing(needed) & base
+	if !exact {
+		want, lost = keepIn(want, live, self)
+		lost &= needed & base
+	}
+	own := slices.IndexFunc(want, func(o discordclient.Overwrite) bool { return o.ID == self })
 	switch {
-	case self == "":
-		return want
-	case !exact && live != nil: // while the bot's roles are not known for sure, what it has of its own stays
-		i := slices.IndexFunc(live.Overwrites, func(o discordclient.Overwrite) bool { return o.ID == self })
-		if own < 0 && i >= 0 {
-			want = append(want, live.Overwrites[i])
-		}
-		return want
 	case lost == 0:
 		return want
 	case own >= 0:
@@ -121,6 +120,38 @@ func letIn(want []discordclient.Overwrite, live *discordclient.Channel, snap *di
 		return want
 	}
 	return append(want, discordclient.Overwrite{ID: self, Type: discordclient.OverwriteMember, Allow: lost})
+}
+
+// keepIn is for while the bot's roles are not known for sure. What the bot has of its own stays, and as soon as anything else changes, all that the
+// overwrites could take from it is lost: so nothing is written where nothing has changed, and no change locks the bot out, whatever its roles.
+func keepIn(
+	want []discordclient.Overwrite, live *discordclient.Channel, self string,
+) (kept []discordclient.Overwrite, lost permissions.Bits) {
+	if live == nil {
+		return want, atRisk(want, self)
+	}
+	its := func(o discordclient.Overwrite) bool { return o.ID == self }
+	if i := slices.IndexFunc(live.Overwrites, its); i >= 0 && !slices.ContainsFunc(want, its) {
+		want = append(want, live.Overwrites[i])
+	}
+	if Same(want, live.Overwrites) {
+		return want, 0
+	}
+	return want, atRisk(want, self)
+}
+
+// atRisk is what overwrites take from a member who may have any role.
+func atRisk(list []discordclient.Overwrite, self string) permissions.Bits {
+	var roles, own discordclient.Overwrite
+	for _, o := range list {
+		switch {
+		case o.ID == self:
+			own = o
+		case o.Type == discordclient.OverwriteRole:
+			roles.Deny |= o.Deny
+		}
+	}
+	return roles.Deny&^own.Allow | own.Deny
 }
 
 // Same reports whether two lists hold the same overwrites, in whatever order.

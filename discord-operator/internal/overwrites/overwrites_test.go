@@ -104,6 +104,48 @@ func TestWithoutKnowingWhoTheBotIsNothingIsAdded(t *testing.T) {
 	}
 }
 
+// TestWhileTheRolesAreNotKnown is about a view that is polled: the bot's roles may have changed since.
+func TestWhileTheRolesAreNotKnown(t *testing.T) {
+	t.Parallel()
+	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
+	sensei := g.Discord.AddRole(g.ID, "Sensei", 0)
+	snap, bot := polled(g.Snapshot(t)), g.Bot.UserID
+	with := func(list ...live) *discordclient.Channel { return &discordclient.Channel{Overwrites: list} }
+	hidden, without := spec{Role: "@everyone", Deny: some{"ViewChannel"}}, spec{Role: "Sensei", Deny: some{"ViewChannel"}}
+	cases := map[string]struct {
+		spec []spec
+		live *discordclient.Channel
+		want []live
+	}{
+		"a new one":                           {spec: []spec{hidden}, want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
+		"a new one without a role":            {spec: []spec{without}, want: []live{role(sensei, 0, view), member(bot, view, 0)}},
+		"one that becomes hidden":             {spec: []spec{hidden}, live: with(), want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
+		"one that is as asked for":            {spec: []spec{hidden}, live: with(role(g.ID, 0, view)), want: []live{role(g.ID, 0, view)}},
+		"what the bot has stays":              {spec: []spec{}, live: with(member(bot, view, 0)), want: []live{member(bot, view, 0)}},
+		"and is completed":                    {spec: []spec{hidden}, live: with(member(bot, send, 0)), want: []live{role(g.ID, 0, view), member(bot, view|send, 0)}},
+		"a role that may have let it in":      {spec: []spec{hidden}, live: with(role(g.ID, 0, view), role(sensei, view, 0)), want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
+		"what it does not need is not its":    {spec: []spec{{Role: "@everyone", Deny: some{"SendMessages"}}}, live: with(), want: []live{role(g.ID, 0, send)}},
+		"nobody may take what it needs":       {spec: []spec{{User: bot, Deny: some{"ViewChannel"}}}, live: with(), want: []live{member(bot, view, 0)}},
+		"what others are denied is no matter": {spec: []spec{{User: "99999999", Deny: some{"ViewChannel"}}}, live: with(), want: []live{member("99999999", 0, view)}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Resolve(c.spec, c.live, snap, needed)
+			if diff := cmp.Diff(sorted(c.want), got); diff != "" || err != nil {
+				t.Error(err, diff)
+			}
+		})
+	}
+}
+
+// polled is what is known of a guild while the Gateway is away.
+func polled(snap *discordclient.Snapshot) *discordclient.Snapshot {
+	s := *snap
+	s.Mode = discordclient.ModePolled
+	return &s
+}
+
 func TestSame(t *testing.T) {
 	t.Parallel()
 	a, b := role("1", send, 0), role("2", 0, view)
@@ -160,26 +202,8 @@ func TestResolvedOnceIsSettled(t *testing.T) {
 		g.Discord.AddRole(g.ID, name, 0)
 	}
 	snap := g.Snapshot(t)
-	names := rapid.SliceOfNDistinct(rapid.SampledFrom(permissions.Documented()), 0, 8, rapid.ID[string])
 	rapid.Check(t, func(t *rapid.T) {
-		var asked []spec
-		for _, who := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"A", "B", "C", "@everyone", "bot", "88888888"}), 0, 6, rapid.ID[string]).Draw(t, "who") {
-			o := spec{Role: who}
-			switch who {
-			case "bot":
-				o = spec{User: g.Bot.UserID}
-			case "88888888":
-				o = spec{User: who}
-			}
-			for i, name := range names.Draw(t, "names") {
-				if i%2 == 0 {
-					o.Allow = append(o.Allow, v1alpha1.Permission(name))
-				} else {
-					o.Deny = append(o.Deny, v1alpha1.Permission(name))
-				}
-			}
-			asked = append(asked, o)
-		}
+		asked := draw(t, g.Bot.UserID)
 		once, err := Resolve(asked, nil, snap, needed)
 		if err != nil {
 			t.Fatal(err)
@@ -192,4 +216,68 @@ func TestResolvedOnceIsSettled(t *testing.T) {
 			t.Fatalf("the bot lacks %v", here.Missing(needed).Names())
 		}
 	})
+}
+
+// Whatever a channel has, a spec says and the bot's roles are: what is resolved while nobody knows these takes nothing from the bot that it needs, and
+// is resolved to the same again.
+func TestNoChangeLocksTheBotOut(t *testing.T) {
+	t.Parallel()
+	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
+	var all []string
+	for _, name := range []string{"A", "B", "C"} {
+		all = append(all, g.Discord.AddRole(g.ID, name, 0))
+	}
+	exact := g.Snapshot(t)
+	snap, self := polled(exact), g.Bot.UserID
+	base, _ := snap.BotPermissions()
+	rapid.Check(t, func(t *rapid.T) {
+		before, err := Resolve(draw(t, self), nil, exact, needed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := draw(t, self)
+		once, err := Resolve(asked, &discordclient.Channel{Overwrites: before}, snap, needed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roles := rapid.SliceOfNDistinct(rapid.SampledFrom(all), 0, 3, rapid.ID[string]).Draw(t, "roles")
+		in := func(list []live) permissions.Bits {
+			var wire []permissions.Overwrite
+			for _, o := range list {
+				wire = append(wire, permissions.Overwrite{ID: o.ID, Allow: o.Allow, Deny: o.Deny})
+			}
+			return permissions.In(base, g.ID, self, roles, wire) & needed
+		}
+		if lost := in(before) &^ in(once); lost != 0 {
+			t.Fatalf("the bot loses %v by %v, which were %v", lost.Names(), once, before)
+		}
+		twice, err := Resolve(asked, &discordclient.Channel{Overwrites: once}, snap, needed)
+		if err != nil || !Same(once, twice) {
+			t.Fatalf("%v, %s", err, cmp.Diff(once, twice))
+		}
+	})
+}
+
+// draw makes a spec.
+func draw(t *rapid.T, bot string) []spec {
+	names := rapid.SliceOfNDistinct(rapid.SampledFrom(permissions.Documented()), 0, 8, rapid.ID[string])
+	var asked []spec
+	for _, who := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"A", "B", "C", "@everyone", "bot", "88888888"}), 0, 6, rapid.ID[string]).Draw(t, "who") {
+		o := spec{Role: who}
+		switch who {
+		case "bot":
+			o = spec{User: bot}
+		case "88888888":
+			o = spec{User: who}
+		}
+		for i, name := range names.Draw(t, "names") {
+			if i%2 == 0 {
+				o.Allow = append(o.Allow, v1alpha1.Permission(name))
+			} else {
+				o.Deny = append(o.Deny, v1alpha1.Permission(name))
+			}
+		}
+		asked = append(asked, o)
+	}
+	return asked
 }
