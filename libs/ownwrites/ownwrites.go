@@ -4,11 +4,12 @@
 // A reconciler reads from a cache that lags behind its own writes by a few
 // milliseconds. Deciding on such a stale view makes writes that
 // change nothing, or undo what was just done. The record kept here is a
-// shortcut, not state: it holds only writes that the cache has not shown yet, for a few seconds, and losing
+// shortcut, not state: it holds only writes that the cache has not shown yet, and losing
 // it costs at most one write that changes nothing.
 package ownwrites
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -18,9 +19,17 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// patience is how long a write is waited for. A cache lags by milliseconds; an object that somebody deleted right after we wrote
-// it never shows, and must not be waited for much longer than that.
-const patience = 3 * time.Second
+const (
+	// patience is how long a write is waited for that may never show: a cache lags by milliseconds, and an object that somebody deleted right after
+	// we wrote it is not in it.
+	patience = 3 * time.Second
+	// outage is how long it is waited for while the cache has an older version of the object: it will show a newer one. When an API server has been
+	// away, client-go begins to watch again after up to a minute (reflector.go: 30 s, and as much again by chance). A status that was decided
+	// on what was true before would not be looked at again: nothing but the status has changed when the cache catches up.
+	outage = 2 * time.Minute
+	// many is how many writes are kept before it is looked for old ones.
+	many = 1024
+)
 
 // Key names an object of one kind.
 type Key struct {
@@ -33,6 +42,7 @@ type Record struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
 	last  map[Key]write
+	sweep int // at how many writes old ones are looked for
 }
 
 type write struct {
@@ -43,7 +53,7 @@ type write struct {
 
 // NewRecord returns an empty record that tells the time by the given clock.
 func NewRecord(c clock.PassiveClock) *Record {
-	return &Record{clock: c, last: map[Key]write{}}
+	return &Record{clock: c, last: map[Key]write{}, sweep: many}
 }
 
 // Wrote notes that the object was written and has the given resourceVersion since.
@@ -61,12 +71,9 @@ func (r *Record) put(key Key, w write) {
 	defer r.mu.Unlock()
 	w.at = r.clock.Now()
 	// Objects that are never read again, since their owner is gone, would stay for ever: sweep whenever there are many.
-	if len(r.last) >= 1024 {
-		for k, old := range r.last {
-			if w.at.Sub(old.at) > patience {
-				delete(r.last, k)
-			}
-		}
+	if len(r.last) >= r.sweep {
+		maps.DeleteFunc(r.last, func(_ Key, old write) bool { return w.at.Sub(old.at) > outage })
+		r.sweep = max(many, 2*len(r.last))
 	}
 	r.last[key] = w
 }
@@ -79,7 +86,11 @@ func (r *Record) Shows(key Key, cached metav1.Object) bool {
 	if !ok {
 		return true
 	}
-	if !w.shownBy(cached) && r.clock.Since(w.at) <= patience {
+	wait := patience
+	if w.version != "" && cached != nil {
+		wait = outage
+	}
+	if !w.shownBy(cached) && r.clock.Since(w.at) <= wait {
 		return false
 	}
 	delete(r.last, key)

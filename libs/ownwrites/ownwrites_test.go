@@ -32,6 +32,9 @@ func TestShows(t *testing.T) {
 		"written, newer":                          {wrote, cached("a", "1000"), 0, true},
 		"written, version that has no order":      {wrote, cached("a", "x"), 0, true},
 		"written, deleted by somebody else since": {wrote, nil, patience + 1, true},
+		"written, older while nobody watches":     {wrote, cached("a", "99"), outage, false},
+		"written, older for ever":                 {wrote, cached("a", "99"), outage + 1, true},
+		"deleted, there for long":                 {deleted, cached("a", "99"), patience + 1, true},
 		"deleted, still there":                    {deleted, cached("a", "99"), 0, false},
 		"deleted, gone":                           {deleted, nil, 0, true},
 		"deleted, made again by somebody":         {deleted, cached("b", "101"), 0, true},
@@ -55,11 +58,11 @@ func TestShows(t *testing.T) {
 func TestForgotten(t *testing.T) {
 	clock := testclock.NewFakePassiveClock(time.Now())
 	r := NewRecord(clock)
-	for i := range 5000 {
+	for i := range 20_000 {
 		r.Wrote(Key{Kind: "Service", NamespacedName: types.NamespacedName{Name: strconv.Itoa(i)}}, "1")
-		clock.SetTime(clock.Now().Add(10 * time.Millisecond))
+		clock.SetTime(clock.Now().Add(outage / many))
 	}
-	if len(r.last) > 1024 {
+	if len(r.last) > 2*many {
 		t.Errorf("%d writes kept of objects that nobody reads", len(r.last))
 	}
 }
