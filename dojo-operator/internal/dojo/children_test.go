@@ -2,6 +2,7 @@ package dojo
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -51,6 +52,15 @@ type harm struct {
 	writes []string
 }
 
+// variable puts others into the place of a variable of the container.
+func variable(name string, others ...corev1.EnvVar) func(*corev1.Container) {
+	return func(c *corev1.Container) {
+		if i := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == name }); i >= 0 {
+			c.Env = slices.Replace(c.Env, i, i+1, others...)
+		}
+	}
+}
+
 func harmful() map[string]harm {
 	secret := func(change func(*corev1.Secret)) func(w *world) {
 		return func(w *world) { w.own = edit(w, w.own, "kubectl", change) }
@@ -74,8 +84,8 @@ func harmful() map[string]harm {
 		"all notes, all labels":   {secret(func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil }), rolled},
 		"label of the Deployment": {workload(relabel[*appsv1.Deployment]), []string{kindDeployment}},
 		"image":                   {workload(container(func(c *corev1.Container) { c.Image = "evil" })), []string{kindDeployment}},
-		"title":                   {workload(container(func(c *corev1.Container) { c.Env[1].Value = "Kyoto" })), []string{kindDeployment}},
-		"variable deleted":        {workload(container(func(c *corev1.Container) { c.Env = c.Env[1:] })), []string{kindDeployment}},
+		"title":                   {workload(container(variable("DOJO_TITLE", corev1.EnvVar{Name: "DOJO_TITLE", Value: "Kyoto"}))), []string{kindDeployment}},
+		"variable deleted":        {workload(container(variable("DOJO_ACCOUNT_ID"))), []string{kindDeployment}},
 		"memory limit deleted":    {workload(container(func(c *corev1.Container) { delete(c.Resources.Limits, corev1.ResourceMemory) })), []string{kindDeployment}},
 		"replicas, by hand":       {func(w *world) { w.scaler = false; workload(scaleTo(9))(w) }, []string{kindDeployment}},
 		"target of the port":      {service(func(s *corev1.Service) { s.Spec.Ports[0].TargetPort = intstr.FromInt32(1) }), []string{kindService}},
