@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 OPERATORS := dojo-operator discord-operator
-MODULES := apis libs/conditions libs/ownwrites libs/testcluster libs/discordclient $(OPERATORS) test
+MODULES := apis libs/conditions libs/manager libs/ownwrites libs/testcluster libs/discordclient $(OPERATORS) test
 
 # Modules whose specs wait more than they work: each process has a Kubernetes API of its own.
 PARALLEL := $(OPERATORS)

@@ -1,13 +1,9 @@
 package main
 
 import (
-	"fmt"
-	"net/http"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
@@ -51,20 +47,4 @@ func strip(in any) (any, error) {
 		DeletionTimestamp: secret.DeletionTimestamp, OwnerReferences: secret.OwnerReferences,
 	}
 	return secret, nil
-}
-
-// cacheSynced is ready when the cache shows the cluster; on a standby as well, which must be able to take over.
-func cacheSynced(c cache.Cache) healthz.Checker {
-	return func(req *http.Request) error {
-		for _, kind := range watched() {
-			informer, err := c.GetInformer(req.Context(), kind, cache.BlockUntilSynced(false))
-			if err != nil {
-				return err
-			}
-			if !informer.HasSynced() {
-				return fmt.Errorf("the cache of %T is not filled yet", kind)
-			}
-		}
-		return nil
-	}
 }

@@ -31,7 +31,7 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 	It("leaves exactly what was asked for, whatever fails", func(ctx context.Context) {
 		w := newWorld(ctx)
 		random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 1))
-		restartOperator(ctx, "--leader-elect=false") // a killed leader would be waited for, and nothing would be under way
+		operator.Restart(ctx, "--leader-elect=false") // a killed leader would be waited for, and nothing would be under way
 		stop := misbehave(w.bot.UserID, uint64(GinkgoRandomSeed()))
 		defer stop()
 
@@ -53,8 +53,8 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 			if kill%5 == 0 {
 				discord.Gateway().Drop(0)
 			}
-			operator.kill()
-			operator = startOperator(ctx, "--leader-elect=false")
+			operator.Kill(ctx)
+			operator.Start(ctx, "--leader-elect=false")
 		}
 		By("letting it settle with the faults still on, then off", func() {
 			for _, o := range objects {

@@ -2,11 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,7 +32,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	calls := discordclient.NewMetrics()
-	if err := errors.Join(metrics.Registry.Register(calls), metrics.Registry.Register(buildInfo())); err != nil {
+	if err := metrics.Registry.Register(calls); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	sessions := session.New(ctx, mgr.GetClient(), mgr.GetAPIReader(), session.Config{
@@ -71,11 +69,4 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		}
 	}
 	return nil
-}
-
-// buildInfo tells which version runs, so that an upgrade shows beside what it causes.
-func buildInfo() prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "discord_operator_build_info", Help: "Always 1; the label has the version that runs.", ConstLabels: prometheus.Labels{"version": version},
-	}, func() float64 { return 1 })
 }

@@ -142,15 +142,15 @@ func (w *world) export(ctx context.Context) string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "token")
 	Expect(os.WriteFile(file, []byte(w.bot.Token), 0o600)).To(Succeed())
-	command := exec.CommandContext(ctx, binary, "export", "--server-id="+w.guild, "--token-file="+file, "--discord-api-url="+discord.APIURL(), "--namespace="+w.ns)
+	command := exec.CommandContext(ctx, operator.Binary, "export", "--server-id="+w.guild, "--token-file="+file, "--discord-api-url="+discord.APIURL(), "--namespace="+w.ns)
 	var told strings.Builder
 	command.Stderr = &told
 	output, err := command.Output()
 	Expect(err).NotTo(HaveOccurred(), told.String())
 	for _, hook := range discord.Guild(w.guild).Webhooks {
-		secrets.add(hook.Token)
+		secrets.Add(hook.Token)
 	}
-	expectNoSecretIn(string(output) + told.String())
+	secrets.ExpectNotIn(string(output) + told.String())
 	return string(output)
 }
 

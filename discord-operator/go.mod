@@ -6,6 +6,7 @@ replace (
 	jutsu.com/operators/apis => ../apis
 	jutsu.com/operators/libs/conditions => ../libs/conditions
 	jutsu.com/operators/libs/discordclient => ../libs/discordclient
+	jutsu.com/operators/libs/manager => ../libs/manager
 	jutsu.com/operators/libs/ownwrites => ../libs/ownwrites
 	jutsu.com/operators/libs/testcluster => ../libs/testcluster
 )
@@ -22,14 +23,13 @@ require (
 	jutsu.com/operators/apis v0.0.0
 	jutsu.com/operators/libs/conditions v0.0.0
 	jutsu.com/operators/libs/discordclient v0.0.0
+	jutsu.com/operators/libs/manager v0.0.0
 	jutsu.com/operators/libs/ownwrites v0.0.0-00010101000000-000000000000
 	jutsu.com/operators/libs/testcluster v0.0.0-00010101000000-000000000000
 	k8s.io/api v0.36.3
 	k8s.io/apiextensions-apiserver v0.36.3
 	k8s.io/apimachinery v0.36.3
-	k8s.io/apiserver v0.36.3
 	k8s.io/client-go v0.36.3
-	k8s.io/klog/v2 v2.140.0
 	k8s.io/utils v0.0.0-20260707023825-cf1189d6abe3
 	pgregory.net/rapid v1.3.0
 	sigs.k8s.io/controller-runtime v0.24.1
@@ -123,7 +123,9 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 	gopkg.in/evanphx/json-patch.v4 v4.13.0 // indirect
 	gopkg.in/inf.v0 v0.9.1 // indirect
+	k8s.io/apiserver v0.36.3 // indirect
 	k8s.io/component-base v0.36.3 // indirect
+	k8s.io/klog/v2 v2.140.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260721132016-d427ff9ee9ad // indirect
 	k8s.io/streaming v0.36.3 // indirect
 	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.34.0 // indirect

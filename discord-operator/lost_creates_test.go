@@ -39,9 +39,9 @@ func (w *world) held(route string) (release func()) {
 // restartAfterCrash kills the operator, lets happen what is under way, and starts it again.
 func restartAfterCrash(ctx context.Context, release func()) {
 	GinkgoHelper()
-	operator.kill()
+	operator.Kill(ctx)
 	release()
-	operator = startOperator(ctx)
+	operator.Start(ctx)
 }
 
 var _ = Describe("A create whose outcome is not known", func() {

@@ -11,15 +11,11 @@ import (
 	_ "golang.org/x/crypto/x509roots/fallback" // who speaks for Discord, where the system names no authorities: the image holds nothing but this program
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client/config"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/export"
+	"jutsu.com/operators/libs/manager"
 )
 
 // version is stamped by the build with -ldflags "-X main.version=...".
@@ -53,47 +49,20 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.showVersion {
+	if o.manager.Version {
 		fmt.Println("discord-operator", version)
 		return nil
 	}
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.log)))
-	klog.SetLogger(ctrl.Log) // client-go's leader election logs through klog
-
-	kubeconfig, err := config.GetConfig()
-	if err != nil {
-		return fmt.Errorf("find the cluster (set KUBECONFIG, --kubeconfig, or run in a pod): %w", err)
-	}
-	mgr, err := newManager(kubeconfig, o)
+	mgr, err := manager.New(&o.manager, manager.Options{
+		Name: "discord-operator", Version: version, Lease: "discord-operator.discord.jutsu.com",
+		Kinds: []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme},
+		Cache: cacheOptions(o.manager.Namespaces), Watched: watched(),
+	})
 	if err != nil {
 		return err
 	}
 	if err := addControllers(ctx, mgr, o); err != nil {
 		return err
 	}
-	ctrl.Log.Info("starting", "version", version, "discord", o.apiURL, "leaderElection", o.leaderElect)
 	return mgr.Start(ctx)
-}
-
-// newManager builds the manager: cache, leader election, metrics and probes.
-func newManager(kubeconfig *rest.Config, o *options) (ctrl.Manager, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("register kinds: %w", err)
-		}
-	}
-	kubeconfig = rest.CopyConfig(kubeconfig)
-	kubeconfig.UserAgent = "discord-operator/" + version
-	mgr, err := ctrl.NewManager(kubeconfig, o.managerOptions(scheme))
-	if err != nil {
-		return nil, fmt.Errorf("set up the manager: %w", err)
-	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, fmt.Errorf("add the health check: %w", err)
-	}
-	if err := mgr.AddReadyzCheck("cache", cacheSynced(mgr.GetCache())); err != nil {
-		return nil, fmt.Errorf("add the readiness check: %w", err)
-	}
-	return mgr, nil
 }

@@ -2,9 +2,7 @@ package main_test
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"io"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -36,30 +34,10 @@ func scrape(ctx context.Context) string {
 		Expect(err).NotTo(HaveOccurred())
 		scraper = config.BearerToken
 	}
-	code, text := scrapeAs(ctx, scraper)
+	code, text := operator.Scrape(ctx, scraper)
 	Expect(code).To(Equal(http.StatusOK))
-	expectNoSecretIn(text)
+	secrets.ExpectNotIn(text)
 	return text
-}
-
-func scrapeAs(ctx context.Context, token string) (code int, text string) {
-	GinkgoHelper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+operator.metrics+"/metrics", nil)
-	Expect(err).NotTo(HaveOccurred())
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	// The certificate is self-signed unless --metrics-cert-dir gives one.
-	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
-	var answer *http.Response
-	Eventually(ctx, func() error { // a moment after the probes
-		answer, err = insecure.Do(request) //nolint:bodyclose // it is, below
-		return err
-	}).Should(Succeed())
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(answer.Body)
-	Expect(err).NotTo(HaveOccurred())
-	return answer.StatusCode, string(body)
 }
 
 // driftCount is how often a field was put back, as the metrics tell it.

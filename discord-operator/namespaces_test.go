@@ -10,7 +10,7 @@ import (
 var _ = Describe("--watch-namespaces", func() {
 	It("looks at the named namespaces and at no other", func(ctx context.Context) {
 		here, elsewhere := newWorld(ctx), newWorld(ctx)
-		restartOperator(ctx, "--watch-namespaces="+here.ns)
+		operator.Restart(ctx, "--watch-namespaces="+here.ns)
 		ignored := elsewhere.server()
 		create(ctx, ignored)
 		ready(ctx, here.server(), here.channel("", "tokyo"))

@@ -21,32 +21,32 @@ var _ = Describe("When the operator starts again", func() {
 		m.expectRest(ctx)
 	}
 
-	DescribeTable("it changes nothing where nothing has changed", func(ctx context.Context, end func()) {
+	DescribeTable("it changes nothing where nothing has changed", func(ctx context.Context, end func(context.Context)) {
 		m := newManaged(ctx)
 		m.expectRest(ctx)
-		edits, writes := m.edits(), operatorWrites(m.ns)
+		edits, writes := m.edits(), operator.Writes(m.ns)
 		calls := len(m.calls())
-		end()
-		operator = startOperator(ctx)
+		end(ctx)
+		operator.Start(ctx)
 		leads(ctx, m)
 		Expect(since(edits, m.edits())).To(BeEmpty(), "edits on Discord")
-		Expect(since(writes, operatorWrites(m.ns))).To(BeEmpty(), "writes to Kubernetes")
+		Expect(since(writes, operator.Writes(m.ns))).To(BeEmpty(), "writes to Kubernetes")
 		Expect(len(m.calls())-calls).To(BeNumerically("<=", 6), "the Gateway brings what there is: %v", m.calls()[calls:])
 	},
-		Entry("after a clean stop", func() { operator.stop() }),
-		Entry("after a crash", func() { operator.kill() }),
+		Entry("after a clean stop", func(context.Context) { operator.Stop() }),
+		Entry("after a crash", func(ctx context.Context) { operator.Kill(ctx) }),
 	)
 
 	It("it puts right what people have changed meanwhile", func(ctx context.Context) {
 		m := newManaged(ctx)
 		edits := len(m.edits())
-		operator.stop()
+		operator.Stop()
 		before := m.live()
 		m.editByHand(func(c *discordtest.Channel) { c.Topic, c.RateLimitPerUser = "", 0 })()
 		gone, hook := m.below.Status.ChannelID, m.channel.Status.Webhook.ID
 		discord.DeleteChannelByHand(gone)
 		discord.DeleteWebhookByHand(hook)
-		operator = startOperator(ctx)
+		operator.Start(ctx)
 
 		Eventually(ctx, m.live).Should(Equal(before))
 		Eventually(ctx, refetch(m.below)).ShouldNot(HaveField("Status.ChannelID", gone))
@@ -60,14 +60,14 @@ var _ = Describe("When the operator starts again", func() {
 
 	It("it does what was asked for meanwhile", func(ctx context.Context) {
 		m := newManaged(ctx)
-		operator.kill()
+		operator.Kill(ctx)
 		edit(ctx, m.channel, func(c *v1alpha1.DiscordChannel) { c.Spec.Topic = new("Everything") })
 		Expect(k8s.Delete(ctx, m.below)).To(Succeed())
 		added := m.world.channel("alarms", "added")
 		create(ctx, added)
 		address := webhookSecret(ctx, m.channel)
 		Expect(k8s.Delete(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: m.ns, Name: m.channel.WebhookSecretName()}})).To(Succeed())
-		operator = startOperator(ctx)
+		operator.Start(ctx)
 
 		eventuallyReady(ctx, m.channel)
 		eventuallyReady(ctx, added)
@@ -79,14 +79,14 @@ var _ = Describe("When the operator starts again", func() {
 
 	It("a standby takes over at once from one that is asked to leave", func(ctx context.Context) {
 		m := newManaged(ctx)
-		first := operator
-		operator = startOperator(ctx)
+		first := operator.Process()
+		operator.Start(ctx)
 		connections := discord.Gateway().Stats().Open
 		m.expectRest(ctx)
-		writes := operatorWrites(m.ns)
+		writes := operator.Writes(m.ns)
 		Expect(discord.Gateway().Stats().Open).To(Equal(connections), "a standby does not connect to Discord")
-		first.stop()
+		first.Stop()
 		repaired(ctx, m.live, m.editByHand(channelChanges["slowmode"]))
-		Expect(since(writes, operatorWrites(m.ns))).To(BeEmpty(), "the status is as it was")
+		Expect(since(writes, operator.Writes(m.ns))).To(BeEmpty(), "the status is as it was")
 	})
 })

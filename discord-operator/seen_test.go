@@ -48,7 +48,7 @@ func (w *world) bodies(route string) []map[string]any {
 // writesTo are the operator's writes of one object so far, and of its status.
 func (w *world) writesTo(resource, name string) []string {
 	GinkgoHelper()
-	return slices.DeleteFunc(operatorWrites(w.ns), func(write string) bool {
+	return slices.DeleteFunc(operator.Writes(w.ns), func(write string) bool {
 		_, target, _ := strings.Cut(write, " ")
 		return strings.TrimSuffix(target, "/status") != resource+"/"+name
 	})

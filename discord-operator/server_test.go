@@ -26,7 +26,7 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(s).To(HaveCondition("Available", "True", v1alpha1.ReasonOnDiscord))
 		Expect(w.edits()).To(BeEmpty())
 		Eventually(ctx, eventsOf(s)).Should(ContainElement("Normal Adopted"))
-		Expect(operatorWrites(w.ns)).To(Equal([]string{"patch discordservers/jujutsu", "patch discordservers/jujutsu/status"}))
+		Expect(operator.Writes(w.ns)).To(Equal([]string{"patch discordservers/jujutsu", "patch discordservers/jujutsu/status"}))
 	})
 
 	It("is shown with what a person wants to see first, and so are its groups and channels", func(ctx context.Context) {
@@ -50,7 +50,7 @@ var _ = Describe("A DiscordServer", func() {
 			ContainSubstring("scope=bot"), ContainSubstring("permissions=805307568")))
 		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
 
-		restartOperator(ctx)
+		operator.Restart(ctx)
 		w.expectRest(ctx)
 		Expect(w.edits()).To(Equal([]string{"POST /guilds"}), "a refused call counts towards a ban")
 
@@ -272,7 +272,7 @@ var _ = Describe("A DiscordServer where bots may create servers", func() {
 		Expect(discord.Guild(s.Status.ServerID).Name).To(Equal("jujutsu"), "the name of the object")
 		ready(ctx, w.channel("", "alerts"))
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.ServerID = s.Status.ServerID })
-		restartOperator(ctx)
+		operator.Restart(ctx)
 		w.expectRest(ctx)
 		Expect(created(w.edits())).To(Equal([]string{"POST /guilds", "POST /guilds/{guild_id}/channels"}))
 

@@ -7,7 +7,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -22,9 +21,9 @@ var _ = Describe("The operator's process", func() {
 		config, err := cluster.ServiceAccountConfig(ctx, w.ns, reader.Name)
 		Expect(err).NotTo(HaveOccurred())
 
-		code, _ := scrapeAs(ctx, "")
+		code, _ := operator.Scrape(ctx, "")
 		Expect(code).To(Equal(http.StatusUnauthorized))
-		code, _ = scrapeAs(ctx, config.BearerToken)
+		code, _ = operator.Scrape(ctx, config.BearerToken)
 		Expect(code).To(Equal(http.StatusForbidden))
 
 		var text string
@@ -43,30 +42,22 @@ var _ = Describe("The operator's process", func() {
 	})
 
 	It("hands over to a standby when it is asked to leave", func(ctx context.Context) {
-		first, second := operator, startOperator(ctx)
-		operator = second
-		holder := func(ctx context.Context) (string, error) {
-			lease := &coordinationv1.Lease{}
-			err := k8s.Get(ctx, nameOf("discord-system", "discord-operator.discord.jutsu.com"), lease)
-			if lease.Spec.HolderIdentity == nil {
-				return "", err
-			}
-			return *lease.Spec.HolderIdentity, err
-		}
-		Eventually(ctx, holder).ShouldNot(BeEmpty())
-		before, err := holder(ctx)
+		first := operator.Process()
+		operator.Start(ctx)
+		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty())
+		before, err := operator.Leader(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		first.stop()
-		Expect(holder(ctx)).NotTo(Equal(before), "who leaves should let go of the lease, not let it run out")
-		Eventually(ctx, holder).ShouldNot(Or(BeEmpty(), Equal(before)), "the standby should hold the lease")
+		first.Stop()
+		Expect(operator.Leader(ctx)).NotTo(Equal(before), "who leaves should let go of the lease, not let it run out")
+		Eventually(ctx, operator.Leader).ShouldNot(Or(BeEmpty(), Equal(before)), "the standby should hold the lease")
 		ready(ctx, newWorld(ctx).server())
 	})
 
 	It("tells its version, and what is wrong with its command line", func() {
-		out, err := exec.Command(binary, "--version").Output()
+		out, err := exec.Command(operator.Binary, "--version").Output()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(out)).To(HavePrefix("discord-operator "))
-		out, err = exec.Command(binary, "--colour=red").CombinedOutput()
+		out, err = exec.Command(operator.Binary, "--colour=red").CombinedOutput()
 		Expect(err).To(HaveOccurred())
 		Expect(string(out)).To(ContainSubstring("discord-operator: flag provided but not defined: -colour; see --help"))
 	})

@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -18,7 +17,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/libs/testcluster/operatortest"
 )
 
 // The specs drive the operator's real binary, built with the race detector, as the ServiceAccount, with the permissions, the arguments and the
@@ -39,10 +38,10 @@ var (
 	cluster  *testcluster.Cluster
 	k8s      client.Client
 	discord  *discordtest.Server
-	binary   string
-	operator *operatorProcess
-	// deployed is what deploy/ renders for production.
-	deployed []*unstructured.Unstructured
+	operator = &operatortest.Operator{
+		Name: "discord-operator", Namespace: "discord-system", Lease: "discord-operator.discord.jutsu.com",
+		Overlay: deployFolder + "/overlays/production", Folder: "../out/discord-operator",
+	}
 )
 
 func TestDiscordOperator(t *testing.T) {
@@ -55,6 +54,11 @@ func TestDiscordOperator(t *testing.T) {
 	RunSpecs(t, "discord-operator")
 }
 
+var (
+	_ = operator.Guard()
+	_ = operator.UsesItsPermissions()
+)
+
 // The operator is built once for all processes of the test runner.
 var _ = SynchronizedBeforeSuite(func() []byte {
 	path, err := gexec.Build("jutsu.com/operators/discord-operator", "-race")
@@ -62,7 +66,6 @@ var _ = SynchronizedBeforeSuite(func() []byte {
 	DeferCleanup(gexec.CleanupBuildArtifacts)
 	return []byte(path)
 }, func(ctx context.Context, path []byte) {
-	binary = string(path)
 	var err error
 	discord = discordtest.New(discordtest.Options{Limits: limits(), KeepRequests: 1_000_000})
 	Expect(discord.Start()).To(Succeed())
@@ -82,11 +85,13 @@ var _ = SynchronizedBeforeSuite(func() []byte {
 	k8s, err = client.New(cluster.Config(), client.Options{Scheme: scheme, FieldValidation: metav1.FieldValidationStrict})
 	Expect(err).NotTo(HaveOccurred())
 
-	install(ctx)
-	operator = startOperator(ctx)
+	operator.Binary, operator.Cluster, operator.Client = string(path), cluster, k8s
+	operator.Flags = flagsFor(discord)
+	operator.Install(ctx)
+	operator.Start(ctx)
 	DeferCleanup(func() {
-		operator.stop()
-		expectNoSecretTold()
+		operator.Stop()
+		secrets.ExpectNotLogged(operator)
 	})
 })
 
@@ -97,11 +102,24 @@ func limits() *discordtest.Limits {
 	return l
 }
 
-// install applies what deploy/ renders for production, except that nothing is deployed: the operator runs as a process instead.
-func install(ctx context.Context) {
+// flagsFor are the arguments with which the operator speaks to a simulated Discord.
+func flagsFor(d *discordtest.Server) []string {
+	return []string{"--discord-api-url=" + d.APIURL(), "--recovery-wait=" + recoveryWait.String()}
+}
+
+// anotherDiscord gives the operator another Discord and further flags, until the spec is over. Worlds that are made from now on are there.
+func anotherDiscord(ctx context.Context, o discordtest.Options, flags ...string) {
 	GinkgoHelper()
-	var err error
-	deployed, err = manifests.Render(deployFolder + "/overlays/production")
-	Expect(err).NotTo(HaveOccurred())
-	Expect(manifests.Apply(ctx, k8s, manifests.Without(deployed, "CustomResourceDefinition", "Deployment", "PodDisruptionBudget"))).To(Succeed())
+	before := discord
+	discord = discordtest.New(o)
+	Expect(discord.Start()).To(Succeed())
+	operator.Flags = flagsFor(discord)
+	DeferCleanup(func(ctx context.Context) {
+		operator.Flags = flagsFor(before)
+		operator.Restart(ctx)
+		discord.Close()
+		discord = before
+	})
+	operator.Stop()
+	operator.Start(ctx, flags...)
 }

@@ -67,7 +67,7 @@ var _ = Describe("The token of a bot", func() {
 		ready(ctx, s, c)
 		rotated, err := discord.RotateToken(w.bot.Token)
 		Expect(err).NotTo(HaveOccurred())
-		secrets.add(rotated)
+		secrets.Add(rotated)
 		eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenRefused)
 		edit(ctx, c, func(c *v1alpha1.DiscordChannel) { c.Spec.Topic = new("What is wrong") })
 		eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)
@@ -100,7 +100,7 @@ var _ = Describe("The token of a bot", func() {
 			ready(ctx, s, c)
 			Expect(k8s.Delete(ctx, w.token())).To(Succeed())
 			eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)
-			restartOperator(ctx) // until then it has the token in memory, so that a whole namespace can be deleted
+			operator.Restart(ctx) // until then it has the token in memory, so that a whole namespace can be deleted
 			Expect(k8s.Delete(ctx, c)).To(Succeed())
 			told := eventuallyDegraded(ctx, c, v1alpha1.ReasonCannotDelete)
 			Expect(told).To(And(ContainSubstring("Secret discord-bot does not exist"), ContainSubstring(v1alpha1.ForceDeleteAnnotation+"=true")))

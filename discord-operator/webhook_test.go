@@ -16,7 +16,7 @@ import (
 func hooks(c *v1alpha1.DiscordChannel) []discordtest.Webhook {
 	var all []discordtest.Webhook
 	for _, hook := range discord.Guild(c.Status.ServerID).Webhooks {
-		secrets.add(hook.Token)
+		secrets.Add(hook.Token)
 		if hook.ChannelID == c.Status.ChannelID {
 			all = append(all, hook)
 		}

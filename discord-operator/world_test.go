@@ -2,12 +2,8 @@ package main_test
 
 import (
 	"context"
-	"encoding/base64"
-	"fmt"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -22,6 +18,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/testcluster/operatortest"
 )
 
 // everything is what a bot needs for all that a spec may ask for, short of being an administrator.
@@ -43,7 +40,7 @@ func newWorld(ctx context.Context) *world {
 	Expect(k8s.Create(ctx, w.token())).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
 		for _, hook := range discord.Guild(w.guild).Webhooks {
-			secrets.add(hook.Token)
+			secrets.Add(hook.Token)
 		}
 		if !CurrentSpecReport().Failed() {
 			w.expectQuiet(ctx, time.Second)
@@ -56,7 +53,7 @@ func newWorld(ctx context.Context) *world {
 
 func newBot() discordtest.Bot {
 	bot := discord.AddBot(discordtest.Bot{Name: "operator"})
-	secrets.add(bot.Token)
+	secrets.Add(bot.Token)
 	return bot
 }
 
@@ -149,7 +146,7 @@ func (w *world) edits() []string {
 }
 
 // doings are all calls to Discord and all writes to Kubernetes so far.
-func (w *world) doings() []string { return append(w.calls(), operatorWrites(w.ns)...) }
+func (w *world) doings() []string { return append(w.calls(), operator.Writes(w.ns)...) }
 
 // since is what a list has gained since it was as long as before.
 func since(before, now []string) []string { return now[len(before):] }
@@ -214,47 +211,18 @@ func expectLawful(ctx context.Context, namespace string) {
 		Expect(is("Ready") && (is("Degraded") || is("Progressing") || !is("Available"))).To(BeFalse(), "%s is Ready and not settled", o.GetName())
 		Expect(observed).To(BeNumerically("<=", o.GetGeneration()))
 		for _, c := range told {
-			expectNoSecretIn(c.Message)
+			secrets.ExpectNotIn(c.Message)
 		}
 	}
 	var events eventsv1.EventList
 	Expect(k8s.List(ctx, &events, client.InNamespace(namespace))).To(Succeed())
 	for _, e := range events.Items {
-		expectNoSecretIn(e.Note)
+		secrets.ExpectNotIn(e.Note)
 	}
 }
 
 // secrets are all tokens of bots and webhooks that there ever were; none may show up anywhere but in Secrets.
-var secrets secretWords
-
-type secretWords struct {
-	sync.Mutex
-	all []string
-}
-
-func (s *secretWords) add(word string) {
-	s.Lock()
-	defer s.Unlock()
-	s.all = append(s.all, word)
-}
-
-// expectNoSecretTold looks for every secret in the operator's log.
-func expectNoSecretTold() {
-	GinkgoHelper()
-	text, err := os.ReadFile(operatorLog())
-	Expect(err).NotTo(HaveOccurred())
-	expectNoSecretIn(string(text))
-}
-
-// expectNoSecretIn looks for every secret, in the forms in which Go and JSON write it.
-func expectNoSecretIn(text string) {
-	GinkgoHelper()
-	for _, word := range secrets.all {
-		for _, form := range []string{word, base64.StdEncoding.EncodeToString([]byte(word)), fmt.Sprintf("%d", []byte(word))} {
-			Expect(strings.Contains(text, form)).To(BeFalse(), "a token is told")
-		}
-	}
-}
+var secrets operatortest.Secrets
 
 func nameOf(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}

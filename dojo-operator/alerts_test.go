@@ -108,14 +108,14 @@ var _ = Describe("The alarms of a Dojo in Discord", func() {
 		Expect(webhookSecret(routing)).To(Equal(map[string]any{"name": "tokyo-alarms-webhook", "key": "url"}))
 		Expect(metav1.IsControlledBy(routing, d)).To(BeTrue())
 
-		writes := operatorWrites(ns)
+		writes := operator.Writes(ns)
 		AddReportEntry("writes of a Dojo with alarms", writes)
 		Expect(withoutStatus(writes)).To(ConsistOf("patch secrets/tokyo-credentials", "patch deployments/tokyo", "patch services/tokyo",
 			"patch servicemonitors/tokyo", "patch prometheusrules/tokyo", "patch discordchannels/tokyo-alarms", "patch alertmanagerconfigs/tokyo"))
 		edit(ctx, channel, func(o *unstructured.Unstructured) {
 			Expect(unstructured.SetNestedField(o.Object, int64(3), "spec", "position")).To(Succeed())
 		})
-		Consistently(func() []string { return withoutStatus(operatorWrites(ns)[len(writes):]) }).Should(BeEmpty(), "what others add is no reason to write")
+		Consistently(func() []string { return withoutStatus(operator.Writes(ns)[len(writes):]) }).Should(BeEmpty(), "what others add is no reason to write")
 	})
 
 	It("go back when somebody edits them, move with the spec, and leave nothing behind", func(ctx context.Context) {
@@ -149,7 +149,7 @@ var _ = Describe("The alarms of a Dojo in Discord", func() {
 		postable(ctx, shared, "all-webhook")
 		eventuallyReady(ctx, d)
 		Eventually(ctx, refetch(routing)).Should(WithTransform(webhookSecret, HaveKeyWithValue("name", "all-webhook")))
-		Expect(operatorWrites(ns)).NotTo(ContainElement(HaveSuffix("discordchannels/all")), "somebody else's channel is never written to")
+		Expect(operator.Writes(ns)).NotTo(ContainElement(HaveSuffix("discordchannels/all")), "somebody else's channel is never written to")
 
 		edit(ctx, d, func(d *corev1api.Dojo) { d.Spec.Alerts = nil })
 		for _, kind := range []string{"ServiceMonitor", "PrometheusRule", "AlertmanagerConfig"} {
@@ -251,13 +251,13 @@ var _ = Describe("The alarms of a Dojo in Discord", func() {
 		postable(ctx, alarmsOf(d), "tokyo-alarms-webhook")
 		eventuallyReady(ctx, d)
 		AddReportEntry("settled after", time.Since(began))
-		writes := operatorWrites(ns)
+		writes := operator.Writes(ns)
 		AddReportEntry("writes of a Dojo with everything", writes)
 		children := withoutStatus(writes)
 		Expect(children).To(ContainElements("patch clusters/tokyo-db", "patch scheduledbackups/tokyo-db", "patch secrets/tokyo-db", "patch databaseroles/tokyo-db",
 			"patch databases/tokyo-db", ContainSubstring("patch jobs/tokyo-schema-"), "patch secrets/tokyo-credentials", "patch deployments/tokyo", "patch services/tokyo",
 			"patch servicemonitors/tokyo", "patch prometheusrules/tokyo", "patch discordchannels/tokyo-alarms", "patch alertmanagerconfigs/tokyo"))
 		Expect(children).To(HaveLen(13), "each of them once")
-		Consistently(func() []string { return operatorWrites(ns)[len(writes):] }).Should(BeEmpty(), "what is settled costs nothing")
+		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty(), "what is settled costs nothing")
 	})
 })

@@ -57,17 +57,17 @@ var _ = Describe("The children of a Dojo", func() {
 		children := []string{
 			"patch secrets/tokyo-credentials", "patch deployments/tokyo", "patch services/tokyo", "patch poddisruptionbudgets/tokyo",
 		}
-		Expect(withoutStatus(operatorWrites(ns))).To(ConsistOf(children))
+		Expect(withoutStatus(operator.Writes(ns))).To(ConsistOf(children))
 
 		By("giving the operator a reason to look again")
-		made := len(operatorWrites(ns))
+		made := len(operator.Writes(ns))
 		edit(ctx, deploymentOf(d), func(live *appsv1.Deployment) {
 			live.Annotations["example.org/note"] = "of somebody else"
 			live.Spec.Template.Labels["example.org/injected"] = "yes"
 			live.Spec.RevisionHistoryLimit = new(int32(3))
 		})
 		eventuallyReady(ctx, d)
-		Consistently(func() []string { return withoutStatus(operatorWrites(ns)[made:]) }).Should(BeEmpty(),
+		Consistently(func() []string { return withoutStatus(operator.Writes(ns)[made:]) }).Should(BeEmpty(),
 			"what others add is no reason to write")
 		live := deploymentOf(d)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())

@@ -120,9 +120,7 @@ func databasePassword(ctx context.Context, d *corev1api.Dojo) string {
 	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(secret), secret)).To(Succeed())
 	password := string(secret.Data["password"])
 	Expect(len(password)).To(BeNumerically(">=", 20))
-	passwords.Lock()
-	defer passwords.Unlock()
-	passwords.all = append(passwords.all, password)
+	secrets.Add(password)
 	return password
 }
 

@@ -78,13 +78,13 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(schedule).To(And(haveField("spec.schedule", "0 30 2 * * *"), haveField("spec.method", "plugin"), haveField("status.error", nil)))
 		Expect(d.Status.Database.ClusterName).To(Equal("tokyo-db"))
 
-		writes := operatorWrites(ns)
+		writes := operator.Writes(ns)
 		AddReportEntry("writes of a Dojo with postgres.cluster and backups", writes)
 		Expect(withoutStatus(writes)).To(ConsistOf(
 			"patch clusters/tokyo-db", "patch scheduledbackups/tokyo-db", "patch secrets/tokyo-db", "patch databaseroles/tokyo-db",
 			"patch databases/tokyo-db", "patch jobs/"+schemaJobs(ctx, d)[0].Name, "patch secrets/tokyo-credentials",
 			"patch deployments/tokyo", "patch services/tokyo"))
-		Consistently(func() []string { return operatorWrites(ns)[len(writes):] }).Should(BeEmpty())
+		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
 	})
 
 	It("follows the spec and puts right what somebody edits, while the application serves", func(ctx context.Context) {

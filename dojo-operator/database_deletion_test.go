@@ -96,7 +96,7 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 // deletions are the operator's deletions in a namespace, each named once.
 func deletions(namespace string) []string {
 	var all []string
-	for _, write := range operatorWrites(namespace) {
+	for _, write := range operator.Writes(namespace) {
 		if strings.HasPrefix(write, "delete ") && !strings.HasPrefix(write, "delete jobs/") && !slices.Contains(all, write) {
 			all = append(all, write)
 		}

@@ -52,7 +52,7 @@ var _ = Describe("A Dojo with a database in a standing Cluster", func() {
 			"ApplyingSchema / ApplyingSchema", "Ready / RollingOut", "Ready / Settled",
 		}))
 		job := schemaJobs(ctx, d)[0].Name
-		writes := operatorWrites(ns)
+		writes := operator.Writes(ns)
 		AddReportEntry("writes of a Dojo with postgres.clusterRef", writes)
 		Expect(withoutStatus(writes)).To(ConsistOf(
 			"patch secrets/tokyo-db", "patch databaseroles/tokyo-db", "patch databases/tokyo-db", "patch jobs/"+job,
@@ -60,10 +60,9 @@ var _ = Describe("A Dojo with a database in a standing Cluster", func() {
 		Expect(len(writes)-len(withoutStatus(writes))).To(BeNumerically("<=", 6), "one status for each step, and Ready")
 
 		By("restarting the operator")
-		operator.stop()
-		operator = startOperator(ctx)
+		operator.Restart(ctx)
 		eventuallyReady(ctx, d)
-		Consistently(func() []string { return operatorWrites(ns)[len(writes):] }).Should(BeEmpty(), "a restart is no reason to write")
+		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty(), "a restart is no reason to write")
 	})
 
 	It("waits for a Cluster that comes late, tells each step, and needs somebody when it never comes", func(ctx context.Context) {
@@ -108,7 +107,7 @@ var _ = Describe("A Dojo with a database in a standing Cluster", func() {
 			Expect(k8s.Create(ctx, d)).To(Succeed())
 			eventuallyDegraded(ctx, d, corev1api.ReasonNameTaken)
 		}
-		Expect(slices.DeleteFunc(operatorWrites(ns), func(write string) bool { return strings.HasSuffix(write, "/status") })).To(BeEmpty())
+		Expect(slices.DeleteFunc(operator.Writes(ns), func(write string) bool { return strings.HasSuffix(write, "/status") })).To(BeEmpty())
 		By("going on once the name is free")
 		Expect(k8s.Delete(ctx, theirs)).To(Succeed())
 		eventuallyReady(ctx, newDojo(ns, "tokyo"))

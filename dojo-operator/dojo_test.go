@@ -3,11 +3,7 @@ package main_test
 import (
 	"context"
 	"crypto/rand"
-	"encoding/base64"
-	"fmt"
-	"os"
 	"strings"
-	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -20,38 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/testcluster/operatortest"
 )
 
-// passwords are all that were ever given to a Dojo; none may show up anywhere.
-var passwords = struct {
-	sync.Mutex
-	all []string
-}{}
+// secrets are all passwords that were ever given to a Dojo; none may show up anywhere but in Secrets.
+var secrets operatortest.Secrets
 
-func newPassword() string {
-	passwords.Lock()
-	defer passwords.Unlock()
-	word := "secret-" + rand.Text()
-	passwords.all = append(passwords.all, word)
-	return word
-}
-
-// expectNoSecretTold looks for every password, in the forms in which Go and JSON write it, in the operator's log.
-func expectNoSecretTold() {
-	GinkgoHelper()
-	text, err := os.ReadFile(operatorLog())
-	Expect(err).NotTo(HaveOccurred())
-	expectNoSecretIn(string(text))
-}
-
-func expectNoSecretIn(text string) {
-	GinkgoHelper()
-	for _, word := range passwords.all {
-		for _, form := range []string{word, base64.StdEncoding.EncodeToString([]byte(word)), fmt.Sprintf("%d", []byte(word))} {
-			Expect(strings.Contains(text, form)).To(BeFalse(), "a password is told")
-		}
-	}
-}
+func newPassword() string { return secrets.Add("secret-" + rand.Text()) }
 
 // newNamespace makes a namespace in which only pods that pod security calls restricted may run.
 func newNamespace(ctx context.Context) string {
@@ -80,11 +51,11 @@ func expectLawful(ctx context.Context, namespace string) {
 		Expect(is("Ready") && (is("Degraded") || is("Progressing"))).To(BeFalse(), "%s is Ready and not settled", d.Name)
 		Expect(d.Status.ObservedGeneration).To(BeNumerically("<=", d.Generation))
 		for _, c := range d.Status.Conditions {
-			expectNoSecretIn(c.Message)
+			secrets.ExpectNotIn(c.Message)
 		}
 	}
 	for _, e := range told.Items {
-		expectNoSecretIn(e.Note)
+		secrets.ExpectNotIn(e.Note)
 	}
 }
 

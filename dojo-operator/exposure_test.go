@@ -47,7 +47,7 @@ var _ = Describe("A Dojo that is reached, watched and placed as its spec says", 
 
 	It("costs each write once, and none when nothing changes", func(ctx context.Context) {
 		d := runningDojo(ctx, ns, everything)
-		writes := operatorWrites(ns)
+		writes := operator.Writes(ns)
 		AddReportEntry("writes of a Dojo with everything but a database", writes)
 		Expect(withoutStatus(writes)).To(ConsistOf("patch secrets/tokyo-credentials", "patch deployments/tokyo", "patch services/tokyo",
 			"patch ingresses/tokyo", "patch servicemonitors/tokyo", "patch prometheusrules/tokyo"))
@@ -57,7 +57,7 @@ var _ = Describe("A Dojo that is reached, watched and placed as its spec says", 
 			groups = append(groups, map[string]any{"name": "theirs", "rules": []any{}})
 			Expect(unstructured.SetNestedSlice(o.Object, groups, "spec", "groups")).To(Succeed())
 		})
-		Consistently(func() []string { return withoutStatus(operatorWrites(ns)[len(writes):]) }).Should(BeEmpty(), "what others add is no reason to write")
+		Consistently(func() []string { return withoutStatus(operator.Writes(ns)[len(writes):]) }).Should(BeEmpty(), "what others add is no reason to write")
 	})
 
 	It("has children that are owned, go back when somebody edits them, and go when they are not wanted", func(ctx context.Context) {

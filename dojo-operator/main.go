@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
@@ -16,18 +15,14 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
-	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/config"
-	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/dojo"
+	"jutsu.com/operators/libs/manager"
 )
 
 // version is stamped by the build with -ldflags "-X main.version=...".
@@ -59,61 +54,33 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.showVersion {
+	if o.manager.Version {
 		fmt.Println("dojo-operator", version)
 		return nil
 	}
-	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&o.log)))
-	klog.SetLogger(ctrl.Log) // client-go's leader election logs through klog
-
-	kubeconfig, err := config.GetConfig()
-	if err != nil {
-		return fmt.Errorf("find the cluster (set KUBECONFIG, --kubeconfig, or run in a pod): %w", err)
-	}
-	mgr, err := newManager(kubeconfig, o)
+	mgr, err := manager.New(&o.manager, manager.Options{
+		Name: "dojo-operator", Version: version, Lease: "dojo-operator.core.jutsu.com",
+		Kinds: []func(*runtime.Scheme) error{
+			corev1api.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme,
+			networkingv1.AddToScheme, batchv1.AddToScheme,
+		},
+		Cache:   dojo.CacheOptions(o.dojo.Namespaces),
+		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // optional kinds are read from the cache too
+		Watched: dojo.Watched(),
+	})
 	if err != nil {
 		return err
 	}
 	if err := addDojos(ctx, mgr, o); err != nil {
 		return err
 	}
-	ctrl.Log.Info("starting", "version", version, "image", o.dojo.Image, "leaderElection", o.leaderElect)
 	return mgr.Start(ctx)
-}
-
-// newManager builds the manager: cache, leader election, metrics and probes.
-func newManager(kubeconfig *rest.Config, o *options) (ctrl.Manager, error) {
-	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{
-		corev1api.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme,
-		networkingv1.AddToScheme, batchv1.AddToScheme,
-	} {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("register kinds: %w", err)
-		}
-	}
-	kubeconfig = rest.CopyConfig(kubeconfig)
-	kubeconfig.UserAgent = "dojo-operator/" + version
-	mgr, err := ctrl.NewManager(kubeconfig, o.managerOptions(scheme))
-	if err != nil {
-		return nil, fmt.Errorf("set up the manager: %w", err)
-	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, fmt.Errorf("add the health check: %w", err)
-	}
-	if err := mgr.AddReadyzCheck("cache", cacheSynced(mgr.GetCache())); err != nil {
-		return nil, fmt.Errorf("add the readiness check: %w", err)
-	}
-	return mgr, nil
 }
 
 // addDojos registers the Dojo controller and its metrics.
 func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	counts, err := dojo.NewMetrics(metrics.Registry, mgr.GetCache(), mgr.Elected())
 	if err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
-	if err := metrics.Registry.Register(buildInfo()); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	reconciler := &dojo.Reconciler{
@@ -128,11 +95,4 @@ func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		return fmt.Errorf("set up the Dojo controller: %w", err)
 	}
 	return nil
-}
-
-// buildInfo tells which version runs, so that an upgrade shows beside what it causes.
-func buildInfo() prometheus.Collector {
-	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "dojo_operator_build_info", Help: "Always 1; the label has the version that runs.", ConstLabels: prometheus.Labels{"version": version},
-	}, func() float64 { return 1 })
 }

@@ -14,12 +14,7 @@ import (
 var _ = Describe("--watch-namespaces", func() {
 	It("looks at the named namespaces and at no other", func(ctx context.Context) {
 		here, there, elsewhere := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)
-		restart := func(ctx context.Context, flags ...string) {
-			operator.stop()
-			operator = startOperator(ctx, flags...)
-		}
-		DeferCleanup(func(ctx context.Context) { restart(ctx) })
-		restart(ctx, "--watch-namespaces="+there+","+here)
+		operator.Restart(ctx, "--watch-namespaces="+there+","+here)
 		Expect(k8s.Create(ctx, source(elsewhere, "pg-app"))).To(Succeed())
 		ignored := newDojo(elsewhere, "tokyo")
 		Expect(k8s.Create(ctx, ignored)).To(Succeed())
@@ -30,6 +25,6 @@ var _ = Describe("--watch-namespaces", func() {
 		edit(ctx, d, func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Namespace = elsewhere })
 		eventuallyDegraded(ctx, d, corev1api.ReasonCredentialsNotShared)
 		Expect(message(d, "Degraded")).To(ContainSubstring("a namespace that this operator does not watch"))
-		Expect(operatorWrites(elsewhere)).To(BeEmpty())
+		Expect(operator.Writes(elsewhere)).To(BeEmpty())
 	})
 })

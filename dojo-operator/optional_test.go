@@ -63,8 +63,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 
 	It("are missed when they are not there, and taken up as soon as they are, without a restart", func(ctx context.Context) {
 		uninstall(ctx, group)
-		operator.stop()
-		operator = startOperator(ctx)
+		operator.Restart(ctx)
 		d := newDojo(ns, "tokyo", inCluster)
 		Expect(k8s.Create(ctx, d)).To(Succeed())
 		eventuallyDegraded(ctx, d, corev1api.ReasonCloudNativePGNotInstalled)
@@ -100,7 +99,7 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 // operatorErrors counts the requests of the operator for a group, since a time, that the API server has refused.
 func operatorErrors(since time.Time, group string) int {
 	count := 0
-	for _, e := range operatorRequests() {
+	for _, e := range operator.Requests() {
 		if e.RequestReceivedTimestamp.After(since) && e.ObjectRef != nil && e.ObjectRef.APIGroup == group && e.ResponseStatus != nil &&
 			e.ResponseStatus.Code >= 400 && slices.Contains([]string{"list", "watch"}, strings.ToLower(e.Verb)) {
 			count++

@@ -119,19 +119,11 @@ var _ = Describe("A Dojo's rollout", func() {
 
 	It("tells of a broken image in the pod's own words, and recovers with a good one", func(ctx context.Context) {
 		d := runningDojo(ctx, ns, replicas(2))
-		operator.stop()
-		operator = startOperator(ctx, "--dojo-image=registry.invalid/dojo:1")
-		DeferCleanup(func(ctx context.Context) {
-			if operator.extra != nil { // the spec has failed half way
-				operator.stop()
-				operator = startOperator(ctx)
-			}
-		})
+		operator.Restart(ctx, "--dojo-image=registry.invalid/dojo:1")
 		eventuallyDegraded(ctx, d, corev1api.ReasonImagePullBackOff)
 		Expect(message(d, "Degraded")).To(And(ContainSubstring("registry.invalid/dojo:1"), ContainSubstring("2 of 2 replicas are ready")))
 		Expect(d).To(HaveCondition("Available", "True", ""), "the old pods serve on")
-		operator.stop()
-		operator = startOperator(ctx)
+		operator.Restart(ctx)
 		eventuallyReady(ctx, d)
 	})
 })
@@ -161,8 +153,8 @@ var _ = Describe("The life of a Dojo", func() {
 			Expect(k8s.Create(ctx, d)).To(Succeed())
 			dojos = append(dojos, d)
 			if i%4 == 3 { // the fourth has just appeared, the first may be finished
-				operator.kill()
-				operator = startOperator(ctx)
+				operator.Kill(ctx)
+				operator.Start(ctx)
 			}
 		}
 		for _, d := range dojos {
@@ -176,14 +168,14 @@ var _ = Describe("The life of a Dojo", func() {
 
 	It("costs no write when the operator is started again", func(ctx context.Context) {
 		d := runningDojo(ctx, ns, replicas(2))
-		operator.stop()
-		before := len(operatorWrites(ns))
-		operator = startOperator(ctx)
+		operator.Stop()
+		before := len(operator.Writes(ns))
+		operator.Start(ctx)
 		// A Dojo that is made now becomes ready only after the others were looked at as well.
 		other := newDojo(ns, "kyoto")
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyReady(ctx, other)
-		Consistently(func() []string { return operatorWrites(ns)[before:] }).ShouldNot(ContainElement(ContainSubstring("/" + d.Name)))
+		Consistently(func() []string { return operator.Writes(ns)[before:] }).ShouldNot(ContainElement(ContainSubstring("/" + d.Name)))
 	})
 })
 

@@ -2,14 +2,11 @@ package main_test
 
 import (
 	"context"
-	"crypto/tls"
-	"io"
 	"net/http"
 	"os/exec"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,9 +21,9 @@ var _ = Describe("The operator's process", func() {
 		config, err := cluster.ServiceAccountConfig(ctx, ns, reader.Name)
 		Expect(err).NotTo(HaveOccurred())
 
-		code, _ := scrape(ctx, "")
+		code, _ := operator.Scrape(ctx, "")
 		Expect(code).To(Equal(http.StatusUnauthorized))
-		code, _ = scrape(ctx, config.BearerToken)
+		code, _ = operator.Scrape(ctx, config.BearerToken)
 		Expect(code).To(Equal(http.StatusForbidden))
 
 		grant := &rbacv1.ClusterRoleBinding{
@@ -41,10 +38,10 @@ var _ = Describe("The operator's process", func() {
 		Expect(err).NotTo(HaveOccurred())
 		var text string
 		Eventually(func() string {
-			_, text = scrape(ctx, config.BearerToken)
+			_, text = operator.Scrape(ctx, config.BearerToken)
 			return text
 		}).Should(ContainSubstring(`dojo_replicas_ready{dojo="tokyo",namespace="` + ns + `"} 2`))
-		expectNoSecretIn(text)
+		secrets.ExpectNotIn(text)
 		Expect(text).To(And(
 			ContainSubstring(`dojo_condition{dojo="tokyo",namespace="`+ns+`",reason="Settled",type="Ready"} 1`),
 			ContainSubstring(`dojo_child_applies_total{kind="Deployment",result="created"}`),
@@ -54,27 +51,19 @@ var _ = Describe("The operator's process", func() {
 	})
 
 	It("hands over to a standby when it is asked to leave", Serial, func(ctx context.Context) {
-		first, second := operator, startOperator(ctx)
-		operator = second
-		holder := func(ctx context.Context) (string, error) {
-			lease := &coordinationv1.Lease{}
-			err := k8s.Get(ctx, nameOf("dojo-system", "dojo-operator.core.jutsu.com"), lease)
-			if lease.Spec.HolderIdentity == nil {
-				return "", err
-			}
-			return *lease.Spec.HolderIdentity, err
-		}
-		Eventually(ctx, holder).ShouldNot(BeEmpty())
-		before, err := holder(ctx)
+		first := operator.Process()
+		operator.Start(ctx)
+		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty())
+		before, err := operator.Leader(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		first.stop()
-		Expect(holder(ctx)).NotTo(Equal(before), "who leaves should let go of the lease, not let it run out")
-		Eventually(ctx, holder).ShouldNot(Or(BeEmpty(), Equal(before)), "the standby should hold the lease")
+		first.Stop()
+		Expect(operator.Leader(ctx)).NotTo(Equal(before), "who leaves should let go of the lease, not let it run out")
+		Eventually(ctx, operator.Leader).ShouldNot(Or(BeEmpty(), Equal(before)), "the standby should hold the lease")
 		runningDojo(ctx, newNamespace(ctx))
 	})
 
 	DescribeTable("says what is wrong with its command line", func(argument, says string) {
-		out, err := exec.Command(binary, argument).CombinedOutput()
+		out, err := exec.Command(operator.Binary, argument).CombinedOutput()
 		Expect(err).To(HaveOccurred())
 		Expect(string(out)).To(ContainSubstring(says))
 	},
@@ -86,29 +75,11 @@ var _ = Describe("The operator's process", func() {
 	)
 
 	It("tells its flags and its version", func() {
-		out, err := exec.Command(binary, "--help").CombinedOutput()
+		out, err := exec.Command(operator.Binary, "--help").CombinedOutput()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(out)).To(And(ContainSubstring("-dojo-image"), ContainSubstring("-progress-deadline"), ContainSubstring("(default 2m0s)")))
-		out, err = exec.Command(binary, "--version").Output()
+		out, err = exec.Command(operator.Binary, "--version").Output()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(out)).To(HavePrefix("dojo-operator "))
 	})
 })
-
-// scrape asks the operator for its metrics.
-func scrape(ctx context.Context, token string) (code int, text string) {
-	GinkgoHelper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+operator.metrics+"/metrics", nil)
-	Expect(err).NotTo(HaveOccurred())
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	// The certificate is self-signed unless --metrics-cert-dir gives one.
-	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
-	answer, err := insecure.Do(request)
-	Expect(err).NotTo(HaveOccurred())
-	defer func() { _ = answer.Body.Close() }()
-	body, err := io.ReadAll(answer.Body)
-	Expect(err).NotTo(HaveOccurred())
-	return answer.StatusCode, string(body)
-}

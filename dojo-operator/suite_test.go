@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,7 +16,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/libs/testcluster/operatortest"
 )
 
 // The specs drive the operator's real binary, built with the race detector, as the ServiceAccount, with the permissions, the arguments and the
@@ -36,10 +35,10 @@ const (
 var (
 	cluster  *testcluster.Cluster
 	k8s      client.Client
-	binary   string
-	operator *operatorProcess
-	// deployed is what deploy/ renders for production.
-	deployed []*unstructured.Unstructured
+	operator = &operatortest.Operator{
+		Name: "dojo-operator", Namespace: "dojo-system", Lease: "dojo-operator.core.jutsu.com",
+		Overlay: deployFolder + "/overlays/production", Folder: "../out/dojo-operator",
+	}
 	// optionalCRDs are the folders with the kinds that a cluster may or may not have.
 	optionalCRDs []string
 )
@@ -54,6 +53,11 @@ func TestDojoOperator(t *testing.T) {
 	RunSpecs(t, "dojo-operator")
 }
 
+var (
+	_ = operator.Guard()
+	_ = operator.UsesItsPermissions()
+)
+
 // The operator is built once for all processes of the test runner.
 var _ = SynchronizedBeforeSuite(func() []byte {
 	path, err := gexec.Build("jutsu.com/operators/dojo-operator", "-race")
@@ -61,7 +65,6 @@ var _ = SynchronizedBeforeSuite(func() []byte {
 	DeferCleanup(gexec.CleanupBuildArtifacts)
 	return []byte(path)
 }, func(ctx context.Context, path []byte) {
-	binary = string(path)
 	var err error
 	optionalCRDs = foldersOfOptionalCRDs(ctx)
 	cluster, err = testcluster.Start(ctx, testcluster.Options{
@@ -78,20 +81,13 @@ var _ = SynchronizedBeforeSuite(func() []byte {
 	k8s, err = client.New(config, client.Options{Scheme: scheme, FieldValidation: metav1.FieldValidationStrict})
 	Expect(err).NotTo(HaveOccurred())
 
-	install(ctx)
+	operator.Binary, operator.Cluster, operator.Client = string(path), cluster, k8s
+	operator.Flags = []string{"--progress-deadline=" + progressDeadline.String(), "--database-deadline=" + progressDeadline.String()}
+	operator.Install(ctx)
 	playCloudNativePG()
-	operator = startOperator(ctx)
+	operator.Start(ctx)
 	DeferCleanup(func() {
-		operator.stop()
-		expectNoSecretTold()
+		operator.Stop()
+		secrets.ExpectNotLogged(operator)
 	})
 })
-
-// install applies what deploy/ renders for production, except that nothing is deployed: the operator runs as a process instead.
-func install(ctx context.Context) {
-	GinkgoHelper()
-	var err error
-	deployed, err = manifests.Render(deployFolder + "/overlays/production")
-	Expect(err).NotTo(HaveOccurred())
-	Expect(manifests.Apply(ctx, k8s, manifests.Without(deployed, "CustomResourceDefinition", "Deployment", "PodDisruptionBudget"))).To(Succeed())
-}

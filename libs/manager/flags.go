@@ -1,0 +1,109 @@
+package manager
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+	"sigs.k8s.io/controller-runtime/pkg/client/config"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// Flags is what the command line says of the process, and nothing of what the operator does.
+type Flags struct {
+	// Namespaces are those that are watched, each once and sorted; none means all.
+	Namespaces []string
+	// Version asks to print the version and leave.
+	Version bool
+
+	log zap.Options
+
+	leaderElect    bool
+	leaseNamespace string
+	leaseDuration  time.Duration
+	renewDeadline  time.Duration
+	retryPeriod    time.Duration
+
+	metricsAddress  string
+	metricsSecure   bool
+	metricsCertDir  string
+	probeAddress    string
+	pprofAddress    string
+	shutdownTimeout time.Duration
+}
+
+// Parse adds the flags to those that the operator has in its set, and reads the command line. An error says which flag is wrong and how. For --help the
+// introduction and all flags are told on out, and the error is flag.ErrHelp.
+func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out io.Writer) error {
+	f.bind(set)
+	set.Usage = func() {}
+	set.SetOutput(io.Discard) // whoever calls tells the error
+	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
+		_, _ = io.WriteString(out, introduction)
+		set.SetOutput(out)
+		set.PrintDefaults()
+		return err
+	} else if err != nil {
+		return fmt.Errorf("%w; see --help", err)
+	}
+	if set.NArg() > 0 {
+		return fmt.Errorf("unexpected argument %q; see --help", set.Arg(0))
+	}
+	return f.validate()
+}
+
+func (f *Flags) bind(set *flag.FlagSet) {
+	set.Func("watch-namespaces", "comma-separated `namespaces` that are watched; by default all", func(list string) (err error) {
+		f.Namespaces, err = namespaces(list)
+		return err
+	})
+	set.BoolVar(&f.leaderElect, "leader-elect", true, "let only one of several replicas work at a time")
+	set.StringVar(&f.leaseNamespace, "leader-election-namespace", "", "`namespace` of the Lease; by default the pod's own")
+	set.DurationVar(&f.leaseDuration, "lease-duration", 15*time.Second, "how long others wait after a leader that vanished without a word")
+	set.DurationVar(&f.renewDeadline, "lease-renew-deadline", 10*time.Second,
+		"how long the leader tries to renew before it gives up; shorter than --lease-duration")
+	set.DurationVar(&f.retryPeriod, "lease-retry-period", 500*time.Millisecond, "pause between tries to get or renew the Lease")
+
+	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8443", "`address` of the metrics; 0 turns them off")
+	set.BoolVar(&f.metricsSecure, "metrics-secure", true,
+		"serve the metrics over HTTPS to those only whom the API server authenticates and allows to get /metrics")
+	set.StringVar(&f.metricsCertDir, "metrics-cert-dir", "", "`folder` with tls.crt and tls.key for the metrics; by default a self-signed certificate is made")
+	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
+	set.StringVar(&f.pprofAddress, "pprof-bind-address", "0", "`address` of Go's profiles under /debug/pprof, such as 127.0.0.1:6060; 0 turns them off. "+
+		"Everybody who reaches it is served, so let it be on the loopback interface")
+	set.DurationVar(&f.shutdownTimeout, "shutdown-timeout", 10*time.Second, "how long running work may take to end on SIGTERM")
+	set.BoolVar(&f.Version, "version", false, "print the version and leave")
+	f.log.BindFlags(set)
+	config.RegisterFlags(set)
+}
+
+// namespaces reads the value of --watch-namespaces. An empty one is a mistake: it would mean all of them.
+func namespaces(list string) ([]string, error) {
+	var all []string
+	for name := range strings.SplitSeq(list, ",") {
+		name = strings.TrimSpace(name)
+		if problems := validation.IsDNS1123Label(name); len(problems) > 0 {
+			return nil, fmt.Errorf("%q is not the name of a namespace", name)
+		}
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+func (f *Flags) validate() error {
+	switch {
+	case f.log.Level != nil && f.log.Level.Enabled(-8):
+		return errors.New("--zap-log-level must be at most 7: from 8 on client-go logs the bodies of requests, Secrets among them")
+	case f.leaseDuration <= f.renewDeadline:
+		return fmt.Errorf("--lease-duration (%s) must be longer than --lease-renew-deadline (%s)", f.leaseDuration, f.renewDeadline)
+	case f.retryPeriod <= 0 || f.renewDeadline <= 2*f.retryPeriod:
+		return fmt.Errorf("--lease-renew-deadline (%s) must be longer than twice --lease-retry-period (%s)", f.renewDeadline, f.retryPeriod)
+	}
+	return nil
+}
