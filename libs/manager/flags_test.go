@@ -16,7 +16,8 @@ import (
 
 func parse(args []string, out io.Writer) (*Flags, error) {
 	f := &Flags{}
-	return f, f.Parse(flag.NewFlagSet("operator", flag.ContinueOnError), "operator makes things.\n\n", args, out)
+	err := f.Parse(flag.NewFlagSet("operator", flag.ContinueOnError), "operator makes things.\n\n", args, out)
+	return f, err
 }
 
 // settings are what a manager is made with.

@@ -41,7 +41,7 @@ type Options struct {
 }
 
 // New sets up logging and returns the manager of the cluster that the command line or the environment names. An error says what is missing.
-func New(f *Flags, o Options) (ctrl.Manager, error) { //nolint:gocritic // it is called once
+func New(f *Flags, o Options) (ctrl.Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&f.log)))
 	klog.SetLogger(ctrl.Log) // client-go's leader election logs through klog
 	kubeconfig, err := clientconfig.GetConfig()
