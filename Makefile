@@ -13,11 +13,11 @@ include tools/tools.mk
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / {sub("%", "NAME", $$1); printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
-run: build testcluster ## Start the playground: a Kubernetes API, a simulated Discord, both operators and samples (ARGS=--once leaves when all is settled)
-	@cd test && go run ./playground $(ARGS)
+run: build testcluster bin/playground ## Start the playground: a Kubernetes API, a simulated Discord, both operators and samples (ARGS=--once leaves when all is settled)
+	@cd test && exec ../bin/playground $(ARGS)
 
 .PHONY: test
 test: build testcluster bin/promtool bin/release ## Run all tests, with -race, against a real Kubernetes API (TESTFLAGS="-run X" for some)
@@ -53,6 +53,9 @@ generate: bin/controller-gen bin/crd-ref-docs ## Generate deep copies, CRDs, RBA
 			cd ../deploy/$$operator && sed 's/^kind: ClusterRole$$/kind: Role/' base/role.yaml > components/namespaced/access/role.yaml) || exit 1; \
 	done
 
+.PHONY: manifests
+manifests: generate ## The same: CRDs and RBAC come from the Go types too
+
 .PHONY: build
 build: ## Build the operators into bin/ (VERSION=v1.2.3; by default it is told by the operator's own tags)
 	@for operator in $(OPERATORS); do \
@@ -60,6 +63,9 @@ build: ## Build the operators into bin/ (VERSION=v1.2.3; by default it is told b
 		echo "building $$operator $${version:=dev}"; \
 		(cd $$operator && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$$version" -o ../bin/$$operator .) || exit 1; \
 	done
+
+.PHONY: images
+images: $(OPERATORS:%=image-%) ## Build the images of both operators into out/image
 
 image-%: bin/release ## As image-dojo-operator: its image into out/image, for amd64 and arm64, without Docker (IMAGE_REPO=ghcr.io/you pushes it; VERSION; PLATFORMS=linux/amd64)
 	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))
@@ -72,12 +78,12 @@ compat: bin/release ## Say whether the API is still what the last release of eac
 	@for operator in $(OPERATORS); do bin/release compat $$operator || exit 1; done
 
 .PHONY: bench
-bench: build testcluster ## Measure what the operators cost (ARGS="--dojos 100 --only load"; figures also in out/bench)
-	@cd test && go run ./bench $(ARGS)
+bench: build testcluster bin/bench ## Measure what the operators cost (ARGS="--dojos 100 --only load"; figures also in out/bench)
+	@cd test && exec ../bin/bench $(ARGS)
 
 .PHONY: chaos
-chaos: build testcluster ## Break everything around the operators and check that they never do what they must not (ARGS="--seed 7 --duration 1h")
-	@cd test && go run ./chaos $(ARGS)
+chaos: build testcluster bin/chaos ## Break everything around the operators and check that they never do what they must not (ARGS="--seed 7 --duration 1h")
+	@cd test && exec ../bin/chaos $(ARGS)
 
 .PHONY: e2e
 e2e: bin/release ## End to end on a real node: real pods, CloudNativePG, Prometheus; Linux and root, else E2E_KUBECONFIG (ARGS="--focus=X" for some)
@@ -85,7 +91,13 @@ e2e: bin/release ## End to end on a real node: real pods, CloudNativePG, Prometh
 
 .PHONY: testcluster
 testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)
-	@cd libs/testcluster && go run ./cmd/testcluster build
+	@cd libs/testcluster && go build -o ../../bin/testcluster ./cmd/testcluster && exec ../../bin/testcluster build
+
+# The programs of test/. They are run as they are, not by `go run`, so that a signal to make reaches them and they clean up.
+PROGRAMS := bin/playground bin/bench bin/chaos
+.PHONY: $(PROGRAMS)
+$(PROGRAMS): bin/%:
+	@echo "building $*"; cd test && go build -o ../bin/$* ./$*
 
 .PHONY: clean
 clean: ## Remove what was built and what runs have left behind

@@ -13,6 +13,8 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
+
+	"jutsu.com/operators/test/internal/project"
 )
 
 // These tests run the program as people do: compiled, as a process, and they look at what it prints and leaves behind.
@@ -45,11 +47,15 @@ type playground struct {
 
 func startPlayground(t *testing.T, args ...string) *playground {
 	t.Helper()
+	return startCommand(t, exec.Command(program, args...))
+}
+
+func startCommand(t *testing.T, command *exec.Cmd) *playground {
+	t.Helper()
 	tmp, err := os.MkdirTemp("", "pg-") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
-	command := exec.Command(program, args...)
 	command.Env = append(os.Environ(), "TMPDIR="+tmp)
 	output := t.Output()
 	session, err := gexec.Start(command, output, output)
@@ -145,6 +151,20 @@ func TestInterrupt(t *testing.T) {
 			p.leavesNothing(g)
 		})
 	}
+}
+
+// TestMakeTerminated asks make itself to end, as whoever supervises a job does.
+func TestMakeTerminated(t *testing.T) {
+	g := NewWithT(t)
+	root, err := project.Root()
+	g.Expect(err).NotTo(HaveOccurred())
+	// Without what is built already, which other tests are using.
+	p := startCommand(t, exec.Command("make", "-C", root, "--old-file=build", "--old-file=testcluster", "run"))
+	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))
+	p.Terminate()
+	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say("All gone"))
+	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(128 + int(syscall.SIGTERM)))
+	p.leavesNothing(g)
 }
 
 // TestSomethingDies kills one process after the other, each in a run of its own.
