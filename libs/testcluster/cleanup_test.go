@@ -41,6 +41,12 @@ func startAndEnd(how string) {
 		panic("on purpose")
 	case "exit":
 		os.Exit(3)
+	case "stop":
+		if err := cluster.Stop(); err != nil {
+			_, _ = fmt.Fprintln(os.Stdout, err)
+			os.Exit(4)
+		}
+		os.Exit(0)
 	default:
 		select {} // until the signal
 	}
@@ -92,6 +98,41 @@ func TestNothingIsLeftHoweverTheProcessEnds(t *testing.T) {
 				return nil
 			})
 		})
+	}
+}
+
+// TestWithoutRoot starts a cluster as a user who may do nothing, has no cache, and names ready-made binaries as setup-envtest does.
+func TestWithoutRoot(t *testing.T) {
+	prepared, err := locate(t.Context(), Options{}.components(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prepared["program"] = os.Args[0]
+	folder := shortTempDir(t)
+	for name, path := range prepared {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, name), text, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(folder, 0o777); err != nil { // so that it may be the other user's TMPDIR
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), filepath.Join(folder, "program"))
+	child.Dir = folder
+	child.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + folder, "HOME=/nowhere", endEnv + "=stop", EnvtestAssetsEnv + "=" + folder}
+	if os.Geteuid() == 0 {
+		const nobody = 65534
+		child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	if out, err := child.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(folder, "testcluster-*")); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package testcluster starts a real Kubernetes API on this machine, without Docker: etcd and kube-apiserver, and on
 // request kube-controller-manager, kube-scheduler and fake nodes (https://kwok.sigs.k8s.io). It is for tests,
-// benchmarks and `make run`. It runs on Linux and macOS, as root or not.
+// benchmarks and `make run`. It runs on Linux, as root or not.
 //
 //	cluster, err := testcluster.Start(ctx, testcluster.Options{ControllerManager: true, Nodes: 3, CRDs: []string{"../config/crd"}})
 //	if err != nil { ... }

@@ -244,7 +244,7 @@ func (e *environment) stop(out *os.File) error {
 		e.postgres.Stop()
 	}
 	if e.cluster != nil {
-		errs = append(errs, e.cluster.Stop())
+		errs = append(errs, e.cluster.KeepLogs(filepath.Join(e.logs, "kubernetes")), e.cluster.Stop())
 	}
 	return errors.Join(errs...)
 }

@@ -128,12 +128,18 @@ func (o *Operator) Restart(ctx context.Context, flags ...string) {
 	}
 }
 
-// Guard makes an operator that ends by itself fail the spec in which it does, and none of those that come after: the next has a new one. It is called
-// where containers are declared.
+// Guard makes an operator that ends by itself fail the spec in which it does, and none of those that come after: the next has a new one. Of a spec that
+// fails the cluster's logs are kept in Folder. It is called where containers are declared.
 func (o *Operator) Guard() bool {
 	ginkgo.AfterEach(func() {
 		if o.process.ended() {
 			ginkgo.Fail(o.process.obituary())
+		}
+	})
+	ginkgo.ReportAfterEach(func(report ginkgo.SpecReport) {
+		if report.Failed() && o.Cluster != nil {
+			folder := filepath.Join(o.Folder, fmt.Sprintf("kubernetes-%d", ginkgo.GinkgoParallelProcess()))
+			gomega.Expect(o.Cluster.KeepLogs(folder)).To(gomega.Succeed())
 		}
 	})
 	return ginkgo.BeforeEach(func(ctx context.Context) {
