@@ -20,6 +20,7 @@ run: build testcluster bin/playground ## Start the playground: a Kubernetes API,
 	@cd test && exec ../bin/playground $(ARGS)
 
 .PHONY: test
+test: TESTCLUSTER_ALSO := prometheus kubectl
 test: build testcluster bin/promtool bin/release ## Run all tests, with -race, against a real Kubernetes API (TESTFLAGS="-run X" for some)
 	@for module in $(filter-out $(PARALLEL),$(MODULES)) $(if $(TESTFLAGS),$(PARALLEL)); do \
 		echo "testing $$module"; (cd $$module && go test -race -timeout 20m $(TESTFLAGS) ./...) || exit 1; \
@@ -91,7 +92,8 @@ e2e: bin/release ## End to end on a real node: real pods, CloudNativePG, Prometh
 
 .PHONY: testcluster
 testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)
-	@cd libs/testcluster && go build -o ../../bin/testcluster ./cmd/testcluster && exec ../../bin/testcluster build
+	@echo "looking for the binaries of the test cluster"
+	@cd libs/testcluster && go build -o ../../bin/testcluster ./cmd/testcluster && exec ../../bin/testcluster build $(TESTCLUSTER_ALSO)
 
 # The programs of test/. They are run as they are, not by `go run`, so that a signal to make reaches them and they clean up.
 PROGRAMS := bin/playground bin/bench bin/chaos

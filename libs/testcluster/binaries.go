@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -48,6 +49,7 @@ var binaries = map[string]binary{
 
 	Kubelet:            {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kubelet", cold: 60 * time.Second, stamp: kubernetesStamp},
 	Proxy:              {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-proxy", cold: 10 * time.Second, stamp: kubernetesStamp},
+	Kubectl:            {module: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", cold: 60 * time.Second, stamp: kubernetesStamp},
 	CoreDNS:            {module: "coredns", pkg: "github.com/coredns/coredns", cold: 70 * time.Second},
 	CloudNativePG:      {module: "cloudnative-pg", pkg: "github.com/cloudnative-pg/cloudnative-pg/cmd/manager", cold: 80 * time.Second},
 	PrometheusOperator: {module: "prometheus-operator", pkg: "github.com/prometheus-operator/prometheus-operator/cmd/operator", cold: 80 * time.Second},
@@ -127,7 +129,10 @@ func fromAssets(name string) (string, error) {
 
 // newBuild reads from tools/ which version to build, and so where in the cache its binary belongs.
 func newBuild(name string) (build, error) {
-	spec := binaries[name]
+	spec, ok := binaries[name]
+	if !ok {
+		return build{}, fmt.Errorf("testcluster: %q is none of the binaries %v", name, slices.Sorted(maps.Keys(binaries)))
+	}
 	root, err := projectRoot()
 	if err != nil {
 		return build{}, err

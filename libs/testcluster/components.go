@@ -33,6 +33,9 @@ const (
 	Alertmanager       = "alertmanager"
 )
 
+// Kubectl is what people use, for Binaries: what is shown to them is tested with it, in the version of the API server.
+const Kubectl = "kubectl"
+
 // CertificateAuthority is the file in Cluster.Dir that client certificates and the API server's are checked with.
 const CertificateAuthority = "ca.crt"
 

@@ -26,6 +26,7 @@ import (
 
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/internal/kubectl"
 	"jutsu.com/operators/test/internal/operator"
 	"jutsu.com/operators/test/internal/project"
 )
@@ -178,18 +179,13 @@ func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.U
 	}
 }
 
-// expectSameOfKubectl renders with the kubectl of this machine, where there is one, for that is what people use.
+// expectSameOfKubectl renders with kubectl, for that is what people use.
 func expectSameOfKubectl(t *testing.T, folder string, objects []*unstructured.Unstructured) {
 	t.Helper()
-	kubectl, err := exec.LookPath("kubectl")
-	if err != nil {
-		t.Log("there is no kubectl here: rendered with the library alone")
-		return
-	}
 	g := NewWithT(t)
 	path, err := project.Path(folder)
 	g.Expect(err).NotTo(HaveOccurred())
-	out, err := exec.CommandContext(t.Context(), kubectl, "kustomize", path).Output()
+	out, err := exec.CommandContext(t.Context(), kubectl.Path(t), "kustomize", path).Output()
 	g.Expect(err).NotTo(HaveOccurred())
 	want, got := map[string]any{}, map[string]any{}
 	for _, o := range objects {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jutsu.com/operators/test/internal/kubectl"
 	"jutsu.com/operators/test/internal/project"
 )
 
@@ -16,11 +17,7 @@ var console = regexp.MustCompile("(?s)```console\n(.*?)```")
 
 // kubectl runs the commands of docs/kubectl.md, and compares what they print with what is written there; with -update it writes it anew.
 func (s *stage) kubectl(t *testing.T) {
-	for _, program := range []string{"bash", "kubectl"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skipf("docs/kubectl.md is not compared with the real output: %v", err)
-		}
-	}
+	kubectl.OnPath(t)
 	t.Setenv("KUBECONFIG", s.cluster.Kubeconfig())
 	page := read(t, "docs/kubectl.md")
 	golden(t, "docs/kubectl.md", console.ReplaceAllStringFunc(page, func(block string) string {

@@ -13,6 +13,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/gbytes"
+
+	"jutsu.com/operators/test/internal/kubectl"
 )
 
 // checks say of every command in the hints what it has to print, and what the cluster has to look like afterwards.
@@ -116,11 +118,7 @@ var checks = map[string]check{
 
 // TestHints runs what the playground tells people to try, as it is printed, in that order.
 func TestHints(t *testing.T) {
-	for _, tool := range []string{"bash", "kubectl", "curl"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("the hints need %s: %v", tool, err)
-		}
-	}
+	kubectl.OnPath(t)
 	g := NewWithT(t)
 	p := startPlayground(t)
 	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))

@@ -16,6 +16,7 @@ import (
 
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/test/internal/kubectl"
 	"jutsu.com/operators/test/internal/operator"
 	"jutsu.com/operators/test/internal/project"
 )
@@ -96,10 +97,6 @@ func parse(t *testing.T, text []byte) []*unstructured.Unstructured {
 // kubectlApplies does what install.yaml says in its first line, and without --server-side, which people leave out.
 func kubectlApplies(t *testing.T, cluster *testcluster.Cluster, text []byte) {
 	t.Helper()
-	kubectl, err := exec.LookPath("kubectl")
-	if err != nil {
-		t.Skip("there is no kubectl on this machine")
-	}
 	file := filepath.Join(t.TempDir(), "install.yaml")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
@@ -109,7 +106,7 @@ func kubectlApplies(t *testing.T, cluster *testcluster.Cluster, text []byte) {
 		if way == "--server-side=true" {
 			arguments = append(arguments, "--force-conflicts") // what was applied here before
 		}
-		cmd := exec.CommandContext(t.Context(), kubectl, arguments...)
+		cmd := exec.CommandContext(t.Context(), kubectl.Path(t), arguments...)
 		cmd.WaitDelay = time.Second
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("kubectl apply %s: %v:\n%s", way, err, out)

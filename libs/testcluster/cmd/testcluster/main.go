@@ -14,7 +14,7 @@ import (
 )
 
 const usage = `Usage:
-  testcluster build                       build etcd, Kubernetes and kwok, once
+  testcluster build [NAME ...]            build etcd, Kubernetes and kwok, once, and what else is named, such as prometheus
   testcluster up [-nodes N] [-crds PATH]  start a cluster and keep it until Ctrl-C`
 
 func main() {
@@ -29,12 +29,20 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) > 0 && args[0] == "build" {
-		return testcluster.Build(ctx, os.Stderr)
+		return build(ctx, args[1:])
 	}
 	if len(args) > 0 && args[0] == "up" {
 		return up(ctx, args[1:])
 	}
 	return errors.New("nothing to do\n" + usage)
+}
+
+func build(ctx context.Context, further []string) error {
+	if err := testcluster.Build(ctx, os.Stderr); err != nil {
+		return err
+	}
+	_, err := testcluster.Binaries(ctx, os.Stderr, further...)
+	return err
 }
 
 func up(ctx context.Context, args []string) error {

@@ -1,0 +1,117 @@
+package deploy
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/internal/project"
+)
+
+// pages are what people copy manifests from.
+var pages = []string{"README.md", "docs/operations.md"}
+
+var (
+	manifest = regexp.MustCompile("(?s)```yaml\n(.*?)```")
+	metric   = regexp.MustCompile("(?m)^\\| `((?:dojo|discord)_[a-z_]+)")
+)
+
+// TestManifestsOfTheDocs asks a real API server whether it takes what the pages show. A part of a spec is taken as that of a Dojo.
+func TestManifestsOfTheDocs(t *testing.T) {
+	admin, _ := startAPIServer(t)
+	for _, o := range operator.All {
+		apply(t, admin, o.Base())
+	}
+	for _, page := range pages {
+		taken := 0
+		for _, block := range manifest.FindAllStringSubmatch(text(t, page), -1) {
+			for _, o := range objectsOf(t, block[1]) {
+				o.SetNamespace("default")
+				if err := admin.Create(t.Context(), o, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
+					t.Errorf("%s shows what the API server refuses: %v\n%s", page, err, block[1])
+				}
+				taken++
+			}
+		}
+		if taken < 2 {
+			t.Errorf("%d manifests found in %s, which has more", taken, page)
+		}
+	}
+}
+
+// objectsOf are the objects of our kinds in a block, and a Dojo for a part of its spec.
+func objectsOf(t *testing.T, block string) (all []*unstructured.Unstructured) {
+	t.Helper()
+	documents := utilyaml.NewYAMLToJSONDecoder(strings.NewReader(block))
+	for {
+		o := &unstructured.Unstructured{}
+		if err := documents.Decode(&o.Object); err != nil {
+			break // the end: what is no YAML is missed by the count
+		}
+		spec, isPart := o.Object["spec"].(map[string]any)
+		switch {
+		case strings.HasSuffix(o.GroupVersionKind().Group, ".jutsu.com"):
+			all = append(all, o)
+		case isPart && o.GetKind() == "":
+			dojo := map[string]any{"accountId": "a", "title": "t", "credentialsRef": map[string]any{"name": "dojo-app"}}
+			for key, value := range spec {
+				dojo[key] = value
+			}
+			if dojo["postgres"] != nil {
+				delete(dojo, "credentialsRef")
+			}
+			all = append(all, &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "core.jutsu.com/v1", "kind": "Dojo", "metadata": map[string]any{"name": "tokyo"}, "spec": dojo,
+			}})
+		}
+	}
+	return all
+}
+
+// TestMetricsOfTheReadme looks for the metrics that the README lists in the programs' sources.
+func TestMetricsOfTheReadme(t *testing.T) {
+	g := NewWithT(t)
+	var sources strings.Builder
+	for _, folder := range []string{"dojo-operator", "discord-operator", "libs/discordclient"} {
+		root, err := project.Path(folder)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			source, err := os.ReadFile(path)
+			sources.Write(source)
+			return err
+		})).To(Succeed())
+	}
+	listed := metric.FindAllStringSubmatch(text(t, "README.md"), -1)
+	g.Expect(len(listed)).To(BeNumerically(">", 8))
+	for _, name := range listed {
+		if !strings.Contains(sources.String(), `"`+name[1]+`"`) {
+			t.Errorf("README.md lists the metric %s, which there is not", name[1])
+		}
+	}
+}
+
+// text is a file of the project.
+func text(t *testing.T, file string) string {
+	t.Helper()
+	path, err := project.Path(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
