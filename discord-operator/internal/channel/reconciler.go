@@ -2,8 +2,6 @@ package channel
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -26,7 +23,6 @@ import (
 	"jutsu.com/operators/discord-operator/internal/outcome"
 	"jutsu.com/operators/discord-operator/internal/record"
 	"jutsu.com/operators/discord-operator/internal/session"
-	"jutsu.com/operators/libs/conditions"
 )
 
 // Kind is what is reconciled here.
@@ -101,26 +97,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 	return r.conclude(ctx, c, seen, now, outcome.Of(err, r.Clock.Now()))
 }
 
-// conclude tells how a pass ended and says when the next one is. What is over in a moment is not told, unless something has changed.
+// conclude tells how a pass ended and says when the next one is.
 func (r *Reconciler) conclude(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, now state, end error) (reconcile.Result, error) {
-	if errors.Is(end, record.ErrStale) {
-		return reconcile.Result{RequeueAfter: record.StaleRetry}, nil
+	pass := record.Pass{
+		Of: "channel #" + c.Spec.Name, Age: r.Clock.Since(c.CreationTimestamp.Time), Told: c.Status.Conditions, Changed: now.changed, Resync: r.Resync,
+		Tell: func(ctx context.Context, end error) error { return r.report(ctx, c, status(c, seen, now, end)) },
 	}
-	age := r.Clock.Since(c.CreationTimestamp.Time)
-	if soon := outcome.Untold(end, c.Status.Conditions, age); soon > 0 && !now.changed {
-		return reconcile.Result{RequeueAfter: soon}, nil
-	}
-	end = outcome.Told(end)
-	if end != nil {
-		logf.FromContext(ctx).V(1).Info("not settled", "outcome", end.Error())
-	}
-	untold := r.report(ctx, c, status(c, seen, now, end))
-	result, err := conditions.Result(end)
-	if err == nil && result.RequeueAfter == 0 {
-		result.RequeueAfter = r.Resync
-	}
-	if err = errors.Join(err, untold); err != nil {
-		return reconcile.Result{}, fmt.Errorf("channel #%s: %w", c.Spec.Name, err)
-	}
-	return result, nil
+	return pass.Conclude(ctx, end)
 }

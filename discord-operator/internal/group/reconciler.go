@@ -2,8 +2,7 @@ package group
 
 import (
 	"context"
-	"errors"
-	"fmt"
+	"strconv"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
@@ -13,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -25,7 +23,6 @@ import (
 	"jutsu.com/operators/discord-operator/internal/outcome"
 	"jutsu.com/operators/discord-operator/internal/record"
 	"jutsu.com/operators/discord-operator/internal/session"
-	"jutsu.com/operators/libs/conditions"
 )
 
 // Kind is what is reconciled here.
@@ -93,26 +90,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (r
 	return r.conclude(ctx, g, seen, now, outcome.Of(err, r.Clock.Now()))
 }
 
-// conclude tells how a pass ended and says when the next one is. What is over in a moment is not told, unless something has changed.
+// conclude tells how a pass ended and says when the next one is.
 func (r *Reconciler) conclude(ctx context.Context, g *v1alpha1.DiscordGroup, seen *observed, now state, end error) (reconcile.Result, error) {
-	if errors.Is(end, record.ErrStale) {
-		return reconcile.Result{RequeueAfter: record.StaleRetry}, nil
+	pass := record.Pass{
+		Of: "group " + strconv.Quote(g.Spec.Name), Age: r.Clock.Since(g.CreationTimestamp.Time), Told: g.Status.Conditions, Changed: now.changed, Resync: r.Resync,
+		Tell: func(ctx context.Context, end error) error { return r.report(ctx, g, status(g, seen, now, end)) },
 	}
-	age := r.Clock.Since(g.CreationTimestamp.Time)
-	if soon := outcome.Untold(end, g.Status.Conditions, age); soon > 0 && !now.changed {
-		return reconcile.Result{RequeueAfter: soon}, nil
-	}
-	end = outcome.Told(end)
-	if end != nil {
-		logf.FromContext(ctx).V(1).Info("not settled", "outcome", end.Error())
-	}
-	untold := r.report(ctx, g, status(g, seen, now, end))
-	result, err := conditions.Result(end)
-	if err == nil && result.RequeueAfter == 0 {
-		result.RequeueAfter = r.Resync
-	}
-	if err = errors.Join(err, untold); err != nil {
-		return reconcile.Result{}, fmt.Errorf("group %q: %w", g.Spec.Name, err)
-	}
-	return result, nil
+	return pass.Conclude(ctx, end)
 }

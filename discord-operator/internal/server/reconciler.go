@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -26,7 +24,6 @@ import (
 	"jutsu.com/operators/discord-operator/internal/outcome"
 	"jutsu.com/operators/discord-operator/internal/record"
 	"jutsu.com/operators/discord-operator/internal/session"
-	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -108,23 +105,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, s *v1alpha1.DiscordServer) (
 	return r.conclude(ctx, s, seen, now, outcome.Of(tokenRefused(s, err), r.Clock.Now()))
 }
 
-// conclude tells how a pass ended and says when the next one is. What is over in a moment is not told, unless something has changed.
+// conclude tells how a pass ended and says when the next one is.
 func (r *Reconciler) conclude(ctx context.Context, s *v1alpha1.DiscordServer, seen *observed, now state, end error) (reconcile.Result, error) {
-	age := r.Clock.Since(s.CreationTimestamp.Time)
-	if soon := outcome.Untold(end, s.Status.Conditions, age); soon > 0 && !now.changed {
-		return reconcile.Result{RequeueAfter: soon}, nil
+	pass := record.Pass{
+		Of: "server", Age: r.Clock.Since(s.CreationTimestamp.Time), Told: s.Status.Conditions, Changed: now.changed, Resync: r.Resync,
+		Tell: func(ctx context.Context, end error) error { return r.report(ctx, s, status(s, seen, now, end)) },
 	}
-	end = outcome.Told(end)
-	if end != nil {
-		logf.FromContext(ctx).V(1).Info("not settled", "outcome", end.Error())
-	}
-	untold := r.report(ctx, s, status(s, seen, now, end))
-	result, err := conditions.Result(end)
-	if err == nil && result.RequeueAfter == 0 {
-		result.RequeueAfter = r.Resync
-	}
-	if err = errors.Join(err, untold); err != nil {
-		return reconcile.Result{}, fmt.Errorf("server: %w", err)
-	}
-	return result, nil
+	return pass.Conclude(ctx, end)
 }
