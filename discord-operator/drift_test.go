@@ -10,6 +10,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
@@ -220,6 +222,18 @@ var _ = Describe("What people change on Discord by hand", func() {
 			Eventually(ctx, func() string { return webhookSecret(ctx, m.channel) }).ShouldNot(Equal(secret))
 			eventuallyReady(ctx, m.channel)
 		})
+	})
+
+	It("goes back also in a status, and at once", func(ctx context.Context) {
+		m := newManaged(ctx)
+		m.expectRest(ctx)
+		calls := len(m.calls())
+		for _, o := range []client.Object{m.server, m.group, m.channel} {
+			before := refetch(o)
+			Expect(k8s.Status().Patch(ctx, o, mergePatch("status", `{observedGeneration: 0, conditions: []}`))).To(Succeed())
+			Eventually(ctx, before).Should(HaveCondition("Ready", "True", "Settled"), "%T", o)
+		}
+		Expect(m.calls()[calls:]).To(BeEmpty(), "Discord has nothing to do with it")
 	})
 
 	Describe("while the Gateway is down", func() {

@@ -97,6 +97,14 @@ func (r *Record) Shows(key Key, cached metav1.Object) bool {
 	return true
 }
 
+// Own reports whether this version of an object is our last write to it. One that was shown already is not remembered: the answer is then no.
+func (r *Record) Own(key Key, resourceVersion string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	w, ok := r.last[key]
+	return ok && w.version != "" && w.version == resourceVersion
+}
+
 func (w write) shownBy(cached metav1.Object) bool {
 	if w.version == "" {
 		return cached == nil || cached.GetUID() != w.deleted

@@ -55,6 +55,23 @@ func TestShows(t *testing.T) {
 	}
 }
 
+func TestOwn(t *testing.T) {
+	r := NewRecord(testclock.NewFakePassiveClock(time.Now()))
+	if r.Own(tokyo, "100") {
+		t.Error("nothing was written yet")
+	}
+	r.Wrote(tokyo, "100")
+	for version, want := range map[string]bool{"99": false, "100": true, "101": false} {
+		if got := r.Own(tokyo, version); got != want {
+			t.Errorf("version %s is ours: %v", version, got)
+		}
+	}
+	r.Deleted(tokyo, "a")
+	if r.Own(tokyo, "") || r.Own(tokyo, "100") {
+		t.Error("a deletion is no version")
+	}
+}
+
 func TestForgotten(t *testing.T) {
 	clock := testclock.NewFakePassiveClock(time.Now())
 	r := NewRecord(clock)
