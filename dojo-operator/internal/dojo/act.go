@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/conditions"
@@ -23,19 +25,19 @@ import (
 const refusedRetry = 15 * time.Second
 
 // act carries out the steps and returns how the pass ended. One child that is refused does not keep the others from being put
-// right, except that pods never get a revision of credentials that could not be written.
+// right, except those that come after it in its chain: pods never get a revision of credentials that could not be written.
 func (r *Reconciler) act(ctx context.Context, d *corev1api.Dojo, s *steps) error {
 	if err := r.hold(ctx, d, s.finalizers); err != nil {
 		return err
 	}
 	var failed error
-	verdict := s.verdict
+	verdict, broken := s.verdict, map[chain]bool{}
 	for _, c := range s.apply {
-		if c.chained && failed != nil {
+		if broken[c.chain] {
 			continue
 		}
 		changed, err := r.apply(ctx, d, s, c)
-		failed = graver(failed, err)
+		failed, broken[c.chain] = graver(failed, err), err != nil && c.chain != unchained
 		if c.kind == kindDeployment && !changed {
 			verdict = s.unmoved
 		}
@@ -53,7 +55,8 @@ func (r *Reconciler) act(ctx context.Context, d *corev1api.Dojo, s *steps) error
 func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *child) (changed bool, err error) {
 	var options []client.ApplyOption
 	// Without force, an object that somebody else has made under this name a moment ago is a conflict where it has other values than
-	// ours. With force, the UID makes sure that it is still the object that was seen.
+	// ours. One that has none becomes ours: a server-side apply cannot be told to create only. With force, the UID makes sure that it
+	// is still the object that was seen.
 	if c.exists {
 		options = append(options, client.ForceOwnership)
 		c.meta.pin(c.uid)
@@ -65,7 +68,7 @@ func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *
 		}
 	}
 	changed = err == nil && c.moved()
-	r.Metrics.applied(c, changed, err)
+	logf.FromContext(ctx).V(1).Info("applied", "kind", c.kind, "child", c.name, "result", r.Metrics.applied(c, changed, err))
 	if err != nil {
 		c.failed = refusal(d, c, err)
 		return false, c.failed
@@ -114,9 +117,13 @@ func (r *Reconciler) remove(ctx context.Context, old *leftover) error {
 	o := old.object
 	uid := o.GetUID()
 	err := r.Client.Delete(ctx, o, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	if client.IgnoreNotFound(err) != nil {
+	switch {
+	case refused(err):
+		return childRefused(fmt.Sprintf("the deletion of the %s %s", old.kind, o.GetName()), err)
+	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("delete %s %s: %w", old.kind, o.GetName(), err)
 	}
+	logf.FromContext(ctx).V(1).Info("removed", "kind", old.kind, "child", o.GetName())
 	if len(o.GetFinalizers()) == 0 {
 		r.written.Deleted(keyOf(old.kind, o.GetNamespace(), o.GetName()), uid)
 	}
@@ -130,7 +137,11 @@ func (r *Reconciler) hold(ctx context.Context, d *corev1api.Dojo, finalizers []s
 	}
 	after := d.DeepCopy()
 	after.Finalizers = finalizers
-	if err := r.Client.Patch(ctx, after, client.MergeFromWithOptions(d.DeepCopy(), client.MergeFromWithOptimisticLock{})); err != nil {
+	err := r.Client.Patch(ctx, after, client.MergeFromWithOptions(d.DeepCopy(), client.MergeFromWithOptimisticLock{}))
+	switch {
+	case refused(err):
+		return childRefused("the finalizers of the Dojo", err)
+	case err != nil:
 		return fmt.Errorf("write the finalizers: %w", err)
 	}
 	d.Finalizers, d.ResourceVersion = after.Finalizers, after.ResourceVersion
@@ -150,25 +161,50 @@ func refusal(d *corev1api.Dojo, c *child, err error) error {
 		}
 	case !c.exists && apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
 		return nameTaken(d, c.kind, c.name)
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
-		return &conditions.Terminal{
-			Reason:  corev1api.ReasonChildRefused,
-			Message: fmt.Sprintf("The API server refuses the %s %s: %s", c.kind, c.name, told(c, err)),
-			Retry:   refusedRetry,
-		}
+	case refused(err):
+		return childRefused(fmt.Sprintf("the %s %s", c.kind, c.name), told(c, err))
 	}
 	return fmt.Errorf("apply %s %s: %w", c.kind, c.name, told(c, err))
 }
 
-// told is an error without what nobody may read: an admission webhook may quote the Secret that it refuses. A conflict quotes
-// nothing, and has to stay one to be retried quietly.
+func childRefused(what string, err error) error {
+	return &conditions.Terminal{
+		Reason:  corev1api.ReasonChildRefused,
+		Message: fmt.Sprintf("The API server refuses %s: %s", what, err),
+		Retry:   refusedRetry,
+	}
+}
+
+// refused reports whether the API server has answered that it will not have what it was asked for. The status code says so: an admission
+// webhook may give any reason, or none.
+func refused(err error) bool {
+	switch code := answered(err); code {
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false // these may pass
+	default:
+		return code >= 400 && code < 500
+	}
+}
+
+// answered is the status code of the API server's answer, 0 where the error is none.
+func answered(err error) int {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return 0
+	}
+	return int(answer.Status().Code)
+}
+
+// told is an error without what nobody may read: an admission webhook may quote the Secret that it refuses, in its message and in its
+// reason. A conflict has to stay one to be retried quietly, and is told to nobody.
 func told(c *child, err error) error {
-	reason := apierrors.ReasonForError(err)
-	if c.kind != kindSecret || reason == metav1.StatusReasonUnknown || reason == metav1.StatusReasonConflict {
+	code := answered(err)
+	if c.kind != kindSecret || code == 0 || apierrors.IsConflict(err) {
 		return err
 	}
-	if reason == metav1.StatusReasonInvalid && c.exists {
-		return fmt.Errorf("%s. If somebody has made it immutable, delete it: it is made again", reason)
+	text := fmt.Sprintf("%d %s", code, http.StatusText(code))
+	if code == http.StatusUnprocessableEntity && c.exists {
+		text += ". If somebody has made it immutable, delete it: it is made again"
 	}
-	return errors.New(string(reason))
+	return errors.New(text)
 }

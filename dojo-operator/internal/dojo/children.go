@@ -53,13 +53,24 @@ type child struct {
 	rotation bool
 	// altered is whether somebody has changed what we wrote there.
 	altered bool
-	// chained is whether it must not be written when a child before it could not be.
-	chained bool
+	// chain is the one that it is part of.
+	chain chain
 	// part is the type of the condition about the part of a Dojo that the object belongs to; empty for what every Dojo has.
 	part string
 	// failed is what kept it from being written.
 	failed error
 }
+
+// chain is a row of children each of which must not be written when one before it could not be.
+type chain int
+
+const (
+	unchained chain = iota
+	// databaseChain are the steps towards a database.
+	databaseChain
+	// credentialsChain are the Dojo's own Secret and the Deployment whose pods read it.
+	credentialsChain
+)
 
 // childMeta is the metadata of a child's configuration, typed or not.
 type childMeta interface {

@@ -54,8 +54,9 @@ func NewMetrics(registry prometheus.Registerer, dojos client.Reader, elected <-c
 	return m, nil
 }
 
-func (m *Metrics) applied(c *child, changed bool, err error) {
-	result := "created"
+// applied counts a write of a child and returns how it ended.
+func (m *Metrics) applied(c *child, changed bool, err error) (result string) {
+	result = "created"
 	switch {
 	case err != nil:
 		result = "failed"
@@ -68,6 +69,7 @@ func (m *Metrics) applied(c *child, changed bool, err error) {
 	if c.rotation && err == nil {
 		m.rotations.Inc()
 	}
+	return result
 }
 
 func (m *Metrics) available(after time.Duration) {

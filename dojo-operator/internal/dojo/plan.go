@@ -102,6 +102,7 @@ func (s *steps) planApplication(d *corev1api.Dojo, seen *observed, cfg Config) {
 	revision, secret, verdict := planCredentials(d, seen, cfg, passOn)
 	verdict = graver(s.database, verdict)
 	if secret != nil {
+		secret.chain = credentialsChain
 		s.apply = append(s.apply, secret)
 	}
 	if revision == "" && seen.deployment != nil {
@@ -120,7 +121,7 @@ func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revi
 		s.unmoved = rollout(d, seen, cfg)
 	}
 	if deployment := planDeployment(d, seen, cfg, revision); deployment != nil {
-		deployment.chained = true // pods never get a revision of credentials that could not be written
+		deployment.chain = credentialsChain
 		s.apply = append(s.apply, deployment)
 		// What serves now serves the old spec: the Deployment's own events bring us back.
 		s.verdict = &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: readyCount(seen.deployment, s.replicas)}

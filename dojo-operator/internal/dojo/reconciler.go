@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -130,6 +131,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 	if outcome == nil {
 		todo = plan(d, seen, r.Config)
 		outcome = r.act(ctx, d, todo)
+		if apierrors.IsConflict(outcome) {
+			return conditions.Result(outcome) // somebody was faster: what was seen is no longer so, and nothing to tell of
+		}
 	} else {
 		seen = nil
 	}

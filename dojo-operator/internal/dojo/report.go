@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -148,12 +149,14 @@ func (r *Reconciler) report(ctx context.Context, d *corev1api.Dojo, seen *observ
 			return wait, nil
 		}
 	}
-	after := d.DeepCopy()
+	after, anyone := d.DeepCopy(), d.DeepCopy()
 	after.Status = now
-	if err := r.Client.Status().Patch(ctx, after, client.MergeFrom(d)); err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			return 0, nil // deleted meanwhile: there is nobody left to tell
-		}
+	anyone.UID = "" // so that the patch carries it, and does not meet another Dojo of the same name
+	err := r.Client.Status().Patch(ctx, after, client.MergeFrom(anyone))
+	switch {
+	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return 0, nil // deleted meanwhile: there is nobody left to tell
+	case err != nil:
 		return 0, fmt.Errorf("patch status: %w", err)
 	}
 	r.written.Wrote(keyOf("Dojo", d.Namespace, d.Name), after.ResourceVersion)
@@ -198,8 +201,8 @@ func (r *Reconciler) tell(d *corev1api.Dojo, kind, reason, message string) {
 // postponed says how long a new status may wait: not at all unless only counts differ, and not by much, and the Deployment has
 // moved within the settle time.
 func postponed(before, now corev1api.DojoStatus, live *appsv1.Deployment, at time.Time) time.Duration {
-	if live == nil || !equality.Semantic.DeepEqual(uncounted(before), uncounted(now)) {
-		return 0
+	if live == nil || live.Spec.Replicas == nil || !equality.Semantic.DeepEqual(uncounted(before), uncounted(now)) {
+		return 0 // of a stranger's Deployment nothing is kept
 	}
 	if more := now.ReadyReplicas - before.ReadyReplicas; max(more, -more) > max(1, *live.Spec.Replicas/10) {
 		return 0 // a long rollout of many pods is told in tenths

@@ -74,7 +74,7 @@ func (db *database) planSchema(d *corev1api.Dojo, seen *observed, cfg Config) er
 	if job == nil {
 		want := schemaFor(d, &seen.db)
 		c := newChild(kindJob, job, want, want.ObjectMetaApplyConfiguration)
-		c.chained = true
+		c.chain = databaseChain
 		db.apply = append(db.apply, c)
 		return applying
 	}
