@@ -84,7 +84,7 @@ var (
 	conditionDesc = prometheus.NewDesc("dojo_condition",
 		"Whether a condition of a Dojo is True (1) or not (0).", []string{"namespace", "dojo", "type", "reason"}, nil)
 	wantedDesc = prometheus.NewDesc("dojo_replicas_wanted",
-		"Replicas that a Dojo's spec asks for.", []string{"namespace", "dojo"}, nil)
+		"Replicas that a Dojo should have: what its spec asks for, or an autoscaler of its Deployment.", []string{"namespace", "dojo"}, nil)
 	readyDesc = prometheus.NewDesc("dojo_replicas_ready",
 		"Replicas of a Dojo that are ready.", []string{"namespace", "dojo"}, nil)
 	transitionDesc = prometheus.NewDesc("dojo_ready_transition_timestamp_seconds",
@@ -132,7 +132,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 				gauge(transitionDesc, float64(c.LastTransitionTime.Unix()))
 			}
 		}
-		gauge(wantedDesc, float64(*d.Spec.Replicas))
+		gauge(wantedDesc, float64(lastWanted(d)))
 		gauge(readyDesc, float64(d.Status.ReadyReplicas))
 	}
 }

@@ -93,11 +93,11 @@ func availability(s *corev1api.DojoStatus, wanted int32) conditions.Availability
 	case s.ReadyReplicas > 0:
 		return conditions.Usable(corev1api.ReasonReplicasReady, "Ready replicas: "+s.ReadyStatus+".")
 	case wanted == 0:
-		return conditions.NothingAsked(corev1api.ReasonScaledToZero, "spec.replicas is 0, so nothing runs.")
+		return conditions.NothingAsked(corev1api.ReasonScaledToZero, "No replicas are wanted, so nothing runs.")
 	case was == nil || was.Reason == corev1api.ReasonStarting:
 		return conditions.Unusable(corev1api.ReasonStarting, "No replica has been ready yet.")
 	case was.Reason == corev1api.ReasonScaledToZero || was.Reason == corev1api.ReasonScalingUp:
-		return conditions.Unusable(corev1api.ReasonScalingUp, "No replica is ready yet since spec.replicas was 0.")
+		return conditions.Unusable(corev1api.ReasonScalingUp, "No replica is ready yet since none was wanted.")
 	}
 	return conditions.Unusable(corev1api.ReasonNoReadyReplicas, "No replica is ready any more.")
 }
@@ -125,6 +125,15 @@ func facts(d *corev1api.Dojo, seen *observed, todo *steps, outcome error) corev1
 		s.Endpoint = endpoint(d)
 	}
 	return s
+}
+
+// lastWanted is how many replicas the last pass wanted: the spec's, unless an autoscaler of the Deployment decides.
+func lastWanted(d *corev1api.Dojo) int32 {
+	var ready, wanted int32
+	if _, err := fmt.Sscanf(d.Status.ReadyStatus, "%d/%d", &ready, &wanted); err != nil {
+		return *d.Spec.Replicas // there was none
+	}
+	return wanted
 }
 
 // leaves reports whether a child is there once the steps have ended as they did.

@@ -78,7 +78,7 @@ func (db *database) planSchema(d *corev1api.Dojo, seen *observed, cfg Config) er
 		db.apply = append(db.apply, c)
 		return applying
 	}
-	trouble := worst(seen.db.jobPods)
+	trouble := worst(seen.now, seen.db.jobPods)
 	switch {
 	case jobIs(job, batchv1.JobComplete):
 		for _, former := range seen.db.formerJobs {
