@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -53,19 +52,8 @@ func (r *Reconciler) act(ctx context.Context, d *corev1api.Dojo, s *steps) error
 
 // apply writes a child and reports whether that has changed anything.
 func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *child) (changed bool, err error) {
-	var options []client.ApplyOption
-	// Without force, an object that somebody else has made under this name a moment ago is a conflict where it has other values than
-	// ours. One that has none becomes ours: a server-side apply cannot be told to create only. With force, the UID makes sure that it
-	// is still the object that was seen.
-	if c.exists {
-		options = append(options, client.ForceOwnership)
-		c.meta.pin(c.uid)
-	}
-	err = r.Client.Apply(ctx, c.config, options...)
-	if apierrors.IsInvalid(err) && c.exists {
-		if err = r.clear(ctx, d, s, c, err); err == nil {
-			err = r.Client.Apply(ctx, c.config, options...)
-		}
+	if err = r.write(ctx, s, c); replaced(err) {
+		err = errStale
 	}
 	changed = err == nil && c.moved()
 	logf.FromContext(ctx).V(1).Info("applied", "kind", c.kind, "child", c.name, "result", r.Metrics.applied(c, changed, err))
@@ -83,33 +71,61 @@ func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *
 	return changed, nil
 }
 
+// write applies a child, so that the API server's answer lands in it.
+func (r *Reconciler) write(ctx context.Context, s *steps, c *child) error {
+	// Without force, an object that somebody else has made under this name a moment ago is a conflict where it has other values than
+	// ours. One that has none becomes ours: a server-side apply cannot be told to create only.
+	if !c.exists {
+		return r.Client.Apply(ctx, c.config)
+	}
+	// With force, the UID makes sure that it is still the object that was seen.
+	c.meta.pin(c.uid)
+	if c.merge != nil {
+		if err := r.merge(ctx, c); err != nil {
+			return err
+		}
+	}
+	err := r.Client.Apply(ctx, c.config, client.ForceOwnership)
+	if apierrors.IsInvalid(err) {
+		if err = r.clear(ctx, s, c, err); err == nil {
+			err = r.Client.Apply(ctx, c.config, client.ForceOwnership)
+		}
+	}
+	return err
+}
+
 // clear replaces the spec of a child by ours alone. An apply leaves the fields of others, and somebody may have set one that
-// excludes ours: a value beside our valueFrom, another kind of probe or of volume, minAvailable beside maxUnavailable.
-func (r *Reconciler) clear(ctx context.Context, d *corev1api.Dojo, s *steps, c *child, refused error) error {
+// excludes ours: a value beside our valueFrom, another kind of probe or of volume, minAvailable beside maxUnavailable. The next pass
+// merges what is ours by that.
+func (r *Reconciler) clear(ctx context.Context, s *steps, c *child, refused error) error {
 	if c.kind != kindDeployment && c.kind != kindBudget {
 		return refused
 	}
-	want, err := runtime.DefaultUnstructuredConverter.ToUnstructured(c.config)
+	want, err := c.wanted()
 	if err != nil {
-		return fmt.Errorf("convert %s %s: %w", c.kind, c.name, err)
+		return err
 	}
-	spec := want["spec"].(map[string]any)
+	spec := want.Object["spec"].(map[string]any)
 	if c.kind == kindDeployment {
 		spec["replicas"] = s.replicas // also where an autoscaler has decided
 	}
 	patch, err := json.Marshal([]map[string]any{
-		{"op": "test", "path": "/metadata/uid", "value": c.uid},
+		{"op": "replace", "path": "/metadata/uid", "value": c.uid}, // as in an apply, another object refuses it,
 		{"op": "replace", "path": "/spec", "value": spec},
 	})
 	if err != nil {
 		return fmt.Errorf("encode %s %s: %w", c.kind, c.name, err)
 	}
-	target := &unstructured.Unstructured{}
-	target.SetAPIVersion(want["apiVersion"].(string))
-	target.SetKind(c.kind)
-	target.SetNamespace(d.Namespace)
-	target.SetName(c.name)
-	return r.Client.Patch(ctx, target, client.RawPatch(types.JSONPatchType, patch))
+	return r.Client.Patch(ctx, want, client.RawPatch(types.JSONPatchType, patch))
+}
+
+// merge makes ours by apply what is ours by update.
+func (r *Reconciler) merge(ctx context.Context, c *child) error {
+	want, err := c.wanted()
+	if err != nil {
+		return err
+	}
+	return r.Client.Patch(ctx, want, client.RawPatch(types.JSONPatchType, c.merge))
 }
 
 // remove deletes an object, and in the background what belongs to it. One that others hold back with a finalizer stays for now.
@@ -193,6 +209,15 @@ func answered(err error) int {
 		return 0
 	}
 	return int(answer.Status().Code)
+}
+
+// replaced reports whether there was another object than the one that was seen: its UID cannot be changed to that.
+func replaced(err error) bool {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) || answer.Status().Details == nil {
+		return false
+	}
+	return slices.ContainsFunc(answer.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }
 
 // told is an error without what nobody may read: an admission webhook may quote the Secret that it refuses, in its message and in its

@@ -42,7 +42,7 @@ func planCustom(live, want *unstructured.Unstructured) *child {
 	}
 	c := &child{kind: want.GetKind(), name: want.GetName(), config: client.ApplyConfigurationFromUnstructured(want), meta: customMeta{want}}
 	if live != nil {
-		c.exists, c.uid, c.version, c.generation = true, live.GetUID(), live.GetResourceVersion(), live.GetGeneration()
+		c.found(live, want.GetLabels())
 	}
 	return c
 }

@@ -56,11 +56,11 @@ func monitorFor(d *corev1api.Dojo, kind optional.Kind) *unstructured.Unstructure
 func planMonitor(d *corev1api.Dojo, kind optional.Kind, seen map[string]*unstructured.Unstructured) (*child, *leftover) {
 	live, served := seen[kind.Kind]
 	switch {
-	case !served:
+	case !served, taken(d, live):
 		return nil, nil
 	case monitored(d):
 		return planCustom(live, monitorFor(d, kind)), nil
-	case live == nil || taken(d, live):
+	case live == nil:
 		return nil, nil
 	}
 	return nil, &leftover{kind.Kind, live}

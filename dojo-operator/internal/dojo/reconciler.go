@@ -124,18 +124,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 		return reconcile.Result{}, nil // the garbage collector takes the children
 	}
 	seen, outcome := r.observe(ctx, d)
-	if errors.Is(outcome, errStale) {
-		return reconcile.Result{RequeueAfter: staleRetry}, nil
-	}
 	var todo *steps
 	if outcome == nil {
 		todo = plan(d, seen, r.Config)
 		outcome = r.act(ctx, d, todo)
-		if apierrors.IsConflict(outcome) {
-			return conditions.Result(outcome) // somebody was faster: what was seen is no longer so, and nothing to tell of
-		}
 	} else {
 		seen = nil
+	}
+	// What was seen is no longer so, or not yet: nothing to tell of.
+	if errors.Is(outcome, errStale) {
+		return reconcile.Result{RequeueAfter: staleRetry}, nil
+	}
+	if apierrors.IsConflict(outcome) {
+		return conditions.Result(outcome)
 	}
 	again, untold := r.report(ctx, d, seen, status(d, seen, todo, outcome))
 	result, err := conditions.Result(outcome)

@@ -158,13 +158,15 @@ func (r *Reconciler) report(ctx context.Context, d *corev1api.Dojo, seen *observ
 			return wait, nil
 		}
 	}
-	after, anyone := d.DeepCopy(), d.DeepCopy()
+	after := d.DeepCopy()
 	after.Status = now
-	anyone.UID = "" // so that the patch carries it, and does not meet another Dojo of the same name
-	err := r.Client.Status().Patch(ctx, after, client.MergeFrom(anyone))
+	// The version keeps it from being told of another Dojo of the same name: of a status the API server does not compare the UID.
+	err := r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(d, client.MergeFromWithOptimisticLock{}))
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+	case apierrors.IsNotFound(err):
 		return 0, nil // deleted meanwhile: there is nobody left to tell
+	case apierrors.IsConflict(err):
+		return staleRetry, nil
 	case err != nil:
 		return 0, fmt.Errorf("patch status: %w", err)
 	}
