@@ -65,7 +65,7 @@ func (r *Reconciler) apply(ctx context.Context, d *corev1api.Dojo, s *steps, c *
 	switch {
 	case c.rotation:
 		r.tell(d, corev1.EventTypeNormal, "CredentialsRotated", "The database credentials have changed; the pods are rolled.")
-	case changed && s.corrects(d, c):
+	case changed && corrects(d, c):
 		r.tell(d, corev1.EventTypeNormal, "Corrected", fmt.Sprintf("%s %s differed from what the operator wants and was put right.", c.kind, c.name))
 	}
 	return changed, nil

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/conditions"
 
@@ -100,32 +103,55 @@ func TestWhatMayPass(t *testing.T) {
 	}
 }
 
+// Only what somebody has changed or taken away is told of as corrected.
 func TestCorrects(t *testing.T) {
 	t.Parallel()
-	service, deployment, secret := &child{kind: kindService, exists: true}, &child{kind: kindDeployment, exists: true}, &child{kind: kindSecret, exists: true}
-	altered := &child{kind: kindSecret, exists: true, altered: true}
-	seen := func(generation int64) func(*corev1api.Dojo) {
-		return func(d *corev1api.Dojo) { d.Status.ObservedGeneration = generation }
+	told := func(w *world, d *corev1api.Dojo, cfg Config) []string {
+		var kinds []string
+		for _, c := range plan(d, w.see(d), cfg).apply {
+			if corrects(d, c) {
+				kinds = append(kinds, c.kind)
+			}
+		}
+		return kinds
 	}
-	cases := map[string]struct {
-		dojo  *corev1api.Dojo
-		apply []*child
-		want  bool
-	}{
-		"changed by somebody":     {tokyo(seen(3)), []*child{service}, true},
-		"made anew":               {tokyo(seen(3)), []*child{{kind: kindService}}, false},
-		"follows the spec":        {tokyo(seen(2)), []*child{service}, false},
-		"follows the credentials": {tokyo(seen(3)), []*child{deployment, secret}, false},
-		"beside new credentials":  {tokyo(seen(3)), []*child{service, secret}, true},
-		"new credentials":         {tokyo(seen(3)), []*child{secret}, false},
-		"credentials altered":     {tokyo(seen(3)), []*child{altered}, true},
-	}
-	for name, c := range cases {
+	seen := func(d *corev1api.Dojo) { d.Status.ObservedGeneration = d.Generation }
+	for name, c := range harmful() {
 		t.Run(name, func(t *testing.T) {
-			if got := (&steps{apply: c.apply}).corrects(c.dojo, c.apply[0]); got != c.want {
-				t.Errorf("corrects is %v", got)
+			t.Parallel()
+			d := tokyo(seen)
+			w := settledWorld(t, d)
+			c.change(w)
+			want := c.writes
+			if w.own == nil || w.deployment == nil || w.service == nil || w.budget == nil {
+				want = nil // made anew
+			} else if len(want) == 2 {
+				want = want[:1] // the Deployment follows the Secret
+			}
+			if diff := cmp.Diff(want, told(w, d, testConfig)); diff != "" {
+				t.Error(diff)
+			}
+			d.Generation++
+			if got := told(w, d, testConfig); got != nil {
+				t.Errorf("with a new spec, %v", got)
 			}
 		})
+	}
+	d := tokyo(seen, exposed, inGroup)
+	w := settledAlerts(t, d)
+	w.source = pgApp(key("password", "red"), func(s *corev1.Secret) { s.ResourceVersion = "8" })
+	w.put("DiscordChannel", "another", "status", "webhook", "secretRef", "name")
+	cfg := testConfig
+	cfg.Image, cfg.ProgressDeadline = "registry.example/dojo:10", time.Hour
+	if got := kinds(plan(d, w.see(d), cfg)); len(got) != 3 {
+		t.Errorf("writes %v", got)
+	}
+	if got := told(w, d, cfg); got != nil {
+		t.Errorf("the operator's flags, another password and another webhook are followed, not corrected: %v", got)
+	}
+	w.custom["PrometheusRule"].SetManagedFields(nil) // nothing of it is ours any more
+	if diff := cmp.Diff([]string{"PrometheusRule"}, told(w, d, cfg)); diff != "" {
+		t.Error(diff)
 	}
 }
 

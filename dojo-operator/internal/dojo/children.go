@@ -61,7 +61,7 @@ type child struct {
 	merge []byte
 	// rotation is whether the write passes on credentials that have changed at their source.
 	rotation bool
-	// altered is whether somebody has changed what we wrote there.
+	// altered is whether somebody has changed what we wrote there, or taken it away.
 	altered bool
 	// chain is the one that it is part of.
 	chain chain
@@ -131,6 +131,9 @@ func newChild[L liveObject](kind string, live L, config runtime.ApplyConfigurati
 		return c
 	}
 	c.found(live, meta.Labels)
+	if want, err := c.wanted(); err == nil {
+		c.altered = altered(live, want)
+	}
 	if o, ok := any(live).(runtime.Object); ok && updated(live) {
 		c.merge, _ = csaupgrade.UpgradeManagedFieldsPatch(o, sets.New(FieldOwner), FieldOwner) // what cannot be read cannot be merged
 	}

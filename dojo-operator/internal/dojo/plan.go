@@ -150,11 +150,9 @@ func (s *steps) add(write *child, remove *leftover) {
 	}
 }
 
-// corrects reports whether a write puts right what is there, rather than to follow the spec or the credentials.
-func (s *steps) corrects(d *corev1api.Dojo, c *child) bool {
-	follows := c.kind == kindSecret && !c.altered ||
-		c.kind == kindDeployment && slices.ContainsFunc(s.apply, func(c *child) bool { return c.kind == kindSecret })
-	return c.exists && !follows && d.Status.ObservedGeneration == d.Generation
+// corrects reports whether a write puts right what is there, rather than to follow something.
+func corrects(d *corev1api.Dojo, c *child) bool {
+	return c.exists && c.altered && d.Status.ObservedGeneration == d.Generation
 }
 
 // namesTaken says which name belongs to somebody else's object, which is never adopted or overwritten, of the children that a Dojo cannot
