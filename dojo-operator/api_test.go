@@ -74,6 +74,18 @@ var _ = Describe("The API of a Dojo", func() {
 		Entry("credentials with an empty name", set("credentialsRef", map[string]any{"name": ""}), "spec.credentialsRef.name in body should be at least 1 chars long"),
 		Entry("credentials with a name that no Secret has", set("credentialsRef", map[string]any{"name": "Dojo App"}), "must be the name of a Secret"),
 		Entry("credentials in a namespace that cannot be", set("credentialsRef", map[string]any{"name": "a", "namespace": "a.b"}), "must be the name of a namespace"),
+		Entry("credentials with a name too long for a Secret", set("credentialsRef", map[string]any{"name": strings.Repeat("a", 254)}), "spec.credentialsRef.name: Too long: may not be more than 253 bytes"),
+		Entry("credentials in a namespace of too long a name", set("credentialsRef", map[string]any{"name": "a", "namespace": strings.Repeat("a", 64)}),
+			"spec.credentialsRef.namespace: Too long: may not be more than 63 bytes"),
+		Entry("credentials in an empty namespace", set("credentialsRef", map[string]any{"name": "a", "namespace": ""}), "spec.credentialsRef.namespace in body should be at least 1 chars long"),
+		Entry("an over-long image", set("image", strings.Repeat("a", 513)), "spec.image: Too long: may not be more than 512 bytes"),
+		Entry("too many imagePullSecrets", set("imagePullSecrets", many(17, "name")), "spec.imagePullSecrets: Too many: 17: must have at most 16 items"),
+		Entry("the same imagePullSecret twice", set("imagePullSecrets", []any{map[string]any{"name": "a"}, map[string]any{"name": "a"}}), "spec.imagePullSecrets[1]: Duplicate value"),
+		Entry("too much environment", set("env", many(65, "name")), "spec.env: Too many: 65: must have at most 64 items"),
+		Entry("too many tolerations", set("tolerations", many(33, "key")), "spec.tolerations: Too many: 33: must have at most 32 items"),
+		Entry("too large a nodeSelector", set("nodeSelector", labelled(33)), "spec.nodeSelector: Too many: 33: must have at most 32 items"),
+		Entry("too many ways to spread", set("topologySpreadConstraints", spread(9)), "spec.topologySpreadConstraints: Too many: 9: must have at most 8 items"),
+		Entry("the same way to spread twice", set("topologySpreadConstraints", append(spread(1), spread(1)...)), "spec.topologySpreadConstraints[1]: Duplicate value"),
 		Entry("a name with a dot", named("tokyo.high"), "metadata.name becomes the name of a Service"),
 		Entry("a name that starts with a digit", named("1tokyo"), "metadata.name becomes the name of a Service"),
 		Entry("a name of 64 characters", named(strings.Repeat("a", 64)), "metadata.name becomes the name of a Service"),
@@ -126,6 +138,33 @@ func set(field string, value any) func(map[string]any) {
 
 func named(name string) func(map[string]any) {
 	return func(o map[string]any) { o["metadata"] = map[string]any{"name": name} }
+}
+
+// many are items that differ in one field.
+func many(n int, field string) []any {
+	items := make([]any, 0, n)
+	for i := range n {
+		items = append(items, map[string]any{field: fmt.Sprintf("a%d", i)})
+	}
+	return items
+}
+
+// labelled are so many labels.
+func labelled(n int) map[string]any {
+	all := map[string]any{}
+	for i := range n {
+		all[fmt.Sprintf("a%d", i)] = "x"
+	}
+	return all
+}
+
+// spread are so many ways to spread pods.
+func spread(n int) []any {
+	ways := many(n, "topologyKey")
+	for _, way := range ways {
+		way.(map[string]any)["maxSkew"], way.(map[string]any)["whenUnsatisfiable"] = 1, "DoNotSchedule"
+	}
+	return ways
 }
 
 // asTable asks for the Dojos as kubectl does.

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -75,6 +76,23 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(live.Spec.Template.Labels).To(HaveKey("example.org/injected"))
 	})
 
+	It("cost two writes of the status when a Dojo is made: that it is on its way, and that it is there", func(ctx context.Context) {
+		runningDojo(ctx, ns, replicas(0)) // pods would be counted while they start
+		writes := func() []string {
+			return slices.DeleteFunc(operator.Writes(ns), func(w string) bool { return w != statusWrite })
+		}
+		Expect(writes()).To(HaveLen(2))
+		Consistently(writes).Should(HaveLen(2))
+	})
+
+	It("stand in a status that goes back when somebody else writes it", func(ctx context.Context) {
+		d := runningDojo(ctx, ns, replicas(0))
+		was := d.Status.DeepCopy()
+		Expect(k8s.Status().Patch(ctx, d, client.RawPatch(types.MergePatchType, []byte(`{"status": {"observedGeneration": 0, "conditions": []}}`)))).To(Succeed())
+		eventuallyReady(ctx, d)
+		Expect(d.Status.ObservedGeneration).To(Equal(was.ObservedGeneration))
+	})
+
 	It("come back when they are deleted, and a new Secret restarts the pods", func(ctx context.Context) {
 		d := runningDojo(ctx, ns, replicas(2))
 		pods, err := runningPods(d)(ctx)
@@ -117,10 +135,13 @@ var _ = Describe("The children of a Dojo", func() {
 	})
 
 	It("go back also from what excludes our own fields", func(ctx context.Context) {
-		d := runningDojo(ctx, ns, replicas(2))
+		d := runningDojo(ctx, ns, replicas(2), func(d *corev1api.Dojo) {
+			d.Spec.Env = []corev1.EnvVar{{Name: "COLOUR", Value: "red"}, {Name: "SHAPE", Value: "round"}}
+		})
 		deployment, budget, service := deploymentOf(d), budgetOf(d), serviceOf(d)
 		edit(ctx, deployment, func(live *appsv1.Deployment) {
 			pod := &live.Spec.Template.Spec
+			pod.Containers[0].Env[7].Value = "theirs"
 			pod.Containers[0].Env[6] = corev1.EnvVar{Name: "DB_PASS", Value: "byhand"}
 			pod.Containers[0].LivenessProbe.ProbeHandler = corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(8080)}}
 			pod.Volumes[0].VolumeSource = corev1.VolumeSource{HostPath: nil, ConfigMap: &corev1.ConfigMapVolumeSource{
@@ -148,6 +169,16 @@ var _ = Describe("The children of a Dojo", func() {
 			HaveField("Spec.MaxUnavailable", HaveValue(Equal(intstr.FromInt32(1))))))
 		Eventually(ctx, refetch(service)).Should(HaveField("Spec.Type", corev1.ServiceTypeClusterIP))
 		eventuallyReady(ctx, d)
+
+		By("taking something out of the spec")
+		edit(ctx, d, func(d *corev1api.Dojo) { d.Spec.Env = d.Spec.Env[1:] })
+		Eventually(ctx, refetch(deployment)).Should(HaveField("Spec.Template.Spec.Containers", HaveExactElements(
+			HaveField("Env", And(HaveLen(8), Not(ContainElement(HaveField("Name", "COLOUR"))))))), "what is no longer wanted should go")
+		eventuallyReady(ctx, d)
+		for _, child := range []client.Object{deployment, budget} {
+			Eventually(ctx, refetch(child)).Should(HaveField("GetManagedFields()", Not(ContainElement(And(
+				HaveField("Manager", "dojo-operator"), HaveField("Operation", metav1.ManagedFieldsOperationUpdate))))), "the %T", child)
+		}
 	})
 
 	It("are taken as they are where an admission policy of the cluster rewrites them", func(ctx context.Context) {
@@ -211,6 +242,39 @@ var _ = Describe("The children of a Dojo", func() {
 		}}),
 		Entry("PodDisruptionBudget", &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}),
 	)
+
+	It("are refused one after the other where more than one name is taken", func(ctx context.Context) {
+		strange := deploymentOf(newDojo(ns, "tokyo"))
+		strange.Spec = appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "theirs"}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "theirs"}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "example.org/c"}}},
+			},
+		}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "tokyo-credentials"}}
+		for _, o := range []client.Object{strange, secret, source(ns, "pg-app")} {
+			Expect(k8s.Create(ctx, o)).To(Succeed())
+		}
+		d := newDojo(ns, "tokyo")
+		Expect(k8s.Create(ctx, d)).To(Succeed())
+		told := func(d *corev1api.Dojo) string { return message(d, "Degraded") }
+		Eventually(ctx, refetch(d)).Should(WithTransform(told, HavePrefix("The Secret ")))
+		Expect(k8s.Delete(ctx, secret)).To(Succeed())
+		Eventually(ctx, refetch(d)).Should(WithTransform(told, HavePrefix("The Deployment ")))
+		Expect(k8s.Delete(ctx, strange)).To(Succeed())
+		eventuallyReady(ctx, d)
+	})
+
+	It("are put right beside one whose name is taken, where a Dojo serves without that", func(ctx context.Context) {
+		d := runningDojo(ctx, ns)
+		theirs := budgetOf(d)
+		Expect(k8s.Create(ctx, theirs)).To(Succeed())
+		edit(ctx, d, replicas(2))
+		Eventually(ctx, refetch(d)).Should(And(HaveCondition("Degraded", "True", corev1api.ReasonNameTaken), HaveField("Status.ReadyStatus", "2/2")))
+		Expect(k8s.Delete(ctx, theirs)).To(Succeed())
+		eventuallyReady(ctx, d)
+	})
 
 	Context("with a HorizontalPodAutoscaler", func() {
 		scaler := func(kind, api string) *autoscalingv2.HorizontalPodAutoscaler {
@@ -293,10 +357,12 @@ func rewriteImagesIn(ctx context.Context, namespace, image string) {
 	}).Should(Equal(image), "the policy should be in force")
 }
 
+const statusWrite = "patch dojos/tokyo/status"
+
 func withoutStatus(writes []string) []string {
 	var others []string
 	for _, w := range writes {
-		if w != "patch dojos/tokyo/status" {
+		if w != statusWrite {
 			others = append(others, w)
 		}
 	}

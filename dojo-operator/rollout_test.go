@@ -2,7 +2,11 @@ package main_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -164,6 +168,31 @@ var _ = Describe("The life of a Dojo", func() {
 			Expect(k8s.List(ctx, list, client.InNamespace(ns))).To(Succeed())
 			Expect(meta.LenList(list)).To(Equal(20))
 		}
+		expectAlike(ctx, dojos)
+
+		By("passing on another password")
+		rotated := newPassword()
+		edit(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "pg-app"}}, func(s *corev1.Secret) {
+			s.Data["password"] = []byte(rotated)
+		})
+		Eventually(ctx, func(ctx context.Context) (all []string, err error) {
+			for _, d := range dojos {
+				own, err := refetch(secretOf(d))(ctx)
+				if err != nil {
+					return nil, err
+				}
+				all = append(all, passwordOf(own))
+			}
+			return all, nil
+		}).WithPolling(time.Millisecond).Should(ContainElement(rotated), "the first should have the new password")
+		operator.Kill(ctx)
+		operator.Start(ctx)
+		for _, d := range dojos {
+			Eventually(ctx, refetch(secretOf(d))).Should(WithTransform(passwordOf, Equal(rotated)))
+			Eventually(ctx, revisions(d)).Should(And(HaveLen(1), Not(HaveKey(""))), "the pods should read the password that the Secret has")
+			eventuallyReady(ctx, d)
+		}
+		expectAlike(ctx, dojos)
 	})
 
 	It("costs no write when the operator is started again", func(ctx context.Context) {
@@ -171,13 +200,50 @@ var _ = Describe("The life of a Dojo", func() {
 		operator.Stop()
 		before := len(operator.Writes(ns))
 		operator.Start(ctx)
-		// A Dojo that is made now becomes ready only after the others were looked at as well.
+		// A Dojo that is made now becomes ready when the operator works; it looks at the others at about the same time.
 		other := newDojo(ns, "kyoto")
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		eventuallyReady(ctx, other)
 		Consistently(func() []string { return operator.Writes(ns)[before:] }).ShouldNot(ContainElement(ContainSubstring("/" + d.Name)))
 	})
 })
+
+// revisions are those of the credentials that the Dojo's Secret and its pods have.
+func revisions(d *corev1api.Dojo) func(context.Context) (map[string]bool, error) {
+	const annotation = "core.jutsu.com/credentials-revision"
+	return func(ctx context.Context) (map[string]bool, error) {
+		own, live := secretOf(d), deploymentOf(d)
+		if err := k8s.Get(ctx, client.ObjectKeyFromObject(own), own); err != nil {
+			return nil, err
+		}
+		err := k8s.Get(ctx, client.ObjectKeyFromObject(live), live)
+		return map[string]bool{own.Annotations[annotation]: true, live.Spec.Template.Annotations[annotation]: true}, err
+	}
+}
+
+// expectAlike checks that Dojos with the same spec have the same children, but for their names and the revision of the credentials.
+func expectAlike(ctx context.Context, dojos []*corev1api.Dojo) {
+	GinkgoHelper()
+	var first []string
+	for _, d := range dojos {
+		live, service, budget, own := deploymentOf(d), serviceOf(d), budgetOf(d), secretOf(d)
+		for _, child := range []client.Object{live, service, budget, own} {
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(child), child)).To(Succeed())
+		}
+		live.Spec.Template.Annotations = nil
+		service.Spec.ClusterIP, service.Spec.ClusterIPs = "", nil
+		var all []string
+		for _, part := range []any{live.Spec, live.Labels, service.Spec, service.Labels, budget.Spec, budget.Labels, own.Data, own.Labels} {
+			text, err := json.Marshal(part)
+			Expect(err).NotTo(HaveOccurred())
+			all = append(all, strings.ReplaceAll(string(text), d.Name, "NAME"))
+		}
+		if first == nil {
+			first = all
+		}
+		Expect(slices.Equal(all, first)).To(BeTrue(), "%s should be like %s", d.Name, dojos[0].Name)
+	}
+}
 
 func isAvailable(d *corev1api.Dojo) bool {
 	return meta.IsStatusConditionTrue(d.Status.Conditions, "Available")

@@ -188,6 +188,39 @@ func TestResult(t *testing.T) {
 	}
 }
 
+func TestRefused(t *testing.T) {
+	answer := func(code int32, reason metav1.StatusReason) error {
+		return fmt.Errorf("apply: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: "hollow purple"}})
+	}
+	cases := map[string]struct {
+		err     error
+		refused bool
+		says    string
+	}{
+		"a policy":                       {answer(403, metav1.StatusReasonForbidden), true, "403 Forbidden"},
+		"a webhook that gives no reason": {answer(400, ""), true, "400 Bad Request"},
+		"a webhook's own words":          {answer(422, "hollow purple"), true, "422 Unprocessable Entity"},
+		"somebody was faster":            {answer(409, metav1.StatusReasonConflict), false, "409 Conflict"},
+		"a namespace that is gone":       {answer(404, metav1.StatusReasonNotFound), false, "404 Not Found"},
+		"too much at once":               {answer(429, metav1.StatusReasonTooManyRequests), false, "429 Too Many Requests"},
+		"the API server has failed":      {answer(500, metav1.StatusReasonInternalError), false, "500 Internal Server Error"},
+		"no answer":                      {errors.New("connection refused"), false, "connection refused"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Refused(c.err); got != c.refused {
+				t.Errorf("refused: %v", got)
+			}
+			if got := Wordless(c.err).Error(); got != c.says {
+				t.Errorf("says %q, want %q", got, c.says)
+			}
+		})
+	}
+	if Refused(nil) || StatusCode(nil) != 0 || Wordless(nil) != nil {
+		t.Error("no error is no refusal")
+	}
+}
+
 func TestEventFor(t *testing.T) {
 	after := func(can Availability, outcome error) []metav1.Condition {
 		var conds []metav1.Condition

@@ -2,6 +2,8 @@ package conditions
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,6 +38,36 @@ type Terminal struct {
 
 // Error makes Terminal an outcome that passes through error returns.
 func (t *Terminal) Error() string { return t.Reason + ": " + t.Message }
+
+// StatusCode is the HTTP status of the API server's answer, 0 where the error is none.
+func StatusCode(err error) int {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return 0
+	}
+	return int(answer.Status().Code)
+}
+
+// Refused reports whether the API server has answered that it will not have what it was asked for, so that trying again is of no use until a person has
+// changed something. The status code says so: an admission webhook may give any reason, or none.
+func Refused(err error) bool {
+	switch code := StatusCode(err); code {
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+		return false // these may pass
+	default:
+		return code >= 400 && code < 500
+	}
+}
+
+// Wordless is an error of the API server without its words, "403 Forbidden": an admission webhook may quote the Secret that it refuses, in its message and
+// in its reason. An error that is no answer is returned as it is.
+func Wordless(err error) error {
+	code := StatusCode(err)
+	if code == 0 {
+		return err
+	}
+	return fmt.Errorf("%d %s", code, http.StatusText(code))
+}
 
 // Result turns an outcome into what controller-runtime is told. Waiting and Terminal are not failures of the
 // reconciler: they are retried when they say so, or by a watch. A lost optimistic lock is retried quietly. Anything

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	testclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 )
 
 var tokyo = Key{Kind: "Service", NamespacedName: types.NamespacedName{Namespace: "default", Name: "tokyo"}}
@@ -55,19 +57,25 @@ func TestShows(t *testing.T) {
 	}
 }
 
-func TestOwn(t *testing.T) {
+func TestByOthers(t *testing.T) {
 	r := NewRecord(testclock.NewFakePassiveClock(time.Now()))
-	if r.Own(tokyo, "100") {
-		t.Error("nothing was written yet")
+	lets := r.ByOthers(tokyo.Kind)
+	update := func(before, after string) event.UpdateEvent {
+		service := func(version string) client.Object {
+			return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: tokyo.Namespace, Name: tokyo.Name, ResourceVersion: version}}
+		}
+		return event.UpdateEvent{ObjectOld: service(before), ObjectNew: service(after)}
+	}
+	if !lets.Update(update("99", "100")) {
+		t.Error("nothing was written yet, so it is somebody else's")
 	}
 	r.Wrote(tokyo, "100")
-	for version, want := range map[string]bool{"99": false, "100": true, "101": false} {
-		if got := r.Own(tokyo, version); got != want {
-			t.Errorf("version %s is ours: %v", version, got)
+	for version, want := range map[string]bool{"98": true, "100": false, "101": true, "97": false} {
+		if got := lets.Update(update("97", version)); got != want {
+			t.Errorf("from version 97 to %s: %v", version, got)
 		}
 	}
-	r.Deleted(tokyo, "a")
-	if r.Own(tokyo, "") || r.Own(tokyo, "100") {
+	if r.Deleted(tokyo, "a"); !lets.Update(update("99", "100")) {
 		t.Error("a deletion is no version")
 	}
 }

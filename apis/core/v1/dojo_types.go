@@ -149,7 +149,9 @@ type DojoSpec struct {
 	// topologySpreadConstraints spread the pods, instead of the operator's own constraint, which prefers different nodes.
 	//
 	// +optional
-	// +listType=atomic
+	// +listType=map
+	// +listMapKey=topologyKey
+	// +listMapKey=whenUnsatisfiable
 	// +kubebuilder:validation:MaxItems=8
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 

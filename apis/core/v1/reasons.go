@@ -2,13 +2,13 @@ package v1
 
 // The reasons that the conditions of a Dojo give, beside conditions.ReasonSettled and conditions.ReasonRetrying that all kinds share.
 const (
-	// ReasonScaledToZero (Available=False): spec.replicas is 0, so nothing runs and nothing is wrong.
+	// ReasonScaledToZero (Available=False): spec.replicas is 0, or an autoscaler of the Deployment wants none: nothing runs and nothing is wrong.
 	ReasonScaledToZero = "ScaledToZero"
 	// ReasonReplicasReady (Available=True): at least one pod answers its readiness probe.
 	ReasonReplicasReady = "ReplicasReady"
 	// ReasonStarting (Available=False): no pod has been ready since the Dojo was created.
 	ReasonStarting = "Starting"
-	// ReasonScalingUp (Available=False): spec.replicas was 0 and no pod is ready yet since.
+	// ReasonScalingUp (Available=False): no pod was wanted, and none is ready yet since.
 	ReasonScalingUp = "ScalingUp"
 	// ReasonNoReadyReplicas (Available=False): pods have been ready before, none is now. This is an outage.
 	ReasonNoReadyReplicas = "NoReadyReplicas"

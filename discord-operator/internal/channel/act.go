@@ -245,21 +245,19 @@ func (r *Reconciler) applySecret(ctx context.Context, c *v1alpha1.DiscordChannel
 		options = append(options, client.ForceOwnership)
 	}
 	err := r.Client.Apply(ctx, secret, options...)
-	switch reason := apierrors.ReasonForError(err); {
+	switch {
 	case err == nil:
 		key := ownwrites.Key{Kind: "Secret", NamespacedName: types.NamespacedName{Namespace: c.Namespace, Name: *secret.Name}}
 		r.Record.Written.Wrote(key, ptr.Deref(secret.ResourceVersion, ""))
 		return nil
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &conditions.Waiting{Reason: v1alpha1.ReasonNamespaceTerminating, Message: fmt.Sprintf("The namespace %s is being deleted.", c.Namespace)}
-	case reason == metav1.StatusReasonForbidden || reason == metav1.StatusReasonInvalid || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
+	case conditions.Refused(err) || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
 		return &conditions.Terminal{
 			Reason:  v1alpha1.ReasonRefused,
-			Message: fmt.Sprintf("The API server refuses the Secret %s: %s.", *secret.Name, reason),
+			Message: fmt.Sprintf("The API server refuses the Secret %s: %s.", *secret.Name, conditions.Wordless(err)),
 			Retry:   secretRetry,
 		}
-	case reason != metav1.StatusReasonUnknown:
-		return fmt.Errorf("apply Secret %s: %s", *secret.Name, reason)
 	}
-	return fmt.Errorf("apply Secret %s: %w", *secret.Name, err)
+	return fmt.Errorf("apply Secret %s: %w", *secret.Name, conditions.Wordless(err))
 }

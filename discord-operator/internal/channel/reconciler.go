@@ -68,7 +68,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	return builder.ControllerManagedBy(mgr).
 		Named("discordchannel").
 		For(&v1alpha1.DiscordChannel{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Record.ByOthers()))).
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Record.Written.ByOthers(Kind)))).
 		Watches(&v1alpha1.DiscordChannel{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(letGo)).
 		Watches(&v1alpha1.DiscordGroup{}, handler.EnqueueRequestsFromMapFunc(r.ofGroup), builder.WithPredicates(groupMoved)).
 		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.ofServer), builder.WithPredicates(serverMoved)).

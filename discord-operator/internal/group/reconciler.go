@@ -62,7 +62,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	return builder.ControllerManagedBy(mgr).
 		Named("discordgroup").
 		For(&v1alpha1.DiscordGroup{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Record.ByOthers()))).
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Record.Written.ByOthers(Kind)))).
 		Watches(&v1alpha1.DiscordGroup{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(letGo)).
 		Watches(&v1alpha1.DiscordChannel{}, handler.EnqueueRequestsFromMapFunc(ofChannel), builder.WithPredicates(left)).
 		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.ofServer), builder.WithPredicates(serverMoved)).

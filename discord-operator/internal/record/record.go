@@ -16,8 +16,6 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/metrics"
@@ -46,21 +44,6 @@ func (r *Recorder) key(o client.Object) ownwrites.Key {
 
 // Shown reports whether the object is as new as what we wrote to it last.
 func (r *Recorder) Shown(o client.Object) bool { return r.Written.Shows(r.key(o), o) }
-
-// ByOthers lets through changes that we have not written. A status that somebody else has written is put right: a person, or the leader before us, whose
-// last words may reach the cache after our first pass. Now and then one of our own writes is let through, when it is in the cache before it is noted;
-// that costs a pass in which nothing is written.
-func (r *Recorder) ByOthers() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		DeleteFunc:  func(event.DeleteEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			version := e.ObjectNew.GetResourceVersion()
-			return version != e.ObjectOld.GetResourceVersion() && !r.Written.Own(r.key(e.ObjectNew), version)
-		},
-	}
-}
 
 // Intend stores the finalizer, provided that nobody has changed the object since it was read.
 func (r *Recorder) Intend(ctx context.Context, o client.Object) error {

@@ -64,7 +64,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	return builder.ControllerManagedBy(mgr).
 		Named("discordserver").
 		For(&v1alpha1.DiscordServer{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Record.ByOthers()))).
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Record.Written.ByOthers(Kind)))).
 		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(claimMoved)).
 		Watches(&v1alpha1.DiscordGroup{}, later(r.ofGroup), builder.WithPredicates(childMoved)).
 		Watches(&v1alpha1.DiscordChannel{}, later(r.ofChannel), builder.WithPredicates(childMoved)).

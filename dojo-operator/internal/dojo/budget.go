@@ -23,10 +23,10 @@ func budgetFor(d *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigurat
 // planBudget returns the PodDisruptionBudget where it has to be written, and the live one where it has to go: with a single
 // replica it would only stop nodes from being drained.
 func planBudget(d *corev1api.Dojo, live *policyv1.PodDisruptionBudget, replicas int32) (*child, *leftover) {
+	if taken(d, live) || replicas <= 1 && live == nil {
+		return nil, nil
+	}
 	if replicas <= 1 {
-		if live == nil || taken(d, live) {
-			return nil, nil // a stranger's is not in the way
-		}
 		return nil, &leftover{kindBudget, live}
 	}
 	want := budgetFor(d)

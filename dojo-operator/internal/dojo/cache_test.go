@@ -160,15 +160,15 @@ func TestStripKeepsThePodsTrouble(t *testing.T) {
 		"initializing": initializing, "leaving": leaving,
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := troubleOf(&p)
+			want := troubleOf(noon, &p)
 			p.Labels[revisionLabel], p.CreationTimestamp = "5d8f", metav1.NewTime(noon)
 			p.Spec.Containers = []corev1.Container{{Name: "dojo"}}
 			p.ManagedFields, p.Annotations = large().ManagedFields, large().Annotations
 			out, err := strip(&p)
 			must(t, err)
 			got := out.(*corev1.Pod)
-			if troubleOf(got) != want {
-				t.Errorf("trouble was %+v, is %+v", want, troubleOf(got))
+			if troubleOf(noon, got) != want {
+				t.Errorf("trouble was %+v, is %+v", want, troubleOf(noon, got))
 			}
 			if got.Spec.Containers != nil || got.ManagedFields != nil || got.Annotations != nil {
 				t.Errorf("keeps what nobody asks for: %+v", got)

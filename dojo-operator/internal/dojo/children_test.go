@@ -3,6 +3,7 @@ package dojo
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -153,6 +154,57 @@ func same(t rapid.TB, want, got *world) {
 		if diff != "" {
 			t.Error(what, diff)
 		}
+	}
+}
+
+// What is ours by an update, too, would stay when we no longer apply it.
+func TestWhatWeHaveUpdatedIsMerged(t *testing.T) {
+	t.Parallel()
+	d := tokyo()
+	w := settledWorld(t, d)
+	w.deployment = edit(w, w.deployment, FieldOwner, addSidecar)
+	s := w.pass(d)
+	if diff := cmp.Diff([]string{kindDeployment}, kinds(s)); diff != "" {
+		t.Fatal("writes", diff)
+	}
+	if s.apply[0].merge == nil {
+		t.Error("nothing is merged")
+	}
+	w = settledWorld(t, d)
+	w.deployment = edit(w, w.deployment, FieldOwner+"-2", addSidecar)
+	w.service = edit(w, w.service, "kubectl", func(s *corev1.Service) { s.Spec.Selector = nil })
+	s = w.pass(d)
+	if diff := cmp.Diff([]string{kindService}, kinds(s)); diff != "" || s.apply[0].merge != nil {
+		t.Errorf("merges what is not ours: %s", diff)
+	}
+}
+
+func TestMoved(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change              func(*appsv1.Deployment) // what somebody does
+		generation, version string                   // of the answer
+		want                bool
+	}{
+		"nothing":                               {func(*appsv1.Deployment) {}, "4", "7", false},
+		"the status has moved meanwhile":        {func(*appsv1.Deployment) {}, "4", "8", false},
+		"the spec was put back":                 {scaleTo(9), "5", "8", true},
+		"a label was put back":                  {relabel[*appsv1.Deployment], "4", "8", true},
+		"a label that a policy keeps otherwise": {relabel[*appsv1.Deployment], "4", "7", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := deployment(c.change)
+			live.Name, live.ResourceVersion, live.Labels = "tokyo", "7", labels(tokyo())
+			c.change(live)
+			want := deploymentFor(tokyo(), testConfig, "r", false)
+			moved := newChild(kindDeployment, live, want, want.ObjectMetaApplyConfiguration)
+			generation, err := strconv.ParseInt(c.generation, 10, 64)
+			must(t, err)
+			want.WithGeneration(generation).WithResourceVersion(c.version)
+			if got := moved.moved(); got != c.want {
+				t.Errorf("moved is %v", got)
+			}
+		})
 	}
 }
 

@@ -196,7 +196,7 @@ func planCredentials(d *corev1api.Dojo, seen *observed, cfg Config, passOn bool)
 	write = newChild(kindSecret, seen.own, want, want.ObjectMetaApplyConfiguration)
 	if write.exists {
 		moved := seen.own.GetAnnotations()[sourceAnnotation] != versionOf(seen.sourceSecret)
-		write.rotation, write.altered = !same && moved, !moved
+		write.rotation = !same && moved
 	}
 	return revision, write, nil
 }

@@ -42,7 +42,8 @@ func planCustom(live, want *unstructured.Unstructured) *child {
 	}
 	c := &child{kind: want.GetKind(), name: want.GetName(), config: client.ApplyConfigurationFromUnstructured(want), meta: customMeta{want}}
 	if live != nil {
-		c.exists, c.uid, c.version, c.generation = true, live.GetUID(), live.GetResourceVersion(), live.GetGeneration()
+		c.found(live, want.GetLabels())
+		c.altered = altered(live, want)
 	}
 	return c
 }
@@ -95,6 +96,53 @@ func held(live any, want any, key string, fields *fieldpath.Set) bool {
 	for inner, value := range nested {
 		if !held(have, value, inner, fields.WithPrefix(element)) {
 			return false
+		}
+	}
+	return true
+}
+
+// altered reports whether somebody has changed what we want of an object, or taken it away: either takes the field out of ours. What differs and
+// is still ours follows the spec, a flag or another object.
+func altered(live metav1.Object, want *unstructured.Unstructured) bool {
+	all, metadata := map[string]any{}, map[string]any{}
+	for part, value := range want.Object {
+		if part != "apiVersion" && part != "kind" {
+			all[part] = value
+		}
+	}
+	wanted, _ := want.Object["metadata"].(map[string]any)
+	for _, part := range []string{"labels", "annotations", "ownerReferences"} {
+		if value, ok := wanted[part]; ok {
+			metadata[part] = value
+		}
+	}
+	all["metadata"] = metadata
+	return !owns(appliedFields(live), all)
+}
+
+// owns reports whether all fields of a value are among these. Of a list, the items have keys; one that is owned as a whole is a field.
+func owns(fields *fieldpath.Set, want any) bool {
+	owned := func(at fieldpath.PathElement, value any) bool {
+		if inner := fields.WithPrefix(at); !inner.Empty() {
+			return owns(inner, value)
+		}
+		return fields.Members.Has(at)
+	}
+	switch want := want.(type) {
+	case map[string]any:
+		for key, value := range want {
+			if !owned(fieldpath.PathElement{FieldName: &key}, value) {
+				return false
+			}
+		}
+	case []any:
+		have := slices.AppendSeq(slices.Collect(fields.Members.All()), fields.Children.All())
+		for _, item := range want {
+			if !slices.ContainsFunc(have, func(at fieldpath.PathElement) bool {
+				return at.Key != nil && hasKey(item, *at.Key) && owned(at, item)
+			}) {
+				return false
+			}
 		}
 	}
 	return true

@@ -87,7 +87,7 @@ func (db *database) planCluster(d *corev1api.Dojo, seen *observed, cfg Config) (
 	if own {
 		db.planBackups(d, seen)
 		if c := planCustom(live, clusterFor(d, cfg)); c != nil {
-			c.chained = true
+			c.chain = databaseChain
 			db.apply = append([]*child{c}, db.apply...)
 			if live == nil {
 				return nil, waitForCluster(d, clusterState{wanted: int64(*d.Spec.Postgres.Cluster.Instances)})
@@ -146,7 +146,7 @@ func (db *database) planRole(d *corev1api.Dojo, seen *observed, cfg Config) erro
 	written := false
 	for _, c := range []*child{planPassword(d, seen), planCustom(seen.db.role, roleFor(d, seen.db.role))} {
 		if c != nil {
-			c.chained, written = true, true
+			c.chain, written = databaseChain, true
 			db.apply = append(db.apply, c)
 		}
 	}
@@ -181,7 +181,7 @@ func (db *database) askAgain(d *corev1api.Dojo, seen *observed, s appliedState, 
 func (db *database) planDatabase(d *corev1api.Dojo, seen *observed, cfg Config) error {
 	const doing = "the database"
 	if c := planCustom(seen.db.database, databaseFor(d)); c != nil {
-		c.chained = true
+		c.chain = databaseChain
 		db.apply = append(db.apply, c)
 		return step(d, corev1api.ReasonCreatingDatabase, doing)
 	}

@@ -3,6 +3,7 @@ package dojo
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,8 +72,9 @@ func TestStrangersOfKindsThatAreNotWantedAreNotInTheWay(t *testing.T) {
 	}
 	w.ingress, d.Spec.Ingress = nil, nil
 	watched(d)
-	if s := w.pass(d); outcomeOf(s.verdict) != "Terminal/NameTaken" {
-		t.Errorf("a stranger's ServiceMonitor: %v", s.verdict)
+	replicas(5)(d)
+	if s := w.pass(d); outcomeOf(s.verdict) != "Terminal/NameTaken" || !slices.Equal(kinds(s), []string{kindDeployment, "PrometheusRule"}) {
+		t.Errorf("beside a stranger's ServiceMonitor %v is written: %v", kinds(s), s.verdict)
 	}
 }
 

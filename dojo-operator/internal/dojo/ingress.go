@@ -31,10 +31,10 @@ func ingressFor(d *corev1api.Dojo) *networkingv1ac.IngressApplyConfiguration {
 
 // planIngress returns the Ingress where it has to be written, or the live one where it has to go.
 func planIngress(d *corev1api.Dojo, live *networkingv1.Ingress) (*child, *leftover) {
+	if taken(d, live) || d.Spec.Ingress == nil && live == nil {
+		return nil, nil
+	}
 	if d.Spec.Ingress == nil {
-		if live == nil || taken(d, live) {
-			return nil, nil
-		}
 		return nil, &leftover{kindIngress, live}
 	}
 	want := ingressFor(d)

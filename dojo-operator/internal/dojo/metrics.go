@@ -54,8 +54,9 @@ func NewMetrics(registry prometheus.Registerer, dojos client.Reader, elected <-c
 	return m, nil
 }
 
-func (m *Metrics) applied(c *child, changed bool, err error) {
-	result := "created"
+// applied counts a write of a child and returns how it ended.
+func (m *Metrics) applied(c *child, changed bool, err error) (result string) {
+	result = "created"
 	switch {
 	case err != nil:
 		result = "failed"
@@ -68,6 +69,7 @@ func (m *Metrics) applied(c *child, changed bool, err error) {
 	if c.rotation && err == nil {
 		m.rotations.Inc()
 	}
+	return result
 }
 
 func (m *Metrics) available(after time.Duration) {
@@ -82,7 +84,7 @@ var (
 	conditionDesc = prometheus.NewDesc("dojo_condition",
 		"Whether a condition of a Dojo is True (1) or not (0).", []string{"namespace", "dojo", "type", "reason"}, nil)
 	wantedDesc = prometheus.NewDesc("dojo_replicas_wanted",
-		"Replicas that a Dojo's spec asks for.", []string{"namespace", "dojo"}, nil)
+		"Replicas that a Dojo should have: what its spec asks for, or an autoscaler of its Deployment.", []string{"namespace", "dojo"}, nil)
 	readyDesc = prometheus.NewDesc("dojo_replicas_ready",
 		"Replicas of a Dojo that are ready.", []string{"namespace", "dojo"}, nil)
 	transitionDesc = prometheus.NewDesc("dojo_ready_transition_timestamp_seconds",
@@ -130,7 +132,7 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 				gauge(transitionDesc, float64(c.LastTransitionTime.Unix()))
 			}
 		}
-		gauge(wantedDesc, float64(*d.Spec.Replicas))
+		gauge(wantedDesc, float64(lastWanted(d)))
 		gauge(readyDesc, float64(d.Status.ReadyReplicas))
 	}
 }

@@ -52,7 +52,7 @@ func TestMetricsLint(t *testing.T) {
 func TestGauges(t *testing.T) {
 	t.Parallel()
 	kyoto := tokyo(replicas(5), was(4, conditions.Usable("ReplicasReady", "x"), &conditions.Terminal{Reason: "CrashLoopBackOff"}))
-	kyoto.Name = "kyoto"
+	kyoto.Name, kyoto.Status.ReadyStatus = "kyoto", "4/4" // an autoscaler has taken one of five away
 	for i := range kyoto.Status.Conditions {
 		kyoto.Status.Conditions[i].LastTransitionTime = metav1.Unix(1785585600, 0)
 	}
@@ -71,9 +71,9 @@ dojo_ready_transition_timestamp_seconds{dojo="kyoto",namespace="school"} 1.78558
 # TYPE dojo_replicas_ready gauge
 dojo_replicas_ready{dojo="kyoto",namespace="school"} 4
 dojo_replicas_ready{dojo="tokyo",namespace="school"} 0
-# HELP dojo_replicas_wanted Replicas that a Dojo's spec asks for.
+# HELP dojo_replicas_wanted Replicas that a Dojo should have: what its spec asks for, or an autoscaler of its Deployment.
 # TYPE dojo_replicas_wanted gauge
-dojo_replicas_wanted{dojo="kyoto",namespace="school"} 5
+dojo_replicas_wanted{dojo="kyoto",namespace="school"} 4
 dojo_replicas_wanted{dojo="tokyo",namespace="school"} 3
 `
 	must(t, testutil.GatherAndCompare(registry, strings.NewReader(want), gaugeNames...))

@@ -56,11 +56,11 @@ func monitorFor(d *corev1api.Dojo, kind optional.Kind) *unstructured.Unstructure
 func planMonitor(d *corev1api.Dojo, kind optional.Kind, seen map[string]*unstructured.Unstructured) (*child, *leftover) {
 	live, served := seen[kind.Kind]
 	switch {
-	case !served:
+	case !served, taken(d, live):
 		return nil, nil
 	case monitored(d):
 		return planCustom(live, monitorFor(d, kind)), nil
-	case live == nil || taken(d, live):
+	case live == nil:
 		return nil, nil
 	}
 	return nil, &leftover{kind.Kind, live}
@@ -75,8 +75,9 @@ func rulesFor(d *corev1api.Dojo) []any {
 	var rules []any
 	if *d.Spec.Replicas > 0 {
 		rules = append(rules, rule(d, "DojoDown", "2m", "critical",
-			// One that has never been up is told about by the alerts on Degraded and on its database.
-			fmt.Sprintf(`absent(up{%s} == 1) unless on () dojo_condition{%s,type="Available",reason=%q}`, app, of, corev1api.ReasonStarting),
+			// One that has never been up is told about by the alerts on Degraded and on its database. An autoscaler may want none to be up.
+			fmt.Sprintf(`absent(up{%s} == 1) unless on () dojo_condition{%s,type="Available",reason=~"%s|%s"}`,
+				app, of, corev1api.ReasonStarting, corev1api.ReasonScaledToZero),
 			"Nobody serves the Dojo {{ $labels.namespace }}/{{ $labels.dojo }}", "No pod of it has answered Prometheus for two minutes."))
 	}
 	rules = append(rules,

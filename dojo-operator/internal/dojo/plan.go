@@ -59,7 +59,7 @@ func plan(d *corev1api.Dojo, seen *observed, cfg Config) *steps {
 		return planReclaim(d, seen)
 	}
 	s := &steps{replicas: wantedReplicas(d, seen.deployment, seen.autoscaled)}
-	if s.verdict = hopeless(d, seen, s.replicas); s.verdict != nil {
+	if s.verdict = hopeless(d, seen); s.verdict != nil {
 		s.database, s.alerts = s.verdict, s.verdict
 		return s
 	}
@@ -68,9 +68,12 @@ func plan(d *corev1api.Dojo, seen *observed, cfg Config) *steps {
 	s.planApplication(d, seen, cfg)
 	before := len(s.apply)
 	for _, kind := range monitoringKinds {
+		if live := seen.monitors[kind.Kind]; monitored(d) && taken(d, live) {
+			s.alerts = graver(s.alerts, inTheWay(d, kind.Kind, live))
+		}
 		s.add(planMonitor(d, kind, seen.monitors))
 	}
-	s.alerts = s.planAlerts(d, seen, cfg)
+	s.alerts = graver(s.alerts, s.planAlerts(d, seen, cfg))
 	for _, c := range s.apply[before:] {
 		c.part = corev1api.ConditionAlertsReady
 	}
@@ -79,14 +82,14 @@ func plan(d *corev1api.Dojo, seen *observed, cfg Config) *steps {
 }
 
 // hopeless says why nothing at all is done about a Dojo.
-func hopeless(d *corev1api.Dojo, seen *observed, replicas int32) error {
+func hopeless(d *corev1api.Dojo, seen *observed) error {
 	if d.Spec.Database == corev1api.DatabaseMongo {
 		return &conditions.Terminal{
 			Reason:  corev1api.ReasonDatabaseNotSupported,
 			Message: "spec.database Mongo is not supported yet; what runs is left as it is. Use Postgres.",
 		}
 	}
-	return namesTaken(d, seen, replicas)
+	return namesTaken(d, seen)
 }
 
 // planApplication decides about the database, the credentials and what runs with them.
@@ -102,6 +105,7 @@ func (s *steps) planApplication(d *corev1api.Dojo, seen *observed, cfg Config) {
 	revision, secret, verdict := planCredentials(d, seen, cfg, passOn)
 	verdict = graver(s.database, verdict)
 	if secret != nil {
+		secret.chain = credentialsChain
 		s.apply = append(s.apply, secret)
 	}
 	if revision == "" && seen.deployment != nil {
@@ -120,7 +124,7 @@ func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revi
 		s.unmoved = rollout(d, seen, cfg)
 	}
 	if deployment := planDeployment(d, seen, cfg, revision); deployment != nil {
-		deployment.chained = true // pods never get a revision of credentials that could not be written
+		deployment.chain = credentialsChain
 		s.apply = append(s.apply, deployment)
 		// What serves now serves the old spec: the Deployment's own events bring us back.
 		s.verdict = &conditions.Waiting{Reason: corev1api.ReasonRollingOut, Message: readyCount(seen.deployment, s.replicas)}
@@ -132,6 +136,8 @@ func (s *steps) planWorkload(d *corev1api.Dojo, seen *observed, cfg Config, revi
 	}
 	s.add(planBudget(d, seen.budget, s.replicas))
 	s.add(planIngress(d, seen.ingress))
+	blocked := extrasTaken(d, seen, s.replicas)
+	s.verdict, s.unmoved = graver(s.verdict, blocked), graver(s.unmoved, blocked)
 }
 
 // add takes up what is to be written and what is to go, either of which may be nil.
@@ -144,15 +150,14 @@ func (s *steps) add(write *child, remove *leftover) {
 	}
 }
 
-// corrects reports whether a write puts right what is there, rather than to follow the spec or the credentials.
-func (s *steps) corrects(d *corev1api.Dojo, c *child) bool {
-	follows := c.kind == kindSecret && !c.altered ||
-		c.kind == kindDeployment && slices.ContainsFunc(s.apply, func(c *child) bool { return c.kind == kindSecret })
-	return c.exists && !follows && d.Status.ObservedGeneration == d.Generation
+// corrects reports whether a write puts right what is there, rather than to follow something.
+func corrects(d *corev1api.Dojo, c *child) bool {
+	return c.exists && c.altered && d.Status.ObservedGeneration == d.Generation
 }
 
-// namesTaken says which child's name belongs to somebody else's object, which is never adopted or overwritten.
-func namesTaken(d *corev1api.Dojo, seen *observed, wanted int32) error {
+// namesTaken says which name belongs to somebody else's object, which is never adopted or overwritten, of the children that a Dojo cannot
+// do without.
+func namesTaken(d *corev1api.Dojo, seen *observed) error {
 	switch {
 	case taken(d, seen.own):
 		return inTheWay(d, kindSecret, seen.own)
@@ -160,15 +165,17 @@ func namesTaken(d *corev1api.Dojo, seen *observed, wanted int32) error {
 		return inTheWay(d, kindDeployment, seen.deployment)
 	case taken(d, seen.service):
 		return inTheWay(d, kindService, seen.service)
+	}
+	return nil
+}
+
+// extrasTaken says the same of the children without which it serves. The others are put right all the same.
+func extrasTaken(d *corev1api.Dojo, seen *observed, wanted int32) error {
+	switch {
 	case wanted > 1 && taken(d, seen.budget):
 		return inTheWay(d, kindBudget, seen.budget)
 	case d.Spec.Ingress != nil && taken(d, seen.ingress):
 		return inTheWay(d, kindIngress, seen.ingress)
-	}
-	for _, kind := range monitoringKinds {
-		if monitor := seen.monitors[kind.Kind]; monitored(d) && taken(d, monitor) {
-			return inTheWay(d, kind.Kind, monitor)
-		}
 	}
 	return nil
 }

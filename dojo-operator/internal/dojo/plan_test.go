@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
@@ -92,7 +93,9 @@ func TestPlan(t *testing.T) {
 		"foreign Service":         {tokyo(), both(empty, func(w *world) { w.service = &corev1.Service{ObjectMeta: foreign} }), result{nil, false, 3, "Terminal/NameTaken"}},
 		"foreign budget, none wanted": {tokyo(replicas(1)), both(empty, func(w *world) { w.budget = &policyv1.PodDisruptionBudget{ObjectMeta: foreign} }),
 			result{[]string{"Secret", "Deployment", "Service"}, false, 1, "Waiting/RollingOut"}},
-		"foreign budget": {tokyo(), both(empty, func(w *world) { w.budget = &policyv1.PodDisruptionBudget{ObjectMeta: foreign} }), result{nil, false, 3, "Terminal/NameTaken"}},
+		"foreign budget":                      {tokyo(), both(empty, func(w *world) { w.budget = &policyv1.PodDisruptionBudget{ObjectMeta: foreign} }), result{all[:3], false, 3, "Terminal/NameTaken"}},
+		"foreign Ingress, rotated and scaled": {tokyo(exposed, replicas(5)), both(rotated, func(w *world) { w.ingress = &networkingv1.Ingress{ObjectMeta: foreign} }), result{all[:2], false, 5, "Terminal/NameTaken"}},
+		"foreign Ingress, none wanted":        {tokyo(), func(w *world) { w.ingress = &networkingv1.Ingress{ObjectMeta: foreign} }, result{nil, false, 3, "settled"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

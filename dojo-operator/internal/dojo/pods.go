@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,6 +14,9 @@ import (
 
 // crashes is how many restarts make a loop: one or two happen while a database comes up.
 const crashes = 3
+
+// backoffReset is for how long a container must run until the kubelet takes it for healthy and forgets its restarts.
+const backoffReset = 10 * time.Minute
 
 // trouble is what keeps one pod from being ready. The messages leave out what changes by itself from one minute to the next
 // (restart counts, nodes that were tried), or every such change would be a write to the status.
@@ -27,7 +31,7 @@ const revisionLabel = appsv1.DefaultDeploymentUniqueLabelKey
 
 // worst returns the trouble to tell of: a persistent one before any other, and then by the pod's name, so that the answer
 // is the same for the same pods. Only the latest revision counts: pods that are being replaced may well be broken.
-func worst(pods []corev1.Pod) trouble {
+func worst(now time.Time, pods []corev1.Pod) trouble {
 	if len(pods) == 0 {
 		return trouble{}
 	}
@@ -36,7 +40,7 @@ func worst(pods []corev1.Pod) trouble {
 	sorted := slices.SortedFunc(slices.Values(pods), func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	var found trouble
 	for i := range sorted {
-		t := troubleOf(&sorted[i])
+		t := troubleOf(now, &sorted[i])
 		if t.persistent {
 			return t
 		}
@@ -47,12 +51,12 @@ func worst(pods []corev1.Pod) trouble {
 	return found
 }
 
-func troubleOf(pod *corev1.Pod) trouble {
+func troubleOf(now time.Time, pod *corev1.Pod) trouble {
 	if pod.DeletionTimestamp != nil {
 		return trouble{}
 	}
 	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
-		if t := containerTrouble(pod.Name, c); t.reason != "" {
+		if t := containerTrouble(now, pod.Name, c); t.reason != "" {
 			return t
 		}
 	}
@@ -67,11 +71,13 @@ func troubleOf(pod *corev1.Pod) trouble {
 	return trouble{}
 }
 
-func containerTrouble(pod string, c corev1.ContainerStatus) trouble {
+func containerTrouble(now time.Time, pod string, c corev1.ContainerStatus) trouble {
 	if c.Ready {
 		return trouble{}
 	}
-	if ended := c.LastTerminationState.Terminated; ended != nil && c.RestartCount >= crashes {
+	running := c.State.Running
+	lasting := running != nil && now.Sub(running.StartedAt.Time) > backoffReset
+	if ended := c.LastTerminationState.Terminated; ended != nil && c.RestartCount >= crashes && !lasting {
 		return trouble{
 			reason:     corev1api.ReasonCrashLoopBackOff,
 			message:    fmt.Sprintf("pod %s: container %s keeps ending (exit code %d); see `kubectl logs %s --previous`", pod, c.Name, ended.ExitCode, pod),

@@ -43,8 +43,10 @@ func TestTroubleOf(t *testing.T) {
 	const crash = "pod a: container dojo keeps ending (exit code 2); see `kubectl logs a --previous`"
 	ready := crashed(9)
 	ready.Ready, ready.State = true, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
-	again := crashed(9)
-	again.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	again := running(crashed(9))
+	for10m, lasting := again, again
+	for10m.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(noon.Add(-10 * time.Minute))}
+	lasting.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(noon.Add(-10*time.Minute - time.Second))}
 	leaving := pod("a", crashed(9))
 	leaving.DeletionTimestamp = &metav1.Time{Time: noon}
 	inInit := pod("a", waiting("PodInitializing", ""))
@@ -56,14 +58,16 @@ func TestTroubleOf(t *testing.T) {
 		pod  corev1.Pod
 		want trouble
 	}{
-		"nothing known yet":        {pod("a"), trouble{}},
-		"being created":            {pod("a", waiting("ContainerCreating", "")), trouble{}},
-		"ready after crashes":      {pod("a", ready), trouble{}},
-		"on its way out":           {leaving, trouble{}},
-		"crashed twice":            {pod("a", crashed(2)), trouble{}},
-		"crashed three times":      {pod("a", crashed(3)), trouble{"CrashLoopBackOff", crash, true}},
-		"crashed, runs once more":  {pod("a", again), trouble{"CrashLoopBackOff", crash, true}},
-		"restarted, never crashed": {pod("a", corev1.ContainerStatus{Name: "dojo", RestartCount: 9}), trouble{}},
+		"nothing known yet":            {pod("a"), trouble{}},
+		"being created":                {pod("a", waiting("ContainerCreating", "")), trouble{}},
+		"ready after crashes":          {pod("a", ready), trouble{}},
+		"on its way out":               {leaving, trouble{}},
+		"crashed twice":                {pod("a", crashed(2)), trouble{}},
+		"crashed three times":          {pod("a", crashed(3)), trouble{"CrashLoopBackOff", crash, true}},
+		"crashed, runs once more":      {pod("a", again), trouble{"CrashLoopBackOff", crash, true}},
+		"crashed, runs for 10 minutes": {pod("a", for10m), trouble{"CrashLoopBackOff", crash, true}},
+		"crashed, runs for longer":     {pod("a", lasting), trouble{}},
+		"restarted, never crashed":     {pod("a", corev1.ContainerStatus{Name: "dojo", RestartCount: 9}), trouble{}},
 		"image cannot be pulled": {pod("a", waiting("ErrImagePull", "code 503")),
 			trouble{"ImagePullBackOff", "pod a: the image \"dojo:9\" cannot be pulled; `kubectl describe pod a` says why", true}},
 		"image, backing off": {pod("a", waiting("ImagePullBackOff", "Back-off pulling")),
@@ -80,7 +84,7 @@ func TestTroubleOf(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, troubleOf(&c.pod), cmp.AllowUnexported(trouble{})); diff != "" {
+			if diff := cmp.Diff(c.want, troubleOf(noon, &c.pod), cmp.AllowUnexported(trouble{})); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -98,7 +102,7 @@ func TestTroubleHoldsStill(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			before, after := troubleOf(&c.before), troubleOf(&c.after)
+			before, after := troubleOf(noon, &c.before), troubleOf(noon, &c.after)
 			if before != after || before.reason == "" {
 				t.Errorf("%+v became %+v", before, after)
 			}
@@ -112,7 +116,7 @@ func relayed(p corev1.Pod) corev1.Pod {
 }
 
 func running(c corev1.ContainerStatus) corev1.ContainerStatus {
-	c.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	c.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(noon)}}
 	return c
 }
 
@@ -140,7 +144,7 @@ func TestWorst(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := worst(c.pods).message
+			got := worst(noon, c.pods).message
 			if before, _, _ := strings.Cut(got, ":"); before != c.want {
 				t.Errorf("got %q", got)
 			}

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -95,7 +96,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 	children := handler.EnqueueRequestsFromMapFunc(r.dojoOfChild)
 	dojos, err := builder.ControllerManagedBy(mgr).
 		Named("dojo").
-		For(&corev1api.Dojo{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, wished))).
+		For(&corev1api.Dojo{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, wished, r.written.ByOthers("Dojo")))).
 		Watches(&appsv1.Deployment{}, ahead{children}).
 		Watches(&corev1.Service{}, children).
 		Watches(&policyv1.PodDisruptionBudget{}, children).
@@ -123,15 +124,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 		return reconcile.Result{}, nil // the garbage collector takes the children
 	}
 	seen, outcome := r.observe(ctx, d)
-	if errors.Is(outcome, errStale) {
-		return reconcile.Result{RequeueAfter: staleRetry}, nil
-	}
 	var todo *steps
 	if outcome == nil {
 		todo = plan(d, seen, r.Config)
 		outcome = r.act(ctx, d, todo)
 	} else {
 		seen = nil
+	}
+	// What was seen is no longer so, or not yet: nothing to tell of.
+	if errors.Is(outcome, errStale) {
+		return reconcile.Result{RequeueAfter: staleRetry}, nil
+	}
+	if apierrors.IsConflict(outcome) {
+		return conditions.Result(outcome)
 	}
 	again, untold := r.report(ctx, d, seen, status(d, seen, todo, outcome))
 	result, err := conditions.Result(outcome)

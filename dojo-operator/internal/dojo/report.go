@@ -10,6 +10,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -92,11 +93,11 @@ func availability(s *corev1api.DojoStatus, wanted int32) conditions.Availability
 	case s.ReadyReplicas > 0:
 		return conditions.Usable(corev1api.ReasonReplicasReady, "Ready replicas: "+s.ReadyStatus+".")
 	case wanted == 0:
-		return conditions.NothingAsked(corev1api.ReasonScaledToZero, "spec.replicas is 0, so nothing runs.")
+		return conditions.NothingAsked(corev1api.ReasonScaledToZero, "No replicas are wanted, so nothing runs.")
 	case was == nil || was.Reason == corev1api.ReasonStarting:
 		return conditions.Unusable(corev1api.ReasonStarting, "No replica has been ready yet.")
 	case was.Reason == corev1api.ReasonScaledToZero || was.Reason == corev1api.ReasonScalingUp:
-		return conditions.Unusable(corev1api.ReasonScalingUp, "No replica is ready yet since spec.replicas was 0.")
+		return conditions.Unusable(corev1api.ReasonScalingUp, "No replica is ready yet since none was wanted.")
 	}
 	return conditions.Unusable(corev1api.ReasonNoReadyReplicas, "No replica is ready any more.")
 }
@@ -126,6 +127,15 @@ func facts(d *corev1api.Dojo, seen *observed, todo *steps, outcome error) corev1
 	return s
 }
 
+// lastWanted is how many replicas the last pass wanted: the spec's, unless an autoscaler of the Deployment decides.
+func lastWanted(d *corev1api.Dojo) int32 {
+	var ready, wanted int32
+	if _, err := fmt.Sscanf(d.Status.ReadyStatus, "%d/%d", &ready, &wanted); err != nil {
+		return *d.Spec.Replicas // there was none
+	}
+	return wanted
+}
+
 // leaves reports whether a child is there once the steps have ended as they did.
 func (s *steps) leaves(kind, name string, before bool, outcome error) bool {
 	return before || s.endedAsPlanned(outcome) && slices.ContainsFunc(s.apply, func(c *child) bool { return c.kind == kind && c.name == name })
@@ -150,10 +160,14 @@ func (r *Reconciler) report(ctx context.Context, d *corev1api.Dojo, seen *observ
 	}
 	after := d.DeepCopy()
 	after.Status = now
-	if err := r.Client.Status().Patch(ctx, after, client.MergeFrom(d)); err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			return 0, nil // deleted meanwhile: there is nobody left to tell
-		}
+	// The version keeps it from being told of another Dojo of the same name: of a status the API server does not compare the UID.
+	err := r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(d, client.MergeFromWithOptimisticLock{}))
+	switch {
+	case apierrors.IsNotFound(err):
+		return 0, nil // deleted meanwhile: there is nobody left to tell
+	case apierrors.IsConflict(err):
+		return staleRetry, nil
+	case err != nil:
 		return 0, fmt.Errorf("patch status: %w", err)
 	}
 	r.written.Wrote(keyOf("Dojo", d.Namespace, d.Name), after.ResourceVersion)
@@ -198,8 +212,8 @@ func (r *Reconciler) tell(d *corev1api.Dojo, kind, reason, message string) {
 // postponed says how long a new status may wait: not at all unless only counts differ, and not by much, and the Deployment has
 // moved within the settle time.
 func postponed(before, now corev1api.DojoStatus, live *appsv1.Deployment, at time.Time) time.Duration {
-	if live == nil || !equality.Semantic.DeepEqual(uncounted(before), uncounted(now)) {
-		return 0
+	if live == nil || live.Spec.Replicas == nil || !equality.Semantic.DeepEqual(uncounted(before), uncounted(now)) {
+		return 0 // of a stranger's Deployment nothing is kept
 	}
 	if more := now.ReadyReplicas - before.ReadyReplicas; max(more, -more) > max(1, *live.Spec.Replicas/10) {
 		return 0 // a long rollout of many pods is told in tenths

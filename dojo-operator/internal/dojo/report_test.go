@@ -206,6 +206,7 @@ func TestPostponed(t *testing.T) {
 		"counts, by a clock ahead":      {next, moved(-time.Hour), 0},
 		"counts, never moved":           {next, deployment(), 0},
 		"no Deployment":                 {next, nil, 0},
+		"a stranger's Deployment":       {next, &appsv1.Deployment{}, 0},
 		"settled":                       {ending(3, "3/3", nil), moved(0), 0},
 		"another reason":                {ending(2, "2/3", &conditions.Waiting{Reason: "WaitingForCredentials"}), moved(0), 0},
 		"a failure":                     {ending(2, "2/3", &conditions.Terminal{Reason: "CrashLoopBackOff"}), moved(0), 0},

@@ -41,7 +41,10 @@ func rollout(d *corev1api.Dojo, seen *observed, cfg Config) error {
 	}
 	progress := deploymentCondition(live, appsv1.DeploymentProgressing)
 	current := live.Status.ObservedGeneration >= live.Generation
-	trouble := worst(seen.pods)
+	var trouble trouble
+	if current && live.Status.UpdatedReplicas > 0 { // pods of an earlier spec say nothing about this one
+		trouble = worst(seen.now, seen.pods)
+	}
 	count := readyCount(live, *live.Spec.Replicas)
 	switch failure := deploymentCondition(live, appsv1.DeploymentReplicaFailure); {
 	case current && failure.Status == corev1.ConditionTrue:
@@ -55,7 +58,8 @@ func rollout(d *corev1api.Dojo, seen *observed, cfg Config) error {
 			Message: fmt.Sprintf("%s; the Deployment is paused. `kubectl rollout resume deployment %s` lets it go on.", count, d.Name),
 		}
 	case trouble.persistent:
-		return &conditions.Terminal{Reason: trouble.reason, Message: count + "; " + trouble.message}
+		// Nothing tells that a container has run for long enough.
+		return &conditions.Terminal{Reason: trouble.reason, Message: count + "; " + trouble.message, Retry: backoffReset}
 	case current && progress.Reason == deadlineExceeded:
 		return stuck(count, trouble, cfg)
 	case current && progress.Reason == rolloutFinished:

@@ -74,11 +74,11 @@ func (db *database) planSchema(d *corev1api.Dojo, seen *observed, cfg Config) er
 	if job == nil {
 		want := schemaFor(d, &seen.db)
 		c := newChild(kindJob, job, want, want.ObjectMetaApplyConfiguration)
-		c.chained = true
+		c.chain = databaseChain
 		db.apply = append(db.apply, c)
 		return applying
 	}
-	trouble := worst(seen.db.jobPods)
+	trouble := worst(seen.now, seen.db.jobPods)
 	switch {
 	case jobIs(job, batchv1.JobComplete):
 		for _, former := range seen.db.formerJobs {

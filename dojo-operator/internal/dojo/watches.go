@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
@@ -224,15 +225,18 @@ func request(namespace, name string) reconcile.Request {
 // troubleChanged lets through a pod only when what keeps it from being ready is another thing than before, or when a pod of the schema
 // has said why it failed. How many pods are ready is the Deployment's to tell.
 var troubleChanged = predicate.Funcs{
-	CreateFunc: func(e event.CreateEvent) bool { return troubleOf(e.Object.(*corev1.Pod)).reason != "" },
+	CreateFunc: func(e event.CreateEvent) bool { return troubleAtFirst(e.Object.(*corev1.Pod)).reason != "" },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*corev1.Pod), e.ObjectNew.(*corev1.Pod)
-		return troubleOf(before) != troubleOf(after) ||
+		return troubleAtFirst(before) != troubleAtFirst(after) ||
 			after.Labels[nameLabel] == schemaValue && lastWords([]corev1.Pod{*before}) != lastWords([]corev1.Pod{*after})
 	},
-	DeleteFunc:  func(e event.DeleteEvent) bool { return troubleOf(e.Object.(*corev1.Pod)).reason != "" },
+	DeleteFunc:  func(e event.DeleteEvent) bool { return troubleAtFirst(e.Object.(*corev1.Pod)).reason != "" },
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
+
+// troubleAtFirst is the trouble of a pod whose containers have just started: how long they run is for the pass to see.
+func troubleAtFirst(pod *corev1.Pod) trouble { return troubleOf(time.Time{}, pod) }
 
 // wished lets through a Dojo whose password is to be rotated.
 var wished = predicate.Funcs{

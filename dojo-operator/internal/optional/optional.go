@@ -99,7 +99,7 @@ func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...K
 	return k
 }
 
-// Has reports whether objects of the kind can be read from the cache.
+// Has reports whether objects of the kind can be read from the cache: it is installed, and may be listed.
 func (k *Kinds) Has(kind Kind) bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
