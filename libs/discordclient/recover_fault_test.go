@@ -19,6 +19,7 @@ import (
 type knife struct {
 	write, read   int64
 	refuse        bool
+	once          bool         // what is dialled after a cut is whole
 	wrote, didGet atomic.Int64 // bytes that went through
 }
 
@@ -42,6 +43,9 @@ func (c *cutConn) Write(p []byte) (int, error) {
 	if left := c.knife.write - c.knife.wrote.Load(); c.knife.write >= 0 && int64(len(p)) > left {
 		n, _ := c.Conn.Write(p[:max(left, 0)])
 		c.knife.wrote.Add(int64(n))
+		if c.knife.once {
+			c.knife.write = -1
+		}
 		_ = c.Close()
 		return n, errCut
 	}
@@ -67,20 +71,30 @@ func (c *cutConn) Read(p []byte) (int, error) {
 
 // attempt is one create that is cut somewhere.
 type attempt struct {
-	name  string
-	knife *knife
-	err   error
+	name   string
+	knife  *knife
+	reused bool // the connection has served another call before
+	err    error
 }
 
 // make tries to create the channel over a connection of its own that will be cut.
 func (a *attempt) make(r *rig) {
 	o := r.opts
-	tr := &http.Transport{DialContext: a.knife.dial, DisableKeepAlives: true}
+	tr := &http.Transport{DialContext: a.knife.dial, DisableKeepAlives: !a.reused}
 	defer tr.CloseIdleConnections()
 	o.Transport = tr
 	c, err := discordclient.New(o)
 	if err != nil {
 		r.t.Fatal(err)
+	}
+	if a.reused {
+		cut := a.knife.write
+		a.knife.write = -1
+		if _, err := c.CurrentUser(r.t.Context()); err != nil {
+			r.t.Fatal(err)
+		}
+		a.knife.wrote.Store(0)
+		a.knife.write = cut
 	}
 	_, a.err = c.CreateChannel(r.t.Context(), r.guild, discordclient.ChannelCreate{Name: a.name, Topic: "fire"}, "uid-"+a.name)
 }
@@ -97,6 +111,11 @@ func (r *rig) cuts() []*attempt {
 	for i := int64(0); i <= wrote; i++ {
 		if i%5 == 0 || i < 3 || i > wrote-3 {
 			list = append(list, &attempt{name: fmt.Sprintf("write-%04d", i), knife: &knife{write: i, read: 0}})
+		}
+	}
+	for i := range wrote - int64(len("Connection: close\r\n")) { // net/http repeats on its own what fails on a connection that it reused, if it dares
+		if i%25 == 0 || i < 3 {
+			list = append(list, &attempt{name: fmt.Sprintf("again-%04d", i), knife: &knife{write: i, read: -1, once: true}, reused: true})
 		}
 	}
 	for i := range got {
