@@ -1,10 +1,14 @@
 package discordclient_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/coder/websocket"
 
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -55,6 +59,36 @@ func TestTokensOfAnyFormAreHidden(t *testing.T) {
 			t.Errorf("says %v", err)
 		}
 	}
+}
+
+// Nor does the reason show it that a Gateway gives for closing a connection.
+func TestATokenInTheReasonOfACloseIsHidden(t *testing.T) {
+	t.Parallel()
+	const token = "plain-token-of-a-compatible-server"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/gateway/bot") {
+			_, _ = w.Write([]byte(`{"url":"ws://` + r.Host + `","shards":1,"session_start_limit":{"total":1000,"remaining":1000}}`))
+			return
+		}
+		if ws, err := websocket.Accept(w, r, nil); err == nil {
+			_ = ws.Close(4000, "unknown session of "+token)
+		}
+	}))
+	defer srv.Close()
+	r := &rig{t: t, out: &output{}}
+	var err error
+	r.client, err = discordclient.New(discordclient.Options{
+		Token: discordclient.NewSecret(token), APIURL: srv.URL, Gateway: quick, Resync: time.Hour, Log: slog.New(slog.NewTextHandler(r.out, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.run()
+	eventually(t, "the reason is told", func() bool { return strings.Contains(r.client.Stats().GatewayError, "unknown session of") })
+	if why := r.client.Stats().GatewayError; strings.Contains(why, token[:8]) {
+		t.Errorf("the reason is told as %q", why)
+	}
+	r.out.mustHide(t, token)
 }
 
 // A 401 that is not Discord's stops nothing.
