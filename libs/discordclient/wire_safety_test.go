@@ -34,6 +34,29 @@ func TestNullAndEmptyAnswersAreErrors(t *testing.T) {
 	}
 }
 
+// Fields that nobody here reads may change their form: the rest is read all the same.
+func TestFieldsWithoutUseBreakNothing(t *testing.T) {
+	t.Parallel()
+	const odd = `,"flags":"x","last_pin_timestamp":7,"available_tags":"x","recipients":{},"thread_metadata":[],"color":"red","user":7,"avatar":{},"application":7`
+	c, _ := answering(t, 200, nil, `[{"id":"1","name":"a","type":0,"permissions":"8"`+odd+`}]`)
+	for name, err := range map[string]error{
+		"channels":    second(c.ListChannels(t.Context(), "1")),
+		"roles":       second(c.ListRoles(t.Context(), "1")),
+		"webhooks":    second(c.ListChannelWebhooks(t.Context(), "1")),
+		"memberships": second(c.ListMemberships(t.Context())),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c, _ = answering(t, 200, nil, `{"audit_log_entries":[{"id":"1","action_type":10,"changes":"x","options":[]}],"users":"x","webhooks":[7]}`)
+	if entries, err := c.ListAuditLog(t.Context(), "1", discordclient.AuditQuery{}); err != nil || len(entries) != 1 || entries[0].Action != discordclient.AuditChannelCreate {
+		t.Errorf("audit log: %+v, %v", entries, err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
 // A token is hidden whatever its form, in every part of an error, and where a text is cut.
 func TestTokensOfAnyFormAreHidden(t *testing.T) {
 	t.Parallel()
