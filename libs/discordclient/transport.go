@@ -170,21 +170,36 @@ var discordgoHost, discordgoPath = func() (string, string) {
 	return u.Host, u.EscapedPath()
 }()
 
+// maxConnections is how many connections a call may be tried on. net/http repeats what has no body without a bound when each connection that it makes
+// fails in a certain way.
+const maxConnections = 2
+
+var errAgain = errors.New("the connection failed, and so did another one")
+
 // exchange sends the request and reads the whole answer. A nil response means that none came; cut, that the body of a
 // refusal is not whole.
 func (t *transport) exchange(req *http.Request, c *call) (resp *http.Response, body []byte, cut bool, err error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, nil, false, t.broken(c, err, false)
 	}
-	var asked, connected atomic.Bool
+	ctx, cancel := context.WithCancel(req.Context())
+	defer cancel()
+	var asked atomic.Int32
+	var connected atomic.Bool
 	trace := &httptrace.ClientTrace{
-		GetConn: func(string) { asked.Store(true) },
+		GetConn: func(string) {
+			if asked.Add(1) > maxConnections {
+				cancel()
+			}
+		},
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	}
-	req = req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
-	resp, err = t.inner.RoundTrip(req)
+	resp, err = t.inner.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	if err != nil && asked.Load() > maxConnections {
+		err = errAgain
+	}
 	if err != nil {
-		return nil, nil, false, t.broken(c, err, connected.Load() || !asked.Load())
+		return nil, nil, false, t.broken(c, err, connected.Load() || asked.Load() == 0)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
