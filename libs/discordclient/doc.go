@@ -33,9 +33,10 @@
 //
 // Used (v0.29.0): its endpoints and its request plumbing through Session.RequestWithLockedBucket with a bucket of its
 // own per call, so that its limiter is never asked. Below lies our transport (transport.go), which knows rate limits,
-// turns API v9 into v10, pins the host, adds the token (discordgo never holds it) and lets nothing but success through, so that none of discordgo's own handling of failures starts: it would
-// sleep, repeat a POST on 502, and put tokens into errors. Bodies are our own, since discordgo's cannot clear fields, and
-// so is what answers are read into (wire.go), since discordgo's types fail by a change of fields that nobody here reads.
+// turns API v9 into v10, pins the host, adds the token (discordgo never holds it) and lets nothing but success through, so
+// that none of discordgo's own handling of failures starts: it would sleep, repeat a POST on 502, and put tokens into
+// errors. Bodies are our own, since discordgo's cannot clear fields, and so is what answers are read into (wire.go), since
+// discordgo's types fail by a change of fields that nobody here reads.
 //
 // Not used: its Gateway session. It deadlocks when op 7 or op 11 comes before READY, has no deadline for HELLO, tries fatal
 // close codes for ever, takes five missed heartbeats to notice a dead connection, and holds its lock while it opens; a

@@ -20,7 +20,7 @@ func TestAViewInDoubtSaysSo(t *testing.T) {
 		h.session(t, guildWith20)
 		h.Alive()
 		later := func(d time.Duration) {
-			time.Sleep(d) // of the bubble's time
+			<-time.After(d) // of the bubble's time
 			h.Alive()
 		}
 		later(time.Minute)

@@ -163,7 +163,7 @@ func TestMetricsCountRequests(t *testing.T) {
 	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret("token"), Metrics: m, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 		body := pages[0]
 		pages = pages[1:]
-		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(body))}, nil
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
 	})})
 	if err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestMetricsCountRequests(t *testing.T) {
 func page(first, n int) string {
 	var guilds []string
 	for i := range n {
-		guilds = append(guilds, fmt.Sprintf(`{"id":"%d","permissions":"8"}`, first+i)) //nolint:gocritic // sprintfQuotedString: JSON, not Go
+		guilds = append(guilds, fmt.Sprintf(`{"id":"%d","permissions":"8"}`, first+i))
 	}
 	return "[" + strings.Join(guilds, ",") + "]"
 }

@@ -25,7 +25,7 @@ const (
 func rawPeer(t *testing.T, done func(conn io.Writer, stream uint32)) (*httptest.Server, *http.Transport) {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
-	srv.TLS = &tls.Config{NextProtos: []string{"h2"}} //nolint:gosec // G402: a test's server
+	srv.TLS = &tls.Config{NextProtos: []string{"h2"}}
 	srv.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
 		"h2": func(_ *http.Server, conn *tls.Conn, _ http.Handler) { serveFrames(conn, done) },
 	}
@@ -34,7 +34,7 @@ func rawPeer(t *testing.T, done func(conn io.Writer, stream uint32)) (*httptest.
 	roots := x509.NewCertPool()
 	roots.AddCert(srv.Certificate())
 	tr := defaultTransport()
-	tr.TLSClientConfig = &tls.Config{RootCAs: roots} //nolint:gosec // G402: the version is the default
+	tr.TLSClientConfig = &tls.Config{RootCAs: roots}
 	t.Cleanup(tr.CloseIdleConnections)
 	return srv, tr
 }

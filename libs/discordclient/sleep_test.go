@@ -54,7 +54,7 @@ func TestTheTokenIsNotHandedBack(t *testing.T) {
 	var sent string
 	c, err := New(Options{Token: NewSecret("token"), Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
 		sent = r.Header.Get("Authorization")
-		return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"id":"1"}`)), Request: r}, nil
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"id":"1"}`)), Request: r}, nil
 	})})
 	if err != nil {
 		t.Fatal(err)
