@@ -136,7 +136,8 @@ func (o *Options) gatewayAddress(base *url.URL, answered string) (string, error)
 	same := u.Hostname() == base.Hostname() && (u.Scheme == "wss" || base.Scheme == "http")
 	if !discord && !same {
 		return "", &gateway.Fatal{Reason: fmt.Sprintf(
-			"the API at %s names a Gateway at another host, %.100s, which only Options.GatewayURL can allow", base.Host, clean(u.Host, o.Token))}
+			"the API at %s names a Gateway at another host, %.100s, which only Options.GatewayURL can allow; guilds are polled instead",
+			base.Host, clean(u.Host, o.Token))}
 	}
 	return u.String(), nil
 }
