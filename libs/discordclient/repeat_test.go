@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -29,6 +30,12 @@ func rawPeer(t *testing.T, done func(conn io.Writer, stream uint32)) (*httptest.
 	srv.Config.TLSNextProto = map[string]func(*http.Server, *tls.Conn, http.Handler){
 		"h2": func(_ *http.Server, conn *tls.Conn, _ http.Handler) { serveFrames(conn, done) },
 	}
+	return srv, startTLS(t, srv)
+}
+
+// startTLS starts a server and returns a default transport that trusts it.
+func startTLS(t *testing.T, srv *httptest.Server) *http.Transport {
+	t.Helper()
 	srv.StartTLS()
 	t.Cleanup(srv.Close)
 	roots := x509.NewCertPool()
@@ -36,7 +43,34 @@ func rawPeer(t *testing.T, done func(conn io.Writer, stream uint32)) (*httptest.
 	tr := defaultTransport()
 	tr.TLSClientConfig = &tls.Config{RootCAs: roots}
 	t.Cleanup(tr.CloseIdleConnections)
-	return srv, tr
+	return tr
+}
+
+// The default transport speaks HTTP/2 with whoever does, and all calls share one connection.
+func TestCallsShareAConnection(t *testing.T) {
+	t.Parallel()
+	from := map[string]bool{}
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from[r.Proto+" "+r.RemoteAddr] = true
+		_, _ = w.Write([]byte(`{"id":"1"}`))
+	}))
+	srv.EnableHTTP2 = true
+	c, err := New(Options{Token: NewSecret("token"), Transport: startTLS(t, srv), APIURL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		_, read := c.GetChannel(t.Context(), "1")
+		_, created := c.CreateChannel(t.Context(), "1", ChannelCreate{Name: "a"}, "")
+		if err := errors.Join(read, created, c.DeleteChannel(t.Context(), "1", "")); err != nil {
+			t.Error(err)
+		}
+	}
+	for connection := range from {
+		if len(from) != 1 || !strings.HasPrefix(connection, "HTTP/2.0 ") {
+			t.Errorf("the calls came over %v", from)
+		}
+	}
 }
 
 func serveFrames(conn io.ReadWriter, done func(io.Writer, uint32)) {
