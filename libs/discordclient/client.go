@@ -38,7 +38,7 @@ type REST interface {
 	SetOverwrite(ctx context.Context, channelID string, o Overwrite, reason string) error
 	DeleteOverwrite(ctx context.Context, channelID, overwriteID, reason string) error
 
-	// CreateWebhook cannot be repeated: after ClassUnknown ask [RecoverWebhook] first.
+	// CreateWebhook cannot be repeated: after ClassUnknown list those of the channel first, where it has its token.
 	CreateWebhook(ctx context.Context, channelID string, in WebhookCreate, reason string) (Webhook, error)
 	ListChannelWebhooks(ctx context.Context, channelID string) ([]Webhook, error)
 	ListGuildWebhooks(ctx context.Context, guildID string) ([]Webhook, error)

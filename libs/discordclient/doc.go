@@ -13,27 +13,30 @@
 // # What holds for every call
 //
 // One method is one HTTP request (REST.ListMemberships: one per page). It is answered at once when a rate limit stands
-// in its way. It is never repeated: not by this package, not by discordgo, and by net/http only when not a byte of it had
-// been sent. It goes to the configured host and no other; redirects are not followed. Its error has one of nine classes,
-// see [Class], and names the field that Discord complains about. No error, log line, metric or printed value contains
-// the bot's token or a webhook's URL; [Secret.Reveal] is the only way to them. After the token was refused once, no
-// further call is made with it.
+// in its way. It is not repeated, not by this package, not by discordgo, and by net/http only when that does no harm: a
+// create or an edit when nothing of it was begun, a read or a delete once more when the connection failed under it. It
+// goes to the configured host and no other; redirects are not followed. Its error has one of nine classes, see [Class],
+// and names the field that Discord complains about. No error, log line, metric or printed value contains the bot's token
+// or a webhook's URL; [Secret.Reveal] is the only way to them. After the token was refused once, no further call is made
+// with it.
 //
 // # The view
 //
 // [Client.Guild] returns the live view of a guild: settings, roles, channels, the bot's permissions and, once listed,
 // webhooks. The Gateway's GUILD_CREATE fills it, events and the answers of the Client's own writes keep it true, and
 // [Client.Subscribe] tells what others changed. Without the Gateway it is polled, with one GET of the guild and one of its
-// channels per period, whatever the number of objects. [View.AsOf] tells how old it is. What makes it right under
-// concurrency is in echo.go (answers against events) and hub_guild.go (lists against both).
+// channels per period, whatever the number of objects. What may have been missed is read again, and [View.AsOf] tells how
+// old the view is until then. What makes it right under concurrency is in echo.go (answers against events) and
+// hub_guild.go (lists against both).
 //
 // # What is used of discordgo, and what is not
 //
-// Used (v0.29.0): its endpoints, its types of channels, roles, webhooks and audit log, and its request plumbing through
-// Session.RequestWithLockedBucket with a bucket of its own per call, so that its limiter is never asked. Below lies our
-// transport (transport.go), which knows rate limits, turns API v9 into v10, pins the host, adds the token (discordgo never
-// holds it) and lets nothing but success through, so that none of discordgo's own handling of failures starts: it would
-// sleep, repeat a POST on 502, and put tokens into errors. Bodies are our own, since discordgo's cannot clear fields.
+// Used (v0.29.0): its endpoints and its request plumbing through Session.RequestWithLockedBucket with a bucket of its
+// own per call, so that its limiter is never asked. Below lies our transport (transport.go), which knows rate limits,
+// turns API v9 into v10, pins the host, adds the token (discordgo never holds it) and lets nothing but success through, so
+// that none of discordgo's own handling of failures starts: it would sleep, repeat a POST on 502, and put tokens into
+// errors. Bodies are our own, since discordgo's cannot clear fields, and so is what answers are read into (wire.go), since
+// discordgo's types fail by a change of fields that nobody here reads.
 //
 // Not used: its Gateway session. It deadlocks when op 7 or op 11 comes before READY, has no deadline for HELLO, tries fatal
 // close codes for ever, takes five missed heartbeats to notice a dead connection, and holds its lock while it opens; a

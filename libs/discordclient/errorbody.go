@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// Bounds on what is taken over from an error body, which somebody else wrote.
+// Bounds on what is taken over from an error body, which somebody else wrote. All of it fits into a condition's message, of 32768 characters.
 const (
 	maxFields     = 20
 	maxFieldDepth = 16
@@ -88,20 +88,25 @@ func (c collector) leaves(raw json.RawMessage, path string) {
 // join appends a key to a path: a number is an index.
 func (c collector) join(path, key string) string {
 	if _, err := strconv.Atoi(key); err == nil {
-		return path + "[" + key + "]"
+		return cutText(path + "[" + key + "]")
 	}
 	if path == "" {
 		return clean(key, c.secrets...)
 	}
-	return path + "." + clean(key, c.secrets...)
+	return cutText(path + "." + clean(key, c.secrets...))
+}
+
+// cutText bounds the length of a text.
+func cutText(text string) string {
+	if runes := []rune(text); len(runes) > maxTextRunes {
+		return string(runes[:maxTextRunes]) + "…"
+	}
+	return text
 }
 
 // clean makes a text of somebody else fit for a log line and a status: one line, printable, of bounded length, no token.
 func clean(text string, secrets ...Secret) string {
-	runes := []rune(redact(text, secrets...))
-	if len(runes) > maxTextRunes {
-		runes = append(runes[:maxTextRunes], '…')
-	}
+	runes := []rune(cutText(redact(text, secrets...)))
 	for i, r := range runes {
 		if !unicode.IsPrint(r) {
 			runes[i] = ' '

@@ -100,7 +100,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the context's error when the call ended with its context, otherwise nil.
+// Unwrap returns context.Canceled or context.DeadlineExceeded when the call ended with its context or by a timeout, this package's own or the dialler's;
+// otherwise nil.
 func (e *Error) Unwrap() error { return e.cause }
 
 // ClassOf returns the class of an error of this package, whatever wraps it; ClassTransient for errors of others.

@@ -262,8 +262,9 @@ func TestOptionsAreChecked(t *testing.T) {
 		"no URL":                  {Token: token, APIURL: "discord.com"},
 		"another scheme":          {Token: token, APIURL: "ftp://discord.com/api"},
 		"a password in the URL":   {Token: token, APIURL: "https://me:secret@discord.com/api"},
+		"one in no URL":           {Token: token, APIURL: "https://me:secret@discord.com:x/api"},
 	} {
-		if _, err := discordclient.New(o); err == nil || strings.Contains(err.Error(), "token\n") {
+		if _, err := discordclient.New(o); err == nil || strings.Contains(err.Error(), "token\n") || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

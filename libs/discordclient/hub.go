@@ -19,6 +19,7 @@ const checkLive = time.Hour
 type hub struct {
 	mu      sync.Mutex
 	log     *slog.Logger
+	token   Secret // what the Gateway tells as the reason of an end may quote it
 	metrics *Metrics
 	resync  time.Duration
 	grace   time.Duration
@@ -36,7 +37,7 @@ type hub struct {
 
 func newHub(o *Options) *hub {
 	h := &hub{
-		log: o.Log, metrics: o.Metrics, resync: o.Resync, grace: o.Grace, check: checkLive, onDirty: func() {},
+		log: o.Log, token: o.Token, metrics: o.Metrics, resync: o.Resync, grace: o.Grace, check: checkLive, onDirty: func() {},
 		guilds: map[string]*guildState{}, subs: map[*subscription]struct{}{},
 	}
 	if o.DisableGateway {
@@ -120,6 +121,21 @@ func (h *hub) postpone(id string, d time.Duration) {
 	}
 }
 
+// firstRetry is the first pause after a reading that failed; each further one is twice as long, up to the period of polling.
+const firstRetry = time.Second
+
+// failed notes that a reading failed. What it was to find out stays unknown, so it is tried again soon; of the pause a random half.
+func (h *hub) failed(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	g := h.guilds[id]
+	if g == nil || time.Now().Before(g.nextPoll) { // the reading itself, or an event meanwhile, has set the time
+		return
+	}
+	g.retry = min(max(2*g.retry, firstRetry), h.resync)
+	g.nextPoll = time.Now().Add(g.retry/2 + rand.N(g.retry/2+1)) //nolint:gosec // spreads calls over time, guards nothing
+}
+
 // period is when a guild is read next that gives no cause for doubt. The lock is held.
 func (h *hub) period(g *guildState) time.Duration {
 	if !g.live {
@@ -133,6 +149,9 @@ func (h *hub) suspect(g *guildState, in time.Duration) {
 	now := time.Now()
 	if at := now.Add(in); g.dirty.IsZero() || at.Before(g.nextPoll) {
 		g.nextPoll = at
+	}
+	if g.dirty.IsZero() {
+		g.update(func(s *Snapshot) { s.doubted = now })
 	}
 	g.dirty = now
 	h.onDirty()
@@ -156,8 +175,9 @@ func (h *hub) stats() Stats {
 	return s
 }
 
-// Event says that something of a guild was changed on Discord, by a person or another program; what this Client's own
-// calls change is not told. Look into the view for the new state.
+// Event says that something of a guild has changed on Discord, by a person or another program. What this Client's own calls change is not told, but
+// for what they change besides: the channels of a category that was deleted, and a channel that a call did not find. An event may also tell of
+// what turns out to be as it was. Look into the view for the new state.
 type Event struct {
 	Kind      EventKind
 	GuildID   string

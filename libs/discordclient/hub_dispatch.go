@@ -29,29 +29,36 @@ func (h *hub) Alive() { h.alive.Store(time.Now().UnixNano()) }
 
 // Disconnected implements gateway.Handler: views stay as they are and are polled after a period without the Gateway.
 func (h *hub) Disconnected(err error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	why := "closed"
 	if err != nil {
-		why = clean(withoutAddresses(err.Error()))
+		why = clean(withoutAddresses(err.Error()), h.token)
 	}
-	if h.connected || h.trouble != why {
+	if h.disconnect(why) {
 		h.log.Info("Discord Gateway is not connected", "reason", why)
 	}
-	h.connected, h.trouble = false, why
 	h.metrics.disconnected()
+}
+
+// disconnect reports whether it was not known before.
+func (h *hub) disconnect(why string) (news bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	news = h.connected || h.trouble != why
+	h.connected, h.trouble = false, why
 	for _, g := range h.guilds {
 		if !g.live {
 			continue
 		}
-		g.live, g.dirty = false, time.Time{}
+		g.setState(g.snap().Presence, ModePolled, g.view.AsOf())
+		g.live = false
+		g.trust()
 		g.nextPoll = time.Now().Add(h.resync)
-		g.setState(g.snap().Presence, ModePolled, time.Unix(0, h.alive.Load()))
 		if !g.wanted {
 			delete(h.guilds, g.id)
 		}
 	}
 	h.onDirty()
+	return news
 }
 
 // handlers are the events that matter. Their data is decoded before the lock is taken.
@@ -107,11 +114,11 @@ func (h *hub) onReady(data []byte) error {
 	if err := json.Unmarshal(data, &d); err != nil {
 		return err
 	}
+	h.log.Info("Discord Gateway is connected", "guilds", len(d.Guilds))
+	h.metrics.connectedNow()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.selfID, h.connected, h.trouble = d.User.ID, true, ""
-	h.log.Info("Discord Gateway is connected", "guilds", len(d.Guilds))
-	h.metrics.connectedNow()
 	member := map[string]bool{}
 	for _, g := range d.Guilds {
 		member[g.ID] = true
@@ -145,7 +152,8 @@ func (h *hub) onGuildCreate(data []byte) error {
 	if g.goneAt.After(since) {
 		since = g.goneAt // it came back within one session
 	}
-	g.live, g.liveAt, g.dirty = true, time.Now(), time.Time{}
+	g.live, g.liveAt, g.retry = true, time.Now(), 0
+	g.trust()
 	g.nextPoll = g.liveAt.Add(h.period(g))
 	g.update(func(s *Snapshot) { s.selfKnown = false })
 	for _, m := range w.Members {
@@ -201,7 +209,8 @@ func (h *hub) onGuildDelete(data []byte) error {
 		h.onDirty()
 		return nil
 	}
-	g.live, g.liveAt, g.dirty = true, time.Now(), time.Time{} // it is live that the bot is not in it
+	g.live, g.liveAt = true, time.Now() // it is live that the bot is not in it
+	g.trust()
 	g.setState(PresenceAbsent, ModeLive, time.Now())
 	return nil
 }

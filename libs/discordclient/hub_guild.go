@@ -24,16 +24,17 @@ type guildState struct {
 	since    time.Time // when it was first heard of
 	live     bool      // the current session delivered it and follows it
 	liveAt   time.Time // when it did: what was asked for before may be older
-	dirty    time.Time // since when it must be read again, though live; zero for never
+	dirty    time.Time // the last cause to read it again, though live; zero for none
 	nextPoll time.Time
+	retry    time.Duration // the last pause after a reading that failed; 0 after one that did not
 
-	recent  []change             // the last changes of channels, oldest first
-	tombs   map[string]time.Time // deleted channels: what still comes for them is old news
-	guildAt time.Time            // when its settings last changed
-	echoes  map[string]*echo     // by the id of a channel, or the guild's own
-	hookAct map[string][]time.Time
-	hookAt  map[string]time.Time // by channel: when its webhooks last changed, or an own write to them began or ended
-	goneAt  time.Time            // when the Gateway last took the guild away
+	recent  []change               // the last changes of channels, oldest first
+	tombs   map[string]time.Time   // deleted channels: what still comes for them is old news
+	guildAt time.Time              // when its settings last changed
+	echoes  map[string]*echo       // by the id of a channel, or the guild's own
+	hookAct map[string][]time.Time // by channel: own writes to its webhooks whose events are still to come
+	hookAt  map[string]time.Time   // by channel: when its webhooks last changed, or an own write to them began or ended
+	goneAt  time.Time              // when the Gateway last took the guild away
 }
 
 // change is a change of a channel, by an event or an own write; a nil channel was deleted.
@@ -84,7 +85,14 @@ func (g *guildState) setChannel(c *Channel, at time.Time) bool {
 	return true
 }
 
-// dropChannel takes a channel out of the view for good. Children of a category are then in none.
+// trust ends the doubt about the view.
+func (g *guildState) trust() {
+	g.dirty = time.Time{}
+	g.update(func(s *Snapshot) { s.doubted = time.Time{} })
+}
+
+// dropChannel takes a channel out of the view for good. Children of a category are then in none, which is told here: the events of theirs that follow
+// change nothing any more.
 func (g *guildState) dropChannel(id string, at time.Time) bool {
 	g.tombs[id] = at
 	g.remember(change{at, id, nil})
@@ -92,6 +100,7 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 	if !found {
 		return false
 	}
+	var orphans []string
 	g.update(func(s *Snapshot) {
 		s.channels = slices.Delete(slices.Clone(s.channels), i, i+1)
 		for j, c := range s.channels {
@@ -100,11 +109,16 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 				orphan.ParentID = ""
 				s.channels[j] = &orphan
 				g.remember(change{at, c.ID, &orphan})
+				orphans = append(orphans, c.ID)
 			}
 		}
 		s.hooks = withoutKey(s.hooks, id)
 	})
+	for _, orphan := range orphans {
+		g.hub.emit(EventChannel, g.id, orphan)
+	}
 	delete(g.hookAt, id)
+	delete(g.hookAct, id)
 	return true
 }
 
@@ -163,6 +177,7 @@ func (g *guildState) setChannels(list []*Channel, since, overlay time.Time) {
 		maps.DeleteFunc(s.hooks, func(id string, _ []Webhook) bool { return byID[id] == nil })
 	})
 	maps.DeleteFunc(g.hookAt, func(id string, _ time.Time) bool { return byID[id] == nil })
+	maps.DeleteFunc(g.hookAct, func(id string, _ []time.Time) bool { return byID[id] == nil })
 	g.tellDifferences(before.channels, after)
 }
 

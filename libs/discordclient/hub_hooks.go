@@ -56,13 +56,22 @@ func (h *hub) hookWrite(channelID string, do func() error) error {
 	}
 	g.hookAt[channelID] = time.Now()
 	class := ClassOf(err)
-	if acts := len(g.hookAct[channelID]); acts > 0 && err != nil && class != ClassUnknown {
-		g.hookAct[channelID] = g.hookAct[channelID][:acts-1]
+	if acts := g.hookAct[channelID]; len(acts) > 0 && err != nil && class != ClassUnknown {
+		g.expectHooks(channelID, acts[:len(acts)-1])
 	}
 	if class == ClassUnknown || class == ClassGone {
 		g.forgetHooks(channelID)
 	}
 	return err
+}
+
+// expectHooks notes which own writes to the webhooks of a channel have their events still to come.
+func (g *guildState) expectHooks(channelID string, acts []time.Time) {
+	if len(acts) == 0 {
+		delete(g.hookAct, channelID)
+	} else {
+		g.hookAct[channelID] = acts
+	}
 }
 
 // forgetHooks makes the webhooks of a channel unknown.

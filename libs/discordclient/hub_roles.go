@@ -89,7 +89,7 @@ func (h *hub) onWebhooks(data []byte) error {
 		own = own[1:]
 	}
 	if len(own) > 0 {
-		g.hookAct[d.ChannelID] = own[1:]
+		g.expectHooks(d.ChannelID, own[1:])
 		return nil
 	}
 	delete(g.hookAct, d.ChannelID)

@@ -253,7 +253,7 @@ func TestDoubtStaysWhenTheSettingsWereSkipped(t *testing.T) {
 	if !h.doubted() {
 		t.Error("lost settings stay lost")
 	}
-	since = time.Now()
+	since = time.Now().Add(settleAfter)
 	h.read(Guild{ID: "1", Name: "new"}, since)
 	h.refreshed("1", PresencePresent, since)
 	if got := view.Snapshot().Guild.Name; got != "new" || h.doubted() {

@@ -70,6 +70,7 @@ func (h *hub) missed(channelID string) {
 	}
 	i, _ := g.snap().find(channelID)
 	g.update(func(s *Snapshot) { s.channels = slices.Delete(slices.Clone(s.channels), i, i+1) })
+	h.emit(EventChannel, g.id, channelID) // the reading will find nothing that differs from the view
 	g.doubt(channelID)
 }
 
@@ -172,8 +173,20 @@ func (h *hub) refreshed(guildID string, p Presence, since time.Time) {
 	if g == nil {
 		return
 	}
-	if !since.Before(g.dirty) { // otherwise there was new cause for doubt meanwhile
-		g.dirty, g.nextPoll = time.Time{}, time.Now().Add(h.period(g))
+	g.retry = 0
+	settled := g.dirty.Add(settleAfter) // what was asked for earlier may lag behind what gave cause for doubt
+	if g.dirty.IsZero() || !since.Before(settled) {
+		g.trust()
+		g.nextPoll = time.Now().Add(h.period(g))
+	} else {
+		if !since.Before(g.dirty) { // otherwise there was new cause for doubt meanwhile, which has set the time
+			g.nextPoll = settled
+		}
+		g.update(func(s *Snapshot) {
+			if known := since.Add(-settleAfter); known.After(s.doubted) {
+				s.doubted = known
+			}
+		})
 	}
 	if g.live {
 		if p != g.snap().Presence && !g.outdated(since) { // its event was lost
@@ -192,6 +205,7 @@ func (h *hub) refreshed(guildID string, p Presence, since time.Time) {
 // guildEdit brings an own write of settings into the view.
 func (h *hub) guildEdit(guildID string, do func() (Guild, error)) (Guild, error) {
 	h.mu.Lock()
+	since := time.Now()
 	var e *echo
 	if g := h.guilds[guildID]; g != nil {
 		e = g.echo(guildID)
@@ -201,16 +215,20 @@ func (h *hub) guildEdit(guildID string, do func() (Guild, error)) (Guild, error)
 	guild, err := do()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if e == nil {
+	g := h.guilds[guildID]
+	if e == nil || g == nil { // not in use, or not any more
 		return guild, err
 	}
 	if err != nil {
 		e.end(nil, time.Now())
 	} else if now := time.Now(); e.end(guild, now) {
-		h.guild(guildID).setGuild(guild, now)
+		if !g.guildAt.Before(since) { // an event of settings or roles that may be newer than the answer
+			h.suspect(g, settleAfter)
+		}
+		g.setGuild(guild, now)
 	}
 	if ClassOf(err) == ClassGone {
-		h.suspect(h.guild(guildID), 0)
+		h.suspect(g, 0)
 	}
 	return guild, err
 }

@@ -75,7 +75,12 @@ func (i *instrumented) ListRoles(ctx context.Context, guildID string) ([]Role, e
 }
 
 func (i *instrumented) ListMemberships(ctx context.Context) ([]Membership, error) {
-	return timed(i.m, http.MethodGet, "/users/@me/guilds", func() ([]Membership, error) { return i.next.ListMemberships(ctx) })
+	const route = "/users/@me/guilds"
+	list, err := timed(i.m, http.MethodGet, route, func() ([]Membership, error) { return i.next.ListMemberships(ctx) })
+	if full := len(list) / membershipPage; full > 0 { // each full page was followed by another one
+		i.m.requests.WithLabelValues(http.MethodGet, route, "2xx").Add(float64(full))
+	}
+	return list, err
 }
 
 func (i *instrumented) ListChannels(ctx context.Context, guildID string) ([]*Channel, error) {

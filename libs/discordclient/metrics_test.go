@@ -2,13 +2,17 @@ package discordclient_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	dto "github.com/prometheus/client_model/go"
 
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -86,6 +90,105 @@ discord_invalid_requests{status="429"} 0
 		t.Errorf("%d series, %v", n, err)
 	}
 	runtime.KeepAlive(r.client)
+}
+
+// What the Gateway's metrics count, and what the gauges say of a view in doubt and of a refused token.
+func TestMetricsOfTheGateway(t *testing.T) {
+	t.Parallel()
+	m := discordclient.NewMetrics()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+	r := newRig(t, func(_ *discordtest.Options, o *discordclient.Options) { o.Metrics = m })
+	stop := r.run()
+	v := r.live()
+	seen := func(id string) func() bool {
+		return func() bool { _, ok := v.Snapshot().Channel(id); return ok }
+	}
+	eventually(t, "a channel", seen(r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "a"})))
+	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Miss: func(event string) bool { return event == "CHANNEL_CREATE" }})
+	missed := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "missed"})
+	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{})
+	remove := r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}", Action: discordtest.FailBefore(500)})
+	eventually(t, "another", seen(r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "b"})))
+	eventually(t, "the view grows old", func() bool { return value(t, registry, "discord_view_age_seconds", "") > 0.5 })
+	remove()
+	eventually(t, "what was missed", seen(missed))
+	r.srv.Gateway().Drop(0)
+	eventually(t, "another session", func() bool { return value(t, registry, "discord_gateway_connects_total", "") == 2 })
+	r.live()
+	if _, err := r.srv.RotateToken(r.bot.Token); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.client.CurrentUser(t.Context())
+	wantClass(t, err, discordclient.ClassBadToken)
+	_ = stop()
+	for name, want := range map[string]float64{
+		"discord_gateway_events_total READY": 2, "discord_gateway_events_total GUILD_CREATE": 2, "discord_gateway_events_total CHANNEL_CREATE": 2,
+		"discord_gateway_gaps_total": 1, "discord_gateway_connects_total": 2, "discord_gateway_disconnects_total": 2,
+		"discord_gateway_connected": 0, "discord_tokens_refused": 1, "discord_guild_views": 1,
+	} {
+		name, label, _ := strings.Cut(name, " ")
+		if got := value(t, registry, name, label); got != want {
+			t.Errorf("%s %s is %v, want %v", name, label, got, want)
+		}
+	}
+	runtime.KeepAlive(r.client)
+}
+
+// value reads one series of a registry, with a label's value where it has any; -1 where there is none.
+func value(t *testing.T, registry prometheus.Gatherer, name, label string) float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			labelled := slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == label })
+			if f.GetName() == name && (label == "" || labelled) {
+				return m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	return -1
+}
+
+// An answer that cannot be read came all the same, and each page of a list is a request.
+func TestMetricsCountRequests(t *testing.T) {
+	t.Parallel()
+	m := discordclient.NewMetrics()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(m)
+	pages := []string{page(1, 200), page(201, 200), page(401, 7), "what is no JSON"}
+	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret("token"), Metrics: m, Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		body := pages[0]
+		pages = pages[1:]
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body))}, nil
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := c.ListMemberships(t.Context()); err != nil || len(list) != 407 {
+		t.Fatalf("%d memberships, %v", len(list), err)
+	}
+	if got := value(t, registry, "discord_requests_total", ""); got != 3 {
+		t.Errorf("%v requests are counted for three pages", got)
+	}
+	_, err = c.CreateChannel(t.Context(), "1", discordclient.ChannelCreate{Name: "a"}, "")
+	wantClass(t, err, discordclient.ClassUnknown)
+	if got := value(t, registry, "discord_requests_total", "none"); got != -1 {
+		t.Errorf("%v requests count as unanswered", got)
+	}
+	runtime.KeepAlive(c)
+}
+
+// page is a page of memberships.
+func page(first, n int) string {
+	var guilds []string
+	for i := range n {
+		guilds = append(guilds, fmt.Sprintf(`{"id":"%d","permissions":"8"}`, first+i))
+	}
+	return "[" + strings.Join(guilds, ",") + "]"
 }
 
 // A Client whose token was replaced must not be counted, nor held in memory, for ever.

@@ -46,7 +46,7 @@ type Options struct {
 	UserAgent string
 	// Transport carries the requests. Default: one with HTTP/2, keep-alive and the environment's proxy.
 	Transport http.RoundTripper
-	// Now is the time for rate limits and ages; tests set it. Default time.Now.
+	// Now is the time for rate limits and refusals; tests set it. The views and the Gateway always follow the real time. Default time.Now.
 	Now func() time.Time
 	// Gateway holds the Gateway's times; tests shorten them. The zero value is Discord's.
 	Gateway GatewayTiming
@@ -97,7 +97,7 @@ func orDefault[T comparable](field *T, value T) {
 func apiBase(raw string) (*url.URL, error) {
 	base, err := url.Parse(strings.TrimRight(raw, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" || base.User != nil || base.RawQuery != "" {
-		return nil, fmt.Errorf("%.100q is not the address of a Discord API, such as %s", redact(raw), DefaultAPIURL)
+		return nil, errors.New("the API's address is not one such as " + DefaultAPIURL + ", without a user or a query") // it may hold a password
 	}
 	if !strings.HasSuffix(base.Path, "/v10") {
 		base.Path += "/v10"
@@ -105,12 +105,14 @@ func apiBase(raw string) (*url.URL, error) {
 	return base, nil
 }
 
-// defaultTransport keeps enough connections open that concurrent workers do not open one per call.
-func defaultTransport() http.RoundTripper {
+// defaultTransport keeps enough connections open that concurrent workers do not open one per call, and asks a silent one whether it still lives:
+// over HTTP/2 all calls share one, which would otherwise fail each of them by its timeout until TCP gives up.
+func defaultTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
 		MaxIdleConns: 64, MaxIdleConnsPerHost: 64, IdleConnTimeout: 90 * time.Second, TLSHandshakeTimeout: 10 * time.Second,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 	}
 }
 
@@ -134,7 +136,8 @@ func (o *Options) gatewayAddress(base *url.URL, answered string) (string, error)
 	same := u.Hostname() == base.Hostname() && (u.Scheme == "wss" || base.Scheme == "http")
 	if !discord && !same {
 		return "", &gateway.Fatal{Reason: fmt.Sprintf(
-			"the API at %s names a Gateway at another host, %.100s; set the Gateway's address if that is right", base.Host, clean(u.Host))}
+			"the API at %s names a Gateway at another host, %.100s, which only Options.GatewayURL can allow; guilds are polled instead",
+			base.Host, clean(u.Host, o.Token))}
 	}
 	return u.String(), nil
 }

@@ -50,13 +50,13 @@ func (p *poller) run(ctx context.Context) {
 	}
 }
 
-// poll reads one guild; a failure is tried again when Discord says, or after a period.
+// poll reads one guild; a failure is tried again when Discord says, or after a pause that grows.
 func (p *poller) poll(ctx context.Context, guildID string) {
 	err := p.client.Refresh(ctx, guildID)
 	if limited, ok := errors.AsType[*RateLimited](err); ok {
 		p.client.hub.postpone(guildID, limited.After)
 	} else if err != nil {
-		p.client.hub.postpone(guildID, p.client.opts.Resync)
+		p.client.hub.failed(guildID)
 		if ctx.Err() == nil {
 			p.client.opts.Log.Warn("reading the Discord guild failed", "guild", guildID, "error", err)
 		}
@@ -123,7 +123,7 @@ func (c *client) runGateway(ctx context.Context) {
 		c.transport.refuse(&Error{Class: ClassBadToken, Op: "connect to the Gateway", Message: fatal.Error()})
 		return
 	}
-	c.opts.Log.Error("the Discord Gateway stays disconnected; polling instead", "reason", clean(fatal.Error()))
+	c.opts.Log.Error("the Discord Gateway stays disconnected; polling instead", "reason", clean(fatal.Error(), c.opts.Token))
 }
 
 // lookupGateway asks where the Gateway is and what it may cost to connect.

@@ -9,7 +9,8 @@ import (
 )
 
 // A create has no idempotency key: when its answer was lost, or the process died before it could save the new id, a
-// channel may exist that nobody knows. Before creating again, look for it: [RecoverChannel], [RecoverWebhook].
+// channel may exist that nobody knows. Before creating again, look for it: [RecoverChannel]. A webhook is found by listing those of its channel: Discord
+// tells its token to the application that created it, and to no other.
 
 // Outcome is the result of looking for a lost create.
 type Outcome string
@@ -41,7 +42,6 @@ type Recovery struct {
 	Proof   Proof         // what the find rests on
 	After   time.Duration // when to look again, for OutcomeUnsure
 	Why     string        // in words, for a status
-	Webhook Webhook       // found by RecoverWebhook, with its token
 }
 
 // DefaultSettle is how long after an attempt the sources are taken to be complete: longer than a call may be under way,
@@ -55,7 +55,7 @@ const (
 	provenSkew = time.Hour
 )
 
-// maxAuditPages bounds how much of the audit log is read; what is beyond is as if it were not written yet.
+// maxAuditPages bounds how much of the audit log is read at once; what is beyond is as if it were not written yet.
 const maxAuditPages = 20
 
 // ChannelIntent is what was to be created.
@@ -162,25 +162,30 @@ func (v *View) auditSince(ctx context.Context, c Client, in ChannelIntent, compl
 			return last, nil
 		}
 	}
-	reading := &auditReading{from: in.NotBefore, read: now}
+	reading := &auditReading{from: in.NotBefore}
+	var end string
 	var err error
-	if reading.entries, err = readAudit(ctx, c, in.GuildID, in.NotBefore); err != nil {
+	if reading.entries, end, err = readAudit(ctx, c, in.GuildID, in.NotBefore); err != nil {
 		return nil, err
+	}
+	if reading.read = now; end != "" {
+		reading.read = CreatedAt(end)
 	}
 	v.audit.Store(reading)
 	return reading, nil
 }
 
-// readAudit reads the creates of channels since an intent came up; a log that may not be read is an empty one.
-func readAudit(ctx context.Context, c Client, guildID string, notBefore time.Time) (entries []AuditEntry, err error) {
+// readAudit reads the creates of channels since an intent came up, oldest first; end is the entry up to which, empty for all there are. A log that may
+// not be read is an empty one.
+func readAudit(ctx context.Context, c Client, guildID string, notBefore time.Time) (entries []AuditEntry, end string, err error) {
 	after := SnowflakeAt(notBefore.Add(-provenSkew))
 	for range maxAuditPages {
 		page, err := c.ListAuditLog(ctx, guildID, AuditQuery{Action: AuditChannelCreate, After: after, Limit: 100})
 		if ClassOf(err) == ClassDenied {
-			return nil, nil
+			return nil, "", nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		entries = append(entries, page...)
 		last := after
@@ -190,11 +195,11 @@ func readAudit(ctx context.Context, c Client, guildID string, notBefore time.Tim
 			}
 		}
 		if len(page) < 100 || last == after {
-			return entries, nil
+			return entries, "", nil
 		}
 		after = last
 	}
-	return entries, nil
+	return entries, after, nil
 }
 
 // decideChannel draws the conclusion. It is pure.
@@ -216,6 +221,8 @@ func decideChannel(in ChannelIntent, seen evidence) Recovery {
 			"channel %s fits, and the audit log may not tell yet who has made it", fits[0])}
 	case len(fits) == 1:
 		return Recovery{Outcome: OutcomeFound, ID: fits[0], Proof: ProofMatch, Why: "the only channel that fits"}
+	case seen.audited.Before(in.settled()): // it may have been renamed or moved, and then the log alone knows it
+		return Recovery{Outcome: OutcomeUnsure, After: max(wait, in.Settle), Why: "no channel fits, and the audit log was not read to its end"}
 	default:
 		return Recovery{Outcome: OutcomeAbsent, Why: "no channel fits, and the audit log tells of none"}
 	}
@@ -264,45 +271,4 @@ func (in ChannelIntent) candidates(seen evidence) []string {
 	}
 	slices.SortFunc(ids, CompareIDs)
 	return ids
-}
-
-// WebhookIntent is a webhook that was to be created.
-type WebhookIntent struct {
-	ChannelID     string
-	Name          string
-	ApplicationID string // of the bot
-	NotBefore     time.Time
-	LastAttempt   time.Time                   // as in ChannelIntent
-	Claimed       func(webhookID string) bool // nil for never
-	Settle        time.Duration               // 0 for DefaultSettle
-	Now           func() time.Time            // nil for time.Now
-}
-
-// RecoverWebhook looks for a webhook whose create may have been carried out, with one call. A lost answer loses no token:
-// Discord tells it to the application that created the webhook.
-func RecoverWebhook(ctx context.Context, c REST, in WebhookIntent) (Recovery, error) {
-	orDefault(&in.Settle, DefaultSettle)
-	if in.Now == nil {
-		in.Now = time.Now
-	}
-	since := in.Now()
-	hooks, err := c.ListChannelWebhooks(ctx, in.ChannelID)
-	if err != nil {
-		return Recovery{}, err
-	}
-	var found *Webhook
-	for i, w := range hooks {
-		fits := w.Type == WebhookIncoming && w.Name == strings.TrimSpace(in.Name) && w.ApplicationID == in.ApplicationID && !w.Token.IsZero() &&
-			!CreatedAt(w.ID).Before(in.NotBefore.Add(-clockSkew)) && (in.Claimed == nil || !in.Claimed(w.ID))
-		if fits && (found == nil || CompareIDs(w.ID, found.ID) < 0) {
-			found = &hooks[i]
-		}
-	}
-	if found != nil { // several would be equally good: they were all made by this application for this name
-		return Recovery{Outcome: OutcomeFound, ID: found.ID, Proof: ProofMatch, Webhook: *found, Why: "a webhook of this bot with that name"}, nil
-	}
-	if wait := in.LastAttempt.Add(in.Settle).Sub(since); wait > 0 {
-		return Recovery{Outcome: OutcomeUnsure, After: max(wait, time.Second), Why: "an earlier create may still show"}, nil
-	}
-	return Recovery{Outcome: OutcomeAbsent, Why: "this bot has no webhook with that name in the channel"}, nil
 }

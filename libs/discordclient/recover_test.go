@@ -1,6 +1,7 @@
 package discordclient
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -30,6 +31,7 @@ func TestDecideChannel(t *testing.T) {
 		"nothing, too early":                           {now: 12, listed: 12, want: OutcomeUnsure},
 		"nothing, and nothing can come":                {now: 30, listed: 30, want: OutcomeAbsent},
 		"nothing, but the list is older":               {now: 30, listed: 12, want: OutcomeUnsure},
+		"nothing, but the log was not read to its end": {now: 30, logAge: 10, listed: 30, want: OutcomeUnsure},
 		"the audit log proves it at once":              {now: 11, listed: 11, channels: []*Channel{fits(ours)}, audit: []AuditEntry{entry(ours, "uid")}, want: OutcomeFound, id: ours, proof: ProofAuditLog},
 		"proved, though renamed and moved by hand":     {now: 11, listed: 11, channels: []*Channel{{ID: ours, Name: "renamed"}}, audit: []AuditEntry{entry(ours, "uid")}, want: OutcomeFound, id: ours, proof: ProofAuditLog},
 		"proved twice: the older one":                  {now: 11, listed: 11, channels: []*Channel{fits(other), fits(ours)}, audit: []AuditEntry{entry(other, "uid"), entry(ours, "uid")}, want: OutcomeFound, id: ours, proof: ProofAuditLog},
@@ -64,6 +66,34 @@ func TestDecideChannel(t *testing.T) {
 				t.Errorf("look again after %v because %q", got.After, got.Why)
 			}
 		})
+	}
+}
+
+// endless is a guild with more entries in its audit log than are read at once, the oldest first.
+type endless struct{ Client }
+
+func (endless) ListAuditLog(_ context.Context, _ string, q AuditQuery) ([]AuditEntry, error) {
+	page := make([]AuditEntry, q.Limit)
+	for i := range page {
+		page[i] = AuditEntry{ID: SnowflakeAt(CreatedAt(q.After).Add(time.Duration(i+1) * time.Millisecond)), Action: AuditChannelCreate, TargetID: "1", Reason: "other"}
+	}
+	return page, nil
+}
+
+func (endless) ListChannels(context.Context, string) ([]*Channel, error) { return nil, nil }
+
+// What is beyond the part of the audit log that was read is not taken for what is not there.
+func TestALogThatIsTooLongProvesNoAbsence(t *testing.T) {
+	t.Parallel()
+	c, err := New(Options{Token: NewSecret("token")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now().Add(-time.Hour)
+	in := ChannelIntent{GuildID: "1", Name: "a", Reason: "uid", NotBefore: began, LastAttempt: began}
+	got, err := RecoverChannel(t.Context(), endless{c}, in)
+	if err != nil || got.Outcome != OutcomeUnsure || got.After <= 0 {
+		t.Errorf("%+v, %v; want it unsure", got, err)
 	}
 }
 

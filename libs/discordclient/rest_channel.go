@@ -3,6 +3,7 @@ package discordclient
 import (
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -69,8 +70,10 @@ func (r *rest) DeleteChannel(ctx context.Context, channelID, reason string) erro
 func (r *rest) MoveChannels(ctx context.Context, guildID string, moves []ChannelMove) error {
 	const op = "move channels"
 	parents := 0
-	for _, m := range moves {
-		if !m.ParentID.IsZero() {
+	moves = slices.Clone(moves)
+	for i := range moves {
+		moves[i].ParentID = orNull(moves[i].ParentID)
+		if !moves[i].ParentID.IsZero() {
 			parents++
 		}
 	}

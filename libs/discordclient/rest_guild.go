@@ -79,7 +79,9 @@ func (r *rest) ListAuditLog(ctx context.Context, guildID string, q AuditQuery) (
 			query.Set(key, value)
 		}
 	}
-	var w discordgo.GuildAuditLog
+	var w struct {
+		Entries []*wireAuditEntry `json:"audit_log_entries"`
+	}
 	err := r.do(ctx, call{
 		op: "read audit log", method: http.MethodGet, route: "/guilds/{guild_id}/audit-logs",
 		url: discordgo.EndpointGuildAuditLogs(guildID) + "?" + query.Encode(),
@@ -87,12 +89,11 @@ func (r *rest) ListAuditLog(ctx context.Context, guildID string, q AuditQuery) (
 	if err != nil {
 		return nil, err
 	}
-	entries := make([]AuditEntry, 0, len(w.AuditLogEntries))
-	for _, e := range w.AuditLogEntries {
-		if e == nil || e.ActionType == nil {
-			continue
+	entries := make([]AuditEntry, 0, len(w.Entries))
+	for _, e := range w.Entries {
+		if e != nil {
+			entries = append(entries, AuditEntry{ID: e.ID, Action: e.ActionType, TargetID: e.TargetID, UserID: e.UserID, Reason: e.Reason})
 		}
-		entries = append(entries, AuditEntry{ID: e.ID, Action: AuditAction(*e.ActionType), TargetID: e.TargetID, UserID: e.UserID, Reason: e.Reason})
 	}
 	return entries, nil
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 func (r *rest) CurrentUser(ctx context.Context) (User, error) {
@@ -36,7 +38,12 @@ func (r *rest) ListMemberships(ctx context.Context) ([]Membership, error) {
 	var all []Membership
 	after := "0"
 	for {
-		var w []*discordgo.UserGuild
+		var w []*struct {
+			ID          string           `json:"id"`
+			Name        string           `json:"name"`
+			Owner       bool             `json:"owner"`
+			Permissions permissions.Bits `json:"permissions"`
+		}
 		err := r.do(ctx, call{
 			op: "list guilds of the bot", method: http.MethodGet, route: "/users/@me/guilds",
 			url: discordgo.EndpointUserGuilds("@me") + "?limit=200&after=" + after,
@@ -49,7 +56,7 @@ func (r *rest) ListMemberships(ctx context.Context) ([]Membership, error) {
 			if g == nil {
 				continue
 			}
-			all = append(all, Membership{ID: g.ID, Name: g.Name, Owner: g.Owner, Permissions: bits(g.Permissions)})
+			all = append(all, Membership{ID: g.ID, Name: g.Name, Owner: g.Owner, Permissions: g.Permissions})
 			if CompareIDs(g.ID, last) > 0 {
 				last = g.ID
 			}
@@ -72,11 +79,19 @@ func (r *rest) LeaveGuild(ctx context.Context, guildID string) error {
 }
 
 func (r *rest) GatewayStart(ctx context.Context) (GatewayStart, error) {
-	var w discordgo.GatewayBotResponse
+	var w struct {
+		URL    string `json:"url"`
+		Shards int    `json:"shards"`
+		Limit  struct {
+			Total          int `json:"total"`
+			Remaining      int `json:"remaining"`
+			ResetAfter     int `json:"reset_after"`
+			MaxConcurrency int `json:"max_concurrency"`
+		} `json:"session_start_limit"`
+	}
 	err := r.do(ctx, call{op: "look up the Gateway", method: http.MethodGet, route: "/gateway/bot", url: discordgo.EndpointGatewayBot}, nil, &w)
-	limit := w.SessionStartLimit
 	return GatewayStart{
-		URL: w.URL, Shards: w.Shards, Total: limit.Total, Remaining: limit.Remaining,
-		ResetAfter: time.Duration(limit.ResetAfter) * time.Millisecond, MaxConcurrency: limit.MaxConcurrency,
+		URL: w.URL, Shards: w.Shards, Total: w.Limit.Total, Remaining: w.Limit.Remaining,
+		ResetAfter: time.Duration(w.Limit.ResetAfter) * time.Millisecond, MaxConcurrency: w.Limit.MaxConcurrency,
 	}, err
 }

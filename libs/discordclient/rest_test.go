@@ -88,6 +88,12 @@ func TestOverwritesAndPositions(t *testing.T) {
 		{ID: a.ID, ParentID: discordclient.Set(group.ID)}, {ID: b.ID, ParentID: discordclient.Clear[string]()},
 	})
 	wantClass(t, err, discordclient.ClassInvalid)
+	if err := r.client.MoveChannels(ctx, r.guild, []discordclient.ChannelMove{{ID: b.ID, ParentID: discordclient.Set("")}}); err != nil {
+		t.Errorf("out of the category: %v", err)
+	}
+	if after, err = r.client.GetChannel(ctx, b.ID); err != nil || after.ParentID != "" {
+		t.Errorf("moved to %+v, %v", after, err)
+	}
 	if err := r.client.MoveChannels(ctx, r.guild, nil); err != nil {
 		t.Errorf("moving nothing: %v", err)
 	}

@@ -9,7 +9,7 @@ import (
 
 // webhook makes a call that answers with a webhook.
 func (r *rest) webhook(ctx context.Context, c call, in any, id string) (Webhook, error) {
-	w, err := object(ctx, r, c, in, func(w *discordgo.Webhook) string { return w.ID }, id)
+	w, err := object(ctx, r, c, in, func(w *wireWebhook) string { return w.ID }, id)
 	if err != nil {
 		return Webhook{}, err
 	}
@@ -18,7 +18,7 @@ func (r *rest) webhook(ctx context.Context, c call, in any, id string) (Webhook,
 
 // webhooks makes a call that answers with a list of webhooks.
 func (r *rest) webhooks(ctx context.Context, c call, id string) ([]Webhook, error) {
-	var w []*discordgo.Webhook
+	var w []*wireWebhook
 	if err := r.do(ctx, c, nil, &w, id); err != nil {
 		return nil, err
 	}

@@ -41,13 +41,18 @@ type View struct {
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
 // AsOf returns when the view was last known to be true: for a live view, when something was last heard from the
-// Gateway (a heartbeat's answer at the least); for a polled one, when it was read; the zero time when never.
+// Gateway (a heartbeat's answer at the least), or since when it may have missed something; for a polled one, when it was read; the zero time when
+// never.
 func (v *View) AsOf() time.Time {
 	s := v.Snapshot()
-	if s.Mode == ModeLive {
-		return time.Unix(0, v.hub.alive.Load())
+	if s.Mode != ModeLive {
+		return s.AsOf
 	}
-	return s.AsOf
+	alive := time.Unix(0, v.hub.alive.Load())
+	if !s.doubted.IsZero() && s.doubted.Before(alive) {
+		return s.doubted
+	}
+	return alive
 }
 
 // Snapshot is an immutable state of a guild. Do not change what its methods return.
@@ -59,6 +64,7 @@ type Snapshot struct {
 	// before it and not seen in it does not exist.
 	CompleteAt time.Time
 	Guild      Guild
+	doubted    time.Time  // since when a live view may have missed something; zero for never
 	channels   []*Channel // in the order of their ids
 	selfID     string
 	selfRoles  []string // of the bot in this guild

@@ -103,6 +103,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	answer := ratelimit.ParseHeader(resp.Header)
+	answer.Foreign = err != nil || cut || !ofDiscord(resp.StatusCode, body)
 	if resp.StatusCode == http.StatusTooManyRequests {
 		answer.Refused = refusal(resp.Header, body)
 	}
@@ -113,7 +114,16 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := t.judge(c, resp, body, cut, answer.Refused); err != nil {
 		return nil, err
 	}
-	return success(resp, body), nil
+	return success(req, resp, body), nil
+}
+
+// ofDiscord reports whether an answer tells about Discord's routes: it was not made by a proxy on the way, nor by a server that has failed.
+func ofDiscord(status int, body []byte) bool {
+	if status < 300 {
+		return true
+	}
+	_, _, _, ok := parseErrorBody(body)
+	return ok && status < 500
 }
 
 // admit refuses calls that must not reach Discord at all.
@@ -134,6 +144,9 @@ func (t *transport) rewrite(req *http.Request, c *call) (*http.Request, error) {
 		return nil, &Error{Class: ClassInvalid, Op: c.op, Message: "a request to another host than Discord's API was stopped", unsent: true}
 	}
 	out := req.Clone(req.Context())
+	if c.mutating() {
+		out.GetBody = nil // or net/http would send it again, with pauses, when the peer resets its HTTP/2 stream
+	}
 	target := *t.base
 	target.RawQuery = req.URL.RawQuery
 	target.Path, target.RawPath = t.base.Path+"/"+rest, ""
@@ -157,15 +170,36 @@ var discordgoHost, discordgoPath = func() (string, string) {
 	return u.Host, u.EscapedPath()
 }()
 
+// maxConnections is how many connections a call may be tried on. net/http repeats what has no body without a bound when each connection that it makes
+// fails in a certain way.
+const maxConnections = 2
+
+var errAgain = errors.New("the connection failed, and so did another one")
+
 // exchange sends the request and reads the whole answer. A nil response means that none came; cut, that the body of a
 // refusal is not whole.
 func (t *transport) exchange(req *http.Request, c *call) (resp *http.Response, body []byte, cut bool, err error) {
+	if err := req.Context().Err(); err != nil {
+		return nil, nil, false, t.broken(c, err, false)
+	}
+	ctx, cancel := context.WithCancel(req.Context())
+	defer cancel()
+	var asked atomic.Int32
 	var connected atomic.Bool
-	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
-	req = req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
-	resp, err = t.inner.RoundTrip(req)
+	trace := &httptrace.ClientTrace{
+		GetConn: func(string) {
+			if asked.Add(1) > maxConnections {
+				cancel()
+			}
+		},
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	}
+	resp, err = t.inner.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	if err != nil && asked.Load() > maxConnections {
+		err = errAgain
+	}
 	if err != nil {
-		return nil, nil, false, t.broken(c, err, connected.Load())
+		return nil, nil, false, t.broken(c, err, connected.Load() || asked.Load() == 0)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
@@ -173,14 +207,16 @@ func (t *transport) exchange(req *http.Request, c *call) (resp *http.Response, b
 		err = fmt.Errorf("an answer of more than %d bytes", maxAnswer)
 	}
 	if err != nil && (resp.StatusCode < 300 || resp.StatusCode >= 500) {
-		return resp, nil, false, t.broken(c, err, true)
+		e := t.broken(c, err, true)
+		e.Status = resp.StatusCode
+		return resp, nil, false, e
 	}
 	return resp, body, err != nil, nil // a refusal is judged by its status and by what came of its body
 }
 
-// broken makes the error of a call without a whole answer. Only when there was never a connection is it certain that
-// nothing happened: once there is one, the request may have gone out.
-func (t *transport) broken(c *call, err error, sent bool) error {
+// broken makes the error of a call without a whole answer. Only when there was never a connection, and the transport is one that tells of its
+// connections, is it certain that nothing happened: once there is one, the request may have gone out.
+func (t *transport) broken(c *call, err error, sent bool) *Error {
 	class := ClassTransient
 	if sent && c.mutating() {
 		class = ClassUnknown
@@ -235,8 +271,8 @@ func (t *transport) judge(c *call, resp *http.Response, body []byte, cut bool, r
 	return e
 }
 
-// refusal reads a 429: of header and body the longer wait. One that is not in Discord's form, or that names no scope
-// and no bucket, comes from what stands in front of Discord and is for everything.
+// refusal reads a 429: of header and body the longer wait. One that is no JSON and names no scope comes from what stands in front of Discord and
+// is for everything; one of Discord's own that names no scope is for this bot.
 func refusal(h http.Header, body []byte) *ratelimit.Refusal {
 	var b errorBody
 	err := json.Unmarshal(body, &b)
@@ -256,15 +292,15 @@ func refusal(h http.Header, body []byte) *ratelimit.Refusal {
 	return r
 }
 
-// success is what discordgo gets to see: a body in memory and no header that its own limiter would act on.
-func success(resp *http.Response, body []byte) *http.Response {
+// success is what discordgo gets to see: a body in memory, no header that its own limiter would act on, and its own request, without the token.
+func success(req *http.Request, resp *http.Response, body []byte) *http.Response {
 	status := http.StatusOK // discordgo knows 200, 201 and 204 only
 	if len(body) == 0 {
 		status = http.StatusNoContent
 	}
 	return &http.Response{
 		StatusCode: status, Proto: resp.Proto, ProtoMajor: resp.ProtoMajor, ProtoMinor: resp.ProtoMinor,
-		Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: resp.Request,
+		Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: req,
 	}
 }
 

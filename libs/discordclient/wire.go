@@ -5,26 +5,57 @@ import (
 	"net/url"
 	"slices"
 
-	"github.com/bwmarrin/discordgo"
-
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// What discordgo's types lack is added here; what this package has no use for is left out, so that a change of it at
-// Discord cannot break the reading of the rest.
+// Discord's objects, as far as this package has a use for them, so that a change of anything else in them cannot break their reading. discordgo's own
+// types have every field that there is.
 
 // wireChannel is a channel as Discord sends it.
 type wireChannel struct {
-	discordgo.Channel
-	DefaultAutoArchive int `json:"default_auto_archive_duration"`
+	ID                 string       `json:"id"`
+	GuildID            string       `json:"guild_id"`
+	Type               ChannelType  `json:"type"`
+	Name               string       `json:"name"`
+	Topic              string       `json:"topic"`
+	ParentID           string       `json:"parent_id"`
+	Position           int          `json:"position"`
+	NSFW               bool         `json:"nsfw"`
+	Slowmode           int          `json:"rate_limit_per_user"`
+	DefaultAutoArchive int          `json:"default_auto_archive_duration"`
+	Overwrites         []*Overwrite `json:"permission_overwrites"`
 }
 
 // wireRole is a role as Discord sends it.
 type wireRole struct {
-	discordgo.Role
-	Tags struct {
+	ID          string           `json:"id"`
+	Name        string           `json:"name"`
+	Position    int              `json:"position"`
+	Permissions permissions.Bits `json:"permissions"`
+	Managed     bool             `json:"managed"`
+	Tags        struct {
 		BotID string `json:"bot_id"`
 	} `json:"tags"`
+}
+
+// wireWebhook is a webhook as Discord sends it.
+type wireWebhook struct {
+	ID            string      `json:"id"`
+	Type          WebhookType `json:"type"`
+	GuildID       string      `json:"guild_id"`
+	ChannelID     string      `json:"channel_id"`
+	Name          string      `json:"name"`
+	ApplicationID string      `json:"application_id"`
+	Token         string      `json:"token"`
+}
+
+// wireAuditEntry is an entry of the audit log as Discord sends it.
+type wireAuditEntry struct {
+	ID         string      `json:"id"`
+	ActionType AuditAction `json:"action_type"`
+	TargetID   string      `json:"target_id"`
+	UserID     string      `json:"user_id"`
+	Reason     string      `json:"reason"`
 }
 
 // wireGuild is a guild as REST and the Gateway send it.
@@ -64,22 +95,17 @@ type wireMember struct {
 // channelOf turns a channel into ours. The Gateway leaves the guild's id out of a guild's own channels.
 func channelOf(w *wireChannel, guildID string) *Channel {
 	c := &Channel{
-		ID: w.ID, GuildID: cmp.Or(w.GuildID, guildID), Type: ChannelType(w.Type), Name: w.Name, Topic: w.Topic,
-		ParentID: w.ParentID, Position: w.Position, NSFW: w.NSFW, Slowmode: w.RateLimitPerUser,
+		ID: w.ID, GuildID: cmp.Or(w.GuildID, guildID), Type: w.Type, Name: w.Name, Topic: w.Topic,
+		ParentID: w.ParentID, Position: w.Position, NSFW: w.NSFW, Slowmode: w.Slowmode,
 		DefaultAutoArchive: w.DefaultAutoArchive,
 	}
-	for _, o := range w.PermissionOverwrites {
+	for _, o := range w.Overwrites {
 		if o != nil {
-			c.Overwrites = append(c.Overwrites, Overwrite{ID: o.ID, Type: OverwriteType(o.Type), Allow: bits(o.Allow), Deny: bits(o.Deny)})
+			c.Overwrites = append(c.Overwrites, *o)
 		}
 	}
 	sortOverwrites(c.Overwrites)
 	return c
-}
-
-// bits takes over a permission set, whose 64 bits discordgo keeps as a signed number.
-func bits(n int64) permissions.Bits {
-	return permissions.Bits(n) //nolint:gosec // G115: a set of bits; its sign is one of them
 }
 
 func sortOverwrites(list []Overwrite) {
@@ -87,7 +113,7 @@ func sortOverwrites(list []Overwrite) {
 }
 
 // isThread reports the channel types that are not channels of their own.
-func isThread(t discordgo.ChannelType) bool { return t >= 10 && t <= 12 }
+func isThread(t ChannelType) bool { return t >= 10 && t <= 12 }
 
 // channelsOf turns a list into ours, in the order of their ids.
 func channelsOf(list []wireChannel, guildID string) []*Channel {
@@ -103,7 +129,7 @@ func channelsOf(list []wireChannel, guildID string) []*Channel {
 
 func roleOf(w *wireRole) Role {
 	return Role{
-		ID: w.ID, Name: w.Name, Position: w.Position, Permissions: bits(w.Permissions),
+		ID: w.ID, Name: w.Name, Position: w.Position, Permissions: w.Permissions,
 		Managed: w.Managed, BotID: w.Tags.BotID,
 	}
 }
@@ -134,9 +160,9 @@ func guildOf(w *wireGuild) Guild {
 
 // webhookOf turns a webhook into ours. Its URL is built from the configured API address and not taken from the answer,
 // so that it cannot point anywhere else.
-func (r *rest) webhookOf(w *discordgo.Webhook) Webhook {
+func (r *rest) webhookOf(w *wireWebhook) Webhook {
 	hook := Webhook{
-		ID: w.ID, Type: WebhookType(w.Type), GuildID: w.GuildID, ChannelID: w.ChannelID, Name: w.Name,
+		ID: w.ID, Type: w.Type, GuildID: w.GuildID, ChannelID: w.ChannelID, Name: w.Name,
 		ApplicationID: w.ApplicationID, Token: NewSecret(w.Token),
 	}
 	if w.Token != "" {

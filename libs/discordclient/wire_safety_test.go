@@ -1,10 +1,14 @@
 package discordclient_test
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/coder/websocket"
 
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -29,6 +33,29 @@ func TestNullAndEmptyAnswersAreErrors(t *testing.T) {
 		}
 	}
 }
+
+// Fields that nobody here reads may change their form: the rest is read all the same.
+func TestFieldsWithoutUseBreakNothing(t *testing.T) {
+	t.Parallel()
+	const odd = `,"flags":"x","last_pin_timestamp":7,"available_tags":"x","recipients":{},"thread_metadata":[],"color":"red","user":7,"avatar":{},"application":7`
+	c, _ := answering(t, 200, nil, `[{"id":"1","name":"a","type":0,"permissions":"8"`+odd+`}]`)
+	for name, err := range map[string]error{
+		"channels":    second(c.ListChannels(t.Context(), "1")),
+		"roles":       second(c.ListRoles(t.Context(), "1")),
+		"webhooks":    second(c.ListChannelWebhooks(t.Context(), "1")),
+		"memberships": second(c.ListMemberships(t.Context())),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	c, _ = answering(t, 200, nil, `{"audit_log_entries":[{"id":"1","action_type":10,"changes":"x","options":[]}],"users":"x","webhooks":[7]}`)
+	if entries, err := c.ListAuditLog(t.Context(), "1", discordclient.AuditQuery{}); err != nil || len(entries) != 1 || entries[0].Action != discordclient.AuditChannelCreate {
+		t.Errorf("audit log: %+v, %v", entries, err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
 
 // A token is hidden whatever its form, in every part of an error, and where a text is cut.
 func TestTokensOfAnyFormAreHidden(t *testing.T) {
@@ -55,6 +82,36 @@ func TestTokensOfAnyFormAreHidden(t *testing.T) {
 			t.Errorf("says %v", err)
 		}
 	}
+}
+
+// Nor does the reason show it that a Gateway gives for closing a connection.
+func TestATokenInTheReasonOfACloseIsHidden(t *testing.T) {
+	t.Parallel()
+	const token = "plain-token-of-a-compatible-server"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/gateway/bot") {
+			_, _ = w.Write([]byte(`{"url":"ws://` + r.Host + `","shards":1,"session_start_limit":{"total":1000,"remaining":1000}}`))
+			return
+		}
+		if ws, err := websocket.Accept(w, r, nil); err == nil {
+			_ = ws.Close(4000, "unknown session of "+token)
+		}
+	}))
+	defer srv.Close()
+	r := &rig{t: t, out: &output{}}
+	var err error
+	r.client, err = discordclient.New(discordclient.Options{
+		Token: discordclient.NewSecret(token), APIURL: srv.URL, Gateway: quick, Resync: time.Hour, Log: slog.New(slog.NewTextHandler(r.out, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.run()
+	eventually(t, "the reason is told", func() bool { return strings.Contains(r.client.Stats().GatewayError, "unknown session of") })
+	if why := r.client.Stats().GatewayError; strings.Contains(why, token[:8]) {
+		t.Errorf("the reason is told as %q", why)
+	}
+	r.out.mustHide(t, token)
 }
 
 // A 401 that is not Discord's stops nothing.

@@ -52,6 +52,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.DiscordServer) (*o
 	if seen.guildID, err = r.guild(ctx, s, seen); err != nil || seen.create {
 		return seen, err
 	}
+	r.Sessions.About(client.ObjectKeyFromObject(s), seen.guildID)
 	if seen.snap, err = seen.session.Look(ctx, seen.guildID); err != nil {
 		return seen, err
 	}

@@ -52,10 +52,11 @@ type Sessions struct {
 	outs    []chan Event
 }
 
-// use is which bot a server has, and the state of the Secret that says so.
+// use is which bot a server has, the state of the Secret that says so, and the guild that it is about, empty while that is not known.
 type use struct {
 	version string
 	bot     *bot
+	guild   string
 }
 
 // New makes an empty set of sessions, whose connections end with the context. Metadata of Secrets is read from cached, their data from live.
@@ -164,22 +165,50 @@ func (s *Sessions) assign(server types.NamespacedName, token, version string) (u
 		}
 		s.bots[token] = b
 	}
-	before := s.uses[server].bot
+	before := s.uses[server]
 	b.users[server] = true
-	s.uses[server] = use{version: version, bot: b}
-	if before != b {
-		s.drop(before, server)
+	s.uses[server] = use{version: version, bot: b, guild: before.guild}
+	if before.bot != b {
+		s.forget(before)
+		s.drop(before.bot, server)
 	}
 	return s.uses[server], nil
+}
+
+// About notes which guild a server with a session is about. The guild that it was about before is not read any more, unless for another server.
+func (s *Sessions) About(server types.NamespacedName, guildID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.uses[server]
+	if before.bot == nil || before.guild == guildID {
+		return
+	}
+	s.uses[server] = use{version: before.version, bot: before.bot, guild: guildID}
+	s.forget(before)
 }
 
 // Release ends a server's session; the bot's connection ends with its last server.
 func (s *Sessions) Release(server types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := s.uses[server].bot
+	before := s.uses[server]
 	delete(s.uses, server)
-	s.drop(before, server)
+	s.forget(before)
+	s.drop(before.bot, server)
+}
+
+// forget ends the reading of a guild that no server of a bot is about any more: it would go on, and be told of in metrics, for as long as the bot is
+// in use. The lock is held.
+func (s *Sessions) forget(before use) {
+	if before.bot == nil || before.guild == "" {
+		return
+	}
+	for _, u := range s.uses {
+		if u.bot == before.bot && u.guild == before.guild {
+			return
+		}
+	}
+	before.bot.client.Forget(before.guild)
 }
 
 // drop takes a server from a bot. The lock is held.

@@ -31,20 +31,70 @@ func TestNamesAndBitsAreInverse(t *testing.T) {
 	}
 }
 
-// The numbers that are well known, and those that discordgo knows on its own account.
+// Every name and every constant against what discordgo knows on its own account, and against Discord's documentation where discordgo is older.
 func TestBitsAgreeWithOthers(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]int64{
-		"ViewChannel": discordgo.PermissionViewChannel, "SendMessages": discordgo.PermissionSendMessages,
-		"ManageWebhooks": discordgo.PermissionManageWebhooks, "ManageRoles": discordgo.PermissionManageRoles,
-		"UseVAD": discordgo.PermissionVoiceUseVAD, "Stream": discordgo.PermissionVoiceStreamVideo,
-		"ManageGuildExpressions": discordgo.PermissionManageGuildExpressions, "SendPolls": discordgo.PermissionSendPolls,
-		"UseApplicationCommands": discordgo.PermissionUseApplicationCommands, "CreateEvents": discordgo.PermissionCreateEvents,
-		"ViewGuildInsights": discordgo.PermissionViewGuildInsights, "ModerateMembers": discordgo.PermissionModerateMembers,
-		"RequestToSpeak": discordgo.PermissionVoiceRequestToSpeak, "UseExternalApps": discordgo.PermissionUseExternalApps,
-	} {
-		if got, err := permissions.Parse(name); err != nil || got != permissions.Bits(want) {
-			t.Errorf("%s = %d, %v; want %d", name, got, err, want)
+	others := map[string]struct {
+		constant permissions.Bits
+		other    int64
+	}{
+		"CreateInstantInvite":              {permissions.CreateInstantInvite, discordgo.PermissionCreateInstantInvite},
+		"KickMembers":                      {permissions.KickMembers, discordgo.PermissionKickMembers},
+		"BanMembers":                       {permissions.BanMembers, discordgo.PermissionBanMembers},
+		"Administrator":                    {permissions.Administrator, discordgo.PermissionAdministrator},
+		"ManageChannels":                   {permissions.ManageChannels, discordgo.PermissionManageChannels},
+		"ManageGuild":                      {permissions.ManageGuild, discordgo.PermissionManageGuild},
+		"AddReactions":                     {permissions.AddReactions, discordgo.PermissionAddReactions},
+		"ViewAuditLog":                     {permissions.ViewAuditLog, discordgo.PermissionViewAuditLogs},
+		"PrioritySpeaker":                  {permissions.PrioritySpeaker, discordgo.PermissionVoicePrioritySpeaker},
+		"Stream":                           {permissions.Stream, discordgo.PermissionVoiceStreamVideo},
+		"ViewChannel":                      {permissions.ViewChannel, discordgo.PermissionViewChannel},
+		"SendMessages":                     {permissions.SendMessages, discordgo.PermissionSendMessages},
+		"SendTTSMessages":                  {permissions.SendTTSMessages, discordgo.PermissionSendTTSMessages},
+		"ManageMessages":                   {permissions.ManageMessages, discordgo.PermissionManageMessages},
+		"EmbedLinks":                       {permissions.EmbedLinks, discordgo.PermissionEmbedLinks},
+		"AttachFiles":                      {permissions.AttachFiles, discordgo.PermissionAttachFiles},
+		"ReadMessageHistory":               {permissions.ReadMessageHistory, discordgo.PermissionReadMessageHistory},
+		"MentionEveryone":                  {permissions.MentionEveryone, discordgo.PermissionMentionEveryone},
+		"UseExternalEmojis":                {permissions.UseExternalEmojis, discordgo.PermissionUseExternalEmojis},
+		"ViewGuildInsights":                {permissions.ViewGuildInsights, discordgo.PermissionViewGuildInsights},
+		"Connect":                          {permissions.Connect, discordgo.PermissionVoiceConnect},
+		"Speak":                            {permissions.Speak, discordgo.PermissionVoiceSpeak},
+		"MuteMembers":                      {permissions.MuteMembers, discordgo.PermissionVoiceMuteMembers},
+		"DeafenMembers":                    {permissions.DeafenMembers, discordgo.PermissionVoiceDeafenMembers},
+		"MoveMembers":                      {permissions.MoveMembers, discordgo.PermissionVoiceMoveMembers},
+		"UseVAD":                           {permissions.UseVAD, discordgo.PermissionVoiceUseVAD},
+		"ChangeNickname":                   {permissions.ChangeNickname, discordgo.PermissionChangeNickname},
+		"ManageNicknames":                  {permissions.ManageNicknames, discordgo.PermissionManageNicknames},
+		"ManageRoles":                      {permissions.ManageRoles, discordgo.PermissionManageRoles},
+		"ManageWebhooks":                   {permissions.ManageWebhooks, discordgo.PermissionManageWebhooks},
+		"ManageGuildExpressions":           {permissions.ManageGuildExpressions, discordgo.PermissionManageGuildExpressions},
+		"UseApplicationCommands":           {permissions.UseApplicationCommands, discordgo.PermissionUseApplicationCommands},
+		"RequestToSpeak":                   {permissions.RequestToSpeak, discordgo.PermissionVoiceRequestToSpeak},
+		"ManageEvents":                     {permissions.ManageEvents, discordgo.PermissionManageEvents},
+		"ManageThreads":                    {permissions.ManageThreads, discordgo.PermissionManageThreads},
+		"CreatePublicThreads":              {permissions.CreatePublicThreads, discordgo.PermissionCreatePublicThreads},
+		"CreatePrivateThreads":             {permissions.CreatePrivateThreads, discordgo.PermissionCreatePrivateThreads},
+		"UseExternalStickers":              {permissions.UseExternalStickers, discordgo.PermissionUseExternalStickers},
+		"SendMessagesInThreads":            {permissions.SendMessagesInThreads, discordgo.PermissionSendMessagesInThreads},
+		"UseEmbeddedActivities":            {permissions.UseEmbeddedActivities, discordgo.PermissionUseEmbeddedActivities},
+		"ModerateMembers":                  {permissions.ModerateMembers, discordgo.PermissionModerateMembers},
+		"ViewCreatorMonetizationAnalytics": {permissions.ViewCreatorMonetizationAnalytics, discordgo.PermissionViewCreatorMonetizationAnalytics},
+		"UseSoundboard":                    {permissions.UseSoundboard, discordgo.PermissionUseSoundboard},
+		"CreateGuildExpressions":           {permissions.CreateGuildExpressions, discordgo.PermissionCreateGuildExpressions},
+		"CreateEvents":                     {permissions.CreateEvents, discordgo.PermissionCreateEvents},
+		"UseExternalSounds":                {permissions.UseExternalSounds, discordgo.PermissionUseExternalSounds},
+		"SendVoiceMessages":                {permissions.SendVoiceMessages, discordgo.PermissionSendVoiceMessages},
+		"SetVoiceChannelStatus":            {permissions.SetVoiceChannelStatus, 1 << 48},
+		"SendPolls":                        {permissions.SendPolls, discordgo.PermissionSendPolls},
+		"UseExternalApps":                  {permissions.UseExternalApps, discordgo.PermissionUseExternalApps},
+		"PinMessages":                      {permissions.PinMessages, 1 << 51},
+		"BypassSlowmode":                   {permissions.BypassSlowmode, 1 << 52},
+	}
+	for _, name := range permissions.Documented() {
+		want, there := others[name]
+		if got, err := permissions.Parse(name); err != nil || !there || got != permissions.Bits(want.other) || want.constant != got {
+			t.Errorf("%s = %d, %v, and the constant %d; want %d", name, got, err, want.constant, want.other)
 		}
 	}
 	core, _ := permissions.Parse("ViewChannel", "ManageChannels", "ManageWebhooks")

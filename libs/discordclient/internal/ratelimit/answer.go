@@ -15,6 +15,7 @@ type Answer struct {
 	Reset      float64       // when the window ends, seconds since 1970 by Discord's clock
 	ResetAfter time.Duration // the same from now
 	Refused    *Refusal      // set for a 429
+	Foreign    bool          // a proxy's, or of a server that has failed: that it names no bucket does not mean that there is none
 }
 
 // Refusal is the part of a 429 that is not in the headers of every answer.
@@ -57,6 +58,9 @@ func (l *Limiter) Done(t Ticket, answer *Answer) {
 	}
 	if b := l.buckets[t.key]; b != nil && t.key.name != "" {
 		b.inFlight--
+		if answer == nil {
+			b.lost = append(b.lost, now.Add(max(l.kinds[t.key.name].length, globalWindow)))
+		}
 	}
 	r := l.routes[t.call.Route]
 	if t.probe {
@@ -68,7 +72,7 @@ func (l *Limiter) Done(t Ticket, answer *Answer) {
 	if answer.Bucket != "" && answer.Limit > 0 {
 		r.known, r.name = true, answer.Bucket
 		l.count(t.call, answer, now)
-	} else if answer.Refused == nil {
+	} else if answer.Refused == nil && !answer.Foreign {
 		r.known = true // answered without naming a bucket: a route without one, until it names one
 	}
 	if answer.Refused != nil {
@@ -83,7 +87,7 @@ func (l *Limiter) count(c Call, a *Answer, now time.Time) {
 		k = &kind{}
 		l.kinds[a.Bucket] = k
 	}
-	k.limit = a.Limit
+	k.limit, k.length = a.Limit, max(k.length, a.ResetAfter)
 	k.urgent = k.urgent || c.Urgent
 	b := l.bucket(bucketKey{a.Bucket, c.Major}, now)
 	switch sameWindow := math.Abs(a.Reset-b.window) < 0.05; {
@@ -95,13 +99,18 @@ func (l *Limiter) count(c Call, a *Answer, now time.Time) {
 	}
 }
 
-// refuse notes a 429 where it belongs: everywhere, at a limit without headers, or at its bucket.
+// refuse notes a 429 where it belongs: everywhere, at a limit without headers, or at its bucket. A call that is not under the global limit is refused
+// on its own account, whatever the scope says.
 func (l *Limiter) refuse(c Call, a *Answer, now time.Time) {
 	until := now.Add(a.Refused.After)
 	switch {
-	case a.Refused.Scope == ScopeGlobal || a.Refused.Scope == ScopeBlocked:
+	case a.Refused.Scope == ScopeBlocked:
 		if until.After(l.blocked) {
-			l.blocked, l.blockedScope = until, a.Refused.Scope
+			l.blocked = until
+		}
+	case a.Refused.Scope == ScopeGlobal && !c.Exempt:
+		if until.After(l.held) {
+			l.held = until
 		}
 	case c.Hidden != "" && a.Refused.After > a.ResetAfter+hiddenSlack:
 		l.hidden[hiddenKey{c.Hidden, c.Major}] = until

@@ -64,13 +64,13 @@ type Limiter struct {
 	global  window
 	reserve int
 
-	blocked      time.Time // everything, until then
-	blockedScope string
-	routes       map[string]*route
-	kinds        map[string]*kind
-	buckets      map[bucketKey]*bucket
-	hidden       map[hiddenKey]time.Time
-	sincePrune   int
+	blocked    time.Time // everything, until then
+	held       time.Time // everything under the global limit, until then
+	routes     map[string]*route
+	kinds      map[string]*kind
+	buckets    map[bucketKey]*bucket
+	hidden     map[hiddenKey]time.Time
+	sincePrune int
 }
 
 type (
@@ -88,16 +88,18 @@ type route struct {
 // kind is what all buckets of one name have in common.
 type kind struct {
 	limit  int
-	urgent bool // whether creates or deletes count in it
+	urgent bool          // whether creates or deletes count in it
+	length time.Duration // of a window, at least: the longest rest of one that was told
 }
 
-// bucket counts one window. What may still be sent is lowest minus inFlight: the lowest remainder that Discord told
-// in this window, minus the calls that it may not have counted in it.
+// bucket counts one window. What may still be sent is the lowest remainder that Discord told in this window (all of it while none was told), minus
+// the calls that may count in it unseen: those under way, and those whose answer was lost less than a window ago.
 type bucket struct {
 	lowest   int
 	inFlight int
-	reset    time.Time // when the window ends; zero for a window that no answer has dated yet
-	window   float64   // Discord's own name for the window: X-RateLimit-Reset
+	lost     []time.Time // when the window is surely over that a call without an answer may count in, oldest first
+	reset    time.Time   // when the window ends; zero for a window that no answer has dated yet
+	window   float64     // Discord's own name for the window: X-RateLimit-Reset
 	blocked  time.Time
 	scope    string
 }
@@ -141,7 +143,7 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	return t, nil
 }
 
-// Peek tells what Reserve would answer now, and reserves nothing.
+// Peek tells what Reserve would answer now, without the right to a call. Who has to wait for the global limit has got its turn by it.
 func (l *Limiter) Peek(c Call) *Wait {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,8 +153,11 @@ func (l *Limiter) Peek(c Call) *Wait {
 
 // look finds the route and the bucket of a call (nil while it is not known, or there is none), and what it has to wait for.
 func (l *Limiter) look(c Call, now time.Time) (*route, *bucket, *Wait) {
-	if now.Before(l.blocked) && (!c.Exempt || l.blockedScope != ScopeGlobal) {
-		return nil, nil, &Wait{l.blocked.Sub(now), l.blockedScope}
+	if !c.Exempt && now.Before(l.held) && l.held.After(l.blocked) {
+		return nil, nil, &Wait{l.held.Sub(now), ScopeGlobal}
+	}
+	if now.Before(l.blocked) {
+		return nil, nil, &Wait{l.blocked.Sub(now), ScopeBlocked}
 	}
 	if until := l.hidden[hiddenKey{c.Hidden, c.Major}]; c.Hidden != "" && now.Before(until) {
 		return nil, nil, &Wait{until.Sub(now), ScopeHidden}
@@ -185,6 +190,7 @@ func (l *Limiter) bucket(key bucketKey, now time.Time) *bucket {
 		b = &bucket{lowest: l.kinds[key.name].limit}
 		l.buckets[key] = b
 	}
+	b.lost = slices.DeleteFunc(b.lost, func(t time.Time) bool { return !now.Before(t) })
 	if !b.reset.IsZero() && !now.Before(b.reset) {
 		b.lowest, b.reset, b.window = l.kinds[key.name].limit, time.Time{}, 0
 	}
@@ -200,13 +206,15 @@ func (l *Limiter) full(b *bucket, k *kind, c Call, now time.Time) *Wait {
 	if !c.Urgent && k.urgent && k.limit > 2 {
 		keep = 1
 	}
-	if b.lowest-b.inFlight > keep {
+	switch {
+	case b.lowest-b.inFlight-len(b.lost) > keep:
 		return nil
+	case !b.reset.IsZero():
+		return &Wait{b.reset.Sub(now), ScopeUser}
+	case b.inFlight == 0 && len(b.lost) > 0:
+		return &Wait{b.lost[0].Sub(now), ScopeUser}
 	}
-	if b.reset.IsZero() { // all of an undated window is under way: the next answer tells more
-		return &Wait{probePause, ScopeUser}
-	}
-	return &Wait{b.reset.Sub(now), ScopeUser}
+	return &Wait{probePause, ScopeUser} // all of an undated window is under way: the next answer tells more
 }
 
 // globalWait says how long a call has to wait for the global budget, nil for not at all.
@@ -245,7 +253,8 @@ func (l *Limiter) prune(now time.Time) {
 	}
 	l.sincePrune = 0
 	for key, b := range l.buckets {
-		if b.inFlight == 0 && !now.Before(b.reset) && !now.Before(b.blocked) {
+		l.bucket(key, now)
+		if b.inFlight == 0 && len(b.lost) == 0 && !now.Before(b.reset) && !now.Before(b.blocked) {
 			delete(l.buckets, key)
 		}
 	}

@@ -105,6 +105,81 @@ func TestFirstCallOfARouteGoesAlone(t *testing.T) {
 	call(t, l, remove("1"), &ratelimit.Answer{}) // a route without a bucket is free
 }
 
+// A failure of Discord or of something on the way to it names no bucket, which does not mean that there is none: all that wait would go at once.
+func TestAFailureTeachesNothingAboutARoute(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l := ratelimit.New(50, c.now)
+	call(t, l, edit("1"), &ratelimit.Answer{Foreign: true})
+	first, wait := l.Reserve(edit("1"))
+	if wait != nil {
+		t.Fatal("the route is closed")
+	}
+	refused(t, l, edit("2"), 100*time.Millisecond, ratelimit.ScopeUnknown)
+	l.Done(first, c.answer("b", 5, 4, time.Second))
+	call(t, l, edit("2"), nil)
+}
+
+// A call whose answer was lost may have been counted.
+func TestALostCallCountsUntilItsWindowEnds(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		told  int           // of how many calls the window's answers tell, before two are lost
+		after time.Duration // when the window is surely over
+	}{
+		"in a window that was told of": {told: 1, after: 5 * time.Second},
+		"in one that was not":          {told: 0, after: 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := newClock()
+			l := ratelimit.New(50, clock.now)
+			call(t, l, edit("0"), clock.answer("b", 3, 2, 10*time.Second)) // what the limit is
+			clock.advance(5 * time.Second)
+			for range c.told {
+				call(t, l, edit("1"), clock.answer("b", 3, 2, 5*time.Second))
+			}
+			for range 3 - c.told {
+				call(t, l, edit("1"), nil)
+			}
+			refused(t, l, edit("1"), c.after, ratelimit.ScopeUser)
+			clock.advance(c.after)
+			call(t, l, edit("1"), nil)
+		})
+	}
+}
+
+// A webhook's execution is not under the bot's global limit: its refusal says nothing about the bot's calls, nor theirs about it. What is in front of
+// Discord refuses both.
+func TestRefusalsOfExemptCalls(t *testing.T) {
+	t.Parallel()
+	execute := func(id string) ratelimit.Call {
+		return ratelimit.Call{Route: "POST /webhooks/{}/{}", Major: id, Exempt: true}
+	}
+	refusal := func(scope string, after time.Duration) *ratelimit.Answer {
+		return &ratelimit.Answer{Refused: &ratelimit.Refusal{After: after, Scope: scope}}
+	}
+	c := newClock()
+	l := ratelimit.New(50, c.now)
+	call(t, l, edit("0"), &ratelimit.Answer{})
+	call(t, l, execute("0"), &ratelimit.Answer{})
+	late, wait := l.Reserve(edit("0"))
+	if wait != nil {
+		t.Fatal("an edit has to wait")
+	}
+	call(t, l, execute("1"), refusal(ratelimit.ScopeGlobal, 3*time.Second))
+	refused(t, l, execute("1"), 3*time.Second, ratelimit.ScopeGlobal)
+	call(t, l, edit("1"), nil)
+	call(t, l, execute("2"), refusal(ratelimit.ScopeBlocked, time.Minute))
+	refused(t, l, execute("3"), time.Minute, ratelimit.ScopeBlocked)
+	refused(t, l, edit("1"), time.Minute, ratelimit.ScopeBlocked)
+	l.Done(late, refusal(ratelimit.ScopeGlobal, 2*time.Minute))
+	refused(t, l, execute("3"), time.Minute, ratelimit.ScopeBlocked)
+	refused(t, l, edit("1"), 2*time.Minute, ratelimit.ScopeGlobal)
+	c.advance(time.Minute)
+	call(t, l, execute("3"), nil)
+}
+
 func TestHiddenLimitHoldsOnlyItsKindOfChange(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -198,8 +273,8 @@ func (s *server) take(c *clock, id string) (a *ratelimit.Answer, ok bool) {
 	return c.answer("b", s.limit, max(0, s.limit-s.used[id]), s.ends[id].Sub(c.t)), s.used[id] <= s.limit
 }
 
-// Whatever the number of calls under way and the order of their answers, no call breaks the limit, and the window is
-// used to the full.
+// However long calls and answers are on their way, in whatever order they come, and whether or not answers are lost, no call breaks the limit, and
+// the calls go on.
 func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -208,31 +283,46 @@ func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
 		l := ratelimit.New(50, c.now)
 		s := &server{limit: 1 + rng.IntN(8), length: time.Duration(1+rng.IntN(9)) * time.Second, ends: map[string]time.Time{}, used: map[string]int{}}
 		type flight struct {
-			t ratelimit.Ticket
-			a *ratelimit.Answer
+			id                string
+			t                 ratelimit.Ticket
+			a                 *ratelimit.Answer
+			arrives, answered time.Time
+			lost              bool
 		}
 		var flying []flight
 		made := 0
-		for step := 0; made < 100; step++ {
+		for step := 0; made < 100 || len(flying) > 0; step++ {
 			if step > 100_000 {
 				t.Fatalf("seed %d: stuck after %d calls", seed, made)
 			}
-			id := strconv.Itoa(rng.IntN(3))
-			ticket, wait := l.Reserve(edit(id))
-			if wait == nil {
-				a, ok := s.take(c, id)
-				if !ok {
-					t.Fatalf("seed %d: call %d breaks the limit of %d in %v", seed, made, s.limit, s.length)
+			if id := strconv.Itoa(rng.IntN(3)); made < 100 {
+				if ticket, wait := l.Reserve(edit(id)); wait == nil {
+					made++
+					arrives := c.t.Add(time.Duration(rng.IntN(300)) * time.Millisecond)
+					answered := arrives.Add(time.Duration(rng.IntN(300)) * time.Millisecond)
+					lost := made > 1 && rng.IntN(5) == 0 // the first answer tells how long a window is
+					flying = append(flying, flight{id: id, t: ticket, arrives: arrives, answered: answered, lost: lost})
 				}
-				made++
-				flying = append(flying, flight{ticket, a})
 			}
-			for len(flying) > 0 && (wait != nil || rng.IntN(3) == 0) {
-				i := rng.IntN(len(flying))
-				l.Done(flying[i].t, flying[i].a)
-				flying = append(flying[:i], flying[i+1:]...)
+			for i := range flying {
+				if f := &flying[i]; f.a == nil && !c.t.Before(f.arrives) {
+					var ok bool
+					if f.a, ok = s.take(c, f.id); !ok {
+						t.Fatalf("seed %d: call %d breaks the limit of %d in %v", seed, made, s.limit, s.length)
+					}
+				}
 			}
-			c.advance(time.Duration(rng.IntN(40)) * time.Millisecond)
+			flying = slices.DeleteFunc(flying, func(f flight) bool {
+				if f.a == nil || c.t.Before(f.answered) {
+					return false
+				}
+				if f.lost {
+					f.a = nil
+				}
+				l.Done(f.t, f.a)
+				return true
+			})
+			c.advance(time.Duration(1+rng.IntN(40)) * time.Millisecond)
 		}
 	}
 }

@@ -1,0 +1,74 @@
+package discordclient
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A call returns as soon as its answer is there, and at once when a limit is in its way: in a bubble whose time goes on only while somebody sleeps,
+// no time passes.
+func TestNothingSleeps(t *testing.T) {
+	t.Parallel()
+	answer := func(status int, body string) transportFunc {
+		return func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: status, Header: http.Header{"Retry-After": {"60"}}, Body: io.NopCloser(strings.NewReader(body))}, nil
+		}
+	}
+	for name, inner := range map[string]transportFunc{
+		"success":                answer(200, `{"id":"1"}`),
+		"refused by Discord":     answer(429, `{"message":"slow down","retry_after":60}`),
+		"refused in front of it": answer(429, `<html>`),
+		"bad gateway":            answer(502, `<html>`),
+		"server error":           answer(500, `{"code":0,"message":"500: Internal Server Error"}`),
+		"token refused":          answer(401, `{"code":0,"message":"401: Unauthorized"}`),
+		"broken connection":      func(*http.Request) (*http.Response, error) { return nil, errors.New("broken pipe") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, err := New(Options{Token: NewSecret("token"), Transport: inner})
+				if err != nil {
+					t.Fatal(err)
+				}
+				began := time.Now()
+				for range 60 { // more than the limit of a second
+					_, _ = c.CreateChannel(t.Context(), "1", ChannelCreate{Name: "a"}, "")
+					_, _ = c.GetChannel(t.Context(), "1")
+				}
+				if took := time.Since(began); took > 0 {
+					t.Errorf("the calls slept for %v", took)
+				}
+			})
+		})
+	}
+}
+
+// discordgo never holds the token, not even in the request that an answer names.
+func TestTheTokenIsNotHandedBack(t *testing.T) {
+	t.Parallel()
+	var sent string
+	c, err := New(Options{Token: NewSecret("token"), Transport: transportFunc(func(r *http.Request) (*http.Response, error) {
+		sent = r.Header.Get("Authorization")
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"id":"1"}`)), Request: r}, nil
+	})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(withCall(t.Context(), &call{op: "get channel", method: http.MethodGet}), http.MethodGet, "https://discord.com/api/v9/channels/1", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.(*client).transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if got := resp.Request.Header.Get("Authorization"); got != "" || sent != "Bot token" {
+		t.Errorf("Discord got %q, discordgo gets %q", sent, got)
+	}
+}
