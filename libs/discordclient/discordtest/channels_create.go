@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// getChannels lists all channels, also those that the bot cannot see, as Discord does today.
+// getChannels lists all channels, also those that the bot cannot see, as Discord does today (Options.HideUnseen).
 func (c *call) getChannels() (int, any, error) {
 	g, err := c.guild()
 	if err != nil {
 		return 0, nil, err
 	}
 	out := []any{}
-	for _, ch := range g.sorted() {
+	for _, ch := range c.srv.listed(g, c.bot.UserID) {
 		out = append(out, ch.wire())
 	}
 	return http.StatusOK, out, nil

@@ -26,6 +26,11 @@ type Options struct {
 	// HeartbeatInterval is what HELLO tells clients; default 41.25 s. A client that sends no heartbeat for one and a half
 	// intervals is closed with 4009.
 	HeartbeatInterval time.Duration
+	// SessionLife is how long a Gateway session without a connection may be resumed; default 3 min. Discord names no time.
+	SessionLife time.Duration
+	// HideUnseen leaves channels that a bot cannot see out of GET /guilds/{guild_id}/channels, GUILD_CREATE and the
+	// CHANNEL_* events. Discord lists them today and means to stop. What becomes hidden just falls silent, which is a guess.
+	HideUnseen bool
 	// Normalise rewrites the names of text-like channels; default NormaliseName. Discord's exact order of steps is not
 	// documented, so tests can put another one here.
 	Normalise func(name string) string
@@ -56,6 +61,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.HeartbeatInterval == 0 {
 		o.HeartbeatInterval = 41250 * time.Millisecond
+	}
+	if o.SessionLife == 0 {
+		o.SessionLife = 3 * time.Minute
 	}
 	if o.Normalise == nil {
 		o.Normalise = NormaliseName
