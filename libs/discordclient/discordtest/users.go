@@ -74,7 +74,7 @@ func (c *call) getApplication() (int, any, error) {
 	owner := &User{ID: "1", Name: "owner"}
 	return http.StatusOK, map[string]any{
 		"id": c.bot.ApplicationID, "name": c.bot.Name, "icon": nil, "description": "", "type": nil, "bot": c.bot.user.wire(),
-		"summary": "", "bot_public": true, "bot_require_code_grant": false, "verify_key": strings.Repeat("0", 64), "flags": 0, "flags_new": "0",
+		"bot_public": true, "bot_require_code_grant": false, "verify_key": strings.Repeat("0", 64), "flags": 0, "flags_new": "0",
 		"redirect_uris": []any{}, "interactions_endpoint_url": nil, "role_connections_verification_url": nil, "owner": owner.wire(),
 		"approximate_guild_count": c.srv.guildsOf(c.bot.UserID), "approximate_user_install_count": 0, "approximate_user_authorization_count": 0,
 		"explicit_content_filter": 0, "team": nil, "eligible_oauth2_scopes": []any{},

@@ -32,6 +32,7 @@ const Variable = "DISCORD_OPENAPI"
 // needed: the schemas of messages take five times as long as all others together.
 type Contract struct {
 	plain, messages func() (validator.Validator, error)
+	fields          *fields
 }
 
 // Violation is something that the description does not allow.
@@ -81,7 +82,11 @@ func Load(path string) (*Contract, error) {
 	part := func(messages bool) func() (validator.Validator, error) {
 		return sync.OnceValues(func() (validator.Validator, error) { return compile(raw, messages) })
 	}
-	c := &Contract{plain: part(false), messages: part(true)}
+	known, err := readFields(raw)
+	if err != nil {
+		return nil, err
+	}
+	c := &Contract{plain: part(false), messages: part(true), fields: known}
 	if _, err := c.plain(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -159,10 +164,16 @@ func (c *Contract) validate(side string, r *http.Request, status int, header htt
 		_, errs = part.ValidateHttpResponse(r, &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(bytes.NewReader(body)), Request: r})
 	}
 	var out []Violation
+	found := Violation{Side: side, Method: r.Method, Path: token.ReplaceAllString(r.URL.Path, "$1[token]"), Status: status,
+		html: strings.HasPrefix(header.Get("Content-Type"), "text/html")}
+	for _, path := range c.fields.unknown(r, status, body) {
+		v := found
+		v.Field, v.Reason = path, "the description has no such field"
+		out = append(out, v)
+	}
 	for _, e := range errs {
-		v := Violation{Side: side, Method: r.Method, Path: token.ReplaceAllString(r.URL.Path, "$1[token]"), Status: status,
-			Reason: e.Message + ": " + e.Reason, html: strings.HasPrefix(header.Get("Content-Type"), "text/html"),
-			unrouted: e.IsPathMissingError() || e.IsOperationMissingError()}
+		v := found
+		v.Reason, v.unrouted = e.Message+": "+e.Reason, e.IsPathMissingError() || e.IsOperationMissingError()
 		if len(e.SchemaValidationErrors) == 0 {
 			out = append(out, v)
 		}
