@@ -19,7 +19,7 @@ import (
 // screenshots is where pictures of the page go: the repository's ignored out folder.
 const screenshots = "../../../out/discordtest"
 
-// browser starts a headless Chromium, or skips the test when the machine has none.
+// browser starts a headless Chromium, or skips the test when the machine has none; it fails where REQUIRE_BROWSER is set.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	var path string
@@ -29,8 +29,12 @@ func browser(t *testing.T) context.Context {
 			break
 		}
 	}
+	without := t.Skip
+	if os.Getenv("REQUIRE_BROWSER") != "" {
+		without = t.Fatal
+	}
 	if path == "" {
-		t.Skip("no chromium on this machine (Debian: apt-get install chromium): the page is not looked at")
+		without("no chromium on this machine (Debian: apt-get install chromium): the page is not looked at")
 	}
 	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(time.Minute))

@@ -1,6 +1,6 @@
 // Package contract holds REST traffic against Discord's own OpenAPI description: requests of a client and answers of a
 // server alike. The description is data that is not part of this repository; tests name it in the environment variable
-// DISCORD_OPENAPI and are skipped without it.
+// DISCORD_OPENAPI and are skipped without it, or fail where REQUIRE_CONTRACT is set.
 //
 //	c := contract.FromEnv(t)
 //	client := &http.Client{Transport: c.Transport(http.DefaultTransport, func(v contract.Violation) { t.Error(v) })}
@@ -60,11 +60,15 @@ func (v Violation) String() string {
 // fromEnv is loaded once for a test binary: compiling takes seconds.
 var fromEnv = sync.OnceValues(func() (*Contract, error) { return Load(os.Getenv(Variable)) })
 
-// FromEnv is the contract that DISCORD_OPENAPI names; without it the test is skipped.
+// FromEnv is the contract that DISCORD_OPENAPI names; without it the test is skipped, or fails where REQUIRE_CONTRACT is set.
 func FromEnv(t testing.TB) *Contract {
 	t.Helper()
 	if os.Getenv(Variable) == "" {
-		t.Skip("set " + Variable + " to the path of Discord's OpenAPI description (JSON) to run the contract tests")
+		without := t.Skip
+		if os.Getenv("REQUIRE_CONTRACT") != "" {
+			without = t.Fatal
+		}
+		without("set " + Variable + " to the path of Discord's OpenAPI description (JSON) to run the contract tests")
 	}
 	c, err := fromEnv()
 	if err != nil {
