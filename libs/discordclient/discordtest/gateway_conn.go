@@ -116,8 +116,8 @@ func (c *gatewayConn) receive(data []byte) {
 	}
 	if r := srv.opts.Limits.GatewaySends; r.N > 0 {
 		now := srv.clock.now()
-		if now.Sub(c.sends.start) >= r.Per {
-			c.sends = window{start: now}
+		if !now.Before(c.sends.end) {
+			c.sends = window{end: now.Add(r.Per)}
 		}
 		if c.sends.used++; c.sends.used > r.N {
 			c.close(4008, "You are being rate limited.")

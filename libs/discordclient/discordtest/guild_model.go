@@ -59,12 +59,20 @@ type guild struct {
 func newGuild(spec GuildSpec, owner string) *guild {
 	return &guild{
 		Guild: Guild{
-			ID: spec.ID, Name: spec.Name, OwnerID: owner, Features: append([]string{}, spec.Features...), MFALevel: spec.MFALevel,
+			ID: spec.ID, Name: spec.Name, OwnerID: owner, Features: withNews(spec.Features), MFALevel: spec.MFALevel,
 			AFKTimeout: 300, PreferredLocale: "en-US", DefaultNotifications: 0,
 			Roles: []Role{{ID: spec.ID, Name: "@everyone", Permissions: permDefault}},
 		},
 		channels: map[string]*Channel{}, webhooks: map[string]*Webhook{}, messages: map[string][]*Message{}, members: map[string]*Member{},
 	}
+}
+
+// withNews are features as Discord has them: a Community guild has NEWS, announcement channels, as well.
+func withNews(features []string) []string {
+	if slices.Contains(features, "COMMUNITY") && !slices.Contains(features, "NEWS") {
+		return append(slices.Clone(features), "NEWS")
+	}
+	return append([]string{}, features...)
 }
 
 // role finds a role; the pointer is into the guild.

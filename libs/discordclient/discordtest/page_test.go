@@ -99,6 +99,15 @@ func TestPage(t *testing.T) {
 	r.srv.PostByHand(alarms, r.srv.AddUser("gojo"), "on my way")
 	look(ctx, t, chromedp.Poll[bool](`document.querySelector("#messages").textContent.includes("on my way")`))
 
+	// What does not change is not drawn again: a button that goes between press and release gets no click.
+	look(ctx, t, chromedp.Evaluate[bool](`document.querySelector(".channel").focus(), document.querySelector("article").dataset.seen = "yes", true`))
+	r.srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"})
+	r.must(200, "GET", "/users/@me", nil)
+	look(ctx, t, chromedp.Poll[bool](`document.querySelectorAll("#servers button").length === 2`))
+	if !look(ctx, t, chromedp.Evaluate[bool](`document.activeElement.matches(".channel") && document.querySelector("article").dataset.seen === "yes"`)) {
+		t.Error("channels or messages were drawn again though nothing about them has changed")
+	}
+
 	// A phone: first the channels, then, after a tap, the messages, then back.
 	check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),
 		chromedp.WaitVisible("#channel-list"), chromedp.WaitNotVisible("#messages")))

@@ -86,7 +86,7 @@ type GuildSpec struct {
 	ID string
 	// Name, 2 to 100 characters; default "Test server".
 	Name string
-	// Features, such as "COMMUNITY" and "NEWS" (which allows announcement channels).
+	// Features, such as "COMMUNITY", which brings "NEWS" (announcement channels).
 	Features []string
 	// MFALevel 1 asks for two-factor authentication for administrative calls.
 	MFALevel int
