@@ -92,7 +92,7 @@ func TestContractSeesFaults(t *testing.T) {
 		"no name":                 {"POST", "/api/v10/guilds/1/channels", `{"type":0}`, `{"code":0,"message":""}`, 400, []string{"request"}},
 		"slowmode too long":       {"POST", "/api/v10/guilds/1/channels", `{"name":"a","rate_limit_per_user":99999}`, `{"code":0,"message":""}`, 400, []string{"request"}},
 		"misspelt request field":  {"POST", "/api/v10/guilds/1/channels", `{"name":"a","tpoic":"b"}`, `{"code":0,"message":""}`, 400, []string{"request"}},
-		"of an element of a list": {"PATCH", "/api/v10/guilds/1/channels", `[{"id":"1","postion":1}]`, ``, 204, []string{"request"}},
+		"of an element of a list": {"PATCH", "/api/v10/guilds/1/channels", `[{"id":"1","place":1}]`, ``, 204, []string{"request"}},
 		"of one kind in a union":  {"PATCH", "/api/v10/channels/1", `{"name":"a","tpoic":"b"}`, `{"code":0,"message":""}`, 400, []string{"request"}},
 		"of an overwrite":         {"PATCH", "/api/v10/channels/1", `{"permission_overwrites":[{"id":"1","type":0,"alow":"1"}]}`, `{"code":0,"message":""}`, 400, []string{"request"}},
 		"misspelt answer field":   {"GET", "/api/v10/gateway", "", `{"url":"wss://gateway.discord.gg","ulr":""}`, 200, []string{"response"}},

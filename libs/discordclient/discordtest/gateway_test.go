@@ -291,13 +291,13 @@ func TestSessionsEnd(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.SessionLife = time.Minute })
-			w, ready := identified(r, 0)
+			_, ready := identified(r, 0)
 			r.srv.Gateway().Drop(tc.code)
 			if got := r.srv.Gateway().Stats().Sessions; got != tc.sessions {
 				t.Errorf("%d sessions after the drop, want %d", got, tc.sessions)
 			}
 			r.srv.Advance(tc.after)
-			w = dial(r, latest)
+			w := dial(r, latest)
 			w.want(10, "")
 			w.send(6, obj{"token": r.bot.Token, "session_id": ready.data()["session_id"], "seq": 1})
 			if f, err := w.read(); err != nil || (f.T == "RESUMED") != (tc.left == 1) || f.Op == 9 && f.D != false {

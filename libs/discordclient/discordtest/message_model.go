@@ -103,17 +103,17 @@ const maxEmbeds = 6000
 
 // length is how much of maxEmbeds an embed takes.
 func (e *Embed) length() int {
-	text := e.Title + e.Description
+	n := utf8.RuneCountInString(e.Title + e.Description)
 	for _, f := range e.Fields {
-		text += f.Name + f.Value
+		n += utf8.RuneCountInString(f.Name + f.Value)
 	}
 	if e.Footer != nil {
-		text += e.Footer.Text
+		n += utf8.RuneCountInString(e.Footer.Text)
 	}
 	if e.Author != nil {
-		text += e.Author.Name
+		n += utf8.RuneCountInString(e.Author.Name)
 	}
-	return utf8.RuneCountInString(text)
+	return n
 }
 
 // empty says whether a message shows nothing: embeds without anything in them do not count.
