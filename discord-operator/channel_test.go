@@ -225,7 +225,7 @@ var _ = Describe("A DiscordChannel", func() {
 			return strings.ReplaceAll(discordtest.NormaliseName(name), "_", "-")
 		}})
 		w := newWorld(ctx)
-		c := w.channel("", "on_call")
+		c := w.channel("", "on-call", with(func(s *channelSpec) { s.Name = "on_call" }))
 		create(ctx, w.server(), c)
 		Eventually(ctx, func() []discordtest.Channel { return discord.Guild(w.guild).Channels }).Should(HaveLen(1))
 		w.expectRest(ctx)
