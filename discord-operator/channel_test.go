@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -197,6 +198,39 @@ var _ = Describe("A DiscordChannel", func() {
 		Entry("a new channel", false),
 		Entry("a channel that exists", true),
 	)
+
+	It("is not made again when it is only hidden from the bot, which Discord then lists no more", func(ctx context.Context) {
+		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), HideUnseen: true})
+		w := newWorld(ctx)
+		s, c := w.server(), w.channel("", "alerts")
+		ready(ctx, s, c)
+		id, edits := c.Status.ChannelID, len(w.edits())
+		hide := func(o []discordtest.Overwrite) {
+			discord.EditChannelByHand(id, func(ch *discordtest.Channel) { ch.Overwrites = o })
+		}
+		hide([]discordtest.Overwrite{{ID: w.guild, Deny: discordtest.PermViewChannel}})
+		discord.Gateway().Drop(0) // the view begins anew, without the channel
+		eventuallyDegraded(ctx, c, v1alpha1.ReasonMissingPermissions)
+		w.expectRest(ctx)
+		Expect(w.edits()).To(HaveLen(edits))
+		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
+
+		hide(nil)
+		eventuallyReady(ctx, c)
+		Expect(c.Status.ChannelID).To(Equal(id))
+	})
+
+	It("does not rename for ever when Discord stores the name in another way than expected", func(ctx context.Context) {
+		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Normalise: func(name string) string {
+			return strings.ReplaceAll(discordtest.NormaliseName(name), "_", "-")
+		}})
+		w := newWorld(ctx)
+		c := w.channel("", "on-call", with(func(s *channelSpec) { s.Name = "on_call" }))
+		create(ctx, w.server(), c)
+		Eventually(ctx, func() []discordtest.Channel { return discord.Guild(w.guild).Channels }).Should(HaveLen(1))
+		w.expectRest(ctx)
+		Expect(len(w.bodies(patchChannel))).To(BeNumerically("<=", 2), "renames")
+	})
 
 	It("keeps existing in the conditions while something about it cannot be read", func(ctx context.Context) {
 		w := newWorld(ctx)

@@ -34,6 +34,8 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 		operator.Restart(ctx, "--leader-elect=false") // a killed leader would be waited for, and nothing would be under way
 		stop := misbehave(w.bot.UserID, uint64(GinkgoRandomSeed()))
 		defer stop()
+		discord.Gateway().SetFaults(unreliable(uint64(GinkgoRandomSeed())))
+		DeferCleanup(func() { discord.Gateway().SetFaults(discordtest.GatewayFaults{}) })
 
 		objects := []client.Object{w.server()}
 		for i := range chaosGroups {
@@ -62,9 +64,22 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 			}
 		})
 		stop()
+		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 		expectExactly(ctx, w)
 	})
 })
+
+// unreliable has the events of the Gateway come up to 200 ms late, some twice, and some not at all, which shows.
+func unreliable(seed uint64) discordtest.GatewayFaults {
+	random := rand.New(rand.NewPCG(seed, 3)) // used under the simulator's lock alone
+	now := func(chance float64) func(string) bool {
+		return func(string) bool { return random.Float64() < chance }
+	}
+	return discordtest.GatewayFaults{
+		LoseOnWire: now(0.02), Twice: now(0.1),
+		Delay: func(string) time.Duration { return time.Duration(random.IntN(200)) * time.Millisecond },
+	}
+}
 
 func position(n int32) func(*v1alpha1.DiscordChannel) {
 	return func(c *v1alpha1.DiscordChannel) { c.Spec.Position = &n }
@@ -74,7 +89,7 @@ func position(n int32) func(*v1alpha1.DiscordChannel) {
 func misbehave(botID string, seed uint64) (stop func()) {
 	ways := []discordtest.Action{
 		discordtest.FailBefore(500), discordtest.FailAfter(500), discordtest.FailAfter(502), discordtest.FailBefore(503),
-		discordtest.DropBefore(), discordtest.DropAfter(), discordtest.CutAnswer(-20), discordtest.RateLimited(time.Second, "user"),
+		discordtest.DropBefore(), discordtest.DropAfter(), discordtest.CutAnswer(-20), discordtest.RateLimited(time.Second, "user"), discordtest.BadGateway(),
 	}
 	random := rand.New(rand.NewPCG(seed, 2)) // used under the simulator's lock alone
 	left := 1.0

@@ -107,6 +107,30 @@ var _ = Describe("What people change on Discord by hand", func() {
 			})
 		}
 
+		It("goes back when the Gateway tells of it late, in one call", func(ctx context.Context) {
+			anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()})
+			m := newManaged(ctx)
+			discord.Gateway().SetFaults(discordtest.GatewayFaults{Delay: func(string) time.Duration { return 500 * time.Millisecond }})
+			before := len(m.edits())
+			repaired(ctx, m.live, m.editByHand(channelChanges["slowmode"]))
+			repaired(ctx, m.live, m.editByHand(channelChanges["nsfw"]))
+			m.expectRest(ctx)
+			Expect(m.edits()[before:]).To(HaveLen(2), "late news of its own edits moves nobody")
+			eventuallyReady(ctx, m.channel)
+		})
+
+		It("goes back when it is lost on the wire: what comes next shows it", func(ctx context.Context) {
+			anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()})
+			m := newManaged(ctx)
+			discord.Gateway().SetFaults(discordtest.GatewayFaults{LoseOnWire: func(event string) bool { return event == "CHANNEL_UPDATE" }})
+			repaired(ctx, m.live, func() {
+				m.editByHand(channelChanges["slowmode"])()
+				discord.Gateway().SetFaults(discordtest.GatewayFaults{})
+				discord.AddRole(m.guild, "Student", 0)
+			})
+			eventuallyReady(ctx, m.channel)
+		})
+
 		It("goes back in one call when it is much", func(ctx context.Context) {
 			m := newManaged(ctx)
 			before := len(m.edits())

@@ -127,6 +127,27 @@ var _ = Describe("A DiscordServer", func() {
 		eventuallyReady(ctx, c)
 	})
 
+	It("stops when somebody takes its bot's role away, and goes on when it is given back", func(ctx context.Context) {
+		const needed = discordtest.PermManageChannels
+		discord.SetPermissions(w.guild, w.bot.UserID, everything&^needed)
+		role := discord.AddRole(w.guild, "Sensei", needed)
+		discord.GiveRole(w.guild, w.bot.UserID, role)
+		s, c := w.server(), w.channel("", "alerts")
+		ready(ctx, s, c)
+		edits := len(w.edits())
+
+		discord.TakeRole(w.guild, w.bot.UserID, role)
+		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("ManageChannels"))
+		edit(ctx, c, func(c *v1alpha1.DiscordChannel) { c.Spec.Topic = new("What is wrong") })
+		Expect(eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)).To(ContainSubstring("ManageChannels"))
+		Expect(w.edits()).To(HaveLen(edits), "nothing that Discord would refuse is asked of it")
+
+		discord.GiveRole(w.guild, w.bot.UserID, role)
+		eventuallyReady(ctx, s)
+		eventuallyReady(ctx, c)
+		Expect(on(c).Topic).To(Equal("What is wrong"))
+	})
+
 	It("belongs to the older of two objects, and to the other one when that is gone", func(ctx context.Context) {
 		first := w.server()
 		ready(ctx, first)

@@ -136,7 +136,7 @@ func TestMissedEventsAreReadAgain(t *testing.T) {
 	r := newRig(t)
 	r.run()
 	v := r.live()
-	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Miss: func(event string) bool { return event == "CHANNEL_CREATE" }})
+	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{LoseOnWire: func(event string) bool { return event == "CHANNEL_CREATE" }})
 	missed := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "missed"})
 	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Twice: func(string) bool { return true }})
 	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "heard"})

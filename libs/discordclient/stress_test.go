@@ -12,10 +12,34 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-// Own writes, people's edits, a Gateway that drops and loses events, and readers, all at once: in the end the view is
-// what Discord has. The race detector watches.
+// Own writes, people's edits, a Gateway that drops, delays and loses events, and readers, all at once: in the end the view
+// is what Discord has. The race detector watches.
 func TestViewUnderStress(t *testing.T) {
 	t.Parallel()
+	all := func(string) bool { return true }
+	for name, tc := range map[string]struct {
+		loss discordtest.GatewayFaults
+		heal func(*rig)
+	}{
+		"events are lost on the wire": {discordtest.GatewayFaults{LoseOnWire: all}, func(r *rig) {
+			r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "last"}) // shows a gap, should events have been lost at the end
+		}},
+		"events are lost without a gap": {discordtest.GatewayFaults{Miss: all}, func(r *rig) {
+			if err := r.client.Refresh(r.t.Context(), r.guild); err != nil { // as it does by itself every hour
+				r.t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stress(t, tc.loss, tc.heal)
+		})
+	}
+}
+
+// stress does all that at once, with a kind of loss and what heals it.
+func stress(t *testing.T, loss discordtest.GatewayFaults, heal func(*rig)) {
+	t.Helper()
 	r := newRig(t, func(so *discordtest.Options, co *discordclient.Options) {
 		so.Limits.Channels = 5000
 		co.Resync = 50 * time.Millisecond
@@ -31,8 +55,9 @@ func TestViewUnderStress(t *testing.T) {
 	}
 	workers.Go(func() { r.people(view, peoplesTurn) })
 	workers.Go(func() {
-		for i := range 6 {
-			r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Miss: func(string) bool { return i%3 == 1 }})
+		late := discordtest.GatewayFaults{Delay: lateness()}
+		for _, faults := range []discordtest.GatewayFaults{{}, loss, late, {}, late, loss} {
+			r.srv.Gateway().SetFaults(faults)
 			for range 30 { // how many writes a fault lasts
 				<-faultsTurn
 			}
@@ -57,8 +82,14 @@ func TestViewUnderStress(t *testing.T) {
 	close(done)
 	readers.Wait()
 	r.live()
-	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "last"}) // shows a gap, should events have been lost at the end
+	heal(r)
 	r.agrees(view)
+}
+
+// lateness lets each event come up to 30 ms late. It is used under the simulator's lock alone.
+func lateness() func(string) time.Duration {
+	rng := rand.New(rand.NewPCG(1, 1))
+	return func(string) time.Duration { return time.Duration(rng.IntN(30)) * time.Millisecond }
 }
 
 // How many writers there are, and how many writes each does.

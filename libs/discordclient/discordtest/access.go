@@ -1,5 +1,10 @@
 package discordtest
 
+import (
+	"maps"
+	"slices"
+)
+
 // guild finds the guild of the path. For a bot that is no member it does not exist.
 func (c *call) guild() (*guild, error) {
 	g := c.srv.guilds[c.r.PathValue("guild_id")]
@@ -55,6 +60,22 @@ func (c *call) may(g *guild, have, want Permissions) error {
 		return errTwoFactor
 	}
 	return nil
+}
+
+// sortedGuilds are the guilds by age.
+func (s *Server) sortedGuilds() []*guild {
+	return slices.SortedFunc(maps.Values(s.guilds), func(a, b *guild) int { return compareIDs(a.ID, b.ID) })
+}
+
+// guildsOf is how many guilds a user is in.
+func (s *Server) guildsOf(user string) int {
+	n := 0
+	for _, g := range s.guilds {
+		if g.members[user] != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // findChannel looks through all guilds.

@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// getChannels lists all channels, also those that the bot cannot see, as Discord does today.
+// getChannels lists all channels, also those that the bot cannot see, as Discord does today (Options.HideUnseen).
 func (c *call) getChannels() (int, any, error) {
 	g, err := c.guild()
 	if err != nil {
 		return 0, nil, err
 	}
 	out := []any{}
-	for _, ch := range g.sorted() {
+	for _, ch := range c.srv.listed(g, c.bot.UserID) {
 		out = append(out, ch.wire())
 	}
 	return http.StatusOK, out, nil
@@ -39,11 +39,12 @@ func (c *call) createChannel() (int, any, error) {
 		return 0, nil, err
 	}
 	ch := &Channel{GuildID: g.ID}
-	if err := c.readChannel(f, g, ch, true); err != nil {
+	wrong := c.readChannel(f, g, ch, true)
+	if err := c.mayCreateIn(g, ch.ParentID); err != nil { // who may not create is not told what is wrong with the form
 		return 0, nil, err
 	}
-	if err := c.mayCreateIn(g, ch.ParentID); err != nil {
-		return 0, nil, err
+	if wrong != nil {
+		return 0, nil, wrong
 	}
 	if err := c.readOverwrites(f, g, ch, g.guildPermissions(c.bot.UserID)); err != nil {
 		return 0, nil, err
@@ -140,7 +141,5 @@ func creatable(g *guild) []int {
 	return out
 }
 
-// feature says whether a guild has one. COMMUNITY brings NEWS.
-func (g *guild) feature(name string) bool {
-	return slices.Contains(g.Features, name) || name == "NEWS" && slices.Contains(g.Features, "COMMUNITY")
-}
+// feature says whether a guild has one.
+func (g *guild) feature(name string) bool { return slices.Contains(g.Features, name) }

@@ -67,16 +67,20 @@ func (g *guild) mayRetype(ch, after *Channel) error {
 	return nil
 }
 
-// hiddenLimit is the limit on changes of names and topics: two windows per channel that no header shows. A change of both
-// takes from both; nothing is taken when either is full. A report of 2023 shows its 429 with scope "shared".
+// hiddenLimit is the limit on changes of names and topics: a window per channel that no header shows, or two
+// (Limits.NameAndTopicApart). A change of both counts once in each; nothing is taken when either is full. A report of 2023
+// shows its 429 with scope "shared".
 func (c *call) hiddenLimit(ch, after *Channel) error {
 	rate, l := c.srv.opts.Limits.NameTopic, c.srv.limits
-	keys := []string{}
+	var keys []string
 	if after.Name != ch.Name {
 		keys = append(keys, "name/"+ch.ID)
 	}
 	if after.Topic != ch.Topic {
 		keys = append(keys, "topic/"+ch.ID)
+	}
+	if len(keys) > 0 && !c.srv.opts.Limits.NameAndTopicApart {
+		keys = []string{"name or topic/" + ch.ID}
 	}
 	for _, key := range keys {
 		if wait := l.full(key, rate, c.now); wait > 0 {

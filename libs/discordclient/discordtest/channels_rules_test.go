@@ -228,6 +228,18 @@ func TestFiveHundred(t *testing.T) {
 	}
 }
 
+// TestOverwriteLimit: a channel has room for so many overwrites, one that it has may still be changed.
+func TestOverwriteLimit(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Limits.OverwritesPerChannel = 1 })
+	path := "/channels/" + r.channel(obj{"name": "a"}) + "/permissions/"
+	r.must(204, "PUT", path+r.guild, obj{"type": 0, "deny": "2048"})
+	r.must(204, "PUT", path+r.guild, obj{"type": 0, "deny": "0"})
+	if got := r.do("PUT", path+r.bot.UserID, obj{"type": 1}); got.status != 400 || got.code() != 30060 {
+		t.Errorf("a second overwrite: %d %s", got.status, got.raw)
+	}
+}
+
 // TestDeletion is what else happens when a channel goes.
 func TestDeletion(t *testing.T) {
 	t.Parallel()

@@ -68,8 +68,8 @@ func TestSnowflakes(t *testing.T) {
 // FuzzGatewayFrame: whatever a client sends is answered or ends in a lawful close code, and is never a panic.
 func FuzzGatewayFrame(f *testing.F) {
 	for _, s := range []string{
-		`{"op":1,"d":null}`, `{"op":1,"d":251}`, `{"op":2,"d":{"token":"T","intents":37,"properties":{}}}`, `{"op":2,"d":{"token":"T","intents":37,"shard":[0,1]}}`,
-		`{"op":2,"d":{"token":"T","intents":1,"shard":[0,0]}}`, `{"op":2,"d":{"token":"Bot T","intents":-1}}`, `{"op":6,"d":{"token":"T","session_id":"S","seq":1}}`,
+		`{"op":1,"d":null}`, `{"op":1,"d":251}`, `{"op":2,"d":{"token":"T","intents":37,"properties":{}}}`, `{"op":2,"d":{"token":"T","intents":37,"shard":[0,1],"properties":{}}}`,
+		`{"op":2,"d":{"token":"T","intents":1,"shard":[0,0],"properties":{}}}`, `{"op":2,"d":{"token":"Bot T","intents":-1,"properties":{}}}`, `{"op":6,"d":{"token":"T","session_id":"S","seq":1}}`,
 		`{"op":6,"d":{"token":"T","session_id":"S","seq":-9223372036854775808}}`, `{"op":3}`, `{"op":8,"d":{}}`, `{"op":99}`, `{"op":"1"}`, `{}`, `[]`, `null`, `7`, `{"op":1`, "\x00", `{"op":1e400}`,
 	} {
 		f.Add([]byte(s), s[0] == '{')
@@ -82,7 +82,7 @@ func FuzzGatewayFrame(f *testing.F) {
 		c := newConn(&srv.gateway, false)
 		c.version = 10
 		if before { // within a session, with one to resume
-			c.receive([]byte(`{"op":2,"d":{"token":"T","intents":1}}`))
+			c.receive([]byte(`{"op":2,"d":{"token":"T","intents":1,"properties":{}}}`))
 			c.session.id = "S"
 			srv.gateway.sessions = map[string]*session{"S": c.session}
 		}

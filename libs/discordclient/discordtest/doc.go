@@ -12,6 +12,35 @@
 // delays of the audit log, and answers errors with Discord's codes, statuses and nested bodies. Where Discord's
 // behaviour is not documented the comment at the rule says so, and Options makes it configurable where it matters.
 //
+// # Known not to be like Discord
+//
+// Left out:
+//   - threads (also in forums: webhooks cannot post there), direct messages, reactions, files, components, polls, invites;
+//   - members by the thousand, role hierarchy, editing roles or members over REST, timeouts, bans;
+//   - voice, stages, events, integrations, interactions, automatic moderation, follower webhooks;
+//   - the Gateway's etf encoding and zstd-stream, presence, member chunks; a second shard gets its guilds and no more;
+//   - the verification level and the filter that Discord asks of a Community guild.
+//
+// Simpler than there:
+//   - an answer and its events are one step, and all clients see the same state at once, unless GatewayFaults.Delay, Miss
+//     and LoseOnWire or Faults say otherwise; on Discord events may overtake answers and the audit log both;
+//   - rate limits are fixed windows in one place; which routes share a bucket, and how large buckets are, is not published;
+//   - a 5xx is JSON unless a fault says otherwise (BadGateway, Banned); anti-abuse blocks are not simulated;
+//   - unknown fields of requests are ignored without a word, as on Discord: the package contract sees them;
+//   - images are hashed and never looked at; pictures behind links are not fetched; text is not filtered.
+//
+// Guesses, each marked where it is made:
+//   - how text channels' names are normalised in the corners (Options.Normalise), and whether double white space in names of
+//     guilds stays, as here;
+//   - how long a session can be resumed (Options.SessionLife), what a bot hears of channels that it cannot see
+//     (Options.HideUnseen), the order of the events when a role or channel is deleted, that an IDENTIFY without properties
+//     is refused with 4002;
+//   - whether changes of name and topic count together (Limits.NameAndTopicApart) and as shared;
+//   - which of several faults of a call is told: permission before form, form before quantity, as here;
+//   - HTTP statuses of several codes, some codes of nested errors, and how guilds are refused since bots cannot make any;
+//   - which permissions count for overwrites, and for creating in a category;
+//   - positions of new channels, and that they stay when a category goes.
+//
 // Everything is decided under one lock, so an answer and the events that belong to it are one step. Time comes from a
 // settable clock (Server.Advance), faults are switched on through Server.Faults and Server.Gateway.
 //

@@ -43,6 +43,7 @@ var (
 	errCommunityNeeds   = &apiError{Status: http.StatusBadRequest, Code: 50074, Message: "Cannot delete a channel required for Community guilds"}
 	errCommunityText    = &apiError{Status: http.StatusBadRequest, Code: 50086, Message: "Community server channels must be text channels"}
 	errJSON             = &apiError{Status: http.StatusBadRequest, Code: 50109, Message: "The request body contains invalid JSON."}
+	errForumNeedsThread = &apiError{Status: http.StatusBadRequest, Code: 220001, Message: "Webhooks posted to forum channels must have a thread_name or thread_id"}
 	errTwoFactor        = &apiError{Status: http.StatusForbidden, Code: 60003, Message: "Two factor is required for this operation"}
 )
 
@@ -82,4 +83,9 @@ type tooMany struct {
 }
 
 // Error makes it an error.
-func (e *tooMany) Error() string { return "You are being rate limited." }
+func (e *tooMany) Error() string {
+	if e.scope == "shared" {
+		return "The resource is being rate limited."
+	}
+	return "You are being rate limited."
+}

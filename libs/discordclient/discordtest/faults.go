@@ -81,6 +81,14 @@ func Banned(left time.Duration) Action {
 	return Action{Status: a.status, Header: a.header, Body: string(a.body)}
 }
 
+// BadGateway answers as Cloudflare does when it does not reach Discord: 502 in HTML, without doing anything.
+func BadGateway() Action {
+	return Action{
+		Status: http.StatusBadGateway, Header: http.Header{"Content-Type": {"text/html; charset=UTF-8"}, "Server": {"cloudflare"}},
+		Body: "<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center><hr><center>cloudflare</center></body></html>",
+	}
+}
+
 // Garbage answers 200 with something that is no JSON, without doing anything.
 func Garbage() Action {
 	return Action{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: `{"id": "12`}

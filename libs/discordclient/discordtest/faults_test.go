@@ -54,6 +54,7 @@ func TestFaults(t *testing.T) {
 		"429 for all":                   {discordtest.RateLimited(2*time.Second, "global"), 429, false, 0},
 		"banned":                        {discordtest.Banned(time.Hour), 429, false, 0},
 		"no JSON":                       {discordtest.Garbage(), 200, false, 0},
+		"a proxy without Discord":       {discordtest.BadGateway(), 502, false, 0},
 		"another answer after the fact": {discordtest.Action{Effect: true, Status: 418, Body: "tea"}, 418, false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -113,6 +113,17 @@ func (f *form) text(key string, lo, hi int, out *string) {
 	}
 }
 
+// label reads a name as text does; of several white spaces in a row one is left.
+func (f *form) label(key string, lo, hi int, out *string) {
+	var s string
+	if json.Unmarshal(f.fields[key], &s) == nil {
+		squeezed := *f
+		squeezed.fields = map[string]json.RawMessage{key: encode(strings.Join(strings.Fields(s), " "))}
+		f = &squeezed
+	}
+	f.text(key, lo, hi, out)
+}
+
 // integer reads a number of lo to hi into out; null makes it def.
 func (f *form) integer(key string, lo, hi, def int, out *int) {
 	if !f.has(key) {

@@ -2,6 +2,7 @@ package discordtest
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/coder/websocket"
 )
@@ -9,6 +10,7 @@ import (
 // Intents that decide which events a session gets; source: Discord's documentation, "Gateway intents".
 const (
 	intentGuilds     = 1 << 0
+	intentMembers    = 1 << 1
 	intentModeration = 1 << 2
 	intentWebhooks   = 1 << 5
 	intentMessages   = 1 << 9
@@ -17,11 +19,12 @@ const (
 	// intentsKnown are all bits that Discord defines; others are refused with 4013.
 	intentsKnown = 1<<17 - 1 | 1<<20 | 1<<21 | 1<<24 | 1<<25
 	// intentsPrivileged need to be switched on for the application: members, presences, message content.
-	intentsPrivileged = 1<<1 | 1<<8 | intentContent
+	intentsPrivileged = intentMembers | 1<<8 | intentContent
 )
 
 // intentOf is the intent that an event belongs to; those that are not listed belong to GUILDS.
 var intentOf = map[string]int{
+	"GUILD_MEMBER_UPDATE":          intentMembers,
 	"GUILD_AUDIT_LOG_ENTRY_CREATE": intentModeration, "WEBHOOKS_UPDATE": intentWebhooks,
 	"MESSAGE_CREATE": intentMessages, "MESSAGE_UPDATE": intentMessages, "MESSAGE_DELETE": intentMessages,
 }
@@ -39,8 +42,8 @@ type Gateway struct {
 type GatewayStats struct {
 	// Connections that were opened, IDENTIFYs that led to a session, RESUMEs that worked, heartbeats.
 	Connections, Identifies, Resumes, Heartbeats int
-	// Open connections at present.
-	Open int
+	// Open connections at present, and sessions that are connected or may still be resumed.
+	Open, Sessions int
 	// Intents of the last IDENTIFY.
 	Intents int
 }
@@ -63,8 +66,12 @@ type GatewayFaults struct {
 	AckBeforeReady, ReconnectBeforeReady bool
 	// WithholdAcks answers no heartbeat.
 	WithholdAcks bool
-	// Miss says which events are lost on the way (Discord delivers 0 to N times). It runs under the simulator's lock.
-	Miss func(event string) bool
+	// Miss says which events are lost before they reach a session (Discord delivers 0 to N times): their absence leaves no
+	// gap in its numbers. LoseOnWire says which are lost behind it: they have a number, and a RESUME brings them again.
+	// These functions run under the simulator's lock.
+	Miss, LoseOnWire func(event string) bool
+	// Delay says how late an event comes, on the simulator's clock. Those behind it wait for it.
+	Delay func(event string) time.Duration
 	// Twice says which events come twice.
 	Twice func(event string) bool
 }
@@ -84,11 +91,12 @@ func (g *Gateway) Stats() GatewayStats {
 	g.srv.mu.Lock()
 	defer g.srv.mu.Unlock()
 	out := g.stats
-	out.Open = len(g.conns)
+	out.Open, out.Sessions = len(g.conns), len(g.sessions)
 	return out
 }
 
-// Drop ends all connections: with a close code, or with 0 without a word (a cut wire). Sessions can be resumed.
+// Drop ends all connections: with a close code, or with 0 without a word (a cut wire). Sessions can be resumed for
+// Options.SessionLife, except after a code that ends them.
 func (g *Gateway) Drop(code int) {
 	g.srv.mu.Lock()
 	defer g.srv.mu.Unlock()
@@ -99,6 +107,9 @@ func (g *Gateway) Drop(code int) {
 
 // Reconnect asks all clients to come back (op 7).
 func (g *Gateway) Reconnect() { g.sendAll(frame{Op: opReconnect}) }
+
+// RequestHeartbeat asks all clients for a heartbeat at once (op 1).
+func (g *Gateway) RequestHeartbeat() { g.sendAll(frame{Op: opHeartbeat}) }
 
 // Invalidate tells all clients that their session is invalid (op 9); one that is not resumable is forgotten.
 func (g *Gateway) Invalidate(resumable bool) {
@@ -127,13 +138,12 @@ func (g *Gateway) Outage(guildID string, on bool) {
 	gl := g.srv.mustGuild(guildID)
 	gl.unavailable = on
 	for _, s := range g.sessions {
-		if gl.members[s.bot.UserID] == nil {
-			continue
-		}
-		if on {
-			s.dispatch("GUILD_DELETE", map[string]any{"id": gl.ID, "unavailable": true})
-		} else {
-			s.dispatch("GUILD_CREATE", gl.full(s.bot, g.srv.users))
+		switch {
+		case !s.has(gl):
+		case !on:
+			s.present(gl)
+		case s.intents&intentGuilds != 0:
+			s.dispatch("GUILD_DELETE", gl.stub())
 		}
 	}
 }
@@ -174,7 +184,7 @@ func (s *Server) emit(g *guild, event string, data map[string]any) {
 		return
 	}
 	for _, ses := range s.gateway.sessions {
-		if g.members[ses.bot.UserID] != nil && ses.wants(g, event, data) {
+		if ses.has(g) && ses.wants(g, event, data) {
 			ses.dispatch(event, ses.view(event, data))
 		}
 	}
@@ -183,8 +193,8 @@ func (s *Server) emit(g *guild, event string, data map[string]any) {
 // joined tells a bot that it was added to a guild; callers hold the lock.
 func (g *Gateway) joined(gl *guild, user string) {
 	for _, s := range g.sessions {
-		if s.bot.UserID == user && s.intents&intentGuilds != 0 {
-			s.dispatch("GUILD_CREATE", gl.full(s.bot, g.srv.users))
+		if s.bot.UserID == user && s.has(gl) {
+			s.present(gl)
 		}
 	}
 }
@@ -192,7 +202,7 @@ func (g *Gateway) joined(gl *guild, user string) {
 // left tells a bot that it is no member any more; callers hold the lock.
 func (g *Gateway) left(gl *guild, user string) {
 	for _, s := range g.sessions {
-		if s.bot.UserID == user {
+		if s.bot.UserID == user && s.intents&intentGuilds != 0 && ofShard(gl.ID, s.shard) {
 			s.dispatch("GUILD_DELETE", map[string]any{"id": gl.ID})
 		}
 	}

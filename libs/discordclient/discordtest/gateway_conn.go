@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 )
@@ -75,6 +76,10 @@ func (c *gatewayConn) open(q url.Values) {
 		c.close(4002, "Only encoding=json is simulated.")
 		return
 	}
+	if z := q.Get("compress"); z != "" && z != "zlib-stream" {
+		c.close(4002, "Only compress=zlib-stream is simulated.")
+		return
+	}
 	c.version = version
 	c.beat()
 	switch f := c.gateway.faults; {
@@ -89,16 +94,14 @@ func (c *gatewayConn) open(q url.Values) {
 	}
 }
 
-// beat gives the client one and a half heartbeat intervals from now.
+// beat gives the client one and a half heartbeat intervals from now. Its session ends with 4009: of the two things that
+// Discord's documentation says about a silent client (start anew after 4009, resume after a missed heartbeat) the harder.
 func (c *gatewayConn) beat() {
 	srv := c.gateway.srv
 	c.stopTimer()
 	c.stopTimer = srv.clock.after(srv.opts.HeartbeatInterval*3/2, func() {
 		srv.mu.Lock()
 		defer srv.mu.Unlock()
-		if c.session != nil {
-			delete(c.gateway.sessions, c.session.id)
-		}
 		c.close(4009, "Session timed out.")
 	})
 }
@@ -113,8 +116,8 @@ func (c *gatewayConn) receive(data []byte) {
 	}
 	if r := srv.opts.Limits.GatewaySends; r.N > 0 {
 		now := srv.clock.now()
-		if now.Sub(c.sends.start) >= r.Per {
-			c.sends = window{start: now}
+		if !now.Before(c.sends.end) {
+			c.sends = window{end: now.Add(r.Per)}
 		}
 		if c.sends.used++; c.sends.used > r.N {
 			c.close(4008, "You are being rate limited.")
@@ -173,7 +176,7 @@ func (c *gatewayConn) send(f frame) {
 // close queues the end; callers hold the lock. Frames that were queued before still go out.
 func (c *gatewayConn) close(code int, reason string) {
 	c.push(outgoing{close: true, code: code, reason: reason})
-	c.end()
+	c.end(code)
 }
 
 // push queues something for writeTo.
@@ -188,24 +191,38 @@ func (c *gatewayConn) push(o outgoing) {
 	}
 }
 
-// end takes the connection off the books; the session stays for a RESUME.
-func (c *gatewayConn) end() {
+// end takes the connection off the books. The session stays for a RESUME, for a while, unless the code ends it too.
+func (c *gatewayConn) end(code int) {
+	g, s := c.gateway, c.session
 	c.ended = true
 	c.stopTimer()
-	if c.session != nil && c.session.conn == c {
-		c.session.conn = nil
+	g.conns = slices.DeleteFunc(g.conns, func(x *gatewayConn) bool { return x == c })
+	if s == nil || s.conn != c {
+		return
 	}
-	c.gateway.conns = slices.DeleteFunc(c.gateway.conns, func(x *gatewayConn) bool { return x == c })
+	s.conn = nil
+	if slices.Contains(endings, code) {
+		delete(g.sessions, s.id)
+		return
+	}
+	s.keep = g.srv.clock.after(g.srv.opts.SessionLife, func() {
+		g.srv.mu.Lock()
+		defer g.srv.mu.Unlock()
+		if s.conn == nil {
+			delete(g.sessions, s.id)
+		}
+	})
 }
 
-// gone is the end from the client's side: 1000 and 1001 end the session too.
+// endings are the close codes, of either side, that end the session too.
+var endings = []int{1000, 1001, 4004, 4007, 4009, 4010, 4011, 4012, 4013, 4014}
+
+// gone is the end from the client's side.
 func (c *gatewayConn) gone(status websocket.StatusCode) {
 	c.gateway.srv.mu.Lock()
 	defer c.gateway.srv.mu.Unlock()
-	if c.session != nil && !c.ended && (status == websocket.StatusNormalClosure || status == websocket.StatusGoingAway) {
-		delete(c.gateway.sessions, c.session.id)
-	}
-	c.close(0, "")
+	c.push(outgoing{close: true})
+	c.end(int(status))
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -233,8 +250,7 @@ func (c *gatewayConn) writeTo(ctx context.Context, ws *websocket.Conn) {
 				_ = ws.Close(websocket.StatusCode(o.code), o.reason)
 				return
 			}
-			kind, data := c.pack(o)
-			if ws.Write(ctx, kind, data) != nil {
+			if c.write(ctx, ws, o) != nil {
 				_ = ws.CloseNow()
 				return
 			}
@@ -250,6 +266,14 @@ func (c *gatewayConn) writeTo(ctx context.Context, ws *websocket.Conn) {
 			return
 		}
 	}
+}
+
+// write sends one frame. A client that does not read is not waited for: its queue would grow.
+func (c *gatewayConn) write(ctx context.Context, ws *websocket.Conn, o outgoing) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	kind, data := c.pack(o)
+	return ws.Write(ctx, kind, data)
 }
 
 // pack compresses a frame as the client wants it.

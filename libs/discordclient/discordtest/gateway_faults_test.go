@@ -5,11 +5,18 @@ import (
 	"errors"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
+
+// created picks the events of new channels.
+func created(event string) bool { return event == "CHANNEL_CREATE" }
+
+// lateness is how late events come.
+var lateness = map[string]time.Duration{"CHANNEL_CREATE": 3 * time.Second, "CHANNEL_DELETE": time.Second}
 
 // TestGatewayFaults is what a test may do to a client.
 func TestGatewayFaults(t *testing.T) {
@@ -32,13 +39,44 @@ func TestGatewayFaults(t *testing.T) {
 		"op 11 before READY":    {discordtest.GatewayFaults{AckBeforeReady: true}, func(r *rig, w *wire) { identify(r, w); w.want(11, ""); w.want(0, "READY") }},
 		"op 7 instead of READY": {discordtest.GatewayFaults{ReconnectBeforeReady: true}, func(r *rig, w *wire) { identify(r, w); w.want(7, "") }},
 		"no ACKs":               {discordtest.GatewayFaults{WithholdAcks: true}, func(_ *rig, w *wire) { w.want(10, ""); w.send(1, nil); w.send(99, nil); w.closed(4001) }},
-		"events are lost": {discordtest.GatewayFaults{Miss: func(e string) bool { return e == "CHANNEL_CREATE" }}, func(r *rig, w *wire) {
+		"events are lost before the session": {discordtest.GatewayFaults{Miss: created}, func(r *rig, w *wire) {
 			identify(r, w)
 			w.want(0, "READY")
 			w.want(0, "GUILD_CREATE")
-			id := r.channel(obj{"name": "a"})
-			r.srv.DeleteChannelByHand(id)
+			r.srv.DeleteChannelByHand(r.channel(obj{"name": "a"}))
+			if f := w.want(0, "CHANNEL_DELETE"); *f.S != 3 {
+				t.Errorf("number %d, want 3: such a loss leaves no gap", *f.S)
+			}
+		}},
+		"events are lost on the wire": {discordtest.GatewayFaults{LoseOnWire: created}, func(r *rig, w *wire) {
+			identify(r, w)
+			session := w.want(0, "READY").data()["session_id"]
+			w.want(0, "GUILD_CREATE")
+			r.srv.DeleteChannelByHand(r.channel(obj{"name": "a"}))
+			if f := w.want(0, "CHANNEL_DELETE"); *f.S != 4 {
+				t.Errorf("number %d, want 4: such a loss leaves a gap", *f.S)
+			}
+			r.srv.Gateway().Drop(0)
+			w = dial(r, latest)
+			w.want(10, "")
+			w.send(6, obj{"token": r.bot.Token, "session_id": session, "seq": 2})
+			w.want(0, "CHANNEL_CREATE")
 			w.want(0, "CHANNEL_DELETE")
+			w.want(0, "RESUMED")
+		}},
+		"events are late": {discordtest.GatewayFaults{Delay: func(e string) time.Duration { return lateness[e] }}, func(r *rig, w *wire) {
+			identify(r, w)
+			w.want(0, "READY")
+			w.want(0, "GUILD_CREATE")
+			r.srv.DeleteChannelByHand(r.channel(obj{"name": "a"}))
+			r.srv.AddRole(r.guild, "Sensei", 0)
+			r.srv.Advance(2 * time.Second)
+			w.send(1, nil)
+			w.want(11, "") // and nothing before it
+			r.srv.Advance(time.Second)
+			w.want(0, "CHANNEL_CREATE")
+			w.want(0, "CHANNEL_DELETE") // not before what happened before it
+			w.want(0, "GUILD_ROLE_CREATE")
 		}},
 		"events come twice": {discordtest.GatewayFaults{Twice: func(e string) bool { return e == "CHANNEL_CREATE" }}, func(r *rig, w *wire) {
 			identify(r, w)

@@ -96,9 +96,12 @@ func (w *wire) closed(code int) {
 	}
 }
 
-// send writes a frame.
+// send writes a frame; an IDENTIFY without properties, which are required, gets some.
 func (w *wire) send(op int, d any) {
 	w.t.Helper()
+	if m, ok := d.(obj); ok && op == 2 && m["properties"] == nil && m["token"] != "no properties" {
+		m["properties"] = obj{}
+	}
 	raw, err := json.Marshal(obj{"op": op, "d": d})
 	check(w.t, err)
 	check(w.t, w.ws.Write(w.ctx, websocket.MessageText, raw))

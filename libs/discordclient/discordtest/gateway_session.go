@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 )
 
 // Opcodes.
@@ -42,12 +44,30 @@ type session struct {
 	events  []frame // the last ones, for replay
 	conn    *gatewayConn
 	gateway *Gateway
+	shard   *[2]int
 	// compress is whether the client takes large payloads compressed one by one.
 	compress bool
+	// late are events on their way (GatewayFaults.Delay), and lateUntil is when the last of them arrives.
+	late      []event
+	lateUntil time.Time
+	// keep calls off the end of a session that nobody resumes.
+	keep func()
 }
+
+// event is an event before it has a number.
+type event struct {
+	name string
+	data json.RawMessage
+}
+
+// has says whether a guild is the session's: the bot is in it, and it belongs to the shard.
+func (s *session) has(g *guild) bool { return g.members[s.bot.UserID] != nil && ofShard(g.ID, s.shard) }
 
 // wants says whether an event is for the session: by intent, and by permission where Discord asks for one.
 func (s *session) wants(g *guild, event string, data map[string]any) bool {
+	if event == "GUILD_MEMBER_UPDATE" && data["user"].(map[string]any)["id"] == s.bot.UserID {
+		return true // of itself a bot is told whatever its intents
+	}
 	intent, ok := intentOf[event]
 	if !ok {
 		intent = intentGuilds
@@ -55,6 +75,9 @@ func (s *session) wants(g *guild, event string, data map[string]any) bool {
 	switch {
 	case s.intents&intent == 0:
 		return false
+	case strings.HasPrefix(event, "CHANNEL_") && s.gateway.srv.opts.HideUnseen:
+		ch := &Channel{Overwrites: data["permission_overwrites"].([]Overwrite)}
+		return g.permissionsIn(ch, s.bot.UserID).Has(PermViewChannel)
 	case intent == intentModeration:
 		return g.guildPermissions(s.bot.UserID).Has(PermViewAuditLog)
 	case intent == intentMessages:
@@ -74,24 +97,51 @@ func (s *session) view(event string, data map[string]any) map[string]any {
 	return data
 }
 
-// dispatch sends an event, unless a fault loses it: then its number is used up all the same.
-func (s *session) dispatch(event string, data any) {
-	s.seq++
-	n := s.seq
-	f := frame{Op: opDispatch, D: encode(data), S: &n, T: &event}
-	faults := s.gateway.faults
-	if faults.Miss != nil && faults.Miss(event) {
+// dispatch has an event on its way to the session, unless a fault loses it before it gets there. What comes after a late
+// event waits for it: within a session the order holds.
+func (s *session) dispatch(name string, data any) {
+	faults, clock := s.gateway.faults, s.gateway.srv.clock
+	if faults.Miss != nil && faults.Miss(name) {
 		return
 	}
+	e := event{name, encode(data)}
+	var delay time.Duration
+	if faults.Delay != nil {
+		delay = faults.Delay(name)
+	}
+	if delay <= 0 && len(s.late) == 0 {
+		s.deliver(e)
+		return
+	}
+	now := clock.now()
+	if at := now.Add(delay); at.After(s.lateUntil) {
+		s.lateUntil = at
+	}
+	s.late = append(s.late, e)
+	clock.after(s.lateUntil.Sub(now), func() {
+		s.gateway.srv.mu.Lock()
+		defer s.gateway.srv.mu.Unlock()
+		first := s.late[0] // whichever timer this is: the order is theirs
+		s.late = s.late[1:]
+		s.deliver(first)
+	})
+}
+
+// deliver numbers an event, keeps it for a RESUME and sends it. One that is lost on the wire has its number all the same.
+func (s *session) deliver(e event) {
+	s.seq++
+	n, faults := s.seq, s.gateway.faults
+	f := frame{Op: opDispatch, D: e.data, S: &n, T: &e.name}
 	s.events = append(s.events, f)
 	if len(s.events) > keepEvents {
 		s.events = slices.Delete(s.events, 0, len(s.events)-keepEvents)
 	}
-	if s.conn != nil {
+	if s.conn == nil || faults.LoseOnWire != nil && faults.LoseOnWire(e.name) {
+		return
+	}
+	s.conn.send(f)
+	if faults.Twice != nil && faults.Twice(e.name) {
 		s.conn.send(f)
-		if faults.Twice != nil && faults.Twice(event) {
-			s.conn.send(f)
-		}
 	}
 }
 
@@ -101,13 +151,15 @@ type identify struct {
 	Intents  *int   `json:"intents"`
 	Compress bool   `json:"compress"`
 	Shard    *[2]int
+	// Properties of the connection; what is in them matters to nobody.
+	Properties map[string]any `json:"properties"`
 }
 
 // start is IDENTIFY: the checks in Discord's order, then READY and one GUILD_CREATE for each guild. Callers hold the lock.
 func (c *gatewayConn) start(d json.RawMessage) {
 	g, srv := c.gateway, c.gateway.srv
 	var id identify
-	if json.Unmarshal(d, &id) != nil {
+	if json.Unmarshal(d, &id) != nil || id.Properties == nil { // they are required; how Discord says so is a guess
 		c.close(4002, "Error while decoding payload.")
 		return
 	}
@@ -116,7 +168,7 @@ func (c *gatewayConn) start(d json.RawMessage) {
 		c.close(4004, "Authentication failed.")
 		return
 	}
-	if code, reason := refusal(b, id, len(srv.guilds)); code != 0 {
+	if code, reason := refusal(b, id, srv.guildsOf(b.UserID)); code != 0 {
 		c.close(code, reason)
 		return
 	}
@@ -134,7 +186,7 @@ func (c *gatewayConn) start(d json.RawMessage) {
 		c.close(g.faults.CloseOnIdentify, "closed by the test")
 		return
 	}
-	s := &session{id: srv.secret(32), bot: b, intents: *id.Intents, conn: c, gateway: g, compress: id.Compress}
+	s := &session{id: srv.secret(32), bot: b, intents: *id.Intents, shard: id.Shard, conn: c, gateway: g, compress: id.Compress, keep: func() {}}
 	g.sessions[s.id], c.session = s, s
 	g.stats.Identifies++
 	g.stats.Intents = s.intents
@@ -170,10 +222,10 @@ func (c *gatewayConn) ready(s *session, id identify) {
 		return
 	}
 	guilds, stubs := []*guild{}, []any{}
-	for _, g := range srv.guilds {
-		if g.members[s.bot.UserID] != nil && ofShard(g.ID, id.Shard) {
+	for _, g := range srv.sortedGuilds() {
+		if s.has(g) {
 			guilds = append(guilds, g)
-			stubs = append(stubs, map[string]any{"id": g.ID, "unavailable": true})
+			stubs = append(stubs, g.stub())
 		}
 	}
 	user := s.bot.user.wire()
@@ -187,9 +239,20 @@ func (c *gatewayConn) ready(s *session, id identify) {
 	}
 	s.dispatch("READY", r)
 	for _, g := range guilds {
-		if s.intents&intentGuilds != 0 && !faults.WithholdGuilds && !g.unavailable {
-			s.dispatch("GUILD_CREATE", g.full(s.bot, srv.users))
+		if !faults.WithholdGuilds {
+			s.present(g)
 		}
+	}
+}
+
+// present tells the session of a guild: all of it, or a stub during an outage.
+func (s *session) present(g *guild) {
+	switch {
+	case s.intents&intentGuilds == 0:
+	case g.unavailable:
+		s.dispatch("GUILD_CREATE", g.stub())
+	default:
+		s.dispatch("GUILD_CREATE", g.full(s.bot, s.gateway.srv))
 	}
 }
 
@@ -228,6 +291,7 @@ func (c *gatewayConn) resume(d json.RawMessage) {
 			s.conn.session = nil
 			s.conn.close(4000, "Resumed elsewhere.")
 		}
+		s.keep()
 		s.conn, c.session = c, s
 		g.stats.Resumes++
 		for _, f := range s.events {

@@ -99,6 +99,8 @@ func TestCloseCodes(t *testing.T) {
 		"unknown intents":       {query: latest, op: 2, d: obj{"token": "{t}", "intents": 1 << 30}, code: 4013},
 		"privileged intents":    {query: latest, op: 2, d: obj{"token": "{t}", "intents": 1 << 15}, code: 4014},
 		"shard out of range":    {query: latest, op: 2, d: obj{"token": "{t}", "intents": 1, "shard": []int{1, 1}}, code: 4010},
+		"no properties":         {query: latest, op: 2, d: obj{"token": "no properties", "intents": 1}, code: 4002},
+		"compression":           {query: latest + "&compress=zstd-stream", code: 4002},
 		"identify is no object": {query: latest, op: 2, d: "x", code: 4002},
 		"identified twice":      {query: latest, op: 2, d: obj{"token": "{t}", "intents": 1}, twice: true, code: 4005},
 		"resume with bad token": {query: latest, op: 6, d: obj{"token": "x"}, code: 4004},
@@ -267,5 +269,154 @@ func TestCompression(t *testing.T) {
 	kind, data, err := single.ws.Read(single.ctx)
 	if err != nil || kind != websocket.MessageBinary || bytes.Contains(data, []byte(r.guild)) {
 		t.Errorf("GUILD_CREATE came as %v, %d bytes (%v)", kind, len(data), err)
+	}
+}
+
+// TestSessionsEnd: a session that nobody resumes is forgotten after a while, one that a close code ends is at once.
+func TestSessionsEnd(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name           string
+		code           int
+		after          time.Duration
+		sessions, left int
+	}{
+		{"a cut wire, in time", 0, 59 * time.Second, 1, 1},
+		{"a cut wire, too late", 0, time.Minute, 1, 0},
+		{"4000", 4000, 59 * time.Second, 1, 1},
+		{"4004", 4004, 0, 0, 0},
+		{"4009", 4009, 0, 0, 0},
+		{"4014", 4014, 0, 0, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.SessionLife = time.Minute })
+			_, ready := identified(r, 0)
+			r.srv.Gateway().Drop(tc.code)
+			if got := r.srv.Gateway().Stats().Sessions; got != tc.sessions {
+				t.Errorf("%d sessions after the drop, want %d", got, tc.sessions)
+			}
+			r.srv.Advance(tc.after)
+			w := dial(r, latest)
+			w.want(10, "")
+			w.send(6, obj{"token": r.bot.Token, "session_id": ready.data()["session_id"], "seq": 1})
+			if f, err := w.read(); err != nil || (f.T == "RESUMED") != (tc.left == 1) || f.Op == 9 && f.D != false {
+				t.Errorf("resume: op %d %s %v %v", f.Op, f.T, f.D, err)
+			}
+			r.srv.Advance(59 * time.Second) // what was resumed is not forgotten under way
+			if got := r.srv.Gateway().Stats().Sessions; got != tc.left {
+				t.Errorf("%d sessions in the end, want %d", got, tc.left)
+			}
+		})
+	}
+}
+
+// TestSessionsDoNotPileUp: whoever starts anew each time leaves one session behind, not a hundred.
+func TestSessionsDoNotPileUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual)
+	for range 100 {
+		w, _ := identified(r, 0)
+		r.srv.Gateway().Drop(0)
+		w.closed(-1)
+	}
+	r.srv.Advance(3 * time.Minute)
+	identified(r, 0)
+	if got := r.srv.Gateway().Stats().Sessions; got != 1 {
+		t.Errorf("%d sessions are kept, want one", got)
+	}
+}
+
+// TestOwnRoles: a bot is told of its own roles whatever its intents, of other members' by theirs alone.
+func TestOwnRoles(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual)
+	person := r.srv.AddUser("gojo")
+	r.srv.AddMember(r.guild, person, 0)
+	role := r.srv.AddRole(r.guild, "Sensei", 0)
+	w, _ := identified(r, 0)
+	roles := func() int {
+		f := w.want(0, "GUILD_MEMBER_UPDATE")
+		if f.data()["guild_id"] != r.guild || f.data()["user"].(obj)["id"] != r.bot.UserID {
+			t.Errorf("GUILD_MEMBER_UPDATE %v", f.D)
+		}
+		return len(f.data()["roles"].([]any))
+	}
+	for _, tc := range []struct {
+		what string
+		do   func()
+		want int
+	}{
+		{"given", func() { r.srv.GiveRole(r.guild, r.bot.UserID, role) }, 2},
+		{"given again, and taken", func() { r.srv.GiveRole(r.guild, r.bot.UserID, role); r.srv.TakeRole(r.guild, r.bot.UserID, role) }, 1},
+		{"given after it was given to a person", func() { r.srv.GiveRole(r.guild, person, role); r.srv.GiveRole(r.guild, r.bot.UserID, role) }, 2},
+		{"deleted", func() { r.srv.DeleteRole(r.guild, role) }, 1},
+	} {
+		if tc.do(); roles() != tc.want {
+			t.Errorf("%s: not %d roles", tc.what, tc.want)
+		}
+	}
+}
+
+// TestHeartbeatRequest: the Gateway may ask for a heartbeat.
+func TestHeartbeatRequest(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual)
+	w, _ := identified(r, 0)
+	r.srv.Gateway().RequestHeartbeat()
+	w.want(1, "")
+}
+
+// TestOutage: who comes during one gets a stub; who has not asked for guilds, or has another shard, hears nothing.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual)
+	r.srv.Gateway().Outage(r.guild, true)
+	w, _ := identified(r, 1)
+	if f := w.want(0, "GUILD_CREATE"); !cmp.Equal(f.D, any(obj{"id": r.guild, "unavailable": true})) {
+		t.Errorf("GUILD_CREATE during an outage: %v", f.D)
+	}
+	deaf, _ := identified(r, 0)
+	id, err := strconv.ParseUint(r.guild, 10, 64)
+	check(t, err)
+	other := dial(r, latest)
+	other.want(10, "")
+	other.send(2, obj{"token": r.bot.Token, "intents": 1, "shard": []uint64{1 - id>>22%2, 2}})
+	if f := other.want(0, "READY"); len(f.data()["guilds"].([]any)) != 0 {
+		t.Errorf("READY of the other shard: %v", f.D)
+	}
+	r.srv.Gateway().Outage(r.guild, false)
+	r.srv.AddRole(r.guild, "Sensei", 0)
+	r.srv.RemoveMember(r.guild, r.bot.UserID)
+	w.want(0, "GUILD_CREATE")
+	w.want(0, "GUILD_ROLE_CREATE")
+	w.want(0, "GUILD_DELETE")
+	for _, silent := range []*wire{deaf, other} {
+		silent.send(1, nil)
+		silent.want(11, "")
+	}
+}
+
+// TestHiddenChannels: where Discord does not tell bots of channels that they cannot see.
+func TestHiddenChannels(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.HideUnseen = true })
+	seen := r.channel(obj{"name": "seen"})
+	hidden := discordtest.Channel{Name: "hidden", Overwrites: []discordtest.Overwrite{{ID: r.guild, Deny: view}}}
+	old := r.srv.CreateChannelByHand(r.guild, hidden)
+	if got := r.must(200, "GET", "/guilds/"+r.guild+"/channels", nil).list; len(got) != 1 || got[0].(obj)["id"] != seen {
+		t.Errorf("listed %v", got)
+	}
+	if got := r.do("GET", "/channels/"+old, nil); got.code() != 50001 {
+		t.Errorf("hidden is not gone: %s", got.raw)
+	}
+	w, _ := identified(r, 1)
+	if g := w.want(0, "GUILD_CREATE").data(); len(g["channels"].([]any)) != 1 {
+		t.Errorf("GUILD_CREATE with %v", g["channels"])
+	}
+	r.srv.DeleteChannelByHand(r.srv.CreateChannelByHand(r.guild, hidden))
+	r.srv.EditChannelByHand(old, func(c *discordtest.Channel) { c.Overwrites = nil })
+	if f := w.want(0, "CHANNEL_UPDATE"); f.data()["id"] != old {
+		t.Errorf("shown: %v", f.D)
 	}
 }

@@ -59,12 +59,20 @@ type guild struct {
 func newGuild(spec GuildSpec, owner string) *guild {
 	return &guild{
 		Guild: Guild{
-			ID: spec.ID, Name: spec.Name, OwnerID: owner, Features: append([]string{}, spec.Features...), MFALevel: spec.MFALevel,
+			ID: spec.ID, Name: spec.Name, OwnerID: owner, Features: withNews(spec.Features), MFALevel: spec.MFALevel,
 			AFKTimeout: 300, PreferredLocale: "en-US", DefaultNotifications: 0,
 			Roles: []Role{{ID: spec.ID, Name: "@everyone", Permissions: permDefault}},
 		},
 		channels: map[string]*Channel{}, webhooks: map[string]*Webhook{}, messages: map[string][]*Message{}, members: map[string]*Member{},
 	}
+}
+
+// withNews are features as Discord has them: a Community guild has NEWS, announcement channels, as well.
+func withNews(features []string) []string {
+	if slices.Contains(features, "COMMUNITY") && !slices.Contains(features, "NEWS") {
+		return append(slices.Clone(features), "NEWS")
+	}
+	return append([]string{}, features...)
 }
 
 // role finds a role; the pointer is into the guild.
@@ -84,6 +92,13 @@ func (g *guild) sorted() []*Channel {
 // sortedWebhooks are the webhooks by age.
 func (g *guild) sortedWebhooks() []*Webhook {
 	return slices.SortedFunc(maps.Values(g.webhooks), func(a, b *Webhook) int { return compareIDs(a.ID, b.ID) })
+}
+
+// listed are the channels by age that a bot is told of.
+func (s *Server) listed(g *guild, user string) []*Channel {
+	return slices.DeleteFunc(g.sorted(), func(c *Channel) bool {
+		return s.opts.HideUnseen && !g.permissionsIn(c, user).Has(PermViewChannel)
+	})
 }
 
 // children are the channels of a category by age.
@@ -169,18 +184,21 @@ func (g *guild) wire() map[string]any {
 	}
 }
 
+// stub is a guild of which no more is known than that it is.
+func (g *guild) stub() map[string]any { return map[string]any{"id": g.ID, "unavailable": true} }
+
 // full is the guild as GUILD_CREATE tells it to one member: with channels and the members that matter. Channels lack
 // guild_id there, as they often do on Discord.
-func (g *guild) full(to *bot, users map[string]*User) map[string]any {
+func (g *guild) full(to *bot, s *Server) map[string]any {
 	w := g.wire()
 	channels, members := []any{}, []any{}
-	for _, c := range g.sorted() {
+	for _, c := range s.listed(g, to.UserID) {
 		cw := c.wire()
 		delete(cw, "guild_id")
 		channels = append(channels, cw)
 	}
 	if m := g.members[to.UserID]; m != nil {
-		members = append(members, m.wire(users[m.UserID]))
+		members = append(members, m.wire(s.users[m.UserID]))
 		w["joined_at"] = m.JoinedAt.UTC().Format(timeLayout)
 	}
 	for key, empty := range map[string]any{"channels": channels, "members": members, "threads": []any{}, "presences": []any{},

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -93,11 +94,8 @@ func (c *call) editGuild() (int, any, error) {
 	if err := f.err(); err != nil {
 		return 0, nil, err
 	}
-	was, is := slices.Contains(g.Features, "COMMUNITY"), slices.Contains(after.Features, "COMMUNITY")
-	if was != is {
-		if err := c.may(g, g.guildPermissions(c.bot.UserID), PermAdministrator); err != nil {
-			return 0, nil, err
-		}
+	if err := c.mayCommunity(g, &after); err != nil {
+		return 0, nil, err
 	}
 	for _, id := range []string{after.RulesChannelID, after.PublicUpdatesChannelID} {
 		if ch := g.channels[id]; ch != nil && ch.Type != TypeText {
@@ -110,6 +108,26 @@ func (c *call) editGuild() (int, any, error) {
 	}
 	c.srv.replaceGuild(g, after, c.bot.UserID, reason)
 	return http.StatusOK, g.wire(), nil
+}
+
+// mayCommunity asks for what switching COMMUNITY on or off needs: an administrator, and, to switch it on, the two channels
+// that such a guild has. (How Discord says that they are missing is a guess; that the guild needs a verification level and a
+// filter too is not simulated.)
+func (c *call) mayCommunity(g *guild, after *Guild) error {
+	is := slices.Contains(after.Features, "COMMUNITY")
+	if is == slices.Contains(g.Features, "COMMUNITY") {
+		return nil
+	}
+	if err := c.may(g, g.guildPermissions(c.bot.UserID), PermAdministrator); err != nil {
+		return err
+	}
+	f := &form{errs: &[]fieldError{}}
+	for key, id := range map[string]string{"rules_channel_id": after.RulesChannelID, "public_updates_channel_id": after.PublicUpdatesChannelID} {
+		if is && id == "" {
+			f.fail(key, "BASE_TYPE_REQUIRED", "This field is required")
+		}
+	}
+	return f.err()
 }
 
 // readSettings reads the plain settings.
@@ -161,9 +179,9 @@ var dataURI = regexp.MustCompile(`^data:image/(png|jpeg|gif);base64,(.+)$`)
 
 // readImages reads icon, splash and banner; they read back as a hash only.
 func readImages(f *form, g *Guild) {
-	for key, to := range map[string]*string{"icon": &g.Icon, "splash": &g.Splash, "banner": &g.Banner} {
-		readImage(f, key, to)
-	}
+	readImage(f, "icon", &g.Icon)
+	readImage(f, "splash", &g.Splash)
+	readImage(f, "banner", &g.Banner)
 }
 
 // readImage reads one image as a data URI, or null.
@@ -195,7 +213,10 @@ func readFeatures(f *form, g *Guild) {
 	if !f.given("features") {
 		return
 	}
-	g.Features = slices.DeleteFunc(g.Features, func(s string) bool { return slices.Contains(mutableFeatures, s) })
+	community := slices.Contains(g.Features, "COMMUNITY")
+	g.Features = slices.DeleteFunc(g.Features, func(s string) bool {
+		return slices.Contains(mutableFeatures, s) || s == "NEWS" && community // it comes and goes with COMMUNITY
+	})
 	for _, raw := range f.list("features", 1521) {
 		var name string
 		if json.Unmarshal(raw, &name) == nil && slices.Contains(mutableFeatures, name) && !slices.Contains(g.Features, name) {
@@ -208,10 +229,12 @@ func readFeatures(f *form, g *Guild) {
 func (s *Server) replaceGuild(g *guild, after Guild, user, reason string) {
 	before := g.wire()
 	g.Guild = after
+	g.Features = withNews(g.Features)
 	var changes []Change
-	for key, v := range g.wire() {
-		if !reflect.DeepEqual(before[key], v) {
-			changes = append(changes, Change{Key: key, Old: before[key], New: v})
+	now := g.wire()
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		if !reflect.DeepEqual(before[key], now[key]) {
+			changes = append(changes, Change{Key: key, Old: before[key], New: now[key]})
 		}
 	}
 	if len(changes) == 0 {

@@ -1,6 +1,7 @@
 package discordtest_test
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -62,8 +63,20 @@ func TestBucket(t *testing.T) {
 // TestHiddenLimit: names and topics of a channel change twice in ten minutes, which no header tells beforehand.
 func TestHiddenLimit(t *testing.T) {
 	t.Parallel()
+	for _, apart := range []bool{false, true} {
+		t.Run(fmt.Sprintf("apart: %v", apart), func(t *testing.T) {
+			t.Parallel()
+			hiddenLimit(t, apart)
+		})
+	}
+}
+
+// hiddenLimit is the test for one window for both, or for one each.
+func hiddenLimit(t *testing.T, apart bool) {
+	t.Helper()
+	topic := map[bool]int{true: 200, false: 429}[apart]
 	r := limited(t, func(l *discordtest.Limits) {
-		l.NameTopic = discordtest.Rate{N: 2, Per: 10 * time.Minute}
+		l.NameTopic, l.NameAndTopicApart = discordtest.Rate{N: 2, Per: 10 * time.Minute}, apart
 		l.Routes = map[string]discordtest.Rate{"PATCH /channels/{channel_id}": {N: 5, Per: 15 * time.Second}}
 		l.Invalid = discordtest.Rate{N: 1, Per: time.Hour}
 	})
@@ -79,7 +92,7 @@ func TestHiddenLimit(t *testing.T) {
 		{"second", obj{"name": "c"}, 200},
 		{"third", obj{"name": "d"}, 429},
 		{"others are free", obj{"nsfw": true}, 200},
-		{"the topic has a window of its own", obj{"topic": "2"}, 200},
+		{"the topic may have a window of its own", obj{"topic": "2"}, topic},
 		{"and is full too", obj{"topic": "3"}, 429},
 		{"both at once", obj{"name": "e", "topic": "4"}, 429},
 	} {
@@ -159,6 +172,34 @@ func TestBan(t *testing.T) {
 	}
 	r.srv.Advance(time.Hour)
 	r.must(200, "GET", "/users/@me", nil)
+
+	// What a fault answers counts as well, shared limits as little as ever.
+	r.srv.Faults().Add(discordtest.Fault{Times: 5, Action: discordtest.RateLimited(time.Second, "shared")})
+	r.srv.Faults().Add(discordtest.Fault{Times: 2, Action: discordtest.RateLimited(time.Second, "user")})
+	r.srv.Faults().Add(discordtest.Fault{Times: 2, Action: discordtest.Action{Status: 403, Body: `{"code":50013,"message":"x"}`}})
+	for range 9 {
+		r.do("GET", "/users/@me", nil)
+	}
+	if got := r.do("GET", "/users/@me", nil); got.status != 429 || !strings.Contains(string(got.raw), "1015") {
+		t.Errorf("after four faults that count: %d %s", got.status, got.raw)
+	}
+}
+
+// TestSharedBucket: routes may share a bucket, which has one name then.
+func TestSharedBucket(t *testing.T) {
+	t.Parallel()
+	r := limited(t, func(l *discordtest.Limits) {
+		l.Buckets = map[string]string{"GET /channels/{channel_id}": "a channel", "PATCH /channels/{channel_id}": "a channel"}
+		l.Routes = map[string]discordtest.Rate{"a channel": {N: 2, Per: time.Second}}
+	})
+	path := "/channels/" + r.channel(obj{"name": "a"})
+	r.must(200, "GET", path, nil)
+	bucket := r.last.Get("X-RateLimit-Bucket")
+	r.must(200, "PATCH", path, obj{"nsfw": true})
+	if r.last.Get("X-RateLimit-Bucket") != bucket || r.last.Get("X-RateLimit-Remaining") != "0" {
+		t.Errorf("bucket %s of the first, headers of the second %v", bucket, r.last)
+	}
+	r.must(429, "GET", path, nil)
 }
 
 // TestDefaultLimits are Discord's.

@@ -2,8 +2,10 @@ package discordtest
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Message is what somebody wrote into a channel.
@@ -84,11 +86,41 @@ func readMessage(f *form, m *Message) {
 	f.integer("flags", 0, 1<<30, m.Flags, &m.Flags)
 	if f.has("embeds") {
 		m.Embeds = nil
+		length := 0
 		for i, raw := range f.list("embeds", 10) {
 			m.Embeds = append(m.Embeds, readEmbed(f.sub("embeds."+itoa(i), raw), raw))
+			length += m.Embeds[i].length()
+		}
+		if length > maxEmbeds {
+			f.fail("embeds", "MAX_EMBED_SIZE_EXCEEDED", "Embed size exceeds maximum size of "+itoa(maxEmbeds))
 		}
 	}
 	m.MentionsEveryone = mentionsEveryone(m.Content) && parses(f.fields["allowed_mentions"], "everyone")
+}
+
+// maxEmbeds is how many characters the embeds of a message may have in all.
+const maxEmbeds = 6000
+
+// length is how much of maxEmbeds an embed takes.
+func (e *Embed) length() int {
+	n := utf8.RuneCountInString(e.Title + e.Description)
+	for _, f := range e.Fields {
+		n += utf8.RuneCountInString(f.Name + f.Value)
+	}
+	if e.Footer != nil {
+		n += utf8.RuneCountInString(e.Footer.Text)
+	}
+	if e.Author != nil {
+		n += utf8.RuneCountInString(e.Author.Name)
+	}
+	return n
+}
+
+// empty says whether a message shows nothing: embeds without anything in them do not count.
+func (m *Message) empty() bool {
+	return m.Content == "" && !slices.ContainsFunc(m.Embeds, func(e Embed) bool {
+		return e.length() > 0 || e.Image != nil || e.Thumbnail != nil || e.URL != "" || e.Timestamp != ""
+	})
 }
 
 // mentionsEveryone looks for the two words that wake everybody.

@@ -48,6 +48,9 @@ func (c *call) executeWebhook() (int, any, error) {
 	if wait, ok := c.srv.limits.take("webhooks-of/"+w.ChannelID, c.srv.opts.Limits.WebhookChannel, c.now); !ok {
 		return 0, nil, &tooMany{after: wait, scope: "shared"}
 	}
+	if forumLike(g.channels[w.ChannelID].Type) {
+		return 0, nil, errForumNeedsThread // threads are not simulated
+	}
 	f, err := c.messageForm()
 	if err != nil {
 		return 0, nil, err
@@ -69,7 +72,7 @@ func (c *call) executeWebhook() (int, any, error) {
 	if err := f.err(); err != nil {
 		return 0, nil, err
 	}
-	if m.Content == "" && len(m.Embeds) == 0 {
+	if m.empty() {
 		return 0, nil, errEmptyMessage
 	}
 	c.srv.post(g, m)
@@ -107,7 +110,7 @@ func (c *call) createMessage() (int, any, error) {
 	if readMessage(f, m); f.err() != nil {
 		return 0, nil, f.err()
 	}
-	if m.Content == "" && len(m.Embeds) == 0 {
+	if m.empty() {
 		return 0, nil, errEmptyMessage
 	}
 	c.srv.post(g, m)
@@ -229,7 +232,7 @@ func (c *call) editWebhookMessage() (int, any, error) {
 	if readMessage(f, &after); f.err() != nil {
 		return 0, nil, f.err()
 	}
-	if after.Content == "" && len(after.Embeds) == 0 {
+	if after.empty() {
 		return 0, nil, errEmptyMessage
 	}
 	after.Edited = c.now

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Options configure a simulated Discord. The zero value is faithful to the real one.
+// Options configure a simulated Discord. The zero value is as near to the real one as is known; see the package's list of
+// what is not like it.
 type Options struct {
 	// Listen is the TCP address for Start; default "127.0.0.1:0" (a free port on loopback).
 	Listen string
@@ -26,6 +27,11 @@ type Options struct {
 	// HeartbeatInterval is what HELLO tells clients; default 41.25 s. A client that sends no heartbeat for one and a half
 	// intervals is closed with 4009.
 	HeartbeatInterval time.Duration
+	// SessionLife is how long a Gateway session without a connection may be resumed; default 3 min. Discord names no time.
+	SessionLife time.Duration
+	// HideUnseen leaves channels that a bot cannot see out of GET /guilds/{guild_id}/channels, GUILD_CREATE and the
+	// CHANNEL_* events. Discord lists them today and means to stop. What becomes hidden just falls silent, which is a guess.
+	HideUnseen bool
 	// Normalise rewrites the names of text-like channels; default NormaliseName. Discord's exact order of steps is not
 	// documented, so tests can put another one here.
 	Normalise func(name string) string
@@ -56,6 +62,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.HeartbeatInterval == 0 {
 		o.HeartbeatInterval = 41250 * time.Millisecond
+	}
+	if o.SessionLife == 0 {
+		o.SessionLife = 3 * time.Minute
 	}
 	if o.Normalise == nil {
 		o.Normalise = NormaliseName
@@ -91,8 +100,13 @@ type Limits struct {
 	Routes map[string]Rate
 	// Default is the bucket of routes that Routes does not name.
 	Default Rate
-	// NameTopic is the hidden limit of name and topic changes of one channel; Discord: 2 per 10 minutes.
-	NameTopic Rate
+	// Buckets has routes share a bucket: those with the same name here, which is the one that Routes knows it by. Which
+	// routes share one on Discord is not published; clients learn it from the X-RateLimit-Bucket header.
+	Buckets map[string]string
+	// NameTopic is the hidden limit of changes of one channel's name or topic; Discord: 2 per 10 minutes. Whether each has a
+	// window of its own there is not known: NameAndTopicApart.
+	NameTopic         Rate
+	NameAndTopicApart bool
 	// WebhookChannel is the second limit of webhook execution, per channel, which headers do not show; 30 per minute.
 	WebhookChannel Rate
 	// Invalid is how many 401, 403 and 429 (shared ones excepted) an address may collect before it is banned.

@@ -18,7 +18,8 @@ func (f *form) overwrite(o *Overwrite) {
 	f.bits("deny", &o.Deny)
 }
 
-// checkOverwrite asks whether the role or user is there; without a type it is looked up.
+// checkOverwrite asks whether the role or user is there; without a type it is looked up. (How Discord answers to one that is
+// not there is a guess.)
 func (s *Server) checkOverwrite(g *guild, o *Overwrite, typed bool) error {
 	isRole, isUser := g.role(o.ID) != nil, s.users[o.ID] != nil
 	if !typed && isUser {
@@ -32,7 +33,8 @@ func (s *Server) checkOverwrite(g *guild, o *Overwrite, typed bool) error {
 }
 
 // mayOverwrite asks whether the bot may go from one set of overwrites to another: it may hand out and take away only
-// what it has itself, and MANAGE_ROLES only as an administrator.
+// what it has itself, and MANAGE_ROLES only as an administrator. (Documented for what is handed out; that it holds for what
+// is taken away, and that only the difference counts, are guesses.)
 func (c *call) mayOverwrite(from, to []Overwrite, within Permissions) error {
 	if within.Has(permAll) {
 		return nil
@@ -111,7 +113,7 @@ func (c *call) deleteOverwrite() (int, any, error) {
 
 // changeOverwrites puts a new list in place, with the audit entry for the one that changed.
 func (c *call) changeOverwrites(g *guild, ch *Channel, list []Overwrite, action int, o Overwrite) (int, any, error) {
-	within := g.guildPermissions(c.bot.UserID) | g.permissionsIn(ch, c.bot.UserID)
+	within := g.guildPermissions(c.bot.UserID) | g.permissionsIn(ch, c.bot.UserID) // that both count is a guess
 	if err := c.mayOverwrite(ch.Overwrites, list, within); err != nil {
 		return 0, nil, err
 	}

@@ -1,6 +1,7 @@
 package discordtest
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,9 @@ var pageFiles embed.FS
 
 // pageInterval is the shortest time between two updates of the page, in real time.
 const pageInterval = 100 * time.Millisecond
+
+// pageAlive is how long a stream is silent at most, in real time.
+const pageAlive = 15 * time.Second
 
 // pageMessages is how many messages of a channel the page shows, the newest ones.
 const pageMessages = 100
@@ -65,13 +69,25 @@ func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		}
+		if !awaitChange(r.Context(), w, changes) {
+			return
+		}
+	}
+}
+
+// awaitChange waits until something has changed; false when the stream ends. A comment now and then shows proxies that it is
+// alive, and us that somebody listens.
+func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan struct{}) bool {
+	for {
 		select {
 		case _, open := <-changes:
-			if !open {
-				return
+			return open
+		case <-ctx.Done():
+			return false
+		case <-time.After(pageAlive):
+			if _, err := fmt.Fprint(w, ": alive\n\n"); err != nil || http.NewResponseController(w).Flush() != nil {
+				return false
 			}
-		case <-r.Context().Done():
-			return
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 // screenshots is where pictures of the page go: the repository's ignored out folder.
 const screenshots = "../../../out/discordtest"
 
-// browser starts a headless Chromium, or skips the test when the machine has none.
+// browser starts a headless Chromium, or skips the test when the machine has none; it fails where REQUIRE_BROWSER is set.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	var path string
@@ -29,8 +29,12 @@ func browser(t *testing.T) context.Context {
 			break
 		}
 	}
+	without := t.Skip
+	if os.Getenv("REQUIRE_BROWSER") != "" {
+		without = t.Fatal
+	}
 	if path == "" {
-		t.Skip("no chromium on this machine (Debian: apt-get install chromium): the page is not looked at")
+		without("no chromium on this machine (Debian: apt-get install chromium): the page is not looked at")
 	}
 	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(time.Minute))
@@ -94,6 +98,15 @@ func TestPage(t *testing.T) {
 	look(ctx, t, chromedp.Poll[bool](`document.querySelector("#channel-topic").textContent === "drifted"`))
 	r.srv.PostByHand(alarms, r.srv.AddUser("gojo"), "on my way")
 	look(ctx, t, chromedp.Poll[bool](`document.querySelector("#messages").textContent.includes("on my way")`))
+
+	// What does not change is not drawn again: a button that goes between press and release gets no click.
+	look(ctx, t, chromedp.Evaluate[bool](`document.querySelector(".channel").focus(), document.querySelector("article").dataset.seen = "yes", true`))
+	r.srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"})
+	r.must(200, "GET", "/users/@me", nil)
+	look(ctx, t, chromedp.Poll[bool](`document.querySelectorAll("#servers button").length === 2`))
+	if !look(ctx, t, chromedp.Evaluate[bool](`document.activeElement.matches(".channel") && document.querySelector("article").dataset.seen === "yes"`)) {
+		t.Error("channels or messages were drawn again though nothing about them has changed")
+	}
 
 	// A phone: first the channels, then, after a tap, the messages, then back.
 	check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),

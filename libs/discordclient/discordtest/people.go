@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -85,7 +86,7 @@ type GuildSpec struct {
 	ID string
 	// Name, 2 to 100 characters; default "Test server".
 	Name string
-	// Features, such as "COMMUNITY" and "NEWS" (which allows announcement channels).
+	// Features, such as "COMMUNITY", which brings "NEWS" (announcement channels).
 	Features []string
 	// MFALevel 1 asks for two-factor authentication for administrative calls.
 	MFALevel int
@@ -101,6 +102,9 @@ func (s *Server) AddGuild(spec GuildSpec) Guild {
 	}
 	if spec.ID == "" {
 		spec.ID = s.newID()
+	}
+	if !isSnowflake(spec.ID) {
+		panic(fmt.Sprintf("discordtest: %q is no id: no route would find the guild", spec.ID))
 	}
 	g := newGuild(spec, owner)
 	g.members[owner] = &Member{UserID: owner, JoinedAt: s.clock.now()}
@@ -163,22 +167,56 @@ func (s *Server) AddRole(guildID, name string, p Permissions) string {
 func (s *Server) GiveRole(guildID, userID, roleID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m := s.mustGuild(guildID).members[userID]
+	g, m := s.mustMember(guildID, userID)
 	if !slices.Contains(m.Roles, roleID) {
 		m.Roles = append(m.Roles, roleID)
+		s.memberChanged(g, m)
 	}
 }
 
-// DeleteRole removes a role, its overwrites and its memberships, as the app does.
+// TakeRole takes a role from a member.
+func (s *Server) TakeRole(guildID, userID, roleID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g, m := s.mustMember(guildID, userID)
+	s.takeRole(g, m, roleID)
+}
+
+// takeRole is TakeRole for those who hold the lock.
+func (s *Server) takeRole(g *guild, m *Member, roleID string) {
+	if i := slices.Index(m.Roles, roleID); i >= 0 {
+		m.Roles = slices.Delete(m.Roles, i, i+1)
+		s.memberChanged(g, m)
+	}
+}
+
+// memberChanged tells of a member's new roles: the bot itself, and those who have the intent.
+func (s *Server) memberChanged(g *guild, m *Member) {
+	w := m.wire(s.users[m.UserID])
+	w["guild_id"] = g.ID
+	s.emit(g, "GUILD_MEMBER_UPDATE", w)
+}
+
+// mustMember finds a member or panics: a mistake in the test.
+func (s *Server) mustMember(guildID, userID string) (*guild, *Member) {
+	g := s.mustGuild(guildID)
+	m := g.members[userID]
+	if m == nil {
+		panic(fmt.Sprintf("discordtest: no member %q in guild %q", userID, guildID))
+	}
+	return g, m
+}
+
+// DeleteRole removes a role, its overwrites and its memberships, as the app does. The order of the events is a guess.
 func (s *Server) DeleteRole(guildID, roleID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.mustGuild(guildID)
 	g.Roles = slices.DeleteFunc(g.Roles, func(r Role) bool { return r.ID == roleID })
-	for _, m := range g.members {
-		m.Roles = slices.DeleteFunc(m.Roles, func(id string) bool { return id == roleID })
-	}
 	s.emit(g, "GUILD_ROLE_DELETE", map[string]any{"guild_id": g.ID, "role_id": roleID})
+	for _, id := range slices.Sorted(maps.Keys(g.members)) {
+		s.takeRole(g, g.members[id], roleID)
+	}
 	for _, c := range g.sorted() {
 		before := len(c.Overwrites)
 		c.Overwrites = slices.DeleteFunc(c.Overwrites, func(o Overwrite) bool { return o.ID == roleID })

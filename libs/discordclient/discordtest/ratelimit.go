@@ -1,9 +1,11 @@
 package discordtest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -17,10 +19,13 @@ type limiter struct {
 	banned  map[string]time.Time // by address: until when
 }
 
-// window counts what happened since its start.
+// keepWindows is how many windows there may be before those that are over are forgotten.
+const keepWindows = 10_000
+
+// window counts what happens from its start to its end.
 type window struct {
-	start time.Time
-	used  int
+	start, end time.Time
+	used       int
 }
 
 // newLimiter starts with nothing used.
@@ -31,8 +36,11 @@ func newLimiter(l *Limits) *limiter {
 // look is the window of a key as it is now: a new one when the old one is over.
 func (l *limiter) look(key string, r Rate, now time.Time) *window {
 	w := l.windows[key]
-	if w == nil || now.Sub(w.start) >= r.Per {
-		w = &window{start: now}
+	if w == nil || !now.Before(w.end) {
+		if len(l.windows) > keepWindows {
+			maps.DeleteFunc(l.windows, func(_ string, w *window) bool { return !now.Before(w.end) })
+		}
+		w = &window{start: now, end: now.Add(r.Per)}
 		l.windows[key] = w
 	}
 	return w
@@ -66,14 +74,15 @@ func (l *limiter) admit(h http.Header, rt *route, who, major string, now time.Ti
 			return &tooMany{after: wait, scope: "global"}
 		}
 	}
-	rate, ok := l.limits.Routes[rt.String()]
+	name := cmp.Or(l.limits.Buckets[rt.String()], rt.String())
+	rate, ok := l.limits.Routes[name]
 	if !ok {
 		rate = l.limits.Default
 	}
 	if rate.N == 0 {
 		return nil
 	}
-	bucket := bucketHash(rt.String())
+	bucket := bucketHash(name)
 	key := "bucket/" + who + "/" + bucket + "/" + major
 	wait, ok := l.take(key, rate, now)
 	w := l.windows[key]
@@ -95,8 +104,15 @@ func bucketHash(route string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// invalid counts an answer that Discord holds against the address, and bans it when there are too many.
-func (l *limiter) invalid(addr string, now time.Time) {
+// judge counts an answer that Discord holds against the address, 401, 403 and 429 that is not shared, whether a rule or a
+// fault has given it, and bans the address when there are too many.
+func (l *limiter) judge(addr string, a answer, now time.Time) {
+	switch {
+	case a.status == http.StatusUnauthorized, a.status == http.StatusForbidden:
+	case a.status == http.StatusTooManyRequests && a.header.Get("X-RateLimit-Scope") != "shared":
+	default:
+		return
+	}
 	if _, ok := l.take("invalid/"+addr, l.limits.Invalid, now); !ok {
 		l.banned[addr] = now.Add(l.limits.Ban)
 	}

@@ -50,11 +50,13 @@ func (s *Server) serve(rt *route) http.HandlerFunc {
 		}
 		s.mu.Lock()
 		c.now = s.clock.now()
-		a := answer{}
-		if fault == nil || fault.Effect {
+		a, banned := c.banned()
+		if !banned && (fault == nil || fault.Effect) {
 			a = c.answer()
 		}
-		a = fault.replace(a)
+		if a = fault.replace(a); !banned {
+			s.limits.judge(c.addr, a, c.now)
+		}
 		rec.Status = a.status
 		s.changed()
 		s.mu.Unlock()
@@ -70,23 +72,19 @@ func host(addr string) string {
 	return addr
 }
 
+// banned is the answer to an address that is banned; callers hold the lock.
+func (c *call) banned() (answer, bool) {
+	until := c.srv.limits.banned[c.addr]
+	return cloudflareBan(until.Sub(c.now)), c.now.Before(until)
+}
+
 // answer decides what to say, and does what is asked; callers hold the lock.
 func (c *call) answer() answer {
-	l := c.srv.limits
-	if until, ok := l.banned[c.addr]; ok && c.now.Before(until) {
-		return cloudflareBan(until.Sub(c.now))
-	}
 	status, body, err := c.run()
 	if limited, ok := errors.AsType[*tooMany](err); ok {
 		status, body = limited.write(c.head)
-		if limited.scope != "shared" {
-			l.invalid(c.addr, c.now)
-		}
 	} else if refused, ok := errors.AsType[*apiError](err); ok {
 		status, body = refused.Status, refused
-		if status == http.StatusUnauthorized || status == http.StatusForbidden {
-			l.invalid(c.addr, c.now)
-		}
 	}
 	a := answer{status: status, header: c.head}
 	if body != nil {

@@ -29,6 +29,7 @@ func TestPermissions(t *testing.T) {
 		hidden       bool // @everyone cannot see the channel
 	}{
 		"create without":              {none, "POST", "/guilds/{g}/channels", obj{"name": "a"}, 403, 50013, false},
+		"create, and a wrong form":    {none, "POST", "/guilds/{g}/channels", obj{"name": ""}, 403, 50013, false},
 		"create with":                 {manage, "POST", "/guilds/{g}/channels", obj{"name": "a"}, 201, 0, false},
 		"administrator may all":       {discordtest.PermAdministrator, "DELETE", "/channels/{c}", nil, 200, 0, true},
 		"read a hidden one":           {manage, "GET", "/channels/{c}", nil, 403, 50001, true},
@@ -50,7 +51,8 @@ func TestPermissions(t *testing.T) {
 		"audit log without":           {manage, "GET", "/guilds/{g}/audit-logs", nil, 403, 50013, false},
 		"guild without":               {manage, "PATCH", "/guilds/{g}", obj{"name": "ab"}, 403, 50013, false},
 		"COMMUNITY needs an admin":    {discordtest.PermManageGuild, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}}, 403, 50013, false},
-		"COMMUNITY by an admin":       {discordtest.PermAdministrator, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}}, 200, 0, false},
+		"COMMUNITY by an admin":       {discordtest.PermAdministrator, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}, "rules_channel_id": "{c}", "public_updates_channel_id": "{d}"}, 200, 0, false},
+		"COMMUNITY without channels":  {discordtest.PermAdministrator, "PATCH", "/guilds/{g}", obj{"features": []string{"COMMUNITY"}}, 400, 50035, false},
 		"positions without":           {none, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "position": 2}}, 403, 50013, false},
 		"positions of what is hidden": {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "position": 2}}, 204, 0, true},
 		"a new parent needs sight":    {manage, "PATCH", "/guilds/{g}/channels", []obj{{"id": "{c}", "parent_id": "{k}"}}, 403, 50001, true},
@@ -69,7 +71,8 @@ func TestPermissions(t *testing.T) {
 		"an unknown user":             {manage, "GET", "/guilds/{g}/members/1", nil, 404, 10013, false},
 		"an unknown route":            {manage, "GET", "/nonsense", nil, 404, 0, false},
 		"a wrong method":              {manage, "PUT", "/channels/{c}", nil, 405, 0, false},
-		"a message without SEND":      {none, "POST", "/channels/{c}/messages", obj{"content": "x"}, 403, 50001, true},
+		"a message into a hidden one": {none, "POST", "/channels/{c}/messages", obj{"content": "x"}, 403, 50001, true},
+		"a message without SEND":      {none, "POST", "/channels/{m}/messages", obj{"content": "x"}, 403, 50013, false},
 		"in a hidden category":        {manage, "POST", "/guilds/{g}/channels", obj{"name": "a", "parent_id": "{h}"}, 403, 50001, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,6 +85,7 @@ func TestPermissions(t *testing.T) {
 				c.Overwrites = deny
 			}
 			fill := replacer("{g}", r.guild, "{c}", add(c), "{d}", add(discordtest.Channel{Name: "d"}), "{k}", add(discordtest.Channel{Name: "K", Type: 4}),
+				"{m}", add(discordtest.Channel{Name: "m", Overwrites: []discordtest.Overwrite{{ID: r.guild, Deny: discordtest.PermSendMessages}}}),
 				"{h}", add(discordtest.Channel{Name: "H", Type: 4, Overwrites: deny}), "{o}", r.srv.AddGuild(discordtest.GuildSpec{}).ID, "{x}", r.srv.AddUser("x"))
 			got := r.do(tc.method, fill.text(tc.path), fill.body(t, tc.body))
 			if got.status != tc.status || got.code() != tc.code {
@@ -210,6 +214,30 @@ func TestGuildEdit(t *testing.T) {
 	first := r.must(200, "PATCH", "/guilds/"+r.guild, obj{"icon": tinyPNG}).json["icon"]
 	if hash, _ := first.(string); len(hash) != 32 {
 		t.Errorf("icon reads back as %v, want a hash", first)
+	}
+}
+
+// TestCommunity: announcement channels come and go with it.
+func TestCommunity(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, discordtest.PermAdministrator)
+	path, id := "/guilds/"+r.guild, r.channel(obj{"name": "rules"})
+	on := obj{"features": []string{"COMMUNITY", "INVITES_DISABLED"}, "rules_channel_id": id, "public_updates_channel_id": id}
+	for _, tc := range []struct {
+		edit obj
+		want []any
+		news int
+	}{
+		{obj{}, []any{}, 400},
+		{on, []any{"COMMUNITY", "INVITES_DISABLED", "NEWS"}, 201},
+		{obj{"features": []string{"INVITES_DISABLED"}}, []any{"INVITES_DISABLED"}, 400},
+	} {
+		if d := cmp.Diff(tc.want, r.must(200, "PATCH", path, tc.edit).json["features"]); d != "" {
+			t.Errorf("after %v (-want +got):\n%s", tc.edit, d)
+		}
+		if got := r.do("POST", path+"/channels", obj{"name": "news", "type": 5}); got.status != tc.news {
+			t.Errorf("after %v an announcement channel is answered with %d %s", tc.edit, got.status, got.raw)
+		}
 	}
 }
 

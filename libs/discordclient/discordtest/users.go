@@ -1,9 +1,7 @@
 package discordtest
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 )
 
@@ -43,7 +41,7 @@ func (c *call) getMyGuilds() (int, any, error) {
 		return 0, nil, err
 	}
 	q, out := c.r.URL.Query(), []any{}
-	for _, g := range slices.SortedFunc(maps.Values(c.srv.guilds), func(a, b *guild) int { return compareIDs(a.ID, b.ID) }) {
+	for _, g := range c.srv.sortedGuilds() {
 		if g.members[c.bot.UserID] == nil || q.Get("after") != "" && compareIDs(g.ID, q.Get("after")) <= 0 ||
 			q.Get("before") != "" && compareIDs(g.ID, q.Get("before")) >= 0 {
 			continue
@@ -54,6 +52,9 @@ func (c *call) getMyGuilds() (int, any, error) {
 			w["approximate_member_count"], w["approximate_presence_count"] = len(g.members), 1
 		}
 		out = append(out, w)
+	}
+	if q.Get("before") != "" && len(out) > limit { // the page that ends there, not the first one
+		out = out[len(out)-limit:]
 	}
 	return http.StatusOK, out[:min(limit, len(out))], nil
 }
@@ -71,17 +72,11 @@ func (c *call) leaveGuild() (int, any, error) {
 // getApplication is GET /applications/@me and its older name.
 func (c *call) getApplication() (int, any, error) {
 	owner := &User{ID: "1", Name: "owner"}
-	guilds := 0
-	for _, g := range c.srv.guilds {
-		if g.members[c.bot.UserID] != nil {
-			guilds++
-		}
-	}
 	return http.StatusOK, map[string]any{
 		"id": c.bot.ApplicationID, "name": c.bot.Name, "icon": nil, "description": "", "type": nil, "bot": c.bot.user.wire(),
-		"summary": "", "bot_public": true, "bot_require_code_grant": false, "verify_key": strings.Repeat("0", 64), "flags": 0, "flags_new": "0",
+		"bot_public": true, "bot_require_code_grant": false, "verify_key": strings.Repeat("0", 64), "flags": 0, "flags_new": "0",
 		"redirect_uris": []any{}, "interactions_endpoint_url": nil, "role_connections_verification_url": nil, "owner": owner.wire(),
-		"approximate_guild_count": guilds, "approximate_user_install_count": 0, "approximate_user_authorization_count": 0,
+		"approximate_guild_count": c.srv.guildsOf(c.bot.UserID), "approximate_user_install_count": 0, "approximate_user_authorization_count": 0,
 		"explicit_content_filter": 0, "team": nil, "eligible_oauth2_scopes": []any{},
 	}, nil
 }

@@ -27,7 +27,7 @@ func readWebhook(f *form, w *Webhook, create bool) {
 		f.notNull("name")
 	}
 	if f.given("name") {
-		f.text("name", 1, 80, &w.Name)
+		f.label("name", 1, 80, &w.Name)
 		for _, word := range []string{"clyde", "discord"} {
 			if strings.Contains(strings.ToLower(w.Name), word) {
 				f.fail("name", "USERNAME_INVALID_CONTAINS", "Username cannot contain \""+word+"\"")

@@ -21,6 +21,7 @@ func TestWebhookFields(t *testing.T) {
 		path, leaf string
 	}{
 		"trimmed":          {body: obj{"name": "  alert "}, want: "alert"},
+		"squeezed":         {body: obj{"name": "two  \t words"}, want: "two words"},
 		"80":               {body: obj{"name": strings.Repeat("a", 80)}, want: strings.Repeat("a", 80)},
 		"81":               {body: obj{"name": strings.Repeat("a", 81)}, path: "name", leaf: "BASE_TYPE_BAD_LENGTH"},
 		"none":             {body: obj{}, path: "name", leaf: "BASE_TYPE_REQUIRED"},
@@ -136,6 +137,9 @@ func TestExecute(t *testing.T) {
 		"field without value":     {body: obj{"embeds": []obj{{"fields": []obj{{"name": "n"}}}}}, code: 50035, path: "embeds.0.fields.0.value", leaf: "BASE_TYPE_REQUIRED"},
 		"link that is none":       {body: obj{"embeds": []obj{{"url": "x"}}}, code: 50035, path: "embeds.0.url", leaf: "URL_TYPE_INVALID_URL"},
 		"time that is none":       {body: obj{"embeds": []obj{{"timestamp": "x"}}}, code: 50035, path: "embeds.0.timestamp", leaf: "DATE_TIME_TYPE_PARSE"},
+		"embeds too long in all":  {body: obj{"embeds": []obj{{"description": strings.Repeat("a", 4000)}, {"description": strings.Repeat("a", 2001)}}}, code: 50035, path: "embeds", leaf: "MAX_EMBED_SIZE_EXCEEDED"},
+		"embeds of 6000":          {body: obj{"embeds": []obj{{"description": strings.Repeat("a", 4000)}, {"description": strings.Repeat("a", 2000)}}}},
+		"embeds without anything": {body: obj{"embeds": []obj{{}, {}}}, code: 50006},
 		"another name":            {body: obj{"content": "x", "username": "Alertmanager"}},
 		"the name everyone":       {body: obj{"content": "x", "username": "Everyone"}, code: 50035, path: "username", leaf: "USERNAME_INVALID"},
 		"a name with discord":     {body: obj{"content": "x", "username": "discord bot"}, code: 50035, path: "username", leaf: "USERNAME_INVALID_CONTAINS"},
@@ -169,6 +173,16 @@ func TestExecute(t *testing.T) {
 	all := r.srv.Guild(r.guild).Messages[id]
 	if len(all) != before+4 || all[len(all)-1].Content != "with a file" || all[len(all)-1].AuthorName != "Hook" {
 		t.Errorf("%d messages, the last %+v", len(all)-before, all[len(all)-1])
+	}
+}
+
+// TestExecuteIntoAForum needs a thread, and there are none here.
+func TestExecuteIntoAForum(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual, community)
+	w := r.srv.CreateWebhookByHand(r.channel(obj{"name": "forum", "type": 15}), "Hook")
+	if got := r.as("", "POST", "/webhooks/"+w.ID+"/"+w.Token, obj{"content": "x"}); got.status != 400 || got.code() != 220001 {
+		t.Errorf("got %d %s", got.status, got.raw)
 	}
 }
 

@@ -1,6 +1,6 @@
 // Package contract holds REST traffic against Discord's own OpenAPI description: requests of a client and answers of a
 // server alike. The description is data that is not part of this repository; tests name it in the environment variable
-// DISCORD_OPENAPI and are skipped without it.
+// DISCORD_OPENAPI and are skipped without it, or fail where REQUIRE_CONTRACT is set.
 //
 //	c := contract.FromEnv(t)
 //	client := &http.Client{Transport: c.Transport(http.DefaultTransport, func(v contract.Violation) { t.Error(v) })}
@@ -32,6 +32,7 @@ const Variable = "DISCORD_OPENAPI"
 // needed: the schemas of messages take five times as long as all others together.
 type Contract struct {
 	plain, messages func() (validator.Validator, error)
+	fields          *fields
 }
 
 // Violation is something that the description does not allow.
@@ -59,11 +60,15 @@ func (v Violation) String() string {
 // fromEnv is loaded once for a test binary: compiling takes seconds.
 var fromEnv = sync.OnceValues(func() (*Contract, error) { return Load(os.Getenv(Variable)) })
 
-// FromEnv is the contract that DISCORD_OPENAPI names; without it the test is skipped.
+// FromEnv is the contract that DISCORD_OPENAPI names; without it the test is skipped, or fails where REQUIRE_CONTRACT is set.
 func FromEnv(t testing.TB) *Contract {
 	t.Helper()
 	if os.Getenv(Variable) == "" {
-		t.Skip("set " + Variable + " to the path of Discord's OpenAPI description (JSON) to run the contract tests")
+		without := t.Skip
+		if os.Getenv("REQUIRE_CONTRACT") != "" {
+			without = t.Fatal
+		}
+		without("set " + Variable + " to the path of Discord's OpenAPI description (JSON) to run the contract tests")
 	}
 	c, err := fromEnv()
 	if err != nil {
@@ -81,7 +86,11 @@ func Load(path string) (*Contract, error) {
 	part := func(messages bool) func() (validator.Validator, error) {
 		return sync.OnceValues(func() (validator.Validator, error) { return compile(raw, messages) })
 	}
-	c := &Contract{plain: part(false), messages: part(true)}
+	known, err := readFields(raw)
+	if err != nil {
+		return nil, err
+	}
+	c := &Contract{plain: part(false), messages: part(true), fields: known}
 	if _, err := c.plain(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -159,10 +168,16 @@ func (c *Contract) validate(side string, r *http.Request, status int, header htt
 		_, errs = part.ValidateHttpResponse(r, &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(bytes.NewReader(body)), Request: r})
 	}
 	var out []Violation
+	found := Violation{Side: side, Method: r.Method, Path: token.ReplaceAllString(r.URL.Path, "$1[token]"), Status: status,
+		html: strings.HasPrefix(header.Get("Content-Type"), "text/html")}
+	for _, path := range c.fields.unknown(r, status, body) {
+		v := found
+		v.Field, v.Reason = path, "the description has no such field"
+		out = append(out, v)
+	}
 	for _, e := range errs {
-		v := Violation{Side: side, Method: r.Method, Path: token.ReplaceAllString(r.URL.Path, "$1[token]"), Status: status,
-			Reason: e.Message + ": " + e.Reason, html: strings.HasPrefix(header.Get("Content-Type"), "text/html"),
-			unrouted: e.IsPathMissingError() || e.IsOperationMissingError()}
+		v := found
+		v.Reason, v.unrouted = e.Message+": "+e.Reason, e.IsPathMissingError() || e.IsOperationMissingError()
 		if len(e.SchemaValidationErrors) == 0 {
 			out = append(out, v)
 		}

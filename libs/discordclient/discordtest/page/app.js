@@ -40,6 +40,16 @@ function sign(channel) {
   return element("span", { class: "sign" }, d ? shape(d) : "#");
 }
 
+// drawn is what each part of the page was last drawn from. A part is drawn anew only when that has changed: a button that
+// is replaced between press and release gets no click, it loses the focus, and a live region is read out again.
+const drawn = {};
+function draw(part, from, how) {
+  const now = JSON.stringify(from);
+  if (drawn[part] === now) return;
+  drawn[part] = now;
+  how();
+}
+
 function showServers({ guild }) {
   by("servers").replaceChildren(...state.guilds.map((g) => {
     const initials = g.name.split(/\s+/).map((w) => [...w][0] || "").join("").slice(0, 3);
@@ -62,16 +72,22 @@ function showChannels({ guild, channel }) {
     b.onclick = () => { location.hash = `#/${guild.id}/${c.id}`; };
     return b;
   }));
+}
+
+function showFigures() {
   by("figures").textContent = `${state.calls ?? 0} calls · ${state.gateways ?? 0} gateway`;
 }
 
-function showChannel({ guild, channel, chosen }) {
+function showChannel({ channel, chosen }) {
   document.body.classList.toggle("reading", chosen);
   by("channel-name").replaceChildren(...(channel ? [sign(channel), channel.name] : []));
   by("channel-topic").textContent = channel ? channel.topic : "";
   const told = channel ? [channel.private && "private", channel.nsfw && "age-restricted", channel.slowmode && `slow mode ${channel.slowmode} s`,
     channel.webhooks && `${channel.webhooks} webhook${channel.webhooks > 1 ? "s" : ""}`] : [];
   by("marks").replaceChildren(...told.filter(Boolean).map((t) => element("span", { class: "mark" }, t)));
+}
+
+function showMessages({ guild, channel }) {
   const list = by("messages"), atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
   const none = element("p", { class: "empty" }, channel ? `No messages in ${channel.name} yet.` : guild ? "This server has no channels yet." : "");
   list.replaceChildren(...(streamed === channel?.id && state.messages.length ? state.messages.map(message) : [none]));
@@ -106,10 +122,12 @@ function embed(e) {
 }
 
 function show() {
-  const here = place();
-  showServers(here);
-  showChannels(here);
-  showChannel(here);
+  const here = place(), { guild, channel, chosen } = here;
+  draw("servers", [guild?.id, state.guilds.map((g) => [g.id, g.name])], () => showServers(here));
+  draw("channels", [guild, channel?.id], () => showChannels(here));
+  showFigures();
+  draw("channel", [channel, chosen], () => showChannel(here));
+  draw("messages", [guild?.id, channel?.id, channel?.name, streamed, state.messages], () => showMessages(here));
   const wanted = here.channel ? here.channel.id : "";
   if (wanted !== streamed) follow(wanted);
 }

@@ -1,9 +1,14 @@
 package everycall_test
 
 import (
+	"maps"
 	"net/http"
+	"reflect"
+	"slices"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -96,6 +101,13 @@ func TestEveryCallKeepsTheContract(t *testing.T) {
 	}
 	c, hook := made()
 	calls := everycall.Of(client, guild, c.ID, hook)
+	var all []string
+	for m := range reflect.TypeFor[discordclient.REST]().Methods() {
+		all = append(all, m.Name)
+	}
+	if d := cmp.Diff(all, slices.Sorted(maps.Keys(calls))); d != "" {
+		t.Errorf("calls of REST that are not made (-) or none of it (+):\n%s", d)
+	}
 	for name, call := range calls {
 		switch name {
 		case "CreateGuild", "DeleteGuild": // withdrawn by Discord, and the description excuses their absence only
