@@ -3,6 +3,7 @@ package main_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -41,6 +42,12 @@ var _ = Describe("The API of a Dojo", func() {
 		o.SetNamespace(ns)
 		return k8s.Create(ctx, o)
 	}
+
+	It("is shown by a sample as the first users know it", func() {
+		sample, err := os.ReadFile("../deploy/samples/dojo.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(sample).To(MatchYAML(firstUsersDojo))
+	})
 
 	It("accepts the first users' manifest, and fills in the defaults of the smallest", func(ctx context.Context) {
 		Expect(apply(ctx, firstUsersDojo)).To(Succeed())

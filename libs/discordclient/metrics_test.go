@@ -105,7 +105,7 @@ func TestMetricsOfTheGateway(t *testing.T) {
 		return func() bool { _, ok := v.Snapshot().Channel(id); return ok }
 	}
 	eventually(t, "a channel", seen(r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "a"})))
-	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Miss: func(event string) bool { return event == "CHANNEL_CREATE" }})
+	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{LoseOnWire: func(event string) bool { return event == "CHANNEL_CREATE" }})
 	missed := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "missed"})
 	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{})
 	remove := r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}", Action: discordtest.FailBefore(500)})
