@@ -27,8 +27,9 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// 500 channels in one guild, by sixteen workers at once, under Discord's limits: the callers get nothing but waits, which cost no request (nor any time:
-// TestNothingSleeps), and Discord never has to refuse.
+// 500 channels in one guild, by sixteen workers at once, under the limits of the default simulation but for creates, which would
+// take minutes: the callers get nothing but waits, which cost no request (nor any time: TestNothingSleeps), and Discord never has
+// to refuse.
 func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	t.Parallel()
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
