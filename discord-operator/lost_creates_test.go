@@ -190,6 +190,21 @@ var _ = Describe("A create whose outcome is not known", func() {
 		eventuallyReady(ctx, c)
 		w.expectRest(ctx)
 		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
-		Expect(w.deeds(channelDeleted)).To(BeZero())
+		Expect([]int{w.deeds(channelCreated), w.deeds(channelDeleted)}).To(Equal([]int{1, 0}), "created and deleted, ever")
+	})
+
+	It("may have its effect long after the answer", func(ctx context.Context) {
+		w := newWorld(ctx)
+		ready(ctx, w.server())
+		late := discordtest.GiveUp(504, recoveryWait*3/4) // a webhook's result is looked for at once, and once more before another one is made
+		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: late})
+		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: late})
+		c := w.channel("", "alerts", withWebhook)
+		ready(ctx, c)
+		w.expectRest(ctx)
+		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
+		Expect(hooks(c)).To(HaveLen(1))
+		Expect([]int{w.deeds(channelCreated), w.deeds(webhookCreated)}).To(Equal([]int{1, 1}), "created, ever")
+		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))
 	})
 })

@@ -100,8 +100,8 @@ func (h *hub) due(now time.Time) (id string, wait time.Duration) {
 	defer h.mu.Unlock()
 	wait = -1
 	for _, g := range h.guilds {
-		if !g.wanted || g.live && g.dirty.IsZero() && g.snap().Presence == PresenceAbsent {
-			continue // there is nothing to read
+		if !g.wanted {
+			continue
 		}
 		if left := g.nextPoll.Sub(now); left <= 0 {
 			return g.id, 0

@@ -51,8 +51,9 @@ func (h *hub) disconnect(why string) (news bool) {
 		}
 		g.setState(g.snap().Presence, ModePolled, g.view.AsOf())
 		g.live = false
-		g.trust()
-		g.nextPoll = time.Now().Add(h.resync)
+		if at := time.Now().Add(h.resync); g.dirty.IsZero() || at.Before(g.nextPoll) { // doubt does not wait
+			g.nextPoll = at
+		}
 		if !g.wanted {
 			delete(h.guilds, g.id)
 		}
@@ -95,7 +96,7 @@ func (h *hub) Dispatch(event string, data []byte, gap bool) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		for _, g := range h.guilds {
-			if g.wanted && g.live {
+			if g.live { // one that nobody wants is read as soon as somebody does
 				h.suspect(g, 0)
 			}
 		}
@@ -126,8 +127,7 @@ func (h *hub) onReady(data []byte) error {
 	for _, g := range h.guilds {
 		g.update(func(s *Snapshot) { s.selfID = h.selfID })
 		if !member[g.id] {
-			g.live = true
-			g.setState(PresenceAbsent, ModeLive, h.connecting)
+			h.absent(g, h.connecting)
 		} else if at := time.Now().Add(h.grace); !g.live && at.Before(g.nextPoll) {
 			g.nextPoll = at // should its GUILD_CREATE not come
 		}
@@ -209,10 +209,16 @@ func (h *hub) onGuildDelete(data []byte) error {
 		h.onDirty()
 		return nil
 	}
-	g.live, g.liveAt = true, time.Now() // it is live that the bot is not in it
-	g.trust()
-	g.setState(PresenceAbsent, ModeLive, time.Now())
+	h.absent(g, time.Now())
 	return nil
+}
+
+// absent takes over that the bot is not in a guild, which is as live as its state would be. The lock is held.
+func (h *hub) absent(g *guildState, asOf time.Time) {
+	g.live, g.liveAt = true, time.Now()
+	g.trust()
+	g.nextPoll = g.liveAt.Add(h.period(g))
+	g.setState(PresenceAbsent, ModeLive, asOf)
 }
 
 func (h *hub) onChannel(data []byte) error {

@@ -54,6 +54,52 @@ func TestAViewInDoubtSaysSo(t *testing.T) {
 		if got := view.AsOf(); !got.Equal(gap) {
 			t.Errorf("disconnected in doubt, the view says it is true as of %v, and the gap was at %v", got, gap)
 		}
+		if id, wait := h.due(time.Now()); id != "1" {
+			t.Errorf("disconnected in doubt, the view is read in %v, want at once", wait)
+		}
+	})
+}
+
+// What was missed while nobody wanted a guild is looked for as soon as somebody does.
+func TestAViewInDoubtThatNobodyWantsIsReadOnceWanted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, view := newTestHub(t)
+		h.session(t, guildWith20)
+		h.Alive()
+		h.forget("1")
+		gap := time.Now()
+		h.Dispatch("X", nil, true)
+		<-time.After(time.Minute)
+		h.Alive()
+		if id, wait := h.due(time.Now()); id != "" || wait >= 0 {
+			t.Errorf("guild %q, which nobody wants, is due in %v", id, wait)
+		}
+		h.want("1")
+		if id, wait := h.due(time.Now()); id != "1" {
+			t.Errorf("the guild is due in %v, want now", wait)
+		}
+		if got := view.AsOf(); !got.Equal(gap) {
+			t.Errorf("the view says it is true as of %v, and the gap was at %v", got, gap)
+		}
+	})
+}
+
+// A reading that began before a session does not bring back a guild that the session knows the bot not to be in.
+func TestAReadingFromBeforeASessionDoesNotUndoIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, view := newTestHub(t)
+		h.session(t, guildWith20)
+		h.Disconnected(nil)
+		asked := time.Now()
+		<-time.After(time.Second)
+		h.Connecting()
+		h.tell(t, "READY", `{"user":{"id":"9"},"guilds":[]}`)
+		h.refreshed("1", PresencePresent, asked)
+		if got := view.Snapshot().Presence; got != PresenceAbsent {
+			t.Errorf("the guild is %q", got)
+		}
 	})
 }
 

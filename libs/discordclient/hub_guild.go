@@ -174,7 +174,7 @@ func (g *guildState) setChannels(list []*Channel, since, overlay time.Time) {
 	g.update(func(s *Snapshot) {
 		s.channels, s.CompleteAt = after, since
 		s.hooks = maps.Clone(s.hooks)
-		maps.DeleteFunc(s.hooks, func(id string, _ []Webhook) bool { return byID[id] == nil })
+		maps.DeleteFunc(s.hooks, func(id string, _ hookList) bool { return byID[id] == nil })
 	})
 	maps.DeleteFunc(g.hookAt, func(id string, _ time.Time) bool { return byID[id] == nil })
 	maps.DeleteFunc(g.hookAct, func(id string, _ []time.Time) bool { return byID[id] == nil })

@@ -25,11 +25,11 @@ func (h *hub) hooksListed(guildID string, hooks []Webhook, channelIDs []string, 
 		return
 	}
 	g.update(func(s *Snapshot) {
-		known := map[string][]Webhook{}
+		known := map[string]hookList{}
 		maps.Copy(known, s.hooks)
 		for id, list := range byChannel {
 			if _, there := s.find(id); there && g.hookAt[id].Before(since) {
-				known[id] = list
+				known[id] = hookList{hooks: list, listed: since}
 			} else {
 				delete(known, id)
 			}
@@ -56,7 +56,7 @@ func (h *hub) hookWrite(channelID string, do func() error) error {
 	}
 	g.hookAt[channelID] = time.Now()
 	class := ClassOf(err)
-	if acts := g.hookAct[channelID]; len(acts) > 0 && err != nil && class != ClassUnknown {
+	if acts := g.hookAct[channelID]; len(acts) > 0 && err != nil { // of unknown outcome, its event is news: the list that is made meanwhile may lack it
 		g.expectHooks(channelID, acts[:len(acts)-1])
 	}
 	if class == ClassUnknown || class == ClassGone {
@@ -84,8 +84,8 @@ func (h *hub) hookChannel(webhookID string) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range h.guilds {
-		for channelID, hooks := range g.snap().hooks {
-			if slices.ContainsFunc(hooks, func(w Webhook) bool { return w.ID == webhookID }) {
+		for channelID, list := range g.snap().hooks {
+			if slices.ContainsFunc(list.hooks, func(w Webhook) bool { return w.ID == webhookID }) {
 				return channelID
 			}
 		}
@@ -98,9 +98,10 @@ func (h *hub) hookWritten(webhookID string, hook *Webhook) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range h.guilds {
-		for channelID, hooks := range g.snap().hooks {
-			if i := slices.IndexFunc(hooks, func(w Webhook) bool { return w.ID == webhookID }); i >= 0 {
-				g.setHooks(channelID, slices.Delete(slices.Clone(hooks), i, i+1))
+		for channelID, list := range g.snap().hooks {
+			if i := slices.IndexFunc(list.hooks, func(w Webhook) bool { return w.ID == webhookID }); i >= 0 {
+				list.hooks = slices.Delete(slices.Clone(list.hooks), i, i+1)
+				g.setHooks(channelID, list)
 			}
 		}
 	}
@@ -109,14 +110,13 @@ func (h *hub) hookWritten(webhookID string, hook *Webhook) {
 	}
 	if g := h.owner(hook.ChannelID); g != nil {
 		g.hookAt[hook.ChannelID] = time.Now()
-		if hooks, known := g.snap().hooks[hook.ChannelID]; known {
-			g.setHooks(hook.ChannelID, append(slices.Clone(hooks), *hook))
+		if list, known := g.snap().hooks[hook.ChannelID]; known {
+			list.hooks = append(slices.Clone(list.hooks), *hook)
+			g.setHooks(hook.ChannelID, list)
 		}
 	}
 }
 
-func (g *guildState) setHooks(channelID string, hooks []Webhook) {
-	g.update(func(s *Snapshot) {
-		s.hooks = withKey(s.hooks, channelID, hooks)
-	})
+func (g *guildState) setHooks(channelID string, list hookList) {
+	g.update(func(s *Snapshot) { s.hooks = withKey(s.hooks, channelID, list) })
 }

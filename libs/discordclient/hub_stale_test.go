@@ -158,6 +158,25 @@ func TestAWebhookWriteThatWasContradictedMakesThemUnknown(t *testing.T) {
 	}
 }
 
+// A create that was given up on may be carried out later, and after its result has been looked for.
+func TestALateWebhookOfUnknownOutcomeIsNews(t *testing.T) {
+	t.Parallel()
+	h, view := newTestHub(t)
+	h.session(t, guildWith20)
+	_ = h.hookWrite("20", func() error { return &Error{Class: ClassUnknown} })
+	h.hooksListed("1", nil, []string{"20"}, time.Now())
+	if view.Snapshot().WebhooksListed("20").IsZero() {
+		t.Fatal("a list that was made after the write is not believed")
+	}
+	h.tell(t, "WEBHOOKS_UPDATE", `{"guild_id":"1","channel_id":"20"}`)
+	if hooks, known := view.Snapshot().Webhooks("20"); known {
+		t.Errorf("after the event %v counts as known", hooks)
+	}
+	if listed := view.Snapshot().WebhooksListed("20"); !listed.IsZero() {
+		t.Errorf("listed at %s, want never", listed)
+	}
+}
+
 func TestALateRoleListDoesNotUndoAnEvent(t *testing.T) {
 	t.Parallel()
 	h, view := newTestHub(t)
@@ -391,8 +410,11 @@ func TestALiveViewIsCheckedNowAndThen(t *testing.T) {
 	if got := view.Snapshot(); got.Presence != PresenceAbsent || got.Mode != ModeLive {
 		t.Errorf("the check found the bot removed, and the guild is %q, %q", got.Presence, got.Mode)
 	}
-	if id, _ := h.due(time.Now().Add(2 * checkLive)); id != "" {
-		t.Error("a guild that the bot is not in is checked")
+	if id, wait := h.due(time.Now()); id != "" || wait < checkLive/2 {
+		t.Errorf("a guild that the bot is not in is due for a check in %v", wait)
+	}
+	if id, _ := h.due(time.Now().Add(2 * checkLive)); id != "1" {
+		t.Error("should the event of an invitation be lost, nothing finds it out")
 	}
 	h.tell(t, "GUILD_CREATE", guildWith20)
 	h.Disconnected(nil)

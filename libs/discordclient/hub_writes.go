@@ -107,7 +107,7 @@ func (h *hub) created(guildID string, c *Channel) {
 		return
 	}
 	if _, known := g.snap().hooks[c.ID]; !known {
-		g.setHooks(c.ID, nil) // a new channel has none
+		g.setHooks(c.ID, hookList{listed: time.Now()}) // a new channel has none
 	}
 	if _, there := g.snap().find(c.ID); there {
 		return

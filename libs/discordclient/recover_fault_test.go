@@ -262,6 +262,31 @@ func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 	}
 }
 
+// A log that something on the way to Discord refuses is not one that tells of nothing.
+func TestAProxyThatRefusesTheAuditLogProvesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := r.create(discordclient.ChannelCreate{Name: "tokyo"})
+	r.srv.EditChannelByHand(made.ID, func(c *discordtest.Channel) { c.Name = "renamed" })
+	r.srv.Advance(time.Second) // the audit log has it
+	now := time.Now().Add(time.Minute)
+	look := func() (discordclient.Recovery, error) {
+		return discordclient.RecoverChannel(t.Context(), r.client, discordclient.ChannelIntent{
+			GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-2 * time.Minute), LastAttempt: now.Add(-time.Minute),
+			Now: func() time.Time { return now },
+		})
+	}
+	r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/audit-logs", Times: 1, Action: discordtest.Action{
+		Status: http.StatusForbidden, Header: http.Header{"Content-Type": {"text/html"}}, Body: "<html>Forbidden</html>",
+	}})
+	if got, err := look(); discordclient.ClassOf(err) != discordclient.ClassDenied {
+		t.Errorf("%+v, %v; want the refusal", got, err)
+	}
+	if got, err := look(); err != nil || got.Outcome != discordclient.OutcomeFound || got.ID != made.ID {
+		t.Errorf("%+v, %v; want %s", got, err, made.ID)
+	}
+}
+
 // A clock that is ahead of Discord's makes a channel older than its intent, and yet the audit log tells whose it is.
 func TestClocksThatDifferHideNoLostCreate(t *testing.T) {
 	t.Parallel()

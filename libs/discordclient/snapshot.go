@@ -72,7 +72,7 @@ type Snapshot struct {
 	basePerms  permissions.Bits // from the list of memberships, when selfRoles are not known
 	baseKnown  bool
 	baseAt     time.Time            // when that list was asked for
-	hooks      map[string][]Webhook // by channel; a missing key is not known
+	hooks      map[string]hookList  // by channel; a missing key is not known
 }
 
 // SelfID returns the bot's own user id; empty while it is not known, which is until the Gateway is connected or
@@ -140,12 +140,22 @@ func (s *Snapshot) RolesNamed(name string) []Role {
 	return roles
 }
 
+// hookList is the webhooks of one channel.
+type hookList struct {
+	hooks  []Webhook
+	listed time.Time
+}
+
 // Webhooks returns the webhooks of a channel as they were last listed or written by this Client. known is false when
 // that is not known (never listed, or changed since by somebody): then list them, which makes them known.
 func (s *Snapshot) Webhooks(channelID string) (hooks []Webhook, known bool) {
-	hooks, known = s.hooks[channelID]
-	return hooks, known
+	list, known := s.hooks[channelID]
+	return list.hooks, known
 }
+
+// WebhooksListed returns a moment that the last list of a channel's webhooks is surely newer than, the zero time where they are not known.
+// One that was created before it and not seen in it does not exist.
+func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[channelID].listed }
 
 // BotPermissions returns what the bot may do in the guild, before overwrites. exact is false when nothing keeps that
 // true: the view is not live, and the memberships were not listed since it was last polled. Then it is the best guess

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -184,12 +185,27 @@ func (r *Reconciler) observeWebhook(ctx context.Context, c *v1alpha1.DiscordChan
 		app, seen.hookErr = seen.Session.Application(ctx)
 		seen.application = app.ID
 	}
-	seen.hookEntry = r.Hooks.Entry(c.UID)
-	seen.hookSettled = seen.hookEntry.Known || !seen.sought.Intended || r.Clock.Since(seen.hookEntry.LastAttempt) > r.Finder.Settle
-	if seen.hookErr == nil && seen.Channel != nil && (c.Spec.Webhook != nil || c.Status.Webhook != nil) {
-		seen.hooks, seen.hookErr = seen.Session.Webhooks(ctx, seen.GuildID, seen.Channel.ID)
+	if seen.hookErr == nil {
+		seen.hookErr = r.observeHooks(ctx, c, seen)
 	}
 	return nil
+}
+
+// observeHooks reads the channel's webhooks. Where none is the channel's own and one more would be made, after a create that may have been
+// carried out, what was listed before that must have shown does not count.
+func (r *Reconciler) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed) (err error) {
+	seen.hookEntry = r.Hooks.Entry(c.UID)
+	shows := seen.hookEntry.LastAttempt.Add(r.Finder.Settle)
+	doubted := !seen.hookEntry.Known && seen.sought.Intended
+	seen.hookSettled = !doubted || r.Clock.Now().After(shows)
+	if seen.Channel == nil || c.Spec.Webhook == nil && c.Status.Webhook == nil {
+		return nil
+	}
+	seen.hooks, err = seen.Session.Webhooks(ctx, seen.GuildID, seen.Channel.ID, time.Time{})
+	if err == nil && doubted && seen.hookSettled && c.Spec.Webhook != nil && planWebhook(c, seen).create {
+		seen.hooks, err = seen.Session.Webhooks(ctx, seen.GuildID, seen.Channel.ID, shows)
+	}
+	return err
 }
 
 // ownSecrets returns the metadata of the Secrets that the channel owns.

@@ -86,11 +86,11 @@ func (s *Session) Look(ctx context.Context, guildID string) (*discordclient.Snap
 	return snap, nil
 }
 
-// Webhooks returns the webhooks of a channel, from memory where they are known. Where they are not, they are read by one call: of the channel
-// alone, or, when those of other channels are not known either, of the whole guild.
-func (s *Session) Webhooks(ctx context.Context, guildID, channelID string) ([]discordclient.Webhook, error) {
+// Webhooks returns the webhooks of a channel as they were at a moment or later, the zero time for any, from memory where they are known. Where
+// they are not, they are read by one call: of the channel alone, or, when those of other channels are not known either, of the whole guild.
+func (s *Session) Webhooks(ctx context.Context, guildID, channelID string, since time.Time) ([]discordclient.Webhook, error) {
 	view := s.Guild(guildID)
-	if hooks, known := view.Snapshot().Webhooks(channelID); known {
+	if hooks, known := known(view.Snapshot(), channelID, since); known {
 		return hooks, nil
 	}
 	lock := s.bot.hookLock(guildID)
@@ -99,10 +99,10 @@ func (s *Session) Webhooks(ctx context.Context, guildID, channelID string) ([]di
 	}
 	defer lock.Unlock()
 	snap := view.Snapshot()
-	if hooks, known := snap.Webhooks(channelID); known {
+	if hooks, known := known(snap, channelID, since); known {
 		return hooks, nil
 	}
-	if unknown(snap) == 1 {
+	if unknown(snap, since) == 1 {
 		return s.ListChannelWebhooks(ctx, channelID)
 	}
 	all, err := s.ListGuildWebhooks(ctx, guildID)
@@ -112,11 +112,17 @@ func (s *Session) Webhooks(ctx context.Context, guildID, channelID string) ([]di
 	return slices.DeleteFunc(all, func(w discordclient.Webhook) bool { return w.ChannelID != channelID }), nil
 }
 
-// unknown counts the channels whose webhooks are not known.
-func unknown(snap *discordclient.Snapshot) int {
+// known returns the webhooks of a channel where they were listed at a moment or later.
+func known(snap *discordclient.Snapshot, channelID string, since time.Time) ([]discordclient.Webhook, bool) {
+	hooks, known := snap.Webhooks(channelID)
+	return hooks, known && !snap.WebhooksListed(channelID).Before(since)
+}
+
+// unknown counts the channels whose webhooks are not.
+func unknown(snap *discordclient.Snapshot, since time.Time) int {
 	n := 0
 	for _, c := range snap.Channels() {
-		if _, known := snap.Webhooks(c.ID); !known && c.Type != discordclient.ChannelCategory {
+		if _, known := known(snap, c.ID, since); !known && c.Type != discordclient.ChannelCategory {
 			n++
 		}
 	}

@@ -30,6 +30,8 @@ type Action struct {
 	Effect bool
 	// Before and After are waits ahead of and behind the effect, on the simulator's clock.
 	Before, After time.Duration
+	// Late other than 0 carries the call out only that long after the answer, on the simulator's clock.
+	Late time.Duration
 	// Hold keeps the answer back, after the effect, until it is closed.
 	Hold <-chan struct{}
 	// Status other than 0 replaces the answer, with Body and Header.
@@ -48,6 +50,11 @@ func FailBefore(status int) Action { return Action{Status: status, Body: gateway
 // FailAfter does what is asked, then answers with a 5xx.
 func FailAfter(status int) Action {
 	return Action{Effect: true, Status: status, Body: gatewayError(status)}
+}
+
+// GiveUp answers with a 5xx and does what is asked later: a proxy has given up on Discord, but Discord goes on.
+func GiveUp(status int, late time.Duration) Action {
+	return Action{Late: late, Status: status, Body: gatewayError(status)}
 }
 
 // DropBefore closes the connection without doing anything.

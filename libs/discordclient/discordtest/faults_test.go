@@ -2,6 +2,7 @@ package discordtest_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -93,6 +94,45 @@ func TestHold(t *testing.T) {
 	if status := <-done; status != 201 {
 		t.Errorf("got %d", status)
 	}
+}
+
+// TestLateEffect: what was asked is done after the answer, also when whoever has asked is gone by then.
+func TestLateEffect(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, usual)
+	made := func() int { return len(r.srv.Guild(r.guild).Channels) }
+	r.srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.GiveUp(504, time.Minute)})
+	if status, _, err := try(r); status != 504 || err != nil || made() != 0 {
+		t.Errorf("got %d %v and %d channels", status, err, made())
+	}
+	r.srv.Advance(time.Minute - 1)
+	if n := made(); n != 0 {
+		t.Errorf("%d channels too early", n)
+	}
+	r.srv.Advance(1)
+	if n := made(); n != 1 {
+		t.Errorf("%d channels in the end, want 1", n)
+	}
+
+	r.srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.Slow(time.Minute, 0)})
+	ctx, hangUp := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.srv.APIURL()+"/guilds/"+r.guild+"/channels", strings.NewReader(`{"name":"b"}`))
+	check(t, err)
+	req.Header.Set("Authorization", "Bot "+r.bot.Token)
+	req.Header.Set("User-Agent", "DiscordBot (x, 1)")
+	req.Header.Set("Content-Type", "application/json")
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			_ = res.Body.Close()
+			t.Error("answered")
+		}
+	}()
+	eventually(t, "the call has come", func() bool { return r.srv.Faults().Injected() == 2 })
+	hangUp()
+	<-gone
+	eventually(t, "it is done all the same", func() bool { r.srv.Advance(time.Minute); return made() == 2 })
 }
 
 // TestDelay: a slow answer takes its time on the simulator's clock, before or after the effect.

@@ -2,6 +2,7 @@ package discordtest
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -45,13 +46,18 @@ func (s *Server) serve(rt *route) http.HandlerFunc {
 		fault := s.faults.pick(*rec)
 		s.mu.Unlock()
 
-		if !s.faults.before(r.Context(), fault) {
+		// What has come whole is carried out, also when whoever asked for it has hung up meanwhile.
+		if !s.faults.before(context.WithoutCancel(r.Context()), fault) {
 			panic(http.ErrAbortHandler)
 		}
 		s.mu.Lock()
 		c.now = s.clock.now()
 		a, banned := c.banned()
-		if !banned && (fault == nil || fault.Effect) {
+		switch {
+		case banned:
+		case fault != nil && fault.Late > 0:
+			s.doLater(c, fault.Late)
+		case fault == nil || fault.Effect:
 			a = c.answer()
 		}
 		if a = fault.replace(a); !banned {
@@ -62,6 +68,17 @@ func (s *Server) serve(rt *route) http.HandlerFunc {
 		s.mu.Unlock()
 		s.faults.deliver(w, r, fault, a)
 	}
+}
+
+// doLater carries a call out that was answered already; callers hold the lock.
+func (s *Server) doLater(c *call, late time.Duration) {
+	s.clock.after(late, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		c.now = s.clock.now()
+		c.answer()
+		s.changed()
+	})
 }
 
 // host is the address without the port.
