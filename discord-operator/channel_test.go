@@ -223,13 +223,19 @@ var _ = Describe("A DiscordChannel", func() {
 	It("does not rename for ever when Discord stores the name in another way than expected", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Normalise: func(name string) string {
 			return strings.ReplaceAll(discordtest.NormaliseName(name), "_", "-")
-		}})
+		}}, "--resync-period=1s")
 		w := newWorld(ctx)
 		c := w.channel("", "on-call", with(func(s *channelSpec) { s.Name = "on_call" }))
-		create(ctx, w.server(), c)
-		Eventually(ctx, func() []discordtest.Channel { return discord.Guild(w.guild).Channels }).Should(HaveLen(1))
-		w.expectRest(ctx)
-		Expect(len(w.bodies(patchChannel))).To(BeNumerically("<=", 2), "renames")
+		ready(ctx, w.server(), c)
+		renames := func() int { return len(w.bodies(patchChannel)) }
+		Consistently(renames).WithTimeout(3*time.Second).Should(BeZero(), "each period looks at everything once more")
+
+		edit(ctx, c, with(func(s *channelSpec) { s.Name = "on_fire" }))
+		eventuallyReady(ctx, c)
+		Expect(on(c).Name).To(Equal("on-fire"))
+		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) { ch.Name = "quiet" })
+		Eventually(func() string { return on(c).Name }).Should(Equal("on-fire"), "what people change still goes back")
+		Consistently(renames).WithTimeout(3 * time.Second).Should(Equal(2))
 	})
 
 	It("keeps existing in the conditions while something about it cannot be read", func(ctx context.Context) {

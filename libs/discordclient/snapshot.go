@@ -71,8 +71,8 @@ type Snapshot struct {
 	selfKnown  bool
 	basePerms  permissions.Bits // from the list of memberships, when selfRoles are not known
 	baseKnown  bool
-	baseAt     time.Time            // when that list was asked for
-	hooks      map[string]hookList  // by channel; a missing key is not known
+	baseAt     time.Time           // when that list was asked for
+	hooks      map[string]hookList // by channel; a missing key is not known
 }
 
 // SelfID returns the bot's own user id; empty while it is not known, which is until the Gateway is connected or

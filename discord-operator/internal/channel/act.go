@@ -117,6 +117,8 @@ func (r *Reconciler) edit(ctx context.Context, c *v1alpha1.DiscordChannel, seen 
 		}
 	} else if err != nil {
 		return err
+	} else if name, ok := s.edit.Name.Get(); ok {
+		r.Finder.Ledger.Named(c.UID, name, ch.Name)
 	}
 	now.channel, now.changed = ch, true
 	if drifted(c) && !seen.Adopted {

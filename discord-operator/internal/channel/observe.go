@@ -117,7 +117,7 @@ func (r *Reconciler) sought(ctx context.Context, c *v1alpha1.DiscordChannel, gui
 		Name: client.ObjectKeyFromObject(c), UID: c.UID, Created: c.CreationTimestamp.Time,
 		Intended: controllerutil.ContainsFinalizer(c, v1alpha1.CleanupFinalizer),
 		StatusID: c.Status.ChannelID,
-		GuildID:  guildID, ParentID: parentID, DiscordName: c.Spec.Name,
+		GuildID:  guildID, ParentID: parentID, DiscordName: c.Spec.Name, StoredName: r.Finder.Ledger.Stored(c.UID, c.Spec.Name),
 		Types:  kinds(c.Spec.Type),
 		Reason: counterpart.Reason(Kind, client.ObjectKeyFromObject(c), c.UID),
 		Claims: func(id string) ([]counterpart.Claim, error) { return r.claims(ctx, c.Namespace, id) },

@@ -133,7 +133,7 @@ func differences(c *v1alpha1.DiscordChannel, seen *observed, want []discordclien
 		}
 		return yes
 	}
-	if differs("name", !discordclient.SameChannelName(live.Type, spec.Name, live.Name, "")) {
+	if differs("name", !discordclient.SameChannelName(live.Type, spec.Name, live.Name, seen.sought.StoredName)) {
 		edit.Name = discordclient.Set(spec.Name)
 	}
 	if differs("type", spec.Type != "" && kinds(spec.Type)[0] != live.Type) {

@@ -16,7 +16,11 @@ type Ledger struct {
 	since   time.Time // when it was first asked, which is after this process became the leader: until then another one may have created
 	entries map[types.UID]Entry
 	holders map[string]types.UID // by the id of a counterpart
+	names   map[types.UID]naming // where Discord has stored another name than it was asked for
 }
+
+// naming is under which name Discord has stored what was asked for.
+type naming struct{ asked, stored string }
 
 // Entry is what is known of one object.
 type Entry struct {
@@ -30,7 +34,7 @@ type Entry struct {
 
 // NewLedger makes an empty ledger; whatever was created before, another process has.
 func NewLedger(c clock.PassiveClock) *Ledger {
-	return &Ledger{clock: c, entries: map[types.UID]Entry{}, holders: map[string]types.UID{}}
+	return &Ledger{clock: c, entries: map[types.UID]Entry{}, holders: map[string]types.UID{}, names: map[types.UID]naming{}}
 }
 
 // Entry returns what is known of an object.
@@ -73,6 +77,28 @@ func (l *Ledger) Forget(uid types.UID) {
 	defer l.mu.Unlock()
 	l.letGo(uid)
 	delete(l.entries, uid)
+	delete(l.names, uid)
+}
+
+// Named notes under which name Discord has stored the one that it was asked for. To ask again would change nothing.
+func (l *Ledger) Named(uid types.UID, asked, stored string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if asked == stored {
+		delete(l.names, uid)
+	} else {
+		l.names[uid] = naming{asked, stored}
+	}
+}
+
+// Stored returns under which other name Discord has stored the one that was asked for last; empty for none, as far as this process knows.
+func (l *Ledger) Stored(uid types.UID, asked string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n := l.names[uid]; n.asked == asked {
+		return n.stored
+	}
+	return ""
 }
 
 // Holder returns which object has the counterpart with this id, as far as this process knows; empty for none.

@@ -146,3 +146,25 @@ func TestReasonNamesTheObjectForGood(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestLedgerKeepsNamesThatDiscordStoresInAnotherWay(t *testing.T) {
+	t.Parallel()
+	l := NewLedger(clocktesting.NewFakePassiveClock(time.Unix(100, 0)))
+	stored := func(asked, want string) {
+		t.Helper()
+		if got := l.Stored("uid", asked); got != want {
+			t.Errorf("%q is stored as %q, want %q", asked, got, want)
+		}
+	}
+	stored("on_call", "")
+	l.Named("uid", "on_call", "on-call")
+	stored("on_call", "on-call")
+	stored("off_call", "")
+	l.Is("uid", "7")
+	stored("on_call", "on-call")
+	l.Named("uid", "on_call", "on_call")
+	stored("on_call", "")
+	l.Named("uid", "on_call", "on-call")
+	l.Forget("uid")
+	stored("on_call", "")
+}

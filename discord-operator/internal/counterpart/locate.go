@@ -25,6 +25,8 @@ type Sought struct {
 	StatusID, AdoptID string
 
 	GuildID, ParentID, DiscordName string
+	// StoredName is the other name under which Discord has stored DiscordName; empty for none, as far as this process knows.
+	StoredName string
 	// Types are what the counterpart may be; the first is what is created.
 	Types []discordclient.ChannelType
 	// Reason stands in the audit log with everything that is done for the object.
@@ -184,6 +186,7 @@ func (f *Finder) Create(ctx context.Context, c discordclient.Client, s Sought, i
 	switch {
 	case err == nil:
 		f.Ledger.Is(s.UID, ch.ID)
+		f.Ledger.Named(s.UID, in.Name, ch.Name)
 	case discordclient.ClassOf(err) == discordclient.ClassUnknown:
 		f.Ledger.Doubt(s.UID)
 		return nil, &conditions.Waiting{

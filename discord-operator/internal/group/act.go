@@ -102,6 +102,8 @@ func (r *Reconciler) edit(ctx context.Context, g *v1alpha1.DiscordGroup, seen *o
 		}
 	} else if err != nil {
 		return err
+	} else if name, ok := s.edit.Name.Get(); ok {
+		r.Finder.Ledger.Named(g.UID, name, category.Name)
 	}
 	now.category, now.changed = category, true
 	if drifted(g) && !seen.Adopted {

@@ -52,7 +52,7 @@ func (r *Reconciler) sought(ctx context.Context, g *v1alpha1.DiscordGroup, guild
 		Name: client.ObjectKeyFromObject(g), UID: g.UID, Created: g.CreationTimestamp.Time,
 		Intended: controllerutil.ContainsFinalizer(g, v1alpha1.CleanupFinalizer),
 		StatusID: g.Status.GroupID,
-		GuildID:  guildID, DiscordName: g.Spec.Name,
+		GuildID:  guildID, DiscordName: g.Spec.Name, StoredName: r.Finder.Ledger.Stored(g.UID, g.Spec.Name),
 		Types:  []discordclient.ChannelType{discordclient.ChannelCategory},
 		Reason: counterpart.Reason(Kind, client.ObjectKeyFromObject(g), g.UID),
 		Claims: func(id string) ([]counterpart.Claim, error) { return r.claims(ctx, g.Namespace, id) },

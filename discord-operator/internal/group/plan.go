@@ -45,7 +45,7 @@ func plan(g *v1alpha1.DiscordGroup, seen *observed) (s steps) {
 		}
 		return s
 	}
-	edit, fields := differences(g, seen.Channel, want)
+	edit, fields := differences(g, seen, want)
 	if s.verdict = mayEdit(seen, edit, fields); s.verdict == nil {
 		s.edit, s.fields = edit, fields
 	}
@@ -64,8 +64,9 @@ func mayCreate(seen *observed, want []discordclient.Overwrite) error {
 
 // differences returns the edit that makes the settings of the spec true, and the names of the fields that it changes. What the spec leaves out
 // is not looked at.
-func differences(g *v1alpha1.DiscordGroup, live *discordclient.Channel, want []discordclient.Overwrite) (edit discordclient.ChannelEdit, fields []string) {
-	if live.Name != g.Spec.Name {
+func differences(g *v1alpha1.DiscordGroup, seen *observed, want []discordclient.Overwrite) (edit discordclient.ChannelEdit, fields []string) {
+	live := seen.Channel
+	if !discordclient.SameChannelName(discordclient.ChannelCategory, g.Spec.Name, live.Name, seen.sought.StoredName) {
 		edit.Name = discordclient.Set(g.Spec.Name)
 		fields = append(fields, "name")
 	}
