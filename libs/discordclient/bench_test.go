@@ -1,14 +1,11 @@
 package discordclient_test
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"testing"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
 // answeringOne is a server that answers every call with one channel, and a Client for it that has no limit in its way.
@@ -99,57 +96,4 @@ func BenchmarkRefusedByOurselves(b *testing.B) {
 			b.Fatal("it went through")
 		}
 	}
-}
-
-// BenchmarkViewOf500Channels measures what a live view of a full guild keeps in memory, each channel with a topic and two
-// overwrites, and how long a lookup takes.
-func BenchmarkViewOf500Channels(b *testing.B) {
-	srv := discordtest.New(discordtest.Options{Limits: discordtest.NoRateLimits()})
-	if err := srv.Start(); err != nil {
-		b.Fatal(err)
-	}
-	defer srv.Close()
-	bot := srv.AddBot(discordtest.Bot{})
-	guild := srv.AddGuild(discordtest.GuildSpec{}).ID
-	srv.AddMember(guild, bot.UserID, usual)
-	for i := range 500 {
-		srv.CreateChannelByHand(guild, discordtest.Channel{
-			Name: fmt.Sprintf("channel-%03d", i), Topic: "the topic of a channel, as long as topics are",
-			Overwrites: []discordtest.Overwrite{{ID: guild, Deny: 1024}, {ID: bot.UserID, Type: 1, Allow: 1024}},
-		})
-	}
-	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(bot.Token), APIURL: srv.APIURL()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	if err := c.Refresh(b.Context(), guild); err != nil { // warms up connections and decoders; there is no view yet
-		b.Fatal(err)
-	}
-	before := heap()
-	view := c.Guild(guild)
-	if err := c.Refresh(b.Context(), guild); err != nil {
-		b.Fatal(err)
-	}
-	after := heap()
-	channels := view.Snapshot().Channels()
-	if len(channels) != 500 {
-		b.Fatalf("%d channels", len(channels))
-	}
-	b.ReportAllocs()
-	i := 0
-	for b.Loop() {
-		if _, ok := view.Snapshot().Channel(channels[i%500].ID); !ok {
-			b.Fatal("not found")
-		}
-		i++
-	}
-	b.ReportMetric(float64(after-before)/1024, "KiB/view")
-	runtime.KeepAlive(c)
 }

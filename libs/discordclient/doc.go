@@ -15,7 +15,7 @@
 // One method is one HTTP request (REST.ListMemberships: one per page). It is answered at once when a rate limit stands
 // in its way. It is not repeated, not by this package, not by discordgo, and by net/http only when that does no harm: a
 // create or an edit when nothing of it was begun, a read or a delete once more when the connection failed under it. It
-// goes to the configured host and no other; redirects are not followed. Its error has one of nine classes, see [Class],
+// goes to the configured host and no other; redirects are not followed. Its error has one of eight classes, see [Class],
 // and names the field that Discord complains about. No error, log line, metric or printed value contains the bot's token
 // or a webhook's URL; [Secret.Reveal] is the only way to them. After the token was refused once, no further call is made
 // with it.

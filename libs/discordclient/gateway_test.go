@@ -34,12 +34,19 @@ func TestGatewayComesBack(t *testing.T) {
 			r := newRig(t)
 			r.run()
 			v := r.live()
-			opened := r.srv.Gateway().Stats().Connections
+			before := r.srv.Gateway().Stats()
 			r.srv.Gateway().SetFaults(fault)
 			r.srv.Gateway().Drop(0)
-			if !fault.Refuse {
-				eventually(t, "another try", func() bool { return r.srv.Gateway().Stats().Connections >= opened+2 || fault.AckBeforeReady })
-			}
+			eventually(t, "it was met", func() bool {
+				switch now := r.srv.Gateway().Stats(); {
+				case fault.Refuse:
+					return strings.Contains(r.client.Stats().GatewayError, "503")
+				case fault.AckBeforeReady:
+					return now.Identifies > before.Identifies // and it is none
+				default:
+					return now.Connections >= before.Connections+2
+				}
+			})
 			missed := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "missed"})
 			r.srv.Gateway().SetFaults(discordtest.GatewayFaults{})
 			r.live()
@@ -116,7 +123,7 @@ func TestFatalCloseCodes(t *testing.T) {
 
 func TestMissedAcknowledgementIsADeadConnection(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(o *discordtest.Options, _ *discordclient.Options) { o.HeartbeatInterval = 700 * time.Millisecond })
+	r := newRig(t, func(o *discordtest.Options, _ *discordclient.Options) { o.HeartbeatInterval = 2 * time.Second })
 	r.run()
 	r.live()
 	eventually(t, "heartbeats", func() bool { return r.srv.Gateway().Stats().Heartbeats >= 3 })

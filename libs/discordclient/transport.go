@@ -171,7 +171,8 @@ var discordgoHost, discordgoPath = func() (string, string) {
 }()
 
 // maxConnections is how many connections a call may be tried on. net/http repeats what has no body without a bound when each connection that it makes
-// fails in a certain way.
+// fails in a certain way. Between the second and the third try of a stream that an HTTP/2 server resets it also makes a pause of a second, which can not
+// be seen coming.
 const maxConnections = 2
 
 var errAgain = errors.New("the connection failed, and so did another one")

@@ -39,15 +39,15 @@ func TestRequestsKeepTheContract(t *testing.T) {
 	}
 	group := create(discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory})
 	position := 3
-	full := create(discordclient.ChannelCreate{
+	full := create(carriesAll(t, discordclient.ChannelCreate{
 		Name: "tokyo", Type: discordclient.ChannelAnnouncement, Topic: "fire", ParentID: group.ID, Position: &position, NSFW: true,
 		Slowmode: 60, DefaultAutoArchive: 4320, Overwrites: []discordclient.Overwrite{own, {ID: guild, Deny: permissions.AddReactions}},
-	})
-	_, err := client.EditChannel(ctx, full.ID, discordclient.ChannelEdit{
+	}))
+	_, err := client.EditChannel(ctx, full.ID, carriesAll(t, discordclient.ChannelEdit{
 		Name: discordclient.Set("kyoto"), Type: discordclient.Set(discordclient.ChannelText), Topic: discordclient.Set("water"),
 		ParentID: discordclient.Clear[string](), Position: discordclient.Set(0), NSFW: discordclient.Set(false), Slowmode: discordclient.Set(0),
 		DefaultAutoArchive: discordclient.Set(60), Overwrites: discordclient.Set([]discordclient.Overwrite{own}),
-	}, "a reason with ünïcode, + and %")
+	}), "a reason with ünïcode, + and %")
 	ok(err)
 	_, err = client.EditChannel(ctx, full.ID, discordclient.ChannelEdit{
 		Topic: discordclient.Clear[string](), DefaultAutoArchive: discordclient.Clear[int](), Overwrites: discordclient.Clear[[]discordclient.Overwrite](),
@@ -56,22 +56,41 @@ func TestRequestsKeepTheContract(t *testing.T) {
 	ok(client.MoveChannels(ctx, guild, []discordclient.ChannelMove{
 		{ID: full.ID, Position: discordclient.Set(2), ParentID: discordclient.Set(group.ID), LockPermissions: true}, {ID: group.ID, Position: discordclient.Set(1)},
 	}))
-	_, err = client.EditGuild(ctx, guild, discordclient.GuildEdit{
+	_, err = client.EditGuild(ctx, guild, carriesAll(t, discordclient.GuildEdit{
 		Name: discordclient.Set("Kyoto"), Description: discordclient.Clear[string](), VerificationLevel: discordclient.Set(1),
 		DefaultNotifications: discordclient.Set(0), ExplicitContentFilter: discordclient.Set(0), PreferredLocale: discordclient.Set("de"),
 		AFKChannelID: discordclient.Clear[string](), AFKTimeout: discordclient.Set(300), SystemChannelID: discordclient.Set(full.ID),
 		SystemChannelFlags: discordclient.Set(0), RulesChannelID: discordclient.Clear[string](), PublicUpdatesChannelID: discordclient.Clear[string](),
-		SafetyAlertsChannelID: discordclient.Clear[string](), Icon: discordclient.Clear[string](),
-	}, "why")
+		SafetyAlertsChannelID: discordclient.Clear[string](), Icon: discordclient.Clear[string](), Features: discordclient.Set([]string{"NEWS"}),
+	}), "why")
 	ok(err)
-	hook, err := client.CreateWebhook(ctx, full.ID, discordclient.WebhookCreate{Name: "alertmanager"}, "why")
+	hook, err := client.CreateWebhook(ctx, full.ID, carriesAll(t, discordclient.WebhookCreate{Name: "alertmanager", Avatar: pixel}), "why")
 	ok(err)
-	_, err = client.EditWebhook(ctx, hook.ID, discordclient.WebhookEdit{Name: discordclient.Set("b"), Avatar: discordclient.Clear[string](), ChannelID: discordclient.Set(full.ID)}, "why")
+	_, err = client.EditWebhook(ctx, hook.ID, carriesAll(t, discordclient.WebhookEdit{
+		Name: discordclient.Set("b"), Avatar: discordclient.Clear[string](), ChannelID: discordclient.Set(full.ID),
+	}), "why")
+	ok(err)
+	_, err = client.ExecuteWebhook(ctx, hook, carriesAll(t, discordclient.WebhookMessage{Content: "fire", Username: "Tokyo"}))
 	ok(err)
 	_, err = client.ListAuditLog(ctx, guild, discordclient.AuditQuery{Action: discordclient.AuditChannelCreate, UserID: bot.UserID, After: "1", Limit: 100})
 	ok(err)
 	_, err = client.ListAuditLog(ctx, guild, discordclient.AuditQuery{Before: discordclient.SnowflakeAt(srv.Now())})
 	ok(err)
+}
+
+// pixel is a picture.
+const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+// carriesAll fails where a request leaves a field out.
+func carriesAll[T any](t *testing.T, request T) T {
+	t.Helper()
+	v := reflect.ValueOf(request)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("%T is sent without %s", request, v.Type().Field(i).Name)
+		}
+	}
+	return request
 }
 
 // And each call there is, none forgotten.

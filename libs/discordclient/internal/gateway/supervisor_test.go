@@ -2,7 +2,10 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -33,6 +36,37 @@ func TestRunEndsDisconnected(t *testing.T) {
 		}
 	}
 }
+
+// Two connections are as far apart as Discord asks for between two IDENTIFYs, however short the pause would be.
+func TestConnectionsAreSpaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var dialled []time.Time
+		refuse := roundTripper(func(*http.Request) (*http.Response, error) {
+			dialled = append(dialled, time.Now())
+			return nil, errors.New("refused")
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err := Run(ctx, Config{
+			HTTP: &http.Client{Transport: refuse}, Handler: &ended{}, Token: func() string { return "token" },
+			Timing: Timing{MinWait: time.Millisecond, MaxWait: time.Millisecond, Spacing: 5 * time.Second},
+			Lookup: func(context.Context) (Start, error) { return Start{URL: "wss://gateway.example", Remaining: 1000}, nil },
+		})
+		if err != nil || len(dialled) < 10 {
+			t.Fatalf("%d connections in a minute, %v", len(dialled), err)
+		}
+		for i := 1; i < len(dialled); i++ {
+			if got := dialled[i].Sub(dialled[i-1]); got < 5*time.Second || got > 6*time.Second {
+				t.Errorf("connection %d came %s after the one before", i, got)
+			}
+		}
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // The pause doubles up to the longest, and between half of it and the whole is by chance.
 func TestBackoff(t *testing.T) {
