@@ -52,6 +52,8 @@ func TestRefusal(t *testing.T) {
 		"a Secret, denied with a message":     {secret, denied(400, "", quoting), "Terminal/ChildRefused", "refuses the Secret tokyo-credentials: 400 Bad Request"},
 		"a Secret, denied with a free reason": {newSecret, denied(400, quoting, ""), "Terminal/ChildRefused", "refuses the Secret tokyo-credentials: 400 Bad Request"},
 		"a Secret, forbidden freely":          {secret, denied(403, quoting, quoting), "Terminal/ChildRefused", "refuses the Secret tokyo-credentials: 403 Forbidden"},
+		"denied as a conflict":                {oldChild, denied(409, "Conflict", "no team label"), "Terminal/ChildRefused", "refuses the Deployment tokyo: no team label"},
+		"a Secret, denied as a conflict":      {secret, denied(409, "Conflict", quoting), "Terminal/ChildRefused", "refuses the Secret tokyo-credentials: 409 Conflict"},
 		"denied with a message":               {oldChild, denied(400, "", "no team label"), "Terminal/ChildRefused", "refuses the Deployment tokyo: no team label"},
 	}
 	for name, c := range cases {
@@ -98,7 +100,7 @@ func TestWhatMayPass(t *testing.T) {
 		})
 	}
 	// A lost race is retried quietly, so it has to stay what it is.
-	if got := refusal(tokyo(), secret, apierrors.NewConflict(resource, "tokyo", errAway)); !apierrors.IsConflict(got) {
+	if got := refusal(tokyo(), secret, apierrors.NewConflict(resource, "tokyo", errAway)); !conditions.LostRace(got) {
 		t.Errorf("got %v", got)
 	}
 }

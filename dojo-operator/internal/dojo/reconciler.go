@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -135,7 +134,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 	if errors.Is(outcome, errStale) {
 		return reconcile.Result{RequeueAfter: staleRetry}, nil
 	}
-	if apierrors.IsConflict(outcome) {
+	if conditions.LostRace(outcome) {
 		return conditions.Result(outcome)
 	}
 	again, untold := r.report(ctx, d, seen, status(d, seen, todo, outcome))

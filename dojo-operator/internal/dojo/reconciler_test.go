@@ -8,6 +8,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -88,6 +89,9 @@ func TestWhatIsOnlyLateIsNotTold(t *testing.T) {
 		"all is well": {nothing, nil, 1},
 		"an error":    {nothing, errAway, 1},
 		"a conflict":  {nothing, errFaster, 0},
+		"a webhook that denies as a conflict": {
+			nothing, &apierrors.StatusError{ErrStatus: metav1.Status{Code: 409, Reason: metav1.StatusReasonConflict, Message: "no"}}, 1,
+		},
 		"another object of the same name": {
 			nothing, apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "tokyo-credentials", field.ErrorList{
 				field.Invalid(field.NewPath("metadata", "uid"), "x", "field is immutable"),
