@@ -42,7 +42,7 @@ const (
 type Reconciler struct {
 	// Client reads from the cache and writes as FieldOwner.
 	Client client.Client
-	// Live reads from the API server; only for the data of Secrets.
+	// Live reads from the API server: the data of Secrets, and whether there is one where the cache shows none.
 	Live client.Reader
 	// Events tells people.
 	Events events.EventRecorder
