@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -154,6 +155,40 @@ func TestCorrects(t *testing.T) {
 	w.custom["PrometheusRule"].SetManagedFields(nil) // nothing of it is ours any more
 	if diff := cmp.Diff([]string{"PrometheusRule"}, told(w, d, cfg)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestAnAutoscalerThatGoesIsNoEdit: its replicas go back to the spec's, which nobody need hear of; what somebody else has changed is told all the same.
+func TestAnAutoscalerThatGoesIsNoEdit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		subresource string
+		also        func(*appsv1.Deployment)
+		want        bool
+	}{
+		"an autoscaler's replicas":                      {"scale", func(*appsv1.Deployment) {}, false},
+		"an autoscaler's replicas, and another's image": {"scale", container(func(c *corev1.Container) { c.Image = "nginx" }), true},
+		"somebody's replicas":                           {"", func(*appsv1.Deployment) {}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := tokyo(func(d *corev1api.Dojo) { d.Status.ObservedGeneration = d.Generation })
+			w := settledWorld(t, d)
+			w.deployment = edit(w, w.deployment, "kube-controller-manager", scaleTo(7))
+			for i := range w.deployment.ManagedFields {
+				if entry := &w.deployment.ManagedFields[i]; entry.Manager == "kube-controller-manager" {
+					entry.Subresource = c.subresource
+				}
+			}
+			w.deployment = edit(w, w.deployment, "kubectl", c.also)
+			s := plan(d, w.see(d), testConfig)
+			if diff := cmp.Diff([]string{kindDeployment}, kinds(s)); diff != "" {
+				t.Fatal(diff)
+			}
+			if got := corrects(d, s.apply[0]); got != c.want {
+				t.Errorf("told as corrected: %v", got)
+			}
+		})
 	}
 }
 
