@@ -139,8 +139,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 	}
 	again, untold := r.report(ctx, d, seen, status(d, seen, todo, outcome))
 	result, err := conditions.Result(outcome)
+	if err := errors.Join(err, untold); err != nil {
+		return reconcile.Result{}, err // the queue's backoff says when
+	}
 	if again > 0 && (result.RequeueAfter == 0 || again < result.RequeueAfter) {
 		result.RequeueAfter = again
 	}
-	return result, errors.Join(err, untold)
+	return result, nil
 }

@@ -51,6 +51,18 @@ func TestNobodyIsToldOfANamesake(t *testing.T) {
 	}
 }
 
+// TestAnErrorComesBackByItsBackoff: controller-runtime warns where a time is given beside an error.
+func TestAnErrorComesBackByItsBackoff(t *testing.T) {
+	t.Parallel()
+	r, _ := reconcilerOf(t, func(string) error { return errAway }, tokyo(), pgApp())
+	var d corev1api.Dojo
+	must(t, r.Client.Get(t.Context(), client.ObjectKeyFromObject(tokyo()), &d))
+	must(t, r.Client.Update(t.Context(), d.DeepCopy())) // so that the status is late
+	if result, err := r.Reconcile(t.Context(), &d); !errors.Is(err, errAway) || !result.IsZero() {
+		t.Errorf("ends with %+v, %v", result, err)
+	}
+}
+
 // reconcilerOf looks at the given objects, which include the Dojo. Writes of a child end as apply says, and told counts writes of the status.
 func reconcilerOf(t *testing.T, apply func(kind string) error, objects ...client.Object) (r *Reconciler, told *int) {
 	t.Helper()
