@@ -312,6 +312,7 @@ var _ = Describe("The children of a Dojo", func() {
 
 			Expect(k8s.Delete(ctx, theirs)).To(Succeed())
 			Eventually(ctx, refetch(d)).Should(And(HaveField("Status.ReadyStatus", "1/1"), HaveCondition("Ready", "True", "")))
+			Consistently(ctx, eventsOf(d)).ShouldNot(ContainElement("Normal Corrected"), "nobody has edited anything")
 		})
 	})
 })
