@@ -108,7 +108,7 @@ var _ = Describe("The alarms of a Dojo in Discord", func() {
 		Expect(webhookSecret(routing)).To(Equal(map[string]any{"name": "tokyo-alarms-webhook", "key": "url"}))
 		Expect(metav1.IsControlledBy(routing, d)).To(BeTrue())
 
-		writes := operator.Writes(ns)
+		writes := operator.WritesAtRest(ns)
 		AddReportEntry("writes of a Dojo with alarms", writes)
 		Expect(withoutStatus(writes)).To(ConsistOf("patch secrets/tokyo-credentials", "patch deployments/tokyo", "patch services/tokyo",
 			"patch servicemonitors/tokyo", "patch prometheusrules/tokyo", "patch discordchannels/tokyo-alarms", "patch alertmanagerconfigs/tokyo"))
@@ -251,7 +251,7 @@ var _ = Describe("The alarms of a Dojo in Discord", func() {
 		postable(ctx, alarmsOf(d), "tokyo-alarms-webhook")
 		eventuallyReady(ctx, d)
 		AddReportEntry("settled after", time.Since(began))
-		writes := operator.Writes(ns)
+		writes := operator.WritesAtRest(ns)
 		AddReportEntry("writes of a Dojo with everything", writes)
 		children := withoutStatus(writes)
 		Expect(children).To(ContainElements("patch clusters/tokyo-db", "patch scheduledbackups/tokyo-db", "patch secrets/tokyo-db", "patch databaseroles/tokyo-db",

@@ -58,10 +58,11 @@ var _ = Describe("The children of a Dojo", func() {
 		children := []string{
 			"patch secrets/tokyo-credentials", "patch deployments/tokyo", "patch services/tokyo", "patch poddisruptionbudgets/tokyo",
 		}
-		Expect(withoutStatus(operator.Writes(ns))).To(ConsistOf(children))
+		writes := operator.WritesAtRest(ns)
+		Expect(withoutStatus(writes)).To(ConsistOf(children))
 
 		By("giving the operator a reason to look again")
-		made := len(operator.Writes(ns))
+		made := len(writes)
 		edit(ctx, deploymentOf(d), func(live *appsv1.Deployment) {
 			live.Annotations["example.org/note"] = "of somebody else"
 			live.Spec.Template.Labels["example.org/injected"] = "yes"
@@ -76,13 +77,18 @@ var _ = Describe("The children of a Dojo", func() {
 		Expect(live.Spec.Template.Labels).To(HaveKey("example.org/injected"))
 	})
 
-	It("cost two writes of the status when a Dojo is made: that it is on its way, and that it is there", func(ctx context.Context) {
-		runningDojo(ctx, ns, replicas(0)) // pods would be counted while they start
-		writes := func() []string {
-			return slices.DeleteFunc(operator.Writes(ns), func(w string) bool { return w != statusWrite })
+	It("cost two writes of the status, and one event, when a Dojo is made: that it is on its way, and that it is there", func(ctx context.Context) {
+		runningDojo(ctx, ns, replicas(0))      // so that the Secret is there for sure, which another may have to wait for
+		d := newDojo(ns, "kyoto", replicas(0)) // pods would be counted while they start
+		Expect(k8s.Create(ctx, d)).To(Succeed())
+		eventuallyReady(ctx, d)
+		told := func() []string {
+			return slices.DeleteFunc(operator.WritesAtRest(ns), func(w string) bool { return w != "patch dojos/kyoto/status" })
 		}
-		Expect(writes()).To(HaveLen(2))
-		Consistently(writes).Should(HaveLen(2))
+		Expect(told()).To(HaveLen(2))
+		Eventually(ctx, eventsOf(d)).Should(ConsistOf("Normal Ready"))
+		Consistently(ctx, eventsOf(d)).Should(ConsistOf("Normal Ready"))
+		Expect(told()).To(HaveLen(2))
 	})
 
 	It("stand in a status that goes back when somebody else writes it", func(ctx context.Context) {
@@ -306,6 +312,7 @@ var _ = Describe("The children of a Dojo", func() {
 
 			Expect(k8s.Delete(ctx, theirs)).To(Succeed())
 			Eventually(ctx, refetch(d)).Should(And(HaveField("Status.ReadyStatus", "1/1"), HaveCondition("Ready", "True", "")))
+			Consistently(ctx, eventsOf(d)).ShouldNot(ContainElement("Normal Corrected"), "nobody has edited anything")
 		})
 	})
 })

@@ -78,7 +78,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(schedule).To(And(haveField("spec.schedule", "0 30 2 * * *"), haveField("spec.method", "plugin"), haveField("status.error", nil)))
 		Expect(d.Status.Database.ClusterName).To(Equal("tokyo-db"))
 
-		writes := operator.Writes(ns)
+		writes := operator.WritesAtRest(ns)
 		AddReportEntry("writes of a Dojo with postgres.cluster and backups", writes)
 		Expect(withoutStatus(writes)).To(ConsistOf(
 			"patch clusters/tokyo-db", "patch scheduledbackups/tokyo-db", "patch secrets/tokyo-db", "patch databaseroles/tokyo-db",

@@ -52,7 +52,7 @@ var _ = Describe("A Dojo with a database in a standing Cluster", func() {
 			"ApplyingSchema / ApplyingSchema", "Ready / RollingOut", "Ready / Settled",
 		}))
 		job := schemaJobs(ctx, d)[0].Name
-		writes := operator.Writes(ns)
+		writes := operator.WritesAtRest(ns)
 		AddReportEntry("writes of a Dojo with postgres.clusterRef", writes)
 		Expect(withoutStatus(writes)).To(ConsistOf(
 			"patch secrets/tokyo-db", "patch databaseroles/tokyo-db", "patch databases/tokyo-db", "patch jobs/"+job,

@@ -3,6 +3,7 @@ package main_test
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -180,16 +181,21 @@ func runningPods(d *corev1api.Dojo) func(context.Context) ([]string, error) {
 	}
 }
 
-// eventsOf are the events about an object, as "Warning CredentialsNotFound".
+// eventsOf are the events about an object, as "Warning CredentialsNotFound". One that was told more than once is there as often.
 func eventsOf(o client.Object) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var events eventsv1.EventList
 		err := k8s.List(ctx, &events, client.InNamespace(o.GetNamespace()))
 		var told []string
 		for _, e := range events.Items {
-			if e.Regarding.UID == o.GetUID() {
-				told = append(told, e.Type+" "+e.Reason)
+			if e.Regarding.UID != o.GetUID() {
+				continue
 			}
+			times := 1
+			if e.Series != nil {
+				times = int(e.Series.Count)
+			}
+			told = append(told, slices.Repeat([]string{e.Type + " " + e.Reason}, times)...)
 		}
 		return told, err
 	}

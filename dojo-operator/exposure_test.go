@@ -47,7 +47,7 @@ var _ = Describe("A Dojo that is reached, watched and placed as its spec says", 
 
 	It("costs each write once, and none when nothing changes", func(ctx context.Context) {
 		d := runningDojo(ctx, ns, everything)
-		writes := operator.Writes(ns)
+		writes := operator.WritesAtRest(ns)
 		AddReportEntry("writes of a Dojo with everything but a database", writes)
 		Expect(withoutStatus(writes)).To(ConsistOf("patch secrets/tokyo-credentials", "patch deployments/tokyo", "patch services/tokyo",
 			"patch ingresses/tokyo", "patch servicemonitors/tokyo", "patch prometheusrules/tokyo"))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -69,7 +68,7 @@ func derive(can Availability, outcome error) [4]metav1.Condition {
 		progressing, reason, message = true, w.Reason, w.Message
 	} else if t, ok := errors.AsType[*Terminal](outcome); ok {
 		degraded, reason, message = true, t.Reason, t.Message
-	} else if apierrors.IsConflict(outcome) {
+	} else if LostRace(outcome) {
 		progressing, reason, message = true, ReasonRetrying, "Somebody else wrote at the same time; trying again."
 	} else if outcome != nil {
 		progressing, reason, message = true, ReasonRetrying, outcome.Error()

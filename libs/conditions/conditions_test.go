@@ -20,7 +20,9 @@ import (
 
 var (
 	errBroken   = errors.New("connection refused")
-	errConflict = apierrors.NewConflict(schema.GroupResource{Resource: "dojos"}, "tokyo", errBroken)
+	things      = schema.GroupResource{Resource: "dojos"}
+	errConflict = apierrors.NewConflict(things, "tokyo", errBroken)
+	errDenied   = &apierrors.StatusError{ErrStatus: metav1.Status{Code: 409, Reason: metav1.StatusReasonConflict, Message: "denied"}}
 	outcomes    = map[string]error{
 		"settled":          nil,
 		"waiting":          &Waiting{Reason: "WaitingForIt", Message: "it is not there"},
@@ -176,6 +178,7 @@ func TestResult(t *testing.T) {
 		"terminal is no failure of ours": {outcome: &Terminal{}},
 		"terminal with a time":           {outcome: &Terminal{Retry: time.Hour}, want: reconcile.Result{RequeueAfter: time.Hour}},
 		"conflict is retried quietly":    {outcome: errConflict, want: reconcile.Result{RequeueAfter: conflictRetry}},
+		"a webhook's conflict backs off": {outcome: errDenied, err: errDenied},
 		"transient backs off":            {outcome: errBroken, err: errBroken},
 	}
 	for name, c := range cases {
@@ -192,31 +195,44 @@ func TestRefused(t *testing.T) {
 	answer := func(code int32, reason metav1.StatusReason) error {
 		return fmt.Errorf("apply: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: "hollow purple"}})
 	}
+	// As the API server makes them: validating/dispatcher.go, and NewGenericServerResponse of client-go for what is no answer of its own.
+	policy := apierrors.NewForbidden(things, "tokyo", errBroken)
+	policy.ErrStatus.Code, policy.ErrStatus.Reason = 401, metav1.StatusReasonUnauthorized
+	policy.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "hollow purple"}}
+	applied := apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec"}}, "hollow purple")
+	const refused, lost, passing = "refused", "a lost race", "may pass"
 	cases := map[string]struct {
-		err     error
-		refused bool
-		says    string
+		err  error
+		want string
+		says string
 	}{
-		"a policy":                       {answer(403, metav1.StatusReasonForbidden), true, "403 Forbidden"},
-		"a webhook that gives no reason": {answer(400, ""), true, "400 Bad Request"},
-		"a webhook's own words":          {answer(422, "hollow purple"), true, "422 Unprocessable Entity"},
-		"somebody was faster":            {answer(409, metav1.StatusReasonConflict), false, "409 Conflict"},
-		"a namespace that is gone":       {answer(404, metav1.StatusReasonNotFound), false, "404 Not Found"},
-		"too much at once":               {answer(429, metav1.StatusReasonTooManyRequests), false, "429 Too Many Requests"},
-		"the API server has failed":      {answer(500, metav1.StatusReasonInternalError), false, "500 Internal Server Error"},
-		"no answer":                      {errors.New("connection refused"), false, "connection refused"},
+		"a policy":                          {answer(403, metav1.StatusReasonForbidden), refused, "403 Forbidden"},
+		"a webhook that gives no reason":    {answer(400, ""), refused, "400 Bad Request"},
+		"a webhook's own words":             {answer(422, "hollow purple"), refused, "422 Unprocessable Entity"},
+		"a webhook that says conflict":      {answer(409, metav1.StatusReasonConflict), refused, "409 Conflict"},
+		"a webhook's own word for conflict": {answer(409, "hollow purple"), refused, "409 Conflict"},
+		"a policy that says unauthorized":   {fmt.Errorf("apply: %w", policy), refused, "401 Unauthorized"},
+		"somebody was faster":               {fmt.Errorf("apply: %w", errConflict), lost, "409 Conflict"},
+		"a field is somebody else's":        {fmt.Errorf("apply: %w", applied), lost, "409 Conflict"},
+		"somebody was faster to create it":  {apierrors.NewAlreadyExists(things, "tokyo"), passing, "409 Conflict"},
+		"the API server does not know us":   {apierrors.NewUnauthorized("hollow purple"), passing, "401 Unauthorized"},
+		"a proxy does not know us":          {apierrors.NewGenericServerResponse(401, "PATCH", things, "tokyo", "", 0, true), passing, "401 Unauthorized"},
+		"a namespace that is gone":          {answer(404, metav1.StatusReasonNotFound), passing, "404 Not Found"},
+		"too much at once":                  {answer(429, metav1.StatusReasonTooManyRequests), passing, "429 Too Many Requests"},
+		"the API server has failed":         {answer(500, metav1.StatusReasonInternalError), passing, "500 Internal Server Error"},
+		"no answer":                         {errors.New("connection refused"), passing, "connection refused"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Refused(c.err); got != c.refused {
-				t.Errorf("refused: %v", got)
+			if Refused(c.err) != (c.want == refused) || LostRace(c.err) != (c.want == lost) {
+				t.Errorf("refused: %v, a lost race: %v; want %s", Refused(c.err), LostRace(c.err), c.want)
 			}
 			if got := Wordless(c.err).Error(); got != c.says {
 				t.Errorf("says %q, want %q", got, c.says)
 			}
 		})
 	}
-	if Refused(nil) || StatusCode(nil) != 0 || Wordless(nil) != nil {
+	if Refused(nil) || LostRace(nil) || StatusCode(nil) != 0 || Wordless(nil) != nil {
 		t.Error("no error is no refusal")
 	}
 }

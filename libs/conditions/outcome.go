@@ -7,10 +7,11 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// conflictRetry is how long a lost optimistic lock waits for the cache to catch up.
+// conflictRetry is how long a lost race waits for the cache to catch up.
 const conflictRetry = 200 * time.Millisecond
 
 // Waiting is an outcome: something expected is not there yet. The object is Progressing.
@@ -48,15 +49,40 @@ func StatusCode(err error) int {
 	return int(answer.Status().Code)
 }
 
+// LostRace reports whether a write came too late: somebody else has written the object since it was read, or has a field that an apply asks for. Trying
+// again soon on what is there by then is the answer to that, and nobody need hear of it. The API server names the object then, or the causes; an
+// admission webhook that denies with the same code names neither, and is a refusal.
+func LostRace(err error) bool {
+	return apierrors.IsConflict(err) && (details(err).Name != "" || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict))
+}
+
 // Refused reports whether the API server has answered that it will not have what it was asked for, so that trying again is of no use until a person has
 // changed something. The status code says so: an admission webhook may give any reason, or none.
 func Refused(err error) bool {
 	switch code := StatusCode(err); code {
-	case http.StatusUnauthorized, http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+	case http.StatusConflict:
+		return !LostRace(err) && details(err).Name == "" // with a name: somebody was faster to create it
+	case http.StatusUnauthorized:
+		return denied(err)
+	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooManyRequests:
 		return false // these may pass
 	default:
 		return code >= 400 && code < 500
 	}
+}
+
+// denied tells a ValidatingAdmissionPolicy with the reason Unauthorized, which names the object and gives its message as a cause, from an API server that
+// does not know who asks, and from a proxy before it, whose answers client-go marks.
+func denied(err error) bool {
+	return details(err).Name != "" && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+func details(err error) metav1.StatusDetails {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) || answer.Status().Details == nil {
+		return metav1.StatusDetails{}
+	}
+	return *answer.Status().Details
 }
 
 // Wordless is an error of the API server without its words, "403 Forbidden": an admission webhook may quote the Secret that it refuses, in its message and
@@ -70,7 +96,7 @@ func Wordless(err error) error {
 }
 
 // Result turns an outcome into what controller-runtime is told. Waiting and Terminal are not failures of the
-// reconciler: they are retried when they say so, or by a watch. A lost optimistic lock is retried quietly. Anything
+// reconciler: they are retried when they say so, or by a watch. A lost race is retried quietly. Anything
 // else is transient and returned, so that the queue backs off.
 func Result(outcome error) (reconcile.Result, error) {
 	if w, ok := errors.AsType[*Waiting](outcome); ok {
@@ -79,7 +105,7 @@ func Result(outcome error) (reconcile.Result, error) {
 	if t, ok := errors.AsType[*Terminal](outcome); ok {
 		return reconcile.Result{RequeueAfter: t.Retry}, nil
 	}
-	if apierrors.IsConflict(outcome) {
+	if LostRace(outcome) {
 		return reconcile.Result{RequeueAfter: conflictRetry}, nil
 	}
 	return reconcile.Result{}, outcome

@@ -26,7 +26,8 @@ import (
 type Options struct {
 	// Name is the operator's name: "dojo-operator".
 	Name string
-	// Version is what runs. The metric <name>_build_info has it as a label, and the user agent of all requests ends with it.
+	// Version is what runs. The metric <name>_build_info has it as a label, and the user agent of all requests but those for the Lease,
+	// whose user agent controller-runtime makes itself, ends with it.
 	Version string
 	// Lease is the name of the Lease that the leader holds.
 	Lease string

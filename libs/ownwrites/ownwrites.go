@@ -4,8 +4,10 @@
 // A reconciler reads from a cache that lags behind its own writes by a few
 // milliseconds. Deciding on such a stale view makes writes that
 // change nothing, or undo what was just done. The record kept here is a
-// shortcut, not state: it holds only writes that the cache has not shown yet, and losing
-// it costs at most one write that changes nothing.
+// shortcut, not state: it holds the last write of each object until a pass has seen it
+// shown, or has waited for long enough. Losing it costs a write that changes nothing, as
+// long as the same decision writes the same. Whoever writes something random, a new
+// password, has to ask the API server first whether there is one.
 package ownwrites
 
 import (
@@ -40,7 +42,7 @@ type Key struct {
 	types.NamespacedName
 }
 
-// Record holds the latest own write of each object that the cache has not shown yet. It is safe for concurrent use.
+// Record holds the latest own write of each object until [Record.Shows] has seen the cache show it, or gives up. It is safe for concurrent use.
 type Record struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex

@@ -2,11 +2,13 @@ package testcluster
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -53,6 +55,9 @@ func startAndEnd(how string) {
 }
 
 func TestNothingIsLeftHoweverTheProcessEnds(t *testing.T) {
+	if !alive(strconv.Itoa(os.Getpid())) {
+		t.Fatal("/proc does not show who runs")
+	}
 	for how, signal := range map[string]os.Signal{
 		"panic":   nil,
 		"exit":    nil,
@@ -138,9 +143,12 @@ func TestWithoutRoot(t *testing.T) {
 
 // alive is whether the process runs. An ended one whose parent does not care to look, as in many containers, does not.
 func alive(pid string) bool {
-	state, _ := exec.Command("ps", "-o", "stat=", "-p", pid).Output() // fails when there is none
-	text := strings.TrimSpace(string(state))
-	return text != "" && !strings.HasPrefix(text, "Z")
+	stat, err := os.ReadFile("/proc/" + pid + "/stat") // pid (name) state ..., and the name may have parentheses
+	if err != nil {
+		return false
+	}
+	state := stat[bytes.LastIndexByte(stat, ')')+1:]
+	return !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
 }
 
 func TestStartThatFailsSaysWhyAndCleansUp(t *testing.T) {

@@ -177,14 +177,17 @@ func (s *stage) alertsAreEvaluated(t *testing.T) {
 	}
 }
 
-// alertsOfADojo holds the PrometheusRules that dojo-operator makes against Prometheus' own parser and against what is scraped.
+// alertsOfADojo holds the PrometheusRules that dojo-operator makes against Prometheus' own parser, their unit tests and what is scraped.
 func (s *stage) alertsOfADojo(t *testing.T) {
 	alerts := map[string]bool{}
 	for _, dojo := range []string{"tokyo-jujutsu-high", "sendai-jujutsu-high"} {
 		groups := s.ruleGroups(t, "default", dojo)
-		checkRules(t, groups)
+		folder := checkRules(t, groups)
 		var as []ruleSpec
 		decode(t, map[string]any{"groups": groups}, &struct{ Groups *[]ruleSpec }{&as})
+		if dojo == "sendai-jujutsu-high" {
+			tryRules(t, folder, "a-dojo.rules.yaml", as)
+		}
 		for _, group := range as {
 			for _, rule := range group.Rules {
 				alerts[rule.Alert] = true

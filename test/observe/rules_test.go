@@ -62,16 +62,22 @@ func TestRules(t *testing.T) {
 		t.Run(o.Name, func(t *testing.T) {
 			groups, as := groupsOf(t, o)
 			folder := checkRules(t, groups)
-			text, err := os.ReadFile(filepath.Join("testdata", o.Name+".rules.yaml"))
-			must(t, err)
-			tests := filepath.Join(folder, "tests.yaml")
-			must(t, os.WriteFile(tests, text, 0o600))
-			if out, err := exec.CommandContext(t.Context(), promtool(t), "test", "rules", tests).CombinedOutput(); err != nil {
-				t.Errorf("promtool test rules: %v\n%s", err, out)
-			}
-			everyAlertIsTried(t, text, as)
+			tryRules(t, folder, o.Name+".rules.yaml", as)
 		})
 	}
+}
+
+// tryRules runs a file of unit tests on the rules in a folder.
+func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	must(t, err)
+	tests := filepath.Join(folder, "tests.yaml")
+	must(t, os.WriteFile(tests, text, 0o600))
+	if out, err := exec.CommandContext(t.Context(), promtool(t), "test", "rules", tests).CombinedOutput(); err != nil {
+		t.Errorf("promtool test rules: %v\n%s", err, out)
+	}
+	everyAlertIsTried(t, text, groups)
 }
 
 // everyAlertIsTried checks that there is a case in which an alert fires and one in which it does not.

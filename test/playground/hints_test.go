@@ -119,6 +119,11 @@ var checks = map[string]check{
 // TestHints runs what the playground tells people to try, as it is printed, in that order.
 func TestHints(t *testing.T) {
 	kubectl.OnPath(t)
+	for _, program := range []string{"bash", "curl", "base64", "grep"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Fatalf("the playground tells people to use %s, which is not installed here: %v", program, err)
+		}
+	}
 	g := NewWithT(t)
 	p := startPlayground(t)
 	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))

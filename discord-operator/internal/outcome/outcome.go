@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -194,5 +193,5 @@ func Stuck(err error) bool {
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After <= Brief {
 		return false
 	}
-	return err != nil && Soon(err) == 0 && !apierrors.IsConflict(err)
+	return err != nil && Soon(err) == 0 && !conditions.LostRace(err)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -33,7 +32,7 @@ type Pass struct {
 
 // Conclude tells how the pass ended and says when the next one is. What is over in a moment is not told.
 func (p *Pass) Conclude(ctx context.Context, end error) (reconcile.Result, error) {
-	if errors.Is(end, ErrStale) || apierrors.IsConflict(end) { // a pass on what the object is by now comes to another end
+	if errors.Is(end, ErrStale) || conditions.LostRace(end) { // a pass on what the object is by now comes to another end
 		return reconcile.Result{RequeueAfter: StaleRetry}, nil
 	}
 	if soon := outcome.Untold(end, p.Told, p.Age); soon > 0 && !p.Changed {

@@ -200,9 +200,9 @@ func replaced(err error) bool {
 	return slices.ContainsFunc(answer.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }
 
-// told is an error without what nobody may read. A conflict has to stay one to be retried quietly, and is told to nobody.
+// told is an error without what nobody may read. A lost race has to stay one to be retried quietly, and is told to nobody.
 func told(c *child, err error) error {
-	if c.kind != kindSecret || apierrors.IsConflict(err) {
+	if c.kind != kindSecret || conditions.LostRace(err) {
 		return err
 	}
 	wordless := conditions.Wordless(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,6 +53,8 @@ func TestRefusal(t *testing.T) {
 		"a Secret, denied with a message":     {secret, denied(400, "", quoting), "Terminal/ChildRefused", "refuses the Secret tokyo-credentials: 400 Bad Request"},
 		"a Secret, denied with a free reason": {newSecret, denied(400, quoting, ""), "Terminal/ChildRefused", "refuses the Secret tokyo-credentials: 400 Bad Request"},
 		"a Secret, forbidden freely":          {secret, denied(403, quoting, quoting), "Terminal/ChildRefused", "refuses the Secret tokyo-credentials: 403 Forbidden"},
+		"denied as a conflict":                {oldChild, denied(409, "Conflict", "no team label"), "Terminal/ChildRefused", "refuses the Deployment tokyo: no team label"},
+		"a Secret, denied as a conflict":      {secret, denied(409, "Conflict", quoting), "Terminal/ChildRefused", "refuses the Secret tokyo-credentials: 409 Conflict"},
 		"denied with a message":               {oldChild, denied(400, "", "no team label"), "Terminal/ChildRefused", "refuses the Deployment tokyo: no team label"},
 	}
 	for name, c := range cases {
@@ -98,7 +101,7 @@ func TestWhatMayPass(t *testing.T) {
 		})
 	}
 	// A lost race is retried quietly, so it has to stay what it is.
-	if got := refusal(tokyo(), secret, apierrors.NewConflict(resource, "tokyo", errAway)); !apierrors.IsConflict(got) {
+	if got := refusal(tokyo(), secret, apierrors.NewConflict(resource, "tokyo", errAway)); !conditions.LostRace(got) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -152,6 +155,40 @@ func TestCorrects(t *testing.T) {
 	w.custom["PrometheusRule"].SetManagedFields(nil) // nothing of it is ours any more
 	if diff := cmp.Diff([]string{"PrometheusRule"}, told(w, d, cfg)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestAnAutoscalerThatGoesIsNoEdit: its replicas go back to the spec's, which nobody need hear of; what somebody else has changed is told all the same.
+func TestAnAutoscalerThatGoesIsNoEdit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		subresource string
+		also        func(*appsv1.Deployment)
+		want        bool
+	}{
+		"an autoscaler's replicas":                      {"scale", func(*appsv1.Deployment) {}, false},
+		"an autoscaler's replicas, and another's image": {"scale", container(func(c *corev1.Container) { c.Image = "nginx" }), true},
+		"somebody's replicas":                           {"", func(*appsv1.Deployment) {}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := tokyo(func(d *corev1api.Dojo) { d.Status.ObservedGeneration = d.Generation })
+			w := settledWorld(t, d)
+			w.deployment = edit(w, w.deployment, "kube-controller-manager", scaleTo(7))
+			for i := range w.deployment.ManagedFields {
+				if entry := &w.deployment.ManagedFields[i]; entry.Manager == "kube-controller-manager" {
+					entry.Subresource = c.subresource
+				}
+			}
+			w.deployment = edit(w, w.deployment, "kubectl", c.also)
+			s := plan(d, w.see(d), testConfig)
+			if diff := cmp.Diff([]string{kindDeployment}, kinds(s)); diff != "" {
+				t.Fatal(diff)
+			}
+			if got := corrects(d, s.apply[0]); got != c.want {
+				t.Errorf("told as corrected: %v", got)
+			}
+		})
 	}
 }
 

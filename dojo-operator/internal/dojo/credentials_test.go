@@ -2,12 +2,15 @@ package dojo
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -317,4 +320,66 @@ func TestGrantTakenBackBehindTheCache(t *testing.T) {
 	if s := plan(d, seen, testConfig); s.apply != nil || outcomeOf(s.verdict) != "Terminal/CredentialsNotShared" {
 		t.Errorf("writes %v, ends as %v", kinds(s), s.verdict)
 	}
+}
+
+// TestACacheThatLagsMakesNoOtherSecret: a Secret that was made is not in the cache, for longer than our own writes are waited for.
+func TestACacheThatLagsMakesNoOtherSecret(t *testing.T) {
+	t.Parallel()
+	ownOf := func(w *world) *corev1.Secret { return w.own }
+	passwordOf := func(w *world) *corev1.Secret { return w.password }
+	strangers := func(s *corev1.Secret) { s.OwnerReferences, s.Labels, s.ManagedFields = nil, nil, nil }
+	for name, c := range map[string]struct {
+		dojo    *corev1api.Dojo
+		late    func(*world) *corev1.Secret
+		change  func(*corev1.Secret)
+		without bool // whether it is not there either
+		want    string
+		writes  []string
+	}{
+		"the credentials, ours":      {tokyo(), ownOf, func(*corev1.Secret) {}, false, "settled", nil},
+		"the credentials, not ours":  {tokyo(), ownOf, strangers, false, "Terminal/NameTaken", nil},
+		"the credentials, gone":      {tokyo(), ownOf, nil, true, "Waiting/RollingOut", []string{kindSecret, kindDeployment}},
+		"the password, ours":         {tokyo(inPG), passwordOf, func(*corev1.Secret) {}, false, "settled", nil},
+		"the password, kept":         {tokyo(inPG, dropping), passwordOf, func(*corev1.Secret) {}, false, "settled", nil},
+		"the password, not ours":     {tokyo(inPG), passwordOf, strangers, false, "Terminal/NameTaken", nil},
+		"the password, gone":         {tokyo(inPG), passwordOf, nil, true, "Waiting/CreatingRole", []string{kindSecret}},
+		"its copy for the pods":      {tokyo(inPG), ownOf, func(*corev1.Secret) {}, false, "settled", nil},
+		"its copy, now a stranger's": {tokyo(inPG), ownOf, strangers, false, "Terminal/NameTaken", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := c.dojo
+			var w *world
+			if d.Spec.Postgres != nil {
+				w = settledDatabase(t, d)
+			} else {
+				w = settledWorld(t, d)
+			}
+			var cached, live []client.Object
+			for _, secret := range []*corev1.Secret{w.source, w.own, w.password} {
+				switch {
+				case secret == nil:
+				case secret != c.late(w):
+					cached, live = append(cached, secret), append(live, secret)
+				case !c.without:
+					c.change(secret)
+					live = append(live, secret)
+				}
+			}
+			r, _ := reconcilerOf(t, func(string) error { return nil })
+			r.Client, r.Live = secretsOf(cached), secretsOf(live)
+
+			seen := w.see(d)
+			seen.source, seen.own, seen.sourceSecret, seen.ownSecret = nil, nil, nil, nil
+			must(t, r.observeCredentials(t.Context(), d, seen))
+			s := plan(d, seen, testConfig)
+			if outcomeOf(s.verdict) != c.want || !slices.Equal(kinds(s), c.writes) {
+				t.Errorf("writes %v, ends as %s; want %v, %s", kinds(s), outcomeOf(s.verdict), c.writes, c.want)
+			}
+		})
+	}
+}
+
+func secretsOf(objects []client.Object) client.Client {
+	return fake.NewClientBuilder().WithScheme(testScheme).WithReturnManagedFields().WithObjects(objects...).Build()
 }

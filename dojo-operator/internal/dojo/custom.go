@@ -1,6 +1,7 @@
 package dojo
 
 import (
+	"maps"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,7 +103,8 @@ func held(live any, want any, key string, fields *fieldpath.Set) bool {
 }
 
 // altered reports whether somebody has changed what we want of an object, or taken it away: either takes the field out of ours. What differs and
-// is still ours follows the spec, a flag or another object.
+// is still ours follows the spec, a flag or another object. Replicas that came through the scale subresource are mostly an autoscaler's, which may be gone
+// by now; that they go back after a person's `kubectl scale` of the Deployment is not told either.
 func altered(live metav1.Object, want *unstructured.Unstructured) bool {
 	all, metadata := map[string]any{}, map[string]any{}
 	for part, value := range want.Object {
@@ -117,7 +119,21 @@ func altered(live metav1.Object, want *unstructured.Unstructured) bool {
 		}
 	}
 	all["metadata"] = metadata
+	if spec, ok := all["spec"].(map[string]any); ok && scaled(live) {
+		spec = maps.Clone(spec)
+		delete(spec, "replicas")
+		all["spec"] = spec
+	}
 	return !owns(appliedFields(live), all)
+}
+
+// scaled reports whether somebody has set the replicas through the scale subresource.
+func scaled(live metav1.Object) bool {
+	return slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		fields := fieldpath.NewSet()
+		return entry.Subresource == "scale" && entry.FieldsV1 != nil && fields.FromJSON(entry.FieldsV1.GetRawReader()) == nil &&
+			fields.Has(fieldpath.MakePathOrDie("spec", "replicas"))
+	})
 }
 
 // owns reports whether all fields of a value are among these. Of a list, the items have keys; one that is owned as a whole is a field.

@@ -72,35 +72,36 @@ func planMonitor(d *corev1api.Dojo, kind optional.Kind, seen map[string]*unstruc
 func rulesFor(d *corev1api.Dojo) []any {
 	app := fmt.Sprintf(`namespace=%q,service=%q`, d.Namespace, d.Name)
 	of := fmt.Sprintf(`namespace=%q,dojo=%q`, d.Namespace, d.Name)
+	dojo := d.Namespace + "/" + d.Name // in the summaries: $labels are those of the expression alone, without the rule's own
 	var rules []any
 	if *d.Spec.Replicas > 0 {
 		rules = append(rules, rule(d, "DojoDown", "2m", "critical",
 			// One that has never been up is told about by the alerts on Degraded and on its database. An autoscaler may want none to be up.
 			fmt.Sprintf(`absent(up{%s} == 1) unless on () dojo_condition{%s,type="Available",reason=~"%s|%s"}`,
 				app, of, corev1api.ReasonStarting, corev1api.ReasonScaledToZero),
-			"Nobody serves the Dojo {{ $labels.namespace }}/{{ $labels.dojo }}", "No pod of it has answered Prometheus for two minutes."))
+			"Nobody serves the Dojo "+dojo, "No pod of it has answered Prometheus for two minutes."))
 	}
 	rules = append(rules,
 		rule(d, "DojoErrors", "5m", "warning",
 			fmt.Sprintf(`sum(rate(gin_requests_total{%s,code=~"5.."}[5m])) / sum(rate(gin_requests_total{%s}[5m])) > 0.05`, app, app),
-			"The Dojo {{ $labels.namespace }}/{{ $labels.dojo }} fails", "More than 5% of the requests have ended in an error of the server."),
+			"The Dojo "+dojo+" fails", "More than 5% of the requests have ended in an error of the server."),
 		rule(d, "DojoSlow", "10m", "warning",
 			fmt.Sprintf(`sum(rate(gin_request_duration_seconds_sum{%s}[5m])) / sum(rate(gin_request_duration_seconds_count{%s}[5m])) > 1`, app, app),
-			"The Dojo {{ $labels.namespace }}/{{ $labels.dojo }} is slow", "Requests have taken more than a second on average."),
+			"The Dojo "+dojo+" is slow", "Requests have taken more than a second on average."),
 		rule(d, "DojoDegraded", "1m", "warning", fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="Degraded"}) == 1`, of),
-			"The Dojo {{ $labels.namespace }}/{{ $labels.dojo }} needs somebody: {{ $labels.reason }}", "`kubectl describe dojo` says what to do."),
+			"The Dojo "+dojo+" needs somebody: {{ $labels.reason }}", "`kubectl describe dojo` says what to do."),
 		rule(d, "DojoReplicasMissing", "10m", "warning", fmt.Sprintf(`max(dojo_replicas_ready{%s}) < max(dojo_replicas_wanted{%s})`, of, of),
-			"The Dojo {{ $labels.namespace }}/{{ $labels.dojo }} lacks replicas", "Fewer replicas than wanted have been ready for ten minutes."))
+			"The Dojo "+dojo+" lacks replicas", "Fewer replicas than wanted have been ready for ten minutes."))
 	if d.Spec.Postgres != nil {
 		rules = append(rules, rule(d, "DojoDatabaseNotReady", "10m", "warning",
 			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="DatabaseReady"}) == 0`, of),
-			"The database of the Dojo {{ $labels.namespace }}/{{ $labels.dojo }} is not ready: {{ $labels.reason }}",
+			"The database of the Dojo "+dojo+" is not ready: {{ $labels.reason }}",
 			"The condition DatabaseReady of the Dojo says what is waited for."))
 	}
 	if backupPolicy(d) != nil {
 		rules = append(rules, rule(d, "DojoBackupFailed", "1m", "warning",
 			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type=%q}) == 0`, of, corev1api.ConditionBackupSucceeded),
-			"The last backup of the Dojo {{ $labels.namespace }}/{{ $labels.dojo }} has failed",
+			"The last backup of the Dojo "+dojo+" has failed",
 			"The condition BackupSucceeded of the Dojo has CloudNativePG's words."))
 	}
 	return rules

@@ -132,7 +132,18 @@ func (r *Reconciler) observeCredentials(ctx context.Context, d *corev1api.Dojo, 
 	if seen.source, err = look(ctx, r, kindSecret, sourceName(d), secretMetadata()); err != nil {
 		return err
 	}
-	if seen.source == nil || !shared(d, seen.source) || taken(d, seen.own) || copied(d, seen.own, seen.source) && !rewritten(d, seen.source) {
+	if d.Spec.Postgres != nil {
+		if err := r.lookAgain(ctx, sourceName(d), &seen.source); err != nil {
+			return err
+		}
+	}
+	if seen.source == nil || !shared(d, seen.source) {
+		return nil
+	}
+	if err := r.lookAgain(ctx, own, &seen.own); err != nil {
+		return err
+	}
+	if taken(d, seen.own) || copied(d, seen.own, seen.source) && !rewritten(d, seen.source) {
 		return nil
 	}
 	if seen.sourceSecret, err = r.read(ctx, sourceName(d)); err != nil || seen.own == nil {
@@ -140,6 +151,22 @@ func (r *Reconciler) observeCredentials(ctx context.Context, d *corev1api.Dojo, 
 	}
 	seen.ownSecret, err = r.read(ctx, own)
 	return err
+}
+
+// lookAgain asks the API server for a Secret that the cache does not have and that would be made now. What is made has a random word in it: over one of
+// ours that the cache shows late, even after errStale has given up, it would roll the pods for nothing or be another password than Postgres has.
+func (r *Reconciler) lookAgain(ctx context.Context, name types.NamespacedName, seen **metav1.PartialObjectMetadata) error {
+	if *seen != nil {
+		return nil
+	}
+	live := secretMetadata()
+	if err := r.Live.Get(ctx, name, live); apierrors.IsNotFound(err) {
+		return nil
+	} else if err != nil {
+		return fmt.Errorf("look for Secret %s: %w", name, err)
+	}
+	*seen = live
+	return nil
 }
 
 // rewritten reports whether the source is ours to write and is not as it should be.

@@ -3,6 +3,7 @@ package dojo
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -32,11 +33,8 @@ const revisionLabel = appsv1.DefaultDeploymentUniqueLabelKey
 // worst returns the trouble to tell of: a persistent one before any other, and then by the pod's name, so that the answer
 // is the same for the same pods. Only the latest revision counts: pods that are being replaced may well be broken.
 func worst(now time.Time, pods []corev1.Pod) trouble {
-	if len(pods) == 0 {
-		return trouble{}
-	}
-	youngest := slices.MaxFunc(pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	pods = slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return p.Labels[revisionLabel] != youngest.Labels[revisionLabel] })
+	latest := latestRevision(pods)
+	pods = slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return p.Labels[revisionLabel] != latest })
 	sorted := slices.SortedFunc(slices.Values(pods), func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	var found trouble
 	for i := range sorted {
@@ -49,6 +47,25 @@ func worst(now time.Time, pods []corev1.Pod) trouble {
 		}
 	}
 	return found
+}
+
+// latestRevision is the revision whose first pod came last. Its youngest pod does not tell: while a rollout is stuck, the ReplicaSet before replaces what
+// is drained from a node.
+func latestRevision(pods []corev1.Pod) string {
+	first := map[string]time.Time{}
+	for i := range pods {
+		revision, created := pods[i].Labels[revisionLabel], pods[i].CreationTimestamp.Time
+		if before, known := first[revision]; !known || created.Before(before) {
+			first[revision] = created
+		}
+	}
+	latest := ""
+	for _, revision := range slices.Sorted(maps.Keys(first)) { // of two that came in the same second always the same
+		if latest == "" || first[revision].After(first[latest]) {
+			latest = revision
+		}
+	}
+	return latest
 }
 
 func troubleOf(now time.Time, pod *corev1.Pod) trouble {

@@ -140,7 +140,11 @@ func TestWorst(t *testing.T) {
 		"two persistent ones: by name":        {[]corev1.Pod{alsoBroken, broken}, "pod b"},
 		"a broken revision being replaced":    {[]corev1.Pod{of(broken, "old", 0), of(fine, "new", 1)}, ""},
 		"a broken revision replacing":         {[]corev1.Pod{of(fine, "old", 0), of(broken, "new", 1)}, "pod b"},
-		"two that may pass: by name":          {[]corev1.Pod{unscheduled("z", corev1.PodReasonUnschedulable), lost}, "pod a"},
+		"broken, and a pod before it is made again": {
+			[]corev1.Pod{of(fine, "old", 0), of(broken, "new", 1), of(alsoBroken, "new", 2), of(pod("e"), "old", 3)}, "pod b",
+		},
+		"two revisions of one second": {[]corev1.Pod{of(alsoBroken, "b", 0), of(broken, "a", 0)}, "pod b"},
+		"two that may pass: by name":  {[]corev1.Pod{unscheduled("z", corev1.PodReasonUnschedulable), lost}, "pod a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

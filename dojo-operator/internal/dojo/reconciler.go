@@ -12,7 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
@@ -43,7 +42,7 @@ const (
 type Reconciler struct {
 	// Client reads from the cache and writes as FieldOwner.
 	Client client.Client
-	// Live reads from the API server; only for the data of Secrets.
+	// Live reads from the API server: the data of Secrets, and whether there is one where the cache shows none.
 	Live client.Reader
 	// Events tells people.
 	Events events.EventRecorder
@@ -135,13 +134,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 	if errors.Is(outcome, errStale) {
 		return reconcile.Result{RequeueAfter: staleRetry}, nil
 	}
-	if apierrors.IsConflict(outcome) {
+	if conditions.LostRace(outcome) {
 		return conditions.Result(outcome)
 	}
 	again, untold := r.report(ctx, d, seen, status(d, seen, todo, outcome))
 	result, err := conditions.Result(outcome)
+	if err := errors.Join(err, untold); err != nil {
+		return reconcile.Result{}, err // the queue's backoff says when
+	}
 	if again > 0 && (result.RequeueAfter == 0 || again < result.RequeueAfter) {
 		result.RequeueAfter = again
 	}
-	return result, errors.Join(err, untold)
+	return result, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -50,6 +51,18 @@ func TestNobodyIsToldOfANamesake(t *testing.T) {
 	}
 }
 
+// TestAnErrorComesBackByItsBackoff: controller-runtime warns where a time is given beside an error.
+func TestAnErrorComesBackByItsBackoff(t *testing.T) {
+	t.Parallel()
+	r, _ := reconcilerOf(t, func(string) error { return errAway }, tokyo(), pgApp())
+	var d corev1api.Dojo
+	must(t, r.Client.Get(t.Context(), client.ObjectKeyFromObject(tokyo()), &d))
+	must(t, r.Client.Update(t.Context(), d.DeepCopy())) // so that the status is late
+	if result, err := r.Reconcile(t.Context(), &d); !errors.Is(err, errAway) || !result.IsZero() {
+		t.Errorf("ends with %+v, %v", result, err)
+	}
+}
+
 // reconcilerOf looks at the given objects, which include the Dojo. Writes of a child end as apply says, and told counts writes of the status.
 func reconcilerOf(t *testing.T, apply func(kind string) error, objects ...client.Object) (r *Reconciler, told *int) {
 	t.Helper()
@@ -88,6 +101,9 @@ func TestWhatIsOnlyLateIsNotTold(t *testing.T) {
 		"all is well": {nothing, nil, 1},
 		"an error":    {nothing, errAway, 1},
 		"a conflict":  {nothing, errFaster, 0},
+		"a webhook that denies as a conflict": {
+			nothing, &apierrors.StatusError{ErrStatus: metav1.Status{Code: 409, Reason: metav1.StatusReasonConflict, Message: "no"}}, 1,
+		},
 		"another object of the same name": {
 			nothing, apierrors.NewInvalid(schema.GroupKind{Kind: "Secret"}, "tokyo-credentials", field.ErrorList{
 				field.Invalid(field.NewPath("metadata", "uid"), "x", "field is immutable"),

@@ -165,7 +165,7 @@ func (r *Reconciler) report(ctx context.Context, d *corev1api.Dojo, seen *observ
 	switch {
 	case apierrors.IsNotFound(err):
 		return 0, nil // deleted meanwhile: there is nobody left to tell
-	case apierrors.IsConflict(err):
+	case conditions.LostRace(err):
 		return staleRetry, nil
 	case err != nil:
 		return 0, fmt.Errorf("patch status: %w", err)

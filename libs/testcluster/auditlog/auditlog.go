@@ -26,8 +26,8 @@ func Open(path string) (*Log, error) {
 }
 
 // Each calls tell with every line that was completed since the last call: one event in JSON, of type audit.k8s.io/v1 Event. The API server
-// logs a request before it answers it. What a killed API server has left half written comes as one line with what follows. An error of
-// tell ends the reading, with that line taken as read. The line is tell's until it returns.
+// logs a request before it ends its answer, and after others may see what has changed. What a killed API server has left half written comes
+// as one line with what follows. An error of tell ends the reading, with that line taken as read. The line is tell's until it returns.
 func (l *Log) Each(tell func(line []byte) error) error {
 	for {
 		line, err := l.reader.ReadBytes('\n')

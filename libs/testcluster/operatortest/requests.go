@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -13,6 +14,9 @@ import (
 
 	"jutsu.com/operators/libs/testcluster/auditlog"
 )
+
+// rest is for how long there must be no write.
+const rest = 300 * time.Millisecond
 
 // requests is what was read of the audit log so far.
 type requests struct {
@@ -43,6 +47,18 @@ func (o *Operator) Requests() []auditv1.Event {
 		return err
 	})).To(gomega.Succeed())
 	return r.events
+}
+
+// WritesAtRest are Writes once none has come for a while, to count them: what a request has changed shows before the API server has logged the request.
+func (o *Operator) WritesAtRest(namespace string) []string {
+	ginkgo.GinkgoHelper()
+	writes := o.Writes(namespace)
+	gomega.Eventually(func() int {
+		before := len(writes)
+		writes = o.Writes(namespace)
+		return len(writes) - before
+	}).WithPolling(rest).Should(gomega.BeZero(), "%s goes on writing", o.Name)
+	return writes
 }
 
 // Writes are what the operator has written in a namespace so far, oldest first, as "patch deployments/tokyo", "patch dojos/tokyo/status" and the like. Events
