@@ -162,25 +162,26 @@ func TestCorrects(t *testing.T) {
 func TestAnAutoscalerThatGoesIsNoEdit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		subresource string
-		also        func(*appsv1.Deployment)
-		want        bool
+		manager, subresource string
+		also                 func(*appsv1.Deployment)
+		want                 bool
 	}{
-		"an autoscaler's replicas":                      {"scale", func(*appsv1.Deployment) {}, false},
-		"an autoscaler's replicas, and another's image": {"scale", container(func(c *corev1.Container) { c.Image = "nginx" }), true},
-		"somebody's replicas":                           {"", func(*appsv1.Deployment) {}, true},
+		"an autoscaler's replicas":                      {"kube-controller-manager", "scale", func(*appsv1.Deployment) {}, false},
+		"an autoscaler's replicas, and another's image": {"kube-controller-manager", "scale", container(func(c *corev1.Container) { c.Image = "nginx" }), true},
+		"replicas that a person has scaled":             {"kubectl", "scale", func(*appsv1.Deployment) {}, true},
+		"replicas that a person has edited":             {"kubectl-edit", "", func(*appsv1.Deployment) {}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := tokyo(func(d *corev1api.Dojo) { d.Status.ObservedGeneration = d.Generation })
 			w := settledWorld(t, d)
-			w.deployment = edit(w, w.deployment, "kube-controller-manager", scaleTo(7))
+			w.deployment = edit(w, w.deployment, c.manager, scaleTo(7))
 			for i := range w.deployment.ManagedFields {
-				if entry := &w.deployment.ManagedFields[i]; entry.Manager == "kube-controller-manager" {
+				if entry := &w.deployment.ManagedFields[i]; entry.Manager == c.manager {
 					entry.Subresource = c.subresource
 				}
 			}
-			w.deployment = edit(w, w.deployment, "kubectl", c.also)
+			w.deployment = edit(w, w.deployment, "somebody", c.also)
 			s := plan(d, w.see(d), testConfig)
 			if diff := cmp.Diff([]string{kindDeployment}, kinds(s)); diff != "" {
 				t.Fatal(diff)

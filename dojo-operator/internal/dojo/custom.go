@@ -103,8 +103,7 @@ func held(live any, want any, key string, fields *fieldpath.Set) bool {
 }
 
 // altered reports whether somebody has changed what we want of an object, or taken it away: either takes the field out of ours. What differs and
-// is still ours follows the spec, a flag or another object. Replicas that came through the scale subresource are mostly an autoscaler's, which may be gone
-// by now; that they go back after a person's `kubectl scale` of the Deployment is not told either.
+// is still ours follows the spec, a flag or another object; so do the replicas of an autoscaler, which may be gone by now.
 func altered(live metav1.Object, want *unstructured.Unstructured) bool {
 	all, metadata := map[string]any{}, map[string]any{}
 	for part, value := range want.Object {
@@ -119,7 +118,7 @@ func altered(live metav1.Object, want *unstructured.Unstructured) bool {
 		}
 	}
 	all["metadata"] = metadata
-	if spec, ok := all["spec"].(map[string]any); ok && scaled(live) {
+	if spec, ok := all["spec"].(map[string]any); ok && autoscaled(live) {
 		spec = maps.Clone(spec)
 		delete(spec, "replicas")
 		all["spec"] = spec
@@ -127,12 +126,15 @@ func altered(live metav1.Object, want *unstructured.Unstructured) bool {
 	return !owns(appliedFields(live), all)
 }
 
-// scaled reports whether somebody has set the replicas through the scale subresource.
-func scaled(live metav1.Object) bool {
+// autoscaled reports whether a HorizontalPodAutoscaler has set the replicas, as the only one in the controller manager that does so through the
+// scale subresource. `kubectl scale` does it as a person.
+func autoscaled(live metav1.Object) bool {
 	return slices.ContainsFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
+		if entry.Manager != "kube-controller-manager" || entry.Subresource != "scale" || entry.FieldsV1 == nil {
+			return false
+		}
 		fields := fieldpath.NewSet()
-		return entry.Subresource == "scale" && entry.FieldsV1 != nil && fields.FromJSON(entry.FieldsV1.GetRawReader()) == nil &&
-			fields.Has(fieldpath.MakePathOrDie("spec", "replicas"))
+		return fields.FromJSON(entry.FieldsV1.GetRawReader()) == nil && fields.Has(fieldpath.MakePathOrDie("spec", "replicas"))
 	})
 }
 
