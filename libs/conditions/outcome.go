@@ -40,20 +40,31 @@ type Terminal struct {
 // Error makes Terminal an outcome that passes through error returns.
 func (t *Terminal) Error() string { return t.Reason + ": " + t.Message }
 
-// StatusCode is the HTTP status of the API server's answer, 0 where the error is none.
-func StatusCode(err error) int {
-	var answer apierrors.APIStatus
-	if !errors.As(err, &answer) {
-		return 0
+// answer is what the API server has answered, empty where the error is no answer.
+func answer(err error) metav1.Status {
+	var status apierrors.APIStatus // is no error itself, so that errors.AsType does not take it
+	if !errors.As(err, &status) {
+		return metav1.Status{}
 	}
-	return int(answer.Status().Code)
+	return status.Status()
+}
+
+// StatusCode is the HTTP status of the API server's answer, 0 where the error is none.
+func StatusCode(err error) int { return int(answer(err).Code) }
+
+// StatusDetails is what the API server's answer says beside its message, empty where the error is none or nothing is said.
+func StatusDetails(err error) metav1.StatusDetails {
+	if d := answer(err).Details; d != nil {
+		return *d
+	}
+	return metav1.StatusDetails{}
 }
 
 // LostRace reports whether a write came too late: somebody else has written the object since it was read, or has a field that an apply asks for. Trying
 // again soon on what is there by then is the answer to that, and nobody need hear of it. The API server names the object then, or the causes; an
 // admission webhook that denies with the same code names neither, and is a refusal.
 func LostRace(err error) bool {
-	return apierrors.IsConflict(err) && (details(err).Name != "" || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict))
+	return apierrors.IsConflict(err) && (StatusDetails(err).Name != "" || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict))
 }
 
 // Refused reports whether the API server has answered that it will not have what it was asked for, so that trying again is of no use until a person has
@@ -61,7 +72,7 @@ func LostRace(err error) bool {
 func Refused(err error) bool {
 	switch code := StatusCode(err); code {
 	case http.StatusConflict:
-		return !LostRace(err) && details(err).Name == "" // with a name: somebody was faster to create it
+		return !LostRace(err) && StatusDetails(err).Name == "" // with a name: somebody was faster to create it
 	case http.StatusUnauthorized:
 		return denied(err)
 	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -74,15 +85,7 @@ func Refused(err error) bool {
 // denied tells a ValidatingAdmissionPolicy with the reason Unauthorized, which names the object and gives its message as a cause, from an API server that
 // does not know who asks, and from a proxy before it, whose answers client-go marks.
 func denied(err error) bool {
-	return details(err).Name != "" && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
-}
-
-func details(err error) metav1.StatusDetails {
-	var answer apierrors.APIStatus
-	if !errors.As(err, &answer) || answer.Status().Details == nil {
-		return metav1.StatusDetails{}
-	}
-	return *answer.Status().Details
+	return StatusDetails(err).Name != "" && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // Wordless is an error of the API server without its words, "403 Forbidden": an admission webhook may quote the Secret that it refuses, in its message and

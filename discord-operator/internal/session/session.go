@@ -90,7 +90,7 @@ func (s *Session) Look(ctx context.Context, guildID string) (*discordclient.Snap
 // they are not, they are read by one call: of the channel alone, or, when those of other channels are not known either, of the whole guild.
 func (s *Session) Webhooks(ctx context.Context, guildID, channelID string, since time.Time) ([]discordclient.Webhook, error) {
 	view := s.Guild(guildID)
-	if hooks, known := known(view.Snapshot(), channelID, since); known {
+	if hooks, ok := listed(view.Snapshot(), channelID, since); ok {
 		return hooks, nil
 	}
 	lock := s.bot.hookLock(guildID)
@@ -99,10 +99,10 @@ func (s *Session) Webhooks(ctx context.Context, guildID, channelID string, since
 	}
 	defer lock.Unlock()
 	snap := view.Snapshot()
-	if hooks, known := known(snap, channelID, since); known {
+	if hooks, ok := listed(snap, channelID, since); ok {
 		return hooks, nil
 	}
-	if unknown(snap, since) == 1 {
+	if unlisted(snap, since) == 1 {
 		return s.ListChannelWebhooks(ctx, channelID)
 	}
 	all, err := s.ListGuildWebhooks(ctx, guildID)
@@ -112,17 +112,17 @@ func (s *Session) Webhooks(ctx context.Context, guildID, channelID string, since
 	return slices.DeleteFunc(all, func(w discordclient.Webhook) bool { return w.ChannelID != channelID }), nil
 }
 
-// known returns the webhooks of a channel where they were listed at a moment or later.
-func known(snap *discordclient.Snapshot, channelID string, since time.Time) ([]discordclient.Webhook, bool) {
+// listed returns the webhooks of a channel where they were listed at a moment or later.
+func listed(snap *discordclient.Snapshot, channelID string, since time.Time) ([]discordclient.Webhook, bool) {
 	hooks, known := snap.Webhooks(channelID)
 	return hooks, known && !snap.WebhooksListed(channelID).Before(since)
 }
 
-// unknown counts the channels whose webhooks are not.
-func unknown(snap *discordclient.Snapshot, since time.Time) int {
+// unlisted counts the channels whose webhooks were not.
+func unlisted(snap *discordclient.Snapshot, since time.Time) int {
 	n := 0
 	for _, c := range snap.Channels() {
-		if _, known := known(snap, c.ID, since); !known && c.Type != discordclient.ChannelCategory {
+		if _, ok := listed(snap, c.ID, since); !ok && c.Type != discordclient.ChannelCategory {
 			n++
 		}
 	}

@@ -3,7 +3,6 @@ package dojo
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -193,11 +192,7 @@ func childRefused(what string, err error) error {
 
 // replaced reports whether there was another object than the one that was seen: its UID cannot be changed to that.
 func replaced(err error) bool {
-	var answer apierrors.APIStatus
-	if !errors.As(err, &answer) || answer.Status().Details == nil {
-		return false
-	}
-	return slices.ContainsFunc(answer.Status().Details.Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+	return slices.ContainsFunc(conditions.StatusDetails(err).Causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
 }
 
 // told is an error without what nobody may read. A lost race has to stay one to be retried quietly, and is told to nobody.

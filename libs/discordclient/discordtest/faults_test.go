@@ -16,8 +16,11 @@ import (
 const create = "POST /guilds/{guild_id}/channels"
 
 // try makes a create over a connection of its own; err is what the client sees when the connection fails.
-func try(r *rig) (status int, body []byte, err error) {
-	req, err := http.NewRequest(http.MethodPost, r.srv.APIURL()+"/guilds/"+r.guild+"/channels", strings.NewReader(`{"name":"a"}`))
+func try(r *rig) (status int, body []byte, err error) { return tryFor(r.t.Context(), r) }
+
+// tryFor hangs up when the context ends.
+func tryFor(ctx context.Context, r *rig) (status int, body []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.srv.APIURL()+"/guilds/"+r.guild+"/channels", strings.NewReader(`{"name":"a"}`))
 	check(r.t, err)
 	req.Header.Set("Authorization", "Bot "+r.bot.Token)
 	req.Header.Set("User-Agent", "DiscordBot (x, 1)")
@@ -116,16 +119,10 @@ func TestLateEffect(t *testing.T) {
 
 	r.srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.Slow(time.Minute, 0)})
 	ctx, hangUp := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.srv.APIURL()+"/guilds/"+r.guild+"/channels", strings.NewReader(`{"name":"b"}`))
-	check(t, err)
-	req.Header.Set("Authorization", "Bot "+r.bot.Token)
-	req.Header.Set("User-Agent", "DiscordBot (x, 1)")
-	req.Header.Set("Content-Type", "application/json")
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		if res, err := http.DefaultClient.Do(req); err == nil {
-			_ = res.Body.Close()
+		if _, _, err := tryFor(ctx, r); err == nil {
 			t.Error("answered")
 		}
 	}()
