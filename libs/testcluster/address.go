@@ -8,10 +8,11 @@ import (
 	"net"
 	"strconv"
 	"sync/atomic"
+	"syscall"
 )
 
 // Free ports are looked for below those that kernels deal out by themselves, for which every connection and every ":0" competes (from
-// 32768 on Linux, from 49152 on macOS), and below the node ports of a cluster (from 30000).
+// 32768 on Linux), and below the node ports of a cluster (from 30000).
 const (
 	firstFreePort = 15000
 	freePorts     = 15000
@@ -27,21 +28,31 @@ var nextFreePort = func() *atomic.Uint32 {
 // FreeAddress returns an address on 127.0.0.1, as host:port, on which nobody listens, for a program that must be told its port before it
 // starts. Nothing holds the port until then; the kernel gives it to nobody who does not ask for that very number.
 func FreeAddress(ctx context.Context) (string, error) {
-	var config net.ListenConfig
 	for range freePorts {
 		port := firstFreePort + nextFreePort.Add(1)%freePorts
 		address := net.JoinHostPort("127.0.0.1", strconv.FormatUint(uint64(port), 10))
-		listener, err := config.Listen(ctx, "tcp4", address)
-		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
-		}
+		free, err := isFree(ctx, address)
 		if err != nil {
-			continue // somebody has it
-		}
-		if err := listener.Close(); err != nil {
 			return "", fmt.Errorf("find a free port: %w", err)
 		}
-		return address, nil
+		if free {
+			return address, nil
+		}
 	}
 	return "", errors.New("find a free port: all are taken")
+}
+
+// isFree listens on the address for a moment. No program is started meanwhile: between its fork and its exec it would hold a copy of the
+// listener, and with it the port, for longer than that moment.
+func isFree(ctx context.Context, address string) (bool, error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", address)
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	if err != nil {
+		return false, nil // somebody has it
+	}
+	return true, listener.Close()
 }

@@ -2,6 +2,7 @@ package testcluster
 
 import (
 	"net"
+	"os/exec"
 	"testing"
 )
 
@@ -25,5 +26,42 @@ func TestFreeAddress(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = listener.Close() })
 		given[address] = true
+	}
+}
+
+// A program that is just being started has a copy of everything that is open, until it is loaded.
+func TestFreeAddressWhileProgramsAreStarted(t *testing.T) {
+	t.Parallel()
+	started := make(chan error, 1)
+	go func() {
+		defer close(started)
+		for range 300 {
+			if err := exec.CommandContext(t.Context(), "true").Run(); err != nil {
+				started <- err
+				return
+			}
+		}
+	}()
+	for asked := 0; ; asked++ {
+		select {
+		case err := <-started:
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Logf("%d addresses while 300 programs were started", asked)
+			return
+		default:
+		}
+		address, err := FreeAddress(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		listener, err := net.Listen("tcp4", address)
+		if err != nil {
+			t.Fatalf("%s is not free: %v", address, err)
+		}
+		if err := listener.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
