@@ -50,6 +50,7 @@ func New(f *Flags, o Options) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("find the cluster (set KUBECONFIG, --kubeconfig, or run in a pod): %w", err)
 	}
 	kubeconfig.UserAgent = o.Name + "/" + o.Version
+	kubeconfig.Wrap(finishLeaseWrites)
 	scheme := runtime.NewScheme()
 	for _, add := range o.Kinds {
 		if err := add(scheme); err != nil {
