@@ -5,6 +5,9 @@ SHELL := /bin/bash
 OPERATORS := dojo-operator discord-operator
 MODULES := apis libs/conditions libs/manager libs/ownwrites libs/testcluster libs/discordclient $(OPERATORS) test
 
+# All that is built without -race is built with the same flags, so that nothing is compiled twice.
+export_flags := export CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
+
 # Modules whose specs wait more than they work: each process has a Kubernetes API of its own.
 PARALLEL := $(OPERATORS)
 PROCS := 4
@@ -26,7 +29,7 @@ test: build testcluster bin/promtool bin/release ## Run all tests, with -race, a
 		echo "testing $$module"; (cd $$module && go test -race -timeout 20m $(TESTFLAGS) ./...) || exit 1; \
 	done
 	@echo "testing tools/release, which builds both images (without -race, under which compressing them takes minutes)"
-	@cd tools/release && GOWORK=off go test -timeout 20m $(TESTFLAGS) ./...
+	@cd tools/release && $(export_flags) && GOWORK=off go test -timeout 20m $(TESTFLAGS) ./...
 	@for module in $(if $(TESTFLAGS),,$(PARALLEL)); do \
 		echo "testing $$module, $(PROCS) processes at a time"; \
 		(cd $$module && go test -race ./internal/... && \
@@ -36,11 +39,11 @@ test: build testcluster bin/promtool bin/release ## Run all tests, with -race, a
 
 .PHONY: lint
 lint: bin/golangci-lint bin/actionlint ## Look for mistakes and for what does not read like the rest
-	@for module in $(MODULES); do \
+	@$(export_flags) && for module in $(MODULES); do \
 		echo "linting $$module"; (cd $$module && $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
 	done
 	@echo "linting .github/workflows"; bin/actionlint -shellcheck= -pyflakes=
-	@echo "linting tools/release"; cd tools/release && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...
+	@echo "linting tools/release"; cd tools/release && $(export_flags) && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...
 
 .PHONY: generate
 generate: bin/controller-gen bin/crd-ref-docs ## Generate deep copies, CRDs, RBAC and the API reference from the Go types
@@ -59,10 +62,10 @@ manifests: generate ## The same: CRDs and RBAC come from the Go types too
 
 .PHONY: build
 build: ## Build the operators into bin/ (VERSION=v1.2.3; by default it is told by the operator's own tags)
-	@for operator in $(OPERATORS); do \
+	@$(export_flags) && for operator in $(OPERATORS); do \
 		version="$(VERSION)"; : "$${version:=$$(git describe --tags --always --dirty --match "$$operator/*" 2>/dev/null | sed 's|.*/||')}"; \
 		echo "building $$operator $${version:=dev}"; \
-		(cd $$operator && GOWORK=off CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=$$version" -o ../bin/$$operator .) || exit 1; \
+		(cd $$operator && GOWORK=off go build -ldflags "-s -w -X main.version=$$version" -o ../bin/$$operator .) || exit 1; \
 	done
 
 .PHONY: images
@@ -88,18 +91,18 @@ chaos: build testcluster bin/chaos ## Break everything around the operators and 
 
 .PHONY: e2e
 e2e: bin/release ## End to end on a real node: real pods, CloudNativePG, Prometheus; Linux and root, else E2E_KUBECONFIG (ARGS="--focus=X" for some)
-	@cd test && E2E=1 go tool ginkgo --procs=$(PROCS) --timeout=90m -v --no-color --junit-report=junit.xml --output-dir=../out/e2e $(ARGS) ./e2e
+	@cd test && $(export_flags) && E2E=1 go tool ginkgo --procs=$(PROCS) --timeout=90m -v --no-color --junit-report=junit.xml --output-dir=../out/e2e $(ARGS) ./e2e
 
 .PHONY: testcluster
 testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)
 	@echo "looking for the binaries of the test cluster"
-	@cd libs/testcluster && go build -o ../../bin/testcluster ./cmd/testcluster && exec ../../bin/testcluster build $(TESTCLUSTER_ALSO)
+	@cd libs/testcluster && $(export_flags) && go build -o ../../bin/testcluster ./cmd/testcluster && exec ../../bin/testcluster build $(TESTCLUSTER_ALSO)
 
 # The programs of test/. They are run as they are, not by `go run`, so that a signal to make reaches them and they clean up.
 PROGRAMS := bin/playground bin/bench bin/chaos
 .PHONY: $(PROGRAMS)
 $(PROGRAMS): bin/%:
-	@echo "building $*"; cd test && go build -o ../bin/$* ./$*
+	@echo "building $*"; cd test && $(export_flags) && go build -o ../bin/$* ./$*
 
 .PHONY: clean
 clean: ## Remove what was built and what runs have left behind

@@ -16,22 +16,22 @@ bin/golangci-lint: seconds = 45
 bin/%: seconds = 15
 
 bin/%: tools/%/go.mod tools/%/go.sum
-	@cd tools/$* && export GOWORK=off CGO_ENABLED=0 && \
+	@cd tools/$* && $(export_flags) && export GOWORK=off && \
 	version=$$(go list -f '{{.Module.Version}}' tool) && \
 	echo "building $* $$version, about $(seconds) s, once" && \
-	go build -trimpath -ldflags="-s -w $(stamp)" -o ../../$@ tool && \
+	go build -ldflags="-s -w $(stamp)" -o ../../$@ tool && \
 	touch ../../$@
 
 # Without the service discoveries of the clouds, which would be most of it. The module's other program, prometheus, libs/testcluster builds.
 bin/promtool: tools/prometheus/go.mod tools/prometheus/go.sum
-	@cd tools/prometheus && export GOWORK=off CGO_ENABLED=0 && \
+	@cd tools/prometheus && $(export_flags) && export GOWORK=off && \
 	version=$$(go list -m -f '{{.Version}}' github.com/prometheus/prometheus) && \
 	echo "building promtool $$version, about 100 s, once" && \
-	go build -trimpath -tags remove_all_sd,enable_kubernetes_sd -ldflags="-s -w -X github.com/prometheus/common/version.Version=$$version" \
+	go build -tags remove_all_sd,enable_kubernetes_sd -ldflags="-s -w -X github.com/prometheus/common/version.Version=$$version" \
 		-o ../../bin/promtool github.com/prometheus/prometheus/cmd/promtool && \
 	touch ../../bin/promtool
 
 # Not somebody else's tool but the project's own program.
 bin/release: $(wildcard tools/release/*.go) tools/release/go.mod tools/release/go.sum
 	@echo "building release, with ko inside, about 30 s, once"
-	@cd tools/release && GOWORK=off CGO_ENABLED=0 go build -o ../../$@ . && touch ../../$@
+	@cd tools/release && $(export_flags) && GOWORK=off go build -o ../../$@ . && touch ../../$@
