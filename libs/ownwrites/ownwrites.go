@@ -12,6 +12,7 @@ package ownwrites
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,23 +48,44 @@ type Record struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
 	last  map[Key]write
-	sweep int // at how many writes old ones are looked for
+	held  map[Key][]string // versions that the cache has shown while a write is under way
+	sweep int              // at how many writes old ones are looked for
 }
 
 type write struct {
 	version string    // resourceVersion after the write; empty for a deletion
+	before  string    // that after the write before it, where that was not shown yet either
 	deleted types.UID // UID of what was deleted
 	at      time.Time
 }
 
 // NewRecord returns an empty record that tells the time by the given clock.
 func NewRecord(c clock.PassiveClock) *Record {
-	return &Record{clock: c, last: map[Key]write{}, sweep: many}
+	return &Record{clock: c, last: map[Key]write{}, held: map[Key][]string{}, sweep: many}
 }
 
 // Wrote notes that the object was written and has the given resourceVersion since.
 func (r *Record) Wrote(key Key, resourceVersion string) {
 	r.put(key, write{version: resourceVersion})
+}
+
+// Writing notes that a write of the object begins, which the cache may show before its answer is here: until it is over, [Record.ByOthers] holds all changes
+// of the object back. done notes, as Wrote does, which resourceVersion the object has since; empty when the write failed. It reports whether a change by
+// somebody else was held back: then the object has to be looked at again.
+func (r *Record) Writing(key Key) (done func(resourceVersion string) (others bool)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held[key] = nil
+	return func(resourceVersion string) bool {
+		if resourceVersion != "" {
+			r.Wrote(key, resourceVersion)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		others := slices.ContainsFunc(r.held[key], func(version string) bool { return !r.last[key].ledTo(version) })
+		delete(r.held, key)
+		return others
+	}
 }
 
 // Deleted notes that the object with this UID was deleted.
@@ -79,6 +101,9 @@ func (r *Record) put(key Key, w write) {
 	if len(r.last) >= r.sweep {
 		maps.DeleteFunc(r.last, func(_ Key, old write) bool { return w.at.Sub(old.at) > outage })
 		r.sweep = max(many, 2*len(r.last))
+	}
+	if w.version != "" {
+		w.before = r.last[key].version
 	}
 	r.last[key] = w
 }
@@ -102,17 +127,21 @@ func (r *Record) Shows(key Key, cached metav1.Object) bool {
 	return true
 }
 
-// own reports whether this version of an object is our last write to it. One that was shown already is not remembered: the answer is then no.
+// own reports whether this version of an object is of our own writes, or has to be held back since it may be. One that was shown already is not
+// remembered: the answer is then no.
 func (r *Record) own(key Key, resourceVersion string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w, ok := r.last[key]
-	return ok && w.version != "" && w.version == resourceVersion
+	if held, ok := r.held[key]; ok {
+		r.held[key] = append(held, resourceVersion)
+		return true
+	}
+	return r.last[key].ledTo(resourceVersion)
 }
 
-// ByOthers lets through changes of objects of a kind that are not our last write. What we have written of an object, its status above all, is then put
-// right when somebody else has written it: a person, or the leader before us, whose last words may reach the cache after our first pass. Now and then one
-// of our own writes is let through, when the cache shows it before it is noted; that costs a pass in which nothing is written.
+// ByOthers lets through changes of objects of a kind that are not our own writes. What we have written of an object, its status above all, is then put
+// right when somebody else has written it: a person, or the leader before us, whose last words may reach the cache after our first pass. Of a write that is
+// noted only when it is over, by Wrote alone, the cache may tell before; that costs a pass in which nothing is written.
 func (r *Record) ByOthers(kind string) predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -123,6 +152,10 @@ func (r *Record) ByOthers(kind string) predicate.Predicate {
 			return version != e.ObjectOld.GetResourceVersion() && !r.own(Key{kind, client.ObjectKeyFromObject(e.ObjectNew)}, version)
 		},
 	}
+}
+
+func (w write) ledTo(resourceVersion string) bool {
+	return resourceVersion == w.version || resourceVersion == w.before
 }
 
 func (w write) shownBy(cached metav1.Object) bool {

@@ -61,16 +61,14 @@ func TestByOthers(t *testing.T) {
 	r := NewRecord(testclock.NewFakePassiveClock(time.Now()))
 	lets := r.ByOthers(tokyo.Kind)
 	update := func(before, after string) event.UpdateEvent {
-		service := func(version string) client.Object {
-			return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: tokyo.Namespace, Name: tokyo.Name, ResourceVersion: version}}
-		}
 		return event.UpdateEvent{ObjectOld: service(before), ObjectNew: service(after)}
 	}
 	if !lets.Update(update("99", "100")) {
 		t.Error("nothing was written yet, so it is somebody else's")
 	}
+	r.Wrote(tokyo, "96")
 	r.Wrote(tokyo, "100")
-	for version, want := range map[string]bool{"98": true, "100": false, "101": true, "97": false} {
+	for version, want := range map[string]bool{"96": false, "98": true, "100": false, "101": true, "97": false} {
 		if got := lets.Update(update("97", version)); got != want {
 			t.Errorf("from version 97 to %s: %v", version, got)
 		}
@@ -78,6 +76,51 @@ func TestByOthers(t *testing.T) {
 	if r.Deleted(tokyo, "a"); !lets.Update(update("99", "100")) {
 		t.Error("a deletion is no version")
 	}
+}
+
+// The cache may show a write before its answer is here.
+func TestWriting(t *testing.T) {
+	cases := map[string]struct {
+		shown  []string // while it is under way
+		led    string
+		others bool
+	}{
+		"not shown yet":                      {nil, "101", false},
+		"shown":                              {[]string{"101"}, "101", false},
+		"shown with our own write before it": {[]string{"100", "101"}, "101", false},
+		"somebody else has written before":   {[]string{"99", "101"}, "101", true},
+		"somebody else has written after":    {[]string{"101", "102"}, "101", true},
+		"failed":                             {nil, "", false},
+		"failed, somebody else was faster":   {[]string{"99"}, "", true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := NewRecord(testclock.NewFakePassiveClock(time.Now()))
+			lets := func(version string) bool {
+				return r.ByOthers(tokyo.Kind).Update(event.UpdateEvent{ObjectOld: service("98"), ObjectNew: service(version)})
+			}
+			r.Wrote(tokyo, "100")
+			done := r.Writing(tokyo)
+			for _, version := range c.shown {
+				if lets(version) {
+					t.Errorf("%s is let through", version)
+				}
+			}
+			if others := done(c.led); others != c.others {
+				t.Errorf("somebody else has written: %v", others)
+			}
+			if c.led != "" && lets(c.led) {
+				t.Error("our own write is let through once it is over")
+			}
+			if !lets("103") {
+				t.Error("what comes later is held back")
+			}
+		})
+	}
+}
+
+func service(version string) client.Object {
+	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: tokyo.Namespace, Name: tokyo.Name, ResourceVersion: version}}
 }
 
 func TestForgotten(t *testing.T) {

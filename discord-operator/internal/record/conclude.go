@@ -44,6 +44,9 @@ func (p *Pass) Conclude(ctx context.Context, end error) (reconcile.Result, error
 	}
 	untold := p.Tell(ctx, end)
 	result, err := conditions.Result(end)
+	if errors.Is(untold, ErrStale) { // it is told
+		untold, result.RequeueAfter = nil, StaleRetry
+	}
 	if err == nil && result.RequeueAfter == 0 {
 		result.RequeueAfter = p.Resync
 	}

@@ -32,6 +32,8 @@ func TestConclude(t *testing.T) {
 	}{
 		"settled":                             {pass: Pass{Told: told}, tells: true, again: time.Hour},
 		"settled, and not told":               {pass: Pass{Told: told}, tells: true, untold: broken, err: "channel #tokyo: connection refused"},
+		"told, while somebody else wrote":     {pass: Pass{Told: told}, end: terminal, tells: true, untold: ErrStale, again: StaleRetry},
+		"may pass, while somebody else wrote": {pass: Pass{Told: told}, end: broken, tells: true, untold: ErrStale, err: "channel #tokyo: connection refused"},
 		"a cache that lags":                   {pass: Pass{Told: told}, end: ErrStale, again: StaleRetry},
 		"somebody was faster":                 {pass: Pass{Told: told}, end: conflict, again: StaleRetry},
 		"over in a moment":                    {pass: Pass{Told: told}, end: soon, again: time.Second},

@@ -23,10 +23,10 @@ import (
 	"jutsu.com/operators/libs/ownwrites"
 )
 
-// ErrStale says that the cache does not show our own last write yet, so that nothing can be decided.
-var ErrStale = errors.New("the cache lags behind our own writes")
+// ErrStale says that the object has changed since it was read, or may have, so that nothing can be decided.
+var ErrStale = errors.New("the object is not what it was when it was read")
 
-// StaleRetry is when a pass whose cache lagged is tried again.
+// StaleRetry is when a pass over an object that is not what it was is tried again.
 const StaleRetry = 50 * time.Millisecond
 
 // Recorder writes on the objects of one kind.
@@ -52,7 +52,11 @@ func (r *Recorder) Intend(ctx context.Context, o client.Object) error {
 
 // Release takes the finalizer off, so that the object can go.
 func (r *Recorder) Release(ctx context.Context, o client.Object) error {
-	return client.IgnoreNotFound(r.finalizer(ctx, o, controllerutil.RemoveFinalizer))
+	err := r.finalizer(ctx, o, controllerutil.RemoveFinalizer)
+	if errors.Is(err, ErrStale) { // it is off, whoever else has written
+		return nil
+	}
+	return client.IgnoreNotFound(err)
 }
 
 func (r *Recorder) finalizer(ctx context.Context, o client.Object, change func(client.Object, string) bool) error {
@@ -60,29 +64,39 @@ func (r *Recorder) finalizer(ctx context.Context, o client.Object, change func(c
 	if !change(o, v1alpha1.CleanupFinalizer) {
 		return nil
 	}
+	done := r.Written.Writing(r.key(o))
 	if err := r.Client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		done("")
 		return fmt.Errorf("patch the finalizer: %w", err)
 	}
-	r.Written.Wrote(r.key(o), o.GetResourceVersion())
+	if done(o.GetResourceVersion()) {
+		return ErrStale
+	}
 	return nil
 }
 
 // Status writes the status of after where it differs from that of before, and makes known what that means to people. The caller has compared them.
+// ErrStale says that it is written, and that somebody else has written at the same time.
 func (r *Recorder) Status(ctx context.Context, before, after client.Object, was, now []metav1.Condition) error {
 	after.SetResourceVersion(before.GetResourceVersion())
+	done := r.Written.Writing(r.key(after))
 	err := r.Client.Status().Patch(ctx, after, client.MergeFrom(before))
-	if apierrors.IsNotFound(err) {
-		return nil // it is gone: there is nobody left to tell
-	}
 	if err != nil {
+		done("")
+		if apierrors.IsNotFound(err) {
+			return nil // it is gone: there is nobody left to tell
+		}
 		return fmt.Errorf("patch status: %w", err)
 	}
-	r.Written.Wrote(r.key(after), after.GetResourceVersion())
+	others := done(after.GetResourceVersion())
 	if e := conditions.EventFor(was, now); e != nil {
 		r.Tell(after, e.Type, e.Reason, e.Message)
 	}
 	if firstReady(was, now) {
 		r.Metrics.Ready(r.Kind, time.Since(after.GetCreationTimestamp().Time))
+	}
+	if others {
+		return ErrStale
 	}
 	return nil
 }
