@@ -6,7 +6,7 @@ OPERATORS := dojo-operator discord-operator
 MODULES := apis libs/conditions libs/manager libs/ownwrites libs/testcluster libs/discordclient $(OPERATORS) test
 
 # All that is built without -race is built with the same flags, so that nothing is compiled twice.
-export_flags := export CGO_ENABLED=0 GOFLAGS="$(GOFLAGS) -trimpath"
+export_flags := export CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
 
 # Modules whose specs wait more than they work: each process has a Kubernetes API of its own.
 PARALLEL := $(OPERATORS)
