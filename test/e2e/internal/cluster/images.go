@@ -34,11 +34,11 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 	}
 	return []images.Image{
 		program("jutsu/pause:e2e", "/pause", programs[pause]),
-		program("registry.k8s.io/coredns/coredns:v1.13.1", "/coredns", binaries[testcluster.CoreDNS]),
-		program("quay.io/prometheus-operator/prometheus-operator:v0.85.0", "/bin/operator", binaries[testcluster.PrometheusOperator]),
-		program("quay.io/prometheus-operator/prometheus-config-reloader:v0.85.0", "/bin/prometheus-config-reloader", binaries[testcluster.ConfigReloader]),
+		program("registry.k8s.io/coredns/coredns:v1.15.0", "/coredns", binaries[testcluster.CoreDNS]),
+		program("quay.io/prometheus-operator/prometheus-operator:v0.93.0", "/bin/operator", binaries[testcluster.PrometheusOperator]),
+		program("quay.io/prometheus-operator/prometheus-config-reloader:v0.93.0", "/bin/prometheus-config-reloader", binaries[testcluster.ConfigReloader]),
 		program("quay.io/prometheus/prometheus:v3.15.0", "/bin/prometheus", binaries[testcluster.Prometheus]),
-		program("quay.io/prometheus/alertmanager:v0.28.1", "/bin/alertmanager", binaries[testcluster.Alertmanager]),
+		program("quay.io/prometheus/alertmanager:v0.31.1", "/bin/alertmanager", binaries[testcluster.Alertmanager]),
 		{
 			Name: "ghcr.io/cloudnative-pg/cloudnative-pg:1.30.0",
 			// CloudNativePG copies the program from here into the pods of a Cluster, by the name of their architecture.
