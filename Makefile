@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 OPERATORS := dojo-operator discord-operator
-MODULES := apis libs/conditions libs/manager libs/ownwrites libs/testcluster libs/discordclient $(OPERATORS) test
+MODULES := apis libs/conditions libs/manager libs/apply libs/testcluster libs/discordclient $(OPERATORS) test
 
 # All that is built without -race is built with the same flags, so that nothing is compiled twice.
 export_flags := export CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
@@ -19,7 +19,7 @@ help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / {sub("%", "NAME", $$1); printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: run
-run: build testcluster bin/playground ## Start the playground: a Kubernetes API, a simulated Discord, both operators and samples (ARGS=--once leaves when all is settled)
+run: build testcluster bin/playground ## Start the playground: a Kubernetes API, a simulated Discord, both operators and samples (ARGS=--once exits when all samples are Ready)
 	@cd test && exec ../bin/playground $(ARGS)
 
 .PHONY: test
@@ -32,13 +32,14 @@ test: build testcluster bin/promtool bin/release ## Run all tests, with -race, a
 	@cd tools/release && $(export_flags) && GOWORK=off go test -timeout 20m $(TESTFLAGS) ./...
 	@for module in $(if $(TESTFLAGS),,$(PARALLEL)); do \
 		echo "testing $$module, $(PROCS) processes at a time"; \
-		(cd $$module && go test -race ./internal/... && \
-			go tool ginkgo --race --procs=$(PROCS) --timeout=20m --succinct --no-color --junit-report=junit.xml --output-dir=../out/$$module .) || exit 1; \
+		units=./internal/... specs=.; if [ -d $$module/specs ]; then units=". ./internal/..." specs=./specs; fi; \
+		(cd $$module && go test -race $$units && \
+			go tool ginkgo --race --procs=$(PROCS) --timeout=20m --succinct --no-color --junit-report=junit.xml --output-dir=../out/$$module $$specs) || exit 1; \
 	done
 	@echo "All tests passed. Next: make run"
 
 .PHONY: lint
-lint: bin/golangci-lint bin/actionlint ## Look for mistakes and for what does not read like the rest
+lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and actionlint on the workflows
 	@$(export_flags) && for module in $(MODULES); do \
 		echo "linting $$module"; (cd $$module && $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
 	done
@@ -58,10 +59,10 @@ generate: bin/controller-gen bin/crd-ref-docs ## Generate deep copies, CRDs, RBA
 	done
 
 .PHONY: manifests
-manifests: generate ## The same: CRDs and RBAC come from the Go types too
+manifests: generate ## As generate
 
 .PHONY: build
-build: ## Build the operators into bin/ (VERSION=v1.2.3; by default it is told by the operator's own tags)
+build: ## Build the operators into bin/ (VERSION=v1.2.3; by default from the operator's own tags)
 	@$(export_flags) && for operator in $(OPERATORS); do \
 		version="$(VERSION)"; : "$${version:=$$(git describe --tags --always --dirty --match "$$operator/*" 2>/dev/null | sed 's|.*/||')}"; \
 		echo "building $$operator $${version:=dev}"; \
@@ -71,14 +72,14 @@ build: ## Build the operators into bin/ (VERSION=v1.2.3; by default it is told b
 .PHONY: images
 images: $(OPERATORS:%=image-%) ## Build the images of both operators into out/image
 
-image-%: bin/release ## As image-dojo-operator: its image into out/image, for amd64 and arm64, without Docker (IMAGE_REPO=ghcr.io/you pushes it; VERSION; PLATFORMS=linux/amd64)
+image-%: bin/release ## Such as image-dojo-operator: build its image into out/image, for amd64 and arm64, without Docker (IMAGE_REPO=ghcr.io/you pushes it; VERSION; PLATFORMS=linux/amd64)
 	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))
 
-release-%: bin/release ## As release-dojo-operator: release one operator and nothing of the other (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you; DRY_RUN=1 pushes and tags nothing)
+release-%: bin/release ## Such as release-dojo-operator: release one operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you; DRY_RUN=1 pushes and tags nothing)
 	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS))
 
 .PHONY: compat
-compat: bin/release ## Say whether the API is still what the last release of each operator promised; fails when it breaks those who use it
+compat: bin/release ## Compare the API with the last release of each operator; fails on a breaking change
 	@for operator in $(OPERATORS); do bin/release compat $$operator || exit 1; done
 
 .PHONY: bench
@@ -86,7 +87,7 @@ bench: build testcluster bin/bench ## Measure what the operators cost (ARGS="--d
 	@cd test && exec ../bin/bench $(ARGS)
 
 .PHONY: chaos
-chaos: build testcluster bin/chaos ## Break everything around the operators and check that they never do what they must not (ARGS="--seed 7 --duration 1h")
+chaos: build testcluster bin/chaos ## Inject random faults and check invariants of the operators (ARGS="--seed 7 --duration 1h")
 	@cd test && exec ../bin/chaos $(ARGS)
 
 .PHONY: e2e
@@ -105,5 +106,5 @@ $(PROGRAMS): bin/%:
 	@echo "building $*"; cd test && $(export_flags) && go build -o ../bin/$* ./$*
 
 .PHONY: clean
-clean: ## Remove what was built and what runs have left behind
+clean: ## Remove bin and out
 	rm -rf bin out

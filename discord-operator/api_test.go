@@ -141,8 +141,8 @@ var _ = Describe("The API", func() {
 		Entry("a permission in Discord's spelling", "DiscordGroup", `{permissionOverwrites: [{role: a, deny: [VIEW_CHANNEL]}]}`, `deny[0]: Unsupported value: "VIEW_CHANNEL"`),
 		Entry("a permission twice", "DiscordGroup", `{permissionOverwrites: [{role: a, deny: [Connect, Connect]}]}`, `spec.permissionOverwrites[0].deny[1]: Duplicate value: "Connect"`),
 		Entry("a permission allowed and denied", "DiscordGroup", `{permissionOverwrites: [{role: a, allow: [Speak, Connect], deny: [Connect]}]}`, `a permission cannot be both allowed and denied`),
-		Entry("a role twice", "DiscordGroup", `{permissionOverwrites: [{role: a}, {role: b}, {role: a}]}`, `spec.permissionOverwrites: Invalid value: a role or user may stand here once`),
-		Entry("a user twice", "DiscordChannel", `{permissionOverwrites: [{user: "123456"}, {user: "123456", allow: [Connect]}]}`, `a role or user may stand here once`),
+		Entry("a role twice", "DiscordGroup", `{permissionOverwrites: [{role: a}, {role: b}, {role: a}]}`, `spec.permissionOverwrites: Invalid value: a role or user may be listed only once`),
+		Entry("a user twice", "DiscordChannel", `{permissionOverwrites: [{user: "123456"}, {user: "123456", allow: [Connect]}]}`, `a role or user may be listed only once`),
 		Entry("101 overwrites", "DiscordChannel", overwrites(101), `spec.permissionOverwrites: Too many: 101: must have at most 100 items`),
 
 		Entry("a channel nowhere", "DiscordChannel", `{groupRef: null}`, `spec: Invalid value: name either the groupRef or, for a channel outside of any group, the serverRef`),
@@ -191,7 +191,7 @@ var _ = Describe("The API", func() {
 		o.SetName(longest(245))
 		Expect(submit(ctx, o)).To(Succeed())
 		o.SetName(longest(246))
-		Expect(submit(ctx, o)).To(MatchError(ContainSubstring(`metadata.name is too long for a Secret with "-webhook" behind it: set spec.webhook.secretName`)))
+		Expect(submit(ctx, o)).To(MatchError(ContainSubstring(`metadata.name is too long for a Secret with the suffix "-webhook": set spec.webhook.secretName`)))
 		named := object("DiscordChannel", `{webhook: {name: a, secretName: b}}`)
 		named.SetName(longest(253))
 		Expect(submit(ctx, named)).To(Succeed())
@@ -215,7 +215,7 @@ var _ = Describe("The API", func() {
 		},
 		Entry("another token", "DiscordServer", ``, ``, `{tokenSecretRef: {name: other, key: other}}`, ``),
 		Entry("a server id that is set at last", "DiscordServer", ``, ``, `{serverId: "123456"}`, ``),
-		Entry("another server id", "DiscordServer", `{serverId: "123456"}`, ``, `{serverId: "123457"}`, `spec: Invalid value: serverId cannot be changed: make a new DiscordServer for another server`),
+		Entry("another server id", "DiscordServer", `{serverId: "123456"}`, ``, `{serverId: "123457"}`, `spec: Invalid value: serverId cannot be changed: create a new DiscordServer for another server`),
 		Entry("no server id any more", "DiscordServer", `{serverId: "123456"}`, ``, `{serverId: null}`, `serverId cannot be changed`),
 		Entry("the id of the server that was created", "DiscordServer", ``, `{serverId: "123456"}`, `{serverId: "123456"}`, ``),
 		Entry("the id of another server than was created", "DiscordServer", ``, `{serverId: "123456"}`, `{serverId: "123457"}`,
@@ -223,7 +223,7 @@ var _ = Describe("The API", func() {
 		Entry("a group's name, order and permissions", "DiscordGroup", ``, ``, `{name: B, position: 3, permissionOverwrites: [], deletionPolicy: Retain}`, ``),
 		Entry("a group's server", "DiscordGroup", ``, ``, `{serverRef: {name: kyoto}}`, `spec.serverRef: Invalid value: serverRef cannot be changed: Discord cannot move a category to another server`),
 		Entry("a group that adopts at last", "DiscordGroup", ``, ``, `{adopt: {id: "123456"}}`, ``),
-		Entry("a group that adopts something else", "DiscordGroup", `{adopt: {id: "123456"}}`, ``, `{adopt: {id: "123457"}}`, `spec: Invalid value: adopt cannot be changed or removed once it is set: make a new object`),
+		Entry("a group that adopts something else", "DiscordGroup", `{adopt: {id: "123456"}}`, ``, `{adopt: {id: "123457"}}`, `spec: Invalid value: adopt cannot be changed or removed once it is set: create a new object`),
 		Entry("a group that adopts no more", "DiscordGroup", `{adopt: {id: "123456"}}`, ``, `{adopt: null}`, `adopt cannot be changed or removed once it is set`),
 		Entry("a group that adopts what it has", "DiscordGroup", ``, `{groupId: "123456"}`, `{adopt: {id: "123456"}}`, ``),
 		Entry("a group that adopts another than it has", "DiscordGroup", ``, `{groupId: "123456"}`, `{adopt: {id: "123457"}}`,

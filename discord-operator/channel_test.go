@@ -151,7 +151,7 @@ var _ = Describe("A DiscordChannel", func() {
 		a, far, c := w.group("a"), w.group("far", func(g *v1alpha1.DiscordGroup) { g.Spec.ServerRef.Name = "kyoto" }), w.channel("a", "alerts")
 		ready(ctx, w.server(), w.server(func(s *v1alpha1.DiscordServer) { s.Name, s.Spec.ServerID = "kyoto", other }), a, far, c)
 		edit(ctx, c, with(func(s *channelSpec) { s.GroupRef.Name = "far" }))
-		Expect(eventuallyDegraded(ctx, c, "OtherServer")).To(And(ContainSubstring(w.guild), ContainSubstring(other), ContainSubstring("kyoto")))
+		Expect(eventuallyDegraded(ctx, c, "ServerMismatch")).To(And(ContainSubstring(w.guild), ContainSubstring(other), ContainSubstring("kyoto")))
 		Expect(c).To(HaveCondition("Available", "True", "OnDiscord"))
 		Expect(on(c).ParentID).To(Equal(a.Status.GroupID))
 		edit(ctx, c, with(func(s *channelSpec) { s.GroupRef.Name = "a" }))

@@ -7,9 +7,9 @@ import (
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/channel"
 	"jutsu.com/operators/discord-operator/internal/counterpart"
 	"jutsu.com/operators/discord-operator/internal/group"
@@ -18,8 +18,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/record"
 	"jutsu.com/operators/discord-operator/internal/server"
 	"jutsu.com/operators/discord-operator/internal/session"
+	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/ownwrites"
 )
 
 // addControllers registers the three controllers, what they share, and the metrics.
@@ -39,10 +39,12 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		APIURL: o.apiURL, Resync: o.resync, Metrics: calls, Log: ctrl.Log.WithName("discord"),
 	})
 	var now clock.RealClock
-	written := ownwrites.NewRecord(now)
+	applier := apply.New(mgr.GetClient(), channel.FieldOwner, apply.Reasons{
+		Refused: v1alpha1.ReasonRefused, NamespaceTerminating: v1alpha1.ReasonNamespaceTerminating,
+	}, now)
 	recorder := func(kind string) *record.Recorder {
 		return &record.Recorder{
-			Kind: kind, Client: mgr.GetClient(), Events: mgr.GetEventRecorder("discord-operator"), Written: written, Metrics: counts,
+			Kind: kind, Client: mgr.GetClient(), Events: mgr.GetEventRecorder("discord-operator"), Written: applier.Expectations, Metrics: counts,
 		}
 	}
 	finder := func() *counterpart.Finder {
@@ -60,7 +62,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 			Record: recorder(group.Kind), Metrics: counts, Clock: now, Resync: o.resync,
 		},
 		channel.Kind: &channel.Reconciler{
-			Client: client.WithFieldOwner(mgr.GetClient(), channel.FieldOwner), Sessions: sessions, Finder: finder(), Hooks: counterpart.NewLedger(now),
+			Client: mgr.GetClient(), Applier: applier, Sessions: sessions, Finder: finder(), Hooks: counterpart.NewLedger(now),
 			Record: recorder(channel.Kind), Metrics: counts, Clock: now, Resync: o.resync,
 		},
 	} {

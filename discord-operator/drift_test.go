@@ -102,7 +102,7 @@ var _ = Describe("What people change on Discord by hand", func() {
 				repaired(ctx, m.live, m.editByHand(change))
 				Expect(m.edits()[before:]).To(HaveLen(1), "all is put right in one call")
 				Expect(driftCount(ctx, "DiscordChannel", field)).To(Equal(counted + 1))
-				Eventually(ctx, eventsOf(m.channel)).Should(ContainElement("Normal Corrected"))
+				Eventually(ctx, eventsOf(m.channel)).Should(ContainElement("Normal DriftCorrected"))
 				eventuallyReady(ctx, m.channel)
 			})
 		}
@@ -170,7 +170,7 @@ var _ = Describe("What people change on Discord by hand", func() {
 				discord.EditChannelByHand(m.group.Status.GroupID, func(c *discordtest.Channel) { c.Name, c.Overwrites = "Renamed", nil })
 			})
 			Expect(driftCount(ctx, "DiscordGroup", "name")).To(Equal(counted + 1))
-			Eventually(ctx, eventsOf(m.group)).Should(ContainElement("Normal Corrected"))
+			Eventually(ctx, eventsOf(m.group)).Should(ContainElement("Normal DriftCorrected"))
 		})
 
 		It("goes back: the settings of a server", func(ctx context.Context) {
@@ -188,7 +188,7 @@ var _ = Describe("What people change on Discord by hand", func() {
 			})
 			Expect(m.edits()[before:]).To(Equal([]string{"PATCH /guilds/{guild_id}"}))
 			Expect(driftCount(ctx, "DiscordServer", "verificationLevel")).To(Equal(counted + 1))
-			Eventually(ctx, eventsOf(m.server)).Should(ContainElement("Normal Corrected"))
+			Eventually(ctx, eventsOf(m.server)).Should(ContainElement("Normal DriftCorrected"))
 		})
 
 		It("stays where the spec says nothing about it", func(ctx context.Context) {
@@ -255,7 +255,7 @@ var _ = Describe("What people change on Discord by hand", func() {
 		for _, o := range []client.Object{m.server, m.group, m.channel} {
 			before := refetch(o)
 			Expect(k8s.Status().Patch(ctx, o, mergePatch("status", `{observedGeneration: 0, conditions: []}`))).To(Succeed())
-			Eventually(ctx, before).Should(HaveCondition("Ready", "True", "Settled"), "%T", o)
+			Eventually(ctx, before).Should(HaveCondition("Ready", "True", "Reconciled"), "%T", o)
 		}
 		Expect(m.calls()[calls:]).To(BeEmpty(), "Discord has nothing to do with it")
 	})

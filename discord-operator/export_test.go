@@ -34,7 +34,7 @@ var _ = Describe("discord-operator export", func() {
 		objects := w.applyAll(ctx, manifests)
 		Expect(objects).To(HaveLen(1+2+6), "a server, two groups and six channels; neither the voice channel nor that with capitals")
 		for _, o := range objects {
-			Eventually(ctx, refetch(o)).WithTimeout(settling).Should(HaveCondition("Ready", "True", "Settled"), o.GetName())
+			Eventually(ctx, refetch(o)).WithTimeout(settling).Should(HaveCondition("Ready", "True", "Reconciled"), o.GetName())
 		}
 		w.expectRest(ctx)
 		Expect(since(w.edits()[:edits], w.edits())).To(BeEmpty(), "settling should edit nothing on Discord")
@@ -72,7 +72,7 @@ var _ = Describe("discord-operator export", func() {
 		objects := w.applyAll(ctx, manifests)
 		Expect(len(objects)).To(BeNumerically(">", len(oddNames())/2))
 		for _, o := range objects {
-			Eventually(ctx, refetch(o)).WithTimeout(settling).Should(HaveCondition("Ready", "True", "Settled"), o.GetName())
+			Eventually(ctx, refetch(o)).WithTimeout(settling).Should(HaveCondition("Ready", "True", "Reconciled"), o.GetName())
 		}
 		w.expectRest(ctx)
 		Expect(since(w.edits()[:edits], w.edits())).To(BeEmpty(), "settling should edit nothing on Discord")

@@ -4,10 +4,10 @@ go 1.26.0
 
 replace (
 	jutsu.com/operators/apis => ../apis
+	jutsu.com/operators/libs/apply => ../libs/apply
 	jutsu.com/operators/libs/conditions => ../libs/conditions
 	jutsu.com/operators/libs/discordclient => ../libs/discordclient
 	jutsu.com/operators/libs/manager => ../libs/manager
-	jutsu.com/operators/libs/ownwrites => ../libs/ownwrites
 	jutsu.com/operators/libs/testcluster => ../libs/testcluster
 )
 
@@ -21,10 +21,10 @@ require (
 	golang.org/x/sync v0.24.0
 	golang.org/x/text v0.43.0
 	jutsu.com/operators/apis v0.0.0
+	jutsu.com/operators/libs/apply v0.0.0
 	jutsu.com/operators/libs/conditions v0.0.0
 	jutsu.com/operators/libs/discordclient v0.0.0
 	jutsu.com/operators/libs/manager v0.0.0
-	jutsu.com/operators/libs/ownwrites v0.0.0
 	jutsu.com/operators/libs/testcluster v0.0.0
 	k8s.io/api v0.37.2
 	k8s.io/apiextensions-apiserver v0.37.2
@@ -33,13 +33,12 @@ require (
 	k8s.io/utils v0.0.0-20260707023825-cf1189d6abe3
 	pgregory.net/rapid v1.3.0
 	sigs.k8s.io/controller-runtime v0.25.2
-	sigs.k8s.io/structured-merge-diff/v6 v6.4.2
 	sigs.k8s.io/yaml v1.6.0
 )
 
 require (
 	cel.dev/expr v0.25.1 // indirect
-	github.com/Masterminds/semver/v3 v3.4.0 // indirect
+	github.com/Masterminds/semver/v3 v3.5.0 // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/blang/semver/v4 v4.0.0 // indirect
@@ -103,7 +102,7 @@ require (
 	go.opentelemetry.io/otel/trace v1.44.0 // indirect
 	go.opentelemetry.io/proto/otlp v1.10.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
-	go.uber.org/zap v1.27.1 // indirect
+	go.uber.org/zap v1.28.0 // indirect
 	go.yaml.in/yaml/v2 v2.4.4 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
@@ -132,6 +131,7 @@ require (
 	sigs.k8s.io/kustomize/api v0.21.2 // indirect
 	sigs.k8s.io/kustomize/kyaml v0.21.2 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
+	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
 
 tool github.com/onsi/ginkgo/v2/ginkgo

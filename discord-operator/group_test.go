@@ -74,7 +74,7 @@ var _ = Describe("A DiscordGroup", func() {
 		Expect([]string{a.Status.ChannelID, b.Status.ChannelID}).To(Equal(ids), "the channels, and what was written in them, are the same")
 		Expect(w.named("alarms")).To(ConsistOf(g.Status.GroupID))
 		Expect(w.deeds(channelCreated)).To(Equal(4), "two groups and two channels in all")
-		Expect(eventsOf(g)(ctx)).To(ContainElement("Normal Corrected"))
+		Expect(eventsOf(g)(ctx)).To(ContainElement("Normal DriftCorrected"))
 	})
 
 	It("whose channel was deleted on Discord together with it gets both again", func(ctx context.Context) {

@@ -88,7 +88,7 @@ var _ = Describe("A create whose outcome is not known", func() {
 		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.FailBefore(500)})
 		c := w.channel("", "alerts")
 		create(ctx, c)
-		Expect(eventuallyProgressing(ctx, c, "Recovering")).To(ContainSubstring("create"))
+		Expect(eventuallyProgressing(ctx, c, "CreatePending")).To(ContainSubstring("create"))
 		Expect(c).To(HaveCondition("Available", "False", "NotOnDiscord"))
 		discord.Faults().Clear()
 		eventuallyReady(ctx, c)

@@ -43,7 +43,7 @@ func scrape(ctx context.Context) string {
 // driftCount is how often a field was put back, as the metrics tell it.
 func driftCount(ctx context.Context, kind, field string) int {
 	GinkgoHelper()
-	series := fmt.Sprintf(`(?m)^discord_drift_repairs_total\{field=%q,kind=%q\} (\d+)$`, field, kind)
+	series := fmt.Sprintf(`(?m)^discord_drift_corrections_total\{field=%q,kind=%q\} (\d+)$`, field, kind)
 	found := regexp.MustCompile(series).FindStringSubmatch(scrape(ctx))
 	if found == nil {
 		return 0

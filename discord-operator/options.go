@@ -28,12 +28,12 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.apiURL, "discord-api-url", discordclient.DefaultAPIURL,
 		"`URL` of Discord's API, or of a server that is compatible with it; no call goes to another host")
 	flags.DurationVar(&o.resync, "resync-period", 5*time.Minute,
-		"how often every object is looked at although nothing tells of a change, and how often Discord is read "+
+		"how often every object is reconciled without a change, and how often Discord is read "+
 			"while its Gateway cannot be reached; 1s to 24h")
 	flags.DurationVar(&o.recoveryWait, "recovery-wait", discordclient.DefaultSettle,
-		"how long after a create whose outcome is not known, or after a start, it takes until absence on Discord is believed; 1s to 10m")
+		"how long after a create of unknown outcome, or after a start, a channel that Discord does not list counts as absent; 1s to 10m")
 	flags.IntVar(&o.workers, "concurrency", 8, "how many objects of each kind are reconciled at once; at least 1")
-	introduction := fmt.Sprintf("discord-operator %s keeps Discord as DiscordServer, DiscordGroup and DiscordChannel objects say.\n\n"+
+	introduction := fmt.Sprintf("discord-operator %s reconciles Discord servers with DiscordServer, DiscordGroup and DiscordChannel objects.\n\n"+
 		"Usage: discord-operator [flags]\n       discord-operator export --help\n\n", version)
 	if err := o.manager.Parse(flags, introduction, args, out); err != nil {
 		return nil, err

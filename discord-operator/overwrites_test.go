@@ -68,7 +68,7 @@ var _ = Describe("Permission overwrites", func() {
 		})
 		Eventually(func() []discordtest.Overwrite { return on(c).Overwrites }).Should(Equal([]discordtest.Overwrite{{ID: sensei, Allow: view}}))
 		Expect(w.edits()).To(Equal([]string{patchChannel, patchChannel}))
-		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal Corrected"))
+		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
 	It("all go where the list is empty, and stay where there is no list", func(ctx context.Context) {
@@ -163,8 +163,8 @@ var _ = Describe("Permission overwrites", func() {
 		Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: first, Allow: send}}))
 
 		second := discord.AddRole(w.guild, "Sensei", 0)
-		Expect(eventuallyDegraded(ctx, c, "RoleAmbiguous")).To(And(ContainSubstring(first), ContainSubstring(second)))
-		eventuallyDegraded(ctx, g, "RoleAmbiguous")
+		Expect(eventuallyDegraded(ctx, c, "AmbiguousRole")).To(And(ContainSubstring(first), ContainSubstring(second)))
+		eventuallyDegraded(ctx, g, "AmbiguousRole")
 		discord.DeleteRole(w.guild, first)
 		eventuallyReady(ctx, c)
 		eventuallyReady(ctx, g)

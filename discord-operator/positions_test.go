@@ -104,7 +104,7 @@ var _ = Describe("Positions", func() {
 			}
 		}
 		Expect(strangers).To(Equal([]string{"first", "second", "third"}))
-		Expect(eventsOf(c)(ctx)).To(ContainElement("Normal Corrected"))
+		Expect(eventsOf(c)(ctx)).To(ContainElement("Normal DriftCorrected"))
 	})
 
 	It("that are left out leave a channel where it is", func(ctx context.Context) {

@@ -14,7 +14,7 @@ import (
 )
 
 // goesOn is how a message tells when a rate limit ends.
-const goesOn = `it goes on by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
+const goesOn = `It is retried by 20\d\d-\d\d-\d\d \d\d:\d\d UTC`
 
 var _ = Describe("A rate limit", func() {
 	// of narrows a fault to one channel.

@@ -33,10 +33,10 @@ var _ = Describe("A DiscordServer", func() {
 		s, g, c := w.server(), w.group("alarms"), w.channel("alarms", "tokyo")
 		ready(ctx, s, g, c)
 		Expect(cells(asTable(ctx, w.ns, "discordservers"))).To(ConsistOf(
-			And(HavePrefix("jujutsu "+w.guild+" Jujutsu High True Settled "), HaveSuffix(message(s, "Ready")))))
-		Expect(cells(asTable(ctx, w.ns, "discordgroups"))).To(ConsistOf(HavePrefix("alarms " + g.Status.GroupID + " jujutsu alarms True Settled ")))
+			And(HavePrefix("jujutsu "+w.guild+" Jujutsu High True Reconciled "), HaveSuffix(message(s, "Ready")))))
+		Expect(cells(asTable(ctx, w.ns, "discordgroups"))).To(ConsistOf(HavePrefix("alarms " + g.Status.GroupID + " jujutsu alarms True Reconciled ")))
 		Expect(cells(asTable(ctx, w.ns, "discordchannels"))).To(ConsistOf(
-			And(HavePrefix("tokyo "+c.Status.ChannelID+" jujutsu alarms True Settled "), ContainSubstring("/channels/"+w.guild+"/"+c.Status.ChannelID))))
+			And(HavePrefix("tokyo "+c.Status.ChannelID+" jujutsu alarms True Reconciled "), ContainSubstring("/channels/"+w.guild+"/"+c.Status.ChannelID))))
 		Eventually(ctx, refetch(s)).Should(HaveField("Status.Channels.Total", int32(2)), "a category and a channel")
 	})
 
@@ -254,7 +254,7 @@ var _ = Describe("A DiscordServer", func() {
 			s, g, c := w.server(), w.group("alarms"), w.channel("", "alerts")
 			ready(ctx, s, g, c)
 			Expect(k8s.Delete(ctx, s)).To(Succeed())
-			Expect(eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForChildren)).To(And(
+			Expect(eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForDependents)).To(And(
 				ContainSubstring("DiscordGroup alarms"), ContainSubstring("DiscordChannel alerts")))
 			Expect(k8s.Delete(ctx, g)).To(Succeed())
 			Expect(k8s.Delete(ctx, c)).To(Succeed())
@@ -268,7 +268,7 @@ var _ = Describe("A DiscordServer", func() {
 			s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete })
 			ready(ctx, s)
 			Expect(k8s.Delete(ctx, s)).To(Succeed())
-			Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonCannotDelete)).To(ContainSubstring(v1alpha1.ForceDeleteAnnotation + "=true"))
+			Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonDeletionFailed)).To(ContainSubstring(v1alpha1.ForceDeleteAnnotation + "=true"))
 			forceDelete(ctx, s)
 			eventuallyGone(ctx, s)
 			Eventually(ctx, eventsOf(s)).Should(ContainElement("Warning Abandoned"))

@@ -32,7 +32,7 @@ var _ = Describe("The operator's process", func() {
 			return text
 		}).Should(ContainSubstring(`discord_server_channels{name="jujutsu",namespace="` + w.ns + `"} 2`))
 		Expect(text).To(And(
-			ContainSubstring(`discord_object_condition{kind="DiscordChannel",name="tokyo",namespace="`+w.ns+`",reason="Settled",type="Ready"} 1`),
+			ContainSubstring(`discord_object_condition{kind="DiscordChannel",name="tokyo",namespace="`+w.ns+`",reason="Reconciled",type="Ready"} 1`),
 			ContainSubstring(`discord_creates_total{how="created",kind="DiscordGroup"}`),
 			ContainSubstring(`discord_time_to_ready_seconds_count{kind="DiscordChannel"}`),
 			ContainSubstring("controller_runtime_reconcile_total")))

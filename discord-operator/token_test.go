@@ -35,7 +35,7 @@ var _ = Describe("The token of a bot", func() {
 	It("is looked for under the key that the spec names", func(ctx context.Context) {
 		inSecret(ctx, "bot", w.bot.Token)
 		create(ctx, s)
-		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)).To(ContainSubstring(`has nothing under the key "token"`))
+		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)).To(ContainSubstring(`has no value for the key "token"`))
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.TokenSecretRef.Key = "bot" })
 		eventuallyReady(ctx, s)
 	})
@@ -49,7 +49,7 @@ var _ = Describe("The token of a bot", func() {
 		inSecret(ctx, "token", "not.a.token-at-all")
 		before := len(discord.Requests())
 		create(ctx, s)
-		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenRefused)).To(ContainSubstring("Secret discord-bot"))
+		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonAuthenticationFailed)).To(ContainSubstring("Secret discord-bot"))
 		w.expectRest(ctx)
 		var refused []string
 		for _, r := range discord.Requests()[before:] {
@@ -68,7 +68,7 @@ var _ = Describe("The token of a bot", func() {
 		rotated, err := discord.RotateToken(w.bot.Token)
 		Expect(err).NotTo(HaveOccurred())
 		secrets.Add(rotated)
-		eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenRefused)
+		eventuallyDegraded(ctx, s, v1alpha1.ReasonAuthenticationFailed)
 		edit(ctx, c, func(c *v1alpha1.DiscordChannel) { c.Spec.Topic = new("What is wrong") })
 		eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)
 
@@ -102,7 +102,7 @@ var _ = Describe("The token of a bot", func() {
 			eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)
 			operator.Restart(ctx) // until then it has the token in memory, so that a whole namespace can be deleted
 			Expect(k8s.Delete(ctx, c)).To(Succeed())
-			told := eventuallyDegraded(ctx, c, v1alpha1.ReasonCannotDelete)
+			told := eventuallyDegraded(ctx, c, v1alpha1.ReasonDeletionFailed)
 			Expect(told).To(And(ContainSubstring("Secret discord-bot does not exist"), ContainSubstring(v1alpha1.ForceDeleteAnnotation+"=true")))
 		})
 

@@ -103,7 +103,7 @@ var _ = Describe("A webhook", func() {
 		hook := hooks(c)[0]
 		Eventually(ctx, w.secretOf("alerts-webhook")).Should(holdURLOf(hook))
 		Eventually(ctx, refetch(c)).Should(HaveField("Status.Webhook.ID", hook.ID))
-		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal Corrected"))
+		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal DriftCorrected"))
 		w.expectSettled(ctx, c)
 		Expect(w.bodies(postWebhook)).To(HaveLen(2))
 	})
@@ -161,7 +161,7 @@ var _ = Describe("A webhook", func() {
 		edits := len(w.edits())
 		late := w.channel("", "late", withWebhook, with(func(s *channelSpec) { s.Webhook.SecretName = "taken" }))
 		create(ctx, late)
-		Expect(eventuallyDegraded(ctx, late, "NameTaken")).To(ContainSubstring("Secret taken"))
+		Expect(eventuallyDegraded(ctx, late, "NameConflict")).To(ContainSubstring("Secret taken"))
 		Expect(late).To(HaveCondition("Available", "True", "OnDiscord"))
 		Expect(w.edits()[edits:]).To(Equal([]string{postChannel}), "a webhook whose URL could not be kept is not made")
 		Expect(w.secretOf("taken")(ctx)).To(HaveField("Data", Equal(map[string][]byte{"url": []byte("mine")})))
@@ -176,7 +176,7 @@ var _ = Describe("A webhook", func() {
 	It("can have the name of a Secret that another channel gives up", func(ctx context.Context) {
 		late := w.channel("", "late", withWebhook, with(func(s *channelSpec) { s.Webhook.SecretName = "alerts-webhook" }))
 		create(ctx, late)
-		eventuallyDegraded(ctx, late, "NameTaken")
+		eventuallyDegraded(ctx, late, "NameConflict")
 		edit(ctx, c, with(func(s *channelSpec) { s.Webhook.SecretName = "elsewhere" }))
 		eventuallyReady(ctx, c)
 		eventuallyReady(ctx, late)

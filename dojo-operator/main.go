@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
@@ -21,16 +22,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/dojo"
+	dojometrics "jutsu.com/operators/dojo-operator/internal/metrics"
 	"jutsu.com/operators/libs/manager"
 )
 
 // version is stamped by the build with -ldflags "-X main.version=...".
 var version = "dev"
 
-// What the process needs wherever it runs and whichever namespaces it watches. Leader election needs the Lease and tells of it in an
-// event; the metrics endpoint asks the API server who may read it; the names of the kinds that a cluster has belong to no namespace. What it
-// needs in each namespace that it watches is said where it is used, in internal/.
+// What the process needs whichever namespaces it watches. Leader election needs the Lease and
+// records it in an event; the metrics endpoint asks the API server who may read it; the names of
+// the kinds that a cluster has belong to no namespace. What it needs in each namespace that it
+// watches is said where it is used, in internal/.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=dojo-system,resources=leases,resourceNames=dojo-operator.core.jutsu.com,verbs=get;update
@@ -62,10 +66,10 @@ func run(ctx context.Context, args []string) error {
 		Name: "dojo-operator", Version: version, Lease: "dojo-operator.core.jutsu.com",
 		Kinds: []func(*runtime.Scheme) error{
 			corev1api.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme, policyv1.AddToScheme, autoscalingv2.AddToScheme,
-			networkingv1.AddToScheme, batchv1.AddToScheme,
+			networkingv1.AddToScheme, batchv1.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
 		},
-		Cache:   dojo.CacheOptions(o.dojo.Namespaces),
-		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // optional kinds are read from the cache too
+		Cache:   dojo.CacheOptions(o.manager.Namespaces),
+		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}}, // optional kinds too
 		Watched: dojo.Watched(),
 	})
 	if err != nil {
@@ -79,17 +83,17 @@ func run(ctx context.Context, args []string) error {
 
 // addDojos registers the Dojo controller and its metrics.
 func addDojos(ctx context.Context, mgr ctrl.Manager, o *options) error {
-	counts, err := dojo.NewMetrics(metrics.Registry, mgr.GetCache(), mgr.Elected())
+	counts, err := dojometrics.New(metrics.Registry, mgr.GetCache(), mgr.Elected())
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	reconciler := &dojo.Reconciler{
-		Client:  client.WithFieldOwner(mgr.GetClient(), dojo.FieldOwner),
+		Client:  mgr.GetClient(),
 		Live:    mgr.GetAPIReader(),
 		Events:  mgr.GetEventRecorder("dojo-operator"),
 		Metrics: counts,
 		Clock:   clock.RealClock{},
-		Config:  o.dojo,
+		Config:  o.config(),
 	}
 	if err := reconciler.SetupWithManager(ctx, mgr, o.workers); err != nil {
 		return fmt.Errorf("set up the Dojo controller: %w", err)

@@ -11,10 +11,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/dojo"
+	"jutsu.com/operators/dojo-operator/internal/monitoring"
+	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
-// These do not run in parallel: --kubeconfig is registered with a global of controller-runtime as its value. What all operators share is tested in libs/manager.
+// These do not run in parallel: --kubeconfig is registered with a global of controller-runtime as
+// its value. What all operators share is tested in libs/manager.
 
 func TestFlags(t *testing.T) {
 	cases := map[string]struct {
@@ -23,15 +28,23 @@ func TestFlags(t *testing.T) {
 		workers int
 	}{
 		"by default": {nil, dojo.Config{
-			Image: "danijelradakovic/dojo:0.1.0-alpine", ProgressDeadline: 2 * time.Minute,
-			DatabaseDeadline: 15 * time.Minute, PostgresImage: "ghcr.io/cloudnative-pg/postgresql",
+			Postgres: postgres.Config{
+				Deadline: 15 * time.Minute, ProgressDeadline: 2 * time.Minute, Image: "ghcr.io/cloudnative-pg/postgresql",
+			},
+			Credentials: credentials.Config{ProgressDeadline: 2 * time.Minute},
+			Workload:    workload.Config{Image: "danijelradakovic/dojo:0.1.0-alpine", ProgressDeadline: 2 * time.Minute},
+			Monitoring:  monitoring.Config{ProgressDeadline: 2 * time.Minute},
 		}, 4},
 		"all changed": {[]string{
-			"--dojo-image=dojo:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s", "--concurrency=1",
-			"--watch-namespaces=team-b, team-a",
+			"--dojo-image=dojo:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s",
+			"--concurrency=1", "--watch-namespaces=team-b, team-a",
 		}, dojo.Config{
-			Image: "dojo:9", ProgressDeadline: 10 * time.Second, DatabaseDeadline: 20 * time.Second, PostgresImage: "pg",
-			Namespaces: []string{"team-a", "team-b"},
+			Postgres: postgres.Config{Deadline: 20 * time.Second, ProgressDeadline: 10 * time.Second, Image: "pg"},
+			Credentials: credentials.Config{
+				ProgressDeadline: 10 * time.Second, Namespaces: []string{"team-a", "team-b"},
+			},
+			Workload:   workload.Config{Image: "dojo:9", ProgressDeadline: 10 * time.Second},
+			Monitoring: monitoring.Config{ProgressDeadline: 10 * time.Second},
 		}, 1},
 	}
 	for name, c := range cases {
@@ -40,7 +53,7 @@ func TestFlags(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, o.dojo); diff != "" {
+			if diff := cmp.Diff(c.want, o.config()); diff != "" {
 				t.Error(diff)
 			}
 			if o.workers != c.workers {
@@ -52,22 +65,26 @@ func TestFlags(t *testing.T) {
 
 func TestWrongFlags(t *testing.T) {
 	cases := map[string]struct {
-		args []string
-		want string // "" where it is right
+		arg  string
+		want string // "" where it is valid
 	}{
-		"no image":                       {[]string{"--dojo-image="}, "--dojo-image must not be empty"},
-		"no image of Postgres":           {[]string{"--postgres-image="}, "--postgres-image must not be empty"},
-		"deadline of less than a second": {[]string{"--progress-deadline=999ms"}, "--progress-deadline is 999ms, it must be at least 1s"},
-		"deadline of more than a day":    {[]string{"--progress-deadline=25h"}, "--progress-deadline is 25h0m0s, it must be at least 1s and at most 24h"},
-		"longest deadline":               {[]string{"--progress-deadline=24h"}, ""},
-		"shortest deadline":              {[]string{"--progress-deadline=1s"}, ""},
-		"no time for the database":       {[]string{"--database-deadline=0s"}, "--database-deadline is 0s, it must be at least 1s"},
-		"no worker":                      {[]string{"--concurrency=0"}, "--concurrency is 0, it must be at least 1"},
-		"what no operator allows":        {[]string{"--lease-duration=10s"}, "--lease-duration (10s) must be longer than --lease-renew-deadline (10s)"},
+		"no image":                       {"--dojo-image=", "--dojo-image must not be empty"},
+		"no image of Postgres":           {"--postgres-image=", "--postgres-image must not be empty"},
+		"deadline of less than a second": {"--progress-deadline=999ms", "--progress-deadline is 999ms, it must be at least 1s"},
+		"deadline of more than a day": {
+			"--progress-deadline=25h", "--progress-deadline is 25h0m0s, it must be at least 1s and at most 24h",
+		},
+		"longest deadline":         {"--progress-deadline=24h", ""},
+		"shortest deadline":        {"--progress-deadline=1s", ""},
+		"no time for the database": {"--database-deadline=0s", "--database-deadline is 0s, it must be at least 1s"},
+		"no worker":                {"--concurrency=0", "--concurrency is 0, it must be at least 1"},
+		"what no operator allows": {
+			"--lease-duration=10s", "--lease-duration (10s) must be longer than --lease-renew-deadline (10s)",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := parse(c.args, io.Discard)
+			_, err := parse([]string{c.arg}, io.Discard)
 			if c.want == "" && err != nil {
 				t.Errorf("got %v", err)
 			}

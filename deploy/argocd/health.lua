@@ -1,5 +1,5 @@
 -- Health of Dojo, DiscordServer, DiscordGroup and DiscordChannel for Argo CD, by their conditions, which mean the same for all four.
-local health = {status = "Progressing", message = "The operator has not looked at it yet."}
+local health = {status = "Progressing", message = "The operator has not reconciled it yet."}
 local deleted = obj.metadata.deletionTimestamp ~= nil
 local conditions = {}
 if obj.status ~= nil and obj.status.conditions ~= nil then
@@ -12,7 +12,7 @@ if ready == nil then
   return health
 end
 if not deleted and obj.status.observedGeneration ~= obj.metadata.generation then
-  health.message = "The operator has not looked at this spec yet."
+  health.message = "The operator has not reconciled this generation yet."
   return health
 end
 health.message = ready.reason .. ": " .. ready.message

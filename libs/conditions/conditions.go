@@ -1,102 +1,141 @@
 package conditions
 
 import (
-	"errors"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // The types of condition that every kind of ours carries.
 const (
-	// Ready means that the spec is true: neither Progressing nor Degraded, and Available unless the spec asks for nothing to run.
-	Ready = "Ready"
-	// Available means that it can be used now. It may hold while Progressing (scaling 3 to 5) or Degraded (5 wanted, 3 run).
-	Available = "Available"
-	// Progressing means that the operator is working towards the desired state.
-	Progressing = "Progressing"
-	// Degraded means an error that the operator cannot recover from alone; the message says what to do.
-	Degraded = "Degraded"
+	// TypeReady: the object matches its spec, neither Progressing nor Degraded, and Available
+	// unless the spec asks for nothing to run.
+	TypeReady = "Ready"
+	// TypeAvailable: it can be used now. It may be True while Progressing (scaling 3 to 5) or
+	// Degraded (5 desired, 3 run).
+	TypeAvailable = "Available"
+	// TypeProgressing: the operator is working towards the desired state.
+	TypeProgressing = "Progressing"
+	// TypeDegraded: an error that the operator cannot recover from alone; the message says what to
+	// do.
+	TypeDegraded = "Degraded"
 )
 
 // Reasons that are the same for every kind.
 const (
-	// ReasonSettled: there is nothing left to do, the spec is true.
-	ReasonSettled = "Settled"
-	// ReasonRetrying: a call failed in a way that may pass; it is retried with growing pauses. The message holds the error.
+	// ReasonReconciled: there is nothing left to do, the object matches its spec.
+	ReasonReconciled = "Reconciled"
+	// ReasonRetrying: a call failed in a way that may pass; it is retried with back-off. The
+	// message holds the error.
 	ReasonRetrying = "Retrying"
 )
 
-// Availability is whether the thing can be used now. Make one with Usable, Unusable or NothingAsked.
+// Availability is whether the object can be used now. Make one with Usable, Unusable or
+// NothingDesired.
 type Availability struct {
-	usable, unwanted bool
-	reason, message  string
+	usable, nothingDesired bool
+	reason, message        string
 }
 
-// Usable says that the thing can be used now.
+// Usable says that the object can be used now.
 func Usable(reason, message string) Availability {
 	return Availability{usable: true, reason: reason, message: message}
 }
 
-// Unusable says that the thing should be usable and is not.
+// Unusable says that the object should be usable and is not.
 func Unusable(reason, message string) Availability {
 	return Availability{reason: reason, message: message}
 }
 
-// NothingAsked says that nothing can be used because the spec asks for nothing to run; such an object can still be Ready.
-func NothingAsked(reason, message string) Availability {
-	return Availability{unwanted: true, reason: reason, message: message}
+// NothingDesired says that nothing can be used because the spec asks for nothing to run; such an
+// object can still be Ready.
+func NothingDesired(reason, message string) Availability {
+	return Availability{nothingDesired: true, reason: reason, message: message}
 }
 
-// Set derives all four conditions, each with the given observedGeneration, from whether the thing can be used and from how
-// the pass ended. It reports whether any of them changed; lastTransitionTime moves only when a status flips.
-func Set(conds *[]metav1.Condition, generation int64, can Availability, outcome error) bool {
+// Set derives all four conditions, each with the given observedGeneration, from whether the object
+// can be used and from the worst issue (nil where there is none). It reports whether any of them
+// changed; lastTransitionTime moves only when a status flips.
+func Set(conds *[]metav1.Condition, generation int64, can Availability, worst *Issue) bool {
 	changed := false
-	for _, c := range derive(can, outcome) {
+	for _, c := range derive(can, worst) {
 		c.ObservedGeneration = generation
 		changed = meta.SetStatusCondition(conds, c) || changed
 	}
 	return changed
 }
 
-func derive(can Availability, outcome error) [4]metav1.Condition {
-	available := condition(Available, can.usable, can.reason, can.message)
-	progressing, degraded := false, false
-	reason, message := ReasonSettled, "The spec is true."
-	if w, ok := errors.AsType[*Waiting](outcome); ok {
-		progressing, reason, message = true, w.Reason, w.Message
-	} else if t, ok := errors.AsType[*Terminal](outcome); ok {
-		degraded, reason, message = true, t.Reason, t.Message
-	} else if LostRace(outcome) {
-		progressing, reason, message = true, ReasonRetrying, "Somebody else wrote at the same time; trying again."
-	} else if outcome != nil {
-		progressing, reason, message = true, ReasonRetrying, outcome.Error()
+func derive(can Availability, worst *Issue) [4]metav1.Condition {
+	reason, message := ReasonReconciled, "The object matches its spec."
+	if worst != nil {
+		reason, message = worst.Reason, worst.Message
 	}
-
-	settled := !progressing && !degraded
-	ready := condition(Ready, settled && (can.usable || can.unwanted), reason, message)
-	if settled && !can.usable && !can.unwanted {
+	ready := condition(TypeReady, worst == nil && (can.usable || can.nothingDesired), reason, message)
+	if worst == nil && !can.usable && !can.nothingDesired {
 		ready.Reason, ready.Message = can.reason, can.message
 	}
 	return [4]metav1.Condition{
 		ready,
-		available,
-		condition(Progressing, progressing, reason, message),
-		condition(Degraded, degraded, reason, message),
+		condition(TypeAvailable, can.usable, can.reason, can.message),
+		condition(TypeProgressing, worst != nil && !worst.IsDegraded(), reason, message),
+		condition(TypeDegraded, worst.IsDegraded(), reason, message),
 	}
 }
 
-// mostMessage is the length, in bytes, up to which we tell what happened; the API server accepts 32768 characters.
-const mostMessage = 4096
+// SetPart sets the condition about a part of the object: True with the given reason and message
+// where the part has no issue, else False with those of its worst one.
+func SetPart(conds *[]metav1.Condition, generation int64, part string, issues []Issue, reason, message string) {
+	worst := Worst(OfPart(part, issues))
+	if worst != nil {
+		reason, message = worst.Reason, worst.Message
+	}
+	c := condition(part, worst == nil, reason, message)
+	c.ObservedGeneration = generation
+	meta.SetStatusCondition(conds, c)
+}
 
-func condition(kind string, holds bool, reason, message string) metav1.Condition {
+// maxMessage is the length, in bytes, at which a message is cut; the API server accepts 32768
+// characters.
+const maxMessage = 4096
+
+func condition(kind string, isTrue bool, reason, message string) metav1.Condition {
 	status := metav1.ConditionFalse
-	if holds {
+	if isTrue {
 		status = metav1.ConditionTrue
 	}
-	if len(message) > mostMessage {
-		message = strings.ToValidUTF8(message[:mostMessage-3], "") + "..."
+	if len(message) > maxMessage {
+		message = strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
 	}
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+}
+
+// Event is reported once, for users to read.
+type Event struct {
+	// Type is corev1.EventTypeNormal or corev1.EventTypeWarning.
+	Type string
+	// Reason is the CamelCase reason of the condition that changed.
+	Reason string
+	// Message is the message of that condition.
+	Message string
+}
+
+// EventFor returns the event to record for a change of conditions, or nil: a Warning when the
+// object becomes Degraded or is so for another reason, and a Normal one when it becomes Ready.
+// Progress makes none: it would be one per reconcile.
+func EventFor(before, after []metav1.Condition) *Event {
+	now := meta.FindStatusCondition(after, TypeDegraded)
+	if now != nil && now.Status == metav1.ConditionTrue {
+		then := meta.FindStatusCondition(before, TypeDegraded)
+		if then != nil && then.Status == metav1.ConditionTrue && then.Reason == now.Reason {
+			return nil
+		}
+		return &Event{Type: corev1.EventTypeWarning, Reason: now.Reason, Message: now.Message}
+	}
+	if meta.IsStatusConditionTrue(after, TypeReady) && !meta.IsStatusConditionTrue(before, TypeReady) {
+		ready := meta.FindStatusCondition(after, TypeReady)
+		return &Event{Type: corev1.EventTypeNormal, Reason: TypeReady, Message: ready.Message}
+	}
+	return nil
 }

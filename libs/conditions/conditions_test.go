@@ -3,11 +3,14 @@ package conditions
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -20,53 +23,57 @@ import (
 
 var (
 	errBroken   = errors.New("connection refused")
-	things      = schema.GroupResource{Resource: "dojos"}
-	errConflict = apierrors.NewConflict(things, "tokyo", errBroken)
-	errDenied   = &apierrors.StatusError{ErrStatus: metav1.Status{Code: 409, Reason: metav1.StatusReasonConflict, Message: "denied"}}
-	outcomes    = map[string]error{
-		"settled":          nil,
-		"waiting":          &Waiting{Reason: "WaitingForIt", Message: "it is not there"},
-		"waiting, wrapped": fmt.Errorf("apply: %w", &Waiting{Reason: "WaitingForIt", Message: "it is not there"}),
-		"terminal":         &Terminal{Reason: "Wrong", Message: "mend it"},
-		"transient":        errBroken,
-		"conflict":         errConflict,
+	errTimeout  = errors.New("timeout")
+	dojos       = schema.GroupResource{Resource: "dojos"}
+	errConflict = apierrors.NewConflict(dojos, "tokyo", errBroken)
+	errDenied   = &apierrors.StatusError{ErrStatus: metav1.Status{
+		Code: 409, Reason: metav1.StatusReasonConflict, Message: "denied",
+	}}
+	outcomes = map[string]error{
+		"reconciled":           nil,
+		"progressing":          Progressing("WaitingForIt", "it does not exist"),
+		"progressing, wrapped": fmt.Errorf("apply: %w", Progressing("WaitingForIt", "it does not exist")),
+		"degraded":             Degraded("Wrong", "fix it"),
+		"transient":            errBroken,
+		"conflict":             errConflict,
 	}
 	availabilities = map[string]Availability{
-		"usable":        Usable("Serves", "serves"),
-		"unusable":      Unusable("Down", "down"),
-		"nothing asked": NothingAsked("Off", "off"),
+		"usable":          Usable("Serves", "serves"),
+		"unusable":        Unusable("Down", "down"),
+		"nothing desired": NothingDesired("Off", "off"),
 	}
 )
 
 func TestSetNeverContradictsItself(t *testing.T) {
 	for a, can := range availabilities {
-		for o, outcome := range outcomes {
+		for o, err := range outcomes {
 			t.Run(a+", "+o, func(t *testing.T) {
 				var conds []metav1.Condition
-				if !Set(&conds, 7, can, outcome) {
+				if !Set(&conds, 7, can, Worst(Of(err))) {
 					t.Error("the first Set did not report a change")
 				}
-				if Set(&conds, 7, can, outcome) {
+				if Set(&conds, 7, can, Worst(Of(err))) {
 					t.Error("the second Set of the same reported a change")
 				}
 				is := func(kind string) bool { return meta.IsStatusConditionTrue(conds, kind) }
-				if is(Progressing) && is(Degraded) {
+				if is(TypeProgressing) && is(TypeDegraded) {
 					t.Error("Progressing and Degraded")
 				}
-				if want := !is(Progressing) && !is(Degraded) && (is(Available) || can.unwanted); is(Ready) != want {
-					t.Errorf("Ready is %v, want %v", is(Ready), want)
+				inSync := !is(TypeProgressing) && !is(TypeDegraded)
+				if want := inSync && (is(TypeAvailable) || can.nothingDesired); is(TypeReady) != want {
+					t.Errorf("Ready is %v, want %v", is(TypeReady), want)
 				}
-				if is(Available) != can.usable {
-					t.Errorf("Available is %v, want %v", is(Available), can.usable)
+				if is(TypeAvailable) != can.usable {
+					t.Errorf("Available is %v, want %v", is(TypeAvailable), can.usable)
 				}
 				checkForm(t, conds)
-				checkKstatus(t, conds, is(Ready))
+				checkKstatus(t, conds, is(TypeReady))
 			})
 		}
 	}
 }
 
-// checkForm holds the conditions against what the API server demands of metav1.Condition.
+// checkForm checks the conditions against what the API server requires of metav1.Condition.
 func checkForm(t *testing.T, conds []metav1.Condition) {
 	t.Helper()
 	if len(conds) != 4 {
@@ -79,7 +86,7 @@ func checkForm(t *testing.T, conds []metav1.Condition) {
 	}
 }
 
-// checkKstatus asks the library behind Flux and Helm whether it agrees on Ready.
+// checkKstatus checks that the library behind Flux and Helm agrees on Ready.
 func checkKstatus(t *testing.T, conds []metav1.Condition, ready bool) {
 	t.Helper()
 	list := make([]any, 0, len(conds))
@@ -103,37 +110,52 @@ func checkKstatus(t *testing.T, conds []metav1.Condition, ready bool) {
 	}
 }
 
-func TestSetTellsTheReason(t *testing.T) {
+func TestSetReportsTheReason(t *testing.T) {
 	cases := map[string]struct {
-		can     Availability
-		outcome error
-		want    map[string]string // type -> status/reason
+		can  Availability
+		err  error
+		want map[string]string // type -> status/reason
 	}{
 		"scaling while it serves": {
-			Usable("Serves", "3 of 5"), &Waiting{Reason: "RollingOut", Message: "3 of 5"},
-			map[string]string{Ready: "False/RollingOut", Available: "True/Serves", Progressing: "True/RollingOut", Degraded: "False/RollingOut"},
+			Usable("Serves", "3 of 5"), Progressing("RollingOut", "3 of 5"),
+			map[string]string{
+				TypeReady: "False/RollingOut", TypeAvailable: "True/Serves",
+				TypeProgressing: "True/RollingOut", TypeDegraded: "False/RollingOut",
+			},
 		},
 		"broken while it serves": {
-			Usable("Serves", "3 of 5"), &Terminal{Reason: "Wrong", Message: "mend it"},
-			map[string]string{Ready: "False/Wrong", Available: "True/Serves", Progressing: "False/Wrong", Degraded: "True/Wrong"},
+			Usable("Serves", "3 of 5"), Degraded("Wrong", "fix it"),
+			map[string]string{
+				TypeReady: "False/Wrong", TypeAvailable: "True/Serves",
+				TypeProgressing: "False/Wrong", TypeDegraded: "True/Wrong",
+			},
 		},
-		"scaled to nothing": {
-			NothingAsked("ScaledToZero", "off"), nil,
-			map[string]string{Ready: "True/Settled", Available: "False/ScaledToZero", Progressing: "False/Settled", Degraded: "False/Settled"},
+		"scaled to zero": {
+			NothingDesired("ScaledToZero", "off"), nil,
+			map[string]string{
+				TypeReady: "True/Reconciled", TypeAvailable: "False/ScaledToZero",
+				TypeProgressing: "False/Reconciled", TypeDegraded: "False/Reconciled",
+			},
 		},
-		"settled but down": {
+		"reconciled but down": {
 			Unusable("Down", "down"), nil,
-			map[string]string{Ready: "False/Down", Available: "False/Down", Progressing: "False/Settled", Degraded: "False/Settled"},
+			map[string]string{
+				TypeReady: "False/Down", TypeAvailable: "False/Down",
+				TypeProgressing: "False/Reconciled", TypeDegraded: "False/Reconciled",
+			},
 		},
 		"an error that may pass": {
 			Unusable("Down", "down"), errBroken,
-			map[string]string{Ready: "False/Retrying", Available: "False/Down", Progressing: "True/Retrying", Degraded: "False/Retrying"},
+			map[string]string{
+				TypeReady: "False/Retrying", TypeAvailable: "False/Down",
+				TypeProgressing: "True/Retrying", TypeDegraded: "False/Retrying",
+			},
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var conds []metav1.Condition
-			Set(&conds, 1, c.can, c.outcome)
+			Set(&conds, 1, c.can, Worst(Of(c.err)))
 			got := map[string]string{}
 			for _, cond := range conds {
 				got[cond.Type] = string(cond.Status) + "/" + cond.Reason
@@ -145,10 +167,19 @@ func TestSetTellsTheReason(t *testing.T) {
 	}
 }
 
+func TestSetCutsALongMessageAtARune(t *testing.T) {
+	var conds []metav1.Condition
+	Set(&conds, 1, Usable("Serves", strings.Repeat("呪", maxMessage)), nil)
+	message := meta.FindStatusCondition(conds, TypeAvailable).Message
+	if len(message) > maxMessage || !utf8.ValidString(message) || !strings.HasSuffix(message, "...") {
+		t.Errorf("a message of %d bytes, valid: %v", len(message), utf8.ValidString(message))
+	}
+}
+
 func TestTimesMoveOnlyOnAFlip(t *testing.T) {
 	then := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	var conds []metav1.Condition
-	Set(&conds, 1, Usable("Serves", "1 of 2"), &Waiting{Reason: "RollingOut", Message: "1 of 2"})
+	Set(&conds, 1, Usable("Serves", "1 of 2"), Progressing("RollingOut", "1 of 2"))
 	for i := range conds {
 		conds[i].LastTransitionTime = then
 	}
@@ -159,33 +190,179 @@ func TestTimesMoveOnlyOnAFlip(t *testing.T) {
 	for _, c := range conds {
 		flipped[c.Type] = !c.LastTransitionTime.Equal(&then)
 	}
-	want := map[string]bool{Ready: true, Progressing: true, Available: false, Degraded: false}
+	want := map[string]bool{TypeReady: true, TypeProgressing: true, TypeAvailable: false, TypeDegraded: false}
 	if diff := cmp.Diff(want, flipped); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestResult(t *testing.T) {
+func TestSetPart(t *testing.T) {
+	const part = "DatabaseReady"
+	issue := func(i *Issue, part string) Issue {
+		i.Part = part
+		return *i
+	}
+	const ready = "True/Connected/dojo on shared-pg"
 	cases := map[string]struct {
-		outcome error
-		want    reconcile.Result
-		err     error
+		issues []Issue
+		want   string // status/reason/message
 	}{
-		"settled":                        {},
-		"waiting for a watch":            {outcome: &Waiting{}},
-		"waiting with a time":            {outcome: &Waiting{Retry: time.Minute}, want: reconcile.Result{RequeueAfter: time.Minute}},
-		"waiting, wrapped":               {outcome: fmt.Errorf("x: %w", &Waiting{Retry: time.Minute}), want: reconcile.Result{RequeueAfter: time.Minute}},
-		"terminal is no failure of ours": {outcome: &Terminal{}},
-		"terminal with a time":           {outcome: &Terminal{Retry: time.Hour}, want: reconcile.Result{RequeueAfter: time.Hour}},
-		"conflict is retried quietly":    {outcome: errConflict, want: reconcile.Result{RequeueAfter: conflictRetry}},
-		"a webhook's conflict backs off": {outcome: errDenied, err: errDenied},
-		"transient backs off":            {outcome: errBroken, err: errBroken},
+		"no issue":                {nil, ready},
+		"an issue of the whole":   {[]Issue{issue(Degraded("Wrong", "fix it"), "")}, ready},
+		"an issue of other parts": {[]Issue{issue(Degraded("Wrong", "fix it"), "AlertsReady")}, ready},
+		"an issue of the part":    {[]Issue{issue(Progressing("Starting", "wait"), part)}, "False/Starting/wait"},
+		"the worst of the part's own": {
+			[]Issue{
+				issue(Degraded("Wrong", "fix it"), ""), issue(Progressing("Starting", "wait"), part),
+				issue(Degraded("NoStorage", "add storage"), part),
+			},
+			"False/NoStorage/add storage",
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := Result(c.outcome)
-			if got != c.want || !errors.Is(err, c.err) {
+			var conds []metav1.Condition
+			SetPart(&conds, 7, part, c.issues, "Connected", "dojo on shared-pg")
+			if len(conds) != 1 || conds[0].Type != part || conds[0].ObservedGeneration != 7 {
+				t.Fatalf("got %+v", conds)
+			}
+			if got := fmt.Sprintf("%s/%s/%s", conds[0].Status, conds[0].Reason, conds[0].Message); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestOf(t *testing.T) {
+	degraded := Degraded("Wrong", "fix %s", "it").After(time.Hour)
+	conflict := Issue{
+		Type: TypeProgressing, Reason: ReasonRetrying, RequeueAfter: conflictRetry,
+		Message: "Another client wrote at the same time; retrying.",
+	}
+	retried := func(message string, err error) Issue {
+		return Issue{Type: TypeProgressing, Reason: ReasonRetrying, Message: message, Err: err}
+	}
+	wrong := Issue{Type: TypeDegraded, Reason: "Wrong", Message: "fix it", RequeueAfter: time.Hour}
+	cases := map[string]struct {
+		err  error
+		want []Issue
+	}{
+		"no error":            {nil, nil},
+		"an issue":            {degraded, []Issue{wrong}},
+		"an issue, wrapped":   {fmt.Errorf("apply: %w", degraded), []Issue{*degraded}},
+		"a conflict":          {fmt.Errorf("apply: %w", errConflict), []Issue{conflict}},
+		"an error":            {errBroken, []Issue{retried("connection refused", errBroken)}},
+		"a webhook's refusal": {errDenied, []Issue{retried("denied", errDenied)}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, Of(c.err), cmpopts.EquateErrors()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if got, want := degraded.Error(), "Wrong: fix it"; got != want {
+		t.Errorf("Error is %q, want %q", got, want)
+	}
+}
+
+func TestWorst(t *testing.T) {
+	degraded, other := *Degraded("Wrong", "fix it"), *Degraded("AlsoWrong", "fix that")
+	retried, waiting := Of(errBroken)[0], *Progressing("WaitingForIt", "wait")
+	cases := map[string]struct {
+		issues []Issue
+		want   []Issue // of one
+	}{
+		"none":                             {nil, nil},
+		"one":                              {[]Issue{waiting}, []Issue{waiting}},
+		"Degraded before a retried error":  {[]Issue{retried, degraded}, []Issue{degraded}},
+		"Degraded before waiting":          {[]Issue{waiting, degraded}, []Issue{degraded}},
+		"a retried error before waiting":   {[]Issue{waiting, retried}, []Issue{retried}},
+		"the first of two that are equal":  {[]Issue{waiting, other, degraded}, []Issue{other}},
+		"the order of the list is no rank": {[]Issue{degraded, retried, waiting}, []Issue{degraded}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got []Issue
+			if worst := Worst(c.issues); worst != nil {
+				got = append(got, *worst)
+			}
+			if diff := cmp.Diff(c.want, got, cmpopts.EquateErrors()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWaitUntil(t *testing.T) {
+	now := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	const deadline = time.Minute
+	exceeded := Degraded("Missing", "create it")
+	cases := map[string]struct {
+		ago   time.Duration
+		after time.Duration // 0: the deadline has passed
+	}{
+		"begins to wait":               {0, deadline},
+		"has waited for a while":       {20 * time.Second, 40 * time.Second},
+		"a moment before the deadline": {deadline - 1, 1},
+		"at the deadline":              {deadline, 0},
+		"long after it":                {time.Hour, 0},
+		"by a clock that is ahead":     {-time.Hour, deadline},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			want := exceeded
+			if c.after > 0 {
+				want = &Issue{Type: TypeProgressing, Reason: "Waiting", Message: "soon", RequeueAfter: c.after}
+			}
+			got := WaitUntil(now, now.Add(-c.ago), deadline, Progressing("Waiting", "soon"), exceeded)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestResult(t *testing.T) {
+	of := func(errs ...error) []Issue {
+		var issues []Issue
+		for _, err := range errs {
+			issues = append(issues, Of(err)...)
+		}
+		return issues
+	}
+	wait, again := Progressing("WaitingForIt", "wait"), Progressing("WaitingForIt", "wait").After(time.Minute)
+	wrong, late := Degraded("Wrong", "fix it"), Degraded("Wrong", "fix it").After(time.Hour)
+	after := func(d time.Duration) reconcile.Result { return reconcile.Result{RequeueAfter: d} }
+	cases := map[string]struct {
+		issues []Issue
+		want   reconcile.Result
+		errs   []error
+	}{
+		"reconciled":                      {},
+		"waiting for a watch":             {issues: of(wait)},
+		"waiting with a time":             {issues: of(again), want: after(time.Minute)},
+		"waiting, wrapped":                {issues: of(fmt.Errorf("x: %w", again)), want: after(time.Minute)},
+		"degraded is no failure of ours":  {issues: of(wrong)},
+		"degraded with a time":            {issues: of(late), want: after(time.Hour)},
+		"conflict is retried quietly":     {issues: of(errConflict), want: after(conflictRetry)},
+		"a webhook's conflict backs off":  {issues: of(errDenied), errs: []error{errDenied}},
+		"transient backs off":             {issues: of(errBroken), errs: []error{errBroken}},
+		"the earliest time":               {issues: of(late, wait, again), want: after(time.Minute)},
+		"an error before every time":      {issues: of(again, errBroken, late), errs: []error{errBroken}},
+		"an error beside a degraded part": {issues: of(wrong, errBroken), errs: []error{errBroken}},
+		"all errors":                      {issues: of(errBroken, errTimeout), errs: []error{errBroken, errTimeout}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := Result(c.issues)
+			if got != c.want || (err == nil) != (len(c.errs) == 0) {
 				t.Errorf("got %+v, %v", got, err)
+			}
+			for _, want := range c.errs {
+				if !errors.Is(err, want) {
+					t.Errorf("got %v, want %v in it", err, want)
+				}
 			}
 		})
 	}
@@ -193,70 +370,77 @@ func TestResult(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	answer := func(code int32, reason metav1.StatusReason) error {
-		return fmt.Errorf("apply: %w", &apierrors.StatusError{ErrStatus: metav1.Status{Code: code, Reason: reason, Message: "hollow purple"}})
+		status := metav1.Status{Code: code, Reason: reason, Message: "hollow purple"}
+		return fmt.Errorf("apply: %w", &apierrors.StatusError{ErrStatus: status})
 	}
-	// As the API server makes them: validating/dispatcher.go, and NewGenericServerResponse of client-go for what is no answer of its own.
-	policy := apierrors.NewForbidden(things, "tokyo", errBroken)
+	// As the API server makes them (validating/dispatcher.go), and client-go for a proxy
+	// (NewGenericServerResponse).
+	policy := apierrors.NewForbidden(dojos, "tokyo", errBroken)
 	policy.ErrStatus.Code, policy.ErrStatus.Reason = 401, metav1.StatusReasonUnauthorized
 	policy.ErrStatus.Details.Causes = []metav1.StatusCause{{Message: "hollow purple"}}
-	applied := apierrors.NewApplyConflict([]metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec"}}, "hollow purple")
-	const refused, lost, passing = "refused", "a lost race", "may pass"
+	owned := []metav1.StatusCause{{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec"}}
+	applied := apierrors.NewApplyConflict(owned, "hollow purple")
+	proxy := apierrors.NewGenericServerResponse(401, "PATCH", dojos, "tokyo", "", 0, true)
+	const refused, conflict, passing = "refused", "a conflict", "may pass"
 	cases := map[string]struct {
 		err  error
 		want string
-		says string
+		text string
 	}{
-		"a policy":                          {answer(403, metav1.StatusReasonForbidden), refused, "403 Forbidden"},
-		"a webhook that gives no reason":    {answer(400, ""), refused, "400 Bad Request"},
-		"a webhook's own words":             {answer(422, "hollow purple"), refused, "422 Unprocessable Entity"},
-		"a webhook that says conflict":      {answer(409, metav1.StatusReasonConflict), refused, "409 Conflict"},
-		"a webhook's own word for conflict": {answer(409, "hollow purple"), refused, "409 Conflict"},
-		"a policy that says unauthorized":   {fmt.Errorf("apply: %w", policy), refused, "401 Unauthorized"},
-		"somebody was faster":               {fmt.Errorf("apply: %w", errConflict), lost, "409 Conflict"},
-		"a field is somebody else's":        {fmt.Errorf("apply: %w", applied), lost, "409 Conflict"},
-		"somebody was faster to create it":  {apierrors.NewAlreadyExists(things, "tokyo"), passing, "409 Conflict"},
-		"the API server does not know us":   {apierrors.NewUnauthorized("hollow purple"), passing, "401 Unauthorized"},
-		"a proxy does not know us":          {apierrors.NewGenericServerResponse(401, "PATCH", things, "tokyo", "", 0, true), passing, "401 Unauthorized"},
-		"a namespace that is gone":          {answer(404, metav1.StatusReasonNotFound), passing, "404 Not Found"},
-		"too much at once":                  {answer(429, metav1.StatusReasonTooManyRequests), passing, "429 Too Many Requests"},
-		"the API server has failed":         {answer(500, metav1.StatusReasonInternalError), passing, "500 Internal Server Error"},
-		"no answer":                         {errors.New("connection refused"), passing, "connection refused"},
+		"a policy":                            {answer(403, metav1.StatusReasonForbidden), refused, "403 Forbidden"},
+		"a webhook without a reason":          {answer(400, ""), refused, "400 Bad Request"},
+		"a webhook with a reason of its own":  {answer(422, "hollow purple"), refused, "422 Unprocessable Entity"},
+		"a webhook with the reason Conflict":  {answer(409, metav1.StatusReasonConflict), refused, "409 Conflict"},
+		"a webhook with the code of Conflict": {answer(409, "hollow purple"), refused, "409 Conflict"},
+		"a policy with reason Unauthorized":   {fmt.Errorf("apply: %w", policy), refused, "401 Unauthorized"},
+		"written by another client":           {fmt.Errorf("apply: %w", errConflict), conflict, "409 Conflict"},
+		"a field that another client owns":    {fmt.Errorf("apply: %w", applied), conflict, "409 Conflict"},
+		"created by another client":           {apierrors.NewAlreadyExists(dojos, "tokyo"), passing, "409 Conflict"},
+		"unknown to the API server":           {apierrors.NewUnauthorized("purple"), passing, "401 Unauthorized"},
+		"unknown to a proxy":                  {proxy, passing, "401 Unauthorized"},
+		"a namespace that does not exist":     {answer(404, metav1.StatusReasonNotFound), passing, "404 Not Found"},
+		"too many requests":                   {answer(429, "TooManyRequests"), passing, "429 Too Many Requests"},
+		"an internal error of the API server": {answer(500, "InternalError"), passing, "500 Internal Server Error"},
+		"no answer":                           {errors.New("connection refused"), passing, "connection refused"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if Refused(c.err) != (c.want == refused) || LostRace(c.err) != (c.want == lost) {
-				t.Errorf("refused: %v, a lost race: %v; want %s", Refused(c.err), LostRace(c.err), c.want)
+			if Refused(c.err) != (c.want == refused) || Conflict(c.err) != (c.want == conflict) {
+				t.Errorf("refused: %v, a conflict: %v; want %s", Refused(c.err), Conflict(c.err), c.want)
 			}
-			if got := Wordless(c.err).Error(); got != c.says {
-				t.Errorf("says %q, want %q", got, c.says)
+			if got := Redacted(c.err).Error(); got != c.text {
+				t.Errorf("redacted to %q, want %q", got, c.text)
 			}
 		})
 	}
-	if Refused(nil) || LostRace(nil) || StatusCode(nil) != 0 || Wordless(nil) != nil {
+	if Refused(nil) || Conflict(nil) || StatusCode(nil) != 0 || Redacted(nil) != nil {
 		t.Error("no error is no refusal")
 	}
 }
 
 func TestEventFor(t *testing.T) {
-	after := func(can Availability, outcome error) []metav1.Condition {
+	after := func(can Availability, err error) []metav1.Condition {
 		var conds []metav1.Condition
-		Set(&conds, 1, can, outcome)
+		Set(&conds, 1, can, Worst(Of(err)))
 		return conds
 	}
 	usable := Usable("Serves", "serves")
-	wrong := &Terminal{Reason: "Wrong", Message: "mend it"}
+	wrong, other := Degraded("Wrong", "fix it"), Degraded("Else", "m")
+	waiting := Progressing("WaitingForIt", "wait")
+	ready := &Event{corev1.EventTypeNormal, "Ready", "The object matches its spec."}
+	warning := func(reason, message string) *Event { return &Event{corev1.EventTypeWarning, reason, message} }
 	cases := map[string]struct {
 		before, after []metav1.Condition
 		want          *Event
 	}{
-		"first seen, waiting":             {nil, after(usable, &Waiting{}), nil},
-		"becomes ready":                   {after(usable, &Waiting{}), after(usable, nil), &Event{corev1.EventTypeNormal, "Ready", "The spec is true."}},
-		"stays ready":                     {after(usable, nil), after(usable, nil), nil},
-		"becomes degraded":                {after(usable, nil), after(usable, wrong), &Event{corev1.EventTypeWarning, "Wrong", "mend it"}},
-		"stays degraded":                  {after(usable, wrong), after(usable, wrong), nil},
-		"degraded for another reason":     {after(usable, wrong), after(usable, &Terminal{Reason: "Else", Message: "m"}), &Event{corev1.EventTypeWarning, "Else", "m"}},
-		"recovers but is not there yet":   {after(usable, wrong), after(usable, &Waiting{}), nil},
-		"an error that may pass, no tale": {after(usable, nil), after(usable, errBroken), nil},
+		"new, waiting":                  {nil, after(usable, waiting), nil},
+		"becomes ready":                 {after(usable, waiting), after(usable, nil), ready},
+		"stays ready":                   {after(usable, nil), after(usable, nil), nil},
+		"becomes degraded":              {after(usable, nil), after(usable, wrong), warning("Wrong", "fix it")},
+		"stays degraded":                {after(usable, wrong), after(usable, wrong), nil},
+		"degraded for another reason":   {after(usable, wrong), after(usable, other), warning("Else", "m")},
+		"recovers but is not there yet": {after(usable, wrong), after(usable, waiting), nil},
+		"an error that may pass":        {after(usable, nil), after(usable, errBroken), nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,14 +1,13 @@
-// Package conditions gives the four conditions of every kind of ours one
-// meaning, and turns the outcome of a reconcile into them and into a requeue.
+// Package conditions gives the four conditions of every kind of ours one meaning.
 //
 //   - Available: it can be used now.
 //   - Progressing: the operator is working towards the desired state.
-//   - Degraded: an error from which the operator cannot recover alone.
-//   - Ready: the spec is true. It is what `kubectl wait`, Flux and Helm look at.
+//   - Degraded: an error that the operator cannot resolve alone; a user must act.
+//   - Ready: the object matches its spec. `kubectl wait`, Flux and Helm look at it.
 //
-// A reconciler ends in two facts: whether the thing can be used ([Availability]) and how the pass ended (an error, which is nil,
-// a [*Waiting], a [*Terminal] or anything else, which counts as transient). [Set] derives all four conditions from
-// these two and takes nothing else, so a combination that makes no sense, such as Degraded together with
-// Progressing, cannot be written. [Result] is the one place where an outcome becomes a requeue, and [EventFor] the one where a
-// change of conditions becomes an event.
+// A reconcile ends in two facts: whether the object can be used ([Availability]) and the list of
+// [Issue] that keep it from matching its spec. [Worst] chooses the one to report, [Set] derives all
+// four conditions from these two facts and takes nothing else, so that a contradiction such as
+// Degraded together with Progressing cannot be written. [Result] is the one place where issues
+// become a requeue, and [EventFor] the one where a change of conditions becomes an event.
 package conditions

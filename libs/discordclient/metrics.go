@@ -39,27 +39,27 @@ func NewMetrics() *Metrics {
 	}
 	m := &Metrics{
 		requests: counter("discord_requests_total",
-			"Calls of Discord's REST API that were sent, by method, route template and class of the answer: 2xx to 5xx, or none when no answer came.",
+			"Calls of Discord's REST API that were sent, by method, route template and class of the response: 2xx to 5xx, or none without a response.",
 			"method", "route", "status"),
 		limited: counter("discord_rate_limited_total",
-			"Calls that were put off because of a rate limit, by its scope and by who refused: local (not sent) or discord (a 429).", "scope", "origin"),
-		events: counter("discord_gateway_events_total", "Events received from the Gateway, by type; those of no interest count as other.", "type"),
+			"Calls that a rate limit delayed, by its scope and by origin: local (not sent) or discord (a 429).", "scope", "origin"),
+		events: counter("discord_gateway_events_total", "Events received from the Gateway, by type; types that are not used count as other.", "type"),
 		resyncs: counter("discord_resyncs_total",
-			"Complete readings of a guild, by source: gateway, or rest when the Gateway was not there or missed something.", "source"),
+			"Complete reads of a guild, by source: gateway, or rest while the Gateway was not connected or after missed events.", "source"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "discord_request_duration_seconds", Help: "Duration of calls of Discord's REST API that were sent.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
 		}, []string{"method", "route"}),
 		limitedWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "discord_rate_limit_wait_seconds", Help: "Waits that callers were told because of a rate limit, by its scope.",
+			Name: "discord_rate_limit_wait_seconds", Help: "Delays of calls because of a rate limit, by its scope.",
 			Buckets: []float64{.1, .5, 1, 2, 5, 15, 60, 300, 600},
 		}, []string{"scope"}),
 		gaps: prometheus.NewCounter(prometheus.CounterOpts{Name: "discord_gateway_gaps_total",
-			Help: "Times that events were missed or could not be read, which a reading by REST then mended."}),
+			Help: "Times that events were missed or could not be read; a read by REST followed."}),
 		connects: prometheus.NewCounter(prometheus.CounterOpts{Name: "discord_gateway_connects_total",
-			Help: "Sessions that were started on the Gateway."}),
+			Help: "Sessions started on the Gateway."}),
 		disconnects: prometheus.NewCounter(prometheus.CounterOpts{Name: "discord_gateway_disconnects_total",
-			Help: "Connections to the Gateway that ended or did not come about."}),
+			Help: "Connections to the Gateway that ended or failed."}),
 	}
 	// A series that begins at 0 shows its first increase, and that there was none; of limits there are few kinds.
 	refused := []string{ratelimit.ScopeUser, ratelimit.ScopeShared, ratelimit.ScopeGlobal, ratelimit.ScopeBlocked}
@@ -85,8 +85,8 @@ var (
 	descRefused   = gaugeDesc("discord_tokens_refused", "Bots whose token was refused; they make no calls until it is replaced.")
 	descRemaining = gaugeDesc("discord_global_budget_remaining", "Calls that the busiest bot could still make within this second.")
 	descInvalid   = gaugeDesc("discord_invalid_requests", "Refused calls within the last ten minutes, by status; at 10,000 Discord bans the address.", "status")
-	descViews     = gaugeDesc("discord_guild_views", "Guilds that are kept in memory.")
-	descAge       = gaugeDesc("discord_view_age_seconds", "How long ago the most outdated guild in use was known to be true.")
+	descViews     = gaugeDesc("discord_guild_views", "Guilds that are cached in memory.")
+	descAge       = gaugeDesc("discord_view_age_seconds", "Age of what is known of the most outdated guild in use.")
 )
 
 // Describe implements prometheus.Collector.

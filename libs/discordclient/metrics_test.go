@@ -40,7 +40,7 @@ func TestMetrics(t *testing.T) {
 	r.srv.Faults().Add(discordtest.Fault{Route: "GET /users/@me", Action: discordtest.DropBefore()})
 	_, _ = r.client.CurrentUser(t.Context())
 	want := `
-# HELP discord_requests_total Calls of Discord's REST API that were sent, by method, route template and class of the answer: 2xx to 5xx, or none when no answer came.
+# HELP discord_requests_total Calls of Discord's REST API that were sent, by method, route template and class of the response: 2xx to 5xx, or none without a response.
 # TYPE discord_requests_total counter
 discord_requests_total{method="DELETE",route="/channels/{channel_id}",status="4xx"} 1
 discord_requests_total{method="GET",route="/channels/{channel_id}",status="2xx"} 2
@@ -48,7 +48,7 @@ discord_requests_total{method="GET",route="/gateway/bot",status="2xx"} 1
 discord_requests_total{method="GET",route="/guilds/{guild_id}",status="4xx"} 1
 discord_requests_total{method="GET",route="/users/@me",status="none"} 1
 discord_requests_total{method="POST",route="/guilds/{guild_id}/channels",status="2xx"} 1
-# HELP discord_rate_limited_total Calls that were put off because of a rate limit, by its scope and by who refused: local (not sent) or discord (a 429).
+# HELP discord_rate_limited_total Calls that a rate limit delayed, by its scope and by origin: local (not sent) or discord (a 429).
 # TYPE discord_rate_limited_total counter
 discord_rate_limited_total{origin="discord",scope="blocked"} 0
 discord_rate_limited_total{origin="discord",scope="global"} 0
@@ -63,7 +63,7 @@ discord_rate_limited_total{origin="local",scope="user"} 1
 # HELP discord_gateway_connected Bots that are connected to the Gateway.
 # TYPE discord_gateway_connected gauge
 discord_gateway_connected 1
-# HELP discord_resyncs_total Complete readings of a guild, by source: gateway, or rest when the Gateway was not there or missed something.
+# HELP discord_resyncs_total Complete reads of a guild, by source: gateway, or rest while the Gateway was not connected or after missed events.
 # TYPE discord_resyncs_total counter
 discord_resyncs_total{source="gateway"} 1
 # HELP discord_invalid_requests Refused calls within the last ten minutes, by status; at 10,000 Discord bans the address.

@@ -61,7 +61,7 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 		return o, nil, errors.New("the bot token is empty or has characters that no token has (a line break at its end?)")
 	}
 	if o.GlobalPerSecond < 0 {
-		return o, nil, fmt.Errorf("a limit of %d calls per second is less than none", o.GlobalPerSecond)
+		return o, nil, fmt.Errorf("a limit of %d calls per second is negative", o.GlobalPerSecond)
 	}
 	if o.GatewayURL != "" && !isWebsocket(o.GatewayURL) {
 		return o, nil, errors.New("the Gateway's address is not one such as wss://gateway.discord.gg")

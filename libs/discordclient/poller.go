@@ -80,7 +80,7 @@ func (c *client) Refresh(ctx context.Context, guildID string) error {
 		return listErr
 	}
 	if unknown {
-		return &Error{Class: ClassTransient, Op: "read guild", Message: "Discord says that the guild is unknown, and yet lists its channels"}
+		return &Error{Class: ClassTransient, Op: "read guild", Message: "Discord reports the guild as unknown, but lists its channels"}
 	}
 	c.hub.refreshed(guildID, PresencePresent, since)
 	return nil

@@ -213,18 +213,18 @@ func decideChannel(in ChannelIntent, seen evidence) Recovery {
 	switch {
 	case len(fits) > 1:
 		return Recovery{Outcome: OutcomeUnsure, After: max(wait, in.Settle), Why: fmt.Sprintf(
-			"channels %s all fit, and the audit log does not tell which one was created for this; adopt one by its id, or delete them", strings.Join(fits, ", "))}
+			"channels %s all match, and the audit log does not show which one was created for this object; adopt one by its id, or delete them", strings.Join(fits, ", "))}
 	case !settled:
-		return Recovery{Outcome: OutcomeUnsure, After: wait, Why: "an earlier create may still show"}
+		return Recovery{Outcome: OutcomeUnsure, After: wait, Why: "the result of an earlier create may still appear"}
 	case len(fits) == 1 && seen.audited.Before(in.complete(fits)):
 		return Recovery{Outcome: OutcomeUnsure, After: max(in.complete(fits).Sub(in.Now()), time.Second), Why: fmt.Sprintf(
-			"channel %s fits, and the audit log may not tell yet who has made it", fits[0])}
+			"channel %s matches, and the audit log may not yet show who has created it", fits[0])}
 	case len(fits) == 1:
-		return Recovery{Outcome: OutcomeFound, ID: fits[0], Proof: ProofMatch, Why: "the only channel that fits"}
+		return Recovery{Outcome: OutcomeFound, ID: fits[0], Proof: ProofMatch, Why: "the only channel that matches"}
 	case seen.audited.Before(in.settled()): // it may have been renamed or moved, and then the log alone knows it
-		return Recovery{Outcome: OutcomeUnsure, After: max(wait, in.Settle), Why: "no channel fits, and the audit log was not read to its end"}
+		return Recovery{Outcome: OutcomeUnsure, After: max(wait, in.Settle), Why: "no channel matches, and the audit log was not read to its end"}
 	default:
-		return Recovery{Outcome: OutcomeAbsent, Why: "no channel fits, and the audit log tells of none"}
+		return Recovery{Outcome: OutcomeAbsent, Why: "no channel matches, and the audit log shows none"}
 	}
 }
 

@@ -86,7 +86,7 @@ func (c *call) unreadable(why string) error {
 	if c.mutating() {
 		class = ClassUnknown // it was carried out, but what came of it is not known
 	}
-	return &Error{Class: class, Op: c.op, Status: http.StatusOK, Message: "an answer that cannot be read: " + why}
+	return &Error{Class: class, Op: c.op, Status: http.StatusOK, Message: "a response that cannot be read: " + why}
 }
 
 // object makes a call that answers with an object, which must have the id that id reads out of it.

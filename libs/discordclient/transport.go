@@ -129,7 +129,7 @@ func ofDiscord(status int, body []byte) bool {
 // admit refuses calls that must not reach Discord at all.
 func (t *transport) admit(c *call) error {
 	if dead := t.refused.Load(); dead != nil && !c.public {
-		return &Error{Class: ClassBadToken, Op: c.op, Message: "the bot token was refused before; waiting for another one", unsent: true}
+		return &Error{Class: ClassBadToken, Op: c.op, Message: "the bot token was refused before; replace it", unsent: true}
 	}
 	if wait := t.invalid.wait(); wait > 0 {
 		return &RateLimited{Op: c.op, After: wait, Scope: ratelimit.ScopeBlocked, Local: true}
@@ -205,7 +205,7 @@ func (t *transport) exchange(req *http.Request, c *call) (resp *http.Response, b
 	defer func() { _ = resp.Body.Close() }()
 	body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err == nil && len(body) > maxAnswer {
-		err = fmt.Errorf("an answer of more than %d bytes", maxAnswer)
+		err = fmt.Errorf("a response of more than %d bytes", maxAnswer)
 	}
 	if err != nil && (resp.StatusCode < 300 || resp.StatusCode >= 500) {
 		e := t.broken(c, err, true)

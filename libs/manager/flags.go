@@ -14,11 +14,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// Flags is what the command line says of the process, and nothing of what the operator does.
+// Flags holds the flags of the process, not those of what the operator does.
 type Flags struct {
-	// Namespaces are those that are watched, each once and sorted; none means all.
+	// Namespaces are the watched namespaces, each once and sorted; none means all.
 	Namespaces []string
-	// Version asks to print the version and leave.
+	// Version prints the version and exits.
 	Version bool
 
 	log zap.Options
@@ -37,12 +37,13 @@ type Flags struct {
 	shutdownTimeout time.Duration
 }
 
-// Parse adds the flags to those that the operator has in its set, and reads the command line. An error says which flag is wrong and how. For --help the
-// introduction and all flags are told on out, and the error is flag.ErrHelp.
+// Parse adds the flags to those of the operator in the set, and reads the command line. An error
+// names the flag and the cause. For --help it prints the introduction and all flags to out, and
+// returns flag.ErrHelp.
 func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out io.Writer) error {
 	f.bind(set)
 	set.Usage = func() {}
-	set.SetOutput(io.Discard) // whoever calls tells the error
+	set.SetOutput(io.Discard) // the caller reports the error
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
 		_, _ = io.WriteString(out, introduction)
 		set.SetOutput(out)
@@ -58,31 +59,37 @@ func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out
 }
 
 func (f *Flags) bind(set *flag.FlagSet) {
-	set.Func("watch-namespaces", "comma-separated `namespaces` that are watched; by default all", func(list string) (err error) {
+	set.Func("watch-namespaces", "comma-separated `namespaces` to watch; by default all", func(list string) (err error) {
 		f.Namespaces, err = namespaces(list)
 		return err
 	})
-	set.BoolVar(&f.leaderElect, "leader-elect", true, "let only one of several replicas work at a time")
+	set.BoolVar(&f.leaderElect, "leader-elect", true, "elect a leader, so that only one of several replicas reconciles")
 	set.StringVar(&f.leaseNamespace, "leader-election-namespace", "", "`namespace` of the Lease; by default the pod's own")
-	set.DurationVar(&f.leaseDuration, "lease-duration", 15*time.Second, "how long others wait after a leader that vanished without a word")
+	set.DurationVar(&f.leaseDuration, "lease-duration", 15*time.Second,
+		"how long candidates wait after the last renewal before they take over the Lease")
 	set.DurationVar(&f.renewDeadline, "lease-renew-deadline", 10*time.Second,
-		"how long the leader tries to renew before it gives up; shorter than --lease-duration")
-	set.DurationVar(&f.retryPeriod, "lease-retry-period", 500*time.Millisecond, "pause between tries to get or renew the Lease")
+		"how long the leader retries a renewal before it exits; shorter than --lease-duration")
+	set.DurationVar(&f.retryPeriod, "lease-retry-period", 500*time.Millisecond,
+		"pause between attempts to acquire or renew the Lease")
 
-	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8443", "`address` of the metrics; 0 turns them off")
+	set.StringVar(&f.metricsAddress, "metrics-bind-address", ":8443", "`address` of the metrics endpoint; 0 disables it")
 	set.BoolVar(&f.metricsSecure, "metrics-secure", true,
-		"serve the metrics over HTTPS to those only whom the API server authenticates and allows to get /metrics")
-	set.StringVar(&f.metricsCertDir, "metrics-cert-dir", "", "`folder` with tls.crt and tls.key for the metrics; by default a self-signed certificate is made")
-	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "`address` of /healthz and /readyz; 0 turns them off")
-	set.StringVar(&f.pprofAddress, "pprof-bind-address", "0", "`address` of Go's profiles under /debug/pprof, such as 127.0.0.1:6060; 0 turns them off. "+
-		"Everybody who reaches it is served, so let it be on the loopback interface")
-	set.DurationVar(&f.shutdownTimeout, "shutdown-timeout", 10*time.Second, "how long running work may take to end on SIGTERM")
-	set.BoolVar(&f.Version, "version", false, "print the version and leave")
+		"serve the metrics over HTTPS, and only to clients that the API server authenticates and allows to get /metrics")
+	set.StringVar(&f.metricsCertDir, "metrics-cert-dir", "",
+		"`directory` with tls.crt and tls.key for the metrics; by default a self-signed certificate is generated")
+	set.StringVar(&f.probeAddress, "health-probe-bind-address", ":8081", "`address` of the health probes; 0 disables them")
+	set.StringVar(&f.pprofAddress, "pprof-bind-address", "0",
+		"`address` of Go's profiles under /debug/pprof, such as 127.0.0.1:6060; 0 disables them. "+
+			"Clients are not authenticated, so use the loopback interface")
+	set.DurationVar(&f.shutdownTimeout, "shutdown-timeout", 10*time.Second,
+		"how long running reconciles may take to end on SIGTERM")
+	set.BoolVar(&f.Version, "version", false, "print the version and exit")
 	f.log.BindFlags(set)
 	config.RegisterFlags(set)
 }
 
-// namespaces reads the value of --watch-namespaces. An empty one is a mistake: it would mean all of them.
+// namespaces reads the value of --watch-namespaces. An empty one is an error: it would mean all of
+// them.
 func namespaces(list string) ([]string, error) {
 	var all []string
 	for name := range strings.SplitSeq(list, ",") {
@@ -99,11 +106,14 @@ func namespaces(list string) ([]string, error) {
 func (f *Flags) validate() error {
 	switch {
 	case f.log.Level != nil && f.log.Level.Enabled(-8):
-		return errors.New("--zap-log-level must be at most 7: from 8 on client-go logs the bodies of requests, Secrets among them")
+		return errors.New("--zap-log-level must be at most 7: " +
+			"from 8 on client-go logs the bodies of requests, Secrets among them")
 	case f.leaseDuration <= f.renewDeadline:
-		return fmt.Errorf("--lease-duration (%s) must be longer than --lease-renew-deadline (%s)", f.leaseDuration, f.renewDeadline)
+		return fmt.Errorf("--lease-duration (%s) must be longer than --lease-renew-deadline (%s)",
+			f.leaseDuration, f.renewDeadline)
 	case f.retryPeriod <= 0 || f.renewDeadline <= 2*f.retryPeriod:
-		return fmt.Errorf("--lease-renew-deadline (%s) must be longer than twice --lease-retry-period (%s)", f.renewDeadline, f.retryPeriod)
+		return fmt.Errorf("--lease-renew-deadline (%s) must be longer than twice --lease-retry-period (%s)",
+			f.renewDeadline, f.retryPeriod)
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// These do not run in parallel: --kubeconfig is registered with a global of controller-runtime as its value.
+// These do not run in parallel: --kubeconfig is registered with a global of controller-runtime as
+// its value.
 
 func parse(args []string, out io.Writer) (*Flags, error) {
 	f := &Flags{}
@@ -74,7 +75,7 @@ func TestWrongFlags(t *testing.T) {
 		args []string
 		want string // "" where it is right
 	}{
-		"a log level that tells Secrets":   {[]string{"--zap-log-level=8"}, "--zap-log-level must be at most 7"},
+		"a log level that logs Secrets":    {[]string{"--zap-log-level=8"}, "--zap-log-level must be at most 7"},
 		"the highest log level":            {[]string{"--zap-log-level=7"}, ""},
 		"lease no longer than its renewal": {[]string{"--lease-duration=10s"}, "--lease-duration (10s) must be longer than --lease-renew-deadline (10s)"},
 		"lease just longer":                {[]string{"--lease-duration=10001ms"}, ""},
@@ -86,14 +87,14 @@ func TestWrongFlags(t *testing.T) {
 		"a comma too many":                 {[]string{"--watch-namespaces=a,"}, `"" is not the name of a namespace`},
 		"a pattern of namespaces":          {[]string{"--watch-namespaces=team-*"}, `"team-*" is not the name of a namespace`},
 		"an unknown flag":                  {[]string{"--replicas=3"}, "flag provided but not defined: -replicas; see --help"},
-		"a word too many":                  {[]string{"--leader-elect", "false"}, `unexpected argument "false"; see --help`},
+		"an argument too many":             {[]string{"--leader-elect", "false"}, `unexpected argument "false"; see --help`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			_, err := parse(c.args, &out)
 			if out.Len() > 0 {
-				t.Errorf("whoever calls tells the error; this is told besides: %s", &out)
+				t.Errorf("the caller reports the error, but this was printed: %s", &out)
 			}
 			if c.want == "" && err != nil {
 				t.Errorf("got %v", err)

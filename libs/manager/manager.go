@@ -1,8 +1,9 @@
-// Package manager makes the controller-runtime manager of an operator of this project: one command line for the process, one kind of leader election,
-// guarded metrics, and probes that mean something.
+// Package manager creates the controller-runtime manager of both operators: the same flags, leader
+// election, authenticated metrics, and health and readiness probes.
 package manager
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -22,26 +23,27 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
-// Options are what an operator says of itself.
+// Options are the settings of one operator.
 type Options struct {
 	// Name is the operator's name: "dojo-operator".
 	Name string
-	// Version is what runs. The metric <name>_build_info has it as a label, and the user agent of all requests but those for the Lease,
-	// whose user agent controller-runtime makes itself, ends with it.
+	// Version of the operator. The metric <name>_build_info has it as a label, and the user agent
+	// of all requests ends with it, except of those for the Lease, whose user agent
+	// controller-runtime sets.
 	Version string
 	// Lease is the name of the Lease that the leader holds.
 	Lease string
-	// Kinds register what the operator reads and writes.
+	// Kinds register the kinds that the operator reads and writes.
 	Kinds []func(*runtime.Scheme) error
-	// Cache says what the cache holds.
+	// Cache configures what the cache holds.
 	Cache cache.Options
-	// Client says how the manager's client reads.
+	// Client configures how the manager's client reads.
 	Client client.Options
-	// Watched are the kinds that the cache has to show before the process is ready.
+	// Watched are the kinds whose caches must be synced before the process is ready.
 	Watched []client.Object
 }
 
-// New sets up logging and returns the manager of the cluster that the command line or the environment names. An error says what is missing.
+// New sets up logging and returns the manager for the cluster of the flags or the environment.
 func New(f *Flags, o Options) (ctrl.Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&f.log)))
 	klog.SetLogger(ctrl.Log) // client-go's leader election logs through klog
@@ -50,12 +52,9 @@ func New(f *Flags, o Options) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("find the cluster (set KUBECONFIG, --kubeconfig, or run in a pod): %w", err)
 	}
 	kubeconfig.UserAgent = o.Name + "/" + o.Version
-	kubeconfig.Wrap(finishLeaseWrites)
-	scheme := runtime.NewScheme()
-	for _, add := range o.Kinds {
-		if err := add(scheme); err != nil {
-			return nil, fmt.Errorf("register kinds: %w", err)
-		}
+	scheme, kinds := runtime.NewScheme(), runtime.SchemeBuilder(o.Kinds)
+	if err := kinds.AddToScheme(scheme); err != nil {
+		return nil, fmt.Errorf("register kinds: %w", err)
 	}
 	settings := f.managerOptions(o.Lease)
 	settings.Scheme, settings.Cache, settings.Client = scheme, o.Cache, o.Client
@@ -63,20 +62,17 @@ func New(f *Flags, o Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up the manager: %w", err)
 	}
-	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
-		return nil, fmt.Errorf("add the health check: %w", err)
-	}
-	if err := mgr.AddReadyzCheck("cache", synced(mgr.GetCache(), o.Watched)); err != nil {
-		return nil, fmt.Errorf("add the readiness check: %w", err)
-	}
-	if err := metrics.Registry.Register(buildInfo(o.Name, o.Version)); err != nil {
-		return nil, fmt.Errorf("register metrics: %w", err)
+	err = errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("cache", synced(mgr.GetCache(), o.Watched)),
+		metrics.Registry.Register(buildInfo(o.Name, o.Version)))
+	if err != nil {
+		return nil, fmt.Errorf("add the checks and metrics: %w", err)
 	}
 	ctrl.Log.Info("starting", "version", o.Version, "leaderElection", f.leaderElect)
 	return mgr, nil
 }
 
-// managerOptions is what the flags say, for leaders of a lease.
+// managerOptions returns the options of the flags, with the name of the Lease.
 func (f *Flags) managerOptions(lease string) ctrl.Options {
 	warm := true
 	m := metricsserver.Options{BindAddress: f.metricsAddress, CertDir: f.metricsCertDir}
@@ -93,17 +89,17 @@ func (f *Flags) managerOptions(lease string) ctrl.Options {
 		LeaderElection:                f.leaderElect,
 		LeaderElectionID:              lease,
 		LeaderElectionNamespace:       f.leaseNamespace,
-		LeaderElectionReleaseOnCancel: true, // the process ends right after the manager has stopped, so nothing works on without the lease
+		LeaderElectionReleaseOnCancel: true, // the process exits right after the manager: nothing writes without the Lease
 		LeaseDuration:                 &f.leaseDuration,
 		RenewDeadline:                 &f.renewDeadline,
 		RetryPeriod:                   &f.retryPeriod,
 
-		// A standby fills its cache beforehand, so that it takes over at once.
+		// A standby fills its cache before it is elected, so that it takes over immediately.
 		Controller: config.Controller{EnableWarmup: &warm},
 	}
 }
 
-// synced is ready when the cache shows the cluster; on a standby as well, which must be able to take over.
+// synced is ready when the caches are synced, also on a standby, which must be able to take over.
 func synced(c cache.Cache, kinds []client.Object) healthz.Checker {
 	return func(req *http.Request) error {
 		for _, kind := range kinds {
@@ -112,17 +108,18 @@ func synced(c cache.Cache, kinds []client.Object) healthz.Checker {
 				return err
 			}
 			if !informer.HasSynced() {
-				return fmt.Errorf("the cache of %T is not filled yet", kind)
+				return fmt.Errorf("the cache of %T is not synced", kind)
 			}
 		}
 		return nil
 	}
 }
 
-// buildInfo tells which version runs, so that an upgrade shows beside what it causes.
+// buildInfo is a metric with the version, so that dashboards show upgrades.
 func buildInfo(name, version string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: strings.ReplaceAll(name, "-", "_") + "_build_info", Help: "Always 1; the label has the version that runs.",
+		Name:        strings.ReplaceAll(name, "-", "_") + "_build_info",
+		Help:        "Always 1; the label has the version of the operator.",
 		ConstLabels: prometheus.Labels{"version": version},
 	}, func() float64 { return 1 })
 }

@@ -25,7 +25,7 @@ func TestReadyOnceTheCacheShowsAll(t *testing.T) {
 		want  string // "" where it is ready
 	}{
 		"all are shown":        {shown, ""},
-		"one is not yet":       {lagging, "the cache of *v1.Secret is not filled yet"},
+		"one is not yet":       {lagging, "the cache of *v1.Secret is not synced"},
 		"it cannot be watched": {away, http.ErrServerClosed.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -196,5 +196,5 @@ func credentials(password string) *corev1.Secret {
 // ready reports whether a Dojo is Ready as its spec is now.
 func ready(o client.Object) bool {
 	d := o.(*corev1api.Dojo)
-	return d.Status.ObservedGeneration == d.Generation && meta.IsStatusConditionTrue(d.Status.Conditions, conditions.Ready)
+	return d.Status.ObservedGeneration == d.Generation && meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeReady)
 }

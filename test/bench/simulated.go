@@ -142,7 +142,7 @@ func (c crowd) channel(i int) *v1alpha1.DiscordChannel {
 // channelReady reports whether a channel is Ready as its spec is now.
 func channelReady(o client.Object) bool {
 	c := o.(*v1alpha1.DiscordChannel)
-	return c.Status.ObservedGeneration == c.Generation && meta.IsStatusConditionTrue(c.Status.Conditions, conditions.Ready)
+	return c.Status.ObservedGeneration == c.Generation && meta.IsStatusConditionTrue(c.Status.Conditions, conditions.TypeReady)
 }
 
 // texts are the channels that are there.

@@ -43,7 +43,7 @@ func check(w *world) []violation {
 func quiet(writes []string, calls int) (wrong []violation) {
 	const invariant = "the operators come to rest"
 	if calls > 0 {
-		wrong = append(wrong, violation{invariant, "Discord", fmt.Sprintf("%d calls while all was settled", calls)})
+		wrong = append(wrong, violation{invariant, "Discord", fmt.Sprintf("%d calls while nothing changed", calls)})
 	}
 	for _, write := range writes {
 		wrong = append(wrong, violation{invariant, "Kubernetes", write})

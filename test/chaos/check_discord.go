@@ -264,15 +264,15 @@ func orphans(w *world) (wrong []violation) {
 		switch {
 		case byHand:
 		case !ours:
-			wrong = append(wrong, violation{"no orphan", where, "nobody knows who made it"})
+			wrong = append(wrong, violation{"no orphan", where, "its creator is unknown"})
 		case held[c.ID].Object != nil && held[c.ID].GetUID() != uid && !w.unproven(c.ID):
-			wrong = append(wrong, violation{"nobody takes what is another's", where,
+			wrong = append(wrong, violation{"no object takes what another one owns", where,
 				fmt.Sprintf("%s has it, and it was made for %s", id(held[c.ID].Object), w.nameOf(uid))})
 		case held[c.ID].Object != nil:
 		case holders[uid].Object != nil:
 			wrong = append(wrong, violation{"no orphan", where, fmt.Sprintf("made for %s, which has %q", id(holders[uid].Object), holders[uid].id)})
 		case w.gone[uid] == nil:
-			wrong = append(wrong, violation{"no orphan", where, "made for an object that nobody has seen: " + string(uid)})
+			wrong = append(wrong, violation{"no orphan", where, "made for an object that is unknown: " + string(uid)})
 		case holderOf(w.gone[uid]).policy != v1alpha1.DeletionPolicyRetain && (holderOf(w.gone[uid]).id != "" || !w.unproven(c.ID)):
 			wrong = append(wrong, violation{"no orphan", where, "made for " + w.nameOf(uid) + ", which is gone"})
 		}
@@ -301,7 +301,7 @@ func untouched(w *world) (wrong []violation) {
 		if _, byHand := w.made[h.id]; byHand && w.unproven(h.id) {
 			adopted[h.id], doomed[h.id] = true, true // it is the only one that fits, and nobody knows better
 		} else if byHand && h.id != h.adopt {
-			wrong = append(wrong, violation{invariant, id(h.Object), fmt.Sprintf("it has taken %s without being asked to", h.id)})
+			wrong = append(wrong, violation{invariant, id(h.Object), fmt.Sprintf("it adopted %s without spec.adopt", h.id)})
 		}
 	}
 	for _, o := range w.gone {
@@ -336,7 +336,7 @@ func hooks(w *world) (wrong []violation) {
 			continue
 		}
 		if c.Spec.Webhook == nil && c.Status.Webhook != nil {
-			wrong = append(wrong, violation{invariant, id(c), "its status names a webhook that nobody asks for"})
+			wrong = append(wrong, violation{invariant, id(c), "its status names a webhook that the spec does not have"})
 		}
 		if c.Spec.Webhook != nil {
 			wanted[hookID(c)] = true

@@ -39,7 +39,7 @@ func dojos(w *world) (wrong []violation) {
 			continue
 		}
 		for _, what := range slices.Concat(w.workloadDiffers(d), w.credentialsDiffer(d), w.extrasDiffer(d)) {
-			wrong = append(wrong, violation{"a Dojo has what its spec asks for", id(d), what})
+			wrong = append(wrong, violation{"a Dojo matches its spec", id(d), what})
 		}
 	}
 	return append(wrong, w.databases()...)
@@ -97,19 +97,19 @@ func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
 
 // extrasDiffer is about what only some Dojos have.
 func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
-	alarmed := d.Spec.Alerts != nil
+	alerted := d.Spec.Alerts != nil
 	there := func(kind string) bool {
 		return slices.ContainsFunc(w.custom, func(o unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == d.Name })
 	}
-	all = append(all, differ("ServiceMonitor", alarmed, there("ServiceMonitor"))...)
-	all = append(all, differ("PrometheusRule", alarmed, there("PrometheusRule"))...)
-	channel := find[v1alpha1.DiscordChannel](w.channels, d.Name+"-alarms")
-	all = append(all, differ("DiscordChannel", alarmed, channel != nil)...)
-	if alarmed && channel != nil {
+	all = append(all, differ("ServiceMonitor", alerted, there("ServiceMonitor"))...)
+	all = append(all, differ("PrometheusRule", alerted, there("PrometheusRule"))...)
+	channel := find[v1alpha1.DiscordChannel](w.channels, d.Name+"-alerts")
+	all = append(all, differ("DiscordChannel", alerted, channel != nil)...)
+	if alerted && channel != nil {
 		all = append(all, differ("group of the DiscordChannel", d.Spec.Alerts.Discord.GroupRef.Name, channel.Spec.GroupRef.Name)...)
 	}
-	if hooked := channel != nil && channel.Status.Webhook != nil; !alarmed || hooked {
-		all = append(all, differ("AlertmanagerConfig", alarmed, there("AlertmanagerConfig"))...)
+	if hooked := channel != nil && channel.Status.Webhook != nil; !alerted || hooked {
+		all = append(all, differ("AlertmanagerConfig", alerted, there("AlertmanagerConfig"))...)
 	}
 	return all
 }
@@ -144,7 +144,7 @@ func (w *world) databases() (wrong []violation) {
 	}
 	delete(wanted, "Cluster "+sharedCluster)
 	for name := range wanted {
-		wrong = append(wrong, violation{"a Dojo has what its spec asks for", name, "it is not there"})
+		wrong = append(wrong, violation{"a Dojo matches its spec", name, "it is not there"})
 	}
 	return wrong
 }

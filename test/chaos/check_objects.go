@@ -33,11 +33,11 @@ func lawful(o client.Object) (wrong []violation) {
 	conds, observed := statusOf(o)
 	where := fmt.Sprintf("%s, version %s", id(o), o.GetResourceVersion())
 	is := func(kind string) bool { return meta.IsStatusConditionTrue(conds, kind) }
-	if is(conditions.Degraded) && is(conditions.Progressing) {
+	if is(conditions.TypeDegraded) && is(conditions.TypeProgressing) {
 		wrong = append(wrong, violation{"never Degraded and Progressing", where, "it is both"})
 	}
-	if is(conditions.Ready) && (is(conditions.Degraded) || is(conditions.Progressing)) {
-		wrong = append(wrong, violation{"never Ready and not settled", where, "it is Ready, and Degraded or Progressing as well"})
+	if is(conditions.TypeReady) && (is(conditions.TypeDegraded) || is(conditions.TypeProgressing)) {
+		wrong = append(wrong, violation{"never Ready and Progressing or Degraded", where, "it is Ready, and Degraded or Progressing as well"})
 	}
 	ahead := func(what string, n int64) {
 		if n > o.GetGeneration() {
@@ -81,9 +81,9 @@ func settled(w *world) (wrong []violation) {
 }
 
 func against(o client.Object, want expectation) []violation {
-	const invariant = "everything settles"
+	const invariant = "everything is reconciled"
 	conds, observed := statusOf(o)
-	ready := meta.FindStatusCondition(conds, conditions.Ready)
+	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
 	switch {
 	case o.GetDeletionTimestamp() != nil && len(want.reasons) == 0:
 		why := "it says nothing"
@@ -92,7 +92,7 @@ func against(o client.Object, want expectation) []violation {
 		}
 		return []violation{{invariant, id(o), fmt.Sprintf("it does not go, finalizers %v: %s", o.GetFinalizers(), why)}}
 	case ready == nil:
-		return []violation{{invariant, id(o), "it was not looked at"}}
+		return []violation{{invariant, id(o), "it was not reconciled"}}
 	case observed != o.GetGeneration():
 		return []violation{{invariant, id(o), fmt.Sprintf("generation %d, observed %d", o.GetGeneration(), observed)}}
 	case len(want.reasons) == 0 && ready.Status != metav1.ConditionTrue:
@@ -111,7 +111,7 @@ func against(o client.Object, want expectation) []violation {
 // expectServer: one that was deleted waits for its groups and channels.
 func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 	if s.DeletionTimestamp != nil && len(w.groups)+len(w.channels) > 0 {
-		return expectation{[]string{v1alpha1.ReasonWaitingForChildren}}
+		return expectation{[]string{v1alpha1.ReasonWaitingForDependents}}
 	}
 	return isReady
 }
@@ -120,11 +120,11 @@ func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	for i := range w.channels {
 		if ref := w.channels[i].Spec.GroupRef; g.DeletionTimestamp != nil && ref != nil && ref.Name == g.Name {
-			return expectation{[]string{v1alpha1.ReasonWaitingForChildren}}
+			return expectation{[]string{v1alpha1.ReasonWaitingForDependents}}
 		}
 	}
 	if w.ambiguous(g.Status.GroupID, g.Spec.Name, "", true) {
-		return expectation{[]string{v1alpha1.ReasonRecovering}}
+		return expectation{[]string{v1alpha1.ReasonCreatePending}}
 	}
 	return isReady
 }
@@ -141,7 +141,7 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 		}
 	}
 	if w.ambiguous(c.Status.ChannelID, c.Spec.Name, parent, false) {
-		return expectation{[]string{v1alpha1.ReasonRecovering}}
+		return expectation{[]string{v1alpha1.ReasonCreatePending}}
 	}
 	if c.DeletionTimestamp != nil {
 		return isReady
@@ -160,7 +160,7 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	return isReady
 }
 
-// expectDojo: the alarms of one wait for a channel that waits itself; and a former Dojo of the same name may have left its database in another Cluster, out of
+// expectDojo: the alerts of one wait for a channel that waits itself; and a former Dojo of the same name may have left its database in another Cluster, out of
 // which nobody moves data by himself.
 func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	if w.databaseElsewhere(d) {
@@ -170,7 +170,7 @@ func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 		return isReady
 	}
 	for i := range w.channels {
-		if c := &w.channels[i]; c.Name == d.Name+"-alarms" && len(w.expectChannel(c).reasons) > 0 && c.Status.Webhook == nil {
+		if c := &w.channels[i]; c.Name == d.Name+"-alerts" && len(w.expectChannel(c).reasons) > 0 && c.Status.Webhook == nil {
 			return expectation{[]string{corev1api.ReasonWaitingForChannel, corev1api.ReasonChannelNotReady}}
 		}
 	}

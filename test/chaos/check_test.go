@@ -59,7 +59,7 @@ func madeFor(action int, id, uid string) discordtest.AuditEntry {
 
 // peace is a world in which nothing is wrong: a server, a group, a channel with a webhook, a channel made by hand, and a Dojo.
 func peace() *world {
-	ready, one, slow := conds("Settled", "Available", "Ready"), int32(1), int32(3)
+	ready, one, slow := conds("Reconciled", "Available", "Ready"), int32(1), int32(3)
 	channel := v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", channelUID), Spec: v1alpha1.DiscordChannelSpec{
 		GroupRef: &v1alpha1.GroupReference{Name: "group-0"}, Name: "alerts", Position: &slow, Webhook: &v1alpha1.ChannelWebhook{Name: "reports"},
 		PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}},
@@ -71,7 +71,7 @@ func peace() *world {
 	return &world{
 		servers: []v1alpha1.DiscordServer{{ObjectMeta: objectMeta(serverName, "server"),
 			Status: v1alpha1.DiscordServerStatus{ObservedGeneration: 1, Conditions: ready}}},
-		groups: []v1alpha1.DiscordGroup{{ObjectMeta: objectMeta("group-0", groupUID), Spec: v1alpha1.DiscordGroupSpec{Name: "Alarms"},
+		groups: []v1alpha1.DiscordGroup{{ObjectMeta: objectMeta("group-0", groupUID), Spec: v1alpha1.DiscordGroupSpec{Name: "Alerts"},
 			Status: v1alpha1.DiscordGroupStatus{ObservedGeneration: 1, Conditions: ready, GroupID: category}}},
 		channels: []v1alpha1.DiscordChannel{channel},
 		dojos:    []corev1api.Dojo{dojo},
@@ -98,7 +98,7 @@ func peace() *world {
 		gone:   map[types.UID]client.Object{},
 		guild: discordtest.Guild{
 			ID: guildID, Roles: []discordtest.Role{{ID: guildID, Name: "@everyone"}},
-			Channels: []discordtest.Channel{{ID: category, Type: discordtest.TypeCategory, Name: "Alarms"}, {
+			Channels: []discordtest.Channel{{ID: category, Type: discordtest.TypeCategory, Name: "Alerts"}, {
 				ID: posts, Name: "alerts", ParentID: category,
 				Overwrites: []discordtest.Overwrite{{ID: guildID, Deny: discordtest.PermSendMessages}, {ID: botID, Type: 1, Allow: discordtest.PermViewChannel}},
 			}, byHand},
@@ -135,10 +135,10 @@ func TestPeace(t *testing.T) {
 		"deleted by hand, and made again": func(w *world) { again(w, true) },
 		"a group waits for its channels": func(w *world) {
 			w.groups[0].DeletionTimestamp = now()
-			w.groups[0].Status.Conditions = conds("WaitingForChildren")
+			w.groups[0].Status.Conditions = conds("WaitingForDependents")
 		},
 		"nor does it make its category again": func(w *world) {
-			w.groups[0].DeletionTimestamp, w.groups[0].Status.Conditions = now(), conds("WaitingForChildren")
+			w.groups[0].DeletionTimestamp, w.groups[0].Status.Conditions = now(), conds("WaitingForDependents")
 			w.channels[0].Status.Conditions = conds("WaitingForGroup")
 			w.guild.Channels = w.guild.Channels[1:]
 		},
@@ -209,14 +209,14 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		invariant string
 		says      string
 	}{
-		"not Ready":     {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = conds("Retrying", "Progressing") }), "everything settles", "Retrying"},
-		"not looked at": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = nil }), "everything settles", "not looked at"},
-		"outdated":      {channel(func(c *v1alpha1.DiscordChannel) { c.Generation = 2 }), "everything settles", "generation 2, observed 1"},
-		"does not go":   {channel(func(c *v1alpha1.DiscordChannel) { c.DeletionTimestamp = now() }), "everything settles", "does not go"},
+		"not Ready":     {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = conds("Retrying", "Progressing") }), "everything is reconciled", "Retrying"},
+		"not looked at": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = nil }), "everything is reconciled", "was not reconciled"},
+		"outdated":      {channel(func(c *v1alpha1.DiscordChannel) { c.Generation = 2 }), "everything is reconciled", "generation 2, observed 1"},
+		"does not go":   {channel(func(c *v1alpha1.DiscordChannel) { c.DeletionTimestamp = now() }), "everything is reconciled", "does not go"},
 		"Ready without a group": {func(w *world) {
 			w.groups, w.guild.Channels, w.guild.Audit = nil, w.guild.Channels[1:], w.guild.Audit[1:]
-		}, "everything settles", "should not be Ready"},
-		"a Dojo that waits for ever": {func(w *world) { w.dojos[0].Status.Conditions = conds("RollingOut", "Progressing") }, "everything settles", "RollingOut"},
+		}, "everything is reconciled", "should not be Ready"},
+		"a Dojo that waits for ever": {func(w *world) { w.dojos[0].Status.Conditions = conds("RollingOut", "Progressing") }, "everything is reconciled", "RollingOut"},
 
 		"another name":       {func(w *world) { w.guild.Channels[1].Name = "other" }, "Discord is as the specs say", "name is other"},
 		"another category":   {func(w *world) { w.guild.Channels[1].ParentID = "" }, "Discord is as the specs say", "category"},
@@ -232,37 +232,37 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "301", Name: "alerts"})
 			w.guild.Audit = append(w.guild.Audit, madeFor(auditChannelCreate, "301", channelUID))
 		}, "no orphan", `which has "300"`},
-		"from nowhere": {func(w *world) { w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "302"}) }, "no orphan", "nobody knows"},
-		"another's":    {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, somebodyElsesUID) }, "nobody takes what is another's", "was made for"},
+		"from nowhere": {func(w *world) { w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "302"}) }, "no orphan", "its creator is unknown"},
+		"another's":    {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, somebodyElsesUID) }, "no object takes what another one owns", "was made for"},
 
 		"made by hand, changed": {func(w *world) { w.guild.Channels[2].Topic = "" }, "what users made is theirs", "it was {"},
 		"made by hand, opened": {func(w *world) {
 			w.guild.Channels[2].Overwrites = []discordtest.Overwrite{{ID: guildID, Allow: discordtest.PermViewChannel}}
 		}, "what users made is theirs", "it was {"},
 		"made by hand, deleted": {func(w *world) { w.guild.Channels = w.guild.Channels[:2] }, "what users made is theirs", "it was deleted"},
-		"made by hand, taken":   {channel(func(c *v1alpha1.DiscordChannel) { c.Status.ChannelID = byHandID }), "what users made is theirs", "without being asked"},
+		"made by hand, taken":   {channel(func(c *v1alpha1.DiscordChannel) { c.Status.ChannelID = byHandID }), "what users made is theirs", "without spec.adopt"},
 		"adopted, and deleted": {func(w *world) {
 			adopts(w)
 			w.guild.Channels = w.guild.Channels[:2]
 		}, "what users made is theirs", "it was deleted"},
 
-		"no webhook":          {func(w *world) { w.guild.Webhooks = nil }, "webhooks are as the specs say", "not in the channel"},
-		"a webhook's name":    {func(w *world) { w.guild.Webhooks[0].Name = "other" }, "webhooks are as the specs say", "name of the webhook"},
-		"a webhook's Secret":  {func(w *world) { w.secrets = w.secrets[1:] }, "webhooks are as the specs say", "no Secret"},
-		"a webhook's URL":     {func(w *world) { w.secrets[0].Data["url"] = []byte("nonsense") }, "webhooks are as the specs say", "does not hold the URL"},
-		"a stranger's Secret": {func(w *world) { w.secrets[0].OwnerReferences = nil }, "webhooks are as the specs say", "not owned"},
+		"no webhook":                {func(w *world) { w.guild.Webhooks = nil }, "webhooks are as the specs say", "not in the channel"},
+		"a webhook's name":          {func(w *world) { w.guild.Webhooks[0].Name = "other" }, "webhooks are as the specs say", "name of the webhook"},
+		"a webhook's Secret":        {func(w *world) { w.secrets = w.secrets[1:] }, "webhooks are as the specs say", "no Secret"},
+		"a webhook's URL":           {func(w *world) { w.secrets[0].Data["url"] = []byte("nonsense") }, "webhooks are as the specs say", "does not hold the URL"},
+		"a Secret of another owner": {func(w *world) { w.secrets[0].OwnerReferences = nil }, "webhooks are as the specs say", "not owned"},
 		"a webhook too many": {func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "402", ApplicationID: botID})
 		}, "no orphan", "402"},
-		"a webhook not removed": {channel(func(c *v1alpha1.DiscordChannel) { c.Spec.Webhook = nil }), "webhooks are as the specs say", "nobody asks for"},
+		"a webhook not removed": {channel(func(c *v1alpha1.DiscordChannel) { c.Spec.Webhook = nil }), "webhooks are as the specs say", "the spec does not have"},
 
-		"no Deployment":   {func(w *world) { w.deployments = nil }, "a Dojo has what its spec asks for", "no Deployment"},
-		"too few pods":    {func(w *world) { w.deployments[0].Status.ReadyReplicas = 0 }, "a Dojo has what its spec asks for", "ready replicas is 0"},
-		"an old title":    {func(w *world) { w.dojos[0].Spec.Title = "New" }, "a Dojo has what its spec asks for", "title"},
-		"no Service":      {func(w *world) { w.services = nil }, "a Dojo has what its spec asks for", "no Service"},
-		"an old password": {func(w *world) { w.secrets[2].Data["DB_PASS"] = []byte("old") }, "a Dojo has what its spec asks for", "the password"},
-		"no alarms":       {func(w *world) { w.dojos[0].Spec.Alerts = alarms() }, "a Dojo has what its spec asks for", "DiscordChannel is false"},
-		"no database":     {func(w *world) { w.dojos[0].Spec.Postgres = &corev1api.Postgres{} }, "a Dojo has what its spec asks for", "it is not there"},
+		"no Deployment":   {func(w *world) { w.deployments = nil }, "a Dojo matches its spec", "no Deployment"},
+		"too few pods":    {func(w *world) { w.deployments[0].Status.ReadyReplicas = 0 }, "a Dojo matches its spec", "ready replicas is 0"},
+		"an old title":    {func(w *world) { w.dojos[0].Spec.Title = "New" }, "a Dojo matches its spec", "title"},
+		"no Service":      {func(w *world) { w.services = nil }, "a Dojo matches its spec", "no Service"},
+		"an old password": {func(w *world) { w.secrets[2].Data["DB_PASS"] = []byte("old") }, "a Dojo matches its spec", "the password"},
+		"no alerts":       {func(w *world) { w.dojos[0].Spec.Alerts = alerts() }, "a Dojo matches its spec", "DiscordChannel is false"},
+		"no database":     {func(w *world) { w.dojos[0].Spec.Postgres = &corev1api.Postgres{} }, "a Dojo matches its spec", "it is not there"},
 		"a database too many": {func(w *world) {
 			w.custom = append(w.custom, postgres("Cluster", "dojo-7-db"))
 			parted(w, corev1api.ReclaimDelete)
@@ -279,7 +279,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 	}
 }
 
-func alarms() *corev1api.Alerts {
+func alerts() *corev1api.Alerts {
 	return &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordReference{Name: "group-0"}}}
 }
 
@@ -309,14 +309,14 @@ func TestEveryVersionIsLawful(t *testing.T) {
 		g.Generation, g.Status.ObservedGeneration, g.Status.Conditions = generation, 1, conds
 		return g
 	}
-	if wrong := lawful(object(1, conds("Settled", "Available", "Ready"))); len(wrong) > 0 {
+	if wrong := lawful(object(1, conds("Reconciled", "Available", "Ready"))); len(wrong) > 0 {
 		t.Error((&violations{wrong}).Error())
 	}
 	for invariant, o := range map[string]*v1alpha1.DiscordGroup{
-		"never Degraded and Progressing":    object(1, conds("X", "Degraded", "Progressing")),
-		"never Ready and not settled":       object(1, conds("X", "Ready", "Progressing")),
-		"observedGeneration is never ahead": object(0, nil),
-		"every condition has a reason":      object(1, conds("")),
+		"never Degraded and Progressing":          object(1, conds("X", "Degraded", "Progressing")),
+		"never Ready and Progressing or Degraded": object(1, conds("X", "Ready", "Progressing")),
+		"observedGeneration is never ahead":       object(0, nil),
+		"every condition has a reason":            object(1, conds("")),
 	} {
 		expect(t, lawful(o), invariant, "group-0")
 	}

@@ -144,7 +144,7 @@ func (r *run) handDeleteWebhook(_ context.Context, a action) (string, error) {
 func (r *run) handEditServer(_ context.Context, a action) (string, error) {
 	random, what := a.random(), ""
 	edit := pick(random, []func(*discordtest.Guild){
-		func(g *discordtest.Guild) { g.Name, what = "Somebody's server", "name" },
+		func(g *discordtest.Guild) { g.Name, what = "Another user's server", "name" },
 		func(g *discordtest.Guild) { g.Description, what = "by hand", "description" },
 		func(g *discordtest.Guild) { g.VerificationLevel, what = 0, "verification level" },
 	})

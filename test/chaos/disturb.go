@@ -48,7 +48,7 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	}
 	r.later(ctx, away, func(ctx context.Context) {
 		for err := r.cluster.Restart(ctx, component); err != nil && ctx.Err() == nil; err = r.cluster.Restart(ctx, component) {
-			r.journal.say("  %s is started once more: %s", component, firstLine(err.Error())) // the controllers give up when the API server is away too
+			r.journal.say("  %s is restarted: %s", component, firstLine(err.Error())) // the controllers give up when the API server is away too
 			_ = wait(ctx, look)
 		}
 	})

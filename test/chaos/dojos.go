@@ -63,10 +63,10 @@ func changeDojo(random *rand.Rand, d *corev1api.Dojo) string {
 		return "env"
 	case 3:
 		d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordReference{Name: groupRef(random).Name}}}
-		return "alarms in " + d.Spec.Alerts.Discord.GroupRef.Name
+		return "alerts in " + d.Spec.Alerts.Discord.GroupRef.Name
 	case 4:
 		d.Spec.Alerts = nil
-		return "no alarms"
+		return "no alerts"
 	default:
 		if d.Spec.Postgres == nil {
 			return "nothing"
@@ -98,7 +98,7 @@ func (r *run) deleteChild(ctx context.Context, a action) (string, error) {
 		kind client.Object
 	}{
 		{name, &appsv1.Deployment{}}, {name, &corev1.Service{}}, {name, &policyv1.PodDisruptionBudget{}}, {name + "-credentials", &corev1.Secret{}},
-		{name + "-alarms", &v1alpha1.DiscordChannel{}},
+		{name + "-alerts", &v1alpha1.DiscordChannel{}},
 	})
 	return fmt.Sprintf("deleted its %s", kindOf(child.kind)), r.delete(ctx, child.name, child.kind)
 }
@@ -115,10 +115,10 @@ func (r *run) editChild(ctx context.Context, a action) (string, error) {
 		kind              client.Object
 	}{
 		{name, "replicas of the Deployment", `{"spec":{"replicas":5}}`, &appsv1.Deployment{}},
-		{name, "labels of the Deployment", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"somebody"}}}`, &appsv1.Deployment{}},
+		{name, "labels of the Deployment", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"another"}}}`, &appsv1.Deployment{}},
 		{name, "type of the Service", `{"spec":{"type":"NodePort"}}`, &corev1.Service{}},
 		{name + "-credentials", "a password in the Secret", `{"data":{"DB_PASS":"bm9uc2Vuc2U="}}`, &corev1.Secret{}},
-		{name + "-alarms", "topic of the DiscordChannel", `{"spec":{"topic":"nonsense"}}`, &v1alpha1.DiscordChannel{}},
+		{name + "-alerts", "topic of the DiscordChannel", `{"spec":{"topic":"nonsense"}}`, &v1alpha1.DiscordChannel{}},
 	})
 	edit.kind.SetNamespace(namespace)
 	edit.kind.SetName(edit.name)

@@ -27,7 +27,7 @@ const (
 // The names of channels are few, so that many objects ask for the same one, and users make channels by the same names.
 var (
 	channelNames = []string{"alerts", "deploys", "general", "incidents"}
-	groupNames   = []string{"Alarms", "Teams"}
+	groupNames   = []string{"Alerts", "Teams"}
 	hookNames    = []string{"alertmanager", "reports"}
 )
 

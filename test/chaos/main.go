@@ -23,8 +23,8 @@ type options struct {
 	duration time.Duration
 	// actions is how many there are in a round.
 	actions int
-	// settle is how long everything may take to come to rest after a round.
-	settle time.Duration
+	// roundTimeout is how long the operators may take to reconcile everything after a round.
+	roundTimeout time.Duration
 	// quiet is how long nothing may happen then.
 	quiet time.Duration
 }
@@ -59,17 +59,18 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.SetOutput(out)
 	flags.Usage = func() {
 		_, _ = fmt.Fprint(out, `Breaks everything around the operators, on a Kubernetes API and a simulated Discord that it starts on this machine, and checks that
-they never do what they must not. It goes in rounds: chaos, then calm until all is settled, then the checks. It ends at the first violation, with exit status 1.
+they never do what they must not. It runs in rounds: chaos, then a pause until everything is reconciled, then the checks. It ends at the first violation, with exit status 1.
 
 Usage: make chaos [ARGS="flags"]
 
 `)
 		flags.PrintDefaults()
 	}
-	flags.Uint64Var(&o.seed, "seed", 0, "`number` that the sequence of actions follows from, 1 or more; by default a random one, which is told")
-	flags.DurationVar(&o.duration, "duration", 4*time.Minute, "how long to go on; the round under way is brought to its end")
+	flags.Uint64Var(&o.seed, "seed", 0, "`number` that the sequence of actions follows from, 1 or more; by default a random one, which is printed")
+	flags.DurationVar(&o.duration, "duration", 4*time.Minute, "how long to run; the current round is completed")
 	flags.IntVar(&o.actions, "actions", 80, "actions in a round, 1 or more; a minute or so for 80")
-	flags.DurationVar(&o.settle, "settle", 3*time.Minute, "how long everything may take to come to rest after a round, 1s or more")
+	flags.DurationVar(&o.roundTimeout, "round-timeout", 3*time.Minute,
+		"how long the operators may take to reconcile everything after a round, 1s or more")
 	flags.DurationVar(&o.quiet, "quiet", 5*time.Second, "how long the operators have to do nothing at all to count as at rest, 1s or more")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
@@ -81,8 +82,8 @@ Usage: make chaos [ARGS="flags"]
 		return nil, errors.New("--duration must be more than 0")
 	case o.actions < 1:
 		return nil, errors.New("--actions must be at least 1")
-	case o.settle < time.Second, o.quiet < time.Second:
-		return nil, errors.New("--settle and --quiet must be at least 1s")
+	case o.roundTimeout < time.Second, o.quiet < time.Second:
+		return nil, errors.New("--round-timeout and --quiet must be at least 1s")
 	}
 	if o.seed == 0 {
 		o.seed = 1 + rand.Uint64N(999_999) //nolint:gosec // G404: it is told and can be repeated

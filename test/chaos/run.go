@@ -71,7 +71,7 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 	if err != nil {
 		return unlessInterrupted(ctx, err)
 	}
-	j.say("Nothing was wrong in %d rounds; the slowest took %s to settle. %s.", rounds, r.slowest.Round(100*time.Millisecond), j.summary())
+	j.say("No violation in %d rounds; the slowest took %s to be reconciled. %s.", rounds, r.slowest.Round(100*time.Millisecond), j.summary())
 	j.say("Seen: %d versions of objects, %d calls to Discord, %d of them with a fault. Next: another seed, or more time: make chaos ARGS=\"--duration 1h\"",
 		r.witness.versions(), r.calls(), r.discord.Faults().Injected())
 	return nil
@@ -134,7 +134,7 @@ func (r *run) calm(ctx context.Context) error {
 	for _, k := range r.replicas {
 		_ = k.signal(syscall.SIGCONT, false) // fails where it is down, and then it is not frozen
 	}
-	ctx, cancel := context.WithTimeout(ctx, r.options.settle)
+	ctx, cancel := context.WithTimeout(ctx, r.options.roundTimeout)
 	defer cancel()
 	for {
 		err := r.tellToken(ctx)
@@ -158,7 +158,7 @@ func (r *run) settle(ctx context.Context, what string) error {
 		if len(wrong) == 0 {
 			break
 		}
-		if time.Since(began) > r.options.settle {
+		if time.Since(began) > r.options.roundTimeout {
 			return &violations{wrong}
 		}
 		if err := wait(ctx, look); err != nil {
@@ -167,7 +167,7 @@ func (r *run) settle(ctx context.Context, what string) error {
 	}
 	took := time.Since(began) - r.options.quiet
 	r.slowest = max(r.slowest, took)
-	r.journal.say("%s: settled after %s", what, took.Round(100*time.Millisecond))
+	r.journal.say("%s: reconciled after %s", what, took.Round(100*time.Millisecond))
 	if wrong := append(r.witness.wrong(), r.told(ctx)...); len(wrong) > 0 {
 		return &violations{wrong}
 	}

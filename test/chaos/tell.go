@@ -26,7 +26,7 @@ func (r *run) told(ctx context.Context) (wrong []violation) {
 	for _, k := range r.replicas {
 		log, err := os.ReadFile(k.log)
 		if err != nil {
-			return []violation{{"no secret is told", k.log, err.Error()}}
+			return []violation{{"no secret is revealed", k.log, err.Error()}}
 		}
 		texts = append(texts, text{k.log, string(log)})
 		if found := panicked.Find(log); found != nil {

@@ -42,7 +42,7 @@ func (s *words) leaks(t text) []violation {
 	for _, word := range s.all {
 		for _, form := range []string{word, base64.StdEncoding.EncodeToString([]byte(word))} {
 			if strings.Contains(t.what, form) {
-				return []violation{{"no secret is told", t.where, "it holds a secret that begins with " + word[:4]}}
+				return []violation{{"no secret is revealed", t.where, "it holds a secret that begins with " + word[:4]}}
 			}
 		}
 	}

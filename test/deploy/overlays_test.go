@@ -119,7 +119,7 @@ func TestOverlays(t *testing.T) {
 		careless := deploymentOf(NewWithT(t), render(t, o.Base()), o.Name)
 		careless.Spec.Template.Spec.SecurityContext = nil
 		NewWithT(t).Expect(admin.Update(t.Context(), careless, client.DryRunAll)).To(Succeed())
-		NewWithT(t).Expect(warned.texts).To(ContainElement(ContainSubstring("would violate PodSecurity")), "or nobody would be warned of a careless overlay")
+		NewWithT(t).Expect(warned.texts).To(ContainElement(ContainSubstring("would violate PodSecurity")), "or users would not be warned of a careless overlay")
 		warned.texts = nil
 	}
 	all := variants(t)

@@ -116,7 +116,7 @@ func forwardPod(pod *corev1.Pod, port int) (address string, stop func(), err err
 	return fmt.Sprintf("localhost:%d", ports[0].Local), func() { close(end) }, nil
 }
 
-// joinDiscord lets the namespace manage a server of the simulated Discord, with a group for alarms.
+// joinDiscord lets the namespace manage a server of the simulated Discord, with a group for alerts.
 func (w *world) joinDiscord(ctx context.Context, guild string) {
 	w.apply(ctx, fmt.Sprintf(`
 apiVersion: v1
@@ -131,7 +131,7 @@ spec: {tokenSecretRef: {name: discord-bot}, serverId: %q}
 ---
 apiVersion: discord.jutsu.com/v1alpha1
 kind: DiscordGroup
-metadata: {name: alarms}
-spec: {serverRef: {name: jujutsu}, name: Alarms}
+metadata: {name: alerts}
+spec: {serverRef: {name: jujutsu}, name: Alerts}
 `, installed.Bot, guild))
 }

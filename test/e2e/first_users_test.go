@@ -53,7 +53,7 @@ spec:
   image: jutsu/no-such-image:1
   credentialsRef: {name: dojo-app}
   alerts:
-    discord: {groupRef: {name: alarms}}
+    discord: {groupRef: {name: alerts}}
 `)
 	}, NodeTimeout(soon))
 
@@ -81,7 +81,7 @@ spec:
 		Expect(w.visits(ctx, "tokyo-jujutsu-high")).To(And(HaveField("LongestMS", BeNumerically("<", 5000))))
 	}, SpecTimeout(10*time.Minute))
 
-	It("tell in their channel when they are broken, and when they are mended", func(ctx SpecContext) {
+	It("send alerts to their channel when they are broken, and when the alerts are resolved", func(ctx SpecContext) {
 		Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "Degraded") }).WithTimeout(eventually).
 			Should(HavePrefix("True ImagePullBackOff: "), "what the pod waits for")
 		Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "AlertsReady") }).Should(HavePrefix("True "))
@@ -91,7 +91,7 @@ spec:
 		Eventually(ctx, titles).WithArguments(channel).WithTimeout(eventually).
 			Should(ContainElement("🔥 "+title), "the rule waits for a minute, then Alertmanager posts")
 
-		step("mend it")
+		step("fix it")
 		w.patch(ctx, "broken", `{"spec":{"image":null}}`)
 		w.awaitReady(ctx, "broken")
 		Eventually(ctx, titles).WithArguments(channel).WithTimeout(eventually).Should(ContainElement("✅ Resolved: " + title))

@@ -97,9 +97,9 @@ spec:
 		w.expectWork(ctx)
 	}, SpecTimeout(5*time.Minute))
 
-	It("settles again, with nothing twice, when the API server is restarted and etcd is killed", func(ctx SpecContext) {
+	It("reconciles everything again, with nothing twice, when the API server is restarted and etcd is killed", func(ctx SpecContext) {
 		if own == nil {
-			Skip("a cluster of somebody else: its control plane is left alone")
+			Skip("the cluster of a user: its control plane is not touched")
 		}
 		before := w.inventory(ctx)
 		Expect(own.Control.Restart(ctx, testcluster.APIServer)).To(Succeed())
@@ -110,9 +110,9 @@ spec:
 		Expect(w.inventory(ctx)).To(Equal(before))
 	}, SpecTimeout(8*time.Minute))
 
-	It("settles again, with nothing twice, when names have not been resolved for a minute", func(ctx SpecContext) {
+	It("reconciles everything again, with nothing twice, when names have not been resolved for a minute", func(ctx SpecContext) {
 		if own == nil {
-			Skip("a cluster of somebody else: its DNS is left alone")
+			Skip("the cluster of a user: its DNS is not touched")
 		}
 		before := w.inventory(ctx)
 		dns := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}
@@ -150,7 +150,7 @@ spec:
   postgres:
     cluster: {storage: {size: 1Gi}}
   alerts:
-    discord: {groupRef: {name: alarms}}
+    discord: {groupRef: {name: alerts}}
 `)
 }
 
@@ -200,7 +200,7 @@ func (w *world) expectNews(ctx context.Context) {
 apiVersion: discord.jutsu.com/v1alpha1
 kind: DiscordChannel
 metadata: {name: news}
-spec: {groupRef: {name: alarms}, name: dojo-news, slowmode: %ds}
+spec: {groupRef: {name: alerts}, name: dojo-news, slowmode: %ds}
 `, w.slowness))
 	}).Should(Succeed())
 	Eventually(ctx, channelsOnDiscord).WithArguments(stack.StandingGuild).WithTimeout(eventually).

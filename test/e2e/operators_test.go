@@ -17,7 +17,7 @@ import (
 
 var _ = Describe("The operators in their pods", func() {
 	for _, o := range operator.All {
-		It(o.Name+" runs under pod security restricted, and tells its metrics to nobody but who may read them", func(ctx SpecContext) {
+		It(o.Name+" runs under pod security restricted, and serves its metrics only to clients that may read them", func(ctx SpecContext) {
 			namespace := &corev1.Namespace{}
 			Expect(k8s.Get(ctx, client.ObjectKey{Name: o.Namespace}, namespace)).To(Succeed())
 			Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/e2e/internal/stack"
 )
 
-var _ = Describe("A Dojo of ten lines with a database and an alarm channel of its own", Ordered, func() {
+var _ = Describe("A Dojo of ten lines with a database and an alert channel of its own", Ordered, func() {
 	var w *world
 
 	BeforeAll(func(ctx SpecContext) {
@@ -32,7 +32,7 @@ spec:
   postgres:
     cluster: {storage: {size: 1Gi}}
   alerts:
-    discord: {groupRef: {name: alarms}}
+    discord: {groupRef: {name: alerts}}
 `)
 	}, NodeTimeout(soon))
 

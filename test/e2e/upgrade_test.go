@@ -56,7 +56,7 @@ spec:
   postgres:
     clusterRef: {name: %s}
   alerts:
-    discord: {groupRef: {name: alarms}}
+    discord: {groupRef: {name: alerts}}
 `, postgres))
 	w.awaitReady(ctx, "tokyo")
 	w.visit(ctx, "tokyo")

@@ -75,7 +75,7 @@ func (w *world) postgres(ctx context.Context, kind, name string) (*unstructured.
 	return o, k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, o)
 }
 
-// condition is how the named condition of a Dojo is, with its reason and message: "True Settled: ...".
+// condition is how the named condition of a Dojo is, with its reason and message: "True Reconciled: ...".
 func (w *world) condition(ctx context.Context, dojo, kind string) (string, error) {
 	d, err := w.dojo(ctx, dojo)
 	if err != nil {
@@ -83,7 +83,7 @@ func (w *world) condition(ctx context.Context, dojo, kind string) (string, error
 	}
 	c := meta.FindStatusCondition(d.Status.Conditions, kind)
 	if c == nil || c.ObservedGeneration != d.Generation {
-		return "not told yet", nil
+		return "not reported yet", nil
 	}
 	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message), nil
 }

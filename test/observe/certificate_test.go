@@ -54,7 +54,7 @@ func (s *stage) certificateIsVerified(t *testing.T) {
 			must(t, err)
 			g.Expect(answer.StatusCode).To(Equal(http.StatusOK))
 			g.Expect(string(body)).To(ContainSubstring("leader_election_master_status"))
-			g.Expect(string(body)).NotTo(ContainSubstring("_condition{"), "a standby tells nothing of objects, or they would be counted twice")
+			g.Expect(string(body)).NotTo(ContainSubstring("_condition{"), "a standby reports no objects, or they would be counted twice")
 		})
 	}
 }

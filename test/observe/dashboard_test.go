@@ -173,19 +173,39 @@ func (p panel) exprs() []string {
 // TestDashboardsAreListed keeps docs/dashboards.md up to date with the dashboards; with -update it writes it.
 func TestDashboardsAreListed(t *testing.T) {
 	var text strings.Builder
-	text.WriteString("# Dashboards\n\nWhat each panel shows, and the metrics behind it. This page is made from the dashboards by " +
-		"`cd test && go test ./observe -run Listed -update`.\nHow to install them: [operations.md](operations.md#dashboards-and-alerts-of-the-operators).\n")
+	text.WriteString("# What do the dashboards show?\n\n" + folded("", "Each panel, and the metrics behind it. This page is generated from the "+
+		"dashboards by `cd test && go test ./observe -run Listed -update`. How to install them: "+
+		"[operations.md](operations.md#dashboards-and-alerts-of-the-operators)."))
 	for _, d := range dashboards(t) {
-		fmt.Fprintf(&text, "\n## %s\n\n%s\n", d.Title, d.Description)
+		fmt.Fprintf(&text, "\n## %s\n\n%s", d.Title, folded("", d.Description))
 		for _, p := range d.Panels {
 			if p.Type == "row" {
-				fmt.Fprintf(&text, "\n### %s: %s\n\n| panel | metrics | what it shows |\n|---|---|---|\n", d.Title, p.Title)
+				fmt.Fprintf(&text, "\n### %s: %s\n\n", d.Title, p.Title)
 				continue
 			}
-			fmt.Fprintf(&text, "| %s | `%s` | %s |\n", p.Title, strings.Join(metrics(p.exprs()...), "`, `"), strings.ReplaceAll(p.Description, "|", `\|`))
+			of := strings.Join(metrics(p.exprs()...), "`, `")
+			text.WriteString(folded("- ", fmt.Sprintf("**%s**: %s Metrics: ", p.Title, p.Description)+"`"+of+"`."))
 		}
 	}
 	golden(t, "docs/dashboards.md", text.String())
+}
+
+// folded breaks a paragraph, or an item of a list, into lines of at most 118 columns.
+func folded(bullet, paragraph string) string {
+	var text strings.Builder
+	line := strings.TrimSuffix(bullet, " ")
+	for _, word := range strings.Fields(paragraph) {
+		switch {
+		case len(line)+1+len(word) > 118:
+			text.WriteString(line + "\n")
+			line = strings.Repeat(" ", len(bullet)) + word
+		case line == "":
+			line = word
+		default:
+			line += " " + word
+		}
+	}
+	return text.String() + line + "\n"
 }
 
 // golden compares a file, given relative to the project's root, with what it should hold; with -update it writes it.

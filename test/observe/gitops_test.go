@@ -40,14 +40,14 @@ func TestHealth(t *testing.T) {
 	var (
 		usable  = conditions.Usable("ReplicasReady", "3/3")
 		down    = conditions.Unusable("Starting", "0/3")
-		off     = conditions.NothingAsked("ScaledToZero", "0/0")
-		waiting = &conditions.Waiting{Reason: "RollingOut", Message: "1 of 3"}
-		broken  = &conditions.Terminal{Reason: "CrashLoopBackOff", Message: "it keeps ending"}
+		off     = conditions.NothingDesired("ScaledToZero", "0/0")
+		waiting = conditions.Progressing("RollingOut", "1 of 3")
+		broken  = conditions.Degraded("CrashLoopBackOff", "it keeps ending")
 	)
 	set := func(can conditions.Availability, outcome error, changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 		d := &corev1api.Dojo{ObjectMeta: named("tokyo")}
 		d.Generation, d.Status.ObservedGeneration = 2, 2
-		conditions.Set(&d.Status.Conditions, 2, can, outcome)
+		conditions.Set(&d.Status.Conditions, 2, can, conditions.Worst(conditions.Of(outcome)))
 		for _, change := range changes {
 			change(d)
 		}
@@ -63,18 +63,18 @@ func TestHealth(t *testing.T) {
 		want  health
 		cause string
 	}{
-		"new":                      {asCreated(), progressing, "has not looked at it yet"},
-		"as the spec says":         {set(usable, nil), healthy, "Settled: "},
-		"scaled to nothing":        {set(off, nil), healthy, "Settled: "},
+		"new":                      {asCreated(), progressing, "has not reconciled it yet"},
+		"as the spec says":         {set(usable, nil), healthy, "Reconciled: "},
+		"scaled to nothing":        {set(off, nil), healthy, "Reconciled: "},
 		"starting":                 {set(down, waiting), progressing, "RollingOut: 1 of 3"},
 		"rolling out while usable": {set(usable, waiting), progressing, "RollingOut: 1 of 3"},
 		"a call has failed":        {set(usable, errors.New("connection refused")), progressing, "Retrying: connection refused"},
-		"settled but down":         {set(down, nil), progressing, "Starting: 0/3"},
+		"reconciled but down":      {set(down, nil), progressing, "Starting: 0/3"},
 		"broken":                   {set(down, broken), degraded, "CrashLoopBackOff: it keeps ending"},
 		"broken while usable":      {set(usable, broken), degraded, "CrashLoopBackOff: it keeps ending"},
-		"a new spec":               {set(usable, nil, changed), progressing, "has not looked at this spec yet"},
-		"a new spec, was broken":   {set(usable, broken, changed), progressing, "has not looked at this spec yet"},
-		"being deleted":            {set(usable, nil, goes), deleted, "Settled: "},
+		"a new spec":               {set(usable, nil, changed), progressing, "has not reconciled this generation yet"},
+		"a new spec, was broken":   {set(usable, broken, changed), progressing, "has not reconciled this generation yet"},
+		"being deleted":            {set(usable, nil, goes), deleted, "Reconciled: "},
 		"cannot be deleted":        {set(usable, broken, goes), health{"Degraded", "Terminating", "InProgress"}, "CrashLoopBackOff"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -98,8 +98,8 @@ func asCreated() *corev1api.Dojo {
 	return d
 }
 
-// newObjectsAreNotSettled creates an object of each kind where no operator looks: in a dry run.
-func (s *stage) newObjectsAreNotSettled(t *testing.T) {
+// newObjectsAreNotCurrent creates an object of each kind where no operator looks: in a dry run.
+func (s *stage) newObjectsAreNotCurrent(t *testing.T) {
 	for _, o := range s.objects(t) {
 		created := o.DeepCopy()
 		unstructured.RemoveNestedField(created.Object, "status")
@@ -222,7 +222,7 @@ func (s *stage) gitOpsHealth(t *testing.T) {
 		switch o.GetName() {
 		case "kyoto-jujutsu-high":
 			want = degraded
-		case "sendai-alarms":
+		case "sendai-alerts":
 			want = progressing
 		}
 		got, message := healthOf(t, &o)

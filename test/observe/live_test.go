@@ -37,7 +37,7 @@ func TestLive(t *testing.T) {
 	t.Run("so are those of a Dojo", s.alertsOfADojo)
 	t.Run("a given certificate is verified", s.certificateIsVerified)
 	t.Run("Argo CD and Flux see how the objects are", s.gitOpsHealth)
-	t.Run("they do not take what is new for settled", s.newObjectsAreNotSettled)
+	t.Run("they do not report new objects as current", s.newObjectsAreNotCurrent)
 	t.Run("Argo CD's configuration keeps what else is in it", s.argoCDConfig)
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // runbooks is where the address of an alert's section begins.
-const runbooks = "https://jutsu.com/operators/docs/operations.md#"
+const runbooks = "https://jutsu.com/operators/docs/alerts.md#"
 
 type ruleSpec struct {
 	Name  string
@@ -108,10 +108,10 @@ func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	}
 }
 
-// TestRunbooks checks that every alert says what people need, and has a section in docs/operations.md; and that no section outlives its alert.
+// TestRunbooks checks that every alert says what users need, and has a section in docs/alerts.md; and that no section outlives its alert.
 func TestRunbooks(t *testing.T) {
 	sections := map[string]bool{}
-	for _, heading := range regexp.MustCompile(`(?m)^### (D\w+)$`).FindAllStringSubmatch(read(t, "docs/operations.md"), -1) {
+	for _, heading := range regexp.MustCompile(`(?m)^### (D\w+)$`).FindAllStringSubmatch(read(t, "docs/alerts.md"), -1) {
 		sections[heading[1]] = true
 	}
 	g := NewWithT(t)
@@ -122,7 +122,7 @@ func TestRunbooks(t *testing.T) {
 				g.Expect(rule.Annotations).To(And(HaveKey("summary"), HaveKey("description")), rule.Alert)
 				g.Expect(rule.Labels).To(HaveKeyWithValue("severity", MatchRegexp("^(critical|warning)$")), rule.Alert)
 				g.Expect(rule.Annotations).To(HaveKeyWithValue("runbook_url", runbooks+strings.ToLower(rule.Alert)))
-				g.Expect(sections).To(HaveKey(rule.Alert), "a section ### %s in docs/operations.md", rule.Alert)
+				g.Expect(sections).To(HaveKey(rule.Alert), "a section ### %s in docs/alerts.md", rule.Alert)
 				delete(sections, rule.Alert)
 			}
 		}

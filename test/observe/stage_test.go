@@ -202,7 +202,7 @@ func (s *stage) notReady(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	for _, o := range s.objects(t) {
-		if !meta.IsStatusConditionTrue(conditionsOf(t, &o), conditions.Ready) {
+		if !meta.IsStatusConditionTrue(conditionsOf(t, &o), conditions.TypeReady) {
 			names = append(names, o.GetKind()+"/"+o.GetName())
 		}
 	}
@@ -213,7 +213,7 @@ func (s *stage) notReady(t *testing.T) []string {
 func (s *stage) reason(t *testing.T, name string) string {
 	t.Helper()
 	for _, o := range s.objects(t) {
-		if ready := meta.FindStatusCondition(conditionsOf(t, &o), conditions.Ready); o.GetName() == name && ready != nil {
+		if ready := meta.FindStatusCondition(conditionsOf(t, &o), conditions.TypeReady); o.GetName() == name && ready != nil {
 			return ready.Reason
 		}
 	}
@@ -238,21 +238,21 @@ func (s *stage) aDay(t *testing.T) {
 	g.Eventually(func() string { return s.reason(t, "kyoto-jujutsu-high") }).WithTimeout(patience).Should(Equal("DatabaseNotSupported"))
 	s.patch(t, &corev1.Secret{ObjectMeta: named("dojo-app")}, `{"stringData":{"password":"rotated"}}`)
 	s.patch(t, &corev1api.Dojo{ObjectMeta: named("tokyo-jujutsu-high")}, `{"spec":{"replicas":5}}`)
-	lost := &v1alpha1.DiscordChannel{ObjectMeta: named("sendai-alarms")}
-	lost.Spec.Name, lost.Spec.GroupRef = "sendai-alarms", &v1alpha1.GroupReference{Name: "nobody-makes-it"}
+	lost := &v1alpha1.DiscordChannel{ObjectMeta: named("sendai-alerts")}
+	lost.Spec.Name, lost.Spec.GroupRef = "sendai-alerts", &v1alpha1.GroupReference{Name: "missing"}
 	must(t, s.admin.Create(t.Context(), lost))
-	must(t, s.admin.Delete(t.Context(), &v1alpha1.DiscordChannel{ObjectMeta: named("kyoto-alarms")}))
-	s.byHand(t, "tokyo-alarms", `{"topic":"nonsense"}`)
+	must(t, s.admin.Delete(t.Context(), &v1alpha1.DiscordChannel{ObjectMeta: named("kyoto-alerts")}))
+	s.byHand(t, "tokyo-alerts", `{"topic":"nonsense"}`)
 
 	g.Eventually(func(g Gomega) {
-		g.Expect(s.notReady(t)).To(ConsistOf("Dojo/kyoto-jujutsu-high", "DiscordChannel/sendai-alarms"))
-		g.Expect(s.reason(t, "sendai-alarms")).To(Equal("WaitingForGroup"))
-		g.Expect(s.events(t)).To(ContainElements("Corrected", "CredentialsRotated"))
+		g.Expect(s.notReady(t)).To(ConsistOf("Dojo/kyoto-jujutsu-high", "DiscordChannel/sendai-alerts"))
+		g.Expect(s.reason(t, "sendai-alerts")).To(Equal("WaitingForGroup"))
+		g.Expect(s.events(t)).To(ContainElements("DriftCorrected", "CredentialsRotated"))
 		dojo := &corev1api.Dojo{}
 		g.Expect(s.admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "tokyo-jujutsu-high"}, dojo)).To(Succeed())
 		g.Expect(dojo.Status.ReadyStatus).To(Equal("5/5"))
 		gone := &v1alpha1.DiscordChannel{}
-		g.Expect(client.IgnoreNotFound(s.admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "kyoto-alarms"}, gone))).To(Succeed())
+		g.Expect(client.IgnoreNotFound(s.admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "kyoto-alerts"}, gone))).To(Succeed())
 		g.Expect(gone.Name).To(BeEmpty())
 	}).WithTimeout(patience).Should(Succeed(), "what a day leaves")
 }

@@ -60,7 +60,7 @@ func (e *environment) sampleServerID() string {
 // whereDiscordIs tells people where to look.
 func (e *environment) whereDiscordIs() string {
 	if e.simulator != nil {
-		return e.simulator.URL() + " shows what people would see. This is a simulation: nothing of it is on the real Discord."
+		return e.simulator.URL() + " shows what users would see. This is a simulation: nothing of it is on the real Discord."
 	}
 	return fmt.Sprintf("https://discord.com/channels/%s is the REAL one. What this run creates there is deleted at its end.", e.options.discordServerID)
 }

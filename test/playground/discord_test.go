@@ -92,7 +92,7 @@ func TestParting(t *testing.T) {
 	}{
 		"a server":               {object: head + "DiscordServer, metadata: {name: a}, status: {serverId: '17'}}"},
 		"a channel of its own":   {object: head + "DiscordChannel, spec: {name: tokyo}, status: {channelId: '19', channelURL: 'https://x/19'}}", doomed: []string{"#tokyo (https://x/19)"}},
-		"a category of its own":  {object: head + "DiscordGroup, spec: {name: Alarms}, status: {groupId: '18'}}", doomed: []string{`category "Alarms"`}},
+		"a category of its own":  {object: head + "DiscordGroup, spec: {name: Alerts}, status: {groupId: '18'}}", doomed: []string{`category "Alerts"`}},
 		"perhaps there":          {object: head + "DiscordChannel, metadata: {finalizers: [x/y]}, spec: {name: tokyo}}", doomed: []string{"#tokyo"}},
 		"surely not there":       {object: head + "DiscordChannel, spec: {name: tokyo}}"},
 		"to be kept":             {object: head + "DiscordChannel, spec: {name: tokyo, deletionPolicy: Retain}, status: {channelId: '19'}}", kept: []string{"#tokyo"}},
@@ -126,7 +126,7 @@ func newSomebodys(t *testing.T) *somebodys {
 	s.guild = s.srv.AddGuild(discordtest.GuildSpec{Name: "Somebody's"}).ID
 	s.srv.AddMember(s.guild, s.bot.UserID, discordtest.PermAdministrator)
 	s.srv.CreateChannelByHand(s.guild, discordtest.Channel{Name: "welcome"})
-	s.srv.CreateChannelByHand(s.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: "Alarms"})
+	s.srv.CreateChannelByHand(s.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: "Alerts"})
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte(s.bot.Token), 0o600); err != nil {
 		t.Fatal(err)
@@ -149,8 +149,8 @@ func TestRealDiscordOnce(t *testing.T) {
 	p := startPlayground(t, append(s.flags, "--once")...)
 	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(0))
 	g.Expect(string(p.Out.Contents())).To(And(
-		ContainSubstring("is the REAL one"), ContainSubstring("All is settled"),
-		MatchRegexp(`Deleting what this run has created on Discord .*: #kyoto-alarms \(https://\S+\), .*category "Staff room"`),
+		ContainSubstring("is the REAL one"), ContainSubstring("All samples are Ready"),
+		MatchRegexp(`Deleting what this run has created on Discord .*: #kyoto-alerts \(https://\S+\), .*category "Staff room"`),
 		Not(ContainSubstring(s.bot.Token)), Not(ContainSubstring("stays on Discord")),
 	))
 	g.Expect(s.srv.RequestCounts()).To(And(
@@ -195,8 +195,8 @@ func TestRealDiscordSaysWhatIsLeft(t *testing.T) {
 	p.Interrupt()
 	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(1))
 	g.Expect(string(p.Err.Contents())).To(And(
-		MatchRegexp(`LEFT ON DISCORD, delete it there by hand: .*#tokyo-alarms \(https://\S+\)`), ContainSubstring(`category "Alarms"`),
-		ContainSubstring("CannotDelete"),
+		MatchRegexp(`LEFT ON DISCORD, delete it there by hand: .*#tokyo-alerts \(https://\S+\)`), ContainSubstring(`category "Alerts"`),
+		ContainSubstring("DeletionFailed"),
 	))
 	g.Expect(string(p.Out.Contents())).NotTo(ContainSubstring("All gone"))
 	p.leavesNothing(g)
@@ -210,7 +210,7 @@ func TestRealDiscordRefusesTheToken(t *testing.T) {
 	}
 	p := startPlayground(t, append(s.flags, "--once", "--timeout=15s")...)
 	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(1))
-	g.Expect(string(p.Err.Contents())).To(And(ContainSubstring("TokenRefused"), Not(ContainSubstring("LEFT ON DISCORD")), Not(ContainSubstring(s.bot.Token))))
+	g.Expect(string(p.Err.Contents())).To(And(ContainSubstring("AuthenticationFailed"), Not(ContainSubstring("LEFT ON DISCORD")), Not(ContainSubstring(s.bot.Token))))
 	p.leavesNothing(g)
 }
 

@@ -30,14 +30,14 @@ func hints(f facts) []hint { return append(dojoHints(f), discordHints(f)...) }
 
 func dojoHints(f facts) []hint {
 	return []hint{
-		{"See what there is, and how one of them is:", []string{
+		{"List the objects, and describe one of them:", []string{
 			"kubectl get all,secrets,poddisruptionbudgets",
 			"kubectl describe dojo tokyo-jujutsu-high",
 		}},
 		{"Watch it, best in a terminal of its own:", []string{
 			"kubectl get dojos -o wide --watch",
 		}},
-		{"Scale it, also to nothing; both are settled states:", []string{
+		{"Scale it, also to 0; the Dojo is Ready in both cases:", []string{
 			"kubectl scale dojo tokyo-jujutsu-high --replicas=5",
 			"kubectl scale dojo kyoto-jujutsu-high --replicas=0",
 		}},
@@ -45,7 +45,7 @@ func dojoHints(f facts) []hint {
 			`kubectl patch secret dojo-app -p '{"stringData":{"password":"rotated"}}'`,
 			"kubectl rollout status deployment tokyo-jujutsu-high",
 		}},
-		{"Edit or delete by hand what the operator looks after; it is put right:", []string{
+		{"Edit or delete by hand what the operator manages; the drift is corrected:", []string{
 			"kubectl set image deployment tokyo-jujutsu-high dojo=nginx",
 			"kubectl delete service,secret -l app.kubernetes.io/instance=tokyo-jujutsu-high",
 		}},
@@ -53,38 +53,38 @@ func dojoHints(f facts) []hint {
 			`kubectl patch secret dojo-app --type=json -p '[{"op":"remove","path":"/data/host"}]'`,
 			`kubectl patch secret dojo-app -p '{"stringData":{"host":"dojo-rw"}}'`,
 		}},
-		{"Ask for what cannot be: refused at once, or accepted and Degraded, until it is mended:", []string{
+		{"Request what is not possible: refused immediately, or accepted and Degraded until it is fixed:", []string{
 			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"title":" "}}'`,
 			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Mongo"}}'`,
 			`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"}}'`,
 		}},
-		{"Read what the operator tells: its events, its log, and its metrics, which need a token that may read them:", []string{
+		{"Read the operator's events, its log, and its metrics, which require a token that may read them:", []string{
 			"kubectl events --for=dojo/tokyo-jujutsu-high",
 			"tail " + f.dojo.log,
 			"kubectl create clusterrolebinding metrics --clusterrole=dojo-operator-metrics-reader --serviceaccount=default:default",
 			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.dojo.metricsURL + " | grep ^dojo_",
 		}},
-		{"Look at the database of sendai-jujutsu-high, ask for a new password, and for a second instance (of the stand-in):", []string{
+		{"See the database of sendai-jujutsu-high, request a new password, and a second instance (of the stand-in):", []string{
 			"kubectl get clusters.postgresql.cnpg.io,databaseroles,databases,jobs",
 			"kubectl annotate dojo sendai-jujutsu-high --overwrite core.jutsu.com/rotate-password=1",
 			`kubectl patch dojo sendai-jujutsu-high --type=merge -p '{"spec":{"postgres":{"cluster":{"instances":2}}}}'`,
 		}},
-		{"Look where its alarms show. Prometheus and Alertmanager do not run here; what they would follow is there:", []string{
+		{"See where its alerts are sent. Prometheus and Alertmanager do not run here; the objects that they would read exist:", []string{
 			"kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts}{\"\\n\"}'",
 			"kubectl describe discordchannels,prometheusrules,alertmanagerconfigs -l app.kubernetes.io/instance=sendai-jujutsu-high",
 		}},
-		{"Delete it; its data stays, since the policy is Retain, and made again it finds them:", []string{
+		{"Delete it; its data is retained, as its reclaimPolicy says, and a new Dojo with its name takes it over:", []string{
 			"kubectl delete dojo sendai-jujutsu-high",
 			"kubectl apply -f " + f.sample,
 		}},
-		{"Delete it; all that belonged to it goes:", []string{
+		{"Delete it; its children are deleted with it:", []string{
 			"kubectl delete dojo kyoto-jujutsu-high",
 		}},
 	}
 }
 
 func printHints(out io.Writer, f facts, sample string) {
-	_, _ = fmt.Fprintf(out, "\nThese lines are all that the Dojo with a database of its own and its alarms in Discord took (%s).\n%s\n\n",
+	_, _ = fmt.Fprintf(out, "\nThese lines are all that a Dojo with its own database and alerts in Discord takes (%s).\n%s\n\n",
 		postgresSample, standInNote)
 	for line := range strings.Lines(sample) {
 		_, _ = fmt.Fprint(out, "      ", line)
@@ -96,5 +96,5 @@ func printHints(out io.Writer, f facts, sample string) {
 			_, _ = fmt.Fprintf(out, "    %s\n", command)
 		}
 	}
-	_, _ = fmt.Fprint(out, "\nWhat changes is told below. Ctrl-C stops everything and cleans up.\n\n")
+	_, _ = fmt.Fprint(out, "\nChanges are printed below. Ctrl-C stops everything and cleans up.\n\n")
 }

@@ -14,33 +14,33 @@ type discordFacts struct {
 
 func discordHints(f facts) []hint {
 	all := []hint{
-		{"See what there is on Discord, and how one of it is:", []string{
+		{"List the objects on Discord, and describe one of them:", []string{
 			"kubectl get discord",
-			"kubectl describe discordchannel tokyo-alarms",
+			"kubectl describe discordchannel tokyo-alerts",
 		}},
 		{"Post into a channel through its webhook, whose URL is in a Secret:", []string{
 			`curl -sS -H "Content-Type: application/json" -d '{"content":"Tokyo is on fire"}' ` +
-				`"$(kubectl get secret tokyo-alarms-webhook -o jsonpath='{.data.url}' | base64 -d)?wait=true"`,
+				`"$(kubectl get secret tokyo-alerts-webhook -o jsonpath='{.data.url}' | base64 -d)?wait=true"`,
 		}},
 		{"Write a topic, and move a channel to another group:", []string{
-			`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"topic":"All is well at Kyoto Jujutsu High"}}'`,
-			`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"groupRef":{"name":"staff"}}}'`,
+			`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"topic":"All is well at Kyoto Jujutsu High"}}'`,
+			`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"groupRef":{"name":"staff"}}}'`,
 		}},
 	}
 	all = append(all, byHand(f.server)...)
 	return append(all, []hint{
-		{"Ask for a name that Discord would silently change; you are told what to write instead:", []string{
-			`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"name":"Kyoto Alarms!"}}'`,
+		{"Set a name that Discord would silently change; the message proposes another one:", []string{
+			`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name":"Kyoto Alerts!"}}'`,
 		}},
-		{"Write down as manifests what is on Discord, whoever has made it:", []string{exportCommand(f)}},
-		{"Read what the operator tells:", []string{
-			"kubectl events --for=discordchannel/tokyo-alarms",
+		{"Export everything on Discord as manifests:", []string{exportCommand(f)}},
+		{"Read the operator's events, its log and its metrics:", []string{
+			"kubectl events --for=discordchannel/tokyo-alerts",
 			"tail " + f.discord.log,
 			"kubectl create clusterrolebinding discord-metrics --clusterrole=discord-operator-metrics-reader --serviceaccount=default:default",
 			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.discord.metricsURL + " | grep ^discord_",
 		}},
-		{"Delete a channel; it goes from Discord, too:", []string{
-			"kubectl delete discordchannel kyoto-alarms",
+		{"Delete a channel; it is deleted on Discord, too:", []string{
+			"kubectl delete discordchannel kyoto-alerts",
 		}},
 	}...)
 }
@@ -48,7 +48,7 @@ func discordHints(f facts) []hint {
 // byHand is what a person does on Discord: on the simulated one, which has a page to look at and nobody in it, by a bot that may do everything.
 func byHand(d discordFacts) []hint {
 	if d.page == "" {
-		return []hint{{"Rename or delete one of the channels in Discord itself; it is put right within a second.", nil}}
+		return []hint{{"Rename or delete one of the channels in Discord itself; the drift is corrected within a second.", nil}}
 	}
 	as := func(method, path, more string) string {
 		return fmt.Sprintf(`curl -sS -X %s -H "Authorization: Bot $(cat %s)" -A "DiscordBot (by hand, 1)" %s%s%s`, method, d.adminTokenFile, more, d.apiURL, path)
@@ -57,11 +57,11 @@ func byHand(d discordFacts) []hint {
 		return "/channels/$(kubectl get discordchannel " + name + " -o jsonpath='{.status.channelId}')"
 	}
 	return []hint{
-		{"Change on Discord by hand what the operator looks after (watch " + d.page + "); it is put right within a second:", []string{
-			as("PATCH", channel("tokyo-alarms"), `-H "Content-Type: application/json" -d '{"topic":"nonsense"}' `),
+		{"Change on Discord by hand what the operator manages (watch " + d.page + "); the drift is corrected within a second:", []string{
+			as("PATCH", channel("tokyo-alerts"), `-H "Content-Type: application/json" -d '{"topic":"nonsense"}' `),
 			as("DELETE", channel("principals"), ""),
 		}},
-		{"Count the calls that Discord has got; when nothing changes, there are none:", []string{
+		{"Count the calls that Discord has received; when nothing changes, there are none:", []string{
 			"curl -s " + d.page + "/calls",
 		}},
 	}

@@ -43,14 +43,14 @@ var checks = map[string]check{
 	"kubectl describe dojo":             {prints: `Account Id: +Masamichi Yaga`},
 	"kubectl get dojos -o wide --watch": {endless: true, prints: `kyoto-jujutsu-high +1/1`},
 
-	"kubectl scale dojo tokyo-jujutsu-high --replicas=5": {prints: `scaled`, then: wide, shows: `tokyo-jujutsu-high +5/5 .*Settled`},
-	"kubectl scale dojo kyoto-jujutsu-high --replicas=0": {prints: `scaled`, then: wide, shows: `kyoto-jujutsu-high +0/0 .*Settled`},
+	"kubectl scale dojo tokyo-jujutsu-high --replicas=5": {prints: `scaled`, then: wide, shows: `tokyo-jujutsu-high +5/5 .*Reconciled`},
+	"kubectl scale dojo kyoto-jujutsu-high --replicas=0": {prints: `scaled`, then: wide, shows: `kyoto-jujutsu-high +0/0 .*Reconciled`},
 
 	`kubectl patch secret dojo-app -p '{"stringData":{"password"`: {
 		prints: `patched`,
 		then:   "kubectl get secret tokyo-jujutsu-high-credentials -o jsonpath='{.data.DB_PASS}' | base64 -d", shows: `^rotated$`,
 	},
-	"kubectl rollout status": {prints: `successfully rolled out`, then: wide, shows: `tokyo-jujutsu-high +5/5 +5 .*Settled`},
+	"kubectl rollout status": {prints: `successfully rolled out`, then: wide, shows: `tokyo-jujutsu-high +5/5 +5 .*Reconciled`},
 	"kubectl set image": {
 		prints: `image updated`,
 		then:   "kubectl get deployment tokyo-jujutsu-high -o jsonpath='{..image}'", shows: `^danijelradakovic/dojo:`,
@@ -60,10 +60,10 @@ var checks = map[string]check{
 		then:   "kubectl get service/tokyo-jujutsu-high secret/tokyo-jujutsu-high-credentials", shows: `(?s)service/tokyo.*secret/tokyo`,
 	},
 	`kubectl patch secret dojo-app --type=json`:                                             {prints: `patched`, then: wide, shows: `tokyo-jujutsu-high .*CredentialsIncomplete`},
-	`kubectl patch secret dojo-app -p '{"stringData":{"host"`:                               {prints: `patched`, then: wide, shows: `tokyo-jujutsu-high +5/5 .*Settled`},
+	`kubectl patch secret dojo-app -p '{"stringData":{"host"`:                               {prints: `patched`, then: wide, shows: `tokyo-jujutsu-high +5/5 .*Reconciled`},
 	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"title"`:               {fails: true, prints: `spec\.title: Invalid value.*must not be blank`},
 	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Mongo"`:    {prints: `patched`, then: wide, shows: `kyoto-jujutsu-high .*DatabaseNotSupported`},
-	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"`: {prints: `patched`, then: wide, shows: `kyoto-jujutsu-high .*Settled`},
+	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"`: {prints: `patched`, then: wide, shows: `kyoto-jujutsu-high .*Reconciled`},
 
 	"kubectl events":                    {prints: `(?s)Ready.*CredentialsRotated.*CredentialsIncomplete`},
 	"tail ...dojo-operator.log":         {prints: `Starting workers`},
@@ -71,48 +71,48 @@ var checks = map[string]check{
 	"curl -sk ... | grep ^dojo_":        {prints: `dojo_replicas_ready\{dojo="tokyo-jujutsu-high",namespace="default"\} 5`},
 
 	"kubectl get discord": {
-		prints: `(?s)tokyo-alarms +\d+ +jujutsu +alarms +True +Settled.*Staff room.*jujutsu +\d+ +Jujutsu High +True +Settled`,
+		prints: `(?s)tokyo-alerts +\d+ +jujutsu +alerts +True +Reconciled.*Staff room.*jujutsu +\d+ +Jujutsu High +True +Reconciled`,
 	},
 	"kubectl describe discordchannel":              {prints: `Topic: +What is wrong at Tokyo`},
 	`curl -sS -H "Content-Type: application/json"`: {prints: `"content":"Tokyo is on fire"`},
-	`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"topic"`: {
-		prints: `patched`, then: onDiscordNow("kyoto-alarms"), shows: `"topic":"All is well at Kyoto`,
+	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"topic"`: {
+		prints: `patched`, then: onDiscordNow("kyoto-alerts"), shows: `"topic":"All is well at Kyoto`,
 	},
-	`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"groupRef"`: {
+	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"groupRef"`: {
 		prints: `patched`,
-		then:   onDiscordNow("kyoto-alarms") + " | grep -c $(kubectl get discordgroup staff -o jsonpath='{.status.groupId}')", shows: `^1\n$`,
+		then:   onDiscordNow("kyoto-alerts") + " | grep -c $(kubectl get discordgroup staff -o jsonpath='{.status.groupId}')", shows: `^1\n$`,
 	},
 	"curl -sS -X PATCH": {
 		prints: `"topic":"nonsense"`,
-		then:   onDiscordNow("tokyo-alarms") + "; kubectl events --for=discordchannel/tokyo-alarms", shows: `(?s)"topic":"What is wrong.*Corrected.*put back: topic`,
+		then:   onDiscordNow("tokyo-alerts") + "; kubectl events --for=discordchannel/tokyo-alerts", shows: `(?s)"topic":"What is wrong.*DriftCorrected.*Corrected drift on Discord: topic`,
 	},
 	"curl -sS -X DELETE": {
 		prints: `"name":"principals"`,
-		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals", shows: `(?s)"name":"principals".*Corrected.*put back: existence`,
+		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals", shows: `(?s)"name":"principals".*DriftCorrected.*Corrected drift on Discord: existence`,
 	},
 	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":9`}, // two groups, five channels, that of the Dojo that was made again, and the one deleted by hand
-	`kubectl patch discordchannel kyoto-alarms --type=merge -p '{"spec":{"name"`: {fails: true, prints: `spec\.name: Invalid value.*write "kyoto-alarms"`},
-	"...discord-operator export":                        {prints: `(?s)kind: DiscordServer.*kind: DiscordGroup.*secretName: tokyo-alarms-webhook`},
-	"kubectl events --for=discordchannel/tokyo-alarms":  {prints: `Created`},
+	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name"`: {fails: true, prints: `spec\.name: Invalid value.*write "kyoto-alerts"`},
+	"...discord-operator export":                        {prints: `(?s)kind: DiscordServer.*kind: DiscordGroup.*secretName: tokyo-alerts-webhook`},
+	"kubectl events --for=discordchannel/tokyo-alerts":  {prints: `Created`},
 	"tail ...discord-operator.log":                      {prints: `Starting workers`},
 	"kubectl create clusterrolebinding discord-metrics": {prints: `created`},
-	`curl -sk ... | grep ^discord_`:                     {prints: `discord_drift_repairs_total\{field="topic",kind="DiscordChannel"\} 1`},
-	"kubectl delete discordchannel":                     {prints: `deleted`, then: "kubectl get discordchannel kyoto-alarms 2>&1", shows: `not found`},
+	`curl -sk ... | grep ^discord_`:                     {prints: `discord_drift_corrections_total\{field="topic",kind="DiscordChannel"\} 1`},
+	"kubectl delete discordchannel":                     {prints: `deleted`, then: "kubectl get discordchannel kyoto-alerts 2>&1", shows: `not found`},
 
 	"kubectl get clusters.postgresql.cnpg.io": {prints: `(?s)cluster\.postgresql\.cnpg\.io/sendai-jujutsu-high-db.*database\.postgresql\.cnpg\.io/sendai-jujutsu-high-db`},
 	"kubectl annotate dojo": {
 		prints: `annotated`,
-		then:   "kubectl events --for=dojo/sendai-jujutsu-high; " + wide, shows: `(?s)CredentialsRotated.*sendai-jujutsu-high +1/1 .*Settled`,
+		then:   "kubectl events --for=dojo/sendai-jujutsu-high; " + wide, shows: `(?s)CredentialsRotated.*sendai-jujutsu-high +1/1 .*Reconciled`,
 	},
 	`kubectl patch dojo sendai-jujutsu-high`: {
 		prints: `patched`,
 		then:   "kubectl get clusters.postgresql.cnpg.io sendai-jujutsu-high-db -o jsonpath='{.status.readyInstances}'; " + wide,
-		shows:  `(?s)^2.*sendai-jujutsu-high +1/1 .*Settled`,
+		shows:  `(?s)^2.*sendai-jujutsu-high +1/1 .*Reconciled`,
 	},
-	"kubectl get dojo sendai-jujutsu-high -o": {prints: `"channelId":"\d+".*"channelName":"sendai-jujutsu-high-alarms"`},
-	"kubectl describe discordchannels,":       {prints: `(?si)name: +sendai-jujutsu-high-alarms.*alert: +DojoDown.*api URL:\s+key: +url\s+name: +sendai-jujutsu-high-alarms-webhook`},
+	"kubectl get dojo sendai-jujutsu-high -o": {prints: `"channelId":"\d+".*"channelName":"sendai-jujutsu-high-alerts"`},
+	"kubectl describe discordchannels,":       {prints: `(?si)name: +sendai-jujutsu-high-alerts.*alert: +DojoDown.*api URL:\s+key: +url\s+name: +sendai-jujutsu-high-alerts-webhook`},
 	"kubectl delete dojo sendai-jujutsu-high": {prints: `deleted`, then: "kubectl get database,secret sendai-jujutsu-high-db", shows: `(?s)database.*secret/sendai`},
-	"kubectl apply -f ":                       {prints: `created`, then: wide, shows: `sendai-jujutsu-high +1/1 .*Settled`},
+	"kubectl apply -f ":                       {prints: `created`, then: wide, shows: `sendai-jujutsu-high +1/1 .*Reconciled`},
 	"kubectl delete dojo kyoto":               {prints: `deleted`, then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 

@@ -32,7 +32,7 @@ func (e *environment) leaveDiscord(out *os.File) error {
 	}
 	objects, err := e.onDiscord(ctx)
 	if err != nil {
-		return fmt.Errorf("it is not known what is left on Discord, look into the server: %w", err)
+		return fmt.Errorf("what is left on Discord is unknown, see the server: %w", err)
 	}
 	doomed, kept := parting(objects)
 	if len(objects) == 0 {
@@ -40,7 +40,7 @@ func (e *environment) leaveDiscord(out *os.File) error {
 	}
 	say(out, "Deleting what this run has created on Discord (a second Ctrl-C would leave it there): %s ...", orNothing(doomed))
 	if len(kept) > 0 {
-		say(out, "What stays on Discord, since it was there before or its deletionPolicy is Retain: %s.", strings.Join(kept, ", "))
+		say(out, "Retained on Discord, because it existed before or its deletionPolicy is Retain: %s.", strings.Join(kept, ", "))
 	}
 	left, err := e.deleteAll(ctx, objects)
 	if stuck, _ := parting(left); len(stuck) > 0 {

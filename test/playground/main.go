@@ -51,8 +51,8 @@ Usage: make run [ARGS="flags"]
 `)
 		flags.PrintDefaults()
 	}
-	flags.BoolVar(&o.once, "once", false, "leave as soon as all samples are settled, with exit status 0; or 1 and the reason, after --timeout")
-	flags.DurationVar(&o.timeout, "timeout", 3*time.Minute, "how long the samples may take to settle, more than 0")
+	flags.BoolVar(&o.once, "once", false, "exit as soon as all samples are Ready, with exit status 0; or 1 and the reason, after --timeout")
+	flags.DurationVar(&o.timeout, "timeout", 3*time.Minute, "how long the samples may take to become Ready, more than 0")
 	flags.IntVar(&o.nodes, "nodes", 3, "number of fake nodes for the pods to run on, 1 or more")
 	flags.StringVar(&o.discordTokenFile, "discord-token-file", "", "`file` with the token of a bot: use the real Discord, together with --discord-server-id")
 	flags.StringVar(&o.discordServerID, "discord-server-id", "", "`id` of the Discord server that the samples' channels are created in; the bot has to be in it")

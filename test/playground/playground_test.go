@@ -100,14 +100,14 @@ func TestOnceTwiceAtATime(t *testing.T) {
 		g.Expect(p).To(gbytes.Say(`STAND-IN: no containers run here, so CloudNativePG is played`))
 		g.Expect(string(p.Out.Contents())).To(And(
 			ContainSubstring("This is a simulation: nothing of it is on the real Discord."),
-			ContainSubstring("dojo/tokyo-jujutsu-high Ready=True 3/3 Settled"),
-			ContainSubstring("dojo/sendai-jujutsu-high Ready=True 1/1 Settled"),
-			ContainSubstring("discordserver/jujutsu Ready=True Settled"),
-			ContainSubstring("discordgroup/staff Ready=True Settled"),
-			ContainSubstring("discordchannel/tokyo-alarms Ready=True Settled"),
-			ContainSubstring("discordchannel/sendai-jujutsu-high-alarms Ready=True Settled"),
+			ContainSubstring("dojo/tokyo-jujutsu-high Ready=True 3/3 Reconciled"),
+			ContainSubstring("dojo/sendai-jujutsu-high Ready=True 1/1 Reconciled"),
+			ContainSubstring("discordserver/jujutsu Ready=True Reconciled"),
+			ContainSubstring("discordgroup/staff Ready=True Reconciled"),
+			ContainSubstring("discordchannel/tokyo-alerts Ready=True Reconciled"),
+			ContainSubstring("discordchannel/sendai-jujutsu-high-alerts Ready=True Reconciled"),
 		))
-		g.Expect(p).To(gbytes.Say(`All is settled`))
+		g.Expect(p).To(gbytes.Say(`All samples are Ready`))
 		g.Expect(p).To(gbytes.Say(`All gone`))
 		p.leavesNothing(g)
 	}
@@ -118,7 +118,7 @@ func TestOnceSaysWhatIsNotSettled(t *testing.T) {
 	p := startPlayground(t, "--once", "--timeout=1ns")
 	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(1))
 	g.Expect(string(p.Err.Contents())).To(And(
-		ContainSubstring("not settled after 1ns"),
+		ContainSubstring("not Ready after 1ns"),
 		MatchRegexp(`dojo/kyoto-jujutsu-high Ready=(-|False)`),
 		MatchRegexp(`(?s)the last lines of \S+/dojo-operator.log:\n.*INFO.*the last lines of \S+/discord-operator.log:\n.*INFO`),
 	))
@@ -134,7 +134,7 @@ func TestInterrupt(t *testing.T) {
 	}{
 		"while the cluster starts":     {after: "Starting Kubernetes", signal: os.Interrupt, exit: 1},
 		"while the operator starts":    {after: "Installing", signal: os.Interrupt, exit: 1},
-		"before all is settled":        {args: []string{"--once"}, after: "Applying", signal: os.Interrupt, exit: 1},
+		"before all samples are Ready": {args: []string{"--once"}, after: "Applying", signal: os.Interrupt, exit: 1},
 		"when it is up, by Ctrl-C":     {after: upAndTold, signal: os.Interrupt, exit: 0},
 		"when it is up, by SIGTERM":    {after: upAndTold, signal: syscall.SIGTERM, exit: 0},
 		"when it is up, with no mercy": {after: upAndTold, signal: syscall.SIGKILL, exit: 128 + int(syscall.SIGKILL)},

@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, out *os.File) (err error) {
 		say(out, "Stopping everything ...")
 		unstopped := env.stop(out)
 		if unstopped == nil {
-			say(out, "All gone. The logs are kept: %s", env.logs)
+			say(out, "Everything is stopped. The logs are kept: %s", env.logs)
 		}
 		err = errors.Join(err, unstopped)
 	}()
@@ -42,7 +42,7 @@ func run(ctx context.Context, args []string, out *os.File) (err error) {
 	died, unsettled := env.settle(ctx, screen, o.timeout)
 	switch {
 	case unsettled == nil:
-		say(out, "\nAll is settled, %.1f s after the start.", time.Since(began).Seconds())
+		say(out, "\nAll samples are Ready, %.1f s after the start.", time.Since(began).Seconds())
 	case o.once || died || ctx.Err() != nil:
 		return unlessInterrupted(ctx, unsettled)
 	default: // somebody is there to look at it
@@ -79,7 +79,7 @@ func (e *environment) settle(ctx context.Context, s *screen, timeout time.Durati
 		case <-ctx.Done():
 			return false, errInterrupted
 		case <-deadline:
-			return false, fmt.Errorf("not settled after %s:\n%s%s", timeout, strings.Join(complaints(rows, err), "\n"), e.tails())
+			return false, fmt.Errorf("not Ready after %s:\n%s%s", timeout, strings.Join(complaints(rows, err), "\n"), e.tails())
 		case <-tick.C:
 		}
 	}

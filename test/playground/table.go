@@ -53,10 +53,10 @@ func rowOf(o *unstructured.Unstructured) row {
 	}
 	r.count = object.Status.ReadyStatus
 	r.current = object.Status.ObservedGeneration == o.GetGeneration()
-	r.ready, r.available = status(conditions.Ready), status(conditions.Available)
-	r.progressing, r.degraded = status(conditions.Progressing), status(conditions.Degraded)
-	r.why = "the operator has not looked at it yet"
-	if c := meta.FindStatusCondition(object.Status.Conditions, conditions.Ready); c != nil {
+	r.ready, r.available = status(conditions.TypeReady), status(conditions.TypeAvailable)
+	r.progressing, r.degraded = status(conditions.TypeProgressing), status(conditions.TypeDegraded)
+	r.why = "the operator has not reconciled it yet"
+	if c := meta.FindStatusCondition(object.Status.Conditions, conditions.TypeReady); c != nil {
 		r.why = c.Reason + ": " + c.Message
 	}
 	r.discord = discordColumnsOf(o)
@@ -89,7 +89,7 @@ func complaints(rows []row, unseen error) []string {
 		return []string{unseen.Error()}
 	}
 	if len(rows) == 0 {
-		return []string{"there is no object to settle"}
+		return []string{"there are no objects"}
 	}
 	var lines []string
 	for _, r := range rows {
@@ -113,7 +113,7 @@ func (r row) line() string {
 		verdict += " " + r.count
 	}
 	if r.ready != "" && !r.current {
-		verdict += " (of an older spec)"
+		verdict += " (of an older generation)"
 	}
 	return fmt.Sprintf("%s %s %s", r.name, verdict, r.why)
 }

@@ -16,7 +16,7 @@ func TestRowOf(t *testing.T) {
 	}{
 		"just applied": {
 			object: `{kind: Dojo, metadata: {name: tokyo, namespace: default, generation: 1}}`,
-			want:   row{name: "dojo/tokyo", why: "the operator has not looked at it yet"},
+			want:   row{name: "dojo/tokyo", why: "the operator has not reconciled it yet"},
 		},
 		"in another namespace, without replicas": {
 			object: `{kind: DiscordServer, metadata: {name: jujutsu, namespace: team-a, generation: 1}, status: {observedGeneration: 1, conditions: [
@@ -25,33 +25,33 @@ func TestRowOf(t *testing.T) {
 		},
 		"settled": {
 			object: `{kind: Dojo, metadata: {name: tokyo, namespace: default, generation: 2}, status: {observedGeneration: 2, readyStatus: 3/3, conditions: [
-				{type: Ready, status: "True", reason: Settled, message: The spec is true.}, {type: Available, status: "True"},
+				{type: Ready, status: "True", reason: Reconciled, message: The object matches its spec.}, {type: Available, status: "True"},
 				{type: Progressing, status: "False"}, {type: Degraded, status: "False"}]}}`,
 			want: row{name: "dojo/tokyo", count: "3/3", current: true, ready: "True", available: "True",
-				progressing: "False", degraded: "False", why: "Settled: The spec is true."},
+				progressing: "False", degraded: "False", why: "Reconciled: The object matches its spec."},
 		},
 		"on Discord: a server": {
 			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: jujutsu, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
 				status: {observedGeneration: 1, serverId: "17", name: Jujutsu High}}`,
-			want: row{name: "discordserver/jujutsu", current: true, why: "the operator has not looked at it yet",
+			want: row{name: "discordserver/jujutsu", current: true, why: "the operator has not reconciled it yet",
 				discord: discordColumns{is: true, id: "17", server: "Jujutsu High", created: noon}},
 		},
 		"on Discord: a group that is not there yet": {
-			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordGroup, metadata: {name: alarms, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
-				spec: {name: Alarms, serverRef: {name: jujutsu}}}`,
-			want: row{name: "discordgroup/alarms", why: "the operator has not looked at it yet",
-				discord: discordColumns{is: true, server: "jujutsu", group: "Alarms", created: noon}},
+			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordGroup, metadata: {name: alerts, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
+				spec: {name: Alerts, serverRef: {name: jujutsu}}}`,
+			want: row{name: "discordgroup/alerts", why: "the operator has not reconciled it yet",
+				discord: discordColumns{is: true, server: "jujutsu", group: "Alerts", created: noon}},
 		},
 		"on Discord: a channel": {
 			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordChannel, metadata: {name: tokyo, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
-				spec: {name: tokyo, groupRef: {name: alarms}}, status: {observedGeneration: 1, channelId: "19", serverId: "17", groupId: "18", serverRef: {name: jujutsu}}}`,
-			want: row{name: "discordchannel/tokyo", current: true, why: "the operator has not looked at it yet",
-				discord: discordColumns{is: true, id: "19", server: "jujutsu", group: "alarms", created: noon}},
+				spec: {name: tokyo, groupRef: {name: alerts}}, status: {observedGeneration: 1, channelId: "19", serverId: "17", groupId: "18", serverRef: {name: jujutsu}}}`,
+			want: row{name: "discordchannel/tokyo", current: true, why: "the operator has not reconciled it yet",
+				discord: discordColumns{is: true, id: "19", server: "jujutsu", group: "alerts", created: noon}},
 		},
 		"of an older spec": {
 			object: `{kind: Dojo, metadata: {name: tokyo, generation: 3}, status: {observedGeneration: 2, conditions: [
-				{type: Ready, status: "True", reason: Settled, message: The spec is true.}]}}`,
-			want: row{name: "dojo/tokyo", ready: "True", why: "Settled: The spec is true."},
+				{type: Ready, status: "True", reason: Reconciled, message: The object matches its spec.}]}}`,
+			want: row{name: "dojo/tokyo", ready: "True", why: "Reconciled: The object matches its spec."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -71,14 +71,14 @@ func TestRowOf(t *testing.T) {
 }
 
 var (
-	good      = row{name: "dojo/a", count: "3/3", current: true, ready: "True", available: "True", progressing: "False", degraded: "False", why: "Settled: The spec is true."}
+	good      = row{name: "dojo/a", count: "3/3", current: true, ready: "True", available: "True", progressing: "False", degraded: "False", why: "Reconciled: The object matches its spec."}
 	scaling   = row{name: "dojo/b", count: "3/5", current: true, ready: "False", available: "True", progressing: "True", degraded: "False", why: "RollingOut: 3 of 5 replicas are ready"}
 	broken    = row{name: "dojo/c", count: "0/1", current: true, ready: "False", available: "False", progressing: "False", degraded: "True", why: "CredentialsIncomplete: Secret x lacks the key \"host\"."}
-	unchecked = row{name: "dojo/d", current: false, ready: "True", why: "Settled: The spec is true."}
-	unseen    = row{name: "dojo/e", why: "the operator has not looked at it yet"}
-	channel   = row{name: "discordchannel/f", current: true, ready: "True", why: "Settled: The spec is true.",
-		discord: discordColumns{is: true, id: "19", server: "jujutsu", group: "alarms", created: noon}}
-	unmade = row{name: "discordgroup/g", why: "the operator has not looked at it yet", discord: discordColumns{is: true, created: noon}}
+	unchecked = row{name: "dojo/d", current: false, ready: "True", why: "Reconciled: The object matches its spec."}
+	unseen    = row{name: "dojo/e", why: "the operator has not reconciled it yet"}
+	channel   = row{name: "discordchannel/f", current: true, ready: "True", why: "Reconciled: The object matches its spec.",
+		discord: discordColumns{is: true, id: "19", server: "jujutsu", group: "alerts", created: noon}}
+	unmade = row{name: "discordgroup/g", why: "the operator has not reconciled it yet", discord: discordColumns{is: true, created: noon}}
 
 	noon = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 	now  = noon.Add(90 * time.Second)
@@ -90,12 +90,12 @@ func TestSettled(t *testing.T) {
 		want       bool
 		complaints []string
 	}{
-		"nothing there":             {rows: nil, complaints: []string{"there is no object to settle"}},
+		"nothing there":             {rows: nil, complaints: []string{"there are no objects"}},
 		"all Ready":                 {rows: []row{good, good}, want: true},
 		"one is Progressing":        {rows: []row{good, scaling}, complaints: []string{"dojo/b Ready=False Progressing=True 3/5 RollingOut: 3 of 5 replicas are ready"}},
 		"one is Degraded":           {rows: []row{broken, good}, complaints: []string{"dojo/c Ready=False Degraded=True 0/1 CredentialsIncomplete: Secret x lacks the key \"host\"."}},
-		"one Ready of an old spec":  {rows: []row{unchecked}, complaints: []string{"dojo/d Ready=True (of an older spec) Settled: The spec is true."}},
-		"one not looked at so far":  {rows: []row{unseen}, complaints: []string{"dojo/e Ready=- the operator has not looked at it yet"}},
+		"one Ready of an old spec":  {rows: []row{unchecked}, complaints: []string{"dojo/d Ready=True (of an older generation) Reconciled: The object matches its spec."}},
+		"one not looked at so far":  {rows: []row{unseen}, complaints: []string{"dojo/e Ready=- the operator has not reconciled it yet"}},
 		"several, each with a line": {rows: []row{unseen, good, scaling}, complaints: []string{unseen.line(), scaling.line()}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestRenderTable(t *testing.T) {
 			rows: []row{good, unseen}, width: 200,
 			want: []string{
 				"OBJECT   REPLICAS   READY   AVAILABLE   PROGRESSING   DEGRADED   WHY",
-				"dojo/a   3/3        True    True        False         False      Settled: The spec is true.",
-				"dojo/e   -          -       -           -             -          the operator has not looked at it yet",
+				"dojo/a   3/3        True    True        False         False      Reconciled: The object matches its spec.",
+				"dojo/e   -          -       -           -             -          the operator has not reconciled it yet",
 			},
 		},
 		"narrow: no line wraps, or the next table would be drawn in the wrong place": {
@@ -134,16 +134,16 @@ func TestRenderTable(t *testing.T) {
 			rows: []row{good, channel, unmade}, width: 200,
 			want: []string{
 				"OBJECT   REPLICAS   READY   AVAILABLE   PROGRESSING   DEGRADED   WHY",
-				"dojo/a   3/3        True    True        False         False      Settled: The spec is true.",
+				"dojo/a   3/3        True    True        False         False      Reconciled: The object matches its spec.",
 				"",
-				"OBJECT             ID   SERVER    GROUP    READY   REASON    AGE   MESSAGE",
-				"discordchannel/f   19   jujutsu   alarms   True    Settled   90s   The spec is true.",
-				"discordgroup/g     -    -         -        -       -         90s   the operator has not looked at it yet",
+				"OBJECT             ID   SERVER    GROUP    READY   REASON       AGE   MESSAGE",
+				"discordchannel/f   19   jujutsu   alerts   True    Reconciled   90s   The object matches its spec.",
+				"discordgroup/g     -    -         -        -       -            90s   the operator has not reconciled it yet",
 			},
 		},
 		"nothing but what is on Discord": {
 			rows: []row{channel}, width: 40,
-			want: []string{"OBJECT             ID   SERVER    GROUP…", "discordchannel/f   19   jujutsu   alarm…"},
+			want: []string{"OBJECT             ID   SERVER    GROUP…", "discordchannel/f   19   jujutsu   alert…"},
 		},
 		"a message of several lines stays one": {
 			rows: []row{{name: "dojo/f", why: "Retrying: first\n\tsecond"}}, width: 200,

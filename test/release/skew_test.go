@@ -40,7 +40,7 @@ func TestSkew(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			t.Cleanup(func() { <-session.Interrupt().Exited }) // it cleans up and ends, whatever it is at
 			g.Eventually(session).WithTimeout(patience).Should(gexec.Exit(0))
-			g.Expect(session).To(gbytes.Say("All is settled"))
+			g.Expect(session).To(gbytes.Say("All samples are Ready"))
 			g.Expect(versionThatRan(g, session, o)).To(Equal(revision))
 		})
 	}

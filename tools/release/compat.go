@@ -104,7 +104,7 @@ func served(before, after *apiextensionsv1.CustomResourceDefinition) []finding {
 		where := before.Name + " " + version.Name
 		now := validations.GetCRDVersionByName(after, version.Name)
 		if version.Served && (now == nil || !now.Served) {
-			found = append(found, finding{Breaking: true, Where: where, What: "the version is not served any more"})
+			found = append(found, finding{Breaking: true, Where: where, What: "the version is no longer served"})
 			continue
 		}
 		if now == nil || version.Subresources == nil {

@@ -46,8 +46,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("%q is none of the operators %s\n%s", operator, strings.Join(operators, ", "), usage)
 	}
 	flags := flag.NewFlagSet(command, flag.ContinueOnError)
-	version := flags.String("version", "", "what is built or released; by default what git describe tells by the operator's own tags")
-	repo := flags.String("repo", "", "`repository` of images to push to, as ghcr.io/somebody; by default nothing is pushed")
+	version := flags.String("version", "", "version to build or release; by default from git describe and the operator's own tags")
+	repo := flags.String("repo", "", "`repository` of images to push to, as ghcr.io/you; by default nothing is pushed")
 	reference := flags.String("image", "", "`image` with its digest, for the manifest")
 	dryRun := flags.Bool("dry-run", false, "check and build all, push and tag nothing")
 	folder := flags.String("folder", "", "`folder` for the image and its bills of materials (default out/image/OPERATOR)")
@@ -120,6 +120,6 @@ func image(ctx context.Context, r repository, out io.Writer, o imageOptions) (er
 		return nil
 	}
 	_, _ = fmt.Fprintf(out, "It is in %s, its bills of materials beside it. Next: load that file (docker load -i, ctr images import), "+
-		"or push: make image-%s IMAGE_REPO=ghcr.io/somebody\n", b.Archive, o.Operator)
+		"or push: make image-%s IMAGE_REPO=ghcr.io/you\n", b.Archive, o.Operator)
 	return nil
 }

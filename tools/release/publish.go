@@ -70,7 +70,7 @@ func ready(ctx context.Context, r repository, out io.Writer, o releaseOptions) (
 		return "", there, fmt.Errorf("%q is no version: give it as VERSION=v1.2.3", o.Version)
 	}
 	if o.Repo == "" && !o.DryRun {
-		return "", there, errors.New("where to push the image is missing: give it as IMAGE_REPO=ghcr.io/somebody, or try with DRY_RUN=1 first")
+		return "", there, errors.New("the image repository is missing: set IMAGE_REPO=ghcr.io/you, or try with DRY_RUN=1 first")
 	}
 	changed, err := r.lines(ctx, "status", "--porcelain")
 	if err != nil {
@@ -210,7 +210,7 @@ func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, 
 		for _, step := range steps {
 			_, _ = fmt.Fprintf(out, "  git %s\n", strings.Join(step, " "))
 		}
-		_, _ = fmt.Fprintf(out, "Next: read what is there, then make release-%s VERSION=%s IMAGE_REPO=ghcr.io/somebody\n", o.Operator, o.Version)
+		_, _ = fmt.Fprintf(out, "Next: review it, then make release-%s VERSION=%s IMAGE_REPO=ghcr.io/you\n", o.Operator, o.Version)
 		return nil
 	}
 	for _, step := range steps {
@@ -218,7 +218,7 @@ func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, 
 			return err
 		}
 	}
-	_, _ = fmt.Fprintf(out, "%s %s is released: %s\nNext: publish install.yaml, notes.md, sbom and checksums.txt where people look for them "+
+	_, _ = fmt.Fprintf(out, "%s %s is released: %s\nNext: publish install.yaml, notes.md, sbom and checksums.txt where users look for them "+
 		"(the workflow release-%s does)\n", o.Operator, o.Version, reference, o.Operator)
 	return nil
 }

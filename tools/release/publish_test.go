@@ -127,7 +127,7 @@ func TestRefusedReleases(t *testing.T) {
 	}{
 		"no version":             {o: releaseOptions{Operator: dojo, DryRun: true}, want: "give it as VERSION=v1.2.3"},
 		"half a version":         {o: releaseOptions{Operator: dojo, Version: "v0.2", DryRun: true}, want: "give it as VERSION=v1.2.3"},
-		"nowhere to push":        {o: releaseOptions{Operator: dojo, Version: "v0.2.0"}, want: "IMAGE_REPO=ghcr.io/somebody"},
+		"nowhere to push":        {o: releaseOptions{Operator: dojo, Version: "v0.2.0"}, want: "IMAGE_REPO=ghcr.io/you"},
 		"not in the changelog":   {o: releaseOptions{Operator: dojo, Version: "v0.3.0", Repo: repo}, want: "dojo-operator/CHANGELOG.md: it says nothing of v0.3.0"},
 		"something uncommitted":  {before: func(p *project) { p.write("new", "") }, o: wanted, want: "this is not committed:\n?? new"},
 		"released from here":     {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.2.0"); p.commit("next") }, o: wanted, want: "take the next version"},

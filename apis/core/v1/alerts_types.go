@@ -1,31 +1,36 @@
 package v1
 
-// Alerts says where the alarms of a Dojo show.
+// Alerts configures where the alerts of a Dojo are sent.
 type Alerts struct {
-	// discord shows the alarms in a channel of Discord.
+	// discord sends the alerts to a channel on Discord.
 	//
 	// +required
 	Discord *DiscordAlerts `json:"discord"`
 }
 
-// DiscordAlerts names the channel in which the alarms of a Dojo show, or the group in which one is made for it.
+// DiscordAlerts names the channel to which the alerts of a Dojo are sent, or
+// the group in which one is created for it.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.channelRef) != has(self.groupRef)",message="name exactly one: the channelRef of a DiscordChannel that exists, or the groupRef of a DiscordGroup in which the Dojo gets a channel of its own"
 type DiscordAlerts struct {
-	// channelRef names a DiscordChannel of the same namespace, which several Dojos can share. It needs a spec.webhook, through which
-	// Alertmanager posts; it is never written to.
+	// channelRef names a DiscordChannel in the same namespace, which several Dojos
+	// can share. It requires a spec.webhook, through which Alertmanager posts. The
+	// operator never writes to it.
 	//
 	// +optional
 	ChannelRef *DiscordReference `json:"channelRef,omitempty"`
 
-	// groupRef names a DiscordGroup of the same namespace. In it the Dojo gets a DiscordChannel `<dojo>-alarms` of its own, with a webhook. The
-	// channel goes, with its messages, when the Dojo is deleted or names another channel or none; another group moves it.
+	// groupRef names a DiscordGroup in the same namespace. The operator creates a
+	// DiscordChannel `<dojo>-alerts` in it, with a webhook. The channel and its
+	// messages are deleted when the Dojo is deleted or refers to another channel
+	// or none. Another group moves it.
 	//
 	// +optional
 	GroupRef *DiscordReference `json:"groupRef,omitempty"`
 }
 
-// DiscordReference names an object of discord.jutsu.com in the Dojo's namespace.
+// DiscordReference names an object of discord.jutsu.com in the Dojo's
+// namespace.
 type DiscordReference struct {
 	// name of the object.
 	//
@@ -36,7 +41,7 @@ type DiscordReference struct {
 	Name string `json:"name"`
 }
 
-// AlertsStatus is where the alarms of a Dojo with spec.alerts show.
+// AlertsStatus describes the channel to which the alerts of a Dojo are sent.
 type AlertsStatus struct {
 	// channelName is the name of the DiscordChannel, in the namespace of the Dojo.
 	//
@@ -48,7 +53,7 @@ type AlertsStatus struct {
 	// +optional
 	ChannelID string `json:"channelId,omitempty"`
 
-	// channelURL opens the channel in Discord. Empty until it exists.
+	// channelURL is the address of the channel in Discord. Empty until it exists.
 	//
 	// +optional
 	ChannelURL string `json:"channelURL,omitempty"`

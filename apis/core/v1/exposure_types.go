@@ -1,8 +1,9 @@
 package v1
 
-// Ingress is a way to the Dojo from outside of the cluster.
+// Ingress exposes a Dojo outside of the cluster.
 type Ingress struct {
-	// host is the name under which clients reach the Dojo, such as dojo.example.org.
+	// host is the host name at which clients reach the Dojo, such as
+	// dojo.example.org.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -10,14 +11,16 @@ type Ingress struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="must be a host name: lower case letters, digits, '-' and '.', such as dojo.example.org"
 	Host string `json:"host"`
 
-	// className is the IngressClass. By default the cluster's own.
+	// className is the name of the IngressClass. Defaults to the default class of
+	// the cluster.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	ClassName string `json:"className,omitempty"`
 
-	// tlsSecretName is a Secret of the Dojo's namespace with tls.crt and tls.key for the host. Without it, clients are served over HTTP.
+	// tlsSecretName is the name of a Secret in the Dojo's namespace with tls.crt
+	// and tls.key for the host. Without it, the Dojo is served over HTTP.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -25,16 +28,18 @@ type Ingress struct {
 	TLSSecretName string `json:"tlsSecretName,omitempty"`
 }
 
-// Monitoring is how a Dojo is watched by Prometheus.
+// Monitoring configures how Prometheus monitors a Dojo.
 type Monitoring struct {
-	// enabled makes a ServiceMonitor and a PrometheusRule for the Dojo, where prometheus-operator is installed; where it is not, they
-	// are made as soon as it is.
+	// enabled creates a ServiceMonitor and a PrometheusRule for the Dojo if
+	// prometheus-operator is installed, or as soon as it is.
 	//
 	// +required
 	Enabled bool `json:"enabled"`
 
-	// labels are put on the ServiceMonitor, the PrometheusRule and the AlertmanagerConfig, for a Prometheus and an Alertmanager that select by
-	// labels (release: kube-prometheus-stack). The operator's own labels cannot be replaced.
+	// labels are added to the ServiceMonitor, the PrometheusRule and the
+	// AlertmanagerConfig, for a Prometheus and an Alertmanager that select by
+	// labels, such as release: kube-prometheus-stack. The operator's own labels
+	// cannot be replaced.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=16

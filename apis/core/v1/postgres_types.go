@@ -5,52 +5,64 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// RotatePasswordAnnotation on a Dojo with spec.postgres asks for a new database password: whenever its value changes to
-// something that is not empty, the operator generates one, waits until Postgres has taken it, and rolls the pods.
+// RotatePasswordAnnotation on a Dojo with spec.postgres requests a new
+// database password: whenever its value changes to a non-empty one, the
+// operator generates a password, waits until Postgres has it, and rolls the
+// pods.
 const RotatePasswordAnnotation = "core.jutsu.com/rotate-password" //nolint:gosec // a name, not a password
 
-// DatabaseFinalizer is on a Dojo whose spec.postgres.reclaimPolicy is Delete, until the data is gone.
+// DatabaseFinalizer is on a Dojo whose spec.postgres.reclaimPolicy is Delete,
+// until the data is gone.
 const DatabaseFinalizer = "core.jutsu.com/database"
 
-// ReclaimPolicy says what becomes of the data when the Dojo is deleted.
+// ReclaimPolicy defines what happens to the data when the Dojo is deleted.
 //
 // +kubebuilder:validation:Enum=Retain;Delete
 type ReclaimPolicy string
 
 const (
-	// ReclaimRetain keeps the database, its role, its password and, with postgres.cluster, the Cluster. A Dojo that is made again
-	// under the same name takes them over.
+	// ReclaimRetain keeps the database, its role, its password and, with
+	// postgres.cluster, the Cluster. A Dojo that is created again under the same
+	// name takes them over.
 	ReclaimRetain ReclaimPolicy = "Retain"
-	// ReclaimDelete stops the application and then deletes the database, its role and, with postgres.cluster, the Cluster.
+	// ReclaimDelete stops the application and then deletes the database, its role
+	// and, with postgres.cluster, the Cluster.
 	ReclaimDelete ReclaimPolicy = "Delete"
 )
 
-// Postgres is a database of the Dojo's own, made through CloudNativePG (https://cloudnative-pg.io), version 1.30 or newer.
+// Postgres is a database for one Dojo, created through CloudNativePG
+// (https://cloudnative-pg.io), version 1.30 or newer.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.clusterRef) != has(self.cluster)",message="name exactly one: clusterRef (a database in an existing Cluster) or cluster (a Cluster for this Dojo alone)"
 // +kubebuilder:validation:XValidation:rule="has(self.clusterRef) == has(oldSelf.clusterRef)",message="clusterRef and cluster cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/operations.md says under Migration"
 type Postgres struct {
-	// clusterRef names an existing CloudNativePG Cluster in the namespace of the Dojo. The Dojo gets a database and an owner role of
-	// its own in it; the Cluster itself is never written to. While it does not exist the Dojo waits, for --database-deadline at most.
+	// clusterRef names an existing CloudNativePG Cluster in the namespace of the
+	// Dojo. The operator creates a database and an owner role in it for this Dojo,
+	// and never writes to the Cluster itself. While it does not exist the Dojo is
+	// Progressing, and Degraded after --database-deadline.
 	//
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the data would stay behind. Make a new Dojo and move the data, as docs/operations.md says under Migration"
 	ClusterRef *ClusterReference `json:"clusterRef,omitempty"`
 
-	// cluster asks for a CloudNativePG Cluster for this Dojo alone. It is called <dojo>-db.
+	// cluster requests a CloudNativePG Cluster for this Dojo alone, with the name
+	// <dojo>-db.
 	//
 	// +optional
 	Cluster *PostgresCluster `json:"cluster,omitempty"`
 
-	// reclaimPolicy says what becomes of the data when the Dojo is deleted: Retain (the default) or Delete.
+	// reclaimPolicy defines what happens to the data when the Dojo is deleted:
+	// Retain or Delete. Defaults to Retain.
 	//
 	// +optional
 	// +default="Retain"
 	ReclaimPolicy ReclaimPolicy `json:"reclaimPolicy,omitempty"`
 
-	// initSQL is SQL to run as the owner of the database, one after the other, after the operator's own, which creates the table weapons.
-	// It runs before the first pod starts and again whenever it changes, so it must bear to be run twice (CREATE TABLE IF NOT EXISTS ...).
-	// A statement that fails makes the Dojo Degraded with the reason SchemaFailed; pods that run already go on.
+	// initSQL lists SQL to run in this order as the owner of the database, after
+	// the operator's own, which creates the table weapons. It runs before the
+	// first pod starts and again whenever it changes, so it must be idempotent
+	// (CREATE TABLE IF NOT EXISTS ...). A statement that fails makes the Dojo
+	// Degraded with the reason SchemaFailed; running pods are not affected.
 	//
 	// +optional
 	// +listType=atomic
@@ -74,7 +86,8 @@ type ClusterReference struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.version) && has(self.imageName))",message="version and imageName exclude each other: an image has a version"
 // +kubebuilder:validation:XValidation:rule="!has(self.version) || !has(oldSelf.version) || int(self.version) >= int(oldSelf.version)",message="version cannot go down: Postgres does not open the data of a newer version"
 type PostgresCluster struct {
-	// instances is the number of Postgres servers: one primary, the others follow it and take over. 1 to 9.
+	// instances is the number of Postgres servers, 1 to 9: one primary, and
+	// standbys that replicate it and take over. Defaults to 1.
 	//
 	// +optional
 	// +default=1
@@ -82,15 +95,18 @@ type PostgresCluster struct {
 	// +kubebuilder:validation:Maximum=9
 	Instances *int32 `json:"instances,omitempty"`
 
-	// version is the major version of Postgres, such as "17"; 14 or newer. A higher one upgrades in place: the database is away
-	// for that time. Without version and imageName the version is that of CloudNativePG's default image.
+	// version is the major version of Postgres, such as "17"; 14 or newer. A
+	// higher one upgrades in place, during which the database is not available.
+	// Without version and imageName the version is that of CloudNativePG's default
+	// image.
 	//
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(1[4-9]|[2-9][0-9])$')",message="must be a major version of Postgres, 14 or newer, such as \"17\""
 	// +kubebuilder:validation:MaxLength=2
 	Version string `json:"version,omitempty"`
 
-	// imageName is the image of Postgres, instead of version; it has to be one that CloudNativePG can run
+	// imageName is the image of Postgres, instead of version. It must be one that
+	// CloudNativePG can run
 	// (https://cloudnative-pg.io/docs/current/container_images).
 	//
 	// +optional
@@ -103,12 +119,13 @@ type PostgresCluster struct {
 	// +required
 	Storage PostgresStorage `json:"storage"`
 
-	// resources of each instance. By default none are requested and none are limited.
+	// resources of each instance. Defaults to no requests and no limits.
 	//
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// backup asks for regular backups of the whole Cluster. By default there are none.
+	// backup configures scheduled backups of the whole Cluster. Without it there
+	// are none.
 	//
 	// +optional
 	Backup *Backup `json:"backup,omitempty"`
@@ -120,12 +137,14 @@ type PostgresCluster struct {
 // +kubebuilder:validation:XValidation:rule="quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) >= 0",message="size cannot shrink: a volume only grows"
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storageClassName cannot be changed: volumes do not move between classes"
 type PostgresStorage struct {
-	// size of the volume, such as 10Gi. It can grow where the storage class allows that, and never shrinks.
+	// size of the volume, such as 10Gi. It can grow if the storage class allows
+	// it, and cannot shrink.
 	//
 	// +required
 	Size resource.Quantity `json:"size"`
 
-	// storageClassName is the class of the volume. By default the cluster's own.
+	// storageClassName is the name of the StorageClass. Defaults to the default
+	// class of the cluster.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -133,32 +152,37 @@ type PostgresStorage struct {
 	StorageClassName string `json:"storageClassName,omitempty"`
 }
 
-// BackupMethod is how backups are taken. There is no default: CloudNativePG's own is deprecated.
+// BackupMethod defines how backups are taken. There is no default, because
+// CloudNativePG's own is deprecated.
 //
 // +kubebuilder:validation:Enum=Plugin;VolumeSnapshot
 type BackupMethod string
 
 const (
-	// BackupPlugin hands backups to a CNPG-I plugin, such as barman-cloud.cloudnative-pg.io, which has to be installed.
+	// BackupPlugin takes backups with a CNPG-I plugin, such as
+	// barman-cloud.cloudnative-pg.io, which must be installed.
 	BackupPlugin BackupMethod = "Plugin"
-	// BackupVolumeSnapshot takes snapshots of the volumes, which the storage class has to support.
+	// BackupVolumeSnapshot takes snapshots of the volumes, which the storage class
+	// must support.
 	BackupVolumeSnapshot BackupMethod = "VolumeSnapshot"
 )
 
-// Backup is how a Cluster is backed up.
+// Backup configures the backups of a Cluster.
 //
 // +kubebuilder:validation:XValidation:rule="(self.method == 'Plugin') == has(self.plugin)",message="plugin is required with the method Plugin, and allowed with no other"
 // +kubebuilder:validation:XValidation:rule="self.method == 'VolumeSnapshot' || !has(self.volumeSnapshot)",message="volumeSnapshot is allowed with the method VolumeSnapshot only"
 type Backup struct {
-	// schedule is when backups are taken, in the usual five fields of cron (minute, hour, day of the month, month, day of the week), in
-	// the time zone of CloudNativePG, usually UTC: "0 2 * * *" is every day at two. A first backup is taken at once.
+	// schedule defines when backups are taken, in the five fields of cron (minute,
+	// hour, day of the month, month, day of the week), in the time zone of
+	// CloudNativePG, usually UTC: "0 2 * * *" is every day at two. A first backup
+	// is taken immediately.
 	//
 	// +required
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9*,/-]+) +([0-9*,/-]+) +([0-9*?,/-]+) +([0-9A-Za-z*,/-]+) +([0-9A-Za-z*?,/-]+)$')",message="must have the five fields of cron: minute, hour, day of the month, month, day of the week, such as \"0 2 * * *\""
 	Schedule string `json:"schedule"`
 
-	// method is how backups are taken: Plugin or VolumeSnapshot.
+	// method defines how backups are taken: Plugin or VolumeSnapshot.
 	//
 	// +required
 	Method BackupMethod `json:"method"`
@@ -173,8 +197,8 @@ type Backup struct {
 	// +optional
 	VolumeSnapshot *VolumeSnapshot `json:"volumeSnapshot,omitempty"`
 
-	// finalBackup takes a backup when the Dojo is deleted with the reclaimPolicy Delete, and deletes nothing before that has
-	// completed. Default false.
+	// finalBackup takes a backup when the Dojo is deleted with the reclaimPolicy
+	// Delete, and deletes nothing before it has completed. Defaults to false.
 	//
 	// +optional
 	FinalBackup bool `json:"finalBackup,omitempty"`
@@ -195,7 +219,8 @@ type BackupPluginSpec struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Parameters map[string]string `json:"parameters,omitempty"`
 
-	// walArchiver says whether the plugin archives the write-ahead log too, which recovery to a point in time needs. Default true.
+	// walArchiver defines whether the plugin also archives the write-ahead log,
+	// which point-in-time recovery requires. Defaults to true.
 	//
 	// +optional
 	// +default=true
@@ -204,7 +229,8 @@ type BackupPluginSpec struct {
 
 // VolumeSnapshot configures backups by snapshots of volumes.
 type VolumeSnapshot struct {
-	// className is the VolumeSnapshotClass. By default the cluster's own.
+	// className is the name of the VolumeSnapshotClass. Defaults to the default
+	// class of the cluster.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -212,16 +238,18 @@ type VolumeSnapshot struct {
 	ClassName string `json:"className,omitempty"`
 }
 
-// SQLSource is a piece of SQL in a ConfigMap or a Secret of the Dojo's namespace.
+// SQLSource is SQL in a ConfigMap or a Secret in the Dojo's namespace.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.configMapKeyRef) != has(self.secretKeyRef)",message="name exactly one: configMapKeyRef or secretKeyRef"
 type SQLSource struct {
-	// configMapKeyRef is a key of a ConfigMap. What psql says when it fails is told in the Dojo's condition.
+	// configMapKeyRef names a key of a ConfigMap. If psql fails, its output is in
+	// the message of the Dojo's condition.
 	//
 	// +optional
 	ConfigMapKeyRef *KeyReference `json:"configMapKeyRef,omitempty"`
 
-	// secretKeyRef is a key of a Secret. What psql says when it fails is not told, since it may quote the SQL.
+	// secretKeyRef names a key of a Secret. If psql fails, its output is not
+	// reported, because it may quote the SQL.
 	//
 	// +optional
 	SecretKeyRef *KeyReference `json:"secretKeyRef,omitempty"`
@@ -246,9 +274,10 @@ type KeyReference struct {
 	Key string `json:"key"`
 }
 
-// DatabaseStatus is the database of a Dojo with spec.postgres.
+// DatabaseStatus describes the database of a Dojo with spec.postgres.
 type DatabaseStatus struct {
-	// clusterName is the name of the CloudNativePG Cluster, in the namespace of the Dojo.
+	// clusterName is the name of the CloudNativePG Cluster, in the namespace of
+	// the Dojo.
 	//
 	// +required
 	ClusterName string `json:"clusterName"`
@@ -258,8 +287,18 @@ type DatabaseStatus struct {
 	// +required
 	Name string `json:"name"`
 
-	// host is the name, within the namespace, of the Service that leads to the primary.
+	// host is the name of the Service of the primary, in the namespace of the
+	// Dojo.
 	//
 	// +required
 	Host string `json:"host"`
+}
+
+// BackupPolicy returns the backup configuration of a Dojo's database, nil
+// without one.
+func (d *Dojo) BackupPolicy() *Backup {
+	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil {
+		return nil
+	}
+	return d.Spec.Postgres.Cluster.Backup
 }

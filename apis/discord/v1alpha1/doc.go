@@ -1,8 +1,8 @@
 // Package v1alpha1 holds the custom resources of the group discord.jutsu.com: a
 // Discord server, the groups (categories) in it, and its text channels.
 //
-// A setting that a spec leaves out is not managed: it is neither read nor written, so that whatever people choose in Discord
-// stays. A setting that a spec names is kept: what people change by hand goes back.
+// A field that a spec does not set is not managed: it is neither read nor written, so that users
+// can change it in Discord. A field that a spec sets is managed: drift on Discord is corrected.
 //
 // The package depends on apimachinery alone, so that a program which only
 // reads or writes these kinds does not pull in a controller framework.

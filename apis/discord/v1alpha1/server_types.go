@@ -4,26 +4,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// VerificationLevel is what a new member must have done before writing in a server.
-// Source: https://discord.com/developers/docs/resources/guild#guild-object-verification-level.
+// VerificationLevel is what a new member must have before writing in a server.
+// Source:
+// https://discord.com/developers/docs/resources/guild#guild-object-verification-level.
 //
 // +kubebuilder:validation:Enum=None;Low;Medium;High;VeryHigh
 type VerificationLevel string
 
 const (
-	// VerificationLevelNone asks for nothing.
+	// VerificationLevelNone requires nothing.
 	VerificationLevelNone VerificationLevel = "None"
-	// VerificationLevelLow asks for a verified email address.
+	// VerificationLevelLow requires a verified email address.
 	VerificationLevelLow VerificationLevel = "Low"
-	// VerificationLevelMedium asks for an account that is older than five minutes.
+	// VerificationLevelMedium requires an account that is older than five minutes.
 	VerificationLevelMedium VerificationLevel = "Medium"
-	// VerificationLevelHigh asks for a membership of more than ten minutes.
+	// VerificationLevelHigh requires a membership of more than ten minutes.
 	VerificationLevelHigh VerificationLevel = "High"
-	// VerificationLevelVeryHigh asks for a verified phone number.
+	// VerificationLevelVeryHigh requires a verified phone number.
 	VerificationLevelVeryHigh VerificationLevel = "VeryHigh"
 )
 
-// DefaultNotifications is what members are notified of unless they choose otherwise.
+// DefaultNotifications defines the messages that members are notified of by
+// default.
 //
 // +kubebuilder:validation:Enum=AllMessages;OnlyMentions
 type DefaultNotifications string
@@ -31,11 +33,12 @@ type DefaultNotifications string
 const (
 	// DefaultNotificationsAllMessages notifies of every message.
 	DefaultNotificationsAllMessages DefaultNotifications = "AllMessages"
-	// DefaultNotificationsOnlyMentions notifies of messages that mention the member.
+	// DefaultNotificationsOnlyMentions notifies of messages that mention the
+	// member.
 	DefaultNotificationsOnlyMentions DefaultNotifications = "OnlyMentions"
 )
 
-// ExplicitContentFilter is whose media Discord scans.
+// ExplicitContentFilter defines whose media Discord scans.
 //
 // +kubebuilder:validation:Enum=Disabled;MembersWithoutRoles;AllMembers
 type ExplicitContentFilter string
@@ -43,18 +46,21 @@ type ExplicitContentFilter string
 const (
 	// ExplicitContentFilterDisabled scans nothing.
 	ExplicitContentFilterDisabled ExplicitContentFilter = "Disabled"
-	// ExplicitContentFilterMembersWithoutRoles scans what members without a role send.
+	// ExplicitContentFilterMembersWithoutRoles scans what members without a role
+	// send.
 	ExplicitContentFilterMembersWithoutRoles ExplicitContentFilter = "MembersWithoutRoles"
-	// ExplicitContentFilterAllMembers scans what anybody sends.
+	// ExplicitContentFilterAllMembers scans what all members send.
 	ExplicitContentFilterAllMembers ExplicitContentFilter = "AllMembers"
 )
 
-// AFKTimeout is after how long without a sound members are moved to the AFK channel; Discord knows these five.
+// AFKTimeout is the time of silence after which members are moved to the AFK
+// channel. Discord supports these five.
 //
 // +kubebuilder:validation:Enum="1m";"5m";"15m";"30m";"1h"
 type AFKTimeout string
 
-// TokenSecretReference names the Secret with a bot's token, in the same namespace.
+// TokenSecretReference names the Secret with a bot's token, in the same
+// namespace.
 type TokenSecretReference struct {
 	// name of the Secret.
 	//
@@ -72,26 +78,29 @@ type TokenSecretReference struct {
 	Key string `json:"key,omitempty"`
 }
 
-// DiscordServerSpec is what a user wants of a Discord server.
+// DiscordServerSpec is the desired state of a Discord server.
 //
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.serverId) || (has(self.serverId) && self.serverId == oldSelf.serverId)",message="serverId cannot be changed: make a new DiscordServer for another server"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.serverId) || (has(self.serverId) && self.serverId == oldSelf.serverId)",message="serverId cannot be changed: create a new DiscordServer for another server"
 type DiscordServerSpec struct {
-	// tokenSecretRef names the Secret with the bot's token. A new token in it, or another Secret, is taken over at once.
-	// Several servers may share a bot.
+	// tokenSecretRef names the Secret with the bot's token. A new token in it, or
+	// another Secret, is used immediately. Several servers may share a bot.
 	//
 	// +required
 	TokenSecretRef TokenSecretReference `json:"tokenSecretRef"`
 
-	// serverId is the id of the server (guild) to manage, in quotes; it cannot be changed once it is set. The bot must be a member: status.inviteURL is
-	// where a person adds it. Left out, the operator tries to create a server; Discord itself refuses that to bots since
-	// July 2025 (the object is then Degraded with the reason ServerIdRequired), Discord-compatible servers may allow it.
+	// serverId is the id of the server (guild) to manage, in quotes; it cannot be
+	// changed once it is set. The bot must be a member; a user can add it by
+	// status.inviteURL. If it is not set, the operator tries to create a server.
+	// Discord refuses that to bots since July 2025 (the object is then Degraded
+	// with the reason ServerIdRequired); Discord-compatible servers may allow it.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a Discord server: 6 to 20 digits, in quotes"
 	ServerID string `json:"serverId,omitempty"`
 
-	// name of the server, 2 to 100 characters. Left out, it is not managed; a server that the operator creates then gets the name of the object.
+	// name of the server, 2 to 100 characters. If it is not set, it is not
+	// managed, and a server that the operator creates has the name of the object.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=2
@@ -99,94 +108,109 @@ type DiscordServerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.trim() == self",message="must not begin or end with white space, which Discord removes"
 	Name string `json:"name,omitempty"`
 
-	// description of the server, up to 300 characters, shown for community servers; "" clears it. Left out, it is not managed.
+	// description of the server, up to 300 characters, shown for community
+	// servers; "" clears it. If it is not set, it is not managed.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=300
 	Description *string `json:"description,omitempty"`
 
-	// verificationLevel is what a new member must have done before writing. Left out, it is not managed.
+	// verificationLevel is what a new member must have before writing. If it is
+	// not set, it is not managed.
 	//
 	// +optional
 	VerificationLevel VerificationLevel `json:"verificationLevel,omitempty"`
 
-	// defaultNotifications is what members are notified of unless they choose otherwise. Left out, it is not managed.
+	// defaultNotifications defines the messages that members are notified of by
+	// default. If it is not set, it is not managed.
 	//
 	// +optional
 	DefaultNotifications DefaultNotifications `json:"defaultNotifications,omitempty"`
 
-	// explicitContentFilter is whose media Discord scans. Left out, it is not managed.
+	// explicitContentFilter defines whose media Discord scans. If it is not set,
+	// it is not managed.
 	//
 	// +optional
 	ExplicitContentFilter ExplicitContentFilter `json:"explicitContentFilter,omitempty"`
 
-	// preferredLocale is the language of a community server. Left out, it is not managed.
+	// preferredLocale is the language of a community server. If it is not set, it
+	// is not managed.
 	//
 	// +optional
 	// +kubebuilder:validation:Enum=ar;bg;cs;da;de;el;en-GB;en-US;es-419;es-ES;fi;fr;he;hi;hr;hu;id;it;ja;ko;lt;nl;no;pl;pt-BR;ro;ru;sv-SE;th;tr;uk;vi;zh-CN;zh-TW
 	PreferredLocale string `json:"preferredLocale,omitempty"`
 
-	// afkChannelId is the id of the voice channel that idle members are moved to; "" is none. Left out, it is not managed.
+	// afkChannelId is the id of the voice channel that idle members are moved to;
+	// "" is none. If it is not set, it is not managed.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a voice channel: 6 to 20 digits, in quotes, or empty"
 	AFKChannelID *string `json:"afkChannelId,omitempty"`
 
-	// afkTimeout is after how long members count as idle: 1m, 5m, 15m, 30m or 1h. Left out, it is not managed.
+	// afkTimeout is the time after which members count as idle: 1m, 5m, 15m, 30m
+	// or 1h. If it is not set, it is not managed.
 	//
 	// +optional
 	AFKTimeout AFKTimeout `json:"afkTimeout,omitempty"`
 
-	// systemChannelRef names the DiscordChannel that gets Discord's own messages, such as who joined. Until that channel exists on Discord the
-	// server is Progressing with the reason WaitingForChannel, and everything else goes on. Left out, it is not managed.
+	// systemChannelRef names the DiscordChannel for Discord's own messages, such
+	// as new members. Until that channel exists on Discord the server is
+	// Progressing with the reason WaitingForChannel, and everything else is
+	// reconciled. If it is not set, it is not managed.
 	//
 	// +optional
 	SystemChannelRef *ChannelReference `json:"systemChannelRef,omitempty"`
 
-	// deletionPolicy says what becomes of the server on Discord when this object is deleted: Retain leaves it and everything in
-	// it, Delete deletes it with all channels and messages, which only the server's owner may do, so not a bot that was invited.
+	// deletionPolicy defines what happens to the server on Discord when this
+	// object is deleted: Retain leaves it as it is, Delete deletes it with all
+	// channels and messages, which only its owner may do, so not an invited bot.
+	// Defaults to Retain.
 	//
 	// +optional
 	// +default="Retain"
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
-// ChannelCount says how many channels a server has.
+// ChannelCount is the number of channels of a server.
 type ChannelCount struct {
-	// total is the number of channels and categories, whoever made them; threads do not count.
+	// total is the number of channels and categories, including those that no
+	// object manages. Threads do not count.
 	//
 	// +optional
 	Total int32 `json:"total"`
 
-	// limit is how many Discord allows: 500.
+	// limit is the number that Discord allows: 500.
 	//
 	// +optional
 	Limit int32 `json:"limit"`
 }
 
-// DiscordServerStatus is what was last seen of a Discord server.
+// DiscordServerStatus is the observed state of a Discord server.
 type DiscordServerStatus struct {
-	// observedGeneration is the metadata.generation of the spec that this status speaks of.
+	// observedGeneration is the metadata.generation of the spec that this status
+	// describes.
 	//
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// conditions tell how the server is: Available (the bot can manage it), Progressing (the operator is working towards the
-	// spec), Degraded (a person must act; the message says how) and Ready (the spec is true). Degraded and
-	// Progressing are never True together.
+	// conditions are the latest observations of the server's state: Available (the
+	// bot can manage it), Progressing (the operator is working towards the spec),
+	// Degraded (a user must act; the message says how) and Ready (the object
+	// matches its spec). Degraded and Progressing are never True together.
 	//
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// serverId is the id of the server on Discord. Empty until the bot was first seen in it, or it was created.
+	// serverId is the id of the server on Discord. Empty until the bot is a
+	// member, or the server is created.
 	//
 	// +optional
 	ServerID string `json:"serverId,omitempty"`
 
-	// name is what the server is called on Discord.
+	// name of the server on Discord.
 	//
 	// +optional
 	Name string `json:"name,omitempty"`
@@ -201,29 +225,32 @@ type DiscordServerStatus struct {
 	// +optional
 	ApplicationID string `json:"applicationId,omitempty"`
 
-	// inviteURL is where a person who may manage the server adds the bot to it, or gives it the permissions that it lacks.
+	// inviteURL is the address at which a user who may manage the server adds the
+	// bot to it, or gives it the permissions that it lacks.
 	//
 	// +optional
 	InviteURL string `json:"inviteURL,omitempty"`
 
-	// channels says how full the server is. It may lag a few seconds behind.
+	// channels is the number of channels of the server. It may be a few seconds
+	// old.
 	//
 	// +optional
 	Channels *ChannelCount `json:"channels,omitempty"`
 }
 
-// DiscordServer is a Discord server (a guild) that a bot manages: its settings, and the groups and channels that refer to it.
+// DiscordServer is a Discord server (a guild) that a bot manages: its
+// settings, and the groups and channels that refer to it.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=discordservers,singular=discordserver,shortName=dsrv,categories=discord
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="ID",type=string,JSONPath=`.status.serverId`,description="Id of the server on Discord"
-// +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.status.name`,description="What the server is called on Discord"
-// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the spec is true"
-// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why it is or is not Ready"
+// +kubebuilder:printcolumn:name="Server",type=string,JSONPath=`.status.name`,description="Name of the server on Discord"
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the object matches its spec"
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the condition Ready"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Channels",type=integer,JSONPath=`.status.channels.total`,priority=1,description="Channels and categories in the server"
-// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="What is going on, or what to do"
+// +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the condition Ready"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.serverId) || has(oldSelf.spec.serverId) || !has(oldSelf.status) || !has(oldSelf.status.serverId) || self.spec.serverId == oldSelf.status.serverId",message="spec.serverId cannot be another server than the one that was created for this object, see status.serverId"
 type DiscordServer struct {
 	metav1.TypeMeta `json:",inline"`
@@ -231,14 +258,14 @@ type DiscordServer struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what you want.
+	// spec is the desired state.
 	//
 	// +required
 	Spec DiscordServerSpec `json:"spec"`
 
-	// status is what the operator last saw; it is the operator's alone.
-	//
-	// Until then observedGeneration is -1, so that what waits for the object (kstatus, and with it Flux and Helm) does not take it for settled.
+	// status is the observed state. Only the operator writes it. Until it does,
+	// observedGeneration is -1, so that kstatus, and with it Flux and Helm, does
+	// not report the object as current.
 	//
 	// +optional
 	// +kubebuilder:default:={"observedGeneration":-1}

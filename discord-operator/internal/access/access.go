@@ -30,33 +30,33 @@ type Access struct {
 func To(ctx context.Context, c client.Reader, sessions *session.Sessions, name types.NamespacedName) (*Access, error) {
 	var server v1alpha1.DiscordServer
 	if err := c.Get(ctx, name, &server); apierrors.IsNotFound(err) {
-		return nil, waiting("There is no DiscordServer %s yet.", name.Name)
+		return nil, waiting("DiscordServer %s does not exist. Create it.", name.Name)
 	} else if err != nil {
 		return nil, fmt.Errorf("get DiscordServer %s: %w", name, err)
 	}
-	if !meta.IsStatusConditionTrue(server.Status.Conditions, conditions.Available) || server.Status.ServerID == "" {
-		why := "it was not looked at yet"
-		if ready := meta.FindStatusCondition(server.Status.Conditions, conditions.Ready); ready != nil {
+	if !meta.IsStatusConditionTrue(server.Status.Conditions, conditions.TypeAvailable) || server.Status.ServerID == "" {
+		why := "it has not been reconciled yet."
+		if ready := meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady); ready != nil {
 			why = ready.Message
 		}
 		return nil, waiting("DiscordServer %s is not available: %s", name.Name, why)
 	}
 	a, err := open(ctx, sessions, &server, server.Status.ServerID)
-	if t, ok := errors.AsType[*conditions.Terminal](err); ok { // the server's own trouble, told there
-		return nil, waiting("DiscordServer %s is not available: %s", name.Name, t.Message)
+	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server's own trouble, told there
+		return nil, waiting("DiscordServer %s is not available: %s", name.Name, issue.Message)
 	}
 	if err == nil && a.Snap.Presence == discordclient.PresenceAbsent {
-		return nil, waiting("The bot is not in the server of DiscordServer %s.", name.Name)
+		return nil, waiting("The bot is not a member of the Discord server of DiscordServer %s. See its conditions.", name.Name)
 	}
 	return a, err
 }
 
 // ToDelete returns the access that is needed to delete what an object has in a guild. It does not need a server that is well, only one that
-// can be reached; otherwise the error is a *conditions.Terminal with the reason CannotDelete that says what to do.
+// can be reached; otherwise the error is a Degraded issue with the reason DeletionFailed that says what to do.
 func ToDelete(ctx context.Context, c client.Reader, sessions *session.Sessions, name types.NamespacedName, guildID string) (*Access, error) {
 	var server v1alpha1.DiscordServer
 	if err := c.Get(ctx, name, &server); apierrors.IsNotFound(err) {
-		return nil, CannotDelete(fmt.Sprintf("DiscordServer %s does not exist any more.", name.Name))
+		return nil, CannotDelete(fmt.Sprintf("DiscordServer %s no longer exists.", name.Name))
 	} else if err != nil {
 		return nil, fmt.Errorf("get DiscordServer %s: %w", name, err)
 	}
@@ -66,7 +66,7 @@ func ToDelete(ctx context.Context, c client.Reader, sessions *session.Sessions, 
 		}
 	}
 	if guildID == "" {
-		return nil, CannotDelete(fmt.Sprintf("It is not known which server DiscordServer %s stands for.", name.Name))
+		return nil, CannotDelete(fmt.Sprintf("The server id of DiscordServer %s is unknown.", name.Name))
 	}
 	s, err := SessionToDelete(ctx, sessions, &server)
 	if err != nil {
@@ -74,7 +74,7 @@ func ToDelete(ctx context.Context, c client.Reader, sessions *session.Sessions, 
 	}
 	a, err := look(ctx, s, &server, guildID)
 	if err == nil && a.Snap.Presence == discordclient.PresenceAbsent {
-		return nil, CannotDelete("The bot is not in the server any more, or the server is gone.")
+		return nil, CannotDelete("The bot is no longer a member of the server, or the server no longer exists.")
 	}
 	return a, err
 }
@@ -98,37 +98,33 @@ func look(ctx context.Context, s *session.Session, server *v1alpha1.DiscordServe
 // SessionToDelete returns the session of a server, or else the last that it had.
 func SessionToDelete(ctx context.Context, sessions *session.Sessions, server *v1alpha1.DiscordServer) (*session.Session, error) {
 	s, err := sessions.For(ctx, server)
-	t, stuck := errors.AsType[*conditions.Terminal](err)
-	if !stuck {
+	issue, _ := errors.AsType[*conditions.Issue](err)
+	if !issue.IsDegraded() {
 		return s, err
 	}
 	if last, ok := sessions.Last(client.ObjectKeyFromObject(server)); ok {
 		return last, nil
 	}
-	return nil, CannotDelete(t.Message)
+	return nil, CannotDelete(issue.Message)
 }
 
 // CannotDelete says why the counterpart cannot be deleted, and what to do.
-func CannotDelete(why string) *conditions.Terminal {
-	return &conditions.Terminal{
-		Reason: v1alpha1.ReasonCannotDelete,
-		Message: fmt.Sprintf("It cannot be deleted on Discord: %s Mend that, or leave it on Discord: kubectl annotate ... %s=true",
-			why, v1alpha1.ForceDeleteAnnotation),
-		Retry: outcome.DeleteRetry,
-	}
+func CannotDelete(why string) *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonDeletionFailed,
+		"Deletion on Discord failed: %s Fix the cause, or leave it on Discord: kubectl annotate ... %s=true",
+		why, v1alpha1.ForceDeleteAnnotation).After(outcome.DeleteRetry)
 }
 
 func waiting(format string, args ...any) error {
-	return &conditions.Waiting{Reason: v1alpha1.ReasonWaitingForServer, Message: fmt.Sprintf(format, args...)}
+	return conditions.Progressing(v1alpha1.ReasonWaitingForServer, format, args...)
 }
 
 // Refused turns what Discord does not let the bot delete into a reason to act.
 func Refused(err error) error {
 	switch discordclient.ClassOf(err) {
 	case discordclient.ClassDenied, discordclient.ClassInvalid, discordclient.ClassLimit, discordclient.ClassBadToken:
-		refused := CannotDelete(err.Error() + ".")
-		refused.Retry = outcome.DeniedRetry // each try counts towards Discord's limit of refused requests
-		return refused
+		// Each try counts towards Discord's limit of refused requests.
+		return CannotDelete(err.Error() + ".").After(outcome.DeniedRetry)
 	default:
 		return err
 	}

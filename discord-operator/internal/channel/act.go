@@ -1,23 +1,21 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/discord-operator/internal/record"
+	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/ownwrites"
 )
 
 // state is how far a pass has come: what stands on Discord and in the cluster after it.
@@ -93,11 +91,11 @@ func (r *Reconciler) welcome(c *v1alpha1.DiscordChannel, seen *observed, now *st
 	case seen.Adopted:
 		now.changed = true
 		r.Metrics.Created(Kind, "adopted")
-		r.Record.Note(c, "Adopted", "Took over #%s (%s) on Discord.", now.channel.Name, now.channel.ID)
+		r.Record.Note(c, "Adopted", "Adopted #%s (%s) on Discord.", now.channel.Name, now.channel.ID)
 	case seen.Recovered:
 		now.changed = true
 		r.Metrics.Created(Kind, "recovered")
-		r.Record.Note(c, "Recovered", "Found #%s (%s), which an interrupted create had left on Discord.", now.channel.Name, now.channel.ID)
+		r.Record.Note(c, "Recovered", "Found #%s (%s) on Discord, the result of an interrupted create.", now.channel.Name, now.channel.ID)
 	}
 }
 
@@ -169,7 +167,7 @@ func (r *Reconciler) webhook(ctx context.Context, c *v1alpha1.DiscordChannel, se
 		if err := seen.Session.DeleteWebhook(ctx, s.remove, seen.sought.Reason); discordclient.ClassOf(err) != discordclient.ClassGone && err != nil {
 			return err
 		}
-		r.Record.Note(c, "WebhookDeleted", "Deleted the webhook that the spec does not ask for any more.")
+		r.Record.Note(c, "WebhookDeleted", "Deleted the webhook, which the spec no longer has.")
 	}
 	if c.Spec.Webhook != nil {
 		if err := r.provide(ctx, c, seen, s, now); err != nil {
@@ -206,7 +204,7 @@ func (r *Reconciler) provide(ctx context.Context, c *v1alpha1.DiscordChannel, se
 	r.Hooks.Is(c.UID, hook.ID)
 	now.hook = hook
 	if s.write {
-		if err := r.applySecret(ctx, c, hook, s.exists); err != nil {
+		if err := r.applySecret(ctx, c, hook, s.live); err != nil {
 			return err
 		}
 		now.changed = true
@@ -221,11 +219,9 @@ func (r *Reconciler) createHook(ctx context.Context, c *v1alpha1.DiscordChannel,
 	made, err := seen.Session.CreateWebhook(ctx, now.channel.ID, discordclient.WebhookCreate{Name: c.Spec.Webhook.Name}, seen.sought.Reason)
 	if discordclient.ClassOf(err) == discordclient.ClassUnknown {
 		r.Hooks.Doubt(c.UID)
-		return nil, &conditions.Waiting{
-			Reason:  v1alpha1.ReasonRecovering,
-			Message: "Discord's answer to the create of the webhook was lost; looking for its result before another one is made.",
-			Retry:   lostHookRetry,
-		}
+		return nil, conditions.Progressing(v1alpha1.ReasonCreatePending,
+			"Discord's response to the create of the webhook was lost. The operator looks for it before it creates another one.",
+		).After(lostHookRetry)
 	}
 	if err != nil {
 		return nil, err
@@ -239,27 +235,17 @@ func (r *Reconciler) createHook(ctx context.Context, c *v1alpha1.DiscordChannel,
 	return &made, nil
 }
 
-// applySecret writes the Secret with the webhook's URL. Errors of the API server are told without what they may quote.
-func (r *Reconciler) applySecret(ctx context.Context, c *v1alpha1.DiscordChannel, hook *discordclient.Webhook, exists bool) error {
-	secret := secretFor(c, hook)
-	var options []client.ApplyOption
-	if exists { // without force, a stranger's Secret that was made a moment ago is a conflict
-		options = append(options, client.ForceOwnership)
+// applySecret writes the Secret with the webhook's URL over the live one, nil where there is none.
+func (r *Reconciler) applySecret(
+	ctx context.Context, c *v1alpha1.DiscordChannel, hook *discordclient.Webhook, live *metav1.PartialObjectMetadata,
+) error {
+	secret := apply.Write(FieldOwner, live, apply.Typed(secretFor(c, hook)))
+	results := r.Applier.Run(ctx, c, apply.Plan{Apply: []*apply.Object{secret}})
+	if results.Stale {
+		return record.ErrStale
 	}
-	err := r.Client.Apply(ctx, secret, options...)
-	switch {
-	case err == nil:
-		key := ownwrites.Key{Kind: "Secret", NamespacedName: types.NamespacedName{Namespace: c.Namespace, Name: *secret.Name}}
-		r.Record.Written.Wrote(key, ptr.Deref(secret.ResourceVersion, ""))
-		return nil
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return &conditions.Waiting{Reason: v1alpha1.ReasonNamespaceTerminating, Message: fmt.Sprintf("The namespace %s is being deleted.", c.Namespace)}
-	case conditions.Refused(err) || apierrors.HasStatusCause(err, metav1.CauseTypeFieldManagerConflict):
-		return &conditions.Terminal{
-			Reason:  v1alpha1.ReasonRefused,
-			Message: fmt.Sprintf("The API server refuses the Secret %s: %s.", *secret.Name, conditions.Wordless(err)),
-			Retry:   secretRetry,
-		}
+	if worst := conditions.Worst(results.Issues); worst != nil {
+		return cmp.Or(worst.Err, error(worst))
 	}
-	return fmt.Errorf("apply Secret %s: %w", *secret.Name, conditions.Wordless(err))
+	return nil
 }

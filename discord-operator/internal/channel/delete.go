@@ -29,14 +29,14 @@ func (r *Reconciler) finish(ctx context.Context, c *v1alpha1.DiscordChannel) (re
 	}
 	how, err := r.dispose(ctx, c)
 	if outcome.Stuck(err) && c.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
-		r.Record.Tell(c, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation asks: "+err.Error())
+		r.Record.Tell(c, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+err.Error())
 		how, err = "abandoned", nil
 	}
 	if err != nil {
 		return r.conclude(ctx, c, nil, state{}, outcome.Of(err, r.Clock.Now()))
 	}
 	if err := r.Record.Release(ctx, c); err != nil {
-		return conditions.Result(err)
+		return conditions.Result(conditions.Of(err))
 	}
 	r.Metrics.Deleted(Kind, how)
 	r.Finder.Ledger.Forget(c.UID)
@@ -50,7 +50,7 @@ func (r *Reconciler) dispose(ctx context.Context, c *v1alpha1.DiscordChannel) (h
 	ownsHook := c.Spec.DeletionPolicy == "" && c.Status.Webhook != nil &&
 		discordclient.CreatedAt(c.Status.Webhook.ID).After(c.CreationTimestamp.Add(-time.Minute))
 	if retained(c) && !ownsHook {
-		r.Record.Note(c, "Retained", "The channel stays on Discord.")
+		r.Record.Note(c, "Retained", "Retained the channel on Discord.")
 		return "retained", nil
 	}
 	server, parentID, err := r.parents(ctx, c)
@@ -69,8 +69,8 @@ func (r *Reconciler) dispose(ctx context.Context, c *v1alpha1.DiscordChannel) (h
 		return "retained", nil
 	}
 	found, err := r.Finder.Locate(ctx, a.Session, a.Snap, sought)
-	if t, ok := errors.AsType[*conditions.Terminal](err); ok { // what it names is another object's, of another kind, or not there
-		r.Record.Note(c, "Retained", "Nothing is deleted on Discord: %s", t.Message)
+	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // what it names is another object's, of another kind, or not there
+		r.Record.Note(c, "Retained", "Nothing is deleted on Discord: %s", issue.Message)
 		return "gone", nil
 	}
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *Reconciler) dispose(ctx context.Context, c *v1alpha1.DiscordChannel) (h
 		return "gone", nil
 	}
 	if found.Guessed {
-		r.Record.Note(c, "Retained", "%s on Discord may be the result of a create that was interrupted, or somebody else's: it stays.", found.Channel.ID)
+		r.Record.Note(c, "Retained", "Retained %s on Discord: it may be the result of an interrupted create, or belong to another user.", found.Channel.ID)
 		return "retained", nil
 	}
 	if err := a.Session.DeleteChannel(ctx, found.Channel.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
@@ -109,7 +109,7 @@ func (r *Reconciler) parents(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 		server.Name, categoryID, err = c.Status.ServerRef.Name, cmp.Or(c.Status.GroupID, categoryID), client.IgnoreNotFound(err)
 	}
 	if apierrors.IsNotFound(err) {
-		return server, "", access.CannotDelete(fmt.Sprintf("DiscordGroup %s does not exist any more.", c.Spec.GroupRef.Name))
+		return server, "", access.CannotDelete(fmt.Sprintf("DiscordGroup %s no longer exists.", c.Spec.GroupRef.Name))
 	}
 	return server, categoryID, err
 }

@@ -18,9 +18,9 @@ import (
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/discord-operator/internal/record"
+	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/ownwrites"
 )
 
 // observed is everything that a decision about a channel rests on.
@@ -67,7 +67,7 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 		group = &v1alpha1.DiscordGroup{}
 		name := types.NamespacedName{Namespace: c.Namespace, Name: ref.Name}
 		if err := r.Client.Get(ctx, name, group); apierrors.IsNotFound(err) {
-			return waitingForGroup("There is no DiscordGroup %s yet.", ref.Name)
+			return waitingForGroup("DiscordGroup %s does not exist. Create it, or name another one in spec.groupRef.", ref.Name)
 		} else if err != nil {
 			return fmt.Errorf("get DiscordGroup %s: %w", name, err)
 		}
@@ -80,9 +80,9 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 		return err
 	}
 	if c.Status.ServerID != "" && c.Status.ServerID != seen.GuildID {
-		return &conditions.Terminal{Reason: v1alpha1.ReasonOtherServer, Message: fmt.Sprintf(
-			"The channel is in server %s and cannot be moved to %s, that of DiscordServer %s. Name a group of the same server, or make a new DiscordChannel.",
-			c.Status.ServerID, seen.GuildID, seen.serverName)}
+		return conditions.Degraded(v1alpha1.ReasonServerMismatch,
+			"The channel is in server %s and cannot be moved to %s, that of DiscordServer %s. Name a group of the same server, or create a new DiscordChannel.",
+			c.Status.ServerID, seen.GuildID, seen.serverName)
 	}
 	if group == nil {
 		return nil
@@ -98,17 +98,14 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 func noCategory(group *v1alpha1.DiscordGroup) error {
 	message := "DiscordGroup %s does not exist on Discord yet."
 	if !group.DeletionTimestamp.IsZero() {
-		message = "DiscordGroup %s is being deleted, and is not on Discord any more. Name another one, or delete this channel too."
+		message = "DiscordGroup %s is being deleted and no longer exists on Discord. Name another one, or delete this channel too."
 	}
-	return &conditions.Waiting{
-		Reason:  v1alpha1.ReasonWaitingForGroup,
-		Message: fmt.Sprintf(message, group.Name),
-		Retry:   groupRetry, // it may come back under the same id, of which nothing tells this channel
-	}
+	// It may come back under the same id, of which nothing tells this channel.
+	return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, message, group.Name).After(groupRetry)
 }
 
 func waitingForGroup(format string, args ...any) error {
-	return &conditions.Waiting{Reason: v1alpha1.ReasonWaitingForGroup, Message: fmt.Sprintf(format, args...)}
+	return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, format, args...)
 }
 
 // sought is what the channel knows of its counterpart.
@@ -237,9 +234,9 @@ func (r *Reconciler) secret(ctx context.Context, name types.NamespacedName) (*me
 }
 
 func (r *Reconciler) showsSecret(name types.NamespacedName, meta *metav1.PartialObjectMetadata) bool {
-	key := ownwrites.Key{Kind: "Secret", NamespacedName: name}
+	key := expectations.Key{Kind: "Secret", NamespacedName: name}
 	if meta == nil {
-		return r.Record.Written.Shows(key, nil)
+		return r.Record.Written.Satisfied(key, nil)
 	}
-	return r.Record.Written.Shows(key, meta)
+	return r.Record.Written.Satisfied(key, meta)
 }

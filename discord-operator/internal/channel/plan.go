@@ -71,7 +71,7 @@ func planCreate(c *v1alpha1.DiscordChannel, seen *observed, want []discordclient
 	if err := room(seen); err != nil {
 		return nil, err
 	}
-	if err := lacking(seen, manage|mentioned(want), "which a channel like this asks for"); err != nil {
+	if err := lacking(seen, manage|mentioned(want), "which this channel requires"); err != nil {
 		return nil, err
 	}
 	in := &discordclient.ChannelCreate{
@@ -107,14 +107,14 @@ func leftOver(in *discordclient.ChannelCreate, made *discordclient.Channel) (edi
 // room says when Discord would refuse one more.
 func room(seen *observed) error {
 	if len(seen.Snap.Channels()) >= maxChannels {
-		return outcome.Full(fmt.Sprintf("The server has %d channels and categories, as many as Discord allows. Delete some.", maxChannels))
+		return outcome.Full(fmt.Sprintf("The server has %d channels and categories, the most that Discord allows. Delete some.", maxChannels))
 	}
 	return roomInCategory(seen)
 }
 
 func roomInCategory(seen *observed) error {
 	if seen.parentID != "" && len(seen.Snap.Children(seen.parentID)) >= maxChildren {
-		return outcome.Full(fmt.Sprintf("The category has %d channels, as many as Discord allows. Move or delete some.", maxChildren))
+		return outcome.Full(fmt.Sprintf("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren))
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func mayEdit(seen *observed, s steps) error {
 	needed := manage
 	if want, ok := s.edit.Overwrites.Get(); ok {
 		needed |= permissions.ManageRoles
-		if err := lacking(seen, overwrites.Changed(seen.Channel.Overwrites, want), "which its overwrites change"); err != nil {
+		if err := lacking(seen, overwrites.Changed(seen.Channel.Overwrites, want), "which the permission overwrites change"); err != nil {
 			return err
 		}
 	}
@@ -205,10 +205,8 @@ func mentioned(list []discordclient.Overwrite) permissions.Bits { return overwri
 func news(seen *observed) bool { return slices.Contains(seen.Snap.Guild.Features, "NEWS") }
 
 func noNews() error {
-	return &conditions.Terminal{
-		Reason:  v1alpha1.ReasonAnnouncementsNotAllowed,
-		Message: "The server has no announcement channels: enable Community in its settings on Discord, or ask for type Text.",
-	}
+	return conditions.Degraded(v1alpha1.ReasonAnnouncementsNotAllowed,
+		"The server does not allow announcement channels. Enable Community in its settings on Discord, or set spec.type to Text.")
 }
 
 // textLike returns the text channels with a parent in the order in which Discord shows them; voice channels stand apart, below them.

@@ -61,11 +61,8 @@ func object(s spec) *v1alpha1.DiscordChannel {
 
 // reasonOf is the reason of a verdict, empty for none.
 func reasonOf(err error) string {
-	if t, ok := errors.AsType[*conditions.Terminal](err); ok {
-		return t.Reason
-	}
-	if w, ok := errors.AsType[*conditions.Waiting](err); ok {
-		return w.Reason
+	if issue, ok := errors.AsType[*conditions.Issue](err); ok {
+		return issue.Reason
 	}
 	return ""
 }

@@ -23,6 +23,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/outcome"
 	"jutsu.com/operators/discord-operator/internal/record"
 	"jutsu.com/operators/discord-operator/internal/session"
+	"jutsu.com/operators/libs/apply"
 )
 
 // Kind is what is reconciled here.
@@ -36,8 +37,10 @@ const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
 
 // Reconciler makes DiscordChannels come true.
 type Reconciler struct {
-	// Client reads from the cache and writes as FieldOwner.
+	// Client reads from the cache and writes.
 	Client client.Client
+	// Applier writes the Secrets of webhooks.
+	Applier *apply.Applier
 	// Sessions are the connections to Discord.
 	Sessions *session.Sessions
 	// Finder finds and creates channels, Hooks remembers what came of creates of webhooks.

@@ -20,8 +20,6 @@ const (
 	groupRetry = 5 * time.Second
 	// lostHookRetry is when the result of a lost create of a webhook is looked for.
 	lostHookRetry = time.Second
-	// secretRetry is when a Secret that the API server has refused is tried again: no watch tells of a quota or a policy that changed.
-	secretRetry = 15 * time.Second
 )
 
 // status says how the channel is. When it could not be looked at (nil), the last known facts stand.
@@ -36,7 +34,7 @@ func status(c *v1alpha1.DiscordChannel, seen *observed, now state, end error) v1
 		s.Webhook = webhookStatus(c, now, end)
 	}
 	s.ObservedGeneration = c.Generation
-	conditions.Set(&s.Conditions, c.Generation, availability(c, seen, now), end)
+	conditions.Set(&s.Conditions, c.Generation, availability(c, seen, now), conditions.Worst(conditions.Of(end)))
 	return s
 }
 
@@ -57,7 +55,7 @@ func availability(c *v1alpha1.DiscordChannel, seen *observed, now state) conditi
 	if now.channel != nil {
 		return conditions.Usable(v1alpha1.ReasonOnDiscord, "The channel exists on Discord.")
 	}
-	if was := meta.FindStatusCondition(c.Status.Conditions, conditions.Available); seen == nil && was != nil {
+	if was := meta.FindStatusCondition(c.Status.Conditions, conditions.TypeAvailable); seen == nil && was != nil {
 		if was.Status == metav1.ConditionTrue {
 			return conditions.Usable(was.Reason, was.Message)
 		}
@@ -78,7 +76,7 @@ func (r *Reconciler) report(ctx context.Context, c *v1alpha1.DiscordChannel, now
 
 // settled reports whether the object was Ready for this very spec.
 func settled(conds []metav1.Condition, generation int64) bool {
-	ready := meta.FindStatusCondition(conds, conditions.Ready)
+	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == generation
 }
 

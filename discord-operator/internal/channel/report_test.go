@@ -28,7 +28,7 @@ func TestStatus(t *testing.T) {
 		return s
 	}
 	hook := &v1alpha1.ChannelWebhook{Name: "w"}
-	waiting, wrong := &conditions.Waiting{Reason: "W", Message: "w"}, &conditions.Terminal{Reason: "T", Message: "t"}
+	waiting, wrong := conditions.Progressing("W", "w"), conditions.Degraded("T", "t")
 	cases := map[string]struct {
 		was   v1alpha1.DiscordChannelStatus
 		asked *v1alpha1.ChannelWebhook
@@ -40,7 +40,7 @@ func TestStatus(t *testing.T) {
 	}{
 		"settled": {
 			asked: hook, seen: seen, now: state{channel: live, hook: &discordclient.Webhook{ID: "7"}, secret: "s"}, want: full,
-			told: map[string]string{"Ready": "True/Settled", "Available": "True/OnDiscord", "Progressing": "False/Settled", "Degraded": "False/Settled"},
+			told: map[string]string{"Ready": "True/Reconciled", "Available": "True/OnDiscord", "Progressing": "False/Reconciled", "Degraded": "False/Reconciled"},
 		},
 		"the webhook is there, its Secret is not yet": {
 			asked: hook, seen: seen, now: state{channel: live, hook: &discordclient.Webhook{ID: "7"}}, end: wrong,
@@ -54,10 +54,10 @@ func TestStatus(t *testing.T) {
 		"the webhook is to go, and has not gone": {was: full, seen: seen, now: state{channel: live}, end: waiting, want: full,
 			told: map[string]string{"Ready": "False/W", "Available": "True/OnDiscord", "Progressing": "True/W", "Degraded": "False/W"}},
 		"the webhook has gone": {was: full, seen: seen, now: state{channel: live}, want: changed(func(s *v1alpha1.DiscordChannelStatus) { s.Webhook = nil }),
-			told: map[string]string{"Ready": "True/Settled", "Available": "True/OnDiscord", "Progressing": "False/Settled", "Degraded": "False/Settled"}},
+			told: map[string]string{"Ready": "True/Reconciled", "Available": "True/OnDiscord", "Progressing": "False/Reconciled", "Degraded": "False/Reconciled"}},
 		"it left its group": {was: full, asked: hook, seen: seen, now: state{channel: &discordclient.Channel{ID: "2"}, hook: &discordclient.Webhook{ID: "7"}, secret: "s"},
 			want: changed(func(s *v1alpha1.DiscordChannelStatus) { s.GroupID = "" }),
-			told: map[string]string{"Ready": "True/Settled", "Available": "True/OnDiscord", "Progressing": "False/Settled", "Degraded": "False/Settled"}},
+			told: map[string]string{"Ready": "True/Reconciled", "Available": "True/OnDiscord", "Progressing": "False/Reconciled", "Degraded": "False/Reconciled"}},
 		"not created yet": {seen: seen, end: waiting, want: v1alpha1.DiscordChannelStatus{ServerRef: full.ServerRef},
 			told: map[string]string{"Ready": "False/W", "Available": "False/NotOnDiscord", "Progressing": "True/W", "Degraded": "False/W"}},
 		"not looked at yet": {end: waiting, told: map[string]string{"Ready": "False/W", "Available": "False/NotOnDiscord", "Progressing": "True/W", "Degraded": "False/W"}},
@@ -109,11 +109,12 @@ func TestAGroupThatIsBeingDeletedIsNotWaitedForInVain(t *testing.T) {
 	gone := metav1.Unix(1, 0)
 	for want, deleted := range map[string]*metav1.Time{
 		"DiscordGroup alarms does not exist on Discord yet.":                                                                  nil,
-		"DiscordGroup alarms is being deleted, and is not on Discord any more. Name another one, or delete this channel too.": &gone,
+		"DiscordGroup alarms is being deleted and no longer exists on Discord. Name another one, or delete this channel too.": &gone,
 	} {
 		group := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Name: "alarms", DeletionTimestamp: deleted}}
-		if waiting, ok := errors.AsType[*conditions.Waiting](noCategory(group)); !ok || waiting.Message != want {
-			t.Errorf("got %v, want %q", waiting, want)
+		issue, ok := errors.AsType[*conditions.Issue](noCategory(group))
+		if !ok || issue.IsDegraded() || issue.Message != want {
+			t.Errorf("got %v, want %q", issue, want)
 		}
 	}
 }

@@ -117,5 +117,5 @@ var serverMoved = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 }}
 
 func available(s *v1alpha1.DiscordServer) bool {
-	return meta.IsStatusConditionTrue(s.Status.Conditions, conditions.Available)
+	return meta.IsStatusConditionTrue(s.Status.Conditions, conditions.TypeAvailable)
 }

@@ -8,10 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -27,10 +27,10 @@ var secretLabels = map[string]string{"app.kubernetes.io/managed-by": "discord-op
 type hookSteps struct {
 	create bool
 	rename bool
-	use    *discordclient.Webhook // the one that stands, or that is renamed
-	write  bool                   // the Secret
-	exists bool                   // the Secret does already
-	remove string                 // id of a webhook that is not asked for any more
+	use    *discordclient.Webhook        // the one that stands, or that is renamed
+	write  bool                          // the Secret
+	live   *metav1.PartialObjectMetadata // of the Secret, nil where there is none
+	remove string                        // id of a webhook that is not asked for any more
 	strays []metav1.PartialObjectMetadata
 	// verdict keeps the webhook from being as the spec says.
 	verdict error
@@ -49,13 +49,13 @@ func planWebhook(c *v1alpha1.DiscordChannel, seen *observed) (s hookSteps) {
 		return s
 	}
 	name := c.WebhookSecretName()
-	s.exists = seen.namesake != nil
-	if s.exists && !metav1.IsControlledBy(seen.namesake, c) {
-		s.verdict = &conditions.Terminal{Reason: v1alpha1.ReasonNameTaken, Message: fmt.Sprintf(
-			"Secret %s exists and belongs to somebody else. Name another in spec.webhook.secretName, or delete it.", name)}
+	s.live = seen.namesake
+	if s.live != nil && !metav1.IsControlledBy(seen.namesake, c) {
+		s.verdict = conditions.Degraded(v1alpha1.ReasonNameConflict,
+			"Secret %s exists and is not owned by this DiscordChannel. Name another one in spec.webhook.secretName, or delete it.", name)
 		return s
 	}
-	s.use = ownHook(c, seen, s.exists && holds(seen.namesake, statusHook(c)))
+	s.use = ownHook(c, seen, s.live != nil && holds(seen.namesake, statusHook(c)))
 	s.create = s.use == nil
 	if s.create {
 		if s.verdict = mayCreateHook(seen); s.verdict != nil {
@@ -98,47 +98,24 @@ func ownHook(c *v1alpha1.DiscordChannel, seen *observed, secretStands bool) *dis
 func mayCreateHook(seen *observed) error {
 	switch {
 	case seen.Channel == nil: // the channel is created in this very pass, and so has none
-		return lacking(seen, permissions.ManageWebhooks, "which a webhook asks for")
+		return lacking(seen, permissions.ManageWebhooks, "which a webhook requires")
 	case !seen.hookSettled:
-		return &conditions.Waiting{
-			Reason:  v1alpha1.ReasonRecovering,
-			Message: "An earlier create of the webhook may have been carried out; looking for its result before another one is made.",
-			Retry:   outcome.Brief,
-		}
+		return conditions.Progressing(v1alpha1.ReasonCreatePending,
+			"An earlier create of the webhook may have succeeded. The operator looks for it before it creates another one.",
+		).After(outcome.Brief)
 	case len(seen.hooks) >= maxWebhooks:
-		return outcome.Full(fmt.Sprintf("The channel has %d webhooks, as many as Discord allows. Delete one.", maxWebhooks))
+		return outcome.Full(fmt.Sprintf("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks))
 	}
 	if here, exact := seen.Snap.BotPermissionsIn(seen.Channel); exact && !here.Has(permissions.ManageWebhooks) {
-		return outcome.Lacking([]string{"ManageWebhooks"}, "which a webhook asks for", seen.Server.Status.InviteURL)
+		return outcome.Lacking([]string{"ManageWebhooks"}, "which a webhook requires", seen.Server.Status.InviteURL)
 	}
 	return nil
 }
 
 // holds reports, from metadata alone, whether a Secret of ours is unaltered and for this webhook: whoever changes a value takes its ownership.
 func holds(secret *metav1.PartialObjectMetadata, webhookID string) bool {
-	if webhookID == "" || secret.Annotations[webhookAnnotation] != webhookID {
-		return false
-	}
-	for key, value := range secretLabels {
-		if secret.Labels[key] != value {
-			return false
-		}
-	}
-	return appliedFields(secret).Has(fieldpath.MakePathOrDie("data", v1alpha1.WebhookSecretKey))
-}
-
-// appliedFields returns the fields of an object that we own.
-func appliedFields(o metav1.Object) *fieldpath.Set {
-	fields := fieldpath.NewSet()
-	for _, entry := range o.GetManagedFields() {
-		if entry.Manager != FieldOwner || entry.Operation != metav1.ManagedFieldsOperationApply || entry.FieldsV1 == nil {
-			continue
-		}
-		if err := fields.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
-			return fieldpath.NewSet() // what cannot be read is not known to be ours, so it is applied again
-		}
-	}
-	return fields
+	return webhookID != "" && secret.Annotations[webhookAnnotation] == webhookID &&
+		apply.SecretInSync(FieldOwner, secret, secretLabels, []string{v1alpha1.WebhookSecretKey})
 }
 
 // secretFor holds the URL of a webhook.

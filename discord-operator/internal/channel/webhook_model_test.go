@@ -81,7 +81,7 @@ func (h *hookHistory) pass(most int, lost bool) (rest bool) {
 	for i, step := range steps {
 		if i >= most || !step() {
 			if i < most {
-				h.tell(now, &conditions.Waiting{})
+				h.tell(now, conditions.Progressing("", ""))
 			}
 			return false
 		}

@@ -87,13 +87,13 @@ func TestPlanWebhook(t *testing.T) {
 			o.hooks, o.namesake = mine[:1], secretMeta("alerts-webhook", "5")
 		}, want: step{Use: "5", Exists: true}},
 		"that of another bot, whose Secret is gone": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(o *observed) { o.hooks = mine[:1] }, want: step{Create: true, Write: true}},
-		"a create may be under way":                 {asked: asked, change: func(o *observed) { o.hookSettled = false }, want: step{Reason: v1alpha1.ReasonRecovering}},
+		"a create may be under way":                 {asked: asked, change: func(o *observed) { o.hookSettled = false }, want: step{Reason: v1alpha1.ReasonCreatePending}},
 		"there are 15":                              {asked: asked, change: func(o *observed) { o.hooks = many }, want: step{Reason: v1alpha1.ReasonLimitReached}},
 		"there are 15, one of them ours":            {asked: asked, change: func(o *observed) { o.hooks = slices.Concat(many[1:], mine[2:]) }, want: step{Use: "7", Write: true}},
 		"the Secret is somebody else's": {asked: asked, change: func(o *observed) {
 			o.namesake = changedMeta(secretMeta("alerts-webhook", "7"), func(m *metav1.PartialObjectMetadata) { m.OwnerReferences[0].UID = "other" })
-		}, want: step{Reason: v1alpha1.ReasonNameTaken, Exists: true}},
-		"Discord does not tell": {asked: asked, change: func(o *observed) { o.hookErr = &conditions.Waiting{Reason: "Outage"} }, want: step{Reason: "Outage"}},
+		}, want: step{Reason: v1alpha1.ReasonNameConflict, Exists: true}},
+		"Discord does not tell": {asked: asked, change: func(o *observed) { o.hookErr = conditions.Progressing("Outage", "") }, want: step{Reason: "Outage"}},
 		"the Secret has another name": {asked: &v1alpha1.ChannelWebhook{Name: "alerts", SecretName: "new"}, has: has, change: func(o *observed) {
 			o.hooks, o.secrets = mine, []metav1.PartialObjectMetadata{*secretMeta("alerts-webhook", "7")}
 		}, want: step{Use: "7", Write: true, Strays: []string{"alerts-webhook"}}},
@@ -113,7 +113,7 @@ func TestPlanWebhook(t *testing.T) {
 				c.change(seen)
 			}
 			got := planWebhook(o, seen)
-			is := step{Create: got.create, Rename: got.rename, Write: got.write, Exists: got.exists, Remove: got.remove, Reason: reasonOf(got.verdict)}
+			is := step{Create: got.create, Rename: got.rename, Write: got.write, Exists: got.live != nil, Remove: got.remove, Reason: reasonOf(got.verdict)}
 			if got.use != nil {
 				is.Use = got.use.ID
 			}

@@ -80,10 +80,8 @@ func (f *Finder) Locate(ctx context.Context, c discordclient.Client, snap *disco
 		if ch, ok := snap.Channel(s.AdoptID); ok {
 			return f.take(s, ch, Found{Channel: ch, Adopted: true})
 		}
-		return Found{}, &conditions.Terminal{
-			Reason:  v1alpha1.ReasonAdoptNotFound,
-			Message: fmt.Sprintf("The server has no channel or category with the id %s of spec.adopt, or the bot cannot see it.", s.AdoptID),
-		}
+		return Found{}, conditions.Degraded(v1alpha1.ReasonAdoptNotFound,
+			"The server has no channel or category with the id %s of spec.adopt, or the bot cannot see it. Check the id and the bot's permissions.", s.AdoptID)
 	}
 	if !s.Intended || entry.Known {
 		return Found{Create: true}, nil
@@ -100,11 +98,8 @@ func confirmGone(ctx context.Context, c discordclient.Client, guildID, id string
 		return nil
 	case discordclient.ClassNone:
 		// The view lags behind, or it is in another guild: either is seen after the guild was read.
-		return errors.Join(c.Refresh(ctx, guildID), &conditions.Waiting{
-			Reason:  v1alpha1.ReasonWaitingForDiscord,
-			Message: fmt.Sprintf("%s exists, but Discord does not list it in this server.", id),
-			Retry:   outcome.Brief,
-		})
+		return errors.Join(c.Refresh(ctx, guildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
+			"Channel %s exists, but Discord does not list it in this server.", id).After(outcome.Brief))
 	default:
 		return err
 	}
@@ -113,10 +108,8 @@ func confirmGone(ctx context.Context, c discordclient.Client, guildID, id string
 // take checks that what was found is of the right kind and nobody else's.
 func (f *Finder) take(s Sought, ch *discordclient.Channel, found Found) (Found, error) {
 	if !slices.Contains(s.Types, ch.Type) {
-		return Found{}, &conditions.Terminal{
-			Reason:  v1alpha1.ReasonAdoptMismatch,
-			Message: fmt.Sprintf("%s on Discord is of the kind %s, which this object cannot manage.", ch.ID, ch.Type),
-		}
+		return Found{}, conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
+			"Channel %s on Discord has the type %s, which this kind cannot manage. Adopt another one.", ch.ID, ch.Type)
 	}
 	claims, err := s.Claims(ch.ID)
 	if err != nil {
@@ -136,10 +129,8 @@ func (f *Finder) take(s Sought, ch *discordclient.Channel, found Found) (Found, 
 }
 
 func conflict(ch *discordclient.Channel, owner Claim) error {
-	return &conditions.Terminal{
-		Reason:  v1alpha1.ReasonConflict,
-		Message: fmt.Sprintf("%q (%s) on Discord is managed by %s already. Delete one of the two objects.", ch.Name, ch.ID, owner.Name),
-	}
+	return conditions.Degraded(v1alpha1.ReasonConflict,
+		"%q (%s) on Discord is already managed by %s. Delete one of the two objects.", ch.Name, ch.ID, owner.Name)
 }
 
 // recover looks for the result of a create that may have been carried out.
@@ -171,11 +162,9 @@ func (f *Finder) recover(ctx context.Context, c discordclient.Client, s Sought, 
 		f.Ledger.Nothing(s.UID)
 		return Found{Create: true}, nil
 	default:
-		return Found{}, &conditions.Waiting{
-			Reason:  v1alpha1.ReasonRecovering,
-			Message: "An earlier create may have been carried out; looking for its result before another one is made: " + result.Why + ".",
-			Retry:   result.After,
-		}
+		return Found{}, conditions.Progressing(v1alpha1.ReasonCreatePending,
+			"An earlier create may have succeeded. The operator looks for its result before it creates another one: %s.", result.Why,
+		).After(result.After)
 	}
 }
 
@@ -189,11 +178,8 @@ func (f *Finder) Create(ctx context.Context, c discordclient.Client, s Sought, i
 		f.Ledger.Named(s.UID, in.Name, ch.Name)
 	case discordclient.ClassOf(err) == discordclient.ClassUnknown:
 		f.Ledger.Doubt(s.UID)
-		return nil, &conditions.Waiting{
-			Reason:  v1alpha1.ReasonRecovering,
-			Message: "Discord's answer to a create was lost; looking for its result before another one is made.",
-			Retry:   time.Second,
-		}
+		return nil, conditions.Progressing(v1alpha1.ReasonCreatePending,
+			"Discord's response to a create was lost. The operator looks for its result before it creates another one.").After(time.Second)
 	}
 	return ch, err
 }

@@ -72,11 +72,8 @@ func (r *rig) make(t *testing.T, name, reason string) *discordclient.Channel {
 func intended(s *Sought) { s.Intended = true }
 
 func reasonOf(err error) string {
-	if t, ok := errors.AsType[*conditions.Terminal](err); ok {
-		return t.Reason
-	}
-	if w, ok := errors.AsType[*conditions.Waiting](err); ok {
-		return w.Reason
+	if issue, ok := errors.AsType[*conditions.Issue](err); ok {
+		return issue.Reason
 	}
 	return ""
 }
@@ -132,7 +129,7 @@ func TestLocate(t *testing.T) {
 			r.finder.Ledger.Is("uid", "123456")
 			return r.sought(intended, func(s *Sought) { s.StatusID = "123456" }), ""
 		}, found: Found{Create: true}},
-		"a create may be under way": {scene: func(_ *testing.T, r *rig) (Sought, string) { return r.sought(intended), "" }, reason: v1alpha1.ReasonRecovering},
+		"a create may be under way": {scene: func(_ *testing.T, r *rig) (Sought, string) { return r.sought(intended), "" }, reason: v1alpha1.ReasonCreatePending},
 		"a create has left nothing": {scene: func(_ *testing.T, r *rig) (Sought, string) {
 			r.later(time.Minute)
 			return r.sought(intended), ""
@@ -232,7 +229,7 @@ func TestCreate(t *testing.T) {
 	if err := create(discordtest.FailBefore(404)); err == nil || !r.finder.Ledger.Entry("uid").Known {
 		t.Errorf("what was refused is in doubt: %v", err)
 	}
-	if err := create(discordtest.DropAfter()); reasonOf(err) != v1alpha1.ReasonRecovering || r.finder.Ledger.Entry("uid").Known {
+	if err := create(discordtest.DropAfter()); reasonOf(err) != v1alpha1.ReasonCreatePending || r.finder.Ledger.Entry("uid").Known {
 		t.Errorf("a lost answer is not in doubt: %v", err)
 	}
 	r.later(time.Minute)

@@ -156,7 +156,7 @@ func (m *machine) pass(_ *rapid.T, name string, stop int) (settled bool) {
 // dispose deletes the counterpart of a deleted object, and lets the object go.
 func (m *machine) dispose(name string, found Found, err error) bool {
 	o := m.things[name]
-	if _, terminal := errors.AsType[*conditions.Terminal](err); err != nil && !terminal {
+	if issue, _ := errors.AsType[*conditions.Issue](err); err != nil && !issue.IsDegraded() {
 		return false
 	}
 	if found.Channel != nil && !found.Guessed {

@@ -135,7 +135,7 @@ func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.Cha
 		return nil
 	}
 	if count > 1 {
-		notes.add("The bot has %d webhooks in this channel. The oldest is here; the operator leaves the others alone.", count)
+		notes.add("The bot has %d webhooks in this channel. The oldest is here; the operator does not manage the others.", count)
 	}
 	return &v1alpha1.ChannelWebhook{Name: oldest.Name, SecretName: e.texts[c.ID] + "-webhook"}
 }
@@ -145,8 +145,8 @@ func trouble(c *discordclient.Channel) string {
 	if storable(c.Type, c.Name) {
 		return ""
 	}
-	return fmt.Sprintf("Discord gives no channel the name %q any more. Rename it there, to %q for example, and run this again; "+
-		"or take the comment signs away, and the operator renames it.", c.Name, proposed(c))
+	return fmt.Sprintf("Discord no longer allows the name %q. Rename it there, to %q for example, and run this again; "+
+		"or remove the comment signs, and the operator renames it.", c.Name, proposed(c))
 }
 
 // storable says whether the schema of its kind accepts the name of a channel or category.

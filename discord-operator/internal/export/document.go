@@ -95,7 +95,7 @@ func (d *document) yaml() ([]byte, error) {
 	}
 	if d.leftOut != nil {
 		out.WriteString("---\n")
-		comment(&out, "Left out, since no kind stands for them; they stay as they are:\n- "+strings.Join(d.leftOut, "\n- "))
+		comment(&out, "Left out, because no kind represents them; they stay as they are:\n- "+strings.Join(d.leftOut, "\n- "))
 	}
 	return out.Bytes(), nil
 }

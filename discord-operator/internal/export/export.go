@@ -73,7 +73,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.tokenFile, "token-file", "", "`file` with the bot's token; by default the token is in the environment variable "+tokenVariable)
 	flags.StringVar(&o.apiURL, "discord-api-url", discordclient.DefaultAPIURL,
 		"`URL` of Discord's API, or of a server that is compatible with it; no call goes to another host")
-	flags.StringVar(&o.namespace, "namespace", "", "`namespace` of the objects; by default none is written, and kubectl's own counts")
+	flags.StringVar(&o.namespace, "namespace", "", "`namespace` of the objects; by default none is written, and kubectl uses its own")
 	flags.StringVar(&o.name, "name", "jujutsu", "`name` of the DiscordServer object")
 	flags.StringVar(&o.tokenSecret, "token-secret", "discord-bot", "`name` of the Secret that will hold the bot's token, under the key token")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {

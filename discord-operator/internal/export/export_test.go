@@ -265,7 +265,7 @@ func TestUnwritable(t *testing.T) {
 		"a role":                     {discordclient.Overwrite{ID: teacherID, Allow: permissions.ViewChannel}, ""},
 		"nothing allowed or denied":  {discordclient.Overwrite{ID: teacherID}, ""},
 		"a user":                     {discordclient.Overwrite{ID: "1401681709430341850", Type: discordclient.OverwriteMember}, ""},
-		"a role that is gone":        {discordclient.Overwrite{ID: "1401681709430341850"}, "a role that the server has not"},
+		"a role that is gone":        {discordclient.Overwrite{ID: "1401681709430341850"}, "a role that the server does not have"},
 		"a user without an id":       {discordclient.Overwrite{ID: "0", Type: discordclient.OverwriteMember}, "a user with the id"},
 		"of a kind that is not ours": {discordclient.Overwrite{ID: teacherID, Type: 2}, "neither a role nor a user"},
 		"allowed and denied":         {discordclient.Overwrite{ID: teacherID, Allow: permissions.Speak, Deny: permissions.Speak}, "allows and denies the same (Speak)"},

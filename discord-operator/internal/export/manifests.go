@@ -93,6 +93,6 @@ func (e *exporter) head() []string {
 		"  kubectl apply -f THIS-FILE",
 		fmt.Sprintf("  kubectl wait%s --for=condition=Ready --timeout=2m discordservers,discordgroups,discordchannels --all", in),
 		"",
-		"The URL of each webhook is then in the Secret that its secretName names.",
+		"The URL of each webhook is then in the Secret that spec.webhook.secretName names.",
 	}
 }

@@ -23,7 +23,7 @@ func (e *exporter) overwrites(notes *notes, c *discordclient.Channel, needed per
 		}
 		list = append(list, e.overwrite(o))
 		if unnamed := (o.Allow | o.Deny) &^ permissions.All; unnamed != 0 {
-			notes.add("The overwrite for %s %s has permissions that Discord has not documented (%s). They cannot be written down; the operator keeps them as they are.",
+			notes.add("The overwrite for %s %s has permissions that Discord has not documented (%s). A spec cannot name them; the operator keeps them as they are.",
 				kindOf(o), o.ID, unnamed)
 		}
 	}
@@ -33,9 +33,9 @@ func (e *exporter) overwrites(notes *notes, c *discordclient.Channel, needed per
 	}
 	if lost := e.lost(c, needed); lost != 0 {
 		fragment, _ := toYAML(map[string]any{"permissionOverwrites": list}) // plain data
-		notes.fragment(fmt.Sprintf("permissionOverwrites is left out, so that it stays as it is: as far as the bot's own role tells, the bot is "+
-			"kept out (it lacks %s here), and the operator would let it in. If you want that, or another of its roles lets it in, "+
-			"put this into the spec:", lost), string(fragment))
+		notes.fragment(fmt.Sprintf("permissionOverwrites is left out, so that it stays as it is: by the bot's own role, the bot has no access "+
+			"(it lacks %s here), and the operator would grant it. If you want that, or another of its roles grants it, "+
+			"add this to the spec:", lost), string(fragment))
 		return nil
 	}
 	return list
@@ -83,11 +83,11 @@ func (e *exporter) unwritable(o discordclient.Overwrite) string {
 	case o.Type != discordclient.OverwriteRole && o.Type != discordclient.OverwriteMember:
 		return fmt.Sprintf("one is for something that is neither a role nor a user (%s)", o.ID)
 	case o.Type == discordclient.OverwriteRole && !slices.ContainsFunc(e.guild.Roles, func(r discordclient.Role) bool { return r.ID == o.ID }):
-		return fmt.Sprintf("one is for a role that the server has not (%s). Remove it on Discord and run this again", o.ID)
+		return fmt.Sprintf("one is for a role that the server does not have (%s). Remove it on Discord and run this again", o.ID)
 	case o.Type == discordclient.OverwriteMember && !discordID.MatchString(o.ID):
 		return fmt.Sprintf("one is for a user with the id %q, which the schema does not allow", o.ID)
 	case o.Allow&o.Deny&permissions.All != 0:
-		return fmt.Sprintf("the one for %s %s allows and denies the same (%s). Mend it on Discord and run this again", kindOf(o), o.ID, o.Allow&o.Deny)
+		return fmt.Sprintf("the one for %s %s allows and denies the same (%s). Fix it on Discord and run this again", kindOf(o), o.ID, o.Allow&o.Deny)
 	}
 	return ""
 }

@@ -40,7 +40,7 @@ func read(ctx context.Context, api discordclient.REST, serverID string) (*server
 	}
 	s.bot = bot{userID: user.ID, applicationID: app.ID}
 	if s.guild, err = api.GetGuild(ctx, serverID); discordclient.ClassOf(err) == discordclient.ClassGone {
-		return nil, fmt.Errorf("the bot %q is not in the server %s, or there is no such server; somebody who may manage the server adds the bot here: %s",
+		return nil, fmt.Errorf("the bot %q is not a member of server %s, or the server does not exist; a user who may manage the server can add it: %s",
 			user.Name, serverID, discordclient.InviteURL(app.ID, discordclient.PermissionsOverwrites, serverID))
 	} else if err != nil {
 		return nil, explained(err)

@@ -55,14 +55,14 @@ func (e *exporter) serverEntry() entry {
 	if slices.Contains(locales, g.PreferredLocale) {
 		spec.PreferredLocale = g.PreferredLocale
 	} else {
-		notes.leave("preferredLocale", fmt.Sprintf("%q is no language that the schema lists", g.PreferredLocale))
+		notes.leave("preferredLocale", fmt.Sprintf("%q is not a language that the schema lists", g.PreferredLocale))
 	}
 	if g.AFKChannelID == "" || discordID.MatchString(g.AFKChannelID) {
 		spec.AFKChannelID = &g.AFKChannelID
 	}
 	spec.SystemChannelRef = e.systemChannel(&notes)
 	if missing := e.bot.permissions.Missing(discordclient.PermissionsOverwrites); missing != 0 {
-		notes.add("The bot lacks %s, so not everything below can be kept as it is. Somebody who may manage the server gives it what it needs here: %s",
+		notes.add("The bot lacks %s, so not everything below can be kept as it is. A user who may manage the server can grant them: %s",
 			missing, discordclient.InviteURL(e.bot.applicationID, discordclient.PermissionsOverwrites|e.bot.permissions, g.ID))
 	}
 	if e.webhooksUnread {

@@ -81,11 +81,11 @@ func (r *Reconciler) welcome(g *v1alpha1.DiscordGroup, seen *observed, now *stat
 	case seen.Adopted:
 		now.changed = true
 		r.Metrics.Created(Kind, "adopted")
-		r.Record.Note(g, "Adopted", "Took over the category %q (%s) on Discord.", now.category.Name, now.category.ID)
+		r.Record.Note(g, "Adopted", "Adopted the category %q (%s) on Discord.", now.category.Name, now.category.ID)
 	case seen.Recovered:
 		now.changed = true
 		r.Metrics.Created(Kind, "recovered")
-		r.Record.Note(g, "Recovered", "Found the category %q (%s), which an interrupted create had left on Discord.", now.category.Name, now.category.ID)
+		r.Record.Note(g, "Recovered", "Found the category %q (%s) on Discord, the result of an interrupted create.", now.category.Name, now.category.ID)
 	}
 }
 

@@ -27,14 +27,14 @@ func (r *Reconciler) finish(ctx context.Context, g *v1alpha1.DiscordGroup) (reco
 	}
 	how, err := r.dispose(ctx, g)
 	if outcome.Stuck(err) && g.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
-		r.Record.Tell(g, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation asks: "+err.Error())
+		r.Record.Tell(g, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+err.Error())
 		how, err = "abandoned", nil
 	}
 	if err != nil {
 		return r.conclude(ctx, g, nil, state{}, outcome.Of(err, r.Clock.Now()))
 	}
 	if err := r.Record.Release(ctx, g); err != nil {
-		return conditions.Result(err)
+		return conditions.Result(conditions.Of(err))
 	}
 	r.Metrics.Deleted(Kind, how)
 	r.Finder.Ledger.Forget(g.UID)
@@ -47,7 +47,7 @@ func (r *Reconciler) dispose(ctx context.Context, g *v1alpha1.DiscordGroup) (how
 		return "", err
 	}
 	if counterpart.Retained(g.Spec.DeletionPolicy, g.Spec.Adopt, g.Status.GroupID) {
-		r.Record.Note(g, "Retained", "The category stays on Discord.")
+		r.Record.Note(g, "Retained", "Retained the category on Discord.")
 		return "retained", nil
 	}
 	a, err := access.ToDelete(ctx, r.Client, r.Sessions, types.NamespacedName{Namespace: g.Namespace, Name: g.Spec.ServerRef.Name}, g.Status.ServerID)
@@ -56,8 +56,8 @@ func (r *Reconciler) dispose(ctx context.Context, g *v1alpha1.DiscordGroup) (how
 	}
 	sought := r.sought(ctx, g, a.GuildID)
 	found, err := r.Finder.Locate(ctx, a.Session, a.Snap, sought)
-	if t, ok := errors.AsType[*conditions.Terminal](err); ok { // what it names is another object's, of another kind, or not there
-		r.Record.Note(g, "Retained", "Nothing is deleted on Discord: %s", t.Message)
+	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // what it names is another object's, of another kind, or not there
+		r.Record.Note(g, "Retained", "Nothing is deleted on Discord: %s", issue.Message)
 		return "gone", nil
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Reconciler) dispose(ctx context.Context, g *v1alpha1.DiscordGroup) (how
 		return "gone", nil
 	}
 	if found.Guessed {
-		r.Record.Note(g, "Retained", "%s on Discord may be the result of a create that was interrupted, or somebody else's: it stays.", found.Channel.ID)
+		r.Record.Note(g, "Retained", "Retained %s on Discord: it may be the result of an interrupted create, or belong to another user.", found.Channel.ID)
 		return "retained", nil
 	}
 	if err := a.Session.DeleteChannel(ctx, found.Channel.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
@@ -90,8 +90,6 @@ func (r *Reconciler) childless(ctx context.Context, g *v1alpha1.DiscordGroup) er
 	for i := range channels.Items {
 		names = append(names, channels.Items[i].Name)
 	}
-	return &conditions.Waiting{
-		Reason:  v1alpha1.ReasonWaitingForChildren,
-		Message: "These DiscordChannels still refer to the group; delete or move them: " + outcome.Some(names) + ".",
-	}
+	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
+		"DiscordChannels still refer to the group: %s. Delete or move them.", outcome.Some(names))
 }

@@ -32,8 +32,9 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (*ob
 		return nil, err
 	}
 	if g.Status.ServerID != "" && g.Status.ServerID != a.GuildID {
-		return nil, &conditions.Terminal{Reason: v1alpha1.ReasonOtherServer, Message: fmt.Sprintf(
-			"The category is in server %s, and DiscordServer %s is now another one, %s. Make a new DiscordGroup.", g.Status.ServerID, g.Spec.ServerRef.Name, a.GuildID)}
+		return nil, conditions.Degraded(v1alpha1.ReasonServerMismatch,
+			"The category is in server %s, but DiscordServer %s now manages server %s. Create a new DiscordGroup.",
+			g.Status.ServerID, g.Spec.ServerRef.Name, a.GuildID)
 	}
 	seen := &observed{Access: a, sought: r.sought(ctx, g, a.GuildID)}
 	if seen.Found, err = r.Finder.Locate(ctx, a.Session, a.Snap, seen.sought); err != nil {

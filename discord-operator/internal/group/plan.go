@@ -55,11 +55,11 @@ func plan(g *v1alpha1.DiscordGroup, seen *observed) (s steps) {
 func mayCreate(seen *observed, want []discordclient.Overwrite) error {
 	switch {
 	case len(seen.Snap.Channels()) >= maxChannels:
-		return outcome.Full(fmt.Sprintf("The server has %d channels and categories, as many as Discord allows. Delete some.", maxChannels))
+		return outcome.Full(fmt.Sprintf("The server has %d channels and categories, the most that Discord allows. Delete some.", maxChannels))
 	case len(seen.Snap.Categories()) >= maxCategories:
-		return outcome.Full(fmt.Sprintf("The server has %d categories, as many as Discord allows. Delete some.", maxCategories))
+		return outcome.Full(fmt.Sprintf("The server has %d categories, the most that Discord allows. Delete some.", maxCategories))
 	}
-	return lacking(seen, manage|overwrites.Changed(nil, want), "which a group like this asks for")
+	return lacking(seen, manage|overwrites.Changed(nil, want), "which this group requires")
 }
 
 // differences returns the edit that makes the settings of the spec true, and the names of the fields that it changes. What the spec leaves out
@@ -85,7 +85,7 @@ func mayEdit(seen *observed, edit discordclient.ChannelEdit, fields []string) er
 	needed := manage
 	if want, ok := edit.Overwrites.Get(); ok {
 		needed |= permissions.ManageRoles
-		if err := lacking(seen, overwrites.Changed(seen.Channel.Overwrites, want), "which its overwrites change"); err != nil {
+		if err := lacking(seen, overwrites.Changed(seen.Channel.Overwrites, want), "which the permission overwrites change"); err != nil {
 			return err
 		}
 	}

@@ -118,8 +118,8 @@ func TestPlanRefuses(t *testing.T) {
 			c.spec.Name = "Alarms"
 			got := plan(&v1alpha1.DiscordGroup{Spec: c.spec}, sees(t, g, c.live))
 			reason := ""
-			if wrong, ok := errors.AsType[*conditions.Terminal](got.verdict); ok {
-				reason = wrong.Reason
+			if issue, _ := errors.AsType[*conditions.Issue](got.verdict); issue.IsDegraded() {
+				reason = issue.Reason
 			}
 			if reason != c.reason || (got.verdict == nil) != (c.reason == "") {
 				t.Errorf("verdict %v, want one with the reason %q", got.verdict, c.reason)

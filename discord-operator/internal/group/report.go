@@ -18,7 +18,7 @@ func status(g *v1alpha1.DiscordGroup, seen *observed, now state, end error) v1al
 		s.GroupID, s.ServerID = now.category.ID, seen.GuildID
 	}
 	s.ObservedGeneration = g.Generation
-	conditions.Set(&s.Conditions, g.Generation, availability(g, seen, now), end)
+	conditions.Set(&s.Conditions, g.Generation, availability(g, seen, now), conditions.Worst(conditions.Of(end)))
 	return s
 }
 
@@ -27,7 +27,7 @@ func availability(g *v1alpha1.DiscordGroup, seen *observed, now state) condition
 	if now.category != nil {
 		return conditions.Usable(v1alpha1.ReasonOnDiscord, "The category exists on Discord.")
 	}
-	if was := meta.FindStatusCondition(g.Status.Conditions, conditions.Available); seen == nil && was != nil {
+	if was := meta.FindStatusCondition(g.Status.Conditions, conditions.TypeAvailable); seen == nil && was != nil {
 		if was.Status == metav1.ConditionTrue {
 			return conditions.Usable(was.Reason, was.Message)
 		}
@@ -48,6 +48,6 @@ func (r *Reconciler) report(ctx context.Context, g *v1alpha1.DiscordGroup, now v
 
 // settled reports whether the object was Ready for this very spec.
 func settled(conds []metav1.Condition, generation int64) bool {
-	ready := meta.FindStatusCondition(conds, conditions.Ready)
+	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == generation
 }

@@ -28,13 +28,15 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
-		drift: counter("discord_drift_repairs_total",
-			"Settings that people changed on Discord and that were put back, by kind and by field; "+
-				"the field existence is something that was deleted and made again.", "kind", "field"),
+		drift: counter("discord_drift_corrections_total",
+			"Settings that were changed on Discord and corrected, by kind and by field; "+
+				"the field existence stands for what was deleted on Discord and created again.", "kind", "field"),
 		creates: counter("discord_creates_total",
-			"Counterparts on Discord that objects got, by kind and by how: created, adopted, or recovered after a create whose outcome was not known.", "kind", "how"),
+			"Servers, categories and channels on Discord that objects have acquired, by kind and by how: "+
+				"created, adopted, or recovered, which is found after a create of unknown outcome.", "kind", "how"),
 		deletes: counter("discord_deletes_total",
-			"Objects that were deleted, by kind and by what became of their counterpart: deleted, retained, gone before, or abandoned by force.", "kind", "how"),
+			"Deleted objects, by kind and by what happened on Discord: deleted, retained, "+
+				"gone, which is deleted there before, or abandoned, which is left there by force.", "kind", "how"),
 		timeToReady: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "discord_time_to_ready_seconds", Help: "Time from the creation of an object until it was first Ready, by kind.",
 			Buckets: []float64{.25, .5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800},
@@ -81,9 +83,9 @@ var (
 	conditionDesc = prometheus.NewDesc("discord_object_condition",
 		"Whether a condition of an object is True (1) or not (0).", []string{"kind", "namespace", "name", "type", "reason"}, nil)
 	channelsDesc = prometheus.NewDesc("discord_server_channels",
-		"Channels and categories of a server, whoever made them; Discord allows 500.", []string{"namespace", "name"}, nil)
+		"Channels and categories of a server, those that no object manages included; Discord allows 500.", []string{"namespace", "name"}, nil)
 	transitionDesc = prometheus.NewDesc("discord_object_ready_transition_timestamp_seconds",
-		"When an object last became Ready or stopped being so, in seconds since 1970.", []string{"kind", "namespace", "name"}, nil)
+		"Unix time at which the condition Ready of an object last changed.", []string{"kind", "namespace", "name"}, nil)
 )
 
 // gauges tells how every object is.
@@ -137,7 +139,7 @@ func tell(out chan<- prometheus.Metric, kind string, o client.Object, told []met
 			holds = 1
 		}
 		out <- prometheus.MustNewConstMetric(conditionDesc, prometheus.GaugeValue, holds, kind, o.GetNamespace(), o.GetName(), c.Type, c.Reason)
-		if c.Type == conditions.Ready {
+		if c.Type == conditions.TypeReady {
 			out <- prometheus.MustNewConstMetric(transitionDesc, prometheus.GaugeValue, float64(c.LastTransitionTime.Unix()), kind, o.GetNamespace(), o.GetName())
 		}
 	}

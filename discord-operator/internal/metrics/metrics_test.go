@@ -42,10 +42,10 @@ func school() []client.Object {
 	group, channel := &v1alpha1.DiscordGroup{ObjectMeta: meta}, &v1alpha1.DiscordChannel{ObjectMeta: meta}
 	for of, outcome := range map[*[]metav1.Condition]error{
 		&server.Status.Conditions:  nil,
-		&group.Status.Conditions:   &conditions.Waiting{Reason: "WaitingForServer"},
-		&channel.Status.Conditions: &conditions.Terminal{Reason: "Conflict"},
+		&group.Status.Conditions:   conditions.Progressing("WaitingForServer", ""),
+		&channel.Status.Conditions: conditions.Degraded("Conflict", ""),
 	} {
-		conditions.Set(of, 1, conditions.Usable("Exists", "x"), outcome)
+		conditions.Set(of, 1, conditions.Usable("Exists", "x"), conditions.Worst(conditions.Of(outcome)))
 		for i := range *of {
 			(*of)[i].LastTransitionTime = metav1.Unix(1785585600, 0)
 		}
@@ -72,7 +72,7 @@ func TestMetrics(t *testing.T) {
 	m.Ready("DiscordServer", 3*time.Second)
 
 	want := `
-# HELP discord_creates_total Counterparts on Discord that objects got, by kind and by how: created, adopted, or recovered after a create whose outcome was not known.
+# HELP discord_creates_total Servers, categories and channels on Discord that objects have acquired, by kind and by how: created, adopted, or recovered, which is found after a create of unknown outcome.
 # TYPE discord_creates_total counter
 discord_creates_total{how="adopted",kind="DiscordChannel"} 0
 discord_creates_total{how="adopted",kind="DiscordGroup"} 0
@@ -83,7 +83,7 @@ discord_creates_total{how="created",kind="DiscordServer"} 0
 discord_creates_total{how="recovered",kind="DiscordChannel"} 0
 discord_creates_total{how="recovered",kind="DiscordGroup"} 0
 discord_creates_total{how="recovered",kind="DiscordServer"} 0
-# HELP discord_deletes_total Objects that were deleted, by kind and by what became of their counterpart: deleted, retained, gone before, or abandoned by force.
+# HELP discord_deletes_total Deleted objects, by kind and by what happened on Discord: deleted, retained, gone, which is deleted there before, or abandoned, which is left there by force.
 # TYPE discord_deletes_total counter
 discord_deletes_total{how="abandoned",kind="DiscordChannel"} 0
 discord_deletes_total{how="abandoned",kind="DiscordGroup"} 0
@@ -97,12 +97,12 @@ discord_deletes_total{how="gone",kind="DiscordServer"} 0
 discord_deletes_total{how="retained",kind="DiscordChannel"} 0
 discord_deletes_total{how="retained",kind="DiscordGroup"} 1
 discord_deletes_total{how="retained",kind="DiscordServer"} 0
-# HELP discord_drift_repairs_total Settings that people changed on Discord and that were put back, by kind and by field; the field existence is something that was deleted and made again.
-# TYPE discord_drift_repairs_total counter
-discord_drift_repairs_total{field="existence",kind="DiscordChannel"} 0
-discord_drift_repairs_total{field="existence",kind="DiscordGroup"} 0
-discord_drift_repairs_total{field="existence",kind="DiscordServer"} 0
-discord_drift_repairs_total{field="topic",kind="DiscordChannel"} 1
+# HELP discord_drift_corrections_total Settings that were changed on Discord and corrected, by kind and by field; the field existence stands for what was deleted on Discord and created again.
+# TYPE discord_drift_corrections_total counter
+discord_drift_corrections_total{field="existence",kind="DiscordChannel"} 0
+discord_drift_corrections_total{field="existence",kind="DiscordGroup"} 0
+discord_drift_corrections_total{field="existence",kind="DiscordServer"} 0
+discord_drift_corrections_total{field="topic",kind="DiscordChannel"} 1
 # HELP discord_object_condition Whether a condition of an object is True (1) or not (0).
 # TYPE discord_object_condition gauge
 discord_object_condition{kind="DiscordChannel",name="tokyo",namespace="school",reason="Conflict",type="Degraded"} 1
@@ -114,19 +114,19 @@ discord_object_condition{kind="DiscordGroup",name="tokyo",namespace="school",rea
 discord_object_condition{kind="DiscordGroup",name="tokyo",namespace="school",reason="WaitingForServer",type="Progressing"} 1
 discord_object_condition{kind="DiscordGroup",name="tokyo",namespace="school",reason="WaitingForServer",type="Ready"} 0
 discord_object_condition{kind="DiscordServer",name="tokyo",namespace="school",reason="Exists",type="Available"} 1
-discord_object_condition{kind="DiscordServer",name="tokyo",namespace="school",reason="Settled",type="Degraded"} 0
-discord_object_condition{kind="DiscordServer",name="tokyo",namespace="school",reason="Settled",type="Progressing"} 0
-discord_object_condition{kind="DiscordServer",name="tokyo",namespace="school",reason="Settled",type="Ready"} 1
-# HELP discord_object_ready_transition_timestamp_seconds When an object last became Ready or stopped being so, in seconds since 1970.
+discord_object_condition{kind="DiscordServer",name="tokyo",namespace="school",reason="Reconciled",type="Degraded"} 0
+discord_object_condition{kind="DiscordServer",name="tokyo",namespace="school",reason="Reconciled",type="Progressing"} 0
+discord_object_condition{kind="DiscordServer",name="tokyo",namespace="school",reason="Reconciled",type="Ready"} 1
+# HELP discord_object_ready_transition_timestamp_seconds Unix time at which the condition Ready of an object last changed.
 # TYPE discord_object_ready_transition_timestamp_seconds gauge
 discord_object_ready_transition_timestamp_seconds{kind="DiscordChannel",name="tokyo",namespace="school"} 1.7855856e+09
 discord_object_ready_transition_timestamp_seconds{kind="DiscordGroup",name="tokyo",namespace="school"} 1.7855856e+09
 discord_object_ready_transition_timestamp_seconds{kind="DiscordServer",name="tokyo",namespace="school"} 1.7855856e+09
-# HELP discord_server_channels Channels and categories of a server, whoever made them; Discord allows 500.
+# HELP discord_server_channels Channels and categories of a server, those that no object manages included; Discord allows 500.
 # TYPE discord_server_channels gauge
 discord_server_channels{name="tokyo",namespace="school"} 2
 `
-	compared := append([]string{"discord_creates_total", "discord_deletes_total", "discord_drift_repairs_total"}, gaugeNames...)
+	compared := append([]string{"discord_creates_total", "discord_deletes_total", "discord_drift_corrections_total"}, gaugeNames...)
 	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), compared...); err != nil {
 		t.Error(err)
 	}

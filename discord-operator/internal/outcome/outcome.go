@@ -59,18 +59,13 @@ func Of(err error, now time.Time) error {
 	}
 	switch refused.Class {
 	case discordclient.ClassBadToken:
-		return &conditions.Waiting{
-			Reason:  v1alpha1.ReasonWaitingForServer,
-			Message: "Discord refuses the bot's token; see the DiscordServer.",
-		}
+		return conditions.Progressing(v1alpha1.ReasonWaitingForServer, "Discord refuses the bot's token. See the DiscordServer.")
 	case discordclient.ClassDenied:
-		return &conditions.Terminal{
-			Reason:  v1alpha1.ReasonMissingPermissions,
-			Message: sentence("Discord does not permit it to the bot: " + refused.Error()),
-			Retry:   DeniedRetry,
-		}
+		return conditions.Degraded(v1alpha1.ReasonMissingPermissions,
+			"%s", sentence("The bot lacks a permission on Discord: "+refused.Error())).After(DeniedRetry)
 	case discordclient.ClassLimit:
-		return &conditions.Terminal{Reason: v1alpha1.ReasonLimitReached, Message: sentence("Discord has no room for it: " + refused.Error()), Retry: fullRetry}
+		return conditions.Degraded(v1alpha1.ReasonLimitReached,
+			"%s", sentence("A limit of Discord is reached: "+refused.Error())).After(fullRetry)
 	case discordclient.ClassInvalid:
 		return asked(refused, 0)
 	case discordclient.ClassGone:
@@ -85,7 +80,7 @@ func Of(err error, now time.Time) error {
 
 // asked says that the spec asks for something that Discord refuses.
 func asked(refused *discordclient.Error, retry time.Duration) error {
-	return &conditions.Terminal{Reason: v1alpha1.ReasonRefused, Message: sentence("Discord refuses it: " + refused.Error()), Retry: retry}
+	return conditions.Degraded(v1alpha1.ReasonRefused, "%s", sentence("Discord refuses the request: "+refused.Error())).After(retry)
 }
 
 // limit tells of a rate limit with the moment at which it ends, or not at all when that is near.
@@ -96,16 +91,14 @@ func limit(l *discordclient.RateLimited, now time.Time) error {
 	// To the minute: where hundreds of objects wait for the same limit, it is told to each of them once a minute and not whenever a few have
 	// gone through.
 	goesOn := now.Add(l.After).Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
-	return &conditions.Waiting{
-		Reason:  v1alpha1.ReasonRateLimited,
-		Message: fmt.Sprintf("Discord's rate limit (%s) holds back %q; it goes on by %s.", l.Scope, l.Op, goesOn.UTC().Format("2006-01-02 15:04 MST")),
-		Retry:   l.After,
-	}
+	return conditions.Progressing(v1alpha1.ReasonRateLimited,
+		"Discord's rate limit (%s) delays %q. It is retried by %s.",
+		l.Scope, l.Op, goesOn.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
 }
 
 // Full says that Discord would have no room for one more.
 func Full(message string) error {
-	return &conditions.Terminal{Reason: v1alpha1.ReasonLimitReached, Message: message, Retry: fullRetry}
+	return conditions.Degraded(v1alpha1.ReasonLimitReached, "%s", message).After(fullRetry)
 }
 
 // Lacking says which permissions the bot lacks for what.
@@ -117,7 +110,7 @@ func Lacking(names []string, forWhat, inviteURL string) error {
 	if inviteURL != "" {
 		message += ", or invite it again: " + inviteURL
 	}
-	return &conditions.Terminal{Reason: v1alpha1.ReasonMissingPermissions, Message: message, Retry: DeniedRetry}
+	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(DeniedRetry)
 }
 
 func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
@@ -125,8 +118,9 @@ func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
 // Untold returns when the next pass is made after one that nobody needs to hear of, 0 where people should: what is over in a moment, and what
 // a new object waits for while what it refers to is being made as well. The status of each would be written once for nothing.
 func Untold(end error, told []metav1.Condition, age time.Duration) time.Duration {
-	if w, ok := errors.AsType[*conditions.Waiting](end); ok && len(told) == 0 && age < Brief {
-		return max(min(Brief-age, cmp.Or(w.Retry, Brief)), time.Millisecond)
+	issue, ok := errors.AsType[*conditions.Issue](end)
+	if ok && !issue.IsDegraded() && len(told) == 0 && age < Brief {
+		return max(min(Brief-age, cmp.Or(issue.RequeueAfter, Brief)), time.Millisecond)
 	}
 	return Soon(end)
 }
@@ -134,9 +128,8 @@ func Untold(end error, told []metav1.Condition, age time.Duration) time.Duration
 // Told turns what is over in a moment into something that a status can say.
 func Told(err error) error {
 	if soon := Soon(err); soon > 0 {
-		return &conditions.Waiting{
-			Reason: v1alpha1.ReasonRateLimited, Message: "Discord's rate limit holds back the next call; it goes on within seconds.", Retry: soon,
-		}
+		return conditions.Progressing(v1alpha1.ReasonRateLimited,
+			"Discord's rate limit delays the next call. It is retried within seconds.").After(soon)
 	}
 	return err
 }
@@ -153,7 +146,8 @@ func Graver(a, b error) error {
 		if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After <= Brief {
 			return 1
 		}
-		if _, ok := errors.AsType[*conditions.Waiting](err); ok {
+		issue, ok := errors.AsType[*conditions.Issue](err)
+		if ok && !issue.IsDegraded() {
 			return 2
 		}
 		switch discordclient.ClassOf(err) {
@@ -163,7 +157,7 @@ func Graver(a, b error) error {
 			return 4
 		default:
 		}
-		if _, ok := errors.AsType[*conditions.Terminal](err); ok {
+		if issue.IsDegraded() {
 			return 4
 		}
 		return 3
@@ -187,11 +181,11 @@ func Some(names []string) string {
 // Stuck reports whether a deletion that ended so may be abandoned by force: not while it waits for the objects that refer to this one, and not
 // for what is over in a moment.
 func Stuck(err error) bool {
-	if w, ok := errors.AsType[*conditions.Waiting](err); ok && w.Reason == v1alpha1.ReasonWaitingForChildren {
+	if issue, ok := errors.AsType[*conditions.Issue](err); ok && issue.Reason == v1alpha1.ReasonWaitingForDependents {
 		return false
 	}
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After <= Brief {
 		return false
 	}
-	return err != nil && Soon(err) == 0 && !conditions.LostRace(err)
+	return err != nil && Soon(err) == 0 && !conditions.Conflict(err)
 }

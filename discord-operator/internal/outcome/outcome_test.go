@@ -31,28 +31,30 @@ func limited(after time.Duration) error {
 func TestOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 8, 9, 10, 11, 12, 500, time.FixedZone("somewhere", 3600))
-	soon, waiting := &ErrSoon{After: time.Second}, &conditions.Waiting{Reason: "W"}
+	soon, waiting := &ErrSoon{After: time.Second}, conditions.Progressing("W", "")
 	cases := map[string]struct {
 		err  error
 		want error
 	}{
-		"nothing":                       {nil, nil},
-		"an outcome stays what it is":   {waiting, waiting},
-		"soon stays what it is":         {soon, soon},
-		"an error of others":            {errPasses, errPasses},
-		"a limit of a moment":           {limited(Brief), &ErrSoon{After: Brief}},
-		"a limit, told to the minute":   {limited(48 * time.Second), &conditions.Waiting{Reason: "RateLimited", Message: `Discord's rate limit (hidden) holds back "edit channel"; it goes on by 2026-08-09 09:13 UTC.`, Retry: 48 * time.Second}},
-		"a limit that ends on a minute": {limited(48*time.Second - 500), &conditions.Waiting{Reason: "RateLimited", Message: `Discord's rate limit (hidden) holds back "edit channel"; it goes on by 2026-08-09 09:12 UTC.`, Retry: 48*time.Second - 500}},
-		"a bad token":                   {refusal(discordclient.ClassBadToken), &conditions.Waiting{Reason: "WaitingForServer", Message: "Discord refuses the bot's token; see the DiscordServer."}},
-		"denied":                        {refusal(discordclient.ClassDenied), &conditions.Terminal{Reason: "MissingPermissions", Retry: DeniedRetry}},
-		"full":                          {refusal(discordclient.ClassLimit), &conditions.Terminal{Reason: "LimitReached", Retry: fullRetry}},
-		"invalid, until the spec is":    {refusal(discordclient.ClassInvalid), &conditions.Terminal{Reason: "Refused"}},
+		"nothing":                     {nil, nil},
+		"an outcome stays what it is": {waiting, waiting},
+		"soon stays what it is":       {soon, soon},
+		"an error of others":          {errPasses, errPasses},
+		"a limit of a moment":         {limited(Brief), &ErrSoon{After: Brief}},
+		"a limit, told to the minute": {limited(48 * time.Second), conditions.Progressing("RateLimited",
+			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:13 UTC.`).After(48 * time.Second)},
+		"a limit that ends on a minute": {limited(48*time.Second - 500), conditions.Progressing("RateLimited",
+			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:12 UTC.`).After(48*time.Second - 500)},
+		"a bad token":                {refusal(discordclient.ClassBadToken), conditions.Progressing("WaitingForServer", "Discord refuses the bot's token. See the DiscordServer.")},
+		"denied":                     {refusal(discordclient.ClassDenied), conditions.Degraded("MissingPermissions", "").After(DeniedRetry)},
+		"full":                       {refusal(discordclient.ClassLimit), conditions.Degraded("LimitReached", "").After(fullRetry)},
+		"invalid, until the spec is": {refusal(discordclient.ClassInvalid), conditions.Degraded("Refused", "")},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := Of(c.err, now)
-			if wrong, ok := errors.AsType[*conditions.Terminal](got); ok {
+			if wrong, _ := errors.AsType[*conditions.Issue](got); wrong.IsDegraded() {
 				if !strings.Contains(wrong.Message, "edit channel") || !strings.HasSuffix(wrong.Message, ".") || strings.HasSuffix(wrong.Message, "..") {
 					t.Errorf("message %q", wrong.Message)
 				}
@@ -81,12 +83,12 @@ func TestUntold(t *testing.T) {
 	}{
 		"the end":            {nil, nil, 0, 0},
 		"soon":               {&ErrSoon{After: time.Second}, told, time.Hour, time.Second},
-		"a new object waits": {&conditions.Waiting{}, nil, 2 * time.Second, 3 * time.Second},
-		"a new object waits for less than a moment": {&conditions.Waiting{Retry: time.Second}, nil, 0, time.Second},
-		"a new object waits for more than a moment": {&conditions.Waiting{Retry: time.Hour}, nil, 0, Brief},
-		"a new object has waited":                   {&conditions.Waiting{}, nil, Brief, 0},
-		"one that was told of waits":                {&conditions.Waiting{}, told, 0, 0},
-		"a new object needs a person":               {&conditions.Terminal{}, nil, 0, 0},
+		"a new object waits": {conditions.Progressing("", ""), nil, 2 * time.Second, 3 * time.Second},
+		"a new object waits for less than a moment": {conditions.Progressing("", "").After(time.Second), nil, 0, time.Second},
+		"a new object waits for more than a moment": {conditions.Progressing("", "").After(time.Hour), nil, 0, Brief},
+		"a new object has waited":                   {conditions.Progressing("", ""), nil, Brief, 0},
+		"one that was told of waits":                {conditions.Progressing("", ""), told, 0, 0},
+		"a new object needs a person":               {conditions.Degraded("", ""), nil, 0, 0},
 		"a new object fails":                        {errPasses, nil, 0, 0},
 	}
 	for name, c := range cases {
@@ -104,8 +106,8 @@ func TestTold(t *testing.T) {
 	if got := Told(errPasses); !errors.Is(got, errPasses) {
 		t.Error(got)
 	}
-	w, ok := errors.AsType[*conditions.Waiting](Told(&ErrSoon{After: time.Second}))
-	if !ok || w.Retry != time.Second || w.Message == "" || w.Reason != v1alpha1.ReasonRateLimited {
+	w, ok := errors.AsType[*conditions.Issue](Told(&ErrSoon{After: time.Second}))
+	if !ok || w.IsDegraded() || w.RequeueAfter != time.Second || w.Message == "" || w.Reason != v1alpha1.ReasonRateLimited {
 		t.Errorf("%+v", w)
 	}
 }
@@ -116,9 +118,9 @@ func TestGraver(t *testing.T) {
 	ranks := [][]error{
 		{nil},
 		{&ErrSoon{After: time.Second}, limited(Brief)},
-		{&conditions.Waiting{}, limited(time.Minute)},
+		{conditions.Progressing("", ""), limited(time.Minute)},
 		{errPasses, refusal(discordclient.ClassTransient), refusal(discordclient.ClassUnknown), refusal(discordclient.ClassGone)},
-		{&conditions.Terminal{}, refusal(discordclient.ClassDenied), refusal(discordclient.ClassInvalid), refusal(discordclient.ClassLimit)},
+		{conditions.Degraded("", ""), refusal(discordclient.ClassDenied), refusal(discordclient.ClassInvalid), refusal(discordclient.ClassLimit)},
 	}
 	for i, graver := range ranks {
 		for _, less := range ranks[:i] {
@@ -147,8 +149,8 @@ func TestLacking(t *testing.T) {
 		"The bot lacks the permission A, which it needs. Give it to a role of the bot":                                Lacking([]string{"A"}, "which it needs", ""),
 		"The bot lacks the permissions A, B, which it needs. Give them to a role of the bot, or invite it again: URL": Lacking([]string{"A", "B"}, "which it needs", "URL"),
 	} {
-		wrong, ok := errors.AsType[*conditions.Terminal](got)
-		if !ok || wrong.Message != want || wrong.Retry == 0 {
+		wrong, ok := errors.AsType[*conditions.Issue](got)
+		if !ok || !wrong.IsDegraded() || wrong.Message != want || wrong.RequeueAfter == 0 {
 			t.Errorf("got %v, want %s", got, want)
 		}
 	}

@@ -6,7 +6,6 @@
 package overwrites
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -17,7 +16,7 @@ import (
 )
 
 // Resolve returns what a spec asks for, in the order of the ids, for a channel or category that is as live says (nil for a new one). It is a
-// *conditions.Terminal when a role is not to be found or not the only one of its name.
+// *conditions.Issue when a role is not to be found or not the only one of its name.
 func Resolve(
 	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *discordclient.Snapshot, needed permissions.Bits,
 ) ([]discordclient.Overwrite, error) {
@@ -28,10 +27,8 @@ func Resolve(
 			return nil, err
 		}
 		if slices.ContainsFunc(want, func(w discordclient.Overwrite) bool { return w.ID == id }) {
-			return nil, &conditions.Terminal{
-				Reason:  v1alpha1.ReasonRoleAmbiguous,
-				Message: fmt.Sprintf("Two overwrites are for the same role %q; put them into one.", o.Role),
-			}
+			return nil, conditions.Degraded(v1alpha1.ReasonAmbiguousRole,
+				"Two overwrites are for the same role %q. Merge them.", o.Role)
 		}
 		want = append(want, discordclient.Overwrite{ID: id, Type: kind, Allow: bits(o.Allow), Deny: bits(o.Deny)})
 	}
@@ -53,10 +50,8 @@ func target(o v1alpha1.PermissionOverwrite, snap *discordclient.Snapshot) (id st
 	}
 	switch roles := snap.RolesNamed(o.Role); len(roles) {
 	case 0:
-		return "", 0, &conditions.Terminal{
-			Reason:  v1alpha1.ReasonRoleNotFound,
-			Message: fmt.Sprintf("The server has no role %q. Create it on Discord, or name another.", o.Role),
-		}
+		return "", 0, conditions.Degraded(v1alpha1.ReasonRoleNotFound,
+			"The server has no role %q. Create it on Discord, or name another one.", o.Role)
 	case 1:
 		return roles[0].ID, discordclient.OverwriteRole, nil
 	default:
@@ -64,10 +59,8 @@ func target(o v1alpha1.PermissionOverwrite, snap *discordclient.Snapshot) (id st
 		for _, r := range roles {
 			ids = append(ids, r.ID)
 		}
-		return "", 0, &conditions.Terminal{
-			Reason:  v1alpha1.ReasonRoleAmbiguous,
-			Message: fmt.Sprintf("The server has %d roles %q. Name one by its id: %s.", len(roles), o.Role, strings.Join(ids, ", ")),
-		}
+		return "", 0, conditions.Degraded(v1alpha1.ReasonAmbiguousRole,
+			"The server has %d roles with the name %q. Refer to one by its id: %s.", len(roles), o.Role, strings.Join(ids, ", "))
 	}
 }
 

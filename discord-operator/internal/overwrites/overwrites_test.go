@@ -59,9 +59,9 @@ func TestResolve(t *testing.T) {
 		"a user":                            {spec: []spec{{User: "99999999", Deny: some{"SendMessages"}}}, want: []live{member("99999999", 0, send)}},
 		"neither allowed nor denied":        {spec: []spec{{Role: "Sensei"}}, want: []live{role(sensei, 0, 0)}},
 		"a role that is not there":          {spec: []spec{{Role: "sensei"}}, reason: v1alpha1.ReasonRoleNotFound},
-		"a name of two roles":               {spec: []spec{{Role: "Twin"}}, reason: v1alpha1.ReasonRoleAmbiguous},
+		"a name of two roles":               {spec: []spec{{Role: "Twin"}}, reason: v1alpha1.ReasonAmbiguousRole},
 		"one of two roles, by its id":       {spec: []spec{{Role: twins[1], Allow: some{"SendMessages"}}}, want: []live{role(twins[1], send, 0)}},
-		"one role by name and by id":        {spec: []spec{{Role: "Sensei"}, {Role: sensei}}, reason: v1alpha1.ReasonRoleAmbiguous},
+		"one role by name and by id":        {spec: []spec{{Role: "Sensei"}, {Role: sensei}}, reason: v1alpha1.ReasonAmbiguousRole},
 		"bits without a name stay":          {spec: []spec{{Role: "Sensei", Deny: some{"SendMessages"}}}, live: with(role(sensei, send|secret, view)), want: []live{role(sensei, secret, send)}},
 		"unknown ones do not stay":          {spec: []spec{{Role: "Sensei"}}, live: with(role(twins[0], send, 0), member(bot, view, 0)), want: []live{role(sensei, 0, 0)}},
 		"what keeps the bot out lets it in": {spec: []spec{{Role: "@everyone", Deny: some{"ViewChannel"}}}, want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
@@ -80,7 +80,8 @@ func TestResolve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, err := Resolve(c.spec, c.live, snap, needed)
-			if wrong, ok := errors.AsType[*conditions.Terminal](err); ok != (c.reason != "") || ok && wrong.Reason != c.reason {
+			issue, _ := errors.AsType[*conditions.Issue](err)
+			if issue.IsDegraded() != (c.reason != "") || issue.IsDegraded() && issue.Reason != c.reason {
 				t.Fatalf("got the error %v, want one with the reason %q", err, c.reason)
 			}
 			if diff := cmp.Diff(sorted(c.want), got); diff != "" {

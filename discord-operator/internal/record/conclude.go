@@ -32,7 +32,7 @@ type Pass struct {
 
 // Conclude tells how the pass ended and says when the next one is. What is over in a moment is not told.
 func (p *Pass) Conclude(ctx context.Context, end error) (reconcile.Result, error) {
-	if errors.Is(end, ErrStale) || conditions.LostRace(end) { // a pass on what the object is by now comes to another end
+	if errors.Is(end, ErrStale) || conditions.Conflict(end) { // a pass on what the object is by now comes to another end
 		return reconcile.Result{RequeueAfter: StaleRetry}, nil
 	}
 	if soon := outcome.Untold(end, p.Told, p.Age); soon > 0 && !p.Changed {
@@ -40,10 +40,10 @@ func (p *Pass) Conclude(ctx context.Context, end error) (reconcile.Result, error
 	}
 	end = outcome.Told(end)
 	if end != nil {
-		logf.FromContext(ctx).V(1).Info("not settled", "outcome", end.Error())
+		logf.FromContext(ctx).V(1).Info("not reconciled", "issue", end.Error())
 	}
 	untold := p.Tell(ctx, end)
-	result, err := conditions.Result(end)
+	result, err := conditions.Result(conditions.Of(end))
 	if errors.Is(untold, ErrStale) { // it is told
 		untold, result.RequeueAfter = nil, StaleRetry
 	}

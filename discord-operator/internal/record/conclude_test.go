@@ -17,9 +17,9 @@ import (
 
 func TestConclude(t *testing.T) {
 	t.Parallel()
-	told := []metav1.Condition{{Type: conditions.Ready}}
+	told := []metav1.Condition{{Type: conditions.TypeReady}}
 	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "discordchannels"}, "tokyo", errors.New("it was changed"))
-	waiting, terminal := &conditions.Waiting{Reason: "R", Retry: 3 * time.Second}, &conditions.Terminal{Reason: "R"}
+	waiting, terminal := conditions.Progressing("R", "").After(3*time.Second), conditions.Degraded("R", "")
 	soon := &outcome.ErrSoon{After: time.Second}
 	broken := errors.New("connection refused")
 	cases := map[string]struct {

@@ -19,12 +19,12 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/metrics"
+	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/ownwrites"
 )
 
 // ErrStale says that the object has changed since it was read, or may have, so that nothing can be decided.
-var ErrStale = errors.New("the object is not what it was when it was read")
+var ErrStale = errors.New("the object has changed since it was read")
 
 // StaleRetry is when a pass over an object that is not what it was is tried again.
 const StaleRetry = 50 * time.Millisecond
@@ -34,16 +34,16 @@ type Recorder struct {
 	Kind    string
 	Client  client.Client
 	Events  events.EventRecorder
-	Written *ownwrites.Record
+	Written *expectations.Set
 	Metrics *metrics.Metrics
 }
 
-func (r *Recorder) key(o client.Object) ownwrites.Key {
-	return ownwrites.Key{Kind: r.Kind, NamespacedName: client.ObjectKeyFromObject(o)}
+func (r *Recorder) key(o client.Object) expectations.Key {
+	return expectations.Key{Kind: r.Kind, NamespacedName: client.ObjectKeyFromObject(o)}
 }
 
 // Shown reports whether the object is as new as what we wrote to it last.
-func (r *Recorder) Shown(o client.Object) bool { return r.Written.Shows(r.key(o), o) }
+func (r *Recorder) Shown(o client.Object) bool { return r.Written.Satisfied(r.key(o), o) }
 
 // Intend stores the finalizer, provided that nobody has changed the object since it was read.
 func (r *Recorder) Intend(ctx context.Context, o client.Object) error {
@@ -106,7 +106,7 @@ func firstReady(was, now []metav1.Condition) bool {
 	isTrue := func(list []metav1.Condition, kind string) bool {
 		return slices.ContainsFunc(list, func(c metav1.Condition) bool { return c.Type == kind && c.Status == metav1.ConditionTrue })
 	}
-	return !isTrue(was, conditions.Available) && isTrue(now, conditions.Ready)
+	return !isTrue(was, conditions.TypeAvailable) && isTrue(now, conditions.TypeReady)
 }
 
 // Tell makes an event about an object.
@@ -128,5 +128,5 @@ func (r *Recorder) Corrected(o client.Object, fields []string) {
 	for _, field := range fields {
 		r.Metrics.Drift(r.Kind, field)
 	}
-	r.Note(o, "Corrected", "Somebody has changed this on Discord, and it was put back: %s.", strings.Join(fields, ", "))
+	r.Note(o, "DriftCorrected", "Corrected drift on Discord: %s.", strings.Join(fields, ", "))
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -57,7 +56,7 @@ func (r *Reconciler) welcome(s *v1alpha1.DiscordServer, seen *observed) {
 		how = "recovered"
 	}
 	r.Metrics.Created(Kind, how)
-	r.Record.Note(s, "Adopted", "The bot %q is in the server %q (%s).", seen.application.Name, seen.snap.Guild.Name, seen.guildID)
+	r.Record.Note(s, "Adopted", "The bot %q is a member of the server %q (%s).", seen.application.Name, seen.snap.Guild.Name, seen.guildID)
 }
 
 // create tries to make a guild, which Discord itself does not let bots do any more. The finalizer is the record of the intent, as for channels.
@@ -78,17 +77,15 @@ func (r *Reconciler) create(ctx context.Context, s *v1alpha1.DiscordServer, seen
 		r.Metrics.Created(Kind, "created")
 		r.Record.Note(s, "Created", "Created the server %q (%s) on Discord.", guild.Name, guild.ID)
 		seen.session.Guild(guild.ID) // it is followed from now on
-		return state{changed: true, guildID: guild.ID}, &conditions.Waiting{
-			Reason: v1alpha1.ReasonWaitingForDiscord, Retry: time.Second, Message: "The server was created; its state has not arrived yet.",
-		}
+		return state{changed: true, guildID: guild.ID}, conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
+			"The server was created. Discord has not sent its state yet.").After(time.Second)
 	case discordclient.ClassDenied, discordclient.ClassGone, discordclient.ClassInvalid:
 		return now, serverIDRequired(seen)
 	case discordclient.ClassUnknown:
 		r.Ledger.Doubt(s.UID)
-		return now, &conditions.Waiting{
-			Reason: v1alpha1.ReasonRecovering, Retry: time.Second,
-			Message: "Discord's answer to the create of the server was lost; looking for its result before another one is made.",
-		}
+		return now, conditions.Progressing(v1alpha1.ReasonCreatePending,
+			"Discord's response to the create of the server was lost. The operator looks for it before it creates another one.",
+		).After(time.Second)
 	default:
 		return now, err
 	}
@@ -96,16 +93,14 @@ func (r *Reconciler) create(ctx context.Context, s *v1alpha1.DiscordServer, seen
 
 // refusedBefore reports whether Discord has refused a create for this very spec: every try counts towards its limit of refused requests.
 func refusedBefore(s *v1alpha1.DiscordServer) bool {
-	ready := meta.FindStatusCondition(s.Status.Conditions, conditions.Ready)
+	ready := meta.FindStatusCondition(s.Status.Conditions, conditions.TypeReady)
 	return ready != nil && ready.Reason == v1alpha1.ReasonServerIDRequired && ready.ObservedGeneration == s.Generation
 }
 
 func serverIDRequired(seen *observed) error {
-	return &conditions.Terminal{
-		Reason: v1alpha1.ReasonServerIDRequired,
-		Message: fmt.Sprintf("Discord does not let bots create servers. Create one in Discord, add the bot %q to it (%s), and set spec.serverId to its id: "+
-			"right-click the server with developer mode on, \"Copy Server ID\".", seen.application.Name, inviteURL(seen)),
-	}
+	return conditions.Degraded(v1alpha1.ReasonServerIDRequired,
+		"Discord does not let bots create servers. Create one in Discord, add the bot %q to it (%s), and set spec.serverId to its id: "+
+			"right-click the server with developer mode on, \"Copy Server ID\".", seen.application.Name, inviteURL(seen))
 }
 
 // edit puts all settings right by one call.
@@ -123,6 +118,6 @@ func (r *Reconciler) edit(ctx context.Context, s *v1alpha1.DiscordServer, seen *
 
 // settled reports whether the object was Ready for this very spec, so that a difference was made by people on Discord.
 func settled(conds []metav1.Condition, generation int64) bool {
-	ready := meta.FindStatusCondition(conds, conditions.Ready)
+	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
 	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == generation
 }

@@ -21,11 +21,11 @@ const (
 )
 
 func claim(s *v1alpha1.DiscordServer) weight {
-	ready := meta.FindStatusCondition(s.Status.Conditions, conditions.Ready)
+	ready := meta.FindStatusCondition(s.Status.Conditions, conditions.TypeReady)
 	switch {
 	case available(s):
 		return holds
-	case ready == nil || ready.Reason == v1alpha1.ReasonConflict || !meta.IsStatusConditionTrue(s.Status.Conditions, conditions.Degraded):
+	case ready == nil || ready.Reason == v1alpha1.ReasonConflict || !meta.IsStatusConditionTrue(s.Status.Conditions, conditions.TypeDegraded):
 		return wants
 	}
 	return cannot

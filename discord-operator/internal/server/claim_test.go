@@ -17,7 +17,7 @@ func claimant(uid types.UID, age int, can conditions.Availability, end error) v1
 		UID: uid, CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).Add(-time.Duration(age) * time.Minute)),
 	}}
 	if can != (conditions.Availability{}) {
-		conditions.Set(&s.Status.Conditions, 1, can, end)
+		conditions.Set(&s.Status.Conditions, 1, can, conditions.Worst(conditions.Of(end)))
 	}
 	return s
 }
@@ -27,9 +27,9 @@ func TestManager(t *testing.T) {
 	unseen := conditions.Availability{}
 	usable := conditions.Usable(v1alpha1.ReasonOnDiscord, "x")
 	unusable := conditions.Unusable(v1alpha1.ReasonNotManageable, "x")
-	broken := &conditions.Terminal{Reason: v1alpha1.ReasonTokenRefused}
-	rival := &conditions.Terminal{Reason: v1alpha1.ReasonConflict}
-	waiting := &conditions.Waiting{Reason: v1alpha1.ReasonWaitingForDiscord}
+	broken := conditions.Degraded(v1alpha1.ReasonAuthenticationFailed, "")
+	rival := conditions.Degraded(v1alpha1.ReasonConflict, "")
+	waiting := conditions.Progressing(v1alpha1.ReasonWaitingForDiscord, "")
 	cases := map[string]struct {
 		servers []v1alpha1.DiscordServer
 		want    types.UID

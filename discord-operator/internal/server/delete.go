@@ -23,14 +23,14 @@ func (r *Reconciler) finish(ctx context.Context, s *v1alpha1.DiscordServer) (rec
 	}
 	how, err := r.dispose(ctx, s)
 	if outcome.Stuck(err) && s.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
-		r.Record.Tell(s, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation asks: "+err.Error())
+		r.Record.Tell(s, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+err.Error())
 		how, err = "abandoned", nil
 	}
 	if err != nil {
 		return r.conclude(ctx, s, nil, state{}, outcome.Of(err, r.Clock.Now()))
 	}
 	if err := r.Record.Release(ctx, s); err != nil {
-		return conditions.Result(err)
+		return conditions.Result(conditions.Of(err))
 	}
 	r.Metrics.Deleted(Kind, how)
 	r.Ledger.Forget(s.UID)
@@ -76,8 +76,6 @@ func (r *Reconciler) childless(ctx context.Context, s *v1alpha1.DiscordServer) e
 	for i := range channels {
 		names = append(names, "DiscordChannel "+channels[i].Name)
 	}
-	return &conditions.Waiting{
-		Reason:  v1alpha1.ReasonWaitingForChildren,
-		Message: "These still refer to the server; delete them: " + outcome.Some(names) + ".",
-	}
+	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
+		"Objects still refer to the server: %s. Delete them.", outcome.Some(names))
 }

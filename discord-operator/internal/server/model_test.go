@@ -78,7 +78,7 @@ func (h *history) pass(carriedOut bool) steps {
 	if !todo.usable {
 		return todo
 	}
-	conditions.Set(&h.server.Status.Conditions, h.server.Generation, conditions.Usable("OnDiscord", ""), todo.verdict)
+	conditions.Set(&h.server.Status.Conditions, h.server.Generation, conditions.Usable("OnDiscord", ""), conditions.Worst(conditions.Of(todo.verdict)))
 	if carriedOut {
 		edit := todo.edit
 		set(&h.guild.Name, edit.Name)

@@ -98,11 +98,9 @@ func (r *Reconciler) guild(ctx context.Context, s *v1alpha1.DiscordServer, seen 
 		}
 	}
 	if wait := r.Settle - r.Clock.Since(entry.LastAttempt); wait > 0 {
-		return "", &conditions.Waiting{
-			Reason:  v1alpha1.ReasonRecovering,
-			Message: "An earlier create of the server may have been carried out; looking for its result before another one is made.",
-			Retry:   wait,
-		}
+		return "", conditions.Progressing(v1alpha1.ReasonCreatePending,
+			"An earlier create of the server may have succeeded. The operator looks for it before it creates another one.",
+		).After(wait)
 	}
 	r.Ledger.Nothing(s.UID)
 	seen.create = true

@@ -1,8 +1,6 @@
 package server
 
 import (
-	"fmt"
-
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/outcome"
 	"jutsu.com/operators/libs/conditions"
@@ -27,25 +25,22 @@ func plan(s *v1alpha1.DiscordServer, seen *observed) steps {
 	}
 	switch {
 	case seen.snap.Presence == discordclient.PresenceAbsent:
-		return steps{verdict: &conditions.Terminal{
-			Reason: v1alpha1.ReasonBotNotInServer,
-			Message: fmt.Sprintf("The bot %q is not in server %s, or there is no such server. Somebody who may manage the server adds it here: %s",
-				seen.application.Name, seen.guildID, inviteURL(seen)),
-		}}
+		return steps{verdict: conditions.Degraded(v1alpha1.ReasonBotNotInServer,
+			"The bot %q is not a member of server %s, or the server does not exist. A user who may manage the server can add it: %s",
+			seen.application.Name, seen.guildID, inviteURL(seen))}
 	case seen.manager != nil && seen.manager.UID != s.UID:
-		return steps{verdict: &conditions.Terminal{
-			Reason:  v1alpha1.ReasonConflict,
-			Message: fmt.Sprintf("Server %s is managed by DiscordServer %s already. Delete one of the two objects.", seen.guildID, nameOf(seen.manager)),
-		}}
+		return steps{verdict: conditions.Degraded(v1alpha1.ReasonConflict,
+			"Server %s is already managed by DiscordServer %s. Delete one of the two objects.",
+			seen.guildID, nameOf(seen.manager))}
 	}
 	have, exact := seen.snap.BotPermissions()
 	if exact && have.Missing(essential) != 0 {
-		return steps{verdict: outcome.Lacking(have.Missing(essential).Names(), "without which it can manage nothing", inviteURL(seen))}
+		return steps{verdict: outcome.Lacking(have.Missing(essential).Names(), "without which it cannot manage the server", inviteURL(seen))}
 	}
 	result := steps{usable: true}
 	result.edit, result.fields, result.verdict = differences(s, seen)
 	if needed := required(seen, len(result.fields) > 0 || managed(s)); exact && have.Missing(needed) != 0 {
-		lacking := outcome.Lacking(have.Missing(needed).Names(), "which this server's settings, groups and channels ask for", inviteURL(seen))
+		lacking := outcome.Lacking(have.Missing(needed).Names(), "which this server's settings, groups and channels require", inviteURL(seen))
 		result.verdict = outcome.Graver(lacking, result.verdict)
 	}
 	if exact && !have.Has(permissions.ManageGuild) {
@@ -144,10 +139,8 @@ func systemChannel(s *v1alpha1.DiscordServer, seen *observed) (string, error) {
 			return c.Status.ChannelID, nil
 		}
 	}
-	return "", &conditions.Waiting{
-		Reason:  v1alpha1.ReasonWaitingForChannel,
-		Message: fmt.Sprintf("DiscordChannel %s of spec.systemChannelRef does not exist in this server yet.", s.Spec.SystemChannelRef.Name),
-	}
+	return "", conditions.Progressing(v1alpha1.ReasonWaitingForChannel,
+		"DiscordChannel %s of spec.systemChannelRef does not exist in this server yet.", s.Spec.SystemChannelRef.Name)
 }
 
 func notEmpty(s string) *string {

@@ -35,7 +35,7 @@ func status(s *v1alpha1.DiscordServer, seen *observed, now state, end error) v1a
 		after.Channels = &v1alpha1.ChannelCount{Total: int32(len(seen.snap.Channels())), Limit: maxChannels} //nolint:gosec // Discord allows 500
 	}
 	after.ObservedGeneration = s.Generation
-	conditions.Set(&after.Conditions, s.Generation, availability(s, now, end), end)
+	conditions.Set(&after.Conditions, s.Generation, availability(s, now, end), conditions.Worst(conditions.Of(end)))
 	return after
 }
 
@@ -44,8 +44,9 @@ func availability(s *v1alpha1.DiscordServer, now state, end error) conditions.Av
 	if now.usable {
 		return conditions.Usable(v1alpha1.ReasonOnDiscord, "The bot can manage the server.")
 	}
-	was := meta.FindStatusCondition(s.Status.Conditions, conditions.Available)
-	if _, stuck := errors.AsType[*conditions.Terminal](end); !stuck && was != nil && was.Status == metav1.ConditionTrue {
+	was := meta.FindStatusCondition(s.Status.Conditions, conditions.TypeAvailable)
+	issue, _ := errors.AsType[*conditions.Issue](end)
+	if !issue.IsDegraded() && was != nil && was.Status == metav1.ConditionTrue {
 		return conditions.Usable(was.Reason, was.Message)
 	}
 	return conditions.Unusable(v1alpha1.ReasonNotManageable, "The bot cannot manage the server.")

@@ -147,5 +147,5 @@ var claimMoved = predicate.Funcs{
 }
 
 func available(s *v1alpha1.DiscordServer) bool {
-	return meta.IsStatusConditionTrue(s.Status.Conditions, conditions.Available)
+	return meta.IsStatusConditionTrue(s.Status.Conditions, conditions.TypeAvailable)
 }

@@ -69,13 +69,10 @@ func (s *Session) Look(ctx context.Context, guildID string) (*discordclient.Snap
 		}
 		why := s.Stats().GatewayError
 		if why == "" {
-			why = "no answer yet"
+			why = "no response yet"
 		}
-		return nil, &conditions.Waiting{
-			Reason:  v1alpha1.ReasonWaitingForDiscord,
-			Message: "The state of the server on Discord is not known yet: " + why + ".",
-			Retry:   5 * time.Second,
-		}
+		return nil, conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
+			"The state of the server on Discord is not known yet: %s.", why).After(5 * time.Second)
 	}
 	if snap.SelfID() == "" && snap.Presence == discordclient.PresencePresent {
 		if _, err := s.CurrentUser(ctx); err != nil { // who the bot is is asked for only while the Gateway has not said it

@@ -77,7 +77,7 @@ func (s *Sessions) Events() <-chan Event {
 	return out
 }
 
-// For returns the session of a server. Its errors say what is wrong with the token's Secret (TokenNotFound, TokenRefused).
+// For returns the session of a server. Its errors say what is wrong with the token's Secret (TokenNotFound, AuthenticationFailed).
 func (s *Sessions) For(ctx context.Context, server *v1alpha1.DiscordServer) (*Session, error) {
 	name := types.NamespacedName{Namespace: server.Namespace, Name: server.Spec.TokenSecretRef.Name}
 	meta := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
@@ -128,26 +128,22 @@ func (s *Sessions) read(ctx context.Context, server *v1alpha1.DiscordServer, nam
 	key := server.Spec.TokenSecretRef.Key
 	token := strings.TrimPrefix(strings.TrimSpace(string(secret.Data[key])), "Bot ")
 	if token == "" {
-		return use{}, missing(server, fmt.Sprintf("has nothing under the key %q", key))
+		return use{}, missing(server, fmt.Sprintf("has no value for the key %q", key))
 	}
 	return s.assign(client.ObjectKeyFromObject(server), token, version)
 }
 
 // Refused says that Discord does not take the token of a server.
 func Refused(server *v1alpha1.DiscordServer) error {
-	return &conditions.Terminal{
-		Reason: v1alpha1.ReasonTokenRefused,
-		Message: fmt.Sprintf("Discord refuses the bot token in Secret %s. Put a valid one there: https://discord.com/developers/applications, Bot, Reset Token.",
-			server.Spec.TokenSecretRef.Name),
-	}
+	return conditions.Degraded(v1alpha1.ReasonAuthenticationFailed,
+		"Discord refuses the bot token in Secret %s. Replace it with a valid one: https://discord.com/developers/applications, Bot, Reset Token.",
+		server.Spec.TokenSecretRef.Name)
 }
 
 func missing(server *v1alpha1.DiscordServer, what string) error {
-	return &conditions.Terminal{
-		Reason: v1alpha1.ReasonTokenNotFound,
-		Message: fmt.Sprintf("Secret %s %s. Create it with the bot's token: kubectl -n %s create secret generic %[1]s --from-file=%[4]s=FILE",
-			server.Spec.TokenSecretRef.Name, what, server.Namespace, server.Spec.TokenSecretRef.Key),
-	}
+	return conditions.Degraded(v1alpha1.ReasonTokenNotFound,
+		"Secret %s %s. Create it with the bot's token: kubectl -n %s create secret generic %[1]s --from-file=%[4]s=FILE",
+		server.Spec.TokenSecretRef.Name, what, server.Namespace, server.Spec.TokenSecretRef.Key)
 }
 
 // assign gives a server the bot of a token, which is started where it is the first to need it.
@@ -161,7 +157,7 @@ func (s *Sessions) assign(server types.NamespacedName, token, version string) (u
 	if b == nil {
 		var err error
 		if b, err = s.start(token); err != nil {
-			return use{}, &conditions.Terminal{Reason: v1alpha1.ReasonTokenRefused, Message: "The bot token cannot be used: " + err.Error() + "."}
+			return use{}, conditions.Degraded(v1alpha1.ReasonAuthenticationFailed, "The bot token is not usable: %s.", err)
 		}
 		s.bots[token] = b
 	}
@@ -245,7 +241,7 @@ func (s *Sessions) start(token string) (*bot, error) {
 	}()
 	go func() {
 		if err := c.Run(ctx); err != nil { // the token was refused: the servers that use it have to be looked at
-			s.config.Log.Info("the bot is not connected any more", "reason", err.Error())
+			s.config.Log.Info("the bot is disconnected", "reason", err.Error())
 			tell(ctx, outs, discordclient.Event{Kind: EventRefused})
 		}
 	}()

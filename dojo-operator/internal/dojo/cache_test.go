@@ -3,6 +3,7 @@ package dojo
 import (
 	"testing"
 
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
@@ -12,24 +13,31 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/libs/apply"
 )
 
-// large is the metadata of an object of somebody else, with all that objects gather.
+// large is the metadata of a foreign object, with all that objects gather.
 func large() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5", Generation: 2,
-		Labels:          map[string]string{"app": "theirs"},
-		Annotations:     map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{...}"},
-		OwnerReferences: []metav1.OwnerReference{{Kind: "Cluster", Name: "pg"}},
-		ManagedFields:   []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
-		Finalizers:      []string{"theirs"},
+		CreationTimestamp: metav1.NewTime(dojotest.Noon),
+		DeletionTimestamp: &metav1.Time{Time: dojotest.Noon},
+		Labels:            map[string]string{"app": "theirs"},
+		Annotations:       map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{...}"},
+		OwnerReferences:   []metav1.OwnerReference{{Kind: "Cluster", Name: "pg"}},
+		ManagedFields:     []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+		Finalizers:        []string{"theirs"},
 	}
 }
 
@@ -37,54 +45,115 @@ func large() metav1.ObjectMeta {
 func small() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5",
+		CreationTimestamp: metav1.NewTime(dojotest.Noon), DeletionTimestamp: &metav1.Time{Time: dojotest.Noon},
 		OwnerReferences: []metav1.OwnerReference{{Kind: "Cluster", Name: "pg"}},
 	}
 }
 
-func with(m metav1.ObjectMeta, change func(*metav1.ObjectMeta)) metav1.ObjectMeta {
-	change(&m)
+// granted shares a Secret.
+func granted(m metav1.ObjectMeta) metav1.ObjectMeta {
+	metav1.SetMetaDataAnnotation(&m, corev1api.AllowedNamespacesAnnotation, "school")
 	return m
 }
 
-func granted(m *metav1.ObjectMeta) {
-	if m.Annotations == nil {
-		m.Annotations = map[string]string{}
-	}
-	m.Annotations[corev1api.AllowedNamespacesAnnotation] = "school"
-}
-
-func TestStripOthers(t *testing.T) {
+func TestStripForeign(t *testing.T) {
 	t.Parallel()
-	secret := func(m metav1.ObjectMeta) *metav1.PartialObjectMetadata {
-		s := secretMetadata()
-		s.ObjectMeta = m
-		return s
+	metadata := func(kind string, m metav1.ObjectMeta) *metav1.PartialObjectMetadata {
+		o := apply.Metadata("v1", kind)
+		o.ObjectMeta = m
+		return o
 	}
+	definition := func(m metav1.ObjectMeta) *metav1.PartialObjectMetadata {
+		o := optional.Definition()
+		o.ObjectMeta = m
+		return o
+	}
+	rule := kindNamed(t, "PrometheusRule").Object
+	largeRule, smallRule := rule(), rule()
+	for field, value := range apply.As[map[string]any](map[string]any{"metadata": large(), "spec": map[string]any{}}) {
+		largeRule.Object[field] = value
+	}
+	smallRule.Object["metadata"] = apply.As[map[string]any](small())
 	target := autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "tokyo"}
+	ready := []metav1.Condition{{Type: "Ready"}}
+	hibernated := func(m metav1.ObjectMeta) metav1.ObjectMeta {
+		m.CreationTimestamp = metav1.NewTime(dojotest.Noon)
+		metav1.SetMetaDataAnnotation(&m, "cnpg.io/hibernation", "on")
+		return m
+	}
+	tombstone := toolscache.DeletedFinalStateUnknown{Key: "team/theirs"}
 	cases := map[string]struct{ in, want any }{
-		"Secret":          {secret(large()), secret(small())},
-		"Secret, granted": {secret(with(large(), granted)), secret(with(small(), granted))},
-		"Service": {&corev1.Service{ObjectMeta: large(), Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1"}},
-			&corev1.Service{ObjectMeta: small()}},
-		"Deployment": {&appsv1.Deployment{ObjectMeta: large(), Spec: appsv1.DeploymentSpec{MinReadySeconds: 1}, Status: appsv1.DeploymentStatus{Replicas: 1}},
-			&appsv1.Deployment{ObjectMeta: small()}},
-		"budget": {&policyv1.PodDisruptionBudget{ObjectMeta: large(), Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1}},
-			&policyv1.PodDisruptionBudget{ObjectMeta: small()}},
-		"autoscaler": {&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: large(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: target, MaxReplicas: 9}},
-			&autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: small(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: target}}},
-		"Ingress": {&networkingv1.Ingress{ObjectMeta: large(), Spec: networkingv1.IngressSpec{IngressClassName: new("nginx")}},
-			&networkingv1.Ingress{ObjectMeta: small()}},
-		"Job":      {&batchv1.Job{ObjectMeta: large(), Status: batchv1.JobStatus{Active: 1}}, &batchv1.Job{ObjectMeta: small()}},
-		"Database": {theirs("Database", "spec: {name: a}\nstatus: {applied: true}"), theirs("Database", "")},
+		"Secret":         {metadata("Secret", large()), metadata("Secret", small())},
+		"granted Secret": {metadata("Secret", granted(large())), metadata("Secret", granted(small()))},
+		"definition":     {definition(large()), definition(small())},
+		"ConfigMap":      {metadata("ConfigMap", large()), metadata("ConfigMap", small())},
+		"Service": {
+			&corev1.Service{ObjectMeta: large(), Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1"}},
+			&corev1.Service{ObjectMeta: small()},
+		},
+		"Deployment": {
+			&appsv1.Deployment{ObjectMeta: large(), Status: appsv1.DeploymentStatus{Replicas: 1}},
+			&appsv1.Deployment{ObjectMeta: small()},
+		},
+		"budget": {
+			&policyv1.PodDisruptionBudget{ObjectMeta: large(), Status: policyv1.PodDisruptionBudgetStatus{CurrentHealthy: 1}},
+			&policyv1.PodDisruptionBudget{ObjectMeta: small()},
+		},
+		"autoscaler": {
+			&autoscalingv2.HorizontalPodAutoscaler{
+				ObjectMeta: large(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: target, MaxReplicas: 9},
+			},
+			&autoscalingv2.HorizontalPodAutoscaler{
+				ObjectMeta: small(), Spec: autoscalingv2.HorizontalPodAutoscalerSpec{ScaleTargetRef: target},
+			},
+		},
+		"Ingress": {
+			&networkingv1.Ingress{ObjectMeta: large(), Spec: networkingv1.IngressSpec{IngressClassName: new("nginx")}},
+			&networkingv1.Ingress{ObjectMeta: small()},
+		},
+		"Job": {
+			&batchv1.Job{ObjectMeta: large(), Status: batchv1.JobStatus{Active: 1}}, &batchv1.Job{ObjectMeta: small()},
+		},
+		"Database": {
+			&cnpgv1.Database{ObjectMeta: large(), Spec: cnpgv1.DatabaseSpec{Name: "a"}},
+			&cnpgv1.Database{ObjectMeta: small()},
+		},
+		"DatabaseRole":    {&cnpgv1.DatabaseRole{ObjectMeta: large()}, &cnpgv1.DatabaseRole{ObjectMeta: small()}},
+		"ScheduledBackup": {&cnpgv1.ScheduledBackup{ObjectMeta: large()}, &cnpgv1.ScheduledBackup{ObjectMeta: small()}},
+		"Backup":          {&cnpgv1.Backup{ObjectMeta: large()}, &cnpgv1.Backup{ObjectMeta: small()}},
 		"Cluster": {
-			theirs("Cluster", "spec: {instances: 3, imageName: x}\nstatus: {phase: fine, image: x, readyInstances: 2, currentPrimary: a, conditions: [{type: Ready}], topology: {a: b}}"),
-			theirs("Cluster", "spec: {instances: 3}\nstatus: {phase: fine, image: x, readyInstances: 2, currentPrimary: a, conditions: [{type: Ready}]}"),
+			&cnpgv1.Cluster{
+				ObjectMeta: hibernated(large()), Spec: cnpgv1.ClusterSpec{Instances: 3, ImageName: "x"},
+				Status: cnpgv1.ClusterStatus{
+					Phase: "fine", Image: "x", ReadyInstances: 2, CurrentPrimary: "a", Conditions: ready, Instances: 3,
+				},
+			},
+			&cnpgv1.Cluster{
+				ObjectMeta: hibernated(small()), Spec: cnpgv1.ClusterSpec{Instances: 3},
+				Status: cnpgv1.ClusterStatus{
+					Phase: "fine", Image: "x", ReadyInstances: 2, CurrentPrimary: "a", Conditions: ready,
+				},
+			},
 		},
 		"DiscordChannel": {
-			ofDiscord("spec: {name: a, webhook: {name: x}}\nstatus: {channelId: \"1\", channelURL: b, serverId: c, webhook: {id: \"2\"}, conditions: [{type: Ready}]}"),
-			ofDiscord("spec: {webhook: {name: x}}\nstatus: {channelId: \"1\", channelURL: b, webhook: {id: \"2\"}, conditions: [{type: Ready}]}"),
+			&discordv1alpha1.DiscordChannel{
+				ObjectMeta: large(),
+				Spec:       discordv1alpha1.DiscordChannelSpec{Name: "a", Webhook: &discordv1alpha1.ChannelWebhook{Name: "x"}},
+				Status: discordv1alpha1.DiscordChannelStatus{
+					ChannelID: "1", ChannelURL: "b", Webhook: &discordv1alpha1.WebhookStatus{ID: "2"}, Conditions: ready,
+					ObservedGeneration: 2,
+				},
+			},
+			&discordv1alpha1.DiscordChannel{
+				ObjectMeta: small(),
+				Spec:       discordv1alpha1.DiscordChannelSpec{Webhook: &discordv1alpha1.ChannelWebhook{Name: "x"}},
+				Status: discordv1alpha1.DiscordChannelStatus{
+					ChannelID: "1", ChannelURL: "b", Webhook: &discordv1alpha1.WebhookStatus{ID: "2"}, Conditions: ready,
+				},
+			},
 		},
-		"tombstone": {toolscache.DeletedFinalStateUnknown{Key: "team/theirs"}, toolscache.DeletedFinalStateUnknown{Key: "team/theirs"}},
+		"PrometheusRule": {largeRule, smallRule},
+		"tombstone":      {tombstone, tombstone},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -97,49 +166,31 @@ func TestStripOthers(t *testing.T) {
 	}
 }
 
-// theirs is an object of CloudNativePG that belongs to somebody else.
-func theirs(kind, text string) *unstructured.Unstructured {
-	o := &unstructured.Unstructured{Object: map[string]any{}}
-	if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
-		panic(err)
-	}
-	if o.Object == nil {
-		o.Object = map[string]any{}
-	}
-	o.SetAPIVersion("postgresql.cnpg.io/v1")
-	o.SetKind(kind)
-	o.SetNamespace("team")
-	o.SetName("theirs")
-	return o
-}
-
-// ofDiscord is a channel that belongs to somebody else.
-func ofDiscord(text string) *unstructured.Unstructured {
-	o := theirs("DiscordChannel", text)
-	o.SetAPIVersion("discord.jutsu.com/v1alpha1")
-	return o
-}
-
-func TestStripKeepsOurChildrenWhole(t *testing.T) {
+func TestStripKeepsOurObjectsWhole(t *testing.T) {
 	t.Parallel()
-	w := settledWorld(t, tokyo(exposed))
-	unlabelled := func(o metav1.Object) metav1.Object { o.SetLabels(nil); return o }
-	unowned := func(o metav1.Object) metav1.Object { o.SetOwnerReferences(nil); return o }
-	cases := map[string]metav1.Object{
-		"Secret":                     metadataOf(w.own),
-		"Deployment":                 w.deployment.DeepCopy(),
-		"Service":                    w.service.DeepCopy(),
-		"budget":                     w.budget.DeepCopy(),
-		"Ingress":                    w.ingress.DeepCopy(),
-		"database":                   databaseFor(tokyo(inPG)),
-		"Cluster":                    clusterFor(tokyo(ownPG), testConfig),
-		"Service without its labels": unlabelled(w.service.DeepCopy()),
-		"Secret without its labels":  unlabelled(metadataOf(w.own)),
-		"Deployment without owner":   unowned(w.deployment.DeepCopy()),
+	owned, labels := large(), large()
+	owned.OwnerReferences = childOf(dojotest.Dojo()).OwnerReferences
+	labels.Labels = ownership.Labels(dojotest.Dojo(), ownership.Application)
+	rule := kindNamed(t, "PrometheusRule").Object()
+	rule.SetLabels(labels.Labels)
+	must(t, unstructured.SetNestedField(rule.Object, "x", "spec", "groups"))
+	cases := map[string]client.Object{
+		"Dojo":                      dojotest.Dojo(exposed),
+		"Secret":                    &metav1.PartialObjectMetadata{ObjectMeta: labels},
+		"Secret without labels":     &metav1.PartialObjectMetadata{ObjectMeta: owned},
+		"Deployment without labels": &appsv1.Deployment{ObjectMeta: owned, Spec: appsv1.DeploymentSpec{MinReadySeconds: 1}},
+		"Deployment without owner":  &appsv1.Deployment{ObjectMeta: labels, Spec: appsv1.DeploymentSpec{MinReadySeconds: 1}},
+		"Service":                   &corev1.Service{ObjectMeta: owned, Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1"}},
+		"Database":                  &cnpgv1.Database{ObjectMeta: labels, Spec: cnpgv1.DatabaseSpec{Name: "a"}},
+		"Cluster":                   &cnpgv1.Cluster{ObjectMeta: labels, Spec: cnpgv1.ClusterSpec{ImageName: "x"}},
+		"DiscordChannel": &discordv1alpha1.DiscordChannel{
+			ObjectMeta: owned, Spec: discordv1alpha1.DiscordChannelSpec{Name: "a"},
+		},
+		"PrometheusRule": rule,
 	}
 	for name, o := range cases {
 		t.Run(name, func(t *testing.T) {
-			want := o.(runtime.Object).DeepCopyObject()
+			want := o.DeepCopyObject()
 			got, err := strip(o)
 			must(t, err)
 			if diff := cmp.Diff(any(want), got); diff != "" {
@@ -151,35 +202,46 @@ func TestStripKeepsOurChildrenWhole(t *testing.T) {
 
 func TestStripKeepsThePodsTrouble(t *testing.T) {
 	t.Parallel()
-	initializing := pod("a")
-	initializing.Status.InitContainerStatuses = []corev1.ContainerStatus{waiting("InvalidImageName", "x")}
-	leaving := pod("a", crashed(5))
-	leaving.DeletionTimestamp = &metav1.Time{Time: noon}
-	for name, p := range map[string]corev1.Pod{
-		"crashing": pod("a", crashed(5)), "not scheduled": unscheduled("a", corev1.PodReasonUnschedulable),
-		"initializing": initializing, "leaving": leaving,
+	waiting := func(reason string) []corev1.ContainerStatus {
+		state := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
+		return []corev1.ContainerStatus{{Name: "dojo", State: state}}
+	}
+	unscheduled := corev1.PodCondition{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+	}
+	for name, status := range map[string]corev1.PodStatus{
+		"cannot be pulled":    {ContainerStatuses: waiting("ErrImagePull")},
+		"initializing":        {InitContainerStatuses: waiting("InvalidImageName")},
+		"cannot be scheduled": {Conditions: []corev1.PodCondition{unscheduled}},
+		"fine":                {},
 	} {
-		t.Run(name, func(t *testing.T) {
-			want := troubleOf(noon, &p)
-			p.Labels[revisionLabel], p.CreationTimestamp = "5d8f", metav1.NewTime(noon)
-			p.Spec.Containers = []corev1.Container{{Name: "dojo"}}
-			p.ManagedFields, p.Annotations = large().ManagedFields, large().Annotations
-			out, err := strip(&p)
-			must(t, err)
-			got := out.(*corev1.Pod)
-			if troubleOf(noon, got) != want {
-				t.Errorf("trouble was %+v, is %+v", want, troubleOf(noon, got))
-			}
-			if got.Spec.Containers != nil || got.ManagedFields != nil || got.Annotations != nil {
-				t.Errorf("keeps what nobody asks for: %+v", got)
-			}
-			if !got.CreationTimestamp.Time.Equal(noon) {
-				t.Errorf("created at %s", got.CreationTimestamp)
-			}
-			if diff := cmp.Diff(map[string]string{nameLabel: "dojo", instanceLabel: "tokyo", revisionLabel: "5d8f"}, got.Labels); diff != "" {
-				t.Error(diff)
-			}
-		})
+		for _, leaving := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				p := &corev1.Pod{ObjectMeta: labelled(ownership.Application), Status: status}
+				if leaving {
+					p.DeletionTimestamp = &metav1.Time{Time: dojotest.Noon}
+				}
+				want := pods.Of(dojotest.Noon, p)
+				p.Labels[pods.RevisionLabel], p.CreationTimestamp = "5d8f", metav1.NewTime(dojotest.Noon)
+				p.Spec.Containers, p.Status.HostIP = []corev1.Container{{Name: "dojo"}}, "10.0.0.1"
+				p.ManagedFields, p.Annotations = large().ManagedFields, large().Annotations
+				_, err := strip(p)
+				must(t, err)
+				if got := pods.Of(dojotest.Noon, p); got != want {
+					t.Errorf("trouble was %+v, is %+v", want, got)
+				}
+				labels := map[string]string{
+					ownership.NameLabel: "dojo", ownership.InstanceLabel: "tokyo", pods.RevisionLabel: "5d8f",
+				}
+				small := &corev1.Pod{Status: status, ObjectMeta: metav1.ObjectMeta{
+					Namespace: "school", Name: "a", CreationTimestamp: metav1.NewTime(dojotest.Noon), Labels: labels,
+					DeletionTimestamp: p.DeletionTimestamp,
+				}}
+				if diff := cmp.Diff(small, p); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
 	}
 }
 
@@ -189,25 +251,26 @@ func TestCacheOptions(t *testing.T) {
 	if !options.ReaderFailOnMissingInformer {
 		t.Error("a read by mistake would start to cache a whole kind")
 	}
-	count := 0
-	for o, of := range options.ByObject {
-		count++
-		if of.Transform == nil {
-			t.Errorf("%T is cached whole", o)
-		}
-		if _, ok := o.(*corev1.Pod); ok {
-			if !of.Label.Matches(k8slabels.Set(settledWorld(t, tokyo()).deployment.Spec.Template.Labels)) {
-				t.Errorf("%s misses the pods of a Dojo", of.Label)
-			}
-			if of.Label.Matches(k8slabels.Set{nameLabel: nameValue}) {
-				t.Errorf("%s caches the pods of others", of.Label)
-			}
-		} else if of.Label != nil {
-			t.Errorf("%T: a child whose labels somebody has taken off would look deleted", o)
-		}
+	if options.DefaultTransform == nil {
+		t.Error("objects are cached whole")
 	}
-	if count != 10 {
-		t.Errorf("%d kinds", count)
+	ours := ownership.Labels(dojotest.Dojo(), ownership.Application)
+	for o, of := range options.ByObject {
+		if _, ok := o.(*corev1.Pod); !ok {
+			if of.Label != nil {
+				t.Errorf("%T: a child whose labels were removed would look deleted", o)
+			}
+			continue
+		}
+		if of.Transform != nil {
+			t.Error("pods are not stripped")
+		}
+		if !of.Label.Matches(k8slabels.Set(ours)) {
+			t.Errorf("%s misses the pods of a Dojo", of.Label)
+		}
+		if of.Label.Matches(k8slabels.Set{ownership.NameLabel: ownership.Application}) {
+			t.Errorf("%s caches foreign pods", of.Label)
+		}
 	}
 	if options.DefaultNamespaces != nil {
 		t.Errorf("all namespaces are watched by default, not %v", options.DefaultNamespaces)

@@ -1,138 +1,295 @@
 package dojo
 
 import (
+	"context"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	testclock "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/workload"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/applytest"
+	"jutsu.com/operators/libs/conditions"
 )
 
-// inPG gives the Dojo a database in the standing Cluster pg, ownPG one in a Cluster of its own.
-func inPG(d *corev1api.Dojo) {
-	d.Spec.CredentialsRef = nil
-	d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}, ReclaimPolicy: corev1api.ReclaimRetain}
+// These tests are about a Dojo with a database as a whole; package postgres tests the database
+// alone.
+
+var databaseNoon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+var databaseConfig = Config{
+	Postgres: postgres.Config{
+		Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second, Image: "registry.example/postgres",
+	},
+	Workload: workload.Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second},
 }
 
-func ownPG(d *corev1api.Dojo) {
-	d.Spec.CredentialsRef = nil
-	d.Spec.Postgres = &corev1api.Postgres{ReclaimPolicy: corev1api.ReclaimRetain, Cluster: &corev1api.PostgresCluster{
+// withDatabase is a Dojo with a database in the Cluster pg, which is not its own.
+func withDatabase(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
+	d := &corev1api.Dojo{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo"},
+		Spec: corev1api.DojoSpec{
+			AccountID: "Masamichi Yaga", Title: "Tokyo Jujutsu High", Replicas: ptr.To[int32](1),
+			Database: corev1api.DatabasePostgres,
+			Postgres: &corev1api.Postgres{
+				ClusterRef: &corev1api.ClusterReference{Name: "pg"}, ReclaimPolicy: corev1api.ReclaimRetain,
+			},
+		},
+	}
+	for _, change := range changes {
+		change(d)
+	}
+	return d
+}
+
+func inOwnCluster(d *corev1api.Dojo) {
+	d.Spec.Postgres.ClusterRef = nil
+	d.Spec.Postgres.Cluster = &corev1api.PostgresCluster{
 		Instances: ptr.To[int32](3), Storage: corev1api.PostgresStorage{Size: resource.MustParse("1Gi")},
-	}}
-}
-
-func dropping(d *corev1api.Dojo) { d.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimDelete }
-
-func backedUp(d *corev1api.Dojo) {
-	d.Spec.Postgres.Cluster.Backup = &corev1api.Backup{Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot, FinalBackup: true}
-}
-
-func leaving(d *corev1api.Dojo) {
-	d.DeletionTimestamp, d.Finalizers = &metav1.Time{Time: noon}, []string{corev1api.DatabaseFinalizer}
-}
-
-// put sets a field of a custom resource of the world.
-func (w *world) put(kind string, value any, path ...string) {
-	w.t.Helper()
-	must(w.t, unstructured.SetNestedField(w.custom[kind].Object, value, path...))
-}
-
-// standing makes the Cluster pg.
-func (w *world) standing() {
-	o := clusterKind.Object()
-	o.SetNamespace("school")
-	o.SetName("pg")
-	o.SetCreationTimestamp(metav1.NewTime(noon))
-	w.custom = map[string]*unstructured.Unstructured{"Cluster": o}
-	w.put("Cluster", int64(1), "spec", "instances")
-}
-
-// play does what CloudNativePG and the Job's pod would do.
-func (w *world) play() {
-	if w.custom["Cluster"] != nil {
-		wanted, _, _ := unstructured.NestedInt64(w.custom["Cluster"].Object, "spec", "instances")
-		w.put("Cluster", map[string]any{"readyInstances": wanted, "currentPrimary": "pg-1", "image": "postgres:17"}, "status")
-	}
-	for _, kind := range []string{"DatabaseRole", "Database"} {
-		if o := w.custom[kind]; o != nil {
-			status := map[string]any{"applied": true, "observedGeneration": o.GetGeneration()}
-			if kind == "DatabaseRole" && w.password != nil {
-				status["secretResourceVersion"] = w.password.ResourceVersion
-			}
-			w.put(kind, status, "status")
-		}
-	}
-	for _, job := range w.jobs {
-		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
 	}
 }
 
-// settledDatabase is a world in which a Dojo with a database, as it is given, is settled.
-func settledDatabase(t *testing.T, d *corev1api.Dojo) *world {
+func reclaimed(d *corev1api.Dojo) { d.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimDelete }
+
+func nightly(d *corev1api.Dojo) {
+	d.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
+		Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot, FinalBackup: true,
+	}
+}
+
+// databaseWorld is a Kubernetes API with one Dojo, whose other controllers a test plays.
+type databaseWorld struct {
+	*Reconciler
+	t      *testing.T
+	server *applytest.Server
+	dojo   *corev1api.Dojo
+	// without is a kind that the cluster does not have.
+	without string
+}
+
+// Has implements Kinds: there is CloudNativePG and nothing else that is optional.
+func (w *databaseWorld) Has(kind optional.Kind) bool {
+	return kind.Group == cnpgv1.SchemeGroupVersion.Group && kind.Kind != w.without
+}
+
+func newDatabaseWorld(t *testing.T, d *corev1api.Dojo) *databaseWorld {
 	t.Helper()
-	w := &world{t: t}
-	if d.Spec.Postgres.ClusterRef != nil {
-		w.standing()
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1api.AddToScheme, clientgoscheme.AddToScheme, cnpgv1.AddToScheme,
+	} {
+		noError(t, add(scheme))
 	}
-	for range 12 {
+	clock := testclock.NewFakePassiveClock(databaseNoon)
+	server := applytest.New(scheme, clock)
+	noError(t, addIndexes(t.Context(), server))
+	w := &databaseWorld{t: t, server: server, dojo: d.DeepCopy()}
+	w.Reconciler = &Reconciler{
+		Client: server, Live: server, Kinds: w, Clock: clock, Config: databaseConfig,
+		applier: apply.New(server, ownership.FieldOwner, apply.Reasons{Refused: corev1api.ReasonChildRefused}, clock),
+	}
+	noError(t, server.Create(t.Context(), w.dojo))
+	if d.Spec.Postgres.ClusterRef != nil {
+		pg := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "pg"}}
+		pg.Spec.Instances = 1
+		noError(t, server.Create(t.Context(), pg))
+	}
+	return w
+}
+
+// upToDate is a world in which nothing is left to do.
+func upToDate(t *testing.T, d *corev1api.Dojo) *databaseWorld {
+	t.Helper()
+	w := newDatabaseWorld(t, d)
+	for range 8 {
 		w.play()
-		if s := w.pass(d); s.apply == nil && s.verdict == nil {
+		if _, plan := w.reconcile(); plan.Apply == nil && plan.Issues == nil {
 			return w
 		}
-		if w.deployment != nil {
-			w.serve(*w.deployment.Spec.Replicas)
-		}
 	}
-	t.Fatal("does not settle")
+	t.Fatal("there is always something left to do")
 	return nil
 }
 
-func TestTheWayToADatabase(t *testing.T) {
+func (w *databaseWorld) plan() (State, apply.Plan) {
+	w.t.Helper()
+	s, err := w.observe(w.t.Context(), w.dojo)
+	noError(w.t, err)
+	return s, Plan(w.dojo, s, w.Config)
+}
+
+// reconcile plans, carries out the plan, and returns both.
+func (w *databaseWorld) reconcile() (State, apply.Plan) {
+	w.t.Helper()
+	s, plan := w.plan()
+	if results := w.applier.Run(w.t.Context(), w.dojo, plan); results.Issues != nil || results.Stale {
+		w.t.Fatalf("results are %+v", results)
+	}
+	return s, plan
+}
+
+func inWorld[T any, L interface {
+	*T
+	client.Object
+}](w *databaseWorld, name string) L {
+	w.t.Helper()
+	return applytest.Get(w.t, w.server, "school", name, L(new(T)))
+}
+
+// setStatus changes the status of an object, where it exists.
+func setStatus[T any, L interface {
+	*T
+	client.Object
+}](w *databaseWorld, name string, change func(L)) {
+	w.t.Helper()
+	if live := inWorld[T, L](w, name); live != nil {
+		applytest.EditStatus(w.t, w.server, "others", live, change)
+	}
+}
+
+// remove deletes an object as another client.
+func (w *databaseWorld) remove(o client.Object, name string) {
+	w.t.Helper()
+	o.SetNamespace("school")
+	o.SetName(name)
+	noError(w.t, w.server.Delete(w.t.Context(), o))
+}
+
+// play does what CloudNativePG and the controllers of Kubernetes would do.
+func (w *databaseWorld) play() {
+	w.t.Helper()
+	for _, name := range []string{"pg", "tokyo-db"} {
+		setStatus(w, name, func(c *cnpgv1.Cluster) {
+			c.Status.ReadyInstances, c.Status.CurrentPrimary, c.Status.Image = c.Spec.Instances, "pg-1", "postgres:17"
+		})
+	}
+	setStatus(w, "tokyo-db", func(r *cnpgv1.DatabaseRole) {
+		r.Status = cnpgv1.DatabaseRoleStatus{Applied: ptr.To(true), ObservedGeneration: r.Generation}
+		if secret := inWorld[corev1.Secret](w, "tokyo-db"); secret != nil {
+			r.Status.SecretResourceVersion = secret.ResourceVersion
+		}
+	})
+	setStatus(w, "tokyo-db", func(db *cnpgv1.Database) {
+		db.Status.Applied, db.Status.ObservedGeneration = ptr.To(true), db.Generation
+	})
+	w.schemaEnds(batchv1.JobComplete)
+	w.serve(1)
+}
+
+func (w *databaseWorld) schemaEnds(with batchv1.JobConditionType) {
+	w.t.Helper()
+	var jobs batchv1.JobList
+	noError(w.t, w.server.List(w.t.Context(), &jobs, client.InNamespace("school")))
+	for i := range jobs.Items {
+		setStatus(w, jobs.Items[i].Name, func(j *batchv1.Job) {
+			j.Status.Conditions = []batchv1.JobCondition{{Type: with, Status: corev1.ConditionTrue}}
+		})
+	}
+}
+
+// serve makes so many pods of the Deployment ready; all are there.
+func (w *databaseWorld) serve(ready int32) {
+	w.t.Helper()
+	setStatus(w, "tokyo", func(d *appsv1.Deployment) {
+		d.Status = appsv1.DeploymentStatus{
+			ObservedGeneration: d.Generation, Replicas: *d.Spec.Replicas, UpdatedReplicas: *d.Spec.Replicas,
+			ReadyReplicas: ready, AvailableReplicas: ready,
+		}
+	})
+}
+
+// crash makes the application's pod crash.
+func (w *databaseWorld) crash() {
+	w.t.Helper()
+	w.serve(0)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "school", Name: "tokyo-1", Labels: ownership.Labels(w.dojo, ownership.Application),
+	}}
+	noError(w.t, w.server.Create(w.t.Context(), pod))
+	setStatus(w, "tokyo-1", func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "dojo", RestartCount: 5,
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 2}},
+		}}
+	})
+}
+
+func writtenKinds(p apply.Plan) (all []string) {
+	for _, o := range p.Apply {
+		all = append(all, o.Kind)
+	}
+	return all
+}
+
+// worstOf is the condition that issues make True and its reason, empty without issues.
+func worstOf(issues []conditions.Issue) string {
+	issue := conditions.Worst(issues)
+	if issue == nil {
+		return ""
+	}
+	return issue.Type + "/" + issue.Reason
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheWayToADojoWithADatabase(t *testing.T) {
 	t.Parallel()
+	way := []string{
+		"Secret DatabaseRole: Progressing/CreatingRole", "Database: Progressing/CreatingDatabase",
+		"Job: Progressing/ApplyingSchema", "Secret Deployment Service: Progressing/RollingOut", ": ",
+	}
 	cases := map[string]struct {
 		dojo *corev1api.Dojo
 		want []string
 	}{
-		"in a standing Cluster": {tokyo(inPG, replicas(1)), []string{
-			"Secret DatabaseRole: Waiting/CreatingRole", "Database: Waiting/CreatingDatabase", "Job: Waiting/ApplyingSchema",
-			"Secret Deployment Service: Waiting/RollingOut", ": settled",
-		}},
-		"in one of its own": {tokyo(ownPG, replicas(1), backedUp), []string{
-			"Cluster: Waiting/WaitingForCluster", "ScheduledBackup Secret DatabaseRole: Waiting/CreatingRole",
-			"Database: Waiting/CreatingDatabase", "Job: Waiting/ApplyingSchema", "Secret Deployment Service: Waiting/RollingOut", ": settled",
-		}},
-		"to be deleted with the Dojo": {tokyo(inPG, dropping, replicas(1)), []string{
-			"Secret DatabaseRole: Waiting/CreatingRole", "Database: Waiting/CreatingDatabase", "Job: Waiting/ApplyingSchema",
-			"Secret Deployment Service: Waiting/RollingOut", ": settled",
-		}},
+		"in a Cluster of another owner": {withDatabase(), way},
+		"to be deleted with the Dojo":   {withDatabase(reclaimed), way},
+		"in one of its own": {withDatabase(inOwnCluster, nightly), append([]string{
+			"Cluster: Progressing/WaitingForCluster", "ScheduledBackup Secret DatabaseRole: Progressing/CreatingRole",
+		}, way[1:]...)},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := &world{t: t}
-			if c.dojo.Spec.Postgres.ClusterRef != nil {
-				w.standing()
-			}
+			w := newDatabaseWorld(t, c.dojo)
 			var got []string
 			for range len(c.want) {
 				w.play()
-				s := w.pass(c.dojo)
-				got = append(got, strings.Join(kinds(s), " ")+": "+outcomeOf(s.verdict))
-				if again := w.pass(c.dojo); again.apply != nil {
-					t.Errorf("without anything having happened, %v is written again", kinds(again))
-				}
-				if w.deployment != nil {
-					w.serve(1)
+				_, plan := w.reconcile()
+				got = append(got, strings.Join(writtenKinds(plan), " ")+": "+worstOf(plan.Issues))
+				if _, again := w.reconcile(); again.Apply != nil {
+					t.Errorf("without any change, %v is written again", writtenKinds(again))
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -142,201 +299,255 @@ func TestTheWayToADatabase(t *testing.T) {
 	}
 }
 
-func TestPlanOfADatabase(t *testing.T) {
+// What goes wrong with the database does not stop the application, and the other way round.
+func TestPlanOfADojoWithADatabase(t *testing.T) {
 	t.Parallel()
 	type result struct {
-		Writes   []string
-		Outcome  string
-		Database string
+		Writes          []string
+		Issue, Database string
 	}
-	status := func(kind string, values map[string]any) func(w *world) {
-		return func(w *world) {
-			old, _, _ := unstructured.NestedMap(w.custom[kind].Object, "status")
-			for key, value := range values {
-				old[key] = value
-			}
-			w.put(kind, old, "status")
-		}
+	const crashes, schemaFailed = "Degraded/CrashLoopBackOff", "Degraded/SchemaFailed"
+	const notInstalled, creatingRole = "Degraded/CloudNativePGNotInstalled", "Progressing/CreatingRole"
+	removed := func(w *databaseWorld) { w.without = "Database" }
+	scaled := func(w *databaseWorld) { w.dojo.Spec.Replicas = ptr.To[int32](5) }
+	behind := func(w *databaseWorld) {
+		setStatus(w, "tokyo-db", func(r *cnpgv1.DatabaseRole) { r.Status.ObservedGeneration = 0 })
 	}
-	ago := func(kind string, passed time.Duration) func(w *world) {
-		return func(w *world) {
-			for _, o := range []metav1.Object{w.custom[kind], w.custom["Cluster"], w.password} {
-				at := metav1.NewTime(noon.Add(-passed))
-				o.SetCreationTimestamp(at)
-				fields := o.GetManagedFields()
-				for i := range fields {
-					fields[i].Time = &at
-				}
-				o.SetManagedFields(fields)
-			}
-		}
+	failed := func(w *databaseWorld) { w.schemaEnds(batchv1.JobFailed) }
+	noPassword := func(w *databaseWorld) { w.remove(&corev1.Secret{}, "tokyo-db") }
+	noService := func(w *databaseWorld) { w.remove(&corev1.Service{}, "tokyo") }
+	taken := func(w *databaseWorld) {
+		applytest.Edit(w.t, w.server, "others", inWorld[corev1.Service](w, "tokyo"),
+			func(s *corev1.Service) { s.OwnerReferences = nil })
 	}
-	do := func(changes ...func(w *world)) func(w *world) {
-		return func(w *world) {
-			for _, change := range changes {
-				change(w)
-			}
-		}
-	}
-	refused := status("Database", map[string]any{"applied": false, "message": "no"})
-	behind := status("DatabaseRole", map[string]any{"observedGeneration": int64(0)})
+	crash := func(w *databaseWorld) { w.crash() }
 	cases := map[string]struct {
-		dojo   *corev1api.Dojo
-		change func(w *world)
-		want   result
+		changes []func(*databaseWorld)
+		want    result
 	}{
-		"settled":                   {tokyo(inPG), do(), result{nil, "settled", "settled"}},
-		"CloudNativePG gone":        {tokyo(inPG), func(w *world) { w.without = "Database" }, result{nil, "Terminal/CloudNativePGNotInstalled", "Terminal/CloudNativePGNotInstalled"}},
-		"gone, scaled":              {tokyo(inPG, replicas(5)), func(w *world) { w.without = "Database" }, result{[]string{"Deployment"}, "Terminal/CloudNativePGNotInstalled", "Terminal/CloudNativePGNotInstalled"}},
-		"Cluster gone":              {tokyo(inPG), func(w *world) { delete(w.custom, "Cluster") }, result{nil, "Waiting/WaitingForCluster", "Waiting/WaitingForCluster"}},
-		"own Cluster deleted":       {tokyo(ownPG), func(w *world) { delete(w.custom, "Cluster") }, result{[]string{"Cluster"}, "Waiting/WaitingForCluster", "Waiting/WaitingForCluster"}},
-		"primary away":              {tokyo(inPG), status("Cluster", map[string]any{"readyInstances": int64(0)}), result{nil, "Waiting/WaitingForCluster", "Waiting/WaitingForCluster"}},
-		"standing, lacks instances": {tokyo(inPG), func(w *world) { w.put("Cluster", int64(3), "spec", "instances") }, result{nil, "settled", "settled"}},
-		"own, lacks instances":      {tokyo(ownPG), status("Cluster", map[string]any{"readyInstances": int64(2)}), result{nil, "Waiting/WaitingForCluster", "Waiting/WaitingForCluster"}},
-		"own, lacks them for long": {tokyo(ownPG), do(status("Cluster", map[string]any{"readyInstances": int64(2)}), ago("Cluster", time.Hour)),
-			result{nil, "Terminal/ClusterNotReady", "Terminal/ClusterNotReady"}},
-		"role deleted":             {tokyo(inPG), func(w *world) { delete(w.custom, "DatabaseRole") }, result{[]string{"DatabaseRole"}, "Waiting/CreatingRole", "Waiting/CreatingRole"}},
-		"database deleted":         {tokyo(inPG), func(w *world) { delete(w.custom, "Database") }, result{[]string{"Database"}, "Waiting/CreatingDatabase", "Waiting/CreatingDatabase"}},
-		"role not looked at":       {tokyo(inPG), behind, result{nil, "Waiting/CreatingRole", "Waiting/CreatingRole"}},
-		"role not for long":        {tokyo(inPG), do(behind, ago("DatabaseRole", 11*time.Minute)), result{nil, "Terminal/DatabaseFailed", "Terminal/DatabaseFailed"}},
-		"role not, a moment ago":   {tokyo(inPG), do(behind, ago("DatabaseRole", 5*time.Minute)), result{nil, "Waiting/CreatingRole", "Waiting/CreatingRole"}},
-		"database refused":         {tokyo(inPG), refused, result{nil, "Waiting/CreatingDatabase", "Waiting/CreatingDatabase"}},
-		"database refused, grace":  {tokyo(inPG), do(refused, ago("Database", time.Minute)), result{nil, "Waiting/CreatingDatabase", "Waiting/CreatingDatabase"}},
-		"database refused, past":   {tokyo(inPG), do(refused, ago("Database", 91*time.Second)), result{nil, "Terminal/DatabaseFailed", "Terminal/DatabaseFailed"}},
-		"password deleted":         {tokyo(inPG), func(w *world) { w.password = nil }, result{[]string{"Secret"}, "Waiting/CreatingRole", "Waiting/CreatingRole"}},
-		"password not in Postgres": {tokyo(inPG), status("DatabaseRole", map[string]any{"secretResourceVersion": "0"}), result{nil, "Waiting/CreatingRole", "Waiting/CreatingRole"}},
-		"a stranger's password":    {tokyo(inPG), func(w *world) { w.password.Labels = nil }, result{nil, "Terminal/NameTaken", "Terminal/NameTaken"}},
-		"a stranger's database":    {tokyo(inPG), func(w *world) { w.custom["Database"].SetLabels(nil) }, result{nil, "Terminal/NameTaken", "Terminal/NameTaken"}},
-		"another Dojo's role": {tokyo(inPG), func(w *world) {
-			w.custom["DatabaseRole"].SetLabels(labels(tokyo(func(d *corev1api.Dojo) { d.Name = "kyoto" })))
-		}, result{nil, "Terminal/NameTaken", "Terminal/NameTaken"}},
-		"SQL changed":          {tokyo(inPG), func(w *world) { w.sql = []string{"ConfigMap/sql/a/u/2"} }, result{[]string{"Job"}, "Waiting/ApplyingSchema", "Waiting/ApplyingSchema"}},
-		"SQL missing":          {tokyo(inPG), func(w *world) { w.absentSQL = "ConfigMap school/sql" }, result{nil, "Waiting/WaitingForSQL", "Waiting/WaitingForSQL"}},
-		"schema Job deleted":   {tokyo(inPG), func(w *world) { w.jobs = nil }, result{[]string{"Job"}, "Waiting/ApplyingSchema", "Waiting/ApplyingSchema"}},
-		"schema failed":        {tokyo(inPG), failedSchema, result{nil, "Terminal/SchemaFailed", "Terminal/SchemaFailed"}},
-		"failed, pods crash":   {tokyo(inPG), do(failedSchema, crashing), result{nil, "Terminal/SchemaFailed", "Terminal/SchemaFailed"}},
-		"settled, pods crash":  {tokyo(inPG), crashing, result{nil, "Terminal/CrashLoopBackOff", "settled"}},
-		"failed, new password": {tokyo(inPG), do(failedSchema, func(w *world) { w.password = nil }), result{[]string{"Secret"}, "Waiting/CreatingRole", "Waiting/CreatingRole"}},
-		"waits, pods crash":    {tokyo(inPG), do(behind, crashing), result{nil, "Terminal/CrashLoopBackOff", "Waiting/CreatingRole"}},
+		"in sync":               {nil, result{nil, "", ""}},
+		"CloudNativePG removed": {[]func(*databaseWorld){removed}, result{nil, notInstalled, notInstalled}},
+		"removed, scaled": {[]func(*databaseWorld){removed, scaled},
+			result{[]string{"Deployment", "PodDisruptionBudget"}, notInstalled, notInstalled}},
+		"in sync, pods crash":       {[]func(*databaseWorld){crash}, result{nil, crashes, ""}},
+		"schema failed, pods crash": {[]func(*databaseWorld){failed, crash}, result{nil, schemaFailed, schemaFailed}},
+		"waits, pods crash":         {[]func(*databaseWorld){behind, crash}, result{nil, crashes, creatingRole}},
+		"waits, Service deleted": {[]func(*databaseWorld){behind, noService},
+			result{[]string{"Service"}, creatingRole, creatingRole}},
+		"password and Service deleted": {[]func(*databaseWorld){noPassword, noService},
+			result{[]string{"Secret", "Service"}, creatingRole, creatingRole}},
+		"name conflict, role not there": {[]func(*databaseWorld){behind, taken},
+			result{nil, "Degraded/NameConflict", "Degraded/NameConflict"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			settled := c.dojo.DeepCopy()
-			settled.Spec.Replicas = ptr.To[int32](3)
-			w := settledDatabase(t, settled)
-			c.change(w)
-			s := plan(c.dojo, w.see(c.dojo), testConfig)
-			if diff := cmp.Diff(c.want, result{kinds(s), outcomeOf(s.verdict), outcomeOf(s.database)}); diff != "" {
+			w := upToDate(t, withDatabase())
+			for _, change := range c.changes {
+				change(w)
+			}
+			_, plan := w.plan()
+			database := worstOf(conditions.OfPart(corev1api.ConditionDatabaseReady, plan.Issues))
+			if diff := cmp.Diff(c.want, result{writtenKinds(plan), worstOf(plan.Issues), database}); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-func failedSchema(w *world) {
-	w.jobs[0].Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
-	w.jobPods = []corev1.Pod{{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Message: "ERROR: no\n"}},
-	}}}}}
-}
-
 // A schema that fails must not keep the pods from the password that Postgres has.
-func TestAPasswordIsPassedOnWhateverTheSchemaDoes(t *testing.T) {
+func TestPodsGetTheirPasswordWhateverTheSchemaDoes(t *testing.T) {
 	t.Parallel()
-	d := tokyo(inPG)
-	w := settledDatabase(t, d)
-	old := string(w.own.Data["DB_PASS"])
-	failedSchema(w)
-	w.password = nil
-	w.pass(d)
-	jobs := w.jobs[0].Status
+	w := upToDate(t, withDatabase())
+	old := string(inWorld[corev1.Secret](w, "tokyo-credentials").Data["DB_PASS"])
+	w.remove(&corev1.Secret{}, "tokyo-db")
+	w.reconcile()
 	w.play()
-	w.jobs[0].Status = jobs
-	s := w.pass(d)
-	if diff := cmp.Diff([]string{"Secret", "Deployment"}, kinds(s)); diff != "" {
+	w.schemaEnds(batchv1.JobFailed)
+	_, plan := w.reconcile()
+	if diff := cmp.Diff([]string{"Secret", "Deployment"}, writtenKinds(plan)); diff != "" {
 		t.Error(diff)
 	}
-	if fresh := string(w.own.Data["DB_PASS"]); fresh == old || fresh != string(w.password.Data["password"]) {
-		t.Errorf("the pods read %q", fresh)
+	fresh, password := inWorld[corev1.Secret](w, "tokyo-credentials"), inWorld[corev1.Secret](w, "tokyo-db")
+	if got := string(fresh.Data["DB_PASS"]); got == old || got != string(password.Data["password"]) {
+		t.Errorf("the pods read %q", got)
 	}
-	if outcomeOf(s.database) != "Terminal/SchemaFailed" {
-		t.Errorf("database: %v", s.database)
-	}
-}
-
-func TestPostgresName(t *testing.T) {
-	t.Parallel()
-	of := func(namespace, name string) string {
-		return postgresName(tokyo(func(d *corev1api.Dojo) { d.Namespace, d.Name = namespace, name }))
-	}
-	long := strings.Repeat("a", 60)
-	names := map[string]bool{}
-	for _, c := range []struct{ namespace, name, want string }{
-		{"school", "tokyo", "dojo_school_tokyo"},
-		{"my-school", "tokyo-high", "dojo_my_school_tokyo_high"},
-		{"school", long + "-x", "dojo_school_" + strings.Repeat("a", 42) + "_"},
-		{"school", long + "-y", "dojo_school_" + strings.Repeat("a", 42) + "_"},
-	} {
-		got := of(c.namespace, c.name)
-		if !strings.HasPrefix(got, c.want) || len(got) > 63 || names[got] {
-			t.Errorf("%s/%s is called %s", c.namespace, c.name, got)
-		}
-		names[got] = true
+	if got := worstOf(plan.Issues); got != "Degraded/SchemaFailed" {
+		t.Errorf("ends as %s", got)
 	}
 }
 
-func TestDatabaseReadyTellsWhatKeptAStepFromBeingTaken(t *testing.T) {
+func TestDatabaseReadyReportsWhatKeptAStepFromBeingTaken(t *testing.T) {
 	t.Parallel()
-	d := tokyo(inPG)
-	w := &world{t: t}
-	w.standing()
+	w := newDatabaseWorld(t, withDatabase())
 	w.play()
-	seen := w.see(d)
-	todo := plan(d, seen, testConfig)
+	s, plan := w.plan()
 	for name, c := range map[string]struct {
 		failed error
 		want   string
 	}{
 		"as planned": {nil, "CreatingRole"},
-		"refused":    {refusal(d, todo.apply[1], errForbidden), "ChildRefused"},
-		"away":       {errAway, "Retrying"},
+		"refused":    {conditions.Degraded(corev1api.ReasonChildRefused, "no"), "ChildRefused"},
+		"no answer":  {errors.New("connection refused"), "Retrying"},
 	} {
-		todo.apply[1].failed = c.failed
-		got := meta.FindStatusCondition(status(d, seen, todo, graver(c.failed, todo.verdict)).Conditions, corev1api.ConditionDatabaseReady)
-		if got == nil || got.Status != metav1.ConditionFalse || got.Reason != c.want || got.ObservedGeneration != d.Generation {
+		issues := conditions.Of(c.failed)
+		for i := range issues {
+			issues[i].Part = plan.Apply[1].Part
+		}
+		now := status(w.dojo, s, apply.Results{}, append(issues, plan.Issues...))
+		got := meta.FindStatusCondition(now.Conditions, corev1api.ConditionDatabaseReady)
+		if got == nil || got.Status != metav1.ConditionFalse || got.Reason != c.want ||
+			got.ObservedGeneration != w.dojo.Generation {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if c := meta.FindStatusCondition(status(tokyo(), settledWorld(t, tokyo()).see(tokyo()), &steps{}, nil).Conditions, corev1api.ConditionDatabaseReady); c != nil {
-		t.Errorf("a Dojo without spec.postgres has %+v", c)
+	done := upToDate(t, withDatabase())
+	s, plan = done.plan()
+	now := status(done.dojo, s, apply.Results{}, plan.Issues)
+	if !meta.IsStatusConditionTrue(now.Conditions, corev1api.ConditionDatabaseReady) {
+		t.Errorf("in the end: %+v", now.Conditions)
+	}
+	done.dojo.Spec.Postgres = nil
+	now = status(done.dojo, s, apply.Results{}, nil)
+	if got := meta.FindStatusCondition(now.Conditions, corev1api.ConditionDatabaseReady); got != nil {
+		t.Errorf("a Dojo without spec.postgres has %+v", got)
 	}
 }
 
-// The condition is CloudNativePG's own; what it says of a Dojo without backups is nobody's business.
-func TestBackupSucceeded(t *testing.T) {
+// The status records since when an object is waited for, and the deadline counts from then.
+func TestWaitForACluster(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		dojo *corev1api.Dojo
-		says string
-		want string
+	w := newDatabaseWorld(t, withDatabase())
+	w.remove(&cnpgv1.Cluster{}, "pg")
+	clock := w.Clock.(*testclock.FakePassiveClock)
+	for _, step := range []struct {
+		passed time.Duration
+		want   string
+		wait   time.Duration
 	}{
-		"none yet":   {tokyo(ownPG, backedUp), "", ""},
-		"succeeded":  {tokyo(ownPG, backedUp), "True", "True/LastBackupSucceeded: The last backup has succeeded."},
-		"failed":     {tokyo(ownPG, backedUp), "False", "False/LastBackupFailed: The last backup has failed: no space left. See `kubectl get backups`."},
-		"not wanted": {tokyo(ownPG), "False", ""},
+		{0, "Progressing/WaitingForCluster", 10 * time.Minute},
+		{4 * time.Minute, "Progressing/WaitingForCluster", 6 * time.Minute},
+		{10 * time.Minute, "Degraded/ClusterNotFound", 0},
+		{time.Hour, "Degraded/ClusterNotFound", 0},
 	} {
-		w := settledDatabase(t, c.dojo)
-		if c.says != "" {
-			w.put("Cluster", []any{map[string]any{"type": "LastBackupSucceeded", "status": c.says, "reason": "x", "message": "no space left."}}, "status", "conditions")
+		clock.SetTime(databaseNoon.Add(step.passed))
+		s, plan := w.reconcile()
+		w.dojo.Status = status(w.dojo, s, apply.Results{}, plan.Issues)
+		want := []corev1api.Wait{{Object: "Cluster school/pg", Since: metav1.NewTime(databaseNoon)}}
+		if diff := cmp.Diff(want, w.dojo.Status.WaitingFor); diff != "" {
+			t.Error(step.passed, diff)
 		}
-		seen, got := w.see(c.dojo), ""
-		s := status(c.dojo, seen, plan(c.dojo, seen, testConfig), nil)
-		if found := meta.FindStatusCondition(s.Conditions, corev1api.ConditionBackupSucceeded); found != nil {
-			got = string(found.Status) + "/" + found.Reason + ": " + found.Message
+		if issue := conditions.Worst(plan.Issues); worstOf(plan.Issues) != step.want || issue.RequeueAfter != step.wait {
+			t.Errorf("after %s: %+v", step.passed, issue)
 		}
-		if got != c.want {
-			t.Errorf("%s: %s", name, got)
+	}
+}
+
+// What is refused holds back only what must not be without it.
+func TestARefusalHoldsBackWhatDependsOnItOnly(t *testing.T) {
+	t.Parallel()
+	all := []string{
+		"Cluster/tokyo-db", "ScheduledBackup/tokyo-db", "Secret/tokyo-credentials", "Deployment/tokyo",
+		"PodDisruptionBudget/tokyo",
+	}
+	for refused, want := range map[string][]string{
+		"":                         all,
+		"Cluster/tokyo-db":         all,
+		"ScheduledBackup/tokyo-db": all,
+		"Secret/tokyo-credentials": {all[0], all[1], all[2], all[4]},
+		"Deployment/tokyo":         all,
+	} {
+		t.Run("refused: "+refused, func(t *testing.T) {
+			t.Parallel()
+			w := upToDate(t, withDatabase(inOwnCluster))
+			w.dojo.Spec.Replicas, w.dojo.Spec.Postgres.Cluster.Instances = ptr.To[int32](5), ptr.To[int32](5)
+			nightly(w.dojo)
+			w.remove(&corev1.Secret{}, "tokyo-credentials") // so that it is written again
+			_, plan := w.plan()
+			got, results := w.runRefusing(plan, refused)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+			if refused != "" && worstOf(results.Issues) != "Degraded/ChildRefused" {
+				t.Errorf("ends as %s", worstOf(results.Issues))
+			}
+		})
+	}
+}
+
+func TestThereIsNoRoleWithoutAPassword(t *testing.T) {
+	t.Parallel()
+	w := newDatabaseWorld(t, withDatabase())
+	w.play()
+	_, plan := w.plan()
+	if got, _ := w.runRefusing(plan, "Secret/tokyo-db"); !slices.Equal(got, []string{"Secret/tokyo-db"}) {
+		t.Errorf("writes %v", got)
+	}
+}
+
+// runRefusing carries out a plan while the API server refuses one object, and returns the objects
+// that were sent.
+func (w *databaseWorld) runRefusing(plan apply.Plan, refused string) (sent []string, results apply.Results) {
+	send := func(o any) error {
+		object := o.(interface {
+			GetName() string
+			GetKind() string
+		})
+		name := object.GetKind() + "/" + object.GetName()
+		if sent = append(sent, name); name == refused {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, object.GetName(), errors.New("no"))
 		}
+		return nil
+	}
+	refusing := interceptor.NewClient(w.server, interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			if err := send(kinded{o, c}); err != nil {
+				return err
+			}
+			return c.Create(ctx, o, opts...)
+		},
+		Apply: func(
+			ctx context.Context, c client.WithWatch, o runtime.ApplyConfiguration, opts ...client.ApplyOption,
+		) error {
+			if err := send(o); err != nil {
+				return err
+			}
+			return c.Apply(ctx, o, opts...)
+		},
+	})
+	applier := apply.New(refusing, ownership.FieldOwner, apply.Reasons{Refused: corev1api.ReasonChildRefused}, w.Clock)
+	results = applier.Run(w.t.Context(), w.dojo, plan)
+	return sent, results
+}
+
+// kinded is an object that knows its kind, as those do that are applied.
+type kinded struct {
+	client.Object
+	client client.Client
+}
+
+func (k kinded) GetKind() string {
+	gvk, err := k.client.GroupVersionKindFor(k.Object)
+	if err != nil {
+		panic(err)
+	}
+	return gvk.Kind
+}
+
+// The pods and Jobs of the schema are in the cache, and in the indexes that look for them.
+func TestTheCacheShowsThePodsOfTheSchema(t *testing.T) {
+	t.Parallel()
+	labels := ownership.Labels(withDatabase(), ownership.Schema)
+	for o, by := range CacheOptions(nil).ByObject {
+		if _, ok := o.(*corev1.Pod); ok && !by.Label.Matches(k8slabels.Set(labels)) {
+			t.Errorf("%s does not match them", by.Label)
+		}
+	}
+	w := upToDate(t, withDatabase())
+	var jobs batchv1.JobList
+	ours := client.MatchingFields{pods.JobOfDojo: "tokyo"}
+	noError(t, w.server.List(t.Context(), &jobs, client.InNamespace("school"), ours))
+	if len(jobs.Items) != 1 {
+		t.Errorf("Jobs: %d", len(jobs.Items))
 	}
 }

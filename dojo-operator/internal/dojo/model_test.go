@@ -1,129 +1,514 @@
 package dojo
 
 import (
+	"context"
+	"flag"
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
-	"strconv"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	testclock "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/workload"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/applytest"
 )
 
-// history is what may happen to a Dojo, in any order: its spec and its credentials change, others add and break things, passes end halfway.
+// history is what may happen to a Dojo, in any order: its spec and its credentials change, other
+// clients add and break things, the operator is killed halfway.
 type history struct {
-	*world
-	dojo *corev1api.Dojo
-	// added is what others have added, which stays.
+	t      rapid.TB
+	ctx    context.Context
+	server *applytest.Server
+	clock  *testclock.FakePassiveClock
+	r      *Reconciler
+	dojo   *corev1api.Dojo
+	// added is what other clients have added, which stays.
 	added []string
+	steps int
 }
 
-// Spec changes the spec.
-func (h *history) Spec(t *rapid.T) {
-	h.dojo.Generation++
-	replicas(rapid.Int32Range(0, 5).Draw(t, "replicas"))(h.dojo)
-	h.dojo.Spec.Title = drawText.Draw(t, "title")
+// modelConfig is a configuration that differs from every default.
+var modelConfig = Config{
+	Workload: workload.Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second},
 }
 
-// Monitoring asks to be watched, or not any more.
-func (h *history) Monitoring(t *rapid.T) {
-	h.dojo.Generation++
-	h.dojo.Spec.Monitoring = &corev1api.Monitoring{Enabled: rapid.Bool().Draw(t, "enabled")}
-}
+// allKinds are those of a cluster that has everything.
+type allKinds struct{}
 
-// Rotate changes the password.
-func (h *history) Rotate(t *rapid.T) {
-	h.version++
-	h.source = pgApp(func(s *corev1.Secret) { s.ResourceVersion = strconv.Itoa(h.version) }, key("password", rapid.StringN(1, 20, -1).Draw(t, "password")))
-}
+func (allKinds) Has(optional.Kind) bool { return true }
 
-// Lose and Find take the credentials away and bring them back.
-func (h *history) Lose(*rapid.T) { h.source = nil }
-
-// Find is the end of Lose.
-func (h *history) Find(t *rapid.T) {
-	if h.source != nil {
-		t.Skip("they are there")
-	}
-	h.Rotate(t)
-}
-
-// Add is what others may do, each of it once: a port cannot be there twice.
-func (h *history) Add(t *rapid.T) {
-	what := rapid.SampledFrom(slices.Sorted(maps.Keys(harmless()))).Draw(t, "added")
-	if slices.Contains(h.added, what) {
-		t.Skip("it was added")
-	}
-	h.added = append(h.added, what)
-	h.disturb(harmless()[what])
-}
-
-// Break is what has to be put right.
-func (h *history) Break(t *rapid.T) {
-	h.disturb(harmful()[rapid.SampledFrom(slices.Sorted(maps.Keys(harmful()))).Draw(t, "broken")].change)
-}
-
-// disturb changes what there is; some changes need everything to be there.
-func (h *history) disturb(change func(*world)) {
-	if h.own == nil || h.deployment == nil || h.service == nil || h.budget == nil {
-		return
-	}
-	change(h.world)
-}
-
-// Pass is one pass to its end; the pods then run.
-func (h *history) Pass(*rapid.T) { h.passAndServe() }
-
-// Halfway is a pass that ends somewhere in between: the operator was killed, or a write was refused.
-func (h *history) Halfway(t *rapid.T) {
-	s := plan(h.dojo, h.see(h.dojo), testConfig)
-	s.apply, s.remove = s.apply[:rapid.IntRange(0, len(s.apply)).Draw(t, "writes")], nil
-	h.carryOut(h.dojo, s)
-}
-
-func (h *history) passAndServe() *steps {
-	s := h.pass(h.dojo)
-	if h.deployment != nil {
-		h.serve(*h.deployment.Spec.Replicas)
-	}
-	return s
-}
-
-// Check is what holds at every moment: pods never run without credentials, and nothing but the budget and the monitors is ever removed.
-func (h *history) Check(t *rapid.T) {
-	s := plan(h.dojo, h.see(h.dojo), testConfig)
-	for _, old := range s.remove {
-		if !slices.Contains([]string{kindBudget, "ServiceMonitor", "PrometheusRule"}, old.kind) {
-			t.Fatalf("a %s is to be removed", old.kind)
+var modelScheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, corev1api.AddToScheme, discordv1alpha1.AddToScheme,
+	} {
+		if err := add(s); err != nil {
+			panic(err)
 		}
 	}
-	if h.own == nil && h.source == nil && h.deployment == nil && slices.Contains(kinds(s), kindDeployment) {
-		t.Fatal("pods are started without credentials")
+	return s
+}()
+
+// ruleCRD has what counts of the schema of prometheus-operator: groups are merged by name.
+const ruleCRD = `
+spec:
+  group: monitoring.coreos.com
+  names: {kind: PrometheusRule}
+  versions:
+  - name: v1
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
+      groups: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name],
+        items: {type: object, properties: {
+          name: {type: string},
+          rules: {type: array, items: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+      }}}
+    }}}}}
+`
+
+func newHistory(t rapid.TB, d *corev1api.Dojo) *history {
+	t.Helper()
+	now := testclock.NewFakePassiveClock(time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC))
+	h := &history{t: t, ctx: context.Background(), server: applytest.New(modelScheme, now), clock: now, dojo: d}
+	if err := addIndexes(h.ctx, h.server); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.server.AddCRD([]byte(ruleCRD)); err != nil {
+		t.Fatal(err)
+	}
+	h.Restart(nil)
+	return h
+}
+
+// Restart starts the operator again, which has forgotten everything.
+func (h *history) Restart(*rapid.T) {
+	h.r = &Reconciler{Client: h.server, Live: h.server, Kinds: allKinds{}, Clock: h.clock, Config: modelConfig}
+	h.r.applier = apply.New(h.server, ownership.FieldOwner, apply.Reasons{}, h.clock)
+}
+
+func modelDojo() *corev1api.Dojo {
+	return &corev1api.Dojo{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid of tokyo", Generation: 1},
+		Spec: corev1api.DojoSpec{
+			AccountID: "Masamichi Yaga", Title: "Tokyo Jujutsu High", Replicas: new(int32(3)),
+			Database: corev1api.DatabasePostgres, CredentialsRef: &corev1api.SecretReference{Name: "pg-app"},
+		},
 	}
 }
 
-// TestAnyHistoryEndsWhereAFreshStartDoes: whatever has happened, one pass is enough, and it makes of the Dojo what it would be if it were new.
+// maybe draws whether an option of the spec is set.
+func maybe[T any](t *rapid.T, name string, value T) (option T) {
+	if rapid.Bool().Draw(t, name) {
+		return value
+	}
+	return option
+}
+
+// Spec changes what every spec has.
+func (h *history) Spec(t *rapid.T) {
+	h.dojo.Generation++
+	h.dojo.Spec.Replicas = new(rapid.Int32Range(0, 5).Draw(t, "replicas"))
+	h.dojo.Spec.Title = rapid.StringN(1, 20, -1).Draw(t, "title")
+}
+
+// Options sets and removes options of the pods.
+func (h *history) Options(t *rapid.T) {
+	h.dojo.Generation++
+	spec := &h.dojo.Spec
+	spec.Image = maybe(t, "image", "registry.example/own:1")
+	spec.Env = nil
+	for _, variable := range []corev1.EnvVar{
+		{Name: "A", Value: "1"},
+		{Name: "B", Value: rapid.SampledFrom([]string{"1", "2"}).Draw(t, "value of B")},
+		// The API server adds the apiVersion to what is owned as a whole.
+		{Name: "NODE", ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{FieldPath: "spec.nodeName"},
+		}},
+	} {
+		if rapid.Bool().Draw(t, variable.Name) {
+			spec.Env = append(spec.Env, variable)
+		}
+	}
+	spec.NodeSelector = maybe(t, "nodeSelector", map[string]string{
+		"disk": rapid.SampledFrom([]string{"ssd", "any"}).Draw(t, "disk"),
+	})
+	spec.Tolerations = maybe(t, "tolerations", slices.Repeat(
+		[]corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}},
+		rapid.IntRange(1, 2).Draw(t, "number of tolerations")))
+	spec.ImagePullSecrets = maybe(t, "imagePullSecrets", []corev1.LocalObjectReference{{Name: "pull"}})
+	spec.Resources = maybe(t, "resources", &corev1.ResourceRequirements{})
+	spec.TopologySpreadConstraints = maybe(t, "topologySpreadConstraints", []corev1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.ScheduleAnyway,
+	}})
+}
+
+// Children sets and removes options that have objects of their own.
+func (h *history) Children(t *rapid.T) {
+	h.dojo.Generation++
+	h.dojo.Spec.Ingress = maybe(t, "ingress", &corev1api.Ingress{
+		Host: "dojo.example.org", ClassName: maybe(t, "class", "nginx"), TLSSecretName: maybe(t, "tls", "tls"),
+	})
+	h.dojo.Spec.Monitoring = maybe(t, "monitoring", &corev1api.Monitoring{
+		Enabled: rapid.Bool().Draw(t, "enabled"), Labels: maybe(t, "labels", map[string]string{"prometheus": "main"}),
+	})
+}
+
+// Rotate changes the password, or brings the credentials back.
+func (h *history) Rotate(t *rapid.T) {
+	h.steps++
+	password := fmt.Sprintf("%d%s", h.steps, rapid.StringN(1, 20, -1).Draw(t, "password"))
+	source := read(h, "pg-app", &corev1.Secret{})
+	if source == nil {
+		h.create(sourceSecret(password))
+		return
+	}
+	applytest.Edit(h.t, h.server, "cloudnative-pg", source, func(s *corev1.Secret) {
+		s.Data["password"] = []byte(password)
+	})
+}
+
+// Lose takes the credentials away; Rotate ends that.
+func (h *history) Lose(*rapid.T) {
+	if source := read(h, "pg-app", &corev1.Secret{}); source != nil {
+		h.delete(source)
+	}
+}
+
+// Add is what other clients may do, each of it once: a port cannot be there twice.
+func (h *history) Add(t *rapid.T) {
+	what := rapid.SampledFrom(slices.Sorted(maps.Keys(harmless()))).Draw(t, "added")
+	if slices.Contains(h.added, what) || !h.complete() {
+		t.Skip("it was added, or there is nothing to add it to")
+	}
+	h.added = append(h.added, what)
+	harmless()[what](h)
+}
+
+// Break is what has to be corrected.
+func (h *history) Break(t *rapid.T) {
+	what := rapid.SampledFrom(slices.Sorted(maps.Keys(harmful()))).Draw(t, "broken")
+	if h.complete() {
+		harmful()[what](h)
+	}
+}
+
+// complete reports whether there are all children that additions and corrections are about.
+func (h *history) complete() bool {
+	own, deployment := read(h, "tokyo-credentials", &corev1.Secret{}), read(h, "tokyo", &appsv1.Deployment{})
+	service, budget := read(h, "tokyo", &corev1.Service{}), read(h, "tokyo", &policyv1.PodDisruptionBudget{})
+	return own != nil && deployment != nil && service != nil && budget != nil
+}
+
+// Reconcile is a whole reconcile; the pods then run.
+func (h *history) Reconcile(*rapid.T) { h.reconcile() }
+
+// Halfway is a reconcile that ends somewhere in between: the operator was killed, or a write was
+// refused.
+func (h *history) Halfway(t *rapid.T) {
+	p := h.plan()
+	p.Apply, p.Delete = p.Apply[:rapid.IntRange(0, len(p.Apply)).Draw(t, "writes")], nil
+	h.r.applier.Run(h.ctx, h.dojo, p)
+}
+
+func (h *history) plan() apply.Plan {
+	h.t.Helper()
+	state, err := h.r.observe(h.ctx, h.dojo)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return Plan(h.dojo, state, modelConfig)
+}
+
+func (h *history) reconcile() {
+	h.t.Helper()
+	results := h.r.applier.Run(h.ctx, h.dojo, h.plan())
+	if results.Issues != nil {
+		h.t.Fatalf("results %+v", results.Issues)
+	}
+	h.serve()
+}
+
+// serve is what the controller of Deployments does.
+func (h *history) serve() {
+	live := read(h, "tokyo", &appsv1.Deployment{})
+	if live == nil {
+		return
+	}
+	applytest.EditStatus(h.t, h.server, "kube-controller-manager", live, func(d *appsv1.Deployment) {
+		n := *d.Spec.Replicas
+		d.Status = appsv1.DeploymentStatus{
+			ObservedGeneration: d.Generation, Replicas: n, UpdatedReplicas: n, ReadyReplicas: n, AvailableReplicas: n,
+			Conditions: []appsv1.DeploymentCondition{
+				{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"},
+			},
+		}
+	})
+}
+
+// Check is what holds at every moment: pods never run without credentials, and only what is
+// optional is deleted.
+func (h *history) Check(t *rapid.T) {
+	p := h.plan()
+	for _, old := range p.Delete {
+		if !slices.Contains([]string{"PodDisruptionBudget", "Ingress", "ServiceMonitor", "PrometheusRule"}, old.Kind) {
+			t.Fatalf("a %s would be deleted", old.Kind)
+		}
+	}
+	if read(h, "tokyo-credentials", &corev1.Secret{}) == nil && read(h, "pg-app", &corev1.Secret{}) == nil &&
+		read(h, "tokyo", &appsv1.Deployment{}) == nil && slices.Contains(kindsOf(p), "Deployment") {
+		t.Fatal("pods would start without credentials")
+	}
+}
+
+func kindsOf(p apply.Plan) (kinds []string) {
+	for _, o := range p.Apply {
+		kinds = append(kinds, o.Kind)
+	}
+	return kinds
+}
+
+// Whatever has happened, one reconcile is enough, the next one finds nothing to do, and the Dojo is
+// what it would be if it were new.
 func TestAnyHistoryEndsWhereAFreshStartDoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		h := &history{world: &world{t: t, source: pgApp(), version: 7, custom: map[string]*unstructured.Unstructured{}}, dojo: tokyo()} // 7 is that of pgApp: none comes twice
+		h := newHistory(t, modelDojo())
+		h.create(sourceSecret("hollow purple"))
 		t.Repeat(rapid.StateMachineActions(h))
-		if h.source == nil {
+		if read(h, "pg-app", &corev1.Secret{}) == nil {
 			h.Rotate(t)
 		}
-		h.scaler = false
-		h.passAndServe()
-		if s := h.passAndServe(); s.apply != nil || s.remove != nil || s.verdict != nil {
-			t.Fatalf("a second pass writes %v, removes %v, ends as %v", kinds(s), s.remove, s.verdict)
+		if scaler := read(h, "scaler", &autoscalingv2.HorizontalPodAutoscaler{}); scaler != nil {
+			h.delete(scaler)
+		}
+		h.reconcile()
+		h.server.Writes = nil
+		if p := h.plan(); p.Apply != nil || p.Delete != nil || p.Issues != nil {
+			t.Fatalf("a second reconcile writes %v, deletes %v, reports %v", kindsOf(p), p.Delete, p.Issues)
+		}
+		if h.reconcile(); len(h.server.Writes) > 0 {
+			t.Fatalf("a second reconcile makes the requests %v", h.server.Writes)
 		}
 		if len(h.added) > 0 {
 			return
 		}
-		fresh := &world{t: t, source: h.source, custom: map[string]*unstructured.Unstructured{}}
-		fresh.pass(h.dojo)
-		same(t, fresh, h.world)
+		fresh := newHistory(t, h.dojo)
+		fresh.create(read(h, "pg-app", &corev1.Secret{}))
+		fresh.reconcile()
+		sameChildren(t, fresh, h)
 	})
+}
+
+// sameChildren compares all that a Dojo has, but for what is random or of the moment.
+func sameChildren(t *rapid.T, want, got *history) {
+	t.Helper()
+	compare(t, want, got, "tokyo-credentials", func() *corev1.Secret { return &corev1.Secret{} })
+	compare(t, want, got, "tokyo", func() *appsv1.Deployment { return &appsv1.Deployment{} })
+	compare(t, want, got, "tokyo", func() *corev1.Service { return &corev1.Service{} })
+	compare(t, want, got, "tokyo", func() *policyv1.PodDisruptionBudget { return &policyv1.PodDisruptionBudget{} })
+	compare(t, want, got, "tokyo", func() *networkingv1.Ingress { return &networkingv1.Ingress{} })
+	for _, kind := range []string{"ServiceMonitor", "PrometheusRule"} {
+		compare(t, want, got, "tokyo", func() *unstructured.Unstructured {
+			o := &unstructured.Unstructured{}
+			o.SetGroupVersionKind(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: kind})
+			return o
+		})
+	}
+}
+
+func compare[T client.Object](t *rapid.T, want, got *history, name string, empty func() T) {
+	t.Helper()
+	if diff := cmp.Diff(lasting(want, name, empty()), lasting(got, name, empty())); diff != "" {
+		t.Fatalf("%T %s is not as if it were new: %s", empty(), name, diff)
+	}
+}
+
+// lasting is what counts of an object: its labels, its owners and all beside its metadata and
+// status. The credentials' revision is random.
+func lasting[T client.Object](h *history, name string, empty T) map[string]any {
+	h.t.Helper()
+	live := read(h, name, empty)
+	if reflect.ValueOf(live).IsNil() {
+		return nil
+	}
+	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: o}
+	o["metadata"] = map[string]any{"labels": u.GetLabels(), "owners": u.GetOwnerReferences()}
+	delete(o, "status")
+	unstructured.RemoveNestedField(o, "spec", "template", "metadata", "annotations", ownership.RevisionAnnotation)
+	return o
+}
+
+func read[T client.Object](h *history, name string, into T) T {
+	h.t.Helper()
+	return applytest.Get(h.t, h.server, "school", name, into)
+}
+
+func (h *history) create(o client.Object) {
+	h.t.Helper()
+	o.SetResourceVersion("")
+	if err := h.server.Create(h.ctx, o, client.FieldOwner("kubectl")); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *history) delete(o client.Object) {
+	h.t.Helper()
+	if err := h.server.Delete(h.ctx, o); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func sourceSecret(password string) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "pg-app"},
+		Data: map[string][]byte{
+			"host": []byte("pg-rw"), "port": []byte("5432"), "dbname": []byte("app"),
+			"user": []byte("yaga"), "password": []byte(password),
+		},
+	}
+}
+
+// One check of a property costs a tenth of a second of server-side applies, so there are fewer than
+// rapid's own 100, and shorter histories; -rapid.checks and -rapid.steps ask for more.
+func init() {
+	for name, value := range map[string]string{"rapid.checks": "30", "rapid.steps": "15"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// change edits a child as another client.
+func change[T any, P interface {
+	*T
+	client.Object
+}](name string, edit func(P),
+) func(*history) {
+	return func(h *history) { applytest.Edit(h.t, h.server, "kubectl", read(h, name, P(new(T))), edit) }
+}
+
+func ofSecret(edit func(*corev1.Secret)) func(*history)                { return change("tokyo-credentials", edit) }
+func ofDeployment(edit func(*appsv1.Deployment)) func(*history)        { return change("tokyo", edit) }
+func ofService(edit func(*corev1.Service)) func(*history)              { return change("tokyo", edit) }
+func ofBudget(edit func(*policyv1.PodDisruptionBudget)) func(*history) { return change("tokyo", edit) }
+
+func ofContainer(edit func(*corev1.Container)) func(*history) {
+	return ofDeployment(func(d *appsv1.Deployment) { edit(&d.Spec.Template.Spec.Containers[0]) })
+}
+
+// harmless is what others may do to the children of a Dojo.
+func harmless() map[string]func(*history) {
+	return map[string]func(*history){
+		"note on the Secret":     ofSecret(annotate[*corev1.Secret]),
+		"note on the Deployment": ofDeployment(annotate[*appsv1.Deployment]),
+		"note on the Service":    ofService(annotate[*corev1.Service]),
+		"note on the budget":     ofBudget(annotate[*policyv1.PodDisruptionBudget]),
+		"further key":            ofSecret(func(s *corev1.Secret) { s.Data["EXTRA"] = []byte("x") }),
+		"further port": ofService(func(s *corev1.Service) {
+			extra := corev1.ServicePort{Name: "extra", Port: 9000, TargetPort: intstr.FromString("http")}
+			s.Spec.Ports = append(s.Spec.Ports, extra)
+		}),
+		"further owner": ofService(func(s *corev1.Service) {
+			owner := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}
+			s.OwnerReferences = append(s.OwnerReferences, owner)
+		}),
+		"sidecar": ofDeployment(func(d *appsv1.Deployment) {
+			pod := &d.Spec.Template.Spec
+			pod.Containers = append(pod.Containers, corev1.Container{Name: "proxy", Image: "proxy"})
+		}),
+		"kubectl rollout restart": ofDeployment(func(d *appsv1.Deployment) {
+			d.Spec.Template.Annotations["kubectl.kubernetes.io/restartedAt"] = "2026-01-02T12:00:00Z"
+		}),
+		"autoscaler": func(h *history) {
+			h.create(&autoscalingv2.HorizontalPodAutoscaler{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "scaler"},
+				Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+					ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{Kind: "Deployment", Name: "tokyo"},
+					MaxReplicas:    9,
+				},
+			})
+			live := read(h, "tokyo", &appsv1.Deployment{})
+			applytest.Scale(h.t, h.server, "kube-controller-manager", live, scaleTo(7))
+		},
+	}
+}
+
+// harmful is what others must not do.
+func harmful() map[string]func(*history) {
+	return map[string]func(*history){
+		"Secret deleted":     func(h *history) { h.delete(read(h, "tokyo-credentials", &corev1.Secret{})) },
+		"Deployment deleted": func(h *history) { h.delete(read(h, "tokyo", &appsv1.Deployment{})) },
+		"Service deleted":    func(h *history) { h.delete(read(h, "tokyo", &corev1.Service{})) },
+		"budget deleted":     func(h *history) { h.delete(read(h, "tokyo", &policyv1.PodDisruptionBudget{})) },
+		"password":           ofSecret(func(s *corev1.Secret) { s.Data["DB_PASS"] = []byte("x") }),
+		"key deleted":        ofSecret(func(s *corev1.Secret) { delete(s.Data, "DB_PORT") }),
+		"revision": ofSecret(func(s *corev1.Secret) {
+			metav1.SetMetaDataAnnotation(&s.ObjectMeta, ownership.RevisionAnnotation, "mine")
+		}),
+		"label of the Secret":     ofSecret(relabel[*corev1.Secret]),
+		"all notes, all labels":   ofSecret(func(s *corev1.Secret) { s.Labels, s.Annotations = nil, nil }),
+		"label of the Deployment": ofDeployment(relabel[*appsv1.Deployment]),
+		"shape of the Deployment": ofDeployment(func(d *appsv1.Deployment) {
+			delete(d.Annotations, apply.ShapeAnnotation)
+		}),
+		"revision of the pods": ofDeployment(func(d *appsv1.Deployment) {
+			d.Spec.Template.Annotations[ownership.RevisionAnnotation] = "x"
+		}),
+		"image":             ofContainer(func(c *corev1.Container) { c.Image = "evil" }),
+		"title":             ofContainer(func(c *corev1.Container) { c.Env[1].Value = "Kyoto" }),
+		"variable deleted":  ofContainer(func(c *corev1.Container) { c.Env = c.Env[1:] }),
+		"limits deleted":    ofContainer(func(c *corev1.Container) { c.Resources.Limits = nil }),
+		"port deleted":      ofContainer(func(c *corev1.Container) { c.Ports = nil }),
+		"replicas, by hand": ofDeployment(scaleTo(9)),
+		"target of the port": ofService(func(s *corev1.Service) {
+			s.Spec.Ports[0].TargetPort = intstr.FromInt32(1)
+		}),
+		"selector": ofService(func(s *corev1.Service) {
+			s.Spec.Selector[ownership.InstanceLabel] = "kyoto"
+		}),
+		"budget": ofBudget(func(b *policyv1.PodDisruptionBudget) {
+			b.Spec.MaxUnavailable = new(intstr.FromString("100%"))
+		}),
+	}
+}
+
+func annotate[L metav1.Object](o L) {
+	annotations := map[string]string{"example.org/note": "hands off"}
+	maps.Copy(annotations, o.GetAnnotations())
+	o.SetAnnotations(annotations)
+}
+
+func relabel[L metav1.Object](o L) {
+	labels := maps.Clone(o.GetLabels())
+	labels["app.kubernetes.io/managed-by"] = "another"
+	o.SetLabels(labels)
+}
+
+func scaleTo(n int32) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Spec.Replicas = &n }
 }

@@ -1,169 +1,211 @@
 package dojo
 
 import (
-	"errors"
 	"maps"
 	"slices"
-	"strconv"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply/applytest"
 	"jutsu.com/operators/libs/conditions"
 )
 
-func mongo(d *corev1api.Dojo) { d.Spec.Database = corev1api.DatabaseMongo }
+// foreign is the metadata of an object that has the name of a child and is none.
+func foreign(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: "school", Name: name}
+}
 
-var foreign = metav1.ObjectMeta{Namespace: "school", Name: "tokyo"}
+func scaler() *autoscalingv2.HorizontalPodAutoscaler {
+	return scalerOf("Deployment", "tokyo")
+}
+
+func scalerOf(kind, name string) *autoscalingv2.HorizontalPodAutoscaler {
+	return &autoscalingv2.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "scaler"},
+		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: kind, Name: name},
+		},
+	}
+}
+
+// crash lets a pod of the Dojo crash.
+func (w *world) crash() {
+	w.serve(2)
+	w.Put(&corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "school", Name: "tokyo-1", Labels: ownership.Labels(dojotest.Dojo(), ownership.Application),
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "dojo", Image: "dojo:9"}}},
+	})
+	pod := objectOf[corev1.Pod](w, "tokyo-1")
+	applytest.EditStatus(w.t, w.Server, "kubelet", pod, func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "dojo", RestartCount: 5,
+			LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 2}},
+		}}
+	})
+}
+
+// autoscale lets a HorizontalPodAutoscaler set the replicas, and the Dojo leave them to it.
+func (w *world) autoscale(n int32) {
+	w.Put(scaler())
+	applytest.Scale(w.t, w.Server, "kube-controller-manager", w.deployment(), scaledTo(n))
+	w.do(dojotest.Dojo())
+	w.serve(n)
+}
 
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	type result struct {
-		Writes   []string
-		Removes  bool
-		Replicas int32
-		Outcome  string
+		Writes, Deletes []string
+		Replicas        int32
+		Issue           string
 	}
-	gone := func(w *world) { w.source = nil }
-	noCopy := func(w *world) { w.own = nil }
-	hidden := func(w *world) { w.source = pgApp(elsewhere("")) }
-	rotated := func(w *world) {
-		w.source = pgApp(key("password", "red"), func(s *corev1.Secret) { s.ResourceVersion = "8" })
-	}
-	autoscaled := func(n int32) func(w *world) {
-		return func(w *world) {
-			w.scaler = true
-			w.deployment = edit(w, w.deployment, "kube-controller-manager", scaleTo(n))
-			w.serve(n)
-		}
-	}
-	empty := func(w *world) { *w = world{t: w.t, source: pgApp()} }
-	both := func(changes ...func(w *world)) func(w *world) {
+	all := []string{"Secret", "Deployment", "Service", "PodDisruptionBudget"}
+	first, deployment, service, budget := all[:3], all[1:2], all[2:3], []string{"PodDisruptionBudget/tokyo"}
+	const rolling, waiting = "Progressing/RollingOut", "Progressing/WaitingForCredentials"
+	const conflict, crashLoop = "Degraded/NameConflict", "Degraded/CrashLoopBackOff"
+	const unsupported, notShared = "Degraded/DatabaseNotSupported", "Degraded/CredentialsNotShared"
+
+	nothing := func(*world) {}
+	noSource := func(w *world) { w.remove(w.source()) }
+	noService := func(w *world) { w.remove(w.service()) }
+	noCopy := func(w *world) { w.remove(w.own()) }
+	hidden := func(w *world) { w.Put(dojotest.Source(func(s *corev1.Secret) { s.Namespace = "databases" })) }
+	rotated := func(w *world) { applytest.Edit(w.t, w.Server, "kubectl", w.source(), key("password", "red")) }
+	autoscaled := func(n int32) func(*world) { return func(w *world) { w.autoscale(n) } }
+	put := func(o client.Object) func(*world) { return func(w *world) { w.Put(o) } }
+	each := func(changes ...func(*world)) func(*world) {
 		return func(w *world) {
 			for _, change := range changes {
 				change(w)
 			}
 		}
 	}
-	all := []string{kindSecret, kindDeployment, kindService, kindBudget}
-	// Each case begins where a tokyo of three replicas is settled.
+	noScaler := func(w *world) { w.remove(objectOf[autoscalingv2.HorizontalPodAutoscaler](w, "scaler")) }
+	foreignBudget := func() client.Object { return &policyv1.PodDisruptionBudget{ObjectMeta: foreign("tokyo")} }
+	foreignIngress := func() client.Object { return &networkingv1.Ingress{ObjectMeta: foreign("tokyo")} }
+	title := func(d *corev1api.Dojo) { d.Spec.Title = "Kyoto" }
+	dojo, replicas := dojotest.Dojo, dojotest.Replicas
 	cases := map[string]struct {
+		empty  bool // else a Dojo of three replicas runs before the change
 		dojo   *corev1api.Dojo
-		change func(w *world)
+		change func(*world)
 		want   result
 	}{
-		"settled":                 {tokyo(), both(), result{nil, false, 3, "settled"}},
-		"new":                     {tokyo(), empty, result{all, false, 3, "Waiting/RollingOut"}},
-		"new, one replica":        {tokyo(replicas(1)), empty, result{all[:3], false, 1, "Waiting/RollingOut"}},
-		"new, no replicas":        {tokyo(replicas(0)), empty, result{all[:3], false, 0, "Waiting/RollingOut"}},
-		"new, no credentials":     {tokyo(), both(empty, gone), result{nil, false, 3, "Waiting/WaitingForCredentials"}},
-		"new, Mongo":              {tokyo(mongo), empty, result{nil, false, 3, "Terminal/DatabaseNotSupported"}},
-		"scaled up":               {tokyo(replicas(5)), both(), result{all[1:2], false, 5, "Waiting/RollingOut"}},
-		"scaled to one":           {tokyo(replicas(1)), both(), result{all[1:2], true, 1, "Waiting/RollingOut"}},
-		"scaled to nothing":       {tokyo(replicas(0)), both(), result{all[1:2], true, 0, "Waiting/RollingOut"}},
-		"another title":           {tokyo(func(d *corev1api.Dojo) { d.Spec.Title = "x" }), both(), result{all[1:2], false, 3, "Waiting/RollingOut"}},
-		"credentials rotated":     {tokyo(), rotated, result{all[:2], false, 3, "Waiting/RollingOut"}},
-		"credentials gone":        {tokyo(), gone, result{nil, false, 3, "Waiting/WaitingForCredentials"}},
-		"gone, scaled":            {tokyo(replicas(5)), gone, result{all[1:2], false, 5, "Waiting/WaitingForCredentials"}},
-		"gone, Service too":       {tokyo(), both(gone, func(w *world) { w.service = nil }), result{all[2:3], false, 3, "Waiting/WaitingForCredentials"}},
-		"gone, copy too, scaled":  {tokyo(replicas(5)), both(gone, noCopy), result{all[1:2], false, 5, "Waiting/WaitingForCredentials"}},
-		"gone, copy, Service":     {tokyo(), both(gone, noCopy, func(w *world) { w.service = nil }), result{all[2:3], false, 3, "Waiting/WaitingForCredentials"}},
-		"gone, and pods crash":    {tokyo(), both(gone, crashing), result{nil, false, 3, "Terminal/CrashLoopBackOff"}},
-		"not shared any longer":   {tokyo(referring("databases")), hidden, result{nil, false, 3, "Terminal/CredentialsNotShared"}},
-		"not shared, pods crash":  {tokyo(referring("databases")), both(hidden, crashing), result{nil, false, 3, "Terminal/CredentialsNotShared"}},
-		"pods crash":              {tokyo(), crashing, result{nil, false, 3, "Terminal/CrashLoopBackOff"}},
-		"pods crash, new title":   {tokyo(func(d *corev1api.Dojo) { d.Spec.Title = "x" }), crashing, result{all[1:2], false, 3, "Waiting/RollingOut"}},
-		"changed to Mongo":        {tokyo(mongo, replicas(5)), both(), result{nil, false, 5, "Terminal/DatabaseNotSupported"}},
-		"Mongo, Service deleted":  {tokyo(mongo), func(w *world) { w.service = nil }, result{nil, false, 3, "Terminal/DatabaseNotSupported"}},
-		"autoscaled":              {tokyo(), autoscaled(7), result{nil, false, 7, "settled"}},
-		"autoscaled to one":       {tokyo(), autoscaled(1), result{nil, true, 1, "settled"}},
-		"autoscaled, spec scaled": {tokyo(replicas(5)), autoscaled(7), result{nil, false, 7, "settled"}},
-		"autoscaled, then 0":      {tokyo(replicas(0)), autoscaled(7), result{all[1:2], true, 0, "Waiting/RollingOut"}},
-		"autoscaler taken away":   {tokyo(), both(autoscaled(7), func(w *world) { w.scaler = false }), result{all[1:2], false, 3, "Waiting/RollingOut"}},
-		"foreign Secret":          {tokyo(), both(empty, func(w *world) { w.own = &corev1.Secret{ObjectMeta: foreign} }), result{nil, false, 3, "Terminal/NameTaken"}},
-		"foreign Deployment":      {tokyo(), both(empty, func(w *world) { w.deployment = &appsv1.Deployment{ObjectMeta: foreign} }), result{nil, false, 3, "Terminal/NameTaken"}},
-		"foreign Service":         {tokyo(), both(empty, func(w *world) { w.service = &corev1.Service{ObjectMeta: foreign} }), result{nil, false, 3, "Terminal/NameTaken"}},
-		"foreign budget, none wanted": {tokyo(replicas(1)), both(empty, func(w *world) { w.budget = &policyv1.PodDisruptionBudget{ObjectMeta: foreign} }),
-			result{[]string{"Secret", "Deployment", "Service"}, false, 1, "Waiting/RollingOut"}},
-		"foreign budget":                      {tokyo(), both(empty, func(w *world) { w.budget = &policyv1.PodDisruptionBudget{ObjectMeta: foreign} }), result{all[:3], false, 3, "Terminal/NameTaken"}},
-		"foreign Ingress, rotated and scaled": {tokyo(exposed, replicas(5)), both(rotated, func(w *world) { w.ingress = &networkingv1.Ingress{ObjectMeta: foreign} }), result{all[:2], false, 5, "Terminal/NameTaken"}},
-		"foreign Ingress, none wanted":        {tokyo(), func(w *world) { w.ingress = &networkingv1.Ingress{ObjectMeta: foreign} }, result{nil, false, 3, "settled"}},
+		"in sync":                {false, dojo(), nothing, result{nil, nil, 3, ""}},
+		"new":                    {true, dojo(), nothing, result{all, nil, 3, rolling}},
+		"new, one replica":       {true, dojo(replicas(1)), nothing, result{first, nil, 1, rolling}},
+		"new, no replicas":       {true, dojo(replicas(0)), nothing, result{first, nil, 0, rolling}},
+		"new, no credentials":    {true, dojo(), noSource, result{nil, nil, 3, waiting}},
+		"new, Mongo":             {true, dojo(mongo), nothing, result{nil, nil, 3, unsupported}},
+		"scaled up":              {false, dojo(replicas(5)), nothing, result{deployment, nil, 5, rolling}},
+		"scaled to one":          {false, dojo(replicas(1)), nothing, result{deployment, budget, 1, rolling}},
+		"scaled to zero":         {false, dojo(replicas(0)), nothing, result{deployment, budget, 0, rolling}},
+		"another title":          {false, dojo(title), nothing, result{deployment, nil, 3, rolling}},
+		"credentials rotated":    {false, dojo(), rotated, result{all[:2], nil, 3, rolling}},
+		"no source":              {false, dojo(), noSource, result{nil, nil, 3, waiting}},
+		"no source, scaled":      {false, dojo(replicas(5)), noSource, result{deployment, nil, 5, waiting}},
+		"no source, no Service":  {false, dojo(), each(noSource, noService), result{service, nil, 3, waiting}},
+		"no Secrets, scaled":     {false, dojo(replicas(5)), each(noSource, noCopy), result{deployment, nil, 5, waiting}},
+		"no Secrets, no Service": {false, dojo(), each(noSource, noCopy, noService), result{service, nil, 3, waiting}},
+		"no source, pods crash":  {false, dojo(), each(noSource, (*world).crash), result{nil, nil, 3, crashLoop}},
+		"not shared":             {false, dojo(referring("databases")), hidden, result{nil, nil, 3, notShared}},
+		"not shared, pods crash": {false, dojo(referring("databases")), each(hidden, (*world).crash),
+			result{nil, nil, 3, notShared}},
+		"pods crash":              {false, dojo(), (*world).crash, result{nil, nil, 3, crashLoop}},
+		"pods crash, new title":   {false, dojo(title), (*world).crash, result{deployment, nil, 3, rolling}},
+		"changed to Mongo":        {false, dojo(mongo, replicas(5)), nothing, result{nil, nil, 5, unsupported}},
+		"Mongo, no Service":       {false, dojo(mongo), noService, result{nil, nil, 3, unsupported}},
+		"autoscaled":              {false, dojo(), autoscaled(7), result{nil, nil, 7, ""}},
+		"autoscaled to one":       {false, dojo(), autoscaled(1), result{nil, nil, 1, ""}},
+		"autoscaled, spec scaled": {false, dojo(replicas(5)), autoscaled(7), result{nil, nil, 7, ""}},
+		"autoscaled, then 0":      {false, dojo(replicas(0)), autoscaled(7), result{deployment, budget, 0, rolling}},
+		"autoscaler deleted":      {false, dojo(), each(autoscaled(7), noScaler), result{deployment, nil, 3, rolling}},
+		"foreign Secret": {true, dojo(), put(&corev1.Secret{ObjectMeta: foreign("tokyo-credentials")}),
+			result{nil, nil, 3, conflict}},
+		"foreign Deployment": {true, dojo(), put(&appsv1.Deployment{ObjectMeta: foreign("tokyo")}),
+			result{nil, nil, 3, conflict}},
+		"foreign Service": {true, dojo(), put(&corev1.Service{ObjectMeta: foreign("tokyo")}),
+			result{nil, nil, 3, conflict}},
+		"foreign budget":               {true, dojo(), put(foreignBudget()), result{first, nil, 3, conflict}},
+		"foreign budget, none desired": {true, dojo(replicas(1)), put(foreignBudget()), result{first, nil, 1, rolling}},
+		"foreign Ingress, rotated and scaled": {false, dojo(exposed, replicas(5)), each(rotated, put(foreignIngress())),
+			result{all[:2], nil, 5, conflict}},
+		"foreign Ingress, none desired": {false, dojo(), put(foreignIngress()), result{nil, nil, 3, ""}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := settledWorld(t, tokyo())
+			w := newWorld(t, dojotest.Source())
+			if !c.empty {
+				w = reconciled(t, dojo())
+			}
 			c.change(w)
-			s := plan(c.dojo, w.see(c.dojo), testConfig)
-			if diff := cmp.Diff(c.want, result{kinds(s), s.remove != nil, s.replicas, outcomeOf(s.verdict)}); diff != "" {
+			s, plan := w.plan(c.dojo)
+			got := result{
+				dojotest.Kinds(plan), dojotest.Deleted(plan), s.Workload.Replicas(c.dojo), dojotest.Worst(plan.Issues),
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 }
 
-func crashing(w *world) {
-	w.serve(2)
-	w.pods = []corev1.Pod{pod("a", crashed(5))}
+// A Deployment that was created with replicas has to be applied once before an autoscaler may have
+// them.
+func TestAutoscalerTakesOver(t *testing.T) {
+	t.Parallel()
+	w := reconciled(t, dojotest.Dojo())
+	uid, template := w.deployment().UID, w.deployment().Spec.Template
+	w.autoscale(7)
+	if live := w.deployment(); live.UID != uid || *live.Spec.Replicas != 7 || !cmp.Equal(template, live.Spec.Template) {
+		t.Errorf("the Deployment is %+v", live.Spec)
+	}
 }
 
-func TestNameTakenNamesTheObject(t *testing.T) {
+// What concerns the Dojo as a whole concerns its parts.
+func TestBlockedParts(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, source: pgApp(), service: &corev1.Service{ObjectMeta: foreign}}
-	want := &conditions.Terminal{
-		Reason:  corev1api.ReasonNameTaken,
-		Message: "The Service school/tokyo exists and does not belong to this Dojo; it is left alone. Delete it, or give the Dojo another name.",
+	_, plan := newWorld(t).plan(dojotest.Dojo(mongo, inGroup))
+	for _, part := range []string{"", corev1api.ConditionDatabaseReady, corev1api.ConditionAlertsReady} {
+		if got := dojotest.Worst(conditions.OfPart(part, plan.Issues)); got != "Degraded/DatabaseNotSupported" {
+			t.Errorf("%q is %s", part, got)
+		}
 	}
-	if diff := cmp.Diff(error(want), plan(tokyo(), w.see(tokyo()), testConfig).verdict); diff != "" {
+}
+
+// The issue of the credentials comes before that of the pods, and that before that of the alerts.
+func TestOrderOfIssues(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(inGroup, dojotest.WaitingFor("Secret school/pg-app", time.Hour))
+	w := reconciled(t, dojotest.Dojo())
+	w.remove(w.source())
+	w.crash()
+	w.without = "DiscordChannel"
+	_, plan := w.plan(d)
+	var got []string
+	for _, issue := range plan.Issues {
+		got = append(got, issue.Reason)
+	}
+	want := []string{"CredentialsNotFound", "CrashLoopBackOff", "DiscordOperatorNotInstalled"}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestWhatIsOnItsWayOutIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	former := tokyo(func(d *corev1api.Dojo) { d.UID = "the former" })
-	cases := map[string]metav1.ObjectMeta{
-		"a child of the former Dojo":  {Name: "tokyo", OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(former, corev1api.GroupVersion.WithKind("Dojo"))}},
-		"a stranger's, being deleted": {Name: "tokyo", DeletionTimestamp: &metav1.Time{Time: noon}},
-	}
-	for name, object := range cases {
-		t.Run(name, func(t *testing.T) {
-			w := &world{t: t, source: pgApp(), service: &corev1.Service{ObjectMeta: object}}
-			if got := plan(tokyo(), w.see(tokyo()), testConfig).verdict; outcomeOf(got) != "Waiting/WaitingForDeletion" {
-				t.Errorf("got %v", got)
-			}
-		})
-	}
-}
-
-func TestGraver(t *testing.T) {
-	t.Parallel()
-	wait, wait2 := &conditions.Waiting{Reason: "A"}, &conditions.Waiting{Reason: "B"}
-	fail, fail2 := &conditions.Terminal{Reason: "C"}, &conditions.Terminal{Reason: "D"}
-	cases := map[string]struct{ first, second, want error }{
-		"all is well":             {nil, nil, nil},
-		"only the first":          {wait, nil, wait},
-		"only the second":         {nil, wait, wait},
-		"only the second, failed": {nil, fail, fail},
-		"both wait":               {wait, wait2, wait},
-		"the second failed":       {wait, fail, fail},
-		"the first failed":        {fail, wait, fail},
-		"both failed":             {fail, fail2, fail},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := graver(c.first, c.second); !errors.Is(got, c.want) || (got == nil) != (c.want == nil) {
-				t.Errorf("got %v", got)
-			}
-		})
 	}
 }
 
@@ -174,66 +216,81 @@ var (
 	drawValue = rapid.SliceOfN(rapid.Byte(), 1, 40)
 )
 
-// drawDojo is any Dojo of this name that the schema admits.
-func drawDojo(t *rapid.T, name string) *corev1api.Dojo {
-	return tokyo(replicas(rapid.Int32Range(0, 100).Draw(t, "replicas")), func(d *corev1api.Dojo) {
-		d.Name, d.Generation = name, rapid.Int64Range(1, 9).Draw(t, "generation")
+// drawDojo is any Dojo that the schema admits.
+func drawDojo(t *rapid.T) *corev1api.Dojo {
+	return dojotest.Dojo(dojotest.Replicas(rapid.Int32Range(0, 100).Draw(t, "replicas")), func(d *corev1api.Dojo) {
+		d.Generation = rapid.Int64Range(1, 9).Draw(t, "generation")
 		d.Spec.AccountID, d.Spec.Title = drawText.Draw(t, "account"), drawText.Draw(t, "title")
 	})
 }
 
-// drawSource is any complete source Secret, of the given version.
-func drawSource(t *rapid.T, version int) *corev1.Secret {
-	return pgApp(func(s *corev1.Secret) {
-		s.ResourceVersion = strconv.Itoa(version)
-		s.Data["host"] = []byte(drawHost.Draw(t, "host"))
-		for _, name := range []string{"dbname", rapid.SampledFrom([]string{"user", "username"}).Draw(t, "key"), "password"} {
-			s.Data[name] = drawValue.Draw(t, name)
+// drawSource fills a source with any complete credentials.
+func drawSource(t *rapid.T, s *corev1.Secret) {
+	s.Data = map[string][]byte{"host": []byte(drawHost.Draw(t, "host")), "port": []byte("5432")}
+	user := rapid.SampledFrom([]string{"user", "username"}).Draw(t, "key")
+	for _, name := range []string{"dbname", user, "password"} {
+		s.Data[name] = drawValue.Draw(t, name)
+	}
+}
+
+func TestOneReconcileIsEnough(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, dojotest.Source())
+		var last *corev1api.Dojo
+		for range rapid.IntRange(1, 3).Draw(t, "specs") {
+			last = drawDojo(t)
+			applytest.Edit(t, w.Server, "kubectl", w.source(), func(s *corev1.Secret) { drawSource(t, s) })
+			w.do(last)
+			w.serve(*w.deployment().Spec.Replicas)
+			if plan := w.do(last); plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
+				t.Fatalf("the next reconcile plans %+v", plan)
+			}
 		}
+		fresh := newWorld(t, w.source())
+		fresh.do(last)
+		same(t, fresh, w)
 	})
 }
 
-func TestOnePassIsEnough(t *testing.T) {
+// Names of every length are those of children too.
+func TestAnyName(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		name := drawName.Draw(t, "name")
-		w := &world{t: t}
-		var last *corev1api.Dojo
-		for version := range rapid.IntRange(1, 3).Draw(t, "specs") {
-			last = drawDojo(t, name)
-			w.source = drawSource(t, version)
-			w.pass(last)
-			w.serve(*w.deployment.Spec.Replicas)
-			if s := w.pass(last); s.apply != nil || s.remove != nil || s.verdict != nil {
-				t.Fatalf("a second pass writes %v, removes %v, ends as %v", kinds(s), s.remove, s.verdict)
-			}
+		d := dojotest.Dojo(dojotest.Named(drawName.Draw(t, "name")))
+		w := newWorld(t, dojotest.Source())
+		w.do(d)
+		if _, plan := w.plan(d); plan.Apply != nil || plan.Delete != nil {
+			t.Fatalf("the next reconcile writes %v, deletes %v", dojotest.Kinds(plan), dojotest.Deleted(plan))
 		}
-		fresh := &world{t: t, source: w.source}
-		fresh.pass(last)
-		same(t, fresh, w)
 	})
 }
 
 func TestForeignFieldsAndLostChildrenInAnyMix(t *testing.T) {
 	t.Parallel()
-	added, broken := harmless(), harmful()
+	added, broken := additions(), drifts()
 	rapid.Check(t, func(t *rapid.T) {
-		d := tokyo(replicas(rapid.Int32Range(2, 5).Draw(t, "replicas")))
-		w := settledWorld(t, d)
-		for _, name := range rapid.SliceOfDistinct(rapid.SampledFrom(slices.Sorted(maps.Keys(added))), rapid.ID).Draw(t, "added") {
+		d := dojotest.Dojo(dojotest.Replicas(rapid.Int32Range(2, 5).Draw(t, "replicas")))
+		w := reconciled(t, d)
+		for _, name := range drawSome(t, "added", slices.Sorted(maps.Keys(added)), 0) {
 			added[name](w)
 		}
-		if got := kinds(w.pass(d)); got != nil {
-			t.Fatalf("%v written for what is not ours", got)
+		w.do(d) // leaves replicas to an autoscaler
+		if _, plan := w.plan(d); plan.Apply != nil {
+			t.Fatalf("%v written for what is not ours", dojotest.Kinds(plan))
 		}
-		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom(slices.Sorted(maps.Keys(broken))), 1, 3, rapid.ID).Draw(t, "broken") {
+		for _, name := range drawSome(t, "broken", slices.Sorted(maps.Keys(broken)), 1) {
 			broken[name].change(w)
 		}
-		if kinds(w.pass(d)) == nil {
-			t.Fatal("nothing is put right")
+		if plan := w.do(d); plan.Apply == nil {
+			t.Fatal("no drift is corrected")
 		}
-		if got := kinds(w.pass(d)); got != nil {
-			t.Fatalf("%v written once more", got)
+		if plan := w.do(d); plan.Apply != nil {
+			t.Fatalf("%v written once more", dojotest.Kinds(plan))
 		}
 	})
+}
+
+func drawSome(t *rapid.T, label string, names []string, least int) []string {
+	return rapid.SliceOfNDistinct(rapid.SampledFrom(names), least, 3, rapid.ID).Draw(t, label)
 }

@@ -1,9 +1,11 @@
 // Package optional watches kinds that a cluster may or may not have.
 //
-// A watch of a kind that is not installed never gets ready, and one of a kind that goes away fails for ever. So the names of all
-// CustomResourceDefinitions are watched, their metadata only: a kind is watched as soon as its definition is there and the API server
-// serves it, and dropped, with all that was cached of it, when the definition goes. Both are told to the controller that is fed,
-// which then looks again at the objects concerned. It works on a standby too, so that its cache is warm when it takes over.
+// A watch of a kind that is not installed never gets ready, and one of a kind that goes away fails
+// for ever. So the names of all CustomResourceDefinitions are watched, their metadata only: a kind
+// is watched as soon as its definition exists and the API server serves it, and dropped, with all
+// that was cached of it, when the definition goes. Both reach the controller that is fed as events,
+// so that it reconciles the objects concerned. It works on a standby too, so that its cache is warm
+// when it takes over.
 package optional
 
 import (
@@ -14,6 +16,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -28,10 +31,12 @@ import (
 )
 
 const (
-	// soon is when to look again at a kind that has just been defined: the API server serves it within a second.
-	soon = 200 * time.Millisecond
-	// later is when to look again at one that is defined for a minute and still not served, such as in another version.
-	later = time.Minute
+	// newRetry is when to look again at a kind that has just been defined: the API server serves it
+	// within a second.
+	newRetry = 200 * time.Millisecond
+	// oldRetry is the same for one that has been defined for longer and is not served, such as in
+	// another version.
+	oldRetry = time.Minute
 )
 
 // Kind is a kind that may or may not be installed.
@@ -41,11 +46,20 @@ type Kind struct {
 	Plural string
 }
 
-// Object returns an empty object of the kind. It is read from the cache that is filled here, so it is always unstructured.
+// Object returns an empty object of a kind whose type is not in the manager's scheme.
 func (k Kind) Object() *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(k.GroupVersionKind)
 	return o
+}
+
+// object returns an empty object of a kind, of its type where the scheme has one: so it is cached,
+// and read.
+func (k *Kinds) object(kind Kind) client.Object {
+	if typed, err := k.scheme.New(kind.GroupVersionKind); err == nil {
+		return typed.(client.Object)
+	}
+	return kind.Object()
 }
 
 // definition is the name of its CustomResourceDefinition.
@@ -53,23 +67,14 @@ func (k Kind) definition() string { return k.Plural + "." + k.Group }
 
 // Definition returns empty metadata of a CustomResourceDefinition.
 func Definition() *metav1.PartialObjectMetadata {
-	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}}
-}
-
-// Strip leaves of a definition what is needed here; for the cache of a process that watches optional kinds.
-func Strip(in any) (any, error) {
-	if o, ok := in.(*metav1.PartialObjectMetadata); ok {
-		*o = metav1.PartialObjectMetadata{TypeMeta: o.TypeMeta, ObjectMeta: metav1.ObjectMeta{
-			Name: o.Name, UID: o.UID, ResourceVersion: o.ResourceVersion,
-			CreationTimestamp: o.CreationTimestamp, DeletionTimestamp: o.DeletionTimestamp,
-		}}
-	}
-	return in, nil
+	kind := metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}
+	return &metav1.PartialObjectMetadata{TypeMeta: kind}
 }
 
 // Kinds watches kinds while they are there. Make one with New and start it with SetupWithManager.
 type Kinds struct {
 	cache   cache.Cache
+	scheme  *runtime.Scheme
 	live    client.Reader
 	probed  client.InNamespace // where served asks: everywhere, or in one of the namespaces that are watched
 	clock   clock.PassiveClock
@@ -77,18 +82,17 @@ type Kinds struct {
 	watch   func(Kind) error
 	changed chan event.TypedGenericEvent[Kind]
 
-	mu      sync.RWMutex
 	watched map[schema.GroupVersionKind]bool // whether there is an informer
-	shown   map[schema.GroupVersionKind]bool // whether the cache shows the kind
+	shown   sync.Map                         // the schema.GroupVersionKind of kinds that the cache shows
 }
 
-// New returns Kinds that fill the manager's cache, which shows the given namespaces, or all when none is given. The clock tells how
-// long a definition is there.
+// New returns Kinds that fill the manager's cache, which shows the given namespaces, or all when
+// none is given. The clock says how long a definition has existed.
 func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...Kind) *Kinds {
 	k := &Kinds{
-		cache: mgr.GetCache(), live: mgr.GetAPIReader(), clock: c, byName: map[string]Kind{},
+		cache: mgr.GetCache(), scheme: mgr.GetScheme(), live: mgr.GetAPIReader(), clock: c, byName: map[string]Kind{},
 		changed: make(chan event.TypedGenericEvent[Kind], len(kinds)),
-		watched: map[schema.GroupVersionKind]bool{}, shown: map[schema.GroupVersionKind]bool{},
+		watched: map[schema.GroupVersionKind]bool{},
 	}
 	if len(namespaces) > 0 {
 		k.probed = client.InNamespace(namespaces[0])
@@ -99,21 +103,22 @@ func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...K
 	return k
 }
 
-// Has reports whether objects of the kind can be read from the cache: it is installed, and may be listed.
+// Has reports whether objects of the kind can be read from the cache: it is installed, and may be
+// listed.
 func (k *Kinds) Has(kind Kind) bool {
-	k.mu.RLock()
-	defer k.mu.RUnlock()
-	return k.shown[kind.GroupVersionKind]
+	_, shown := k.shown.Load(kind.GroupVersionKind)
+	return shown
 }
 
-// SetupWithManager feeds a controller, which must not be started yet, with the objects of the kinds and with the kinds themselves
-// whenever one appears or vanishes. A kind that is there already is watched from the start, so that nobody takes it for missing.
+// SetupWithManager feeds a controller, which must not be started yet, with the objects of the kinds
+// and with the kinds themselves whenever one appears or vanishes. A kind that is installed already
+// is watched from the start, so that it never counts as missing.
 func (k *Kinds) SetupWithManager(
 	ctx context.Context, mgr ctrl.Manager, fed controller.Controller,
 	objects handler.EventHandler, changes handler.TypedEventHandler[Kind, reconcile.Request],
 ) error {
 	k.watch = func(kind Kind) error {
-		return fed.Watch(source.Kind[client.Object](k.cache, kind.Object(), objects))
+		return fed.Watch(source.Kind(k.cache, k.object(kind), objects))
 	}
 	if err := fed.Watch(source.TypedChannel(k.changed, changes)); err != nil {
 		return fmt.Errorf("watch for optional kinds: %w", err)
@@ -125,7 +130,8 @@ func (k *Kinds) SetupWithManager(
 		if err := k.watch(kind); err != nil {
 			return fmt.Errorf("watch %s: %w", kind.Kind, err)
 		}
-		k.watched[kind.GroupVersionKind], k.shown[kind.GroupVersionKind] = true, true // a controller starts when its sources are synced
+		k.watched[kind.GroupVersionKind] = true
+		k.shown.Store(kind.GroupVersionKind, true) // a controller starts when its sources are synced
 	}
 	everywhere := false // on a standby as well
 	return ctrl.NewControllerManagedBy(mgr).
@@ -152,7 +158,7 @@ func (k *Kinds) Reconcile(ctx context.Context, request reconcile.Request) (recon
 	return k.take(ctx, kind, definition.CreationTimestamp.Time)
 }
 
-// take watches a kind that is served, and tells of it when the cache shows it.
+// take watches a kind that is served, and reports it when the cache shows it.
 func (k *Kinds) take(ctx context.Context, kind Kind, since time.Time) (reconcile.Result, error) {
 	log := logf.FromContext(ctx).WithValues("kind", kind.Kind)
 	if !k.watched[kind.GroupVersionKind] {
@@ -166,7 +172,7 @@ func (k *Kinds) take(ctx context.Context, kind Kind, since time.Time) (reconcile
 		}
 		k.watched[kind.GroupVersionKind] = true
 	}
-	informer, err := k.cache.GetInformer(ctx, kind.Object(), cache.BlockUntilSynced(false))
+	informer, err := k.cache.GetInformer(ctx, k.object(kind), cache.BlockUntilSynced(false))
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("watch %s: %w", kind.Kind, err)
 	}
@@ -175,8 +181,8 @@ func (k *Kinds) take(ctx context.Context, kind Kind, since time.Time) (reconcile
 	}
 	if !k.Has(kind) {
 		log.Info("watching a kind that has appeared")
-		k.show(kind, true)
-		return reconcile.Result{}, k.tell(ctx, kind)
+		k.shown.Store(kind.GroupVersionKind, true)
+		return reconcile.Result{}, k.report(ctx, kind)
 	}
 	return reconcile.Result{}, nil
 }
@@ -186,22 +192,16 @@ func (k *Kinds) drop(ctx context.Context, kind Kind) error {
 	if !k.watched[kind.GroupVersionKind] {
 		return nil
 	}
-	k.show(kind, false)
-	if err := k.cache.RemoveInformer(ctx, kind.Object()); err != nil {
+	k.shown.Delete(kind.GroupVersionKind)
+	if err := k.cache.RemoveInformer(ctx, k.object(kind)); err != nil {
 		return fmt.Errorf("stop watching %s: %w", kind.Kind, err)
 	}
 	delete(k.watched, kind.GroupVersionKind)
 	logf.FromContext(ctx).Info("no longer watching a kind that has vanished", "kind", kind.Kind)
-	return k.tell(ctx, kind)
+	return k.report(ctx, kind)
 }
 
-func (k *Kinds) show(kind Kind, shown bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.shown[kind.GroupVersionKind] = shown
-}
-
-func (k *Kinds) tell(ctx context.Context, kind Kind) error {
+func (k *Kinds) report(ctx context.Context, kind Kind) error {
 	select {
 	case k.changed <- event.TypedGenericEvent[Kind]{Object: kind}:
 		return nil
@@ -219,8 +219,8 @@ func (k *Kinds) served(ctx context.Context, kind Kind) error {
 
 // pause is how long to wait for a kind that has been defined at the given time.
 func (k *Kinds) pause(since time.Time) time.Duration {
-	if k.clock.Since(since) > later {
-		return later
+	if k.clock.Since(since) > oldRetry {
+		return oldRetry
 	}
-	return soon
+	return newRetry
 }

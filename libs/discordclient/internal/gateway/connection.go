@@ -95,7 +95,7 @@ func (c *connection) read(ctx context.Context, deadline **time.Timer) error {
 		}
 		c.Handler.Alive()
 		if kind != websocket.MessageText {
-			return errors.New("the Gateway sent a binary frame, which was not asked for")
+			return errors.New("the Gateway sent a binary frame, which was not requested")
 		}
 		var f frame
 		if err := json.Unmarshal(raw, &f); err != nil {

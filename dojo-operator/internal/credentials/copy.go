@@ -1,0 +1,98 @@
+package credentials
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// sourceAnnotation on the Dojo's own Secret is the version of the source that it was copied from.
+const sourceAnnotation = "core.jutsu.com/credentials-source"
+
+var revisionPath = fieldpath.MakePathOrDie("metadata", "annotations", ownership.RevisionAnnotation)
+
+// versionOf identifies one state of a source.
+func versionOf(source metav1.Object) string {
+	uid, version := source.GetUID(), source.GetResourceVersion()
+	return fmt.Sprintf("%s/%s/%s/%s", source.GetNamespace(), source.GetName(), uid, version)
+}
+
+// copied reports, from metadata alone, whether the Dojo's own Secret is an unaltered copy of this
+// version of the source: our labels and annotations stand, and every key is ours, whose ownership a
+// client that changes a value takes.
+func copied(d *corev1api.Dojo, own, source *metav1.PartialObjectMetadata) bool {
+	return own != nil && own.GetAnnotations()[sourceAnnotation] == versionOf(source) &&
+		apply.SecretInSync(ownership.FieldOwner, own, ownership.Labels(d, ownership.Application), Keys) &&
+		apply.OwnedFields(ownership.FieldOwner, own).Has(revisionPath)
+}
+
+// secretFor is the Dojo's own Secret.
+func secretFor(d *corev1api.Dojo, data map[string][]byte, source, revision string) *corev1ac.SecretApplyConfiguration {
+	return corev1ac.Secret(Name(d), d.Namespace).
+		WithLabels(ownership.Labels(d, ownership.Application)).
+		WithAnnotations(map[string]string{sourceAnnotation: source, ownership.RevisionAnnotation: revision}).
+		WithOwnerReferences(ownership.Reference(d)).
+		WithType(corev1.SecretTypeOpaque).
+		WithData(data)
+}
+
+// translate turns the source's data into what the application reads, or says which key is wrong. It
+// never quotes a value.
+func translate(d *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *conditions.Issue) {
+	user := "user"
+	if len(source.Data[user]) == 0 && len(source.Data["username"]) > 0 {
+		user = "username"
+	}
+	for _, key := range []string{"host", "port", "dbname", user, "password"} {
+		if value, ok := source.Data[key]; !ok {
+			return nil, incomplete(source, "has no key %q", key)
+		} else if len(value) == 0 {
+			return nil, incomplete(source, "has an empty value under the key %q", key)
+		}
+	}
+	if port, err := strconv.ParseUint(string(source.Data["port"]), 10, 16); err != nil || port == 0 {
+		return nil, incomplete(source, "has no port number (1 to 65535) under the key %q", "port")
+	}
+	host := string(source.Data["host"])
+	if strings.ContainsFunc(host, unicode.IsSpace) {
+		return nil, incomplete(source, "has white space under the key %q", "host")
+	}
+	// CloudNativePG writes the short name of its Service, which other namespaces cannot resolve.
+	if source.Namespace != d.Namespace && !strings.ContainsAny(host, ".:") {
+		host += "." + source.Namespace + ".svc"
+	}
+	return map[string][]byte{
+		"DB_ENDPOINT": []byte(host),
+		"DB_PORT":     source.Data["port"],
+		"DB_NAME":     source.Data["dbname"],
+		"DB_USER":     source.Data[user],
+		"DB_PASS":     source.Data["password"],
+	}, nil
+}
+
+func incomplete(source *corev1.Secret, what, key string) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonCredentialsIncomplete,
+		"The Secret %s/%s %s. A Dojo needs host, port, dbname, user (or username) and password, as CloudNativePG "+
+			"writes them. Correct it, or name another Secret in spec.credentialsRef.",
+		source.Namespace, source.Name, fmt.Sprintf(what, key))
+}
+
+// ours leaves out the keys that others have added to our Secret.
+func ours(data map[string][]byte) map[string][]byte {
+	data = maps.Clone(data)
+	maps.DeleteFunc(data, func(key string, _ []byte) bool { return !slices.Contains(Keys, key) })
+	return data
+}

@@ -1,0 +1,536 @@
+package credentials
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply/applytest"
+)
+
+var testConfig = Config{ProgressDeadline: 90 * time.Second}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// elsewhere puts the source into another namespace, with the given grant where it is not empty.
+func elsewhere(grant string) func(*corev1.Secret) {
+	return func(s *corev1.Secret) {
+		s.Namespace, s.Annotations = "databases", nil
+		if grant != "" {
+			s.Annotations = map[string]string{corev1api.AllowedNamespacesAnnotation: grant}
+		}
+	}
+}
+
+// referring makes the Dojo refer to pg-app in the given namespace.
+func referring(namespace string) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Namespace = namespace }
+}
+
+func key(name, value string) func(*corev1.Secret) {
+	return func(s *corev1.Secret) { s.Data[name] = []byte(value) }
+}
+
+func without(name string) func(*corev1.Secret) {
+	return func(s *corev1.Secret) { delete(s.Data, name) }
+}
+
+func annotate(name, value string) func(*corev1.Secret) {
+	return func(s *corev1.Secret) { metav1.SetMetaDataAnnotation(&s.ObjectMeta, name, value) }
+}
+
+func relabel(s *corev1.Secret) { s.Labels[ownership.NameLabel] = "another" }
+
+func observe(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo, cfg Config) State {
+	t.Helper()
+	s, err := Observe(t.Context(), c.Reader(d), d, nil, cfg, dojotest.Noon)
+	must(t, err)
+	return s
+}
+
+// copiedFor is a cluster in which the credentials have been copied.
+func copiedFor(t *testing.T, d *corev1api.Dojo, source *corev1.Secret) *dojotest.Cluster {
+	t.Helper()
+	c := dojotest.NewCluster(t, source)
+	c.Do(d, Plan(d, observe(t, c, d, testConfig), true, testConfig).Plan)
+	return c
+}
+
+func ownOf(t *testing.T, c *dojotest.Cluster) *corev1.Secret {
+	t.Helper()
+	return applytest.Get(t, c.Server, "school", "tokyo-credentials", &corev1.Secret{})
+}
+
+func sourceOf(t *testing.T, c *dojotest.Cluster, namespace string) *corev1.Secret {
+	t.Helper()
+	return applytest.Get(t, c.Server, namespace, "pg-app", &corev1.Secret{})
+}
+
+func TestShared(t *testing.T) {
+	t.Parallel()
+	labelled := func(s *corev1.Secret) { s.Labels = map[string]string{corev1api.AllowedNamespacesAnnotation: "school"} }
+	cases := map[string]struct {
+		changes []func(*corev1.Secret)
+		want    bool
+	}{
+		"of the Dojo's namespace":      {nil, true},
+		"elsewhere, not granted":       {[]func(*corev1.Secret){elsewhere("")}, false},
+		"granted to the namespace":     {[]func(*corev1.Secret){elsewhere("school")}, true},
+		"granted to several":           {[]func(*corev1.Secret){elsewhere("team-a, school ,team-b")}, true},
+		"granted to all":               {[]func(*corev1.Secret){elsewhere("*")}, true},
+		"granted to others":            {[]func(*corev1.Secret){elsewhere("team-a,team-b")}, false},
+		"granted to longer names":      {[]func(*corev1.Secret){elsewhere("old-school,schoolyard")}, false},
+		"granted by a pattern":         {[]func(*corev1.Secret){elsewhere("sch*")}, false},
+		"granted in upper case":        {[]func(*corev1.Secret){elsewhere("School")}, false},
+		"granted, without a comma":     {[]func(*corev1.Secret){elsewhere("team-a school")}, false},
+		"granted to none, commas only": {[]func(*corev1.Secret){elsewhere(",,")}, false},
+		"granted by a label":           {[]func(*corev1.Secret){elsewhere(""), labelled}, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := shared(dojotest.Dojo(), dojotest.Source(c.changes...)); got != c.want {
+				t.Errorf("shared is %v", got)
+			}
+		})
+	}
+}
+
+func TestTranslate(t *testing.T) {
+	t.Parallel()
+	good := func(changes ...string) map[string]string {
+		data := map[string]string{
+			"DB_ENDPOINT": "pg-rw", "DB_PORT": "5432", "DB_NAME": "app", "DB_USER": "yaga", "DB_PASS": "hollow purple",
+		}
+		for i := 0; i < len(changes); i += 2 {
+			data[changes[i]] = changes[i+1]
+		}
+		return data
+	}
+	type changes []func(*corev1.Secret)
+	const noPort = `school/pg-app has no port number (1 to 65535) under the key "port"`
+	cases := map[string]struct {
+		source changes
+		want   map[string]string
+		wrong  string // what the message has to say, where the Secret is wrong
+	}{
+		"as CloudNativePG writes it": {
+			source: changes{key("uri", "postgresql://"), key("username", "ignored")}, want: good(),
+		},
+		"username alone": {
+			source: changes{without("user"), key("username", "gojo")}, want: good("DB_USER", "gojo"),
+		},
+		"user empty, username not": {
+			source: changes{key("user", ""), key("username", "gojo")}, want: good("DB_USER", "gojo"),
+		},
+		"short host of another namespace": {
+			source: changes{elsewhere("*")}, want: good("DB_ENDPOINT", "pg-rw.databases.svc"),
+		},
+		"full host of another namespace": {
+			source: changes{elsewhere("*"), key("host", "pg.example.org")}, want: good("DB_ENDPOINT", "pg.example.org"),
+		},
+		"IPv6 address, another namespace": {
+			source: changes{elsewhere("*"), key("host", "fd00::1")}, want: good("DB_ENDPOINT", "fd00::1"),
+		},
+		"first port":               {source: changes{key("port", "1")}, want: good("DB_PORT", "1")},
+		"last port":                {source: changes{key("port", "65535")}, want: good("DB_PORT", "65535")},
+		"password that is no text": {source: changes{key("password", "\xff\x00\n")}, want: good("DB_PASS", "\xff\x00\n")},
+		"no host":                  {source: changes{without("host")}, wrong: `school/pg-app has no key "host"`},
+		"blank host":               {source: changes{key("host", " ")}, wrong: `has white space under the key "host"`},
+		"host with a line end":     {source: changes{key("host", "pg-rw\n")}, wrong: `has white space under the key "host"`},
+		"no port":                  {source: changes{without("port")}, wrong: `school/pg-app has no key "port"`},
+		"no dbname":                {source: changes{without("dbname")}, wrong: `school/pg-app has no key "dbname"`},
+		"neither user nor username": {
+			source: changes{without("user")}, wrong: `school/pg-app has no key "user"`,
+		},
+		"no password": {source: changes{without("password")}, wrong: `school/pg-app has no key "password"`},
+		"empty host":  {source: changes{key("host", "")}, wrong: `school/pg-app has an empty value under the key "host"`},
+		"empty user and username": {
+			source: changes{key("user", ""), key("username", "")}, wrong: `has an empty value under the key "user"`,
+		},
+		"empty password":       {source: changes{key("password", "")}, wrong: `has an empty value under the key "password"`},
+		"no data at all":       {source: changes{func(s *corev1.Secret) { s.Data = nil }}, wrong: `has no key "host"`},
+		"port that is a word":  {source: changes{key("port", "hollow")}, wrong: noPort},
+		"port 0":               {source: changes{key("port", "0")}, wrong: noPort},
+		"port beyond the last": {source: changes{key("port", "65536")}, wrong: noPort},
+		"port with a line end": {source: changes{key("port", "5432\n")}, wrong: noPort},
+		"two keys missing":     {source: changes{without("dbname"), without("password")}, wrong: `has no key "dbname"`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, issue := translate(dojotest.Dojo(), dojotest.Source(c.source...))
+			if diff := cmp.Diff(c.want, texts(got)); diff != "" {
+				t.Error(diff)
+			}
+			switch {
+			case c.wrong == "" && issue != nil:
+				t.Error(issue)
+			case c.wrong == "":
+				return
+			case !issue.IsDegraded() || issue.Reason != corev1api.ReasonCredentialsIncomplete ||
+				!strings.Contains(issue.Message, c.wrong):
+				t.Errorf("got %v", issue)
+			}
+			for _, secret := range []string{"hollow", "yaga", "pg-rw", "65536"} {
+				if strings.Contains(issue.Message, secret) {
+					t.Errorf("the message quotes the value %q: %v", secret, issue)
+				}
+			}
+		})
+	}
+}
+
+func texts(data map[string][]byte) map[string]string {
+	if data == nil {
+		return nil
+	}
+	out := map[string]string{}
+	for k, v := range data {
+		out[k] = string(v)
+	}
+	return out
+}
+
+func TestCopied(t *testing.T) {
+	t.Parallel()
+	noRevision := func(s *corev1.Secret) { delete(s.Annotations, ownership.RevisionAnnotation) }
+	type change = func(t *testing.T, c *dojotest.Cluster, own, source *corev1.Secret)
+	unchanged := func(*testing.T, *dojotest.Cluster, *corev1.Secret, *corev1.Secret) {}
+	edited := func(manager string, change func(*corev1.Secret)) change {
+		return func(t *testing.T, c *dojotest.Cluster, own, _ *corev1.Secret) {
+			t.Helper()
+			*own = *applytest.Edit(t, c.Server, manager, own, change)
+		}
+	}
+	source := func(change func(*corev1.Secret)) change {
+		return func(_ *testing.T, _ *dojotest.Cluster, _, source *corev1.Secret) { change(source) }
+	}
+	own := func(change func(*corev1.Secret)) change {
+		return func(_ *testing.T, _ *dojotest.Cluster, own, _ *corev1.Secret) { change(own) }
+	}
+	cases := map[string]struct {
+		change change
+		want   bool
+	}{
+		"just copied":       {unchanged, true},
+		"source changed":    {source(func(s *corev1.Secret) { s.ResourceVersion = "8" }), false},
+		"source recreated":  {source(func(s *corev1.Secret) { s.UID = "another" }), false},
+		"another source":    {source(func(s *corev1.Secret) { s.Name = "pg-other" }), false},
+		"value changed":     {edited("kubectl", key("DB_PASS", "x")), false},
+		"key deleted":       {edited("kubectl", without("DB_USER")), false},
+		"label changed":     {edited("kubectl", relabel), false},
+		"revision changed":  {edited("kubectl", annotate(ownership.RevisionAnnotation, "mine")), false},
+		"revision deleted":  {edited("kubectl", noRevision), false},
+		"key added":         {edited("kubectl", key("EXTRA", "x")), true},
+		"annotation added":  {edited("kubectl", annotate("example.org/note", "x")), true},
+		"another applier's": {own(func(s *corev1.Secret) { s.ManagedFields[0].Manager = "argocd" }), false},
+		// What was created by POST is ours by update, and so is what such a client writes.
+		"value changed by a client with our name": {edited(ownership.FieldOwner, key("DB_PASS", "x")), true},
+		"managedFields lost":                      {own(func(s *corev1.Secret) { s.ManagedFields = nil }), false},
+		"managedFields that are not JSON": {
+			own(func(s *corev1.Secret) { s.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1("nonsense") }), false,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := dojotest.Dojo()
+			cluster := copiedFor(t, d, dojotest.Source())
+			own, source := ownOf(t, cluster), sourceOf(t, cluster, "school")
+			c.change(t, cluster, own, source)
+			if got := copied(d, dojotest.Metadata(own), dojotest.Metadata(source)); got != c.want {
+				t.Errorf("copied is %v", got)
+			}
+		})
+	}
+	if copied(dojotest.Dojo(), nil, dojotest.Metadata(dojotest.Source())) {
+		t.Error("a copy that does not exist is copied")
+	}
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	const kept, renewed = "kept", "renewed"
+	type result struct {
+		Revision, Worst   string
+		Writes, Exists    bool
+		Rotation, Drifted bool
+	}
+	none, same := result{}, result{Revision: kept}
+	created := result{Revision: renewed, Writes: true}
+	issue := func(before result, worst string) result {
+		before.Worst = worst
+		return before
+	}
+	d, abroad := dojotest.Dojo(), dojotest.Dojo(referring("databases"))
+	waited := func(object string, ago time.Duration) *corev1api.Dojo {
+		return dojotest.Dojo(dojotest.WaitingFor(object, ago))
+	}
+	// start is a cluster in which nothing has been copied yet.
+	start := func(objects ...client.Object) func(*testing.T) *dojotest.Cluster {
+		return func(t *testing.T) *dojotest.Cluster {
+			t.Helper()
+			return dojotest.NewCluster(t, objects...)
+		}
+	}
+	// after is a cluster in which the credentials were copied, and the source and the copy changed
+	// after that.
+	after := func(source, own func(*corev1.Secret)) func(*testing.T) *dojotest.Cluster {
+		return func(t *testing.T) *dojotest.Cluster {
+			t.Helper()
+			c := copiedFor(t, d, dojotest.Source())
+			if source != nil {
+				applytest.Edit(t, c.Server, "kubectl", sourceOf(t, c, "school"), source)
+			}
+			if own != nil {
+				applytest.Edit(t, c.Server, "kubectl", ownOf(t, c), own)
+			}
+			return c
+		}
+	}
+	deleted := func(get func(*testing.T, *dojotest.Cluster) *corev1.Secret) func(*testing.T) *dojotest.Cluster {
+		return func(t *testing.T) *dojotest.Cluster {
+			t.Helper()
+			c := copiedFor(t, d, dojotest.Source())
+			must(t, c.Delete(t.Context(), get(t, c)))
+			return c
+		}
+	}
+	// withdrawn is one in which a source of another namespace was copied, and then granted
+	// otherwise.
+	withdrawn := func(grant string) func(*testing.T) *dojotest.Cluster {
+		return func(t *testing.T) *dojotest.Cluster {
+			t.Helper()
+			c := copiedFor(t, abroad, dojotest.Source(elsewhere("school")))
+			applytest.Edit(t, c.Server, "kubectl", sourceOf(t, c, "databases"), elsewhere(grant))
+			return c
+		}
+	}
+	home := func(t *testing.T, c *dojotest.Cluster) *corev1.Secret {
+		t.Helper()
+		return sourceOf(t, c, "school")
+	}
+	const missing, waiting = "Degraded/CredentialsNotFound", "Progressing/WaitingForCredentials"
+	const incomplete, notShared = "Degraded/CredentialsIncomplete", "Degraded/CredentialsNotShared"
+	cases := map[string]struct {
+		dojo    *corev1api.Dojo
+		cluster func(*testing.T) *dojotest.Cluster
+		want    result
+	}{
+		"first time": {d, start(dojotest.Source()), created},
+		"up to date": {d, after(nil, nil), same},
+		"rotated": {d, after(key("password", "red"), nil),
+			result{Revision: renewed, Writes: true, Exists: true, Rotation: true}},
+		"touched, the same values": {d, after(key("uri", "x"), nil),
+			result{Revision: kept, Writes: true, Exists: true}},
+		"touched, with another key in the copy": {d, after(key("uri", "x"), key("EXTRA", "x")),
+			result{Revision: kept, Writes: true, Exists: true}},
+		"copy deleted": {d, deleted(ownOf), created},
+		"copy edited": {d, after(nil, key("DB_PASS", "x")),
+			result{Revision: renewed, Writes: true, Exists: true, Drifted: true}},
+		"copy relabelled": {d, after(nil, relabel),
+			result{Revision: kept, Writes: true, Exists: true, Drifted: true}},
+		"no source":                    {d, start(), issue(none, waiting)},
+		"no source for a while":        {waited("Secret school/pg-app", 89*time.Second), start(), issue(none, waiting)},
+		"no source for too long":       {waited("Secret school/pg-app", 90*time.Second), start(), issue(none, missing)},
+		"another was missing for long": {waited("Secret school/other", time.Hour), start(), issue(none, waiting)},
+		"no reference": {dojotest.Dojo(func(d *corev1api.Dojo) { d.Spec.CredentialsRef = nil }), start(),
+			issue(none, missing)},
+		"source deleted":            {d, deleted(home), issue(same, waiting)},
+		"source became incomplete":  {d, after(without("host"), nil), issue(same, incomplete)},
+		"incomplete from the start": {d, start(dojotest.Source(key("password", ""))), issue(none, incomplete)},
+		"elsewhere, missing":        {abroad, start(), issue(none, notShared)},
+		"elsewhere, not shared":     {abroad, start(dojotest.Source(elsewhere(""))), issue(none, notShared)},
+		"elsewhere, shared":         {abroad, start(dojotest.Source(elsewhere("school"))), created},
+		"no longer shared":          {abroad, withdrawn(""), issue(same, notShared)},
+		"shared with another":       {abroad, withdrawn("kyoto"), issue(same, notShared)},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster, before := c.cluster(t), ""
+			if own := ownOf(t, cluster); own != nil {
+				before = own.Annotations[ownership.RevisionAnnotation]
+			}
+			s := observe(t, cluster, c.dojo, testConfig)
+			access := Plan(c.dojo, s, true, testConfig)
+			got := result{Revision: access.Revision, Worst: dojotest.Worst(access.Plan.Issues)}
+			for _, o := range access.Plan.Apply {
+				got.Writes, got.Exists, got.Rotation, got.Drifted = true, o.Live != nil, o.Rotation, o.Drift
+			}
+			switch access.Revision {
+			case "":
+			case before:
+				got.Revision = kept
+			case s.Nonce:
+				got.Revision = renewed
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			cluster.Do(c.dojo, access.Plan)
+			again := Plan(c.dojo, observe(t, cluster, c.dojo, testConfig), true, testConfig)
+			if again.Plan.Apply != nil || again.Revision != access.Revision {
+				t.Errorf("the next reconcile writes %v, revision %s after %s",
+					dojotest.Kinds(again.Plan), again.Revision, access.Revision)
+			}
+		})
+	}
+}
+
+// Until the database is usable, what was copied stays in use.
+func TestPlanWithoutUsableSource(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo()
+	c := copiedFor(t, d, dojotest.Source())
+	revision := ownOf(t, c).Annotations[ownership.RevisionAnnotation]
+	applytest.Edit(t, c.Server, "kubectl", sourceOf(t, c, "school"), key("password", "red"))
+	access := Plan(d, observe(t, c, d, testConfig), false, testConfig)
+	if access.Revision != revision || access.Plan.Apply != nil || access.Plan.Issues != nil {
+		t.Errorf("got %+v, the revision was %s", access, revision)
+	}
+}
+
+// The issue names what is waited for, also when it is Degraded: the wait continues where the spec
+// changes.
+func TestMissingSourceIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, ago := range map[string]time.Duration{"for a while": 30 * time.Second, "for too long": time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const object = "Secret school/pg-app"
+			d := dojotest.Dojo(dojotest.WaitingFor(object, ago))
+			issues := Plan(d, observe(t, dojotest.NewCluster(t), d, testConfig), true, testConfig).Plan.Issues
+			if len(issues) != 1 || issues[0].WaitingFor != object || !strings.Contains(issues[0].Message, object) {
+				t.Fatalf("issues are %+v", issues)
+			}
+			if after := issues[0].RequeueAfter; after != max(0, testConfig.ProgressDeadline-ago) {
+				t.Errorf("looks again after %s", after)
+			}
+		})
+	}
+}
+
+// A user who may create Dojos must not learn which Secrets another namespace has.
+func TestNotSharedRevealsNothing(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(referring("databases"))
+	issues := func(objects ...client.Object) any {
+		return Plan(d, observe(t, dojotest.NewCluster(t, objects...), d, testConfig), true, testConfig).Plan.Issues
+	}
+	if diff := cmp.Diff(issues(), issues(dojotest.Source(elsewhere("others")))); diff != "" {
+		t.Error("a Secret that does not exist and one that is not shared read differently", diff)
+	}
+}
+
+// An operator that does not watch a namespace must not be made to read there.
+func TestSourceInNamespaceThatIsNotWatched(t *testing.T) {
+	t.Parallel()
+	cfg := testConfig
+	cfg.Namespaces = []string{"school"}
+	d := dojotest.Dojo(referring("databases"))
+	s := observe(t, dojotest.NewCluster(t, dojotest.Source(elsewhere("*"))), d, cfg)
+	if s.Source != nil || s.SourceSecret != nil {
+		t.Errorf("it was read: %+v", s)
+	}
+	issues := Plan(d, s, true, cfg).Plan.Issues
+	if dojotest.Worst(issues) != "Degraded/CredentialsNotShared" ||
+		!strings.Contains(issues[0].Message, "a namespace that this operator does not watch") {
+		t.Errorf("issues are %+v", issues)
+	}
+	d = dojotest.Dojo()
+	issues = Plan(d, observe(t, dojotest.NewCluster(t), d, cfg), true, cfg).Plan.Issues
+	if got := dojotest.Worst(issues); got != "Progressing/WaitingForCredentials" {
+		t.Errorf("of the Dojo's own namespace: %s", got)
+	}
+}
+
+func TestGrantWithdrawnBeforeTheCacheShowsIt(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(referring("databases"))
+	s := observe(t, dojotest.NewCluster(t, dojotest.Source(elsewhere("*"))), d, testConfig)
+	s.SourceSecret = dojotest.Source(elsewhere(""), key("password", "red")) // as the API server has it
+	plan := Plan(d, s, true, testConfig).Plan
+	if plan.Apply != nil || dojotest.Worst(plan.Issues) != "Degraded/CredentialsNotShared" {
+		t.Errorf("writes %v, issues are %+v", dojotest.Kinds(plan), plan.Issues)
+	}
+}
+
+// hiding does not show an object of this name, as a cache that lags.
+type hiding struct {
+	client.Reader
+	name string
+}
+
+func (h hiding) Get(ctx context.Context, name client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if name.Name == h.name {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, h.name)
+	}
+	return h.Reader.Get(ctx, name, o, opts...)
+}
+
+// The Secret was created and is not in the cache, for longer than our own writes are expected
+// there.
+func TestNoOtherSecretWhileTheCacheLags(t *testing.T) {
+	t.Parallel()
+	released := func(s *corev1.Secret) { s.OwnerReferences, s.Labels = nil, nil }
+	cases := map[string]struct {
+		change   func(*corev1.Secret) // nil: the API server does not have it either
+		conflict bool
+		writes   []string
+	}{
+		"ours":       {func(*corev1.Secret) {}, false, nil},
+		"not ours":   {released, true, nil},
+		"gone":       {nil, false, []string{"Secret"}},
+		"was edited": {key("DB_PASS", "x"), false, []string{"Secret"}},
+	}
+	for _, generated := range []bool{false, true} {
+		for name, c := range cases {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				d := dojotest.Dojo()
+				cluster := copiedFor(t, d, dojotest.Source())
+				if c.change == nil {
+					must(t, cluster.Delete(t.Context(), ownOf(t, cluster)))
+				} else {
+					applytest.Edit(t, cluster.Server, "kubectl", ownOf(t, cluster), c.change)
+				}
+				reader := cluster.Reader(d)
+				reader.Cache = hiding{cluster.Server, Name(d)}
+				var from *Generated
+				if generated {
+					source := sourceOf(t, cluster, "school")
+					from = &Generated{Name: client.ObjectKeyFromObject(source), Secret: dojotest.Metadata(source)}
+					d.Spec.CredentialsRef = nil
+				}
+				s, err := Observe(t.Context(), reader, d, from, testConfig, dojotest.Noon)
+				must(t, err)
+				if got := s.Conflict(d) != nil; got != c.conflict {
+					t.Errorf("a name conflict: %v", got)
+				}
+				if c.conflict {
+					return
+				}
+				if diff := cmp.Diff(c.writes, dojotest.Kinds(Plan(d, s, true, testConfig).Plan)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,45 @@
+package credentials
+
+import (
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+)
+
+// Access is the plan for the credentials, and what the pods read.
+type Access struct {
+	Plan apply.Plan
+	// Revision of the credentials that the pods should read; empty while there are none.
+	Revision string
+}
+
+// Plan decides about the Dojo's own Secret. While the source is not usable, what was copied before
+// stays as it is.
+func Plan(d *corev1api.Dojo, s State, usable bool, cfg Config) (a Access) {
+	if s.Own != nil {
+		a.Revision = s.Own.GetAnnotations()[ownership.RevisionAnnotation]
+	}
+	if !usable {
+		return a
+	}
+	if issue := sourceIssue(d, s, cfg); issue != nil || s.SourceSecret == nil {
+		a.Plan.Report(issue)
+		return a
+	}
+	data, issue := translate(d, s.SourceSecret)
+	if issue != nil {
+		a.Plan.Report(issue)
+		return a
+	}
+	same := s.OwnSecret != nil && equality.Semantic.DeepEqual(ours(s.OwnSecret.Data), data)
+	if a.Revision == "" || !same {
+		a.Revision = s.Nonce
+	}
+	version := versionOf(s.SourceSecret)
+	secret := apply.Write(ownership.FieldOwner, s.Own, apply.Typed(secretFor(d, data, version, a.Revision)))
+	secret.Rotation = s.Own != nil && !same && s.Own.GetAnnotations()[sourceAnnotation] != version
+	a.Plan.Add(secret)
+	return a
+}

@@ -1,0 +1,79 @@
+package credentials
+
+import (
+	"cmp"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Reference is the name of the Secret of spec.credentialsRef, empty where there is none.
+func Reference(d *corev1api.Dojo) types.NamespacedName {
+	ref := d.Spec.CredentialsRef
+	if ref == nil {
+		return types.NamespacedName{}
+	}
+	return types.NamespacedName{Namespace: cmp.Or(ref.Namespace, d.Namespace), Name: ref.Name}
+}
+
+// shared reports whether the Dojo's namespace may use the source.
+func shared(d *corev1api.Dojo, source metav1.Object) bool {
+	if source.GetNamespace() == d.Namespace {
+		return true
+	}
+	for allowed := range strings.SplitSeq(source.GetAnnotations()[corev1api.AllowedNamespacesAnnotation], ",") {
+		if allowed = strings.TrimSpace(allowed); allowed == "*" || allowed == d.Namespace {
+			return true
+		}
+	}
+	return false
+}
+
+// Strip leaves of a foreign Secret its identity, and with whom it is shared.
+func Strip(secret *metav1.PartialObjectMetadata) {
+	grant, granted := secret.Annotations[corev1api.AllowedNamespacesAnnotation]
+	ownership.Strip(secret)
+	if granted {
+		secret.Annotations = map[string]string{corev1api.AllowedNamespacesAnnotation: grant}
+	}
+}
+
+// sourceIssue is what keeps the source from being used, nil where it can be.
+func sourceIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+	switch {
+	case s.Name.Name == "": // admitted before the schema asked for it
+		return conditions.Degraded(corev1api.ReasonCredentialsNotFound,
+			"spec.credentialsRef is not set. Name the Secret that holds the database credentials.")
+	case !cfg.watches(s.Name.Namespace):
+		return conditions.Degraded(corev1api.ReasonCredentialsNotShared,
+			"The Secret %s is in a namespace that this operator does not watch. Name one of a namespace that it watches, "+
+				"such as %s.", s.Name, d.Namespace)
+	case s.Source == nil && s.Name.Namespace == d.Namespace:
+		return missing(d, s, cfg)
+	case s.Source == nil || !shared(d, s.Source), s.SourceSecret != nil && !shared(d, s.SourceSecret): // taken back since
+		return notShared(d, s)
+	}
+	return nil
+}
+
+func missing(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+	object := "Secret " + s.Name.String()
+	return conditions.WaitUntil(s.Now, d.WaitingSince(object, s.Now), cfg.ProgressDeadline,
+		conditions.Progressing(corev1api.ReasonWaitingForCredentials,
+			"Waiting for the %s with the database credentials.", object).For(object),
+		conditions.Degraded(corev1api.ReasonCredentialsNotFound,
+			"The %s does not exist. Create it, or name another in spec.credentialsRef.", object).For(object))
+}
+
+// notShared says the same of a Secret that does not exist as of one that is not shared, so that
+// nothing can be learned through a Dojo about which Secrets another namespace has.
+func notShared(d *corev1api.Dojo, s State) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonCredentialsNotShared,
+		"The Secret %s does not exist or is not shared with this namespace. Its owner shares it with the annotation %s: %q.",
+		s.Name, corev1api.AllowedNamespacesAnnotation, d.Namespace)
+}

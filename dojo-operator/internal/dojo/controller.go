@@ -1,0 +1,209 @@
+package dojo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/credentials"
+	"jutsu.com/operators/dojo-operator/internal/metrics"
+	"jutsu.com/operators/dojo-operator/internal/monitoring"
+	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/workload"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/expectations"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// The queue repeats a reconcile that failed after firstBackoff, doubled each time up to
+// lastBackoff.
+const firstBackoff, lastBackoff = 50 * time.Millisecond, time.Minute
+
+// Reconciler reconciles Dojos.
+type Reconciler struct {
+	// Client reads from the cache and writes.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Events records events.
+	Events events.EventRecorder
+	// Metrics are the operator's own.
+	Metrics *metrics.Metrics
+	// Kinds knows which optional kinds the cluster has.
+	Kinds Kinds
+	// Clock is the time.
+	Clock clock.PassiveClock
+	// Config is what the operator's flags say.
+	Config Config
+
+	applier *apply.Applier
+}
+
+// Kinds knows which optional kinds the cache shows.
+type Kinds interface {
+	Has(kind optional.Kind) bool
+}
+
+// The operator writes nothing of a Dojo but its status and its finalizers. It deletes no Secret,
+// but takes the owner off the database's password when the data is to be kept, for which clusters
+// with the admission plugin OwnerReferencesPermissionEnforcement require the permission to delete.
+//
+// +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=list;watch;patch
+// +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/status,verbs=patch
+// +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/finalizers,verbs=update
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=services,verbs=list;watch;create;patch
+// +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch
+// +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch;create;delete
+// +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=postgresql.cnpg.io,resources=clusters;databases;databaseroles;scheduledbackups,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=postgresql.cnpg.io,resources=backups,verbs=list;watch;create
+// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors;prometheusrules;alertmanagerconfigs,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// SetupWithManager registers the controller, its watches and its indexes. At most workers Dojos are
+// reconciled at once.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, workers int) error {
+	r.applier = apply.New(r.Client, ownership.FieldOwner, apply.Reasons{
+		Refused: corev1api.ReasonChildRefused, NamespaceTerminating: corev1api.ReasonNamespaceTerminating,
+	}, r.Clock)
+	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return fmt.Errorf("index: %w", err)
+	}
+	all := append(postgres.Kinds(), monitoring.Kinds()...)
+	kinds := optional.New(mgr, r.Clock, r.Config.Credentials.Namespaces, all...)
+	r.Kinds = kinds
+	objects := handler.EnqueueRequestsFromMapFunc(r.dojosOf)
+	relevant := predicate.Or(
+		predicate.GenerationChangedPredicate{}, rotationRequested, r.applier.Expectations.ByOthers("Dojo"))
+	dojos, err := builder.ControllerManagedBy(mgr).
+		Named("dojo").
+		For(&corev1api.Dojo{}, builder.WithPredicates(relevant)).
+		Watches(&appsv1.Deployment{}, finishedFirst{objects}).
+		Watches(&corev1.Service{}, objects).
+		Watches(&policyv1.PodDisruptionBudget{}, objects).
+		Watches(&networkingv1.Ingress{}, objects).
+		Watches(&batchv1.Job{}, objects).
+		WatchesMetadata(&corev1.ConfigMap{}, objects).
+		WatchesMetadata(&corev1.Secret{}, objects).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(dojoOfPod), builder.WithPredicates(pods.Changed)).
+		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(dojoOfAutoscaler),
+			builder.WithPredicates(targetChanged)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: workers,
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+				firstBackoff, lastBackoff),
+		}).
+		Build(reconcile.AsReconciler(r.Client, r))
+	if err != nil {
+		return err
+	}
+	return kinds.SetupWithManager(ctx, mgr, dojos, objects, handler.TypedEnqueueRequestsFromMapFunc(r.dojosWithKind))
+}
+
+// Reconcile observes, plans, applies and updates the status, in that order.
+func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcile.Result, error) {
+	if !d.DeletionTimestamp.IsZero() && !finalizes(d) {
+		return reconcile.Result{}, nil // the garbage collector takes the children
+	}
+	state, err := r.observe(ctx, d)
+	if errors.Is(err, apply.ErrStale) {
+		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
+	}
+	if err != nil {
+		issues := conditions.Of(err)
+		return r.updateStatus(ctx, d, unobserved(d, issues), issues)
+	}
+	plan := Plan(d, state, r.Config)
+	results := r.applier.Run(ctx, d, plan)
+	r.record(d, results)
+	if results.Stale {
+		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
+	}
+	issues := slices.Concat(results.Issues, plan.Issues)
+	now := status(d, state, results, issues)
+	if wait := deferral(d.Status, now, state.Workload); wait > 0 {
+		return conditions.Result(append(issues, conditions.Issue{RequeueAfter: wait}))
+	}
+	return r.updateStatus(ctx, d, now, issues)
+}
+
+// observe reads what there is of a Dojo, part by part.
+func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, err error) {
+	if !r.applier.Expectations.Satisfied(expectations.KeyOf("Dojo", d.Namespace, d.Name), d) {
+		return s, apply.ErrStale
+	}
+	now := r.Clock.Now()
+	reader := apply.Reader{
+		Cache: r.Client, Live: r.Live, Expectations: r.applier.Expectations, Unchanged: r.applier.Unchanged(d.UID),
+	}
+	if s.Workload, err = workload.Observe(ctx, reader, d, now); err != nil {
+		return s, err
+	}
+	if s.Monitoring, err = monitoring.Observe(ctx, reader, d, r.Kinds.Has, now); err != nil {
+		return s, err
+	}
+	if s.Postgres, err = postgres.Observe(ctx, reader, d, r.Kinds.Has, now); err != nil {
+		return s, err
+	}
+	var generated *credentials.Generated
+	if d.Spec.Postgres != nil {
+		name := client.ObjectKey{Namespace: d.Namespace, Name: postgres.ObjectName(d)}
+		generated = &credentials.Generated{Name: name, Secret: s.Postgres.Secret}
+	}
+	s.Credentials, err = credentials.Observe(ctx, reader, d, generated, r.Config.Credentials, now)
+	return s, err
+}
+
+// record makes known what was written, as metrics and events.
+func (r *Reconciler) record(d *corev1api.Dojo, results apply.Results) {
+	for _, result := range results.Objects {
+		r.Metrics.Applied(result)
+		switch o := result.Object; {
+		case result.Outcome == apply.Failed:
+		case o.Rotation:
+			r.event(d, corev1.EventTypeNormal, "CredentialsRotated",
+				"The database credentials have changed; the pods are replaced.")
+		case result.Outcome == apply.Updated && o.Drift && d.Status.ObservedGeneration == d.Generation:
+			r.event(d, corev1.EventTypeNormal, "DriftCorrected",
+				fmt.Sprintf("The %s %s was changed by another client and has its desired state again.", o.Kind, o.Name))
+		}
+	}
+}
+
+func (r *Reconciler) event(d *corev1api.Dojo, kind, reason, message string) {
+	const maxLength = 1024 // what the API server accepts
+	if len(message) > maxLength {
+		message = strings.ToValidUTF8(message[:maxLength-3], "") + "..."
+	}
+	r.Events.Eventf(d, nil, kind, reason, "Reconcile", "%s", message)
+}

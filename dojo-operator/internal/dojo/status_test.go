@@ -1,0 +1,420 @@
+package dojo
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/workload"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/expectations"
+	"jutsu.com/operators/libs/conditions"
+)
+
+var errUnreachable = errors.New("connection refused")
+
+// reported gives the Dojo the status of an earlier reconcile.
+func reported(ready int32, can conditions.Availability, worst *conditions.Issue) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) {
+		d.Status.ReadyReplicas, d.Status.ReadyStatus, d.Status.ObservedGeneration = ready, "3/3", d.Generation
+		conditions.Set(&d.Status.Conditions, d.Generation, can, worst)
+	}
+}
+
+var (
+	rolling  = conditions.Progressing(corev1api.ReasonRollingOut, "1 of 3 replicas are ready.")
+	crashing = conditions.Degraded(corev1api.ReasonCrashLoopBackOff, "pod a: it crashes")
+	starts   = reported(0, conditions.Unusable(corev1api.ReasonStarting, "x"), rolling)
+	serves   = reported(3, conditions.Usable(corev1api.ReasonReplicasReady, "x"), nil)
+	isOff    = reported(0, conditions.NothingDesired(corev1api.ReasonScaledToZero, "x"), nil)
+	scalesUp = reported(0, conditions.Unusable(corev1api.ReasonScalingUp, "x"), rolling)
+)
+
+// issues are those of a reconcile, nil ones left out.
+func issues(all ...*conditions.Issue) (list []conditions.Issue) {
+	for _, issue := range all {
+		if issue != nil {
+			list = append(list, *issue)
+		}
+	}
+	return list
+}
+
+// serving is the state of a Dojo whose Deployment reports this many ready replicas.
+func serving(d *corev1api.Dojo, ready int32) State {
+	live := &appsv1.Deployment{ObjectMeta: childOf(d), Spec: appsv1.DeploymentSpec{Replicas: d.Spec.Replicas}}
+	live.Status.ReadyReplicas = ready
+	return State{Workload: workload.State{Now: dojotest.Noon, Deployment: live}}
+}
+
+// childOf is the metadata of a child.
+func childOf(d *corev1api.Dojo) metav1.ObjectMeta {
+	owner := *metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo"))
+	return metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, OwnerReferences: []metav1.OwnerReference{owner}}
+}
+
+// conditionOf is the status and the reason of a condition, empty where there is none.
+func conditionOf(s corev1api.DojoStatus, kind string) string {
+	c := meta.FindStatusCondition(s.Conditions, kind)
+	if c == nil {
+		return ""
+	}
+	return string(c.Status) + "/" + c.Reason
+}
+
+func TestStatusConditions(t *testing.T) {
+	t.Parallel()
+	dojo, replicas := dojotest.Dojo, dojotest.Replicas
+	cases := map[string]struct {
+		dojo               *corev1api.Dojo
+		ready              int32
+		issue              *conditions.Issue
+		available, isReady string
+	}{
+		"new":                     {dojo(), 0, rolling, "False/Starting", "False/RollingOut"},
+		"still starting":          {dojo(starts), 0, rolling, "False/Starting", "False/RollingOut"},
+		"the first is ready":      {dojo(starts), 1, rolling, "True/ReplicasReady", "False/RollingOut"},
+		"reconciled":              {dojo(starts), 3, nil, "True/ReplicasReady", "True/Reconciled"},
+		"scaling while it serves": {dojo(serves, replicas(5)), 3, rolling, "True/ReplicasReady", "False/RollingOut"},
+		"broken while it serves":  {dojo(serves), 2, crashing, "True/ReplicasReady", "False/CrashLoopBackOff"},
+		"an outage":               {dojo(serves), 0, rolling, "False/NoReadyReplicas", "False/RollingOut"},
+		"scaled to zero":          {dojo(serves, replicas(0)), 0, nil, "False/ScaledToZero", "True/Reconciled"},
+		"scaling to zero":         {dojo(serves, replicas(0)), 2, rolling, "True/ReplicasReady", "False/RollingOut"},
+		"up again from zero":      {dojo(isOff), 0, rolling, "False/ScalingUp", "False/RollingOut"},
+		"still on the way up":     {dojo(scalesUp), 0, rolling, "False/ScalingUp", "False/RollingOut"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := c.dojo.DeepCopy()
+			got := status(c.dojo, serving(c.dojo, c.ready), apply.Results{}, issues(c.issue))
+			if diff := cmp.Diff(before, c.dojo); diff != "" {
+				t.Error("status is not pure", diff)
+			}
+			checkConditions(t, got, c.available, c.isReady)
+		})
+	}
+}
+
+func checkConditions(t *testing.T, got corev1api.DojoStatus, available, ready string) {
+	t.Helper()
+	if is := conditionOf(got, conditions.TypeAvailable); is != available {
+		t.Errorf("Available is %s, want %s", is, available)
+	}
+	if is := conditionOf(got, conditions.TypeReady); is != ready {
+		t.Errorf("Ready is %s, want %s", is, ready)
+	}
+	if got.ObservedGeneration != 3 {
+		t.Errorf("observedGeneration is %d", got.ObservedGeneration)
+	}
+}
+
+func TestUnobserved(t *testing.T) {
+	t.Parallel()
+	failed := conditions.Of(errUnreachable)
+	for name, c := range map[string]struct {
+		dojo      *corev1api.Dojo
+		available string
+	}{
+		"off":    {dojotest.Dojo(isOff, dojotest.Replicas(0)), "False/ScaledToZero"},
+		"serves": {dojotest.Dojo(serves), "True/ReplicasReady"},
+		"starts": {dojotest.Dojo(starts), "False/Starting"},
+		"new":    {dojotest.Dojo(), "False/Starting"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			checkConditions(t, unobserved(c.dojo, failed), c.available, "False/Retrying")
+		})
+	}
+
+	d := dojotest.Dojo(serves, dojotest.WaitingFor("Secret school/pg-app", time.Minute))
+	d.Status.Endpoint, d.Status.AvailableReplicas, d.Status.DesiredReplicas = "tokyo.school.svc:80", 2, new(int32(7))
+	before := d.DeepCopy()
+	got := unobserved(d, failed)
+	if diff := cmp.Diff(before, d); diff != "" {
+		t.Error("unobserved is not pure", diff)
+	}
+	got.Conditions = d.Status.Conditions
+	if diff := cmp.Diff(d.Status, got); diff != "" {
+		t.Error("the last known facts do not stand", diff)
+	}
+}
+
+func TestStatusFacts(t *testing.T) {
+	t.Parallel()
+	all := func(desired int32, s corev1api.DojoStatus) corev1api.DojoStatus {
+		s.ObservedGeneration, s.Endpoint, s.DesiredReplicas = 3, "tokyo.school.svc:80", &desired
+		s.Selector = "app.kubernetes.io/instance=tokyo,app.kubernetes.io/name=dojo"
+		s.Credentials = &corev1api.LocalCredentials{Name: "tokyo-credentials", Namespace: "school"}
+		return s
+	}
+	none := all(3, corev1api.DojoStatus{ReadyStatus: "0/3"})
+	none.Endpoint, none.Credentials = "", nil
+	d := dojotest.Dojo()
+	// counted is a state in which all children exist.
+	counted := func(desired int32, counts appsv1.DeploymentStatus) State {
+		s := serving(dojotest.Dojo(dojotest.Replicas(desired)), 0)
+		s.Workload.Deployment.Status = counts
+		s.Workload.Service = &corev1.Service{ObjectMeta: childOf(d)}
+		s.Credentials.Own = dojotest.Metadata(&corev1.Secret{ObjectMeta: childOf(d)})
+		return s
+	}
+	autoscaled := counted(7, appsv1.DeploymentStatus{
+		Replicas: 7, ReadyReplicas: 6, UpdatedReplicas: 7, AvailableReplicas: 6,
+	})
+	autoscaled.Workload.Autoscaled = true
+	foreign := counted(3, appsv1.DeploymentStatus{Replicas: 3, ReadyReplicas: 3})
+	foreign.Workload.Deployment.OwnerReferences, foreign.Workload.Service.OwnerReferences = nil, nil
+	foreign.Credentials.Own.OwnerReferences = nil
+	written := func(outcome apply.Outcome) (results apply.Results) {
+		for kind, name := range map[string]string{"Secret": "tokyo-credentials", "Service": "tokyo", "Deployment": "tokyo"} {
+			o := &apply.Object{Key: expectations.KeyOf(kind, "school", name)}
+			results.Objects = append(results.Objects, apply.Result{Object: o, Outcome: outcome})
+		}
+		return results
+	}
+	serviceAlone := none
+	serviceAlone.Endpoint = "tokyo.school.svc:80"
+	cases := map[string]struct {
+		state   State
+		results apply.Results
+		want    corev1api.DojoStatus
+	}{
+		"reconciled": {
+			counted(3, appsv1.DeploymentStatus{Replicas: 3, ReadyReplicas: 3, UpdatedReplicas: 3, AvailableReplicas: 3}),
+			apply.Results{}, all(3, corev1api.DojoStatus{
+				Replicas: 3, ReadyReplicas: 3, UpdatedReplicas: 3, AvailableReplicas: 3, ReadyStatus: "3/3",
+			}),
+		},
+		"in the middle of a rollout": {
+			counted(3, appsv1.DeploymentStatus{Replicas: 4, ReadyReplicas: 3, UpdatedReplicas: 1, AvailableReplicas: 2}),
+			apply.Results{}, all(3, corev1api.DojoStatus{
+				Replicas: 4, ReadyReplicas: 3, UpdatedReplicas: 1, AvailableReplicas: 2, ReadyStatus: "3/3",
+			}),
+		},
+		"autoscaled": {autoscaled, apply.Results{}, all(7, corev1api.DojoStatus{
+			Replicas: 7, ReadyReplicas: 6, UpdatedReplicas: 7, AvailableReplicas: 6, ReadyStatus: "6/7",
+		})},
+		"just created": {State{}, written(apply.Created), all(3, corev1api.DojoStatus{ReadyStatus: "0/3"})},
+		"the Service alone was created": {
+			State{}, apply.Results{Objects: []apply.Result{{
+				Object: &apply.Object{Key: expectations.KeyOf("Service", "school", "tokyo")}, Outcome: apply.Created,
+			}}}, serviceAlone,
+		},
+		"the writes failed": {State{}, written(apply.Failed), none},
+		"the writes failed, the children exist": {
+			counted(3, appsv1.DeploymentStatus{}), written(apply.Failed), all(3, corev1api.DojoStatus{ReadyStatus: "0/3"}),
+		},
+		"nothing to write yet": {State{}, apply.Results{}, none},
+		"foreign objects":      {foreign, apply.Results{}, none},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := status(d, c.state, c.results, nil)
+			got.Conditions = nil
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A reconcile that finds nothing new makes an equal status, so that it is not written.
+func TestStatusHoldsStill(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(inGroup)
+	w := newWorld(t, dojotest.Source())
+	w.do(d)
+	w.serve(2)
+	s, plan := w.plan(d)
+	d.Status = status(d, s, apply.Results{}, plan.Issues)
+	if diff := cmp.Diff(d.Status, status(d, s, apply.Results{}, plan.Issues)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPartsThatNotEveryDojoHas(t *testing.T) {
+	t.Parallel()
+	part := func(part string, issue *conditions.Issue) *conditions.Issue {
+		of := *issue
+		of.Part = part
+		return &of
+	}
+	both := func(d *corev1api.Dojo) { inCluster(d); inGroup(d) }
+	const databaseReady, alertsReady = "True/" + corev1api.ReasonDatabaseReady, "True/" + corev1api.ReasonAlertsReady
+	cases := map[string]struct {
+		dojo             *corev1api.Dojo
+		issues           []conditions.Issue
+		database, alerts string
+	}{
+		"neither":  {dojotest.Dojo(), issues(crashing), "", ""},
+		"both":     {dojotest.Dojo(both), nil, databaseReady, alertsReady},
+		"an issue": {dojotest.Dojo(both), issues(crashing), databaseReady, alertsReady},
+		"an issue of the alerts": {dojotest.Dojo(both), issues(part(corev1api.ConditionAlertsReady, crashing)),
+			databaseReady, "False/CrashLoopBackOff"},
+		"an issue of the database": {dojotest.Dojo(both), issues(part(corev1api.ConditionDatabaseReady, rolling)),
+			"False/RollingOut", alertsReady},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := status(c.dojo, State{}, apply.Results{}, c.issues)
+			if is := conditionOf(got, corev1api.ConditionDatabaseReady); is != c.database {
+				t.Errorf("DatabaseReady is %s", is)
+			}
+			if is := conditionOf(got, corev1api.ConditionAlertsReady); is != c.alerts {
+				t.Errorf("AlertsReady is %s", is)
+			}
+			for _, found := range got.Conditions {
+				if found.ObservedGeneration != 3 {
+					t.Errorf("%s is about generation %d", found.Type, found.ObservedGeneration)
+				}
+			}
+			c.dojo.Spec.Alerts, c.dojo.Status = nil, got
+			after := status(c.dojo, State{}, apply.Results{}, c.issues)
+			if is := conditionOf(after, corev1api.ConditionAlertsReady); is != "" || after.Alerts != nil {
+				t.Errorf("without alerts AlertsReady is %s, in %v", is, after.Alerts)
+			}
+		})
+	}
+}
+
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	const secret, channel = "Secret school/pg-app", "DiscordChannel school/all"
+	waiting := func(object string) *conditions.Issue { return conditions.Progressing("Waiting", "x").For(object) }
+	exceeded := func(object string) *conditions.Issue { return conditions.Degraded("Missing", "x").For(object) }
+	since := func(object string, ago time.Duration) corev1api.Wait {
+		return corev1api.Wait{Object: object, Since: metav1.NewTime(dojotest.Noon.Add(-ago))}
+	}
+	hour := dojotest.WaitingFor(secret, time.Hour)
+	wanted := func(waits ...corev1api.Wait) []corev1api.Wait { return waits }
+	both := issues(waiting(secret), waiting(channel))
+	cases := map[string]struct {
+		dojo   *corev1api.Dojo
+		issues []conditions.Issue
+		want   []corev1api.Wait
+	}{
+		"nothing":              {dojotest.Dojo(), issues(rolling), nil},
+		"begins":               {dojotest.Dojo(), issues(rolling, waiting(secret)), wanted(since(secret, 0))},
+		"continues":            {dojotest.Dojo(hour), issues(waiting(secret)), wanted(since(secret, time.Hour))},
+		"has given up":         {dojotest.Dojo(hour), issues(exceeded(secret)), wanted(since(secret, time.Hour))},
+		"is over":              {dojotest.Dojo(hour), issues(rolling), nil},
+		"for another object":   {dojotest.Dojo(hour), issues(waiting(channel)), wanted(since(channel, 0))},
+		"by two issues":        {dojotest.Dojo(), issues(waiting(secret), waiting(secret)), wanted(since(secret, 0))},
+		"for a second, by now": {dojotest.Dojo(hour), both, wanted(since(secret, time.Hour), since(channel, 0))},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, waits(c.dojo, dojotest.Noon, c.issues)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDeferral(t *testing.T) {
+	t.Parallel()
+	moved := func(ago time.Duration) *appsv1.Deployment {
+		return &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: new(int32(3))}, Status: appsv1.DeploymentStatus{
+			Conditions: []appsv1.DeploymentCondition{{
+				Type: appsv1.DeploymentProgressing, LastUpdateTime: metav1.NewTime(dojotest.Noon.Add(-ago)),
+			}},
+		}}
+	}
+	ending := func(ready int32, count string, worst *conditions.Issue) corev1api.DojoStatus {
+		d := dojotest.Dojo(reported(ready, conditions.Usable(corev1api.ReasonReplicasReady, count), worst))
+		d.Status.ReadyStatus = count
+		for i := range d.Status.Conditions {
+			d.Status.Conditions[i].LastTransitionTime = metav1.NewTime(dojotest.Noon)
+		}
+		return d.Status
+	}
+	progress := func(count string) *conditions.Issue {
+		return conditions.Progressing(corev1api.ReasonRollingOut, "%s", count)
+	}
+	before := ending(1, "1/3", progress("1 of 3"))
+	next := ending(2, "2/3", progress("2 of 3"))
+	large := moved(0)
+	large.Spec.Replicas = new(int32(100))
+	neverMoved := moved(0)
+	neverMoved.Status.Conditions = nil
+	many, few := *next.DeepCopy(), *next.DeepCopy()
+	many.ReadyReplicas, few.ReadyReplicas = before.ReadyReplicas+11, before.ReadyReplicas+10
+	generation, served, desired, waits := *next.DeepCopy(), *next.DeepCopy(), *next.DeepCopy(), *next.DeepCopy()
+	generation.ObservedGeneration++
+	served.Endpoint = "tokyo.school.svc:80"
+	desired.DesiredReplicas = new(int32(5))
+	waits.WaitingFor = []corev1api.Wait{{Object: "Secret school/pg-app"}}
+	another := conditions.Progressing(corev1api.ReasonWaitingForCredentials, "x")
+	cases := map[string]struct {
+		now  corev1api.DojoStatus
+		live *appsv1.Deployment
+		want time.Duration
+	}{
+		"nothing":                       {before, moved(0), 0},
+		"counts, just moved":            {next, moved(0), 2 * time.Second},
+		"counts, moved a moment ago":    {next, moved(1500 * time.Millisecond), 500 * time.Millisecond},
+		"counts, moved long enough ago": {next, moved(2 * time.Second), 0},
+		"counts, moved long ago":        {next, moved(time.Hour), 0},
+		"many more ready, just moved":   {many, large, 0},
+		"a few more ready of many":      {few, large, 2 * time.Second},
+		"counts, by a clock ahead":      {next, moved(-time.Hour), 0},
+		"counts, never moved":           {next, neverMoved, 0},
+		"no Deployment":                 {next, nil, 0},
+		"a foreign Deployment":          {next, &appsv1.Deployment{}, 0},
+		"reconciled":                    {ending(3, "3/3", nil), moved(0), 0},
+		"another reason":                {ending(2, "2/3", another), moved(0), 0},
+		"a failure":                     {ending(2, "2/3", crashing), moved(0), 0},
+		"another generation":            {generation, moved(0), 0},
+		"the Service was created":       {served, moved(0), 0},
+		"more are desired":              {desired, moved(0), 0},
+		"something is waited for":       {waits, moved(0), 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := deferral(before, c.now, workload.State{Now: dojotest.Noon, Deployment: c.live})
+			if got != c.want {
+				t.Errorf("deferred by %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestNotReadySince(t *testing.T) {
+	t.Parallel()
+	created := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
+	stopped := created.Add(time.Hour)
+	usable := conditions.Usable(corev1api.ReasonReplicasReady, "x")
+	outage := conditions.Unusable(corev1api.ReasonNoReadyReplicas, "x")
+	for name, c := range map[string]struct {
+		dojo *corev1api.Dojo
+		want time.Time
+	}{
+		"new":                       {dojotest.Dojo(), created},
+		"never served":              {dojotest.Dojo(starts), created},
+		"rolls out while it serves": {dojotest.Dojo(reported(3, usable, rolling)), stopped},
+		"broken while it serves":    {dojotest.Dojo(reported(2, usable, crashing)), stopped},
+		"an outage":                 {dojotest.Dojo(reported(0, outage, rolling)), stopped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.dojo.CreationTimestamp = metav1.NewTime(created)
+			for i := range c.dojo.Status.Conditions {
+				c.dojo.Status.Conditions[i].LastTransitionTime = metav1.NewTime(stopped)
+			}
+			if got := notReadySince(c.dojo, c.dojo.Status.Conditions); !got.Equal(c.want) {
+				t.Errorf("since %s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,180 @@
+package dojo
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	testclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/credentials"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/metrics"
+	"jutsu.com/operators/dojo-operator/internal/monitoring"
+	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/workload"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/applytest"
+)
+
+// testConfig is a configuration that differs from every default.
+var testConfig = Config{
+	Postgres: postgres.Config{
+		Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second, Image: "registry.example/postgres",
+	},
+	Credentials: credentials.Config{ProgressDeadline: 90 * time.Second},
+	Workload:    workload.Config{Image: "registry.example/dojo:9", ProgressDeadline: 90 * time.Second},
+	Monitoring:  monitoring.Config{ProgressDeadline: 90 * time.Second},
+}
+
+func must(t dojotest.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// world is an API server with the objects around one Dojo, and the reconciler. It runs no
+// controllers.
+type world struct {
+	*dojotest.Cluster
+	reconciler *Reconciler
+	t          dojotest.TB
+	events     *events.FakeRecorder
+	without    string // a kind that the cluster does not have
+}
+
+// Has implements [Kinds].
+func (w *world) Has(kind optional.Kind) bool { return kind.Kind != w.without }
+
+func newWorld(t dojotest.TB, objects ...client.Object) *world {
+	t.Helper()
+	c := dojotest.NewCluster(t, objects...)
+	must(t, addIndexes(context.Background(), c.Server))
+	elected := make(chan struct{})
+	counts, err := metrics.New(prometheus.NewRegistry(), c.Server, elected)
+	must(t, err)
+	w := &world{Cluster: c, t: t, events: events.NewFakeRecorder(100)}
+	w.reconciler = &Reconciler{
+		Client: c.Server, Live: c.Server, Events: w.events, Metrics: counts, Kinds: w, Config: testConfig,
+		Clock: testclock.NewFakePassiveClock(dojotest.Noon), applier: c.Applier,
+	}
+	return w
+}
+
+// plan is what has to be done for a Dojo.
+func (w *world) plan(d *corev1api.Dojo) (State, apply.Plan) {
+	w.t.Helper()
+	s, err := w.reconciler.observe(context.Background(), d)
+	must(w.t, err)
+	return s, Plan(d, s, testConfig)
+}
+
+// do plans and carries the plan out.
+func (w *world) do(d *corev1api.Dojo) apply.Plan {
+	w.t.Helper()
+	_, plan := w.plan(d)
+	w.Do(d, plan)
+	return plan
+}
+
+// reconciled is a world in which a Dojo with credentials runs.
+func reconciled(t dojotest.TB, d *corev1api.Dojo, objects ...client.Object) *world {
+	t.Helper()
+	w := newWorld(t, append(objects, dojotest.Source())...)
+	w.do(d)
+	w.serve(*d.Spec.Replicas)
+	w.do(d)
+	return w
+}
+
+// serve lets the Deployment report a finished rollout with this many ready replicas.
+func (w *world) serve(ready int32) {
+	w.t.Helper()
+	applytest.EditStatus(w.t, w.Server, "kube-controller-manager", w.deployment(), func(d *appsv1.Deployment) {
+		desired := *d.Spec.Replicas
+		d.Status = appsv1.DeploymentStatus{
+			ObservedGeneration: d.Generation, Replicas: desired, UpdatedReplicas: desired,
+			ReadyReplicas: ready, AvailableReplicas: ready,
+			Conditions: []appsv1.DeploymentCondition{{
+				Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable",
+			}},
+		}
+	})
+}
+
+// objectOf reads an object by its name; nil where there is none.
+func objectOf[T any, L interface {
+	*T
+	client.Object
+}](w *world, name string) L {
+	w.t.Helper()
+	return applytest.Get(w.t, w.Server, "school", name, L(new(T)))
+}
+
+func (w *world) deployment() *appsv1.Deployment { return objectOf[appsv1.Deployment](w, "tokyo") }
+func (w *world) service() *corev1.Service       { return objectOf[corev1.Service](w, "tokyo") }
+func (w *world) own() *corev1.Secret            { return objectOf[corev1.Secret](w, "tokyo-credentials") }
+func (w *world) source() *corev1.Secret         { return objectOf[corev1.Secret](w, "pg-app") }
+
+func (w *world) remove(o client.Object) {
+	w.t.Helper()
+	must(w.t, w.Delete(context.Background(), o))
+}
+
+func key(name, value string) func(*corev1.Secret) {
+	return func(s *corev1.Secret) { s.Data[name] = []byte(value) }
+}
+
+func scaledTo(n int32) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Spec.Replicas = &n }
+}
+
+func mongo(d *corev1api.Dojo) { d.Spec.Database = corev1api.DatabaseMongo }
+
+func exposed(d *corev1api.Dojo) { d.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org"} }
+
+func monitored(d *corev1api.Dojo) { d.Spec.Monitoring = &corev1api.Monitoring{Enabled: true} }
+
+func referring(namespace string) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) { d.Spec.CredentialsRef.Namespace = namespace }
+}
+
+// inGroup gives the Dojo a channel of its own in the group alerts, inChannel shows its alerts in
+// the channel all.
+func inGroup(d *corev1api.Dojo) {
+	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
+		GroupRef: &corev1api.DiscordReference{Name: "alerts"},
+	}}
+}
+
+func inChannel(d *corev1api.Dojo) {
+	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
+		ChannelRef: &corev1api.DiscordReference{Name: "all"},
+	}}
+}
+
+// inCluster puts the database into the Cluster pg, ownCluster into one of its own.
+func inCluster(d *corev1api.Dojo) {
+	d.Spec.CredentialsRef = nil
+	d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
+}
+
+func ownCluster(d *corev1api.Dojo) {
+	d.Spec.CredentialsRef = nil
+	d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Instances: new(int32(1))}}
+}
+
+// withSQL initializes the database from the ConfigMap sql and the Secret users.
+func withSQL(d *corev1api.Dojo) {
+	d.Spec.Postgres.InitSQL = []corev1api.SQLSource{
+		{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "a"}},
+		{SecretKeyRef: &corev1api.KeyReference{Name: "users", Key: "b"}},
+	}
+}

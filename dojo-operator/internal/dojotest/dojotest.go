@@ -1,0 +1,178 @@
+// Package dojotest has what the tests of the parts share: a Dojo, and an API server that a plan is
+// carried out on.
+package dojotest
+
+import (
+	"context"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	testclock "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/applytest"
+	"jutsu.com/operators/libs/apply/expectations"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Noon is when everything takes place, unless a test says otherwise.
+var Noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// Scheme has the types of all kinds that are read.
+var Scheme = func() *runtime.Scheme {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1api.AddToScheme, clientgoscheme.AddToScheme, cnpgv1.AddToScheme, discordv1alpha1.AddToScheme,
+	} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return s
+}()
+
+// Dojo is the Dojo school/tokyo as the API server returns it.
+func Dojo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
+	d := &corev1api.Dojo{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid of tokyo", Generation: 3},
+		Spec: corev1api.DojoSpec{
+			AccountID: "Masamichi Yaga", Title: "Tokyo Jujutsu High", Replicas: ptr.To[int32](3),
+			Database:       corev1api.DatabasePostgres,
+			CredentialsRef: &corev1api.SecretReference{Name: "pg-app"},
+		},
+	}
+	for _, change := range changes {
+		change(d)
+	}
+	return d
+}
+
+// Named gives the Dojo another name and UID.
+func Named(name string) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) { d.Name, d.UID = name, "uid of "+d.UID }
+}
+
+// Replicas sets the number of replicas.
+func Replicas(n int32) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) { d.Spec.Replicas = &n }
+}
+
+// WaitingFor lets the Dojo have waited for an object for a time.
+func WaitingFor(object string, ago time.Duration) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) {
+		wait := corev1api.Wait{Object: object, Since: metav1.NewTime(Noon.Add(-ago))}
+		d.Status.WaitingFor = append(d.Status.WaitingFor, wait)
+	}
+}
+
+// Source is the Secret school/pg-app, to which the Dojo refers.
+func Source(changes ...func(*corev1.Secret)) *corev1.Secret {
+	s := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "pg-app", UID: "uid of pg-app", ResourceVersion: "7"},
+		Data: map[string][]byte{
+			"host": []byte("pg-rw"), "port": []byte("5432"), "dbname": []byte("app"), "user": []byte("yaga"),
+			"password": []byte("hollow purple"),
+		},
+	}
+	for _, change := range changes {
+		change(s)
+	}
+	return s
+}
+
+// Metadata is what the cache shows of a Secret, nil where there is none.
+func Metadata(secret *corev1.Secret) *metav1.PartialObjectMetadata {
+	if secret == nil {
+		return nil
+	}
+	m := apply.Metadata("v1", "Secret")
+	m.ObjectMeta = *secret.ObjectMeta.DeepCopy()
+	return m
+}
+
+// Cluster is an API server, and an applier that writes to it as the operator does.
+type Cluster struct {
+	*applytest.Server
+	*apply.Applier
+	t TB
+}
+
+// TB is what testing.T and rapid.T share.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// NewCluster returns a cluster with these objects, which a user has created.
+func NewCluster(t TB, objects ...client.Object) *Cluster {
+	t.Helper()
+	clock := testclock.NewFakePassiveClock(Noon)
+	server := applytest.New(Scheme, clock)
+	c := &Cluster{Server: server, t: t, Applier: apply.New(server, ownership.FieldOwner, apply.Reasons{
+		Refused: corev1api.ReasonChildRefused, NamespaceTerminating: corev1api.ReasonNamespaceTerminating,
+	}, clock)}
+	for _, o := range objects {
+		c.Put(o)
+	}
+	return c
+}
+
+// Put creates an object as a user.
+func (c *Cluster) Put(o client.Object) {
+	c.t.Helper()
+	o.SetResourceVersion("")
+	if err := c.Create(context.Background(), o, client.FieldOwner("kubectl")); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Reader reads for a Dojo. Its cache never lags.
+func (c *Cluster) Reader(d *corev1api.Dojo) apply.Reader {
+	none := expectations.NewSet(testclock.NewFakePassiveClock(Noon))
+	return apply.Reader{Cache: c.Server, Live: c.Server, Expectations: none, Unchanged: c.Unchanged(d.UID)}
+}
+
+// Do carries out the plan of a Dojo; all of it has to succeed.
+func (c *Cluster) Do(d *corev1api.Dojo, plan apply.Plan) {
+	c.t.Helper()
+	if results := c.Run(context.Background(), d, plan); len(results.Issues) > 0 || results.Stale {
+		c.t.Fatalf("results are %+v", results)
+	}
+}
+
+// Kinds are the kinds of the objects that a plan writes, in its order.
+func Kinds(plan apply.Plan) []string {
+	var kinds []string
+	for _, o := range plan.Apply {
+		kinds = append(kinds, o.Kind)
+	}
+	return kinds
+}
+
+// Deleted are the objects that a plan deletes, as kind/name.
+func Deleted(plan apply.Plan) []string {
+	var all []string
+	for _, old := range plan.Delete {
+		all = append(all, old.Kind+"/"+old.Name)
+	}
+	return all
+}
+
+// Worst names the worst issue by its type and reason; empty where there is none.
+func Worst(issues []conditions.Issue) string {
+	worst := conditions.Worst(issues)
+	if worst == nil {
+		return ""
+	}
+	return worst.Type + "/" + worst.Reason
+}

@@ -1,0 +1,130 @@
+// Package metrics are the operator's own metrics, beside those of controller-runtime.
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Metrics are the counters. The gauges are counted from the cache at scrape time, on the leader
+// only, so that no series is exported twice.
+type Metrics struct {
+	applies         *prometheus.CounterVec
+	rotations       prometheus.Counter
+	timeToAvailable prometheus.Histogram
+	timeToReady     prometheus.Histogram
+}
+
+// readyBuckets are seconds.
+var readyBuckets = []float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800}
+
+// New registers the operator's metrics. The reader is the cache that Dojos are counted from, once
+// elected is closed.
+func New(registry prometheus.Registerer, dojos client.Reader, elected <-chan struct{}) (*Metrics, error) {
+	m := &Metrics{
+		applies: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "dojo_child_applies_total",
+			Help: "Writes of the children of Dojos, by kind and by result (created, updated, unchanged, failed).",
+		}, []string{"kind", "result"}),
+		rotations: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "dojo_credential_rotations_total",
+			Help: "Changes of database credentials that were passed on to the pods of a Dojo.",
+		}),
+		timeToAvailable: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "dojo_time_to_available_seconds",
+			Help:    "Time from the creation of a Dojo until it was first Available.",
+			Buckets: readyBuckets,
+		}),
+		timeToReady: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "dojo_time_to_ready_seconds",
+			Help: "Time until a Dojo was Ready, from its creation or from when it was last not Ready: " +
+				"after a change of its spec, or a failure.",
+			Buckets: readyBuckets,
+		}),
+	}
+	states := &gauges{dojos: dojos, elected: elected}
+	for _, c := range []prometheus.Collector{m.applies, m.rotations, m.timeToAvailable, m.timeToReady, states} {
+		if err := registry.Register(c); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Applied counts a write of a child.
+func (m *Metrics) Applied(result apply.Result) {
+	m.applies.WithLabelValues(result.Object.Kind, string(result.Outcome)).Inc()
+	if result.Object.Rotation && result.Outcome != apply.Failed {
+		m.rotations.Inc()
+	}
+}
+
+// Available observes the time from the creation of a Dojo until it was first Available.
+func (m *Metrics) Available(after time.Duration) { m.timeToAvailable.Observe(after.Seconds()) }
+
+// Ready observes the time until a Dojo was Ready.
+func (m *Metrics) Ready(after time.Duration) { m.timeToReady.Observe(after.Seconds()) }
+
+var (
+	perDojo       = []string{"namespace", "dojo"}
+	conditionDesc = prometheus.NewDesc("dojo_condition",
+		"Whether a condition of a Dojo is True (1) or not (0).", []string{"namespace", "dojo", "type", "reason"}, nil)
+	desiredDesc = prometheus.NewDesc("dojo_replicas_desired",
+		"Replicas that a Dojo should have: spec.replicas, or what an autoscaler of its Deployment has set.", perDojo, nil)
+	readyDesc = prometheus.NewDesc("dojo_replicas_ready",
+		"Replicas of a Dojo that are ready.", perDojo, nil)
+	transitionDesc = prometheus.NewDesc("dojo_ready_transition_timestamp_seconds",
+		"When the condition Ready of a Dojo last changed its status, in seconds since 1970.", perDojo, nil)
+)
+
+// gauges are the states of all Dojos.
+type gauges struct {
+	dojos   client.Reader
+	elected <-chan struct{}
+}
+
+// Describe implements prometheus.Collector.
+func (g *gauges) Describe(out chan<- *prometheus.Desc) {
+	out <- conditionDesc
+	out <- desiredDesc
+	out <- readyDesc
+	out <- transitionDesc
+}
+
+// Collect implements prometheus.Collector.
+func (g *gauges) Collect(out chan<- prometheus.Metric) {
+	select {
+	case <-g.elected:
+	default:
+		return
+	}
+	var dojos corev1api.DojoList
+	if err := g.dojos.List(context.Background(), &dojos, client.UnsafeDisableDeepCopy); err != nil {
+		out <- prometheus.NewInvalidMetric(desiredDesc, err)
+		return
+	}
+	for i := range dojos.Items {
+		d := &dojos.Items[i]
+		gauge := func(desc *prometheus.Desc, value float64, more ...string) {
+			labels := append([]string{d.Namespace, d.Name}, more...)
+			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+		}
+		for _, c := range d.Status.Conditions {
+			gauge(conditionDesc, map[bool]float64{true: 1}[c.Status == metav1.ConditionTrue], c.Type, c.Reason)
+			if c.Type == conditions.TypeReady {
+				gauge(transitionDesc, float64(c.LastTransitionTime.Unix()))
+			}
+		}
+		gauge(desiredDesc, float64(ptr.Deref(d.Status.DesiredReplicas, *d.Spec.Replicas)))
+		gauge(readyDesc, float64(d.Status.ReadyReplicas))
+	}
+}

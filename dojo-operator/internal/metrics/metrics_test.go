@@ -1,0 +1,226 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/expectations"
+	"jutsu.com/operators/libs/conditions"
+)
+
+var errUnreachable = errors.New("connection refused")
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var elected = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// metricsOf registers the metrics of an operator that sees the given Dojos.
+func metricsOf(t *testing.T, elected <-chan struct{}, dojos ...client.Object) (*Metrics, *prometheus.Registry) {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	m, err := New(registry, fake.NewClientBuilder().WithScheme(dojotest.Scheme).WithObjects(dojos...).Build(), elected)
+	must(t, err)
+	return m, registry
+}
+
+// reporting gives the Dojo a status with this many ready replicas and these conditions.
+func reporting(ready int32, issue *conditions.Issue) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) {
+		d.Status.ReadyReplicas = ready
+		conditions.Set(&d.Status.Conditions, d.Generation, conditions.Usable(corev1api.ReasonReplicasReady, "x"), issue)
+	}
+}
+
+// result is what came of a write of an object of a kind.
+func result(kind string, outcome apply.Outcome, rotation bool) apply.Result {
+	o := &apply.Object{Key: expectations.KeyOf(kind, "school", "tokyo"), Rotation: rotation}
+	return apply.Result{Object: o, Outcome: outcome}
+}
+
+func TestMetricsLint(t *testing.T) {
+	t.Parallel()
+	m, registry := metricsOf(t, elected, dojotest.Dojo(reporting(3, nil)))
+	m.Applied(result("Secret", apply.Updated, true))
+	m.Available(time.Second)
+	m.Ready(time.Second)
+	problems, err := testutil.GatherAndLint(registry)
+	must(t, err)
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+	families, err := registry.Gather()
+	must(t, err)
+	if len(families) != 8 {
+		t.Errorf("%d metrics were checked", len(families))
+	}
+}
+
+func TestGauges(t *testing.T) {
+	t.Parallel()
+	kyoto := dojotest.Dojo(dojotest.Named("kyoto"), dojotest.Replicas(5),
+		reporting(4, conditions.Degraded(corev1api.ReasonCrashLoopBackOff, "x")))
+	kyoto.Status.DesiredReplicas = new(int32(4)) // an autoscaler has taken one of five away
+	for i := range kyoto.Status.Conditions {
+		kyoto.Status.Conditions[i].LastTransitionTime = metav1.Unix(1785585600, 0)
+	}
+	_, registry := metricsOf(t, elected, kyoto, dojotest.Dojo())
+	want := `
+# HELP dojo_condition Whether a condition of a Dojo is True (1) or not (0).
+# TYPE dojo_condition gauge
+dojo_condition{dojo="kyoto",namespace="school",reason="CrashLoopBackOff",type="Degraded"} 1
+dojo_condition{dojo="kyoto",namespace="school",reason="CrashLoopBackOff",type="Progressing"} 0
+dojo_condition{dojo="kyoto",namespace="school",reason="CrashLoopBackOff",type="Ready"} 0
+dojo_condition{dojo="kyoto",namespace="school",reason="ReplicasReady",type="Available"} 1
+# HELP dojo_ready_transition_timestamp_seconds ` + transitionHelp + `
+# TYPE dojo_ready_transition_timestamp_seconds gauge
+dojo_ready_transition_timestamp_seconds{dojo="kyoto",namespace="school"} 1.7855856e+09
+# HELP dojo_replicas_desired ` + desiredHelp + `
+# TYPE dojo_replicas_desired gauge
+dojo_replicas_desired{dojo="kyoto",namespace="school"} 4
+dojo_replicas_desired{dojo="tokyo",namespace="school"} 3
+# HELP dojo_replicas_ready Replicas of a Dojo that are ready.
+# TYPE dojo_replicas_ready gauge
+dojo_replicas_ready{dojo="kyoto",namespace="school"} 4
+dojo_replicas_ready{dojo="tokyo",namespace="school"} 0
+`
+	must(t, testutil.GatherAndCompare(registry, strings.NewReader(want), gaugeNames...))
+}
+
+const (
+	transitionHelp = "When the condition Ready of a Dojo last changed its status, in seconds since 1970."
+	desiredHelp    = "Replicas that a Dojo should have: spec.replicas, or what an autoscaler of its Deployment has set."
+	readyHelp      = "Time until a Dojo was Ready, from its creation or from when it was last not Ready: " +
+		"after a change of its spec, or a failure."
+)
+
+var gaugeNames = []string{
+	"dojo_condition", "dojo_ready_transition_timestamp_seconds", "dojo_replicas_ready", "dojo_replicas_desired",
+}
+
+func TestGaugesOfTheLeaderOnly(t *testing.T) {
+	t.Parallel()
+	election := make(chan struct{})
+	_, registry := metricsOf(t, election, dojotest.Dojo(reporting(3, nil)))
+	for _, c := range []struct {
+		state string
+		want  int
+	}{{"standby", 0}, {"elected", 7}} {
+		got, err := testutil.GatherAndCount(registry, gaugeNames...)
+		must(t, err)
+		if got != c.want {
+			t.Errorf("%s: %d series", c.state, got)
+		}
+		if c.want == 0 {
+			close(election)
+		}
+	}
+}
+
+// A gauge that cannot be counted is an error for Prometheus, and not a gap that looks like no
+// Dojos.
+func TestGaugesReportAFailure(t *testing.T) {
+	t.Parallel()
+	broken := fake.NewClientBuilder().WithScheme(dojotest.Scheme).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
+			return errUnreachable
+		},
+	}).Build()
+	registry := prometheus.NewPedanticRegistry()
+	_, err := New(registry, broken, elected)
+	must(t, err)
+	if _, err := registry.Gather(); err == nil || !strings.Contains(err.Error(), errUnreachable.Error()) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCounters(t *testing.T) {
+	t.Parallel()
+	m, registry := metricsOf(t, elected)
+	for _, r := range []apply.Result{
+		result("Deployment", apply.Created, false),
+		result("Service", apply.Updated, false), result("Service", apply.Updated, false),
+		result("Service", apply.Failed, false), result("Service", apply.NotChanged, false),
+		result("Secret", apply.Updated, true), result("Secret", apply.Failed, true),
+	} {
+		m.Applied(r)
+	}
+	m.Available(90 * time.Second)
+	m.Available(2 * time.Second)
+	m.Ready(15 * time.Second)
+	want := `
+# HELP dojo_child_applies_total Writes of the children of Dojos, by kind and by result (created, updated, unchanged, failed).
+# TYPE dojo_child_applies_total counter
+dojo_child_applies_total{kind="Deployment",result="created"} 1
+dojo_child_applies_total{kind="Secret",result="failed"} 1
+dojo_child_applies_total{kind="Secret",result="updated"} 1
+dojo_child_applies_total{kind="Service",result="failed"} 1
+dojo_child_applies_total{kind="Service",result="unchanged"} 1
+dojo_child_applies_total{kind="Service",result="updated"} 2
+# HELP dojo_credential_rotations_total Changes of database credentials that were passed on to the pods of a Dojo.
+# TYPE dojo_credential_rotations_total counter
+dojo_credential_rotations_total 1
+# HELP dojo_time_to_available_seconds Time from the creation of a Dojo until it was first Available.
+# TYPE dojo_time_to_available_seconds histogram
+dojo_time_to_available_seconds_bucket{le="1"} 0
+dojo_time_to_available_seconds_bucket{le="2"} 1
+dojo_time_to_available_seconds_bucket{le="5"} 1
+dojo_time_to_available_seconds_bucket{le="10"} 1
+dojo_time_to_available_seconds_bucket{le="20"} 1
+dojo_time_to_available_seconds_bucket{le="30"} 1
+dojo_time_to_available_seconds_bucket{le="60"} 1
+dojo_time_to_available_seconds_bucket{le="120"} 2
+dojo_time_to_available_seconds_bucket{le="300"} 2
+dojo_time_to_available_seconds_bucket{le="600"} 2
+dojo_time_to_available_seconds_bucket{le="1800"} 2
+dojo_time_to_available_seconds_bucket{le="+Inf"} 2
+dojo_time_to_available_seconds_sum 92
+dojo_time_to_available_seconds_count 2
+# HELP dojo_time_to_ready_seconds ` + readyHelp + `
+# TYPE dojo_time_to_ready_seconds histogram
+dojo_time_to_ready_seconds_bucket{le="1"} 0
+dojo_time_to_ready_seconds_bucket{le="2"} 0
+dojo_time_to_ready_seconds_bucket{le="5"} 0
+dojo_time_to_ready_seconds_bucket{le="10"} 0
+dojo_time_to_ready_seconds_bucket{le="20"} 1
+dojo_time_to_ready_seconds_bucket{le="30"} 1
+dojo_time_to_ready_seconds_bucket{le="60"} 1
+dojo_time_to_ready_seconds_bucket{le="120"} 1
+dojo_time_to_ready_seconds_bucket{le="300"} 1
+dojo_time_to_ready_seconds_bucket{le="600"} 1
+dojo_time_to_ready_seconds_bucket{le="1800"} 1
+dojo_time_to_ready_seconds_bucket{le="+Inf"} 1
+dojo_time_to_ready_seconds_sum 15
+dojo_time_to_ready_seconds_count 1
+`
+	must(t, testutil.GatherAndCompare(registry, strings.NewReader(want)))
+}
+
+func TestMetricsAreRegisteredOnce(t *testing.T) {
+	t.Parallel()
+	_, registry := metricsOf(t, elected)
+	if _, err := New(registry, nil, elected); err == nil {
+		t.Error("two operators export the same series")
+	}
+}

@@ -1,0 +1,187 @@
+package monitoring
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+const (
+	alertsSuffix = "-alerts"
+	// poster is the name under which alerts are posted. Discord refuses some names, so it is not
+	// made of the Dojo's.
+	poster = "Alertmanager"
+)
+
+// ChannelName is the DiscordChannel in which the alerts show; empty where none is asked for.
+func ChannelName(d *corev1api.Dojo) string {
+	switch {
+	case d.Spec.Alerts == nil:
+		return ""
+	case d.Spec.Alerts.Discord.ChannelRef != nil:
+		return d.Spec.Alerts.Discord.ChannelRef.Name
+	}
+	return ownChannelName(d)
+}
+
+func ownChannelName(d *corev1api.Dojo) string { return d.Name + alertsSuffix }
+
+// hasOwnChannel reports whether the Dojo asks for a channel of its own.
+func hasOwnChannel(d *corev1api.Dojo) bool {
+	return d.Spec.Alerts != nil && d.Spec.Alerts.Discord.GroupRef != nil
+}
+
+// channelFor is the Dojo's own DiscordChannel. Discord stores no two hyphens in a row.
+func channelFor(d *corev1api.Dojo) *unstructured.Unstructured {
+	name := ownChannelName(d)
+	for strings.Contains(name, "--") {
+		name = strings.ReplaceAll(name, "--", "-")
+	}
+	return ownership.Child(d, channelKind.GroupVersionKind, ownChannelName(d), map[string]any{
+		"groupRef": map[string]any{"name": d.Spec.Alerts.Discord.GroupRef.Name},
+		"name":     name,
+		"topic":    fmt.Sprintf("Alerts of the Dojo %s/%s", d.Namespace, d.Name),
+		"webhook":  map[string]any{"name": poster},
+	})
+}
+
+// routeFor is the AlertmanagerConfig that sends the Dojo's alerts to the webhook whose URL is in
+// the Secret. What it does not say (how long to wait, when to repeat) is as the platform's own
+// route has it.
+func routeFor(d *corev1api.Dojo, secret string) *unstructured.Unstructured {
+	return labelled(d, ownership.Child(d, routeKind.GroupVersionKind, d.Name, map[string]any{
+		"route": map[string]any{
+			"receiver": "discord",
+			"groupBy":  []any{"alertname", "namespace", "dojo"},
+			"matchers": []any{map[string]any{"name": "dojo", "value": d.Name, "matchType": "="}},
+		},
+		"receivers": []any{map[string]any{
+			"name": "discord",
+			"discordConfigs": []any{map[string]any{
+				"apiURL":       map[string]any{"name": secret, "key": discordv1alpha1.WebhookSecretKey},
+				"sendResolved": true,
+				"title":        alertTitle,
+				"message":      alertMessage,
+			}},
+		}},
+	}))
+}
+
+// What is posted to Discord, as Alertmanager's templates
+// (https://prometheus.io/docs/alerting/latest/notifications/).
+const (
+	alertTitle = `{{ if eq .Status "firing" }}🔥{{ else }}✅ Resolved:{{ end }} {{ .GroupLabels.alertname }} · ` +
+		`{{ .GroupLabels.namespace }}/{{ .GroupLabels.dojo }}`
+	alertMessage = `{{ range .Alerts }}**{{ .Annotations.summary }}**` + "\n" +
+		`{{ .Annotations.description }}` + "\n" +
+		`_{{ .Labels.severity }}, since {{ .StartsAt.UTC.Format "2006-01-02 15:04:05" }} UTC_` + "\n" + `{{ end }}`
+)
+
+// planAlerts brings the alerts to Discord, as far as what others provide exists: the pods do not
+// wait for it.
+func planAlerts(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
+	own := s.OwnChannel
+	obsolete := own != nil && !hasOwnChannel(d) && !ownership.Conflicts(d, own)
+	if obsolete && own.DeletionTimestamp == nil { // Discord takes a while
+		p.Delete = append(p.Delete, apply.Delete(channelKind.Kind, own))
+	}
+	secret := ""
+	if d.Spec.Alerts != nil {
+		var issue *conditions.Issue
+		secret, issue = planChannel(d, s, cfg, p)
+		p.Report(issue)
+		if kind := s.missing(routeKind.Group); kind != nil {
+			p.Report(notInstalled(corev1api.ReasonPrometheusOperatorNotInstalled, "spec.alerts",
+				"prometheus-operator (https://prometheus-operator.dev)", kind))
+			return
+		}
+	}
+	var desired *unstructured.Unstructured // while there is no new webhook, the alerts go to the former channel
+	if secret != "" {
+		desired = routeFor(d, secret)
+	}
+	ownership.PlanOption(d, p, routeKind.Kind, s.Route, d.Spec.Alerts != nil, desired, s.Unchanged)
+}
+
+// planChannel makes the Dojo's own channel where it asks for one. It returns the Secret with the
+// webhook's URL as soon as there is one, and what keeps alerts from being posted to the channel.
+func planChannel(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (secret string, issue *conditions.Issue) {
+	if kind := s.missing(channelKind.Group); kind != nil {
+		return "", notInstalled(corev1api.ReasonDiscordOperatorNotInstalled, "spec.alerts.discord", "discord-operator", kind)
+	}
+	if hasOwnChannel(d) {
+		if issue := ownership.NameConflict(d, channelKind.Kind, s.Channel); issue != nil {
+			return "", issue
+		}
+		p.Add(apply.Sync(ownership.FieldOwner, s.Channel, channelFor(d), s.Unchanged))
+	}
+	if s.Channel == nil {
+		return "", channelMissing(d, s, cfg)
+	}
+	if webhook := s.Channel.Status.Webhook; webhook != nil && webhook.SecretRef != nil {
+		secret = webhook.SecretRef.Name
+	}
+	return secret, channelIssue(d, s, cfg)
+}
+
+func channelMissing(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+	object := "DiscordChannel " + d.Namespace + "/" + ChannelName(d)
+	waiting := conditions.Progressing(corev1api.ReasonWaitingForChannel, "Waiting for the %s.", object)
+	if hasOwnChannel(d) {
+		return waiting // it is about to be created
+	}
+	return waitForChannel(d, s, cfg, waiting.For(object), conditions.Degraded(corev1api.ReasonChannelNotFound,
+		"The %s does not exist. Create it, or name another in spec.alerts.discord.channelRef.", object).For(object))
+}
+
+// channelIssue is what keeps Alertmanager from posting to the channel. Whatever else the channel
+// lacks is its own affair.
+func channelIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+	c := s.Channel
+	object := "DiscordChannel " + d.Namespace + "/" + c.Name
+	if c.Spec.Webhook == nil {
+		return conditions.Degraded(corev1api.ReasonChannelWithoutWebhook,
+			"The %s has no spec.webhook, so Alertmanager cannot post to it. Add one, such as {name: %s}.", object, poster)
+	}
+	available := meta.IsStatusConditionTrue(c.Status.Conditions, conditions.TypeAvailable)
+	if c.Status.Webhook != nil && c.Status.Webhook.SecretRef != nil && available {
+		return nil
+	}
+	message, reason := "discord-operator has not reconciled it", ""
+	if ready := meta.FindStatusCondition(c.Status.Conditions, conditions.TypeReady); ready != nil {
+		message, reason = ready.Message, " ("+ready.Reason+")"
+	}
+	notReady := conditions.Degraded(corev1api.ReasonChannelNotReady,
+		"Alerts cannot be posted to the %s: %s. See `kubectl describe discordchannel %s`.",
+		object, strings.TrimSuffix(message, "."), c.Name).For(object)
+	if meta.IsStatusConditionTrue(c.Status.Conditions, conditions.TypeDegraded) {
+		return notReady
+	}
+	waiting := conditions.Progressing(corev1api.ReasonWaitingForChannel, "Waiting for the %s%s.", object, reason)
+	return waitForChannel(d, s, cfg, waiting.For(object), notReady)
+}
+
+// waitForChannel waits until the deadline has passed since the alerts first had nowhere to go.
+func waitForChannel(d *corev1api.Dojo, s State, cfg Config, waiting, exceeded *conditions.Issue) *conditions.Issue {
+	return conditions.WaitUntil(s.Now, d.WaitingSince(waiting.WaitingFor, s.Now), cfg.ProgressDeadline, waiting, exceeded)
+}
+
+// Status is where the alerts show; nil where none are asked for.
+func Status(d *corev1api.Dojo, s State) *corev1api.AlertsStatus {
+	if d.Spec.Alerts == nil {
+		return nil
+	}
+	status := &corev1api.AlertsStatus{ChannelName: ChannelName(d)}
+	if s.Channel != nil {
+		status.ChannelID, status.ChannelURL = s.Channel.Status.ChannelID, s.Channel.Status.ChannelURL
+	}
+	return status
+}

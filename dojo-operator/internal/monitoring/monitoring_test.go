@@ -1,0 +1,406 @@
+package monitoring
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/applytest"
+	"jutsu.com/operators/libs/conditions"
+)
+
+var testConfig = Config{ProgressDeadline: 90 * time.Second}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func monitored(d *corev1api.Dojo) {
+	labels := map[string]string{"release": "prometheus", ownership.NameLabel: "x"}
+	d.Spec.Monitoring = &corev1api.Monitoring{Enabled: true, Labels: labels}
+}
+
+// inGroup gives the Dojo a channel of its own in the group alerts, inChannel shows its alerts in
+// the channel all.
+func inGroup(d *corev1api.Dojo) {
+	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
+		GroupRef: &corev1api.DiscordReference{Name: "alerts"},
+	}}
+}
+
+func inChannel(d *corev1api.Dojo) {
+	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
+		ChannelRef: &corev1api.DiscordReference{Name: "all"},
+	}}
+}
+
+// without has all kinds but this one.
+func without(name string) func(optional.Kind) bool {
+	return func(kind optional.Kind) bool { return kind.Kind != name }
+}
+
+func planWithout(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo, kind string) apply.Plan {
+	t.Helper()
+	return Plan(d, observe(t, c, d, kind), "http", testConfig)
+}
+
+func planFor(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo) apply.Plan {
+	t.Helper()
+	return planWithout(t, c, d, "")
+}
+
+func observe(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo, missing string) State {
+	t.Helper()
+	s, err := Observe(t.Context(), c.Reader(d), d, without(missing), dojotest.Noon)
+	must(t, err)
+	return s
+}
+
+func channelOf(t *testing.T, c *dojotest.Cluster, name string) *discordv1alpha1.DiscordChannel {
+	t.Helper()
+	return applytest.Get(t, c.Server, "school", name, &discordv1alpha1.DiscordChannel{})
+}
+
+func objectOf(t *testing.T, c *dojotest.Cluster, kind optional.Kind) *unstructured.Unstructured {
+	t.Helper()
+	return applytest.Get(t, c.Server, "school", "tokyo", kind.Object())
+}
+
+// report sets the status of a channel as discord-operator does.
+func report(
+	t *testing.T, c *dojotest.Cluster, name string, can conditions.Availability, issue *conditions.Issue, secret string,
+) {
+	t.Helper()
+	live := channelOf(t, c, name)
+	applytest.EditStatus(t, c.Server, "discord-operator", live, func(channel *discordv1alpha1.DiscordChannel) {
+		status := discordv1alpha1.DiscordChannelStatus{ChannelID: "42", ChannelURL: "https://discord.com/channels/1/42"}
+		if secret != "" {
+			reference := discordv1alpha1.LocalSecretReference{Name: secret}
+			status.Webhook = &discordv1alpha1.WebhookStatus{ID: "7", SecretRef: &reference}
+		}
+		conditions.Set(&status.Conditions, channel.Generation, can, issue)
+		channel.Status = status
+	})
+}
+
+var (
+	usable   = conditions.Usable("Exists", "The channel exists.")
+	unusable = conditions.Unusable("Pending", "The channel does not exist.")
+)
+
+// alerting is a cluster in which the alerts of the Dojo show in Discord.
+func alerting(t *testing.T, d *corev1api.Dojo) *dojotest.Cluster {
+	t.Helper()
+	c := dojotest.NewCluster(t)
+	if !hasOwnChannel(d) {
+		c.Put(&discordv1alpha1.DiscordChannel{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "all"},
+			Spec:       discordv1alpha1.DiscordChannelSpec{Webhook: &discordv1alpha1.ChannelWebhook{Name: "x"}},
+		})
+	}
+	c.Do(d, planFor(t, c, d))
+	report(t, c, ChannelName(d), usable, nil, "hook")
+	c.Do(d, planFor(t, c, d))
+	if plan := planFor(t, c, d); plan.Apply != nil || plan.Issues != nil {
+		t.Fatalf("the alerts do not show: %+v", plan)
+	}
+	return c
+}
+
+func TestMonitoring(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(monitored)
+	c := dojotest.NewCluster(t)
+	c.Do(d, planFor(t, c, d))
+	for _, kind := range []optional.Kind{serviceMonitorKind, ruleKind} {
+		o := objectOf(t, c, kind)
+		if o == nil || !metav1.IsControlledBy(o, d) || o.GetLabels()["release"] != "prometheus" ||
+			o.GetLabels()[ownership.NameLabel] != ownership.Application {
+			t.Errorf("%s: %v", kind.Kind, o)
+		}
+	}
+	if plan := planFor(t, c, d); plan.Apply != nil {
+		t.Errorf("the next reconcile writes %v", dojotest.Kinds(plan))
+	}
+	d.Spec.Monitoring.Enabled = false
+	plan := planFor(t, c, d)
+	if diff := cmp.Diff([]string{"ServiceMonitor/tokyo", "PrometheusRule/tokyo"}, dojotest.Deleted(plan)); diff != "" {
+		t.Error(diff)
+	}
+	c.Do(d, plan)
+	d.Spec.Monitoring.Enabled = true
+	plan = planWithout(t, c, d, "ServiceMonitor")
+	if diff := cmp.Diff([]string{"PrometheusRule"}, dojotest.Kinds(plan)); diff != "" || plan.Issues != nil {
+		t.Errorf("without one of the kinds: %v, %s", plan.Issues, diff)
+	}
+}
+
+func TestForeignMonitor(t *testing.T) {
+	t.Parallel()
+	another := serviceMonitorKind.Object()
+	another.SetNamespace("school")
+	another.SetName("tokyo")
+	c := dojotest.NewCluster(t, another)
+	if plan := planFor(t, c, dojotest.Dojo()); plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
+		t.Errorf("where none is desired, plans %+v", plan)
+	}
+	plan := planFor(t, c, dojotest.Dojo(monitored))
+	if diff := cmp.Diff([]string{"PrometheusRule"}, dojotest.Kinds(plan)); diff != "" {
+		t.Error(diff)
+	}
+	if got := dojotest.Worst(plan.Issues); got != "Degraded/NameConflict" {
+		t.Errorf("issues are %s", got)
+	}
+}
+
+// The way of an alert: rules, a channel, its webhook, a route to that.
+func TestAlertsStepByStep(t *testing.T) {
+	t.Parallel()
+	d, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
+	var got []string
+	reconcile := func() {
+		plan := planFor(t, c, d)
+		got = append(got, strings.Join(dojotest.Kinds(plan), " ")+": "+dojotest.Worst(plan.Issues))
+		for _, o := range plan.Apply {
+			if o.Part != corev1api.ConditionAlertsReady {
+				t.Errorf("%s is of the part %q", o.Kind, o.Part)
+			}
+		}
+		c.Do(d, plan)
+	}
+	reconcile()
+	reconcile()
+	report(t, c, "tokyo-alerts", usable, nil, "hook")
+	reconcile()
+	reconcile()
+	want := []string{
+		"ServiceMonitor PrometheusRule DiscordChannel: Progressing/WaitingForChannel", ": Progressing/WaitingForChannel",
+		"AlertmanagerConfig: ", ": ",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	channel, route := channelOf(t, c, "tokyo-alerts"), objectOf(t, c, routeKind)
+	spec := apply.As[map[string]any](channel.Spec)
+	if diff := cmp.Diff(map[string]any{
+		"groupRef": map[string]any{"name": "alerts"}, "name": "tokyo-alerts", "topic": "Alerts of the Dojo school/tokyo",
+		"webhook": map[string]any{"name": "Alertmanager"},
+	}, spec); diff != "" {
+		t.Error(diff)
+	}
+	if !metav1.IsControlledBy(channel, d) || !metav1.IsControlledBy(route, d) {
+		t.Error("the garbage collector leaves the channel or the route behind")
+	}
+	status := &corev1api.AlertsStatus{
+		ChannelName: "tokyo-alerts", ChannelID: "42", ChannelURL: "https://discord.com/channels/1/42",
+	}
+	if diff := cmp.Diff(status, Status(d, observe(t, c, d, ""))); diff != "" {
+		t.Error(diff)
+	}
+	if Status(dojotest.Dojo(), State{}) != nil {
+		t.Error("a Dojo without spec.alerts reports a channel")
+	}
+}
+
+func TestAlertsReady(t *testing.T) {
+	t.Parallel()
+	type change = func(t *testing.T, c *dojotest.Cluster)
+	nothing := func(*testing.T, *dojotest.Cluster) {}
+	waited := func(name string, ago time.Duration) func(*corev1api.Dojo) {
+		return dojotest.WaitingFor("DiscordChannel school/"+name, ago)
+	}
+	gone := func(name string) change {
+		return func(t *testing.T, c *dojotest.Cluster) {
+			t.Helper()
+			must(t, c.Delete(t.Context(), channelOf(t, c, name)))
+		}
+	}
+	edit := func(name string, edit func(*discordv1alpha1.DiscordChannel)) change {
+		return func(t *testing.T, c *dojotest.Cluster) {
+			t.Helper()
+			applytest.Edit(t, c.Server, "kubectl", channelOf(t, c, name), edit)
+		}
+	}
+	noStatus := func(t *testing.T, c *dojotest.Cluster) {
+		t.Helper()
+		applytest.EditStatus(t, c.Server, "discord-operator", channelOf(t, c, "tokyo-alerts"),
+			func(channel *discordv1alpha1.DiscordChannel) { channel.Status = discordv1alpha1.DiscordChannelStatus{} })
+	}
+	is := func(can conditions.Availability, issue *conditions.Issue, secret string) change {
+		return func(t *testing.T, c *dojotest.Cluster) {
+			t.Helper()
+			report(t, c, "tokyo-alerts", can, issue, secret)
+		}
+	}
+	waiting := conditions.Progressing("WaitingForServer", "The server jujutsu does not exist.")
+	refused := conditions.Degraded("MissingPermission", "The bot lacks ManageChannels.")
+	released := func(channel *discordv1alpha1.DiscordChannel) { channel.OwnerReferences = nil }
+	noWebhook := func(channel *discordv1alpha1.DiscordChannel) { channel.Spec.Webhook = nil }
+	foreignRoute := func(t *testing.T, c *dojotest.Cluster) {
+		t.Helper()
+		applytest.Edit(t, c.Server, "kubectl", objectOf(t, c, routeKind),
+			func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
+	}
+	dojo := dojotest.Dojo
+	cases := map[string]struct {
+		dojo    *corev1api.Dojo
+		missing string // a kind
+		change  change
+		want    string
+		says    string
+	}{
+		"own": {dojo(inGroup), "", nothing, "", ""},
+		"own, deleted": {dojo(inGroup), "", gone("tokyo-alerts"),
+			"Progressing/WaitingForChannel", "DiscordChannel school/tokyo-alerts."},
+		"own, new": {dojo(inGroup), "", noStatus,
+			"Progressing/WaitingForChannel", "DiscordChannel school/tokyo-alerts."},
+		"own, waiting": {dojo(inGroup), "", is(unusable, waiting, ""),
+			"Progressing/WaitingForChannel", "tokyo-alerts (WaitingForServer)."},
+		"own, waiting for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", is(unusable, waiting, ""),
+			"Degraded/ChannelNotReady", "tokyo-alerts: The server jujutsu does not exist. See"},
+		"own, another has waited for long": {dojo(inGroup, waited("all", time.Hour)), "", is(unusable, waiting, ""),
+			"Progressing/WaitingForChannel", "tokyo-alerts (WaitingForServer)."},
+		"own, not reconciled for long": {dojo(inGroup, waited("tokyo-alerts", time.Hour)), "", noStatus,
+			"Degraded/ChannelNotReady", "discord-operator has not reconciled it"},
+		"own, refused": {dojo(inGroup), "", is(unusable, refused, ""),
+			"Degraded/ChannelNotReady", "The bot lacks ManageChannels. See"},
+		"own, exists but does not match its spec": {dojo(inGroup), "", is(usable, refused, "hook"), "", ""},
+		"own, without Secret": {dojo(inGroup), "", is(usable, nil, ""),
+			"Progressing/WaitingForChannel", "(Reconciled)"},
+		"own, name conflict": {dojo(inGroup), "", edit("tokyo-alerts", released),
+			"Degraded/NameConflict", "DiscordChannel school/tokyo-alerts"},
+		"shared": {dojo(inChannel), "", nothing, "", ""},
+		"shared, missing": {dojo(inChannel), "", gone("all"),
+			"Progressing/WaitingForChannel", "DiscordChannel school/all."},
+		"shared, missing for long": {dojo(inChannel, waited("all", time.Hour)), "", gone("all"),
+			"Degraded/ChannelNotFound", "spec.alerts.discord.channelRef"},
+		"shared, without webhook": {dojo(inChannel), "", edit("all", noWebhook),
+			"Degraded/ChannelWithoutWebhook", "spec.webhook"},
+		"no discord-operator": {dojo(inGroup), "DiscordChannel", nothing,
+			"Degraded/DiscordOperatorNotInstalled", "DiscordChannel"},
+		"no prometheus-operator": {dojo(inGroup), "AlertmanagerConfig", nothing,
+			"Degraded/PrometheusOperatorNotInstalled", "AlertmanagerConfig"},
+		"half a prometheus-operator": {dojo(inGroup), "PrometheusRule", nothing,
+			"Degraded/PrometheusOperatorNotInstalled", "PrometheusRule"},
+		"name conflict of the route": {dojo(inGroup), "", foreignRoute,
+			"Degraded/NameConflict", "AlertmanagerConfig school/tokyo"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := alerting(t, dojo(func(d *corev1api.Dojo) { d.Spec.Alerts = c.dojo.Spec.Alerts }))
+			c.change(t, cluster)
+			plan := planWithout(t, cluster, c.dojo, c.missing)
+			if got := dojotest.Worst(conditions.OfPart(corev1api.ConditionAlertsReady, plan.Issues)); got != c.want {
+				t.Fatalf("the alerts are %s", got)
+			}
+			if worst := conditions.Worst(plan.Issues); worst != nil && !strings.Contains(worst.Message, c.says) {
+				t.Errorf("does not say %q: %v", c.says, worst)
+			}
+			if plan.Delete != nil {
+				t.Errorf("deletes %v", dojotest.Deleted(plan))
+			}
+		})
+	}
+}
+
+// A channel is waited for until the alerts show, also while it is Degraded: one that goes back and
+// forth stays so.
+func TestTheChannelIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	waiting := conditions.Progressing("WaitingForServer", "x")
+	for name, issue := range map[string]*conditions.Issue{
+		"progressing": waiting, "degraded": conditions.Degraded("MissingPermission", "x"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := dojotest.Dojo(inGroup)
+			c := alerting(t, d)
+			report(t, c, "tokyo-alerts", unusable, issue, "")
+			issues := planFor(t, c, d).Issues
+			if len(issues) != 1 || issues[0].WaitingFor != "DiscordChannel school/tokyo-alerts" {
+				t.Errorf("issues are %+v", issues)
+			}
+		})
+	}
+}
+
+// Alerts that are no longer desired, or elsewhere, leave nothing behind, and nothing foreign is
+// touched.
+func TestAlertsThatMove(t *testing.T) {
+	t.Parallel()
+	const monitor, rule, channel, route = "ServiceMonitor/tokyo", "PrometheusRule/tokyo", "DiscordChannel/tokyo-alerts",
+		"AlertmanagerConfig/tokyo"
+	noAlerts := func(*corev1api.Dojo) {}
+	nothing := func(*testing.T, *dojotest.Cluster) {}
+	deleting := func(t *testing.T, c *dojotest.Cluster) {
+		t.Helper()
+		live := applytest.Edit(t, c.Server, "discord-operator", channelOf(t, c, "tokyo-alerts"),
+			func(channel *discordv1alpha1.DiscordChannel) { channel.Finalizers = []string{"discord.jutsu.com/x"} })
+		must(t, c.Delete(t.Context(), live))
+	}
+	released := func(t *testing.T, c *dojotest.Cluster) {
+		t.Helper()
+		applytest.Edit(t, c.Server, "kubectl", channelOf(t, c, "tokyo-alerts"),
+			func(channel *discordv1alpha1.DiscordChannel) { channel.OwnerReferences = nil })
+		applytest.Edit(t, c.Server, "kubectl", objectOf(t, c, routeKind),
+			func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
+	}
+	for name, c := range map[string]struct {
+		from, to func(*corev1api.Dojo)
+		change   func(*testing.T, *dojotest.Cluster)
+		want     []string
+	}{
+		"no longer desired":               {inGroup, noAlerts, nothing, []string{monitor, rule, channel, route}},
+		"no longer desired, but metrics":  {inGroup, monitored, nothing, []string{channel, route}},
+		"into a shared channel":           {inGroup, inChannel, nothing, []string{channel}},
+		"out of a shared channel":         {inChannel, noAlerts, nothing, []string{monitor, rule, route}},
+		"a channel that is being deleted": {inGroup, inChannel, deleting, nil},
+		"foreign by now":                  {inGroup, monitored, released, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := alerting(t, dojotest.Dojo(c.from))
+			c.change(t, cluster)
+			if diff := cmp.Diff(c.want, dojotest.Deleted(planFor(t, cluster, dojotest.Dojo(c.to)))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// While there is no new webhook, the alerts go to the former channel.
+func TestTheRouteStaysWithoutAWebhook(t *testing.T) {
+	t.Parallel()
+	c := alerting(t, dojotest.Dojo(inGroup))
+	plan := planFor(t, c, dojotest.Dojo(inChannel))
+	if slices.Contains(dojotest.Kinds(plan), "AlertmanagerConfig") ||
+		slices.Contains(dojotest.Deleted(plan), "AlertmanagerConfig/tokyo") {
+		t.Errorf("writes %v, deletes %v", dojotest.Kinds(plan), dojotest.Deleted(plan))
+	}
+}
+
+// The schema of a DiscordChannel refuses two hyphens in a row, which the name of a Dojo may have.
+func TestTheChannelHasANameThatDiscordKeeps(t *testing.T) {
+	t.Parallel()
+	o := channelFor(dojotest.Dojo(inGroup, func(d *corev1api.Dojo) { d.Name = "a---b--c" }))
+	name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
+	if name != "a-b-c-alerts" || o.GetName() != "a---b--c-alerts" {
+		t.Errorf("%s is named %s", o.GetName(), name)
+	}
+}

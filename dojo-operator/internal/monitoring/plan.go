@@ -1,0 +1,63 @@
+package monitoring
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Plan decides about the monitoring of a Dojo, whose Service has the port of this name.
+func Plan(d *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
+	var p apply.Plan
+	for _, monitor := range []struct {
+		kind optional.Kind
+		live *unstructured.Unstructured
+		spec map[string]any
+	}{{serviceMonitorKind, s.ServiceMonitor, scrapeFor(d, port)}, {ruleKind, s.Rule, rulesSpec(d)}} {
+		if s.has(monitor.kind) { // without its kind there is nothing to do: it is made as soon as that exists
+			desired := labelled(d, ownership.Child(d, monitor.kind.GroupVersionKind, d.Name, monitor.spec))
+			ownership.PlanOption(d, &p, monitor.kind.Kind, monitor.live, Monitored(d), desired, s.Unchanged)
+		}
+	}
+	planAlerts(d, s, cfg, &p)
+	return p.ForPart(corev1api.ConditionAlertsReady)
+}
+
+// Monitored reports whether Prometheus should watch the Dojo; without that there are no alerts.
+func Monitored(d *corev1api.Dojo) bool {
+	return d.Spec.Monitoring != nil && d.Spec.Monitoring.Enabled || d.Spec.Alerts != nil
+}
+
+// labelled adds the labels by which a Prometheus or an Alertmanager may select its objects.
+func labelled(d *corev1api.Dojo, o *unstructured.Unstructured) *unstructured.Unstructured {
+	all := map[string]string{}
+	if d.Spec.Monitoring != nil {
+		maps.Copy(all, d.Spec.Monitoring.Labels)
+	}
+	maps.Copy(all, o.GetLabels())
+	o.SetLabels(all)
+	return o
+}
+
+func scrapeFor(d *corev1api.Dojo, port string) map[string]any {
+	return map[string]any{
+		"selector":  map[string]any{"matchLabels": apply.As[map[string]any](ownership.Selector(d))},
+		"endpoints": []any{map[string]any{"port": port, "path": "/metrics"}},
+	}
+}
+
+func rulesSpec(d *corev1api.Dojo) map[string]any {
+	return map[string]any{"groups": []any{map[string]any{"name": "dojo", "rules": rulesFor(d)}}}
+}
+
+// notInstalled is the issue with a kind that the cluster does not have.
+func notInstalled(reason, what, operator string, kind *optional.Kind) *conditions.Issue {
+	return conditions.Degraded(reason, "%s needs %s, and this cluster does not have its kind %s. "+
+		"Install it; the Dojo then continues automatically.", what, operator, kind.Kind)
+}

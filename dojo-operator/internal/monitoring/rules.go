@@ -1,0 +1,64 @@
+package monitoring
+
+import (
+	"fmt"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// rulesFor are the alerts about a Dojo. Those about traffic read what the application's
+// go-gin-prometheus counts (https://github.com/zsais/go-gin-prometheus); the others read the
+// operator's own metrics, which Prometheus has to scrape too, with honorLabels, so that the
+// namespace is that of the Dojo.
+func rulesFor(d *corev1api.Dojo) []any {
+	app := fmt.Sprintf(`namespace=%q,service=%q`, d.Namespace, d.Name)
+	of := fmt.Sprintf(`namespace=%q,dojo=%q`, d.Namespace, d.Name)
+	dojo := d.Namespace + "/" + d.Name // for summaries: $labels are those of the expression, without the rule's own
+	var rules []any
+	if *d.Spec.Replicas > 0 {
+		rules = append(rules, rule(d, "DojoDown", "2m", "critical",
+			// One that has never been up is covered by the alerts on Degraded and on its database.
+			// An autoscaler may scale to zero.
+			fmt.Sprintf(`absent(up{%s} == 1) unless on () dojo_condition{%s,type="Available",reason=~"%s|%s"}`,
+				app, of, corev1api.ReasonStarting, corev1api.ReasonScaledToZero),
+			"Dojo "+dojo+" is down", "No pod of the Dojo has answered Prometheus for two minutes."))
+	}
+	rules = append(rules,
+		rule(d, "DojoErrors", "5m", "warning",
+			above("0.05", `gin_requests_total{`+app+`,code=~"5.."}`, `gin_requests_total{`+app+`}`),
+			"Dojo "+dojo+" returns errors", "More than 5% of the requests have ended in an error of the server."),
+		rule(d, "DojoSlow", "10m", "warning",
+			above("1", `gin_request_duration_seconds_sum{`+app+`}`, `gin_request_duration_seconds_count{`+app+`}`),
+			"Dojo "+dojo+" is slow", "Requests have taken more than a second on average."),
+		rule(d, "DojoDegraded", "1m", "warning", fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="Degraded"}) == 1`, of),
+			"Dojo "+dojo+" is degraded: {{ $labels.reason }}", "A user must act: `kubectl describe dojo` shows what to do."),
+		rule(d, "DojoReplicasMissing", "10m", "warning",
+			fmt.Sprintf(`max(dojo_replicas_ready{%s}) < max(dojo_replicas_desired{%s})`, of, of),
+			"Dojo "+dojo+" lacks replicas", "Fewer replicas than desired have been ready for ten minutes."))
+	if d.Spec.Postgres != nil {
+		rules = append(rules, rule(d, "DojoDatabaseNotReady", "10m", "warning",
+			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="DatabaseReady"}) == 0`, of),
+			"The database of Dojo "+dojo+" is not ready: {{ $labels.reason }}",
+			"The condition DatabaseReady of the Dojo shows what it waits for."))
+	}
+	if d.BackupPolicy() != nil {
+		rules = append(rules, rule(d, "DojoBackupFailed", "1m", "warning",
+			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type=%q}) == 0`, of, corev1api.ConditionBackupSucceeded),
+			"The last backup of Dojo "+dojo+" failed",
+			"The condition BackupSucceeded of the Dojo has the error of CloudNativePG."))
+	}
+	return rules
+}
+
+func rule(d *corev1api.Dojo, name, lasting, severity, expr, summary, description string) map[string]any {
+	return map[string]any{
+		"alert": name, "expr": expr, "for": lasting,
+		"labels":      map[string]any{"severity": severity, "namespace": d.Namespace, "dojo": d.Name},
+		"annotations": map[string]any{"summary": summary, "description": description},
+	}
+}
+
+// above is a ratio of the rates of two counters that is above a limit.
+func above(limit, part, whole string) string {
+	return fmt.Sprintf("sum(rate(%s[5m])) / sum(rate(%s[5m])) > %s", part, whole, limit)
+}

@@ -1,0 +1,176 @@
+package ownership
+
+import (
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// FieldOwner is the field manager of everything that this operator writes.
+const FieldOwner = "dojo-operator"
+
+// The labels of every child. The first two select the pods and never change, since a Deployment's
+// selector cannot.
+const (
+	NameLabel      = "app.kubernetes.io/name"
+	InstanceLabel  = "app.kubernetes.io/instance"
+	managedByLabel = "app.kubernetes.io/managed-by"
+
+	// Application is the name label of a Dojo's children and of the application's pods.
+	Application = "dojo"
+	// Schema is the name label of the schema's Jobs and pods: the Service must not select them.
+	Schema = "dojo-schema"
+)
+
+// RevisionAnnotation is a random word, new whenever the credentials are written, on the Dojo's own
+// Secret and on the pod template: it rolls the pods. A hash of the credentials would do too, and
+// would let a client that can read Deployments guess weak passwords offline.
+const RevisionAnnotation = "core.jutsu.com/credentials-revision"
+
+// Selector selects the application's pods.
+func Selector(d *corev1api.Dojo) map[string]string {
+	return map[string]string{NameLabel: Application, InstanceLabel: d.Name}
+}
+
+// ManagedLabels are on everything that this operator makes.
+func ManagedLabels() map[string]string { return map[string]string{managedByLabel: FieldOwner} }
+
+// Labels are those of a child with the given name label.
+func Labels(d *corev1api.Dojo, name string) map[string]string {
+	return map[string]string{NameLabel: name, InstanceLabel: d.Name, managedByLabel: FieldOwner}
+}
+
+// Managed reports whether an object has the label of what this operator makes.
+func Managed(o metav1.Object) bool { return o.GetLabels()[managedByLabel] == FieldOwner }
+
+// LabelledFor reports whether the labels of an object say that it holds data of the Dojo of this
+// name.
+func LabelledFor(dojo string, o metav1.Object) bool {
+	l := o.GetLabels()
+	return Managed(o) && l[NameLabel] == Application && l[InstanceLabel] == dojo
+}
+
+// Reference makes the Dojo the controller of a child.
+func Reference(d *corev1api.Dojo) *metav1ac.OwnerReferenceApplyConfiguration {
+	return metav1ac.OwnerReference().
+		WithAPIVersion(corev1api.GroupVersion.String()).
+		WithKind("Dojo").
+		WithName(d.Name).
+		WithUID(d.UID).
+		WithController(true).
+		WithBlockOwnerDeletion(true)
+}
+
+// Data returns the desired state of an object that holds data, so that it has labels and no owner.
+func Data(
+	d *corev1api.Dojo, kind schema.GroupVersionKind, name string, spec map[string]any,
+) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+	o.SetGroupVersionKind(kind)
+	o.SetNamespace(d.Namespace)
+	o.SetName(name)
+	o.SetLabels(Labels(d, Application))
+	return o
+}
+
+// Child returns the desired state of a child, of which the Dojo is the controller.
+func Child(
+	d *corev1api.Dojo, kind schema.GroupVersionKind, name string, spec map[string]any,
+) *unstructured.Unstructured {
+	o := Data(d, kind, name, spec)
+	o.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo"))})
+	return o
+}
+
+// ByDojo reports whether a Dojo controls the object, whatever its labels say.
+func ByDojo(o metav1.Object) bool {
+	owner := metav1.GetControllerOfNoCopy(o)
+	return owner != nil && owner.Kind == "Dojo" && owner.APIVersion == corev1api.GroupVersion.String()
+}
+
+// Strip leaves of an object that it exists, since when, and whose it is.
+func Strip(o client.Object) {
+	kind, namespace, name := o.GetObjectKind().GroupVersionKind(), o.GetNamespace(), o.GetName()
+	uid, version := o.GetUID(), o.GetResourceVersion()
+	created, deleted, owners := o.GetCreationTimestamp(), o.GetDeletionTimestamp(), o.GetOwnerReferences()
+	reflect.ValueOf(o).Elem().SetZero()
+	o.GetObjectKind().SetGroupVersionKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	o.SetUID(uid)
+	o.SetResourceVersion(version)
+	o.SetCreationTimestamp(created)
+	o.SetDeletionTimestamp(deleted)
+	o.SetOwnerReferences(owners)
+}
+
+// Conflicts reports whether an object with a child's name exists and is not the Dojo's.
+func Conflicts[L apply.Live](d *corev1api.Dojo, live L) bool {
+	var absent L
+	return live != absent && !metav1.IsControlledBy(live, d)
+}
+
+// Holds reports whether an object exists that holds data of the Dojo: a Dojo that is created again
+// finds it by its labels.
+func Holds[L apply.Live](d *corev1api.Dojo, live L) bool {
+	var absent L
+	return live != absent &&
+		(metav1.IsControlledBy(live, d) || metav1.GetControllerOfNoCopy(live) == nil && LabelledFor(d.Name, live))
+}
+
+// NameConflict is the issue with an object that has a child's name and is not the Dojo's; nil where
+// there is none.
+func NameConflict[L apply.Live](d *corev1api.Dojo, kind string, live L) *conditions.Issue {
+	if !Conflicts(d, live) {
+		return nil
+	}
+	return conflict(d, kind, live)
+}
+
+// DataConflict is the same of an object that holds data.
+func DataConflict[L apply.Live](d *corev1api.Dojo, kind string, live L) *conditions.Issue {
+	var absent L
+	if live == absent || Holds(d, live) {
+		return nil
+	}
+	return conflict(d, kind, live)
+}
+
+// conflict waits for an object that is on its way out.
+func conflict(d *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
+	if ByDojo(live) && metav1.GetControllerOfNoCopy(live).Name == d.Name || live.GetDeletionTimestamp() != nil {
+		return conditions.Progressing(corev1api.ReasonWaitingForDeletion,
+			"The former %s %s/%s is still being deleted.", kind, d.Namespace, live.GetName())
+	}
+	return conditions.Degraded(corev1api.ReasonNameConflict,
+		"The %s %s/%s exists and is not controlled by this Dojo. Delete it, or give the Dojo another name.",
+		kind, d.Namespace, live.GetName())
+}
+
+// PlanOption plans a child that not every Dojo has: it is made while it is asked for, and deleted
+// when it is not. desired is nil while it is not known what it should be. It returns the object to
+// be written, nil where there is none.
+func PlanOption[L apply.Live](
+	d *corev1api.Dojo, p *apply.Plan, kind string, live L, asked bool, desired *unstructured.Unstructured,
+	known apply.Unchanged,
+) (child *apply.Object) {
+	var absent L
+	switch foreign := Conflicts(d, live); {
+	case asked && foreign:
+		p.Report(conflict(d, kind, live))
+	case asked && desired != nil:
+		child = apply.Sync(FieldOwner, live, desired, known)
+		p.Add(child)
+	case !asked && live != absent && !foreign:
+		p.Delete = append(p.Delete, apply.Delete(kind, live))
+	}
+	return child
+}

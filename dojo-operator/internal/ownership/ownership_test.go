@@ -1,0 +1,95 @@
+package ownership
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+func dojo(name, uid string) *corev1api.Dojo {
+	return &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: name, UID: types.UID(uid)}}
+}
+
+var (
+	tokyo  = dojo("tokyo", "uid of tokyo")
+	former = dojo("tokyo", "uid of the former")
+	kyoto  = dojo("kyoto", "uid of kyoto")
+)
+
+// controlledBy is a Service of which a Dojo is the controller.
+func controlledBy(d *corev1api.Dojo) *corev1.Service {
+	owner := *metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo"))
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", OwnerReferences: []metav1.OwnerReference{owner}}}
+}
+
+// labelledFor is a Service that has the labels of a Dojo's children, and no owner.
+func labelledFor(d *corev1api.Dojo, name string) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", Labels: Labels(d, name)}}
+}
+
+func TestBelongs(t *testing.T) {
+	t.Parallel()
+	notAsController := controlledBy(tokyo)
+	notAsController.OwnerReferences[0].Controller = nil
+	byAnother := labelledFor(tokyo, Application)
+	byAnother.OwnerReferences = []metav1.OwnerReference{{Kind: "Helm", Name: "x", Controller: new(true)}}
+	unmanaged := labelledFor(tokyo, Application)
+	unmanaged.Labels[managedByLabel] = "helm"
+	cases := map[string]struct {
+		live             *corev1.Service
+		conflicts, holds bool // as a child, and as an object that holds data
+	}{
+		"absent":                   {nil, false, false},
+		"ours":                     {controlledBy(tokyo), false, true},
+		"without owner":            {&corev1.Service{}, true, false},
+		"of another Dojo":          {controlledBy(kyoto), true, false},
+		"of a former Dojo":         {controlledBy(former), true, false},
+		"owned, not controlled":    {notAsController, true, false},
+		"with our labels":          {labelledFor(tokyo, Application), true, true},
+		"with another's labels":    {labelledFor(kyoto, Application), true, false},
+		"with the schema's labels": {labelledFor(tokyo, Schema), true, false},
+		"with our labels and a foreign controller": {byAnother, true, false},
+		"with labels that are not managed":         {unmanaged, true, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Conflicts(tokyo, c.live); got != c.conflicts {
+				t.Errorf("conflicts is %v", got)
+			}
+			if got := Holds(tokyo, c.live); got != c.holds {
+				t.Errorf("holds is %v", got)
+			}
+		})
+	}
+}
+
+func TestConflict(t *testing.T) {
+	t.Parallel()
+	deleting := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", DeletionTimestamp: &metav1.Time{}}}
+	const conflicting, waiting = "Degraded/NameConflict", "Progressing/WaitingForDeletion"
+	cases := map[string]struct {
+		live *corev1.Service
+		want string
+	}{
+		"foreign":                    {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}}, conflicting},
+		"of another Dojo":            {controlledBy(kyoto), conflicting},
+		"of the former Dojo":         {controlledBy(former), waiting},
+		"foreign, and being deleted": {deleting, waiting},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			issue := conflict(tokyo, "Service", c.live)
+			if got := issue.Type + "/" + issue.Reason; got != c.want {
+				t.Errorf("got %s", got)
+			}
+			if !strings.Contains(issue.Message, "Service school/tokyo") {
+				t.Errorf("does not name the object: %s", issue.Message)
+			}
+		})
+	}
+}

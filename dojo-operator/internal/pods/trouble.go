@@ -1,0 +1,138 @@
+package pods
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// crashes is how many restarts make a loop: one or two happen while a database comes up.
+const crashes = 3
+
+// BackoffReset is how long a container must run until the kubelet forgets its restarts.
+const BackoffReset = 10 * time.Minute
+
+// Trouble is what keeps one pod from being ready. The messages leave out what changes from one
+// minute to the next (restart counts, nodes that were tried), or every such change would be a write
+// of the status.
+type Trouble struct {
+	Reason, Message string
+	// Persistent trouble needs a person.
+	Persistent bool
+}
+
+// RevisionLabel distinguishes the pods of one revision of a Deployment from those of another.
+const RevisionLabel = appsv1.DefaultDeploymentUniqueLabelKey
+
+// Worst returns the trouble to report: a persistent one before any other, and then by the pod's
+// name, so that the answer is the same for the same pods. Only the latest revision counts: pods
+// that are being replaced may well be broken.
+func Worst(now time.Time, pods []corev1.Pod) Trouble {
+	latest := latestRevision(pods)
+	pods = slices.DeleteFunc(slices.Clone(pods), func(p corev1.Pod) bool { return p.Labels[RevisionLabel] != latest })
+	sorted := slices.SortedFunc(slices.Values(pods), func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	var found Trouble
+	for i := range sorted {
+		t := Of(now, &sorted[i])
+		if t.Persistent {
+			return t
+		}
+		if found.Reason == "" {
+			found = t
+		}
+	}
+	return found
+}
+
+// latestRevision is the revision whose first pod came last. The youngest pod does not show it:
+// while a rollout is stuck, the former ReplicaSet replaces pods that are drained from a node.
+func latestRevision(pods []corev1.Pod) string {
+	first := map[string]time.Time{}
+	for i := range pods {
+		revision, created := pods[i].Labels[RevisionLabel], pods[i].CreationTimestamp.Time
+		if before, known := first[revision]; !known || created.Before(before) {
+			first[revision] = created
+		}
+	}
+	latest := ""
+	for _, revision := range slices.Sorted(maps.Keys(first)) { // of two that came in the same second always the same
+		if latest == "" || first[revision].After(first[latest]) {
+			latest = revision
+		}
+	}
+	return latest
+}
+
+// Of is what keeps a pod from being ready; without a reason where nothing does.
+func Of(now time.Time, pod *corev1.Pod) Trouble {
+	if pod.DeletionTimestamp != nil {
+		return Trouble{}
+	}
+	for _, c := range slices.Concat(pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses) {
+		if t := containerTrouble(now, pod.Name, c); t.Reason != "" {
+			return t
+		}
+	}
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse && c.Reason == corev1.PodReasonUnschedulable {
+			message := fmt.Sprintf("pod %s: it cannot be scheduled; see `kubectl describe pod %s`", pod.Name, pod.Name)
+			return Trouble{corev1api.ReasonUnschedulable, message, false}
+		}
+	}
+	return Trouble{}
+}
+
+func containerTrouble(now time.Time, pod string, c corev1.ContainerStatus) Trouble {
+	if c.Ready {
+		return Trouble{}
+	}
+	running := c.State.Running
+	lasting := running != nil && now.Sub(running.StartedAt.Time) > BackoffReset
+	if ended := c.LastTerminationState.Terminated; ended != nil && c.RestartCount >= crashes && !lasting {
+		return Trouble{corev1api.ReasonCrashLoopBackOff, fmt.Sprintf("pod %s: container %s keeps exiting with code %d; "+
+			"see `kubectl logs %s --previous`", pod, c.Name, ended.ExitCode, pod), true}
+	}
+	waiting := c.State.Waiting
+	if waiting == nil {
+		return Trouble{}
+	}
+	switch reason := waiting.Reason; reason {
+	// The kubelet goes back and forth between these two while it tries again.
+	case "ErrImagePull", corev1api.ReasonImagePullBackOff:
+		message := fmt.Sprintf("pod %s: the image %q cannot be pulled; see `kubectl describe pod %s`", pod, c.Image, pod)
+		return Trouble{corev1api.ReasonImagePullBackOff, message, true}
+	case corev1api.ReasonInvalidImageName, corev1api.ReasonErrImageNeverPull, corev1api.ReasonCreateContainerConfigError,
+		corev1api.ReasonCreateContainerError, corev1api.ReasonRunContainerError:
+		message := waiting.Message
+		if message == "" || reason == corev1api.ReasonCreateContainerError || reason == corev1api.ReasonRunContainerError {
+			// The runtime's own text differs at each try.
+			message = fmt.Sprintf("%s; see `kubectl describe pod %s`", reason, pod)
+		}
+		message = fmt.Sprintf("pod %s: container %s: %s", pod, c.Name, message)
+		return Trouble{Reason: reason, Message: message, Persistent: true}
+	}
+	return Trouble{}
+}
+
+// TerminationMessage is what the youngest failed pod said when it ended: the last lines of its log,
+// as the kubelet keeps them.
+func TerminationMessage(pods []corev1.Pod) string {
+	youngestFirst := func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) }
+	sorted := slices.SortedFunc(slices.Values(pods), youngestFirst)
+	for i := range sorted {
+		for _, c := range sorted[i].Status.ContainerStatuses {
+			if c.State.Terminated != nil && c.State.Terminated.ExitCode != 0 {
+				return strings.TrimSpace(c.State.Terminated.Message)
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,117 @@
+package postgres
+
+import (
+	"strings"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// addBackup adds to a Cluster's spec what its backups need.
+func addBackup(spec map[string]any, b *corev1api.Backup) {
+	switch {
+	case b == nil:
+	case b.Method == corev1api.BackupPlugin:
+		archiver := ptr.Deref(b.Plugin.WALArchiver, true)
+		plugin := map[string]any{"name": b.Plugin.Name, "enabled": true, "isWALArchiver": archiver}
+		if len(b.Plugin.Parameters) > 0 {
+			plugin["parameters"] = apply.As[map[string]any](b.Plugin.Parameters)
+		}
+		spec["plugins"] = []any{plugin}
+	case b.Method == corev1api.BackupVolumeSnapshot:
+		snapshot := map[string]any{"snapshotOwnerReference": "none"} // snapshots outlive the Cluster
+		if b.VolumeSnapshot != nil && b.VolumeSnapshot.ClassName != "" {
+			snapshot["className"] = b.VolumeSnapshot.ClassName
+		}
+		spec["backup"] = map[string]any{"volumeSnapshot": snapshot}
+	}
+}
+
+// backupSpec is what ScheduledBackup and Backup have in common. The method is always named:
+// CloudNativePG's default is deprecated.
+func backupSpec(d *corev1api.Dojo, b *corev1api.Backup) map[string]any {
+	spec := map[string]any{"cluster": map[string]any{"name": ClusterName(d)}, "method": "volumeSnapshot"}
+	if b.Method == corev1api.BackupPlugin {
+		spec["method"] = "plugin"
+		spec["pluginConfiguration"] = map[string]any{"name": b.Plugin.Name}
+	}
+	return spec
+}
+
+func scheduleFor(d *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructured {
+	spec := backupSpec(d, b)
+	spec["schedule"] = "0 " + b.Schedule // CloudNativePG's has six fields, seconds first
+	spec["immediate"] = true
+	spec["backupOwnerReference"] = "none" // backups outlive their schedule
+	return ownership.Data(d, scheduleKind.GroupVersionKind, ObjectName(d), spec)
+}
+
+// schedule writes the schedule of the backups, or removes it.
+func (w *way) schedule() {
+	b, live := w.dojo.BackupPolicy(), w.state.Schedule
+	switch {
+	case b == nil && live != nil:
+		w.Plan.Delete = append(w.Plan.Delete, apply.Delete(scheduleKind.Kind, live))
+	case b != nil && up(w.state.Cluster): // the first backup is taken at once
+		w.Plan.Add(sync(w.state, live, scheduleFor(w.dojo, b)))
+	}
+}
+
+// BackupCondition is how the last backup ended; nil where there is none to report.
+func BackupCondition(d *corev1api.Dojo, s State) *metav1.Condition {
+	if d.BackupPolicy() == nil || s.Cluster == nil {
+		return nil
+	}
+	last := meta.FindStatusCondition(s.Cluster.Status.Conditions, string(cnpgv1.ConditionBackup))
+	if last == nil {
+		return nil
+	}
+	c := &metav1.Condition{
+		Type: corev1api.ConditionBackupSucceeded, Status: metav1.ConditionTrue, ObservedGeneration: d.Generation,
+		Reason: corev1api.ReasonBackupSucceeded, Message: "The last backup succeeded.",
+	}
+	if last.Status != metav1.ConditionTrue {
+		c.Status, c.Reason = metav1.ConditionFalse, corev1api.ReasonBackupFailed
+		c.Message = "The last backup failed: " + strings.TrimSuffix(last.Message, ".") + ". See `kubectl get backups`."
+	}
+	return c
+}
+
+// finalBackupName names the last backup of this very Dojo: that of a former one of the same name
+// may still exist.
+func finalBackupName(d *corev1api.Dojo) string {
+	return ObjectName(d) + "-final-" + shortHash(string(d.UID))
+}
+
+// FinalBackup plans the backup before anything is deleted. The plan has an issue until it has
+// completed.
+func FinalBackup(d *corev1api.Dojo, s State) (p apply.Plan) {
+	b, name, live := d.BackupPolicy(), finalBackupName(d), s.FinalBackup
+	if b == nil || !b.FinalBackup || !ownership.Holds(d, s.Cluster) || s.Cluster.DeletionTimestamp != nil {
+		return p
+	}
+	issue := conditions.Progressing(corev1api.ReasonTakingFinalBackup,
+		"Waiting until the Backup %s has completed; nothing is deleted before.", name)
+	switch {
+	case live == nil:
+		desired := ownership.Data(d, backupKind.GroupVersionKind, name, backupSpec(d, b))
+		p.Add(apply.Write(ownership.FieldOwner, live, desired))
+	case live.Status.Phase == cnpgv1.BackupPhaseCompleted:
+		return p
+	case live.Status.Phase == cnpgv1.BackupPhaseFailed:
+		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
+			"The Backup %s has failed, so nothing is deleted: %s. Retry it with `kubectl delete backup %s`; "+
+				"without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup.",
+			name, live.Status.Error, name)
+	}
+	p.Report(issue)
+	return p
+}

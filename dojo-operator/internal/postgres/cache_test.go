@@ -1,0 +1,142 @@
+package postgres
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// large is the metadata of a foreign object, with all that objects gather.
+func large() metav1.ObjectMeta {
+	meta := identity()
+	meta.CreationTimestamp, meta.Generation = metav1.NewTime(noon), 2
+	meta.Labels = map[string]string{"app": "theirs"}
+	meta.Annotations = map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{...}"}
+	meta.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+	meta.Finalizers = []string{"theirs"}
+	return meta
+}
+
+// identity is what has to be kept of every object.
+func identity() metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: "school", Name: "pg", UID: "u", ResourceVersion: "5",
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Helm", Name: "pg"}},
+	}
+}
+
+// largeCluster is a foreign Cluster with all that Plan reads, and more.
+func largeCluster() *cnpgv1.Cluster {
+	c := &cnpgv1.Cluster{ObjectMeta: large()}
+	c.Annotations[hibernation] = "off"
+	c.Spec = cnpgv1.ClusterSpec{Instances: 3, ImageName: "x", Description: "theirs"}
+	c.Status = cnpgv1.ClusterStatus{
+		Phase: "fine", Image: "postgres:17", CurrentPrimary: "pg-1", ReadyInstances: 2,
+		Conditions: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
+		Instances:  3, InstanceNames: []string{"pg-1"}, WriteService: "pg-rw",
+	}
+	return c
+}
+
+func TestStrip(t *testing.T) {
+	t.Parallel()
+	small := &cnpgv1.Cluster{ObjectMeta: identity()}
+	small.CreationTimestamp = metav1.NewTime(noon)
+	small.Annotations = map[string]string{hibernation: "off"}
+	small.Spec.Instances = 3
+	small.Status = cnpgv1.ClusterStatus{
+		Phase: "fine", Image: "postgres:17", CurrentPrimary: "pg-1", ReadyInstances: 2,
+		Conditions: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
+	}
+	unhibernated, smallUnhibernated := largeCluster(), small.DeepCopy()
+	delete(unhibernated.Annotations, hibernation)
+	smallUnhibernated.Annotations = nil
+	cases := map[string]struct{ whole, want *cnpgv1.Cluster }{
+		"all":              {largeCluster(), small},
+		"never hibernated": {unhibernated, smallUnhibernated},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			Strip(c.whole)
+			if diff := cmp.Diff(c.want, c.whole); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// Each field that Strip keeps of a Cluster changes a plan, and the plan is the same as with the
+// whole Cluster.
+func TestStripKeepsWhatPlanReads(t *testing.T) {
+	t.Parallel()
+	down := func(c *cnpgv1.Cluster) { c.Status.ReadyInstances = 0 }
+	downFor := func(passed time.Duration) func(*cnpgv1.Cluster) {
+		return func(c *cnpgv1.Cluster) {
+			down(c)
+			c.CreationTimestamp = metav1.NewTime(noon.Add(-passed))
+			c.Status.Conditions = nil
+		}
+	}
+	cases := map[string]struct{ state, without func(*cnpgv1.Cluster) }{
+		"instances":       {down, func(c *cnpgv1.Cluster) { c.Spec.Instances = 0 }},
+		"phase":           {down, func(c *cnpgv1.Cluster) { c.Status.Phase = "" }},
+		"primary":         {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.Status.CurrentPrimary = "" }},
+		"ready instances": {func(*cnpgv1.Cluster) {}, down},
+		"image":           {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.Status.Image = "" }},
+		"name":            {down, func(c *cnpgv1.Cluster) { c.Name = "" }},
+		"UID":             {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.UID = "" }},
+		"hibernation": {func(c *cnpgv1.Cluster) { c.Annotations[hibernation] = "on" },
+			func(c *cnpgv1.Cluster) { c.Annotations = nil }},
+		"creation": {downFor(time.Minute), func(c *cnpgv1.Cluster) { c.CreationTimestamp = metav1.Time{} }},
+		"conditions": {func(c *cnpgv1.Cluster) {
+			downFor(time.Hour)(c)
+			c.Status.Conditions = []metav1.Condition{{Type: "Ready", LastTransitionTime: metav1.NewTime(noon)}}
+		}, func(c *cnpgv1.Cluster) { c.Status.Conditions = nil }},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := tokyo(inPG)
+			w := inSync(t, d)
+			w.jobs = nil // so that one is planned
+			of := func(cluster *cnpgv1.Cluster) string { return described(w, d, cluster) }
+			whole := largeCluster()
+			c.state(whole)
+			stripped := whole.DeepCopy()
+			Strip(stripped)
+			if diff := cmp.Diff(of(whole), of(stripped)); diff != "" {
+				t.Error("the plan is another one", diff)
+			}
+			before := of(stripped)
+			c.without(stripped)
+			if name != "name" && of(stripped) == before { // messages name the Cluster of the spec
+				t.Errorf("no plan depends on it: %s", before)
+			}
+		})
+	}
+}
+
+// described is all that a plan says and writes, with a Cluster.
+func described(w *world, d *corev1api.Dojo, cluster *cnpgv1.Cluster) string {
+	w.t.Helper()
+	w.Cluster = cluster
+	plan := w.plan(d).Plan
+	var text strings.Builder
+	for _, issue := range plan.Issues {
+		text.WriteString(issue.Error() + " after " + issue.RequeueAfter.String() + "\n")
+	}
+	for _, o := range plan.Apply {
+		object, err := o.Desired.MarshalJSON()
+		must(w.t, err)
+		text.Write(append(object, '\n'))
+	}
+	return text.String()
+}

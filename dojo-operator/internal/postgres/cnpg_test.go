@@ -1,0 +1,269 @@
+package postgres
+
+import (
+	"fmt"
+	"testing"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+)
+
+// variants are Dojos that differ in what is sent to CloudNativePG.
+func variants() map[string]*corev1api.Dojo {
+	pg := func(change func(*corev1api.PostgresCluster)) *corev1api.Dojo {
+		d := tokyo(ownPG)
+		change(d.Spec.Postgres.Cluster)
+		return d
+	}
+	backup := func(b corev1api.Backup) *corev1api.Dojo {
+		b.Schedule, b.FinalBackup = "0 2 * * *", true
+		return pg(func(c *corev1api.PostgresCluster) { c.Backup = &b })
+	}
+	plugin := func(p corev1api.BackupPluginSpec) *corev1api.Dojo {
+		p.Name = "barman-cloud.cloudnative-pg.io"
+		return backup(corev1api.Backup{Method: corev1api.BackupPlugin, Plugin: &p})
+	}
+	limits := &corev1.ResourceRequirements{Limits: corev1.ResourceList{
+		corev1.ResourceMemory: resource.MustParse("1Gi"), corev1.ResourceCPU: resource.MustParse("0.5"),
+	}}
+	snapshots := func(s *corev1api.VolumeSnapshot) *corev1api.Dojo {
+		return backup(corev1api.Backup{Method: corev1api.BackupVolumeSnapshot, VolumeSnapshot: s})
+	}
+	const image = "registry.example/postgres:17.2"
+	parameters := map[string]string{"barmanObjectName": "store"}
+	return map[string]*corev1api.Dojo{
+		"in a Cluster of another owner": tokyo(inPG),
+		"deleted with the Dojo":         tokyo(inPG, dropping),
+		"smallest":                      tokyo(ownPG),
+		"no count of instances":         pg(func(c *corev1api.PostgresCluster) { c.Instances = nil }),
+		"version":                       pg(func(c *corev1api.PostgresCluster) { c.Version = "17" }),
+		"image":                         pg(func(c *corev1api.PostgresCluster) { c.ImageName = image }),
+		"storage class":                 pg(func(c *corev1api.PostgresCluster) { c.Storage.StorageClassName = "fast" }),
+		"resources":                     pg(func(c *corev1api.PostgresCluster) { c.Resources = limits }),
+		"empty resources": pg(func(c *corev1api.PostgresCluster) {
+			c.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{}, Claims: []corev1.ResourceClaim{}}
+		}),
+		"snapshots":                   snapshots(nil),
+		"snapshots, nothing said":     snapshots(&corev1api.VolumeSnapshot{}),
+		"snapshots of a class":        snapshots(&corev1api.VolumeSnapshot{ClassName: "csi"}),
+		"plugin":                      plugin(corev1api.BackupPluginSpec{}),
+		"plugin, empty parameters":    plugin(corev1api.BackupPluginSpec{Parameters: map[string]string{}}),
+		"plugin with parameters":      plugin(corev1api.BackupPluginSpec{Parameters: parameters}),
+		"plugin that archives no WAL": plugin(corev1api.BackupPluginSpec{WALArchiver: ptr.To(false)}),
+	}
+}
+
+// appliedFor are all objects of CloudNativePG that are ever applied for a Dojo.
+func appliedFor(t *testing.T, d *corev1api.Dojo) []*unstructured.Unstructured {
+	t.Helper()
+	retried := &cnpgv1.DatabaseRole{}
+	retried.Annotations = map[string]string{retryAnnotation: "2026-01-02T12:00:00Z"}
+	all := []*unstructured.Unstructured{roleFor(d, nil), roleFor(d, retried), databaseFor(d)}
+	if d.Spec.Postgres.Cluster == nil {
+		return all
+	}
+	all = append(all, clusterFor(d, testConfig))
+	if b := d.BackupPolicy(); b != nil {
+		cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Labels: ownership.Labels(d, ownership.Application)}}
+		last := FinalBackup(d, State{Cluster: cluster})
+		if len(last.Apply) != 1 {
+			t.Fatalf("writes %v", kinds(last))
+		}
+		all = append(all, scheduleFor(d, b), last.Apply[0].Desired)
+	}
+	return all
+}
+
+func scheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	s := runtime.NewScheme()
+	must(t, cnpgv1.AddToScheme(s))
+	return s
+}
+
+// CloudNativePG has every field that is sent, with that type. The API server would drop others, and
+// they would never be in sync.
+func TestAppliedFieldsExist(t *testing.T) {
+	t.Parallel()
+	scheme := scheme(t)
+	for name, d := range variants() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, o := range appliedFor(t, d) {
+				typed, err := scheme.New(o.GroupVersionKind())
+				must(t, err)
+				if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, typed, true); err != nil {
+					t.Errorf("%s: %v", o.GetKind(), err)
+				}
+				back, err := runtime.DefaultUnstructuredConverter.ToUnstructured(typed)
+				must(t, err)
+				if lost := lost(o.Object, back); lost != "" {
+					t.Errorf("%s: the value of %s is another one", o.GetKind(), lost)
+				}
+			}
+		})
+	}
+}
+
+// lost is the path of the first value that another one lacks, empty where it has all.
+func lost(want, have any) string {
+	switch want := want.(type) {
+	case map[string]any:
+		object, _ := have.(map[string]any)
+		for key, value := range want {
+			if at := lost(value, object[key]); at != "" {
+				return "/" + key + at
+			}
+		}
+		return ""
+	case []any:
+		list, _ := have.([]any)
+		if len(list) != len(want) {
+			return "/"
+		}
+		for i, value := range want {
+			if at := lost(value, list[i]); at != "" {
+				return fmt.Sprintf("/%d%s", i, at)
+			}
+		}
+		return ""
+	}
+	if want != have {
+		return fmt.Sprintf(": %v (%T), not %v (%T)", want, want, have, have)
+	}
+	return ""
+}
+
+// CloudNativePG takes an empty map for a change that restarts Postgres, and refuses some empty
+// strings.
+func TestNothingEmptyIsApplied(t *testing.T) {
+	t.Parallel()
+	for name, d := range variants() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, o := range appliedFor(t, d) {
+				if at := empty(o.Object); at != "" {
+					t.Errorf("%s: %s is empty", o.GetKind(), at)
+				}
+			}
+		})
+	}
+}
+
+// empty is the path of the first empty map, list or string, or null, in a value.
+func empty(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ":"
+	case string:
+		if v == "" {
+			return ":"
+		}
+	case map[string]any:
+		if len(v) == 0 {
+			return ":"
+		}
+		for key, value := range v {
+			if at := empty(value); at != "" {
+				return "/" + key + at
+			}
+		}
+	case []any:
+		if len(v) == 0 {
+			return ":"
+		}
+		for i, value := range v {
+			if at := empty(value); at != "" {
+				return fmt.Sprintf("/%d%s", i, at)
+			}
+		}
+	}
+	return ""
+}
+
+func TestWhatIsApplied(t *testing.T) {
+	t.Parallel()
+	type fields = map[string]any
+	cases := map[string]struct {
+		dojo string
+		of   func(*corev1api.Dojo) *unstructured.Unstructured
+		want fields
+	}{
+		"Cluster": {"smallest", cluster, fields{
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+		}},
+		"Cluster, no count": {"no count of instances", cluster, fields{
+			"description": "database of Dojo school/tokyo", "instances": int64(1), "storage": fields{"size": "1Gi"},
+		}},
+		"Cluster, version": {"version", cluster, fields{
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"imageName": "registry.example/postgres:17",
+		}},
+		"Cluster, image": {"image", cluster, fields{
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"imageName": "registry.example/postgres:17.2",
+		}},
+		"Cluster, resources": {"resources", cluster, fields{
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"resources": fields{"limits": fields{"memory": "1Gi", "cpu": "500m"}},
+		}},
+		"Cluster, snapshots of a class": {"snapshots of a class", cluster, fields{
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"backup": fields{"volumeSnapshot": fields{"snapshotOwnerReference": "none", "className": "csi"}},
+		}},
+		"Cluster, plugin": {"plugin with parameters", cluster, fields{
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"plugins": []any{fields{
+				"name": "barman-cloud.cloudnative-pg.io", "enabled": true, "isWALArchiver": true,
+				"parameters": fields{"barmanObjectName": "store"},
+			}},
+		}},
+		"schedule, snapshots": {"snapshots", schedule, fields{
+			"cluster": fields{"name": "tokyo-db"}, "method": "volumeSnapshot",
+			"schedule": "0 0 2 * * *", "immediate": true, "backupOwnerReference": "none",
+		}},
+		"schedule, plugin": {"plugin", schedule, fields{
+			"cluster": fields{"name": "tokyo-db"}, "method": "plugin",
+			"pluginConfiguration": fields{"name": "barman-cloud.cloudnative-pg.io"},
+			"schedule":            "0 0 2 * * *", "immediate": true, "backupOwnerReference": "none",
+		}},
+		"role": {"in a Cluster of another owner", role, fields{
+			"cluster": fields{"name": "pg"}, "name": "dojo_school_tokyo", "login": true,
+			"comment":        "owner of the database of Dojo school/tokyo",
+			"passwordSecret": fields{"name": "tokyo-db"}, "databaseRoleReclaimPolicy": "retain",
+		}},
+		"database": {"deleted with the Dojo", databaseFor, fields{
+			"cluster": fields{"name": "pg"}, "name": "dojo_school_tokyo", "owner": "dojo_school_tokyo",
+			"databaseReclaimPolicy": "delete",
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := c.of(variants()[c.dojo])
+			if diff := cmp.Diff(c.want, o.Object["spec"]); diff != "" {
+				t.Error(diff)
+			}
+			if o.GetName() != "tokyo-db" || o.GetNamespace() != "school" || o.GetOwnerReferences() != nil ||
+				!ownership.LabelledFor("tokyo", o) {
+				t.Errorf("metadata %v", o.Object["metadata"])
+			}
+		})
+	}
+}
+
+func cluster(d *corev1api.Dojo) *unstructured.Unstructured { return clusterFor(d, testConfig) }
+
+func schedule(d *corev1api.Dojo) *unstructured.Unstructured { return scheduleFor(d, d.BackupPolicy()) }
+
+func role(d *corev1api.Dojo) *unstructured.Unstructured { return roleFor(d, nil) }

@@ -1,0 +1,192 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/expectations"
+)
+
+// objects that a reader can read; none for nil.
+func objects[T any, L interface {
+	*T
+	client.Object
+}](all ...L) (out reading) {
+	for _, o := range all {
+		if o != nil {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// reading is a client.Reader of a few objects.
+type reading []client.Object
+
+func readerOf(cached, live reading) apply.Reader {
+	return apply.Reader{Cache: cached, Live: live, Expectations: expectations.NewSet(clock.RealClock{})}
+}
+
+func (r reading) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	for _, o := range r {
+		if client.ObjectKeyFromObject(o) != key {
+			continue
+		}
+		if meta, ok := into.(*metav1.PartialObjectMetadata); ok && reflect.TypeOf(o).Elem().Name() == meta.Kind {
+			reflect.ValueOf(o.DeepCopyObject()).Elem().FieldByName("ObjectMeta").Addr().Interface().(*metav1.ObjectMeta).
+				DeepCopyInto(&meta.ObjectMeta)
+			return nil
+		}
+		if reflect.TypeOf(o) == reflect.TypeOf(into) {
+			reflect.ValueOf(into).Elem().Set(reflect.ValueOf(o.DeepCopyObject()).Elem())
+			return nil
+		}
+	}
+	return apierrors.NewNotFound(schema.GroupResource{Resource: reflect.TypeOf(into).Elem().Name()}, key.Name)
+}
+
+// List lists what the indexes of the cache hold of the Dojo tokyo.
+func (r reading) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
+	var by client.ListOptions
+	by.ApplyOptions(options)
+	for _, o := range r {
+		switch list := list.(type) {
+		case *batchv1.JobList:
+			if job, ok := o.(*batchv1.Job); ok && by.FieldSelector.String() == pods.JobOfDojo+"=tokyo" {
+				list.Items = append(list.Items, *job)
+			}
+		case *corev1.PodList:
+			if pod, ok := o.(*corev1.Pod); ok && by.FieldSelector.String() == pods.OfSchema+"=tokyo" {
+				list.Items = append(list.Items, *pod)
+			}
+		}
+	}
+	return nil
+}
+
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	type result struct {
+		Missing, MissingSQL                               string
+		Cluster, Role, Database, Schedule, Backup, Secret bool
+		Job                                               bool
+		SQL, Former, Pods                                 int
+	}
+	all := func(kind optional.Kind) bool { return kind.Group == cnpgv1.SchemeGroupVersion.Group }
+	old := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-schema-old"}}
+	old.OwnerReferences = controlledBy(tokyo())
+	foreign, ending := old.DeepCopy(), old.DeepCopy()
+	foreign.Name, foreign.OwnerReferences = "tokyo-schema-foreign", nil
+	ending.Name, ending.DeletionTimestamp = "tokyo-schema-ending", &metav1.Time{Time: noon}
+	sql := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "sql", UID: "u"}}
+	users := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "users", UID: "v"}}
+	sql.ResourceVersion, users.ResourceVersion = "5", "6"
+	leaving := func(d *corev1api.Dojo) { d.DeletionTimestamp = &metav1.Time{Time: noon} }
+	runs := func(w *world) { w.jobs[0].Status.Conditions = nil }
+	cases := map[string]struct {
+		dojo   *corev1api.Dojo
+		has    func(optional.Kind) bool
+		change func(*world)
+		more   []client.Object
+		want   result
+	}{
+		"all": {tokyo(ownPG, backedUp), all, func(*world) {}, nil,
+			result{Cluster: true, Role: true, Database: true, Schedule: true, Backup: true, Secret: true, Job: true}},
+		"in a Cluster of another owner": {tokyo(inPG), all, func(*world) {}, nil,
+			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, Job: true}},
+		"no database wanted": {tokyo(), all, func(*world) {}, nil, result{}},
+		"CloudNativePG gone": {tokyo(inPG), func(k optional.Kind) bool { return k.Kind != "Database" }, func(*world) {}, nil,
+			result{Missing: "Database", Secret: true, Former: 1, Pods: 1}},
+		"the schema runs": {tokyo(inPG), all, runs, nil,
+			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, Job: true, Pods: 1}},
+		"the Dojo is being deleted": {tokyo(inPG, leaving), all, func(*world) {}, nil,
+			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, Job: true, Pods: 1}},
+		"former Jobs": {tokyo(inPG), all, func(*world) {}, []client.Object{old, foreign, ending},
+			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, Job: true, Former: 1}},
+		"other SQL": {tokyo(inPG, withSQL), all, func(*world) {}, []client.Object{sql, users},
+			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, SQL: 2, Former: 1, Pods: 1}},
+		"SQL missing": {tokyo(inPG, withSQL), all, func(*world) {}, []client.Object{sql},
+			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, SQL: 1, Former: 1, Pods: 1,
+				MissingSQL: "Secret school/users"}},
+		"all SQL missing": {tokyo(inPG, withSQL), all, func(*world) {}, nil,
+			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, Job: true,
+				MissingSQL: "ConfigMap school/sql"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := tokyo(inPG)
+			if c.dojo.Spec.Postgres != nil {
+				before = c.dojo
+			}
+			w := inSync(t, before)
+			c.change(w)
+			backup := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: finalBackupName(c.dojo)}}
+			cache := append(objects(w.Cluster), objects(w.Role)...)
+			cache = append(cache, objects(w.Database)...)
+			cache = append(cache, objects(w.Schedule)...)
+			cache = append(cache, objects(w.secret)...)
+			cache = append(cache, objects(w.jobs...)...)
+			cache = append(cache, backup, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "schema"}})
+			cache = append(cache, c.more...)
+			s, err := Observe(t.Context(), readerOf(cache, cache), c.dojo, c.has, noon)
+			must(t, err)
+			got := result{
+				Missing: s.Missing, MissingSQL: s.MissingSQL,
+				Cluster: s.Cluster != nil, Role: s.Role != nil, Database: s.Database != nil,
+				Schedule: s.Schedule != nil, Backup: s.FinalBackup != nil, Secret: s.Secret != nil, Job: s.Job != nil,
+				SQL: len(s.SQL), Former: len(s.FormerJobs), Pods: len(s.JobPods),
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			if s.NewPassword == "" || !s.Now.Equal(noon) {
+				t.Errorf("password %q at %s", s.NewPassword, s.Now)
+			}
+		})
+	}
+}
+
+// An own write that the cache does not show yet is waited for, whichever object it was.
+func TestObserveWaitsForOurOwnWrites(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"Cluster", "DatabaseRole", "Database", "ScheduledBackup", "Secret"} {
+		r := readerOf(nil, nil)
+		r.Expectations.Expect(expectations.KeyOf(kind, "school", "tokyo-db"), "7")
+		_, err := Observe(t.Context(), r, tokyo(ownPG), func(optional.Kind) bool { return true }, noon)
+		if !errors.Is(err, apply.ErrStale) {
+			t.Errorf("%s: %v", kind, err)
+		}
+	}
+}
+
+// The same SQL has the same identity, and other SQL another one.
+func TestObservedSQL(t *testing.T) {
+	t.Parallel()
+	sql := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "sql", UID: "u"}}
+	users := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "users", UID: "v"}}
+	sql.ResourceVersion, users.ResourceVersion = "5", "6"
+	var s State
+	cache := reading{sql, users}
+	must(t, s.observeSQL(t.Context(), readerOf(cache, nil), tokyo(inPG, withSQL)))
+	if diff := cmp.Diff([]string{"ConfigMap/sql/tables.sql/u/5", "Secret/users/all/v/6"}, s.SQL); diff != "" {
+		t.Error(diff)
+	}
+}

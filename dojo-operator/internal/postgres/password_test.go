@@ -1,0 +1,191 @@
+package postgres
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+)
+
+func TestPassword(t *testing.T) {
+	t.Parallel()
+	const kept, fresh = "kept", "new"
+	unlabelled := func(key string) func(*world) {
+		return func(w *world) { delete(w.secret.Labels, key) }
+	}
+	cases := map[string]struct {
+		dojo           *corev1api.Dojo
+		change         func(*world)
+		want, rotation string // what is written: nothing, the same password or a new one; and for which request
+		owned          bool
+	}{
+		"in sync":        {dojo: tokyo(inPG), change: func(*world) {}},
+		"in sync, owned": {dojo: tokyo(inPG, dropping), change: func(*world) {}},
+		"deleted":        {dojo: tokyo(inPG), change: func(w *world) { w.secret = nil }, want: fresh},
+		"deleted, owned": {dojo: tokyo(inPG, dropping), change: func(w *world) { w.secret = nil },
+			want: fresh, owned: true},
+		"rotation requested": {dojo: tokyo(inPG, rotating), change: func(*world) {},
+			want: fresh, rotation: "today"},
+		"rotated":                    {dojo: tokyo(inPG, rotating), change: rotated},
+		"rotated, request withdrawn": {dojo: tokyo(inPG), change: rotated},
+		"rotated, withdrawn, label lost": {dojo: tokyo(inPG),
+			change: func(w *world) { rotated(w); unlabelled(reloadLabel)(w) }, want: kept, rotation: "today"},
+		"a note of another client": {dojo: tokyo(inPG),
+			change: func(w *world) { w.secret.Annotations["example.org/note"] = "x" }},
+		"label of CloudNativePG lost": {dojo: tokyo(inPG), change: unlabelled(reloadLabel), want: kept},
+		"another label lost, owned": {dojo: tokyo(inPG, dropping), change: unlabelled(ownership.NameLabel),
+			want: kept, owned: true},
+		"written by another client":      {dojo: tokyo(inPG), change: taken("password"), want: fresh},
+		"host written by another client": {dojo: tokyo(inPG), change: taken("host"), want: kept},
+		"empty": {dojo: tokyo(inPG),
+			change: func(w *world) { taken("host")(w); w.secret.Data["password"] = nil }, want: fresh},
+		"to be deleted with the Dojo now": {dojo: tokyo(inPG, dropping),
+			change: func(w *world) { w.secret.OwnerReferences = nil }, want: kept, owned: true},
+		"to be retained now": {dojo: tokyo(inPG), change: owned, want: kept},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := c.dojo.DeepCopy()
+			before.Annotations = nil
+			w := inSync(t, before)
+			password := string(w.secret.Data["password"])
+			c.change(w)
+			o := planPassword(c.dojo, w.observe(c.dojo))
+			if o == nil {
+				if c.want != "" {
+					t.Error("nothing is written")
+				}
+				return
+			}
+			var secret corev1.Secret
+			must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Desired.Object, &secret))
+			got := map[bool]string{true: kept, false: fresh}[string(secret.Data["password"]) == password]
+			if got != c.want || secret.Annotations[rotationAnnotation] != c.rotation ||
+				metav1.IsControlledBy(&secret, c.dojo) != c.owned {
+				t.Errorf("want a %s password for %q, owned %v: %+v", c.want, c.rotation, c.owned, secret.ObjectMeta)
+			}
+			w.secret = stored(w, w.secret, o)
+			if again := planPassword(c.dojo, w.observe(c.dojo)); again != nil {
+				t.Error("it is written again")
+			}
+		})
+	}
+}
+
+func rotated(w *world) { w.secret.Annotations[rotationAnnotation] = "today" }
+
+func owned(w *world) {
+	w.secret.OwnerReferences = controlledBy(tokyo())
+}
+
+// taken makes the value of a key of the Secret that of another client.
+func taken(key string) func(*world) {
+	return func(w *world) {
+		w.secret.Data[key] = []byte("theirs")
+		fields := apply.OwnedFields(ownership.FieldOwner, w.secret)
+		text, err := fields.Difference(fieldpath.NewSet(fieldpath.MakePathOrDie("data", key))).ToJSON()
+		must(w.t, err)
+		w.secret.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(string(text))
+	}
+}
+
+func TestPasswordReadsLikeOneOfCloudNativePG(t *testing.T) {
+	t.Parallel()
+	d := tokyo(inPG)
+	secret := inSync(t, d).secret
+	got := map[string]string{}
+	for key, value := range secret.Data {
+		got[key] = string(value)
+	}
+	want := map[string]string{
+		"host": "pg-rw", "port": "5432", "dbname": "dojo_school_tokyo", "user": "dojo_school_tokyo",
+		"username": "dojo_school_tokyo", "password": got["password"],
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if got["password"] == "" || secret.Type != corev1.SecretTypeBasicAuth || secret.Labels[reloadLabel] != "true" {
+		t.Errorf("%s: %+v", secret.Type, secret.ObjectMeta)
+	}
+	if secret.Name != "tokyo-db" || secret.OwnerReferences != nil || !ownership.LabelledFor("tokyo", secret) {
+		t.Errorf("it is not kept with the data: %+v", secret.ObjectMeta)
+	}
+}
+
+// A Secret that was created is not in the cache, for longer than our own writes are expected.
+func TestACacheThatLagsMakesNoOtherPassword(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		dojo   *corev1api.Dojo
+		change func(*corev1.Secret) *corev1.Secret
+		want   string
+		writes []string
+	}{
+		"ours":            {tokyo(inPG), func(s *corev1.Secret) *corev1.Secret { return s }, "", nil},
+		"ours, and owned": {tokyo(inPG, dropping), func(s *corev1.Secret) *corev1.Secret { return s }, "", nil},
+		"foreign": {tokyo(inPG), func(s *corev1.Secret) *corev1.Secret {
+			s.OwnerReferences, s.Labels, s.ManagedFields = nil, nil, nil
+			return s
+		}, "Degraded/NameConflict", nil},
+		"deleted": {tokyo(inPG), func(*corev1.Secret) *corev1.Secret { return nil }, "Progressing/CreatingRole",
+			[]string{"Secret"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := inSync(t, c.dojo)
+			s := w.observe(c.dojo)
+			s.Secret, s.Password = nil, nil
+			must(t, s.observePassword(t.Context(), readerOf(nil, objects(c.change(w.secret))), c.dojo))
+			db := Plan(c.dojo, s, testConfig)
+			if worst(db.Plan) != c.want || !slices.Equal(kinds(db.Plan), c.writes) {
+				t.Errorf("writes %v, ends as %s; want %v, %s", kinds(db.Plan), worst(db.Plan), c.writes, c.want)
+			}
+		})
+	}
+}
+
+// The password itself is read only where the Secret has to be written anew, and then from the API
+// server.
+func TestWhenThePasswordIsRead(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		dojo   *corev1api.Dojo
+		change func(*world)
+		want   bool
+	}{
+		"in sync":    {tokyo(inPG), func(*world) {}, false},
+		"label lost": {tokyo(inPG), func(w *world) { delete(w.secret.Labels, reloadLabel) }, true},
+		"foreign":    {tokyo(inPG), func(w *world) { w.secret.Labels = nil }, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := inSync(t, c.dojo)
+			c.change(w)
+			var s State
+			must(t, s.observePassword(t.Context(), readerOf(objects(w.secret), objects(w.secret)), c.dojo))
+			if (s.Password != nil) != c.want {
+				t.Errorf("read: %q", s.Password)
+			}
+		})
+	}
+	gone := inSync(t, tokyo(inPG))
+	delete(gone.secret.Labels, reloadLabel)
+	var s State
+	err := s.observePassword(t.Context(), readerOf(objects(gone.secret), nil), tokyo(inPG))
+	if !errors.Is(err, apply.ErrStale) {
+		t.Errorf("gone behind the cache: %v", err)
+	}
+}

@@ -1,0 +1,148 @@
+package postgres
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/expectations"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Database is the plan for the database of a Dojo.
+type Database struct {
+	Plan apply.Plan
+	// complete is whether the database is there, passwordCurrent whether Postgres has the password
+	// in the Secret.
+	complete, passwordCurrent bool
+}
+
+// Usable reports whether the credentials may be passed on to the pods. Those that are in use follow
+// the password that Postgres has, whatever else goes wrong.
+func (db *Database) Usable(inUse bool) bool { return db.complete || inUse && db.passwordCurrent }
+
+// Plan goes the way to a database, as far as it has come. Without spec.postgres there is nothing to
+// do.
+func Plan(d *corev1api.Dojo, s State, cfg Config) Database {
+	if d.Spec.Postgres == nil {
+		return Database{complete: true}
+	}
+	w := &way{dojo: d, state: s, config: cfg}
+	w.Plan.Report(w.walk())
+	w.Plan = w.Plan.ForPart(corev1api.ConditionDatabaseReady)
+	return w.Database
+}
+
+// way is a plan in the making. Each step returns what the next one has to wait for, nil where it
+// can be taken.
+type way struct {
+	Database
+	dojo   *corev1api.Dojo
+	state  State
+	config Config
+	// incomplete is what keeps a Cluster of the Dojo's own from having all instances while Postgres
+	// can be used.
+	incomplete *conditions.Issue
+}
+
+func (w *way) walk() *conditions.Issue {
+	for _, step := range []func() *conditions.Issue{w.installed, w.names, w.cluster, w.role, w.database, w.schema} {
+		if issue := step(); issue != nil {
+			return issue
+		}
+	}
+	w.complete = true
+	return w.incomplete
+}
+
+// write plans an object that must not be written before the Cluster and the password.
+func (w *way) write(o *apply.Object) {
+	if o == nil {
+		return
+	}
+	for _, before := range []string{clusterKind.Kind, "Secret"} {
+		if key := expectations.KeyOf(before, w.dojo.Namespace, ObjectName(w.dojo)); key != o.Key {
+			o.After = append(o.After, key)
+		}
+	}
+	w.Plan.Add(o)
+}
+
+// sync returns an object of CloudNativePG where it has to be written.
+func sync[L apply.Live](s State, live L, desired *unstructured.Unstructured) *apply.Object {
+	return apply.Sync(ownership.FieldOwner, live, desired, s.Unchanged)
+}
+
+// installed makes sure that the cluster has all kinds of CloudNativePG.
+func (w *way) installed() *conditions.Issue {
+	if w.state.Missing == "" {
+		return nil
+	}
+	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
+		"spec.postgres needs CloudNativePG 1.30 or newer, and this cluster does not have its kind %s. "+
+			"Install it (https://cloudnative-pg.io); the Dojo then continues automatically.", w.state.Missing)
+}
+
+// names makes sure that no foreign object has the name of one of the database's.
+func (w *way) names() *conditions.Issue {
+	d, s := w.dojo, w.state
+	issue := cmp.Or(ownership.DataConflict(d, "Secret", s.Secret), ownership.DataConflict(d, roleKind.Kind, s.Role),
+		ownership.DataConflict(d, databaseKind.Kind, s.Database))
+	if d.Spec.Postgres.Cluster != nil {
+		issue = cmp.Or(issue, ownership.DataConflict(d, clusterKind.Kind, s.Cluster),
+			ownership.DataConflict(d, scheduleKind.Kind, s.Schedule))
+	}
+	return cmp.Or(issue, ownership.NameConflict(d, "Job", s.Job))
+}
+
+// observed is what an object of CloudNativePG says of whether Postgres has it. Neither a Database
+// nor a DatabaseRole has conditions.
+type observed struct {
+	applied *bool // nil: not looked at yet
+	current bool  // whether it speaks of the present spec
+	message string
+}
+
+func (o observed) done() bool { return o.current && o.applied != nil && *o.applied }
+
+// waitForPostgres waits until the instance manager has brought an object into Postgres. A refusal
+// is normal while the Cluster comes up or the objects before are on their way: it counts once
+// nothing has changed for a while.
+func (w *way) waitForPostgres(o metav1.Object, kind string, says observed, reason, what string) *conditions.Issue {
+	if says.done() {
+		return nil
+	}
+	waiting := w.step(reason, what)
+	deadline, message := w.config.Deadline, "CloudNativePG does not say why"
+	if says.applied != nil && !*says.applied {
+		deadline, message = w.config.ProgressDeadline, "CloudNativePG reports: "+says.message
+		waiting.Message += " " + message
+	}
+	since := latest(lastWritten(o), lastWritten(w.state.Secret), readySince(w.state.Cluster))
+	return conditions.WaitUntil(w.state.Now, since, deadline, waiting, conditions.Degraded(corev1api.ReasonDatabaseFailed,
+		"Postgres has not got %s %s for more than %s. %s. See `kubectl describe %s %s`.",
+		what, sqlName(w.dojo), deadline.Round(time.Second), message, kind, o.GetName()))
+}
+
+func (w *way) step(reason, what string) *conditions.Issue {
+	return conditions.Progressing(reason, "Waiting until Postgres has %s %s.", what, sqlName(w.dojo))
+}
+
+// lastWritten is when an object was last changed, its status included.
+func lastWritten(o metav1.Object) time.Time {
+	at := o.GetCreationTimestamp().Time
+	for _, entry := range o.GetManagedFields() {
+		if entry.Time != nil {
+			at = latest(at, entry.Time.Time)
+		}
+	}
+	return at
+}
+
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -1,0 +1,432 @@
+package postgres
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/conditions"
+)
+
+func TestTheWayToADatabase(t *testing.T) {
+	t.Parallel()
+	way := []string{
+		"Secret DatabaseRole: Progressing/CreatingRole: not usable",
+		"Database: Progressing/CreatingDatabase: usable where they are in use",
+		"Job: Progressing/ApplyingSchema: usable where they are in use",
+		": : usable",
+	}
+	cases := map[string]struct {
+		dojo *corev1api.Dojo
+		want []string
+	}{
+		"in a Cluster of another owner": {tokyo(inPG), way},
+		"to be deleted with the Dojo":   {tokyo(inPG, dropping), way},
+		"in one of its own": {tokyo(ownPG, backedUp), append([]string{
+			"Cluster: Progressing/WaitingForCluster: not usable",
+			"ScheduledBackup Secret DatabaseRole: Progressing/CreatingRole: not usable",
+		}, way[1:]...)},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, c.dojo)
+			var got []string
+			for range len(c.want) {
+				w.play()
+				db := w.reconcile(c.dojo)
+				got = append(got, strings.Join(kinds(db.Plan), " ")+": "+worst(db.Plan)+": "+usable(db))
+				if again := w.reconcile(c.dojo); again.Plan.Apply != nil {
+					t.Errorf("without any change, %v is written again", kinds(again.Plan))
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// usable is whether the credentials may be passed on to the pods.
+func usable(db Database) string {
+	switch {
+	case db.Usable(false) && db.Usable(true):
+		return "usable"
+	case db.Usable(true):
+		return "usable where they are in use"
+	}
+	return "not usable"
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	type result struct {
+		Writes []string
+		Issue  string
+		Usable string
+	}
+	const no, inUse, yes = "not usable", "usable where they are in use", "usable"
+	const waitingForCluster, creatingRole = "Progressing/WaitingForCluster", "Progressing/CreatingRole"
+	const creatingDatabase, applyingSchema = "Progressing/CreatingDatabase", "Progressing/ApplyingSchema"
+	const databaseFailed, nameConflict = "Degraded/DatabaseFailed", "Degraded/NameConflict"
+	do := func(changes ...func(*world)) func(*world) {
+		return func(w *world) {
+			for _, change := range changes {
+				change(w)
+			}
+		}
+	}
+	unwrittenFor := func(passed time.Duration) func(*world) {
+		return func(w *world) { w.unwrittenFor(passed) }
+	}
+	ready := func(instances int) func(*world) {
+		return func(w *world) { w.Cluster.Status.ReadyInstances = instances }
+	}
+	refused := func(w *world) { w.Database.Status.Applied, w.Database.Status.Message = ptr.To(false), "no" }
+	behind := func(w *world) { w.Role.Status.ObservedGeneration = 0 }
+	noCluster := func(w *world) { w.Cluster = nil }
+	noPassword := func(w *world) { w.secret = nil }
+	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{hibernation: "on"} }
+	missing := func(w *world) { w.Missing = "Database" }
+	ofKyoto := ownership.Labels(tokyo(named("kyoto")), ownership.Application)
+	// Each case begins where nothing is left to do.
+	cases := map[string]struct {
+		dojo   *corev1api.Dojo
+		change func(*world)
+		want   result
+	}{
+		"in sync":               {tokyo(inPG), do(), result{nil, "", yes}},
+		"CloudNativePG removed": {tokyo(inPG), missing, result{nil, "Degraded/CloudNativePGNotInstalled", no}},
+		"Cluster deleted":       {tokyo(inPG), noCluster, result{nil, waitingForCluster, no}},
+		"Cluster missing for long": {tokyo(inPG, waitingFor("Cluster school/pg", time.Hour)), noCluster,
+			result{nil, "Degraded/ClusterNotFound", no}},
+		"another missing for long": {tokyo(inPG, waitingFor("Cluster school/old", time.Hour)), noCluster,
+			result{nil, waitingForCluster, no}},
+		"own Cluster deleted": {tokyo(ownPG), noCluster, result{[]string{"Cluster"}, waitingForCluster, no}},
+		"primary lost":        {tokyo(inPG), ready(0), result{nil, waitingForCluster, no}},
+		"primary not known": {tokyo(inPG), func(w *world) { w.Cluster.Status.CurrentPrimary = "" },
+			result{nil, waitingForCluster, no}},
+		"primary lost for long": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour)),
+			result{nil, "Degraded/ClusterNotReady", no}},
+		"lost for long, then changed": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour), flipped(time.Minute)),
+			result{nil, waitingForCluster, no}},
+		"hibernated":      {tokyo(inPG), hibernated, result{nil, "Degraded/ClusterHibernated", no}},
+		"own, hibernated": {tokyo(ownPG), hibernated, result{nil, "Degraded/ClusterHibernated", no}},
+		"lacks instances": {tokyo(inPG), func(w *world) { w.Cluster.Spec.Instances = 3 },
+			result{nil, "", yes}},
+		"own, lacks instances": {tokyo(ownPG), ready(2), result{nil, waitingForCluster, yes}},
+		"own, lacks them for long": {tokyo(ownPG), do(ready(2), unwrittenFor(time.Hour)),
+			result{nil, "Degraded/ClusterNotReady", yes}},
+		"own, lacks them, changed": {tokyo(ownPG), do(ready(2), unwrittenFor(time.Hour), clusterWritten),
+			result{nil, waitingForCluster, yes}},
+		"own, changed": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.StorageConfiguration.Size = "2Gi" },
+			result{[]string{"Cluster"}, waitingForCluster, yes}},
+		"own, changed, role deleted": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.Instances, w.Role = 1, nil },
+			result{[]string{"Cluster", "DatabaseRole"}, creatingRole, no}},
+		"role deleted": {tokyo(inPG), func(w *world) { w.Role = nil },
+			result{[]string{"DatabaseRole"}, creatingRole, no}},
+		"database deleted": {tokyo(inPG), func(w *world) { w.Database = nil },
+			result{[]string{"Database"}, creatingDatabase, inUse}},
+		"role not yet applied": {tokyo(inPG), behind, result{nil, creatingRole, no}},
+		"role not for long": {tokyo(inPG), do(behind, unwrittenFor(11*time.Minute)),
+			result{nil, databaseFailed, no}},
+		"role not, new password": {tokyo(inPG), do(behind, unwrittenFor(time.Hour), passwordWritten),
+			result{nil, creatingRole, no}},
+		"role not, within deadline": {tokyo(inPG), do(behind, unwrittenFor(5*time.Minute)),
+			result{nil, creatingRole, no}},
+		"database refused": {tokyo(inPG), refused, result{nil, creatingDatabase, inUse}},
+		"database refused, grace": {tokyo(inPG), do(refused, unwrittenFor(time.Minute)),
+			result{nil, creatingDatabase, inUse}},
+		"database refused, past it": {tokyo(inPG), do(refused, unwrittenFor(91*time.Second)),
+			result{nil, databaseFailed, inUse}},
+		"refused, Cluster just up": {tokyo(inPG), do(refused, unwrittenFor(time.Hour), flipped(time.Minute)),
+			result{nil, creatingDatabase, inUse}},
+		"password deleted": {tokyo(inPG), noPassword, result{[]string{"Secret"}, creatingRole, no}},
+		"password not in Postgres": {tokyo(inPG), func(w *world) { w.Role.Status.SecretResourceVersion = "0" },
+			result{nil, creatingRole, no}},
+		"password to be rotated": {tokyo(inPG, rotating), do(), result{[]string{"Secret"}, creatingRole, no}},
+		"foreign password": {tokyo(inPG), func(w *world) { w.secret.Labels = nil },
+			result{nil, nameConflict, no}},
+		"foreign role": {tokyo(inPG), func(w *world) { w.Role.Labels = nil },
+			result{nil, nameConflict, no}},
+		"foreign database": {tokyo(inPG), func(w *world) { w.Database.Labels = nil },
+			result{nil, nameConflict, no}},
+		"foreign Cluster, own wanted": {tokyo(ownPG), func(w *world) { w.Cluster.Labels = nil },
+			result{nil, nameConflict, no}},
+		"foreign schedule": {tokyo(ownPG, backedUp), func(w *world) { w.Schedule.Labels = nil },
+			result{nil, nameConflict, no}},
+		"foreign Job": {tokyo(inPG), func(w *world) { w.jobs[0].OwnerReferences = nil },
+			result{nil, nameConflict, no}},
+		"role of another Dojo": {tokyo(inPG), func(w *world) { w.Role.Labels = ofKyoto },
+			result{nil, nameConflict, no}},
+		"foreign, on its way out": {tokyo(inPG), func(w *world) {
+			w.Database.Labels, w.Database.DeletionTimestamp = nil, &metav1.Time{Time: noon}
+		}, result{nil, "Progressing/WaitingForDeletion", no}},
+		"SQL changed": {tokyo(inPG), func(w *world) { w.SQL = []string{"ConfigMap/sql/a/u/2"} },
+			result{[]string{"Job"}, applyingSchema, inUse}},
+		"SQL missing": {tokyo(inPG), noSQL, result{nil, "Progressing/WaitingForSQL", inUse}},
+		"SQL missing for long": {tokyo(inPG, waitingFor("ConfigMap school/sql", 2*time.Minute)), noSQL,
+			result{nil, "Degraded/SQLNotFound", inUse}},
+		"schema Job deleted": {tokyo(inPG), func(w *world) { w.jobs = nil },
+			result{[]string{"Job"}, applyingSchema, inUse}},
+		"schema Job runs": {tokyo(inPG), func(w *world) { w.jobs[0].Status.Conditions = nil },
+			result{nil, applyingSchema, inUse}},
+		"schema failed":        {tokyo(inPG), failedSchema, result{nil, "Degraded/SchemaFailed", inUse}},
+		"schema pod stuck":     {tokyo(inPG), stuckSchema, result{nil, "Degraded/SchemaFailed", inUse}},
+		"failed, new password": {tokyo(inPG), do(failedSchema, noPassword), result{[]string{"Secret"}, creatingRole, no}},
+		"no database wanted":   {tokyo(), do(), result{nil, "", yes}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := c.dojo.DeepCopy()
+			before.Annotations = nil
+			w := newWorld(t, tokyo(inPG))
+			if before.Spec.Postgres != nil {
+				w = inSync(t, before)
+			}
+			c.change(w)
+			db := w.plan(c.dojo)
+			if diff := cmp.Diff(c.want, result{kinds(db.Plan), worst(db.Plan), usable(db)}); diff != "" {
+				t.Error(diff)
+			}
+			for _, issue := range db.Plan.Issues {
+				if issue.Part != corev1api.ConditionDatabaseReady {
+					t.Errorf("the issue %s is about %q", issue.Reason, issue.Part)
+				}
+			}
+			for _, o := range db.Plan.Apply {
+				if o.Part != corev1api.ConditionDatabaseReady {
+					t.Errorf("the %s belongs to %q", o.Kind, o.Part)
+				}
+			}
+		})
+	}
+}
+
+// flipped makes the Ready condition of the Cluster flip that long ago.
+func flipped(passed time.Duration) func(*world) {
+	return func(w *world) {
+		w.Cluster.Status.Conditions = []metav1.Condition{{
+			Type: "Ready", Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-passed)),
+		}}
+	}
+}
+
+func clusterWritten(w *world) { w.Cluster.ManagedFields[0].Time = &metav1.Time{Time: noon} }
+
+func passwordWritten(w *world) { w.secret.CreationTimestamp = metav1.NewTime(noon) }
+
+func noSQL(w *world) { w.MissingSQL = "ConfigMap school/sql" }
+
+func failedSchema(w *world) {
+	w.jobs[0].Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+	w.JobPods = []corev1.Pod{{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Message: "ERROR: no\n"}},
+	}}}}}
+}
+
+func stuckSchema(w *world) {
+	w.jobs[0].Status.Conditions = nil
+	w.JobPods = []corev1.Pod{{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName"}},
+	}}}}}
+}
+
+// An issue names when to reconcile again, and the object that another party has to provide.
+func TestHowLongAnIssueWaits(t *testing.T) {
+	t.Parallel()
+	noCluster := func(w *world) { w.Cluster = nil }
+	lacking := func(w *world) { w.Cluster.Status.ReadyInstances = 2 }
+	cases := map[string]struct {
+		dojo   *corev1api.Dojo
+		change func(*world)
+		want   time.Duration
+		object string
+	}{
+		"for a Cluster": {tokyo(inPG), noCluster, 10 * time.Minute, "Cluster school/pg"},
+		"for a while": {tokyo(inPG, waitingFor("Cluster school/pg", 4*time.Minute)), noCluster,
+			6 * time.Minute, "Cluster school/pg"},
+		"too long": {tokyo(inPG, waitingFor("Cluster school/pg", 10*time.Minute)), noCluster,
+			0, "Cluster school/pg"},
+		"for SQL": {tokyo(inPG), noSQL, 90 * time.Second, "ConfigMap school/sql"},
+		"for SQL, for a while": {tokyo(inPG, waitingFor("ConfigMap school/sql", time.Minute)), noSQL,
+			30 * time.Second, "ConfigMap school/sql"},
+		"for SQL, too long": {tokyo(inPG, waitingFor("ConfigMap school/sql", time.Hour)), noSQL,
+			0, "ConfigMap school/sql"},
+		"for an own Cluster": {tokyo(ownPG), noCluster, 0, ""}, // its events show how it comes up
+		"for instances": {tokyo(ownPG), func(w *world) { w.unwrittenFor(time.Minute); lacking(w) },
+			9 * time.Minute, ""},
+		"for the role": {tokyo(inPG), func(w *world) { w.Role.Status.Applied = nil }, 10 * time.Minute, ""},
+		"for a database, refused": {tokyo(inPG), func(w *world) { w.Database.Status.Applied = ptr.To(false) },
+			90 * time.Second, ""},
+		"for the schema": {tokyo(inPG), func(w *world) { w.jobs[0].Status.Conditions = nil }, 0, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := inSync(t, c.dojo)
+			c.change(w)
+			issues := w.plan(c.dojo).Plan.Issues
+			if len(issues) != 1 || issues[0].RequeueAfter != c.want || issues[0].WaitingFor != c.object {
+				t.Errorf("want %s for %q: %+v", c.want, c.object, issues)
+			}
+		})
+	}
+}
+
+// What others have to do is in the messages.
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		dojo   *corev1api.Dojo
+		change func(*world)
+		want   string
+	}{
+		"CloudNativePG removed": {tokyo(inPG), func(w *world) { w.Missing = "Database" },
+			"spec.postgres needs CloudNativePG 1.30 or newer, and this cluster does not have its kind Database. " +
+				"Install it (https://cloudnative-pg.io); the Dojo then continues automatically."},
+		"Cluster comes up": {tokyo(ownPG), func(w *world) {
+			w.Cluster.Status.ReadyInstances, w.Cluster.Status.Phase = 1, "Setting up primary"
+		},
+			"1 of 3 instances of the Cluster school/tokyo-db are ready: Setting up primary."},
+		"Cluster is new": {tokyo(ownPG), func(w *world) { w.Cluster = nil },
+			"0 of 3 instances of the Cluster school/tokyo-db are ready."},
+		"hibernated": {tokyo(inPG), func(w *world) { w.Cluster.Annotations = map[string]string{hibernation: "on"} },
+			"The Cluster school/pg is hibernated. Resume it with `kubectl annotate cluster pg cnpg.io/hibernation-`."},
+		"database refused": {tokyo(inPG), func(w *world) {
+			w.Database.Status.Applied, w.Database.Status.Message = ptr.To(false), "no"
+		},
+			"Waiting until Postgres has the database dojo_school_tokyo. CloudNativePG reports: no"},
+		"refused for long": {tokyo(inPG), func(w *world) {
+			w.Database.Status.Applied, w.Database.Status.Message = ptr.To(false), "no"
+			w.unwrittenFor(time.Hour)
+		}, "Postgres has not got the database dojo_school_tokyo for more than 1m30s. CloudNativePG reports: no. " +
+			"See `kubectl describe Database tokyo-db`."},
+		"role not looked at": {tokyo(inPG), func(w *world) { w.Role.Status.Applied = nil; w.unwrittenFor(time.Hour) },
+			"Postgres has not got the role dojo_school_tokyo for more than 10m0s. CloudNativePG does not say why. " +
+				"See `kubectl describe DatabaseRole tokyo-db`."},
+		"foreign role": {tokyo(inPG), func(w *world) { w.Role.Labels = nil },
+			"The DatabaseRole school/tokyo-db exists and is not controlled by this Dojo. " +
+				"Delete it, or give the Dojo another name."},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := inSync(t, c.dojo)
+			c.change(w)
+			if diff := cmp.Diff(c.want, conditions.Worst(w.plan(c.dojo).Plan.Issues).Message); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// An object that cannot be written holds back those that are of no use without it, and no others.
+func TestWhatWaitsForWhat(t *testing.T) {
+	t.Parallel()
+	d := tokyo(ownPG, backedUp)
+	w := newWorld(t, d)
+	w.reconcile(d)
+	w.play()
+	w.Cluster.Spec.Instances = 1
+	got := map[string][]string{}
+	for _, o := range w.plan(d).Plan.Apply {
+		got[o.Kind] = []string{}
+		for _, before := range o.After {
+			if before.Namespace != "school" || before.Name != "tokyo-db" {
+				t.Errorf("the %s waits for %v", o.Kind, before)
+			}
+			got[o.Kind] = append(got[o.Kind], before.Kind)
+		}
+	}
+	want := map[string][]string{
+		"Cluster": {"Secret"}, "ScheduledBackup": {}, "Secret": {"Cluster"}, "DatabaseRole": {"Cluster", "Secret"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A schema that fails must not keep the pods from the password that Postgres has.
+func TestAPasswordIsPassedOnWhateverTheSchemaDoes(t *testing.T) {
+	t.Parallel()
+	d := tokyo(inPG)
+	w := inSync(t, d)
+	old := string(w.secret.Data["password"])
+	w.secret = nil
+	w.reconcile(d)
+	w.play()
+	failedSchema(w)
+	db := w.plan(d)
+	if worst(db.Plan) != "Degraded/SchemaFailed" || !db.Usable(true) || db.Usable(false) {
+		t.Errorf("%s, %s", worst(db.Plan), usable(db))
+	}
+	if fresh := string(w.secret.Data["password"]); fresh == old {
+		t.Errorf("the password is still %q", fresh)
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 60)
+	names := map[string]bool{}
+	for _, c := range []struct{ namespace, name, want string }{
+		{"school", "tokyo", "dojo_school_tokyo"},
+		{"my-school", "tokyo-high", "dojo_my_school_tokyo_high"},
+		{"school", long + "-x", "dojo_school_" + strings.Repeat("a", 42) + "_"},
+		{"school", long + "-y", "dojo_school_" + strings.Repeat("a", 42) + "_"},
+	} {
+		got := sqlName(tokyo(func(d *corev1api.Dojo) { d.Namespace, d.Name = c.namespace, c.name }))
+		if !strings.HasPrefix(got, c.want) || len(got) > 63 || names[got] {
+			t.Errorf("the database of %s/%s has the name %s", c.namespace, c.name, got)
+		}
+		names[got] = true
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		dojo *corev1api.Dojo
+		want *corev1api.DatabaseStatus
+	}{
+		"no database": {tokyo(), nil},
+		"in a Cluster of another owner": {tokyo(inPG),
+			&corev1api.DatabaseStatus{ClusterName: "pg", Name: "dojo_school_tokyo", Host: "pg-rw"}},
+		"in one of its own": {tokyo(ownPG),
+			&corev1api.DatabaseStatus{ClusterName: "tokyo-db", Name: "dojo_school_tokyo", Host: "tokyo-db-rw"}},
+	}
+	for name, c := range cases {
+		if diff := cmp.Diff(c.want, Status(c.dojo)); diff != "" {
+			t.Error(name, diff)
+		}
+	}
+}
+
+func TestReferences(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		dojo *corev1api.Dojo
+		want []string
+	}{
+		"no database":                   {tokyo(), nil},
+		"in a Cluster of another owner": {tokyo(inPG), []string{"tokyo-db", "pg"}},
+		"in one of its own":             {tokyo(ownPG), []string{"tokyo-db", "tokyo-db"}},
+		"with SQL":                      {tokyo(inPG, withSQL), []string{"tokyo-db", "pg", "sql", "users"}},
+	}
+	for name, c := range cases {
+		if diff := cmp.Diff(c.want, References(c.dojo)); diff != "" {
+			t.Error(name, diff)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package postgres
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// nobody is the user that Postgres runs as where the tests run as root, which Postgres refuses.
+const nobody = 65534
+
+// server is a real Postgres that only this test can reach.
+type server struct {
+	t      *testing.T
+	bin    string // folder with its programs
+	folder string
+}
+
+// startPostgres starts a server, where there is one on this machine.
+func startPostgres(t *testing.T) *server {
+	t.Helper()
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
+	if path, err := exec.LookPath("pg_isready"); err == nil && len(found) == 0 {
+		found = append(found, path) // it is beside the others
+	}
+	if len(found) == 0 {
+		t.Skip("there is no Postgres on this machine (Debian: apt-get install postgresql)")
+	}
+	folder, err := os.MkdirTemp("", "pg-") //nolint:usetesting // the path of a socket must be short
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	must(t, os.Chmod(folder, 0o755))
+	if os.Geteuid() == 0 {
+		must(t, os.Chown(folder, nobody, nobody))
+	}
+	p := &server{t: t, bin: filepath.Dir(found[len(found)-1]), folder: folder}
+	initdb := p.command("initdb", "-D", folder+"/data", "-U", "postgres", "-A", "trust", "--no-sync")
+	if out, err := initdb.CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v\n%s", err, out)
+	}
+	var said strings.Builder
+	process := p.command("postgres", "-D", folder+"/data", "-k", folder, "-c", "listen_addresses=", "-c", "fsync=off")
+	process.Stdout, process.Stderr = &said, &said
+	must(t, process.Start())
+	t.Cleanup(func() {
+		_ = process.Process.Signal(syscall.SIGQUIT)
+		_ = process.Wait()
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
+	p.await()
+	return p
+}
+
+func (p *server) command(name string, args ...string) *exec.Cmd {
+	c := exec.Command(filepath.Join(p.bin, name), args...)
+	c.Dir = p.folder
+	c.Env = append(os.Environ(), "PGHOST="+p.folder, "PATH="+p.bin+":"+os.Getenv("PATH"), "HOME=/nonexistent")
+	if os.Geteuid() == 0 {
+		c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	}
+	return c
+}
+
+func (p *server) await() {
+	p.t.Helper()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	var says []byte
+	var err error
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); <-tick.C {
+		if says, err = p.command("pg_isready", "-U", "postgres").CombinedOutput(); err == nil {
+			return
+		}
+	}
+	p.t.Fatalf("Postgres does not come up: %v: %s", err, says)
+}
+
+// as runs a statement as a user and returns what it gives, or the error.
+func (p *server) as(user, statement string) string {
+	p.t.Helper()
+	database := map[bool]string{true: "postgres", false: "app"}[user == "postgres"]
+	out, _ := p.command("psql", "-XAtq", "-U", user, "-d", database, "-c", statement).CombinedOutput()
+	return strings.TrimSpace(string(out))
+}
+
+// script runs the schema's script as the owner of the database and returns its exit code and what
+// it prints.
+func (p *server) script(files map[string]string) (int, string) {
+	p.t.Helper()
+	sql := filepath.Join(p.folder, "sql")
+	must(p.t, os.RemoveAll(sql))
+	must(p.t, os.Mkdir(sql, 0o755))
+	for name, text := range files {
+		must(p.t, os.WriteFile(filepath.Join(sql, name), []byte(text), 0o644))
+	}
+	c := p.command("psql")
+	c.Path, c.Args = "/bin/sh", []string{"sh", "-c", strings.ReplaceAll(schemaScript, "/sql/*", sql+"/*")}
+	c.Env = append(c.Env, "PGUSER=owner", "PGDATABASE=app")
+	out, _ := c.CombinedOutput()
+	return c.ProcessState.ExitCode(), string(out)
+}
+
+// What a shell with a fake psql cannot show: that Postgres accepts the SQL, twice, from an owner
+// who is no superuser.
+func TestSchemaScriptOnPostgres(t *testing.T) {
+	t.Parallel()
+	p := startPostgres(t)
+	for _, statement := range []string{
+		"CREATE ROLE owner LOGIN", "CREATE ROLE other LOGIN", "CREATE DATABASE app OWNER owner",
+	} {
+		if says := p.as("postgres", statement); says != "" {
+			t.Fatal(says)
+		}
+	}
+	cases := []struct {
+		name  string
+		files map[string]string
+		code  int
+		says  string
+	}{
+		{"the first time", nil, 0, ""},
+		{"again", nil, 0, ""},
+		{"what no transaction allows", map[string]string{
+			"00-a.sql": "CREATE INDEX CONCURRENTLY IF NOT EXISTS i ON weapons (name);",
+		}, 0, ""},
+		{"what is wrong", map[string]string{"00-a.sql": "\nINSERT INTO nothing VALUES (1);"}, sqlFailed,
+			`00-a.sql:2: ERROR:  relation "nothing" does not exist`},
+		{"what is wrong and secret", map[string]string{"00-a.secret.sql": "CREATE ROLE r PASSWORD 'hollow"}, sqlFailed,
+			"is not shown"},
+	}
+	for _, c := range cases {
+		code, says := p.script(c.files)
+		if code != c.code || !strings.Contains(says, c.says) || strings.Contains(says, "hollow") {
+			t.Errorf("%s: exit code %d, says %q", c.name, code, says)
+		}
+	}
+	const insert = "INSERT INTO weapons VALUES ('1', 'Inverted Spear') RETURNING name"
+	if got := p.as("owner", insert); got != "Inverted Spear" {
+		t.Errorf("the owner cannot write: %s", got)
+	}
+	if got := p.as("owner", "INSERT INTO weapons VALUES ('2', NULL)"); !strings.Contains(got, "not-null") {
+		t.Errorf("a weapon has no name: %s", got)
+	}
+	if got := p.as("other", "SELECT 1"); !strings.Contains(got, "does not have CONNECT privilege") {
+		t.Errorf("another role gets in: %s", got)
+	}
+	if code, says := (&server{t: t, bin: p.bin, folder: p.folder + "/data"}).script(nil); code != 2 {
+		t.Errorf("a database that cannot be reached: exit code %d, %s", code, says)
+	}
+}

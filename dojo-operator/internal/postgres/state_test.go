@@ -1,0 +1,279 @@
+package postgres
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// noon is when every plan is made, unless a test says otherwise.
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+var testConfig = Config{
+	Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second, Image: "registry.example/postgres",
+}
+
+func tokyo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
+	d := &corev1api.Dojo{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid of tokyo", Generation: 3},
+		Spec: corev1api.DojoSpec{
+			AccountID: "Masamichi Yaga", Title: "Tokyo Jujutsu High", Replicas: ptr.To[int32](3),
+			Database: corev1api.DatabasePostgres,
+		},
+	}
+	for _, change := range changes {
+		change(d)
+	}
+	return d
+}
+
+// inPG gives the Dojo a database in the Cluster pg, which is not its own; ownPG gives it one in a
+// Cluster of its own.
+func inPG(d *corev1api.Dojo) {
+	d.Spec.Postgres = &corev1api.Postgres{
+		ClusterRef: &corev1api.ClusterReference{Name: "pg"}, ReclaimPolicy: corev1api.ReclaimRetain,
+	}
+}
+
+func ownPG(d *corev1api.Dojo) {
+	d.Spec.Postgres = &corev1api.Postgres{ReclaimPolicy: corev1api.ReclaimRetain, Cluster: &corev1api.PostgresCluster{
+		Instances: ptr.To[int32](3), Storage: corev1api.PostgresStorage{Size: resource.MustParse("1Gi")},
+	}}
+}
+
+func dropping(d *corev1api.Dojo) { d.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimDelete }
+
+func backedUp(d *corev1api.Dojo) {
+	d.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
+		Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot, FinalBackup: true,
+	}
+}
+
+func withSQL(d *corev1api.Dojo) {
+	d.Spec.Postgres.InitSQL = []corev1api.SQLSource{
+		{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "tables.sql"}},
+		{SecretKeyRef: &corev1api.KeyReference{Name: "users", Key: "all"}},
+	}
+}
+
+func named(name string) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) { d.Name, d.UID = name, types.UID("uid of "+name) }
+}
+
+// rotating asks for another password.
+func rotating(d *corev1api.Dojo) {
+	d.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: "today"}
+}
+
+// waitingFor is a Dojo that has waited for an object for some time.
+func waitingFor(object string, waited time.Duration) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) {
+		d.Status.WaitingFor = []corev1api.Wait{{Object: object, Since: metav1.NewTime(noon.Add(-waited))}}
+	}
+}
+
+// world is what there is of a database. Its objects are the State's, but for the Secret and the
+// Jobs, which Observe divides.
+type world struct {
+	State
+	t       *testing.T
+	secret  *corev1.Secret
+	jobs    []*batchv1.Job
+	version int
+}
+
+// newWorld is one without a database, but with the Cluster that a Dojo refers to.
+func newWorld(t *testing.T, d *corev1api.Dojo) *world {
+	w := &world{t: t, State: State{Now: noon}}
+	if d.Spec.Postgres.ClusterRef != nil {
+		w.Cluster = &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
+			Namespace: d.Namespace, Name: "pg", UID: "uid of pg", CreationTimestamp: metav1.NewTime(noon),
+		}}
+		w.Cluster.Spec.Instances = 1
+	}
+	return w
+}
+
+// inSync is a world in which nothing is left to do for the database of a Dojo.
+func inSync(t *testing.T, d *corev1api.Dojo) *world {
+	t.Helper()
+	w := newWorld(t, d)
+	for range 8 {
+		w.play()
+		if db := w.reconcile(d); db.Plan.Apply == nil && db.Plan.Issues == nil {
+			return w
+		}
+	}
+	t.Fatal("there is always something left to do")
+	return nil
+}
+
+// observe is the State as Observe would return it.
+func (w *world) observe(d *corev1api.Dojo) State {
+	w.version++
+	s := w.State
+	s.NewPassword = fmt.Sprint("password-", w.version)
+	if w.secret != nil {
+		s.Secret = apply.Metadata("v1", "Secret")
+		s.Secret.ObjectMeta = *w.secret.ObjectMeta.DeepCopy()
+		if ownership.Holds(d, s.Secret) && !passwordInSync(d, s.Secret) {
+			s.Password = w.secret.Data["password"]
+		}
+	}
+	for _, job := range w.jobs {
+		if s.Cluster != nil && s.Database != nil && job.Name == schemaName(d, &s) {
+			s.Job = job
+		} else {
+			s.FormerJobs = append(s.FormerJobs, job)
+		}
+	}
+	if s.Missing != "" {
+		s.Cluster, s.Role, s.Database, s.Schedule, s.FinalBackup, s.Job = nil, nil, nil, nil, nil, nil
+		s.FormerJobs = w.jobs
+	}
+	return s
+}
+
+func (w *world) plan(d *corev1api.Dojo) Database { return Plan(d, w.observe(d), testConfig) }
+
+// reconcile plans, carries out the plan, and returns it.
+func (w *world) reconcile(d *corev1api.Dojo) Database {
+	w.t.Helper()
+	db := w.plan(d)
+	for _, o := range db.Plan.Apply {
+		switch o.Kind {
+		case "Secret":
+			w.secret = stored(w, w.secret, o)
+		case "Job":
+			w.jobs = append(w.jobs, stored[batchv1.Job](w, nil, o))
+		case "Cluster":
+			w.Cluster = stored(w, w.Cluster, o)
+		case "DatabaseRole":
+			w.Role = stored(w, w.Role, o)
+		case "Database":
+			w.Database = stored(w, w.Database, o)
+		case "ScheduledBackup":
+			w.Schedule = stored(w, w.Schedule, o)
+		default:
+			w.t.Fatalf("a %s is written", o.Kind)
+		}
+	}
+	return db
+}
+
+// stored is an object as the API server has it after our apply.
+func stored[T any, L interface {
+	*T
+	client.Object
+}](w *world, live L, o *apply.Object) L {
+	w.t.Helper()
+	after := L(new(T))
+	must(w.t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Desired.Object, after))
+	fields, err := fieldpath.SetFromValue(value.NewValueInterface(o.Desired.Object)).ToJSON()
+	must(w.t, err)
+	at := metav1.NewTime(noon)
+	after.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: ownership.FieldOwner, Operation: metav1.ManagedFieldsOperationApply, Time: &at,
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(fields)),
+	}})
+	w.version++
+	after.SetResourceVersion(strconv.Itoa(w.version))
+	after.SetUID(types.UID("uid of the " + o.Kind))
+	after.SetCreationTimestamp(at)
+	if o.Kind != "Secret" {
+		after.SetGeneration(1)
+	}
+	if live != nil {
+		after.SetGeneration(live.GetGeneration() + 1)
+	}
+	return after
+}
+
+// play does what CloudNativePG and the Job's pod would do.
+func (w *world) play() {
+	if c := w.Cluster; c != nil {
+		c.Status = cnpgv1.ClusterStatus{
+			ReadyInstances: c.Spec.Instances, CurrentPrimary: "pg-1", Image: "postgres:17", Conditions: c.Status.Conditions,
+		}
+	}
+	if w.Role != nil {
+		w.Role.Status = cnpgv1.DatabaseRoleStatus{Applied: ptr.To(true), ObservedGeneration: w.Role.Generation}
+		if w.secret != nil {
+			w.Role.Status.SecretResourceVersion = w.secret.ResourceVersion
+		}
+	}
+	if w.Database != nil {
+		w.Database.Status = cnpgv1.DatabaseStatus{Applied: ptr.To(true), ObservedGeneration: w.Database.Generation}
+	}
+	for _, job := range w.jobs {
+		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	}
+}
+
+// unwrittenFor makes the last change of all objects that long ago.
+func (w *world) unwrittenFor(passed time.Duration) {
+	at := metav1.NewTime(noon.Add(-passed))
+	for _, o := range []metav1.Object{w.Cluster, w.Role, w.Database, w.secret} {
+		o.SetCreationTimestamp(at)
+		fields := o.GetManagedFields()
+		for i := range fields {
+			fields[i].Time = &at
+		}
+		o.SetManagedFields(fields)
+	}
+}
+
+// controlledBy are the owner references of a child of the Dojo.
+func controlledBy(d *corev1api.Dojo) []metav1.OwnerReference {
+	return []metav1.OwnerReference{*metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo"))}
+}
+
+// kinds are the kinds of the objects that a plan writes, in its order.
+func kinds(p apply.Plan) (all []string) {
+	for _, o := range p.Apply {
+		all = append(all, o.Kind)
+	}
+	return all
+}
+
+// deleted are the kinds of the objects that a plan deletes.
+func deleted(p apply.Plan) (all []string) {
+	for _, old := range p.Delete {
+		all = append(all, old.Kind)
+	}
+	return all
+}
+
+// worst is the condition that the issues of a plan make True and its reason, empty without issues.
+func worst(p apply.Plan) string {
+	issue := conditions.Worst(p.Issues)
+	if issue == nil {
+		return ""
+	}
+	return issue.Type + "/" + issue.Reason
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

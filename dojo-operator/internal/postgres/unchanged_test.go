@@ -1,0 +1,106 @@
+package postgres
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+)
+
+// rewriting is an API server whose admission policies rewrite what is applied, so that an apply
+// changes nothing.
+type rewriting struct {
+	client.Client
+	live map[string]client.Object // by kind
+}
+
+func (r rewriting) Apply(_ context.Context, o runtime.ApplyConfiguration, _ ...client.ApplyOption) error {
+	answer := o.(client.Object)
+	gvk := answer.GetObjectKind().GroupVersionKind()
+	live, err := runtime.DefaultUnstructuredConverter.ToUnstructured(r.live[gvk.Kind])
+	if err != nil {
+		return err
+	}
+	live["apiVersion"], live["kind"] = gvk.ToAPIVersionAndKind()
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(live, answer)
+}
+
+// A retry that a policy takes back is not repeated at once.
+func TestARetryThatChangedNothing(t *testing.T) {
+	t.Parallel()
+	d := tokyo(inPG)
+	w := inSync(t, d)
+	w.Role.Status.Applied, w.Role.Status.Message = ptr.To(false), forbidden
+	w.unwrittenFor(time.Second)
+	r := rewriting{live: map[string]client.Object{"DatabaseRole": w.Role}}
+	applier := apply.New(r, ownership.FieldOwner, apply.Reasons{}, clock.RealClock{})
+	for range 2 {
+		w.Unchanged = applier.Unchanged(d.UID)
+		plan := w.plan(d).Plan
+		if results := applier.Run(t.Context(), d, plan); results.Stale || worst(plan) != "Progressing/CreatingRole" {
+			t.Errorf("stale: %v, ends as %s", results.Stale, worst(plan))
+		}
+	}
+}
+
+// An apply that changed nothing counts as in sync: the way goes on to the next step.
+func TestAnApplyThatChangedNothing(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		dojo    *corev1api.Dojo
+		rewrite func(*world)
+		writes  []string // at first
+	}{
+		"of the password": {tokyo(inPG), func(w *world) { w.secret.Labels[reloadLabel] = "false" }, []string{"Secret"}},
+		"of the role":     {tokyo(inPG), func(w *world) { w.Role.Spec.Comment = "other" }, []string{"DatabaseRole"}},
+		"of the database": {tokyo(inPG), func(w *world) { w.Database.Spec.ReclaimPolicy = "delete" }, []string{"Database"}},
+		"of the Cluster": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.StorageConfiguration.Size = "2Gi" },
+			[]string{"Cluster"}},
+		"of the schedule": {tokyo(ownPG, backedUp), func(w *world) { w.Schedule.Spec.Schedule = "0 0 3 * * *" },
+			[]string{"ScheduledBackup"}},
+		"of all of them": {tokyo(ownPG, backedUp), func(w *world) {
+			w.secret.Labels[reloadLabel], w.Role.Spec.Comment, w.Database.Spec.ReclaimPolicy = "false", "other", "delete"
+			w.Cluster.Spec.StorageConfiguration.Size, w.Schedule.Spec.Schedule = "2Gi", "0 0 3 * * *"
+		}, []string{"Cluster", "ScheduledBackup", "Secret", "DatabaseRole", "Database"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := inSync(t, c.dojo)
+			c.rewrite(w)
+			r := rewriting{live: map[string]client.Object{
+				"Cluster": w.Cluster, "ScheduledBackup": w.Schedule,
+				"Secret": w.secret, "DatabaseRole": w.Role, "Database": w.Database,
+			}}
+			applier := apply.New(r, ownership.FieldOwner, apply.Reasons{}, clock.RealClock{})
+			var writes []string
+			for range 4 {
+				w.Unchanged = applier.Unchanged(c.dojo.UID)
+				plan := w.plan(c.dojo).Plan
+				if plan.Apply == nil {
+					break
+				}
+				writes = append(writes, kinds(plan)...)
+				if results := applier.Run(t.Context(), c.dojo, plan); !results.Stale {
+					t.Errorf("it is not planned again at once: %+v", results.Issues)
+				}
+			}
+			if diff := cmp.Diff(c.writes, writes); diff != "" {
+				t.Error("writes", diff)
+			}
+			if db := w.plan(c.dojo); db.Plan.Apply != nil || db.Plan.Issues != nil || usable(db) != "usable" {
+				t.Errorf("writes %v, ends as %q, %s", kinds(db.Plan), worst(db.Plan), usable(db))
+			}
+		})
+	}
+}

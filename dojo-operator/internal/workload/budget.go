@@ -1,0 +1,33 @@
+package workload
+
+import (
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	policyv1ac "k8s.io/client-go/applyconfigurations/policy/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+)
+
+func budgetFor(d *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
+	return policyv1ac.PodDisruptionBudget(d.Name, d.Namespace).
+		WithLabels(ownership.Labels(d, ownership.Application)).
+		WithOwnerReferences(ownership.Reference(d)).
+		WithSpec(policyv1ac.PodDisruptionBudgetSpec().
+			WithMaxUnavailable(intstr.FromInt32(1)).
+			WithSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(d))).
+			// A pod that is not ready serves no client: it must not keep a node from being drained.
+			WithUnhealthyPodEvictionPolicy(policyv1.AlwaysAllow))
+}
+
+// planBudget makes the PodDisruptionBudget. With a single replica it would only keep nodes from
+// being drained, so it goes.
+func planBudget(d *corev1api.Dojo, s State, p *apply.Plan) {
+	desired := apply.Typed(budgetFor(d))
+	budget := ownership.PlanOption(d, p, "PodDisruptionBudget", s.Budget, s.Replicas(d) > 1, desired, s.Unchanged)
+	if budget != nil {
+		budget.ReplaceSpec = desired.Object["spec"].(map[string]any)
+	}
+}

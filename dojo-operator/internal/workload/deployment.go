@@ -1,0 +1,156 @@
+package workload
+
+import (
+	"cmp"
+	"maps"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	appsv1ac "k8s.io/client-go/applyconfigurations/apps/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/libs/apply"
+)
+
+const (
+	containerName = "dojo"
+	// PortName is the name of the port of the pods and of the Service.
+	PortName = "http"
+	// appPort and the probe paths are the Dojo application's contract.
+	appPort       = 8080
+	livenessPath  = "/probe/liveness"
+	readinessPath = "/probe/readiness"
+	// anyUser is an unprivileged user: "restricted" pod security refuses root, and the image may
+	// not name another.
+	anyUser = 65532
+	// drainSeconds is how long a pod that is going away still serves, so that every proxy has taken
+	// it out of the Service.
+	drainSeconds = 5
+)
+
+// deploymentFor is the Deployment, whose pods read the given credentials. Replicas are left to the
+// autoscaler where one has taken them over.
+func deploymentFor(
+	d *corev1api.Dojo, access Credentials, cfg Config, autoscaled bool,
+) *appsv1ac.DeploymentApplyConfiguration {
+	spec := appsv1ac.DeploymentSpec().
+		WithSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(d))).
+		WithProgressDeadlineSeconds(int32(cfg.ProgressDeadline.Seconds())).
+		WithStrategy(appsv1ac.DeploymentStrategy().
+			WithType(appsv1.RollingUpdateDeploymentStrategyType).
+			WithRollingUpdate(appsv1ac.RollingUpdateDeployment().
+				WithMaxUnavailable(intstr.FromInt32(0)).WithMaxSurge(intstr.FromInt32(1)))).
+		WithTemplate(corev1ac.PodTemplateSpec().
+			WithLabels(ownership.Labels(d, ownership.Application)).
+			WithAnnotations(map[string]string{ownership.RevisionAnnotation: access.Revision}).
+			WithSpec(podFor(d, access, cfg)))
+	if !autoscaled {
+		spec.WithReplicas(*d.Spec.Replicas)
+	}
+	return appsv1ac.Deployment(d.Name, d.Namespace).
+		WithLabels(ownership.Labels(d, ownership.Application)).
+		WithOwnerReferences(ownership.Reference(d)).
+		WithSpec(spec)
+}
+
+func podFor(d *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.PodSpecApplyConfiguration {
+	return pods.Spec(d, anyUser, "64Mi", containerFor(d, access, cfg)).
+		WithTerminationGracePeriodSeconds(30).
+		WithTopologySpreadConstraints(spread(d)...)
+}
+
+// spread is how the pods are spread: as the spec says, or else over different nodes where there are
+// some.
+func spread(d *corev1api.Dojo) []*corev1ac.TopologySpreadConstraintApplyConfiguration {
+	if given := d.Spec.TopologySpreadConstraints; len(given) > 0 {
+		return apply.As[[]*corev1ac.TopologySpreadConstraintApplyConfiguration](given)
+	}
+	return []*corev1ac.TopologySpreadConstraintApplyConfiguration{corev1ac.TopologySpreadConstraint().
+		WithTopologyKey(corev1.LabelHostname).WithMaxSkew(1).WithWhenUnsatisfiable(corev1.ScheduleAnyway).
+		WithLabelSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(d))).
+		WithMatchLabelKeys(appsv1.DefaultDeploymentUniqueLabelKey)}
+}
+
+func containerFor(d *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.ContainerApplyConfiguration {
+	return corev1ac.Container().
+		WithName(containerName).
+		WithImage(cmp.Or(d.Spec.Image, cfg.Image)).
+		WithPorts(corev1ac.ContainerPort().WithName(PortName).WithContainerPort(appPort).WithProtocol(corev1.ProtocolTCP)).
+		WithEnv(environment(d, access)...).
+		WithResources(resourcesFor(d)).
+		WithStartupProbe(probe(livenessPath).WithPeriodSeconds(1).WithFailureThreshold(60)).
+		WithLivenessProbe(probe(livenessPath).WithPeriodSeconds(10).WithFailureThreshold(3)).
+		WithReadinessProbe(probe(readinessPath).WithPeriodSeconds(5).WithFailureThreshold(2)).
+		WithLifecycle(corev1ac.Lifecycle().
+			WithPreStop(corev1ac.LifecycleHandler().WithSleep(corev1ac.SleepAction().WithSeconds(drainSeconds))))
+}
+
+func resourcesFor(d *corev1api.Dojo) *corev1ac.ResourceRequirementsApplyConfiguration {
+	if d.Spec.Resources != nil {
+		return apply.As[*corev1ac.ResourceRequirementsApplyConfiguration](d.Spec.Resources)
+	}
+	return corev1ac.ResourceRequirements().
+		WithRequests(corev1.ResourceList{
+			corev1.ResourceCPU:              resource.MustParse("50m"),
+			corev1.ResourceMemory:           resource.MustParse("64Mi"),
+			corev1.ResourceEphemeralStorage: resource.MustParse("16Mi"),
+		}).
+		WithLimits(corev1.ResourceList{
+			// No limit on CPU: it would throttle start-up and bursts on an idle node.
+			corev1.ResourceMemory:           resource.MustParse("256Mi"),
+			corev1.ResourceEphemeralStorage: resource.MustParse("128Mi"),
+		})
+}
+
+func probe(path string) *corev1ac.ProbeApplyConfiguration {
+	return corev1ac.Probe().
+		WithHTTPGet(corev1ac.HTTPGetAction().WithPath(path).WithPort(intstr.FromString(PortName))).
+		WithTimeoutSeconds(2)
+}
+
+func environment(d *corev1api.Dojo, access Credentials) []*corev1ac.EnvVarApplyConfiguration {
+	env := []*corev1ac.EnvVarApplyConfiguration{
+		corev1ac.EnvVar().WithName("DOJO_ACCOUNT_ID").WithValue(literally(d.Spec.AccountID)),
+		corev1ac.EnvVar().WithName("DOJO_TITLE").WithValue(literally(d.Spec.Title)),
+	}
+	for _, key := range access.Keys {
+		env = append(env, corev1ac.EnvVar().WithName(key).WithValueFrom(corev1ac.EnvVarSource().
+			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(access.SecretName).WithKey(key))))
+	}
+	for i := range d.Spec.Env {
+		env = append(env, apply.As[*corev1ac.EnvVarApplyConfiguration](d.Spec.Env[i]))
+	}
+	return env
+}
+
+// literally keeps Kubernetes from replacing $(NAME) in the value of an environment variable.
+func literally(value string) string { return strings.ReplaceAll(value, "$", "$$") }
+
+// planDeployment returns the Deployment where it has to be written.
+func planDeployment(d *corev1api.Dojo, s State, access Credentials, cfg Config) *apply.Object {
+	desired := apply.Typed(deploymentFor(d, access, cfg, s.Autoscaled))
+	deployment := apply.Sync(ownership.FieldOwner, s.Deployment, desired, s.Unchanged)
+	if deployment != nil {
+		deployment.ReplaceSpec = maps.Clone(desired.Object["spec"].(map[string]any))
+		deployment.ReplaceSpec["replicas"] = s.Replicas(d) // also where an autoscaler has decided
+	}
+	return deployment
+}
+
+// scaledByOthers reports whether a HorizontalPodAutoscaler of the Deployment itself decides about
+// its replicas. It does once it has written them: until then the field is ours alone, and giving it
+// up would reset it to 1. Where managedFields are lost, nothing shows who has. Replicas 0 are the
+// Dojo's own, which also switches the autoscaler off.
+func scaledByOthers(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) bool {
+	ours := apply.OwnedFields(ownership.FieldOwner, live)
+	return hasAutoscaler && *d.Spec.Replicas > 0 &&
+		!ours.Empty() && !ours.Has(fieldpath.MakePathOrDie("spec", "replicas"))
+}

@@ -1,0 +1,42 @@
+package workload
+
+import (
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/expectations"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Credentials are what the pods read.
+type Credentials struct {
+	// SecretName is the Secret in the Dojo's namespace, and Keys are its keys: environment
+	// variables of the same names.
+	SecretName string
+	Keys       []string
+	// Revision rolls the pods when it changes. Where it is empty, pods that run keep theirs and
+	// none are started.
+	Revision string
+}
+
+// Plan decides about the application.
+func Plan(d *corev1api.Dojo, s State, access Credentials, cfg Config) (p apply.Plan) {
+	if access.Revision == "" && s.Deployment != nil {
+		access.Revision = s.Deployment.Spec.Template.Annotations[ownership.RevisionAnnotation]
+	}
+	if access.Revision == "" {
+		return p // pods without credentials would only fail
+	}
+	if deployment := planDeployment(d, s, access, cfg); deployment != nil {
+		deployment.After = []expectations.Key{expectations.KeyOf("Secret", d.Namespace, access.SecretName)}
+		p.Add(deployment)
+		// What serves now serves the old spec: the Deployment's own events bring us back.
+		p.Report(conditions.Progressing(corev1api.ReasonRollingOut, "%s.", readyCount(s.Deployment, s.Replicas(d))))
+	} else {
+		p.Report(rolloutIssue(d, s, cfg))
+	}
+	p.Add(planService(d, s))
+	planBudget(d, s, &p)
+	planIngress(d, s, &p)
+	return p
+}

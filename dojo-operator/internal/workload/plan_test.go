@@ -1,0 +1,246 @@
+package workload
+
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8slabels "k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/applytest"
+)
+
+func exposed(d *corev1api.Dojo) { d.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org"} }
+
+func TestServiceReachesThePods(t *testing.T) {
+	t.Parallel()
+	c := deployed(t, dojotest.Dojo())
+	template, service := deploymentOf(t, c).Spec.Template, serviceOf(t, c)
+	if !k8slabels.SelectorFromSet(service.Spec.Selector).Matches(k8slabels.Set(template.Labels)) {
+		t.Errorf("selector %v misses the pods' labels %v", service.Spec.Selector, template.Labels)
+	}
+	if n := len(service.Spec.Ports); n != 1 {
+		t.Fatalf("%d ports", n)
+	}
+	target := service.Spec.Ports[0].TargetPort.String()
+	for _, p := range template.Spec.Containers[0].Ports {
+		if p.Name == target && p.ContainerPort == 8080 && p.Protocol == corev1.ProtocolTCP {
+			return
+		}
+	}
+	t.Errorf("the container has no port %q on 8080", target)
+}
+
+func TestSelectorsMissOtherDojos(t *testing.T) {
+	t.Parallel()
+	c := deployed(t, dojotest.Dojo())
+	budget, err := metav1.LabelSelectorAsSelector(budgetOf(t, c).Spec.Selector)
+	must(t, err)
+	kyoto := k8slabels.Set(ownership.Labels(dojotest.Dojo(dojotest.Named("kyoto")), ownership.Application))
+	for what, s := range map[string]k8slabels.Selector{
+		"Service": k8slabels.SelectorFromSet(serviceOf(t, c).Spec.Selector), "PodDisruptionBudget": budget,
+	} {
+		if s.Matches(kyoto) {
+			t.Errorf("the %s of tokyo selects the pods of kyoto", what)
+		}
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	t.Parallel()
+	if port := serviceOf(t, deployed(t, dojotest.Dojo())).Spec.Ports[0].Port; port != 80 {
+		t.Errorf("the Service listens on %d", port)
+	}
+	if got, want := Endpoint(dojotest.Dojo()), "tokyo.school.svc:80"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestPlanBudget(t *testing.T) {
+	t.Parallel()
+	c := deployed(t, dojotest.Dojo())
+	ours := budgetOf(t, c)
+	edited := applytest.Edit(t, c.Server, "kubectl", ours, func(b *policyv1.PodDisruptionBudget) {
+		b.Spec.MaxUnavailable = ptr.To(intstr.FromInt32(2))
+	})
+	another := &policyv1.PodDisruptionBudget{ObjectMeta: foreign}
+	cases := map[string]struct {
+		live                     *policyv1.PodDisruptionBudget
+		replicas                 int32
+		creates, writes, deletes bool
+		issue                    string
+	}{
+		"none needed":              {live: nil, replicas: 0},
+		"none for a single pod":    {live: nil, replicas: 1},
+		"first":                    {live: nil, replicas: 2, creates: true},
+		"in sync":                  {live: ours, replicas: 2},
+		"edited":                   {live: edited, replicas: 3, writes: true},
+		"no longer needed":         {live: ours, replicas: 1, deletes: true},
+		"foreign":                  {live: another, replicas: 2, issue: "Degraded/NameConflict"},
+		"foreign, none is needed":  {live: another, replicas: 1},
+		"scaled to zero":           {live: ours, replicas: 0, deletes: true},
+		"edited, no longer needed": {live: edited, replicas: 1, deletes: true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var p apply.Plan
+			planBudget(dojotest.Dojo(dojotest.Replicas(c.replicas)), State{Budget: c.live}, &p)
+			creates := len(p.Apply) == 1 && p.Apply[0].Live == nil
+			writes := len(p.Apply) == 1 && p.Apply[0].Live != nil
+			if creates != c.creates || writes != c.writes || (p.Delete != nil) != c.deletes {
+				t.Errorf("plans %+v", p)
+			}
+			if len(p.Delete) > 0 && p.Delete[0].Object != c.live {
+				t.Error("deletes another object than the live one")
+			}
+			if writes && p.Apply[0].ReplaceSpec == nil {
+				t.Error("fields that exclude ours would stay")
+			}
+			if got := dojotest.Worst(p.Issues); got != c.issue {
+				t.Errorf("issues are %s", got)
+			}
+		})
+	}
+}
+
+func TestBudgetLetsNodesDrain(t *testing.T) {
+	t.Parallel()
+	got := budgetOf(t, deployed(t, dojotest.Dojo()))
+	want := policyv1.PodDisruptionBudgetSpec{
+		MaxUnavailable:             ptr.To(intstr.FromInt32(1)),
+		Selector:                   &metav1.LabelSelector{MatchLabels: ownership.Selector(dojotest.Dojo())},
+		UnhealthyPodEvictionPolicy: ptr.To(policyv1.AlwaysAllow),
+	}
+	if diff := cmp.Diff(want, got.Spec); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestIngress(t *testing.T) {
+	t.Parallel()
+	backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+		Name: "tokyo", Port: networkingv1.ServiceBackendPort{Name: "http"},
+	}}
+	path := networkingv1.HTTPIngressPath{Path: "/", PathType: ptr.To(networkingv1.PathTypePrefix), Backend: backend}
+	rules := []networkingv1.IngressRule{{
+		Host: "dojo.example.org",
+		IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
+			Paths: []networkingv1.HTTPIngressPath{path},
+		}},
+	}}
+	withAll := func(d *corev1api.Dojo) {
+		exposed(d)
+		d.Spec.Ingress.ClassName, d.Spec.Ingress.TLSSecretName = "nginx", "tls"
+	}
+	cases := map[string]struct {
+		dojo *corev1api.Dojo
+		want networkingv1.IngressSpec
+	}{
+		"the least": {dojotest.Dojo(exposed), networkingv1.IngressSpec{Rules: rules}},
+		"all": {dojotest.Dojo(withAll), networkingv1.IngressSpec{
+			Rules: rules, IngressClassName: ptr.To("nginx"),
+			TLS: []networkingv1.IngressTLS{{Hosts: []string{"dojo.example.org"}, SecretName: "tls"}},
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := deployed(t, c.dojo)
+			if diff := cmp.Diff(c.want, ingressOf(t, cluster).Spec); diff != "" {
+				t.Error(diff)
+			}
+			if plan := planFor(t, cluster, c.dojo); plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
+				t.Errorf("the next reconcile plans %+v", plan)
+			}
+			c.dojo.Spec.Ingress = nil
+			cluster.Do(c.dojo, planFor(t, cluster, c.dojo))
+			if ingressOf(t, cluster) != nil {
+				t.Error("an Ingress that is no longer desired stays")
+			}
+		})
+	}
+}
+
+func TestForeignIngress(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo()
+	c := deployed(t, d, &networkingv1.Ingress{ObjectMeta: foreign})
+	if plan := planFor(t, c, d); plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
+		t.Errorf("where none is desired, plans %+v", plan)
+	}
+	exposed(d)
+	if plan := planFor(t, c, d); plan.Apply != nil || dojotest.Worst(plan.Issues) != "Degraded/NameConflict" {
+		t.Errorf("where one is desired, plans %+v", plan)
+	}
+}
+
+func TestEveryChildIsOwnedAndLabelled(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(exposed)
+	c := deployed(t, d)
+	want := map[string]string{
+		"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",
+		"app.kubernetes.io/managed-by": "dojo-operator",
+	}
+	for _, o := range []metav1.Object{deploymentOf(t, c), serviceOf(t, c), budgetOf(t, c), ingressOf(t, c)} {
+		if !metav1.IsControlledBy(o, d) || !ownership.ByDojo(o) {
+			t.Errorf("%T belongs to %v", o, o.GetOwnerReferences())
+		}
+		if diff := cmp.Diff(want, o.GetLabels()); diff != "" {
+			t.Errorf("labels of the %T: %s", o, diff)
+		}
+	}
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo()
+	none := Credentials{SecretName: access.SecretName, Keys: access.Keys}
+	if plan := Plan(d, State{}, none, testConfig); plan.Apply != nil || plan.Issues != nil {
+		t.Errorf("without credentials, plans %+v", plan)
+	}
+	plan := Plan(d, State{}, access, testConfig)
+	if diff := cmp.Diff([]string{"Deployment", "Service", "PodDisruptionBudget"}, dojotest.Kinds(plan)); diff != "" {
+		t.Error(diff)
+	}
+	if after := plan.Apply[0].After; len(after) != 1 || after[0].Kind != "Secret" || after[0].Name != access.SecretName {
+		t.Errorf("the Deployment waits for %v", after)
+	}
+	if got := dojotest.Worst(plan.Issues); got != "Progressing/RollingOut" {
+		t.Errorf("a Deployment that is written is %s", got)
+	}
+}
+
+// Where the credentials are gone the pods keep theirs, and can still be scaled.
+func TestPlanKeepsTheRevision(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo()
+	none := Credentials{SecretName: access.SecretName, Keys: access.Keys}
+	c := deployed(t, d)
+	if plan := Plan(d, observe(t, c, d), none, testConfig); plan.Apply != nil || plan.Issues != nil {
+		t.Errorf("plans %+v", plan)
+	}
+	dojotest.Replicas(5)(d)
+	plan := Plan(d, observe(t, c, d), none, testConfig)
+	if diff := cmp.Diff([]string{"Deployment"}, dojotest.Kinds(plan)); diff != "" {
+		t.Error(diff)
+	}
+	if replicas := plan.Apply[0].ReplaceSpec["replicas"]; replicas != int32(5) {
+		t.Errorf("a replaced spec has %v replicas", replicas)
+	}
+	c.Do(d, plan)
+	live := deploymentOf(t, c)
+	if got := live.Spec.Template.Annotations[ownership.RevisionAnnotation]; got != "r" || *live.Spec.Replicas != 5 {
+		t.Errorf("%d replicas of revision %q", *live.Spec.Replicas, got)
+	}
+}

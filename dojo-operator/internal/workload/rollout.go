@@ -1,0 +1,130 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// These are the reasons of a Deployment's Progressing condition that we act on; the API has no
+// constants for them.
+const (
+	deadlineExceeded = "ProgressDeadlineExceeded"
+	rolloutFinished  = "NewReplicaSetAvailable"
+)
+
+// Complete reports whether every desired pod runs the current revision and serves, and no other pod
+// is left.
+func Complete(live *appsv1.Deployment) bool {
+	desired, s := *live.Spec.Replicas, live.Status
+	return s.ObservedGeneration >= live.Generation &&
+		s.Replicas == desired && s.UpdatedReplicas == desired && s.AvailableReplicas == desired
+}
+
+func deploymentCondition(live *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
+	for _, c := range live.Status.Conditions {
+		if c.Type == kind {
+			return c
+		}
+	}
+	return appsv1.DeploymentCondition{}
+}
+
+// rolloutIssue is what keeps the pods from being as the spec says.
+func rolloutIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+	live := s.Deployment
+	if Complete(live) {
+		return nil
+	}
+	progress := deploymentCondition(live, appsv1.DeploymentProgressing)
+	current := live.Status.ObservedGeneration >= live.Generation
+	var trouble pods.Trouble
+	if current && live.Status.UpdatedReplicas > 0 { // pods of an earlier spec say nothing about this one
+		trouble = pods.Worst(s.Now, s.Pods)
+	}
+	count := readyCount(live, *live.Spec.Replicas)
+	switch failure := deploymentCondition(live, appsv1.DeploymentReplicaFailure); {
+	case current && failure.Status == corev1.ConditionTrue:
+		return conditions.Degraded(corev1api.ReasonReplicaFailure, "%s; pods cannot be created: %s", count, failure.Message)
+	case live.Spec.Paused:
+		return conditions.Degraded(corev1api.ReasonDeploymentPaused,
+			"%s; the Deployment is paused. Resume it with `kubectl rollout resume deployment %s`.", count, d.Name)
+	case trouble.Persistent: // no event shows that a container has run for long enough
+		return conditions.Degraded(trouble.Reason, "%s", join(count, trouble)).After(pods.BackoffReset)
+	case current && progress.Reason == deadlineExceeded:
+		return conditions.Degraded(cmp.Or(trouble.Reason, corev1api.ReasonProgressDeadlineExceeded), "%s",
+			join(fmt.Sprintf("%s, with no progress for %s", count, cfg.ProgressDeadline), trouble))
+	case current && progress.Reason == rolloutFinished:
+		return conditions.WaitUntil(s.Now, unavailableSince(s), cfg.ProgressDeadline,
+			conditions.Progressing(unfinished(live), "%s", join(count, trouble)),
+			conditions.Degraded(corev1api.ReasonReplicasUnavailable, "%s See `kubectl describe pods -l %s=%s`.",
+				join(fmt.Sprintf("%s, for more than %s", count, cfg.ProgressDeadline), trouble), ownership.InstanceLabel, d.Name))
+	}
+	return conditions.Progressing(corev1api.ReasonRollingOut, "%s", join(count, trouble))
+}
+
+// unavailableSince is when the first replica went missing, or a pod last came or became ready
+// since: a scale that takes long but moves is not stuck. With maxUnavailable 0 the Deployment is
+// Available only while no replica is missing.
+func unavailableSince(s State) time.Time {
+	c := deploymentCondition(s.Deployment, appsv1.DeploymentAvailable)
+	if c.Status != corev1.ConditionFalse {
+		return s.Now
+	}
+	since := c.LastTransitionTime.Time
+	for i := range s.Pods {
+		since = later(since, s.Pods[i].CreationTimestamp.Time)
+		for _, ready := range s.Pods[i].Status.Conditions {
+			if ready.Type == corev1.PodReady && ready.Status == corev1.ConditionTrue {
+				since = later(since, ready.LastTransitionTime.Time)
+			}
+		}
+	}
+	return since
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// unfinished distinguishes a scale that is under way from pods that were there and are lost. The
+// Deployment calls both a finished rollout.
+func unfinished(live *appsv1.Deployment) string {
+	if desired := *live.Spec.Replicas; live.Status.Replicas != desired || live.Status.UpdatedReplicas != desired {
+		return corev1api.ReasonRollingOut
+	}
+	return corev1api.ReasonReplicasUnavailable
+}
+
+func readyCount(live *appsv1.Deployment, desired int32) string {
+	var ready int32
+	if live != nil {
+		ready = live.Status.ReadyReplicas
+	}
+	return fmt.Sprintf("%d of %d replicas are ready", ready, desired)
+}
+
+// join is the count of replicas, and the trouble of the worst pod, as a sentence.
+func join(count string, trouble pods.Trouble) string {
+	if trouble.Message != "" {
+		count += "; " + trouble.Message
+	}
+	return strings.TrimSuffix(count, ".") + "."
+}
+
+// LastMoved is when the rollout last made progress.
+func LastMoved(live *appsv1.Deployment) time.Time {
+	return deploymentCondition(live, appsv1.DeploymentProgressing).LastUpdateTime.Time
+}

@@ -1,0 +1,232 @@
+package workload
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/pods"
+)
+
+// deployment is one of generation 4 that desires three pods and has them.
+func deployment(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
+	live := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Generation: 4},
+		Spec:       appsv1.DeploymentSpec{Replicas: ptr.To[int32](3)},
+		Status: appsv1.DeploymentStatus{
+			ObservedGeneration: 4, Replicas: 3, UpdatedReplicas: 3, ReadyReplicas: 3, AvailableReplicas: 3,
+		},
+	}
+	for _, change := range changes {
+		change(live)
+	}
+	return live
+}
+
+func counts(total, updated, ready int32) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) {
+		d.Status.Replicas, d.Status.UpdatedReplicas = total, updated
+		d.Status.ReadyReplicas, d.Status.AvailableReplicas = ready, ready
+	}
+}
+
+func observedAt(generation int64) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) { d.Status.ObservedGeneration = generation }
+}
+
+func reports(
+	kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string,
+) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) {
+		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
+			Type: kind, Status: status, Reason: reason, Message: message,
+		})
+	}
+}
+
+// unavailable gives a Deployment that has lacked a replica for the given time.
+func unavailable(ago time.Duration) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) {
+		d.Status.Conditions = append(d.Status.Conditions, appsv1.DeploymentCondition{
+			Type: appsv1.DeploymentAvailable, Status: corev1.ConditionFalse,
+			LastTransitionTime: metav1.NewTime(dojotest.Noon.Add(-ago)),
+		})
+	}
+}
+
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	notAvailable := func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 2 }
+	cases := map[string]struct {
+		live *appsv1.Deployment
+		want bool
+	}{
+		"all pods serve":                  {deployment(), true},
+		"reports an earlier generation":   {deployment(observedAt(3)), false},
+		"old pods serve":                  {deployment(counts(3, 2, 3)), false},
+		"old pods left over":              {deployment(counts(4, 3, 3)), false},
+		"one is not ready":                {deployment(counts(3, 3, 2)), false},
+		"ready, not yet available":        {deployment(notAvailable), false},
+		"more desired than there are":     {deployment(scaleTo(5)), false},
+		"fewer desired than there are":    {deployment(scaleTo(1)), false},
+		"none desired":                    {deployment(scaleTo(0), counts(0, 0, 0)), true},
+		"none desired, one still running": {deployment(scaleTo(0), counts(1, 1, 0)), false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Complete(c.live); got != c.want {
+				t.Errorf("complete is %v", got)
+			}
+		})
+	}
+}
+
+func TestRollout(t *testing.T) {
+	t.Parallel()
+	exceeded := reports(appsv1.DeploymentProgressing, corev1.ConditionFalse, "ProgressDeadlineExceeded", "")
+	finished := reports(appsv1.DeploymentProgressing, corev1.ConditionTrue, "NewReplicaSetAvailable", "")
+	refused := reports(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "FailedCreate", "exceeded quota: pods")
+	notRefused := reports(appsv1.DeploymentReplicaFailure, corev1.ConditionFalse, "", "")
+	available := reports(appsv1.DeploymentAvailable, corev1.ConditionTrue, "", "")
+	paused := func(d *appsv1.Deployment) { d.Spec.Paused = true }
+
+	crashing, lost := podOf("b", crashed(3)), unscheduled("a")
+	created, becameReady := podOf("b"), podOf("c")
+	created.CreationTimestamp = metav1.NewTime(dojotest.Noon.Add(-time.Second))
+	becameReady.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodReady, Status: corev1.ConditionTrue,
+		LastTransitionTime: metav1.NewTime(dojotest.Noon.Add(-time.Second)),
+	}}
+	const rollingOut, unreplaced = "Progressing/RollingOut", "Progressing/ReplicasUnavailable"
+	cases := map[string]struct {
+		live *appsv1.Deployment
+		pods []corev1.Pod
+		want string
+		says string // what the message has to contain
+	}{
+		"complete":               {live: deployment()},
+		"complete, once refused": {live: deployment(refused)},
+		"starting":               {live: deployment(counts(3, 3, 1)), want: rollingOut, says: "1 of 3 replicas are ready."},
+		"starting, one cannot be scheduled": {
+			live: deployment(counts(3, 3, 1)), pods: []corev1.Pod{lost},
+			want: rollingOut, says: "1 of 3 replicas are ready; pod a: it cannot be scheduled",
+		},
+		"a pod crashes": {
+			live: deployment(counts(3, 3, 1)), pods: []corev1.Pod{crashing},
+			want: "Degraded/CrashLoopBackOff", says: "1 of 3 replicas are ready; pod b: container dojo keeps exiting",
+		},
+		"a pod of the old spec crashes, the new one has none yet": {
+			live: deployment(counts(3, 0, 0)), pods: []corev1.Pod{crashing},
+			want: rollingOut, says: "0 of 3 replicas are ready.",
+		},
+		"a pod of the old spec crashes, the new one was not observed": {
+			live: deployment(counts(3, 3, 0), observedAt(3)), pods: []corev1.Pod{crashing},
+			want: rollingOut, says: "0 of 3 replicas are ready.",
+		},
+		"a pod of the old spec crashes, the new ones are refused": {
+			live: deployment(counts(3, 0, 0), refused), pods: []corev1.Pod{crashing},
+			want: "Degraded/ReplicaFailure", says: "exceeded quota: pods",
+		},
+		"a pod of the old spec crashes, the new one makes no progress": {
+			live: deployment(counts(3, 0, 0), exceeded), pods: []corev1.Pod{crashing},
+			want: "Degraded/ProgressDeadlineExceeded", says: "with no progress for 1m30s.",
+		},
+		"quota": {
+			live: deployment(counts(1, 1, 1), refused), want: "Degraded/ReplicaFailure",
+			says: "1 of 3 replicas are ready; pods cannot be created: exceeded quota: pods",
+		},
+		"quota of an earlier generation": {live: deployment(counts(1, 1, 1), refused, observedAt(3)), want: rollingOut},
+		"quota no more":                  {live: deployment(counts(1, 1, 1), notRefused), want: rollingOut},
+		"quota before a crash": {
+			live: deployment(counts(1, 1, 1), refused), pods: []corev1.Pod{crashing}, want: "Degraded/ReplicaFailure",
+		},
+		"no progress, for no known reason": {
+			live: deployment(counts(3, 3, 0), exceeded), want: "Degraded/ProgressDeadlineExceeded",
+			says: "0 of 3 replicas are ready, with no progress for 1m30s.",
+		},
+		"no progress, no node": {
+			live: deployment(counts(3, 3, 0), exceeded), pods: []corev1.Pod{lost}, want: "Degraded/Unschedulable",
+			says: "with no progress for 1m30s; pod a: it cannot be scheduled",
+		},
+		"no progress in an earlier generation": {
+			live: deployment(counts(3, 3, 0), exceeded, observedAt(3)), want: rollingOut,
+		},
+		"a replica was lost": {
+			live: deployment(counts(3, 3, 2), finished), want: unreplaced, says: "2 of 3 replicas are ready.",
+		},
+		"lost a while ago": {live: deployment(counts(3, 3, 2), finished, unavailable(80*time.Second)), want: unreplaced},
+		"unavailable for long, but a pod was just created": {
+			live: deployment(counts(3, 3, 2), finished, unavailable(time.Hour)), pods: []corev1.Pod{created}, want: unreplaced,
+		},
+		"unavailable for long, but a pod just became ready": {
+			live: deployment(counts(3, 3, 2), finished, unavailable(time.Hour)), pods: []corev1.Pod{becameReady},
+			want: unreplaced,
+		},
+		"lost for too long": {
+			live: deployment(counts(3, 3, 2), finished, unavailable(90*time.Second)), want: "Degraded/ReplicasUnavailable",
+			says: "2 of 3 replicas are ready, for more than 1m30s. " +
+				"See `kubectl describe pods -l app.kubernetes.io/instance=tokyo`.",
+		},
+		"lost, no node": {
+			live: deployment(counts(3, 3, 2), finished, unavailable(90*time.Second)), pods: []corev1.Pod{lost},
+			want: "Degraded/ReplicasUnavailable", says: "for more than 1m30s; pod a: it cannot be scheduled",
+		},
+		"paused": {
+			live: deployment(counts(3, 1, 3), paused), want: "Degraded/DeploymentPaused",
+			says: "`kubectl rollout resume deployment tokyo`",
+		},
+		"paused, nothing to do": {live: deployment(paused)},
+		"scaling up":            {live: deployment(scaleTo(5), finished), want: rollingOut, says: "3 of 5"},
+		"scaling down":          {live: deployment(scaleTo(1), finished, available), want: rollingOut, says: "3 of 1"},
+		"pods too many":         {live: deployment(counts(4, 3, 3), finished), want: rollingOut, says: "3 of 3"},
+		"lost in an earlier generation": {
+			live: deployment(counts(3, 3, 2), finished, unavailable(time.Hour), observedAt(3)), want: rollingOut,
+		},
+		"scaling to zero": {
+			live: deployment(scaleTo(0), counts(2, 2, 2), finished, observedAt(3)), want: rollingOut, says: "2 of 0",
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := State{Now: dojotest.Noon, Deployment: c.live, Pods: c.pods}
+			got := rolloutIssue(dojotest.Dojo(), s, testConfig)
+			reason := ""
+			if got != nil {
+				reason = got.Type + "/" + got.Reason
+			}
+			if reason != c.want {
+				t.Fatalf("got %v, want %s", got, c.want)
+			}
+			if got != nil && !strings.Contains(got.Message, c.says) {
+				t.Errorf("%q does not contain %q", got.Message, c.says)
+			}
+		})
+	}
+}
+
+// No watch reports that a deadline has passed, or that a container has run for long enough.
+func TestRolloutIsLookedAtAgain(t *testing.T) {
+	t.Parallel()
+	finished := reports(appsv1.DeploymentProgressing, corev1.ConditionTrue, "NewReplicaSetAvailable", "")
+	for name, c := range map[string]struct {
+		live *appsv1.Deployment
+		pods []corev1.Pod
+		want time.Duration
+	}{
+		"a lost replica": {deployment(counts(3, 3, 2), finished, unavailable(30*time.Second)), nil, 60 * time.Second},
+		"a crash":        {deployment(counts(3, 3, 2)), []corev1.Pod{podOf("b", crashed(3))}, pods.BackoffReset},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := rolloutIssue(dojotest.Dojo(), State{Now: dojotest.Noon, Deployment: c.live, Pods: c.pods}, testConfig)
+			if got.RequeueAfter != c.want {
+				t.Errorf("looks again after %s", got.RequeueAfter)
+			}
+		})
+	}
+}

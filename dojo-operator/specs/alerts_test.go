@@ -1,0 +1,289 @@
+package specs_test
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// test/playground runs both operators. Here the specs write the status of a DiscordChannel, and
+// dojo-operator reads it.
+
+func inGroup(dojo *corev1api.Dojo) {
+	dojo.Spec.Alerts = &corev1api.Alerts{
+		Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordReference{Name: "alerts"}},
+	}
+}
+
+func inChannel(dojo *corev1api.Dojo) {
+	dojo.Spec.Alerts = &corev1api.Alerts{
+		Discord: &corev1api.DiscordAlerts{ChannelRef: &corev1api.DiscordReference{Name: "all"}},
+	}
+}
+
+func alertsChannelOf(dojo *corev1api.Dojo) *unstructured.Unstructured {
+	return ofKind("DiscordChannel", dojo.Namespace, dojo.Name+"-alerts")
+}
+
+// sharedChannel creates a channel that no Dojo owns.
+func sharedChannel(ctx context.Context, namespace string) *unstructured.Unstructured {
+	GinkgoHelper()
+	o := ofKind("DiscordChannel", namespace, "all")
+	o.Object["spec"] = map[string]any{"groupRef": map[string]any{"name": "alerts"}, "name": "all"}
+	Expect(k8s.Create(ctx, o)).To(Succeed())
+	return o
+}
+
+// channelBecomes writes the status of a channel as discord-operator does.
+func channelBecomes(ctx context.Context, o *unstructured.Unstructured, can conditions.Availability,
+	issue *conditions.Issue, secret string) {
+	GinkgoHelper()
+	Eventually(ctx, func(ctx context.Context) error {
+		if err := k8s.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+			return err
+		}
+		var channel discordv1alpha1.DiscordChannel
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &channel); err != nil {
+			return err
+		}
+		channel.Status.ChannelID, channel.Status.ChannelURL = "42", "https://discord.com/channels/1/42"
+		if secret != "" {
+			channel.Status.Webhook = &discordv1alpha1.WebhookStatus{
+				ID: "7", SecretRef: &discordv1alpha1.LocalSecretReference{Name: secret},
+			}
+		}
+		conditions.Set(&channel.Status.Conditions, channel.Generation, can, issue)
+		status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&channel)
+		if err != nil {
+			return err
+		}
+		o.Object["status"] = status["status"]
+		return k8s.Status().Update(ctx, o)
+	}).Should(Succeed())
+}
+
+func postable(ctx context.Context, o *unstructured.Unstructured, secret string) {
+	GinkgoHelper()
+	channelBecomes(ctx, o, conditions.Usable("ChannelReady", "It is on Discord."), nil, secret)
+}
+
+func webhookSecret(o *unstructured.Unstructured) any {
+	GinkgoHelper()
+	receivers, _, err := unstructured.NestedSlice(o.Object, "spec", "receivers")
+	Expect(err).NotTo(HaveOccurred())
+	Expect(receivers).To(HaveLen(1))
+	discord := receivers[0].(map[string]any)["discordConfigs"].([]any)
+	Expect(discord).To(HaveLen(1))
+	return discord[0].(map[string]any)["apiURL"]
+}
+
+var _ = Describe("The alerts of a Dojo on Discord", func() {
+	var ns string
+	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
+
+	It("get a channel of their own, which the Dojo owns, and every object is written once", func(ctx context.Context) {
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		dojo := newDojo(ns, "tokyo", inGroup)
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		Eventually(ctx, refetch(dojo)).Should(And(
+			HaveCondition("AlertsReady", "False", corev1api.ReasonWaitingForChannel), HaveCondition("Available", "True", ""),
+			HaveCondition("Progressing", "True", corev1api.ReasonWaitingForChannel)),
+			"the application does not wait for its alerts")
+		channel := alertsChannelOf(dojo)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(channel), channel)).To(Succeed())
+		Expect(metav1.IsControlledBy(channel, dojo)).To(BeTrue())
+		Expect(channel).To(haveField("spec.groupRef.name", "alerts"))
+		Expect(channel).To(haveField("spec.name", "tokyo-alerts"))
+
+		postable(ctx, channel, "tokyo-alerts-webhook")
+		eventuallyReady(ctx, dojo)
+		Expect(dojo).To(HaveCondition("AlertsReady", "True", corev1api.ReasonAlertsReady))
+		Expect(dojo.Status.Alerts).To(HaveValue(Equal(corev1api.AlertsStatus{
+			ChannelName: "tokyo-alerts", ChannelID: "42", ChannelURL: "https://discord.com/channels/1/42"})))
+		routing := ofKind("AlertmanagerConfig", ns, "tokyo")
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(routing), routing)).To(Succeed())
+		Expect(webhookSecret(routing)).To(Equal(map[string]any{"name": "tokyo-alerts-webhook", "key": "url"}))
+		Expect(metav1.IsControlledBy(routing, dojo)).To(BeTrue())
+
+		writes := operator.WritesAtRest(ns)
+		AddReportEntry("writes of a Dojo with alerts", writes)
+		Expect(withoutStatus(writes)).To(ConsistOf(
+			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
+			"create servicemonitors/tokyo", "create prometheusrules/tokyo", "create discordchannels/tokyo-alerts",
+			"create alertmanagerconfigs/tokyo"))
+		edit(ctx, channel, func(o *unstructured.Unstructured) {
+			Expect(unstructured.SetNestedField(o.Object, int64(3), "spec", "position")).To(Succeed())
+		})
+		Consistently(func() []string { return withoutStatus(operator.Writes(ns)[len(writes):]) }).
+			Should(BeEmpty(), "fields of other clients should not cause a write")
+	})
+
+	It("are corrected after an edit, follow the spec, and leave no object behind", func(ctx context.Context) {
+		dojo := newDojo(ns, "tokyo", inGroup)
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		channel, routing := alertsChannelOf(dojo), ofKind("AlertmanagerConfig", ns, "tokyo")
+		postable(ctx, channel, "own")
+		eventuallyReady(ctx, dojo)
+
+		edit(ctx, routing, func(o *unstructured.Unstructured) {
+			Expect(unstructured.SetNestedSlice(o.Object, []any{}, "spec", "route", "matchers")).To(Succeed())
+		})
+		edit(ctx, channel, func(o *unstructured.Unstructured) {
+			Expect(unstructured.SetNestedField(o.Object, "other", "spec", "name")).To(Succeed())
+		})
+		Eventually(ctx, refetch(routing)).
+			Should(haveField("spec.route.matchers", HaveLen(1)))
+		Eventually(ctx, refetch(channel)).Should(haveField("spec.name", "tokyo-alerts"))
+		postable(ctx, channel, "renewed")
+		Eventually(ctx, refetch(routing)).Should(WithTransform(webhookSecret, HaveKeyWithValue("name", "renewed")))
+
+		shared := sharedChannel(ctx, ns)
+		edit(ctx, dojo, inChannel)
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonChannelWithoutWebhook)
+		eventuallyGone(ctx, channel)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(routing), routing)).To(Succeed())
+		Expect(webhookSecret(routing)).
+			To(HaveKeyWithValue("name", "renewed"), "until the other channel can be posted to, the former one gets the alerts")
+		edit(ctx, shared, func(o *unstructured.Unstructured) {
+			Expect(unstructured.SetNestedField(o.Object, "Alertmanager", "spec", "webhook", "name")).To(Succeed())
+		})
+		postable(ctx, shared, "all-webhook")
+		eventuallyReady(ctx, dojo)
+		Eventually(ctx, refetch(routing)).Should(WithTransform(webhookSecret, HaveKeyWithValue("name", "all-webhook")))
+		Expect(operator.Writes(ns)).
+			NotTo(ContainElement(HaveSuffix("discordchannels/all")), "a channel that the Dojo does not own is never written to")
+
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Alerts = nil })
+		for _, kind := range []string{"ServiceMonitor", "PrometheusRule", "AlertmanagerConfig"} {
+			child := ofKind(kind, ns, "tokyo")
+			eventuallyGone(ctx, child, kind)
+		}
+		Eventually(ctx, refetch(dojo)).Should(And(HaveField("Status.Alerts", BeNil()),
+			WithTransform(func(dojo *corev1api.Dojo) any {
+				return meta.FindStatusCondition(dojo.Status.Conditions, "AlertsReady")
+			}, BeNil())))
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(shared), shared)).To(Succeed())
+	})
+
+	It("report why they cannot be posted, and continue when that is fixed", func(ctx context.Context) {
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		dojo := newDojo(ns, "tokyo", inGroup)
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		channel := alertsChannelOf(dojo)
+		channelBecomes(ctx, channel, conditions.Unusable("NotCreated", "It is not on Discord yet."),
+			conditions.Degraded("MissingPermission", "The bot lacks ManageChannels."), "")
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonChannelNotReady)
+		Expect(message(dojo, "AlertsReady")).
+			To(ContainSubstring("The bot lacks ManageChannels. See `kubectl describe discordchannel tokyo-alerts`"))
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", ""), "the pods do not wait for the alerts")
+		postable(ctx, channel, "hook")
+		eventuallyReady(ctx, dojo)
+		Expect(k8s.Delete(ctx, channel)).To(Succeed())
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("AlertsReady", "False", corev1api.ReasonWaitingForChannel))
+		postable(ctx, channel, "hook")
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("are Degraded without the channel of channelRef, and continue when it is created", func(ctx context.Context) {
+		dojo := runningDojo(ctx, ns)
+		edit(ctx, dojo, inChannel)
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Progressing", "True", corev1api.ReasonWaitingForChannel))
+		Eventually(ctx, refetch(dojo)).WithTimeout(progressDeadline + soon).
+			Should(HaveCondition("Degraded", "True", corev1api.ReasonChannelNotFound))
+		o := ofKind("DiscordChannel", ns, "all")
+		o.Object["spec"] = map[string]any{
+			"groupRef": map[string]any{"name": "alerts"}, "name": "all", "webhook": map[string]any{"name": "Alertmanager"},
+		}
+		Expect(k8s.Create(ctx, o)).To(Succeed())
+		postable(ctx, o, "all-webhook")
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("never adopt a channel of that name", func(ctx context.Context) {
+		o := ofKind("DiscordChannel", ns, "tokyo-alerts")
+		o.Object["spec"] = map[string]any{"groupRef": map[string]any{"name": "staff"}, "name": "theirs"}
+		Expect(k8s.Create(ctx, o)).To(Succeed())
+		dojo := runningDojo(ctx, ns)
+		edit(ctx, dojo, inGroup)
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
+		Expect(message(dojo, "AlertsReady")).To(ContainSubstring("DiscordChannel " + ns + "/tokyo-alerts"))
+		Expect(refetch(o)(ctx)).To(haveField("spec.name", "theirs"))
+		edit(ctx, dojo, replicas(2))
+		Eventually(ctx, refetch(dojo)).
+			Should(HaveField("Status.ReadyReplicas", int32(2)), "the Deployment is still reconciled")
+		Expect(k8s.Delete(ctx, o)).To(Succeed())
+		postable(ctx, o, "hook")
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("continue automatically when discord-operator and prometheus-operator are installed", func(ctx context.Context) {
+		began := time.Now()
+		uninstall(ctx, "discord.jutsu.com")
+		uninstall(ctx, "monitoring.coreos.com")
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		dojo := newDojo(ns, "tokyo", inGroup)
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonDiscordOperatorNotInstalled)
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", ""))
+		installDefinitions("../../deploy/discord-operator/crds")
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonPrometheusOperatorNotInstalled)
+		postable(ctx, alertsChannelOf(dojo), "hook")
+		Consistently(func() int { return operatorErrors(began, "monitoring.coreos.com") }).Should(BeNumerically("<=", 9))
+		installOptional()
+		eventuallyReady(ctx, dojo)
+		Expect(dojo).To(HaveCondition("AlertsReady", "True", ""))
+	})
+
+	It("are Degraded without discord-operator or prometheus-operator, and the pods serve", func(ctx context.Context) {
+		dojo := newDojo(ns, "tokyo", inGroup)
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		postable(ctx, alertsChannelOf(dojo), "hook")
+		eventuallyReady(ctx, dojo)
+		for group, reason := range map[string]string{
+			"discord.jutsu.com":     corev1api.ReasonDiscordOperatorNotInstalled,
+			"monitoring.coreos.com": corev1api.ReasonPrometheusOperatorNotInstalled,
+		} {
+			uninstall(ctx, group)
+			eventuallyDegraded(ctx, dojo, reason)
+			Expect(dojo).To(HaveCondition("Available", "True", ""))
+			installOptional()
+			postable(ctx, alertsChannelOf(dojo), "hook")
+			eventuallyReady(ctx, dojo)
+		}
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), ofKind("AlertmanagerConfig", ns, "tokyo"))).To(Succeed())
+	})
+
+	It("and a database, in one manifest, write every object once", func(ctx context.Context) {
+		began := time.Now()
+		dojo := newDojo(ns, "tokyo", withCluster(nightly), inGroup)
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		postable(ctx, alertsChannelOf(dojo), "tokyo-alerts-webhook")
+		eventuallyReady(ctx, dojo)
+		AddReportEntry("Ready after", time.Since(began))
+		writes := operator.WritesAtRest(ns)
+		AddReportEntry("writes of a Dojo with everything", writes)
+		children := withoutStatus(writes)
+		Expect(children).To(ContainElements(
+			"create clusters/tokyo-db", "create scheduledbackups/tokyo-db", "create secrets/tokyo-db",
+			"create databaseroles/tokyo-db", "create databases/tokyo-db", ContainSubstring("create jobs/tokyo-schema-"),
+			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
+			"create servicemonitors/tokyo", "create prometheusrules/tokyo", "create discordchannels/tokyo-alerts",
+			"create alertmanagerconfigs/tokyo"))
+		Expect(children).To(HaveLen(13), "each of them once")
+		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).
+			Should(BeEmpty(), "a Dojo that is reconciled should not be written")
+	})
+})

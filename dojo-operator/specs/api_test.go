@@ -1,0 +1,215 @@
+package specs_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/yaml"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// firstUsersDojo is the manifest of the API's first users. It must always be accepted unchanged.
+const firstUsersDojo = `
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: tokyo-jujutsu-high}
+spec:
+  accountId: Masamichi Yaga
+  title: Tokyo Jujutsu High
+  replicas: 3
+  database: Postgres
+  credentialsRef: {name: dojo-app, namespace: default}
+`
+
+var _ = Describe("The API of a Dojo", func() {
+	var ns string
+	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
+
+	apply := func(ctx context.Context, text string) error {
+		o := &unstructured.Unstructured{}
+		Expect(yaml.Unmarshal([]byte(text), o)).To(Succeed())
+		o.SetNamespace(ns)
+		return k8s.Create(ctx, o)
+	}
+
+	It("has a sample with the first users' manifest", func() {
+		sample, err := os.ReadFile("../../deploy/samples/dojo.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(sample).To(MatchYAML(firstUsersDojo))
+	})
+
+	It("accepts the first users' manifest, and sets the defaults of the smallest", func(ctx context.Context) {
+		Expect(apply(ctx, firstUsersDojo)).To(Succeed())
+		Expect(apply(ctx, `{apiVersion: core.jutsu.com/v1, kind: Dojo, metadata: {name: least},
+			spec: {accountId: a, title: t, credentialsRef: {name: s}}}`)).To(Succeed())
+		var least corev1api.Dojo
+		Expect(k8s.Get(ctx, nameOf(ns, "least"), &least)).To(Succeed())
+		Expect(least.Spec).
+			To(And(HaveField("Replicas", HaveValue(Equal(int32(1)))), HaveField("Database", corev1api.DatabasePostgres)))
+	})
+
+	DescribeTable("refuses an invalid spec, and says what is allowed",
+		func(ctx context.Context, change func(o map[string]any), want string) {
+			o := map[string]any{}
+			Expect(yaml.Unmarshal([]byte(firstUsersDojo), &o)).To(Succeed())
+			change(o)
+			text, err := yaml.Marshal(o)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(apply(ctx, string(text))).To(MatchError(ContainSubstring(want)))
+		},
+		Entry("empty accountId", set("accountId", ""), "spec.accountId in body should be at least 1 chars long"),
+		Entry("blank accountId", set("accountId", "  "), "must not be blank"),
+		Entry("over-long accountId", set("accountId", strings.Repeat("a", 129)),
+			"spec.accountId: Too long: may not be more than 128 bytes"),
+		Entry("no accountId", set("accountId", nil), "spec.accountId: Required value"),
+		Entry("empty title", set("title", ""), "spec.title in body should be at least 1 chars long"),
+		Entry("blank title", set("title", "\t"), "must not be blank"),
+		Entry("over-long title", set("title", strings.Repeat("a", 129)),
+			"spec.title: Too long: may not be more than 128 bytes"),
+		Entry("negative replicas", set("replicas", -1), "spec.replicas in body should be greater than or equal to 0"),
+		Entry("unknown database", set("database", "Oracle"),
+			`spec.database: Unsupported value: "Oracle": supported values: "Postgres", "Mongo"`),
+		Entry("unknown field", set("replica", 3), `strict decoding error: unknown field "spec.replica"`),
+		Entry("no credentials", set("credentialsRef", nil), "spec: Invalid value: credentialsRef or postgres is required"),
+		Entry("credentials without a name", set("credentialsRef", map[string]any{"namespace": "default"}),
+			"spec.credentialsRef.name: Required value"),
+		Entry("credentials with an empty name", set("credentialsRef", map[string]any{"name": ""}),
+			"spec.credentialsRef.name in body should be at least 1 chars long"),
+		Entry("credentials with an invalid name", set("credentialsRef", map[string]any{"name": "Dojo App"}),
+			"must be the name of a Secret"),
+		Entry("credentials in an invalid namespace", set("credentialsRef", map[string]any{"name": "a", "namespace": "a.b"}),
+			"must be the name of a namespace"),
+		Entry("credentials with a name too long for a Secret",
+			set("credentialsRef", map[string]any{"name": strings.Repeat("a", 254)}),
+			"spec.credentialsRef.name: Too long: may not be more than 253 bytes"),
+		Entry("credentials in a namespace with too long a name",
+			set("credentialsRef", map[string]any{"name": "a", "namespace": strings.Repeat("a", 64)}),
+			"spec.credentialsRef.namespace: Too long: may not be more than 63 bytes"),
+		Entry("credentials in an empty namespace", set("credentialsRef", map[string]any{"name": "a", "namespace": ""}),
+			"spec.credentialsRef.namespace in body should be at least 1 chars long"),
+		Entry("an over-long image", set("image", strings.Repeat("a", 513)),
+			"spec.image: Too long: may not be more than 512 bytes"),
+		Entry("too many imagePullSecrets", set("imagePullSecrets", many(17, "name")),
+			"spec.imagePullSecrets: Too many: 17: must have at most 16 items"),
+		Entry("the same imagePullSecret twice",
+			set("imagePullSecrets", []any{map[string]any{"name": "a"}, map[string]any{"name": "a"}}),
+			"spec.imagePullSecrets[1]: Duplicate value"),
+		Entry("too much environment", set("env", many(65, "name")), "spec.env: Too many: 65: must have at most 64 items"),
+		Entry("too many tolerations", set("tolerations", many(33, "key")),
+			"spec.tolerations: Too many: 33: must have at most 32 items"),
+		Entry("too large a nodeSelector", set("nodeSelector", labelled(33)),
+			"spec.nodeSelector: Too many: 33: must have at most 32 items"),
+		Entry("too many topologySpreadConstraints", set("topologySpreadConstraints", spread(9)),
+			"spec.topologySpreadConstraints: Too many: 9: must have at most 8 items"),
+		Entry("the same topologySpreadConstraint twice", set("topologySpreadConstraints", append(spread(1), spread(1)...)),
+			"spec.topologySpreadConstraints[1]: Duplicate value"),
+		Entry("a name with a dot", named("tokyo.high"), "metadata.name becomes the name of a Service"),
+		Entry("a name that starts with a digit", named("1tokyo"), "metadata.name becomes the name of a Service"),
+		Entry("a name of 64 characters", named(strings.Repeat("a", 64)), "metadata.name becomes the name of a Service"),
+	)
+
+	It("accepts the longest name", func(ctx context.Context) {
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		dojo := newDojo(ns, strings.Repeat("a", 63), replicas(2))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("has columns for kubectl", func(ctx context.Context) {
+		dojo := runningDojo(ctx, ns, replicas(2))
+		table := asTable(ctx, ns)
+		var all, narrow []string
+		for _, column := range table.ColumnDefinitions {
+			all = append(all, column.Name)
+			if column.Priority == 0 {
+				narrow = append(narrow, column.Name)
+			}
+		}
+		Expect(narrow).To(Equal([]string{"Name", "Ready", "Up-to-date", "Available", "Account", "Age"}))
+		Expect(all[6:]).To(Equal([]string{"Database", "Status"}))
+		cells := fmt.Sprint(table.Rows[0].Cells...)
+		Expect(cells).To(And(ContainSubstring(dojo.Name), ContainSubstring("2/2"), ContainSubstring("Masamichi Yaga"),
+			ContainSubstring("Postgres"), ContainSubstring("Reconciled")))
+	})
+
+	It("has a short name and the category all", func() {
+		kinds, err := discovery.NewDiscoveryClientForConfigOrDie(cluster.Config()).
+			ServerResourcesForGroupVersion("core.jutsu.com/v1")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(kinds.APIResources).To(ContainElement(And(HaveField("Name", "dojos"),
+			HaveField("ShortNames", ConsistOf("dj")), HaveField("Categories", ConsistOf("all")))))
+		Expect(kinds.APIResources).To(ContainElement(And(HaveField("Name", "dojos/scale"), HaveField("Kind", "Scale"))))
+	})
+})
+
+// set sets a field of the spec, or removes it where the value is nil.
+func set(field string, value any) func(map[string]any) {
+	return func(o map[string]any) {
+		spec := o["spec"].(map[string]any)
+		if value == nil {
+			delete(spec, field)
+			return
+		}
+		spec[field] = value
+	}
+}
+
+func named(name string) func(map[string]any) {
+	return func(o map[string]any) { o["metadata"] = map[string]any{"name": name} }
+}
+
+// many returns n items that differ in one field.
+func many(n int, field string) []any {
+	items := make([]any, 0, n)
+	for i := range n {
+		items = append(items, map[string]any{field: fmt.Sprintf("a%d", i)})
+	}
+	return items
+}
+
+// labelled returns n labels.
+func labelled(n int) map[string]any {
+	all := map[string]any{}
+	for i := range n {
+		all[fmt.Sprintf("a%d", i)] = "x"
+	}
+	return all
+}
+
+// spread returns n topologySpreadConstraints.
+func spread(n int) []any {
+	constraints := many(n, "topologyKey")
+	for _, item := range constraints {
+		constraint := item.(map[string]any)
+		constraint["maxSkew"], constraint["whenUnsatisfiable"] = 1, "DoNotSchedule"
+	}
+	return constraints
+}
+
+// asTable gets the Dojos as kubectl does.
+func asTable(ctx context.Context, namespace string) *metav1.Table {
+	GinkgoHelper()
+	config := cluster.Config()
+	config.GroupVersion = &corev1api.GroupVersion
+	config.APIPath = "/apis"
+	config.NegotiatedSerializer = serializer.WithoutConversionCodecFactory{CodecFactory: scheme.Codecs}
+	restClient, err := rest.RESTClientFor(config)
+	Expect(err).NotTo(HaveOccurred())
+	raw, err := restClient.Get().Namespace(namespace).Resource("dojos").
+		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Do(ctx).Raw()
+	Expect(err).NotTo(HaveOccurred())
+	table := &metav1.Table{}
+	Expect(yaml.Unmarshal(raw, table)).To(Succeed())
+	return table
+}

@@ -1,0 +1,192 @@
+package specs_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/cnpgtest"
+)
+
+// cloudNativePG is a stand-in, since the real one needs containers.
+var (
+	cloudNativePG *cnpgtest.StandIn
+	// failingBackups are the namespaces in which backups fail.
+	failingBackups sync.Map
+)
+
+func foldersOfOptionalCRDs(ctx context.Context) []string {
+	GinkgoHelper()
+	postgres, err := testcluster.CloudNativePGCRDs(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	prometheus, err := testcluster.PrometheusOperatorCRDs(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return []string{postgres, prometheus, "../../deploy/discord-operator/crds"}
+}
+
+func startCloudNativePG() {
+	GinkgoHelper()
+	var err error
+	cloudNativePG, err = cnpgtest.Start(context.Background(), cluster.Config(), cnpgtest.Options{
+		RetryInterval: 2 * time.Second,
+		Sessions: func(ctx context.Context, namespace, _ string) int {
+			var pods corev1.PodList
+			if k8s.List(ctx, &pods, client.InNamespace(namespace),
+				client.MatchingLabels{"app.kubernetes.io/name": "dojo"}) != nil {
+				return 1
+			}
+			return len(pods.Items)
+		},
+		FailBackups: func(namespace, _ string) bool {
+			_, fails := failingBackups.Load(namespace)
+			return fails
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(cloudNativePG.Stop)
+}
+
+// ofKind returns an empty object of a kind, CloudNativePG's unless it is another, for Get.
+func ofKind(kind, namespace, name string) *unstructured.Unstructured {
+	group, version := "postgresql.cnpg.io", "v1"
+	switch kind {
+	case "Secret", "Service":
+		group = ""
+	case "Deployment":
+		group = "apps"
+	case "Job":
+		group = "batch"
+	case "Ingress":
+		group = "networking.k8s.io"
+	case "PodDisruptionBudget":
+		group = "policy"
+	case "ServiceMonitor", "PrometheusRule":
+		group = "monitoring.coreos.com"
+	case "AlertmanagerConfig":
+		group, version = "monitoring.coreos.com", "v1alpha1"
+	case "DiscordChannel":
+		group, version = "discord.jutsu.com", "v1alpha1"
+	}
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: version, Kind: kind})
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+// field reads a field of a custom resource; HaveField reads structs only.
+func field(o *unstructured.Unstructured, path string) any {
+	value, _, _ := unstructured.NestedFieldCopy(o.Object, strings.Split(path, ".")...)
+	return value
+}
+
+// existingCluster creates a Cluster that no Dojo owns.
+func existingCluster(ctx context.Context, namespace, name string) *unstructured.Unstructured {
+	GinkgoHelper()
+	o := ofKind("Cluster", namespace, name)
+	o.Object["spec"] = map[string]any{
+		"instances": int64(2), "storage": map[string]any{"size": "1Gi"}, "imageName": "registry.example.org/postgres:17",
+	}
+	Expect(k8s.Create(ctx, o)).To(Succeed())
+	return o
+}
+
+// inCluster gives a Dojo a database in the existing Cluster "pg".
+func inCluster(dojo *corev1api.Dojo) {
+	dojo.Spec.CredentialsRef = nil
+	dojo.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
+}
+
+func withPolicy(policy corev1api.ReclaimPolicy) func(*corev1api.Dojo) {
+	return func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.ReclaimPolicy = policy }
+}
+
+// dojoInCluster creates a Cluster and a Dojo with a database in it, and waits until that is Ready.
+func dojoInCluster(ctx context.Context, namespace string, change ...func(*corev1api.Dojo)) *corev1api.Dojo {
+	GinkgoHelper()
+	pg := existingCluster(ctx, namespace, "pg")
+	Eventually(ctx, refetch(pg)).Should(
+		haveField("status.readyInstances", Equal(int64(2))))
+	dojo := newDojo(namespace, "tokyo", append([]func(*corev1api.Dojo){inCluster}, change...)...)
+	Expect(k8s.Create(ctx, dojo)).To(Succeed())
+	eventuallyReady(ctx, dojo)
+	return dojo
+}
+
+// databasePassword returns the password of the Dojo's database, and adds it to secrets.
+func databasePassword(ctx context.Context, dojo *corev1api.Dojo) string {
+	GinkgoHelper()
+	secret := passwordSecretOf(dojo)
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(secret), secret)).To(Succeed())
+	password := string(secret.Data["password"])
+	Expect(len(password)).To(BeNumerically(">=", 20))
+	secrets.Add(password)
+	return password
+}
+
+func passwordSecretOf(dojo *corev1api.Dojo) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name + "-db"}}
+}
+
+// schemaJobs lists the Jobs that apply the Dojo's schema.
+func schemaJobs(ctx context.Context, dojo *corev1api.Dojo) []batchv1.Job {
+	GinkgoHelper()
+	var jobs batchv1.JobList
+	labels := client.MatchingLabels{"app.kubernetes.io/name": "dojo-schema", "app.kubernetes.io/instance": dojo.Name}
+	Expect(k8s.List(ctx, &jobs, client.InNamespace(dojo.Namespace), labels)).To(Succeed())
+	return jobs.Items
+}
+
+// podPassword reads the password that the Dojo's pods read.
+func podPassword(dojo *corev1api.Dojo) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		secret := secretOf(dojo)
+		err := k8s.Get(ctx, client.ObjectKeyFromObject(secret), secret)
+		return passwordOf(secret), err
+	}
+}
+
+// stepsOf collects the reasons of DatabaseReady and Ready of the Dojos in a namespace, each pair
+// once, until the context ends.
+func stepsOf(ctx context.Context, namespace string) func() []string {
+	GinkgoHelper()
+	watcher, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: k8s.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	events, err := watcher.Watch(ctx, &corev1api.DojoList{}, client.InNamespace(namespace))
+	Expect(err).NotTo(HaveOccurred())
+	var mu sync.Mutex
+	var steps []string
+	go func() {
+		for e := range events.ResultChan() {
+			dojo, ok := e.Object.(*corev1api.Dojo)
+			if !ok || len(dojo.Status.Conditions) == 0 {
+				continue
+			}
+			mu.Lock()
+			step := reason(dojo, "DatabaseReady") + " / " + reason(dojo, "Ready")
+			GinkgoWriter.Println(step, message(dojo, "Ready"), dojo.Status.ReadyStatus)
+			if !slices.Contains(steps, step) {
+				steps = append(steps, step)
+			}
+			mu.Unlock()
+		}
+	}()
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(steps)
+	}
+}

@@ -1,0 +1,200 @@
+package specs_test
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// withCluster gives a Dojo a Cluster of its own.
+func withCluster(change ...func(*corev1api.PostgresCluster)) func(*corev1api.Dojo) {
+	return func(dojo *corev1api.Dojo) {
+		dojo.Spec.CredentialsRef = nil
+		dojo.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{
+			Storage: corev1api.PostgresStorage{Size: resource.MustParse("1Gi")},
+		}}
+		for _, f := range change {
+			f(dojo.Spec.Postgres.Cluster)
+		}
+	}
+}
+
+func nightly(pg *corev1api.PostgresCluster) {
+	pg.Backup = &corev1api.Backup{
+		Schedule: "30 2 * * *", Method: corev1api.BackupPlugin, FinalBackup: true,
+		Plugin: &corev1api.BackupPluginSpec{
+			Name:       "barman-cloud.cloudnative-pg.io",
+			Parameters: map[string]string{"barmanObjectName": "store"},
+		},
+	}
+}
+
+// haveField matches a field of a custom resource, given by its path, with a value or a matcher.
+func haveField(path string, value any) types.GomegaMatcher {
+	matcher, ok := value.(types.GomegaMatcher)
+	switch {
+	case ok:
+	case value == nil:
+		matcher = BeNil()
+	default:
+		matcher = Equal(value)
+	}
+	return WithTransform(func(o *unstructured.Unstructured) any { return field(o, path) }, matcher)
+}
+
+var _ = Describe("A Dojo with a Cluster of its own", func() {
+	var ns string
+	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
+
+	created := func(ctx context.Context, change ...func(*corev1api.Dojo)) *corev1api.Dojo {
+		GinkgoHelper()
+		dojo := newDojo(ns, "tokyo", change...)
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+		return dojo
+	}
+	theCluster := func() *unstructured.Unstructured { return ofKind("Cluster", ns, "tokyo-db") }
+
+	It("creates it as the spec says, without an owner, and writes every object once", func(ctx context.Context) {
+		dojo := created(ctx, withCluster(nightly, func(pg *corev1api.PostgresCluster) {
+			pg.Instances, pg.Version, pg.Storage.StorageClassName = new(int32(3)), "17", "fast"
+			pg.Resources = &corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
+			}
+		}))
+		live := theCluster()
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
+		Expect(live).To(And(
+			haveField("spec.instances", int64(3)), haveField("spec.imageName", "ghcr.io/cloudnative-pg/postgresql:17"),
+			haveField("spec.storage.size", "1Gi"), haveField("spec.storage.storageClass", "fast"),
+			haveField("spec.resources.requests", map[string]any{"memory": "1Gi"})))
+		Expect(field(live, "spec.plugins")).To(HaveExactElements(And(
+			HaveKeyWithValue("name", "barman-cloud.cloudnative-pg.io"), HaveKeyWithValue("isWALArchiver", true),
+			HaveKeyWithValue("parameters", map[string]any{"barmanObjectName": "store"}))))
+		Expect(live.GetOwnerReferences()).
+			To(BeEmpty(), "with an owner, the garbage collector would delete it with all its volumes")
+		Expect(live.GetLabels()).To(HaveKeyWithValue("app.kubernetes.io/instance", "tokyo"))
+		schedule := ofKind("ScheduledBackup", ns, "tokyo-db")
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(schedule), schedule)).To(Succeed())
+		Expect(schedule).To(
+			And(haveField("spec.schedule", "0 30 2 * * *"), haveField("spec.method", "plugin"), haveField("status.error", nil)))
+		Expect(dojo.Status.Database.ClusterName).To(Equal("tokyo-db"))
+
+		writes := operator.WritesAtRest(ns)
+		AddReportEntry("writes of a Dojo with postgres.cluster and backups", writes)
+		Expect(withoutStatus(writes)).To(ConsistOf(
+			"create clusters/tokyo-db", "create scheduledbackups/tokyo-db", "create secrets/tokyo-db",
+			"create databaseroles/tokyo-db", "create databases/tokyo-db",
+			"create jobs/"+schemaJobs(ctx, dojo)[0].Name, "create secrets/tokyo-credentials",
+			"create deployments/tokyo", "create services/tokyo"))
+		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
+	})
+
+	It("follows the spec and corrects drift, while the application serves", func(ctx context.Context) {
+		dojo := created(ctx, withCluster(nightly))
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+			dojo.Spec.Postgres.Cluster.Instances, dojo.Spec.Postgres.Cluster.Backup = new(int32(2)), nil
+			dojo.Spec.Postgres.Cluster.Storage.Size = resource.MustParse("2Gi")
+		})
+		Eventually(ctx, refetch(theCluster())).Should(And(
+			haveField("spec.instances", int64(2)), haveField("spec.storage.size", "2Gi"), haveField("spec.plugins", nil)))
+		Eventually(ctx, func(ctx context.Context) error {
+			return k8s.Get(ctx, nameOf(ns, "tokyo-db"), ofKind("ScheduledBackup", ns, ""))
+		}).ShouldNot(Succeed())
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", ""))
+		eventuallyReady(ctx, dojo)
+		live := theCluster()
+		edit(ctx, live, func(o *unstructured.Unstructured) {
+			Expect(unstructured.SetNestedField(o.Object, int64(7), "spec", "instances")).To(Succeed())
+			Expect(unstructured.SetNestedField(o.Object, "unsupervised", "spec", "primaryUpdateStrategy")).To(Succeed())
+		})
+		Eventually(ctx, refetch(live)).Should(haveField("spec.instances", int64(2)))
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("reports ready instances, continues with the first, and is Degraded without any", func(ctx context.Context) {
+		cloudNativePG.Pause(ns, "tokyo-db")
+		dojo := newDojo(ns, "tokyo", withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		live := theCluster()
+		Eventually(ctx, refetch(live)).Should(haveField("spec.instances", int64(3)))
+		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady",
+			Equal(fmt.Sprintf("0 of 3 instances of the Cluster %s/tokyo-db are ready.", ns))))
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterNotReady)
+		cloudNativePG.Resume(ns, "tokyo-db")
+		eventuallyReady(ctx, dojo)
+		cloudNativePG.Pause(ns, "tokyo-db")
+		setClusterStatus(ctx, live, map[string]any{
+			"phase": "Creating replica", "readyInstances": int64(2), "currentPrimary": "tokyo-db-1", "image": "postgres:17",
+		})
+		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady",
+			Equal(fmt.Sprintf("2 of 3 instances of the Cluster %s/tokyo-db are ready: Creating replica.", ns))))
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", ""))
+		cloudNativePG.Resume(ns, "tokyo-db")
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("creates the Cluster again when it was deleted, and the schema in it", func(ctx context.Context) {
+		dojo := created(ctx, withCluster())
+		first, live := schemaJobs(ctx, dojo)[0].Name, theCluster()
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
+		deleted := live.GetUID()
+		Expect(k8s.Delete(ctx, live)).To(Succeed())
+		Eventually(ctx, refetch(live)).
+			ShouldNot(WithTransform(func(o *unstructured.Unstructured) any { return o.GetUID() }, Equal(deleted)))
+		Eventually(ctx, func(ctx context.Context) string { return schemaJobs(ctx, dojo)[0].Name }).ShouldNot(Equal(first))
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("keeps the Cluster with the policy Retain, and a new Dojo of that name uses it", func(ctx context.Context) {
+		dojo := created(ctx, withCluster())
+		before := theCluster()
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(before), before)).To(Succeed())
+		Expect(k8s.Delete(ctx, dojo, client.PropagationPolicy("Foreground"))).To(Succeed())
+		eventuallyGone(ctx, dojo)
+		recreated := created(ctx, withCluster())
+		after := theCluster()
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(after), after)).To(Succeed())
+		Expect(after.GetUID()).To(Equal(before.GetUID()))
+		Expect(recreated.Status.Database.ClusterName).To(Equal("tokyo-db"))
+	})
+
+	It("takes a final backup and deletes every object in order with the policy Delete", func(ctx context.Context) {
+		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		eventuallyGone(ctx, dojo)
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), theCluster())).NotTo(Succeed())
+		Expect(deletions(ns)).To(Equal([]string{
+			"delete deployments/tokyo", "delete databases/tokyo-db", "delete databaseroles/tokyo-db",
+			"delete scheduledbackups/tokyo-db", "delete clusters/tokyo-db",
+		}))
+		var backups unstructured.UnstructuredList
+		backups.SetGroupVersionKind(ofKind("BackupList", ns, "").GroupVersionKind())
+		Expect(k8s.List(ctx, &backups, client.InNamespace(ns))).To(Succeed())
+		Expect(backups.Items).To(HaveLen(1), "the final backup stays")
+		Expect(&backups.Items[0]).To(And(haveField("spec.method", "plugin"), haveField("status.phase", "completed")))
+	})
+
+	It("deletes nothing while the final backup fails", func(ctx context.Context) {
+		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
+		failingBackups.Store(ns, true)
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonFinalBackupFailed))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("the object store does not answer"))
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), deploymentOf(dojo))).To(Succeed(), "the application still serves")
+		Expect(deletions(ns)).To(BeEmpty())
+		By("deciding against a final backup")
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Backup.FinalBackup = false })
+		eventuallyGone(ctx, dojo)
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), theCluster())).NotTo(Succeed())
+	})
+})

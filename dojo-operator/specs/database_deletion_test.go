@@ -1,0 +1,109 @@
+package specs_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+var _ = Describe("Deleting a Dojo with a database", func() {
+	var ns string
+	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
+
+	deleted := func(ctx context.Context, dojo *corev1api.Dojo) {
+		GinkgoHelper()
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		eventuallyGone(ctx, dojo)
+		Eventually(ctx, func(ctx context.Context) error {
+			return k8s.Get(ctx, client.ObjectKeyFromObject(dojo), &appsv1.Deployment{})
+		}).ShouldNot(Succeed())
+	}
+	child := func(kind string) *unstructured.Unstructured { return ofKind(kind, ns, "tokyo-db") }
+
+	It("keeps the data with the policy Retain, and a new Dojo of that name uses it", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns)
+		password := databasePassword(ctx, dojo)
+		Expect(dojo.Finalizers).To(BeEmpty(), "no deletion has to be waited for")
+		deleted(ctx, dojo)
+		Consistently(ctx, func(ctx context.Context) error {
+			for _, o := range []client.Object{child("Database"), child("DatabaseRole"), passwordSecretOf(dojo)} {
+				if err := k8s.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
+					return err
+				}
+			}
+			return nil
+		}).Should(Succeed())
+		recreated := newDojo(ns, "tokyo", inCluster)
+		Expect(k8s.Create(ctx, recreated)).To(Succeed())
+		eventuallyReady(ctx, recreated)
+		Expect(databasePassword(ctx, recreated)).To(Equal(password))
+	})
+
+	It("deletes the data with the policy Delete: Deployment, Database, DatabaseRole", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete), replicas(2))
+		Expect(dojo.Finalizers).To(ConsistOf(corev1api.DatabaseFinalizer))
+		deleted(ctx, dojo)
+		for _, kind := range []string{"Database", "DatabaseRole"} {
+			Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), child(kind))).NotTo(Succeed(), kind)
+		}
+		Eventually(ctx,
+			func(ctx context.Context) error { return k8s.Get(ctx, nameOf(ns, "tokyo-db"), passwordSecretOf(dojo)) }).
+			ShouldNot(Succeed())
+		Expect(k8s.Get(ctx, nameOf(ns, "pg"), ofKind("Cluster", ns, "pg"))).To(Succeed(), "the Cluster is not the Dojo's")
+		Expect(deletions(ns)).
+			To(Equal([]string{"delete deployments/tokyo", "delete databases/tokyo-db", "delete databaseroles/tokyo-db"}))
+	})
+
+	It("does the same with foreground deletion", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		Expect(k8s.Delete(ctx, dojo, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
+		eventuallyGone(ctx, dojo)
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), child("Database"))).NotTo(Succeed())
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), child("DatabaseRole"))).NotTo(Succeed())
+	})
+
+	It("follows the policy as it is when the Dojo is deleted", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		edit(ctx, dojo, withPolicy(corev1api.ReclaimRetain))
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Finalizers", BeEmpty()))
+		Eventually(ctx, refetch(passwordSecretOf(dojo))).
+			Should(HaveField("OwnerReferences", BeEmpty()), "with an owner, the garbage collector would delete it")
+		eventuallyReady(ctx, dojo)
+		deleted(ctx, dojo)
+		Consistently(ctx,
+			func(ctx context.Context) error { return k8s.Get(ctx, nameOf(ns, "tokyo-db"), child("Database")) }).
+			Should(Succeed())
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), passwordSecretOf(dojo))).To(Succeed())
+	})
+
+	It("waits, and reports for what, while the Cluster does not answer", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		cloudNativePG.Pause(ns, "pg")
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		Eventually(ctx, refetch(dojo)).
+			Should(haveMessage("DatabaseReady", ContainSubstring("the Database tokyo-db to be deleted")))
+		Expect(dojo).To(HaveCondition("DatabaseReady", "False", corev1api.ReasonDeletingDatabase))
+		cloudNativePG.Resume(ns, "pg")
+		eventuallyGone(ctx, dojo)
+	})
+})
+
+// deletions lists the operator's deletions in a namespace, each once.
+func deletions(namespace string) []string {
+	var all []string
+	for _, write := range operator.Writes(namespace) {
+		if strings.HasPrefix(write, "delete ") && !strings.HasPrefix(write, "delete jobs/") && !slices.Contains(all, write) {
+			all = append(all, write)
+		}
+	}
+	return all
+}

@@ -1,0 +1,144 @@
+package specs_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// appliedField is a field of a Dojo's child that the operator applies.
+type appliedField struct {
+	// kind of the child, whose name is that of the Dojo with a suffix.
+	kind, suffix string
+	// pointer is a JSON pointer to the field.
+	pointer string
+	// other is a valid value that is not the operator's.
+	other any
+}
+
+// appliedFields has one field of each kind that the operator applies more than once.
+var appliedFields = []appliedField{
+	{"Secret", "-credentials", "/metadata/labels/app.kubernetes.io~1name", "other"},
+	{"Deployment", "", "/spec/template/spec/containers/0/image", "mirror.example.org/dojo:1"},
+	{"Service", "", "/spec/ports/0/targetPort", int64(8080)},
+	{"PodDisruptionBudget", "", "/spec/maxUnavailable", "50%"},
+	{"Ingress", "", "/spec/ingressClassName", "other"},
+	{"Cluster", "-db", "/spec/imageName", "mirror.example.org/postgresql:17"},
+	{"ScheduledBackup", "-db", "/spec/immediate", false},
+	{"DatabaseRole", "-db", "/spec/comment", "other"},
+	{"Database", "-db", "/spec/databaseReclaimPolicy", "delete"},
+	{"ServiceMonitor", "", "/spec/endpoints/0/path", "/other"},
+	{"PrometheusRule", "", "/spec/groups/0/rules/0/for", "7m"},
+	{"AlertmanagerConfig", "", "/spec/receivers/0/discordConfigs/0/sendResolved", false},
+	{"DiscordChannel", "-alerts", "/spec/topic", "other"},
+}
+
+func (f appliedField) of(dojo *corev1api.Dojo) *unstructured.Unstructured {
+	return ofKind(f.kind, dojo.Namespace, dojo.Name+f.suffix)
+}
+
+// withEverything gives a Dojo all children that there are.
+func withEverything(dojo *corev1api.Dojo) {
+	withCluster(nightly, func(pg *corev1api.PostgresCluster) { pg.Version = "17" })(dojo)
+	inGroup(dojo)
+	replicas(2)(dojo)
+	dojo.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org", ClassName: "nginx"}
+}
+
+// dojoWithEverything creates a Dojo with all children and waits until it is Ready.
+func dojoWithEverything(ctx context.Context, namespace, name string) *corev1api.Dojo {
+	GinkgoHelper()
+	dojo := newDojo(namespace, name, withEverything)
+	Expect(k8s.Create(ctx, dojo)).To(Succeed())
+	postable(ctx, alertsChannelOf(dojo), name+"-alerts-webhook")
+	eventuallyReady(ctx, dojo)
+	return dojo
+}
+
+// valueAt returns the value at a JSON pointer, nil where there is none.
+func valueAt(o *unstructured.Unstructured, pointer string) any {
+	var at any = o.Object
+	for _, key := range keysOf(pointer) {
+		switch parent := at.(type) {
+		case map[string]any:
+			at = parent[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i >= len(parent) {
+				return nil
+			}
+			at = parent[i]
+		default:
+			return nil
+		}
+	}
+	return at
+}
+
+// setAt replaces the value at a JSON pointer whose last element is a field.
+func setAt(o *unstructured.Unstructured, pointer string, value any) {
+	GinkgoHelper()
+	last := strings.LastIndex(pointer, "/")
+	parent, ok := valueAt(o, pointer[:last]).(map[string]any)
+	Expect(ok).To(BeTrue(), "%s %s has no %s", o.GetKind(), o.GetName(), pointer[:last])
+	parent[keysOf(pointer[last:])[0]] = value
+}
+
+func keysOf(pointer string) []string {
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	var keys []string
+	for key := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		keys = append(keys, unescape.Replace(key))
+	}
+	return keys
+}
+
+// fieldAt reads a field of an object again, for Eventually and Consistently.
+func fieldAt(o *unstructured.Unstructured, pointer string) func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) {
+		err := k8s.Get(ctx, client.ObjectKeyFromObject(o), o)
+		return valueAt(o, pointer), err
+	}
+}
+
+// shrunk returns a list without its first item, or a map without one of its keys.
+func shrunk(value any) any {
+	GinkgoHelper()
+	switch value := value.(type) {
+	case []any:
+		Expect(value).NotTo(BeEmpty())
+		return slices.Clone(value[1:])
+	case map[string]any:
+		Expect(value).NotTo(BeEmpty())
+		rest := maps.Clone(value)
+		delete(rest, slices.Min(slices.Collect(maps.Keys(rest))))
+		return rest
+	}
+	Fail(fmt.Sprintf("%T is no list and no map", value))
+	return nil
+}
+
+// grown returns a list with another item, or a map with another key.
+func grown(value, extra any) any {
+	GinkgoHelper()
+	switch value := value.(type) {
+	case []any:
+		return append(slices.Clone(value), extra)
+	case map[string]any:
+		more := maps.Clone(value)
+		more["example.org/other"] = extra
+		return more
+	}
+	Fail(fmt.Sprintf("%T is no list and no map", value))
+	return nil
+}

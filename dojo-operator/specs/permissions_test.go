@@ -1,0 +1,47 @@
+package specs_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/testcluster/rbacusage"
+)
+
+var _ = Describe("The operator's permissions", func() {
+	It("include list, for API servers before Kubernetes 1.34, which do not stream lists", func(ctx context.Context) {
+		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // with the former environment
+		GinkgoT().Setenv("KUBE_FEATURE_WatchListClient", "false")
+		operator.Restart(ctx)
+		runningDojo(ctx, newNamespace(ctx))
+	})
+
+	It("include update of finalizers, for clusters that require it for blockOwnerDeletion", func(ctx context.Context) {
+		update := rbacusage.Permission{Group: "core.jutsu.com", Resource: "dojos/finalizers", Verb: "update"}
+		restore := operator.Without(ctx, update)
+		ns := newNamespace(ctx)
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		dojo := newDojo(ns, "tokyo")
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("Forbidden"))
+		restore(ctx)
+		Eventually(ctx, refetch(dojo)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it should be retried")
+		operator.Proven(update)
+	})
+
+	It("include delete of Secrets, for clusters that require it to remove an owner reference", func(ctx context.Context) {
+		remove := rbacusage.Permission{Resource: "secrets", Verb: "delete"}
+		ns := newNamespace(ctx)
+		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		restore := operator.Without(ctx, remove)
+		edit(ctx, dojo, withPolicy(corev1api.ReclaimRetain)) // removes the owner reference of the password
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonChildRefused)
+		restore(ctx)
+		Eventually(ctx, refetch(dojo)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it should be retried")
+		Expect(refetch(passwordSecretOf(dojo))(ctx)).To(HaveField("OwnerReferences", BeEmpty()))
+		operator.Proven(remove)
+	})
+})

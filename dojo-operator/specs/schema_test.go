@@ -1,0 +1,120 @@
+package specs_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+var _ = Describe("The schema of a Dojo's database", func() {
+	var ns string
+	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
+
+	withSQL := func(dojo *corev1api.Dojo) {
+		dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{
+			{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "tables.sql"}},
+			{SecretKeyRef: &corev1api.KeyReference{Name: "sql", Key: "users.sql"}},
+		}
+	}
+	tables := func() *corev1.ConfigMap {
+		return &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"tables.sql": "SELECT 1"},
+		}
+	}
+	users := func() *corev1.Secret {
+		return &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"},
+			StringData: map[string]string{"users.sql": newPassword()},
+		}
+	}
+
+	It("waits for the SQL, runs it before the first pod starts, and again when it changes", func(ctx context.Context) {
+		existingCluster(ctx, ns, "pg")
+		dojo := newDojo(ns, "tokyo", inCluster, withSQL)
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("DatabaseReady", "False", corev1api.ReasonWaitingForSQL))
+		Expect(message(dojo, "DatabaseReady")).
+			To(Equal("Waiting for the ConfigMap " + ns + "/sql of spec.postgres.initSQL."))
+		Expect(k8s.Create(ctx, tables())).To(Succeed())
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonSQLNotFound)
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("The Secret " + ns + "/sql"))
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), deploymentOf(dojo))).NotTo(Succeed())
+		Expect(k8s.Create(ctx, users())).To(Succeed())
+		eventuallyReady(ctx, dojo)
+		first := schemaJobs(ctx, dojo)
+		Expect(first).To(HaveLen(1))
+
+		edit(ctx, tables(), func(sql *corev1.ConfigMap) { sql.Data["tables.sql"] = "SELECT 2" })
+		Eventually(ctx, func(ctx context.Context) []string {
+			var names []string
+			for _, job := range schemaJobs(ctx, dojo) {
+				names = append(names, job.Name)
+			}
+			return names
+		}).Should(And(HaveLen(1), Not(ContainElement(first[0].Name))), "one Job for the new SQL, the former one deleted")
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("runs again in a database that was created again", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns)
+		first := schemaJobs(ctx, dojo)[0].Name
+		Expect(k8s.Delete(ctx, ofKind("Database", ns, "tokyo-db"))).To(Succeed())
+		Eventually(ctx, func(ctx context.Context) string { return schemaJobs(ctx, dojo)[0].Name }).ShouldNot(Equal(first))
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("that fails keeps the pods from starting, and is reported with the message of psql", func(ctx context.Context) {
+		pg := existingCluster(ctx, ns, "pg")
+		edit(ctx, pg,
+			func(o *unstructured.Unstructured) { // pods with such an image never run, so that the spec can write how they end
+				Expect(unstructured.SetNestedField(o.Object, "registry.invalid/postgres:17", "spec", "imageName")).To(Succeed())
+			})
+		Eventually(ctx, refetch(pg)).Should(haveField("status.image", "registry.invalid/postgres:17"))
+		dojo := newDojo(ns, "tokyo", inCluster)
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonSchemaFailed)
+		Expect(message(dojo, "Degraded")).To(ContainSubstring(`the image "registry.invalid/postgres:17" cannot be pulled`))
+
+		endSchemaPod(ctx, ns, corev1.ContainerStateTerminated{
+			ExitCode: 3, Reason: "Error", Message: "psql:/sql/00-sql.sql:7: ERROR:  relation \"dojos\" does not exist\n",
+		})
+		Eventually(ctx, refetch(dojo)).Should(haveMessage("Degraded",
+			ContainSubstring(`psql:/sql/00-sql.sql:7: ERROR:  relation "dojos" does not exist. Fix the SQL`)))
+		Expect(dojo).To(HaveCondition("DatabaseReady", "False", corev1api.ReasonSchemaFailed))
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), deploymentOf(dojo))).NotTo(Succeed())
+
+		By("retrying")
+		edit(ctx, pg, func(o *unstructured.Unstructured) {
+			Expect(unstructured.SetNestedField(o.Object, "registry.example.org/postgres:17", "spec", "imageName")).To(Succeed())
+		})
+		Eventually(ctx, refetch(pg)).Should(haveField("status.image", "registry.example.org/postgres:17"))
+		job := schemaJobs(ctx, dojo)[0]
+		Expect(k8s.Delete(ctx, &job, client.PropagationPolicy("Background"))).To(Succeed())
+		eventuallyReady(ctx, dojo)
+	})
+})
+
+// endSchemaPod terminates the pod of the schema's Job.
+func endSchemaPod(ctx context.Context, namespace string, state corev1.ContainerStateTerminated) {
+	GinkgoHelper()
+	Eventually(ctx, func(ctx context.Context) error {
+		var pods corev1.PodList
+		if err := k8s.List(ctx, &pods, client.InNamespace(namespace),
+			client.MatchingLabels{"app.kubernetes.io/name": "dojo-schema"}); err != nil {
+			return err
+		}
+		pod := &pods.Items[0]
+		pod.Status.Phase = corev1.PodFailed
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: "dojo-schema", State: corev1.ContainerState{Terminated: &state},
+		}}
+		return k8s.Status().Update(ctx, pod)
+	}).Should(Succeed())
+}

@@ -1,0 +1,287 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/csaupgrade"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"jutsu.com/operators/libs/apply/expectations"
+	"jutsu.com/operators/libs/conditions"
+)
+
+const (
+	// StaleRetry is when to reconcile again where the cache lags behind what is known.
+	StaleRetry = 50 * time.Millisecond
+	// A refused write is repeated after minRefusedRetry, then after as long again as it has been
+	// refused, up to maxRefusedRetry: no watch reports that a quota or a policy has changed.
+	minRefusedRetry, maxRefusedRetry = 15 * time.Second, 10 * time.Minute
+	// remembered is how many objects are remembered that are refused, and owners with objects that
+	// no write brings into sync.
+	remembered = 4096
+)
+
+// ErrStale reports that the cache does not show our last writes yet, so that nothing can be
+// decided.
+var ErrStale = errors.New("the cache lags behind our own writes")
+
+// Reasons are the reasons of the issues that come from writes, out of the kind's documented list.
+type Reasons struct {
+	// Refused (Degraded): the API server refuses an object.
+	Refused string
+	// NamespaceTerminating (Progressing): the namespace is being deleted.
+	NamespaceTerminating string
+}
+
+// Applier carries out plans. Make one with New.
+type Applier struct {
+	// Owner is the field manager of all that is written.
+	Owner string
+	// Expectations record what was written.
+	Expectations *expectations.Set
+
+	client  client.Client
+	reasons Reasons
+	clock   clock.PassiveClock
+	// Neither is state: losing it costs a write that changes nothing, or an earlier retry.
+	unchanged *cache.LRUExpireCache // Unchanged by the owner's UID
+	refused   *cache.LRUExpireCache // since when, by expectations.Key
+}
+
+// New returns an applier that writes with the client, as the field manager owner.
+func New(c client.Client, owner string, reasons Reasons, now clock.PassiveClock) *Applier {
+	return &Applier{
+		Owner: owner, Expectations: expectations.NewSet(now),
+		client: client.WithFieldOwner(c, owner), reasons: reasons, clock: now,
+		unchanged: cache.NewLRUExpireCacheWithClock(remembered, now),
+		refused:   cache.NewLRUExpireCacheWithClock(remembered, now),
+	}
+}
+
+// Unchanged returns the objects of an owner that their last write could not bring into sync.
+func (a *Applier) Unchanged(owner types.UID) Unchanged {
+	known, _ := a.unchanged.Get(owner)
+	u, _ := known.(Unchanged)
+	return u
+}
+
+// Run carries out the plan of an owner. An object that cannot be written keeps only those from
+// being written that depend on it.
+func (a *Applier) Run(ctx context.Context, owner client.Object, plan Plan) Results {
+	var results Results
+	if plan.Finalizers != nil {
+		if err := a.setFinalizers(ctx, owner, plan.Finalizers); err != nil {
+			results.fail("", err)
+			return results
+		}
+	}
+	failed := map[expectations.Key]bool{}
+	for _, o := range plan.Apply {
+		if slices.ContainsFunc(o.After, func(key expectations.Key) bool { return failed[key] }) {
+			failed[o.Key] = true
+			continue
+		}
+		result := a.write(ctx, owner, o)
+		failed[o.Key] = result.Outcome == Failed
+		results.Objects = append(results.Objects, result)
+		results.fail(o.Part, result.err)
+	}
+	for _, old := range plan.Delete {
+		results.fail("", a.delete(ctx, old))
+	}
+	return results
+}
+
+// write brings one object into its desired state.
+func (a *Applier) write(ctx context.Context, owner client.Object, o *Object) Result {
+	answer, err := a.send(ctx, o)
+	result := Result{Object: o, Outcome: Updated}
+	switch {
+	case err != nil:
+		result.Outcome, result.err = Failed, a.failure(o.Key, o.Kind+" "+o.Name, err)
+	case o.Live == nil:
+		result.Outcome = Created
+	case !changed(o.Live, answer):
+		result.Outcome = NotChanged
+	}
+	logf.FromContext(ctx).V(1).Info("applied", "kind", o.Kind, "object", o.Name, "result", result.Outcome)
+	if err != nil {
+		return result
+	}
+	if o.synced && !InSync(a.Owner, answer, o.Desired) {
+		a.remember(owner.GetUID(), o.Key, fingerprint(a.Owner, answer, o.Desired))
+		result.err = ErrStale
+	}
+	a.Expectations.Expect(o.Key, answer.GetResourceVersion())
+	a.refused.Remove(o.Key)
+	return result
+}
+
+// send writes an object and returns the API server's answer.
+func (a *Applier) send(ctx context.Context, o *Object) (client.Object, error) {
+	if o.Live == nil {
+		return a.create(ctx, o.Desired)
+	}
+	if err := a.upgrade(ctx, o); err != nil {
+		return nil, err
+	}
+	answer, err := a.apply(ctx, o)
+	if apierrors.IsInvalid(err) && o.ReplaceSpec != nil {
+		if err = a.replaceSpec(ctx, o); err == nil {
+			answer, err = a.apply(ctx, o)
+		}
+	}
+	return answer, err
+}
+
+// create makes an object that does not exist.
+func (a *Applier) create(ctx context.Context, desired *unstructured.Unstructured) (client.Object, error) {
+	object := desired.DeepCopy()
+	err := unstructured.SetNestedField(object.Object, shape(desired), "metadata", "annotations", ShapeAnnotation)
+	if err != nil {
+		return nil, err
+	}
+	return object, a.client.Create(ctx, object)
+}
+
+// apply writes our fields over an object that exists. The UID makes sure that it is still the one
+// that was observed.
+func (a *Applier) apply(ctx context.Context, o *Object) (client.Object, error) {
+	object := o.Desired.DeepCopy()
+	object.SetUID(o.Live.GetUID())
+	return object, a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership)
+}
+
+// upgrade makes fields that are ours by update ours by apply, where one of them may no longer be
+// desired.
+func (a *Applier) upgrade(ctx context.Context, o *Object) error {
+	if _, updated := ownedFields(a.Owner, o.Live); !outgrown(updated, o.Live, o.Desired) {
+		return nil
+	}
+	patch, err := csaupgrade.UpgradeManagedFieldsPatch(o.Live, sets.New(a.Owner), a.Owner)
+	if err != nil || patch == nil {
+		return err
+	}
+	return a.client.Patch(ctx, o.Desired.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
+}
+
+// replaceSpec replaces the spec of an object as a whole by ours.
+func (a *Applier) replaceSpec(ctx context.Context, o *Object) error {
+	patch, err := json.Marshal([]map[string]any{
+		// As in an apply, another object refuses it.
+		{"op": "replace", "path": "/metadata/uid", "value": o.Live.GetUID()},
+		{"op": "replace", "path": "/spec", "value": o.ReplaceSpec},
+	})
+	if err != nil {
+		return fmt.Errorf("encode %s %s: %w", o.Kind, o.Name, err)
+	}
+	return a.client.Patch(ctx, o.Desired.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
+}
+
+// changed reports whether a write changed more than the status, which also moves while we write.
+func changed(before, after client.Object) bool {
+	state := func(o client.Object) []any {
+		return []any{version(o), o.GetLabels(), o.GetAnnotations(), o.GetOwnerReferences()}
+	}
+	return !equality.Semantic.DeepEqual(state(before), state(after))
+}
+
+// remember records that a write did not bring an object into sync.
+func (a *Applier) remember(owner types.UID, key expectations.Key, fingerprint string) {
+	known := Unchanged{}
+	maps.Copy(known, a.Unchanged(owner))
+	known[key] = fingerprint
+	a.unchanged.Add(owner, known, 24*time.Hour)
+}
+
+// delete deletes an object, and in the background what belongs to it. One that others hold back
+// with a finalizer stays for now.
+func (a *Applier) delete(ctx context.Context, old Deletion) error {
+	uid := old.Object.GetUID()
+	err := a.client.Delete(ctx, old.Object, client.Preconditions{UID: &uid},
+		client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil {
+		return a.failure(old.Key, fmt.Sprintf("deletion of the %s %s", old.Kind, old.Name), err)
+	}
+	a.refused.Remove(old.Key)
+	logf.FromContext(ctx).V(1).Info("deleted", "kind", old.Kind, "object", old.Name)
+	if len(old.Object.GetFinalizers()) == 0 {
+		a.Expectations.ExpectDeleted(old.Key, uid)
+	}
+	return nil
+}
+
+// setFinalizers writes the owner's finalizers. A client that has written the owner meanwhile wins.
+func (a *Applier) setFinalizers(ctx context.Context, owner client.Object, finalizers []string) error {
+	gvk, err := a.client.GroupVersionKindFor(owner)
+	if err != nil {
+		return err
+	}
+	key := expectations.KeyOf(gvk.Kind, owner.GetNamespace(), owner.GetName())
+	after := owner.DeepCopyObject().(client.Object)
+	after.SetFinalizers(finalizers)
+	err = a.client.Patch(ctx, after, client.MergeFromWithOptions(owner, client.MergeFromWithOptimisticLock{}))
+	if err != nil {
+		return a.failure(key, "finalizers of the "+gvk.Kind, err)
+	}
+	a.refused.Remove(key)
+	owner.SetFinalizers(finalizers)
+	owner.SetResourceVersion(after.GetResourceVersion())
+	if len(finalizers) > 0 || owner.GetDeletionTimestamp() == nil {
+		a.Expectations.Expect(key, after.GetResourceVersion())
+	}
+	return nil
+}
+
+// failure decides what an error of the API server means for the owner. Of a Secret it has no text,
+// which may quote it; a conflict stays one to be retried quietly, and is not reported.
+func (a *Applier) failure(key expectations.Key, what string, err error) error {
+	refused := conditions.Refused(err)
+	switch {
+	case replaced(err), apierrors.IsAlreadyExists(err): // it will be observed
+		return ErrStale
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return conditions.Progressing(a.reasons.NamespaceTerminating,
+			"The namespace %s is being deleted.", key.Namespace)
+	case key.Kind == "Secret" && conditions.StatusCode(err) == http.StatusUnprocessableEntity:
+		err = fmt.Errorf("%w. If it was made immutable, delete it: it is created again", conditions.Redacted(err))
+	case key.Kind == "Secret" && !conditions.Conflict(err):
+		err = conditions.Redacted(err)
+	}
+	if !refused {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	now := a.clock.Now()
+	since := now
+	if known, ok := a.refused.Get(key); ok {
+		since = known.(time.Time)
+	}
+	a.refused.Add(key, since, 2*maxRefusedRetry)
+	retry := wait.Jitter(min(max(now.Sub(since), minRefusedRetry), maxRefusedRetry), 0.1)
+	return conditions.Degraded(a.reasons.Refused, "The API server refuses the %s: %s", what, err).After(retry)
+}
+
+// replaced reports whether there was another object than the one that was observed: its UID cannot
+// be changed to that.
+func replaced(err error) bool {
+	causes := conditions.StatusDetails(err).Causes
+	return slices.ContainsFunc(causes, func(c metav1.StatusCause) bool { return c.Field == "metadata.uid" })
+}
