@@ -36,7 +36,7 @@ func TestRun(t *testing.T) {
 	for name, want := range map[string]float64{
 		"load, 3: child writes":                                     leastChildWrites,
 		"load, 3: writes that change nothing":                       0,
-		"load, 3: requests: patch deployments":                      1,
+		"load, 3: requests: create deployments":                     1,
 		"idle, 3: idle: writes":                                     0,
 		"rotation, 3: child writes":                                 2, // Secret, Deployment
 		"rotation, 3: writes that change nothing":                   0,
