@@ -151,7 +151,7 @@ func TestRealDiscordOnce(t *testing.T) {
 	g.Expect(string(p.Out.Contents())).To(And(
 		ContainSubstring("is the REAL one"), ContainSubstring("All samples are Ready"),
 		MatchRegexp(`Deleting what this run has created on Discord .*: #kyoto-alerts \(https://\S+\), .*category "Staff room"`),
-		Not(ContainSubstring(s.bot.Token)), Not(ContainSubstring("stays on Discord")),
+		Not(ContainSubstring(s.bot.Token)), Not(ContainSubstring("Retained on Discord")),
 	))
 	g.Expect(s.srv.RequestCounts()).To(And(
 		HaveKeyWithValue("POST /guilds/{guild_id}/channels", 7), HaveKeyWithValue("DELETE /channels/{channel_id}", 7),
@@ -181,7 +181,7 @@ func TestRealDiscordKeepsWhatItAdopted(t *testing.T) {
 
 	p.Interrupt()
 	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(0))
-	g.Expect(string(p.Out.Contents())).To(MatchRegexp(`What stays on Discord, .*: #treasure \(https://\S+\)\.`))
+	g.Expect(string(p.Out.Contents())).To(MatchRegexp(`Retained on Discord, .*: #treasure \(https://\S+\)\.`))
 	g.Expect(s.state()).To(Equal(before))
 	p.leavesNothing(g)
 }
@@ -198,7 +198,7 @@ func TestRealDiscordSaysWhatIsLeft(t *testing.T) {
 		MatchRegexp(`LEFT ON DISCORD, delete it there by hand: .*#tokyo-alerts \(https://\S+\)`), ContainSubstring(`category "Alerts"`),
 		ContainSubstring("DeletionFailed"),
 	))
-	g.Expect(string(p.Out.Contents())).NotTo(ContainSubstring("All gone"))
+	g.Expect(string(p.Out.Contents())).NotTo(ContainSubstring("Everything is stopped"))
 	p.leavesNothing(g)
 }
 

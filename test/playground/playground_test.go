@@ -108,7 +108,7 @@ func TestOnceTwiceAtATime(t *testing.T) {
 			ContainSubstring("discordchannel/sendai-jujutsu-high-alerts Ready=True Reconciled"),
 		))
 		g.Expect(p).To(gbytes.Say(`All samples are Ready`))
-		g.Expect(p).To(gbytes.Say(`All gone`))
+		g.Expect(p).To(gbytes.Say(`Everything is stopped`))
 		p.leavesNothing(g)
 	}
 }
@@ -162,7 +162,7 @@ func TestMakeTerminated(t *testing.T) {
 	p := startCommand(t, exec.Command("make", "-C", root, "--old-file=build", "--old-file=testcluster", "run"))
 	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))
 	p.Terminate()
-	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say("All gone"))
+	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say("Everything is stopped"))
 	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(128 + int(syscall.SIGTERM)))
 	p.leavesNothing(g)
 }
