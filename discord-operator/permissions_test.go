@@ -27,7 +27,7 @@ var _ = Describe("The operator's permissions", func() {
 		c := w.channel("", "tokyo", withWebhook)
 		create(ctx, c)
 		Eventually(ctx, refetch(c)).Should(WithTransform(func(o client.Object) string { return message(o, "Degraded") },
-			Equal("The API server refuses Secret tokyo-webhook: 403 Forbidden. "+
+			Equal("The API server refuses the Secret tokyo-webhook: 403 Forbidden. "+
 				"Check quotas, admission policies and the operator's permissions.")))
 		restore(ctx)
 		Eventually(ctx, refetch(c)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is tried again")

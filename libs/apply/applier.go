@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -215,8 +216,7 @@ func (a *Applier) remember(owner types.UID, key expectations.Key, fingerprint st
 // delete deletes an object, and in the background what belongs to it. One that others hold back
 // with a finalizer stays for now.
 func (a *Applier) delete(ctx context.Context, old Deletion) error {
-	uid := old.Object.GetUID()
-	err := a.client.Delete(ctx, old.Object, client.Preconditions{UID: &uid},
+	err := a.client.Delete(ctx, old.Object, client.Preconditions{UID: new(old.Object.GetUID())},
 		client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if client.IgnoreNotFound(err) != nil {
 		return a.failure(old.Key, fmt.Sprintf("deletion of the %s %s", old.Kind, old.Name), err)
@@ -224,7 +224,7 @@ func (a *Applier) delete(ctx context.Context, old Deletion) error {
 	a.refused.Remove(old.Key)
 	logf.FromContext(ctx).V(1).Info("deleted", "kind", old.Kind, "object", old.Name)
 	if len(old.Object.GetFinalizers()) == 0 {
-		a.Expectations.ExpectDeleted(old.Key, uid)
+		a.Expectations.ExpectDeleted(old.Key, old.Object.GetUID())
 	}
 	return nil
 }
@@ -276,7 +276,9 @@ func (a *Applier) failure(key expectations.Key, what string, err error) error {
 	}
 	a.refused.Add(key, since, 2*maxRefusedRetry)
 	retry := wait.Jitter(min(max(now.Sub(since), minRefusedRetry), maxRefusedRetry), 0.1)
-	return conditions.Degraded(a.reasons.Refused, "The API server refuses the %s: %s", what, err).After(retry)
+	return conditions.Degraded(a.reasons.Refused,
+		"The API server refuses the %s: %s. Check quotas, admission policies and the operator's permissions.",
+		what, strings.TrimSuffix(err.Error(), ".")).After(retry)
 }
 
 // replaced reports whether there was another object than the one that was observed: its UID cannot

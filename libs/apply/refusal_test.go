@@ -175,8 +175,12 @@ func TestFailures(t *testing.T) {
 				return
 			}
 			issue := results.Issues[0]
-			if got := issue.Type + "/" + issue.Reason; got != c.want || issue.Message != c.message {
-				t.Errorf("got %s %q,\nwant %s %q", got, issue.Message, c.want, c.message)
+			message := c.message
+			if c.want == degraded {
+				message += advice
+			}
+			if got := issue.Type + "/" + issue.Reason; got != c.want || issue.Message != message {
+				t.Errorf("got %s %q,\nwant %s %q", got, issue.Message, c.want, message)
 			}
 			if c.desired.GetKind() == "Secret" && strings.Contains(fmt.Sprintf("%+v %v", issue, issue.Err), password) {
 				t.Errorf("an error has a password: %v", issue)
@@ -231,6 +235,9 @@ func TestRefusedIsRetriedAfterGrowingPauses(t *testing.T) {
 	}
 }
 
+// advice is how the message of a refusal ends.
+const advice = ". Check quotas, admission policies and the operator's permissions."
+
 // A deletion and finalizers that were refused leave nothing behind either, once they succeed.
 func TestSuccessEndsEveryRefusal(t *testing.T) {
 	t.Parallel()
@@ -274,7 +281,7 @@ func TestSuccessEndsEveryRefusal(t *testing.T) {
 				t.Helper()
 				results := w.applier.Run(testContext, w.owner, c.plan())
 				if (results.Issues != nil) != (refusal != nil) ||
-					refusal != nil && results.Issues[0].Message != c.message {
+					refusal != nil && results.Issues[0].Message != c.message+advice {
 					t.Fatalf("results %+v", results)
 				}
 				for _, issue := range results.Issues {
