@@ -49,7 +49,7 @@ var _ = Describe("A webhook", func() {
 	It("costs one call and one Secret, which holds its URL and belongs to the channel", func(ctx context.Context) {
 		Expect(w.edits()).To(Equal([]string{postChannel, postWebhook}))
 		Expect(w.writesTo("discordchannels", "alerts")).To(Equal([]string{"patch discordchannels/alerts", "patch discordchannels/alerts/status"}))
-		Expect(w.writesTo("secrets", "alerts-webhook")).To(Equal([]string{"patch secrets/alerts-webhook"}))
+		Expect(w.writesTo("secrets", "alerts-webhook")).To(Equal([]string{"create secrets/alerts-webhook"}))
 		hook := hooks(c)[0]
 		Expect(hook.Name).To(Equal("alertmanager"))
 		secret, err := w.secretOf("alerts-webhook")(ctx)
