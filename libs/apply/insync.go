@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -27,8 +28,7 @@ const ShapeAnnotation = "jutsu.com/created-shape"
 // InSync reports whether the live object holds exactly the fields that we own, with our values.
 func InSync(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	applied, updated := ownedFields(owner, live)
-	object, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(live) // an API object can be converted
-	owned, same := compare(object, ownable(desired), applied.Union(updated))
+	owned, same := compare(values(live), ownable(desired), applied.Union(updated))
 	return owned && same && !surplus(applied, desired) && !outgrown(updated, live, desired)
 }
 
@@ -62,6 +62,19 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 		return fieldpath.NewSet()
 	}
 	return set
+}
+
+// values are an object's fields. The managed fields are not among them: to convert them takes
+// longer than all the others together.
+func values(o client.Object) map[string]any {
+	if object, ok := o.(*unstructured.Unstructured); ok {
+		return object.Object
+	}
+	bare := reflect.New(reflect.TypeOf(o).Elem())
+	bare.Elem().Set(reflect.ValueOf(o).Elem()) // shallow
+	bare.Interface().(client.Object).SetManagedFields(nil)
+	fields, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(bare.Interface()) // an API object can be
+	return fields
 }
 
 // ownable are the desired fields that have owners: what identifies the object has none.
@@ -147,6 +160,9 @@ func matches(at fieldpath.PathElement, item any) bool {
 }
 
 func equal(a, b any) bool {
+	if a, ok := a.(string); ok { // nearly all are
+		return a == b
+	}
 	return value.Equals(value.NewValueInterface(a), value.NewValueInterface(b))
 }
 
@@ -182,8 +198,7 @@ func drifted(owner string, live client.Object, desired *unstructured.Unstructure
 			fields = fields.Union(fieldsOf(entry))
 		}
 	}
-	object, _ := runtime.DefaultUnstructuredConverter.ToUnstructured(live)
-	owned, _ := compare(object, ownable(desired), fields)
+	owned, _ := compare(values(live), ownable(desired), fields)
 	return !owned
 }
 
