@@ -32,9 +32,8 @@ test: build testcluster bin/promtool bin/release ## Run all tests, with -race, a
 	@cd tools/release && $(export_flags) && GOWORK=off go test -timeout 20m $(TESTFLAGS) ./...
 	@for module in $(if $(TESTFLAGS),,$(PARALLEL)); do \
 		echo "testing $$module, $(PROCS) processes at a time"; \
-		units=./internal/... specs=.; if [ -d $$module/specs ]; then units=". ./internal/..." specs=./specs; fi; \
-		(cd $$module && go test -race $$units && \
-			go tool ginkgo --race --procs=$(PROCS) --timeout=20m --succinct --no-color --junit-report=junit.xml --output-dir=../out/$$module $$specs) || exit 1; \
+		(cd $$module && go test -race . ./internal/... && \
+			go tool ginkgo --race --procs=$(PROCS) --timeout=20m --succinct --no-color --junit-report=junit.xml --output-dir=../out/$$module ./specs) || exit 1; \
 	done
 	@echo "All tests passed. Next: make run"
 

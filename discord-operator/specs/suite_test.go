@@ -1,4 +1,4 @@
-package main_test
+package specs_test
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 // environment that deploy/ gives it for production, against a real Kubernetes API and a faithful Discord in memory. Each process of the test runner has a
 // cluster, a Discord and an operator of its own; each spec has a namespace, a bot and a guild of its own.
 const (
-	deployFolder = "../deploy/discord-operator"
+	deployFolder = "../../deploy/discord-operator"
 	// enforceOwnerReferences makes the API server as strict as some clusters are: who makes an object that holds back the deletion of another needs the
 	// permission to write the other's finalizers.
 	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
@@ -40,7 +40,7 @@ var (
 	discord  *discordtest.Server
 	operator = &operatortest.Operator{
 		Name: "discord-operator", Namespace: "discord-system", Lease: "discord-operator.discord.jutsu.com",
-		Overlay: deployFolder + "/overlays/production", Folder: "../out/discord-operator",
+		Overlay: deployFolder + "/overlays/production", Folder: "../../out/discord-operator",
 	}
 )
 
