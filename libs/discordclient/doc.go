@@ -40,7 +40,7 @@
 //
 // Not used: its Gateway session. It deadlocks when op 7 or op 11 comes before READY, has no deadline for HELLO, tries fatal
 // close codes for ever, takes five missed heartbeats to notice a dead connection, and holds its lock while it opens; a
-// supervisor around it could only leak such sessions. internal/gateway does the same over github.com/coder/websocket in
+// supervisor around it could only leak such sessions. gateway/ does the same over github.com/coder/websocket in
 // two files. It does not RESUME: each connection is a fresh session and so ends in a complete state of every guild, which
 // RESUME does not promise. That costs one IDENTIFY of 1000 a day; the supervisor asks before each one how many are left.
 //
@@ -49,5 +49,5 @@
 // client.go the interfaces; options.go what can be configured; rest*.go the calls; transport.go what all calls share;
 // errors.go and errorbody.go what failures become; hub*.go, echo.go, snapshot.go and poller.go the view; recover.go lost
 // creates; metrics.go and instrument.go Prometheus; permissions/ names and bits; internal/ratelimit the account of limits;
-// internal/gateway the connection; discordtest/ a Discord to test against.
+// gateway/ the connection; discordtest/ a Discord to test against.
 package discordclient

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"jutsu.com/operators/libs/discordclient/internal/gateway"
+	"jutsu.com/operators/libs/discordclient/gateway"
 )
 
 // intents are the events that are asked for; none is privileged.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"jutsu.com/operators/libs/discordclient/internal/gateway"
+	"jutsu.com/operators/libs/discordclient/gateway"
 )
 
 // DefaultAPIURL is Discord's own API, in the version that this package speaks.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"jutsu.com/operators/libs/discordclient/internal/gateway"
+	"jutsu.com/operators/libs/discordclient/gateway"
 )
 
 // poller reads guilds by REST that the Gateway does not keep true: one GET of the guild and one of its channels per
