@@ -10,14 +10,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/channel"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/group"
 	"jutsu.com/operators/discord-operator/internal/index"
 	operatormetrics "jutsu.com/operators/discord-operator/internal/metrics"
-	"jutsu.com/operators/discord-operator/internal/record"
 	"jutsu.com/operators/discord-operator/internal/server"
-	"jutsu.com/operators/discord-operator/internal/session"
+	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -35,35 +35,35 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := metrics.Registry.Register(calls); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	sessions := session.New(ctx, mgr.GetClient(), mgr.GetAPIReader(), session.Config{
+	bots := bot.New(ctx, mgr.GetClient(), mgr.GetAPIReader(), bot.Config{
 		APIURL: o.apiURL, Resync: o.resync, Metrics: calls, Log: ctrl.Log.WithName("discord"),
 	})
 	var now clock.RealClock
 	applier := apply.New(mgr.GetClient(), channel.FieldOwner, apply.Reasons{
 		Refused: v1alpha1.ReasonRefused, NamespaceTerminating: v1alpha1.ReasonNamespaceTerminating,
 	}, now)
-	recorder := func(kind string) *record.Recorder {
-		return &record.Recorder{
-			Kind: kind, Client: mgr.GetClient(), Events: mgr.GetEventRecorder("discord-operator"), Written: applier.Expectations, Metrics: counts,
+	recorder := func(kind string) *status.Recorder {
+		return &status.Recorder{
+			Kind: kind, Client: mgr.GetClient(), Events: mgr.GetEventRecorder("discord-operator"), Expectations: applier.Expectations, Metrics: counts,
 		}
 	}
-	finder := func() *counterpart.Finder {
-		return &counterpart.Finder{Ledger: counterpart.NewLedger(now), Settle: o.recoveryWait, Now: time.Now}
+	finder := func() *external.Finder {
+		return &external.Finder{Records: external.NewRecords(now), Settle: o.recoveryWait, Now: time.Now}
 	}
 	for kind, controller := range map[string]interface {
 		SetupWithManager(mgr ctrl.Manager, workers int) error
 	}{
 		server.Kind: &server.Reconciler{
-			Client: mgr.GetClient(), Sessions: sessions, Ledger: counterpart.NewLedger(now), Settle: o.recoveryWait,
-			Record: recorder(server.Kind), Metrics: counts, Clock: now, Resync: o.resync,
+			Client: mgr.GetClient(), Bots: bots, Records: external.NewRecords(now), Settle: o.recoveryWait,
+			Status: recorder(server.Kind), Metrics: counts, Clock: now, Resync: o.resync,
 		},
 		group.Kind: &group.Reconciler{
-			Client: mgr.GetClient(), Sessions: sessions, Finder: finder(),
-			Record: recorder(group.Kind), Metrics: counts, Clock: now, Resync: o.resync,
+			Client: mgr.GetClient(), Bots: bots, Finder: finder(),
+			Status: recorder(group.Kind), Metrics: counts, Clock: now, Resync: o.resync,
 		},
 		channel.Kind: &channel.Reconciler{
-			Client: mgr.GetClient(), Applier: applier, Sessions: sessions, Finder: finder(), Hooks: counterpart.NewLedger(now),
-			Record: recorder(channel.Kind), Metrics: counts, Clock: now, Resync: o.resync,
+			Client: mgr.GetClient(), Applier: applier, Bots: bots, Finder: finder(), Hooks: external.NewRecords(now),
+			Status: recorder(channel.Kind), Metrics: counts, Clock: now, Resync: o.resync,
 		},
 	} {
 		if err := controller.SetupWithManager(mgr, o.workers); err != nil {

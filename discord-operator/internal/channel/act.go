@@ -10,9 +10,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/order"
-	"jutsu.com/operators/discord-operator/internal/outcome"
-	"jutsu.com/operators/discord-operator/internal/record"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -47,10 +46,10 @@ func (r *Reconciler) act(ctx context.Context, c *v1alpha1.DiscordChannel, seen *
 	r.welcome(c, seen, &now)
 	failed := s.verdict
 	if len(s.fields) > 0 {
-		failed = outcome.Graver(failed, r.edit(ctx, c, seen, s, &now))
+		failed = issues.Graver(failed, r.edit(ctx, c, seen, s, &now))
 	}
-	failed = outcome.Graver(failed, r.arrange(ctx, c, seen, &now))
-	failed = outcome.Graver(failed, r.webhook(ctx, c, seen, s.hook, &now))
+	failed = issues.Graver(failed, r.arrange(ctx, c, seen, &now))
+	failed = issues.Graver(failed, r.webhook(ctx, c, seen, s.hook, &now))
 	return now, failed
 }
 
@@ -61,16 +60,16 @@ func (r *Reconciler) intend(ctx context.Context, c *v1alpha1.DiscordChannel, see
 		return nil
 	}
 	if s.create != nil {
-		if err := seen.Session.MayCreateChannel(seen.GuildID); err != nil {
+		if err := seen.Bot.MayCreateChannel(seen.Guild.ID); err != nil {
 			return err
 		}
 	}
-	return r.Record.Intend(ctx, c)
+	return r.Status.EnsureFinalizer(ctx, c)
 }
 
 func (r *Reconciler) create(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, in *discordclient.ChannelCreate, now *state) error {
 	again := c.Status.ChannelID != ""
-	ch, err := r.Finder.Create(ctx, seen.Session, seen.sought, *in)
+	ch, err := r.Finder.Create(ctx, seen.Bot, seen.sought, *in)
 	if err != nil {
 		return err
 	}
@@ -78,9 +77,9 @@ func (r *Reconciler) create(ctx context.Context, c *v1alpha1.DiscordChannel, see
 	r.Hooks.Nothing(c.UID) // a new channel has no webhook
 	r.Metrics.Created(Kind, "created")
 	if again {
-		r.Record.Corrected(c, []string{"existence"})
+		r.Status.DriftCorrected(c, []string{"existence"})
 	} else {
-		r.Record.Note(c, "Created", "Created #%s on Discord.", ch.Name)
+		r.Status.Normal(c, "Created", "Created #%s on Discord.", ch.Name)
 	}
 	return nil
 }
@@ -91,36 +90,36 @@ func (r *Reconciler) welcome(c *v1alpha1.DiscordChannel, seen *observed, now *st
 	case seen.Adopted:
 		now.changed = true
 		r.Metrics.Created(Kind, "adopted")
-		r.Record.Note(c, "Adopted", "Adopted #%s (%s) on Discord.", now.channel.Name, now.channel.ID)
+		r.Status.Normal(c, "Adopted", "Adopted #%s (%s) on Discord.", now.channel.Name, now.channel.ID)
 	case seen.Recovered:
 		now.changed = true
 		r.Metrics.Created(Kind, "recovered")
-		r.Record.Note(c, "Recovered", "Found #%s (%s) on Discord, the result of an interrupted create.", now.channel.Name, now.channel.ID)
+		r.Status.Normal(c, "Recovered", "Found #%s (%s) on Discord, the result of an interrupted create.", now.channel.Name, now.channel.ID)
 	}
 }
 
 // edit puts all settings right by one call. Where the limit of names and topics holds it back, the other settings go first.
 func (r *Reconciler) edit(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, s steps, now *state) error {
-	ch, err := seen.Session.EditChannel(ctx, now.channel.ID, s.edit, seen.sought.Reason)
+	ch, err := seen.Bot.EditChannel(ctx, now.channel.ID, s.edit, seen.sought.Reason)
 	fields := s.fields
-	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && (!s.edit.Name.IsZero() || !s.edit.Topic.IsZero()) && limited.After > outcome.Brief {
+	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && (!s.edit.Name.IsZero() || !s.edit.Topic.IsZero()) && limited.After > issues.MaxBrief {
 		rest := s.edit
 		rest.Name, rest.Topic = discordclient.Change[string]{}, discordclient.Change[string]{}
 		if fields = without(fields, "name", "topic"); len(fields) == 0 {
 			return err
 		}
 		var failed error
-		if ch, failed = seen.Session.EditChannel(ctx, now.channel.ID, rest, seen.sought.Reason); failed != nil {
+		if ch, failed = seen.Bot.EditChannel(ctx, now.channel.ID, rest, seen.sought.Reason); failed != nil {
 			return failed
 		}
 	} else if err != nil {
 		return err
 	} else if name, ok := s.edit.Name.Get(); ok {
-		r.Finder.Ledger.Named(c.UID, name, ch.Name)
+		r.Finder.Records.Named(c.UID, name, ch.Name)
 	}
 	now.channel, now.changed = ch, true
 	if drifted(c) && !seen.Adopted {
-		r.Record.Corrected(c, fields)
+		r.Status.DriftCorrected(c, fields)
 	}
 	return err
 }
@@ -135,25 +134,25 @@ func (r *Reconciler) arrange(ctx context.Context, c *v1alpha1.DiscordChannel, se
 	}
 	seen.ranks[now.channel.ID] = *c.Spec.Position
 	siblings := func() []*discordclient.Channel {
-		return textLike(seen.Session.Guild(seen.GuildID).Snapshot(), now.channel.ParentID)
+		return textLike(seen.Bot.Guild(seen.Guild.ID).Snapshot(), now.channel.ParentID)
 	}
 	if order.Right(siblings(), seen.ranks) {
 		return nil
 	}
-	done, ok := r.arranging.Take(seen.GuildID + "/" + now.channel.ParentID)
+	done, ok := r.arranging.Take(seen.Guild.ID + "/" + now.channel.ParentID)
 	if !ok {
-		return &outcome.ErrSoon{After: arrangeRetry}
+		return issues.Brief(arrangeRetry)
 	}
 	defer done()
 	moves := order.Moves(siblings(), seen.ranks)
 	if moves == nil {
 		return nil
 	}
-	if err := seen.Session.MoveChannels(ctx, seen.GuildID, moves); err != nil {
+	if err := seen.Bot.MoveChannels(ctx, seen.Guild.ID, moves); err != nil {
 		return err
 	}
 	if drifted(c) {
-		r.Record.Corrected(c, []string{"position"})
+		r.Status.DriftCorrected(c, []string{"position"})
 	}
 	return nil
 }
@@ -164,10 +163,10 @@ func (r *Reconciler) webhook(ctx context.Context, c *v1alpha1.DiscordChannel, se
 		return s.verdict
 	}
 	if s.remove != "" {
-		if err := seen.Session.DeleteWebhook(ctx, s.remove, seen.sought.Reason); discordclient.ClassOf(err) != discordclient.ClassGone && err != nil {
+		if err := seen.Bot.DeleteWebhook(ctx, s.remove, seen.sought.Reason); discordclient.ClassOf(err) != discordclient.ClassGone && err != nil {
 			return err
 		}
-		r.Record.Note(c, "WebhookDeleted", "Deleted the webhook, which the spec no longer has.")
+		r.Status.Normal(c, "WebhookDeleted", "Deleted the webhook, which the spec no longer has.")
 	}
 	if c.Spec.Webhook != nil {
 		if err := r.provide(ctx, c, seen, s, now); err != nil {
@@ -193,12 +192,12 @@ func (r *Reconciler) provide(ctx context.Context, c *v1alpha1.DiscordChannel, se
 		}
 		hook = made
 	} else if s.rename {
-		edited, err := seen.Session.EditWebhook(ctx, hook.ID, discordclient.WebhookEdit{Name: discordclient.Set(c.Spec.Webhook.Name)}, seen.sought.Reason)
+		edited, err := seen.Bot.EditWebhook(ctx, hook.ID, discordclient.WebhookEdit{Name: discordclient.Set(c.Spec.Webhook.Name)}, seen.sought.Reason)
 		if err != nil {
 			return err
 		}
 		if hook = &edited; drifted(c) {
-			r.Record.Corrected(c, []string{"webhook.name"})
+			r.Status.DriftCorrected(c, []string{"webhook.name"})
 		}
 	}
 	r.Hooks.Is(c.UID, hook.ID)
@@ -216,7 +215,7 @@ func (r *Reconciler) provide(ctx context.Context, c *v1alpha1.DiscordChannel, se
 func (r *Reconciler) createHook(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, now *state) (*discordclient.Webhook, error) {
 	lost := statusHook(c) != ""
 	r.Hooks.Nothing(c.UID)
-	made, err := seen.Session.CreateWebhook(ctx, now.channel.ID, discordclient.WebhookCreate{Name: c.Spec.Webhook.Name}, seen.sought.Reason)
+	made, err := seen.Bot.CreateWebhook(ctx, now.channel.ID, discordclient.WebhookCreate{Name: c.Spec.Webhook.Name}, seen.sought.Reason)
 	if discordclient.ClassOf(err) == discordclient.ClassUnknown {
 		r.Hooks.Doubt(c.UID)
 		return nil, conditions.Progressing(v1alpha1.ReasonCreatePending,
@@ -228,9 +227,9 @@ func (r *Reconciler) createHook(ctx context.Context, c *v1alpha1.DiscordChannel,
 	}
 	now.changed = true
 	if lost {
-		r.Record.Corrected(c, []string{"webhook"})
+		r.Status.DriftCorrected(c, []string{"webhook"})
 	} else {
-		r.Record.Note(c, "WebhookCreated", "Created the webhook %q.", made.Name)
+		r.Status.Normal(c, "WebhookCreated", "Created the webhook %q.", made.Name)
 	}
 	return &made, nil
 }
@@ -242,7 +241,7 @@ func (r *Reconciler) applySecret(
 	secret := apply.Write(FieldOwner, live, apply.Typed(secretFor(c, hook)))
 	results := r.Applier.Run(ctx, c, apply.Plan{Apply: []*apply.Object{secret}})
 	if results.Stale {
-		return record.ErrStale
+		return apply.ErrStale
 	}
 	if worst := conditions.Worst(results.Issues); worst != nil {
 		return cmp.Or(worst.Err, error(worst))

@@ -15,9 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/access"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
-	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -28,18 +27,18 @@ func (r *Reconciler) finish(ctx context.Context, c *v1alpha1.DiscordChannel) (re
 		return reconcile.Result{}, nil
 	}
 	how, err := r.dispose(ctx, c)
-	if outcome.Stuck(err) && c.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
-		r.Record.Tell(c, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+err.Error())
+	if issues.Stuck(err) && c.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
+		r.Status.Event(c, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+err.Error())
 		how, err = "abandoned", nil
 	}
 	if err != nil {
-		return r.conclude(ctx, c, nil, state{}, outcome.Of(err, r.Clock.Now()))
+		return r.conclude(ctx, c, nil, state{}, issues.Of(err, r.Clock.Now()))
 	}
-	if err := r.Record.Release(ctx, c); err != nil {
+	if err := r.Status.RemoveFinalizer(ctx, c); err != nil {
 		return conditions.Result(conditions.Of(err))
 	}
 	r.Metrics.Deleted(Kind, how)
-	r.Finder.Ledger.Forget(c.UID)
+	r.Finder.Records.Forget(c.UID)
 	r.Hooks.Forget(c.UID)
 	return reconcile.Result{}, nil
 }
@@ -50,27 +49,27 @@ func (r *Reconciler) dispose(ctx context.Context, c *v1alpha1.DiscordChannel) (h
 	ownsHook := c.Spec.DeletionPolicy == "" && c.Status.Webhook != nil &&
 		discordclient.CreatedAt(c.Status.Webhook.ID).After(c.CreationTimestamp.Add(-time.Minute))
 	if retained(c) && !ownsHook {
-		r.Record.Note(c, "Retained", "Retained the channel on Discord.")
+		r.Status.Normal(c, "Retained", "Retained the channel on Discord.")
 		return "retained", nil
 	}
 	server, parentID, err := r.parents(ctx, c)
 	if err != nil {
 		return "", err
 	}
-	a, err := access.ToDelete(ctx, r.Client, r.Sessions, server, c.Status.ServerID)
+	a, err := r.Bots.GuildToDelete(ctx, server, c.Status.ServerID)
 	if err != nil {
 		return "", err
 	}
-	sought := r.sought(ctx, c, a.GuildID, parentID)
+	sought := r.sought(ctx, c, a.ID, parentID)
 	if retained(c) {
-		if err := a.Session.DeleteWebhook(ctx, c.Status.Webhook.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
-			return "", access.Refused(err)
+		if err := a.Bot.DeleteWebhook(ctx, c.Status.Webhook.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
+			return "", issues.OfDeletion(err)
 		}
 		return "retained", nil
 	}
-	found, err := r.Finder.Locate(ctx, a.Session, a.Snap, sought)
+	found, err := r.Finder.Locate(ctx, a.Bot, a.Snapshot, sought)
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // what it names is another object's, of another kind, or not there
-		r.Record.Note(c, "Retained", "Nothing is deleted on Discord: %s", issue.Message)
+		r.Status.Normal(c, "Retained", "Nothing is deleted on Discord: %s", issue.Message)
 		return "gone", nil
 	}
 	if err != nil {
@@ -80,18 +79,18 @@ func (r *Reconciler) dispose(ctx context.Context, c *v1alpha1.DiscordChannel) (h
 		return "gone", nil
 	}
 	if found.Guessed {
-		r.Record.Note(c, "Retained", "Retained %s on Discord: it may be the result of an interrupted create, or belong to another user.", found.Channel.ID)
+		r.Status.Normal(c, "Retained", "Retained %s on Discord: it may be the result of an interrupted create, or belong to another user.", found.Channel.ID)
 		return "retained", nil
 	}
-	if err := a.Session.DeleteChannel(ctx, found.Channel.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
-		return "", access.Refused(err)
+	if err := a.Bot.DeleteChannel(ctx, found.Channel.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
+		return "", issues.OfDeletion(err)
 	}
 	return "deleted", nil
 }
 
 // retained reports whether the channel stays.
 func retained(c *v1alpha1.DiscordChannel) bool {
-	return counterpart.Retained(c.Spec.DeletionPolicy, c.Spec.Adopt, c.Status.ChannelID)
+	return external.Retained(c.Spec.DeletionPolicy, c.Spec.Adopt, c.Status.ChannelID)
 }
 
 // parents names the server that the channel is in, and the category in which it is or would have been created. Both objects may be gone already.
@@ -109,7 +108,7 @@ func (r *Reconciler) parents(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 		server.Name, categoryID, err = c.Status.ServerRef.Name, cmp.Or(c.Status.GroupID, categoryID), client.IgnoreNotFound(err)
 	}
 	if apierrors.IsNotFound(err) {
-		return server, "", access.CannotDelete(fmt.Sprintf("DiscordGroup %s no longer exists.", c.Spec.GroupRef.Name))
+		return server, "", issues.DeletionFailed(fmt.Sprintf("DiscordGroup %s no longer exists.", c.Spec.GroupRef.Name))
 	}
 	return server, categoryID, err
 }

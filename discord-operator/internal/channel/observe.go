@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/access"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/order"
-	"jutsu.com/operators/discord-operator/internal/record"
+	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -25,18 +25,18 @@ import (
 
 // observed is everything that a decision about a channel rests on.
 type observed struct {
-	*access.Access
+	*bot.Guild
 	serverName string
 	parentID   string // of the category; empty for none
-	sought     counterpart.Sought
-	counterpart.Found
+	sought     external.Lookup
+	external.Binding
 	ranks order.Ranks // of the siblings, read only where the spec has a position
 
 	// application and hooks are read only where a webhook is asked for or to be removed.
 	application string
 	hooks       []discordclient.Webhook
 	hookErr     error // Discord did not tell; that keeps nothing else from being put right
-	hookEntry   counterpart.Entry
+	hookEntry   external.Record
 	hookSettled bool // what a create of another process could have made would show
 	secrets     []metav1.PartialObjectMetadata
 	namesake    *metav1.PartialObjectMetadata // the Secret that has the wanted name, whoever it belongs to
@@ -48,12 +48,12 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (*
 	if err := r.observeParents(ctx, c, seen); err != nil {
 		return nil, err
 	}
-	seen.sought = r.sought(ctx, c, seen.GuildID, seen.parentID)
+	seen.sought = r.sought(ctx, c, seen.Guild.ID, seen.parentID)
 	var err error
-	if seen.Found, err = r.Finder.Locate(ctx, seen.Session, seen.Snap, seen.sought); err != nil {
+	if seen.Binding, err = r.Finder.Locate(ctx, seen.Bot, seen.Snapshot, seen.sought); err != nil {
 		return seen, err
 	}
-	seen.Snap = seen.Session.Guild(seen.GuildID).Snapshot() // looking may have brought it up to date
+	seen.Snapshot = seen.Bot.Guild(seen.Guild.ID).Snapshot() // looking may have brought it up to date
 	if c.Spec.Position != nil {
 		seen.ranks = r.ranks(ctx, c)
 	}
@@ -76,19 +76,19 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 		seen.serverName = c.Spec.ServerRef.Name
 	}
 	var err error
-	if seen.Access, err = access.To(ctx, r.Client, r.Sessions, types.NamespacedName{Namespace: c.Namespace, Name: seen.serverName}); err != nil {
+	if seen.Guild, err = r.Bots.Guild(ctx, types.NamespacedName{Namespace: c.Namespace, Name: seen.serverName}); err != nil {
 		return err
 	}
-	if c.Status.ServerID != "" && c.Status.ServerID != seen.GuildID {
+	if c.Status.ServerID != "" && c.Status.ServerID != seen.Guild.ID {
 		return conditions.Degraded(v1alpha1.ReasonServerMismatch,
 			"The channel is in server %s and cannot be moved to %s, that of DiscordServer %s. Name a group of the same server, or create a new DiscordChannel.",
-			c.Status.ServerID, seen.GuildID, seen.serverName)
+			c.Status.ServerID, seen.Guild.ID, seen.serverName)
 	}
 	if group == nil {
 		return nil
 	}
 	seen.parentID = group.Status.GroupID
-	if category, ok := seen.Snap.Channel(seen.parentID); !ok || category.Type != discordclient.ChannelCategory {
+	if category, ok := seen.Snapshot.Channel(seen.parentID); !ok || category.Type != discordclient.ChannelCategory {
 		return noCategory(group)
 	}
 	return nil
@@ -108,16 +108,16 @@ func waitingForGroup(format string, args ...any) error {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, format, args...)
 }
 
-// sought is what the channel knows of its counterpart.
-func (r *Reconciler) sought(ctx context.Context, c *v1alpha1.DiscordChannel, guildID, parentID string) counterpart.Sought {
-	s := counterpart.Sought{
+// sought is what the channel knows of its external.
+func (r *Reconciler) sought(ctx context.Context, c *v1alpha1.DiscordChannel, guildID, parentID string) external.Lookup {
+	s := external.Lookup{
 		Name: client.ObjectKeyFromObject(c), UID: c.UID, Created: c.CreationTimestamp.Time,
 		Intended: controllerutil.ContainsFinalizer(c, v1alpha1.CleanupFinalizer),
 		StatusID: c.Status.ChannelID,
-		GuildID:  guildID, ParentID: parentID, DiscordName: c.Spec.Name, StoredName: r.Finder.Ledger.Stored(c.UID, c.Spec.Name),
+		GuildID:  guildID, ParentID: parentID, DiscordName: c.Spec.Name, StoredName: r.Finder.Records.Stored(c.UID, c.Spec.Name),
 		Types:  kinds(c.Spec.Type),
-		Reason: counterpart.Reason(Kind, client.ObjectKeyFromObject(c), c.UID),
-		Claims: func(id string) ([]counterpart.Claim, error) { return r.claims(ctx, c.Namespace, id) },
+		Reason: external.Reason(Kind, client.ObjectKeyFromObject(c), c.UID),
+		Claims: func(id string) ([]external.Claim, error) { return r.claims(ctx, c.Namespace, id) },
 	}
 	if c.Spec.Adopt != nil {
 		s.AdoptID = c.Spec.Adopt.ID
@@ -135,16 +135,16 @@ func kinds(t v1alpha1.ChannelType) []discordclient.ChannelType {
 
 // claims returns who says that a channel of Discord is theirs. Of other namespaces only those count that have it: one server manages a guild,
 // so who merely wishes to adopt something from elsewhere never can, and must not keep others from it.
-func (r *Reconciler) claims(ctx context.Context, namespace, id string) ([]counterpart.Claim, error) {
+func (r *Reconciler) claims(ctx context.Context, namespace, id string) ([]external.Claim, error) {
 	var channels v1alpha1.DiscordChannelList
 	if err := r.Client.List(ctx, &channels, client.MatchingFields{index.ChannelByID: id}, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the channels that claim %s: %w", id, err)
 	}
-	claims := make([]counterpart.Claim, 0, len(channels.Items))
+	claims := make([]external.Claim, 0, len(channels.Items))
 	for i := range channels.Items {
 		c := &channels.Items[i]
 		if holds := c.Status.ChannelID == id; holds || c.Namespace == namespace {
-			claims = append(claims, counterpart.Claim{Name: client.ObjectKeyFromObject(c), UID: c.UID, Created: c.CreationTimestamp.Time, Holds: holds})
+			claims = append(claims, external.Claim{Name: client.ObjectKeyFromObject(c), UID: c.UID, Created: c.CreationTimestamp.Time, Holds: holds})
 		}
 	}
 	return claims, nil
@@ -179,7 +179,7 @@ func (r *Reconciler) observeWebhook(ctx context.Context, c *v1alpha1.DiscordChan
 			return err
 		}
 		var app discordclient.Application
-		app, seen.hookErr = seen.Session.Application(ctx)
+		app, seen.hookErr = seen.Bot.Application(ctx)
 		seen.application = app.ID
 	}
 	if seen.hookErr == nil {
@@ -198,9 +198,9 @@ func (r *Reconciler) observeHooks(ctx context.Context, c *v1alpha1.DiscordChanne
 	if seen.Channel == nil || c.Spec.Webhook == nil && c.Status.Webhook == nil {
 		return nil
 	}
-	seen.hooks, err = seen.Session.Webhooks(ctx, seen.GuildID, seen.Channel.ID, time.Time{})
+	seen.hooks, err = seen.Bot.Webhooks(ctx, seen.Guild.ID, seen.Channel.ID, time.Time{})
 	if err == nil && doubted && seen.hookSettled && c.Spec.Webhook != nil && planWebhook(c, seen).create {
-		seen.hooks, err = seen.Session.Webhooks(ctx, seen.GuildID, seen.Channel.ID, shows)
+		seen.hooks, err = seen.Bot.Webhooks(ctx, seen.Guild.ID, seen.Channel.ID, shows)
 	}
 	return err
 }
@@ -228,7 +228,7 @@ func (r *Reconciler) secret(ctx context.Context, name types.NamespacedName) (*me
 		meta = nil
 	}
 	if !r.showsSecret(name, meta) {
-		return nil, record.ErrStale
+		return nil, apply.ErrStale
 	}
 	return meta, nil
 }
@@ -236,7 +236,7 @@ func (r *Reconciler) secret(ctx context.Context, name types.NamespacedName) (*me
 func (r *Reconciler) showsSecret(name types.NamespacedName, meta *metav1.PartialObjectMetadata) bool {
 	key := expectations.Key{Kind: "Secret", NamespacedName: name}
 	if meta == nil {
-		return r.Record.Written.Satisfied(key, nil)
+		return r.Status.Expectations.Satisfied(key, nil)
 	}
-	return r.Record.Written.Satisfied(key, meta)
+	return r.Status.Expectations.Satisfied(key, meta)
 }

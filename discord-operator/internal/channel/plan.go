@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/order"
-	"jutsu.com/operators/discord-operator/internal/outcome"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -63,7 +63,7 @@ func wanted(c *v1alpha1.DiscordChannel, seen *observed) ([]discordclient.Overwri
 	if c.Spec.Webhook != nil {
 		needed |= permissions.ManageWebhooks
 	}
-	return overwrites.Resolve(c.Spec.PermissionOverwrites, seen.Channel, seen.Snap, needed)
+	return overwrites.Resolve(c.Spec.PermissionOverwrites, seen.Channel, seen.Snapshot, needed)
 }
 
 // planCreate describes the channel with everything that it shall have, so that a private one is private from its first moment.
@@ -91,7 +91,7 @@ func planCreate(c *v1alpha1.DiscordChannel, seen *observed, want []discordclient
 		in.Slowmode = int(c.Spec.Slowmode.Seconds())
 	}
 	if c.Spec.Position != nil {
-		in.Position = order.First(textLike(seen.Snap, seen.parentID), seen.ranks, *c.Spec.Position)
+		in.Position = order.First(textLike(seen.Snapshot, seen.parentID), seen.ranks, *c.Spec.Position)
 	}
 	return in, nil
 }
@@ -106,15 +106,15 @@ func leftOver(in *discordclient.ChannelCreate, made *discordclient.Channel) (edi
 
 // room says when Discord would refuse one more.
 func room(seen *observed) error {
-	if len(seen.Snap.Channels()) >= maxChannels {
-		return outcome.Full(fmt.Sprintf("The server has %d channels and categories, the most that Discord allows. Delete some.", maxChannels))
+	if len(seen.Snapshot.Channels()) >= maxChannels {
+		return issues.Full(fmt.Sprintf("The server has %d channels and categories, the most that Discord allows. Delete some.", maxChannels))
 	}
 	return roomInCategory(seen)
 }
 
 func roomInCategory(seen *observed) error {
-	if seen.parentID != "" && len(seen.Snap.Children(seen.parentID)) >= maxChildren {
-		return outcome.Full(fmt.Sprintf("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren))
+	if seen.parentID != "" && len(seen.Snapshot.Children(seen.parentID)) >= maxChildren {
+		return issues.Full(fmt.Sprintf("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren))
 	}
 	return nil
 }
@@ -179,8 +179,8 @@ func mayEdit(seen *observed, s steps) error {
 			return err
 		}
 	}
-	if here, exact := seen.Snap.BotPermissionsIn(seen.Channel); exact && here.Missing(needed) != 0 {
-		return outcome.Lacking(here.Missing(needed).Names(), "which it needs in this channel", "")
+	if here, exact := seen.Snapshot.BotPermissionsIn(seen.Channel); exact && here.Missing(needed) != 0 {
+		return issues.Lacking(here.Missing(needed).Names(), "which it needs in this channel", "")
 	}
 	if to, ok := s.edit.Type.Get(); ok && to == discordclient.ChannelAnnouncement && !news(seen) {
 		return noNews()
@@ -192,17 +192,17 @@ func mayEdit(seen *observed, s steps) error {
 }
 
 func lacking(seen *observed, needed permissions.Bits, forWhat string) error {
-	have, exact := seen.Snap.BotPermissions()
+	have, exact := seen.Snapshot.BotPermissions()
 	if !exact || have.Missing(needed) == 0 {
 		return nil
 	}
-	return outcome.Lacking(have.Missing(needed).Names(), forWhat, seen.Server.Status.InviteURL)
+	return issues.Lacking(have.Missing(needed).Names(), forWhat, seen.Server.Status.InviteURL)
 }
 
 func mentioned(list []discordclient.Overwrite) permissions.Bits { return overwrites.Changed(nil, list) }
 
 // news reports whether the server may have announcement channels.
-func news(seen *observed) bool { return slices.Contains(seen.Snap.Guild.Features, "NEWS") }
+func news(seen *observed) bool { return slices.Contains(seen.Snapshot.Guild.Features, "NEWS") }
 
 func noNews() error {
 	return conditions.Degraded(v1alpha1.ReasonAnnouncementsNotAllowed,

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/access"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
 	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/libs/conditions"
@@ -50,8 +50,8 @@ func newScene(t *testing.T, change ...func(*scene)) *scene {
 // sees is what a pass sees of a channel, nil for none, that shall be in a category.
 func (s *scene) sees(live *discordclient.Channel, parentID string) *observed {
 	return &observed{
-		Access:   &access.Access{Server: &v1alpha1.DiscordServer{}, GuildID: s.ID, Snap: s.snap},
-		parentID: parentID, ranks: order.Ranks{}, Found: counterpart.Found{Channel: live, Create: live == nil}, hookSettled: true, application: "app",
+		Guild:    &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: s.ID, Snapshot: s.snap},
+		parentID: parentID, ranks: order.Ranks{}, Binding: external.Binding{Channel: live, Create: live == nil}, hookSettled: true, application: "app",
 	}
 }
 

@@ -17,12 +17,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/metrics"
 	"jutsu.com/operators/discord-operator/internal/order"
-	"jutsu.com/operators/discord-operator/internal/outcome"
-	"jutsu.com/operators/discord-operator/internal/record"
-	"jutsu.com/operators/discord-operator/internal/session"
+	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -41,13 +41,13 @@ type Reconciler struct {
 	Client client.Client
 	// Applier writes the Secrets of webhooks.
 	Applier *apply.Applier
-	// Sessions are the connections to Discord.
-	Sessions *session.Sessions
+	// Bots are the connections to Discord.
+	Bots *bot.Bots
 	// Finder finds and creates channels, Hooks remembers what came of creates of webhooks.
-	Finder *counterpart.Finder
-	Hooks  *counterpart.Ledger
-	// Record writes on the objects.
-	Record *record.Recorder
+	Finder *external.Finder
+	Hooks  *external.Records
+	// Status writes to the objects.
+	Status *status.Recorder
 	// Metrics counts.
 	Metrics *metrics.Metrics
 	// Clock tells the time.
@@ -71,12 +71,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	return builder.ControllerManagedBy(mgr).
 		Named("discordchannel").
 		For(&v1alpha1.DiscordChannel{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Record.Written.ByOthers(Kind)))).
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Status.Expectations.ByOthers(Kind)))).
 		Watches(&v1alpha1.DiscordChannel{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(letGo)).
 		Watches(&v1alpha1.DiscordGroup{}, handler.EnqueueRequestsFromMapFunc(r.ofGroup), builder.WithPredicates(groupMoved)).
 		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.ofServer), builder.WithPredicates(serverMoved)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
-		WatchesRawSource(source.TypedChannel(r.Sessions.Events(), handler.TypedEnqueueRequestsFromMapFunc(r.ofEvent))).
+		WatchesRawSource(source.TypedChannel(r.Bots.Events(), handler.TypedEnqueueRequestsFromMapFunc(r.ofEvent))).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff),
@@ -86,8 +86,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile looks, decides, acts and tells, in that order, and nothing else.
 func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
-	if !r.Record.Shown(c) {
-		return reconcile.Result{RequeueAfter: record.StaleRetry}, nil
+	if !r.Status.Satisfied(c) {
+		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
 	if !c.DeletionTimestamp.IsZero() {
 		return r.finish(ctx, c)
@@ -97,14 +97,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 	if err == nil {
 		now, err = r.act(ctx, c, seen, plan(c, seen))
 	}
-	return r.conclude(ctx, c, seen, now, outcome.Of(err, r.Clock.Now()))
+	return r.conclude(ctx, c, seen, now, issues.Of(err, r.Clock.Now()))
 }
 
 // conclude tells how a pass ended and says when the next one is.
 func (r *Reconciler) conclude(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, now state, end error) (reconcile.Result, error) {
-	pass := record.Pass{
-		Of: "channel #" + c.Spec.Name, Age: r.Clock.Since(c.CreationTimestamp.Time), Told: c.Status.Conditions, Changed: now.changed, Resync: r.Resync,
-		Tell: func(ctx context.Context, end error) error { return r.report(ctx, c, status(c, seen, now, end)) },
+	report := status.Report{
+		Name: "channel #" + c.Spec.Name, Age: r.Clock.Since(c.CreationTimestamp.Time), Reported: c.Status.Conditions, Changed: now.changed, Resync: r.Resync,
+		Write: func(ctx context.Context, end error) error { return r.report(ctx, c, statusOf(c, seen, now, end)) },
 	}
-	return pass.Conclude(ctx, end)
+	return report.Update(ctx, end)
 }

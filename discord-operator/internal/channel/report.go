@@ -22,15 +22,15 @@ const (
 	lostHookRetry = time.Second
 )
 
-// status says how the channel is. When it could not be looked at (nil), the last known facts stand.
-func status(c *v1alpha1.DiscordChannel, seen *observed, now state, end error) v1alpha1.DiscordChannelStatus {
+// statusOf says how the channel is. When it could not be looked at (nil), the last known facts stand.
+func statusOf(c *v1alpha1.DiscordChannel, seen *observed, now state, end error) v1alpha1.DiscordChannelStatus {
 	s := *c.Status.DeepCopy()
-	if seen != nil && seen.Access != nil {
+	if seen != nil && seen.Guild != nil {
 		s.ServerRef = &v1alpha1.ServerReference{Name: seen.serverName}
 	}
 	if now.channel != nil {
-		s.ChannelID, s.ServerID, s.GroupID = now.channel.ID, seen.GuildID, now.channel.ParentID
-		s.ChannelURL = "https://discord.com/channels/" + seen.GuildID + "/" + now.channel.ID
+		s.ChannelID, s.ServerID, s.GroupID = now.channel.ID, seen.Guild.ID, now.channel.ParentID
+		s.ChannelURL = "https://discord.com/channels/" + seen.Guild.ID + "/" + now.channel.ID
 		s.Webhook = webhookStatus(c, now, end)
 	}
 	s.ObservedGeneration = c.Generation
@@ -71,7 +71,7 @@ func (r *Reconciler) report(ctx context.Context, c *v1alpha1.DiscordChannel, now
 	}
 	after := c.DeepCopy()
 	after.Status = now
-	return r.Record.Status(ctx, c, after, c.Status.Conditions, now.Conditions)
+	return r.Status.Write(ctx, c, after, c.Status.Conditions, now.Conditions)
 }
 
 // settled reports whether the object was Ready for this very spec.

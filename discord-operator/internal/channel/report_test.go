@@ -9,14 +9,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/access"
+	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	seen := &observed{Access: &access.Access{GuildID: "1"}, serverName: "jujutsu"}
+	seen := &observed{Guild: &bot.Guild{ID: "1"}, serverName: "jujutsu"}
 	live := &discordclient.Channel{ID: "2", ParentID: "3"}
 	full := v1alpha1.DiscordChannelStatus{
 		ServerRef: &v1alpha1.ServerReference{Name: "jujutsu"}, ServerID: "1", ChannelID: "2", GroupID: "3", ChannelURL: "https://discord.com/channels/1/2",
@@ -69,7 +69,7 @@ func TestStatus(t *testing.T) {
 			t.Parallel()
 			o := object(spec{Name: "alerts", Webhook: c.asked})
 			o.Generation, o.Status = 4, c.was
-			got := status(o, c.seen, c.now, c.end)
+			got := statusOf(o, c.seen, c.now, c.end)
 			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(v1alpha1.DiscordChannelStatus{}, "Conditions", "ObservedGeneration")); diff != "" {
 				t.Error(diff)
 			}
@@ -90,7 +90,7 @@ func TestAvailabilityStandsWhileNothingIsSeen(t *testing.T) {
 		o := object(spec{Name: "alerts"})
 		conditions.Set(&o.Status.Conditions, 1, can, nil)
 		before := told(o.Status.Conditions)["Available"]
-		if after := told(status(o, nil, state{}, errors.New("500")).Conditions)["Available"]; after != before {
+		if after := told(statusOf(o, nil, state{}, errors.New("500")).Conditions)["Available"]; after != before {
 			t.Errorf("Available is %s, was %s", after, before)
 		}
 	}

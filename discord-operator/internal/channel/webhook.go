@@ -10,7 +10,7 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -102,12 +102,12 @@ func mayCreateHook(seen *observed) error {
 	case !seen.hookSettled:
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"An earlier create of the webhook may have succeeded. The operator looks for it before it creates another one.",
-		).After(outcome.Brief)
+		).After(issues.MaxBrief)
 	case len(seen.hooks) >= maxWebhooks:
-		return outcome.Full(fmt.Sprintf("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks))
+		return issues.Full(fmt.Sprintf("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks))
 	}
-	if here, exact := seen.Snap.BotPermissionsIn(seen.Channel); exact && !here.Has(permissions.ManageWebhooks) {
-		return outcome.Lacking([]string{"ManageWebhooks"}, "which a webhook requires", seen.Server.Status.InviteURL)
+	if here, exact := seen.Snapshot.BotPermissionsIn(seen.Channel); exact && !here.Has(permissions.ManageWebhooks) {
+		return issues.Lacking([]string{"ManageWebhooks"}, "which a webhook requires", seen.Server.Status.InviteURL)
 	}
 	return nil
 }

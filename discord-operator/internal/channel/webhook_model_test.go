@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -25,7 +25,7 @@ type hookHistory struct {
 	ids     int
 
 	// What the process knows.
-	entry   counterpart.Entry
+	entry   external.Record
 	settled bool // what a create of unknown outcome could have made would show
 
 	// told are the ids of all webhooks that a status has ever named, forsaken of those that none had when the spec ceased to ask for their name.
@@ -97,7 +97,7 @@ func (h *hookHistory) provide(todo hookSteps, now *state, lost bool) bool {
 	hook := todo.use
 	switch {
 	case todo.create:
-		h.entry = counterpart.Entry{Known: true}
+		h.entry = external.Record{Known: true}
 		if slices.ContainsFunc(h.hooks[2:], func(w discordclient.Webhook) bool { return w.Name == h.channel.Spec.Webhook.Name }) {
 			h.twice = h.channel.Spec.Webhook.Name
 		}
@@ -107,7 +107,7 @@ func (h *hookHistory) provide(todo hookSteps, now *state, lost bool) bool {
 			Token: discordclient.NewSecret("t" + id)}
 		h.hooks = append(h.hooks, made)
 		if lost {
-			h.entry, h.settled = counterpart.Entry{}, false
+			h.entry, h.settled = external.Record{}, false
 			return false
 		}
 		hook = &made
@@ -115,7 +115,7 @@ func (h *hookHistory) provide(todo hookSteps, now *state, lost bool) bool {
 		i := slices.IndexFunc(h.hooks, func(w discordclient.Webhook) bool { return w.ID == hook.ID })
 		h.hooks[i].Name = h.channel.Spec.Webhook.Name
 	}
-	h.entry, now.hook = counterpart.Entry{Known: true, ID: hook.ID}, hook
+	h.entry, now.hook = external.Record{Known: true, ID: hook.ID}, hook
 	return true
 }
 
@@ -154,7 +154,7 @@ func (h *hookHistory) Lose(*rapid.T) { h.pass(9, true) }
 // Kill ends the process in a pass, or before it.
 func (h *hookHistory) Kill(t *rapid.T) {
 	h.pass(rapid.IntRange(0, 3).Draw(t, "steps"), rapid.Bool().Draw(t, "lost"))
-	h.entry, h.settled = counterpart.Entry{}, false
+	h.entry, h.settled = external.Record{}, false
 }
 
 // Wait is long enough for everything to show.

@@ -9,7 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -81,7 +81,7 @@ func TestPlanWebhook(t *testing.T) {
 			o.hooks = []discordclient.Webhook{hook("9", "alerts", "app"), hook("8", "alerts", "app")}
 		}, want: step{Use: "8", Write: true}},
 		"what this process made, before the status shows it": {asked: &v1alpha1.ChannelWebhook{Name: "new"}, change: func(o *observed) {
-			o.hooks, o.hookEntry = mine, counterpart.Entry{Known: true, ID: "6"}
+			o.hooks, o.hookEntry = mine, external.Record{Known: true, ID: "6"}
 		}, want: step{Use: "6", Rename: true, Write: true}},
 		"that of another bot, while its Secret stands": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(o *observed) {
 			o.hooks, o.namesake = mine[:1], secretMeta("alerts-webhook", "5")

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/order"
-	"jutsu.com/operators/discord-operator/internal/outcome"
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -39,9 +39,9 @@ func (r *Reconciler) act(ctx context.Context, g *v1alpha1.DiscordGroup, seen *ob
 	r.welcome(g, seen, &now)
 	failed := s.verdict
 	if len(s.fields) > 0 {
-		failed = outcome.Graver(failed, r.edit(ctx, g, seen, s, &now))
+		failed = issues.Graver(failed, r.edit(ctx, g, seen, s, &now))
 	}
-	failed = outcome.Graver(failed, r.arrange(ctx, g, seen, &now))
+	failed = issues.Graver(failed, r.arrange(ctx, g, seen, &now))
 	return now, failed
 }
 
@@ -52,25 +52,25 @@ func (r *Reconciler) intend(ctx context.Context, g *v1alpha1.DiscordGroup, seen 
 		return nil
 	}
 	if s.create != nil {
-		if err := seen.Session.MayCreateChannel(seen.GuildID); err != nil {
+		if err := seen.Bot.MayCreateChannel(seen.Guild.ID); err != nil {
 			return err
 		}
 	}
-	return r.Record.Intend(ctx, g)
+	return r.Status.EnsureFinalizer(ctx, g)
 }
 
 func (r *Reconciler) create(ctx context.Context, g *v1alpha1.DiscordGroup, seen *observed, in *discordclient.ChannelCreate, now *state) error {
 	again := g.Status.GroupID != ""
-	category, err := r.Finder.Create(ctx, seen.Session, seen.sought, *in)
+	category, err := r.Finder.Create(ctx, seen.Bot, seen.sought, *in)
 	if err != nil {
 		return err
 	}
 	now.category, now.changed = category, true
 	r.Metrics.Created(Kind, "created")
 	if again {
-		r.Record.Corrected(g, []string{"existence"})
+		r.Status.DriftCorrected(g, []string{"existence"})
 	} else {
-		r.Record.Note(g, "Created", "Created the category %q on Discord.", category.Name)
+		r.Status.Normal(g, "Created", "Created the category %q on Discord.", category.Name)
 	}
 	return nil
 }
@@ -81,33 +81,33 @@ func (r *Reconciler) welcome(g *v1alpha1.DiscordGroup, seen *observed, now *stat
 	case seen.Adopted:
 		now.changed = true
 		r.Metrics.Created(Kind, "adopted")
-		r.Record.Note(g, "Adopted", "Adopted the category %q (%s) on Discord.", now.category.Name, now.category.ID)
+		r.Status.Normal(g, "Adopted", "Adopted the category %q (%s) on Discord.", now.category.Name, now.category.ID)
 	case seen.Recovered:
 		now.changed = true
 		r.Metrics.Created(Kind, "recovered")
-		r.Record.Note(g, "Recovered", "Found the category %q (%s) on Discord, the result of an interrupted create.", now.category.Name, now.category.ID)
+		r.Status.Normal(g, "Recovered", "Found the category %q (%s) on Discord, the result of an interrupted create.", now.category.Name, now.category.ID)
 	}
 }
 
 // edit puts all settings right by one call. Where the limit of names holds it back, the overwrites go first.
 func (r *Reconciler) edit(ctx context.Context, g *v1alpha1.DiscordGroup, seen *observed, s steps, now *state) error {
-	category, err := seen.Session.EditChannel(ctx, now.category.ID, s.edit, seen.sought.Reason)
+	category, err := seen.Bot.EditChannel(ctx, now.category.ID, s.edit, seen.sought.Reason)
 	fields := s.fields
-	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After > outcome.Brief && len(fields) == 2 {
+	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After > issues.MaxBrief && len(fields) == 2 {
 		fields = fields[1:]
 		var failed error
 		rest := discordclient.ChannelEdit{Overwrites: s.edit.Overwrites}
-		if category, failed = seen.Session.EditChannel(ctx, now.category.ID, rest, seen.sought.Reason); failed != nil {
+		if category, failed = seen.Bot.EditChannel(ctx, now.category.ID, rest, seen.sought.Reason); failed != nil {
 			return failed
 		}
 	} else if err != nil {
 		return err
 	} else if name, ok := s.edit.Name.Get(); ok {
-		r.Finder.Ledger.Named(g.UID, name, category.Name)
+		r.Finder.Records.Named(g.UID, name, category.Name)
 	}
 	now.category, now.changed = category, true
 	if drifted(g) && !seen.Adopted {
-		r.Record.Corrected(g, fields)
+		r.Status.DriftCorrected(g, fields)
 	}
 	return err
 }
@@ -121,24 +121,24 @@ func (r *Reconciler) arrange(ctx context.Context, g *v1alpha1.DiscordGroup, seen
 		return nil
 	}
 	seen.ranks[now.category.ID] = *g.Spec.Position
-	view := seen.Session.Guild(seen.GuildID)
+	view := seen.Bot.Guild(seen.Guild.ID)
 	if order.Right(view.Snapshot().Categories(), seen.ranks) {
 		return nil
 	}
-	done, ok := r.arranging.Take(seen.GuildID)
+	done, ok := r.arranging.Take(seen.Guild.ID)
 	if !ok {
-		return &outcome.ErrSoon{After: arrangeRetry}
+		return issues.Brief(arrangeRetry)
 	}
 	defer done()
 	moves := order.Moves(view.Snapshot().Categories(), seen.ranks)
 	if moves == nil {
 		return nil
 	}
-	if err := seen.Session.MoveChannels(ctx, seen.GuildID, moves); err != nil {
+	if err := seen.Bot.MoveChannels(ctx, seen.Guild.ID, moves); err != nil {
 		return err
 	}
 	if drifted(g) {
-		r.Record.Corrected(g, []string{"position"})
+		r.Status.DriftCorrected(g, []string{"position"})
 	}
 	return nil
 }

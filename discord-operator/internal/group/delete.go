@@ -12,10 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/access"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/index"
-	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -26,18 +25,18 @@ func (r *Reconciler) finish(ctx context.Context, g *v1alpha1.DiscordGroup) (reco
 		return reconcile.Result{}, nil
 	}
 	how, err := r.dispose(ctx, g)
-	if outcome.Stuck(err) && g.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
-		r.Record.Tell(g, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+err.Error())
+	if issues.Stuck(err) && g.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
+		r.Status.Event(g, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+err.Error())
 		how, err = "abandoned", nil
 	}
 	if err != nil {
-		return r.conclude(ctx, g, nil, state{}, outcome.Of(err, r.Clock.Now()))
+		return r.conclude(ctx, g, nil, state{}, issues.Of(err, r.Clock.Now()))
 	}
-	if err := r.Record.Release(ctx, g); err != nil {
+	if err := r.Status.RemoveFinalizer(ctx, g); err != nil {
 		return conditions.Result(conditions.Of(err))
 	}
 	r.Metrics.Deleted(Kind, how)
-	r.Finder.Ledger.Forget(g.UID)
+	r.Finder.Records.Forget(g.UID)
 	return reconcile.Result{}, nil
 }
 
@@ -46,18 +45,18 @@ func (r *Reconciler) dispose(ctx context.Context, g *v1alpha1.DiscordGroup) (how
 	if err := r.childless(ctx, g); err != nil {
 		return "", err
 	}
-	if counterpart.Retained(g.Spec.DeletionPolicy, g.Spec.Adopt, g.Status.GroupID) {
-		r.Record.Note(g, "Retained", "Retained the category on Discord.")
+	if external.Retained(g.Spec.DeletionPolicy, g.Spec.Adopt, g.Status.GroupID) {
+		r.Status.Normal(g, "Retained", "Retained the category on Discord.")
 		return "retained", nil
 	}
-	a, err := access.ToDelete(ctx, r.Client, r.Sessions, types.NamespacedName{Namespace: g.Namespace, Name: g.Spec.ServerRef.Name}, g.Status.ServerID)
+	a, err := r.Bots.GuildToDelete(ctx, types.NamespacedName{Namespace: g.Namespace, Name: g.Spec.ServerRef.Name}, g.Status.ServerID)
 	if err != nil {
 		return "", err
 	}
-	sought := r.sought(ctx, g, a.GuildID)
-	found, err := r.Finder.Locate(ctx, a.Session, a.Snap, sought)
+	sought := r.sought(ctx, g, a.ID)
+	found, err := r.Finder.Locate(ctx, a.Bot, a.Snapshot, sought)
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // what it names is another object's, of another kind, or not there
-		r.Record.Note(g, "Retained", "Nothing is deleted on Discord: %s", issue.Message)
+		r.Status.Normal(g, "Retained", "Nothing is deleted on Discord: %s", issue.Message)
 		return "gone", nil
 	}
 	if err != nil {
@@ -67,11 +66,11 @@ func (r *Reconciler) dispose(ctx context.Context, g *v1alpha1.DiscordGroup) (how
 		return "gone", nil
 	}
 	if found.Guessed {
-		r.Record.Note(g, "Retained", "Retained %s on Discord: it may be the result of an interrupted create, or belong to another user.", found.Channel.ID)
+		r.Status.Normal(g, "Retained", "Retained %s on Discord: it may be the result of an interrupted create, or belong to another user.", found.Channel.ID)
 		return "retained", nil
 	}
-	if err := a.Session.DeleteChannel(ctx, found.Channel.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
-		return "", access.Refused(err)
+	if err := a.Bot.DeleteChannel(ctx, found.Channel.ID, sought.Reason); err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
+		return "", issues.OfDeletion(err)
 	}
 	return "deleted", nil
 }
@@ -91,5 +90,5 @@ func (r *Reconciler) childless(ctx context.Context, g *v1alpha1.DiscordGroup) er
 		names = append(names, channels.Items[i].Name)
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
-		"DiscordChannels still refer to the group: %s. Delete or move them.", outcome.Some(names))
+		"DiscordChannels still refer to the group: %s. Delete or move them.", issues.Some(names))
 }

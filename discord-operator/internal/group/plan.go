@@ -4,8 +4,8 @@ import (
 	"fmt"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/order"
-	"jutsu.com/operators/discord-operator/internal/outcome"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -32,7 +32,7 @@ type steps struct {
 func plan(g *v1alpha1.DiscordGroup, seen *observed) (s steps) {
 	var want []discordclient.Overwrite
 	if g.Spec.PermissionOverwrites != nil {
-		if want, s.verdict = overwrites.Resolve(g.Spec.PermissionOverwrites, seen.Channel, seen.Snap, manage); s.verdict != nil {
+		if want, s.verdict = overwrites.Resolve(g.Spec.PermissionOverwrites, seen.Channel, seen.Snapshot, manage); s.verdict != nil {
 			return s
 		}
 	}
@@ -40,7 +40,7 @@ func plan(g *v1alpha1.DiscordGroup, seen *observed) (s steps) {
 		if s.verdict = mayCreate(seen, want); s.verdict == nil {
 			s.create = &discordclient.ChannelCreate{Name: g.Spec.Name, Type: discordclient.ChannelCategory, Overwrites: want}
 			if g.Spec.Position != nil {
-				s.create.Position = order.First(seen.Snap.Categories(), seen.ranks, *g.Spec.Position)
+				s.create.Position = order.First(seen.Snapshot.Categories(), seen.ranks, *g.Spec.Position)
 			}
 		}
 		return s
@@ -54,10 +54,10 @@ func plan(g *v1alpha1.DiscordGroup, seen *observed) (s steps) {
 
 func mayCreate(seen *observed, want []discordclient.Overwrite) error {
 	switch {
-	case len(seen.Snap.Channels()) >= maxChannels:
-		return outcome.Full(fmt.Sprintf("The server has %d channels and categories, the most that Discord allows. Delete some.", maxChannels))
-	case len(seen.Snap.Categories()) >= maxCategories:
-		return outcome.Full(fmt.Sprintf("The server has %d categories, the most that Discord allows. Delete some.", maxCategories))
+	case len(seen.Snapshot.Channels()) >= maxChannels:
+		return issues.Full(fmt.Sprintf("The server has %d channels and categories, the most that Discord allows. Delete some.", maxChannels))
+	case len(seen.Snapshot.Categories()) >= maxCategories:
+		return issues.Full(fmt.Sprintf("The server has %d categories, the most that Discord allows. Delete some.", maxCategories))
 	}
 	return lacking(seen, manage|overwrites.Changed(nil, want), "which this group requires")
 }
@@ -89,16 +89,16 @@ func mayEdit(seen *observed, edit discordclient.ChannelEdit, fields []string) er
 			return err
 		}
 	}
-	if here, exact := seen.Snap.BotPermissionsIn(seen.Channel); exact && here.Missing(needed) != 0 {
-		return outcome.Lacking(here.Missing(needed).Names(), "which it needs in this category", "")
+	if here, exact := seen.Snapshot.BotPermissionsIn(seen.Channel); exact && here.Missing(needed) != 0 {
+		return issues.Lacking(here.Missing(needed).Names(), "which it needs in this category", "")
 	}
 	return nil
 }
 
 func lacking(seen *observed, needed permissions.Bits, forWhat string) error {
-	have, exact := seen.Snap.BotPermissions()
+	have, exact := seen.Snapshot.BotPermissions()
 	if !exact || have.Missing(needed) == 0 {
 		return nil
 	}
-	return outcome.Lacking(have.Missing(needed).Names(), forWhat, seen.Server.Status.InviteURL)
+	return issues.Lacking(have.Missing(needed).Names(), forWhat, seen.Server.Status.InviteURL)
 }

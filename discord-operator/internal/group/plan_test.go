@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/access"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
 	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/libs/conditions"
@@ -27,8 +27,8 @@ const all = discordtest.PermViewChannel | discordtest.PermManageChannels | disco
 func sees(t *testing.T, g *guildtest.Guild, live *discordclient.Channel) *observed {
 	t.Helper()
 	return &observed{
-		Access: &access.Access{Server: &v1alpha1.DiscordServer{}, GuildID: g.ID, Snap: g.Snapshot(t)},
-		ranks:  order.Ranks{}, Found: counterpart.Found{Channel: live, Create: live == nil},
+		Guild: &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: g.ID, Snapshot: g.Snapshot(t)},
+		ranks: order.Ranks{}, Binding: external.Binding{Channel: live, Create: live == nil},
 	}
 }
 
@@ -64,7 +64,7 @@ func TestPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mine := *seen
-			mine.Found = counterpart.Found{Channel: c.live, Create: c.live == nil}
+			mine.Binding = external.Binding{Channel: c.live, Create: c.live == nil}
 			got := plan(&v1alpha1.DiscordGroup{Spec: c.spec}, &mine)
 			if got.verdict != nil {
 				t.Fatal(got.verdict)
@@ -142,7 +142,7 @@ func TestPlannedOnceIsSettled(t *testing.T) {
 			nil, {}, everyone("ViewChannel"), everyone("SendMessages"), {{User: "77777777", Allow: []v1alpha1.Permission{"SendMessages"}}},
 		}).Draw(t, "overwrites")
 		look := *seen
-		look.Found = counterpart.Found{Channel: &discordclient.Channel{
+		look.Binding = external.Binding{Channel: &discordclient.Channel{
 			Name:       rapid.SampledFrom([]string{"a", "A", "x"}).Draw(t, "live name"),
 			Overwrites: rapid.SampledFrom([][]discordclient.Overwrite{nil, {{ID: g.ID, Deny: permissions.SendMessages}}}).Draw(t, "live overwrites"),
 		}}

@@ -17,12 +17,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/metrics"
 	"jutsu.com/operators/discord-operator/internal/order"
-	"jutsu.com/operators/discord-operator/internal/outcome"
-	"jutsu.com/operators/discord-operator/internal/record"
-	"jutsu.com/operators/discord-operator/internal/session"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/apply"
 )
 
 // Kind is what is reconciled here.
@@ -35,12 +36,12 @@ const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
 type Reconciler struct {
 	// Client reads from the cache.
 	Client client.Client
-	// Sessions are the connections to Discord.
-	Sessions *session.Sessions
+	// Bots are the connections to Discord.
+	Bots *bot.Bots
 	// Finder finds and creates categories.
-	Finder *counterpart.Finder
-	// Record writes on the objects.
-	Record *record.Recorder
+	Finder *external.Finder
+	// Status writes to the objects.
+	Status *status.Recorder
 	// Metrics counts.
 	Metrics *metrics.Metrics
 	// Clock tells the time.
@@ -62,11 +63,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	return builder.ControllerManagedBy(mgr).
 		Named("discordgroup").
 		For(&v1alpha1.DiscordGroup{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Record.Written.ByOthers(Kind)))).
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Status.Expectations.ByOthers(Kind)))).
 		Watches(&v1alpha1.DiscordGroup{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(letGo)).
 		Watches(&v1alpha1.DiscordChannel{}, handler.EnqueueRequestsFromMapFunc(ofChannel), builder.WithPredicates(left)).
 		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.ofServer), builder.WithPredicates(serverMoved)).
-		WatchesRawSource(source.TypedChannel(r.Sessions.Events(), handler.TypedEnqueueRequestsFromMapFunc(r.ofEvent))).
+		WatchesRawSource(source.TypedChannel(r.Bots.Events(), handler.TypedEnqueueRequestsFromMapFunc(r.ofEvent))).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff),
@@ -76,8 +77,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile looks, decides, acts and tells, in that order, and nothing else.
 func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (reconcile.Result, error) {
-	if !r.Record.Shown(g) {
-		return reconcile.Result{RequeueAfter: record.StaleRetry}, nil
+	if !r.Status.Satisfied(g) {
+		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
 	if !g.DeletionTimestamp.IsZero() {
 		return r.finish(ctx, g)
@@ -87,14 +88,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (r
 	if err == nil {
 		now, err = r.act(ctx, g, seen, plan(g, seen))
 	}
-	return r.conclude(ctx, g, seen, now, outcome.Of(err, r.Clock.Now()))
+	return r.conclude(ctx, g, seen, now, issues.Of(err, r.Clock.Now()))
 }
 
 // conclude tells how a pass ended and says when the next one is.
 func (r *Reconciler) conclude(ctx context.Context, g *v1alpha1.DiscordGroup, seen *observed, now state, end error) (reconcile.Result, error) {
-	pass := record.Pass{
-		Of: "group " + strconv.Quote(g.Spec.Name), Age: r.Clock.Since(g.CreationTimestamp.Time), Told: g.Status.Conditions, Changed: now.changed, Resync: r.Resync,
-		Tell: func(ctx context.Context, end error) error { return r.report(ctx, g, status(g, seen, now, end)) },
+	report := status.Report{
+		Name: "group " + strconv.Quote(g.Spec.Name), Age: r.Clock.Since(g.CreationTimestamp.Time), Reported: g.Status.Conditions, Changed: now.changed, Resync: r.Resync,
+		Write: func(ctx context.Context, end error) error { return r.report(ctx, g, statusOf(g, seen, now, end)) },
 	}
-	return pass.Conclude(ctx, end)
+	return report.Update(ctx, end)
 }

@@ -11,11 +11,11 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// status says how the group is. When it could not be looked at (nil), the last known facts stand.
-func status(g *v1alpha1.DiscordGroup, seen *observed, now state, end error) v1alpha1.DiscordGroupStatus {
+// statusOf says how the group is. When it could not be looked at (nil), the last known facts stand.
+func statusOf(g *v1alpha1.DiscordGroup, seen *observed, now state, end error) v1alpha1.DiscordGroupStatus {
 	s := *g.Status.DeepCopy()
 	if now.category != nil {
-		s.GroupID, s.ServerID = now.category.ID, seen.GuildID
+		s.GroupID, s.ServerID = now.category.ID, seen.Guild.ID
 	}
 	s.ObservedGeneration = g.Generation
 	conditions.Set(&s.Conditions, g.Generation, availability(g, seen, now), conditions.Worst(conditions.Of(end)))
@@ -43,7 +43,7 @@ func (r *Reconciler) report(ctx context.Context, g *v1alpha1.DiscordGroup, now v
 	}
 	after := g.DeepCopy()
 	after.Status = now
-	return r.Record.Status(ctx, g, after, g.Status.Conditions, now.Conditions)
+	return r.Status.Write(ctx, g, after, g.Status.Conditions, now.Conditions)
 }
 
 // settled reports whether the object was Ready for this very spec.

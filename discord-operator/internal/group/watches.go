@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -68,7 +68,7 @@ func (r *Reconciler) ofEvent(ctx context.Context, e discordclient.Event) []recon
 func (r *Reconciler) rivals(ctx context.Context, o client.Object) []reconcile.Request {
 	g := o.(*v1alpha1.DiscordGroup)
 	var all []reconcile.Request
-	for _, id := range counterpart.Claimed(g.Status.GroupID, g.Spec.Adopt) {
+	for _, id := range external.Claimed(g.Status.GroupID, g.Spec.Adopt) {
 		all = append(all, requests(r.list(ctx, "", index.GroupByID, id))...)
 	}
 	return all

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
-	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -33,18 +33,18 @@ func (r *Reconciler) act(ctx context.Context, s *v1alpha1.DiscordServer, seen *o
 	}
 	now.guildID, now.usable = seen.guildID, true
 	if !seen.intended {
-		if err := r.Record.Intend(ctx, s); err != nil {
+		if err := r.Status.EnsureFinalizer(ctx, s); err != nil {
 			return now, err
 		}
 	}
 	if s.Status.ServerID == "" {
 		now.changed = true
-		r.Ledger.Is(s.UID, seen.guildID)
+		r.Records.Is(s.UID, seen.guildID)
 		r.welcome(s, seen)
 	}
 	if len(todo.fields) > 0 {
 		if err := r.edit(ctx, s, seen, todo, &now); err != nil {
-			return now, outcome.Graver(todo.verdict, err)
+			return now, issues.Graver(todo.verdict, err)
 		}
 	}
 	return now, todo.verdict
@@ -56,7 +56,7 @@ func (r *Reconciler) welcome(s *v1alpha1.DiscordServer, seen *observed) {
 		how = "recovered"
 	}
 	r.Metrics.Created(Kind, how)
-	r.Record.Note(s, "Adopted", "The bot %q is a member of the server %q (%s).", seen.application.Name, seen.snap.Guild.Name, seen.guildID)
+	r.Status.Normal(s, "Adopted", "The bot %q is a member of the server %q (%s).", seen.application.Name, seen.snap.Guild.Name, seen.guildID)
 }
 
 // create tries to make a guild, which Discord itself does not let bots do any more. The finalizer is the record of the intent, as for channels.
@@ -65,24 +65,24 @@ func (r *Reconciler) create(ctx context.Context, s *v1alpha1.DiscordServer, seen
 		return now, serverIDRequired(seen)
 	}
 	if !seen.intended {
-		if err := r.Record.Intend(ctx, s); err != nil {
+		if err := r.Status.EnsureFinalizer(ctx, s); err != nil {
 			return now, err
 		}
 	}
-	r.Ledger.Nothing(s.UID)
-	guild, err := seen.session.CreateGuild(ctx, discordclient.GuildCreate{Name: guildName(s)})
+	r.Records.Nothing(s.UID)
+	guild, err := seen.bot.CreateGuild(ctx, discordclient.GuildCreate{Name: guildName(s)})
 	switch discordclient.ClassOf(err) {
 	case discordclient.ClassNone:
-		r.Ledger.Is(s.UID, guild.ID)
+		r.Records.Is(s.UID, guild.ID)
 		r.Metrics.Created(Kind, "created")
-		r.Record.Note(s, "Created", "Created the server %q (%s) on Discord.", guild.Name, guild.ID)
-		seen.session.Guild(guild.ID) // it is followed from now on
+		r.Status.Normal(s, "Created", "Created the server %q (%s) on Discord.", guild.Name, guild.ID)
+		seen.bot.Guild(guild.ID) // it is followed from now on
 		return state{changed: true, guildID: guild.ID}, conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
 			"The server was created. Discord has not sent its state yet.").After(time.Second)
 	case discordclient.ClassDenied, discordclient.ClassGone, discordclient.ClassInvalid:
 		return now, serverIDRequired(seen)
 	case discordclient.ClassUnknown:
-		r.Ledger.Doubt(s.UID)
+		r.Records.Doubt(s.UID)
 		return now, conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"Discord's response to the create of the server was lost. The operator looks for it before it creates another one.",
 		).After(time.Second)
@@ -105,13 +105,13 @@ func serverIDRequired(seen *observed) error {
 
 // edit puts all settings right by one call.
 func (r *Reconciler) edit(ctx context.Context, s *v1alpha1.DiscordServer, seen *observed, todo steps, now *state) error {
-	guild, err := seen.session.EditGuild(ctx, seen.guildID, todo.edit, counterpart.Reason(Kind, client.ObjectKeyFromObject(s), s.UID))
+	guild, err := seen.bot.EditGuild(ctx, seen.guildID, todo.edit, external.Reason(Kind, client.ObjectKeyFromObject(s), s.UID))
 	if err != nil {
 		return err
 	}
 	now.guild, now.changed = &guild, true
 	if settled(s.Status.Conditions, s.Generation) {
-		r.Record.Corrected(s, todo.fields)
+		r.Status.DriftCorrected(s, todo.fields)
 	}
 	return nil
 }

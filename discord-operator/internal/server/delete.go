@@ -9,9 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/access"
 	"jutsu.com/operators/discord-operator/internal/index"
-	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -22,19 +21,19 @@ func (r *Reconciler) finish(ctx context.Context, s *v1alpha1.DiscordServer) (rec
 		return reconcile.Result{}, nil
 	}
 	how, err := r.dispose(ctx, s)
-	if outcome.Stuck(err) && s.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
-		r.Record.Tell(s, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+err.Error())
+	if issues.Stuck(err) && s.Annotations[v1alpha1.ForceDeleteAnnotation] == "true" {
+		r.Status.Event(s, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+err.Error())
 		how, err = "abandoned", nil
 	}
 	if err != nil {
-		return r.conclude(ctx, s, nil, state{}, outcome.Of(err, r.Clock.Now()))
+		return r.conclude(ctx, s, nil, state{}, issues.Of(err, r.Clock.Now()))
 	}
-	if err := r.Record.Release(ctx, s); err != nil {
+	if err := r.Status.RemoveFinalizer(ctx, s); err != nil {
 		return conditions.Result(conditions.Of(err))
 	}
 	r.Metrics.Deleted(Kind, how)
-	r.Ledger.Forget(s.UID)
-	r.Sessions.Release(client.ObjectKeyFromObject(s))
+	r.Records.Forget(s.UID)
+	r.Bots.Release(client.ObjectKeyFromObject(s))
 	return reconcile.Result{}, nil
 }
 
@@ -49,17 +48,17 @@ func (r *Reconciler) dispose(ctx context.Context, s *v1alpha1.DiscordServer) (ho
 	if owner := manager(r.list(ctx, "", index.ServerByGuild, s.Status.ServerID)); owner != nil && owner.UID != s.UID {
 		return "retained", nil // it is another object's
 	}
-	session, err := access.SessionToDelete(ctx, r.Sessions, s)
+	b, err := r.Bots.ToDelete(ctx, s)
 	if err != nil {
 		return "", err
 	}
-	switch err := session.DeleteGuild(ctx, s.Status.ServerID); discordclient.ClassOf(err) {
+	switch err := b.DeleteGuild(ctx, s.Status.ServerID); discordclient.ClassOf(err) {
 	case discordclient.ClassNone:
 		return "deleted", nil
 	case discordclient.ClassGone:
 		return "gone", nil
 	default:
-		return "", access.Refused(err)
+		return "", issues.OfDeletion(err)
 	}
 }
 
@@ -77,5 +76,5 @@ func (r *Reconciler) childless(ctx context.Context, s *v1alpha1.DiscordServer) e
 		names = append(names, "DiscordChannel "+channels[i].Name)
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
-		"Objects still refer to the server: %s. Delete them.", outcome.Some(names))
+		"Objects still refer to the server: %s. Delete them.", issues.Some(names))
 }

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
-	"jutsu.com/operators/discord-operator/internal/session"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -22,7 +22,7 @@ import (
 
 // observed is everything that a decision about a server rests on.
 type observed struct {
-	session     *session.Session
+	bot         *bot.Bot
 	application discordclient.Application
 	intended    bool // the finalizer was stored before this pass
 	guildID     string
@@ -40,10 +40,10 @@ type observed struct {
 func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.DiscordServer) (*observed, error) {
 	seen := &observed{intended: controllerutil.ContainsFinalizer(s, v1alpha1.CleanupFinalizer)}
 	var err error
-	if seen.session, err = r.Sessions.For(ctx, s); err != nil {
+	if seen.bot, err = r.Bots.Of(ctx, s); err != nil {
 		return nil, err
 	}
-	if seen.application, err = seen.session.Application(ctx); err != nil {
+	if seen.application, err = seen.bot.Application(ctx); err != nil {
 		return nil, err
 	}
 	if err := r.observeChildren(ctx, s, seen); err != nil {
@@ -52,15 +52,15 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.DiscordServer) (*o
 	if seen.guildID, err = r.guild(ctx, s, seen); err != nil || seen.create {
 		return seen, err
 	}
-	r.Sessions.About(client.ObjectKeyFromObject(s), seen.guildID)
-	if seen.snap, err = seen.session.Look(ctx, seen.guildID); err != nil {
+	r.Bots.Follow(client.ObjectKeyFromObject(s), seen.guildID)
+	if seen.snap, err = seen.bot.Snapshot(ctx, seen.guildID); err != nil {
 		return seen, err
 	}
 	if _, exact := seen.snap.BotPermissions(); !exact && seen.snap.Presence == discordclient.PresencePresent {
-		if _, err := seen.session.ListMemberships(ctx); err != nil { // without the Gateway, this is how permissions are known
+		if _, err := seen.bot.ListMemberships(ctx); err != nil { // without the Gateway, this is how permissions are known
 			return seen, err
 		}
-		seen.snap = seen.session.Guild(seen.guildID).Snapshot()
+		seen.snap = seen.bot.Guild(seen.guildID).Snapshot()
 	}
 	seen.manager = manager(r.list(ctx, "", index.ServerByGuild, seen.guildID))
 	return seen, nil
@@ -71,12 +71,12 @@ func tokenRefused(s *v1alpha1.DiscordServer, err error) error {
 	if discordclient.ClassOf(err) != discordclient.ClassBadToken {
 		return err
 	}
-	return session.Refused(s)
+	return bot.TokenRefused(s)
 }
 
 // guild returns the id of the server's guild: what the spec or the status says, otherwise what an earlier create has left.
 func (r *Reconciler) guild(ctx context.Context, s *v1alpha1.DiscordServer, seen *observed) (string, error) {
-	entry := r.Ledger.Entry(s.UID)
+	entry := r.Records.Entry(s.UID)
 	for _, id := range []string{s.Spec.ServerID, s.Status.ServerID, entry.ID} {
 		if id != "" {
 			return id, nil
@@ -86,7 +86,7 @@ func (r *Reconciler) guild(ctx context.Context, s *v1alpha1.DiscordServer, seen 
 		seen.create = true
 		return "", nil
 	}
-	memberships, err := seen.session.ListMemberships(ctx)
+	memberships, err := seen.bot.ListMemberships(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -102,7 +102,7 @@ func (r *Reconciler) guild(ctx context.Context, s *v1alpha1.DiscordServer, seen 
 			"An earlier create of the server may have succeeded. The operator looks for it before it creates another one.",
 		).After(wait)
 	}
-	r.Ledger.Nothing(s.UID)
+	r.Records.Nothing(s.UID)
 	seen.create = true
 	return "", nil
 }

@@ -2,7 +2,7 @@ package server
 
 import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -35,13 +35,13 @@ func plan(s *v1alpha1.DiscordServer, seen *observed) steps {
 	}
 	have, exact := seen.snap.BotPermissions()
 	if exact && have.Missing(essential) != 0 {
-		return steps{verdict: outcome.Lacking(have.Missing(essential).Names(), "without which it cannot manage the server", inviteURL(seen))}
+		return steps{verdict: issues.Lacking(have.Missing(essential).Names(), "without which it cannot manage the server", inviteURL(seen))}
 	}
 	result := steps{usable: true}
 	result.edit, result.fields, result.verdict = differences(s, seen)
 	if needed := required(seen, len(result.fields) > 0 || managed(s)); exact && have.Missing(needed) != 0 {
-		lacking := outcome.Lacking(have.Missing(needed).Names(), "which this server's settings, groups and channels require", inviteURL(seen))
-		result.verdict = outcome.Graver(lacking, result.verdict)
+		lacking := issues.Lacking(have.Missing(needed).Names(), "which this server's settings, groups and channels require", inviteURL(seen))
+		result.verdict = issues.Graver(lacking, result.verdict)
 	}
 	if exact && !have.Has(permissions.ManageGuild) {
 		result.edit, result.fields = discordclient.GuildEdit{}, nil

@@ -19,11 +19,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/counterpart"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/metrics"
-	"jutsu.com/operators/discord-operator/internal/outcome"
-	"jutsu.com/operators/discord-operator/internal/record"
-	"jutsu.com/operators/discord-operator/internal/session"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -37,14 +38,14 @@ const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
 type Reconciler struct {
 	// Client reads from the cache.
 	Client client.Client
-	// Sessions are the connections to Discord.
-	Sessions *session.Sessions
-	// Ledger remembers what came of creates of guilds.
-	Ledger *counterpart.Ledger
+	// Bots are the connections to Discord.
+	Bots *bot.Bots
+	// Records remember what came of creates of guilds.
+	Records *external.Records
 	// Settle is how long after a create of unknown outcome absence is believed.
 	Settle time.Duration
-	// Record writes on the objects.
-	Record *record.Recorder
+	// Status writes to the objects.
+	Status *status.Recorder
 	// Metrics counts.
 	Metrics *metrics.Metrics
 	// Clock tells the time.
@@ -64,12 +65,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	return builder.ControllerManagedBy(mgr).
 		Named("discordserver").
 		For(&v1alpha1.DiscordServer{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Record.Written.ByOthers(Kind)))).
+			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Status.Expectations.ByOthers(Kind)))).
 		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(claimMoved)).
 		Watches(&v1alpha1.DiscordGroup{}, later(r.ofGroup), builder.WithPredicates(childMoved)).
 		Watches(&v1alpha1.DiscordChannel{}, later(r.ofChannel), builder.WithPredicates(childMoved)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
-		WatchesRawSource(source.TypedChannel(r.Sessions.Events(), handler.TypedFuncs[discordclient.Event, reconcile.Request]{GenericFunc: r.onEvent})).
+		WatchesRawSource(source.TypedChannel(r.Bots.Events(), handler.TypedFuncs[discordclient.Event, reconcile.Request]{GenericFunc: r.onEvent})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff),
@@ -81,7 +82,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	var s v1alpha1.DiscordServer
 	if err := r.Client.Get(ctx, req.NamespacedName, &s); apierrors.IsNotFound(err) {
-		r.Sessions.Release(req.NamespacedName)
+		r.Bots.Release(req.NamespacedName)
 		return reconcile.Result{}, nil
 	} else if err != nil {
 		return reconcile.Result{}, fmt.Errorf("get DiscordServer: %w", err)
@@ -91,8 +92,8 @@ func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // Reconcile looks, decides, acts and tells, in that order, and nothing else.
 func (r *Reconciler) Reconcile(ctx context.Context, s *v1alpha1.DiscordServer) (reconcile.Result, error) {
-	if !r.Record.Shown(s) {
-		return reconcile.Result{RequeueAfter: record.StaleRetry}, nil
+	if !r.Status.Satisfied(s) {
+		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
 	if !s.DeletionTimestamp.IsZero() {
 		return r.finish(ctx, s)
@@ -102,14 +103,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, s *v1alpha1.DiscordServer) (
 	if err == nil {
 		now, err = r.act(ctx, s, seen, plan(s, seen))
 	}
-	return r.conclude(ctx, s, seen, now, outcome.Of(tokenRefused(s, err), r.Clock.Now()))
+	return r.conclude(ctx, s, seen, now, issues.Of(tokenRefused(s, err), r.Clock.Now()))
 }
 
 // conclude tells how a pass ended and says when the next one is.
 func (r *Reconciler) conclude(ctx context.Context, s *v1alpha1.DiscordServer, seen *observed, now state, end error) (reconcile.Result, error) {
-	pass := record.Pass{
-		Of: "server", Age: r.Clock.Since(s.CreationTimestamp.Time), Told: s.Status.Conditions, Changed: now.changed, Resync: r.Resync,
-		Tell: func(ctx context.Context, end error) error { return r.report(ctx, s, status(s, seen, now, end)) },
+	report := status.Report{
+		Name: "server", Age: r.Clock.Since(s.CreationTimestamp.Time), Reported: s.Status.Conditions, Changed: now.changed, Resync: r.Resync,
+		Write: func(ctx context.Context, end error) error { return r.report(ctx, s, statusOf(s, seen, now, end)) },
 	}
-	return pass.Conclude(ctx, end)
+	return report.Update(ctx, end)
 }

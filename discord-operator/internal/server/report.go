@@ -16,8 +16,8 @@ import (
 // Source: https://discord.com/developers/docs/topics/opcodes-and-status-codes, code 30013.
 const maxChannels = 500
 
-// status says how the server is. What could not be looked at stands as it was last known.
-func status(s *v1alpha1.DiscordServer, seen *observed, now state, end error) v1alpha1.DiscordServerStatus {
+// statusOf says how the server is. What could not be looked at stands as it was last known.
+func statusOf(s *v1alpha1.DiscordServer, seen *observed, now state, end error) v1alpha1.DiscordServerStatus {
 	after := *s.Status.DeepCopy()
 	if seen != nil {
 		after.ApplicationID = seen.application.ID
@@ -59,5 +59,5 @@ func (r *Reconciler) report(ctx context.Context, s *v1alpha1.DiscordServer, now 
 	}
 	after := s.DeepCopy()
 	after.Status = now
-	return r.Record.Status(ctx, s, after, s.Status.Conditions, now.Conditions)
+	return r.Status.Write(ctx, s, after, s.Status.Conditions, now.Conditions)
 }

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/index"
-	"jutsu.com/operators/discord-operator/internal/session"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -104,7 +104,7 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 }
 
 // onEvent enqueues the servers that something on Discord is about; what becomes of single channels only changes their number, which may wait.
-func (r *Reconciler) onEvent(ctx context.Context, e session.Event, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 	var servers []v1alpha1.DiscordServer
 	after := time.Duration(0)
 	switch e.Object.Kind {
@@ -112,7 +112,7 @@ func (r *Reconciler) onEvent(ctx context.Context, e session.Event, q workqueue.T
 		servers = r.list(ctx, "", index.ServerByGuild, e.Object.GuildID)
 	case discordclient.EventChannel:
 		servers, after = r.list(ctx, "", index.ServerByGuild, e.Object.GuildID), rest
-	case session.EventRefused: // whose token it was is seen by looking
+	case bot.EventTokenRefused: // whose token it was is seen by looking
 		var all v1alpha1.DiscordServerList
 		if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 			logf.FromContext(ctx).Error(err, "list servers")

@@ -1,4 +1,4 @@
-package counterpart
+package external
 
 import (
 	"context"
@@ -101,13 +101,13 @@ func (m *machine) restart(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.client, m.finder = client, &Finder{Ledger: NewLedger(clock.RealClock{}), Settle: settle, Now: time.Now}
+	m.client, m.finder = client, &Finder{Records: NewRecords(clock.RealClock{}), Settle: settle, Now: time.Now}
 	_ = client.Refresh(endless, m.guild) // while it fails, nothing is known of the guild
 }
 
-func (m *machine) sought(name string, o *thing) Sought {
+func (m *machine) sought(name string, o *thing) Lookup {
 	key := types.NamespacedName{Namespace: "ns", Name: name}
-	return Sought{
+	return Lookup{
 		Name: key, UID: o.uid, Created: o.created, Intended: o.intended, StatusID: o.statusID, GuildID: m.guild, DiscordName: o.name,
 		Types: []discordclient.ChannelType{discordclient.ChannelText}, Reason: Reason("DiscordChannel", key, o.uid),
 		Claims: func(id string) (claims []Claim, err error) {
@@ -154,7 +154,7 @@ func (m *machine) pass(_ *rapid.T, name string, stop int) (settled bool) {
 }
 
 // dispose deletes the counterpart of a deleted object, and lets the object go.
-func (m *machine) dispose(name string, found Found, err error) bool {
+func (m *machine) dispose(name string, found Binding, err error) bool {
 	o := m.things[name]
 	if issue, _ := errors.AsType[*conditions.Issue](err); err != nil && !issue.IsDegraded() {
 		return false
@@ -165,7 +165,7 @@ func (m *machine) dispose(name string, found Found, err error) bool {
 			return false
 		}
 	}
-	m.finder.Ledger.Forget(o.uid)
+	m.finder.Records.Forget(o.uid)
 	delete(m.things, name)
 	m.gone[o.uid] = true
 	return true

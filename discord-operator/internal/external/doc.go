@@ -5,6 +5,6 @@
 // id may have a counterpart, and it is looked for before anything is created: among the live channels and in the audit log, where every create
 // of ours has a reason with the object's UID (discordclient.RecoverChannel).
 //
-// The Ledger is what spares this search where the process itself knows: it remembers, for each object, what came of
+// The Records is what spares this search where the process itself knows: it remembers, for each object, what came of
 // its own creates. It is a shortcut and no state; when it is lost, the search is made.
-package counterpart
+package external

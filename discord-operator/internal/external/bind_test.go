@@ -1,4 +1,4 @@
-package counterpart
+package external
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
-	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -34,16 +34,16 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{Guild: guildtest.New(t, all), clock: clocktesting.NewFakePassiveClock(time.Now()), claims: map[string][]Claim{}}
 	r.client = r.Client(t)
-	r.finder = &Finder{Ledger: NewLedger(r.clock), Settle: 10 * time.Second, Now: r.clock.Now}
-	r.finder.Ledger.Entry("somebody") // the process has begun
+	r.finder = &Finder{Records: NewRecords(r.clock), Settle: 10 * time.Second, Now: r.clock.Now}
+	r.finder.Records.Entry("somebody") // the process has begun
 	return r
 }
 
 // later lets time pass for the finder.
 func (r *rig) later(d time.Duration) { r.clock.SetTime(r.clock.Now().Add(d)) }
 
-func (r *rig) sought(change ...func(*Sought)) Sought {
-	s := Sought{
+func (r *rig) sought(change ...func(*Lookup)) Lookup {
+	s := Lookup{
 		Name: types.NamespacedName{Namespace: "ns", Name: "alerts"}, UID: "uid", Created: time.Now(), GuildID: r.ID, DiscordName: "alerts",
 		Types: []discordclient.ChannelType{discordclient.ChannelText, discordclient.ChannelAnnouncement}, Reason: "DiscordChannel uid ns/alerts",
 		Claims: func(id string) ([]Claim, error) { return r.claims[id], nil },
@@ -54,7 +54,7 @@ func (r *rig) sought(change ...func(*Sought)) Sought {
 	return s
 }
 
-func (r *rig) locate(t *testing.T, s Sought) (Found, error) {
+func (r *rig) locate(t *testing.T, s Lookup) (Binding, error) {
 	t.Helper()
 	return r.finder.Locate(t.Context(), r.client, r.client.Guild(r.ID).Snapshot(), s)
 }
@@ -69,7 +69,7 @@ func (r *rig) make(t *testing.T, name, reason string) *discordclient.Channel {
 	return ch
 }
 
-func intended(s *Sought) { s.Intended = true }
+func intended(s *Lookup) { s.Intended = true }
 
 func reasonOf(err error) string {
 	if issue, ok := errors.AsType[*conditions.Issue](err); ok {
@@ -82,71 +82,71 @@ func TestLocate(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		// scene prepares the guild and returns what is sought, and the id that is expected.
-		scene  func(*testing.T, *rig) (Sought, string)
-		found  Found // without the channel
+		scene  func(*testing.T, *rig) (Lookup, string)
+		found  Binding // without the channel
 		reason string
 	}{
-		"never intended": {scene: func(_ *testing.T, r *rig) (Sought, string) { return r.sought(), "" }, found: Found{Create: true}},
-		"never intended, and one of that name is there": {scene: func(t *testing.T, r *rig) (Sought, string) {
+		"never intended": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.sought(), "" }, found: Binding{Create: true}},
+		"never intended, and one of that name is there": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.make(t, "alerts", "by somebody")
 			return r.sought(), ""
-		}, found: Found{Create: true}},
-		"by the status": {scene: func(t *testing.T, r *rig) (Sought, string) {
+		}, found: Binding{Create: true}},
+		"by the status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "renamed", "").ID
-			return r.sought(intended, func(s *Sought) { s.StatusID = id }), id
+			return r.sought(intended, func(s *Lookup) { s.StatusID = id }), id
 		}},
-		"by what this process made, before the status shows it": {scene: func(t *testing.T, r *rig) (Sought, string) {
+		"by what this process made, before the status shows it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "alerts", "").ID
-			r.finder.Ledger.Is("uid", id)
+			r.finder.Records.Is("uid", id)
 			return r.sought(intended), id
 		}},
-		"adopted": {scene: func(t *testing.T, r *rig) (Sought, string) {
+		"adopted": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
-			return r.sought(func(s *Sought) { s.AdoptID = id }), id
-		}, found: Found{Adopted: true}},
-		"adopted, and the status shows it": {scene: func(t *testing.T, r *rig) (Sought, string) {
+			return r.sought(func(s *Lookup) { s.AdoptID = id }), id
+		}, found: Binding{Adopted: true}},
+		"adopted, and the status shows it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
-			return r.sought(intended, func(s *Sought) { s.AdoptID, s.StatusID = id, id }), id
+			return r.sought(intended, func(s *Lookup) { s.AdoptID, s.StatusID = id, id }), id
 		}},
-		"adopted what is not there": {scene: func(_ *testing.T, r *rig) (Sought, string) {
-			return r.sought(func(s *Sought) { s.AdoptID = "123456" }), ""
+		"adopted what is not there": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+			return r.sought(func(s *Lookup) { s.AdoptID = "123456" }), ""
 		}, reason: v1alpha1.ReasonAdoptNotFound},
-		"adopted what is of another kind": {scene: func(t *testing.T, r *rig) (Sought, string) {
+		"adopted what is of another kind": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
-			return r.sought(func(s *Sought) { s.AdoptID, s.Types = id, []discordclient.ChannelType{discordclient.ChannelCategory} }), ""
+			return r.sought(func(s *Lookup) { s.AdoptID, s.Types = id, []discordclient.ChannelType{discordclient.ChannelCategory} }), ""
 		}, reason: v1alpha1.ReasonAdoptMismatch},
-		"adopted what another one has": {scene: func(t *testing.T, r *rig) (Sought, string) {
+		"adopted what another one has": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []Claim{{UID: "uid"}, {UID: "other", Holds: true}}
-			return r.sought(func(s *Sought) { s.AdoptID = id }), ""
+			return r.sought(func(s *Lookup) { s.AdoptID = id }), ""
 		}, reason: v1alpha1.ReasonConflict},
-		"adopted what another one wants, later": {scene: func(t *testing.T, r *rig) (Sought, string) {
+		"adopted what another one wants, later": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []Claim{{UID: "uid", Created: time.Unix(1, 0)}, {UID: "other", Created: time.Unix(2, 0)}}
-			return r.sought(func(s *Sought) { s.AdoptID = id }), id
-		}, found: Found{Adopted: true}},
-		"deleted on Discord, and this process knows that nothing else exists": {scene: func(_ *testing.T, r *rig) (Sought, string) {
-			r.finder.Ledger.Is("uid", "123456")
-			return r.sought(intended, func(s *Sought) { s.StatusID = "123456" }), ""
-		}, found: Found{Create: true}},
-		"a create may be under way": {scene: func(_ *testing.T, r *rig) (Sought, string) { return r.sought(intended), "" }, reason: v1alpha1.ReasonCreatePending},
-		"a create has left nothing": {scene: func(_ *testing.T, r *rig) (Sought, string) {
+			return r.sought(func(s *Lookup) { s.AdoptID = id }), id
+		}, found: Binding{Adopted: true}},
+		"deleted on Discord, and this process knows that nothing else exists": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+			r.finder.Records.Is("uid", "123456")
+			return r.sought(intended, func(s *Lookup) { s.StatusID = "123456" }), ""
+		}, found: Binding{Create: true}},
+		"a create may be under way": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.sought(intended), "" }, reason: v1alpha1.ReasonCreatePending},
+		"a create has left nothing": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			r.later(time.Minute)
 			return r.sought(intended), ""
-		}, found: Found{Create: true}},
-		"a create has left a channel, says the audit log": {scene: func(t *testing.T, r *rig) (Sought, string) {
+		}, found: Binding{Create: true}},
+		"a create has left a channel, says the audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			return r.sought(intended), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
-		}, found: Found{Recovered: true}},
-		"what others have made under the same name is left alone": {scene: func(t *testing.T, r *rig) (Sought, string) {
+		}, found: Binding{Recovered: true}},
+		"what others have made under the same name is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.make(t, "alerts", "by hand")
 			r.later(time.Minute)
 			return r.sought(intended), ""
-		}, found: Found{Create: true}},
-		"what another object has made is left alone": {scene: func(t *testing.T, r *rig) (Sought, string) {
-			r.finder.Ledger.Is("other", r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID)
+		}, found: Binding{Create: true}},
+		"what another object has made is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.finder.Records.Is("other", r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID)
 			r.later(time.Minute)
 			return r.sought(intended), ""
-		}, found: Found{Create: true}},
+		}, found: Binding{Create: true}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestLocateMakesNoCallForWhatIsKnown(t *testing.T) {
 	r := newRig(t)
 	id := r.make(t, "alerts", "").ID
 	before := len(r.Discord.Requests())
-	for _, s := range []Sought{r.sought(), r.sought(intended, func(s *Sought) { s.StatusID = id }), r.sought(intended)} {
+	for _, s := range []Lookup{r.sought(), r.sought(intended, func(s *Lookup) { s.StatusID = id }), r.sought(intended)} {
 		if _, err := r.locate(t, s); err != nil {
 			t.Error(err)
 		}
@@ -191,11 +191,11 @@ func TestTwoThatLookAtOnceDoNotTakeTheSame(t *testing.T) {
 	r.Discord.Faults().LoseAudit(1)
 	made := r.make(t, "alerts", "DiscordChannel uid ns/alerts")
 	r.later(time.Minute)
-	r.finder.Ledger.Claim("other", made.ID) // after this pass has decided, and before it takes what it has found
-	if got, err := r.finder.take(r.sought(intended), made, Found{Channel: made, Recovered: true}); outcome.Soon(err) == 0 || got.Channel != nil {
+	r.finder.Records.Claim("other", made.ID) // after this pass has decided, and before it takes what it has found
+	if got, err := r.finder.take(r.sought(intended), made, Binding{Channel: made, Recovered: true}); !issues.IsBrief(err) || got.Channel != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if holder := r.finder.Ledger.Holder(made.ID); holder != "other" {
+	if holder := r.finder.Records.Holder(made.ID); holder != "other" {
 		t.Errorf("held by %q", holder)
 	}
 	if got, err := r.locate(t, r.sought(intended)); err != nil || !got.Create {
@@ -208,7 +208,7 @@ func TestAClaimThatCannotBeReadCreatesNothing(t *testing.T) {
 	r := newRig(t)
 	r.make(t, "alerts", "DiscordChannel uid ns/alerts")
 	broken := errors.New("the cache is broken")
-	got, err := r.locate(t, r.sought(intended, func(s *Sought) { s.Claims = func(string) ([]Claim, error) { return nil, broken } }))
+	got, err := r.locate(t, r.sought(intended, func(s *Lookup) { s.Claims = func(string) ([]Claim, error) { return nil, broken } }))
 	if !errors.Is(err, broken) || got.Create || got.Channel != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -226,17 +226,17 @@ func TestCreate(t *testing.T) {
 		return err
 	}
 
-	if err := create(discordtest.FailBefore(404)); err == nil || !r.finder.Ledger.Entry("uid").Known {
+	if err := create(discordtest.FailBefore(404)); err == nil || !r.finder.Records.Entry("uid").Known {
 		t.Errorf("what was refused is in doubt: %v", err)
 	}
-	if err := create(discordtest.DropAfter()); reasonOf(err) != v1alpha1.ReasonCreatePending || r.finder.Ledger.Entry("uid").Known {
+	if err := create(discordtest.DropAfter()); reasonOf(err) != v1alpha1.ReasonCreatePending || r.finder.Records.Entry("uid").Known {
 		t.Errorf("a lost answer is not in doubt: %v", err)
 	}
 	r.later(time.Minute)
-	var found Found
+	var found Binding
 	for range 50 { // the view may lag behind the list that names it
 		var err error
-		if found, err = r.locate(t, s); outcome.Soon(err) == 0 {
+		if found, err = r.locate(t, s); !issues.IsBrief(err) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -251,8 +251,8 @@ func TestCreate(t *testing.T) {
 		t.Errorf("there are %d channels", len(named))
 	}
 
-	ch, err := r.finder.Create(context.Background(), r.client, r.sought(func(s *Sought) { s.UID = "new" }), in)
-	if err != nil || r.finder.Ledger.Holder(ch.ID) != "new" {
-		t.Errorf("%v, held by %s", err, r.finder.Ledger.Holder(ch.ID))
+	ch, err := r.finder.Create(context.Background(), r.client, r.sought(func(s *Lookup) { s.UID = "new" }), in)
+	if err != nil || r.finder.Records.Holder(ch.ID) != "new" {
+		t.Errorf("%v, held by %s", err, r.finder.Records.Holder(ch.ID))
 	}
 }

@@ -1,4 +1,4 @@
-package counterpart
+package external
 
 import (
 	"cmp"
@@ -10,7 +10,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// Claim is an object's word that something on Discord is its counterpart.
+// Claim is an object's word that something on Discord is its external.
 type Claim struct {
 	Name    types.NamespacedName
 	UID     types.UID

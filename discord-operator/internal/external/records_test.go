@@ -1,4 +1,4 @@
-package counterpart
+package external
 
 import (
 	"testing"
@@ -16,28 +16,28 @@ func TestLedger(t *testing.T) {
 	t.Parallel()
 	begin := time.Unix(100, 0)
 	cases := map[string]struct {
-		do     func(*Ledger)
-		want   Entry
+		do     func(*Records)
+		want   Record
 		holder types.UID // of the counterpart "7"
 	}{
-		"nothing is known: another process may have created until now": {do: func(*Ledger) {}, want: Entry{LastAttempt: begin}},
-		"nothing exists":                          {do: func(l *Ledger) { l.Nothing("uid") }, want: Entry{Known: true}},
-		"it has a counterpart":                    {do: func(l *Ledger) { l.Is("uid", "7") }, want: Entry{Known: true, ID: "7"}, holder: "uid"},
-		"in doubt":                                {do: func(l *Ledger) { l.Is("uid", "7"); l.Doubt("uid") }, want: Entry{LastAttempt: begin}},
-		"it has another one now":                  {do: func(l *Ledger) { l.Is("uid", "7"); l.Is("uid", "8") }, want: Entry{Known: true, ID: "8"}},
-		"forgotten":                               {do: func(l *Ledger) { l.Is("uid", "7"); l.Forget("uid") }, want: Entry{LastAttempt: begin}},
-		"what was never known goes":               {do: func(l *Ledger) { l.Is("other", "7"); l.Forget("uid") }, want: Entry{LastAttempt: begin}, holder: "other"},
-		"another one has taken it":                {do: func(l *Ledger) { l.Is("uid", "7"); l.Is("other", "7"); l.Forget("uid") }, want: Entry{LastAttempt: begin}, holder: "other"},
-		"another one has it, and the claim fails": {do: func(l *Ledger) { l.Is("other", "7"); l.Claim("uid", "7") }, want: Entry{LastAttempt: begin}, holder: "other"},
-		"claimed":                                 {do: func(l *Ledger) { l.Claim("uid", "7") }, want: Entry{Known: true, ID: "7"}, holder: "uid"},
-		"claimed twice":                           {do: func(l *Ledger) { l.Claim("uid", "7"); l.Claim("uid", "7") }, want: Entry{Known: true, ID: "7"}, holder: "uid"},
-		"another one has it and the first gets a new one": {do: func(l *Ledger) { l.Is("uid", "7"); l.Is("other", "7"); l.Is("uid", "8") }, want: Entry{Known: true, ID: "8"}, holder: "other"},
+		"nothing is known: another process may have created until now": {do: func(*Records) {}, want: Record{LastAttempt: begin}},
+		"nothing exists":                          {do: func(l *Records) { l.Nothing("uid") }, want: Record{Known: true}},
+		"it has a counterpart":                    {do: func(l *Records) { l.Is("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"in doubt":                                {do: func(l *Records) { l.Is("uid", "7"); l.Doubt("uid") }, want: Record{LastAttempt: begin}},
+		"it has another one now":                  {do: func(l *Records) { l.Is("uid", "7"); l.Is("uid", "8") }, want: Record{Known: true, ID: "8"}},
+		"forgotten":                               {do: func(l *Records) { l.Is("uid", "7"); l.Forget("uid") }, want: Record{LastAttempt: begin}},
+		"what was never known goes":               {do: func(l *Records) { l.Is("other", "7"); l.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"another one has taken it":                {do: func(l *Records) { l.Is("uid", "7"); l.Is("other", "7"); l.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"another one has it, and the claim fails": {do: func(l *Records) { l.Is("other", "7"); l.Claim("uid", "7") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"claimed":                                 {do: func(l *Records) { l.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"claimed twice":                           {do: func(l *Records) { l.Claim("uid", "7"); l.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"another one has it and the first gets a new one": {do: func(l *Records) { l.Is("uid", "7"); l.Is("other", "7"); l.Is("uid", "8") }, want: Record{Known: true, ID: "8"}, holder: "other"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := clocktesting.NewFakePassiveClock(begin)
-			l := NewLedger(clock)
+			l := NewRecords(clock)
 			l.Entry("first")
 			c.do(l)
 			clock.SetTime(begin.Add(time.Hour))
@@ -149,7 +149,7 @@ func TestReasonNamesTheObjectForGood(t *testing.T) {
 
 func TestLedgerKeepsNamesThatDiscordStoresInAnotherWay(t *testing.T) {
 	t.Parallel()
-	l := NewLedger(clocktesting.NewFakePassiveClock(time.Unix(100, 0)))
+	l := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)))
 	stored := func(asked, want string) {
 		t.Helper()
 		if got := l.Stored("uid", asked); got != want {

@@ -1,4 +1,4 @@
-package outcome
+package issues
 
 import (
 	"errors"
@@ -31,7 +31,7 @@ func limited(after time.Duration) error {
 func TestOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 8, 9, 10, 11, 12, 500, time.FixedZone("somewhere", 3600))
-	soon, waiting := &ErrSoon{After: time.Second}, conditions.Progressing("W", "")
+	soon, waiting := Brief(time.Second), conditions.Progressing("W", "")
 	cases := map[string]struct {
 		err  error
 		want error
@@ -40,8 +40,8 @@ func TestOf(t *testing.T) {
 		"an outcome stays what it is": {waiting, waiting},
 		"soon stays what it is":       {soon, soon},
 		"an error of others":          {errPasses, errPasses},
-		"a limit of a moment":         {limited(Brief), &ErrSoon{After: Brief}},
-		"a limit, told to the minute": {limited(48 * time.Second), conditions.Progressing("RateLimited",
+		"a limit of a moment":         {limited(MaxBrief), Brief(MaxBrief)},
+		"a limit, reported to the minute": {limited(48 * time.Second), conditions.Progressing("RateLimited",
 			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:13 UTC.`).After(48 * time.Second)},
 		"a limit that ends on a minute": {limited(48*time.Second - 500), conditions.Progressing("RateLimited",
 			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:12 UTC.`).After(48*time.Second - 500)},
@@ -74,40 +74,39 @@ func TestOf(t *testing.T) {
 
 func TestUntold(t *testing.T) {
 	t.Parallel()
-	told := []metav1.Condition{{Type: "Ready"}}
+	reported := []metav1.Condition{{Type: "Ready"}}
 	cases := map[string]struct {
-		end  error
-		told []metav1.Condition
-		age  time.Duration
-		want time.Duration
+		end      error
+		reported []metav1.Condition
+		age      time.Duration
+		want     time.Duration
 	}{
 		"the end":            {nil, nil, 0, 0},
-		"soon":               {&ErrSoon{After: time.Second}, told, time.Hour, time.Second},
+		"soon":               {Brief(time.Second), reported, time.Hour, time.Second},
 		"a new object waits": {conditions.Progressing("", ""), nil, 2 * time.Second, 3 * time.Second},
 		"a new object waits for less than a moment": {conditions.Progressing("", "").After(time.Second), nil, 0, time.Second},
-		"a new object waits for more than a moment": {conditions.Progressing("", "").After(time.Hour), nil, 0, Brief},
-		"a new object has waited":                   {conditions.Progressing("", ""), nil, Brief, 0},
-		"one that was told of waits":                {conditions.Progressing("", ""), told, 0, 0},
+		"a new object waits for more than a moment": {conditions.Progressing("", "").After(time.Hour), nil, 0, MaxBrief},
+		"a new object has waited":                   {conditions.Progressing("", ""), nil, MaxBrief, 0},
+		"one that was reported of waits":            {conditions.Progressing("", ""), reported, 0, 0},
 		"a new object needs a person":               {conditions.Degraded("", ""), nil, 0, 0},
 		"a new object fails":                        {errPasses, nil, 0, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := Untold(c.end, c.told, c.age); got != c.want {
+			if got := Unreported(c.end, c.reported, c.age); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
 	}
 }
 
-func TestTold(t *testing.T) {
+func TestBrief(t *testing.T) {
 	t.Parallel()
-	if got := Told(errPasses); !errors.Is(got, errPasses) {
-		t.Error(got)
+	if IsBrief(errPasses) || IsBrief(nil) || IsBrief(conditions.Progressing("W", "").After(time.Second)) {
+		t.Error("too much is brief")
 	}
-	w, ok := errors.AsType[*conditions.Issue](Told(&ErrSoon{After: time.Second}))
-	if !ok || w.IsDegraded() || w.RequeueAfter != time.Second || w.Message == "" || w.Reason != v1alpha1.ReasonRateLimited {
+	if w := Brief(time.Second); !IsBrief(w) || w.IsDegraded() || w.RequeueAfter != time.Second || w.Message == "" || w.Reason != v1alpha1.ReasonRateLimited {
 		t.Errorf("%+v", w)
 	}
 }
@@ -117,7 +116,7 @@ func TestGraver(t *testing.T) {
 	t.Parallel()
 	ranks := [][]error{
 		{nil},
-		{&ErrSoon{After: time.Second}, limited(Brief)},
+		{Brief(time.Second), limited(MaxBrief)},
 		{conditions.Progressing("", ""), limited(time.Minute)},
 		{errPasses, refusal(discordclient.ClassTransient), refusal(discordclient.ClassUnknown), refusal(discordclient.ClassGone)},
 		{conditions.Degraded("", ""), refusal(discordclient.ClassDenied), refusal(discordclient.ClassInvalid), refusal(discordclient.ClassLimit)},

@@ -1,6 +1,6 @@
 // Package record writes on the objects themselves: the finalizer, the status, and events about them. Every write is noted, so that a
 // pass can tell whether the cache shows it already.
-package record
+package status
 
 import (
 	"context"
@@ -19,41 +19,39 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/metrics"
+	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
 )
 
-// ErrStale says that the object has changed since it was read, or may have, so that nothing can be decided.
-var ErrStale = errors.New("the object has changed since it was read")
-
-// StaleRetry is when a pass over an object that is not what it was is tried again.
+// apply.StaleRetry is when a pass over an object that is not what it was is tried again.
 const StaleRetry = 50 * time.Millisecond
 
 // Recorder writes on the objects of one kind.
 type Recorder struct {
-	Kind    string
-	Client  client.Client
-	Events  events.EventRecorder
-	Written *expectations.Set
-	Metrics *metrics.Metrics
+	Kind         string
+	Client       client.Client
+	Events       events.EventRecorder
+	Expectations *expectations.Set
+	Metrics      *metrics.Metrics
 }
 
 func (r *Recorder) key(o client.Object) expectations.Key {
 	return expectations.Key{Kind: r.Kind, NamespacedName: client.ObjectKeyFromObject(o)}
 }
 
-// Shown reports whether the object is as new as what we wrote to it last.
-func (r *Recorder) Shown(o client.Object) bool { return r.Written.Satisfied(r.key(o), o) }
+// Satisfied reports whether the object is as new as what we wrote to it last.
+func (r *Recorder) Satisfied(o client.Object) bool { return r.Expectations.Satisfied(r.key(o), o) }
 
-// Intend stores the finalizer, provided that nobody has changed the object since it was read.
-func (r *Recorder) Intend(ctx context.Context, o client.Object) error {
+// EnsureFinalizer stores the finalizer, provided that nobody has changed the object since it was read.
+func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 	return r.finalizer(ctx, o, controllerutil.AddFinalizer)
 }
 
-// Release takes the finalizer off, so that the object can go.
-func (r *Recorder) Release(ctx context.Context, o client.Object) error {
+// RemoveFinalizer takes the finalizer off, so that the object can go.
+func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
 	err := r.finalizer(ctx, o, controllerutil.RemoveFinalizer)
-	if errors.Is(err, ErrStale) { // it is off, whoever else has written
+	if errors.Is(err, apply.ErrStale) { // it is off, whoever else has written
 		return nil
 	}
 	return client.IgnoreNotFound(err)
@@ -64,22 +62,22 @@ func (r *Recorder) finalizer(ctx context.Context, o client.Object, change func(c
 	if !change(o, v1alpha1.CleanupFinalizer) {
 		return nil
 	}
-	done := r.Written.Writing(r.key(o))
+	done := r.Expectations.Writing(r.key(o))
 	if err := r.Client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		done("")
 		return fmt.Errorf("patch the finalizer: %w", err)
 	}
 	if done(o.GetResourceVersion()) {
-		return ErrStale
+		return apply.ErrStale
 	}
 	return nil
 }
 
-// Status writes the status of after where it differs from that of before, and makes known what that means to people. The caller has compared them.
-// ErrStale says that it is written, and that somebody else has written at the same time.
-func (r *Recorder) Status(ctx context.Context, before, after client.Object, was, now []metav1.Condition) error {
+// Write writes the status of after where it differs from that of before, and makes known what that means to people. The caller has compared them.
+// apply.ErrStale says that it is written, and that somebody else has written at the same time.
+func (r *Recorder) Write(ctx context.Context, before, after client.Object, was, now []metav1.Condition) error {
 	after.SetResourceVersion(before.GetResourceVersion())
-	done := r.Written.Writing(r.key(after))
+	done := r.Expectations.Writing(r.key(after))
 	err := r.Client.Status().Patch(ctx, after, client.MergeFrom(before))
 	if err != nil {
 		done("")
@@ -90,13 +88,13 @@ func (r *Recorder) Status(ctx context.Context, before, after client.Object, was,
 	}
 	others := done(after.GetResourceVersion())
 	if e := conditions.EventFor(was, now); e != nil {
-		r.Tell(after, e.Type, e.Reason, e.Message)
+		r.Event(after, e.Type, e.Reason, e.Message)
 	}
 	if firstReady(was, now) {
 		r.Metrics.Ready(r.Kind, time.Since(after.GetCreationTimestamp().Time))
 	}
 	if others {
-		return ErrStale
+		return apply.ErrStale
 	}
 	return nil
 }
@@ -109,8 +107,8 @@ func firstReady(was, now []metav1.Condition) bool {
 	return !isTrue(was, conditions.TypeAvailable) && isTrue(now, conditions.TypeReady)
 }
 
-// Tell makes an event about an object.
-func (r *Recorder) Tell(o client.Object, kind, reason, message string) {
+// Event makes an event about an object.
+func (r *Recorder) Event(o client.Object, kind, reason, message string) {
 	const most = 1024 // what the API server accepts
 	if len(message) > most {
 		message = strings.ToValidUTF8(message[:most-3], "") + "..."
@@ -118,15 +116,15 @@ func (r *Recorder) Tell(o client.Object, kind, reason, message string) {
 	r.Events.Eventf(o, nil, kind, reason, "Reconcile", "%s", message)
 }
 
-// Note makes an event about something that went as it should.
-func (r *Recorder) Note(o client.Object, reason, format string, args ...any) {
-	r.Tell(o, corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...))
+// Normal makes an event about something that went as it should.
+func (r *Recorder) Normal(o client.Object, reason, format string, args ...any) {
+	r.Event(o, corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...))
 }
 
-// Corrected tells that people changed on Discord what a spec manages, and that it was put back.
-func (r *Recorder) Corrected(o client.Object, fields []string) {
+// DriftCorrected records that people changed on Discord what a spec manages, and that it was put back.
+func (r *Recorder) DriftCorrected(o client.Object, fields []string) {
 	for _, field := range fields {
 		r.Metrics.Drift(r.Kind, field)
 	}
-	r.Note(o, "DriftCorrected", "Corrected drift on Discord: %s.", strings.Join(fields, ", "))
+	r.Normal(o, "DriftCorrected", "Corrected drift on Discord: %s.", strings.Join(fields, ", "))
 }

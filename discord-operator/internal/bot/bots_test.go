@@ -1,4 +1,4 @@
-package session_test
+package bot_test
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/session"
+	"jutsu.com/operators/discord-operator/internal/bot"
 )
 
 // secrets are a namespace with one Secret of any name, whose version a test may change together with its token.
@@ -41,21 +41,21 @@ func TestAGuildIsForgottenWithItsLastServer(t *testing.T) {
 	discord := httptest.NewServer(http.NotFoundHandler())
 	defer discord.Close()
 	secret := &secrets{version: "1", token: "token"}
-	sessions := session.New(t.Context(), secret, secret, session.Config{APIURL: discord.URL, Resync: time.Hour})
+	bots := bot.New(t.Context(), secret, secret, bot.Config{APIURL: discord.URL, Resync: time.Hour})
 	// about has a server read a guild, as a reconciler does, and returns how many guilds its bot reads.
 	about := func(server, guild string) func() int {
 		t.Helper()
 		o := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: server}}
 		o.Spec.TokenSecretRef.Name, o.Spec.TokenSecretRef.Key = "bot", "token"
-		s, err := sessions.For(t.Context(), o)
+		s, err := bots.Of(t.Context(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		sessions.About(client.ObjectKeyFromObject(o), guild)
+		bots.Follow(client.ObjectKeyFromObject(o), guild)
 		s.Guild(guild)
 		return func() int { return s.Stats().Guilds }
 	}
-	release := func(server string) { sessions.Release(types.NamespacedName{Namespace: "ns", Name: server}) }
+	release := func(server string) { bots.Release(types.NamespacedName{Namespace: "ns", Name: server}) }
 	about("a", "1")
 	about("b", "1")
 	guilds := about("c", "2")

@@ -1,4 +1,4 @@
-package counterpart
+package external
 
 import (
 	"context"
@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/outcome"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Sought is what an object knows of its counterpart.
-type Sought struct {
+// Lookup is what an object knows of its external.
+type Lookup struct {
 	Name    types.NamespacedName
 	UID     types.UID
 	Created time.Time // of the object
@@ -40,8 +40,8 @@ func Reason(kind string, name types.NamespacedName, uid types.UID) string {
 	return fmt.Sprintf("%s %s %s", kind, uid, name)
 }
 
-// Found is where an object stands with its counterpart. With neither a Channel nor Create, the error says why.
-type Found struct {
+// Binding is where an object stands with its external. With neither a Channel nor Create, the error says why.
+type Binding struct {
 	// Channel is the counterpart as it is now.
 	Channel *discordclient.Channel
 	// Adopted says that it was not the object's before; Recovered, that it is the result of a create whose outcome was not known.
@@ -54,7 +54,7 @@ type Found struct {
 
 // Finder looks for counterparts.
 type Finder struct {
-	Ledger *Ledger
+	Records *Records
 	// Settle is how long after a create of unknown outcome absence is believed.
 	Settle time.Duration
 	// Now tells the time.
@@ -62,29 +62,29 @@ type Finder struct {
 }
 
 // Locate looks for the counterpart of an object, in memory wherever that is enough.
-func (f *Finder) Locate(ctx context.Context, c discordclient.Client, snap *discordclient.Snapshot, s Sought) (Found, error) {
-	entry := f.Ledger.Entry(s.UID)
+func (f *Finder) Locate(ctx context.Context, c discordclient.Client, snap *discordclient.Snapshot, s Lookup) (Binding, error) {
+	entry := f.Records.Entry(s.UID)
 	for _, id := range []string{entry.ID, s.StatusID} {
 		if ch, ok := snap.Channel(id); id != "" && ok {
-			return f.take(s, ch, Found{Channel: ch})
+			return f.take(s, ch, Binding{Channel: ch})
 		}
 	}
 	for _, id := range slices.Compact([]string{entry.ID, s.StatusID}) {
 		if id != "" {
 			if err := confirmGone(ctx, c, s.GuildID, id); err != nil {
-				return Found{}, err
+				return Binding{}, err
 			}
 		}
 	}
 	if s.AdoptID != "" && entry.ID == "" && s.StatusID == "" {
 		if ch, ok := snap.Channel(s.AdoptID); ok {
-			return f.take(s, ch, Found{Channel: ch, Adopted: true})
+			return f.take(s, ch, Binding{Channel: ch, Adopted: true})
 		}
-		return Found{}, conditions.Degraded(v1alpha1.ReasonAdoptNotFound,
+		return Binding{}, conditions.Degraded(v1alpha1.ReasonAdoptNotFound,
 			"The server has no channel or category with the id %s of spec.adopt, or the bot cannot see it. Check the id and the bot's permissions.", s.AdoptID)
 	}
 	if !s.Intended || entry.Known {
-		return Found{Create: true}, nil
+		return Binding{Create: true}, nil
 	}
 	return f.recover(ctx, c, s, entry)
 }
@@ -99,31 +99,31 @@ func confirmGone(ctx context.Context, c discordclient.Client, guildID, id string
 	case discordclient.ClassNone:
 		// The view lags behind, or it is in another guild: either is seen after the guild was read.
 		return errors.Join(c.Refresh(ctx, guildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
-			"Channel %s exists, but Discord does not list it in this server.", id).After(outcome.Brief))
+			"Channel %s exists, but Discord does not list it in this server.", id).After(issues.MaxBrief))
 	default:
 		return err
 	}
 }
 
 // take checks that what was found is of the right kind and nobody else's.
-func (f *Finder) take(s Sought, ch *discordclient.Channel, found Found) (Found, error) {
+func (f *Finder) take(s Lookup, ch *discordclient.Channel, found Binding) (Binding, error) {
 	if !slices.Contains(s.Types, ch.Type) {
-		return Found{}, conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
+		return Binding{}, conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
 			"Channel %s on Discord has the type %s, which this kind cannot manage. Adopt another one.", ch.ID, ch.Type)
 	}
 	claims, err := s.Claims(ch.ID)
 	if err != nil {
-		return Found{}, err
+		return Binding{}, err
 	}
 	if len(claims) > 0 {
 		if owner := Winner(claims); owner.UID != s.UID {
-			return Found{}, conflict(ch, owner)
+			return Binding{}, conflict(ch, owner)
 		}
 	}
 	if !found.Recovered {
-		f.Ledger.Is(s.UID, ch.ID)
-	} else if !f.Ledger.Claim(s.UID, ch.ID) {
-		return Found{}, &outcome.ErrSoon{After: time.Second} // another pass has just taken it for its object: this one looks on
+		f.Records.Is(s.UID, ch.ID)
+	} else if !f.Records.Claim(s.UID, ch.ID) {
+		return Binding{}, issues.Brief(time.Second) // another pass has just taken it for its object: this one looks on
 	}
 	return found, nil
 }
@@ -134,13 +134,13 @@ func conflict(ch *discordclient.Channel, owner Claim) error {
 }
 
 // recover looks for the result of a create that may have been carried out.
-func (f *Finder) recover(ctx context.Context, c discordclient.Client, s Sought, entry Entry) (Found, error) {
+func (f *Finder) recover(ctx context.Context, c discordclient.Client, s Lookup, entry Record) (Binding, error) {
 	var unclear error
 	result, err := discordclient.RecoverChannel(ctx, c, discordclient.ChannelIntent{
 		GuildID: s.GuildID, Type: s.Types[0], ParentID: s.ParentID, Name: s.DiscordName, Reason: s.Reason,
 		NotBefore: s.Created, LastAttempt: entry.LastAttempt, Settle: f.Settle, Now: f.Now,
 		Claimed: func(id string) bool {
-			if holder := f.Ledger.Holder(id); holder != "" && holder != s.UID {
+			if holder := f.Records.Holder(id); holder != "" && holder != s.UID {
 				return true
 			}
 			claims, err := s.Claims(id)
@@ -149,35 +149,35 @@ func (f *Finder) recover(ctx context.Context, c discordclient.Client, s Sought, 
 		},
 	})
 	if err := errors.Join(err, unclear); err != nil {
-		return Found{}, err
+		return Binding{}, err
 	}
 	switch result.Outcome {
 	case discordclient.OutcomeFound:
 		ch, ok := c.Guild(s.GuildID).Snapshot().Channel(result.ID)
 		if !ok {
-			return Found{}, &outcome.ErrSoon{After: time.Second} // the view lags behind the list that named it
+			return Binding{}, issues.Brief(time.Second) // the view lags behind the list that named it
 		}
-		return f.take(s, ch, Found{Channel: ch, Recovered: true, Guessed: result.Proof != discordclient.ProofAuditLog})
+		return f.take(s, ch, Binding{Channel: ch, Recovered: true, Guessed: result.Proof != discordclient.ProofAuditLog})
 	case discordclient.OutcomeAbsent:
-		f.Ledger.Nothing(s.UID)
-		return Found{Create: true}, nil
+		f.Records.Nothing(s.UID)
+		return Binding{Create: true}, nil
 	default:
-		return Found{}, conditions.Progressing(v1alpha1.ReasonCreatePending,
+		return Binding{}, conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"An earlier create may have succeeded. The operator looks for its result before it creates another one: %s.", result.Why,
 		).After(result.After)
 	}
 }
 
-// Create makes the counterpart. It must only be called when Locate has said so, and after the finalizer was stored.
-func (f *Finder) Create(ctx context.Context, c discordclient.Client, s Sought, in discordclient.ChannelCreate) (*discordclient.Channel, error) {
-	f.Ledger.Nothing(s.UID)
+// Create makes the external. It must only be called when Locate has said so, and after the finalizer was stored.
+func (f *Finder) Create(ctx context.Context, c discordclient.Client, s Lookup, in discordclient.ChannelCreate) (*discordclient.Channel, error) {
+	f.Records.Nothing(s.UID)
 	ch, err := c.CreateChannel(ctx, s.GuildID, in, s.Reason)
 	switch {
 	case err == nil:
-		f.Ledger.Is(s.UID, ch.ID)
-		f.Ledger.Named(s.UID, in.Name, ch.Name)
+		f.Records.Is(s.UID, ch.ID)
+		f.Records.Named(s.UID, in.Name, ch.Name)
 	case discordclient.ClassOf(err) == discordclient.ClassUnknown:
-		f.Ledger.Doubt(s.UID)
+		f.Records.Doubt(s.UID)
 		return nil, conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"Discord's response to a create was lost. The operator looks for its result before it creates another one.").After(time.Second)
 	}

@@ -1,6 +1,7 @@
-// Package outcome says what an answer of Discord means for an object: whether it waits, whether a person must act, or whether
-// trying again may help. It is the one place where errors of discordclient become outcomes of a reconcile.
-package outcome
+// Package issues says what a response of Discord means for an object: whether it resolves by itself,
+// whether a user must act, or whether a retry may help. It is the one place where errors of
+// discordclient become issues.
+package issues
 
 import (
 	"cmp"
@@ -18,36 +19,38 @@ import (
 )
 
 const (
-	// Brief is the longest wait for a rate limit that is not worth telling: a status that says so would be outdated once it is read, and under load
-	// each object would be written several times for nothing.
-	Brief = 5 * time.Second
+	// MaxBrief is the longest wait for a rate limit that is not reported: the status would be
+	// outdated before it is read, and under load each object would be written several times.
+	MaxBrief = 5 * time.Second
 	// DeniedRetry is when something that Discord does not permit is tried again, should no event tell that the bot was given the permission.
 	// Each try counts towards Discord's limit of refused requests.
 	DeniedRetry = 10 * time.Minute
-	// DeleteRetry is when a deletion that cannot be carried out is tried again, should nothing tell sooner that it can.
-	DeleteRetry = time.Minute
+	// deleteRetry is when a deletion that cannot be carried out is tried again, should nothing tell sooner that it can.
+	deleteRetry = time.Minute
 	// fullRetry is when a full server, category or channel is looked at again; usually an event is sooner.
 	fullRetry = time.Minute
 )
 
-// ErrSoon says that a pass can be made in a moment and that nobody needs to hear of it: a rate limit of the second, or a state of Discord that
-// has not arrived yet.
-type ErrSoon struct {
-	After time.Duration
+// Brief is the issue of what is over in a moment and is not reported: a rate limit of seconds, a
+// call that another reconcile makes, a state of Discord that has not arrived yet.
+func Brief(after time.Duration) *conditions.Issue {
+	return conditions.Progressing(v1alpha1.ReasonRateLimited,
+		"Discord's rate limit delays the next call. It is retried within seconds.").After(after)
 }
 
-// Error implements error.
-func (e *ErrSoon) Error() string { return fmt.Sprintf("again in %s", e.After) }
+// IsBrief reports whether an error is over in a moment.
+func IsBrief(err error) bool { return brief(err) > 0 }
 
-// Soon returns when a pass is made again about which nothing is told, 0 where that is not so.
-func Soon(err error) time.Duration {
-	if s, ok := errors.AsType[*ErrSoon](err); ok {
-		return s.After
+// brief returns when an error is over that is not reported, 0 for any other.
+func brief(err error) time.Duration {
+	issue, ok := errors.AsType[*conditions.Issue](err)
+	if ok && issue.Reason == v1alpha1.ReasonRateLimited && issue.RequeueAfter <= MaxBrief {
+		return issue.RequeueAfter
 	}
 	return 0
 }
 
-// Of turns an error of discordclient into an outcome. Errors of others, and those that may pass by themselves, are returned as they are: the
+// Of turns an error of discordclient into an issues. Errors of others, and those that may pass by themselves, are returned as they are: the
 // queue tries again with growing pauses.
 func Of(err error, now time.Time) error {
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
@@ -85,10 +88,10 @@ func asked(refused *discordclient.Error, retry time.Duration) error {
 
 // limit tells of a rate limit with the moment at which it ends, or not at all when that is near.
 func limit(l *discordclient.RateLimited, now time.Time) error {
-	if l.After <= Brief {
-		return &ErrSoon{After: l.After}
+	if l.After <= MaxBrief {
+		return Brief(l.After)
 	}
-	// To the minute: where hundreds of objects wait for the same limit, it is told to each of them once a minute and not whenever a few have
+	// To the minute: where hundreds of objects wait for the same limit, it is reported to each of them once a minute and not whenever a few have
 	// gone through.
 	goesOn := now.Add(l.After).Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
 	return conditions.Progressing(v1alpha1.ReasonRateLimited,
@@ -115,23 +118,17 @@ func Lacking(names []string, forWhat, inviteURL string) error {
 
 func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
 
-// Untold returns when the next pass is made after one that nobody needs to hear of, 0 where people should: what is over in a moment, and what
+// Unreported returns when the next pass is made after one that nobody needs to hear of, 0 where people should: what is over in a moment, and what
 // a new object waits for while what it refers to is being made as well. The status of each would be written once for nothing.
-func Untold(end error, told []metav1.Condition, age time.Duration) time.Duration {
+func Unreported(end error, reported []metav1.Condition, age time.Duration) time.Duration {
+	if after := brief(end); after > 0 {
+		return after
+	}
 	issue, ok := errors.AsType[*conditions.Issue](end)
-	if ok && !issue.IsDegraded() && len(told) == 0 && age < Brief {
-		return max(min(Brief-age, cmp.Or(issue.RequeueAfter, Brief)), time.Millisecond)
+	if ok && !issue.IsDegraded() && len(reported) == 0 && age < MaxBrief {
+		return max(min(MaxBrief-age, cmp.Or(issue.RequeueAfter, MaxBrief)), time.Millisecond)
 	}
-	return Soon(end)
-}
-
-// Told turns what is over in a moment into something that a status can say.
-func Told(err error) error {
-	if soon := Soon(err); soon > 0 {
-		return conditions.Progressing(v1alpha1.ReasonRateLimited,
-			"Discord's rate limit delays the next call. It is retried within seconds.").After(soon)
-	}
-	return err
+	return 0
 }
 
 // Graver returns which of two errors a person has to hear of first: one that asks for a person, then one that may pass, then one that waits.
@@ -140,10 +137,10 @@ func Graver(a, b error) error {
 		switch {
 		case err == nil:
 			return 0
-		case Soon(err) > 0:
+		case brief(err) > 0:
 			return 1
 		}
-		if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After <= Brief {
+		if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After <= MaxBrief {
 			return 1
 		}
 		issue, ok := errors.AsType[*conditions.Issue](err)
@@ -184,8 +181,25 @@ func Stuck(err error) bool {
 	if issue, ok := errors.AsType[*conditions.Issue](err); ok && issue.Reason == v1alpha1.ReasonWaitingForDependents {
 		return false
 	}
-	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After <= Brief {
+	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After <= MaxBrief {
 		return false
 	}
-	return err != nil && Soon(err) == 0 && !conditions.Conflict(err)
+	return err != nil && brief(err) == 0 && !conditions.Conflict(err)
+}
+
+// DeletionFailed says why an external resource cannot be deleted, and what to do.
+func DeletionFailed(why string) *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonDeletionFailed,
+		"Deletion on Discord failed: %s Fix the cause, or leave it on Discord: kubectl annotate ... %s=true",
+		why, v1alpha1.ForceDeleteAnnotation).After(deleteRetry)
+}
+
+// OfDeletion turns a refused deletion into a DeletionFailed issue.
+func OfDeletion(err error) error {
+	switch discordclient.ClassOf(err) {
+	case discordclient.ClassDenied, discordclient.ClassInvalid, discordclient.ClassLimit, discordclient.ClassBadToken:
+		return DeletionFailed(err.Error() + ".").After(DeniedRetry)
+	default:
+		return err
+	}
 }

@@ -1,4 +1,4 @@
-package counterpart
+package external
 
 import (
 	"sync"
@@ -8,13 +8,13 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Ledger remembers what this process knows of its own creates. It is safe for concurrent use.
-type Ledger struct {
+// Records remembers what this process knows of its own creates. It is safe for concurrent use.
+type Records struct {
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
 	since   time.Time // when it was first asked, which is after this process became the leader: until then another one may have created
-	entries map[types.UID]Entry
+	entries map[types.UID]Record
 	holders map[string]types.UID // by the id of a counterpart
 	names   map[types.UID]naming // where Discord has stored another name than it was asked for
 }
@@ -22,8 +22,8 @@ type Ledger struct {
 // naming is under which name Discord has stored what was asked for.
 type naming struct{ asked, stored string }
 
-// Entry is what is known of one object.
-type Entry struct {
+// Record is what is known of one object.
+type Record struct {
 	// Known says that nothing can exist for the object but what ID or its status names.
 	Known bool
 	// ID is what was created or found, also while the cache does not show it in the status yet.
@@ -32,13 +32,13 @@ type Entry struct {
 	LastAttempt time.Time
 }
 
-// NewLedger makes an empty ledger; whatever was created before, another process has.
-func NewLedger(c clock.PassiveClock) *Ledger {
-	return &Ledger{clock: c, entries: map[types.UID]Entry{}, holders: map[string]types.UID{}, names: map[types.UID]naming{}}
+// NewRecords makes an empty ledger; whatever was created before, another process has.
+func NewRecords(c clock.PassiveClock) *Records {
+	return &Records{clock: c, entries: map[types.UID]Record{}, holders: map[string]types.UID{}, names: map[types.UID]naming{}}
 }
 
 // Entry returns what is known of an object.
-func (l *Ledger) Entry(uid types.UID) Entry {
+func (l *Records) Entry(uid types.UID) Record {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.since.IsZero() {
@@ -46,33 +46,33 @@ func (l *Ledger) Entry(uid types.UID) Entry {
 	}
 	e, ok := l.entries[uid]
 	if !ok {
-		return Entry{LastAttempt: l.since}
+		return Record{LastAttempt: l.since}
 	}
 	return e
 }
 
 // Nothing notes that nothing exists for the object that it does not know of.
-func (l *Ledger) Nothing(uid types.UID) { l.put(uid, Entry{Known: true}) }
+func (l *Records) Nothing(uid types.UID) { l.put(uid, Record{Known: true}) }
 
 // Is notes that this is the object's counterpart, and the only one.
-func (l *Ledger) Is(uid types.UID, id string) { l.put(uid, Entry{Known: true, ID: id}) }
+func (l *Records) Is(uid types.UID, id string) { l.put(uid, Record{Known: true, ID: id}) }
 
 // Claim is Is, unless another object has the counterpart already: of two that have looked at the same time, only one may take it.
-func (l *Ledger) Claim(uid types.UID, id string) bool {
+func (l *Records) Claim(uid types.UID, id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if holder := l.holders[id]; holder != "" && holder != uid {
 		return false
 	}
-	l.set(uid, Entry{Known: true, ID: id})
+	l.set(uid, Record{Known: true, ID: id})
 	return true
 }
 
 // Doubt notes that a create may or may not have been carried out just now.
-func (l *Ledger) Doubt(uid types.UID) { l.put(uid, Entry{LastAttempt: l.clock.Now()}) }
+func (l *Records) Doubt(uid types.UID) { l.put(uid, Record{LastAttempt: l.clock.Now()}) }
 
 // Forget drops an object that is gone.
-func (l *Ledger) Forget(uid types.UID) {
+func (l *Records) Forget(uid types.UID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.letGo(uid)
@@ -81,7 +81,7 @@ func (l *Ledger) Forget(uid types.UID) {
 }
 
 // Named notes under which name Discord has stored the one that it was asked for. To ask again would change nothing.
-func (l *Ledger) Named(uid types.UID, asked, stored string) {
+func (l *Records) Named(uid types.UID, asked, stored string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if asked == stored {
@@ -92,7 +92,7 @@ func (l *Ledger) Named(uid types.UID, asked, stored string) {
 }
 
 // Stored returns under which other name Discord has stored the one that was asked for last; empty for none, as far as this process knows.
-func (l *Ledger) Stored(uid types.UID, asked string) string {
+func (l *Records) Stored(uid types.UID, asked string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := l.names[uid]; n.asked == asked {
@@ -102,20 +102,20 @@ func (l *Ledger) Stored(uid types.UID, asked string) string {
 }
 
 // Holder returns which object has the counterpart with this id, as far as this process knows; empty for none.
-func (l *Ledger) Holder(id string) types.UID {
+func (l *Records) Holder(id string) types.UID {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.holders[id]
 }
 
-func (l *Ledger) put(uid types.UID, e Entry) {
+func (l *Records) put(uid types.UID, e Record) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.set(uid, e)
 }
 
 // set is put for those who hold the lock.
-func (l *Ledger) set(uid types.UID, e Entry) {
+func (l *Records) set(uid types.UID, e Record) {
 	l.letGo(uid)
 	l.entries[uid] = e
 	if e.ID != "" {
@@ -124,7 +124,7 @@ func (l *Ledger) set(uid types.UID, e Entry) {
 }
 
 // letGo takes from an object what it holds; another one may have it already. The lock is held.
-func (l *Ledger) letGo(uid types.UID) {
+func (l *Records) letGo(uid types.UID) {
 	if id := l.entries[uid].ID; l.holders[id] == uid {
 		delete(l.holders, id)
 	}

@@ -1,0 +1,94 @@
+package bot
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// Bot is the bot of a server.
+type Bot struct {
+	discordclient.Client
+	*connection
+}
+
+// connection is the connection of one token.
+type connection struct {
+	token   string
+	client  discordclient.Client
+	servers map[types.NamespacedName]bool // guarded by Bots.mu
+	started time.Time
+	stop    context.CancelFunc
+
+	application atomic.Pointer[discordclient.Application]
+	asking      sync.Mutex // for the application
+	reading     sync.Map   // *sync.Mutex by guild: one reading of its webhooks at a time
+}
+
+// Application returns the application that the bot belongs to, asked for once.
+func (b *Bot) Application(ctx context.Context) (discordclient.Application, error) {
+	if known := b.application.Load(); known != nil {
+		return *known, nil
+	}
+	if !b.asking.TryLock() {
+		return discordclient.Application{}, issues.Brief(arrivalRetry) // another reconcile asks
+	}
+	defer b.asking.Unlock()
+	app, err := b.CurrentApplication(ctx)
+	if err == nil {
+		b.application.Store(&app)
+	}
+	return app, err
+}
+
+// Webhooks returns the webhooks of a channel as they were at a moment or later, the zero time for
+// any, from memory where they are known. Otherwise one call reads them: those of the channel, or
+// those of the whole guild when other channels lack theirs too.
+func (b *Bot) Webhooks(ctx context.Context, guildID, channelID string, since time.Time) ([]discordclient.Webhook, error) {
+	view := b.Guild(guildID)
+	if hooks, ok := listed(view.Snapshot(), channelID, since); ok {
+		return hooks, nil
+	}
+	entry, _ := b.reading.LoadOrStore(guildID, &sync.Mutex{})
+	lock := entry.(*sync.Mutex)
+	if !lock.TryLock() {
+		return nil, issues.Brief(arrivalRetry) // another reconcile reads them
+	}
+	defer lock.Unlock()
+	snap := view.Snapshot()
+	if hooks, ok := listed(snap, channelID, since); ok {
+		return hooks, nil
+	}
+	if unlisted(snap, since) == 1 {
+		return b.ListChannelWebhooks(ctx, channelID)
+	}
+	all, err := b.ListGuildWebhooks(ctx, guildID)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(w discordclient.Webhook) bool { return w.ChannelID != channelID }), nil
+}
+
+// listed returns the webhooks of a channel where they were listed at a moment or later.
+func listed(snap *discordclient.Snapshot, channelID string, since time.Time) ([]discordclient.Webhook, bool) {
+	hooks, known := snap.Webhooks(channelID)
+	return hooks, known && !snap.WebhooksListed(channelID).Before(since)
+}
+
+// unlisted counts the channels whose webhooks were not.
+func unlisted(snap *discordclient.Snapshot, since time.Time) int {
+	n := 0
+	for _, c := range snap.Channels() {
+		if _, ok := listed(snap, c.ID, since); !ok && c.Type != discordclient.ChannelCategory {
+			n++
+		}
+	}
+	return n
+}

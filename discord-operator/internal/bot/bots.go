@@ -1,0 +1,271 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"golang.org/x/sync/singleflight"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// Event is a change on Discord, in the form that a controller's source takes.
+type Event = event.TypedGenericEvent[discordclient.Event]
+
+// EventTokenRefused is the kind of an event that is about no guild: a bot's token was refused.
+const EventTokenRefused discordclient.EventKind = "refused"
+
+// Config is what all bots have in common.
+type Config struct {
+	// APIURL is where Discord is.
+	APIURL string
+	// Resync is how often a guild is read while the Gateway cannot be reached.
+	Resync time.Duration
+	// Metrics counts what the bots do; nil for nothing.
+	Metrics *discordclient.Metrics
+	// Log receives connects and disconnects.
+	Log logr.Logger
+}
+
+// Bots are the bots of all servers. Make them with New.
+type Bots struct {
+	ctx     context.Context //nolint:containedctx // of all connections, which outlive the reconciles that start them
+	cached  client.Reader   // servers, and the metadata of Secrets
+	live    client.Reader   // the data of Secrets
+	config  Config
+	invalid *discordclient.InvalidRequests // Discord counts them by address, so all bots share the account
+
+	reading singleflight.Group
+	mu      sync.Mutex
+	tokens  map[string]*connection
+	uses    map[types.NamespacedName]use // by server
+	outs    []chan Event
+}
+
+// use is which bot a server has, the version of the Secret that says so, and the guild that it
+// reads, empty while that is not known.
+type use struct {
+	version string
+	bot     *connection
+	guild   string
+}
+
+// New makes an empty set of bots, whose connections end with the context. Servers and the metadata
+// of Secrets are read from cached, the data of Secrets from live.
+func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
+	return &Bots{
+		ctx: ctx, cached: cached, live: live, config: config, invalid: discordclient.NewInvalidRequests(time.Now),
+		tokens: map[string]*connection{}, uses: map[types.NamespacedName]use{},
+	}
+}
+
+// Events returns a channel of all that others change on Discord in the guilds of all bots. Call it
+// before the first Of, once for each subscriber, who must take what comes.
+func (b *Bots) Events() <-chan Event {
+	out := make(chan Event)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.outs = append(b.outs, out)
+	return out
+}
+
+// Of returns the bot of a server. Where the token's Secret is wrong, the error is a TokenNotFound
+// or AuthenticationFailed issue.
+func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
+	name := types.NamespacedName{Namespace: server.Namespace, Name: server.Spec.TokenSecretRef.Name}
+	meta := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
+	if err := b.cached.Get(ctx, name, meta); apierrors.IsNotFound(err) {
+		return nil, missing(server, "does not exist")
+	} else if err != nil {
+		return nil, fmt.Errorf("get Secret %s: %w", name, err)
+	}
+	version := fmt.Sprintf("%s/%s/%s", meta.UID, meta.ResourceVersion, server.Spec.TokenSecretRef.Key)
+	key := client.ObjectKeyFromObject(server)
+	b.mu.Lock()
+	have := b.uses[key]
+	b.mu.Unlock()
+	if have.version != version {
+		found, err, _ := b.reading.Do(key.String()+"@"+version, func() (any, error) {
+			return b.read(ctx, server, name, version)
+		})
+		if err != nil {
+			return nil, err
+		}
+		have = found.(use)
+	}
+	if have.bot.client.Stats().TokenRefused {
+		return nil, TokenRefused(server)
+	}
+	return &Bot{have.bot.client, have.bot}, nil
+}
+
+// last returns the bot that a server had last, also when its Secret is gone by now. It lasts until
+// the server is gone.
+func (b *Bots) last(server types.NamespacedName) (*Bot, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.uses[server].bot
+	if c == nil || c.client.Stats().TokenRefused {
+		return nil, false
+	}
+	return &Bot{c.client, c}, true
+}
+
+// read takes the token out of the Secret and gives the server the bot of that token.
+func (b *Bots) read(
+	ctx context.Context, server *v1alpha1.DiscordServer, name types.NamespacedName, version string,
+) (use, error) {
+	var secret corev1.Secret
+	if err := b.live.Get(ctx, name, &secret); apierrors.IsNotFound(err) {
+		return use{}, missing(server, "does not exist")
+	} else if err != nil {
+		return use{}, fmt.Errorf("read Secret %s: %w", name, err)
+	}
+	key := server.Spec.TokenSecretRef.Key
+	token := strings.TrimPrefix(strings.TrimSpace(string(secret.Data[key])), "Bot ")
+	if token == "" {
+		return use{}, missing(server, fmt.Sprintf("has no value for the key %q", key))
+	}
+	return b.assign(client.ObjectKeyFromObject(server), token, version)
+}
+
+// TokenRefused is the issue that Discord refuses the token of a server.
+func TokenRefused(server *v1alpha1.DiscordServer) *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonAuthenticationFailed, "Discord refuses the bot token in Secret %s. "+
+		"Replace it with a valid one: https://discord.com/developers/applications, Bot, Reset Token.",
+		server.Spec.TokenSecretRef.Name)
+}
+
+func missing(server *v1alpha1.DiscordServer, what string) *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonTokenNotFound,
+		"Secret %s %s. Create it with the bot's token: kubectl -n %s create secret generic %[1]s --from-file=%[4]s=FILE",
+		server.Spec.TokenSecretRef.Name, what, server.Namespace, server.Spec.TokenSecretRef.Key)
+}
+
+// assign gives a server the bot of a token, which is started for the first server.
+func (b *Bots) assign(server types.NamespacedName, token, version string) (use, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.tokens[token]
+	if c != nil && c.client.Stats().TokenRefused && b.uses[server].version != version {
+		c = nil // the Secret was written again: the same token is tried once more
+	}
+	if c == nil {
+		var err error
+		if c, err = b.start(token); err != nil {
+			return use{}, conditions.Degraded(v1alpha1.ReasonAuthenticationFailed, "The bot token is not usable: %s.", err)
+		}
+		b.tokens[token] = c
+	}
+	before := b.uses[server]
+	c.servers[server] = true
+	b.uses[server] = use{version: version, bot: c, guild: before.guild}
+	if before.bot != c {
+		b.forget(before)
+		b.drop(before.bot, server)
+	}
+	return b.uses[server], nil
+}
+
+// Follow records which guild a server with a bot reads. The guild that it read before is not read
+// any more, unless for another server.
+func (b *Bots) Follow(server types.NamespacedName, guildID string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.uses[server]
+	if before.bot == nil || before.guild == guildID {
+		return
+	}
+	b.uses[server] = use{version: before.version, bot: before.bot, guild: guildID}
+	b.forget(before)
+}
+
+// Release takes the bot from a server; its connection ends with its last server.
+func (b *Bots) Release(server types.NamespacedName) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.uses[server]
+	delete(b.uses, server)
+	b.forget(before)
+	b.drop(before.bot, server)
+}
+
+// forget ends the reading of a guild that no server of a bot reads any more: it would be polled,
+// and reported in metrics, for as long as the bot is in use. The lock is held.
+func (b *Bots) forget(before use) {
+	if before.bot == nil || before.guild == "" {
+		return
+	}
+	for _, u := range b.uses {
+		if u.bot == before.bot && u.guild == before.guild {
+			return
+		}
+	}
+	before.bot.client.Forget(before.guild)
+}
+
+// drop takes a server from a bot. The lock is held.
+func (b *Bots) drop(c *connection, server types.NamespacedName) {
+	if c == nil {
+		return
+	}
+	if delete(c.servers, server); len(c.servers) > 0 {
+		return
+	}
+	if b.tokens[c.token] == c {
+		delete(b.tokens, c.token)
+	}
+	c.stop()
+}
+
+// start connects a bot. The lock is held.
+func (b *Bots) start(token string) (*connection, error) {
+	api, err := discordclient.New(discordclient.Options{
+		Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Resync: b.config.Resync,
+		Invalid: b.invalid, Metrics: b.config.Metrics, Log: slog.New(logr.ToSlogHandler(b.config.Log)),
+	})
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(b.ctx)
+	c := &connection{
+		token: token, client: api, servers: map[types.NamespacedName]bool{}, started: time.Now(), stop: stop,
+	}
+	outs := b.outs
+	events := api.Subscribe(ctx)
+	go func() {
+		for e := range events {
+			send(ctx, outs, e)
+		}
+	}()
+	go func() {
+		if err := api.Run(ctx); err != nil { // the token was refused, which concerns its servers
+			b.config.Log.Info("the bot is disconnected", "reason", err.Error())
+			send(ctx, outs, discordclient.Event{Kind: EventTokenRefused})
+		}
+	}()
+	return c, nil
+}
+
+func send(ctx context.Context, outs []chan Event, e discordclient.Event) {
+	for _, out := range outs {
+		select {
+		case out <- Event{Object: e}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package bot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+const (
+	// arrival is how long the first state of a guild may take before it is reported that it is
+	// waited for: the Gateway sends it within a second, and polling begins after five.
+	arrival = 10 * time.Second
+	// arrivalRetry is how often it is looked for; an event is usually sooner.
+	arrivalRetry = 500 * time.Millisecond
+)
+
+// Guild is what a group or a channel may use of its DiscordServer.
+type Guild struct {
+	Server   *v1alpha1.DiscordServer
+	Bot      *Bot
+	ID       string
+	Snapshot *discordclient.Snapshot
+}
+
+// Guild returns the guild of a server that is Available. Until it is, the error is the issue.
+func (b *Bots) Guild(ctx context.Context, name types.NamespacedName) (*Guild, error) {
+	server, err := b.server(ctx, name, waiting("DiscordServer %s does not exist. Create it.", name.Name))
+	if err != nil {
+		return nil, err
+	}
+	if !meta.IsStatusConditionTrue(server.Status.Conditions, conditions.TypeAvailable) || server.Status.ServerID == "" {
+		why := "it has not been reconciled yet."
+		if ready := meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady); ready != nil {
+			why = ready.Message
+		}
+		return nil, waiting("DiscordServer %s is not available: %s", name.Name, why)
+	}
+	g := &Guild{Server: server, ID: server.Status.ServerID}
+	if g.Bot, err = b.Of(ctx, server); err == nil {
+		g.Snapshot, err = g.Bot.Snapshot(ctx, g.ID)
+	}
+	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server reports it
+		return nil, waiting("DiscordServer %s is not available: %s", name.Name, issue.Message)
+	}
+	if err == nil && g.Snapshot.Presence == discordclient.PresenceAbsent {
+		return nil, waiting("The bot is not a member of the Discord server of DiscordServer %s. See its conditions.", name.Name)
+	}
+	return g, err
+}
+
+// GuildToDelete returns the guild in which an object has something to delete. Its server need not
+// be Available; where it cannot be reached, the error is a DeletionFailed issue.
+func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, guildID string) (*Guild, error) {
+	server, err := b.server(ctx, name, issues.DeletionFailed(fmt.Sprintf("DiscordServer %s no longer exists.", name.Name)))
+	if err != nil {
+		return nil, err
+	}
+	g := &Guild{Server: server, ID: cmp.Or(guildID, server.Status.ServerID, server.Spec.ServerID)}
+	if g.ID == "" {
+		return nil, issues.DeletionFailed(fmt.Sprintf("The server id of DiscordServer %s is unknown.", name.Name))
+	}
+	if g.Bot, err = b.ToDelete(ctx, server); err != nil {
+		return nil, err
+	}
+	g.Snapshot, err = g.Bot.Snapshot(ctx, g.ID)
+	if err == nil && g.Snapshot.Presence == discordclient.PresenceAbsent {
+		return nil, issues.DeletionFailed("The bot is no longer a member of the server, or the server no longer exists.")
+	}
+	return g, err
+}
+
+// ToDelete returns the bot of a server, or else the last that it had: where a namespace is deleted,
+// the Secret may go first.
+func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
+	found, err := b.Of(ctx, server)
+	issue, _ := errors.AsType[*conditions.Issue](err)
+	if !issue.IsDegraded() {
+		return found, err
+	}
+	if last, ok := b.last(client.ObjectKeyFromObject(server)); ok {
+		return last, nil
+	}
+	return nil, issues.DeletionFailed(issue.Message)
+}
+
+func (b *Bots) server(
+	ctx context.Context, name types.NamespacedName, missing *conditions.Issue,
+) (*v1alpha1.DiscordServer, error) {
+	var server v1alpha1.DiscordServer
+	if err := b.cached.Get(ctx, name, &server); apierrors.IsNotFound(err) {
+		return nil, missing
+	} else if err != nil {
+		return nil, fmt.Errorf("get DiscordServer %s: %w", name, err)
+	}
+	return &server, nil
+}
+
+func waiting(format string, args ...any) *conditions.Issue {
+	return conditions.Progressing(v1alpha1.ReasonWaitingForServer, format, args...)
+}
+
+// Snapshot returns the state of a guild as it is known now. While it has never been known, the
+// error is the issue.
+func (b *Bot) Snapshot(ctx context.Context, guildID string) (*discordclient.Snapshot, error) {
+	view := b.Guild(guildID)
+	snap := view.Snapshot()
+	switch {
+	case snap.Presence == discordclient.PresenceUnknown,
+		snap.Presence == discordclient.PresenceUnavailable && len(snap.Channels()) == 0:
+		if time.Since(b.started) < arrival {
+			return nil, issues.Brief(arrivalRetry)
+		}
+		return nil, conditions.Progressing(v1alpha1.ReasonWaitingForDiscord, "The state of the server on Discord is not known yet: %s.",
+			cmp.Or(b.Stats().GatewayError, "no response yet")).After(5 * time.Second)
+	case snap.SelfID() == "" && snap.Presence == discordclient.PresencePresent:
+		// The Gateway says who the bot is; without it, a call does.
+		if _, err := b.CurrentUser(ctx); err != nil {
+			return nil, err
+		}
+		return view.Snapshot(), nil
+	}
+	return snap, nil
+}
