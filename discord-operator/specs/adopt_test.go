@@ -5,7 +5,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/utils/ptr"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -22,11 +21,12 @@ func groupAdopting(id string) func(*v1alpha1.DiscordGroup) {
 var _ = Describe("Adopting", func() {
 	It("a channel and a category that are as the spec says changes nothing", func(ctx context.Context) {
 		w := newWorld(ctx)
-		group := discord.CreateChannelByHand(w.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: "alarms"})
-		id := discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "alerts", ParentID: group, Topic: "What burns", NSFW: true, Position: 7})
-		g, c := w.group("alarms", groupAdopting(group)), w.channel("alarms", "alerts", adopting(id))
+		group := w.categoryByHand("incidents")
+		id := w.channelByHand(discordtest.Channel{Name: "alerts", ParentID: group, Topic: "What burns", NSFW: true,
+			Position: 7})
+		g, c := w.group("incidents", groupAdopting(group)), w.channel("incidents", "alerts", adopting(id))
 		ready(ctx, w.server(), g, c)
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		Expect(w.edits()).To(BeEmpty())
 		Expect(g.Status.GroupID).To(Equal(group))
 		Expect(c.Status.ChannelID).To(Equal(id))
@@ -35,60 +35,64 @@ var _ = Describe("Adopting", func() {
 		Expect(eventsOf(g)(ctx)).To(ConsistOf("Normal Adopted", "Normal Ready"))
 	})
 
-	It("is not kept from anybody by a wish from another namespace, which could never come true", func(ctx context.Context) {
-		w, squatter := newWorld(ctx), newWorld(ctx)
-		group := discord.CreateChannelByHand(w.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: "alarms"})
-		id := discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "alerts", ParentID: group})
-		create(ctx, squatter.group("alarms", groupAdopting(group)), squatter.channel("", "alerts", adopting(id)))
-		ready(ctx, w.server(), w.group("alarms", groupAdopting(group)), w.channel("alarms", "alerts", adopting(id)))
+	It("is not blocked by an object in another namespace, which cannot adopt there", func(ctx context.Context) {
+		w, other := newWorld(ctx), newWorld(ctx)
+		group := w.categoryByHand("incidents")
+		id := w.channelByHand(discordtest.Channel{Name: "alerts", ParentID: group})
+		create(ctx, other.group("incidents", groupAdopting(group)), other.channel("", "alerts", adopting(id)))
+		ready(ctx, w.server(), w.group("incidents", groupAdopting(group)), w.channel("incidents", "alerts", adopting(id)))
 	})
 
-	It("a channel puts right what the spec says, by one call", func(ctx context.Context) {
+	It("a channel applies the spec in one call", func(ctx context.Context) {
 		w := newWorld(ctx)
-		id := discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "Old-Name", Topic: "old", NSFW: true, RateLimitPerUser: 5})
-		ready(ctx, w.server(), w.group("alarms"))
-		c := w.channel("alarms", "alerts", adopting(id), with(func(s *channelSpec) { s.Topic, s.NSFW = ptr.To("new"), ptr.To(true) }))
+		id := w.channelByHand(discordtest.Channel{Name: "Old-Name", Topic: "old", NSFW: true, RateLimitPerUser: 5})
+		ready(ctx, w.server(), w.group("incidents"))
+		c := w.channel("incidents", "alerts", adopting(id),
+			with(func(s *channelSpec) { s.Topic, s.NSFW = new("new"), new(true) }))
 		ready(ctx, c)
 		Expect(w.edits()).To(Equal([]string{postChannel, patchChannel}))
-		Expect(w.bodies(patchChannel)).To(ConsistOf(And(HaveLen(3), HaveKeyWithValue("name", "alerts"), HaveKeyWithValue("topic", "new"), HaveKey("parent_id"))))
+		Expect(w.bodies(patchChannel)).To(ConsistOf(And(HaveLen(3), HaveKeyWithValue("name", "alerts"),
+			HaveKeyWithValue("topic", "new"), HaveKey("parent_id"))))
 		Expect(on(c)).To(And(HaveField("ID", id), HaveField("RateLimitPerUser", 5)))
-		w.expectSettled(ctx, c)
+		w.expectInSync(ctx, c)
 	})
 
-	It("a channel whose name has capitals, from old days, renames it once and then lets it be", func(ctx context.Context) {
+	It("a channel whose name has capitals, as Discord once allowed, renames it once", func(ctx context.Context) {
 		w := newWorld(ctx)
-		id := discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "Alerts"})
+		id := w.channelByHand(discordtest.Channel{Name: "Alerts"})
 		discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Name = "Alerts" })
 		c := w.channel("", "alerts", adopting(id))
 		ready(ctx, w.server(), c)
-		w.expectSettled(ctx, c)
+		w.expectInSync(ctx, c)
 		Expect(w.edits()).To(Equal([]string{patchChannel}))
 	})
 
-	DescribeTable("what is not there, or not in this server, is Degraded, and nothing is created instead", func(ctx context.Context, elsewhere bool) {
-		w := newWorld(ctx)
-		channelID, groupID := "123456789", "123456790"
-		if elsewhere {
-			other := discord.AddGuild(discordtest.GuildSpec{}).ID
-			channelID = discord.CreateChannelByHand(other, discordtest.Channel{Name: "alerts"})
-			groupID = discord.CreateChannelByHand(other, discordtest.Channel{Type: discordtest.TypeCategory, Name: "alarms"})
-		}
-		g, c := w.group("alarms", groupAdopting(groupID)), w.channel("", "alerts", adopting(channelID))
-		create(ctx, w.server(), g, c)
-		Expect(eventuallyDegraded(ctx, c, "AdoptNotFound")).To(ContainSubstring(channelID))
-		Expect(eventuallyDegraded(ctx, g, "AdoptNotFound")).To(ContainSubstring(groupID))
-		Expect(c).To(HaveCondition("Available", "False", "NotOnDiscord"))
-		Expect(w.edits()).To(BeEmpty())
-	},
+	DescribeTable("what is not in this server is Degraded, and nothing is created",
+		func(ctx context.Context, elsewhere bool) {
+			w := newWorld(ctx)
+			channelID, groupID := "123456789", "123456790"
+			if elsewhere {
+				other := discord.AddGuild(discordtest.GuildSpec{}).ID
+				channelID = discord.CreateChannelByHand(other, discordtest.Channel{Name: "alerts"})
+				groupID = discord.CreateChannelByHand(other, discordtest.Channel{Type: discordtest.TypeCategory, Name: "incidents"})
+			}
+			g, c := w.group("incidents", groupAdopting(groupID)), w.channel("", "alerts", adopting(channelID))
+			create(ctx, w.server(), g, c)
+			Expect(eventuallyDegraded(ctx, c, "AdoptNotFound")).To(ContainSubstring(channelID))
+			Expect(eventuallyDegraded(ctx, g, "AdoptNotFound")).To(ContainSubstring(groupID))
+			Expect(c).To(HaveCondition("Available", "False", "NotOnDiscord"))
+			Expect(w.edits()).To(BeEmpty())
+		},
 		Entry("nowhere", false),
-		Entry("in a server of somebody else", true),
+		Entry("in a server without the bot", true),
 	)
 
-	It("what is of another kind is Degraded, and it is left alone", func(ctx context.Context) {
+	It("what is of another kind is Degraded, and stays unchanged", func(ctx context.Context) {
 		w := newWorld(ctx)
-		voice := discord.CreateChannelByHand(w.guild, discordtest.Channel{Type: discordtest.TypeVoice, Name: "Lounge"})
-		group := discord.CreateChannelByHand(w.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: "alarms"})
-		c, c2, g := w.channel("", "lounge", adopting(voice)), w.channel("", "alarms", adopting(group)), w.group("lounge", groupAdopting(voice))
+		voice := w.channelByHand(discordtest.Channel{Type: discordtest.TypeVoice, Name: "Lounge"})
+		group := w.categoryByHand("incidents")
+		c, c2, g := w.channel("", "lounge", adopting(voice)), w.channel("", "incidents", adopting(group)),
+			w.group("lounge", groupAdopting(voice))
 		create(ctx, w.server(), c, c2, g)
 		Expect(eventuallyDegraded(ctx, c, "AdoptMismatch")).To(And(ContainSubstring(voice), ContainSubstring("Voice")))
 		Expect(eventuallyDegraded(ctx, c2, "AdoptMismatch")).To(ContainSubstring("Category"))
@@ -97,36 +101,34 @@ var _ = Describe("Adopting", func() {
 		Expect(w.edits()).To(BeEmpty())
 	})
 
-	It("what another object has is Degraded, names that object, and works as soon as that is gone", func(ctx context.Context) {
+	It("what another object has is Degraded and names that object, until that is gone", func(ctx context.Context) {
 		w := newWorld(ctx)
-		id := discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "alerts"})
-		group := discord.CreateChannelByHand(w.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: "alarms"})
-		c, g := w.channel("", "alerts", adopting(id)), w.group("alarms", groupAdopting(group))
+		id := w.channelByHand(discordtest.Channel{Name: "alerts"})
+		group := w.categoryByHand("incidents")
+		c, g := w.channel("", "alerts", adopting(id)), w.group("incidents", groupAdopting(group))
 		ready(ctx, w.server(), c, g)
 		late := w.channel("", "mine", adopting(id))
 		lateGroup := w.group("mine", groupAdopting(group))
 		create(ctx, late, lateGroup)
 		Expect(eventuallyDegraded(ctx, late, "Conflict")).To(ContainSubstring(w.ns + "/alerts"))
-		Expect(eventuallyDegraded(ctx, lateGroup, "Conflict")).To(ContainSubstring(w.ns + "/alarms"))
+		Expect(eventuallyDegraded(ctx, lateGroup, "Conflict")).To(ContainSubstring(w.ns + "/incidents"))
 		Expect(w.edits()).To(BeEmpty())
 
-		Expect(k8s.Delete(ctx, c)).To(Succeed())
-		Expect(k8s.Delete(ctx, g)).To(Succeed())
-		eventuallyReady(ctx, late)
-		eventuallyReady(ctx, lateGroup)
+		deleteObjects(ctx, c, g)
+		eventuallyReady(ctx, late, lateGroup)
 		Expect(on(late)).To(And(HaveField("ID", id), HaveField("Name", "mine")))
 		Expect(category(lateGroup)).To(And(HaveField("ID", group), HaveField("Name", "mine")))
 	})
 
-	It("what an operator created is a conflict too, and deleting the one who lost deletes nothing", func(ctx context.Context) {
+	It("what the operator created is a conflict, and deleting the rival deletes nothing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
-		thief := w.channel("", "stolen", adopting(c.Status.ChannelID), with(func(s *channelSpec) { s.DeletionPolicy = v1alpha1.DeletionPolicyDelete }))
-		create(ctx, thief)
-		eventuallyDegraded(ctx, thief, "Conflict")
-		Expect(k8s.Delete(ctx, thief)).To(Succeed())
-		eventuallyGone(ctx, thief)
+		rival := w.channel("", "stolen", adopting(c.Status.ChannelID),
+			with(func(s *channelSpec) { s.DeletionPolicy = v1alpha1.DeletionPolicyDelete }))
+		create(ctx, rival)
+		eventuallyDegraded(ctx, rival, "Conflict")
+		deleteAndWait(ctx, rival)
 		Expect(on(c).Name).To(Equal("alerts"))
 		Expect(w.edits()).To(Equal([]string{postChannel}))
 	})

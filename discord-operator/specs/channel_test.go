@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -25,44 +24,53 @@ var _ = Describe("A DiscordChannel", func() {
 	It("is created once, with everything in the create call, private from its first moment", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
-		g := w.group("alarms")
+		g := w.group("incidents")
 		ready(ctx, w.server(), g)
-		c := w.channel("alarms", "tokyo-alarms", with(func(s *channelSpec) {
-			s.Topic, s.NSFW, s.Slowmode, s.DefaultAutoArchive = ptr.To("What burns"), ptr.To(true), &metav1.Duration{Duration: 90 * time.Second}, v1alpha1.AutoArchiveThreeDays
-			s.Position = ptr.To[int32](3)
-			s.PermissionOverwrites = []v1alpha1.PermissionOverwrite{denying("@everyone", "ViewChannel"), allowing("Sensei", "ViewChannel", "SendMessages")}
+		c := w.channel("incidents", "tokyo-incidents", with(func(s *channelSpec) {
+			s.Topic, s.NSFW, s.Slowmode, s.DefaultAutoArchive = new("What burns"), new(true),
+				&metav1.Duration{Duration: 90 * time.Second}, v1alpha1.AutoArchiveThreeDays
+			s.Position = new(int32(3))
+			s.PermissionOverwrites = []v1alpha1.PermissionOverwrite{denying("@everyone", "ViewChannel"),
+				allowing("Sensei", "ViewChannel", "SendMessages")}
 		}))
 		ready(ctx, c)
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 
 		Expect(w.edits()).To(Equal([]string{postChannel, postChannel}), "one call for the group, one for the channel")
 		Expect(w.bodies(postChannel)[1]).To(And(
-			HaveKeyWithValue("name", "tokyo-alarms"), HaveKeyWithValue("type", 0.0), HaveKeyWithValue("parent_id", g.Status.GroupID),
-			HaveKeyWithValue("topic", "What burns"), HaveKeyWithValue("nsfw", true), HaveKeyWithValue("rate_limit_per_user", 90.0),
+			HaveKeyWithValue("name", "tokyo-incidents"), HaveKeyWithValue("type", 0.0),
+			HaveKeyWithValue("parent_id", g.Status.GroupID),
+			HaveKeyWithValue("topic", "What burns"), HaveKeyWithValue("nsfw", true),
+			HaveKeyWithValue("rate_limit_per_user", 90.0),
 			HaveKeyWithValue("default_auto_archive_duration", 4320.0), HaveKeyWithValue("position", 3.0),
-			HaveKeyWithValue("permission_overwrites", ContainElement(And(HaveKeyWithValue("id", w.guild), HaveKeyWithValue("deny", "1024")))),
+			HaveKeyWithValue("permission_overwrites",
+				ContainElement(And(HaveKeyWithValue("id", w.guild), HaveKeyWithValue("deny", "1024")))),
 		))
-		Expect(w.writesTo("discordchannels", c.Name)).To(Equal([]string{"patch discordchannels/tokyo-alarms", "patch discordchannels/tokyo-alarms/status"}),
-			"the finalizer before the create, the status after it")
+		Expect(w.writesTo("discordchannels", c.Name)).
+			To(Equal([]string{"patch discordchannels/tokyo-incidents", "patch discordchannels/tokyo-incidents/status"}),
+				"the finalizer before the create, the status after it")
 		has := on(c)
-		Expect(has.Overwrites).To(ConsistOf(discordtest.Overwrite{ID: w.guild, Deny: view}, discordtest.Overwrite{ID: sensei, Allow: view | send},
-			discordtest.Overwrite{ID: w.bot.UserID, Type: 1, Allow: view}))
+		Expect(has.Overwrites).
+			To(ConsistOf(discordtest.Overwrite{ID: w.guild, Deny: view}, discordtest.Overwrite{ID: sensei, Allow: view | send},
+				discordtest.Overwrite{ID: w.bot.UserID, Type: 1, Allow: view}))
 		has.Overwrites = nil
 		Expect(has).To(Equal(discordtest.Channel{
-			ID: c.Status.ChannelID, GuildID: w.guild, ParentID: g.Status.GroupID, Name: "tokyo-alarms", Topic: "What burns", Position: 3, NSFW: true,
+			ID: c.Status.ChannelID, GuildID: w.guild, ParentID: g.Status.GroupID, Name: "tokyo-incidents", Topic: "What burns",
+			Position: 3, NSFW: true,
 			RateLimitPerUser: 90, DefaultAutoArchive: 4320,
 		}))
-		Expect(c.Status).To(And(HaveField("ServerID", w.guild), HaveField("GroupID", g.Status.GroupID), HaveField("ServerRef.Name", "jujutsu"),
+		Expect(c.Status).To(And(HaveField("ServerID", w.guild), HaveField("GroupID", g.Status.GroupID),
+			HaveField("ServerRef.Name", "jujutsu"),
 			HaveField("ChannelURL", "https://discord.com/channels/"+w.guild+"/"+c.Status.ChannelID)))
 		Expect(eventsOf(c)(ctx)).To(ConsistOf("Normal Created", "Normal Ready"))
-		w.expectSettled(ctx, c)
+		w.expectInSync(ctx, c)
 	})
 
-	It("waits for its server and its group, and says for which", func(ctx context.Context) {
+	It("waits for its server and its group, and names them", func(ctx context.Context) {
 		w := newWorld(ctx)
-		c, g := w.channel("alarms", "alerts"), w.group("alarms")
+		c, g := w.channel("incidents", "alerts"), w.group("incidents")
 		create(ctx, c)
-		Expect(eventuallyProgressing(ctx, c, "WaitingForGroup")).To(ContainSubstring("alarms"))
+		Expect(eventuallyProgressing(ctx, c, "WaitingForGroup")).To(ContainSubstring("incidents"))
 		create(ctx, g)
 		Expect(eventuallyProgressing(ctx, g, "WaitingForServer")).To(ContainSubstring("jujutsu"))
 		Expect(eventuallyProgressing(ctx, c, "WaitingForServer")).To(ContainSubstring("jujutsu"))
@@ -80,50 +88,54 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(c.Status.GroupID).To(BeEmpty())
 	})
 
-	It("never takes a channel of the same name for its own, in another category or in its own", func(ctx context.Context) {
+	It("never adopts a channel of the same name, in another category or in its own", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.group("a"), w.group("b")
 		ready(ctx, w.server(), a, b)
-		strangers := []string{
-			discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "alerts"}),
-			discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "alerts", ParentID: a.Status.GroupID}),
+		unowned := []string{
+			w.channelByHand(discordtest.Channel{Name: "alerts"}),
+			w.channelByHand(discordtest.Channel{Name: "alerts", ParentID: a.Status.GroupID}),
 		}
 		first := w.channel("a", "alerts")
 		second := w.channel("b", "alerts", func(c *v1alpha1.DiscordChannel) { c.Name = "alerts-of-b" })
 		ready(ctx, first, second)
-		Expect([]string{first.Status.ChannelID, second.Status.ChannelID}).NotTo(ContainElement(BeElementOf(strangers)))
-		Expect(w.named("alerts")).To(ConsistOf(append(strangers, first.Status.ChannelID, second.Status.ChannelID)))
+		Expect([]string{first.Status.ChannelID, second.Status.ChannelID}).NotTo(ContainElement(BeElementOf(unowned)))
+		Expect(w.named("alerts")).To(ConsistOf(append(unowned, first.Status.ChannelID, second.Status.ChannelID)))
 	})
 
 	It("is edited by one call for all differences, with the fields that differ and no others", func(ctx context.Context) {
 		w := newWorld(ctx)
-		c := w.channel("", "alerts", with(func(s *channelSpec) { s.Topic, s.NSFW = ptr.To("What burns"), ptr.To(false) }))
+		c := w.channel("", "alerts", with(func(s *channelSpec) { s.Topic, s.NSFW = new("What burns"), new(false) }))
 		ready(ctx, w.server(), c)
 		edit(ctx, c, with(func(s *channelSpec) {
-			s.Name, s.Topic, s.DefaultAutoArchive, s.Slowmode = "alarms", ptr.To("What burns now"), v1alpha1.AutoArchiveOneWeek, &metav1.Duration{Duration: time.Minute}
+			s.Name, s.Topic, s.DefaultAutoArchive, s.Slowmode = "incidents", new("What burns now"), v1alpha1.AutoArchiveOneWeek,
+				&metav1.Duration{Duration: time.Minute}
 		}))
 		eventuallyReady(ctx, c)
 		Expect(w.edits()).To(Equal([]string{postChannel, patchChannel}))
 		Expect(w.bodies(patchChannel)).To(Equal([]map[string]any{{
-			"name": "alarms", "topic": "What burns now", "default_auto_archive_duration": 10080.0, "rate_limit_per_user": 60.0,
+			"name": "incidents", "topic": "What burns now", "default_auto_archive_duration": 10080.0,
+			"rate_limit_per_user": 60.0,
 		}}))
-		w.expectSettled(ctx, c)
+		w.expectInSync(ctx, c)
 	})
 
-	It("loses its topic when the spec says so, and keeps what the spec leaves out", func(ctx context.Context) {
+	It("loses its topic when the spec has an empty one, and keeps what the spec leaves out", func(ctx context.Context) {
 		w := newWorld(ctx)
-		c := w.channel("", "alerts", with(func(s *channelSpec) { s.Topic = ptr.To("What burns") }))
+		c := w.channel("", "alerts", with(func(s *channelSpec) { s.Topic = new("What burns") }))
 		ready(ctx, w.server(), c)
-		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) { ch.NSFW, ch.RateLimitPerUser, ch.DefaultAutoArchive = true, 30, 60 })
-		edit(ctx, c, with(func(s *channelSpec) { s.Topic = ptr.To("") }))
+		discord.EditChannelByHand(c.Status.ChannelID,
+			func(ch *discordtest.Channel) { ch.NSFW, ch.RateLimitPerUser, ch.DefaultAutoArchive = true, 30, 60 })
+		edit(ctx, c, with(func(s *channelSpec) { s.Topic = new("") }))
 		eventuallyReady(ctx, c)
 		Expect(w.bodies(patchChannel)).To(Equal([]map[string]any{{"topic": nil}}))
-		Expect(on(c)).To(And(HaveField("Topic", ""), HaveField("NSFW", true), HaveField("RateLimitPerUser", 30), HaveField("DefaultAutoArchive", 60)))
+		Expect(on(c)).To(And(HaveField("Topic", ""), HaveField("NSFW", true), HaveField("RateLimitPerUser", 30),
+			HaveField("DefaultAutoArchive", 60)))
 
 		edit(ctx, c, with(func(s *channelSpec) { s.Topic = nil }))
 		eventuallyReady(ctx, c)
 		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) { ch.Topic = "by hand" })
-		w.expectSettled(ctx, c)
+		w.expectInSync(ctx, c)
 		Expect(on(c).Topic).To(Equal("by hand"))
 	})
 
@@ -140,18 +152,22 @@ var _ = Describe("A DiscordChannel", func() {
 			Expect(on(c).ParentID).To(Equal(to.category))
 			Expect(c.Status).To(And(HaveField("ChannelID", id), HaveField("GroupID", to.category)))
 		}
-		Expect(w.bodies(patchChannel)).To(Equal([]map[string]any{{"parent_id": b.Status.GroupID}, {"parent_id": nil}, {"parent_id": a.Status.GroupID}}))
-		w.expectSettled(ctx, c)
+		Expect(w.bodies(patchChannel)).
+			To(Equal([]map[string]any{{"parent_id": b.Status.GroupID}, {"parent_id": nil}, {"parent_id": a.Status.GroupID}}))
+		w.expectInSync(ctx, c)
 	})
 
-	It("cannot move to a group of another server, and says so until it names one of its own", func(ctx context.Context) {
+	It("cannot move to a group of another server, and is Degraded while it asks for one", func(ctx context.Context) {
 		w := newWorld(ctx)
 		other := discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
 		discord.AddMember(other, w.bot.UserID, everything)
-		a, far, c := w.group("a"), w.group("far", func(g *v1alpha1.DiscordGroup) { g.Spec.ServerRef.Name = "kyoto" }), w.channel("a", "alerts")
-		ready(ctx, w.server(), w.server(func(s *v1alpha1.DiscordServer) { s.Name, s.Spec.ServerID = "kyoto", other }), a, far, c)
+		a, far, c := w.group("a"), w.group("far", func(g *v1alpha1.DiscordGroup) { g.Spec.ServerRef.Name = "kyoto" }),
+			w.channel("a", "alerts")
+		ready(ctx, w.server(), w.server(func(s *v1alpha1.DiscordServer) { s.Name, s.Spec.ServerID = "kyoto", other }), a,
+			far, c)
 		edit(ctx, c, with(func(s *channelSpec) { s.GroupRef.Name = "far" }))
-		Expect(eventuallyDegraded(ctx, c, "ServerMismatch")).To(And(ContainSubstring(w.guild), ContainSubstring(other), ContainSubstring("kyoto")))
+		Expect(eventuallyDegraded(ctx, c, "ServerMismatch")).
+			To(And(ContainSubstring(w.guild), ContainSubstring(other), ContainSubstring("kyoto")))
 		Expect(c).To(HaveCondition("Available", "True", "OnDiscord"))
 		Expect(on(c).ParentID).To(Equal(a.Status.GroupID))
 		edit(ctx, c, with(func(s *channelSpec) { s.GroupRef.Name = "a" }))
@@ -159,47 +175,49 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(w.bodies(patchChannel)).To(BeEmpty())
 	})
 
-	DescribeTable("becomes an announcement channel and a text channel again where the server allows it", func(ctx context.Context, created, wanted v1alpha1.ChannelType, kind float64) {
-		w := newWorld(ctx)
-		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY", "NEWS"} })
-		c := w.channel("", "news", with(func(s *channelSpec) { s.Type = created }))
-		ready(ctx, w.server(), c)
-		id := c.Status.ChannelID
-		edit(ctx, c, with(func(s *channelSpec) { s.Type = wanted }))
-		eventuallyReady(ctx, c)
-		Expect(c.Status.ChannelID).To(Equal(id))
-		Expect(w.bodies(patchChannel)).To(Equal([]map[string]any{{"type": kind}}))
-		Expect(on(c).Type).To(BeEquivalentTo(kind))
-		w.expectSettled(ctx, c)
-	},
+	DescribeTable("becomes an announcement channel, and a text channel again, where the server allows it",
+		func(ctx context.Context, created, wanted v1alpha1.ChannelType, kind float64) {
+			w := newWorld(ctx)
+			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY", "NEWS"} })
+			c := w.channel("", "news", with(func(s *channelSpec) { s.Type = created }))
+			ready(ctx, w.server(), c)
+			id := c.Status.ChannelID
+			edit(ctx, c, with(func(s *channelSpec) { s.Type = wanted }))
+			eventuallyReady(ctx, c)
+			Expect(c.Status.ChannelID).To(Equal(id))
+			Expect(w.bodies(patchChannel)).To(Equal([]map[string]any{{"type": kind}}))
+			Expect(on(c).Type).To(BeEquivalentTo(kind))
+			w.expectInSync(ctx, c)
+		},
 		Entry("Text to Announcement", v1alpha1.ChannelTypeText, v1alpha1.ChannelTypeAnnouncement, 5.0),
-		Entry("nothing said to Announcement", v1alpha1.ChannelType(""), v1alpha1.ChannelTypeAnnouncement, 5.0),
+		Entry("unset to Announcement", v1alpha1.ChannelType(""), v1alpha1.ChannelTypeAnnouncement, 5.0),
 		Entry("Announcement to Text", v1alpha1.ChannelTypeAnnouncement, v1alpha1.ChannelTypeText, 0.0),
 	)
 
-	DescribeTable("is no announcement channel where the server allows none, without a call, until it does", func(ctx context.Context, before bool) {
-		w := newWorld(ctx)
-		c := w.channel("", "news", with(func(s *channelSpec) { s.Type = v1alpha1.ChannelTypeAnnouncement }))
-		if before {
-			c.Spec.Type = v1alpha1.ChannelTypeText
-			ready(ctx, w.server(), c)
-			edit(ctx, c, with(func(s *channelSpec) { s.Type = v1alpha1.ChannelTypeAnnouncement }))
-		} else {
-			ready(ctx, w.server())
-			create(ctx, c)
-		}
-		edits := len(w.edits())
-		Expect(eventuallyDegraded(ctx, c, "AnnouncementsNotAllowed")).To(ContainSubstring("Community"))
-		Expect(w.edits()).To(HaveLen(edits), "nothing that Discord would refuse is asked of it")
-		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY", "NEWS"} })
-		eventuallyReady(ctx, c)
-		Expect(on(c).Type).To(Equal(discordtest.TypeAnnouncement))
-	},
+	DescribeTable("is Degraded, without a call, until the server allows announcements",
+		func(ctx context.Context, before bool) {
+			w := newWorld(ctx)
+			c := w.channel("", "news", with(func(s *channelSpec) { s.Type = v1alpha1.ChannelTypeAnnouncement }))
+			if before {
+				c.Spec.Type = v1alpha1.ChannelTypeText
+				ready(ctx, w.server(), c)
+				edit(ctx, c, with(func(s *channelSpec) { s.Type = v1alpha1.ChannelTypeAnnouncement }))
+			} else {
+				ready(ctx, w.server())
+				create(ctx, c)
+			}
+			edits := len(w.edits())
+			Expect(eventuallyDegraded(ctx, c, "AnnouncementsNotAllowed")).To(ContainSubstring("Community"))
+			Expect(w.edits()).To(HaveLen(edits), "no call that Discord would refuse")
+			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY", "NEWS"} })
+			eventuallyReady(ctx, c)
+			Expect(on(c).Type).To(Equal(discordtest.TypeAnnouncement))
+		},
 		Entry("a new channel", false),
 		Entry("a channel that exists", true),
 	)
 
-	It("is not made again when it is only hidden from the bot, which Discord then lists no more", func(ctx context.Context) {
+	It("is not created again when it is hidden from the bot, so that Discord omits it", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), HideUnseen: true})
 		w := newWorld(ctx)
 		s, c := w.server(), w.channel("", "alerts")
@@ -209,9 +227,9 @@ var _ = Describe("A DiscordChannel", func() {
 			discord.EditChannelByHand(id, func(ch *discordtest.Channel) { ch.Overwrites = o })
 		}
 		hide([]discordtest.Overwrite{{ID: w.guild, Deny: discordtest.PermViewChannel}})
-		discord.Gateway().Drop(0) // the view begins anew, without the channel
+		discord.Gateway().Drop(0) // the guild cache starts again, without the channel
 		eventuallyDegraded(ctx, c, v1alpha1.ReasonMissingPermissions)
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		Expect(w.edits()).To(HaveLen(edits))
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
 
@@ -220,7 +238,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(c.Status.ChannelID).To(Equal(id))
 	})
 
-	It("does not rename for ever when Discord stores the name in another way than expected", func(ctx context.Context) {
+	It("does not rename forever when Discord stores the name in another way than expected", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Normalise: func(name string) string {
 			return strings.ReplaceAll(discordtest.NormaliseName(name), "_", "-")
 		}}, "--resync-period=1s")
@@ -228,31 +246,31 @@ var _ = Describe("A DiscordChannel", func() {
 		c := w.channel("", "on-call", with(func(s *channelSpec) { s.Name = "on_call" }))
 		ready(ctx, w.server(), c)
 		renames := func() int { return len(w.bodies(patchChannel)) }
-		Consistently(renames).WithTimeout(3*time.Second).Should(BeZero(), "each period looks at everything once more")
+		Consistently(renames).WithTimeout(3*time.Second).Should(BeZero(), "each period reconciles every object")
 
 		edit(ctx, c, with(func(s *channelSpec) { s.Name = "on_fire" }))
 		eventuallyReady(ctx, c)
 		Expect(on(c).Name).To(Equal("on-fire"))
 		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) { ch.Name = "quiet" })
-		Eventually(func() string { return on(c).Name }).Should(Equal("on-fire"), "what people change still goes back")
+		Eventually(func() string { return on(c).Name }).Should(Equal("on-fire"), "what a user changes is still corrected")
 		Consistently(renames).WithTimeout(3 * time.Second).Should(Equal(2))
 	})
 
-	It("keeps existing in the conditions while something about it cannot be read", func(ctx context.Context) {
+	It("stays Available while something about it cannot be read", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts", withWebhook)
 		ready(ctx, w.server(), c)
 		for _, route := range []string{"GET /channels/{channel_id}/webhooks", "GET /guilds/{guild_id}/webhooks"} {
 			w.fault(discordtest.Fault{Route: route, Action: discordtest.FailBefore(500)})
 		}
-		discord.CreateWebhookByHand(c.Status.ChannelID, "somebody's") // so that the webhooks have to be read again
+		discord.CreateWebhookByHand(c.Status.ChannelID, "a user's") // so that the webhooks have to be read again
 		eventuallyProgressing(ctx, c, "Retrying")
 		Expect(c).To(HaveCondition("Available", "True", "OnDiscord"))
-		edit(ctx, c, with(func(s *channelSpec) { s.NSFW = ptr.To(true) }))
-		Eventually(func() bool { return on(c).NSFW }).Should(BeTrue(), "the settings are put right all the same")
+		edit(ctx, c, with(func(s *channelSpec) { s.NSFW = new(true) }))
+		Eventually(func() bool { return on(c).NSFW }).Should(BeTrue(), "the settings are applied all the same")
 		discord.Faults().Clear()
 		edit(ctx, c, func(o *v1alpha1.DiscordChannel) { o.Annotations = map[string]string{"now": "again"} })
 		eventuallyReady(ctx, c)
-		Expect(w.bodies(postWebhook)).To(HaveLen(1), "what cannot be read is not taken for gone")
+		Expect(w.bodies(postWebhook)).To(HaveLen(1), "what cannot be read does not count as gone")
 	})
 })

@@ -21,20 +21,22 @@ import (
 const (
 	chaosGroups, chaosChannels = 5, 100
 	chaosKills                 = 30
-	// chaosFaults is the part of all calls to Discord that go wrong.
+	// chaosFaults is the share of all calls to Discord that fail.
 	chaosFaults = 0.10
 )
 
-// The operator is killed again and again while Discord fails, and in the end there is what was asked for: nothing twice, nothing lost, nothing left over.
-// What is random comes from the seed that ginkgo prints (--ginkgo.seed repeats it); when the kills hit depends on the machine as well.
+// The operator is killed repeatedly while Discord fails. In the end Discord matches the specs:
+// nothing twice, nothing lost, nothing obsolete. Random values come from ginkgo's seed
+// (--ginkgo.seed repeats it); what a kill interrupts depends on the machine as well.
 var _ = Describe("Chaos", Label("chaos"), func() {
-	It("leaves exactly what was asked for, whatever fails", func(ctx context.Context) {
+	It("leaves exactly the desired state, whatever fails", func(ctx context.Context) {
 		w := newWorld(ctx)
 		random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 1))
-		operator.Restart(ctx, "--leader-elect=false") // a killed leader would be waited for, and nothing would be under way
-		stop := misbehave(w.bot.UserID, uint64(GinkgoRandomSeed()))
+		// the lease of a killed leader would have to expire before the next one starts
+		operator.Restart(ctx, "--leader-elect=false")
+		stop := injectFaults(w.bot.UserID, uint64(GinkgoRandomSeed()))
 		defer stop()
-		discord.Gateway().SetFaults(unreliable(uint64(GinkgoRandomSeed())))
+		discord.Gateway().SetFaults(unreliableGateway(uint64(GinkgoRandomSeed())))
 		DeferCleanup(func() { discord.Gateway().SetFaults(discordtest.GatewayFaults{}) })
 
 		objects := []client.Object{w.server()}
@@ -58,9 +60,10 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 			operator.Kill(ctx)
 			operator.Start(ctx, "--leader-elect=false")
 		}
-		By("letting it settle with the faults still on, then off", func() {
+		By("becoming Ready with the faults still on, then without", func() {
 			for _, o := range objects {
-				Eventually(ctx, refetch(o)).WithTimeout(4*time.Minute).Should(HaveCondition("Ready", "True", ""), "%s should become Ready", o.GetName())
+				Eventually(ctx, refetch(o)).WithTimeout(4*time.Minute).
+					Should(HaveCondition("Ready", "True", ""), "%s should become Ready", o.GetName())
 			}
 		})
 		stop()
@@ -69,14 +72,15 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 	})
 })
 
-// unreliable has the events of the Gateway come up to 200 ms late, some twice, and some not at all, which shows.
-func unreliable(seed uint64) discordtest.GatewayFaults {
-	random := rand.New(rand.NewPCG(seed, 3)) // used under the simulator's lock alone
-	now := func(chance float64) func(string) bool {
+// unreliableGateway delays the events of the Gateway by up to 200 ms, repeats some, and loses some
+// on the wire.
+func unreliableGateway(seed uint64) discordtest.GatewayFaults {
+	random := rand.New(rand.NewPCG(seed, 3)) // used only under the simulator's lock
+	with := func(chance float64) func(string) bool {
 		return func(string) bool { return random.Float64() < chance }
 	}
 	return discordtest.GatewayFaults{
-		LoseOnWire: now(0.02), Twice: now(0.1),
+		LoseOnWire: with(0.02), Twice: with(0.1),
 		Delay: func(string) time.Duration { return time.Duration(random.IntN(200)) * time.Millisecond },
 	}
 }
@@ -85,18 +89,19 @@ func position(n int32) func(*v1alpha1.DiscordChannel) {
 	return func(c *v1alpha1.DiscordChannel) { c.Spec.Position = &n }
 }
 
-// misbehave lets a part of a bot's calls go wrong, in every way in which a call can.
-func misbehave(botID string, seed uint64) (stop func()) {
+// injectFaults makes a part of a bot's calls fail, in every way in which a call can.
+func injectFaults(botID string, seed uint64) (stop func()) {
 	ways := []discordtest.Action{
 		discordtest.FailBefore(500), discordtest.FailAfter(500), discordtest.FailAfter(502), discordtest.FailBefore(503),
-		discordtest.DropBefore(), discordtest.DropAfter(), discordtest.CutAnswer(-20), discordtest.RateLimited(time.Second, "user"), discordtest.BadGateway(),
+		discordtest.DropBefore(), discordtest.DropAfter(), discordtest.CutAnswer(-20),
+		discordtest.RateLimited(time.Second, "user"), discordtest.BadGateway(),
 	}
-	random := rand.New(rand.NewPCG(seed, 2)) // used under the simulator's lock alone
-	left := 1.0
+	random := rand.New(rand.NewPCG(seed, 2)) // used only under the simulator's lock
+	rest := 1.0
 	var stops []func()
 	for range ways {
-		chance := chaosFaults / float64(len(ways)) / left // of what the ways before this one have let through
-		left -= chaosFaults / float64(len(ways))
+		chance := chaosFaults / float64(len(ways)) / rest // of what the faults before this one let through
+		rest -= chaosFaults / float64(len(ways))
 		stops = append(stops, discord.Faults().Add(discordtest.Fault{
 			Match:  func(r discordtest.Request) bool { return r.BotID == botID && random.Float64() < chance },
 			Action: ways[len(stops)],
@@ -109,7 +114,7 @@ func misbehave(botID string, seed uint64) (stop func()) {
 	})
 }
 
-// pause lets the operator work for a while before it is killed: here time itself is what the spec is about.
+// pause lets the operator work for a while before it is killed: the spec is about time itself.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
@@ -117,7 +122,8 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// expectExactly expects that Discord has what the objects say, each once, and that nothing was ever created twice or deleted.
+// expectExactly expects that Discord matches the objects, each once, and that nothing was ever
+// created twice or deleted.
 func expectExactly(ctx context.Context, w *world) {
 	GinkgoHelper()
 	var channels v1alpha1.DiscordChannelList
@@ -131,7 +137,7 @@ func expectExactly(ctx context.Context, w *world) {
 	for _, c := range channels.Items {
 		wanted[c.Status.ChannelID] = c.Spec.Name
 	}
-	Expect(wanted).To(HaveLen(chaosGroups+chaosChannels), "every object has a counterpart of its own")
+	Expect(wanted).To(HaveLen(chaosGroups+chaosChannels), "every object has an external resource of its own")
 	guild := discord.Guild(w.guild)
 	found := map[string]string{}
 	order := map[string][]int{}
@@ -143,16 +149,16 @@ func expectExactly(ctx context.Context, w *world) {
 			order[c.ParentID] = append(order[c.ParentID], n)
 		}
 	}
-	Expect(found).To(Equal(wanted), "Discord has the counterparts and nothing else")
+	Expect(found).To(Equal(wanted), "Discord has these and nothing else")
 	for _, numbers := range order {
 		Expect(slices.IsSorted(numbers)).To(BeTrue(), "%v should be in order", numbers)
 	}
-	deeds := map[int]int{}
+	audited := map[int]int{}
 	for _, e := range guild.Audit {
-		deeds[e.Action]++
+		audited[e.Action]++
 	}
-	Expect(deeds[10]).To(Equal(chaosGroups+chaosChannels), "created (10 in the audit log), each once")
-	Expect(deeds[12]).To(BeZero(), "deleted (12)")
+	Expect(audited[10]).To(Equal(chaosGroups+chaosChannels), "created (10 in the audit log), each once")
+	Expect(audited[12]).To(BeZero(), "deleted (12)")
 	Expect(guild.Webhooks).To(HaveLen(chaosChannels/10), "webhooks, each once")
 	for _, c := range channels.Items {
 		if c.Spec.Webhook != nil {

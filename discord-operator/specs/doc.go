@@ -1,3 +1,3 @@
 // Package specs is the specification of discord-operator as a whole: it runs the real binary on a
-// real Kubernetes API and a simulated Discord. Its parts are tested beside their code, in internal/.
+// real Kubernetes API and a simulated Discord. Its parts have their tests in internal/.
 package specs

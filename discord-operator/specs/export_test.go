@@ -20,25 +20,20 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-// settling is how long the objects of a whole server may take to become Ready.
-const settling = 2 * time.Minute
+// readyTimeout is how long the objects of a whole server may take to become Ready.
+const readyTimeout = 2 * time.Minute
 
 var _ = Describe("discord-operator export", func() {
-	It("prints manifests that settle without one edit on Discord, and leave everything there when they are deleted", func(ctx context.Context) {
+	It("prints manifests that become Ready without an edit, and edit nothing when deleted", func(ctx context.Context) {
 		w := newWorld(ctx)
-		furnish(ctx, w)
+		populate(ctx, w)
 		before := discord.Guild(w.guild)
 
 		manifests := w.export(ctx)
 		edits := len(w.edits())
-		objects := w.applyAll(ctx, manifests)
-		Expect(objects).To(HaveLen(1+2+6), "a server, two groups and six channels; neither the voice channel nor that with capitals")
-		for _, o := range objects {
-			Eventually(ctx, refetch(o)).WithTimeout(settling).Should(HaveCondition("Ready", "True", "Reconciled"), o.GetName())
-		}
-		w.expectRest(ctx)
-		Expect(since(w.edits()[:edits], w.edits())).To(BeEmpty(), "settling should edit nothing on Discord")
-		expectSame(discord.Guild(w.guild), before)
+		objects := w.expectAdopted(ctx, manifests)
+		Expect(objects).
+			To(HaveLen(1+2+6), "a server, two groups and six channels; neither the voice channel nor that with capitals")
 
 		By("having the webhook's URL in its Secret")
 		var secret corev1.Secret
@@ -51,32 +46,23 @@ var _ = Describe("discord-operator export", func() {
 
 		By("deleting all of it")
 		deleteAll(ctx, w.ns)
-		Expect(since(w.edits()[:edits], w.edits())).To(BeEmpty(), "what was there before stays on Discord")
+		Expect(w.edits()[edits:]).To(BeEmpty(), "what existed before stays on Discord")
 		expectSame(discord.Guild(w.guild), before)
 	})
 
-	It("prints nothing that the API server refuses, whatever people have called their channels", func(ctx context.Context) {
+	It("prints nothing that the API server refuses, whatever the names of channels", func(ctx context.Context) {
 		w := newWorld(ctx)
 		for i, name := range oddNames() {
 			category := ""
 			if i%3 == 0 {
-				category = discord.CreateChannelByHand(w.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: name, Position: i})
+				category = w.channelByHand(discordtest.Channel{Type: discordtest.TypeCategory, Name: name, Position: i})
 			}
-			discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: name, Topic: name, ParentID: category, Position: 1000 - i})
+			w.channelByHand(discordtest.Channel{Name: name, Topic: name, ParentID: category, Position: 1000 - i})
 			discord.AddRole(w.guild, name, 0)
 		}
-		before := discord.Guild(w.guild)
-
 		manifests := w.export(ctx)
-		edits := len(w.edits())
-		objects := w.applyAll(ctx, manifests)
+		objects := w.expectAdopted(ctx, manifests)
 		Expect(len(objects)).To(BeNumerically(">", len(oddNames())/2))
-		for _, o := range objects {
-			Eventually(ctx, refetch(o)).WithTimeout(settling).Should(HaveCondition("Ready", "True", "Reconciled"), o.GetName())
-		}
-		w.expectRest(ctx)
-		Expect(since(w.edits()[:edits], w.edits())).To(BeEmpty(), "settling should edit nothing on Discord")
-		expectSame(discord.Guild(w.guild), before)
 
 		By("proposing, in comments, names that the API server accepts")
 		proposals := 0
@@ -90,46 +76,61 @@ var _ = Describe("discord-operator export", func() {
 	})
 })
 
-// furnish puts into the world's guild, by hand, something of everything that can be exported, and some things that cannot.
-func furnish(ctx context.Context, w *world) {
+// populate creates in the world's guild, by hand, something of everything that can be exported, and
+// some that cannot.
+func populate(ctx context.Context, w *world) {
 	GinkgoHelper()
-	const view, send, undocumented = discordtest.PermViewChannel, discordtest.PermSendMessages, discordtest.Permissions(1 << 47)
+	const view, send, undocumented = discordtest.PermViewChannel, discordtest.PermSendMessages,
+		discordtest.Permissions(1 << 47)
 	sensei := discord.AddRole(w.guild, "Sensei", 0)
 	student, otherStudent := discord.AddRole(w.guild, "Student", 0), discord.AddRole(w.guild, "Student", 0)
-	add := func(c discordtest.Channel) string { return discord.CreateChannelByHand(w.guild, c) }
 
-	private := []discordtest.Overwrite{{ID: w.guild, Deny: view}, {ID: w.bot.UserID, Type: 1, Allow: view | discordtest.PermManageChannels},
+	private := []discordtest.Overwrite{{ID: w.guild, Deny: view},
+		{ID: w.bot.UserID, Type: 1, Allow: view | discordtest.PermManageChannels},
 		{ID: sensei, Allow: view | send}}
-	alarms := add(discordtest.Channel{Type: discordtest.TypeCategory, Name: "Alarms 🔥", Position: 9, Overwrites: private})
-	archive := add(discordtest.Channel{Type: discordtest.TypeCategory, Name: "Archive", Position: 4, Overwrites: []discordtest.Overwrite{}})
-	general := add(discordtest.Channel{Name: "general", Topic: "What everybody may read, \"quoted\"\n# and more", Position: 3})
-	tokyo := add(discordtest.Channel{Name: "tokyo", ParentID: alarms, Position: 8, NSFW: true, RateLimitPerUser: 5400, DefaultAutoArchive: 4320})
-	add(discordtest.Channel{Name: "news", Type: discordtest.TypeAnnouncement, ParentID: alarms, Position: 2, Overwrites: []discordtest.Overwrite{}})
-	add(discordtest.Channel{Name: "general", ParentID: alarms, Position: 2, Overwrites: []discordtest.Overwrite{
-		{ID: student, Deny: send}, {ID: otherStudent, Allow: send | undocumented}, {ID: discord.AddUser("Yuji"), Type: 1, Allow: view}, {ID: sensei},
-	}})
-	add(discordtest.Channel{Name: "old", ParentID: archive})
-	add(discordtest.Channel{Name: "hidden", ParentID: archive, Overwrites: []discordtest.Overwrite{{ID: w.guild, Deny: view}}}) // also from the bot
-	add(discordtest.Channel{Name: "Capitals", ParentID: archive})
-	lounge := add(discordtest.Channel{Name: "Lounge", Type: discordtest.TypeVoice, ParentID: alarms, Position: 1})
+	incidents := w.channelByHand(discordtest.Channel{Type: discordtest.TypeCategory, Name: "Incidents 🔥", Position: 9,
+		Overwrites: private})
+	archive := w.channelByHand(discordtest.Channel{Type: discordtest.TypeCategory, Name: "Archive", Position: 4,
+		Overwrites: []discordtest.Overwrite{}})
+	general := w.channelByHand(discordtest.Channel{Name: "general",
+		Topic: "What everyone may read, \"quoted\"\n# and more", Position: 3})
+	tokyo := w.channelByHand(discordtest.Channel{Name: "tokyo", ParentID: incidents, Position: 8, NSFW: true,
+		RateLimitPerUser: 5400, DefaultAutoArchive: 4320})
+	w.channelByHand(discordtest.Channel{Name: "news", Type: discordtest.TypeAnnouncement, ParentID: incidents,
+		Position: 2, Overwrites: []discordtest.Overwrite{}})
+	w.channelByHand(discordtest.Channel{Name: "general", ParentID: incidents, Position: 2,
+		Overwrites: []discordtest.Overwrite{
+			{ID: student, Deny: send}, {ID: otherStudent, Allow: send | undocumented},
+			{ID: discord.AddUser("Yuji"), Type: 1, Allow: view}, {ID: sensei},
+		}})
+	w.channelByHand(discordtest.Channel{Name: "old", ParentID: archive})
+	w.channelByHand(discordtest.Channel{Name: "hidden", ParentID: archive,
+		Overwrites: []discordtest.Overwrite{{ID: w.guild, Deny: view}}}) // also from the bot
+	w.channelByHand(discordtest.Channel{Name: "Capitals", ParentID: archive})
+	lounge := w.channelByHand(discordtest.Channel{Name: "Lounge", Type: discordtest.TypeVoice, ParentID: incidents,
+		Position: 1})
 	discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) {
 		g.Features = []string{"COMMUNITY", "NEWS"}
 		g.Description, g.VerificationLevel, g.DefaultNotifications, g.ExplicitContentFilter = "A school", 3, 1, 2
 		g.AFKChannelID, g.AFKTimeout, g.SystemChannelID, g.PreferredLocale = lounge, 900, general, "ja"
 	})
-	bot, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(w.bot.Token), APIURL: discord.APIURL()})
+	bot, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(w.bot.Token),
+		APIURL: discord.APIURL()})
 	Expect(err).NotTo(HaveOccurred())
 	_, err = bot.CreateWebhook(ctx, tokyo, discordclient.WebhookCreate{Name: "Alertmanager"}, "")
 	Expect(err).NotTo(HaveOccurred())
-	discord.CreateWebhookByHand(tokyo, "somebody's")
+	discord.CreateWebhookByHand(tokyo, "a user's")
 }
 
-// oddNames are names that people have given, or might.
+// oddNames are names that users have given to channels, or might.
 func oddNames() []string {
 	names := []string{
-		"General", "rules & info", " padded ", "trailing-", "-leading", "a--b", "~", "!!!", "名前", "Ünïcödé", "straße", "İstanbul", "ǅ", "ϒ", "Ⅷ", "ⓐ", "Ⓐ",
-		"𝐆𝐞𝐧𝐞𝐫𝐚𝐥", "🔥・alarms", "│chat│", "a\u00a0b", "a\u200bb", "a\u2028b", "a\x01b", "a\x7fb", "tab\there", "line\nfeed", "---\nkind: Secret", "# comment",
-		"yes", "null", "1e3", "0x10", "'", "\"", "{{.}}", "%s", "a:b", "@everyone", "here", "discord", strings.Repeat("x", 100), strings.Repeat("名", 100), "x_y", "__",
+		"General", "rules & info", " padded ", "trailing-", "-leading", "a--b", "~", "!!!", "名前", "Ünïcödé", "straße",
+		"İstanbul", "ǅ", "ϒ", "Ⅷ", "ⓐ", "Ⓐ",
+		"𝐆𝐞𝐧𝐞𝐫𝐚𝐥", "🔥・incidents", "│chat│", "a\u00a0b", "a\u200bb", "a\u2028b", "a\x01b", "a\x7fb", "tab\there",
+		"line\nfeed", "---\nkind: Secret", "# comment",
+		"yes", "null", "1e3", "0x10", "'", "\"", "{{.}}", "%s", "a:b", "@everyone", "here", "discord",
+		strings.Repeat("x", 100), strings.Repeat("名", 100), "x_y", "__",
 	}
 	for r := rune('!'); r < 0x7f; r++ {
 		names = append(names, "a"+string(r)+"b")
@@ -142,16 +143,33 @@ func (w *world) export(ctx context.Context) string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "token")
 	Expect(os.WriteFile(file, []byte(w.bot.Token), 0o600)).To(Succeed())
-	command := exec.CommandContext(ctx, operator.Binary, "export", "--server-id="+w.guild, "--token-file="+file, "--discord-api-url="+discord.APIURL(), "--namespace="+w.ns)
-	var told strings.Builder
-	command.Stderr = &told
+	command := exec.CommandContext(ctx, operator.Binary, "export", "--server-id="+w.guild, "--token-file="+file,
+		"--discord-api-url="+discord.APIURL(), "--namespace="+w.ns)
+	var stderr strings.Builder
+	command.Stderr = &stderr
 	output, err := command.Output()
-	Expect(err).NotTo(HaveOccurred(), told.String())
+	Expect(err).NotTo(HaveOccurred(), stderr.String())
 	for _, hook := range discord.Guild(w.guild).Webhooks {
 		secrets.Add(hook.Token)
 	}
-	secrets.ExpectNotIn(string(output) + told.String())
+	secrets.ExpectNotIn(string(output) + stderr.String())
 	return string(output)
+}
+
+// expectAdopted creates all objects of a file and expects them to become Ready without an edit on
+// Discord. It returns them.
+func (w *world) expectAdopted(ctx context.Context, manifests string) []client.Object {
+	GinkgoHelper()
+	edits, before := len(w.edits()), discord.Guild(w.guild)
+	objects := w.applyAll(ctx, manifests)
+	for _, o := range objects {
+		Eventually(ctx, refetch(o)).WithTimeout(readyTimeout).
+			Should(HaveCondition("Ready", "True", "Reconciled"), o.GetName())
+	}
+	w.expectIdle(ctx)
+	Expect(w.edits()[edits:]).To(BeEmpty(), "nothing on Discord should be edited")
+	expectSame(discord.Guild(w.guild), before)
+	return objects
 }
 
 // applyAll creates all objects of a file, and returns them.
@@ -195,7 +213,7 @@ func uncommented(document string) string {
 	return strings.ReplaceAll("apiVersion:"+strings.ReplaceAll(object, "\n# ", "\n"), "\n#", "\n")
 }
 
-// expectSame compares what people see of two states of a guild.
+// expectSame compares what users see of two states of a guild.
 func expectSame(now, before discordtest.Guild) {
 	GinkgoHelper()
 	now.Audit, before.Audit = nil, nil

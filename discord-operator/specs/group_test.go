@@ -5,49 +5,50 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/utils/ptr"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
 var _ = Describe("A DiscordGroup", func() {
-	It("is created once, with everything in the create call, and may be called as people like", func(ctx context.Context) {
+	It("is created once, with everything in the create call, and may have any name", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
 		ready(ctx, w.server())
-		g := w.group("alarms", func(g *v1alpha1.DiscordGroup) {
-			g.Spec.Name, g.Spec.Position = "Alarms & Fire 🔥", ptr.To[int32](2)
+		g := w.group("incidents", func(g *v1alpha1.DiscordGroup) {
+			g.Spec.Name, g.Spec.Position = "Incidents & Fire 🔥", new(int32(2))
 			g.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{allowing("Sensei", "SendMessages")}
 		})
 		ready(ctx, g)
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		Expect(w.edits()).To(Equal([]string{postChannel}))
 		Expect(category(g)).To(Equal(discordtest.Channel{
-			ID: g.Status.GroupID, GuildID: w.guild, Type: discordtest.TypeCategory, Name: "Alarms & Fire 🔥", Position: 2,
+			ID: g.Status.GroupID, GuildID: w.guild, Type: discordtest.TypeCategory, Name: "Incidents & Fire 🔥", Position: 2,
 			Overwrites: []discordtest.Overwrite{{ID: sensei, Allow: discordtest.PermSendMessages}},
 		}))
-		Expect(w.writesTo("discordgroups", "alarms")).To(Equal([]string{"patch discordgroups/alarms", "patch discordgroups/alarms/status"}))
+		Expect(w.writesTo("discordgroups", "incidents")).
+			To(Equal([]string{"patch discordgroups/incidents", "patch discordgroups/incidents/status"}))
 		Expect(g.Status.ServerID).To(Equal(w.guild))
 		Expect(eventsOf(g)(ctx)).To(ConsistOf("Normal Created", "Normal Ready"))
-		w.expectSettled(ctx, g)
+		w.expectInSync(ctx, g)
 	})
 
-	It("has a category of its own, also where others have the same name", func(ctx context.Context) {
+	It("has a category of its own, even if others have the same name", func(ctx context.Context) {
 		w := newWorld(ctx)
-		stranger := discord.CreateChannelByHand(w.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: "Alarms"})
-		called := func(g *v1alpha1.DiscordGroup) { g.Spec.Name = "Alarms" }
+		unowned := w.categoryByHand("Incidents")
+		called := func(g *v1alpha1.DiscordGroup) { g.Spec.Name = "Incidents" }
 		a, b := w.group("a", called), w.group("b", called)
 		ready(ctx, w.server(), a, b)
-		Expect(w.named("Alarms")).To(ConsistOf(stranger, a.Status.GroupID, b.Status.GroupID))
+		Expect(w.named("Incidents")).To(ConsistOf(unowned, a.Status.GroupID, b.Status.GroupID))
 	})
 
 	It("is edited by one call for all differences, with the fields that differ and no others", func(ctx context.Context) {
 		w := newWorld(ctx)
-		g := w.group("alarms")
+		g := w.group("incidents")
 		ready(ctx, w.server(), g)
 		edit(ctx, g, func(g *v1alpha1.DiscordGroup) {
-			g.Spec.Name, g.Spec.PermissionOverwrites = "Fire", []v1alpha1.PermissionOverwrite{denying("@everyone", "SendMessages")}
+			g.Spec.Name, g.Spec.PermissionOverwrites = "Fire",
+				[]v1alpha1.PermissionOverwrite{denying("@everyone", "SendMessages")}
 		})
 		eventuallyReady(ctx, g)
 		edit(ctx, g, func(g *v1alpha1.DiscordGroup) { g.Spec.Name = "Smoke" })
@@ -55,12 +56,12 @@ var _ = Describe("A DiscordGroup", func() {
 		Expect(w.edits()).To(Equal([]string{postChannel, patchChannel, patchChannel}))
 		Expect(w.bodies(patchChannel)[0]).To(And(HaveLen(2), HaveKey("name"), HaveKey("permission_overwrites")))
 		Expect(w.bodies(patchChannel)[1]).To(Equal(map[string]any{"name": "Smoke"}))
-		w.expectSettled(ctx, g)
+		w.expectInSync(ctx, g)
 	})
 
-	It("that somebody deletes on Discord is made again, and its channels go back into it", func(ctx context.Context) {
+	It("that a user deletes on Discord is created again, and its channels move into it", func(ctx context.Context) {
 		w := newWorld(ctx)
-		g, a, b := w.group("alarms"), w.channel("alarms", "a", withWebhook), w.channel("alarms", "b")
+		g, a, b := w.group("incidents"), w.channel("incidents", "a", withWebhook), w.channel("incidents", "b")
 		ready(ctx, w.server(), g, a, b)
 		before, ids := g.Status.GroupID, []string{a.Status.ChannelID, b.Status.ChannelID}
 		discord.DeleteChannelByHand(before)
@@ -71,22 +72,24 @@ var _ = Describe("A DiscordGroup", func() {
 			Expect(on(c).ParentID).To(Equal(g.Status.GroupID))
 		}
 		eventuallyReady(ctx, g)
-		Expect([]string{a.Status.ChannelID, b.Status.ChannelID}).To(Equal(ids), "the channels, and what was written in them, are the same")
-		Expect(w.named("alarms")).To(ConsistOf(g.Status.GroupID))
-		Expect(w.deeds(channelCreated)).To(Equal(4), "two groups and two channels in all")
+		Expect([]string{a.Status.ChannelID, b.Status.ChannelID}).
+			To(Equal(ids), "the channels, and what was written in them, are the same")
+		Expect(w.named("incidents")).To(ConsistOf(g.Status.GroupID))
+		Expect(w.audited(channelCreated)).To(Equal(4), "two groups and two channels in all")
 		Expect(eventsOf(g)(ctx)).To(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("whose channel was deleted on Discord together with it gets both again", func(ctx context.Context) {
+	It("whose channel was deleted on Discord together with it has both created again", func(ctx context.Context) {
 		w := newWorld(ctx)
-		g, c := w.group("alarms"), w.channel("alarms", "alerts", withWebhook)
+		g, c := w.group("incidents"), w.channel("incidents", "alerts", withWebhook)
 		ready(ctx, w.server(), g, c)
 		beforeG, beforeC, hook := g.Status.GroupID, c.Status.ChannelID, c.Status.Webhook.ID
 		discord.DeleteChannelByHand(beforeC)
 		discord.DeleteChannelByHand(beforeG)
 		Eventually(ctx, refetch(g)).Should(HaveField("Status.GroupID", Not(Equal(beforeG))))
-		Eventually(ctx, refetch(c)).Should(And(HaveField("Status.ChannelID", Not(Equal(beforeC))), HaveField("Status.GroupID", g.Status.GroupID),
-			HaveField("Status.Webhook.ID", Not(Equal(hook)))))
+		Eventually(ctx, refetch(c)).
+			Should(And(HaveField("Status.ChannelID", Not(Equal(beforeC))), HaveField("Status.GroupID", g.Status.GroupID),
+				HaveField("Status.Webhook.ID", Not(Equal(hook)))))
 		eventuallyReady(ctx, c)
 		Expect(on(c).ParentID).To(Equal(g.Status.GroupID))
 		Expect(w.named("alerts")).To(HaveLen(1))

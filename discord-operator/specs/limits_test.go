@@ -13,70 +13,79 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-// lookedAgain is longer than it takes until somebody looks again whether there is room.
-const lookedAgain = 90 * time.Second
+// roomRetryPeriod is longer than the operator waits until it checks again whether there is room.
+const roomRetryPeriod = 90 * time.Second
 
 var _ = Describe("A limit of Discord", func() {
-	It("is told before Discord has to, and things go on when there is room", func(ctx context.Context) {
+	It("is reported before Discord refuses a call, until there is room", func(ctx context.Context) {
 		w := newWorld(ctx)
-		category := discord.CreateChannelByHand(w.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: "full"})
-		hookedID := discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "hooked"})
+		category := w.categoryByHand("full")
+		hookedID := w.channelByHand(discordtest.Channel{Name: "hooked"})
 		var children, hooks []string
 		for i := range 50 {
-			children = append(children, discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: fmt.Sprintf("child-%d", i), ParentID: category}))
+			children = append(children,
+				w.channelByHand(discordtest.Channel{Name: fmt.Sprintf("child-%d", i), ParentID: category}))
 		}
 		for i := range 15 {
 			hooks = append(hooks, discord.CreateWebhookByHand(hookedID, fmt.Sprintf("hook-%d", i)).ID)
 		}
-		full, hooked, moving := w.group("full", groupAdopting(category)), w.channel("", "hooked", adopting(hookedID)), w.channel("", "moving")
+		full, hooked, moving := w.group("full", groupAdopting(category)), w.channel("", "hooked", adopting(hookedID)),
+			w.channel("", "moving")
 		ready(ctx, w.server(), full, hooked, moving)
 		before := len(w.edits())
 
 		inside := w.channel("full", "inside")
 		create(ctx, inside)
-		edit(ctx, moving, with(func(s *channelSpec) { s.ServerRef, s.GroupRef = nil, &v1alpha1.GroupReference{Name: "full"} }))
+		edit(ctx, moving,
+			with(func(s *channelSpec) { s.ServerRef, s.GroupRef = nil, &v1alpha1.GroupReference{Name: "full"} }))
 		edit(ctx, hooked, withWebhook)
 		Expect(eventuallyDegraded(ctx, inside, "LimitReached")).To(ContainSubstring("The category has 50 channels"))
 		Expect(eventuallyDegraded(ctx, moving, "LimitReached")).To(ContainSubstring("The category has 50 channels"))
 		Expect(eventuallyDegraded(ctx, hooked, "LimitReached")).To(ContainSubstring("The channel has 15 webhooks"))
 		Expect(moving).To(HaveCondition("Available", "True", "OnDiscord"))
-		Expect(w.edits()[before:]).To(BeEmpty(), "nothing that Discord would refuse is asked of it")
+		Expect(w.edits()[before:]).To(BeEmpty(), "no call that Discord would refuse")
 		Expect(eventsOf(inside)(ctx)).To(ContainElement("Warning LimitReached"))
 
 		discord.DeleteChannelByHand(children[0])
 		discord.DeleteChannelByHand(children[1])
 		discord.DeleteWebhookByHand(hooks[0])
 		for _, c := range []*v1alpha1.DiscordChannel{hooked, inside, moving} {
-			Eventually(ctx, refetch(c)).WithTimeout(lookedAgain).Should(HaveCondition("Ready", "True", ""), "%s should go on", c.Name)
+			Eventually(ctx, refetch(c)).WithTimeout(roomRetryPeriod).
+				Should(HaveCondition("Ready", "True", ""), "%s should continue", c.Name)
 		}
 		Expect(on(moving).ParentID).To(Equal(full.Status.GroupID))
 	})
 
-	DescribeTable("of a whole server is told before Discord has to", func(ctx context.Context, kind, n int, what string, last func(*world) client.Object) {
-		w := newWorld(ctx)
-		for i := range n {
-			discord.CreateChannelByHand(w.guild, discordtest.Channel{Type: kind, Name: fmt.Sprintf("by-hand-%d", i)})
-		}
-		ready(ctx, w.server())
-		o := last(w)
-		create(ctx, o)
-		Expect(eventuallyDegraded(ctx, o, "LimitReached")).To(And(ContainSubstring(what), ContainSubstring("Delete some")))
-		Expect(w.edits()).To(BeEmpty())
-		Expect(discord.Guild(w.guild).Channels).To(HaveLen(n))
-	},
-		Entry("500 channels, for a channel", discordtest.TypeText, 500, "500 channels and categories", func(w *world) client.Object { return w.channel("", "last") }),
-		Entry("500 channels, for a group", discordtest.TypeText, 500, "500 channels and categories", func(w *world) client.Object { return w.group("last") }),
-		Entry("50 categories, for a group", discordtest.TypeCategory, 50, "50 categories", func(w *world) client.Object { return w.group("last") }),
+	DescribeTable("of a whole server is reported before Discord refuses a call",
+		func(ctx context.Context, kind, n int, what string, last func(*world) client.Object) {
+			w := newWorld(ctx)
+			for i := range n {
+				w.channelByHand(discordtest.Channel{Type: kind, Name: fmt.Sprintf("by-hand-%d", i)})
+			}
+			ready(ctx, w.server())
+			o := last(w)
+			create(ctx, o)
+			Expect(eventuallyDegraded(ctx, o, "LimitReached")).To(And(ContainSubstring(what), ContainSubstring("Delete some")))
+			Expect(w.edits()).To(BeEmpty())
+			Expect(discord.Guild(w.guild).Channels).To(HaveLen(n))
+		},
+		Entry("500 channels, for a channel", discordtest.TypeText, 500, "500 channels and categories",
+			func(w *world) client.Object { return w.channel("", "last") }),
+		Entry("500 channels, for a group", discordtest.TypeText, 500, "500 channels and categories",
+			func(w *world) client.Object { return w.group("last") }),
+		Entry("50 categories, for a group", discordtest.TypeCategory, 50, "50 categories",
+			func(w *world) client.Object { return w.group("last") }),
 	)
 
-	It("that Discord knows and we do not is told too, and nothing is sent again and again", func(ctx context.Context) {
+	It("that the operator does not know is reported too, and the call is not repeated", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
-		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.Action{Status: 400, Body: `{"code": 30013, "message": "Maximum number of guild channels reached (500)"}`}})
+		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.Action{Status: 400,
+			Body: `{"code": 30013, "message": "Maximum number of guild channels reached (500)"}`}})
 		c := w.channel("", "alerts")
 		create(ctx, c)
 		Expect(eventuallyDegraded(ctx, c, "LimitReached")).To(ContainSubstring("Maximum number of guild channels"))
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		Expect(w.edits()).To(Equal([]string{postChannel}))
 	})
 })

@@ -13,7 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-// All ways in which the answer to a create can be lost, with and without the create having its effect.
+// lostAnswers are all ways to lose the answer to a create, before and after its effect.
 var lostAnswers = []TableEntry{
 	Entry("500 before the effect", discordtest.FailBefore(500)),
 	Entry("500 after the effect", discordtest.FailAfter(500)),
@@ -27,8 +27,9 @@ var lostAnswers = []TableEntry{
 	Entry("an answer that is no JSON", discordtest.Garbage()),
 }
 
-// held holds back the world's next call by a route, after its effect, until release is called.
-func (w *world) held(route string) (release func()) {
+// holdAnswer holds back the answer to the world's next call of a route, after its effect, until
+// release is called.
+func (w *world) holdAnswer(route string) (release func()) {
 	answer := make(chan struct{})
 	release = sync.OnceFunc(func() { close(answer) })
 	DeferCleanup(release)
@@ -36,7 +37,7 @@ func (w *world) held(route string) (release func()) {
 	return release
 }
 
-// restartAfterCrash kills the operator, lets happen what is under way, and starts it again.
+// restartAfterCrash kills the operator, completes the calls in flight, and starts it again.
 func restartAfterCrash(ctx context.Context, release func()) {
 	GinkgoHelper()
 	operator.Kill(ctx)
@@ -45,46 +46,55 @@ func restartAfterCrash(ctx context.Context, release func()) {
 }
 
 var _ = Describe("A create whose outcome is not known", func() {
-	DescribeTable("leaves one channel and one group", func(ctx context.Context, way discordtest.Action) {
-		w := newWorld(ctx)
+	var w *world
+	BeforeEach(func(ctx context.Context) {
+		w = newWorld(ctx)
 		ready(ctx, w.server())
+	})
+	// inFlight creates a channel whose create has its effect on Discord, but no answer yet.
+	inFlight := func(ctx context.Context) (c *v1alpha1.DiscordChannel, release func()) {
+		GinkgoHelper()
+		release = w.holdAnswer(postChannel)
+		c = w.channel("", "alerts")
+		create(ctx, c)
+		Eventually(func() []string { return w.named("alerts") }).Should(HaveLen(1))
+		return c, release
+	}
+
+	DescribeTable("leaves one channel and one group", func(ctx context.Context, way discordtest.Action) {
 		w.fault(discordtest.Fault{Route: postChannel, Times: 2, Action: way})
-		c, g := w.channel("", "alerts"), w.group("alarms")
+		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, c, g)
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
-		Expect(w.named("alarms")).To(ConsistOf(g.Status.GroupID))
-		Expect([]int{w.deeds(channelCreated), w.deeds(channelDeleted)}).To(Equal([]int{2, 0}), "created and deleted, ever")
+		Expect(w.named("incidents")).To(ConsistOf(g.Status.GroupID))
+		Expect([]int{w.audited(channelCreated), w.audited(channelDeleted)}).
+			To(Equal([]int{2, 0}), "created and deleted, ever")
 	}, lostAnswers)
 
 	DescribeTable("leaves one webhook, and its URL in the Secret", func(ctx context.Context, way discordtest.Action) {
-		w := newWorld(ctx)
 		c := w.channel("", "alerts")
-		ready(ctx, w.server(), c)
+		ready(ctx, c)
 		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: way})
 		edit(ctx, c, withWebhook)
 		eventuallyReady(ctx, c)
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		Expect(hooks(c)).To(HaveLen(1))
-		Expect(w.deeds(webhookCreated)).To(Equal(1), "created, ever")
+		Expect(w.audited(webhookCreated)).To(Equal(1), "created, ever")
 		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))
 	}, lostAnswers)
 
 	It("leaves one channel and one webhook when both answers of a new channel are lost", func(ctx context.Context) {
-		w := newWorld(ctx)
-		ready(ctx, w.server())
 		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: discordtest.DropAfter()})
 		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: discordtest.DropAfter()})
 		c := w.channel("", "alerts", withWebhook)
 		ready(ctx, c)
 		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
 		Expect(hooks(c)).To(HaveLen(1))
-		Expect([]int{w.deeds(channelCreated), w.deeds(webhookCreated)}).To(Equal([]int{1, 1}))
+		Expect([]int{w.audited(channelCreated), w.audited(webhookCreated)}).To(Equal([]int{1, 1}))
 	})
 
-	It("is told while its result is looked for", func(ctx context.Context) {
-		w := newWorld(ctx)
-		ready(ctx, w.server())
+	It("is reported while its result is looked up", func(ctx context.Context) {
 		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.FailBefore(500)})
 		c := w.channel("", "alerts")
 		create(ctx, c)
@@ -95,33 +105,27 @@ var _ = Describe("A create whose outcome is not known", func() {
 		Expect(w.named("alerts")).To(HaveLen(1))
 	})
 
-	It("is found although the audit log never tells of it", func(ctx context.Context) {
-		w := newWorld(ctx)
-		ready(ctx, w.server())
+	It("is found although the audit log never has its entry", func(ctx context.Context) {
 		discord.Faults().LoseAudit(-1)
 		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
 		w.fault(discordtest.Fault{Route: postChannel, Times: 2, Action: discordtest.DropAfter()})
-		c, g := w.channel("", "alerts"), w.group("alarms")
+		c, g := w.channel("", "alerts"), w.group("incidents")
 		ready(ctx, c, g)
 		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
-		Expect(w.named("alarms")).To(ConsistOf(g.Status.GroupID))
+		Expect(w.named("incidents")).To(ConsistOf(g.Status.GroupID))
 		Expect(eventsOf(c)(ctx)).To(ContainElement("Normal Recovered"))
 	})
 
-	It("never takes for its result what somebody else has made under the same name", func(ctx context.Context) {
-		w := newWorld(ctx)
-		ready(ctx, w.server())
-		stranger := discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "alerts"})
+	It("never takes for its result what a user has created under the same name", func(ctx context.Context) {
+		unowned := w.channelByHand(discordtest.Channel{Name: "alerts"})
 		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: discordtest.FailBefore(500)})
 		c := w.channel("", "alerts")
 		ready(ctx, c)
-		Expect(c.Status.ChannelID).NotTo(Equal(stranger))
-		Expect(w.named("alerts")).To(ConsistOf(stranger, c.Status.ChannelID))
+		Expect(c.Status.ChannelID).NotTo(Equal(unowned))
+		Expect(w.named("alerts")).To(ConsistOf(unowned, c.Status.ChannelID))
 	})
 
-	It("that several objects of the same name are in leaves one channel for each", func(ctx context.Context) {
-		w := newWorld(ctx)
-		ready(ctx, w.server())
+	It("of several objects with the same name leaves one channel for each", func(ctx context.Context) {
 		w.fault(discordtest.Fault{Route: postChannel, Times: 3, Action: discordtest.DropAfter()})
 		var all []client.Object
 		for _, name := range []string{"a", "b", "c"} {
@@ -133,78 +137,65 @@ var _ = Describe("A create whose outcome is not known", func() {
 			ids[o.(*v1alpha1.DiscordChannel).Status.ChannelID] = true
 		}
 		Expect(ids).To(HaveLen(3))
-		Expect(w.deeds(channelCreated)).To(Equal(3))
+		Expect(w.audited(channelCreated)).To(Equal(3))
 	})
 
 	It("whose object is deleted meanwhile leaves nothing", func(ctx context.Context) {
-		w := newWorld(ctx)
-		ready(ctx, w.server())
-		release := w.held(postChannel)
-		c := w.channel("", "alerts")
-		create(ctx, c)
-		Eventually(func() []string { return w.named("alerts") }).Should(HaveLen(1))
-		Expect(k8s.Delete(ctx, c)).To(Succeed())
+		c, release := inFlight(ctx)
+		deleteObjects(ctx, c)
 		restartAfterCrash(ctx, release)
 		eventuallyGone(ctx, c)
 		Expect(w.named("alerts")).To(BeEmpty())
 	})
 
 	It("is found after the operator was killed between the create and the status", func(ctx context.Context) {
-		w := newWorld(ctx)
-		ready(ctx, w.server())
-		release := w.held(postChannel)
-		c := w.channel("", "alerts")
-		create(ctx, c)
-		Eventually(func() []string { return w.named("alerts") }).Should(HaveLen(1))
+		c, release := inFlight(ctx)
 		restartAfterCrash(ctx, release)
 		eventuallyReady(ctx, c)
 		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
-		Expect(w.deeds(channelCreated)).To(Equal(1))
+		Expect(w.audited(channelCreated)).To(Equal(1))
 	})
 
 	It("is found for a webhook too after the operator was killed", func(ctx context.Context) {
-		w := newWorld(ctx)
 		c := w.channel("", "alerts")
-		ready(ctx, w.server(), c)
-		release := w.held(postWebhook)
+		ready(ctx, c)
+		release := w.holdAnswer(postWebhook)
 		edit(ctx, c, withWebhook)
-		Eventually(func() int { return w.deeds(webhookCreated) }).Should(Equal(1))
+		Eventually(func() int { return w.audited(webhookCreated) }).Should(Equal(1))
 		restartAfterCrash(ctx, release)
 		eventuallyReady(ctx, c)
 		Expect(hooks(c)).To(HaveLen(1))
 		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))
 	})
 
-	It("may have its effect after the operator that asked for it was killed", func(ctx context.Context) {
-		w := newWorld(ctx)
-		ready(ctx, w.server())
-		asked := make(chan struct{})
+	It("may have its effect after the operator that sent it was killed", func(ctx context.Context) {
+		sent := make(chan struct{})
 		w.fault(discordtest.Fault{
 			Route: postChannel, Times: 1, Action: discordtest.Slow(time.Second, 0),
-			Match: func(discordtest.Request) bool { close(asked); return true },
+			Match: func(discordtest.Request) bool { close(sent); return true },
 		})
 		c := w.channel("", "alerts")
 		create(ctx, c)
-		Eventually(asked).Should(BeClosed())
+		Eventually(sent).Should(BeClosed())
 		restartAfterCrash(ctx, func() {})
 		eventuallyReady(ctx, c)
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
-		Expect([]int{w.deeds(channelCreated), w.deeds(channelDeleted)}).To(Equal([]int{1, 0}), "created and deleted, ever")
+		Expect([]int{w.audited(channelCreated), w.audited(channelDeleted)}).
+			To(Equal([]int{1, 0}), "created and deleted, ever")
 	})
 
 	It("may have its effect long after the answer", func(ctx context.Context) {
-		w := newWorld(ctx)
-		ready(ctx, w.server())
-		late := discordtest.GiveUp(504, recoveryWait*3/4) // a webhook's result is looked for at once, and once more before another one is made
+		// a webhook's result is looked up at once, and again before another one is created
+		late := discordtest.GiveUp(504, recoveryWait*3/4)
 		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: late})
 		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: late})
 		c := w.channel("", "alerts", withWebhook)
 		ready(ctx, c)
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
 		Expect(hooks(c)).To(HaveLen(1))
-		Expect([]int{w.deeds(channelCreated), w.deeds(webhookCreated)}).To(Equal([]int{1, 1}), "created, ever")
+		Expect([]int{w.audited(channelCreated), w.audited(webhookCreated)}).To(Equal([]int{1, 1}), "created, ever")
 		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))
 	})
 })

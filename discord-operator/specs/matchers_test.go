@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// statusOf returns the conditions of an object of one of the three kinds, and of which generation its status speaks.
+// statusOf returns the conditions and the observed generation of an object of our kinds.
 func statusOf(o client.Object) ([]metav1.Condition, int64) {
 	switch o := o.(type) {
 	case *v1alpha1.DiscordServer:
@@ -29,15 +29,15 @@ func statusOf(o client.Object) ([]metav1.Condition, int64) {
 	panic(fmt.Sprintf("%T has no conditions", o))
 }
 
-// HaveCondition matches an object whose status speaks of its present spec and has a condition with this status and, unless it is
-// empty, this reason.
+// HaveCondition matches an object whose status is of its present generation and has a condition
+// with this status and, unless it is empty, this reason.
 func HaveCondition(kind, status, reason string) types.GomegaMatcher {
 	return WithTransform(func(o client.Object) string {
 		conditions, observed := statusOf(o)
 		c := meta.FindStatusCondition(conditions, kind)
 		switch {
 		case c == nil || c.ObservedGeneration != o.GetGeneration() || observed != o.GetGeneration():
-			return "not told yet"
+			return "not observed yet"
 		case reason == "" || string(c.Status) != status:
 			return kind + "=" + string(c.Status)
 		}
@@ -53,39 +53,65 @@ func message(o client.Object, kind string) string {
 	return ""
 }
 
-func eventuallyReady(ctx context.Context, o client.Object) {
+func eventuallyReady(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
-	Eventually(ctx, refetch(o)).Should(HaveCondition("Ready", "True", ""), "%T %s should become Ready", o, o.GetName())
+	for _, o := range objects {
+		eventually(ctx, o, "Ready", "")
+	}
 }
 
 // eventuallyDegraded waits until an object is Degraded for a reason, and returns the message.
 func eventuallyDegraded(ctx context.Context, o client.Object, reason string) string {
 	GinkgoHelper()
-	Eventually(ctx, refetch(o)).Should(HaveCondition("Degraded", "True", reason), "%T %s should become Degraded", o, o.GetName())
-	return message(o, "Degraded")
+	return eventually(ctx, o, "Degraded", reason)
 }
 
 // eventuallyProgressing waits until an object is Progressing for a reason, and returns the message.
 func eventuallyProgressing(ctx context.Context, o client.Object, reason string) string {
 	GinkgoHelper()
-	Eventually(ctx, refetch(o)).Should(HaveCondition("Progressing", "True", reason), "%T %s should be Progressing", o, o.GetName())
-	return message(o, "Progressing")
+	return eventually(ctx, o, "Progressing", reason)
 }
 
-func eventuallyGone(ctx context.Context, o client.Object) {
+// eventually waits until a condition of an object is True for a reason, and returns the message.
+func eventually(ctx context.Context, o client.Object, kind, reason string) string {
 	GinkgoHelper()
-	Eventually(ctx, func(ctx context.Context) error { return k8s.Get(ctx, client.ObjectKeyFromObject(o), o) }).
-		Should(MatchError(ContainSubstring("not found")), "%T %s should go", o, o.GetName())
+	Eventually(ctx, refetch(o)).Should(HaveCondition(kind, "True", reason), "%T %s should be %s", o, o.GetName(), kind)
+	return message(o, kind)
 }
 
-// refetch reads an object anew, for Eventually and Consistently.
+func eventuallyGone(ctx context.Context, objects ...client.Object) {
+	GinkgoHelper()
+	for _, o := range objects {
+		Eventually(ctx, func(ctx context.Context) error { return k8s.Get(ctx, client.ObjectKeyFromObject(o), o) }).
+			Should(MatchError(ContainSubstring("not found")), "%T %s should be deleted", o, o.GetName())
+	}
+}
+
+// deleteObjects deletes objects, without waiting for them.
+func deleteObjects(ctx context.Context, objects ...client.Object) {
+	GinkgoHelper()
+	for _, o := range objects {
+		Expect(k8s.Delete(ctx, o)).To(Succeed())
+	}
+}
+
+// deleteAndWait deletes one object after the other.
+func deleteAndWait(ctx context.Context, objects ...client.Object) {
+	GinkgoHelper()
+	for _, o := range objects {
+		deleteObjects(ctx, o)
+		eventuallyGone(ctx, o)
+	}
+}
+
+// refetch reads an object again, for Eventually and Consistently.
 func refetch[O client.Object](o O) func(context.Context) (O, error) {
 	return func(ctx context.Context) (O, error) {
 		return o, k8s.Get(ctx, client.ObjectKeyFromObject(o), o)
 	}
 }
 
-// edit changes an object as a person would and writes it.
+// edit updates an object as a user does.
 func edit[O client.Object](ctx context.Context, o O, change func(O)) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error {
@@ -93,7 +119,7 @@ func edit[O client.Object](ctx context.Context, o O, change func(O)) {
 			return err
 		}
 		change(o)
-		return k8s.Update(ctx, o, client.FieldOwner("somebody"))
+		return k8s.Update(ctx, o, client.FieldOwner("user"))
 	}).Should(Succeed(), "the edit should be accepted")
 }
 
@@ -102,12 +128,12 @@ func eventsOf(o client.Object) func(context.Context) ([]string, error) {
 	return func(ctx context.Context) ([]string, error) {
 		var events eventsv1.EventList
 		err := k8s.List(ctx, &events, client.InNamespace(o.GetNamespace()))
-		var told []string
+		var reasons []string
 		for _, e := range events.Items {
 			if e.Regarding.UID == o.GetUID() {
-				told = append(told, e.Type+" "+e.Reason)
+				reasons = append(reasons, e.Type+" "+e.Reason)
 			}
 		}
-		return told, err
+		return reasons, err
 	}
 }

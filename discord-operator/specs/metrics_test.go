@@ -17,18 +17,19 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// scraper is the token of a ServiceAccount that may read metrics; it is made once per cluster.
+// scraper is the token of a ServiceAccount that may read metrics; it is created once per cluster.
 var scraper string
 
-// scrape asks the operator for its metrics, as a Prometheus does that is allowed to.
+// scrape reads the operator's metrics as an authorized Prometheus does.
 func scrape(ctx context.Context) string {
 	GinkgoHelper()
 	if scraper == "" {
 		reader := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "prometheus"}}
 		create(ctx, reader, &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: "prometheus"},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "discord-operator-metrics-reader"},
-			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", Name: reader.Name}},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole",
+				Name: "discord-operator-metrics-reader"},
+			Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: "default", Name: reader.Name}},
 		})
 		config, err := cluster.ServiceAccountConfig(ctx, "default", reader.Name)
 		Expect(err).NotTo(HaveOccurred())
@@ -40,7 +41,7 @@ func scrape(ctx context.Context) string {
 	return text
 }
 
-// driftCount is how often a field was put back, as the metrics tell it.
+// driftCount is how often drift of a field was corrected, by the metrics.
 func driftCount(ctx context.Context, kind, field string) int {
 	GinkgoHelper()
 	series := fmt.Sprintf(`(?m)^discord_drift_corrections_total\{field=%q,kind=%q\} (\d+)$`, field, kind)
@@ -53,8 +54,9 @@ func driftCount(ctx context.Context, kind, field string) int {
 	return n
 }
 
-// webhookSecret is the address in the Secret of a channel's webhook, which has to be the channel's; empty where there is none.
-func webhookSecret(ctx context.Context, c *v1alpha1.DiscordChannel) string {
+// webhookURL is the URL in the Secret of a channel's webhook, which the channel has to control;
+// empty where there is none.
+func webhookURL(ctx context.Context, c *v1alpha1.DiscordChannel) string {
 	GinkgoHelper()
 	var secret corev1.Secret
 	err := k8s.Get(ctx, nameOf(c.Namespace, c.WebhookSecretName()), &secret)
@@ -62,15 +64,16 @@ func webhookSecret(ctx context.Context, c *v1alpha1.DiscordChannel) string {
 		return ""
 	}
 	Expect(err).NotTo(HaveOccurred())
-	Expect(metav1.IsControlledBy(&secret, c)).To(BeTrue(), "the Secret goes with its channel")
+	Expect(metav1.IsControlledBy(&secret, c)).To(BeTrue(), "the channel should control the Secret")
 	return string(secret.Data[v1alpha1.WebhookSecretKey])
 }
 
-// reconciles is how often the operator has looked at any object.
+// reconciles is how often the operator has reconciled any object.
 func reconciles(ctx context.Context) int {
 	GinkgoHelper()
 	sum := 0
-	for _, found := range regexp.MustCompile(`(?m)^controller_runtime_reconcile_total\{.*\} (\d+)$`).FindAllStringSubmatch(scrape(ctx), -1) {
+	series := regexp.MustCompile(`(?m)^controller_runtime_reconcile_total\{.*\} (\d+)$`)
+	for _, found := range series.FindAllStringSubmatch(scrape(ctx), -1) {
 		n, err := strconv.Atoi(found[1])
 		Expect(err).NotTo(HaveOccurred())
 		sum += n

@@ -8,7 +8,7 @@ import (
 )
 
 var _ = Describe("--watch-namespaces", func() {
-	It("looks at the named namespaces and at no other", func(ctx context.Context) {
+	It("reconciles the named namespaces and no other", func(ctx context.Context) {
 		here, elsewhere := newWorld(ctx), newWorld(ctx)
 		operator.Restart(ctx, "--watch-namespaces="+here.ns)
 		ignored := elsewhere.server()

@@ -21,43 +21,54 @@ func withOverwrites(list ...v1alpha1.PermissionOverwrite) func(*v1alpha1.Discord
 	}
 }
 
+func groupOverwrites(list ...v1alpha1.PermissionOverwrite) func(*v1alpha1.DiscordGroup) {
+	return func(g *v1alpha1.DiscordGroup) {
+		g.Spec.PermissionOverwrites = append([]v1alpha1.PermissionOverwrite{}, list...)
+	}
+}
+
 var _ = Describe("Permission overwrites", func() {
-	It("are for roles by name or id, for everyone and for users, and settle whatever they say and in whatever order", func(ctx context.Context) {
+	It("are for roles by name or id, everyone and users, and stay in sync in any order", func(ctx context.Context) {
 		w := newWorld(ctx)
-		sensei, student, idle := discord.AddRole(w.guild, "Sensei", 0), discord.AddRole(w.guild, "Student", 0), discord.AddRole(w.guild, "Idle", 0)
+		sensei, student, idle := discord.AddRole(w.guild, "Sensei", 0), discord.AddRole(w.guild, "Student", 0),
+			discord.AddRole(w.guild, "Idle", 0)
 		yuji := discord.AddUser("Yuji")
 		discord.AddMember(w.guild, yuji, 0)
 		list := []v1alpha1.PermissionOverwrite{
-			{User: yuji, Allow: []v1alpha1.Permission{"SendMessages"}}, allowing("Sensei", "SendMessages", "ViewChannel"), denying(student, "SendMessages"),
+			{User: yuji, Allow: []v1alpha1.Permission{"SendMessages"}}, allowing("Sensei", "SendMessages", "ViewChannel"),
+			denying(student, "SendMessages"),
 			{Role: "Idle"}, denying("@everyone", "ManageWebhooks"),
 		}
 		want := ConsistOf(
-			discordtest.Overwrite{ID: yuji, Type: 1, Allow: send}, discordtest.Overwrite{ID: sensei, Allow: send | view}, discordtest.Overwrite{ID: student, Deny: send},
+			discordtest.Overwrite{ID: yuji, Type: 1, Allow: send}, discordtest.Overwrite{ID: sensei, Allow: send | view},
+			discordtest.Overwrite{ID: student, Deny: send},
 			discordtest.Overwrite{ID: idle}, discordtest.Overwrite{ID: w.guild, Deny: discordtest.PermManageWebhooks},
 		)
-		created, edited, g := w.channel("", "created", withOverwrites(list...)), w.channel("", "edited"), w.group("group", func(g *v1alpha1.DiscordGroup) {
-			g.Spec.PermissionOverwrites = list
-		})
+		created, edited, g := w.channel("", "created", withOverwrites(list...)), w.channel("", "edited"),
+			w.group("group", groupOverwrites(list...))
 		ready(ctx, w.server(), created, edited, g)
 		edit(ctx, edited, withOverwrites(list...))
 		eventuallyReady(ctx, edited)
 		for _, has := range [][]discordtest.Overwrite{on(created).Overwrites, on(edited).Overwrites, category(g).Overwrites} {
 			Expect(has).To(want)
 		}
-		w.expectSettled(ctx, created, edited, g)
+		w.expectInSync(ctx, created, edited, g)
 
 		By("writing the same in another order")
-		edit(ctx, created, withOverwrites(denying("@everyone", "ManageWebhooks"), allowing("Sensei", "ViewChannel", "SendMessages"), v1alpha1.PermissionOverwrite{Role: "Idle"},
-			denying("Student", "SendMessages"), v1alpha1.PermissionOverwrite{User: yuji, Allow: []v1alpha1.Permission{"SendMessages"}}))
+		edit(ctx, created, withOverwrites(denying("@everyone", "ManageWebhooks"),
+			allowing("Sensei", "ViewChannel", "SendMessages"), v1alpha1.PermissionOverwrite{Role: "Idle"},
+			denying("Student", "SendMessages"),
+			v1alpha1.PermissionOverwrite{User: yuji, Allow: []v1alpha1.Permission{"SendMessages"}}))
 		eventuallyReady(ctx, created)
-		w.expectSettled(ctx, created)
+		w.expectInSync(ctx, created)
 		Expect(w.bodies(patchChannel)).To(HaveLen(1), "the one edit that set them")
 	})
 
-	It("that the spec does not know go, in the call that sets the others", func(ctx context.Context) {
+	It("that are not in the spec are removed, in the call that sets the others", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei, student := discord.AddRole(w.guild, "Sensei", 0), discord.AddRole(w.guild, "Student", 0)
-		id := discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "alerts", Overwrites: []discordtest.Overwrite{{ID: student, Allow: send}, {ID: sensei, Deny: send}}})
+		id := w.channelByHand(discordtest.Channel{Name: "alerts",
+			Overwrites: []discordtest.Overwrite{{ID: student, Allow: send}, {ID: sensei, Deny: send}}})
 		c := w.channel("", "alerts", adopting(id), withOverwrites(allowing("Sensei", "ViewChannel")))
 		ready(ctx, w.server(), c)
 		Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: sensei, Allow: view}}))
@@ -66,120 +77,116 @@ var _ = Describe("Permission overwrites", func() {
 		discord.EditChannelByHand(id, func(c *discordtest.Channel) {
 			c.Overwrites = append(c.Overwrites, discordtest.Overwrite{ID: student, Allow: send})
 		})
-		Eventually(func() []discordtest.Overwrite { return on(c).Overwrites }).Should(Equal([]discordtest.Overwrite{{ID: sensei, Allow: view}}))
+		Eventually(func() []discordtest.Overwrite { return on(c).Overwrites }).
+			Should(Equal([]discordtest.Overwrite{{ID: sensei, Allow: view}}))
 		Expect(w.edits()).To(Equal([]string{patchChannel, patchChannel}))
 		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("all go where the list is empty, and stay where there is no list", func(ctx context.Context) {
+	It("are all removed where the list is empty, and stay where there is no list", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
 		has := []discordtest.Overwrite{{ID: sensei, Allow: send}}
-		cleared := w.channel("", "cleared", adopting(discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "cleared", Overwrites: has})), withOverwrites())
-		kept := w.channel("", "kept", adopting(discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "kept", Overwrites: has})))
-		group := w.group("cleared", groupAdopting(discord.CreateChannelByHand(w.guild, discordtest.Channel{
+		cleared := w.channel("", "cleared", adopting(w.channelByHand(discordtest.Channel{Name: "cleared", Overwrites: has})),
+			withOverwrites())
+		kept := w.channel("", "kept", adopting(w.channelByHand(discordtest.Channel{Name: "kept", Overwrites: has})))
+		group := w.group("cleared", groupAdopting(w.channelByHand(discordtest.Channel{
 			Type: discordtest.TypeCategory, Name: "cleared", Overwrites: has,
-		})), func(g *v1alpha1.DiscordGroup) { g.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{} })
+		})), groupOverwrites())
 		ready(ctx, w.server(), cleared, kept, group)
 		Expect(on(cleared).Overwrites).To(BeEmpty())
 		Expect(category(group).Overwrites).To(BeEmpty())
 		Expect(on(kept).Overwrites).To(Equal(has))
-		w.expectSettled(ctx, cleared, kept, group)
+		w.expectInSync(ctx, cleared, kept, group)
 	})
 
-	It("that a channel has from its group never cause an edit", func(ctx context.Context) {
+	It("that a channel inherits from its group never cause an edit", func(ctx context.Context) {
 		w := newWorld(ctx)
 		sensei := discord.AddRole(w.guild, "Sensei", 0)
-		g := w.group("alarms", func(g *v1alpha1.DiscordGroup) {
-			g.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{allowing("Sensei", "SendMessages")}
-		})
-		c := w.channel("alarms", "alerts")
+		g := w.group("incidents", groupOverwrites(allowing("Sensei", "SendMessages")))
+		c := w.channel("incidents", "alerts")
 		ready(ctx, w.server(), g, c)
-		Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: sensei, Allow: send}}), "Discord gives a new channel those of its category")
-		edit(ctx, g, func(g *v1alpha1.DiscordGroup) {
-			g.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{denying("Sensei", "SendMessages")}
-		})
+		Expect(on(c).Overwrites).
+			To(Equal([]discordtest.Overwrite{{ID: sensei, Allow: send}}), "Discord gives a new channel those of its category")
+		edit(ctx, g, groupOverwrites(denying("Sensei", "SendMessages")))
 		eventuallyReady(ctx, g)
-		Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: sensei, Deny: send}}), "a channel that is in step with its category follows it")
-		w.expectSettled(ctx, g, c)
+		Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: sensei, Deny: send}}),
+			"a channel that is synchronized with its category follows it")
+		w.expectInSync(ctx, g, c)
 		Expect(w.bodies(patchChannel)).To(HaveLen(1), "that of the group")
 	})
 
 	It("of a new channel are none where the list is empty, whatever its group has", func(ctx context.Context) {
 		w := newWorld(ctx)
 		discord.AddRole(w.guild, "Sensei", 0)
-		g := w.group("alarms", func(g *v1alpha1.DiscordGroup) {
-			g.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{allowing("Sensei", "SendMessages")}
-		})
-		c := w.channel("alarms", "alerts", withOverwrites())
+		g := w.group("incidents", groupOverwrites(allowing("Sensei", "SendMessages")))
+		c := w.channel("incidents", "alerts", withOverwrites())
 		ready(ctx, w.server(), g, c)
 		Expect(on(c).Overwrites).To(BeEmpty())
-		w.expectSettled(ctx, c)
+		w.expectInSync(ctx, c)
 	})
 
-	It("that keep the bot out let it in all the same, so that it can go on", func(ctx context.Context) {
+	It("that keep the bot out are completed by one for the bot", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "private", withOverwrites(denying("@everyone", "ViewChannel")), withWebhook)
-		g := w.group("secret", func(g *v1alpha1.DiscordGroup) {
-			g.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{denying("@everyone", "ViewChannel")}
-		})
+		g := w.group("secret", groupOverwrites(denying("@everyone", "ViewChannel")))
 		inside := w.channel("secret", "inside")
 		ready(ctx, w.server(), c, g, inside)
-		letIn := ContainElement(And(HaveField("ID", w.bot.UserID), HaveField("Type", 1), HaveField("Allow", Satisfy(func(p discordtest.Permissions) bool { return p.Has(view) }))))
+		letIn := ContainElement(And(HaveField("ID", w.bot.UserID), HaveField("Type", 1),
+			HaveField("Allow", Satisfy(func(p discordtest.Permissions) bool { return p.Has(view) }))))
 		Expect(on(c).Overwrites).To(And(HaveLen(2), letIn))
 		Expect(category(g).Overwrites).To(And(HaveLen(2), letIn))
 		edit(ctx, c, with(func(s *channelSpec) { s.Name = "renamed" }))
 		edit(ctx, inside, with(func(s *channelSpec) { s.Name = "renamed-too" }))
-		eventuallyReady(ctx, c)
-		eventuallyReady(ctx, inside)
-		w.expectSettled(ctx, c, g, inside)
+		eventuallyReady(ctx, c, inside)
+		w.expectInSync(ctx, c, g, inside)
 	})
 
-	DescribeTable("for a role that is not there, or there twice, say so, without a call, and heal when that changes", func(ctx context.Context, exists bool) {
-		w := newWorld(ctx)
-		c, g := w.channel("", "alerts"), w.group("alarms")
-		ready(ctx, w.server())
-		if exists {
-			ready(ctx, c, g)
-		}
-		of := func(role string) []v1alpha1.PermissionOverwrite {
-			return []v1alpha1.PermissionOverwrite{allowing(role, "SendMessages")}
-		}
-		if exists {
-			edit(ctx, c, withOverwrites(of("Sensei")...))
-			edit(ctx, g, func(g *v1alpha1.DiscordGroup) { g.Spec.PermissionOverwrites = of("Sensei") })
-		} else {
-			c.Spec.PermissionOverwrites, g.Spec.PermissionOverwrites = of("Sensei"), of("Sensei")
-			create(ctx, c, g)
-		}
-		edits := len(w.edits())
-		Expect(eventuallyDegraded(ctx, c, "RoleNotFound")).To(ContainSubstring(`"Sensei"`))
-		eventuallyDegraded(ctx, g, "RoleNotFound")
-		Expect(w.edits()).To(HaveLen(edits))
+	DescribeTable("for a missing or ambiguous role are Degraded, without a call, until that changes",
+		func(ctx context.Context, exists bool) {
+			w := newWorld(ctx)
+			c, g := w.channel("", "alerts"), w.group("incidents")
+			ready(ctx, w.server())
+			if exists {
+				ready(ctx, c, g)
+			}
+			of := func(role string) []v1alpha1.PermissionOverwrite {
+				return []v1alpha1.PermissionOverwrite{allowing(role, "SendMessages")}
+			}
+			if exists {
+				edit(ctx, c, withOverwrites(of("Sensei")...))
+				edit(ctx, g, groupOverwrites(of("Sensei")...))
+			} else {
+				c.Spec.PermissionOverwrites, g.Spec.PermissionOverwrites = of("Sensei"), of("Sensei")
+				create(ctx, c, g)
+			}
+			edits := len(w.edits())
+			Expect(eventuallyDegraded(ctx, c, "RoleNotFound")).To(ContainSubstring(`"Sensei"`))
+			eventuallyDegraded(ctx, g, "RoleNotFound")
+			Expect(w.edits()).To(HaveLen(edits))
 
-		first := discord.AddRole(w.guild, "Sensei", 0)
-		eventuallyReady(ctx, c)
-		eventuallyReady(ctx, g)
-		Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: first, Allow: send}}))
+			first := discord.AddRole(w.guild, "Sensei", 0)
+			eventuallyReady(ctx, c, g)
+			Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: first, Allow: send}}))
 
-		second := discord.AddRole(w.guild, "Sensei", 0)
-		Expect(eventuallyDegraded(ctx, c, "AmbiguousRole")).To(And(ContainSubstring(first), ContainSubstring(second)))
-		eventuallyDegraded(ctx, g, "AmbiguousRole")
-		discord.DeleteRole(w.guild, first)
-		eventuallyReady(ctx, c)
-		eventuallyReady(ctx, g)
-		Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: second, Allow: send}}))
-	},
+			second := discord.AddRole(w.guild, "Sensei", 0)
+			Expect(eventuallyDegraded(ctx, c, "AmbiguousRole")).To(And(ContainSubstring(first), ContainSubstring(second)))
+			eventuallyDegraded(ctx, g, "AmbiguousRole")
+			discord.DeleteRole(w.guild, first)
+			eventuallyReady(ctx, c, g)
+			Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: second, Allow: send}}))
+		},
 		Entry("new objects", false),
 		Entry("objects that exist", true),
 	)
 
-	It("that ask for what the bot may not give name the permissions, without a call, and heal when it may", func(ctx context.Context) {
+	It("beyond what the bot may grant are Degraded, without a call, until it may", func(ctx context.Context) {
 		w := newWorld(ctx)
 		c := w.channel("", "alerts")
 		ready(ctx, w.server(), c)
 		edit(ctx, c, withOverwrites(denying("@everyone", "MentionEveryone", "PinMessages")))
-		Expect(eventuallyDegraded(ctx, c, "MissingPermissions")).To(And(ContainSubstring("MentionEveryone"), ContainSubstring("PinMessages")))
+		Expect(eventuallyDegraded(ctx, c, "MissingPermissions")).
+			To(And(ContainSubstring("MentionEveryone"), ContainSubstring("PinMessages")))
 		Expect(w.bodies(patchChannel)).To(BeEmpty())
 		discord.SetPermissions(w.guild, w.bot.UserID, everything|1<<17|1<<51)
 		eventuallyReady(ctx, c)

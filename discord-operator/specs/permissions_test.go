@@ -11,15 +11,15 @@ import (
 )
 
 var _ = Describe("The operator's permissions", func() {
-	It("include to list, for API servers that do not stream lists, which is those before Kubernetes 1.34", func(ctx context.Context) {
-		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // when the variable is as before
+	It("include list, for API servers that do not stream lists: those before Kubernetes 1.34", func(ctx context.Context) {
+		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) }) // after the variable is reset
 		GinkgoT().Setenv("KUBE_FEATURE_WatchListClient", "false")
 		operator.Restart(ctx)
 		w := newWorld(ctx)
-		ready(ctx, w.server(), w.group("alarms"), w.channel("alarms", "tokyo", withWebhook))
+		ready(ctx, w.server(), w.group("incidents"), w.channel("incidents", "tokyo", withWebhook))
 	})
 
-	It("include to write finalizers, for clusters that ask it of whoever holds back a deletion", func(ctx context.Context) {
+	It("include update of finalizers, for clusters that enforce blockOwnerDeletion", func(ctx context.Context) {
 		update := rbacusage.Permission{Group: "discord.jutsu.com", Resource: "discordchannels/finalizers", Verb: "update"}
 		restore := operator.Without(ctx, update)
 		w := newWorld(ctx)
@@ -30,7 +30,7 @@ var _ = Describe("The operator's permissions", func() {
 			Equal("The API server refuses the Secret tokyo-webhook: 403 Forbidden. "+
 				"Check quotas, admission policies and the operator's permissions.")))
 		restore(ctx)
-		Eventually(ctx, refetch(c)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is tried again")
+		Eventually(ctx, refetch(c)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is retried")
 		operator.Proven(update)
 	})
 })

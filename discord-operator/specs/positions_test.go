@@ -6,7 +6,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -18,7 +17,7 @@ func groupPosition(n int32) func(*v1alpha1.DiscordGroup) {
 }
 
 var _ = Describe("Positions", func() {
-	It("of channels and groups that are created in the wrong order are right in the end", func(ctx context.Context) {
+	It("of channels and groups that are created in the wrong order become right", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server(), w.group("z", groupPosition(30)))
 		objects := []client.Object{w.group("y", groupPosition(20)), w.group("x", groupPosition(10))}
@@ -28,60 +27,61 @@ var _ = Describe("Positions", func() {
 			want = append(want, fmt.Sprintf("channel-%02d", i))
 		}
 		ready(ctx, objects...)
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		Expect(w.shown(w.named("z")[0])).To(Equal(want))
 		Expect(w.shown("categories")).To(Equal([]string{"x", "y", "z"}))
 		Expect(w.bodies(patchChannel)).To(BeEmpty(), "a position is never set channel by channel")
 		for _, name := range want {
 			Expect(w.writesTo("discordchannels", name)).To(HaveLen(2), "a position costs no write of its own")
 		}
-		w.expectSettled(ctx, objects...)
+		w.expectInSync(ctx, objects...)
 	})
 
-	It("change by one call, whatever the number of channels", func(ctx context.Context) {
+	It("change in one call, whatever the number of channels", func(ctx context.Context) {
 		w := newWorld(ctx)
 		objects := []client.Object{w.server(), w.group("g")}
 		for i := range int32(12) {
 			objects = append(objects, w.channel("g", fmt.Sprintf("channel-%02d", i), position(i+1)))
 		}
 		ready(ctx, objects...)
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		before := len(w.edits())
 		last := objects[13].(*v1alpha1.DiscordChannel)
-		edit(ctx, last, with(func(s *channelSpec) { s.Position = ptr.To[int32](0) }))
+		edit(ctx, last, with(func(s *channelSpec) { s.Position = new(int32(0)) }))
 		eventuallyReady(ctx, last)
-		w.expectRest(ctx)
-		Expect(w.shown(w.named("g")[0])).To(HaveExactElements("channel-11", "channel-00", "channel-01", "channel-02", "channel-03", "channel-04",
-			"channel-05", "channel-06", "channel-07", "channel-08", "channel-09", "channel-10"))
+		w.expectIdle(ctx)
+		Expect(w.shown(w.named("g")[0])).
+			To(HaveExactElements("channel-11", "channel-00", "channel-01", "channel-02", "channel-03", "channel-04",
+				"channel-05", "channel-06", "channel-07", "channel-08", "channel-09", "channel-10"))
 		Expect(w.edits()[before:]).To(Equal([]string{moveChannels}))
-		w.expectSettled(ctx, objects...)
+		w.expectInSync(ctx, objects...)
 	})
 
-	It("are relative: gaps, equal numbers and channels of others do not count", func(ctx context.Context) {
+	It("are relative: gaps, equal numbers and unmanaged channels do not count", func(ctx context.Context) {
 		w := newWorld(ctx)
-		hand := func(name string, at int) string {
-			return discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: name, Position: at})
+		byHand := func(name string, at int) string {
+			return w.channelByHand(discordtest.Channel{Name: name, Position: at})
 		}
 		var objects []client.Object
 		for i, at := range []int{40, 41, 41, 900} {
 			name := fmt.Sprintf("mine-%d", i)
-			objects = append(objects, w.channel("", name, adopting(hand(name, at)), position(int32(i))))
+			objects = append(objects, w.channel("", name, adopting(byHand(name, at)), position(int32(i))))
 		}
 		for i := range 50 {
-			hand(fmt.Sprintf("stranger-%02d", i), i)
+			byHand(fmt.Sprintf("unmanaged-%02d", i), i)
 		}
 		ready(ctx, append(objects, w.server())...)
-		w.expectSettled(ctx, objects...)
+		w.expectInSync(ctx, objects...)
 		Expect(w.edits()).To(BeEmpty())
 	})
 
-	It("that somebody mixes up on Discord are put right by one call, and channels of others keep their order", func(ctx context.Context) {
+	It("that drift are corrected in one call, and unmanaged channels keep their order", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b, c := w.channel("", "a", position(1)), w.channel("", "b", position(2)), w.channel("", "c", position(3))
 		ready(ctx, w.server(), a, b, c)
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		for i, name := range []string{"first", "second", "third"} {
-			discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: name, Position: i + 1})
+			w.channelByHand(discordtest.Channel{Name: name, Position: i + 1})
 		}
 		before := len(w.edits())
 		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) { ch.Position = 0 })
@@ -95,36 +95,37 @@ var _ = Describe("Positions", func() {
 			return names
 		}
 		Eventually(managed).Should(Equal([]string{"a", "b", "c"}))
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		Expect(w.edits()[before:]).To(Equal([]string{moveChannels}))
-		var strangers []string
+		var unowned []string
 		for _, name := range w.shown("") {
 			if len(name) > 1 {
-				strangers = append(strangers, name)
+				unowned = append(unowned, name)
 			}
 		}
-		Expect(strangers).To(Equal([]string{"first", "second", "third"}))
+		Expect(unowned).To(Equal([]string{"first", "second", "third"}))
 		Expect(eventsOf(c)(ctx)).To(ContainElement("Normal DriftCorrected"))
 	})
 
-	It("that are left out leave a channel where it is", func(ctx context.Context) {
+	It("that are left out leave a channel in its place", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a, b := w.channel("", "a"), w.channel("", "b", position(5))
 		ready(ctx, w.server(), a, b)
 		discord.EditChannelByHand(a.Status.ChannelID, func(ch *discordtest.Channel) { ch.Position = 77 })
-		w.expectSettled(ctx, a, b)
+		w.expectInSync(ctx, a, b)
 		Expect(on(a).Position).To(Equal(77))
 		Expect(w.edits()).To(Equal([]string{postChannel, postChannel}))
 	})
 
 	It("count in the group that a channel moves to", func(ctx context.Context) {
 		w := newWorld(ctx)
-		a, b, moved := w.channel("g", "a", position(1)), w.channel("g", "b", position(3)), w.channel("", "moved", position(2))
+		a, b, moved := w.channel("g", "a", position(1)), w.channel("g", "b", position(3)),
+			w.channel("", "moved", position(2))
 		ready(ctx, w.server(), w.group("g"), a, b, moved)
 		edit(ctx, moved, with(func(s *channelSpec) { s.ServerRef, s.GroupRef = nil, &v1alpha1.GroupReference{Name: "g"} }))
 		eventuallyReady(ctx, moved)
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		Expect(w.shown(w.named("g")[0])).To(Equal([]string{"a", "moved", "b"}))
-		w.expectSettled(ctx, a, b, moved)
+		w.expectInSync(ctx, a, b, moved)
 	})
 })

@@ -15,64 +15,68 @@ var _ = Describe("A DiscordServer", func() {
 	var w *world
 	BeforeEach(func(ctx context.Context) { w = newWorld(ctx) })
 
-	It("takes over a server that exists, changes nothing in it, and tells what it is", func(ctx context.Context) {
+	It("adopts a server that exists, changes nothing in it, and reports its facts", func(ctx context.Context) {
 		s := w.server()
 		ready(ctx, s)
 		guild := discord.Guild(w.guild)
 		Expect(s.Status).To(And(
 			HaveField("ServerID", w.guild), HaveField("Name", "Jujutsu High"), HaveField("OwnerID", guild.OwnerID),
-			HaveField("ApplicationID", w.bot.ApplicationID), HaveField("InviteURL", ContainSubstring("client_id="+w.bot.ApplicationID)),
+			HaveField("ApplicationID", w.bot.ApplicationID),
+			HaveField("InviteURL", ContainSubstring("client_id="+w.bot.ApplicationID)),
 			HaveField("Channels", HaveValue(Equal(v1alpha1.ChannelCount{Total: 0, Limit: 500})))))
 		Expect(s).To(HaveCondition("Available", "True", v1alpha1.ReasonOnDiscord))
 		Expect(w.edits()).To(BeEmpty())
 		Eventually(ctx, eventsOf(s)).Should(ContainElement("Normal Adopted"))
-		Expect(operator.Writes(w.ns)).To(Equal([]string{"patch discordservers/jujutsu", "patch discordservers/jujutsu/status"}))
+		Expect(operator.Writes(w.ns)).
+			To(Equal([]string{"patch discordservers/jujutsu", "patch discordservers/jujutsu/status"}))
 	})
 
-	It("is shown with what a person wants to see first, and so are its groups and channels", func(ctx context.Context) {
-		s, g, c := w.server(), w.group("alarms"), w.channel("alarms", "tokyo")
+	It("is printed by kubectl with id, name and readiness, as its groups and channels", func(ctx context.Context) {
+		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "tokyo")
 		ready(ctx, s, g, c)
 		Expect(cells(asTable(ctx, w.ns, "discordservers"))).To(ConsistOf(
 			And(HavePrefix("jujutsu "+w.guild+" Jujutsu High True Reconciled "), HaveSuffix(message(s, "Ready")))))
-		Expect(cells(asTable(ctx, w.ns, "discordgroups"))).To(ConsistOf(HavePrefix("alarms " + g.Status.GroupID + " jujutsu alarms True Reconciled ")))
+		Expect(cells(asTable(ctx, w.ns, "discordgroups"))).
+			To(ConsistOf(HavePrefix("incidents " + g.Status.GroupID + " jujutsu incidents True Reconciled ")))
 		Expect(cells(asTable(ctx, w.ns, "discordchannels"))).To(ConsistOf(
-			And(HavePrefix("tokyo "+c.Status.ChannelID+" jujutsu alarms True Reconciled "), ContainSubstring("/channels/"+w.guild+"/"+c.Status.ChannelID))))
+			And(HavePrefix("tokyo "+c.Status.ChannelID+" jujutsu incidents True Reconciled "),
+				ContainSubstring("/channels/"+w.guild+"/"+c.Status.ChannelID))))
 		Eventually(ctx, refetch(s)).Should(HaveField("Status.Channels.Total", int32(2)), "a category and a channel")
 	})
 
-	It("needs an id where Discord lets no bot create servers, says how to get one, and asks once", func(ctx context.Context) {
+	It("needs an id where bots cannot create servers, and reports how to get one", func(ctx context.Context) {
 		s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.ServerID = "" })
 		create(ctx, s)
-		told := eventuallyDegraded(ctx, s, v1alpha1.ReasonServerIDRequired)
-		Expect(told).To(And(ContainSubstring("spec.serverId"), ContainSubstring(s.Status.InviteURL)))
+		text := eventuallyDegraded(ctx, s, v1alpha1.ReasonServerIDRequired)
+		Expect(text).To(And(ContainSubstring("spec.serverId"), ContainSubstring(s.Status.InviteURL)))
 		// ViewChannel, ManageChannels, ManageWebhooks, ManageGuild, ViewAuditLog, ManageRoles.
-		Expect(s.Status.InviteURL).To(And(HavePrefix("https://discord.com/oauth2/authorize?"), ContainSubstring("client_id="+w.bot.ApplicationID),
-			ContainSubstring("scope=bot"), ContainSubstring("permissions=805307568")))
+		Expect(s.Status.InviteURL).
+			To(And(HavePrefix("https://discord.com/oauth2/authorize?"), ContainSubstring("client_id="+w.bot.ApplicationID),
+				ContainSubstring("scope=bot"), ContainSubstring("permissions=805307568")))
 		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
 
 		operator.Restart(ctx)
-		w.expectRest(ctx)
-		Expect(w.edits()).To(Equal([]string{"POST /guilds"}), "a refused call counts towards a ban")
+		w.expectIdle(ctx)
+		Expect(w.edits()).To(Equal([]string{postGuild}), "a refused call counts towards a ban")
 
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.ServerID = w.guild })
 		eventuallyReady(ctx, s)
 	})
 
-	It("waits for its bot to be let in, and goes on by itself when it is", func(ctx context.Context) {
+	It("waits for its bot to be invited, and continues automatically when it is", func(ctx context.Context) {
 		discord.RemoveMember(w.guild, w.bot.UserID)
 		s, c := w.server(), w.channel("", "alerts")
 		create(ctx, s, c)
-		told := eventuallyDegraded(ctx, s, v1alpha1.ReasonBotNotInServer)
-		Expect(told).To(And(ContainSubstring(w.guild), ContainSubstring(s.Status.InviteURL)))
+		text := eventuallyDegraded(ctx, s, v1alpha1.ReasonBotNotInServer)
+		Expect(text).To(And(ContainSubstring(w.guild), ContainSubstring(s.Status.InviteURL)))
 		Expect(s.Status.InviteURL).To(ContainSubstring("guild_id=" + w.guild))
 		Expect(eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)).To(ContainSubstring("jujutsu"))
 
 		discord.AddMember(w.guild, w.bot.UserID, everything)
-		eventuallyReady(ctx, s)
-		eventuallyReady(ctx, c)
+		eventuallyReady(ctx, s, c)
 	})
 
-	It("loses no channel when its bot is thrown out and let in again", func(ctx context.Context) {
+	It("loses no channel when its bot is removed and invited again", func(ctx context.Context) {
 		s, c := w.server(), w.channel("", "alerts")
 		ready(ctx, s, c)
 		id := c.Status.ChannelID
@@ -81,39 +85,36 @@ var _ = Describe("A DiscordServer", func() {
 		eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)
 
 		discord.AddMember(w.guild, w.bot.UserID, everything)
-		eventuallyReady(ctx, s)
-		eventuallyReady(ctx, c)
+		eventuallyReady(ctx, s, c)
 		Expect(c.Status.ChannelID).To(Equal(id))
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
 	})
 
-	It("names every permission that its bot lacks for what is asked for, and goes on when it is given them", func(ctx context.Context) {
+	It("names every permission that its bot lacks, and continues when it has them", func(ctx context.Context) {
 		discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermViewChannel|discordtest.PermManageChannels)
 		s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.Description = new("The school") })
-		private := w.channel("", "private", func(c *v1alpha1.DiscordChannel) {
-			c.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"MuteMembers"}}}
-		})
+		private := w.channel("", "private", withOverwrites(denying("@everyone", "MuteMembers")))
 		hook, plain := w.channel("", "hook", withWebhook), w.channel("", "plain")
 		create(ctx, s, private, hook, plain)
 		Eventually(ctx, func(g Gomega) {
-			told := eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)
-			g.Expect(told).To(And(ContainSubstring("ManageGuild"), ContainSubstring("ViewAuditLog"), ContainSubstring("ManageRoles"),
-				ContainSubstring("ManageWebhooks"), ContainSubstring("MuteMembers"), ContainSubstring(s.Status.InviteURL)))
-			g.Expect(told).NotTo(Or(ContainSubstring("ManageChannels"), ContainSubstring("ViewChannel")), "what it has")
+			text := eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)
+			g.Expect(text).
+				To(And(ContainSubstring("ManageGuild"), ContainSubstring("ViewAuditLog"), ContainSubstring("ManageRoles"),
+					ContainSubstring("ManageWebhooks"), ContainSubstring("MuteMembers"), ContainSubstring(s.Status.InviteURL)))
+			g.Expect(text).NotTo(Or(ContainSubstring("ManageChannels"), ContainSubstring("ViewChannel")), "what it has")
 		}).Should(Succeed())
 		Expect(s).To(HaveCondition("Available", "True", v1alpha1.ReasonOnDiscord))
 		Expect(eventuallyDegraded(ctx, private, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("MuteMembers"))
 		Expect(eventuallyDegraded(ctx, hook, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("ManageWebhooks"))
-		eventuallyReady(ctx, plain) // what is permitted goes on
+		eventuallyReady(ctx, plain) // what is permitted continues
 		for _, r := range discord.Requests() {
-			Expect(r.BotID == w.bot.UserID && r.Status == 403).To(BeFalse(), "%s was refused: each refusal counts towards a ban", r.Route)
+			Expect(r.BotID == w.bot.UserID && r.Status == 403).
+				To(BeFalse(), "%s was refused: each refusal counts towards a ban", r.Route)
 		}
 
 		const muteMembers = 1 << 22
 		discord.SetPermissions(w.guild, w.bot.UserID, everything|muteMembers)
-		for _, o := range allIn(ctx, w.ns) {
-			eventuallyReady(ctx, o)
-		}
+		eventuallyReady(ctx, allIn(ctx, w.ns)...)
 	})
 
 	It("can manage nothing without the permission to manage channels", func(ctx context.Context) {
@@ -127,7 +128,7 @@ var _ = Describe("A DiscordServer", func() {
 		eventuallyReady(ctx, c)
 	})
 
-	It("stops when somebody takes its bot's role away, and goes on when it is given back", func(ctx context.Context) {
+	It("stops when a user takes its bot's role away, and continues when it is given back", func(ctx context.Context) {
 		const needed = discordtest.PermManageChannels
 		discord.SetPermissions(w.guild, w.bot.UserID, everything&^needed)
 		role := discord.AddRole(w.guild, "Sensei", needed)
@@ -140,32 +141,31 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("ManageChannels"))
 		edit(ctx, c, func(c *v1alpha1.DiscordChannel) { c.Spec.Topic = new("What is wrong") })
 		Expect(eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)).To(ContainSubstring("ManageChannels"))
-		Expect(w.edits()).To(HaveLen(edits), "nothing that Discord would refuse is asked of it")
+		Expect(w.edits()).To(HaveLen(edits), "no call that Discord would refuse")
 
 		discord.GiveRole(w.guild, w.bot.UserID, role)
-		eventuallyReady(ctx, s)
-		eventuallyReady(ctx, c)
+		eventuallyReady(ctx, s, c)
 		Expect(on(c).Topic).To(Equal("What is wrong"))
 	})
 
-	It("belongs to the older of two objects, and to the other one when that is gone", func(ctx context.Context) {
+	It("belongs to the older of two objects, and to the other when that is gone", func(ctx context.Context) {
 		first := w.server()
 		ready(ctx, first)
 		second := w.server(func(s *v1alpha1.DiscordServer) { s.Name = "kyoto" })
 		create(ctx, second)
-		Expect(eventuallyDegraded(ctx, second, v1alpha1.ReasonConflict)).To(And(ContainSubstring(w.ns+"/jujutsu"), ContainSubstring(w.guild)))
+		Expect(eventuallyDegraded(ctx, second, v1alpha1.ReasonConflict)).
+			To(And(ContainSubstring(w.ns+"/jujutsu"), ContainSubstring(w.guild)))
 		Expect(refetch(first)(ctx)).To(HaveCondition("Ready", "True", ""))
 
-		Expect(k8s.Delete(ctx, first)).To(Succeed())
-		eventuallyGone(ctx, first)
+		deleteAndWait(ctx, first)
 		eventuallyReady(ctx, second)
 	})
 
 	It("lets several bots work side by side, each in its own server", func(ctx context.Context) {
 		other := newWorld(ctx)
 		ready(ctx, w.server(), w.channel("", "alerts"), other.server(), other.channel("", "alerts"))
-		Expect(w.edits()).To(Equal([]string{"POST /guilds/{guild_id}/channels"}))
-		Expect(other.edits()).To(Equal([]string{"POST /guilds/{guild_id}/channels"}))
+		Expect(w.edits()).To(Equal([]string{postChannel}))
+		Expect(other.edits()).To(Equal([]string{postChannel}))
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
 		Expect(discord.Guild(other.guild).Channels).To(HaveLen(1))
 	})
@@ -180,32 +180,36 @@ var _ = Describe("A DiscordServer", func() {
 	})
 
 	Describe("the settings", func() {
-		It("are put right in one call, and those that the spec leaves out are left alone", func(ctx context.Context) {
-			lounge := discord.CreateChannelByHand(w.guild, discordtest.Channel{Name: "Lounge", Type: discordtest.TypeVoice})
+		It("are applied in one call, and those that the spec leaves out stay", func(ctx context.Context) {
+			lounge := w.channelByHand(discordtest.Channel{Name: "Lounge", Type: discordtest.TypeVoice})
 			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) {
 				g.Description, g.ExplicitContentFilter, g.PreferredLocale = "old", 2, "ja"
 			})
 			s := w.server(func(s *v1alpha1.DiscordServer) {
 				s.Spec.Name, s.Spec.Description = "Tokyo Jujutsu High", new("")
-				s.Spec.VerificationLevel, s.Spec.DefaultNotifications = v1alpha1.VerificationLevelHigh, v1alpha1.DefaultNotificationsOnlyMentions
+				s.Spec.VerificationLevel, s.Spec.DefaultNotifications = v1alpha1.VerificationLevelHigh,
+					v1alpha1.DefaultNotificationsOnlyMentions
 				s.Spec.AFKChannelID, s.Spec.AFKTimeout = &lounge, "15m"
 			})
 			ready(ctx, s)
-			Expect(w.edits()).To(Equal([]string{"PATCH /guilds/{guild_id}"}))
-			Expect(discord.Guild(w.guild)).To(And(HaveField("Name", "Tokyo Jujutsu High"), HaveField("Description", ""), HaveField("VerificationLevel", 3),
-				HaveField("DefaultNotifications", 1), HaveField("AFKChannelID", lounge), HaveField("AFKTimeout", 900),
-				HaveField("ExplicitContentFilter", 2), HaveField("PreferredLocale", "ja")))
+			Expect(w.edits()).To(Equal([]string{patchGuild}))
+			Expect(discord.Guild(w.guild)).
+				To(And(HaveField("Name", "Tokyo Jujutsu High"), HaveField("Description", ""), HaveField("VerificationLevel", 3),
+					HaveField("DefaultNotifications", 1), HaveField("AFKChannelID", lounge), HaveField("AFKTimeout", 900),
+					HaveField("ExplicitContentFilter", 2), HaveField("PreferredLocale", "ja")))
 			Expect(s.Status.Name).To(Equal("Tokyo Jujutsu High"))
 
 			edit(ctx, s, func(s *v1alpha1.DiscordServer) {
 				s.Spec.AFKChannelID = new("")
-				s.Spec.VerificationLevel, s.Spec.DefaultNotifications = v1alpha1.VerificationLevelNone, v1alpha1.DefaultNotificationsAllMessages
+				s.Spec.VerificationLevel, s.Spec.DefaultNotifications = v1alpha1.VerificationLevelNone,
+					v1alpha1.DefaultNotificationsAllMessages
 				s.Spec.ExplicitContentFilter, s.Spec.PreferredLocale = v1alpha1.ExplicitContentFilterMembersWithoutRoles, "en-US"
 			})
 			eventuallyReady(ctx, s)
 			Expect(w.edits()).To(HaveLen(2))
 			Expect(discord.Guild(w.guild)).To(And(HaveField("AFKChannelID", ""), HaveField("VerificationLevel", 0),
-				HaveField("DefaultNotifications", 0), HaveField("ExplicitContentFilter", 1), HaveField("PreferredLocale", "en-US")))
+				HaveField("DefaultNotifications", 0), HaveField("ExplicitContentFilter", 1),
+				HaveField("PreferredLocale", "en-US")))
 		})
 
 		It("name the channel for Discord's own messages, as soon as there is one, and follow it", func(ctx context.Context) {
@@ -216,7 +220,7 @@ var _ = Describe("A DiscordServer", func() {
 			create(ctx, s)
 			Expect(eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForChannel)).To(ContainSubstring("welcome"))
 			Expect(s).To(HaveCondition("Available", "True", v1alpha1.ReasonOnDiscord))
-			Expect(discord.Guild(w.guild).Name).To(Equal("Tokyo"), "everything else goes on")
+			Expect(discord.Guild(w.guild).Name).To(Equal("Tokyo"), "everything else is applied")
 
 			c := w.channel("", "welcome")
 			ready(ctx, c)
@@ -225,12 +229,13 @@ var _ = Describe("A DiscordServer", func() {
 
 			before := c.Status.ChannelID
 			discord.DeleteChannelByHand(before)
-			Eventually(ctx, func() string { return discord.Guild(w.guild).SystemChannelID }).ShouldNot(Or(BeEmpty(), Equal(before)))
+			Eventually(ctx, func() string { return discord.Guild(w.guild).SystemChannelID }).
+				ShouldNot(Or(BeEmpty(), Equal(before)))
 			eventuallyReady(ctx, s)
 			Expect(refetch(c)(ctx)).To(HaveField("Status.ChannelID", discord.Guild(w.guild).SystemChannelID))
 		})
 
-		It("that Discord refuses are told, and groups and channels go on", func(ctx context.Context) {
+		It("that Discord refuses are reported, and groups and channels continue", func(ctx context.Context) {
 			s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.AFKChannelID = new("123456789012345678") })
 			create(ctx, s)
 			Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonRefused)).To(ContainSubstring("afk_channel_id"))
@@ -244,35 +249,32 @@ var _ = Describe("A DiscordServer", func() {
 		It("stays on Discord, with everything in it", func(ctx context.Context) {
 			s := w.server()
 			ready(ctx, s)
-			Expect(k8s.Delete(ctx, s)).To(Succeed())
-			eventuallyGone(ctx, s)
+			deleteAndWait(ctx, s)
 			Expect(discord.Guild(w.guild).Members).To(HaveKey(w.bot.UserID))
 			Expect(w.edits()).To(BeEmpty())
 		})
 
 		It("waits for its groups and channels, and names them", func(ctx context.Context) {
-			s, g, c := w.server(), w.group("alarms"), w.channel("", "alerts")
+			s, g, c := w.server(), w.group("incidents"), w.channel("", "alerts")
 			ready(ctx, s, g, c)
-			Expect(k8s.Delete(ctx, s)).To(Succeed())
+			deleteObjects(ctx, s)
 			Expect(eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForDependents)).To(And(
-				ContainSubstring("DiscordGroup alarms"), ContainSubstring("DiscordChannel alerts")))
-			Expect(k8s.Delete(ctx, g)).To(Succeed())
-			Expect(k8s.Delete(ctx, c)).To(Succeed())
-			for _, o := range allIn(ctx, w.ns) {
-				eventuallyGone(ctx, o)
-			}
+				ContainSubstring("DiscordGroup incidents"), ContainSubstring("DiscordChannel alerts")))
+			deleteObjects(ctx, g, c)
+			eventuallyGone(ctx, allIn(ctx, w.ns)...)
 			Expect(discord.Guild(w.guild).Channels).To(BeEmpty(), "what the operator created is deleted")
 		})
 
-		It("says why it cannot be deleted on Discord, and goes by force", func(ctx context.Context) {
+		It("reports why it cannot be deleted on Discord, and is removed by force", func(ctx context.Context) {
 			s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete })
 			ready(ctx, s)
-			Expect(k8s.Delete(ctx, s)).To(Succeed())
-			Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonDeletionFailed)).To(ContainSubstring(v1alpha1.ForceDeleteAnnotation + "=true"))
+			deleteObjects(ctx, s)
+			Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonDeletionFailed)).
+				To(ContainSubstring(v1alpha1.ForceDeleteAnnotation + "=true"))
 			forceDelete(ctx, s)
 			eventuallyGone(ctx, s)
 			Eventually(ctx, eventsOf(s)).Should(ContainElement("Warning Abandoned"))
-			Expect(discord.Guild(w.guild).Name).To(Equal("Jujutsu High"), "it is left on Discord")
+			Expect(discord.Guild(w.guild).Name).To(Equal("Jujutsu High"), "it stays on Discord")
 		})
 	})
 })
@@ -294,18 +296,18 @@ var _ = Describe("A DiscordServer where bots may create servers", func() {
 		ready(ctx, w.channel("", "alerts"))
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.ServerID = s.Status.ServerID })
 		operator.Restart(ctx)
-		w.expectRest(ctx)
-		Expect(created(w.edits())).To(Equal([]string{"POST /guilds", "POST /guilds/{guild_id}/channels"}))
+		w.expectIdle(ctx)
+		Expect(created(w.edits())).To(Equal([]string{postGuild, postChannel}))
 
 		deleteAll(ctx, w.ns)
 		Expect(w.edits()).To(ContainElement("DELETE /guilds/{guild_id}"))
 	})
 
 	DescribeTable("is not created twice", func(ctx context.Context, lost discordtest.Action) {
-		discord.Faults().Add(discordtest.Fault{Route: "POST /guilds", Times: 1, Action: lost})
+		discord.Faults().Add(discordtest.Fault{Route: postGuild, Times: 1, Action: lost})
 		create(ctx, s)
 		eventuallyReady(ctx, s)
-		Expect(created(w.edits())).To(Equal([]string{"POST /guilds"}))
+		Expect(created(w.edits())).To(Equal([]string{postGuild}))
 	},
 		Entry("when the answer is lost", discordtest.DropAfter()),
 		Entry("when Discord fails after it was done", discordtest.FailAfter(502)),

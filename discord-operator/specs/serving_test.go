@@ -12,11 +12,11 @@ import (
 )
 
 var _ = Describe("The operator's process", func() {
-	It("tells its metrics over HTTPS to those only who may read them, and no Discord id in them", func(ctx context.Context) {
+	It("serves metrics over HTTPS to authorized clients only, without a Discord id", func(ctx context.Context) {
 		w := newWorld(ctx)
-		s, g, c := w.server(), w.group("alarms"), w.channel("alarms", "tokyo", withWebhook)
+		s, g, c := w.server(), w.group("incidents"), w.channel("incidents", "tokyo", withWebhook)
 		ready(ctx, s, g, c)
-		reader := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "stranger"}}
+		reader := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "unauthorized"}}
 		create(ctx, reader)
 		config, err := cluster.ServiceAccountConfig(ctx, w.ns, reader.Name)
 		Expect(err).NotTo(HaveOccurred())
@@ -32,28 +32,29 @@ var _ = Describe("The operator's process", func() {
 			return text
 		}).Should(ContainSubstring(`discord_server_channels{name="jujutsu",namespace="` + w.ns + `"} 2`))
 		Expect(text).To(And(
-			ContainSubstring(`discord_object_condition{kind="DiscordChannel",name="tokyo",namespace="`+w.ns+`",reason="Reconciled",type="Ready"} 1`),
+			ContainSubstring(`discord_object_condition{kind="DiscordChannel",name="tokyo",namespace="`+w.ns+
+				`",reason="Reconciled",type="Ready"} 1`),
 			ContainSubstring(`discord_creates_total{how="created",kind="DiscordGroup"}`),
 			ContainSubstring(`discord_time_to_ready_seconds_count{kind="DiscordChannel"}`),
 			ContainSubstring("controller_runtime_reconcile_total")))
 		for _, id := range []string{w.guild, g.Status.GroupID, c.Status.ChannelID, c.Status.Webhook.ID, w.bot.UserID} {
-			Expect(text).NotTo(ContainSubstring(id), "a series for each id would be a series for ever")
+			Expect(text).NotTo(ContainSubstring(id), "a series for each id would stay forever")
 		}
 	})
 
-	It("hands over to a standby when it is asked to leave", func(ctx context.Context) {
+	It("hands over to a standby when it is stopped", func(ctx context.Context) {
 		first := operator.Process()
 		operator.Start(ctx)
 		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty())
 		before, err := operator.Leader(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		first.Stop()
-		Expect(operator.Leader(ctx)).NotTo(Equal(before), "who leaves should let go of the lease, not let it run out")
+		Expect(operator.Leader(ctx)).NotTo(Equal(before), "a stopped leader should release the lease, not let it expire")
 		Eventually(ctx, operator.Leader).ShouldNot(Or(BeEmpty(), Equal(before)), "the standby should hold the lease")
 		ready(ctx, newWorld(ctx).server())
 	})
 
-	It("tells its version, and what is wrong with its command line", func() {
+	It("prints its version, and what is wrong with its command line", func() {
 		out, err := exec.Command(operator.Binary, "--version").Output()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(out)).To(HavePrefix("discord-operator "))

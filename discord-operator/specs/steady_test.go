@@ -20,63 +20,67 @@ var _ = Describe("In the steady state, over several resyncs,", func() {
 	})
 	expectNothing := func(ctx context.Context, w *world) {
 		GinkgoHelper()
-		w.expectRest(ctx)
-		before, looks := w.doings(), reconciles(ctx)
-		Consistently(ctx, func() []string { return since(before, w.doings()) }).WithTimeout(resyncs*time.Second).WithPolling(time.Second).
+		w.expectIdle(ctx)
+		before, count := w.traffic(), reconciles(ctx)
+		Consistently(ctx, func() []string { return since(before, w.traffic()) }).WithTimeout(resyncs*time.Second).
+			WithPolling(time.Second).
 			Should(BeEmpty(), "neither a call to Discord nor a write to Kubernetes")
-		Expect(reconciles(ctx)-looks).To(BeNumerically(">=", (resyncs-2)*len(allIn(ctx, w.ns))), "every object is looked at in every period")
+		Expect(reconciles(ctx)-count).
+			To(BeNumerically(">=", (resyncs-2)*len(allIn(ctx, w.ns))), "every object is reconciled in every period")
 	}
 
-	It("nothing is called and nothing is written, whatever the specs ask for", func(ctx context.Context) {
+	It("nothing is called and nothing is written, whatever is in the specs", func(ctx context.Context) {
 		m := newManaged(ctx)
 		yaga := discord.AddUser("yaga")
 		discord.AddMember(m.guild, yaga, 0)
 		ready(ctx,
 			m.world.group("untouched"), m.world.channel("", "alone"),
 			m.world.group("Mixed-case-group", named("mixed"), func(g *v1alpha1.DiscordGroup) {
-				g.Spec.Name, g.Spec.Position, g.Spec.PermissionOverwrites = "🚨 Alarms & Co.", new(int32(7)), []v1alpha1.PermissionOverwrite{}
+				g.Spec.Name, g.Spec.Position, g.Spec.PermissionOverwrites = "🚨 Incidents & Co.", new(int32(7)),
+					[]v1alpha1.PermissionOverwrite{}
 			}),
 			m.world.channel("mixed", "only-allows", func(c *v1alpha1.DiscordChannel) {
-				c.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{Role: "@everyone", Allow: []v1alpha1.Permission{"ViewChannel", "SendMessages"}}}
+				c.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{Role: "@everyone",
+					Allow: []v1alpha1.Permission{"ViewChannel", "SendMessages"}}}
 				c.Spec.Topic = new("")
 			}),
 			m.world.channel("mixed", "only-denies", func(c *v1alpha1.DiscordChannel) {
-				c.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{User: yaga}, {Role: "@everyone", Deny: []v1alpha1.Permission{"ViewChannel"}}}
+				c.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{User: yaga},
+					{Role: "@everyone", Deny: []v1alpha1.Permission{"ViewChannel"}}}
 				c.Spec.Position = new(int32(3))
 			}),
-			m.world.channel("alarms", "inherits", func(c *v1alpha1.DiscordChannel) { c.Spec.Position = new(int32(3)) }),
+			m.world.channel("incidents", "inherits", func(c *v1alpha1.DiscordChannel) { c.Spec.Position = new(int32(3)) }),
 		)
 		expectNothing(ctx, m.world)
 	})
 
 	It("nothing is called and nothing is written for 50 channels with webhooks", func(ctx context.Context) {
 		w := newWorld(ctx)
-		objects := []client.Object{w.server(), w.group("alarms")}
+		objects := []client.Object{w.server(), w.group("incidents")}
 		for i := range 50 {
-			objects = append(objects, w.channel("alarms", fmt.Sprintf("alerts-%d", i), withWebhook))
+			objects = append(objects, w.channel("incidents", fmt.Sprintf("alerts-%d", i), withWebhook))
 		}
 		ready(ctx, objects...)
 		Expect(w.edits()).To(HaveLen(1+2*50), "a category, and for each channel one call for it and one for its webhook")
 		expectNothing(ctx, w)
 	})
 
-	It("nothing is called and nothing is written for what a person has to mend", func(ctx context.Context) {
+	It("nothing is called and nothing is written for what a user has to fix", func(ctx context.Context) {
 		w := newWorld(ctx)
 		ready(ctx, w.server())
-		c := w.channel("", "refused", func(c *v1alpha1.DiscordChannel) {
-			c.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{Role: "Nobody"}}
-		})
+		c := w.channel("", "refused", withOverwrites(allowing("Nobody")))
 		second := w.server(func(s *v1alpha1.DiscordServer) { s.Name = "second" })
 		create(ctx, c, second)
 		eventuallyDegraded(ctx, c, v1alpha1.ReasonRoleNotFound)
 		eventuallyDegraded(ctx, second, v1alpha1.ReasonConflict)
-		w.expectRest(ctx)
-		before := w.doings()
-		Consistently(ctx, func() []string { return since(before, w.doings()) }).WithTimeout(resyncs * time.Second).WithPolling(time.Second).Should(BeEmpty())
+		w.expectIdle(ctx)
+		before := w.traffic()
+		Consistently(ctx, func() []string { return since(before, w.traffic()) }).WithTimeout(resyncs * time.Second).
+			WithPolling(time.Second).Should(BeEmpty())
 	})
 })
 
-// named gives an object another name than its counterpart has.
+// named gives an object another name than its category on Discord has.
 func named(name string) func(*v1alpha1.DiscordGroup) {
 	return func(g *v1alpha1.DiscordGroup) { g.Name = name }
 }

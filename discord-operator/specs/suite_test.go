@@ -20,17 +20,18 @@ import (
 	"jutsu.com/operators/libs/testcluster/operatortest"
 )
 
-// The specs drive the operator's real binary, built with the race detector, as the ServiceAccount, with the permissions, the arguments and the
-// environment that deploy/ gives it for production, against a real Kubernetes API and a faithful Discord in memory. Each process of the test runner has a
-// cluster, a Discord and an operator of its own; each spec has a namespace, a bot and a guild of its own.
+// The specs run the operator's real binary, built with the race detector, as the ServiceAccount and
+// with the permissions, arguments and environment of deploy/ for production, on a real Kubernetes
+// API and a simulated Discord. Each process of the test runner has a cluster, a Discord and an
+// operator of its own; each spec has a namespace, a bot and a guild of its own.
 const (
 	deployFolder = "../../deploy/discord-operator"
-	// enforceOwnerReferences makes the API server as strict as some clusters are: who makes an object that holds back the deletion of another needs the
-	// permission to write the other's finalizers.
+	// enforceOwnerReferences makes the API server as strict as some clusters are: a client that
+	// sets blockOwnerDeletion needs the permission to update the finalizers of the owner.
 	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
-	// soon is for what the operator does at once; generous, since the machine may be busy.
+	// soon is for what the operator does at once. It is long, since the machine may be busy.
 	soon = 30 * time.Second
-	// recoveryWait is short enough to be waited for, and longer than the audit log of the simulated Discord lags.
+	// recoveryWait is short, but longer than the delay of the simulated Discord's audit log.
 	recoveryWait = 2 * time.Second
 )
 
@@ -71,10 +72,11 @@ var _ = SynchronizedBeforeSuite(func() []byte {
 	Expect(discord.Start()).To(Succeed())
 	DeferCleanup(discord.Close)
 
-	// Nothing here needs Kubernetes' own controllers: a webhook's Secret is expected to name its owner, which is all that the
-	// garbage collector goes by.
+	// Nothing here needs Kubernetes' own controllers: a webhook's Secret is expected to have an
+	// owner reference, which is all that the garbage collector needs.
 	cluster, err = testcluster.Start(ctx, testcluster.Options{
-		Audit: true, APIServerArgs: []string{enforceOwnerReferences}, CRDs: []string{deployFolder + "/crds"}, Progress: GinkgoWriter,
+		Audit: true, APIServerArgs: []string{enforceOwnerReferences}, CRDs: []string{deployFolder + "/crds"},
+		Progress: GinkgoWriter,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
@@ -95,19 +97,20 @@ var _ = SynchronizedBeforeSuite(func() []byte {
 	})
 })
 
-// limits are Discord's own, except that a bot may come back at once: the operator is started often here.
+// limits are Discord's own, except that a bot may identify at once: the operator starts often here.
 func limits() *discordtest.Limits {
 	l := discordtest.DefaultLimits()
 	l.Identify = discordtest.Rate{}
 	return l
 }
 
-// flagsFor are the arguments with which the operator speaks to a simulated Discord.
+// flagsFor are the arguments with which the operator uses a simulated Discord.
 func flagsFor(d *discordtest.Server) []string {
 	return []string{"--discord-api-url=" + d.APIURL(), "--recovery-wait=" + recoveryWait.String()}
 }
 
-// anotherDiscord gives the operator another Discord and further flags, until the spec is over. Worlds that are made from now on are there.
+// anotherDiscord restarts the operator with another Discord and further flags, until the spec ends.
+// Worlds that are created from now on are there.
 func anotherDiscord(ctx context.Context, o discordtest.Options, flags ...string) {
 	GinkgoHelper()
 	before := discord

@@ -22,35 +22,38 @@ var _ = Describe("The token of a bot", func() {
 		edit(ctx, w.token(), func(secret *corev1.Secret) { secret.Data = map[string][]byte{key: []byte(token)} })
 	}
 
-	It("is waited for, and taken up when it appears", func(ctx context.Context) {
-		Expect(k8s.Delete(ctx, w.token())).To(Succeed())
+	It("is waited for, and used when it appears", func(ctx context.Context) {
+		deleteObjects(ctx, w.token())
 		create(ctx, s)
-		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)).To(And(ContainSubstring("Secret discord-bot does not exist"), ContainSubstring("kubectl -n "+w.ns+" create secret generic discord-bot --from-file=token=FILE")))
+		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)).
+			To(And(ContainSubstring("Secret discord-bot does not exist"),
+				ContainSubstring("kubectl -n "+w.ns+" create secret generic discord-bot --from-file=token=FILE")))
 		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
 		Eventually(ctx, eventsOf(s)).Should(ContainElement("Warning TokenNotFound"))
 		create(ctx, w.token())
 		eventuallyReady(ctx, s)
 	})
 
-	It("is looked for under the key that the spec names", func(ctx context.Context) {
+	It("is read from the key that the spec names", func(ctx context.Context) {
 		inSecret(ctx, "bot", w.bot.Token)
 		create(ctx, s)
-		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)).To(ContainSubstring(`has no value for the key "token"`))
+		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)).
+			To(ContainSubstring(`has no value for the key "token"`))
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.TokenSecretRef.Key = "bot" })
 		eventuallyReady(ctx, s)
 	})
 
-	It("may be written as people copy it", func(ctx context.Context) {
+	It("may have the prefix and the newline with which users copy it", func(ctx context.Context) {
 		inSecret(ctx, "token", "Bot "+w.bot.Token+"\n")
 		ready(ctx, s)
 	})
 
-	It("that Discord refuses is told and used no more, until it changes", func(ctx context.Context) {
+	It("that Discord refuses is reported and not used again until it changes", func(ctx context.Context) {
 		inSecret(ctx, "token", "not.a.token-at-all")
 		before := len(discord.Requests())
 		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonAuthenticationFailed)).To(ContainSubstring("Secret discord-bot"))
-		w.expectRest(ctx)
+		w.expectIdle(ctx)
 		var refused []string
 		for _, r := range discord.Requests()[before:] {
 			if r.Status == 401 {
@@ -62,7 +65,7 @@ var _ = Describe("The token of a bot", func() {
 		eventuallyReady(ctx, s)
 	})
 
-	It("is followed when it is rotated, without a restart", func(ctx context.Context) {
+	It("may be rotated without a restart", func(ctx context.Context) {
 		c := w.channel("", "alerts")
 		ready(ctx, s, c)
 		rotated, err := discord.RotateToken(w.bot.Token)
@@ -73,14 +76,12 @@ var _ = Describe("The token of a bot", func() {
 		eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)
 
 		inSecret(ctx, "token", rotated)
-		eventuallyReady(ctx, s)
-		eventuallyReady(ctx, c)
-		live, _ := discord.Channel(c.Status.ChannelID)
-		Expect(live.Topic).To(Equal("What is wrong"))
+		eventuallyReady(ctx, s, c)
+		Expect(on(c).Topic).To(Equal("What is wrong"))
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
 	})
 
-	It("may become another bot's, which goes on where the first one ended", func(ctx context.Context) {
+	It("may become another bot's, which continues with the same channels", func(ctx context.Context) {
 		c := w.channel("", "alerts")
 		ready(ctx, s, c)
 		second := newBot()
@@ -98,12 +99,13 @@ var _ = Describe("The token of a bot", func() {
 		BeforeEach(func(ctx context.Context) {
 			c = w.channel("", "alerts")
 			ready(ctx, s, c)
-			Expect(k8s.Delete(ctx, w.token())).To(Succeed())
+			deleteObjects(ctx, w.token())
 			eventuallyDegraded(ctx, s, v1alpha1.ReasonTokenNotFound)
 			operator.Restart(ctx) // until then it has the token in memory, so that a whole namespace can be deleted
-			Expect(k8s.Delete(ctx, c)).To(Succeed())
-			told := eventuallyDegraded(ctx, c, v1alpha1.ReasonDeletionFailed)
-			Expect(told).To(And(ContainSubstring("Secret discord-bot does not exist"), ContainSubstring(v1alpha1.ForceDeleteAnnotation+"=true")))
+			deleteObjects(ctx, c)
+			text := eventuallyDegraded(ctx, c, v1alpha1.ReasonDeletionFailed)
+			Expect(text).To(And(ContainSubstring("Secret discord-bot does not exist"),
+				ContainSubstring(v1alpha1.ForceDeleteAnnotation+"=true")))
 		})
 
 		It("is waited for", func(ctx context.Context) {
@@ -112,11 +114,13 @@ var _ = Describe("The token of a bot", func() {
 			Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
 		})
 
-		It("is not waited for when that is asked for", func(ctx context.Context) {
+		It("is not waited for by force", func(ctx context.Context) {
+			edits := w.edits()
 			forceDelete(ctx, c)
 			eventuallyGone(ctx, c)
 			Eventually(ctx, eventsOf(c)).Should(ContainElement("Warning Abandoned"))
-			Expect(discord.Guild(w.guild).Channels).To(HaveLen(1), "it is left on Discord")
+			Expect(w.edits()).To(Equal(edits))
+			Expect(discord.Guild(w.guild).Channels).To(HaveLen(1), "it stays on Discord")
 		})
 	})
 })

@@ -21,21 +21,24 @@ import (
 	"jutsu.com/operators/libs/testcluster/operatortest"
 )
 
-// everything is what a bot needs for all that a spec may ask for, short of being an administrator.
+// everything is what a bot needs for every field of a spec, without being an administrator.
 const everything = discordtest.PermManageChannels | discordtest.PermManageGuild | discordtest.PermViewAuditLog |
-	discordtest.PermViewChannel | discordtest.PermSendMessages | discordtest.PermManageRoles | discordtest.PermManageWebhooks
+	discordtest.PermViewChannel | discordtest.PermSendMessages | discordtest.PermManageRoles |
+	discordtest.PermManageWebhooks
 
-// world is what a spec has of its own: a namespace with a bot's token in it, and on Discord a guild with that bot in it.
+// world is what each spec has of its own: a namespace with a bot's token, and that bot's guild.
 type world struct {
 	ns    string
 	bot   discordtest.Bot
 	guild string // id
 }
 
-// newWorld makes a world in which there is no object yet. When the spec is over it must be at rest and lawful, and all its objects must go.
+// newWorld creates a world without objects. After the spec the operator must be idle, the
+// conditions lawful, and all objects must be deletable.
 func newWorld(ctx context.Context) *world {
 	GinkgoHelper()
-	w := &world{ns: newNamespace(ctx), bot: newBot(), guild: discord.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High"}).ID}
+	w := &world{ns: newNamespace(ctx), bot: newBot(),
+		guild: discord.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High"}).ID}
 	discord.AddMember(w.guild, w.bot.UserID, everything)
 	Expect(k8s.Create(ctx, w.token())).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
@@ -43,7 +46,7 @@ func newWorld(ctx context.Context) *world {
 			secrets.Add(hook.Token)
 		}
 		if !CurrentSpecReport().Failed() {
-			w.expectQuiet(ctx, time.Second)
+			w.expectIdleFor(ctx, time.Second)
 		}
 		expectLawful(ctx, w.ns)
 		deleteAll(ctx, w.ns)
@@ -67,7 +70,8 @@ func newNamespace(ctx context.Context) string {
 // token is the Secret with the bot's token.
 func (w *world) token() *corev1.Secret {
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "discord-bot"}, StringData: map[string]string{"token": w.bot.Token},
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: "discord-bot"},
+		StringData: map[string]string{"token": w.bot.Token},
 	}
 }
 
@@ -91,7 +95,8 @@ func (w *world) group(name string, change ...func(*v1alpha1.DiscordGroup)) *v1al
 
 // channel is a DiscordChannel of a group, or, when that is empty, of the server alone.
 func (w *world) channel(group, name string, change ...func(*v1alpha1.DiscordChannel)) *v1alpha1.DiscordChannel {
-	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name}, Spec: v1alpha1.DiscordChannelSpec{Name: name}}
+	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
+		Spec: v1alpha1.DiscordChannelSpec{Name: name}}
 	if group == "" {
 		c.Spec.ServerRef = &v1alpha1.ServerReference{Name: "jujutsu"}
 	} else {
@@ -107,12 +112,12 @@ func changed[O client.Object](o O, change []func(O)) O {
 	return o
 }
 
-// withWebhook asks for a webhook of a channel.
+// withWebhook gives a channel a webhook.
 func withWebhook(c *v1alpha1.DiscordChannel) {
 	c.Spec.Webhook = &v1alpha1.ChannelWebhook{Name: "alertmanager"}
 }
 
-// create creates objects, without waiting for what becomes of them.
+// create creates objects, without waiting for them.
 func create(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	for _, o := range objects {
@@ -124,12 +129,10 @@ func create(ctx context.Context, objects ...client.Object) {
 func ready(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	create(ctx, objects...)
-	for _, o := range objects {
-		eventuallyReady(ctx, o)
-	}
+	eventuallyReady(ctx, objects...)
 }
 
-// calls are the REST calls that the world's bot has made so far, as "METHOD /template", oldest first.
+// calls are the REST calls of the world's bot so far, as "METHOD /template", oldest first.
 func (w *world) calls() []string {
 	var calls []string
 	for _, r := range discord.Requests() {
@@ -145,31 +148,33 @@ func (w *world) edits() []string {
 	return slices.DeleteFunc(w.calls(), func(route string) bool { return strings.HasPrefix(route, "GET ") })
 }
 
-// doings are all calls to Discord and all writes to Kubernetes so far.
-func (w *world) doings() []string { return append(w.calls(), operator.Writes(w.ns)...) }
+// traffic is all calls to Discord and all writes to Kubernetes so far.
+func (w *world) traffic() []string { return append(w.calls(), operator.Writes(w.ns)...) }
 
-// since is what a list has gained since it was as long as before.
+// since returns what a list has gained since it was as long as before.
 func since(before, now []string) []string { return now[len(before):] }
 
-// expectRest expects that the operator comes to rest: that it does nothing at all any more, no call and no write.
-func (w *world) expectRest(ctx context.Context) {
+// expectIdle expects that the operator becomes idle: neither a call nor a write.
+func (w *world) expectIdle(ctx context.Context) {
 	GinkgoHelper()
-	w.expectQuiet(ctx, 2500*time.Millisecond) // a server is looked at two seconds after its groups and channels have changed
+	// a server is reconciled two seconds after its groups and channels have changed
+	w.expectIdleFor(ctx, 2500*time.Millisecond)
 }
 
-// expectQuiet expects that the operator does nothing for a while, sooner or later.
-func (w *world) expectQuiet(ctx context.Context, while time.Duration) {
+// expectIdleFor expects that eventually the operator does nothing for a while.
+func (w *world) expectIdleFor(ctx context.Context, while time.Duration) {
 	GinkgoHelper()
-	last, seen := time.Now(), len(w.doings())
+	last, count := time.Now(), len(w.traffic())
 	Eventually(ctx, func() time.Duration {
-		if now := len(w.doings()); now != seen {
-			last, seen = time.Now(), now
+		if n := len(w.traffic()); n != count {
+			last, count = time.Now(), n
 		}
 		return time.Since(last)
-	}).Should(BeNumerically(">=", while), "the operator should come to rest")
+	}).Should(BeNumerically(">=", while), "the operator should become idle")
 }
 
-// deleteAll deletes all objects of a namespace and expects them to go, also where their counterpart cannot be reached any more.
+// deleteAll deletes all objects of a namespace and waits until they are gone, even if Discord
+// cannot be reached any more.
 func deleteAll(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	left := func(ctx context.Context) []client.Object { return allIn(ctx, namespace) }
@@ -177,13 +182,14 @@ func deleteAll(ctx context.Context, namespace string) {
 		forceDelete(ctx, o)
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, o))).To(Succeed())
 	}
-	Eventually(ctx, left).Should(BeEmpty(), "the objects should go")
+	Eventually(ctx, left).Should(BeEmpty(), "the objects should be deleted")
 }
 
-// forceDelete lets an object go although its counterpart cannot be reached.
+// forceDelete allows an object to be deleted without its channel, category or server on Discord.
 func forceDelete(ctx context.Context, o client.Object) {
 	GinkgoHelper()
-	force := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.ForceDeleteAnnotation+`":"true"}}}`))
+	force := client.RawPatch(types.MergePatchType,
+		[]byte(`{"metadata":{"annotations":{"`+v1alpha1.ForceDeleteAnnotation+`":"true"}}}`))
 	Expect(client.IgnoreNotFound(k8s.Patch(ctx, o, force))).To(Succeed())
 }
 
@@ -191,7 +197,8 @@ func forceDelete(ctx context.Context, o client.Object) {
 func allIn(ctx context.Context, namespace string) []client.Object {
 	GinkgoHelper()
 	var all []client.Object
-	for _, list := range []client.ObjectList{&v1alpha1.DiscordChannelList{}, &v1alpha1.DiscordGroupList{}, &v1alpha1.DiscordServerList{}} {
+	for _, list := range []client.ObjectList{&v1alpha1.DiscordChannelList{}, &v1alpha1.DiscordGroupList{},
+		&v1alpha1.DiscordServerList{}} {
 		Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
 		Expect(meta.EachListItem(list, func(o runtime.Object) error {
 			all = append(all, o.(client.Object))
@@ -205,12 +212,13 @@ func allIn(ctx context.Context, namespace string) []client.Object {
 func expectLawful(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	for _, o := range allIn(ctx, namespace) {
-		told, observed := statusOf(o)
-		is := func(kind string) bool { return meta.IsStatusConditionTrue(told, kind) }
+		conditions, observed := statusOf(o)
+		is := func(kind string) bool { return meta.IsStatusConditionTrue(conditions, kind) }
 		Expect(is("Degraded") && is("Progressing")).To(BeFalse(), "%s is Degraded and Progressing", o.GetName())
-		Expect(is("Ready") && (is("Degraded") || is("Progressing") || !is("Available"))).To(BeFalse(), "%s is Ready and not settled", o.GetName())
+		Expect(is("Ready") && (is("Degraded") || is("Progressing") || !is("Available"))).
+			To(BeFalse(), "%s is Ready with another condition against it", o.GetName())
 		Expect(observed).To(BeNumerically("<=", o.GetGeneration()))
-		for _, c := range told {
+		for _, c := range conditions {
 			secrets.ExpectNotIn(c.Message)
 		}
 	}
@@ -221,7 +229,7 @@ func expectLawful(ctx context.Context, namespace string) {
 	}
 }
 
-// secrets are all tokens of bots and webhooks that there ever were; none may show up anywhere but in Secrets.
+// secrets are all tokens of bots and webhooks; none may show up anywhere but in Secrets.
 var secrets operatortest.Secrets
 
 func nameOf(namespace, name string) types.NamespacedName {

@@ -23,9 +23,10 @@ import (
 )
 
 var _ = Describe("What kubectl shows", func() {
-	DescribeTable("has short names, a category and the columns that a person wants to see first",
+	DescribeTable("has short names, a category and the columns of the narrow and the wide output",
 		func(ctx context.Context, resource, short string, narrow, wide []string) {
-			kinds, err := discovery.NewDiscoveryClientForConfigOrDie(cluster.Config()).ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
+			kinds, err := discovery.NewDiscoveryClientForConfigOrDie(cluster.Config()).
+				ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
 			Expect(err).NotTo(HaveOccurred())
 			Expect(kinds.APIResources).To(ContainElement(And(HaveField("Name", resource), HaveField("Namespaced", true),
 				HaveField("ShortNames", ConsistOf(short)), HaveField("Categories", ConsistOf("discord")))))
@@ -41,9 +42,12 @@ var _ = Describe("What kubectl shows", func() {
 			Expect(first).To(Equal(narrow))
 			Expect(all[len(first):]).To(Equal(wide))
 		},
-		Entry("servers", "discordservers", "dsrv", []string{"Name", "ID", "Server", "Ready", "Reason", "Age"}, []string{"Channels", "Message"}),
-		Entry("groups", "discordgroups", "dgrp", []string{"Name", "ID", "Server", "Group", "Ready", "Reason", "Age"}, []string{"Message"}),
-		Entry("channels", "discordchannels", "dch", []string{"Name", "ID", "Server", "Group", "Ready", "Reason", "Age"}, []string{"URL", "Message"}),
+		Entry("servers", "discordservers", "dsrv", []string{"Name", "ID", "Server", "Ready", "Reason", "Age"},
+			[]string{"Channels", "Message"}),
+		Entry("groups", "discordgroups", "dgrp", []string{"Name", "ID", "Server", "Group", "Ready", "Reason", "Age"},
+			[]string{"Message"}),
+		Entry("channels", "discordchannels", "dch", []string{"Name", "ID", "Server", "Group", "Ready", "Reason", "Age"},
+			[]string{"URL", "Message"}),
 	)
 
 	DescribeTable("explains every field, and fits into an annotation", func(ctx context.Context, resource string) {
@@ -56,7 +60,8 @@ var _ = Describe("What kubectl shows", func() {
 		Expect(undescribed("", *schema)).To(ConsistOf(".metadata"), "fields without a description")
 		Expect(schema.Description).NotTo(BeEmpty())
 
-		// kubectl apply, without --server-side, keeps the whole object in an annotation of at most 256 KiB.
+		// kubectl apply, without --server-side, keeps the whole object in an annotation of at most
+		// 256 KiB.
 		definition.ManagedFields = nil
 		text, err := json.Marshal(definition)
 		Expect(err).NotTo(HaveOccurred())
@@ -84,7 +89,7 @@ func undescribed(path string, schema apiextensionsv1.JSONSchemaProps) []string {
 	return found
 }
 
-// asTable asks for objects as kubectl does.
+// asTable lists objects as kubectl does.
 func asTable(ctx context.Context, namespace, resource string) *metav1.Table {
 	GinkgoHelper()
 	config := cluster.Config()
@@ -101,7 +106,7 @@ func asTable(ctx context.Context, namespace, resource string) *metav1.Table {
 	return table
 }
 
-// cells are the rows of a table, each as its words.
+// cells are the rows of a table, each as one line.
 func cells(table *metav1.Table) []string {
 	var rows []string
 	for _, row := range table.Rows {

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-// What the specs of groups, channels and webhooks look at, on Discord and among the operator's doings.
+// What the specs read from Discord and from the operator's requests.
 
 // The calls that change something, as the simulator names them.
 const (
@@ -26,6 +26,8 @@ const (
 	postWebhook    = "POST /channels/{channel_id}/webhooks"
 	patchWebhook   = "PATCH /webhooks/{webhook_id}"
 	deleteWebhook  = "DELETE /webhooks/{webhook_id}"
+	postGuild      = "POST /guilds"
+	patchGuild     = "PATCH /guilds/{guild_id}"
 	channelCreated = 10 // in the audit log
 	channelDeleted = 12
 	webhookCreated = 50
@@ -52,6 +54,15 @@ func (w *world) writesTo(resource, name string) []string {
 		_, target, _ := strings.Cut(write, " ")
 		return strings.TrimSuffix(target, "/status") != resource+"/"+name
 	})
+}
+
+// channelByHand creates a channel or category as a user does, and returns its id.
+func (w *world) channelByHand(c discordtest.Channel) string {
+	return discord.CreateChannelByHand(w.guild, c)
+}
+
+func (w *world) categoryByHand(name string) string {
+	return w.channelByHand(discordtest.Channel{Type: discordtest.TypeCategory, Name: name})
 }
 
 // on is the channel of an object as Discord has it.
@@ -81,7 +92,8 @@ func (w *world) named(name string) []string {
 	return ids
 }
 
-// shown are the names of the channels with a parent, or of the categories where it is "categories", in the order in which people see them.
+// shown are the names of the channels with a parent, or of the categories where it is "categories",
+// in Discord's order.
 func (w *world) shown(parent string) []string {
 	var names []string
 	for _, c := range discord.Guild(w.guild).Channels {
@@ -93,8 +105,8 @@ func (w *world) shown(parent string) []string {
 	return names
 }
 
-// deeds counts the entries of an action in the audit log, whoever did it.
-func (w *world) deeds(action int) int {
+// audited counts the entries of an action in the audit log, of all users.
+func (w *world) audited(action int) int {
 	n := 0
 	for _, e := range discord.Guild(w.guild).Audit {
 		if e.Action == action {
@@ -104,24 +116,25 @@ func (w *world) deeds(action int) int {
 	return n
 }
 
-// fault switches a fault of one of the world's own calls on, until the spec is over.
+// fault injects a fault into the calls of the world's bot, until the spec ends.
 func (w *world) fault(f discordtest.Fault) {
 	also := f.Match
 	f.Match = func(r discordtest.Request) bool { return r.BotID == w.bot.UserID && (also == nil || also(r)) }
 	DeferCleanup(discord.Faults().Add(f))
 }
 
-// expectSettled lets objects be looked at once more and expects that there is nothing left to do about them on Discord.
-func (w *world) expectSettled(ctx context.Context, objects ...client.Object) {
+// expectInSync triggers one more reconcile of objects and expects neither a call nor a write.
+func (w *world) expectInSync(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
-	w.expectRest(ctx)
-	before := w.doings()
+	w.expectIdle(ctx)
+	before := w.traffic()
 	for _, o := range objects {
-		look := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"annotations":{"looked-at":"`+time.Now().String()+`"}}}`))
-		Expect(k8s.Patch(ctx, o, look)).To(Succeed())
+		touch := client.RawPatch("application/merge-patch+json",
+			[]byte(`{"metadata":{"annotations":{"touched-at":"`+time.Now().String()+`"}}}`))
+		Expect(k8s.Patch(ctx, o, touch)).To(Succeed())
 	}
-	w.expectRest(ctx)
-	Expect(w.doings()).To(ConsistOf(before), "one more look should do nothing")
+	w.expectIdle(ctx)
+	Expect(w.traffic()).To(ConsistOf(before), "one more reconcile should do nothing")
 }
 
 func allowing(role string, names ...v1alpha1.Permission) v1alpha1.PermissionOverwrite {
