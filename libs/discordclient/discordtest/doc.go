@@ -42,9 +42,15 @@
 //   - positions of new channels, and that they stay when a category goes.
 //
 // Everything is decided under one lock, so an answer and the events that belong to it are one step. Time comes from a
-// settable clock (Server.Advance), faults are switched on through Server.Faults and Server.Gateway.
+// settable clock (Server.Advance).
 //
-// Files: one per question. rest.go is the way of a request; routes.go the table of routes; channels_*.go, guilds.go,
-// webhooks.go, messages.go, overwrites.go and users.go the rules; gateway_*.go the websocket; byhand.go what a person
-// does in the Discord app; page.go the live page.
+// # Where things are
+//
+//   - server.go, options.go, setup.go, app.go, faults.go: what tests call. setup.go makes bots, guilds, members and roles;
+//     app.go does what a user does in the Discord app; names.go has the types of other packages that tests name.
+//   - rest/routes.go: the REST routes, each with the function that answers it. rest/channels and its neighbours: the rules
+//     for callers; rest/call: forms, access, errors; rest/faults: calls that go wrong.
+//   - internal/model: the state, and what follows from a change of it.
+//   - gateway/: connections, sessions, events and their faults. page/: the live page.
+//   - contract/: traffic held against Discord's OpenAPI description. cmd/discordtest: all of it as a process.
 package discordtest

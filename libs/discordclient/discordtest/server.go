@@ -4,52 +4,55 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
 	"testing"
 	"time"
+
+	"jutsu.com/operators/libs/discordclient/discordtest/gateway"
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/clock"
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/limits"
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
+	"jutsu.com/operators/libs/discordclient/discordtest/page"
+	"jutsu.com/operators/libs/discordclient/discordtest/rest"
+	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
+	"jutsu.com/operators/libs/discordclient/discordtest/rest/faults"
 )
 
 // Server is a simulated Discord. It is an http.Handler, and Start serves it on an address of its own. All methods may be
 // called at any time from any goroutine.
 type Server struct {
-	opts  Options
-	clock *clock
-	mux   *http.ServeMux
-	http  *http.Server
-	url   string
+	opts    Options
+	discord *model.Discord
+	rest    *rest.Handler
+	gateway *gateway.Gateway
+	page    *page.Page
+	mux     *http.ServeMux
 
-	mu       sync.Mutex // guards everything below
-	ids      snowflakes
-	random   *rand.Rand
-	users    map[string]*User
-	bots     map[string]*bot // by token
-	guilds   map[string]*guild
-	limits   *limiter
-	faults   Faults
-	gateway  Gateway
-	recorder recorder
-	watchers map[chan struct{}]bool // the page's open event streams
-	closed   bool
+	mu   sync.Mutex
+	http *http.Server
 }
 
 // New makes a Discord without bots and guilds. Serve it with Start, or mount it as a handler (then set
 // Options.PublicURL).
 func New(opts Options) *Server {
-	s := &Server{
-		opts: opts.withDefaults(), users: map[string]*User{}, bots: map[string]*bot{}, guilds: map[string]*guild{},
-		watchers: map[chan struct{}]bool{},
-	}
-	s.clock = newClock(s.opts.Clock, s.opts.Frozen)
-	s.random = rand.New(rand.NewPCG(s.opts.Seed, s.opts.Seed)) //nolint:gosec // G404: tests repeat it by its seed
-	s.limits = newLimiter(s.opts.Limits)
-	s.faults.srv = s
-	s.gateway = Gateway{srv: s, sessions: map[string]*session{}}
-	s.recorder.counts = map[string]int{}
-	s.url = s.opts.PublicURL
-	s.mux = s.routes()
+	opts = opts.withDefaults()
+	d := model.New(clock.New(opts.Clock, opts.Frozen),
+		model.Options{Seed: opts.Seed, AuditDelay: opts.AuditDelay, HideUnseen: opts.HideUnseen})
+	d.URL = opts.PublicURL
+	windows := limits.NewWindows()
+	s := &Server{opts: opts, discord: d, mux: http.NewServeMux()}
+	s.gateway = gateway.New(d, windows, gateway.Options{
+		Limits: opts.Limits, HeartbeatInterval: opts.HeartbeatInterval, SessionLife: opts.SessionLife,
+	})
+	s.rest = rest.New(d, windows, call.Options{
+		Limits: opts.Limits, AllowGuilds: opts.AllowGuilds, AnyUserAgent: opts.AnyUserAgent, Normalise: opts.Normalise,
+	}, opts.KeepRequests)
+	s.page = page.New(d, s.rest.RequestCounts, func() int { return s.gateway.Stats().Open })
+	s.rest.Mount(s.mux)
+	s.gateway.Mount(s.mux)
+	s.page.Mount(s.mux)
 	return s
 }
 
@@ -70,11 +73,13 @@ func (s *Server) Start() error {
 	if err != nil {
 		return fmt.Errorf("listen for the simulated Discord: %w", err)
 	}
+	s.discord.Lock()
+	if s.discord.URL == "" {
+		s.discord.URL = "http://" + l.Addr().String()
+	}
+	s.discord.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.url == "" {
-		s.url = "http://" + l.Addr().String()
-	}
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go func(h *http.Server) {
 		if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
@@ -84,33 +89,29 @@ func (s *Server) Start() error {
 	return nil
 }
 
+// served is the HTTP server that Start has started, or nil.
+func (s *Server) served() *http.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.http
+}
+
 // Close ends all connections, Gateway sessions and timers. It may be called twice.
 func (s *Server) Close() {
-	s.mu.Lock()
-	s.closed = true
-	h := s.http
-	s.faults.releaseAll()
-	s.gateway.closeAll()
-	s.mu.Unlock()
-	s.clock.stop()
-	if h != nil {
+	s.rest.Faults.Release()
+	s.gateway.Close()
+	s.discord.Clock.Stop()
+	if h := s.served(); h != nil {
 		_ = h.Close()
 	}
 }
 
 // Shutdown is Close for a process: it lets running REST calls finish first, for as long as ctx allows.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.mu.Lock()
-	h := s.http
-	s.closed = true
-	s.gateway.closeAll()
-	for w := range s.watchers {
-		close(w)
-	}
-	s.watchers = nil
-	s.mu.Unlock()
+	s.gateway.Close()
+	s.page.Close()
 	var err error
-	if h != nil {
+	if h := s.served(); h != nil {
 		err = h.Shutdown(ctx)
 	}
 	s.Close()
@@ -119,43 +120,35 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // URL is the address of the server, "http://127.0.0.1:port": the live page is there.
 func (s *Server) URL() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.url
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	return s.discord.URL
 }
 
 // APIURL is the base of REST calls, URL()+"/api/v10".
 func (s *Server) APIURL() string { return s.URL() + "/api/v10" }
 
 // Now is the present on the simulator's clock.
-func (s *Server) Now() time.Time { return s.clock.now() }
+func (s *Server) Now() time.Time { return s.discord.Clock.Now() }
 
 // Advance moves the simulator's clock forward; what becomes due meanwhile (audit log entries, heartbeat deadlines)
 // happens before Advance returns.
-func (s *Server) Advance(d time.Duration) { s.clock.advance(d) }
+func (s *Server) Advance(d time.Duration) { s.discord.Clock.Advance(d) }
 
 // ServeHTTP answers REST calls, Gateway connections and the live page.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// changed tells the page that there is something new to show; callers hold the lock.
-func (s *Server) changed() {
-	for w := range s.watchers {
-		select {
-		case w <- struct{}{}:
-		default: // it has yet to look anyway
-		}
-	}
-}
+// Faults switches faults of REST calls on and off.
+func (s *Server) Faults() *faults.Faults { return s.rest.Faults }
 
-// newID makes an id; callers hold the lock.
-func (s *Server) newID() string { return s.ids.next(s.clock.now()) }
+// Gateway gives access to the websocket side and its faults.
+func (s *Server) Gateway() *gateway.Gateway { return s.gateway }
 
-// secret makes a random text of n characters; callers hold the lock.
-func (s *Server) secret(n int) string {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = letters[s.random.IntN(len(letters))]
-	}
-	return string(b)
-}
+// Requests are the REST calls so far, oldest first.
+func (s *Server) Requests() []call.Request { return s.rest.Requests() }
+
+// RequestCounts is how many calls each route got so far, by "METHOD /template".
+func (s *Server) RequestCounts() map[string]int { return s.rest.RequestCounts() }
+
+// ResetRequests forgets the calls so far, counts too.
+func (s *Server) ResetRequests() { s.rest.ResetRequests() }

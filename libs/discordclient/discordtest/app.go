@@ -1,0 +1,122 @@
+package discordtest
+
+import (
+	"fmt"
+	"slices"
+
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
+)
+
+// The methods below do what a user with all rights does in the Discord app: no permissions, no rate limits, the same
+// events and audit log entries. They panic when what they name does not exist: a mistake in the test.
+
+// Guild is a copy of everything in a guild.
+func (s *Server) Guild(id string) model.Guild {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	return s.mustGuild(id).Snapshot()
+}
+
+// Channel is a copy of a channel, and whether there is one.
+func (s *Server) Channel(id string) (model.Channel, bool) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	if _, ch := s.discord.FindChannel(id); ch != nil {
+		return ch.Clone(), true
+	}
+	return model.Channel{}, false
+}
+
+// CreateChannelByHand makes a channel; ID is filled in, an empty Name is not. It returns the id.
+func (s *Server) CreateChannelByHand(guildID string, ch model.Channel) string {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g := s.mustGuild(guildID)
+	made := ch.Clone()
+	made.GuildID = g.ID
+	if made.Overwrites == nil && made.ParentID != "" {
+		made.Overwrites = slices.Clone(g.Channels[made.ParentID].Overwrites)
+	}
+	s.discord.InsertChannel(g, &made)
+	s.discord.Log(g, model.AuditEntry{Action: model.AuditChannelCreate, UserID: g.OwnerID, TargetID: made.ID, Changes: []model.Change{{Key: "name", New: made.Name}}})
+	return made.ID
+}
+
+// EditChannelByHand changes a channel as edit says. Names are taken as they are: old and localised guilds hold names
+// that Discord would not give today.
+func (s *Server) EditChannelByHand(id string, edit func(*model.Channel)) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g, ch := s.mustChannel(id)
+	after := ch.Clone()
+	edit(&after)
+	after.ID, after.GuildID = ch.ID, ch.GuildID
+	s.discord.LogUpdate(g, g.OwnerID, ch, &after, "")
+	s.discord.ReplaceChannel(g, ch, after)
+}
+
+// DeleteChannelByHand deletes a channel or a category with all side effects.
+func (s *Server) DeleteChannelByHand(id string) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g, ch := s.mustChannel(id)
+	s.discord.Log(g, model.AuditEntry{Action: model.AuditChannelDelete, UserID: g.OwnerID, TargetID: ch.ID, Changes: []model.Change{{Key: "name", Old: ch.Name}}})
+	s.discord.RemoveChannel(g, ch)
+}
+
+// mustChannel finds a channel or panics.
+func (s *Server) mustChannel(id string) (*model.GuildState, *model.Channel) {
+	g, ch := s.discord.FindChannel(id)
+	if ch == nil {
+		panic(fmt.Sprintf("discordtest: no channel %q", id))
+	}
+	return g, ch
+}
+
+// EditGuildByHand changes the settings of a guild as edit says.
+func (s *Server) EditGuildByHand(id string, edit func(*model.Guild)) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g := s.mustGuild(id)
+	after := g.Guild
+	after.Features, after.Roles = slices.Clone(g.Features), slices.Clone(g.Roles)
+	edit(&after)
+	after.ID = g.ID
+	s.discord.ReplaceGuild(g, after, g.OwnerID, "")
+}
+
+// CreateWebhookByHand makes a webhook that belongs to no application; returns it with its token.
+func (s *Server) CreateWebhookByHand(channelID, name string) model.Webhook {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g, ch := s.mustChannel(channelID)
+	w := &model.Webhook{ID: s.discord.NewID(), GuildID: g.ID, ChannelID: ch.ID, Name: name, Token: s.discord.Secret(68), CreatorID: g.OwnerID}
+	g.Webhooks[w.ID] = w
+	s.discord.WebhookChanged(g, ch.ID, model.AuditEntry{Action: model.AuditWebhookCreate, UserID: g.OwnerID, TargetID: w.ID})
+	return *w
+}
+
+// DeleteWebhookByHand deletes a webhook.
+func (s *Server) DeleteWebhookByHand(id string) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g, w := s.discord.FindWebhook(id)
+	if w == nil {
+		panic(fmt.Sprintf("discordtest: no webhook %q", id))
+	}
+	delete(g.Webhooks, id)
+	s.discord.WebhookChanged(g, w.ChannelID, model.AuditEntry{Action: model.AuditWebhookDelete, UserID: g.OwnerID, TargetID: id})
+}
+
+// PostByHand writes a message as a user; returns its id.
+func (s *Server) PostByHand(channelID, userID, content string) string {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g, ch := s.mustChannel(channelID)
+	m := &model.Message{ChannelID: ch.ID, AuthorID: userID, Content: content}
+	if u := s.discord.Users[userID]; u != nil {
+		m.AuthorName, m.AuthorIsBot = u.Name, u.Bot
+	}
+	s.discord.Post(g, m)
+	return m.ID
+}

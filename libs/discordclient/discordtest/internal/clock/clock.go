@@ -1,0 +1,122 @@
+// Package clock is the simulator's time: real time plus what a test has added, or standing still.
+package clock
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Clock is the simulator's time: real time plus what Advance added, or standing still when frozen. Timers hang on it,
+// so that Advance fires them in order, and nothing has to sleep.
+type Clock struct {
+	mu     sync.Mutex
+	frozen bool
+	at     time.Time     // the present of a frozen clock
+	offset time.Duration // a running clock: distance to real time
+	timers []*timer      // sorted by time
+	wake   *time.Timer   // a running clock: fires at the first timer
+}
+
+// timer is one thing to do at a moment.
+type timer struct {
+	at time.Time
+	do func()
+}
+
+// New returns a clock that shows start (zero: the present).
+func New(start time.Time, frozen bool) *Clock {
+	c := &Clock{frozen: frozen, at: start}
+	if start.IsZero() {
+		c.at = time.Now()
+	}
+	c.offset = time.Until(c.at)
+	if start.IsZero() {
+		c.offset = 0
+	}
+	return c
+}
+
+// Now is the present.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.present()
+}
+
+// present is now for those who hold the lock.
+func (c *Clock) present() time.Time {
+	if c.frozen {
+		return c.at
+	}
+	return time.Now().Add(c.offset)
+}
+
+// Advance moves the clock by d and runs what has become due, in order of time, before it returns.
+func (c *Clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	c.at = c.at.Add(d)
+	c.offset += d
+	c.mu.Unlock()
+	c.runDue()
+}
+
+// After runs do once d has passed, in a goroutine of its own or within Advance; the returned function calls it off.
+func (c *Clock) After(d time.Duration, do func()) (stop func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &timer{at: c.present().Add(d), do: do}
+	i, _ := slices.BinarySearchFunc(c.timers, t, func(a, b *timer) int {
+		if a.at.After(b.at) {
+			return 1
+		}
+		return -1
+	})
+	c.timers = slices.Insert(c.timers, i, t)
+	c.arm()
+	return func() { c.cancel(t) }
+}
+
+// cancel removes a timer that has not fired.
+func (c *Clock) cancel(t *timer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timers = slices.DeleteFunc(c.timers, func(x *timer) bool { return x == t })
+	c.arm()
+}
+
+// arm sets the real timer of a running clock to the first moment; callers hold the lock.
+func (c *Clock) arm() {
+	if c.wake != nil {
+		c.wake.Stop()
+		c.wake = nil
+	}
+	if c.frozen || len(c.timers) == 0 {
+		return
+	}
+	c.wake = time.AfterFunc(max(0, c.timers[0].at.Sub(c.present())), c.runDue)
+}
+
+// runDue runs what is due, outside the lock.
+func (c *Clock) runDue() {
+	for {
+		c.mu.Lock()
+		if len(c.timers) == 0 || c.timers[0].at.After(c.present()) {
+			c.arm()
+			c.mu.Unlock()
+			return
+		}
+		t := c.timers[0]
+		c.timers = c.timers[1:]
+		c.mu.Unlock()
+		t.do()
+	}
+}
+
+// Stop forgets all timers.
+func (c *Clock) Stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timers = nil
+	c.arm()
+}

@@ -1,0 +1,135 @@
+package model
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// Actions of the audit log.
+const (
+	auditGuildUpdate     = 1
+	AuditChannelCreate   = 10
+	auditChannelUpdate   = 11
+	AuditChannelDelete   = 12
+	AuditOverwriteCreate = 13
+	AuditOverwriteUpdate = 14
+	AuditOverwriteDelete = 15
+	AuditWebhookCreate   = 50
+	AuditWebhookUpdate   = 51
+	AuditWebhookDelete   = 52
+)
+
+// AuditEntry is an entry of the audit log; VisibleAt is when readers get to see it. One that is Lost (Faults.LoseAudit) they never see: it is in
+// snapshots alone, so that a test knows what has happened.
+type AuditEntry struct {
+	ID, UserID, TargetID, Reason string
+	Action                       int
+	Changes                      []Change
+	Options                      map[string]string
+	VisibleAt                    time.Time
+	Lost                         bool
+}
+
+// Change is one changed field in an audit log entry.
+type Change struct {
+	Key string `json:"key"`
+	New any    `json:"new_value,omitempty"`
+	Old any    `json:"old_value,omitempty"`
+}
+
+// Log writes an entry that readers see after Options.AuditDelay; members with the intent and VIEW_AUDIT_LOG get it as an
+// event then. A fault may lose it.
+func (d *Discord) Log(g *GuildState, e AuditEntry) {
+	e.ID = d.NewID()
+	if d.LoseAudit != 0 {
+		d.LoseAudit--
+		e.Lost = true
+		g.Audit = append(g.Audit, e)
+		return
+	}
+	delay := max(0, d.opts.AuditDelay)
+	e.VisibleAt = d.Clock.Now().Add(delay)
+	g.Audit = append(g.Audit, e)
+	publish := func() {
+		w := e.Wire()
+		w["guild_id"] = g.ID
+		d.Emit(g, "GUILD_AUDIT_LOG_ENTRY_CREATE", w)
+	}
+	if delay == 0 {
+		publish()
+		return
+	}
+	d.After(delay, publish)
+}
+
+// LogUpdate is log for the edit of a channel: one entry with the fields that differ, none when none does; overwrites
+// have entries of their own.
+func (d *Discord) LogUpdate(g *GuildState, user string, before, after *Channel, reason string) {
+	var changes []Change
+	old, now := before.Wire(), after.Wire()
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		if key != "permission_overwrites" && !reflect.DeepEqual(old[key], now[key]) {
+			changes = append(changes, Change{Key: key, Old: old[key], New: now[key]})
+		}
+	}
+	if len(changes) > 0 {
+		d.Log(g, AuditEntry{Action: auditChannelUpdate, UserID: user, TargetID: before.ID, Reason: reason, Changes: changes})
+	}
+	for _, o := range overwriteChanges(before.Overwrites, after.Overwrites) {
+		d.Log(g, OverwriteEntry(o.action, user, before.ID, reason, o.Overwrite))
+	}
+}
+
+// OverwriteEntry is the entry of a changed overwrite.
+func OverwriteEntry(action int, user, channel, reason string, o Overwrite) AuditEntry {
+	return AuditEntry{
+		Action: action, UserID: user, TargetID: channel, Reason: reason,
+		Changes: []Change{{Key: "allow", New: o.Allow}, {Key: "deny", New: o.Deny}},
+		Options: map[string]string{"id": o.ID, "type": strconv.Itoa(o.Type)},
+	}
+}
+
+// overwriteChange is an overwrite with what happened to it.
+type overwriteChange struct {
+	Overwrite
+	action int
+}
+
+// overwriteChanges compares two lists.
+func overwriteChanges(before, after []Overwrite) (out []overwriteChange) {
+	find := func(list []Overwrite, id string) int {
+		return slices.IndexFunc(list, func(o Overwrite) bool { return o.ID == id })
+	}
+	for _, o := range after {
+		switch i := find(before, o.ID); {
+		case i < 0:
+			out = append(out, overwriteChange{o, AuditOverwriteCreate})
+		case before[i] != o:
+			out = append(out, overwriteChange{o, AuditOverwriteUpdate})
+		}
+	}
+	for _, o := range before {
+		if find(after, o.ID) < 0 {
+			out = append(out, overwriteChange{o, AuditOverwriteDelete})
+		}
+	}
+	return out
+}
+
+// Wire is the entry as Discord tells it.
+func (e *AuditEntry) Wire() map[string]any {
+	w := map[string]any{"id": e.ID, "action_type": e.Action, "user_id": OrNull(e.UserID), "target_id": OrNull(e.TargetID)}
+	if e.Reason != "" {
+		w["reason"] = e.Reason
+	}
+	if len(e.Changes) > 0 {
+		w["changes"] = e.Changes
+	}
+	if len(e.Options) > 0 {
+		w["options"] = e.Options
+	}
+	return w
+}

@@ -1,0 +1,83 @@
+package model
+
+import (
+	"slices"
+)
+
+// ReplaceChannel puts the new state in place and tells everybody. The children of a category that had the very same
+// overwrites ("synced") follow it.
+func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
+	before := ch.Clone()
+	*ch = after
+	d.Emit(g, "CHANNEL_UPDATE", ch.Wire())
+	if ch.Type == TypeCategory && !SameOverwrites(before.Overwrites, ch.Overwrites) {
+		for _, child := range g.Children(ch.ID) {
+			if SameOverwrites(child.Overwrites, before.Overwrites) {
+				child.Overwrites = after.Clone().Overwrites
+				d.Emit(g, "CHANNEL_UPDATE", child.Wire())
+			}
+		}
+	}
+	d.OnChange()
+}
+
+// InsertChannel gives the channel its id and tells everybody.
+func (d *Discord) InsertChannel(g *GuildState, ch *Channel) {
+	ch.ID = d.NewID()
+	g.Channels[ch.ID] = ch
+	d.Emit(g, "CHANNEL_CREATE", ch.Wire())
+	d.OnChange()
+}
+
+// Bottom is the position that Discord gives a new channel: below its kin (observed; not documented).
+func (g *GuildState) Bottom(ch *Channel) int {
+	at := 0
+	for _, other := range g.Children(ch.ParentID) {
+		if displayRank(other) == displayRank(ch) {
+			at = max(at, other.Position+1)
+		}
+	}
+	return at
+}
+
+// Required says whether a Community guild cannot do without the channel.
+func (g *GuildState) Required(id string) bool {
+	return g.Feature("COMMUNITY") && (id == g.RulesChannelID || id == g.PublicUpdatesChannelID)
+}
+
+// RemoveChannel takes a channel away with all that hangs on it: children of a category lose their parent, one
+// CHANNEL_UPDATE each; webhooks and messages go; settings of the guild that name it become null (GUILD_UPDATE). Positions
+// stay.
+func (d *Discord) RemoveChannel(g *GuildState, ch *Channel) {
+	delete(g.Channels, ch.ID)
+	d.Emit(g, "CHANNEL_DELETE", ch.Wire())
+	for _, child := range g.Children(ch.ID) {
+		child.ParentID = ""
+		d.Emit(g, "CHANNEL_UPDATE", child.Wire())
+	}
+	had := len(g.Webhooks)
+	for id, w := range g.Webhooks {
+		if w.ChannelID == ch.ID {
+			delete(g.Webhooks, id)
+		}
+	}
+	if len(g.Webhooks) != had {
+		d.Emit(g, "WEBHOOKS_UPDATE", map[string]any{"guild_id": g.ID, "channel_id": ch.ID})
+	}
+	delete(g.Messages, ch.ID)
+	named := []*string{&g.SystemChannelID, &g.AFKChannelID, &g.WidgetChannelID, &g.SafetyAlertsChannelID, &g.RulesChannelID, &g.PublicUpdatesChannelID}
+	if slices.ContainsFunc(named, func(id *string) bool { return *id == ch.ID }) {
+		for _, id := range named {
+			if *id == ch.ID {
+				*id = ""
+			}
+		}
+		d.Emit(g, "GUILD_UPDATE", g.Wire())
+	}
+	d.OnChange()
+}
+
+// SameOverwrites compares two lists as sets.
+func SameOverwrites(a, b []Overwrite) bool {
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(o Overwrite) bool { return !slices.Contains(b, o) })
+}

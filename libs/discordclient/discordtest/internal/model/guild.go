@@ -1,0 +1,179 @@
+package model
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Guild is a Discord server: its settings, roles and, in snapshots, everything in it.
+type Guild struct {
+	ID, Name, OwnerID                                                                            string
+	Description, Icon, Splash, Banner                                                            string // images: hash
+	Features                                                                                     []string
+	VerificationLevel, DefaultNotifications, ExplicitContentFilter, MFALevel                     int
+	AFKTimeout, SystemChannelFlags                                                               int
+	AFKChannelID, SystemChannelID, RulesChannelID, PublicUpdatesChannelID, SafetyAlertsChannelID string
+	WidgetChannelID                                                                              string
+	PreferredLocale                                                                              string
+	Roles                                                                                        []Role
+
+	// Channels in the order in which Discord shows them, Webhooks by age and Messages by age: in snapshots only.
+	Channels []Channel            `json:"-"`
+	Webhooks []Webhook            `json:"-"`
+	Messages map[string][]Message `json:"-"` // by channel id
+	Audit    []AuditEntry         `json:"-"` // whether visible yet or not
+	Members  map[string]Member    `json:"-"`
+}
+
+// GuildState is a guild as it is now. The fields that its settings (Guild) have for snapshots are hidden by those here.
+type GuildState struct {
+	Guild
+	Channels    map[string]*Channel
+	Webhooks    map[string]*Webhook
+	Messages    map[string][]*Message // by channel
+	Members     map[string]*Member
+	Audit       []AuditEntry
+	Unavailable bool // during an outage
+}
+
+// Role finds a role; the pointer is into the guild.
+func (g *GuildState) Role(id string) *Role {
+	i := slices.IndexFunc(g.Roles, func(r Role) bool { return r.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &g.Roles[i]
+}
+
+// sorted are the channels by age, which is how REST lists them.
+func (g *GuildState) sorted() []*Channel {
+	return slices.SortedFunc(maps.Values(g.Channels), func(a, b *Channel) int { return CompareIDs(a.ID, b.ID) })
+}
+
+// SortedWebhooks are the webhooks by age.
+func (g *GuildState) SortedWebhooks() []*Webhook {
+	return slices.SortedFunc(maps.Values(g.Webhooks), func(a, b *Webhook) int { return CompareIDs(a.ID, b.ID) })
+}
+
+// Shows says whether a bot gets a channel at all (Options.HideUnseen).
+func (d *Discord) Shows(g *GuildState, c *Channel, user string) bool {
+	return !d.opts.HideUnseen || g.PermissionsIn(c, user).Has(PermViewChannel)
+}
+
+// Shown are the channels by age that a bot gets.
+func (d *Discord) Shown(g *GuildState, user string) []*Channel {
+	return slices.DeleteFunc(g.sorted(), func(c *Channel) bool { return !d.Shows(g, c, user) })
+}
+
+// Children are the channels of a category by age.
+func (g *GuildState) Children(category string) []*Channel {
+	return slices.DeleteFunc(g.sorted(), func(c *Channel) bool { return c.ParentID != category })
+}
+
+// Displayed are the channels in the order in which the app shows them: those without a category first, then each
+// category with its children; text-like above voice-like, then by position, then by age.
+func (g *GuildState) Displayed() []*Channel {
+	order := func(a, b *Channel) int {
+		return cmp.Or(cmp.Compare(displayRank(a), displayRank(b)), cmp.Compare(a.Position, b.Position), CompareIDs(a.ID, b.ID))
+	}
+	var out []*Channel
+	top := g.Children("")
+	slices.SortFunc(top, order)
+	for _, c := range top {
+		out = append(out, c)
+		if c.Type == TypeCategory {
+			in := g.Children(c.ID)
+			slices.SortFunc(in, order)
+			out = append(out, in...)
+		}
+	}
+	return out
+}
+
+// displayRank is which block of its parent a channel is shown in.
+func displayRank(c *Channel) int {
+	switch {
+	case TextLike(c.Type):
+		return 0
+	case c.Type == TypeCategory:
+		return 2
+	}
+	return 1
+}
+
+// Snapshot is a copy of all there is.
+func (g *GuildState) Snapshot() Guild {
+	out := g.Guild
+	out.Features, out.Roles, out.Audit = slices.Clone(g.Features), slices.Clone(g.Roles), slices.Clone(g.Audit)
+	out.Messages, out.Members = map[string][]Message{}, map[string]Member{}
+	for _, c := range g.Displayed() {
+		out.Channels = append(out.Channels, c.Clone())
+	}
+	for _, w := range g.SortedWebhooks() {
+		out.Webhooks = append(out.Webhooks, *w)
+	}
+	for id, all := range g.Messages {
+		for _, m := range all {
+			out.Messages[id] = append(out.Messages[id], *m)
+		}
+	}
+	for id, m := range g.Members {
+		c := *m
+		c.Roles = slices.Clone(m.Roles)
+		out.Members[id] = c
+	}
+	return out
+}
+
+// Wire is the guild as GET /guilds/{id} tells it.
+func (g *GuildState) Wire() map[string]any {
+	roles := []any{}
+	for i := range g.Roles {
+		roles = append(roles, g.Roles[i].Wire())
+	}
+	return map[string]any{
+		"id": g.ID, "name": g.Name, "owner_id": g.OwnerID, "application_id": nil, "region": "deprecated",
+		"icon": OrNull(g.Icon), "splash": OrNull(g.Splash), "banner": OrNull(g.Banner), "description": OrNull(g.Description),
+		"home_header": nil, "discovery_splash": nil, "features": append([]string{}, g.Features...),
+		"afk_channel_id": OrNull(g.AFKChannelID), "afk_timeout": g.AFKTimeout,
+		"system_channel_id": OrNull(g.SystemChannelID), "system_channel_flags": g.SystemChannelFlags,
+		"widget_enabled": false, "widget_channel_id": OrNull(g.WidgetChannelID),
+		"verification_level": g.VerificationLevel, "default_message_notifications": g.DefaultNotifications,
+		"explicit_content_filter": g.ExplicitContentFilter, "mfa_level": g.MFALevel, "roles": roles,
+		"max_presences": nil, "max_members": 25000000, "max_stage_video_channel_users": 50, "max_video_channel_users": 25,
+		"vanity_url_code": nil, "premium_tier": 0, "premium_subscription_count": 0, "preferred_locale": g.PreferredLocale,
+		"rules_channel_id": OrNull(g.RulesChannelID), "safety_alerts_channel_id": OrNull(g.SafetyAlertsChannelID),
+		"public_updates_channel_id": OrNull(g.PublicUpdatesChannelID), "premium_progress_bar_enabled": false,
+		"nsfw": false, "nsfw_level": 0, "emojis": []any{}, "stickers": []any{}, "incidents_data": nil,
+	}
+}
+
+// Stub is a guild of which no more is known than that it is.
+func (g *GuildState) Stub() map[string]any { return map[string]any{"id": g.ID, "unavailable": true} }
+
+// GuildCreate is the guild as GUILD_CREATE has it for one bot: with channels, and of the members itself. Channels lack
+// guild_id there, as they often do on Discord.
+func (d *Discord) GuildCreate(g *GuildState, to *BotState) map[string]any {
+	w := g.Wire()
+	channels, members := []any{}, []any{}
+	for _, c := range d.Shown(g, to.UserID) {
+		cw := c.Wire()
+		delete(cw, "guild_id")
+		channels = append(channels, cw)
+	}
+	if m := g.Members[to.UserID]; m != nil {
+		members = append(members, m.Wire(d.Users[m.UserID]))
+		w["joined_at"] = m.JoinedAt.UTC().Format(TimeLayout)
+	}
+	for _, key := range []string{"threads", "presences", "voice_states", "stage_instances", "guild_scheduled_events",
+		"soundboard_sounds"} {
+		w[key] = []any{}
+	}
+	w["channels"], w["members"] = channels, members
+	w["large"], w["unavailable"], w["member_count"] = false, false, len(g.Members)
+	return w
+}
+
+// Feature says whether a guild has one.
+func (g *GuildState) Feature(name string) bool { return slices.Contains(g.Features, name) }

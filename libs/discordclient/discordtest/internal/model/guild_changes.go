@@ -1,0 +1,78 @@
+package model
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// newGuild is a guild as a user makes it, without the channels that the app adds.
+func newGuild(spec GuildSpec, owner string) *GuildState {
+	return &GuildState{
+		Guild: Guild{
+			ID: spec.ID, Name: spec.Name, OwnerID: owner, Features: withNews(spec.Features), MFALevel: spec.MFALevel,
+			AFKTimeout: 300, PreferredLocale: "en-US", DefaultNotifications: 0,
+			Roles: []Role{{ID: spec.ID, Name: "@everyone", Permissions: permDefault}},
+		},
+		Channels: map[string]*Channel{}, Webhooks: map[string]*Webhook{},
+		Messages: map[string][]*Message{}, Members: map[string]*Member{},
+	}
+}
+
+// AddGuild adds a guild of an owner.
+func (d *Discord) AddGuild(spec GuildSpec, owner string) *GuildState {
+	g := newGuild(spec, owner)
+	g.Members[owner] = &Member{UserID: owner, JoinedAt: d.Clock.Now()}
+	d.Guilds[g.ID] = g
+	d.OnChange()
+	return g
+}
+
+// RemoveGuild deletes a guild.
+func (d *Discord) RemoveGuild(g *GuildState) {
+	for id := range g.Members {
+		d.Events.Left(g, id)
+	}
+	delete(d.Guilds, g.ID)
+	d.OnChange()
+}
+
+// GuildSpec says what guild to make.
+type GuildSpec struct {
+	// ID is a snowflake; default: a new one.
+	ID string
+	// Name, 2 to 100 characters; default "Test server".
+	Name string
+	// Features, such as "COMMUNITY", which brings "NEWS" (announcement channels).
+	Features []string
+	// MFALevel 1 asks for two-factor authentication for administrative calls.
+	MFALevel int
+}
+
+// withNews are features as Discord has them: a Community guild has NEWS, announcement channels, as well.
+func withNews(features []string) []string {
+	if slices.Contains(features, "COMMUNITY") && !slices.Contains(features, "NEWS") {
+		return append(slices.Clone(features), "NEWS")
+	}
+	return append([]string{}, features...)
+}
+
+// ReplaceGuild puts new settings in place, logs what differs and tells everybody.
+func (d *Discord) ReplaceGuild(g *GuildState, after Guild, user, reason string) {
+	before := g.Wire()
+	g.Guild = after
+	g.Features = withNews(g.Features)
+	var changes []Change
+	now := g.Wire()
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		if !reflect.DeepEqual(before[key], now[key]) {
+			changes = append(changes, Change{Key: key, Old: before[key], New: now[key]})
+		}
+	}
+	if len(changes) == 0 {
+		return
+	}
+	d.Log(g, AuditEntry{Action: auditGuildUpdate, UserID: user, TargetID: g.ID, Reason: reason, Changes: changes})
+	d.Emit(g, "GUILD_UPDATE", g.Wire())
+	d.OnChange()
+}

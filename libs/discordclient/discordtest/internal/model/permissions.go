@@ -1,0 +1,87 @@
+package model
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
+// Permissions is a set of permission bits; on the wire a decimal string.
+type Permissions uint64
+
+// Permission bits that the simulator's rules ask for; source: Discord's documentation, "Permissions".
+const (
+	PermAdministrator      Permissions = 1 << 3
+	PermManageChannels     Permissions = 1 << 4
+	PermManageGuild        Permissions = 1 << 5
+	PermViewAuditLog       Permissions = 1 << 7
+	PermViewChannel        Permissions = 1 << 10
+	PermSendMessages       Permissions = 1 << 11
+	PermManageMessages     Permissions = 1 << 13
+	PermReadMessageHistory Permissions = 1 << 16
+	PermManageRoles        Permissions = 1 << 28
+	PermManageWebhooks     Permissions = 1 << 29
+
+	// permAll is every bit that is defined today (0 to 52, without the gaps): what an administrator and the owner have.
+	PermAll Permissions = 1<<53 - 1
+	// permDefault is what @everyone has in a new guild: see channels, read and write messages, invite, speak.
+	permDefault Permissions = PermViewChannel | PermSendMessages | PermReadMessageHistory | 1<<0 | 1<<6 | 1<<14 | 1<<15 | 1<<20 | 1<<21
+	// permElevated needs two-factor authentication of the bot's owner where the guild asks for it.
+	PermElevated = PermAdministrator | PermManageChannels | PermManageGuild | PermManageMessages | PermManageRoles |
+		PermManageWebhooks | 1<<1 | 1<<2
+)
+
+// Has says whether p holds all bits of want.
+func (p Permissions) Has(want Permissions) bool { return p&want == want }
+
+// MarshalJSON writes the decimal string that Discord answers with.
+func (p Permissions) MarshalJSON() ([]byte, error) {
+	return json.Marshal(strconv.FormatUint(uint64(p), 10))
+}
+
+// GuildPermissions are a member's permissions in the guild, without any channel's overwrites.
+func (g *GuildState) GuildPermissions(user string) Permissions {
+	m := g.Members[user]
+	if m == nil {
+		return 0
+	}
+	if g.OwnerID == user {
+		return PermAll
+	}
+	p := g.Role(g.ID).Permissions
+	for _, id := range m.Roles {
+		if r := g.Role(id); r != nil {
+			p |= r.Permissions
+		}
+	}
+	if p.Has(PermAdministrator) {
+		return PermAll
+	}
+	return p
+}
+
+// PermissionsIn are a member's permissions in a channel: base, then @everyone's overwrite, the roles' together, the
+// member's own; without VIEW_CHANNEL nothing is left.
+func (g *GuildState) PermissionsIn(c *Channel, user string) Permissions {
+	p := g.GuildPermissions(user)
+	if p == PermAll || p == 0 {
+		return p
+	}
+	var roleAllow, roleDeny, ownAllow, ownDeny Permissions
+	for _, o := range c.Overwrites {
+		switch {
+		case o.ID == g.ID:
+			p = p&^o.Deny | o.Allow
+		case o.Type == 0 && slices.Contains(g.Members[user].Roles, o.ID):
+			roleAllow, roleDeny = roleAllow|o.Allow, roleDeny|o.Deny
+		case o.Type == 1 && o.ID == user:
+			ownAllow, ownDeny = o.Allow, o.Deny
+		}
+	}
+	p = p&^roleDeny | roleAllow
+	p = p&^ownDeny | ownAllow
+	if !p.Has(PermViewChannel) {
+		return 0
+	}
+	return p
+}

@@ -1,0 +1,45 @@
+package model
+
+import (
+	"testing"
+)
+
+// TestPermissionsIn is Discord's order: roles, @everyone's overwrite, the roles' overwrites together, the member's own.
+func TestPermissionsIn(t *testing.T) {
+	t.Parallel()
+	const view, send, manage = PermViewChannel, PermSendMessages, PermManageChannels
+	everyone := func(allow, deny Permissions) Overwrite { return Overwrite{ID: "g", Allow: allow, Deny: deny} }
+	role := func(id string, allow, deny Permissions) Overwrite {
+		return Overwrite{ID: id, Allow: allow, Deny: deny}
+	}
+	member := func(id string, allow, deny Permissions) Overwrite {
+		return Overwrite{ID: id, Type: 1, Allow: allow, Deny: deny}
+	}
+	for name, tc := range map[string]struct {
+		user string
+		list []Overwrite
+		want Permissions
+	}{
+		"roles add up":                            {"u", nil, view | send | manage},
+		"@everyone is denied":                     {"u", []Overwrite{everyone(0, send)}, view | manage},
+		"a role allows what @everyone is denied":  {"u", []Overwrite{role("r1", send, 0), everyone(0, send)}, view | send | manage},
+		"one role's allow beats another's deny":   {"u", []Overwrite{role("r1", 0, send), role("r2", send, 0)}, view | send | manage},
+		"a role the member has not":               {"u", []Overwrite{role("r3", 0, send)}, view | send | manage},
+		"the member's own deny beats roles":       {"u", []Overwrite{role("r1", send, 0), member("u", 0, send)}, view | manage},
+		"the member's own allow beats roles":      {"u", []Overwrite{role("r1", 0, send), member("u", send, 0)}, view | send | manage},
+		"another member's":                        {"u", []Overwrite{member("x", 0, send)}, view | send | manage},
+		"without sight nothing is left":           {"u", []Overwrite{everyone(0, view)}, 0},
+		"a bot keeps sight by its own overwrite":  {"u", []Overwrite{everyone(0, view), member("u", view, 0)}, view | send | manage},
+		"the owner is above overwrites":           {"o", []Overwrite{everyone(0, view)}, PermAll},
+		"an administrator is above overwrites":    {"a", []Overwrite{everyone(0, view), member("a", 0, view)}, PermAll},
+		"who is no member has none":               {"x", nil, 0},
+		"a role's overwrite does not fit members": {"r1", nil, 0},
+	} {
+		g := &GuildState{Guild: Guild{ID: "g", OwnerID: "o", Roles: []Role{{ID: "g", Permissions: view}, {ID: "r1", Permissions: send}, {ID: "r2", Permissions: manage}, {ID: "r3"},
+			{ID: "admin", Permissions: PermAdministrator}}},
+			Members: map[string]*Member{"u": {UserID: "u", Roles: []string{"r1", "r2"}}, "o": {UserID: "o"}, "a": {UserID: "a", Roles: []string{"admin"}}}}
+		if got := g.PermissionsIn(&Channel{Overwrites: tc.list}, tc.user); got != tc.want {
+			t.Errorf("%s: %b, want %b", name, got, tc.want)
+		}
+	}
+}

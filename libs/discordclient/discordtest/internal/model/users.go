@@ -1,0 +1,83 @@
+package model
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// User is a person or a bot.
+type User struct {
+	ID, Name string
+	Bot      bool
+}
+
+// Wire is the user in Discord's JSON.
+func (u *User) Wire() map[string]any {
+	return map[string]any{
+		"id": u.ID, "username": u.Name, "discriminator": "0", "global_name": nil, "avatar": nil,
+		"public_flags": 0, "flags": 0, "bot": u.Bot, "primary_guild": nil,
+	}
+}
+
+// Bot is an application with its bot user. AddBot fills what is left empty.
+type Bot struct {
+	// Name of the bot user; default "bot".
+	Name string
+	// Token is its secret; default: a random one.
+	Token string
+	// UserID and ApplicationID are the same number, as for all applications of today.
+	UserID, ApplicationID string
+	// OwnerWithout2FA is whether the owner of the bot has no two-factor authentication: guilds with MFALevel 1 then
+	// refuse its administrative calls with 60003.
+	OwnerWithout2FA bool
+	// PrivilegedIntents are the privileged Gateway intents it may use (members, presences, message content); others
+	// are closed with 4014.
+	PrivilegedIntents int
+}
+
+// BotState is a bot with its user.
+type BotState struct {
+	Bot
+	User *User
+}
+
+// AddBot makes an application and its bot user, which is in no guild yet.
+func (d *Discord) AddBot(b Bot) Bot {
+	if b.Name == "" {
+		b.Name = "bot"
+	}
+	if b.UserID == "" {
+		b.UserID = d.NewID()
+	}
+	b.ApplicationID = b.UserID
+	if b.Token == "" {
+		b.Token = d.newToken(b.UserID)
+	}
+	u := &User{ID: b.UserID, Name: b.Name, Bot: true}
+	d.Users[u.ID] = u
+	d.Bots[b.Token] = &BotState{Bot: b, User: u}
+	return b
+}
+
+// newToken makes a token in the form of Discord's: user id, time, signature.
+func (d *Discord) newToken(user string) string {
+	return base64.RawStdEncoding.EncodeToString([]byte(user)) + "." + d.Secret(6) + "." + d.Secret(38)
+}
+
+// ResetToken replaces a bot's token and ends its Gateway sessions.
+func (d *Discord) ResetToken(b *BotState) string {
+	delete(d.Bots, b.Token)
+	b.Token = d.newToken(b.UserID)
+	d.Bots[b.Token] = b
+	d.Events.TokenReset(b.UserID)
+	return b.Token
+}
+
+// BotOf is the bot of an Authorization header, or nil.
+func (d *Discord) BotOf(authorization string) *BotState {
+	token, ok := strings.CutPrefix(authorization, "Bot ")
+	if !ok {
+		return nil
+	}
+	return d.Bots[token]
+}

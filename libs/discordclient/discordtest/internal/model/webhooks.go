@@ -1,0 +1,36 @@
+package model
+
+// Webhook is an incoming webhook. Token is a secret.
+type Webhook struct {
+	ID, GuildID, ChannelID, ApplicationID, Name, Token string
+	CreatorID                                          string // user
+	Avatar                                             string // hash
+}
+
+// WebhookWire is a webhook as Discord tells it to an application ("": to nobody in particular): token and URL only to
+// the one that made it.
+func (d *Discord) WebhookWire(w *Webhook, application string) map[string]any {
+	out := map[string]any{"id": w.ID, "type": 1, "guild_id": w.GuildID, "channel_id": w.ChannelID, "name": w.Name,
+		"avatar": OrNull(w.Avatar), "application_id": OrNull(w.ApplicationID)}
+	if u := d.Users[w.CreatorID]; u != nil {
+		out["user"] = u.Wire()
+	}
+	if application != "" && application == w.ApplicationID {
+		out["token"], out["url"] = w.Token, d.URL+"/api/webhooks/"+w.ID+"/"+w.Token
+	}
+	return out
+}
+
+// SecretWire is a webhook as told to those who know its token.
+func (d *Discord) SecretWire(w *Webhook) map[string]any {
+	out := d.WebhookWire(w, w.ApplicationID)
+	delete(out, "user")
+	return out
+}
+
+// WebhookChanged logs and tells: the event carries the channel only.
+func (d *Discord) WebhookChanged(g *GuildState, channel string, e AuditEntry) {
+	d.Log(g, e)
+	d.Emit(g, "WEBHOOKS_UPDATE", map[string]any{"guild_id": g.ID, "channel_id": channel})
+	d.OnChange()
+}

@@ -1,0 +1,87 @@
+package call
+
+import (
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
+)
+
+// Guild finds the guild of the path. For a bot that is no member it does not exist.
+func (c *Call) Guild() (*model.GuildState, error) {
+	g := c.Discord.Guilds[c.Path("guild_id")]
+	switch {
+	case !model.IsSnowflake(c.Path("guild_id")):
+		return nil, Invalid("guild_id", "NUMBER_TYPE_COERCE", "Value \""+c.Path("guild_id")+"\" is not snowflake.")
+	case g == nil || g.Members[c.Bot.UserID] == nil:
+		return nil, errUnknownGuild
+	}
+	return g, nil
+}
+
+// GuildWith is guild for those who need permissions in it.
+func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
+	g, err := c.Guild()
+	if err != nil {
+		return nil, err
+	}
+	return g, c.May(g, g.GuildPermissions(c.Bot.UserID), p)
+}
+
+// Channel finds the channel of the path. A channel that the bot cannot see exists (50001): denied is not gone.
+func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
+	id := c.Path("channel_id")
+	if !model.IsSnowflake(id) {
+		return nil, nil, Invalid("channel_id", "NUMBER_TYPE_COERCE", "Value \""+id+"\" is not snowflake.")
+	}
+	g, ch := c.Discord.FindChannel(id)
+	switch {
+	case ch == nil:
+		return nil, nil, ErrUnknownChannel
+	case !g.PermissionsIn(ch, c.Bot.UserID).Has(model.PermViewChannel):
+		return nil, nil, ErrMissingAccess
+	}
+	return g, ch, nil
+}
+
+// ChannelWith is channel for those who need permissions in it.
+func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Channel, error) {
+	g, ch, err := c.Channel()
+	if err != nil {
+		return nil, nil, err
+	}
+	return g, ch, c.May(g, g.PermissionsIn(ch, c.Bot.UserID), p)
+}
+
+// May refuses what is not permitted, and what is permitted only with two-factor authentication.
+func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
+	if !have.Has(want) {
+		return ErrPermissions
+	}
+	if want&model.PermElevated != 0 && g.MFALevel == 1 && c.Bot.OwnerWithout2FA {
+		return errTwoFactor
+	}
+	return nil
+}
+
+// Webhook finds the one of the path for a bot: its own application's, or with MANAGE_WEBHOOKS in the channel. To look at,
+// its own need no permission; to change, they do.
+func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
+	g, w := c.Discord.FindWebhook(c.Path("webhook_id"))
+	if w == nil {
+		return nil, nil, errUnknownWebhook
+	}
+	if !change && w.ApplicationID == c.Bot.ApplicationID {
+		return g, w, nil
+	}
+	return g, w, c.May(g, g.PermissionsIn(g.Channels[w.ChannelID], c.Bot.UserID), model.PermManageWebhooks)
+}
+
+// WebhookByToken finds the one of the path by its secret.
+func (c *Call) WebhookByToken() (*model.GuildState, *model.Webhook, error) {
+	g, w := c.Discord.FindWebhook(c.Path("webhook_id"))
+	switch {
+	case w == nil:
+		return nil, nil, errUnknownWebhook
+	case w.Token != c.Path("webhook_token"):
+		return nil, nil, errWebhookToken
+	}
+	return g, w, nil
+}

@@ -1,0 +1,85 @@
+package call
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/limits"
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
+)
+
+// Call is one REST call under the lock of the state.
+type Call struct {
+	Discord *model.Discord
+	Options Options
+	Windows *limits.Windows // of the rate limits
+	Request *http.Request
+	Body    []byte
+	Bot     *model.BotState // nil on calls that need no authorization and bring none
+	Now     time.Time
+	Header  http.Header // of the answer
+}
+
+// Options are the choices that concern REST; discordtest.Options documents them.
+type Options struct {
+	Limits       *limits.Limits
+	AllowGuilds  bool
+	AnyUserAgent bool
+	Normalise    func(name string) string
+}
+
+// Answer is what a client gets.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Path is a variable of the route's template.
+func (c *Call) Path(name string) string { return c.Request.PathValue(name) }
+
+// Flag reads a boolean of the query: true, True or 1.
+func (c *Call) Flag(name string) bool {
+	switch c.Request.URL.Query().Get(name) {
+	case "true", "True", "1":
+		return true
+	}
+	return false
+}
+
+// Number reads an integer of the query within bounds; absent is the default.
+func (c *Call) Number(name string, def, lo, hi int) (int, error) {
+	text := c.Request.URL.Query().Get(name)
+	if text == "" {
+		return def, nil
+	}
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil:
+		return 0, Invalid(name, "NUMBER_TYPE_COERCE", "Value \""+text+"\" is not int.")
+	case n < lo:
+		return 0, Invalid(name, "NUMBER_TYPE_MIN", "int value should be greater than or equal to "+strconv.Itoa(lo)+".")
+	case n > hi:
+		return 0, Invalid(name, "NUMBER_TYPE_MAX", "int value should be less than or equal to "+strconv.Itoa(hi)+".")
+	}
+	return n, nil
+}
+
+// Reason reads X-Audit-Log-Reason: URL-encoded, 1 to 512 characters.
+func (c *Call) Reason() (string, error) {
+	raw := c.Request.Header.Get("X-Audit-Log-Reason")
+	text, err := url.PathUnescape(raw)
+	if err != nil {
+		text = raw
+	}
+	if n := utf8.RuneCountInString(text); n > 512 {
+		return "", Invalid("reason", "BASE_TYPE_MAX_LENGTH", "Must be 512 or fewer in length.")
+	}
+	return text, nil
+}
+
+// MaxBody is the largest request body that is read, 25 MiB, Discord's limit of uploads.
+const MaxBody = 25 << 20

@@ -1,0 +1,32 @@
+package guilds
+
+import (
+	"net/http"
+
+	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
+)
+
+// Roles is GET /guilds/{guild_id}/roles.
+func Roles(c *call.Call) (int, any, error) {
+	g, err := c.Guild()
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, g.Wire()["roles"], nil
+}
+
+// Member is GET /guilds/{guild_id}/members/{user_id}.
+func Member(c *call.Call) (int, any, error) {
+	g, err := c.Guild()
+	if err != nil {
+		return 0, nil, err
+	}
+	m, u := g.Members[c.Path("user_id")], c.Discord.Users[c.Path("user_id")]
+	switch {
+	case u == nil:
+		return 0, nil, call.ErrUnknownUser
+	case m == nil:
+		return 0, nil, call.ErrUnknownMember
+	}
+	return http.StatusOK, m.Wire(u), nil
+}

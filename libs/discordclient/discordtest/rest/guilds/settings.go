@@ -1,0 +1,140 @@
+package guilds
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
+	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
+)
+
+// locales are the languages that a guild may prefer.
+var locales = []string{"ar", "bg", "cs", "da", "de", "el", "en-GB", "en-US", "es-419", "es-ES", "fi", "fr", "he", "hi", "hr", "hu", "id", "it", "ja",
+	"ko", "lt", "nl", "no", "pl", "pt-BR", "ro", "ru", "sv-SE", "th", "tr", "uk", "vi", "zh-CN", "zh-TW"}
+
+// mutableFeatures are the features that an edit may set; the others stay as they are.
+var mutableFeatures = []string{"COMMUNITY", "DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
+
+// Edit is PATCH /guilds/{guild_id}.
+func Edit(c *call.Call) (int, any, error) {
+	g, err := c.GuildWith(model.PermManageGuild)
+	if err != nil {
+		return 0, nil, err
+	}
+	f, err := c.Object()
+	if err != nil {
+		return 0, nil, err
+	}
+	after := g.Guild
+	after.Features = slices.Clone(g.Features)
+	readSettings(f, &after)
+	readChannelSettings(f, g, &after)
+	readImages(f, &after)
+	readFeatures(f, &after)
+	if err := f.Err(); err != nil {
+		return 0, nil, err
+	}
+	if err := mayCommunity(c, g, &after); err != nil {
+		return 0, nil, err
+	}
+	for _, id := range []string{after.RulesChannelID, after.PublicUpdatesChannelID} {
+		if ch := g.Channels[id]; ch != nil && ch.Type != model.TypeText {
+			return 0, nil, call.ErrCommunityText
+		}
+	}
+	reason, err := c.Reason()
+	if err != nil {
+		return 0, nil, err
+	}
+	c.Discord.ReplaceGuild(g, after, c.Bot.UserID, reason)
+	return http.StatusOK, g.Wire(), nil
+}
+
+// mayCommunity asks for what switching COMMUNITY on or off needs: an administrator, and, to switch it on, the two channels
+// that such a guild has. (How Discord says that they are missing is a guess; that the guild needs a verification level and a
+// filter too is not simulated.)
+func mayCommunity(c *call.Call, g *model.GuildState, after *model.Guild) error {
+	is := slices.Contains(after.Features, "COMMUNITY")
+	if is == slices.Contains(g.Features, "COMMUNITY") {
+		return nil
+	}
+	if err := c.May(g, g.GuildPermissions(c.Bot.UserID), model.PermAdministrator); err != nil {
+		return err
+	}
+	f := call.NewForm()
+	for key, id := range map[string]string{"rules_channel_id": after.RulesChannelID, "public_updates_channel_id": after.PublicUpdatesChannelID} {
+		if is && id == "" {
+			f.Fail(key, "BASE_TYPE_REQUIRED", "This field is required")
+		}
+	}
+	return f.Err()
+}
+
+// readSettings reads the plain settings.
+func readSettings(f *call.Form, g *model.Guild) {
+	f.NotNull("name")
+	f.Text("name", 2, 100, &g.Name)
+	f.Text("description", 0, 300, &g.Description)
+	f.Choice("verification_level", 0, &g.VerificationLevel, 0, 1, 2, 3, 4)
+	f.Choice("default_message_notifications", 0, &g.DefaultNotifications, 0, 1)
+	f.Choice("explicit_content_filter", 0, &g.ExplicitContentFilter, 0, 1, 2)
+	f.Choice("afk_timeout", 300, &g.AFKTimeout, 60, 300, 900, 1800, 3600)
+	f.Integer("system_channel_flags", 0, 63, 0, &g.SystemChannelFlags)
+	locale := g.PreferredLocale
+	f.Text("preferred_locale", 0, 10, &locale)
+	switch {
+	case f.Null("preferred_locale"):
+		g.PreferredLocale = "en-US"
+	case slices.Contains(locales, locale):
+		g.PreferredLocale = locale
+	default:
+		f.Fail("preferred_locale", "BASE_TYPE_CHOICES", "Value must be one of the available locales.")
+	}
+}
+
+// readChannelSettings reads the settings that name a channel of the guild.
+func readChannelSettings(f *call.Form, g *model.GuildState, after *model.Guild) {
+	for key, to := range map[string]*string{
+		"system_channel_id": &after.SystemChannelID, "afk_channel_id": &after.AFKChannelID, "rules_channel_id": &after.RulesChannelID,
+		"public_updates_channel_id": &after.PublicUpdatesChannelID, "safety_alerts_channel_id": &after.SafetyAlertsChannelID,
+	} {
+		id := *to
+		f.ID(key, &id)
+		ch := g.Channels[id]
+		switch {
+		case id == *to || id == "":
+			*to = id
+		case ch == nil:
+			f.Fail(key, "CHANNEL_INVALID", "Channel does not exist")
+		case key == "afk_channel_id" && ch.Type != model.TypeVoice, key == "system_channel_id" && !model.TextLike(ch.Type):
+			f.Fail(key, "CHANNEL_INVALID_TYPE", "Channel has the wrong type")
+		default:
+			*to = id
+		}
+	}
+}
+
+// readImages reads icon, splash and banner; they read back as a hash only.
+func readImages(f *call.Form, g *model.Guild) {
+	f.Image("icon", &g.Icon)
+	f.Image("splash", &g.Splash)
+	f.Image("banner", &g.Banner)
+}
+
+// readFeatures replaces the features that may be changed.
+func readFeatures(f *call.Form, g *model.Guild) {
+	if !f.Given("features") {
+		return
+	}
+	community := slices.Contains(g.Features, "COMMUNITY")
+	g.Features = slices.DeleteFunc(g.Features, func(s string) bool {
+		return slices.Contains(mutableFeatures, s) || s == "NEWS" && community // it comes and goes with COMMUNITY
+	})
+	for _, raw := range f.List("features", 1521) {
+		var name string
+		if json.Unmarshal(raw, &name) == nil && slices.Contains(mutableFeatures, name) && !slices.Contains(g.Features, name) {
+			g.Features = append(g.Features, name)
+		}
+	}
+}
