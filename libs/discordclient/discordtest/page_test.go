@@ -71,9 +71,6 @@ func TestPage(t *testing.T) {
 	ctx := browser(t)
 	r := newRig(t, usual|discordtest.PermAdministrator)
 	alarms := school(r)
-	if err := os.MkdirAll(screenshots, 0o755); err != nil {
-		t.Fatal(err)
-	}
 	names := `[...document.querySelectorAll("#channel-list h3, #channel-list .name")].map(e => e.textContent)`
 	check(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(r.srv.URL()+"/#/"+r.guild+"/"+alarms), chromedp.WaitVisible(".embed")))
 	order := look(ctx, t, chromedp.Evaluate[[]string](names))
@@ -133,5 +130,6 @@ func look[T any](ctx context.Context, t *testing.T, a chromedp.Action[T]) T {
 // snap writes a picture of what the browser shows.
 func snap(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
+	check(t, os.MkdirAll(screenshots, 0o755))
 	check(t, os.WriteFile(filepath.Join(screenshots, name), look(ctx, t, chromedp.CaptureScreenshot()), 0o644))
 }

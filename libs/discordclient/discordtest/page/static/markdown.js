@@ -9,6 +9,7 @@ const marks = [
   [/^__([\s\S]+?)__/, (m) => element("u", {}, ...markdown(m[1]))],
   [/^~~([\s\S]+?)~~/, (m) => element("s", {}, ...markdown(m[1]))],
   [/^\*([^*\s][^*]*)\*/, (m) => element("em", {}, ...markdown(m[1]))],
+  [/^_([^_\s][^_]*)_(?!\w)/, (m) => element("em", {}, ...markdown(m[1]))],
   [/^\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)/, (m) => link(m[2], m[1])],
   [/^https?:\/\/[^\s<>)]+/, (m) => link(m[0], m[0])],
 ];
@@ -38,8 +39,9 @@ function markdown(text) {
       out.push(hit[1](hit[0]));
       text = text.slice(hit[0][0].length);
     } else {
-      plain += text[0];
-      text = text.slice(1);
+      const [next] = text.match(/^\w+|^[\s\S]/); // a word at once: an underscore within it is no mark
+      plain += next;
+      text = text.slice(next.length);
     }
   }
   flush();
