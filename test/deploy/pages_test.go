@@ -1,0 +1,95 @@
+package deploy
+
+import (
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"jutsu.com/operators/test/internal/project"
+)
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	console = regexp.MustCompile("(?s)```console\n.*?```")
+)
+
+// written are the pages that are written by hand: docs/api-reference.md is generated.
+func written(t *testing.T) (names []string) {
+	t.Helper()
+	root, err := project.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range found {
+			if name, _ := filepath.Rel(root, file); name != "docs/api-reference.md" {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) < 15 {
+		t.Fatalf("only %v found", names)
+	}
+	return names
+}
+
+// TestPagesAreShort holds the README to 120 lines, and every page to 120 columns but for what
+// commands print.
+func TestPagesAreShort(t *testing.T) {
+	if lines := strings.Count(text(t, "README.md"), "\n"); lines > 120 {
+		t.Errorf("README.md has %d lines", lines)
+	}
+	for _, page := range written(t) {
+		for line := range strings.Lines(console.ReplaceAllString(text(t, page), "")) {
+			if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > 120 {
+				t.Errorf("%s has a line of more than 120 columns: %s", page, line)
+			}
+		}
+	}
+}
+
+// TestLinksOfThePages follows every link within the repository, to the heading, and asks that the
+// index has every page.
+func TestLinksOfThePages(t *testing.T) {
+	linked := map[string]bool{}
+	for _, page := range written(t) {
+		for _, l := range link.FindAllStringSubmatch(text(t, page), -1) {
+			target, anchor := page, l[2]
+			if strings.Contains(l[1], "://") {
+				continue
+			}
+			if l[1] != "" {
+				target = path.Join(path.Dir(page), l[1])
+			}
+			if page == "docs/README.md" {
+				linked[target] = true
+			}
+			if content := text(t, target); anchor != "" && !anchors(content)[anchor] {
+				t.Errorf("%s links to %s#%s, which is no heading there", page, target, anchor)
+			}
+		}
+	}
+	for _, page := range append(written(t), "docs/api-reference.md") {
+		if page != "docs/README.md" && !linked[page] {
+			t.Errorf("docs/README.md does not list %s", page)
+		}
+	}
+}
+
+// anchors are the headings of a page as GitHub makes anchors of them.
+func anchors(page string) map[string]bool {
+	all := map[string]bool{}
+	for _, h := range heading.FindAllStringSubmatch(page, -1) {
+		anchor := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(h[1]), "")
+		all[strings.ReplaceAll(anchor, " ", "-")] = true
+	}
+	return all
+}
