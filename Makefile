@@ -1,4 +1,4 @@
-# `make help` lists what there is. Everything that is built lands in bin/, everything that is left to look at in out/.
+# `make` lists what there is. Everything that is built lands in bin/, everything that is left to look at in out/.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
@@ -8,42 +8,71 @@ MODULES := apis libs/conditions libs/manager libs/apply libs/testcluster libs/di
 # All that is built without -race is built with the same flags, so that nothing is compiled twice.
 export_flags := export CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
 
-# Modules whose specs wait more than they work: each process has a Kubernetes API of its own.
-PARALLEL := $(OPERATORS)
+# Specs wait more than they work: each process has a Kubernetes API of its own.
 PROCS := 4
 
 include tools/tools.mk
 
+.NOTPARALLEL: # tests share the machine
+
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z0-9%-]+:.*## / {sub("%", "NAME", $$1); printf "  %-12s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^##@/ {print "\n" substr($$0, 5)} \
+		/^[a-z0-9%-]+:.*## / {sub("%", "NAME", $$1); printf "  %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+##@ Try
 
 .PHONY: run
-run: build testcluster bin/playground ## Start the playground: a Kubernetes API, a simulated Discord, both operators and samples (ARGS=--once exits when all samples are Ready)
+run: build testcluster bin/playground ## Start the playground: a Kubernetes API, a simulated Discord, both operators, samples (ARGS=--once)
 	@cd test && exec ../bin/playground $(ARGS)
 
+##@ Test
+
 .PHONY: test
-test: TESTCLUSTER_ALSO := prometheus kubectl
-test: build testcluster bin/promtool bin/release ## Run all tests, with -race, against a real Kubernetes API (TESTFLAGS="-run X" for some)
-	@for module in $(filter-out $(PARALLEL),$(MODULES)) $(if $(TESTFLAGS),$(PARALLEL)); do \
+test: unit integration $(if $(TESTFLAGS),,$(OPERATORS:%=specs-%)) ## All tests, with -race, on a real Kubernetes API: the next three (TESTFLAGS="-run X" for some)
+	@echo "All tests passed. Next: make run"
+
+.PHONY: unit
+unit: testcluster ## Tests of single packages, and of both images
+	@for module in $(filter-out $(OPERATORS) test,$(MODULES)); do \
 		echo "testing $$module"; (cd $$module && go test -race -timeout 20m $(TESTFLAGS) ./...) || exit 1; \
+	done
+	@for module in $(OPERATORS); do \
+		echo "testing $$module"; \
+		(cd $$module && go test -race -timeout 20m $(TESTFLAGS) $(if $(TESTFLAGS),./...,. ./internal/...)) || exit 1; \
 	done
 	@echo "testing tools/release, which builds both images (without -race, under which compressing them takes minutes)"
 	@cd tools/release && $(export_flags) && GOWORK=off go test -timeout 20m $(TESTFLAGS) ./...
-	@for module in $(if $(TESTFLAGS),,$(PARALLEL)); do \
-		echo "testing $$module, $(PROCS) processes at a time"; \
-		(cd $$module && go test -race . ./internal/... && \
-			go tool ginkgo --race --procs=$(PROCS) --timeout=20m --succinct --no-color --junit-report=junit.xml --output-dir=../out/$$module ./specs) || exit 1; \
-	done
-	@echo "All tests passed. Next: make run"
 
-.PHONY: lint
-lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and actionlint on the workflows
-	@$(export_flags) && for module in $(MODULES); do \
-		echo "linting $$module"; (cd $$module && $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
-	done
-	@echo "linting .github/workflows"; bin/actionlint -shellcheck= -pyflakes=
-	@echo "linting tools/release"; cd tools/release && $(export_flags) && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...
+.PHONY: integration
+test integration: TESTCLUSTER_ALSO := prometheus kubectl
+integration: build testcluster bin/promtool bin/release ## Tests of what needs both operators: playground, manifests, dashboards, alerts, releases
+	@echo "testing test"; cd test && go test -race -timeout 20m $(TESTFLAGS) ./...
+
+specs-%: testcluster ## Such as specs-dojo-operator: its specs, which drive its binary on a real Kubernetes API
+	@echo "testing $*/specs, $(PROCS) processes at a time"
+	@cd $* && go tool ginkgo --race --procs=$(PROCS) --timeout=20m --succinct --no-color \
+		--junit-report=junit.xml --output-dir=../out/$* ./specs
+
+.PHONY: e2e
+e2e: bin/release ## End to end on a real node, as root on Linux, else on that of E2E_KUBECONFIG (ARGS="--focus=X")
+	@cd test && $(export_flags) && E2E=1 go tool ginkgo --procs=$(PROCS) --timeout=90m -v --no-color \
+		--junit-report=junit.xml --output-dir=../out/e2e $(ARGS) ./e2e
+
+.PHONY: chaos
+chaos: build testcluster bin/chaos ## Inject random faults and check invariants of the operators (ARGS="--seed 7 --duration 1h")
+	@cd test && exec ../bin/chaos $(ARGS)
+
+.PHONY: bench
+bench: build testcluster bin/bench ## Measure what the operators cost (ARGS="--dojos 100 --only load"; figures also in out/bench)
+	@cd test && exec ../bin/bench $(ARGS)
+
+.PHONY: testcluster
+testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)
+	@echo "looking for the binaries of the test cluster"
+	@cd libs/testcluster && $(export_flags) && go build -o ../../bin/testcluster ./cmd/testcluster && exec ../../bin/testcluster build $(TESTCLUSTER_ALSO)
+
+##@ Change
 
 .PHONY: generate
 generate: bin/controller-gen bin/crd-ref-docs ## Generate deep copies, CRDs, RBAC and the API reference from the Go types
@@ -60,6 +89,25 @@ generate: bin/controller-gen bin/crd-ref-docs ## Generate deep copies, CRDs, RBA
 .PHONY: manifests
 manifests: generate ## As generate
 
+.PHONY: lint
+lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and actionlint on the workflows
+	@$(export_flags) && for module in $(MODULES); do \
+		echo "linting $$module"; (cd $$module && $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
+	done
+	@echo "linting .github/workflows"; bin/actionlint -shellcheck= -pyflakes=
+	@echo "linting tools/release"; cd tools/release && $(export_flags) && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...
+
+.PHONY: compat
+compat: bin/release ## Compare the API with the last release of each operator; fails on a breaking change
+	@for operator in $(OPERATORS); do bin/release compat $$operator || exit 1; done
+
+.PHONY: screenshots
+screenshots: ## Renew docs/images; needs Chromium and the fonts Noto Sans and Noto Color Emoji
+	@cd libs/discordclient && $(export_flags) && REQUIRE_BROWSER=1 go test ./discordtest/... -run '^TestPicture$$' -count=1
+	@cp out/discordtest/playground.png docs/images/
+
+##@ Build and release
+
 .PHONY: build
 build: ## Build the operators into bin/ (VERSION=v1.2.3; by default from the operator's own tags)
 	@$(export_flags) && for operator in $(OPERATORS); do \
@@ -69,34 +117,13 @@ build: ## Build the operators into bin/ (VERSION=v1.2.3; by default from the ope
 	done
 
 .PHONY: images
-images: $(OPERATORS:%=image-%) ## Build the images of both operators into out/image
+images: $(OPERATORS:%=image-%) ## Build the images of both operators into out/image, for amd64 and arm64, without Docker
 
-image-%: bin/release ## Such as image-dojo-operator: build its image into out/image, for amd64 and arm64, without Docker (IMAGE_REPO=ghcr.io/you pushes it; VERSION; PLATFORMS=linux/amd64)
+image-%: bin/release ## Such as image-dojo-operator: an image (IMAGE_REPO=ghcr.io/you pushes it, VERSION, PLATFORMS=linux/amd64)
 	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))
 
-release-%: bin/release ## Such as release-dojo-operator: release one operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you; DRY_RUN=1 pushes and tags nothing)
+release-%: bin/release ## Such as release-dojo-operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you; DRY_RUN=1 publishes nothing)
 	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS))
-
-.PHONY: compat
-compat: bin/release ## Compare the API with the last release of each operator; fails on a breaking change
-	@for operator in $(OPERATORS); do bin/release compat $$operator || exit 1; done
-
-.PHONY: bench
-bench: build testcluster bin/bench ## Measure what the operators cost (ARGS="--dojos 100 --only load"; figures also in out/bench)
-	@cd test && exec ../bin/bench $(ARGS)
-
-.PHONY: chaos
-chaos: build testcluster bin/chaos ## Inject random faults and check invariants of the operators (ARGS="--seed 7 --duration 1h")
-	@cd test && exec ../bin/chaos $(ARGS)
-
-.PHONY: e2e
-e2e: bin/release ## End to end on a real node: real pods, CloudNativePG, Prometheus; Linux and root, else E2E_KUBECONFIG (ARGS="--focus=X" for some)
-	@cd test && $(export_flags) && E2E=1 go tool ginkgo --procs=$(PROCS) --timeout=90m -v --no-color --junit-report=junit.xml --output-dir=../out/e2e $(ARGS) ./e2e
-
-.PHONY: testcluster
-testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)
-	@echo "looking for the binaries of the test cluster"
-	@cd libs/testcluster && $(export_flags) && go build -o ../../bin/testcluster ./cmd/testcluster && exec ../../bin/testcluster build $(TESTCLUSTER_ALSO)
 
 # The programs of test/. They are run as they are, not by `go run`, so that a signal to make reaches them and they clean up.
 PROGRAMS := bin/playground bin/bench bin/chaos

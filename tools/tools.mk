@@ -6,7 +6,7 @@
 # What runs in test clusters (kubernetes, etcd, kwok, prometheus, and for test/e2e coredns, cloudnative-pg, prometheus-operator, alertmanager) is
 # not built here: libs/testcluster does, into the user's cache. It also takes CustomResourceDefinitions and manifests out of these modules.
 
-# `go install` would tell these their version; a build from tools/NAME has to.
+# `go install` would stamp these with their version; a build from tools/NAME has to.
 bin/controller-gen: stamp = -X sigs.k8s.io/controller-tools/pkg/version.version=$$version
 bin/golangci-lint: stamp = -X main.version=$${version\#v}
 bin/actionlint: stamp = -X github.com/rhysd/actionlint.version=$${version\#v}
@@ -31,7 +31,7 @@ bin/promtool: tools/prometheus/go.mod tools/prometheus/go.sum
 		-o ../../bin/promtool github.com/prometheus/prometheus/cmd/promtool && \
 	touch ../../bin/promtool
 
-# Not somebody else's tool but the project's own program.
+# The project's own program.
 bin/release: $(wildcard tools/release/*.go) tools/release/go.mod tools/release/go.sum
 	@echo "building release, with ko inside, about 30 s, once"
 	@cd tools/release && $(export_flags) && GOWORK=off go build -o ../../$@ . && touch ../../$@

@@ -1,0 +1,128 @@
+package deploy
+
+import (
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/test/internal/project"
+)
+
+var (
+	action   = regexp.MustCompile(`(?m)^ *(?:- )?uses: (.*)$`)
+	pinned   = regexp.MustCompile(`^[\w-]+/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	makeCall = regexp.MustCompile(`(?m)^[^#\n]*\bmake "?([a-z][a-z0-9-]*)`)
+)
+
+// TestActionsArePinned asks that every action is pinned by its commit, with its tag in a comment, and
+// by one commit everywhere.
+func TestActionsArePinned(t *testing.T) {
+	used := map[string]string{}
+	for name, content := range workflows(t) {
+		for _, use := range action.FindAllStringSubmatch(content, -1) {
+			if strings.HasPrefix(use[1], "./") {
+				continue
+			}
+			if !pinned.MatchString(use[1]) {
+				t.Errorf("%s uses %s; write OWNER/NAME@COMMIT # vMAJOR.MINOR.PATCH", name, use[1])
+			}
+			what, _, _ := strings.Cut(use[1], "@")
+			if other := used[what]; other != "" && other != use[1] {
+				t.Errorf("%s uses %s, and another workflow %s", name, use[1], other)
+			}
+			used[what] = use[1]
+		}
+	}
+	if len(used) < 4 {
+		t.Errorf("only %v found", used)
+	}
+}
+
+// TestWorkflowsRunWhatExists compares the workflows, .ci/run and the Makefile: every target that is
+// made exists, and the jobs of ci.yaml run every step of .ci/run once.
+func TestWorkflowsRunWhatExists(t *testing.T) {
+	called := workflows(t)
+	called[".ci/run"] = text(t, ".ci/run")
+	for name, content := range called {
+		for _, call := range makeCall.FindAllStringSubmatch(content, -1) {
+			if target := call[1]; target != "release-" { // followed by the name of an operator
+				makes(t, name, target)
+			}
+		}
+	}
+
+	for _, job := range regexp.MustCompile(`\{name: ([a-z]+)`).FindAllStringSubmatch(called["weekly.yaml"], -1) {
+		makes(t, "weekly.yaml", job[1])
+	}
+
+	var ci struct {
+		Jobs struct {
+			Run struct {
+				Strategy struct {
+					Matrix struct {
+						Include []struct{ Steps string }
+					}
+				}
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(called["ci.yaml"]), &ci); err != nil {
+		t.Fatal(err)
+	}
+	ran := map[string]int{}
+	for _, job := range ci.Jobs.Run.Strategy.Matrix.Include {
+		for _, step := range strings.Fields(job.Steps) {
+			ran[step]++
+		}
+	}
+	all := regexp.MustCompile(`\|\| set -- (.*)`).FindStringSubmatch(called[".ci/run"])
+	tests := regexp.MustCompile(`(?m)^test: ([^#]*)##`).FindStringSubmatch(text(t, "Makefile"))
+	if all == nil || tests == nil {
+		t.Fatal("no list of steps in .ci/run, or no target test in the Makefile")
+	}
+	want := strings.NewReplacer(" test ", " "+tests[1]).Replace(all[1])
+	want = strings.ReplaceAll(want, "$(if $(TESTFLAGS),,$(OPERATORS:%=specs-%))", "specs-dojo-operator specs-discord-operator")
+	for _, step := range strings.Fields(want) {
+		if ran[step] != 1 {
+			t.Errorf("ci.yaml runs the step %s of .ci/run %d times", step, ran[step])
+		}
+		delete(ran, step)
+	}
+	for step := range ran {
+		t.Errorf("ci.yaml runs the step %s, which .ci/run does not", step)
+	}
+}
+
+// makes asks make whether it has a target, without building anything.
+func makes(t *testing.T, file, target string) {
+	t.Helper()
+	root, err := project.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(t.Context(), "make", "-C", root, "--dry-run", target).CombinedOutput(); err != nil {
+		t.Errorf("%s makes %s: %v\n%s", file, target, err, out)
+	}
+}
+
+// workflows are the hosted ones, by the name of their file.
+func workflows(t *testing.T) map[string]string {
+	t.Helper()
+	root, err := project.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*.yaml"))
+	if err != nil || len(files) < 4 {
+		t.Fatalf("found %v, %v", files, err)
+	}
+	all := map[string]string{}
+	for _, file := range files {
+		all[filepath.Base(file)] = text(t, filepath.Join(".github", "workflows", filepath.Base(file)))
+	}
+	return all
+}
