@@ -1,4 +1,5 @@
--- Health of Dojo, DiscordServer, DiscordGroup and DiscordChannel for Argo CD, by their conditions, which mean the same for all four.
+-- Health of Dojo, DiscordServer, DiscordGroup and DiscordChannel for Argo CD, by their conditions,
+-- which mean the same for all four.
 local health = {status = "Progressing", message = "The operator has not reconciled it yet."}
 local deleted = obj.metadata.deletionTimestamp ~= nil
 local conditions = {}
