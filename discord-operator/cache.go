@@ -8,8 +8,8 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// cacheOptions says what the cache holds: our kinds, and of Secrets their metadata only, stripped where they are not ours, so that memory
-// hardly grows with the Secrets of a cluster.
+// cacheOptions restricts the cache to our kinds and the metadata of Secrets, stripped where they
+// are not ours, so that memory hardly grows with the Secrets of a cluster.
 func cacheOptions(namespaces []string) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -28,12 +28,13 @@ func secretMetadata() *metav1.PartialObjectMetadata {
 	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
 }
 
-// watched are the kinds that the cache has to show before anything can be reconciled.
+// watched are the kinds whose cache has to sync before the first reconcile.
 func watched() []client.Object {
-	return []client.Object{&v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{}, secretMetadata()}
+	return []client.Object{&v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{},
+		secretMetadata()}
 }
 
-// strip leaves of a Secret that is not ours no more than that it exists, in which state, and whose it is.
+// strip reduces a Secret that is not ours to its name, version, state and owners.
 func strip(in any) (any, error) {
 	secret, ok := in.(*metav1.PartialObjectMetadata)
 	if !ok {

@@ -5,12 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// Of Secrets that are nobody's business the cache holds as little as it can; of a channel's own it holds what tells whether somebody has changed it.
+// The cache strips Secrets that are not a channel's, and keeps of a channel's own what reveals
+// drift.
 func TestStrip(t *testing.T) {
 	t.Parallel()
 	secret := func(owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {
@@ -24,8 +24,9 @@ func TestStrip(t *testing.T) {
 		}
 		return s
 	}
-	channel := &metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "DiscordChannel", Name: "alarms", Controller: ptr.To(true)}
-	stranger := &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "alarms", Controller: ptr.To(true)}
+	channel := &metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "DiscordChannel", Name: "alerts",
+		Controller: new(true)}
+	other := &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "alerts", Controller: new(true)}
 	stripped := func(owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {
 		s := secretMetadata()
 		s.Namespace, s.Name, s.UID, s.ResourceVersion = "school", "hook", "1", "7"
@@ -33,9 +34,9 @@ func TestStrip(t *testing.T) {
 		return s
 	}
 	cases := map[string]struct{ in, want any }{
-		"nobody's":          {secret(nil), stripped(nil)},
-		"a stranger's":      {secret(stranger), stripped(stranger)},
-		"a channel's":       {secret(channel), secret(channel)},
+		"without an owner":  {secret(nil), stripped(nil)},
+		"of another owner":  {secret(other), stripped(other)},
+		"of a channel":      {secret(channel), secret(channel)},
 		"a tombstone stays": {"gone", "gone"},
 	}
 	for name, c := range cases {

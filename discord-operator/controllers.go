@@ -22,7 +22,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// addControllers registers the three controllers, what they share, and the metrics.
+// addControllers registers the three controllers, their shared parts, and the metrics.
 func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
@@ -44,7 +44,8 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	}, now)
 	recorder := func(kind string) *status.Recorder {
 		return &status.Recorder{
-			Kind: kind, Client: mgr.GetClient(), Events: mgr.GetEventRecorder("discord-operator"), Expectations: applier.Expectations, Metrics: counts,
+			Kind: kind, Client: mgr.GetClient(), Events: mgr.GetEventRecorder("discord-operator"),
+			Expectations: applier.Expectations, Metrics: counts,
 		}
 	}
 	finder := func() *external.Finder {

@@ -1,4 +1,5 @@
-// Command discord-operator makes DiscordServer, DiscordGroup and DiscordChannel objects come true on Discord and keeps them so.
+// Command discord-operator reconciles DiscordServer, DiscordGroup and DiscordChannel objects with
+// Discord.
 package main
 
 import (
@@ -8,7 +9,7 @@ import (
 	"fmt"
 	"os"
 
-	_ "golang.org/x/crypto/x509roots/fallback" // who speaks for Discord, where the system names no authorities: the image holds nothing but this program
+	_ "golang.org/x/crypto/x509roots/fallback" // certificate authorities: the image contains only this program
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,9 +22,9 @@ import (
 // version is stamped by the build with -ldflags "-X main.version=...".
 var version = "dev"
 
-// What the process needs wherever it runs and whichever namespaces it watches. Leader election needs the Lease and tells of it in an
-// event; the metrics endpoint asks the API server who may read it. What it needs in each namespace that it watches is said where it is
-// used, in internal/.
+// What the process needs independent of the namespaces that it watches: leader election needs the
+// Lease and records an event, the metrics endpoint authenticates and authorizes its clients. What
+// the operator needs in the watched namespaces has its markers in internal/.
 //
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,namespace=discord-system,resources=leases,resourceNames=discord-operator.discord.jutsu.com,verbs=get;update

@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/libs/manager"
 )
 
-// options is what the command line says.
+// options are the values of the command line.
 type options struct {
 	manager      manager.Flags
 	apiURL       string
@@ -21,7 +21,7 @@ type options struct {
 	workers      int
 }
 
-// parse reads the command line; --help is told on out.
+// parse reads the command line; --help is printed on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("discord-operator", flag.ContinueOnError)
@@ -31,9 +31,11 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"how often every object is reconciled without a change, and how often Discord is read "+
 			"while its Gateway cannot be reached; 1s to 24h")
 	flags.DurationVar(&o.recoveryWait, "recovery-wait", discordclient.DefaultSettle,
-		"how long after a create of unknown outcome, or after a start, a channel that Discord does not list counts as absent; 1s to 10m")
+		"how long after a create of unknown outcome, or after a start, a channel that Discord does not list "+
+			"counts as absent; 1s to 10m")
 	flags.IntVar(&o.workers, "concurrency", 8, "how many objects of each kind are reconciled at once; at least 1")
-	introduction := fmt.Sprintf("discord-operator %s reconciles Discord servers with DiscordServer, DiscordGroup and DiscordChannel objects.\n\n"+
+	introduction := fmt.Sprintf("discord-operator %s reconciles Discord servers with DiscordServer, DiscordGroup "+
+		"and DiscordChannel objects.\n\n"+
 		"Usage: discord-operator [flags]\n       discord-operator export --help\n\n", version)
 	if err := o.manager.Parse(flags, introduction, args, out); err != nil {
 		return nil, err
@@ -52,7 +54,8 @@ func (o *options) validate() error {
 		return fmt.Errorf("--recovery-wait is %s, it must be at least 1s and at most 10m", o.recoveryWait)
 	case o.workers < 1:
 		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.workers)
-	case !slices.ContainsFunc([]string{"http://", "https://"}, func(scheme string) bool { return strings.HasPrefix(o.apiURL, scheme) }):
+	case !slices.ContainsFunc([]string{"http://", "https://"},
+		func(scheme string) bool { return strings.HasPrefix(o.apiURL, scheme) }):
 		return fmt.Errorf("--discord-api-url is %q, it must be an address such as %s", o.apiURL, discordclient.DefaultAPIURL)
 	}
 	return nil

@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// These do not run in parallel: --kubeconfig is registered with a global of controller-runtime as its value. What all operators share is tested in libs/manager.
+// These do not run in parallel: the value of --kubeconfig is a global of controller-runtime. The
+// flags of all operators have their tests in libs/manager.
 
 func TestFlags(t *testing.T) {
 	cases := map[string]struct {
@@ -20,12 +21,15 @@ func TestFlags(t *testing.T) {
 		want map[string]any
 	}{
 		"by default": {nil, map[string]any{
-			"api": "https://discord.com/api/v10", "resync": 5 * time.Minute, "recovery": 15 * time.Second, "workers": 8, "namespaces": "",
+			"api": "https://discord.com/api/v10", "resync": 5 * time.Minute, "recovery": 15 * time.Second, "workers": 8,
+			"namespaces": "",
 		}},
 		"all changed": {[]string{
-			"--discord-api-url=http://discord.example/api", "--resync-period=1s", "--recovery-wait=2s", "--concurrency=1", "--watch-namespaces=a, b",
+			"--discord-api-url=http://discord.example/api", "--resync-period=1s", "--recovery-wait=2s", "--concurrency=1",
+			"--watch-namespaces=a, b",
 		}, map[string]any{
-			"api": "http://discord.example/api", "resync": time.Second, "recovery": 2 * time.Second, "workers": 1, "namespaces": "a b",
+			"api": "http://discord.example/api", "resync": time.Second, "recovery": 2 * time.Second, "workers": 1,
+			"namespaces": "a b",
 		}},
 	}
 	for name, c := range cases {
@@ -35,7 +39,8 @@ func TestFlags(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := map[string]any{
-				"api": o.apiURL, "resync": o.resync, "recovery": o.recoveryWait, "workers": o.workers, "namespaces": strings.Join(o.manager.Namespaces, " "),
+				"api": o.apiURL, "resync": o.resync, "recovery": o.recoveryWait, "workers": o.workers,
+				"namespaces": strings.Join(o.manager.Namespaces, " "),
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
@@ -49,14 +54,15 @@ func TestWrongFlags(t *testing.T) {
 		args []string
 		want string // "" where it is right
 	}{
-		"an API without a scheme": {[]string{"--discord-api-url=discord.com/api"}, "it must be an address such as https://discord.com/api/v10"},
+		"an API without a scheme": {[]string{"--discord-api-url=discord.com/api"},
+			"it must be an address such as https://discord.com/api/v10"},
 		"resync too often":        {[]string{"--resync-period=999ms"}, "--resync-period is 999ms, it must be at least 1s"},
 		"resync too seldom":       {[]string{"--resync-period=25h"}, "must be at least 1s and at most 24h"},
 		"longest resync":          {[]string{"--resync-period=24h"}, ""},
 		"recovery too soon":       {[]string{"--recovery-wait=0s"}, "--recovery-wait is 0s, it must be at least 1s"},
 		"recovery too late":       {[]string{"--recovery-wait=11m"}, "must be at least 1s and at most 10m"},
 		"no worker":               {[]string{"--concurrency=0"}, "--concurrency is 0"},
-		"a token for all to see":  {[]string{"--token=secret"}, "flag provided but not defined: -token; see --help"},
+		"a token as a flag":       {[]string{"--token=secret"}, "flag provided but not defined: -token; see --help"},
 		"a word that is no flag":  {[]string{"import"}, `unexpected argument "import"; see --help`},
 		"what no operator allows": {[]string{"--lease-duration=10s"}, "must be longer than --lease-renew-deadline"},
 	}
@@ -78,7 +84,8 @@ func TestHelp(t *testing.T) {
 	if _, err := parse([]string{"--help"}, &out); !errors.Is(err, flag.ErrHelp) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Usage: discord-operator [flags]", "discord-operator export --help", "-discord-api-url URL", "-recovery-wait", "-zap-log-level"} {
+	for _, want := range []string{"Usage: discord-operator [flags]", "discord-operator export --help",
+		"-discord-api-url URL", "-recovery-wait", "-zap-log-level"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("--help does not say %q", want)
 		}

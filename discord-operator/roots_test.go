@@ -9,10 +9,10 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-// noRoots tells the test that it is the process without certificate authorities.
+// noRoots marks the process without certificate authorities.
 const noRoots = "TEST_WITHOUT_ROOTS"
 
-// TestRoots asks that Discord's certificate can be verified in an image that holds no certificate authorities.
+// TestRoots verifies Discord's certificate authorities in an image that has none of its own.
 func TestRoots(t *testing.T) {
 	if os.Getenv(noRoots) == "" {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestRoots$", "-test.v") // the authorities are read once in a process

@@ -40,8 +40,8 @@ func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
 		Adopt:                &v1alpha1.Adoption{ID: c.ID},
 		DeletionPolicy:       v1alpha1.DeletionPolicyRetain,
 	}
-	if trouble(c) != "" {
-		notes.disable(trouble(c))
+	if why := refusal(c); why != "" {
+		notes.disable(why)
 		made.disabled, spec.Name = true, proposed(c)
 	}
 	made.spec, made.notes = spec, notes
@@ -78,10 +78,10 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 	}
 	spec.PermissionOverwrites = e.overwrites(&notes, c, needed)
 	switch {
-	case trouble(c) != "":
-		notes.disable(trouble(c))
+	case refusal(c) != "":
+		notes.disable(refusal(c))
 		made.disabled, spec.Name = true, proposed(c)
-	case category != nil && trouble(category) != "":
+	case category != nil && refusal(category) != "":
 		notes.disable(fmt.Sprintf("its group %s is commented out, too.", e.groups[category.ID]))
 		made.disabled = true
 	}
@@ -89,7 +89,7 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 	return made
 }
 
-// describe fills in what has to fit a rule of the schema.
+// describe sets the fields that the schema restricts.
 func describe(notes *notes, spec *v1alpha1.DiscordChannelSpec, c *discordclient.Channel) {
 	if c.Topic == "" || plain(c.Topic, 1, maxTopic) {
 		spec.Topic = &c.Topic
@@ -103,7 +103,7 @@ func describe(notes *notes, spec *v1alpha1.DiscordChannelSpec, c *discordclient.
 	}
 }
 
-// autoArchive is empty where Discord has none: then its own default counts.
+// autoArchive is empty where Discord has none, which means Discord's default.
 func (e *exporter) autoArchive(notes *notes, c *discordclient.Channel) v1alpha1.AutoArchive {
 	if c.DefaultAutoArchive == 0 {
 		return ""
@@ -111,8 +111,8 @@ func (e *exporter) autoArchive(notes *notes, c *discordclient.Channel) v1alpha1.
 	return named(notes, "defaultAutoArchive", autoArchives, c.DefaultAutoArchive)
 }
 
-// webhook is the bot's own webhook in a channel; of several the oldest, which is the one that the operator takes. Those of other
-// applications and of people are theirs.
+// webhook is the bot's own webhook in a channel; of several the oldest, as the operator chooses it.
+// Those of other applications and of users are not exported.
 func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelWebhook {
 	var oldest *discordclient.Webhook
 	count := 0
@@ -135,13 +135,15 @@ func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.Cha
 		return nil
 	}
 	if count > 1 {
-		notes.add("The bot has %d webhooks in this channel. The oldest is here; the operator does not manage the others.", count)
+		notes.add("The bot has %d webhooks in this channel. The oldest is here; the operator does not manage the others.",
+			count)
 	}
 	return &v1alpha1.ChannelWebhook{Name: oldest.Name, SecretName: e.texts[c.ID] + "-webhook"}
 }
 
-// trouble says why the schema refuses the name of a channel or category, and what to do; empty where it does not.
-func trouble(c *discordclient.Channel) string {
+// refusal explains why the schema refuses the name of a channel or category, and what to do. It is
+// empty for a valid name.
+func refusal(c *discordclient.Channel) string {
 	if storable(c.Type, c.Name) {
 		return ""
 	}
@@ -149,15 +151,17 @@ func trouble(c *discordclient.Channel) string {
 		"or remove the comment signs, and the operator renames it.", c.Name, proposed(c))
 }
 
-// storable says whether the schema of its kind accepts the name of a channel or category.
+// storable reports whether the schema of its kind accepts the name of a channel or category.
 func storable(t discordclient.ChannelType, name string) bool {
 	if t == discordclient.ChannelCategory {
 		return plain(name, 1, discordclient.MaxNameLength)
 	}
-	return plain(name, 1, discordclient.MaxNameLength) && !strings.ContainsFunc(name, unicode.IsControl) && discordclient.NormaliseChannelName(t, name) == name
+	return plain(name, 1, discordclient.MaxNameLength) && !strings.ContainsFunc(name, unicode.IsControl) &&
+		discordclient.NormaliseChannelName(t, name) == name
 }
 
-// proposed is a name to give instead of one that is refused: as Discord itself would rewrite it, or in plain letters.
+// proposed is a valid name instead of one that is refused: as Discord would rewrite it, or in
+// ASCII.
 func proposed(c *discordclient.Channel) string {
 	for _, name := range []string{c.Name, stem(c.Name)} {
 		if name = discordclient.NormaliseChannelName(c.Type, name); storable(c.Type, name) {
@@ -167,7 +171,8 @@ func proposed(c *discordclient.Channel) string {
 	return "channel-" + c.ID
 }
 
-// plain says whether a text has a length within limits, in characters, and no white space around it.
+// plain reports whether a text has a length within limits, in characters, and no white space around
+// it.
 func plain(text string, least, most int) bool {
 	return strings.TrimSpace(text) == text && length(text) >= least && length(text) <= most
 }

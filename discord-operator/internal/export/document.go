@@ -12,12 +12,12 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// document is what is printed.
+// document is the printed file.
 type document struct {
 	head      []string
 	namespace string
 	entries   []entry
-	// leftOut are things on Discord that no kind stands for.
+	// leftOut are the channels on Discord that no kind represents.
 	leftOut []string
 }
 
@@ -25,21 +25,21 @@ type document struct {
 type entry struct {
 	kind, name string
 	spec       any
-	// about is what it stands for on Discord, for people.
+	// about describes it as it is on Discord.
 	about string
 	notes notes
-	// disabled objects are printed as a comment; a note says why.
+	// disabled objects are printed as a comment; a note has the reason.
 	disabled bool
 }
 
-// note is what a person should know about an object.
+// note is what a user should know about an object.
 type note struct {
 	text string
 	// fragment is YAML that belongs to the text.
 	fragment string
 }
 
-// notes are those of one object, in the order in which they came up.
+// notes are those of one object, in the order of its fields.
 type notes []note
 
 func (n *notes) add(format string, args ...any) {
@@ -48,12 +48,12 @@ func (n *notes) add(format string, args ...any) {
 
 func (n *notes) fragment(text, fragment string) { *n = append(*n, note{text, fragment}) }
 
-// leave says why a field is left out, which leaves it alone on Discord.
+// leave notes why a field is left out, so that it stays unmanaged.
 func (n *notes) leave(field, why string) {
 	n.add("%s is left out, so that it stays as it is: %s.", field, why)
 }
 
-// disable says, before anything else, why the object is commented out.
+// disable notes, before all other notes, why the object is commented out.
 func (n *notes) disable(why string) { *n = append(notes{{text: "Commented out: " + why}}, *n...) }
 
 // manifest is an object without a status.
@@ -68,7 +68,8 @@ type metadata struct {
 	Namespace string `json:"namespace,omitempty"`
 }
 
-// yaml is the document as a file for kubectl. Everything that people have written on Discord is quoted in its comments, so that it cannot end one.
+// yaml is the document as a file for kubectl. Text from Discord is quoted in comments, so that it
+// cannot end one.
 func (d *document) yaml() ([]byte, error) {
 	var out bytes.Buffer
 	comment(&out, strings.Join(d.head, "\n"))
@@ -95,13 +96,15 @@ func (d *document) yaml() ([]byte, error) {
 	}
 	if d.leftOut != nil {
 		out.WriteString("---\n")
-		comment(&out, "Left out, because no kind represents them; they stay as they are:\n- "+strings.Join(d.leftOut, "\n- "))
+		comment(&out,
+			"Left out, because no kind represents them; they stay as they are:\n- "+strings.Join(d.leftOut, "\n- "))
 	}
 	return out.Bytes(), nil
 }
 
-// toYAML writes a value. Names on Discord may hold characters that YAML allows only in their escaped form, which JSON does not ask for; and those that are
-// line breaks in one version of YAML and none in another. With one of these in it, a value is written as JSON, which is YAML as well.
+// toYAML writes a value. YAML, unlike JSON, requires some characters to be escaped, and its
+// versions disagree on which others are line breaks: a value with one of the latter is written as
+// JSON, which is YAML too.
 func toYAML(value any) ([]byte, error) {
 	text, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
@@ -122,7 +125,7 @@ func toYAML(value any) ([]byte, error) {
 	return append(escaped.Bytes(), '\n'), nil
 }
 
-// width is that of the comments.
+// width is that of the comments in the file.
 const width = 120
 
 // wrapped breaks a text into lines between words.
@@ -160,7 +163,7 @@ func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ")
 }
 
-// summary tells a person what was printed, and what needs a look.
+// summary reports what was printed, and the notes.
 func (d *document) summary() string {
 	var out strings.Builder
 	counts, disabled := map[string]int{}, 0
@@ -172,14 +175,15 @@ func (d *document) summary() string {
 		counts[e.kind]++
 	}
 	fmt.Fprintf(&out, "Objects that adopt what exists: %s %d, %s %d, %s %d; commented out: %d; channels left out: %d.\n",
-		kindServer, counts[kindServer], kindGroup, counts[kindGroup], kindChannel, counts[kindChannel], disabled, len(d.leftOut))
+		kindServer, counts[kindServer], kindGroup, counts[kindGroup], kindChannel, counts[kindChannel], disabled,
+		len(d.leftOut))
 	for _, e := range d.entries {
 		for _, n := range e.notes {
 			fmt.Fprintf(&out, "%s %s: %s\n", e.kind, e.name, n.text)
 		}
 	}
-	for _, what := range d.leftOut {
-		fmt.Fprintf(&out, "left out: %s\n", what)
+	for _, channel := range d.leftOut {
+		fmt.Fprintf(&out, "left out: %s\n", channel)
 	}
 	out.WriteString("Next: the head of the output says how to apply it.\n")
 	return out.String()

@@ -15,71 +15,81 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// tokenVariable is the environment variable that may hold the token. A flag may not: others on the machine can read a command line.
+// tokenVariable is the environment variable with the token. A flag for it would be visible to other
+// users of the machine.
 const tokenVariable = "DISCORD_TOKEN"
 
-// options is what the command line says.
+// options are the values of the command line.
 type options struct {
 	serverID  string
 	tokenFile string
 	apiURL    string
 
-	namespace   string // of all objects; empty for whatever kubectl's context says
+	namespace   string // of all objects; empty for that of kubectl's context
 	name        string // of the DiscordServer
-	tokenSecret string // that it refers to
+	tokenSecret string // name of the Secret that it refers to
 }
 
-// Run is the command `discord-operator export`: it reads a server by the arguments' token and prints it on stdout. What a person should know besides goes
-// to stderr. It changes nothing on Discord.
+// Run is the command `discord-operator export`: it reads a server and prints its manifests on
+// stdout and a summary on stderr. It changes nothing on Discord.
 func Run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	o, err := parse(args, stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
-	if err != nil {
+	if err := run(ctx, args, stdout, stderr); err != nil && !errors.Is(err, flag.ErrHelp) {
 		return fmt.Errorf("export: %w", err)
+	}
+	return nil
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stdout)
+	if err != nil {
+		return err
 	}
 	token, err := o.token()
 	if err != nil {
-		return fmt.Errorf("export: %w", err)
+		return err
 	}
 	api, err := discordclient.New(discordclient.Options{Token: token, APIURL: o.apiURL})
 	if err != nil {
-		return fmt.Errorf("export: %w", err)
+		return err
 	}
-	seen, err := read(ctx, api, o.serverID)
+	live, err := read(ctx, api, o.serverID)
 	if err != nil {
-		return fmt.Errorf("export: %w", err)
+		return explained(err)
 	}
-	d := manifests(seen, o)
+	d := manifests(live, o)
 	text, err := d.yaml()
 	if err != nil {
-		return fmt.Errorf("export: %w", err)
+		return err
 	}
 	if _, err := stdout.Write(text); err != nil {
-		return fmt.Errorf("export: write the manifests: %w", err)
+		return fmt.Errorf("write the manifests: %w", err)
 	}
 	_, err = io.WriteString(stderr, d.summary())
 	return err
 }
 
-// parse reads the command line; --help is told on out.
+// parse reads the command line; --help is printed on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("discord-operator export", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.serverID, "server-id", "",
 		"`id` of the Discord server; required. Right-click the server in Discord with developer mode on, \"Copy Server ID\"")
-	flags.StringVar(&o.tokenFile, "token-file", "", "`file` with the bot's token; by default the token is in the environment variable "+tokenVariable)
+	flags.StringVar(&o.tokenFile, "token-file", "",
+		"`file` with the bot's token; by default the token is in the environment variable "+tokenVariable)
 	flags.StringVar(&o.apiURL, "discord-api-url", discordclient.DefaultAPIURL,
 		"`URL` of Discord's API, or of a server that is compatible with it; no call goes to another host")
-	flags.StringVar(&o.namespace, "namespace", "", "`namespace` of the objects; by default none is written, and kubectl uses its own")
+	flags.StringVar(&o.namespace, "namespace", "",
+		"`namespace` of the objects; by default none is written, and kubectl uses its own")
 	flags.StringVar(&o.name, "name", "jujutsu", "`name` of the DiscordServer object")
-	flags.StringVar(&o.tokenSecret, "token-secret", "discord-bot", "`name` of the Secret that will hold the bot's token, under the key token")
+	flags.StringVar(&o.tokenSecret, "token-secret", "discord-bot",
+		"`name` of the Secret that will hold the bot's token, under the key token")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		flags.SetOutput(out)
-		_, _ = fmt.Fprint(out, "discord-operator export prints a live Discord server as manifests that adopt it. It changes nothing on Discord.\n\n"+
-			"Usage: discord-operator export --server-id=ID --token-file=FILE [flags] > server.yaml\n\n")
+		_, _ = fmt.Fprint(out,
+			"discord-operator export prints a live Discord server as manifests that adopt it. "+
+				"It changes nothing on Discord.\n\n"+
+				"Usage: discord-operator export --server-id=ID --token-file=FILE [flags] > server.yaml\n\n")
 		flags.PrintDefaults()
 		return nil, err
 	} else if err != nil {
@@ -119,7 +129,7 @@ func (o *options) validate() error {
 	return nil
 }
 
-// token reads the token; no error tells it.
+// token reads the token, which no error contains.
 func (o *options) token() (discordclient.Secret, error) {
 	text, from := os.Getenv(tokenVariable), "the environment variable "+tokenVariable
 	if o.tokenFile != "" {
@@ -130,7 +140,8 @@ func (o *options) token() (discordclient.Secret, error) {
 		text, from = string(content), o.tokenFile
 	}
 	if text = strings.TrimSpace(text); text == "" {
-		return discordclient.Secret{}, fmt.Errorf("there is no token in %s; name a file with the bot's token: --token-file=FILE", from)
+		return discordclient.Secret{},
+			fmt.Errorf("there is no token in %s; name a file with the bot's token: --token-file=FILE", from)
 	}
 	return discordclient.NewSecret(text), nil
 }

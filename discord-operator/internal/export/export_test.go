@@ -35,19 +35,19 @@ func newRig(t *testing.T, granted discordtest.Permissions) *rig {
 	return r
 }
 
-// export runs the command, and checks whatever it says for the token.
+// export runs the command, and checks that no output has the token.
 func (r *rig) export(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	var out, told bytes.Buffer
-	err = Run(t.Context(), append([]string{"--discord-api-url=" + r.srv.APIURL()}, args...), &out, &told)
-	said := out.String() + told.String()
+	var out, errOut bytes.Buffer
+	err = Run(t.Context(), append([]string{"--discord-api-url=" + r.srv.APIURL()}, args...), &out, &errOut)
+	printed := out.String() + errOut.String()
 	if err != nil {
-		said += err.Error()
+		printed += err.Error()
 	}
-	if strings.Contains(said, r.bot.Token) {
-		t.Error("the token is told")
+	if strings.Contains(printed, r.bot.Token) {
+		t.Error("the token is printed")
 	}
-	return out.String(), told.String(), err
+	return out.String(), errOut.String(), err
 }
 
 const all = discordtest.Permissions(discordclient.PermissionsOverwrites)
@@ -55,10 +55,11 @@ const all = discordtest.Permissions(discordclient.PermissionsOverwrites)
 // TestRun reads a server over HTTP.
 func TestRun(t *testing.T) {
 	r := newRig(t, all)
-	category := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Alarms", Type: discordtest.TypeCategory})
+	category := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Incidents", Type: discordtest.TypeCategory})
 	channel := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "tokyo", ParentID: category, Topic: "fire"})
 	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Dorm", Type: discordtest.TypeVoice})
-	client, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(r.bot.Token), APIURL: r.srv.APIURL()})
+	client, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(r.bot.Token),
+		APIURL: r.srv.APIURL()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,13 +73,14 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"kind: DiscordServer\n", "kind: DiscordGroup\n", "id: \"" + channel + "\"", "topic: fire", "secretName: tokyo-webhook", "# - voice channel \"Dorm\""} {
+	for _, want := range []string{"kind: DiscordServer\n", "kind: DiscordGroup\n", "id: \"" + channel + "\"",
+		"topic: fire", "secretName: tokyo-webhook", "# - voice channel \"Dorm\""} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the output lacks %q:\n%s", want, stdout)
 		}
 	}
 	if strings.Contains(stdout+stderr, hook.Token.Reveal()) {
-		t.Error("the webhook's token is told")
+		t.Error("the webhook's token is printed")
 	}
 	if want := "left out: voice channel \"Dorm\""; !strings.Contains(stderr, want) {
 		t.Errorf("stderr lacks %q:\n%s", want, stderr)
@@ -112,25 +114,31 @@ func TestTokenFromEnvironment(t *testing.T) {
 	}
 }
 
-// TestKeptOut checks where the operator would have to let the bot in.
-func TestKeptOut(t *testing.T) {
+// TestLostPermissions checks where the operator would have to grant the bot access.
+func TestLostPermissions(t *testing.T) {
 	const view, hooks = permissions.ViewChannel, permissions.ManageWebhooks
-	private := discordclient.Overwrite{ID: everybody, Deny: view}
+	private := discordclient.Overwrite{ID: everyoneID, Deny: view}
 	for name, test := range map[string]struct {
 		granted    permissions.Bits
 		overwrites []discordclient.Overwrite
 		needed     permissions.Bits
 		want       permissions.Bits
 	}{
-		"nothing denied":               {discordclient.PermissionsOverwrites, nil, manage, 0},
-		"private":                      {discordclient.PermissionsOverwrites, []discordclient.Overwrite{private}, manage, view},
-		"private, its role is let in":  {discordclient.PermissionsOverwrites, []discordclient.Overwrite{private, {ID: botRole, Allow: view}}, manage, 0},
-		"private, others are let in":   {discordclient.PermissionsOverwrites, []discordclient.Overwrite{private, {ID: teacherID, Allow: view}}, manage, view},
-		"private, itself is let in":    {discordclient.PermissionsOverwrites, []discordclient.Overwrite{private, {ID: botID, Type: 1, Allow: view}}, manage, 0},
+		"nothing denied": {discordclient.PermissionsOverwrites, nil, manage, 0},
+		"private": {discordclient.PermissionsOverwrites, []discordclient.Overwrite{private}, manage,
+			view},
+		"private, its role has access": {discordclient.PermissionsOverwrites,
+			[]discordclient.Overwrite{private, {ID: botRole, Allow: view}}, manage, 0},
+		"private, others have access": {discordclient.PermissionsOverwrites,
+			[]discordclient.Overwrite{private, {ID: teacherID, Allow: view}}, manage, view},
+		"private, itself has access": {discordclient.PermissionsOverwrites,
+			[]discordclient.Overwrite{private, {ID: botID, Type: 1, Allow: view}}, manage, 0},
 		"private, to an administrator": {permissions.All, []discordclient.Overwrite{private}, manage, 0},
 		"what it never had":            {permissions.ManageChannels, []discordclient.Overwrite{private}, manage, 0},
-		"what nobody asks for":         {discordclient.PermissionsOverwrites, []discordclient.Overwrite{{ID: botRole, Deny: hooks}}, manage, 0},
-		"what a webhook asks for":      {discordclient.PermissionsOverwrites, []discordclient.Overwrite{{ID: botRole, Deny: hooks}}, manage | hooks, hooks},
+		"what is not needed": {discordclient.PermissionsOverwrites,
+			[]discordclient.Overwrite{{ID: botRole, Deny: hooks}}, manage, 0},
+		"what a webhook needs": {discordclient.PermissionsOverwrites,
+			[]discordclient.Overwrite{{ID: botRole, Deny: hooks}}, manage | hooks, hooks},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := school()
@@ -143,7 +151,7 @@ func TestKeptOut(t *testing.T) {
 	}
 }
 
-// TestWithoutWebhooks goes on when the bot may not list them.
+// TestWithoutWebhooks exports a server of which the bot may not list webhooks.
 func TestWithoutWebhooks(t *testing.T) {
 	r := newRig(t, all&^discordtest.PermManageWebhooks)
 	stdout, stderr, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile)
@@ -157,7 +165,7 @@ func TestWithoutWebhooks(t *testing.T) {
 	}
 }
 
-// TestFailures says what is wrong and what to do.
+// TestFailures expects errors that explain what is wrong and what to do.
 func TestFailures(t *testing.T) {
 	r := newRig(t, all)
 	wrong, empty := filepath.Join(t.TempDir(), "wrong"), filepath.Join(t.TempDir(), "empty")
@@ -172,33 +180,35 @@ func TestFailures(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no server":             {[]string{token}, "--server-id is missing"},
-		"a name for a server":   {[]string{token, "--server-id=jujutsu"}, "must be the id of a Discord server: 6 to 20 digits"},
-		"a server it is not in": {[]string{token, "--server-id=1401681709430341799"}, "oauth2/authorize?client_id=" + r.bot.ApplicationID},
-		"no token":              {[]string{id}, "--token-file=FILE"},
-		"an empty file":         {[]string{id, "--token-file=" + empty}, "there is no token in " + empty},
-		"no such file":          {[]string{id, "--token-file=" + empty + "1"}, "no such file"},
-		"a refused token":       {[]string{id, "--token-file=" + wrong}, "developer portal"},
-		"a token as a flag":     {[]string{id, "--token=x"}, "not defined: -token"},
-		"a word too many":       {[]string{id, token, "now"}, `unexpected argument "now"`},
-		"a bad name":            {[]string{id, token, "--name=Jujutsu"}, `--name is "Jujutsu"`},
-		"a bad namespace":       {[]string{id, token, "--namespace=a.b"}, `--namespace is "a.b"`},
-		"a bad Secret":          {[]string{id, token, "--token-secret="}, `--token-secret is ""`},
-		"a bad address":         {[]string{id, token, "--discord-api-url=discord"}, "discord"},
+		"no server": {[]string{token}, "--server-id is missing"},
+		"a name for a server": {[]string{token, "--server-id=jujutsu"},
+			"must be the id of a Discord server: 6 to 20 digits"},
+		"a server it is not in": {[]string{token, "--server-id=1401681709430341799"},
+			"oauth2/authorize?client_id=" + r.bot.ApplicationID},
+		"no token":          {[]string{id}, "--token-file=FILE"},
+		"an empty file":     {[]string{id, "--token-file=" + empty}, "there is no token in " + empty},
+		"no such file":      {[]string{id, "--token-file=" + empty + "1"}, "no such file"},
+		"a refused token":   {[]string{id, "--token-file=" + wrong}, "developer portal"},
+		"a token as a flag": {[]string{id, "--token=x"}, "not defined: -token"},
+		"a word too many":   {[]string{id, token, "now"}, `unexpected argument "now"`},
+		"a bad name":        {[]string{id, token, "--name=Jujutsu"}, `--name is "Jujutsu"`},
+		"a bad namespace":   {[]string{id, token, "--namespace=a.b"}, `--namespace is "a.b"`},
+		"a bad Secret":      {[]string{id, token, "--token-secret="}, `--token-secret is ""`},
+		"a bad address":     {[]string{id, token, "--discord-api-url=discord"}, "discord"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, _, err := r.export(t, test.args...)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("got %v, want it to say %q", err, test.want)
+				t.Errorf("got %v, want %q in it", err, test.want)
 			}
 			if stdout != "" {
-				t.Errorf("it printed all the same:\n%s", stdout)
+				t.Errorf("it prints something:\n%s", stdout)
 			}
 		})
 	}
 }
 
-// TestEveryCallCanFail fails one call after the other; no half of a server is printed.
+// TestEveryCallCanFail fails each call; an incomplete server is not printed.
 func TestEveryCallCanFail(t *testing.T) {
 	r := newRig(t, all)
 	for _, route := range []string{
@@ -206,7 +216,8 @@ func TestEveryCallCanFail(t *testing.T) {
 		"GET /guilds/{guild_id}", "GET /guilds/{guild_id}/channels", "GET /guilds/{guild_id}/webhooks",
 	} {
 		for name, action := range map[string]discordtest.Action{
-			"failed": discordtest.FailBefore(http.StatusInternalServerError), "limited": discordtest.RateLimited(90e9, "shared"),
+			"failed":  discordtest.FailBefore(http.StatusInternalServerError),
+			"limited": discordtest.RateLimited(90e9, "shared"),
 		} {
 			t.Run(route+" "+name, func(t *testing.T) {
 				remove := r.srv.Faults().Add(discordtest.Fault{Route: route, Action: action})
@@ -216,7 +227,7 @@ func TestEveryCallCanFail(t *testing.T) {
 					t.Errorf("got %v and\n%s", err, stdout)
 				}
 				if name == "limited" && !strings.Contains(err.Error(), "run this again in 1m31s") {
-					t.Errorf("it does not say when to try again: %v", err)
+					t.Errorf("the error has no time of a retry: %v", err)
 				}
 			})
 		}
@@ -224,13 +235,14 @@ func TestEveryCallCanFail(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	var out, told bytes.Buffer
-	if err := Run(t.Context(), []string{"--help"}, &out, &told); err != nil {
+	var out, errOut bytes.Buffer
+	if err := Run(t.Context(), []string{"--help"}, &out, &errOut); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"changes nothing on Discord", "-server-id", "-token-file", tokenVariable, "-discord-api-url", "-namespace", "-name", "-token-secret"} {
+	for _, want := range []string{"changes nothing on Discord", "-server-id", "-token-file", tokenVariable,
+		"-discord-api-url", "-namespace", "-name", "-token-secret"} {
 		if !strings.Contains(out.String(), want) {
-			t.Errorf("--help does not speak of %q:\n%s", want, out.String())
+			t.Errorf("--help lacks %q:\n%s", want, out.String())
 		}
 	}
 }
@@ -240,13 +252,13 @@ func TestRoleNames(t *testing.T) {
 		roles []discordclient.Role
 		want  string
 	}{
-		"one of that name":               {[]discordclient.Role{{ID: "7", Name: "Sensei"}}, "Sensei"},
-		"two of that name":               {[]discordclient.Role{{ID: "7", Name: "Sensei"}, {ID: "8", Name: "Sensei"}}, "7"},
-		"called as another's id":         {[]discordclient.Role{{ID: "7", Name: "8"}, {ID: "8", Name: "Sensei"}}, "7"},
-		"called as its own id":           {[]discordclient.Role{{ID: "7", Name: "7"}}, "7"},
-		"called as everybody":            {[]discordclient.Role{{ID: "7", Name: "@everyone"}}, "7"},
-		"too long for the schema":        {[]discordclient.Role{{ID: "7", Name: strings.Repeat("x", 101)}}, "7"},
-		"everybody, under whatever name": {[]discordclient.Role{{ID: "1", Name: "all"}}, "@everyone"},
+		"one of that name":         {[]discordclient.Role{{ID: "7", Name: "Sensei"}}, "Sensei"},
+		"two of that name":         {[]discordclient.Role{{ID: "7", Name: "Sensei"}, {ID: "8", Name: "Sensei"}}, "7"},
+		"called like another's id": {[]discordclient.Role{{ID: "7", Name: "8"}, {ID: "8", Name: "Sensei"}}, "7"},
+		"called like its own id":   {[]discordclient.Role{{ID: "7", Name: "7"}}, "7"},
+		"called like everyone":     {[]discordclient.Role{{ID: "7", Name: "@everyone"}}, "7"},
+		"too long for the schema":  {[]discordclient.Role{{ID: "7", Name: strings.Repeat("x", 101)}}, "7"},
+		"everyone, under any name": {[]discordclient.Role{{ID: "1", Name: "all"}}, "@everyone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &exporter{server: &server{guild: discordclient.Guild{ID: "1", Roles: test.roles}}}
@@ -262,14 +274,18 @@ func TestUnwritable(t *testing.T) {
 		overwrite discordclient.Overwrite
 		want      string
 	}{
-		"a role":                     {discordclient.Overwrite{ID: teacherID, Allow: permissions.ViewChannel}, ""},
-		"nothing allowed or denied":  {discordclient.Overwrite{ID: teacherID}, ""},
-		"a user":                     {discordclient.Overwrite{ID: "1401681709430341850", Type: discordclient.OverwriteMember}, ""},
-		"a role that is gone":        {discordclient.Overwrite{ID: "1401681709430341850"}, "a role that the server does not have"},
-		"a user without an id":       {discordclient.Overwrite{ID: "0", Type: discordclient.OverwriteMember}, "a user with the id"},
-		"of a kind that is not ours": {discordclient.Overwrite{ID: teacherID, Type: 2}, "neither a role nor a user"},
-		"allowed and denied":         {discordclient.Overwrite{ID: teacherID, Allow: permissions.Speak, Deny: permissions.Speak}, "allows and denies the same (Speak)"},
-		"both, without a name":       {discordclient.Overwrite{ID: teacherID, Allow: 1 << 47, Deny: 1 << 47}, ""},
+		"a role":                    {discordclient.Overwrite{ID: teacherID, Allow: permissions.ViewChannel}, ""},
+		"nothing allowed or denied": {discordclient.Overwrite{ID: teacherID}, ""},
+		"a user": {discordclient.Overwrite{ID: "1401681709430341850",
+			Type: discordclient.OverwriteMember}, ""},
+		"a role that is gone": {discordclient.Overwrite{ID: "1401681709430341850"},
+			"a role that the server does not have"},
+		"a user without an id": {discordclient.Overwrite{ID: "0", Type: discordclient.OverwriteMember},
+			"a user with the id"},
+		"of an unknown kind": {discordclient.Overwrite{ID: teacherID, Type: 2}, "neither a role nor a user"},
+		"allowed and denied": {discordclient.Overwrite{ID: teacherID, Allow: permissions.Speak,
+			Deny: permissions.Speak}, "allows and denies the same (Speak)"},
+		"both, without a name": {discordclient.Overwrite{ID: teacherID, Allow: 1 << 47, Deny: 1 << 47}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := &exporter{server: school()}

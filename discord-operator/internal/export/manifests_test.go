@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,27 +16,28 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 const (
-	guildID   = "1401681709430341704"
-	everybody = guildID // the role @everyone has the guild's id
-	botID     = "1401681709430341799"
-	botRole   = "1401681709430341798"
-	teacherID = "1401681709430341801"
+	guildID    = "1401681709430341704"
+	everyoneID = guildID // the role @everyone has the guild's id
+	botID      = "1401681709430341799"
+	botRole    = "1401681709430341798"
+	teacherID  = "1401681709430341801"
 )
 
-// usual are the command line's defaults.
+// usual are the defaults of the command line.
 var usual = &options{serverID: guildID, name: "jujutsu", tokenSecret: "discord-bot"}
 
-// school is a server of its own for each test, to change and to read.
+// school is a new server for each test.
 func school(channels ...*discordclient.Channel) *server {
 	return &server{
 		guild: discordclient.Guild{
 			ID: guildID, Name: "Jujutsu High", VerificationLevel: 2, DefaultNotifications: 1, ExplicitContentFilter: 2,
-			PreferredLocale: "en-US", AFKTimeout: 300, SystemChannelID: "1401681709430341811", Features: []string{"COMMUNITY", "NEWS"},
+			PreferredLocale: "en-US", AFKTimeout: 300, SystemChannelID: "1401681709430341811",
+			Features: []string{"COMMUNITY", "NEWS"},
 			Roles: []discordclient.Role{
-				{ID: everybody, Name: "@everyone", Permissions: permissions.ViewChannel},
+				{ID: everyoneID, Name: "@everyone", Permissions: permissions.ViewChannel},
 				{ID: botRole, Name: "operator", Managed: true, BotID: botID, Permissions: discordclient.PermissionsOverwrites},
 				{ID: teacherID, Name: "Sensei"},
 				{ID: "1401681709430341802", Name: "Student"},
@@ -47,48 +49,62 @@ func school(channels ...*discordclient.Channel) *server {
 	}
 }
 
-// campus has something of everything that can be written down.
+// campus has something of everything that can be exported.
 func campus() *server {
 	s := school(
-		&discordclient.Channel{ID: "1401681709430341810", Type: discordclient.ChannelCategory, Name: "Alarms 🔥", Position: 2, Overwrites: []discordclient.Overwrite{
-			{ID: everybody, Deny: permissions.ViewChannel},
-			{ID: botRole, Allow: permissions.ViewChannel | permissions.ManageChannels},
-			{ID: teacherID, Allow: permissions.ViewChannel | permissions.SendMessages, Deny: permissions.MentionEveryone},
-		}},
-		&discordclient.Channel{ID: "1401681709430341811", Type: discordclient.ChannelText, Name: "general", Topic: "# not a comment: \"quoted\"\nand a second line"},
-		&discordclient.Channel{ID: "1401681709430341812", Type: discordclient.ChannelText, Name: "tokyo", ParentID: "1401681709430341810", Position: 7, NSFW: true, Slowmode: 5400,
+		&discordclient.Channel{ID: "1401681709430341810", Type: discordclient.ChannelCategory, Name: "Incidents 🔥",
+			Position: 2, Overwrites: []discordclient.Overwrite{
+				{ID: everyoneID, Deny: permissions.ViewChannel},
+				{ID: botRole, Allow: permissions.ViewChannel | permissions.ManageChannels},
+				{ID: teacherID, Allow: permissions.ViewChannel | permissions.SendMessages, Deny: permissions.MentionEveryone},
+			}},
+		&discordclient.Channel{ID: "1401681709430341811", Type: discordclient.ChannelText, Name: "general",
+			Topic: "# not a comment: \"quoted\"\nand a second line"},
+		&discordclient.Channel{ID: "1401681709430341812", Type: discordclient.ChannelText, Name: "tokyo",
+			ParentID: "1401681709430341810", Position: 7, NSFW: true, Slowmode: 5400,
 			DefaultAutoArchive: 4320, Overwrites: []discordclient.Overwrite{
 				{ID: "1401681709430341803", Allow: permissions.ViewChannel | 1<<47},
 				{ID: "1401681709430341850", Type: discordclient.OverwriteMember, Deny: permissions.SendMessages},
 			}},
-		&discordclient.Channel{ID: "1401681709430341813", Type: discordclient.ChannelAnnouncement, Name: "news", ParentID: "1401681709430341810", Position: 3},
-		&discordclient.Channel{ID: "1401681709430341814", Type: discordclient.ChannelVoice, Name: "Dorm", ParentID: "1401681709430341810"},
+		&discordclient.Channel{ID: "1401681709430341813", Type: discordclient.ChannelAnnouncement, Name: "news",
+			ParentID: "1401681709430341810", Position: 3},
+		&discordclient.Channel{ID: "1401681709430341814", Type: discordclient.ChannelVoice, Name: "Dorm",
+			ParentID: "1401681709430341810"},
 		&discordclient.Channel{ID: "1401681709430341815", Type: discordclient.ChannelCategory, Name: "Archive", Position: 1},
-		&discordclient.Channel{ID: "1401681709430341816", Type: discordclient.ChannelText, Name: "general", ParentID: "1401681709430341815"},
+		&discordclient.Channel{ID: "1401681709430341816", Type: discordclient.ChannelText, Name: "general",
+			ParentID: "1401681709430341815"},
 	)
 	token := discordclient.NewSecret("a-webhook-token")
 	s.webhooks = []discordclient.Webhook{
-		{ID: "1401681709430341903", Type: discordclient.WebhookIncoming, ChannelID: "1401681709430341812", Name: "Grafana"}, // a person's
-		{ID: "1401681709430341902", Type: discordclient.WebhookIncoming, ChannelID: "1401681709430341812", Name: "newer", ApplicationID: botID, Token: token},
-		{ID: "1401681709430341901", Type: discordclient.WebhookIncoming, ChannelID: "1401681709430341812", Name: "Alertmanager", ApplicationID: botID, Token: token},
-		{ID: "1401681709430341900", Type: discordclient.WebhookIncoming, ChannelID: "1401681709430341813", Name: "other", ApplicationID: "1401681709430341777"},
+		// a user's
+		{ID: "1401681709430341903", Type: discordclient.WebhookIncoming, ChannelID: "1401681709430341812", Name: "Grafana"},
+		{ID: "1401681709430341902", Type: discordclient.WebhookIncoming, ChannelID: "1401681709430341812", Name: "newer",
+			ApplicationID: botID, Token: token},
+		{ID: "1401681709430341901", Type: discordclient.WebhookIncoming, ChannelID: "1401681709430341812",
+			Name: "Alertmanager", ApplicationID: botID, Token: token},
+		{ID: "1401681709430341900", Type: discordclient.WebhookIncoming, ChannelID: "1401681709430341813", Name: "other",
+			ApplicationID: "1401681709430341777"},
 	}
 	return s
 }
 
-// ruins has what cannot be written down.
+// ruins has what cannot be exported.
 func ruins() *server {
 	s := school(
 		&discordclient.Channel{ID: "1401681709430341810", Type: discordclient.ChannelText, Name: "General Chat"},
 		&discordclient.Channel{ID: "1401681709430341811", Type: discordclient.ChannelText, Name: "!!!\n---\nkind: Secret"},
 		&discordclient.Channel{ID: "1401681709430341812", Type: discordclient.ChannelCategory, Name: " Old "},
-		&discordclient.Channel{ID: "1401681709430341813", Type: discordclient.ChannelText, Name: "below", ParentID: "1401681709430341812", Topic: " padded "},
-		&discordclient.Channel{ID: "1401681709430341814", Type: discordclient.ChannelText, Name: "locked", DefaultAutoArchive: 7, Overwrites: []discordclient.Overwrite{
-			{ID: everybody, Deny: permissions.ViewChannel},
-			{ID: teacherID, Allow: permissions.ViewChannel},
-		}},
-		&discordclient.Channel{ID: "1401681709430341815", Type: discordclient.ChannelText, Name: "haunted", Overwrites: []discordclient.Overwrite{{ID: "1401681709430341899"}}},
-		&discordclient.Channel{ID: "1401681709430341816", Type: discordclient.ChannelText, Name: "moved", ParentID: "1401681709430341898"},
+		&discordclient.Channel{ID: "1401681709430341813", Type: discordclient.ChannelText, Name: "below",
+			ParentID: "1401681709430341812", Topic: " padded "},
+		&discordclient.Channel{ID: "1401681709430341814", Type: discordclient.ChannelText, Name: "locked",
+			DefaultAutoArchive: 7, Overwrites: []discordclient.Overwrite{
+				{ID: everyoneID, Deny: permissions.ViewChannel},
+				{ID: teacherID, Allow: permissions.ViewChannel},
+			}},
+		&discordclient.Channel{ID: "1401681709430341815", Type: discordclient.ChannelText, Name: "haunted",
+			Overwrites: []discordclient.Overwrite{{ID: "1401681709430341899"}}},
+		&discordclient.Channel{ID: "1401681709430341816", Type: discordclient.ChannelText, Name: "moved",
+			ParentID: "1401681709430341898"},
 		&discordclient.Channel{ID: "1401681709430341817", Type: discordclient.ChannelForum, Name: "ideas"},
 	)
 	s.guild.VerificationLevel, s.guild.PreferredLocale, s.guild.SystemChannelID = 9, "tlh", "1401681709430341810"
@@ -97,7 +113,19 @@ func ruins() *server {
 	return s
 }
 
-// TestGolden compares whole documents, and what is said about them, with files: `go test -run TestGolden -update` writes them anew.
+// render returns the document of a server and its summary.
+func render(t *testing.T, s *server, o *options) (text, summary string) {
+	t.Helper()
+	d := manifests(s, o)
+	out, err := d.yaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out), d.summary()
+}
+
+// TestGolden compares whole documents and their summaries with files: `go test -run TestGolden
+// -update` updates them.
 func TestGolden(t *testing.T) {
 	for name, test := range map[string]struct {
 		server  *server
@@ -107,12 +135,8 @@ func TestGolden(t *testing.T) {
 		"ruins":  {ruins(), &options{serverID: guildID, name: "old-school", namespace: "discord", tokenSecret: "token"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := manifests(test.server, test.options)
-			text, err := d.yaml()
-			if err != nil {
-				t.Fatal(err)
-			}
-			for file, got := range map[string]string{name + ".yaml": string(text), name + ".txt": d.summary()} {
+			text, summary := render(t, test.server, test.options)
+			for file, got := range map[string]string{name + ".yaml": text, name + ".txt": summary} {
 				path := filepath.Join("testdata", file)
 				if *update {
 					if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -127,7 +151,7 @@ func TestGolden(t *testing.T) {
 					t.Errorf("%s (-want +got):\n%s", path, diff)
 				}
 				if strings.Contains(got, "a-webhook-token") {
-					t.Errorf("%s tells a webhook's token", path)
+					t.Errorf("%s has a webhook's token", path)
 				}
 			}
 		})
@@ -136,36 +160,26 @@ func TestGolden(t *testing.T) {
 
 // TestSameWhateverTheOrder checks that the order in which Discord answers makes no difference.
 func TestSameWhateverTheOrder(t *testing.T) {
-	want, err := manifests(campus(), usual).yaml()
-	if err != nil {
-		t.Fatal(err)
-	}
-	turned := campus()
-	for i, j := 0, len(turned.channels)-1; i < j; i, j = i+1, j-1 {
-		turned.channels[i], turned.channels[j] = turned.channels[j], turned.channels[i]
-	}
-	got, err := manifests(turned, usual).yaml()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+	want, _ := render(t, campus(), usual)
+	reversed := campus()
+	slices.Reverse(reversed.channels)
+	got, _ := render(t, reversed, usual)
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 // TestFieldsSurvive reads the YAML back into the API's own types, strictly.
 func TestFieldsSurvive(t *testing.T) {
-	text, err := manifests(campus(), usual).yaml()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text, _ := render(t, campus(), usual)
 	kinds := map[string]int{}
-	for _, part := range strings.Split(string(text), "---\n") {
+	for _, part := range strings.Split(text, "---\n") {
 		var of struct{ Kind string }
 		if err := yaml.Unmarshal([]byte(part), &of); err != nil {
 			t.Fatal(err)
 		}
-		object, ok := map[string]any{"DiscordServer": &v1alpha1.DiscordServer{}, "DiscordGroup": &v1alpha1.DiscordGroup{}, "DiscordChannel": &v1alpha1.DiscordChannel{}}[of.Kind]
+		object, ok := map[string]any{"DiscordServer": &v1alpha1.DiscordServer{}, "DiscordGroup": &v1alpha1.DiscordGroup{},
+			"DiscordChannel": &v1alpha1.DiscordChannel{}}[of.Kind]
 		if !ok {
 			continue
 		}
@@ -173,7 +187,8 @@ func TestFieldsSurvive(t *testing.T) {
 		if err := yaml.UnmarshalStrict([]byte(part), object); err != nil {
 			t.Error(err)
 		}
-		if c, ok := object.(*v1alpha1.DiscordChannel); ok && c.Name == "news" && (c.Spec.PermissionOverwrites == nil || len(c.Spec.PermissionOverwrites) != 0) {
+		if c, ok := object.(*v1alpha1.DiscordChannel); ok && c.Name == "news" &&
+			(c.Spec.PermissionOverwrites == nil || len(c.Spec.PermissionOverwrites) != 0) {
 			t.Errorf("no overwrites became %v, want an empty list", c.Spec.PermissionOverwrites)
 		}
 	}

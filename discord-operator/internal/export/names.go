@@ -6,24 +6,23 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
-
-	"jutsu.com/operators/libs/discordclient"
 )
 
-// maxStem leaves room, in the 63 characters of a DNS label, for "-" and an id of 20 digits.
+// maxStem leaves room for "-" and an id of 20 digits in the 63 characters of a DNS label.
 const maxStem = 42
 
-// objectNames chooses the names of all groups and channels, by their ids on Discord. An object is named as on Discord, as far as Kubernetes
-// allows. Channels that would then share a name have their group's in front, or the server's; those that still share one have their id behind it.
-// So a name depends on nothing but what is called alike.
-func objectNames(server string, categories []*discordclient.Channel, texts map[string][]*discordclient.Channel) (groups, channels map[string]string) {
+// objectNames chooses the names of all groups and channels, by their ids on Discord: the name on
+// Discord, as far as Kubernetes allows. Channels that would share a name get their group's or the
+// server's as a prefix; those that still share one get their id as a suffix. So a name depends only
+// on equal names.
+func objectNames(server string, l layout) (groups, channels map[string]string) {
 	var ofGroups, ofChannels []candidates
 	prefixes := map[string]string{"": stem(server)}
-	for _, g := range categories {
+	for _, g := range l.categories {
 		prefixes[g.ID] = stem(g.Name)
 		ofGroups = append(ofGroups, candidates{g.ID, choices("", stem(g.Name), "group-"+g.ID, g.ID)})
 	}
-	for parent, siblings := range texts {
+	for parent, siblings := range l.texts {
 		for _, c := range siblings {
 			ofChannels = append(ofChannels, candidates{c.ID, choices(prefixes[parent], stem(c.Name), "channel-"+c.ID, c.ID)})
 		}
@@ -31,13 +30,13 @@ func objectNames(server string, categories []*discordclient.Channel, texts map[s
 	return distinct(ofGroups), distinct(ofChannels)
 }
 
-// candidates are names for an object, best first; the last holds its id, so nobody else can have it.
+// candidates are names for an object, best first; the last has its id and is unique.
 type candidates struct {
 	id    string
 	names []string
 }
 
-// choices are what an object with this stem may be called; nameless is for those without one.
+// choices are the names for an object with this stem; nameless is for an empty stem.
 func choices(prefix, stem, nameless, id string) []string {
 	switch {
 	case stem == "":
@@ -48,7 +47,8 @@ func choices(prefix, stem, nameless, id string) []string {
 	return []string{stem, truncated(prefix + "-" + stem), stem + "-" + id}
 }
 
-// distinct takes the best candidate of everybody, and the next one of all that share theirs, until no name is shared.
+// distinct takes the best candidate of each object, and the next one of all that share theirs,
+// until no name is shared.
 func distinct(all []candidates) map[string]string {
 	level := map[string]int{}
 	for {
@@ -77,8 +77,8 @@ func distinct(all []candidates) map[string]string {
 	}
 }
 
-// stem is a name in the letters of a DNS label: fancy and accented letters become plain ones, everything else "-". It is empty where
-// nothing is left, as of most other alphabets.
+// stem is a name in the letters of a DNS label: letters lose styles and accents, everything else
+// becomes "-". It is empty for most other alphabets.
 func stem(name string) string {
 	var b strings.Builder
 	for _, r := range cases.Fold().String(norm.NFKD.String(name)) {

@@ -14,9 +14,9 @@ import (
 
 func TestStem(t *testing.T) {
 	for name, want := range map[string]string{
-		"alarms":                 "alarms",
+		"incidents":              "incidents",
 		"Tokyo Jujutsu High":     "tokyo-jujutsu-high",
-		"🔥│alarms":               "alarms",
+		"🔥│incidents":            "incidents",
 		"Café Zürich & Straße":   "cafe-zurich-strasse",
 		"𝐆𝐞𝐧𝐞𝐫𝐚𝐥":                "general",
 		"ⓐⓑⓒ ①":                  "abc-1",
@@ -43,16 +43,18 @@ func TestObjectNames(t *testing.T) {
 		groups, channel map[string]string
 	}{
 		"each as on Discord": {
-			channels: []*discordclient.Channel{category("1", "Alarms"), text("2", "1", "tokyo"), text("3", "", "general")},
-			groups:   map[string]string{"1": "alarms"}, channel: map[string]string{"2": "tokyo", "3": "general"},
+			channels: []*discordclient.Channel{category("1", "Incidents"), text("2", "1", "tokyo"), text("3", "", "general")},
+			groups:   map[string]string{"1": "incidents"}, channel: map[string]string{"2": "tokyo", "3": "general"},
 		},
 		"a group and a channel may share one": {
-			channels: []*discordclient.Channel{category("1", "Alarms"), text("2", "1", "alarms")},
-			groups:   map[string]string{"1": "alarms"}, channel: map[string]string{"2": "alarms"},
+			channels: []*discordclient.Channel{category("1", "Incidents"), text("2", "1", "incidents")},
+			groups:   map[string]string{"1": "incidents"}, channel: map[string]string{"2": "incidents"},
 		},
 		"channels of different groups": {
-			channels: []*discordclient.Channel{category("1", "Tokyo"), category("2", "Kyoto"), text("3", "1", "general"), text("4", "2", "general"), text("5", "", "general")},
-			groups:   map[string]string{"1": "tokyo", "2": "kyoto"}, channel: map[string]string{"3": "tokyo-general", "4": "kyoto-general", "5": "school-general"},
+			channels: []*discordclient.Channel{category("1", "Tokyo"), category("2", "Kyoto"), text("3", "1", "general"),
+				text("4", "2", "general"), text("5", "", "general")},
+			groups:  map[string]string{"1": "tokyo", "2": "kyoto"},
+			channel: map[string]string{"3": "tokyo-general", "4": "kyoto-general", "5": "school-general"},
 		},
 		"channels of one group": {
 			channels: []*discordclient.Channel{category("1", "Tokyo"), text("3", "1", "general"), text("4", "1", "général")},
@@ -66,14 +68,15 @@ func TestObjectNames(t *testing.T) {
 			channels: []*discordclient.Channel{category("1", "総合"), text("2", "1", "雑談"), text("3", "1", "雑談")},
 			groups:   map[string]string{"1": "group-1"}, channel: map[string]string{"2": "channel-2", "3": "channel-3"},
 		},
-		"somebody is called as another would be then": {
-			channels: []*discordclient.Channel{category("1", "Tokyo"), text("3", "1", "general"), text("4", "", "general"), text("5", "", "tokyo-general")},
-			groups:   map[string]string{"1": "tokyo"}, channel: map[string]string{"3": "general-3", "4": "school-general", "5": "school-tokyo-general"},
+		"a prefixed name is taken": {
+			channels: []*discordclient.Channel{category("1", "Tokyo"), text("3", "1", "general"), text("4", "", "general"),
+				text("5", "", "tokyo-general")},
+			groups:  map[string]string{"1": "tokyo"},
+			channel: map[string]string{"3": "general-3", "4": "school-general", "5": "school-tokyo-general"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			categories, texts, _ := sorted(test.channels)
-			groups, channels := objectNames("school", categories, texts)
+			groups, channels := objectNames("school", sorted(test.channels))
 			if diff := cmp.Diff(test.groups, groups); diff != "" {
 				t.Errorf("groups (-want +got):\n%s", diff)
 			}
@@ -87,7 +90,8 @@ func TestObjectNames(t *testing.T) {
 // TestNamesFitAndDiffer draws servers at random.
 func TestNamesFitAndDiffer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		name := rapid.OneOf(rapid.SampledFrom([]string{"a", "a-b", "b", "a-1000001", "channel-1000002", "A"}), rapid.StringN(0, 100, -1))
+		name := rapid.OneOf(rapid.SampledFrom([]string{"a", "a-b", "b", "a-1000001", "channel-1000002", "A"}),
+			rapid.StringN(0, 100, -1))
 		var all []*discordclient.Channel
 		parents := []string{""}
 		for i := range rapid.IntRange(0, 12).Draw(t, "channels") {
@@ -98,8 +102,7 @@ func TestNamesFitAndDiffer(t *testing.T) {
 			}
 			all = append(all, c)
 		}
-		categories, texts, _ := sorted(all)
-		groups, channels := objectNames("a", categories, texts)
+		groups, channels := objectNames("a", sorted(all))
 		if len(groups)+len(channels) != len(all) {
 			t.Fatalf("%d names for %d channels", len(groups)+len(channels), len(all))
 		}

@@ -9,12 +9,14 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// maxOverwrites is what the schema allows.
+// maxOverwrites is the limit of the schema.
 const maxOverwrites = 100
 
-// overwrites are those that a channel or category has, none as an empty list. It is nil, which leaves them as they are, with a note
-// where they cannot be written down or the operator would not let them be.
-func (e *exporter) overwrites(notes *notes, c *discordclient.Channel, needed permissions.Bits) []v1alpha1.PermissionOverwrite {
+// overwrites are those of a channel or category, none as an empty list. It is nil, which leaves
+// them unmanaged, with a note, if the schema cannot express them or the operator would change them.
+func (e *exporter) overwrites(
+	notes *notes, c *discordclient.Channel, needed permissions.Bits,
+) []v1alpha1.PermissionOverwrite {
 	list := make([]v1alpha1.PermissionOverwrite, 0, len(c.Overwrites))
 	for _, o := range c.Overwrites {
 		if why := e.unwritable(o); why != "" {
@@ -23,7 +25,8 @@ func (e *exporter) overwrites(notes *notes, c *discordclient.Channel, needed per
 		}
 		list = append(list, e.overwrite(o))
 		if unnamed := (o.Allow | o.Deny) &^ permissions.All; unnamed != 0 {
-			notes.add("The overwrite for %s %s has permissions that Discord has not documented (%s). A spec cannot name them; the operator keeps them as they are.",
+			notes.add("The overwrite for %s %s has permissions that Discord has not documented (%s). "+
+				"A spec cannot name them; the operator keeps them as they are.",
 				kindOf(o), o.ID, unnamed)
 		}
 	}
@@ -33,7 +36,8 @@ func (e *exporter) overwrites(notes *notes, c *discordclient.Channel, needed per
 	}
 	if lost := e.lost(c, needed); lost != 0 {
 		fragment, _ := toYAML(map[string]any{"permissionOverwrites": list}) // plain data
-		notes.fragment(fmt.Sprintf("permissionOverwrites is left out, so that it stays as it is: by the bot's own role, the bot has no access "+
+		notes.fragment(fmt.Sprintf("permissionOverwrites is left out, so that it stays as it is: "+
+			"by the bot's own role, the bot has no access "+
 			"(it lacks %s here), and the operator would grant it. If you want that, or another of its roles grants it, "+
 			"add this to the spec:", lost), string(fragment))
 		return nil
@@ -41,7 +45,7 @@ func (e *exporter) overwrites(notes *notes, c *discordclient.Channel, needed per
 	return list
 }
 
-// overwrite is one of them: roles by name where the name is enough.
+// overwrite is one of them: roles by name where the name is unique.
 func (e *exporter) overwrite(o discordclient.Overwrite) v1alpha1.PermissionOverwrite {
 	made := v1alpha1.PermissionOverwrite{Allow: names(o.Allow), Deny: names(o.Deny)}
 	if o.Type == discordclient.OverwriteMember {
@@ -77,17 +81,20 @@ func (e *exporter) role(id string) string {
 
 const everyone = "@everyone"
 
-// unwritable says why an overwrite has no form in the schema; empty where it has.
+// unwritable explains why the schema cannot express an overwrite; empty if it can.
 func (e *exporter) unwritable(o discordclient.Overwrite) string {
 	switch {
 	case o.Type != discordclient.OverwriteRole && o.Type != discordclient.OverwriteMember:
 		return fmt.Sprintf("one is for something that is neither a role nor a user (%s)", o.ID)
-	case o.Type == discordclient.OverwriteRole && !slices.ContainsFunc(e.guild.Roles, func(r discordclient.Role) bool { return r.ID == o.ID }):
-		return fmt.Sprintf("one is for a role that the server does not have (%s). Remove it on Discord and run this again", o.ID)
+	case o.Type == discordclient.OverwriteRole &&
+		!slices.ContainsFunc(e.guild.Roles, func(r discordclient.Role) bool { return r.ID == o.ID }):
+		return fmt.Sprintf("one is for a role that the server does not have (%s). Remove it on Discord and run this again",
+			o.ID)
 	case o.Type == discordclient.OverwriteMember && !discordID.MatchString(o.ID):
 		return fmt.Sprintf("one is for a user with the id %q, which the schema does not allow", o.ID)
 	case o.Allow&o.Deny&permissions.All != 0:
-		return fmt.Sprintf("the one for %s %s allows and denies the same (%s). Fix it on Discord and run this again", kindOf(o), o.ID, o.Allow&o.Deny)
+		return fmt.Sprintf("the one for %s %s allows and denies the same (%s). Fix it on Discord and run this again",
+			kindOf(o), o.ID, o.Allow&o.Deny)
 	}
 	return ""
 }
@@ -99,8 +106,8 @@ func kindOf(o discordclient.Overwrite) string {
 	return "role"
 }
 
-// lost is what the bot needs, has in the server, and is denied in a channel. Of its roles only the one is known that Discord made for
-// it: none of the calls tells the others.
+// lost is what the bot needs, has in the server, and is denied in a channel. Of its roles only the
+// one that Discord created for it is known: none of the calls returns the others.
 func (e *exporter) lost(c *discordclient.Channel, needed permissions.Bits) permissions.Bits {
 	var roles []string
 	for _, r := range e.guild.Roles {
@@ -116,7 +123,7 @@ func (e *exporter) lost(c *discordclient.Channel, needed permissions.Bits) permi
 	return here.Missing(needed) & e.bot.permissions
 }
 
-// names are the documented ones.
+// names are those of the documented bits.
 func names(bits permissions.Bits) []v1alpha1.Permission {
 	var all []v1alpha1.Permission
 	for _, name := range (bits & permissions.All).Names() {

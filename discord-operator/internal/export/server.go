@@ -19,15 +19,17 @@ var (
 		0: v1alpha1.DefaultNotificationsAllMessages, 1: v1alpha1.DefaultNotificationsOnlyMentions,
 	}
 	explicitContentFilters = map[int]v1alpha1.ExplicitContentFilter{
-		0: v1alpha1.ExplicitContentFilterDisabled, 1: v1alpha1.ExplicitContentFilterMembersWithoutRoles, 2: v1alpha1.ExplicitContentFilterAllMembers,
+		0: v1alpha1.ExplicitContentFilterDisabled, 1: v1alpha1.ExplicitContentFilterMembersWithoutRoles,
+		2: v1alpha1.ExplicitContentFilterAllMembers,
 	}
 	afkTimeouts = map[int]v1alpha1.AFKTimeout{60: "1m", 300: "5m", 900: "15m", 1800: "30m", 3600: "1h"}
 )
 
-// locales are those that the schema lists.
-var locales = strings.Fields("ar bg cs da de el en-GB en-US es-419 es-ES fi fr he hi hr hu id it ja ko lt nl no pl pt-BR ro ru sv-SE th tr uk vi zh-CN zh-TW")
+// locales are those of the schema.
+var locales = strings.Fields("ar bg cs da de el en-GB en-US es-419 es-ES fi fr he hi hr hu id it ja ko " +
+	"lt nl no pl pt-BR ro ru sv-SE th tr uk vi zh-CN zh-TW")
 
-// maxDescription is how long a server's description may be, in characters.
+// maxDescription is the limit of a server's description, in characters.
 const maxDescription = 300
 
 // serverEntry is the object of the server itself.
@@ -45,7 +47,8 @@ func (e *exporter) serverEntry() entry {
 	if plain(g.Name, 2, discordclient.MaxNameLength) {
 		spec.Name = g.Name
 	} else {
-		notes.leave("name", fmt.Sprintf("%q is not what the schema allows: 2 to 100 characters without white space around them", g.Name))
+		notes.leave("name",
+			fmt.Sprintf("%q is not what the schema allows: 2 to 100 characters without white space around them", g.Name))
 	}
 	if length(g.Description) <= maxDescription {
 		spec.Description = &g.Description
@@ -62,7 +65,8 @@ func (e *exporter) serverEntry() entry {
 	}
 	spec.SystemChannelRef = e.systemChannel(&notes)
 	if missing := e.bot.permissions.Missing(discordclient.PermissionsOverwrites); missing != 0 {
-		notes.add("The bot lacks %s, so not everything below can be kept as it is. A user who may manage the server can grant them: %s",
+		notes.add("The bot lacks %s, so not everything below can be kept as it is. "+
+			"A user who may manage the server can grant them: %s",
 			missing, discordclient.InviteURL(e.bot.applicationID, discordclient.PermissionsOverwrites|e.bot.permissions, g.ID))
 	}
 	if e.webhooksUnread {
@@ -71,7 +75,7 @@ func (e *exporter) serverEntry() entry {
 	return entry{kind: kindServer, name: e.o.name, about: fmt.Sprintf("Server %q", g.Name), spec: spec, notes: notes}
 }
 
-// systemChannel names the object of the channel that Discord writes its own messages into.
+// systemChannel refers to the object of the channel for Discord's own messages.
 func (e *exporter) systemChannel(notes *notes) *v1alpha1.ChannelReference {
 	if e.guild.SystemChannelID == "" {
 		return nil
@@ -80,7 +84,7 @@ func (e *exporter) systemChannel(notes *notes) *v1alpha1.ChannelReference {
 		if c.ID != e.guild.SystemChannelID {
 			continue
 		}
-		if name, ok := e.texts[c.ID]; ok && trouble(c) == "" {
+		if name, ok := e.texts[c.ID]; ok && refusal(c) == "" {
 			return &v1alpha1.ChannelReference{Name: name}
 		}
 	}
@@ -88,7 +92,7 @@ func (e *exporter) systemChannel(notes *notes) *v1alpha1.ChannelReference {
 	return nil
 }
 
-// named translates a number of Discord's, and leaves out what was not known when this was written.
+// named translates a number of Discord's, and leaves out unknown ones.
 func named[T ~string](notes *notes, field string, names map[int]T, number int) T {
 	name, ok := names[number]
 	if !ok {

@@ -1,4 +1,5 @@
-// Package guildtest gives tests of what decides a guild to decide about: one on a simulated Discord, seen through a real client.
+// Package guildtest provides a guild of the simulated Discord, read by a real client, for tests of
+// pure functions.
 package guildtest
 
 import (
@@ -17,11 +18,10 @@ type Guild struct {
 	Bot     discordtest.Bot
 }
 
-// New makes a guild whose bot has the permissions.
+// New creates a guild whose bot has the permissions.
 func New(t testing.TB, p discordtest.Permissions) *Guild {
 	t.Helper()
-	limits := discordtest.NoRateLimits()
-	d := discordtest.Run(t, discordtest.Options{Limits: limits, AuditDelay: -1})
+	d := discordtest.Run(t, discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1})
 	g := &Guild{Discord: d, ID: d.AddGuild(discordtest.GuildSpec{}).ID, Bot: d.AddBot(discordtest.Bot{})}
 	d.AddMember(g.ID, g.Bot.UserID, p)
 	return g
@@ -30,7 +30,8 @@ func New(t testing.TB, p discordtest.Permissions) *Guild {
 // Client returns a client of the bot whose view of the guild is live.
 func (g *Guild) Client(t testing.TB) discordclient.Client {
 	t.Helper()
-	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(g.Bot.Token), APIURL: g.Discord.APIURL()})
+	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(g.Bot.Token),
+		APIURL: g.Discord.APIURL()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-// Package index finds objects by what they refer to, in the cache.
+// Package index registers the cache's field indexes: objects by what they refer to.
 package index
 
 import (
@@ -12,7 +12,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-// The names of the indexes: of which kind, by what.
+// The names of the indexes, by kind, and the indexed fields.
 const (
 	ServerByGuild         = "guild"          // spec.serverId and status.serverId
 	ServerBySecret        = "secret"         // spec.tokenSecretRef.name
@@ -33,16 +33,20 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 		name   string
 		values func(client.Object) []string
 	}{
-		{&v1alpha1.DiscordServer{}, ServerByGuild, of(func(s *v1alpha1.DiscordServer) []string { return []string{s.Spec.ServerID, s.Status.ServerID} })},
-		{&v1alpha1.DiscordServer{}, ServerBySecret, of(func(s *v1alpha1.DiscordServer) []string { return []string{s.Spec.TokenSecretRef.Name} })},
+		{&v1alpha1.DiscordServer{}, ServerByGuild,
+			of(func(s *v1alpha1.DiscordServer) []string { return []string{s.Spec.ServerID, s.Status.ServerID} })},
+		{&v1alpha1.DiscordServer{}, ServerBySecret,
+			of(func(s *v1alpha1.DiscordServer) []string { return []string{s.Spec.TokenSecretRef.Name} })},
 		{&v1alpha1.DiscordServer{}, ServerBySystemChannel, of(func(s *v1alpha1.DiscordServer) []string {
 			if s.Spec.SystemChannelRef == nil {
 				return nil
 			}
 			return []string{s.Spec.SystemChannelRef.Name}
 		})},
-		{&v1alpha1.DiscordGroup{}, GroupByServer, of(func(g *v1alpha1.DiscordGroup) []string { return []string{g.Spec.ServerRef.Name} })},
-		{&v1alpha1.DiscordGroup{}, GroupByID, of(func(g *v1alpha1.DiscordGroup) []string { return []string{g.Status.GroupID, adopted(g.Spec.Adopt)} })},
+		{&v1alpha1.DiscordGroup{}, GroupByServer,
+			of(func(g *v1alpha1.DiscordGroup) []string { return []string{g.Spec.ServerRef.Name} })},
+		{&v1alpha1.DiscordGroup{}, GroupByID,
+			of(func(g *v1alpha1.DiscordGroup) []string { return []string{g.Status.GroupID, adopted(g.Spec.Adopt)} })},
 		{&v1alpha1.DiscordChannel{}, ChannelByGroup, of(func(c *v1alpha1.DiscordChannel) []string {
 			if c.Spec.GroupRef == nil {
 				return nil
@@ -55,7 +59,8 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 			}
 			return []string{c.Spec.ServerRef.Name}
 		})},
-		{&v1alpha1.DiscordChannel{}, ChannelByID, of(func(c *v1alpha1.DiscordChannel) []string { return []string{c.Status.ChannelID, adopted(c.Spec.Adopt)} })},
+		{&v1alpha1.DiscordChannel{}, ChannelByID,
+			of(func(c *v1alpha1.DiscordChannel) []string { return []string{c.Status.ChannelID, adopted(c.Spec.Adopt)} })},
 		{&v1alpha1.DiscordChannel{}, ChannelBySecret, of(func(c *v1alpha1.DiscordChannel) []string {
 			if c.Spec.Webhook == nil {
 				return nil
@@ -76,7 +81,7 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// of adapts an index function to one kind, and leaves out what is empty or said twice.
+// of adapts an index function to one kind, without empty values and duplicates.
 func of[T client.Object](values func(T) []string) func(client.Object) []string {
 	return func(o client.Object) []string {
 		all := slices.DeleteFunc(values(o.(T)), func(v string) bool { return v == "" })

@@ -1,5 +1,6 @@
-// Package metrics are the operator's own, beside those of controller-runtime and of discordclient. Counters are kept; the gauges are
-// counted from the cache when Prometheus asks, on the leader only, so that no series is told twice. No label holds a Discord id.
+// Package metrics is the operator's own metrics, beside those of controller-runtime and
+// discordclient. Gauges are collected from the cache at scrape time, on the leader only, so that no
+// series has two sources. No label has a Discord id.
 package metrics
 
 import (
@@ -22,7 +23,7 @@ type Metrics struct {
 	timeToReady *prometheus.HistogramVec
 }
 
-// New registers the metrics. Objects are counted from the reader once elected is closed.
+// New registers the metrics. Objects are read from the reader once elected is closed.
 func New(registry prometheus.Registerer, objects client.Reader, elected <-chan struct{}) (*Metrics, error) {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -38,12 +39,14 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 			"Deleted objects, by kind and by what happened on Discord: deleted, retained, "+
 				"gone, which is deleted there before, or abandoned, which is left there by force.", "kind", "how"),
 		timeToReady: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "discord_time_to_ready_seconds", Help: "Time from the creation of an object until it was first Ready, by kind.",
+			Name:    "discord_time_to_ready_seconds",
+			Help:    "Time from the creation of an object until it was first Ready, by kind.",
 			Buckets: []float64{.25, .5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800},
 		}, []string{"kind"}),
 	}
-	m.begin()
-	for _, c := range []prometheus.Collector{m.drift, m.creates, m.deletes, m.timeToReady, &gauges{objects: objects, elected: elected}} {
+	m.initialize()
+	for _, c := range []prometheus.Collector{m.drift, m.creates, m.deletes, m.timeToReady,
+		&gauges{objects: objects, elected: elected}} {
 		if err := registry.Register(c); err != nil {
 			return nil, err
 		}
@@ -51,8 +54,8 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 	return m, nil
 }
 
-// begin lets series begin at 0, so that the first of everything shows as an increase.
-func (m *Metrics) begin() {
+// initialize starts all series at 0, so that the first event of each shows as an increase.
+func (m *Metrics) initialize() {
 	for _, kind := range []string{"DiscordServer", "DiscordGroup", "DiscordChannel"} {
 		m.timeToReady.WithLabelValues(kind)
 		m.drift.WithLabelValues(kind, "existence")
@@ -65,30 +68,33 @@ func (m *Metrics) begin() {
 	}
 }
 
-// Drift counts a setting that was put back.
+// Drift counts a corrected setting.
 func (m *Metrics) Drift(kind, field string) { m.drift.WithLabelValues(kind, field).Inc() }
 
-// Created counts a counterpart: created, adopted or recovered.
+// Created counts an external resource: created, adopted or recovered.
 func (m *Metrics) Created(kind, how string) { m.creates.WithLabelValues(kind, how).Inc() }
 
-// Deleted counts an object that was let go, and what became of its counterpart: deleted, retained, gone or abandoned.
+// Deleted counts an object whose finalizer was removed, by what happened to its external resource:
+// deleted, retained, gone or abandoned.
 func (m *Metrics) Deleted(kind, how string) { m.deletes.WithLabelValues(kind, how).Inc() }
 
-// Ready notes how long an object took to be Ready for the first time.
+// Ready observes how long an object took to be Ready for the first time.
 func (m *Metrics) Ready(kind string, after time.Duration) {
 	m.timeToReady.WithLabelValues(kind).Observe(after.Seconds())
 }
 
 var (
 	conditionDesc = prometheus.NewDesc("discord_object_condition",
-		"Whether a condition of an object is True (1) or not (0).", []string{"kind", "namespace", "name", "type", "reason"}, nil)
+		"Whether a condition of an object is True (1) or not (0).", []string{"kind", "namespace", "name", "type", "reason"},
+		nil)
 	channelsDesc = prometheus.NewDesc("discord_server_channels",
-		"Channels and categories of a server, those that no object manages included; Discord allows 500.", []string{"namespace", "name"}, nil)
+		"Channels and categories of a server, those that no object manages included; Discord allows 500.",
+		[]string{"namespace", "name"}, nil)
 	transitionDesc = prometheus.NewDesc("discord_object_ready_transition_timestamp_seconds",
 		"Unix time at which the condition Ready of an object last changed.", []string{"kind", "namespace", "name"}, nil)
 )
 
-// gauges tells how every object is.
+// gauges collects the conditions of all objects.
 type gauges struct {
 	objects client.Reader
 	elected <-chan struct{}
@@ -119,28 +125,31 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 	for i := range servers.Items {
 		s := &servers.Items[i]
-		tell(out, "DiscordServer", s, s.Status.Conditions)
+		collect(out, "DiscordServer", s, s.Status.Conditions)
 		if s.Status.Channels != nil {
-			out <- prometheus.MustNewConstMetric(channelsDesc, prometheus.GaugeValue, float64(s.Status.Channels.Total), s.Namespace, s.Name)
+			out <- prometheus.MustNewConstMetric(channelsDesc, prometheus.GaugeValue, float64(s.Status.Channels.Total),
+				s.Namespace, s.Name)
 		}
 	}
 	for i := range groups.Items {
-		tell(out, "DiscordGroup", &groups.Items[i], groups.Items[i].Status.Conditions)
+		collect(out, "DiscordGroup", &groups.Items[i], groups.Items[i].Status.Conditions)
 	}
 	for i := range channels.Items {
-		tell(out, "DiscordChannel", &channels.Items[i], channels.Items[i].Status.Conditions)
+		collect(out, "DiscordChannel", &channels.Items[i], channels.Items[i].Status.Conditions)
 	}
 }
 
-func tell(out chan<- prometheus.Metric, kind string, o client.Object, told []metav1.Condition) {
-	for _, c := range told {
-		holds := 0.0
+func collect(out chan<- prometheus.Metric, kind string, o client.Object, list []metav1.Condition) {
+	for _, c := range list {
+		value := 0.0
 		if c.Status == metav1.ConditionTrue {
-			holds = 1
+			value = 1
 		}
-		out <- prometheus.MustNewConstMetric(conditionDesc, prometheus.GaugeValue, holds, kind, o.GetNamespace(), o.GetName(), c.Type, c.Reason)
+		out <- prometheus.MustNewConstMetric(conditionDesc, prometheus.GaugeValue, value, kind, o.GetNamespace(),
+			o.GetName(), c.Type, c.Reason)
 		if c.Type == conditions.TypeReady {
-			out <- prometheus.MustNewConstMetric(transitionDesc, prometheus.GaugeValue, float64(c.LastTransitionTime.Unix()), kind, o.GetNamespace(), o.GetName())
+			out <- prometheus.MustNewConstMetric(transitionDesc, prometheus.GaugeValue, float64(c.LastTransitionTime.Unix()),
+				kind, o.GetNamespace(), o.GetName())
 		}
 	}
 }

@@ -1,9 +1,9 @@
-// Package order puts managed siblings (the channels of a category, or the categories of a server) into the order that their specs ask
-// for, and touches as few of the others as it can. It is pure.
+// Package order sorts managed siblings (the channels of a category, or the categories of a server)
+// by the positions of their specs, and moves as few other channels as possible. It is pure.
 //
-// Discord stores a position with each channel, neither unique nor without gaps, and shows siblings by position and then
-// by id. People who drag one channel in the client rewrite many positions. So positions are never compared as numbers: only
-// whether the managed siblings stand in the order of their ranks counts.
+// Discord stores a position with each channel, neither unique nor without gaps, and shows siblings
+// by position and then by id. A user who drags one channel in the client rewrites many positions.
+// So positions are never compared as numbers: only the order of the managed siblings counts.
 package order
 
 import (
@@ -14,21 +14,23 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Ranks are the wanted positions of managed siblings, by their ids.
+// Ranks are the desired positions of managed siblings, by their ids.
 type Ranks map[string]int32
 
-// Right reports whether the siblings, in the order in which Discord shows them, stand in the order of their ranks.
+// Right reports whether the siblings, given in Discord's order, are in the order of their ranks.
 func Right(siblings []*discordclient.Channel, ranks Ranks) bool {
-	return slices.IsSortedFunc(managed(siblings, ranks), func(a, b *discordclient.Channel) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
+	return slices.IsSortedFunc(managed(siblings, ranks),
+		func(a, b *discordclient.Channel) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
 }
 
 func managed(siblings []*discordclient.Channel, ranks Ranks) []*discordclient.Channel {
-	return slices.DeleteFunc(slices.Clone(siblings), func(c *discordclient.Channel) bool { _, ok := ranks[c.ID]; return !ok })
+	return slices.DeleteFunc(slices.Clone(siblings),
+		func(c *discordclient.Channel) bool { _, ok := ranks[c.ID]; return !ok })
 }
 
-// Moves returns the changes of position that put the siblings, given in the order in which Discord shows them, right: the managed ones change
-// places among themselves, and others get a new number only where the old one would not keep them in their place. It is nil where all is
-// right.
+// Moves returns the changes of position that sort the siblings, given in Discord's order: the
+// managed ones exchange their places, and others get a new position only if the old one would not
+// keep them in their place. It is nil if the order is right.
 func Moves(siblings []*discordclient.Channel, ranks Ranks) []discordclient.ChannelMove {
 	if Right(siblings, ranks) {
 		return nil
@@ -40,7 +42,7 @@ func Moves(siblings []*discordclient.Channel, ranks Ranks) []discordclient.Chann
 	for _, place := range siblings {
 		c, position := place, place.Position
 		if _, ok := ranks[place.ID]; ok {
-			c, sorted = sorted[0], sorted[1:] // whoever comes next takes the place, and its number
+			c, sorted = sorted[0], sorted[1:] // the next by rank gets the place and its position
 		}
 		last = max(position, last+1)
 		if c.Position != last {
@@ -50,11 +52,11 @@ func Moves(siblings []*discordclient.Channel, ranks Ranks) []discordclient.Chann
 	return moves
 }
 
-// First returns the position with which a new sibling of a rank is created, so that in most cases it needs no move: its rank itself where that
-// puts it into the right place, otherwise the position of the one that it follows. Nil leaves the choice to Discord. A new sibling has the
-// highest id, so it stands below all with the same position.
+// First returns the position with which a new sibling of a rank is created, so that in most cases
+// it needs no move: its rank if that is the right place, otherwise the position of the sibling that
+// it follows. A new sibling has the highest id, so it is below all with the same position.
 func First(siblings []*discordclient.Channel, ranks Ranks, rank int32) *int {
-	above, below := -1, -1 // positions of the neighbours it has to stand between
+	above, below := -1, -1 // positions of its neighbours
 	for _, c := range managed(siblings, ranks) {
 		if ranks[c.ID] <= rank {
 			above = max(above, c.Position)
@@ -69,12 +71,13 @@ func First(siblings []*discordclient.Channel, ranks Ranks, rank int32) *int {
 	return &position
 }
 
-// Turns lets one pass at a time put siblings into order: the first that sees them wrong puts all of them right. The zero value is ready.
+// Turns lets one reconcile at a time sort siblings, for all of them. The zero value is ready.
 type Turns struct {
 	busy sync.Map
 }
 
-// Take reports whether nobody else puts these siblings into order, and if so, keeps others from it until done is called.
+// Take reports whether no other reconcile sorts these siblings; if so, others may not until done is
+// called.
 func (t *Turns) Take(siblings string) (done func(), ok bool) {
 	if _, taken := t.busy.LoadOrStore(siblings, true); taken {
 		return nil, false

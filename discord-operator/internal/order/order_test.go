@@ -28,16 +28,20 @@ func TestMoves(t *testing.T) {
 		ranks     Ranks
 		want      map[string]int
 	}{
-		"nothing managed":                         {[]int{3, 1, 2}, nil, nil},
-		"right, with gaps":                        {[]int{7, 40, 90}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
-		"right, equal positions, by id":           {[]int{0, 0, 0}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
-		"equal ranks stand in any order":          {[]int{2, 1, 0}, Ranks{"100": 5, "101": 5, "102": 5}, nil},
-		"others between do not count":             {[]int{0, 1, 2}, Ranks{"100": 3, "102": 9}, nil},
-		"two change places":                       {[]int{0, 1, 2}, Ranks{"100": 2, "102": 1}, map[string]int{"100": 2, "102": 0}},
-		"others stay":                             {[]int{0, 5, 9}, Ranks{"100": 1, "102": 0}, map[string]int{"100": 9, "102": 0}},
-		"equal positions that have to differ":     {[]int{0, 0}, Ranks{"100": 1, "101": 0}, map[string]int{"100": 1}},
-		"others are pushed where they must":       {[]int{0, 0, 0}, Ranks{"100": 1, "102": 0}, map[string]int{"101": 1, "100": 2}},
-		"one that is new and belongs to the head": {[]int{0, 1, 0}, Ranks{"100": 1, "101": 2, "102": 0}, map[string]int{"100": 1, "101": 2}},
+		"nothing managed":               {[]int{3, 1, 2}, nil, nil},
+		"right, with gaps":              {[]int{7, 40, 90}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
+		"right, equal positions, by id": {[]int{0, 0, 0}, Ranks{"100": 0, "101": 1, "102": 2}, nil},
+		"equal ranks in any order":      {[]int{2, 1, 0}, Ranks{"100": 5, "101": 5, "102": 5}, nil},
+		"others between do not count":   {[]int{0, 1, 2}, Ranks{"100": 3, "102": 9}, nil},
+		"two change places": {[]int{0, 1, 2}, Ranks{"100": 2, "102": 1},
+			map[string]int{"100": 2, "102": 0}},
+		"others stay": {[]int{0, 5, 9}, Ranks{"100": 1, "102": 0},
+			map[string]int{"100": 9, "102": 0}},
+		"equal positions that have to differ": {[]int{0, 0}, Ranks{"100": 1, "101": 0}, map[string]int{"100": 1}},
+		"others move where they have to": {[]int{0, 0, 0}, Ranks{"100": 1, "102": 0},
+			map[string]int{"101": 1, "100": 2}},
+		"a new one that belongs to the top": {[]int{0, 1, 0}, Ranks{"100": 1, "101": 2, "102": 0},
+			map[string]int{"100": 1, "101": 2}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -56,8 +60,9 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// Whatever the positions and ranks: one call puts all right, others keep their order, and a second call would have nothing to do.
-func TestMovesPutAllRight(t *testing.T) {
+// For all positions and ranks: one call sorts the siblings, others keep their order, and there is
+// no second call.
+func TestMovesSort(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		before := siblings(rapid.SliceOfN(rapid.IntRange(0, 6), 0, 12).Draw(t, "positions")...)
@@ -75,7 +80,8 @@ func TestMovesPutAllRight(t *testing.T) {
 	})
 }
 
-// Siblings that are created one after the other, in whatever order, stand right without a move when nobody else is there.
+// Siblings that are created one after the other, in any order, need no move without unmanaged
+// channels.
 func TestCreatedInAnyOrderNeedsNoMove(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -93,7 +99,7 @@ func TestCreatedInAnyOrderNeedsNoMove(t *testing.T) {
 	})
 }
 
-func TestFirstGoesBehindWhomItFollows(t *testing.T) {
+func TestFirstFollowsItsPredecessor(t *testing.T) {
 	t.Parallel()
 	list := siblings(10, 20, 30)
 	for rank, want := range map[int32]int{0: 0, 1: 10, 2: 20, 25: 25, 99: 99} {

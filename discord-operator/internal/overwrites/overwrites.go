@@ -1,8 +1,10 @@
-// Package overwrites turns the permission overwrites of a spec into Discord's, and compares them. It is pure.
+// Package overwrites converts the permission overwrites of a spec to Discord's, and compares them.
+// It is pure.
 //
-// Overwrites are authoritative where a spec has them: what Discord has beyond them goes. Two things are kept all the same. A
-// permission bit that has no documented name cannot be written down in a spec, so it stays as it is. And when the overwrites would
-// keep the bot out of its own channel, one for the bot itself is added, or it could never mend anything there again.
+// Overwrites are authoritative where a spec has them: others on Discord are removed, with two
+// exceptions. A permission bit without a documented name, which a spec cannot express, stays as it
+// is. And if the overwrites would deny the bot its own channel, one for the bot is added, or it
+// could never edit the channel again.
 package overwrites
 
 import (
@@ -15,10 +17,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Resolve returns what a spec asks for, in the order of the ids, for a channel or category that is as live says (nil for a new one). It is a
-// *conditions.Issue when a role is not to be found or not the only one of its name.
+// Resolve returns the overwrites of a spec, in the order of the ids, for a live channel or category
+// (nil for a new one). The error is a *conditions.Issue if a role is missing or its name is not
+// unique.
 func Resolve(
-	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *discordclient.Snapshot, needed permissions.Bits,
+	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *discordclient.Snapshot,
+	needed permissions.Bits,
 ) ([]discordclient.Overwrite, error) {
 	want := make([]discordclient.Overwrite, 0, len(spec)+1)
 	for _, o := range spec {
@@ -32,13 +36,15 @@ func Resolve(
 		}
 		want = append(want, discordclient.Overwrite{ID: id, Type: kind, Allow: bits(o.Allow), Deny: bits(o.Deny)})
 	}
-	want = letIn(keepUndocumented(want, live), live, snap, needed)
+	want = allowBot(keepUndocumented(want, live), live, snap, needed)
 	slices.SortFunc(want, func(a, b discordclient.Overwrite) int { return discordclient.CompareIDs(a.ID, b.ID) })
 	return want, nil
 }
 
-// target finds whom an overwrite is for.
-func target(o v1alpha1.PermissionOverwrite, snap *discordclient.Snapshot) (id string, kind discordclient.OverwriteType, err error) {
+// target resolves the role or user of an overwrite.
+func target(
+	o v1alpha1.PermissionOverwrite, snap *discordclient.Snapshot,
+) (id string, kind discordclient.OverwriteType, err error) {
 	switch {
 	case o.User != "":
 		return o.User, discordclient.OverwriteMember, nil
@@ -60,11 +66,12 @@ func target(o v1alpha1.PermissionOverwrite, snap *discordclient.Snapshot) (id st
 			ids = append(ids, r.ID)
 		}
 		return "", 0, conditions.Degraded(v1alpha1.ReasonAmbiguousRole,
-			"The server has %d roles with the name %q. Refer to one by its id: %s.", len(roles), o.Role, strings.Join(ids, ", "))
+			"The server has %d roles with the name %q. Refer to one by its id: %s.", len(roles), o.Role,
+			strings.Join(ids, ", "))
 	}
 }
 
-// bits are those of documented names; the schema admits no others.
+// bits are those of documented names; the schema allows no others.
 func bits(names []v1alpha1.Permission) permissions.Bits {
 	var all permissions.Bits
 	for _, name := range names {
@@ -90,8 +97,11 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 	return want
 }
 
-// letIn adds what the bot needs where the overwrites take it away. What it does not hold in the whole guild it could not grant itself.
-func letIn(want []discordclient.Overwrite, live *discordclient.Channel, snap *discordclient.Snapshot, needed permissions.Bits) []discordclient.Overwrite {
+// allowBot adds what the bot needs and the overwrites deny. It cannot grant itself what it does not
+// have in the whole guild.
+func allowBot(
+	want []discordclient.Overwrite, live *discordclient.Channel, snap *discordclient.Snapshot, needed permissions.Bits,
+) []discordclient.Overwrite {
 	self := snap.SelfID()
 	if self == "" {
 		return want
@@ -100,7 +110,7 @@ func letIn(want []discordclient.Overwrite, live *discordclient.Channel, snap *di
 	here, exact := snap.BotPermissionsIn(&discordclient.Channel{Overwrites: want})
 	lost := here.Missing(needed) & base
 	if !exact {
-		want, lost = keepIn(want, live, self)
+		want, lost = protectBot(want, live, self)
 		lost &= needed & base
 	}
 	own := slices.IndexFunc(want, func(o discordclient.Overwrite) bool { return o.ID == self })
@@ -115,11 +125,12 @@ func letIn(want []discordclient.Overwrite, live *discordclient.Channel, snap *di
 	return append(want, discordclient.Overwrite{ID: self, Type: discordclient.OverwriteMember, Allow: lost})
 }
 
-// keepIn is for while the bot's roles are not known for sure. What the bot has of its own stays, and as soon as anything else changes, all that the
-// overwrites could take from it is lost: so nothing is written where nothing has changed, and no change locks the bot out, whatever its roles.
-func keepIn(
+// protectBot is for a polled view, which may have old roles of the bot. The bot's own overwrite
+// stays, and if anything else changes, all that the overwrites could deny counts as lost: nothing
+// is written without a change, and no change locks the bot out, whatever its roles.
+func protectBot(
 	want []discordclient.Overwrite, live *discordclient.Channel, self string,
-) (kept []discordclient.Overwrite, lost permissions.Bits) {
+) (result []discordclient.Overwrite, lost permissions.Bits) {
 	if live == nil {
 		return want, atRisk(want, self)
 	}
@@ -133,7 +144,7 @@ func keepIn(
 	return want, atRisk(want, self)
 }
 
-// atRisk is what overwrites take from a member who may have any role.
+// atRisk is what overwrites deny to a member who may have any role.
 func atRisk(list []discordclient.Overwrite, self string) permissions.Bits {
 	var roles, own discordclient.Overwrite
 	for _, o := range list {
@@ -147,13 +158,14 @@ func atRisk(list []discordclient.Overwrite, self string) permissions.Bits {
 	return roles.Deny&^own.Allow | own.Deny
 }
 
-// Same reports whether two lists hold the same overwrites, in whatever order.
+// Same reports whether two lists have the same overwrites, in any order.
 func Same(a, b []discordclient.Overwrite) bool {
 	byID := func(x, y discordclient.Overwrite) int { return discordclient.CompareIDs(x.ID, y.ID) }
 	return slices.Equal(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID))
 }
 
-// Changed are the permissions that Discord asks the bot to hold for a change from one list to another.
+// Changed are the permissions that Discord requires of the bot for a change from one list to
+// another.
 func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	before := map[string]discordclient.Overwrite{}
 	for _, o := range from {

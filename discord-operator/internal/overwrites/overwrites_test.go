@@ -51,30 +51,43 @@ func TestResolve(t *testing.T) {
 		want   []live
 		reason string
 	}{
-		"an empty list":                     {spec: []spec{}, want: []live{}},
-		"everyone is the guild":             {spec: []spec{{Role: "@everyone", Deny: some{"SendMessages"}}}, want: []live{role(g.ID, 0, send)}},
-		"a role by its name":                {spec: []spec{{Role: "Sensei", Allow: some{"SendMessages"}}}, want: []live{role(sensei, send, 0)}},
-		"a role by its id":                  {spec: []spec{{Role: sensei, Allow: some{"SendMessages"}}}, want: []live{role(sensei, send, 0)}},
-		"a role whose name is a number":     {spec: []spec{{Role: "123456789", Allow: some{"SendMessages"}}}, want: []live{role(digits, send, 0)}},
-		"a user":                            {spec: []spec{{User: "99999999", Deny: some{"SendMessages"}}}, want: []live{member("99999999", 0, send)}},
-		"neither allowed nor denied":        {spec: []spec{{Role: "Sensei"}}, want: []live{role(sensei, 0, 0)}},
-		"a role that is not there":          {spec: []spec{{Role: "sensei"}}, reason: v1alpha1.ReasonRoleNotFound},
-		"a name of two roles":               {spec: []spec{{Role: "Twin"}}, reason: v1alpha1.ReasonAmbiguousRole},
-		"one of two roles, by its id":       {spec: []spec{{Role: twins[1], Allow: some{"SendMessages"}}}, want: []live{role(twins[1], send, 0)}},
-		"one role by name and by id":        {spec: []spec{{Role: "Sensei"}, {Role: sensei}}, reason: v1alpha1.ReasonAmbiguousRole},
-		"bits without a name stay":          {spec: []spec{{Role: "Sensei", Deny: some{"SendMessages"}}}, live: with(role(sensei, send|secret, view)), want: []live{role(sensei, secret, send)}},
-		"unknown ones do not stay":          {spec: []spec{{Role: "Sensei"}}, live: with(role(twins[0], send, 0), member(bot, view, 0)), want: []live{role(sensei, 0, 0)}},
-		"what keeps the bot out lets it in": {spec: []spec{{Role: "@everyone", Deny: some{"ViewChannel"}}}, want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
-		"what takes away what it needs":     {spec: []spec{{Role: "@everyone", Deny: some{"ManageChannels"}}}, want: []live{role(g.ID, 0, permissions.ManageChannels), member(bot, permissions.ManageChannels, 0)}},
+		"an empty list": {spec: []spec{}, want: []live{}},
+		"everyone is the guild": {spec: []spec{{Role: "@everyone", Deny: some{"SendMessages"}}},
+			want: []live{role(g.ID, 0, send)}},
+		"a role by its name": {spec: []spec{{Role: "Sensei", Allow: some{"SendMessages"}}},
+			want: []live{role(sensei, send, 0)}},
+		"a role by its id": {spec: []spec{{Role: sensei, Allow: some{"SendMessages"}}},
+			want: []live{role(sensei, send, 0)}},
+		"a role whose name is a number": {spec: []spec{{Role: "123456789", Allow: some{"SendMessages"}}},
+			want: []live{role(digits, send, 0)}},
+		"a user": {spec: []spec{{User: "99999999", Deny: some{"SendMessages"}}},
+			want: []live{member("99999999", 0, send)}},
+		"neither allowed nor denied": {spec: []spec{{Role: "Sensei"}}, want: []live{role(sensei, 0, 0)}},
+		"a missing role":             {spec: []spec{{Role: "sensei"}}, reason: v1alpha1.ReasonRoleNotFound},
+		"a name of two roles":        {spec: []spec{{Role: "Twin"}}, reason: v1alpha1.ReasonAmbiguousRole},
+		"one of two roles, by its id": {spec: []spec{{Role: twins[1], Allow: some{"SendMessages"}}},
+			want: []live{role(twins[1], send, 0)}},
+		"one role by name and by id": {spec: []spec{{Role: "Sensei"}, {Role: sensei}},
+			reason: v1alpha1.ReasonAmbiguousRole},
+		"bits without a name stay": {spec: []spec{{Role: "Sensei", Deny: some{"SendMessages"}}},
+			live: with(role(sensei, send|secret, view)), want: []live{role(sensei, secret, send)}},
+		"unknown ones are removed": {spec: []spec{{Role: "Sensei"}},
+			live: with(role(twins[0], send, 0), member(bot, view, 0)), want: []live{role(sensei, 0, 0)}},
+		"what denies the bot is completed": {spec: []spec{{Role: "@everyone", Deny: some{"ViewChannel"}}},
+			want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
+		"what denies what it needs": {spec: []spec{{Role: "@everyone", Deny: some{"ManageChannels"}}},
+			want: []live{role(g.ID, 0, permissions.ManageChannels), member(bot, permissions.ManageChannels, 0)}},
 		"the bot's own is completed": {
-			spec: []spec{{Role: "@everyone", Deny: some{"ViewChannel"}}, {User: bot, Allow: some{"SendMessages"}, Deny: some{"ViewChannel"}}},
+			spec: []spec{{Role: "@everyone", Deny: some{"ViewChannel"}},
+				{User: bot, Allow: some{"SendMessages"}, Deny: some{"ViewChannel"}}},
 			want: []live{role(g.ID, 0, view), member(bot, view|send, 0)},
 		},
-		"what lets it in already is enough": {
+		"its own overwrite is enough": {
 			spec: []spec{{Role: "@everyone", Deny: some{"ViewChannel"}}, {User: bot, Allow: some{"ViewChannel"}}},
 			want: []live{role(g.ID, 0, view), member(bot, view, 0)},
 		},
-		"what it does not need may be denied to it": {spec: []spec{{User: bot, Deny: some{"SendMessages"}}}, want: []live{member(bot, 0, send)}},
+		"what it does not need may be denied": {spec: []spec{{User: bot, Deny: some{"SendMessages"}}},
+			want: []live{member(bot, 0, send)}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -96,17 +109,18 @@ func sorted(list []live) []live {
 	return list
 }
 
-func TestWithoutKnowingWhoTheBotIsNothingIsAdded(t *testing.T) {
+func TestUnknownBotAddsNothing(t *testing.T) {
 	t.Parallel()
-	snap := &discordclient.Snapshot{Guild: discordclient.Guild{ID: "1", Roles: []discordclient.Role{{ID: "1", Permissions: permissions.All}}}}
+	snap := &discordclient.Snapshot{Guild: discordclient.Guild{ID: "1",
+		Roles: []discordclient.Role{{ID: "1", Permissions: permissions.All}}}}
 	got, err := Resolve([]spec{{Role: "@everyone", Deny: some{"ViewChannel"}}}, nil, snap, needed)
 	if diff := cmp.Diff([]live{role("1", 0, view)}, got); diff != "" || err != nil {
 		t.Error(err, diff)
 	}
 }
 
-// TestWhileTheRolesAreNotKnown is about a view that is polled: the bot's roles may have changed since.
-func TestWhileTheRolesAreNotKnown(t *testing.T) {
+// TestPolled is about a view that is polled: the bot's roles may have changed since.
+func TestPolled(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
 	sensei := g.Discord.AddRole(g.ID, "Sensei", 0)
@@ -118,16 +132,26 @@ func TestWhileTheRolesAreNotKnown(t *testing.T) {
 		live *discordclient.Channel
 		want []live
 	}{
-		"a new one":                           {spec: []spec{hidden}, want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
-		"a new one without a role":            {spec: []spec{without}, want: []live{role(sensei, 0, view), member(bot, view, 0)}},
-		"one that becomes hidden":             {spec: []spec{hidden}, live: with(), want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
-		"one that is as asked for":            {spec: []spec{hidden}, live: with(role(g.ID, 0, view)), want: []live{role(g.ID, 0, view)}},
-		"what the bot has stays":              {spec: []spec{}, live: with(member(bot, view, 0)), want: []live{member(bot, view, 0)}},
-		"and is completed":                    {spec: []spec{hidden}, live: with(member(bot, send, 0)), want: []live{role(g.ID, 0, view), member(bot, view|send, 0)}},
-		"a role that may have let it in":      {spec: []spec{hidden}, live: with(role(g.ID, 0, view), role(sensei, view, 0)), want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
-		"what it does not need is not its":    {spec: []spec{{Role: "@everyone", Deny: some{"SendMessages"}}}, live: with(), want: []live{role(g.ID, 0, send)}},
-		"nobody may take what it needs":       {spec: []spec{{User: bot, Deny: some{"ViewChannel"}}}, live: with(), want: []live{member(bot, view, 0)}},
-		"what others are denied is no matter": {spec: []spec{{User: "99999999", Deny: some{"ViewChannel"}}}, live: with(), want: []live{member("99999999", 0, view)}},
+		"a new one": {spec: []spec{hidden},
+			want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
+		"a new one without a role": {spec: []spec{without},
+			want: []live{role(sensei, 0, view), member(bot, view, 0)}},
+		"one that becomes hidden": {spec: []spec{hidden}, live: with(),
+			want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
+		"one in sync": {spec: []spec{hidden}, live: with(role(g.ID, 0, view)),
+			want: []live{role(g.ID, 0, view)}},
+		"what the bot has stays": {spec: []spec{}, live: with(member(bot, view, 0)),
+			want: []live{member(bot, view, 0)}},
+		"and is completed": {spec: []spec{hidden}, live: with(member(bot, send, 0)),
+			want: []live{role(g.ID, 0, view), member(bot, view|send, 0)}},
+		"a role that may have allowed it": {spec: []spec{hidden},
+			live: with(role(g.ID, 0, view), role(sensei, view, 0)), want: []live{role(g.ID, 0, view), member(bot, view, 0)}},
+		"what it does not need is not added": {spec: []spec{{Role: "@everyone", Deny: some{"SendMessages"}}},
+			live: with(), want: []live{role(g.ID, 0, send)}},
+		"what it needs cannot be denied to it": {spec: []spec{{User: bot, Deny: some{"ViewChannel"}}}, live: with(),
+			want: []live{member(bot, view, 0)}},
+		"what others are denied does not count": {spec: []spec{{User: "99999999", Deny: some{"ViewChannel"}}}, live: with(),
+			want: []live{member("99999999", 0, view)}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +164,7 @@ func TestWhileTheRolesAreNotKnown(t *testing.T) {
 	}
 }
 
-// polled is what is known of a guild while the Gateway is away.
+// polled is a snapshot without the Gateway.
 func polled(snap *discordclient.Snapshot) *discordclient.Snapshot {
 	s := *snap
 	s.Mode = discordclient.ModePolled
@@ -154,12 +178,12 @@ func TestSame(t *testing.T) {
 		x, y []live
 		want bool
 	}{
-		"nothing and nothing":          {nil, []live{}, true},
-		"in another order":             {[]live{a, b}, []live{b, a}, true},
-		"one more":                     {[]live{a, b}, []live{a}, false},
-		"allowed and denied":           {[]live{a}, []live{role("1", 0, send)}, false},
-		"a role and a user":            {[]live{a}, []live{member("1", send, 0)}, false},
-		"one that says nothing counts": {[]live{a, role("3", 0, 0)}, []live{a}, false},
+		"nothing and nothing": {nil, []live{}, true},
+		"in another order":    {[]live{a, b}, []live{b, a}, true},
+		"one more":            {[]live{a, b}, []live{a}, false},
+		"allowed and denied":  {[]live{a}, []live{role("1", 0, send)}, false},
+		"a role and a user":   {[]live{a}, []live{member("1", send, 0)}, false},
+		"an empty one counts": {[]live{a, role("3", 0, 0)}, []live{a}, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -181,7 +205,7 @@ func TestChanged(t *testing.T) {
 		"all of new ones":                       {nil, []live{role("1", send, view)}, send | view},
 		"all of those that go":                  {[]live{role("1", send, view)}, nil, send | view},
 		"nothing of what stays":                 {[]live{role("1", send, view)}, []live{role("1", send, view)}, 0},
-		"what is no longer said":                {[]live{role("1", send|view, 0)}, []live{role("1", view, 0)}, send},
+		"what is no longer listed":              {[]live{role("1", send|view, 0)}, []live{role("1", view, 0)}, send},
 		"what turns from allowed to denied":     {[]live{role("1", send, 0)}, []live{role("1", 0, send)}, send},
 		"one that goes and another that is new": {[]live{role("1", send, 0)}, []live{role("2", view, 0)}, send | view},
 	}
@@ -195,8 +219,9 @@ func TestChanged(t *testing.T) {
 	}
 }
 
-// Whatever a spec says and a channel has: what is resolved once is resolved to the same again, and lets the bot in.
-func TestResolvedOnceIsSettled(t *testing.T) {
+// For all specs and channels: what is resolved once is resolved to the same again, and allows the
+// bot.
+func TestResolveIsIdempotent(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
 	for _, name := range []string{"A", "B", "C"} {
@@ -204,12 +229,12 @@ func TestResolvedOnceIsSettled(t *testing.T) {
 	}
 	snap := g.Snapshot(t)
 	rapid.Check(t, func(t *rapid.T) {
-		asked := draw(t, g.Bot.UserID)
-		once, err := Resolve(asked, nil, snap, needed)
+		desired := draw(t, g.Bot.UserID)
+		once, err := Resolve(desired, nil, snap, needed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		twice, err := Resolve(asked, &discordclient.Channel{Overwrites: once}, snap, needed)
+		twice, err := Resolve(desired, &discordclient.Channel{Overwrites: once}, snap, needed)
 		if err != nil || !Same(once, twice) || Changed(once, twice) != 0 {
 			t.Fatalf("%v, %s", err, cmp.Diff(once, twice))
 		}
@@ -219,8 +244,8 @@ func TestResolvedOnceIsSettled(t *testing.T) {
 	})
 }
 
-// Whatever a channel has, a spec says and the bot's roles are: what is resolved while nobody knows these takes nothing from the bot that it needs, and
-// is resolved to the same again.
+// For all channels, specs and roles of the bot: what a polled view resolves denies the bot nothing
+// that it needs, and is resolved to the same again.
 func TestNoChangeLocksTheBotOut(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, discordtest.PermViewChannel|discordtest.PermManageChannels|discordtest.PermManageRoles)
@@ -236,8 +261,8 @@ func TestNoChangeLocksTheBotOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := draw(t, self)
-		once, err := Resolve(asked, &discordclient.Channel{Overwrites: before}, snap, needed)
+		desired := draw(t, self)
+		once, err := Resolve(desired, &discordclient.Channel{Overwrites: before}, snap, needed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,18 +277,19 @@ func TestNoChangeLocksTheBotOut(t *testing.T) {
 		if lost := in(before) &^ in(once); lost != 0 {
 			t.Fatalf("the bot loses %v by %v, which were %v", lost.Names(), once, before)
 		}
-		twice, err := Resolve(asked, &discordclient.Channel{Overwrites: once}, snap, needed)
+		twice, err := Resolve(desired, &discordclient.Channel{Overwrites: once}, snap, needed)
 		if err != nil || !Same(once, twice) {
 			t.Fatalf("%v, %s", err, cmp.Diff(once, twice))
 		}
 	})
 }
 
-// draw makes a spec.
+// draw draws a spec.
 func draw(t *rapid.T, bot string) []spec {
 	names := rapid.SliceOfNDistinct(rapid.SampledFrom(permissions.Documented()), 0, 8, rapid.ID[string])
-	var asked []spec
-	for _, who := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"A", "B", "C", "@everyone", "bot", "88888888"}), 0, 6, rapid.ID[string]).Draw(t, "who") {
+	var desired []spec
+	for _, who := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"A", "B", "C", "@everyone", "bot", "88888888"}),
+		0, 6, rapid.ID[string]).Draw(t, "who") {
 		o := spec{Role: who}
 		switch who {
 		case "bot":
@@ -278,7 +304,7 @@ func draw(t *rapid.T, bot string) []spec {
 				o.Deny = append(o.Deny, v1alpha1.Permission(name))
 			}
 		}
-		asked = append(asked, o)
+		desired = append(desired, o)
 	}
-	return asked
+	return desired
 }

@@ -1,8 +1,9 @@
 // Package permissions translates Discord's permission bits to names and back.
 //
-// Names are those of Discord's documentation in CamelCase (VIEW_CHANNEL is ViewChannel, USE_VAD is UseVAD), which is
-// also what discord.js and discord-api-types call them. A bit that has no documented name keeps a place of its own as
-// "Bit47", so a translation never loses anything: [Bits.Names] and [Parse] are inverse to each other for every value.
+// Names are those of Discord's documentation in CamelCase (VIEW_CHANNEL is ViewChannel, USE_VAD is
+// UseVAD), which is also what discord.js and discord-api-types call them. A bit that has no
+// documented name keeps a place of its own as "Bit47", so a translation never loses anything:
+// [Bits.Names] and [Parse] are inverse to each other for every value.
 //
 // Source: https://discord.com/developers/docs/topics/permissions, read 2026-08.
 package permissions
@@ -127,7 +128,8 @@ func (b Bits) Names() []string {
 	return names
 }
 
-// Parse returns the bits of the names; the order and repetition do not matter. Its error names every unknown one.
+// Parse returns the bits of the names; the order and repetition do not matter. Its error names
+// every unknown one.
 func Parse(names ...string) (Bits, error) {
 	var bits Bits
 	var unknown []string
@@ -162,13 +164,14 @@ func parse(name string) (Bits, bool) {
 	return 1 << i, true
 }
 
-// Has reports whether every one of want is set. [Administrator] has no special meaning here, see [Base].
+// Has reports whether every one of want is set. [Administrator] has no special meaning here, see
+// [Base].
 func (b Bits) Has(want Bits) bool { return b&want == want }
 
 // Missing returns those of want that are not set.
 func (b Bits) Missing(want Bits) Bits { return want &^ b }
 
-// String returns the names, separated by commas, for messages to people.
+// String returns the names, separated by commas, for messages.
 func (b Bits) String() string { return strings.Join(b.Names(), ", ") }
 
 // MarshalText writes the decimal form that Discord uses, which JSON then puts in quotes.
@@ -184,8 +187,8 @@ func (b *Bits) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Base computes what a member may do in a guild before channel overwrites, from the permissions of @everyone and of
-// the member's roles. The owner and administrators hold everything.
+// Base computes what a member may do in a guild before channel overwrites, from the permissions of
+// @everyone and of the member's roles. The owner and administrators hold everything.
 func Base(owner bool, everyone Bits, roles ...Bits) Bits {
 	bits := everyone
 	for _, r := range roles {
@@ -204,8 +207,9 @@ type Overwrite struct {
 	Deny  Bits
 }
 
-// In computes what a member may do in a channel, in Discord's order: @everyone's overwrite, then all of the member's
-// roles together (an allow wins over a deny), then the member's own. Administrators are not bound by overwrites.
+// In computes what a member may do in a channel, in Discord's order: @everyone's overwrite, then
+// all of the member's roles together (an allow wins over a deny), then the member's own.
+// Administrators are not bound by overwrites.
 func In(base Bits, guildID, memberID string, roleIDs []string, overwrites []Overwrite) Bits {
 	if base.Has(Administrator) {
 		return base

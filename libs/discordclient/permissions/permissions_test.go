@@ -31,69 +31,72 @@ func TestNamesAndBitsAreInverse(t *testing.T) {
 	}
 }
 
-// Every name and every constant against what discordgo knows on its own account, and against Discord's documentation where discordgo is older.
+// Every name and every constant against discordgo, or Discord's documentation where discordgo is
+// older.
 func TestBitsAgreeWithOthers(t *testing.T) {
 	t.Parallel()
 	others := map[string]struct {
 		constant permissions.Bits
 		other    int64
 	}{
-		"CreateInstantInvite":              {permissions.CreateInstantInvite, discordgo.PermissionCreateInstantInvite},
-		"KickMembers":                      {permissions.KickMembers, discordgo.PermissionKickMembers},
-		"BanMembers":                       {permissions.BanMembers, discordgo.PermissionBanMembers},
-		"Administrator":                    {permissions.Administrator, discordgo.PermissionAdministrator},
-		"ManageChannels":                   {permissions.ManageChannels, discordgo.PermissionManageChannels},
-		"ManageGuild":                      {permissions.ManageGuild, discordgo.PermissionManageGuild},
-		"AddReactions":                     {permissions.AddReactions, discordgo.PermissionAddReactions},
-		"ViewAuditLog":                     {permissions.ViewAuditLog, discordgo.PermissionViewAuditLogs},
-		"PrioritySpeaker":                  {permissions.PrioritySpeaker, discordgo.PermissionVoicePrioritySpeaker},
-		"Stream":                           {permissions.Stream, discordgo.PermissionVoiceStreamVideo},
-		"ViewChannel":                      {permissions.ViewChannel, discordgo.PermissionViewChannel},
-		"SendMessages":                     {permissions.SendMessages, discordgo.PermissionSendMessages},
-		"SendTTSMessages":                  {permissions.SendTTSMessages, discordgo.PermissionSendTTSMessages},
-		"ManageMessages":                   {permissions.ManageMessages, discordgo.PermissionManageMessages},
-		"EmbedLinks":                       {permissions.EmbedLinks, discordgo.PermissionEmbedLinks},
-		"AttachFiles":                      {permissions.AttachFiles, discordgo.PermissionAttachFiles},
-		"ReadMessageHistory":               {permissions.ReadMessageHistory, discordgo.PermissionReadMessageHistory},
-		"MentionEveryone":                  {permissions.MentionEveryone, discordgo.PermissionMentionEveryone},
-		"UseExternalEmojis":                {permissions.UseExternalEmojis, discordgo.PermissionUseExternalEmojis},
-		"ViewGuildInsights":                {permissions.ViewGuildInsights, discordgo.PermissionViewGuildInsights},
-		"Connect":                          {permissions.Connect, discordgo.PermissionVoiceConnect},
-		"Speak":                            {permissions.Speak, discordgo.PermissionVoiceSpeak},
-		"MuteMembers":                      {permissions.MuteMembers, discordgo.PermissionVoiceMuteMembers},
-		"DeafenMembers":                    {permissions.DeafenMembers, discordgo.PermissionVoiceDeafenMembers},
-		"MoveMembers":                      {permissions.MoveMembers, discordgo.PermissionVoiceMoveMembers},
-		"UseVAD":                           {permissions.UseVAD, discordgo.PermissionVoiceUseVAD},
-		"ChangeNickname":                   {permissions.ChangeNickname, discordgo.PermissionChangeNickname},
-		"ManageNicknames":                  {permissions.ManageNicknames, discordgo.PermissionManageNicknames},
-		"ManageRoles":                      {permissions.ManageRoles, discordgo.PermissionManageRoles},
-		"ManageWebhooks":                   {permissions.ManageWebhooks, discordgo.PermissionManageWebhooks},
-		"ManageGuildExpressions":           {permissions.ManageGuildExpressions, discordgo.PermissionManageGuildExpressions},
-		"UseApplicationCommands":           {permissions.UseApplicationCommands, discordgo.PermissionUseApplicationCommands},
-		"RequestToSpeak":                   {permissions.RequestToSpeak, discordgo.PermissionVoiceRequestToSpeak},
-		"ManageEvents":                     {permissions.ManageEvents, discordgo.PermissionManageEvents},
-		"ManageThreads":                    {permissions.ManageThreads, discordgo.PermissionManageThreads},
-		"CreatePublicThreads":              {permissions.CreatePublicThreads, discordgo.PermissionCreatePublicThreads},
-		"CreatePrivateThreads":             {permissions.CreatePrivateThreads, discordgo.PermissionCreatePrivateThreads},
-		"UseExternalStickers":              {permissions.UseExternalStickers, discordgo.PermissionUseExternalStickers},
-		"SendMessagesInThreads":            {permissions.SendMessagesInThreads, discordgo.PermissionSendMessagesInThreads},
-		"UseEmbeddedActivities":            {permissions.UseEmbeddedActivities, discordgo.PermissionUseEmbeddedActivities},
-		"ModerateMembers":                  {permissions.ModerateMembers, discordgo.PermissionModerateMembers},
-		"ViewCreatorMonetizationAnalytics": {permissions.ViewCreatorMonetizationAnalytics, discordgo.PermissionViewCreatorMonetizationAnalytics},
-		"UseSoundboard":                    {permissions.UseSoundboard, discordgo.PermissionUseSoundboard},
-		"CreateGuildExpressions":           {permissions.CreateGuildExpressions, discordgo.PermissionCreateGuildExpressions},
-		"CreateEvents":                     {permissions.CreateEvents, discordgo.PermissionCreateEvents},
-		"UseExternalSounds":                {permissions.UseExternalSounds, discordgo.PermissionUseExternalSounds},
-		"SendVoiceMessages":                {permissions.SendVoiceMessages, discordgo.PermissionSendVoiceMessages},
-		"SetVoiceChannelStatus":            {permissions.SetVoiceChannelStatus, 1 << 48},
-		"SendPolls":                        {permissions.SendPolls, discordgo.PermissionSendPolls},
-		"UseExternalApps":                  {permissions.UseExternalApps, discordgo.PermissionUseExternalApps},
-		"PinMessages":                      {permissions.PinMessages, 1 << 51},
-		"BypassSlowmode":                   {permissions.BypassSlowmode, 1 << 52},
+		"CreateInstantInvite":    {permissions.CreateInstantInvite, discordgo.PermissionCreateInstantInvite},
+		"KickMembers":            {permissions.KickMembers, discordgo.PermissionKickMembers},
+		"BanMembers":             {permissions.BanMembers, discordgo.PermissionBanMembers},
+		"Administrator":          {permissions.Administrator, discordgo.PermissionAdministrator},
+		"ManageChannels":         {permissions.ManageChannels, discordgo.PermissionManageChannels},
+		"ManageGuild":            {permissions.ManageGuild, discordgo.PermissionManageGuild},
+		"AddReactions":           {permissions.AddReactions, discordgo.PermissionAddReactions},
+		"ViewAuditLog":           {permissions.ViewAuditLog, discordgo.PermissionViewAuditLogs},
+		"PrioritySpeaker":        {permissions.PrioritySpeaker, discordgo.PermissionVoicePrioritySpeaker},
+		"Stream":                 {permissions.Stream, discordgo.PermissionVoiceStreamVideo},
+		"ViewChannel":            {permissions.ViewChannel, discordgo.PermissionViewChannel},
+		"SendMessages":           {permissions.SendMessages, discordgo.PermissionSendMessages},
+		"SendTTSMessages":        {permissions.SendTTSMessages, discordgo.PermissionSendTTSMessages},
+		"ManageMessages":         {permissions.ManageMessages, discordgo.PermissionManageMessages},
+		"EmbedLinks":             {permissions.EmbedLinks, discordgo.PermissionEmbedLinks},
+		"AttachFiles":            {permissions.AttachFiles, discordgo.PermissionAttachFiles},
+		"ReadMessageHistory":     {permissions.ReadMessageHistory, discordgo.PermissionReadMessageHistory},
+		"MentionEveryone":        {permissions.MentionEveryone, discordgo.PermissionMentionEveryone},
+		"UseExternalEmojis":      {permissions.UseExternalEmojis, discordgo.PermissionUseExternalEmojis},
+		"ViewGuildInsights":      {permissions.ViewGuildInsights, discordgo.PermissionViewGuildInsights},
+		"Connect":                {permissions.Connect, discordgo.PermissionVoiceConnect},
+		"Speak":                  {permissions.Speak, discordgo.PermissionVoiceSpeak},
+		"MuteMembers":            {permissions.MuteMembers, discordgo.PermissionVoiceMuteMembers},
+		"DeafenMembers":          {permissions.DeafenMembers, discordgo.PermissionVoiceDeafenMembers},
+		"MoveMembers":            {permissions.MoveMembers, discordgo.PermissionVoiceMoveMembers},
+		"UseVAD":                 {permissions.UseVAD, discordgo.PermissionVoiceUseVAD},
+		"ChangeNickname":         {permissions.ChangeNickname, discordgo.PermissionChangeNickname},
+		"ManageNicknames":        {permissions.ManageNicknames, discordgo.PermissionManageNicknames},
+		"ManageRoles":            {permissions.ManageRoles, discordgo.PermissionManageRoles},
+		"ManageWebhooks":         {permissions.ManageWebhooks, discordgo.PermissionManageWebhooks},
+		"ManageGuildExpressions": {permissions.ManageGuildExpressions, discordgo.PermissionManageGuildExpressions},
+		"UseApplicationCommands": {permissions.UseApplicationCommands, discordgo.PermissionUseApplicationCommands},
+		"RequestToSpeak":         {permissions.RequestToSpeak, discordgo.PermissionVoiceRequestToSpeak},
+		"ManageEvents":           {permissions.ManageEvents, discordgo.PermissionManageEvents},
+		"ManageThreads":          {permissions.ManageThreads, discordgo.PermissionManageThreads},
+		"CreatePublicThreads":    {permissions.CreatePublicThreads, discordgo.PermissionCreatePublicThreads},
+		"CreatePrivateThreads":   {permissions.CreatePrivateThreads, discordgo.PermissionCreatePrivateThreads},
+		"UseExternalStickers":    {permissions.UseExternalStickers, discordgo.PermissionUseExternalStickers},
+		"SendMessagesInThreads":  {permissions.SendMessagesInThreads, discordgo.PermissionSendMessagesInThreads},
+		"UseEmbeddedActivities":  {permissions.UseEmbeddedActivities, discordgo.PermissionUseEmbeddedActivities},
+		"ModerateMembers":        {permissions.ModerateMembers, discordgo.PermissionModerateMembers},
+		"ViewCreatorMonetizationAnalytics": {permissions.ViewCreatorMonetizationAnalytics,
+			discordgo.PermissionViewCreatorMonetizationAnalytics},
+		"UseSoundboard":          {permissions.UseSoundboard, discordgo.PermissionUseSoundboard},
+		"CreateGuildExpressions": {permissions.CreateGuildExpressions, discordgo.PermissionCreateGuildExpressions},
+		"CreateEvents":           {permissions.CreateEvents, discordgo.PermissionCreateEvents},
+		"UseExternalSounds":      {permissions.UseExternalSounds, discordgo.PermissionUseExternalSounds},
+		"SendVoiceMessages":      {permissions.SendVoiceMessages, discordgo.PermissionSendVoiceMessages},
+		"SetVoiceChannelStatus":  {permissions.SetVoiceChannelStatus, 1 << 48},
+		"SendPolls":              {permissions.SendPolls, discordgo.PermissionSendPolls},
+		"UseExternalApps":        {permissions.UseExternalApps, discordgo.PermissionUseExternalApps},
+		"PinMessages":            {permissions.PinMessages, 1 << 51},
+		"BypassSlowmode":         {permissions.BypassSlowmode, 1 << 52},
 	}
 	for _, name := range permissions.Documented() {
 		want, there := others[name]
-		if got, err := permissions.Parse(name); err != nil || !there || got != permissions.Bits(want.other) || want.constant != got {
+		if got, err := permissions.Parse(name); err != nil || !there || got != permissions.Bits(want.other) ||
+			want.constant != got {
 			t.Errorf("%s = %d, %v, and the constant %d; want %d", name, got, err, want.constant, want.other)
 		}
 	}
@@ -106,12 +109,12 @@ func TestBitsAgreeWithOthers(t *testing.T) {
 	}
 }
 
-func TestParseNamesWhatItDoesNotKnow(t *testing.T) {
+func TestParseNamesTheUnknown(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{"VIEW_CHANNEL", "viewChannel", "", "Bit10", "Bit64", "Bit-1", "Bit047", "Bit"} {
 		_, err := permissions.Parse("ViewChannel", bad)
 		if err == nil || !strings.Contains(err.Error(), `"`+bad+`"`) {
-			t.Errorf("Parse(%q) says %v, want the name in it", bad, err)
+			t.Errorf("Parse(%q): %v, want the name in it", bad, err)
 		}
 	}
 }
@@ -127,7 +130,7 @@ func TestJSONIsDecimalString(t *testing.T) {
 		t.Errorf("unmarshalled to %d, %v", in, err)
 	}
 	if err := json.Unmarshal([]byte(`"many"`), &in); err == nil {
-		t.Error("a word was taken for permissions")
+		t.Error("a word was parsed as permissions")
 	}
 }
 
@@ -146,7 +149,8 @@ func TestBaseAndIn(t *testing.T) {
 		"between roles an allow wins":        {view, []ow{{ID: "r1", Deny: view}, {ID: "r2", Allow: view}}, view},
 		"the member's own comes last":        {view, []ow{{ID: "r1", Allow: view}, {ID: "m", Deny: view}}, 0},
 		"other roles do not matter":          {view, []ow{{ID: "r9", Deny: view}}, view},
-		"administrators are not bound":       {permissions.Base(false, permissions.Administrator), []ow{{ID: "g", Deny: view}}, permissions.All},
+		"administrators are not bound": {permissions.Base(false, permissions.Administrator),
+			[]ow{{ID: "g", Deny: view}}, permissions.All},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
