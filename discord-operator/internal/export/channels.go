@@ -91,16 +91,11 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 
 // describe sets the fields that the schema restricts.
 func describe(notes *notes, spec *v1alpha1.DiscordChannelSpec, c *discordclient.Channel) {
-	if c.Topic == "" || plain(c.Topic, 1, maxTopic) {
-		spec.Topic = &c.Topic
-	} else {
-		notes.leave("topic", "the schema allows at most 1024 characters without white space around them")
-	}
-	if c.Slowmode >= 0 && c.Slowmode <= maxSlowmode {
-		spec.Slowmode = &metav1.Duration{Duration: time.Duration(c.Slowmode) * time.Second}
-	} else {
-		notes.leave("slowmode", fmt.Sprintf("%d seconds are more than the 6 hours that the schema allows", c.Slowmode))
-	}
+	keep(notes, "topic", &spec.Topic, &c.Topic, plain(c.Topic, 0, maxTopic),
+		"the schema allows at most 1024 characters without white space around them")
+	keep(notes, "slowmode", &spec.Slowmode, &metav1.Duration{Duration: time.Duration(c.Slowmode) * time.Second},
+		c.Slowmode >= 0 && c.Slowmode <= maxSlowmode,
+		fmt.Sprintf("%d seconds are more than the 6 hours that the schema allows", c.Slowmode))
 }
 
 // autoArchive is empty where Discord has none, which means Discord's default.

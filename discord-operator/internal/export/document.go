@@ -53,19 +53,23 @@ func (n *notes) leave(field, why string) {
 	n.add("%s is left out, so that it stays as it is: %s.", field, why)
 }
 
+// keep sets a field of the spec to the value on Discord, or notes why it is left out.
+func keep[T any](n *notes, field string, to *T, value T, valid bool, why string) {
+	if valid {
+		*to = value
+	} else {
+		n.leave(field, why)
+	}
+}
+
 // disable notes, before all other notes, why the object is commented out.
 func (n *notes) disable(why string) { *n = append(notes{{text: "Commented out: " + why}}, *n...) }
 
 // manifest is an object without a status.
 type manifest struct {
-	metav1.TypeMeta `json:",inline"`
-	Metadata        metadata `json:"metadata"`
-	Spec            any      `json:"spec"`
-}
-
-type metadata struct {
-	Name      string `json:"name"`
-	Namespace string `json:"namespace,omitempty"`
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+	Spec              any `json:"spec"`
 }
 
 // yaml is the document as a file for kubectl. Text from Discord is quoted in comments, so that it
@@ -75,9 +79,8 @@ func (d *document) yaml() ([]byte, error) {
 	comment(&out, strings.Join(d.head, "\n"))
 	for _, e := range d.entries {
 		text, err := toYAML(manifest{
-			TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: e.kind},
-			Metadata: metadata{Name: e.name, Namespace: d.namespace},
-			Spec:     e.spec,
+			metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: e.kind},
+			metav1.ObjectMeta{Name: e.name, Namespace: d.namespace}, e.spec,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("write %s %s: %w", e.kind, e.name, err)

@@ -44,22 +44,12 @@ func (e *exporter) serverEntry() entry {
 		AFKTimeout:            named(&notes, "afkTimeout", afkTimeouts, g.AFKTimeout),
 		DeletionPolicy:        v1alpha1.DeletionPolicyRetain,
 	}
-	if plain(g.Name, 2, discordclient.MaxNameLength) {
-		spec.Name = g.Name
-	} else {
-		notes.leave("name",
-			fmt.Sprintf("%q is not what the schema allows: 2 to 100 characters without white space around them", g.Name))
-	}
-	if length(g.Description) <= maxDescription {
-		spec.Description = &g.Description
-	} else {
-		notes.leave("description", "it is longer than 300 characters")
-	}
-	if slices.Contains(locales, g.PreferredLocale) {
-		spec.PreferredLocale = g.PreferredLocale
-	} else {
-		notes.leave("preferredLocale", fmt.Sprintf("%q is not a language that the schema lists", g.PreferredLocale))
-	}
+	keep(&notes, "name", &spec.Name, g.Name, plain(g.Name, 2, discordclient.MaxNameLength),
+		fmt.Sprintf("%q is not what the schema allows: 2 to 100 characters without white space around them", g.Name))
+	keep(&notes, "description", &spec.Description, &g.Description, length(g.Description) <= maxDescription,
+		"it is longer than 300 characters")
+	keep(&notes, "preferredLocale", &spec.PreferredLocale, g.PreferredLocale, slices.Contains(locales, g.PreferredLocale),
+		fmt.Sprintf("%q is not a language that the schema lists", g.PreferredLocale))
 	if g.AFKChannelID == "" || discordID.MatchString(g.AFKChannelID) {
 		spec.AFKChannelID = &g.AFKChannelID
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -26,53 +27,49 @@ const (
 	SecretByOwner         = "owner"          // UID of the object that controls it
 )
 
+type index struct {
+	kind   client.Object
+	name   string
+	values client.IndexerFunc
+}
+
 // Add registers all indexes.
 func Add(ctx context.Context, indexer client.FieldIndexer) error {
-	for _, i := range []struct {
-		kind   client.Object
-		name   string
-		values func(client.Object) []string
-	}{
-		{&v1alpha1.DiscordServer{}, ServerByGuild,
-			of(func(s *v1alpha1.DiscordServer) []string { return []string{s.Spec.ServerID, s.Status.ServerID} })},
-		{&v1alpha1.DiscordServer{}, ServerBySecret,
-			of(func(s *v1alpha1.DiscordServer) []string { return []string{s.Spec.TokenSecretRef.Name} })},
-		{&v1alpha1.DiscordServer{}, ServerBySystemChannel, of(func(s *v1alpha1.DiscordServer) []string {
-			if s.Spec.SystemChannelRef == nil {
-				return nil
-			}
-			return []string{s.Spec.SystemChannelRef.Name}
-		})},
-		{&v1alpha1.DiscordGroup{}, GroupByServer,
-			of(func(g *v1alpha1.DiscordGroup) []string { return []string{g.Spec.ServerRef.Name} })},
-		{&v1alpha1.DiscordGroup{}, GroupByID,
-			of(func(g *v1alpha1.DiscordGroup) []string { return []string{g.Status.GroupID, adopted(g.Spec.Adopt)} })},
-		{&v1alpha1.DiscordChannel{}, ChannelByGroup, of(func(c *v1alpha1.DiscordChannel) []string {
-			if c.Spec.GroupRef == nil {
-				return nil
-			}
-			return []string{c.Spec.GroupRef.Name}
-		})},
-		{&v1alpha1.DiscordChannel{}, ChannelByServer, of(func(c *v1alpha1.DiscordChannel) []string {
-			if c.Spec.ServerRef == nil {
-				return nil
-			}
-			return []string{c.Spec.ServerRef.Name}
-		})},
-		{&v1alpha1.DiscordChannel{}, ChannelByID,
-			of(func(c *v1alpha1.DiscordChannel) []string { return []string{c.Status.ChannelID, adopted(c.Spec.Adopt)} })},
-		{&v1alpha1.DiscordChannel{}, ChannelBySecret, of(func(c *v1alpha1.DiscordChannel) []string {
+	server, group, channel := &v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{}
+	for _, i := range []index{
+		by(server, ServerByGuild, func(s *v1alpha1.DiscordServer) []string {
+			return []string{s.Spec.ServerID, s.Status.ServerID}
+		}),
+		by(server, ServerBySecret, func(s *v1alpha1.DiscordServer) []string {
+			return []string{s.Spec.TokenSecretRef.Name}
+		}),
+		by(server, ServerBySystemChannel, func(s *v1alpha1.DiscordServer) []string {
+			return []string{ptr.Deref(s.Spec.SystemChannelRef, v1alpha1.ChannelReference{}).Name}
+		}),
+		by(group, GroupByServer, func(g *v1alpha1.DiscordGroup) []string {
+			return []string{g.Spec.ServerRef.Name}
+		}),
+		by(group, GroupByID, func(g *v1alpha1.DiscordGroup) []string {
+			return []string{g.Status.GroupID, ptr.Deref(g.Spec.Adopt, v1alpha1.Adoption{}).ID}
+		}),
+		by(channel, ChannelByGroup, func(c *v1alpha1.DiscordChannel) []string {
+			return []string{ptr.Deref(c.Spec.GroupRef, v1alpha1.GroupReference{}).Name}
+		}),
+		by(channel, ChannelByServer, func(c *v1alpha1.DiscordChannel) []string {
+			return []string{ptr.Deref(c.Spec.ServerRef, v1alpha1.ServerReference{}).Name}
+		}),
+		by(channel, ChannelByID, func(c *v1alpha1.DiscordChannel) []string {
+			return []string{c.Status.ChannelID, ptr.Deref(c.Spec.Adopt, v1alpha1.Adoption{}).ID}
+		}),
+		by(channel, ChannelBySecret, func(c *v1alpha1.DiscordChannel) []string {
 			if c.Spec.Webhook == nil {
 				return nil
 			}
 			return []string{c.WebhookSecretName()}
-		})},
-		{secretMetadata(), SecretByOwner, of(func(s *metav1.PartialObjectMetadata) []string {
-			if owner := metav1.GetControllerOfNoCopy(s); owner != nil {
-				return []string{string(owner.UID)}
-			}
-			return nil
-		})},
+		}),
+		by(secretMetadata(), SecretByOwner, func(s *metav1.PartialObjectMetadata) []string {
+			return []string{string(ptr.Deref(metav1.GetControllerOfNoCopy(s), metav1.OwnerReference{}).UID)}
+		}),
 	} {
 		if err := indexer.IndexField(ctx, i.kind, i.name, i.values); err != nil {
 			return fmt.Errorf("index %T by %s: %w", i.kind, i.name, err)
@@ -81,19 +78,11 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// of adapts an index function to one kind, without empty values and duplicates.
-func of[T client.Object](values func(T) []string) func(client.Object) []string {
-	return func(o client.Object) []string {
-		all := slices.DeleteFunc(values(o.(T)), func(v string) bool { return v == "" })
-		return slices.Compact(all)
-	}
-}
-
-func adopted(a *v1alpha1.Adoption) string {
-	if a == nil {
-		return ""
-	}
-	return a.ID
+// by is an index of one kind, without empty values and duplicates.
+func by[T client.Object](kind T, name string, values func(T) []string) index {
+	return index{kind, name, func(o client.Object) []string {
+		return slices.Compact(slices.DeleteFunc(values(o.(T)), func(v string) bool { return v == "" }))
+	}}
 }
 
 func secretMetadata() *metav1.PartialObjectMetadata {
