@@ -14,6 +14,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
 )
 
 // toSimulator sends what is meant for discord.com to the simulator. discordgo computes its URLs once for all, so this is
@@ -35,81 +36,73 @@ func (s toSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // discordgoSession is an unmodified discordgo that talks to the simulator (API v9: the version it speaks).
-func discordgoSession(t *testing.T, r *rig) *discordgo.Session {
+func discordgoSession(t *testing.T, r *rig.Rig) *discordgo.Session {
 	t.Helper()
-	dg, err := discordgo.New("Bot " + r.bot.Token)
+	dg, err := discordgo.New("Bot " + r.Bot.Token)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dg.Client = &http.Client{Transport: toSimulator{r.srv.URL()}, Timeout: 20 * time.Second}
+	dg.Client = &http.Client{Transport: toSimulator{r.Srv.URL()}, Timeout: 20 * time.Second}
 	return dg
-}
-
-// check ends the test on an error.
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestDiscordgoREST walks through the REST calls with a client that knows nothing of this package.
 func TestDiscordgoREST(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, usual)
+	r := rig.New(t, rig.Usual)
 	dg := discordgoSession(t, r)
 
-	group, err := dg.GuildChannelCreateComplex(r.guild, discordgo.GuildChannelCreateData{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory})
-	check(t, err)
-	ch, err := dg.GuildChannelCreateComplex(r.guild, discordgo.GuildChannelCreateData{
+	group, err := dg.GuildChannelCreateComplex(r.Guild, discordgo.GuildChannelCreateData{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory})
+	rig.Check(t, err)
+	ch, err := dg.GuildChannelCreateComplex(r.Guild, discordgo.GuildChannelCreateData{
 		Name: "tokyo", ParentID: group.ID, Topic: "fire", RateLimitPerUser: 5,
-		PermissionOverwrites: []*discordgo.PermissionOverwrite{{ID: r.guild, Type: discordgo.PermissionOverwriteTypeRole, Deny: discordgo.PermissionSendMessages}},
+		PermissionOverwrites: []*discordgo.PermissionOverwrite{{ID: r.Guild, Type: discordgo.PermissionOverwriteTypeRole, Deny: discordgo.PermissionSendMessages}},
 	}, discordgo.WithAuditLogReason("uid-1"))
-	check(t, err)
+	rig.Check(t, err)
 	if ch.ParentID != group.ID || ch.Topic != "fire" || ch.RateLimitPerUser != 5 || ch.PermissionOverwrites[0].Deny != discordgo.PermissionSendMessages {
 		t.Errorf("created %+v", ch)
 	}
 	ch, err = dg.ChannelEdit(ch.ID, &discordgo.ChannelEdit{Name: "kyoto"})
-	check(t, err)
-	list, err := dg.GuildChannels(r.guild)
-	check(t, err)
+	rig.Check(t, err)
+	list, err := dg.GuildChannels(r.Guild)
+	rig.Check(t, err)
 	if ch.Name != "kyoto" || len(list) != 2 {
 		t.Errorf("name %q, %d channels", ch.Name, len(list))
 	}
-	check(t, dg.ChannelPermissionSet(ch.ID, r.guild, discordgo.PermissionOverwriteTypeRole, discordgo.PermissionViewChannel, 0))
-	check(t, dg.GuildChannelsReorder(r.guild, []*discordgo.Channel{{ID: ch.ID, Position: 7}}))
+	rig.Check(t, dg.ChannelPermissionSet(ch.ID, r.Guild, discordgo.PermissionOverwriteTypeRole, discordgo.PermissionViewChannel, 0))
+	rig.Check(t, dg.GuildChannelsReorder(r.Guild, []*discordgo.Channel{{ID: ch.ID, Position: 7}}))
 	hook, err := dg.WebhookCreate(ch.ID, "alertmanager", "")
-	check(t, err)
+	rig.Check(t, err)
 	msg, err := dg.WebhookExecute(hook.ID, hook.Token, true, &discordgo.WebhookParams{Content: "hello", Embeds: []*discordgo.MessageEmbed{{Title: "[FIRING:1]", Color: 0xff0000}}})
-	check(t, err)
+	rig.Check(t, err)
 	msgs, err := dg.ChannelMessages(ch.ID, 10, "", "", "")
-	check(t, err)
+	rig.Check(t, err)
 	if len(msgs) != 1 || msgs[0].ID != msg.ID || msgs[0].Embeds[0].Title != "[FIRING:1]" {
 		t.Errorf("messages %+v", msgs)
 	}
-	log, err := dg.GuildAuditLog(r.guild, r.bot.UserID, "", int(discordgo.AuditLogActionChannelCreate), 10)
-	check(t, err)
+	log, err := dg.GuildAuditLog(r.Guild, r.Bot.UserID, "", int(discordgo.AuditLogActionChannelCreate), 10)
+	rig.Check(t, err)
 	if log.AuditLogEntries[0].Reason != "uid-1" || log.AuditLogEntries[0].TargetID != ch.ID {
 		t.Errorf("newest entry %+v", log.AuditLogEntries[0])
 	}
-	roles, err := dg.GuildRoles(r.guild)
-	check(t, err)
+	roles, err := dg.GuildRoles(r.Guild)
+	rig.Check(t, err)
 	if len(roles) != 2 || roles[0].Name != "@everyone" {
 		t.Errorf("roles %+v", roles)
 	}
-	_, err = dg.GuildEdit(r.guild, &discordgo.GuildParams{Name: "Kyoto Jujutsu High"})
-	check(t, err)
+	_, err = dg.GuildEdit(r.Guild, &discordgo.GuildParams{Name: "Kyoto Jujutsu High"})
+	rig.Check(t, err)
 	_, err = dg.ChannelDelete(group.ID)
-	check(t, err)
-	if c, _ := r.srv.Channel(ch.ID); c.ParentID != "" || c.Position != 7 {
+	rig.Check(t, err)
+	if c, _ := r.Srv.Channel(ch.ID); c.ParentID != "" || c.Position != 7 {
 		t.Errorf("after its category went: %+v", c)
 	}
-	check(t, dg.WebhookDelete(hook.ID))
+	rig.Check(t, dg.WebhookDelete(hook.ID))
 	_, err = dg.Channel("1")
 	if rest, ok := errors.AsType[*discordgo.RESTError](err); !ok || rest.Message.Code != discordgo.ErrCodeUnknownChannel {
 		t.Errorf("unknown channel: %v", err)
 	}
-	for _, q := range r.srv.Requests() {
+	for _, q := range r.Srv.Requests() {
 		if !strings.HasPrefix(q.Path, "/api/v9/") {
 			t.Errorf("%s is not API v9", q.Path)
 		}
@@ -119,9 +112,9 @@ func TestDiscordgoREST(t *testing.T) {
 // TestDiscordgoGateway connects with a client that knows nothing of this package and follows events.
 func TestDiscordgoGateway(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, usual)
+	r := rig.New(t, rig.Usual)
 	for range 40 { // enough for a payload that is compressed
-		r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "hall"})
+		r.Srv.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "hall"})
 	}
 	dg := discordgoSession(t, r)
 	dg.Identify.Intents = discordgo.IntentsGuilds | discordgo.IntentGuildWebhooks | discordgo.IntentGuildModeration
@@ -134,36 +127,36 @@ func TestDiscordgoGateway(t *testing.T) {
 	dg.AddHandler(func(_ *discordgo.Session, e *discordgo.WebhooksUpdate) { events <- e })
 	dg.AddHandler(func(_ *discordgo.Session, e *discordgo.GuildAuditLogEntryCreate) { events <- e })
 	dg.AddHandler(func(_ *discordgo.Session, e *discordgo.GuildDelete) { events <- e })
-	check(t, dg.Open())
+	rig.Check(t, dg.Open())
 	defer func() { _ = dg.Close() }()
 
-	if g := next[*discordgo.GuildCreate](t, events); g.ID != r.guild || len(g.Channels) != 40 || g.Name != "Jujutsu High" {
+	if g := next[*discordgo.GuildCreate](t, events); g.ID != r.Guild || len(g.Channels) != 40 || g.Name != "Jujutsu High" {
 		t.Errorf("GUILD_CREATE %s with %d channels", g.ID, len(g.Channels))
 	}
-	id := r.channel(obj{"name": "tokyo"})
-	if c := next[*discordgo.ChannelCreate](t, events); c.ID != id || c.GuildID != r.guild {
+	id := r.Channel(obj{"name": "tokyo"})
+	if c := next[*discordgo.ChannelCreate](t, events); c.ID != id || c.GuildID != r.Guild {
 		t.Errorf("CHANNEL_CREATE %+v", c)
 	}
 	if e := next[*discordgo.GuildAuditLogEntryCreate](t, events); e.TargetID != id || *e.ActionType != discordgo.AuditLogActionChannelCreate {
 		t.Errorf("GUILD_AUDIT_LOG_ENTRY_CREATE %+v", e)
 	}
-	r.srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Topic = "fire" })
+	r.Srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Topic = "fire" })
 	if c := next[*discordgo.ChannelUpdate](t, events); c.Topic != "fire" {
 		t.Errorf("CHANNEL_UPDATE %+v", c)
 	}
-	r.must(200, "POST", "/channels/"+id+"/webhooks", obj{"name": "alertmanager"})
+	r.Must(200, "POST", "/channels/"+id+"/webhooks", obj{"name": "alertmanager"})
 	if w := next[*discordgo.WebhooksUpdate](t, events); w.ChannelID != id {
 		t.Errorf("WEBHOOKS_UPDATE %+v", w)
 	}
-	r.srv.DeleteChannelByHand(id)
+	r.Srv.DeleteChannelByHand(id)
 	if c := next[*discordgo.ChannelDelete](t, events); c.ID != id {
 		t.Errorf("CHANNEL_DELETE %+v", c)
 	}
-	r.srv.RemoveMember(r.guild, r.bot.UserID)
-	if g := next[*discordgo.GuildDelete](t, events); g.ID != r.guild || g.Unavailable {
+	r.Srv.RemoveMember(r.Guild, r.Bot.UserID)
+	if g := next[*discordgo.GuildDelete](t, events); g.ID != r.Guild || g.Unavailable {
 		t.Errorf("GUILD_DELETE %+v", g)
 	}
-	if s := r.srv.Gateway().Stats(); s.Identifies != 1 || s.Open != 1 {
+	if s := r.Srv.Gateway().Stats(); s.Identifies != 1 || s.Open != 1 {
 		t.Errorf("stats %+v", s)
 	}
 }
@@ -186,3 +179,6 @@ func next[E any](t *testing.T, events chan any) E {
 		}
 	}
 }
+
+// obj is a JSON object.
+type obj = rig.Obj

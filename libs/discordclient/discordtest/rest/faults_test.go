@@ -1,4 +1,4 @@
-package discordtest_test
+package rest_test
 
 import (
 	"bytes"
@@ -11,18 +11,19 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
 )
 
 const create = "POST /guilds/{guild_id}/channels"
 
 // try makes a create over a connection of its own; err is what the client sees when the connection fails.
-func try(r *rig) (status int, body []byte, err error) { return tryFor(r.t.Context(), r) }
+func try(r *rig.Rig) (status int, body []byte, err error) { return tryFor(r.T.Context(), r) }
 
 // tryFor hangs up when the context ends.
-func tryFor(ctx context.Context, r *rig) (status int, body []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.srv.APIURL()+"/guilds/"+r.guild+"/channels", strings.NewReader(`{"name":"a"}`))
-	check(r.t, err)
-	req.Header.Set("Authorization", "Bot "+r.bot.Token)
+func tryFor(ctx context.Context, r *rig.Rig) (status int, body []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.Srv.APIURL()+"/guilds/"+r.Guild+"/channels", strings.NewReader(`{"name":"a"}`))
+	rig.Check(r.T, err)
+	req.Header.Set("Authorization", "Bot "+r.Bot.Token)
 	req.Header.Set("User-Agent", "DiscordBot (x, 1)")
 	req.Header.Set("Content-Type", "application/json")
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -63,16 +64,16 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, usual)
-			r.srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: tc.action})
+			r := rig.New(t, rig.Usual)
+			r.Srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: tc.action})
 			status, body, err := try(r)
 			if status != tc.status || (err != nil) != tc.broken {
 				t.Errorf("client sees %d %q (%v), want %d, broken %v", status, body, err, tc.status, tc.broken)
 			}
-			if n := len(r.srv.Guild(r.guild).Channels); n != tc.made {
+			if n := len(r.Srv.Guild(r.Guild).Channels); n != tc.made {
 				t.Errorf("%d channels made, want %d", n, tc.made)
 			}
-			if status, _, err := try(r); status != 201 || err != nil || r.srv.Faults().Injected() != 1 {
+			if status, _, err := try(r); status != 201 || err != nil || r.Srv.Faults().Injected() != 1 {
 				t.Errorf("after the fault: %d %v", status, err)
 			}
 		})
@@ -82,14 +83,14 @@ func TestFaults(t *testing.T) {
 // TestHold: the effect is there while the answer is kept back.
 func TestHold(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, usual)
+	r := rig.New(t, rig.Usual)
 	release, done := make(chan struct{}), make(chan int, 1)
-	r.srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.Hold(release)})
+	r.Srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.Hold(release)})
 	go func() {
 		status, _, _ := try(r)
 		done <- status
 	}()
-	eventually(t, "the channel is made", func() bool { return len(r.srv.Guild(r.guild).Channels) == 1 })
+	rig.Eventually(t, "the channel is made", func() bool { return len(r.Srv.Guild(r.Guild).Channels) == 1 })
 	if len(done) != 0 {
 		t.Error("answered before the release")
 	}
@@ -102,22 +103,22 @@ func TestHold(t *testing.T) {
 // TestLateEffect: what was asked is done after the answer, also when whoever has asked is gone by then.
 func TestLateEffect(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, usual)
-	made := func() int { return len(r.srv.Guild(r.guild).Channels) }
-	r.srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.GiveUp(504, time.Minute)})
+	r := rig.New(t, rig.Usual)
+	made := func() int { return len(r.Srv.Guild(r.Guild).Channels) }
+	r.Srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.GiveUp(504, time.Minute)})
 	if status, _, err := try(r); status != 504 || err != nil || made() != 0 {
 		t.Errorf("got %d %v and %d channels", status, err, made())
 	}
-	r.srv.Advance(time.Minute - 1)
+	r.Srv.Advance(time.Minute - 1)
 	if n := made(); n != 0 {
 		t.Errorf("%d channels too early", n)
 	}
-	r.srv.Advance(1)
+	r.Srv.Advance(1)
 	if n := made(); n != 1 {
 		t.Errorf("%d channels in the end, want 1", n)
 	}
 
-	r.srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.Slow(time.Minute, 0)})
+	r.Srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.Slow(time.Minute, 0)})
 	ctx, hangUp := context.WithCancel(t.Context())
 	gone := make(chan struct{})
 	go func() {
@@ -126,17 +127,17 @@ func TestLateEffect(t *testing.T) {
 			t.Error("answered")
 		}
 	}()
-	eventually(t, "the call has come", func() bool { return r.srv.Faults().Injected() == 2 })
+	rig.Eventually(t, "the call has come", func() bool { return r.Srv.Faults().Injected() == 2 })
 	hangUp()
 	<-gone
-	eventually(t, "it is done all the same", func() bool { r.srv.Advance(time.Minute); return made() == 2 })
+	rig.Eventually(t, "it is done all the same", func() bool { r.Srv.Advance(time.Minute); return made() == 2 })
 }
 
 // TestDelay: a slow answer takes its time on the simulator's clock, before or after the effect.
 func TestDelay(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Frozen, o.Clock = false, time.Time{} })
-	r.srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.Slow(20*time.Millisecond, 30*time.Millisecond)})
+	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Frozen, o.Clock = false, time.Time{} })
+	r.Srv.Faults().Add(discordtest.Fault{Route: create, Times: 1, Action: discordtest.Slow(20*time.Millisecond, 30*time.Millisecond)})
 	t0 := time.Now()
 	if status, _, err := try(r); status != 201 || err != nil || time.Since(t0) < 50*time.Millisecond {
 		t.Errorf("got %d %v after %s", status, err, time.Since(t0))
@@ -146,24 +147,24 @@ func TestDelay(t *testing.T) {
 // TestFaultSelection: by route, by request, by probability, for a while; and how they go.
 func TestFaultSelection(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, usual)
-	f := r.srv.Faults()
+	r := rig.New(t, rig.Usual)
+	f := r.Srv.Faults()
 	remove := f.Add(discordtest.Fault{Route: create, Action: discordtest.FailBefore(500), Match: func(q discordtest.Request) bool {
-		return bytes.Contains(q.Body, []byte("unlucky")) && q.BotID == r.bot.UserID
+		return bytes.Contains(q.Body, []byte("unlucky")) && q.BotID == r.Bot.UserID
 	}})
-	path := "/guilds/" + r.guild + "/channels"
-	r.must(201, "POST", path, obj{"name": "a"})
-	r.must(500, "POST", path, obj{"name": "unlucky"})
-	r.must(500, "POST", path, obj{"name": "unlucky"})
-	r.must(200, "GET", path, nil)
+	path := "/guilds/" + r.Guild + "/channels"
+	r.Must(201, "POST", path, obj{"name": "a"})
+	r.Must(500, "POST", path, obj{"name": "unlucky"})
+	r.Must(500, "POST", path, obj{"name": "unlucky"})
+	r.Must(200, "GET", path, nil)
 	remove()
-	r.must(201, "POST", path, obj{"name": "unlucky"})
+	r.Must(201, "POST", path, obj{"name": "unlucky"})
 
 	f.Add(discordtest.Fault{Rate: 0.3, Action: discordtest.FailBefore(503)})
-	count := func(r *rig) string {
+	count := func(r *rig.Rig) string {
 		var b strings.Builder
 		for range 200 {
-			b.WriteString(map[int]string{200: ".", 503: "x"}[r.do("GET", path, nil).status])
+			b.WriteString(map[int]string{200: ".", 503: "x"}[r.Do("GET", path, nil).Status])
 		}
 		return b.String()
 	}
@@ -172,10 +173,10 @@ func TestFaultSelection(t *testing.T) {
 		t.Errorf("%d of 200 failed, want about 60", n)
 	}
 	f.Clear()
-	r.must(200, "GET", path, nil)
-	again := newRig(t, usual)
-	path = "/guilds/" + again.guild + "/channels"
-	again.srv.Faults().Add(discordtest.Fault{Rate: 0.3, Action: discordtest.FailBefore(503)})
+	r.Must(200, "GET", path, nil)
+	again := rig.New(t, rig.Usual)
+	path = "/guilds/" + again.Guild + "/channels"
+	again.Srv.Faults().Add(discordtest.Fault{Rate: 0.3, Action: discordtest.FailBefore(503)})
 	if count(again) != first {
 		t.Error("the same seed gave another run")
 	}
@@ -184,16 +185,16 @@ func TestFaultSelection(t *testing.T) {
 // TestClosedWhileHeld: Close lets a held client go.
 func TestClosedWhileHeld(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, usual)
+	r := rig.New(t, rig.Usual)
 	arrived := make(chan struct{})
-	r.srv.Faults().Add(discordtest.Fault{Times: 1, Action: discordtest.Hold(make(chan struct{})), Match: func(discordtest.Request) bool { close(arrived); return true }})
+	r.Srv.Faults().Add(discordtest.Fault{Times: 1, Action: discordtest.Hold(make(chan struct{})), Match: func(discordtest.Request) bool { close(arrived); return true }})
 	done := make(chan error)
 	go func() {
 		_, _, err := try(r)
 		done <- err
 	}()
 	<-arrived
-	r.srv.Close()
+	r.Srv.Close()
 	if err := <-done; err == nil || errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("held client: %v", err)
 	}

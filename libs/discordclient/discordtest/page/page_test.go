@@ -1,4 +1,4 @@
-package discordtest_test
+package page_test
 
 import (
 	"context"
@@ -14,10 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
 )
 
 // screenshots is where pictures of the page go: the repository's ignored out folder.
-const screenshots = "../../../out/discordtest"
+const screenshots = "../../../../out/discordtest"
 
 // browser starts a headless Chromium, or skips the test when the machine has none; it fails where REQUIRE_BROWSER is set.
 func browser(t *testing.T) context.Context {
@@ -48,15 +49,15 @@ func browser(t *testing.T) context.Context {
 }
 
 // school fills a guild with what the page is to show; returns the channel with the alarms.
-func school(r *rig) (alarms string) {
-	group := r.channel(obj{"name": "Alarms", "type": 4, "position": 1})
-	r.channel(obj{"name": "Staff", "type": 4, "position": 0, "permission_overwrites": []obj{{"id": r.guild, "type": 0, "deny": "1024"}, {"id": r.bot.UserID, "type": 1, "allow": "1024"}}})
-	r.channel(obj{"name": "welcome", "type": 0, "topic": "Start here"})
-	r.channel(obj{"name": "Voice", "type": 2, "parent_id": group, "position": 0})
-	r.channel(obj{"name": "kyoto-alarms", "type": 0, "parent_id": group, "position": 2})
-	alarms = r.channel(obj{"name": "tokyo-alarms", "type": 0, "parent_id": group, "position": 1, "topic": "Alerts of the Tokyo Dojo", "rate_limit_per_user": 30})
-	hook := r.must(200, "POST", "/channels/"+alarms+"/webhooks", obj{"name": "alertmanager"}).json
-	r.must(204, "POST", "/webhooks/"+hook["id"].(string)+"/"+hook["token"].(string), obj{
+func school(r *rig.Rig) (alarms string) {
+	group := r.Channel(obj{"name": "Alarms", "type": 4, "position": 1})
+	r.Channel(obj{"name": "Staff", "type": 4, "position": 0, "permission_overwrites": []obj{{"id": r.Guild, "type": 0, "deny": "1024"}, {"id": r.Bot.UserID, "type": 1, "allow": "1024"}}})
+	r.Channel(obj{"name": "welcome", "type": 0, "topic": "Start here"})
+	r.Channel(obj{"name": "Voice", "type": 2, "parent_id": group, "position": 0})
+	r.Channel(obj{"name": "kyoto-alarms", "type": 0, "parent_id": group, "position": 2})
+	alarms = r.Channel(obj{"name": "tokyo-alarms", "type": 0, "parent_id": group, "position": 1, "topic": "Alerts of the Tokyo Dojo", "rate_limit_per_user": 30})
+	hook := r.Must(200, "POST", "/channels/"+alarms+"/webhooks", obj{"name": "alertmanager"}).JSON
+	r.Must(204, "POST", "/webhooks/"+hook["id"].(string)+"/"+hook["token"].(string), obj{
 		"username": "Alertmanager", "content": "<script>document.title='hacked'</script> **look** at `dojo`",
 		"embeds": []obj{{"title": "[FIRING:1] DojoDown (tokyo-jujutsu-high)", "url": "https://example.com/alert", "color": 0xed4245,
 			"description": "**No replica is ready** for 5 minutes.\nSee [the runbook](https://example.com/runbook).",
@@ -69,10 +70,10 @@ func school(r *rig) (alarms string) {
 func TestPage(t *testing.T) {
 	t.Parallel()
 	ctx := browser(t)
-	r := newRig(t, usual|discordtest.PermAdministrator)
+	r := rig.New(t, rig.Usual|discordtest.PermAdministrator)
 	alarms := school(r)
 	names := `[...document.querySelectorAll("#channel-list h3, #channel-list .name")].map(e => e.textContent)`
-	check(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(r.srv.URL()+"/#/"+r.guild+"/"+alarms), chromedp.WaitVisible(".embed")))
+	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(r.Srv.URL()+"/#/"+r.Guild+"/"+alarms), chromedp.WaitVisible(".embed")))
 	order := look(ctx, t, chromedp.Evaluate[[]string](names))
 	text := look(ctx, t, chromedp.Text("#messages"))
 	title := look(ctx, t, chromedp.Title())
@@ -91,31 +92,31 @@ func TestPage(t *testing.T) {
 	}
 
 	// Without a reload: what happens on Discord shows, and what goes goes.
-	r.srv.EditChannelByHand(alarms, func(c *discordtest.Channel) { c.Topic = "drifted" })
+	r.Srv.EditChannelByHand(alarms, func(c *discordtest.Channel) { c.Topic = "drifted" })
 	look(ctx, t, chromedp.Poll[bool](`document.querySelector("#channel-topic").textContent === "drifted"`))
-	r.srv.PostByHand(alarms, r.srv.AddUser("gojo"), "on my way")
+	r.Srv.PostByHand(alarms, r.Srv.AddUser("gojo"), "on my way")
 	look(ctx, t, chromedp.Poll[bool](`document.querySelector("#messages").textContent.includes("on my way")`))
 
 	// What does not change is not drawn again: a button that goes between press and release gets no click.
 	look(ctx, t, chromedp.Evaluate[bool](`document.querySelector(".channel").focus(), document.querySelector("article").dataset.seen = "yes", true`))
-	r.srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"})
-	r.must(200, "GET", "/users/@me", nil)
+	r.Srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"})
+	r.Must(200, "GET", "/users/@me", nil)
 	look(ctx, t, chromedp.Poll[bool](`document.querySelectorAll("#servers button").length === 2`))
 	if !look(ctx, t, chromedp.Evaluate[bool](`document.activeElement.matches(".channel") && document.querySelector("article").dataset.seen === "yes"`)) {
 		t.Error("channels or messages were drawn again though nothing about them has changed")
 	}
 
 	// A phone: first the channels, then, after a tap, the messages, then back.
-	check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),
+	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateScale(2)), chromedp.Click("#back"),
 		chromedp.WaitVisible("#channel-list"), chromedp.WaitNotVisible("#messages")))
 	snap(ctx, t, "phone-channels.png")
-	check(t, chromedp.Do(ctx, chromedp.Click(`[data-id="`+alarms+`"]`), chromedp.WaitVisible(".embed")))
+	rig.Check(t, chromedp.Do(ctx, chromedp.Click(`[data-id="`+alarms+`"]`), chromedp.WaitVisible(".embed")))
 	snap(ctx, t, "phone-messages.png")
 	wide := look(ctx, t, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`))
 	if wide {
 		t.Error("on a phone the page is wider than the screen")
 	}
-	r.srv.DeleteChannelByHand(alarms)
+	r.Srv.DeleteChannelByHand(alarms)
 	look(ctx, t, chromedp.Poll[bool](`!document.querySelector('[data-id="`+alarms+`"]')`))
 }
 
@@ -123,13 +124,13 @@ func TestPage(t *testing.T) {
 func look[T any](ctx context.Context, t *testing.T, a chromedp.Action[T]) T {
 	t.Helper()
 	got, err := chromedp.Run(ctx, a)
-	check(t, err)
+	rig.Check(t, err)
 	return got
 }
 
 // snap writes a picture of what the browser shows.
 func snap(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
-	check(t, os.MkdirAll(screenshots, 0o755))
-	check(t, os.WriteFile(filepath.Join(screenshots, name), look(ctx, t, chromedp.CaptureScreenshot()), 0o644))
+	rig.Check(t, os.MkdirAll(screenshots, 0o755))
+	rig.Check(t, os.WriteFile(filepath.Join(screenshots, name), look(ctx, t, chromedp.CaptureScreenshot()), 0o644))
 }

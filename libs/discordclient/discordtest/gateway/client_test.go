@@ -1,4 +1,4 @@
-package discordtest_test
+package gateway_test
 
 import (
 	"bytes"
@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
 )
 
 // wire is a naked Gateway connection.
@@ -34,15 +36,15 @@ type frame struct {
 func (f frame) data() obj { m, _ := f.D.(obj); return m }
 
 // dial opens a connection.
-func dial(r *rig, query string) *wire {
-	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 20*time.Second)
-	r.t.Cleanup(cancel)
-	ws, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(r.srv.URL(), "http")+"/gateway"+query, nil) //nolint:bodyclose // Dial closes it
-	check(r.t, err)
+func dial(r *rig.Rig, query string) *wire {
+	r.T.Helper()
+	ctx, cancel := context.WithTimeout(r.T.Context(), 20*time.Second)
+	r.T.Cleanup(cancel)
+	ws, _, err := websocket.Dial(ctx, "ws"+strings.TrimPrefix(r.Srv.URL(), "http")+"/gateway"+query, nil) //nolint:bodyclose // Dial closes it
+	rig.Check(r.T, err)
 	ws.SetReadLimit(1 << 24)
-	r.t.Cleanup(func() { _ = ws.CloseNow() })
-	return &wire{t: r.t, ctx: ctx, ws: ws}
+	r.T.Cleanup(func() { _ = ws.CloseNow() })
+	return &wire{t: r.T, ctx: ctx, ws: ws}
 }
 
 // read takes the next frame.
@@ -103,8 +105,8 @@ func (w *wire) send(op int, d any) {
 		m["properties"] = obj{}
 	}
 	raw, err := json.Marshal(obj{"op": op, "d": d})
-	check(w.t, err)
-	check(w.t, w.ws.Write(w.ctx, websocket.MessageText, raw))
+	rig.Check(w.t, err)
+	rig.Check(w.t, w.ws.Write(w.ctx, websocket.MessageText, raw))
 }
 
 const (
@@ -114,11 +116,14 @@ const (
 )
 
 // identified opens a connection and starts a session; returns READY.
-func identified(r *rig, intents int) (*wire, frame) {
-	r.t.Helper()
+func identified(r *rig.Rig, intents int) (*wire, frame) {
+	r.T.Helper()
 	w := dial(r, latest)
 	w.want(10, "")
-	w.send(2, obj{"token": r.bot.Token, "intents": intents, "properties": obj{}})
+	w.send(2, obj{"token": r.Bot.Token, "intents": intents, "properties": obj{}})
 	ready := w.want(0, "READY")
 	return w, ready
 }
+
+// obj is a JSON object.
+type obj = rig.Obj

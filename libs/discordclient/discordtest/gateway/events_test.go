@@ -1,0 +1,109 @@
+package gateway_test
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
+)
+
+// TestIntents: events come by intent; content of messages needs another.
+func TestIntents(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	id := r.Channel(obj{"name": "a"})
+	w, _ := identified(r, messages)
+	r.Srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Topic = "unseen" })
+	r.Srv.PostByHand(id, r.Srv.AddUser("gojo"), "secret")
+	if f := w.want(0, "MESSAGE_CREATE"); f.data()["content"] != "" || f.data()["guild_id"] != r.Guild {
+		t.Errorf("MESSAGE_CREATE %v", f.D)
+	}
+}
+
+// TestOwnRoles: a bot is told of its own roles whatever its intents, of other members' by theirs alone.
+func TestOwnRoles(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	person := r.Srv.AddUser("gojo")
+	r.Srv.AddMember(r.Guild, person, 0)
+	role := r.Srv.AddRole(r.Guild, "Sensei", 0)
+	w, _ := identified(r, 0)
+	roles := func() int {
+		f := w.want(0, "GUILD_MEMBER_UPDATE")
+		if f.data()["guild_id"] != r.Guild || f.data()["user"].(obj)["id"] != r.Bot.UserID {
+			t.Errorf("GUILD_MEMBER_UPDATE %v", f.D)
+		}
+		return len(f.data()["roles"].([]any))
+	}
+	for _, tc := range []struct {
+		what string
+		do   func()
+		want int
+	}{
+		{"given", func() { r.Srv.GiveRole(r.Guild, r.Bot.UserID, role) }, 2},
+		{"given again, and taken", func() { r.Srv.GiveRole(r.Guild, r.Bot.UserID, role); r.Srv.TakeRole(r.Guild, r.Bot.UserID, role) }, 1},
+		{"given after it was given to a person", func() { r.Srv.GiveRole(r.Guild, person, role); r.Srv.GiveRole(r.Guild, r.Bot.UserID, role) }, 2},
+		{"deleted", func() { r.Srv.DeleteRole(r.Guild, role) }, 1},
+	} {
+		if tc.do(); roles() != tc.want {
+			t.Errorf("%s: not %d roles", tc.what, tc.want)
+		}
+	}
+}
+
+// TestOutage: who comes during one gets a stub; who has not asked for guilds, or has another shard, hears nothing.
+func TestOutage(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	r.Srv.Gateway().Outage(r.Guild, true)
+	w, _ := identified(r, 1)
+	if f := w.want(0, "GUILD_CREATE"); !cmp.Equal(f.D, any(obj{"id": r.Guild, "unavailable": true})) {
+		t.Errorf("GUILD_CREATE during an outage: %v", f.D)
+	}
+	deaf, _ := identified(r, 0)
+	id, err := strconv.ParseUint(r.Guild, 10, 64)
+	rig.Check(t, err)
+	other := dial(r, latest)
+	other.want(10, "")
+	other.send(2, obj{"token": r.Bot.Token, "intents": 1, "shard": []uint64{1 - id>>22%2, 2}})
+	if f := other.want(0, "READY"); len(f.data()["guilds"].([]any)) != 0 {
+		t.Errorf("READY of the other shard: %v", f.D)
+	}
+	r.Srv.Gateway().Outage(r.Guild, false)
+	r.Srv.AddRole(r.Guild, "Sensei", 0)
+	r.Srv.RemoveMember(r.Guild, r.Bot.UserID)
+	w.want(0, "GUILD_CREATE")
+	w.want(0, "GUILD_ROLE_CREATE")
+	w.want(0, "GUILD_DELETE")
+	for _, silent := range []*wire{deaf, other} {
+		silent.send(1, nil)
+		silent.want(11, "")
+	}
+}
+
+// TestHiddenChannels: where Discord does not tell bots of channels that they cannot see.
+func TestHiddenChannels(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.HideUnseen = true })
+	seen := r.Channel(obj{"name": "seen"})
+	hidden := discordtest.Channel{Name: "hidden", Overwrites: []discordtest.Overwrite{{ID: r.Guild, Deny: discordtest.PermViewChannel}}}
+	old := r.Srv.CreateChannelByHand(r.Guild, hidden)
+	if got := r.Must(200, "GET", "/guilds/"+r.Guild+"/channels", nil).List; len(got) != 1 || got[0].(obj)["id"] != seen {
+		t.Errorf("listed %v", got)
+	}
+	if got := r.Do("GET", "/channels/"+old, nil); got.Code() != 50001 {
+		t.Errorf("hidden is not gone: %s", got.Raw)
+	}
+	w, _ := identified(r, 1)
+	if g := w.want(0, "GUILD_CREATE").data(); len(g["channels"].([]any)) != 1 {
+		t.Errorf("GUILD_CREATE with %v", g["channels"])
+	}
+	r.Srv.DeleteChannelByHand(r.Srv.CreateChannelByHand(r.Guild, hidden))
+	r.Srv.EditChannelByHand(old, func(c *discordtest.Channel) { c.Overwrites = nil })
+	if f := w.want(0, "CHANNEL_UPDATE"); f.data()["id"] != old {
+		t.Errorf("shown: %v", f.D)
+	}
+}

@@ -1,0 +1,29 @@
+package page_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
+)
+
+// TestCalls: another process can read how many calls each route got.
+func TestCalls(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	r.Must(200, "GET", "/users/@me", nil)
+	res, err := http.Get(r.Srv.URL() + "/calls")
+	rig.Check(t, err)
+	defer func() { _ = res.Body.Close() }()
+	var got map[string]int
+	rig.Check(t, json.NewDecoder(res.Body).Decode(&got))
+	if d := cmp.Diff(map[string]int{"GET /users/@me": 1}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// obj is a JSON object.
+type obj = rig.Obj

@@ -1,0 +1,51 @@
+package page_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
+)
+
+// TestPicture takes the picture of the README, which `make screenshots` copies to docs/images: the
+// samples of deploy/samples/discord, and an alert as Alertmanager posts it.
+func TestPicture(t *testing.T) {
+	t.Parallel()
+	ctx := browser(t)
+	r := rig.New(t, rig.Usual|discordtest.PermAdministrator)
+	r.Channel(obj{"name": "welcome", "type": 0})
+	group := r.Channel(obj{"name": "Alerts", "type": 4, "position": 0})
+	staff := r.Channel(obj{"name": "Staff room", "type": 4, "position": 1})
+	alerts := r.Channel(obj{"name": "tokyo-alerts", "type": 0, "parent_id": group, "position": 0,
+		"topic": "What is wrong at Tokyo Jujutsu High"})
+	r.Channel(obj{"name": "kyoto-alerts", "type": 0, "parent_id": group, "position": 1})
+	r.Channel(obj{"name": "sendai-jujutsu-high-alerts", "type": 0, "parent_id": group, "position": 2})
+	r.Channel(obj{"name": "principals", "type": 0, "parent_id": staff, "permission_overwrites": []obj{
+		{"id": r.Guild, "type": 0, "deny": "1024"}, {"id": r.Bot.UserID, "type": 1, "allow": "1024"}}})
+	hook := r.Must(200, "POST", "/channels/"+alerts+"/webhooks", obj{"name": "Alertmanager"}).JSON
+	post := func(title string, color int) {
+		r.Must(204, "POST", "/webhooks/"+hook["id"].(string)+"/"+hook["token"].(string), obj{"embeds": []obj{{
+			"title": title + " DojoDegraded · default/tokyo-jujutsu-high", "color": color,
+			"description": "**Dojo default/tokyo-jujutsu-high is degraded: CredentialsIncomplete**\n" +
+				"A user must act: `kubectl describe dojo` shows what to do.\n_warning, since 2026-08-01 12:00:00 UTC_",
+		}}})
+	}
+	r.Srv.Advance(time.Minute)
+	post("🔥", 0x992d22)
+	r.Srv.Advance(4 * time.Minute)
+	post("✅ Resolved:", 0x2ecc71)
+
+	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(1040, 460, chromedp.EmulateScale(2)),
+		chromedp.Navigate(r.Srv.URL()+"/#/"+r.Guild+"/"+alerts), chromedp.WaitVisible("article + article .embed")))
+	look(ctx, t, chromedp.Poll[bool](`document.querySelector("#state.live") !== null`))
+	emphasised := look(ctx, t, chromedp.Evaluate[[]string](`[...document.querySelectorAll("article em")].map(e => e.textContent)`))
+	since := "warning, since 2026-08-01 12:00:00 UTC"
+	if d := cmp.Diff([]string{since, since}, emphasised); d != "" {
+		t.Errorf("in italics (-want +got):\n%s", d)
+	}
+	snap(ctx, t, "playground.png")
+}

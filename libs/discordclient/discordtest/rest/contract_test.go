@@ -1,0 +1,65 @@
+package rest_test
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/discordtest/contract"
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
+)
+
+// TestContract calls every route once with success and holds requests and answers against Discord's OpenAPI description.
+// (Answers of all other tests, errors too, are held against it in rig.as.)
+func TestContract(t *testing.T) {
+	t.Parallel()
+	c := contract.FromEnv(t)
+	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)
+	r.Client = &http.Client{Transport: c.Transport(http.DefaultTransport, func(v contract.Violation) { t.Error(v) })}
+	g := "/guilds/" + r.Guild
+	group := r.Must(201, "POST", g+"/channels", obj{"name": "Alarms", "type": 4, "position": 1}).ID()
+	ch := r.Must(201, "POST", g+"/channels", obj{"name": "tokyo", "type": 0, "parent_id": group, "topic": "fire", "nsfw": true,
+		"rate_limit_per_user": 60, "default_auto_archive_duration": 1440,
+		"permission_overwrites": []obj{{"id": r.Guild, "type": 0, "allow": 0, "deny": 1024}}}, "X-Audit-Log-Reason", "because").ID()
+	for kind, name := range map[int]string{2: "Voice", 5: "news", 13: "Stage", 15: "forum"} {
+		r.Must(201, "POST", g+"/channels", obj{"name": name, "type": kind})
+	}
+	r.Must(200, "PATCH", "/channels/"+ch, obj{"name": "kyoto", "topic": nil, "parent_id": nil, "permission_overwrites": []obj{}})
+	r.Must(204, "PATCH", g+"/channels", []obj{{"id": ch, "position": 3, "parent_id": group, "lock_permissions": true}})
+	r.Must(204, "PUT", "/channels/"+ch+"/permissions/"+r.Guild, obj{"type": 0, "allow": 2048, "deny": 0})
+	r.Must(204, "DELETE", "/channels/"+ch+"/permissions/"+r.Guild, nil)
+
+	hook := r.Must(200, "POST", "/channels/"+ch+"/webhooks", obj{"name": "alertmanager"})
+	w, secret := "/webhooks/"+hook.ID(), "/webhooks/"+hook.ID()+"/"+hook.JSON["token"].(string)
+	r.Must(200, "PATCH", w, obj{"name": "prometheus", "channel_id": ch})
+	r.Must(200, "PATCH", secret, obj{"name": "alertmanager"})
+	r.Must(204, "POST", secret, obj{"content": "hello"})
+	msg := r.Must(200, "POST", secret+"?wait=true", obj{"username": "Alertmanager", "embeds": []obj{{"title": "Down", "description": "all of it",
+		"url": "https://example.com", "color": 255, "timestamp": "2026-08-01T12:00:00Z", "footer": obj{"text": "f"}, "author": obj{"name": "a"},
+		"fields": []obj{{"name": "n", "value": "v", "inline": true}}}}}).ID()
+	r.Must(200, "PATCH", secret+"/messages/"+msg, obj{"content": "edited"})
+	own := r.Must(200, "POST", "/channels/"+ch+"/messages", obj{"content": "by the bot"}).ID()
+	for _, path := range []string{"/gateway", "/gateway/bot", "/users/@me", "/users/@me/guilds?with_counts=true", "/applications/@me",
+		"/oauth2/applications/@me", g, g + "?with_counts=true", g + "/roles", g + "/members/" + r.Bot.UserID, g + "/audit-logs?limit=100", g + "/webhooks",
+		g + "/channels", "/channels/" + ch, "/channels/" + group, "/channels/" + ch + "/webhooks", w, secret, secret + "/messages/" + msg,
+		"/channels/" + ch + "/messages", "/channels/" + ch + "/messages/" + own} {
+		r.Must(200, "GET", path, nil)
+	}
+	r.Must(200, "PATCH", g, obj{"name": "Kyoto Jujutsu High", "description": "school", "verification_level": 2, "default_message_notifications": 1,
+		"explicit_content_filter": 2, "afk_timeout": 900, "system_channel_id": ch, "system_channel_flags": 3, "preferred_locale": "de", "icon": rig.TinyPNG})
+	r.Must(204, "DELETE", "/channels/"+ch+"/messages/"+own, nil)
+	r.Must(204, "DELETE", secret+"/messages/"+msg, nil)
+	r.Must(204, "DELETE", secret, nil)
+	r.Must(204, "DELETE", "/webhooks/"+r.Must(200, "POST", "/channels/"+ch+"/webhooks", obj{"name": "second"}).ID(), nil)
+	r.Must(200, "DELETE", "/channels/"+ch, nil)
+	r.Must(204, "DELETE", "/users/@me/guilds/"+r.Guild, nil)
+
+	want := slices.DeleteFunc(discordtest.Routes(), func(s string) bool { return s == "POST /guilds" || s == "DELETE /guilds/{guild_id}" })
+	if d := cmp.Diff(want, slices.Sorted(maps.Keys(r.Srv.RequestCounts()))); d != "" {
+		t.Errorf("routes without a success here (-want +got):\n%s", d)
+	}
+}

@@ -1,0 +1,106 @@
+package rest_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
+)
+
+// TestGuildEdit is what the settings of a guild take.
+func TestGuildEdit(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	text, voice := r.Channel(obj{"name": "a"}), r.Channel(obj{"name": "V", "type": 2})
+	for name, tc := range map[string]struct {
+		body       obj
+		field      string
+		want       any
+		path, leaf string
+	}{
+		"name is trimmed":         {body: obj{"name": "  Kyoto "}, field: "name", want: "Kyoto"},
+		"name too short":          {body: obj{"name": "K"}, path: "name", leaf: "BASE_TYPE_BAD_LENGTH"},
+		"name null":               {body: obj{"name": nil}, path: "name", leaf: "BASE_TYPE_REQUIRED"},
+		"description":             {body: obj{"description": "school"}, field: "description", want: "school"},
+		"description cleared":     {body: obj{"description": nil}, field: "description", want: nil},
+		"verification":            {body: obj{"verification_level": 4}, field: "verification_level", want: 4.0},
+		"verification too high":   {body: obj{"verification_level": 5}, path: "verification_level", leaf: "BASE_TYPE_CHOICES"},
+		"notifications to all":    {body: obj{"default_message_notifications": 0}, field: "default_message_notifications", want: 0.0},
+		"filter":                  {body: obj{"explicit_content_filter": 2}, field: "explicit_content_filter", want: 2.0},
+		"AFK after 7 seconds":     {body: obj{"afk_timeout": 7}, path: "afk_timeout", leaf: "BASE_TYPE_CHOICES"},
+		"AFK channel":             {body: obj{"afk_channel_id": voice}, field: "afk_channel_id", want: voice},
+		"AFK channel is text":     {body: obj{"afk_channel_id": text}, path: "afk_channel_id", leaf: "CHANNEL_INVALID_TYPE"},
+		"system channel":          {body: obj{"system_channel_id": text}, field: "system_channel_id", want: text},
+		"system channel cleared":  {body: obj{"system_channel_id": nil}, field: "system_channel_id", want: nil},
+		"system channel unknown":  {body: obj{"system_channel_id": "1"}, path: "system_channel_id", leaf: "CHANNEL_INVALID"},
+		"system flags too many":   {body: obj{"system_channel_flags": 64}, path: "system_channel_flags", leaf: "NUMBER_TYPE_MAX"},
+		"locale":                  {body: obj{"preferred_locale": "ja"}, field: "preferred_locale", want: "ja"},
+		"locale unknown":          {body: obj{"preferred_locale": "tlh"}, path: "preferred_locale", leaf: "BASE_TYPE_CHOICES"},
+		"icon that is no image":   {body: obj{"icon": "hello"}, path: "icon", leaf: "IMAGE_INVALID"},
+		"a feature is fixed":      {body: obj{"features": []string{"VERIFIED", "INVITES_DISABLED"}}, field: "features", want: []any{"INVITES_DISABLED"}},
+		"owner cannot be changed": {body: obj{"owner_id": "1"}, field: "name", want: "Kyoto"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := *r
+			in.T = t
+			in.Srv.EditGuildByHand(in.Guild, func(g *discordtest.Guild) { g.Name = "Kyoto" })
+			got := in.Do("PATCH", "/guilds/"+in.Guild, tc.body)
+			if tc.leaf != "" {
+				if got.Code() != 50035 || rig.Leaf(got, tc.path) != tc.leaf {
+					t.Errorf("got %s, want %s at %s", got.Raw, tc.leaf, tc.path)
+				}
+			} else if d := cmp.Diff(tc.want, got.JSON[tc.field]); got.Status != 200 || d != "" {
+				t.Errorf("%d %s (-want +got):\n%s", got.Status, got.Raw, d)
+			}
+		})
+	}
+	first := r.Must(200, "PATCH", "/guilds/"+r.Guild, obj{"icon": rig.TinyPNG}).JSON["icon"]
+	if hash, _ := first.(string); len(hash) != 32 {
+		t.Errorf("icon reads back as %v, want a hash", first)
+	}
+}
+
+// TestCommunity: announcement channels come and go with it.
+func TestCommunity(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, discordtest.PermAdministrator)
+	path, id := "/guilds/"+r.Guild, r.Channel(obj{"name": "rules"})
+	on := obj{"features": []string{"COMMUNITY", "INVITES_DISABLED"}, "rules_channel_id": id, "public_updates_channel_id": id}
+	for _, tc := range []struct {
+		edit obj
+		want []any
+		news int
+	}{
+		{obj{}, []any{}, 400},
+		{on, []any{"COMMUNITY", "INVITES_DISABLED", "NEWS"}, 201},
+		{obj{"features": []string{"INVITES_DISABLED"}}, []any{"INVITES_DISABLED"}, 400},
+	} {
+		if d := cmp.Diff(tc.want, r.Must(200, "PATCH", path, tc.edit).JSON["features"]); d != "" {
+			t.Errorf("after %v (-want +got):\n%s", tc.edit, d)
+		}
+		if got := r.Do("POST", path+"/channels", obj{"name": "news", "type": 5}); got.Status != tc.news {
+			t.Errorf("after %v an announcement channel is answered with %d %s", tc.edit, got.Status, got.Raw)
+		}
+	}
+}
+
+// TestOwnGuilds: where bots may make guilds, they own them, do everything in them and delete them.
+func TestOwnGuilds(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AllowGuilds = true })
+	made := r.Must(201, "POST", "/guilds", obj{"name": "Kyoto"})
+	if made.JSON["owner_id"] != r.Bot.UserID || made.JSON["name"] != "Kyoto" {
+		t.Errorf("made %s", made.Raw)
+	}
+	r.Must(201, "POST", "/guilds/"+made.ID()+"/channels", obj{"name": "a"})
+	r.Must(400, "POST", "/guilds", obj{"name": "K"})
+	if got := r.Do("DELETE", "/guilds/"+r.Guild, nil); got.Code() != 50013 {
+		t.Errorf("deleting the guild of another: %s", got.Raw)
+	}
+	r.Must(204, "DELETE", "/guilds/"+made.ID(), nil)
+	if got := r.Do("GET", "/guilds/"+made.ID(), nil); got.Code() != 10004 {
+		t.Errorf("deleted, but: %s", got.Raw)
+	}
+}
