@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/server"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
-	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // addControllers registers the three controllers, their shared parts, and the metrics.
@@ -31,7 +31,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
-	calls := discordclient.NewMetrics()
+	calls := guildcache.NewMetrics()
 	if err := metrics.Registry.Register(calls); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}

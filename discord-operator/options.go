@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/recovery"
 	"jutsu.com/operators/libs/manager"
 )
 
@@ -30,7 +31,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.DurationVar(&o.resync, "resync-period", 5*time.Minute,
 		"how often every object is reconciled without a change, and how often Discord is read "+
 			"while its Gateway cannot be reached; 1s to 24h")
-	flags.DurationVar(&o.recoveryWait, "recovery-wait", discordclient.DefaultSettle,
+	flags.DurationVar(&o.recoveryWait, "recovery-wait", recovery.DefaultPropagation,
 		"how long after a create of unknown outcome, or after a start, a channel that Discord does not list "+
 			"counts as absent; 1s to 10m")
 	flags.IntVar(&o.workers, "concurrency", 8, "how many objects of each kind are reconciled at once; at least 1")

@@ -9,7 +9,7 @@ import (
 )
 
 // answeringOne is a server that answers every call with one channel, and a Client for it that has no limit in its way.
-func answeringOne(b *testing.B) discordclient.Client {
+func answeringOne(b *testing.B) *discordclient.Client {
 	b.Helper()
 	body := []byte(`{"id":"175928847299117063","type":0,"guild_id":"175928847299117000","name":"tokyo-alarms","position":3,"flags":0,"topic":"fire",` +
 		`"parent_id":"175928847299117001","nsfw":false,"rate_limit_per_user":0,"permission_overwrites":[{"id":"175928847299117000","type":0,"allow":"0","deny":"1024"}]}`)

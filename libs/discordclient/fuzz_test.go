@@ -2,6 +2,7 @@ package discordclient
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -34,40 +35,8 @@ func FuzzErrorBody(f *testing.F) {
 	})
 }
 
-// Whatever the Gateway sends as an event, the hub neither panics nor ends up with a view that contradicts itself.
-func FuzzDispatch(f *testing.F) {
-	for event := range handlers {
-		f.Add(event, []byte(`{"id":"1","guild_id":"1","channel_id":"5","role_id":"1","role":{"id":"3","permissions":"8"},"user":{"id":"9"},"guilds":[{"id":"1"}],`+
-			`"roles":[],"channels":[{"id":"5","type":0,"name":"a","permission_overwrites":[{"id":"1","type":0,"allow":"0","deny":"1024"},null]}],"members":[{"user":{"id":"9"}}]}`))
-	}
-	f.Add("CHANNEL_CREATE", []byte(`{"id":"","guild_id":"1"}`))
-	f.Add("GUILD_DELETE", []byte(`{"id":"1","unavailable":true}`))
-	f.Fuzz(func(t *testing.T, event string, data []byte) {
-		o, _, err := Options{Token: NewSecret("token")}.withDefaults()
-		if err != nil {
-			t.Fatal(err)
-		}
-		h := newHub(&o)
-		view, _ := h.want("1")
-		h.Connecting()
-		h.Dispatch("READY", []byte(`{"user":{"id":"9"},"guilds":[{"id":"1"}]}`), false)
-		h.Dispatch("GUILD_CREATE", []byte(`{"id":"1","roles":[{"id":"1","permissions":"1024"}],"channels":[{"id":"5","type":4}]}`), false)
-		h.Dispatch(event, data, false)
-		h.Dispatch(event, data, true)
-		s := view.Snapshot()
-		for i, c := range s.Channels() {
-			if got, ok := s.Channel(c.ID); !ok || got != c {
-				t.Errorf("channel %q is in the list and not found", c.ID)
-			}
-			if i > 0 && CompareIDs(s.Channels()[i-1].ID, c.ID) >= 0 {
-				t.Errorf("channels are out of order at %q", c.ID)
-			}
-			_, _ = s.BotPermissionsIn(c)
-		}
-		_, _ = s.Categories(), s.Children("")
-		h.Disconnected(nil)
-	})
-}
+// tokenChars are those of a webhook's token.
+var tokenChars = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
 
 // What looks like a token is hidden although nobody says that it is one, and what is said to be one whatever it looks like.
 func FuzzRedact(f *testing.F) {
@@ -82,7 +51,7 @@ func FuzzRedact(f *testing.F) {
 			t.Errorf("%q, which is said to be a secret, is still in %q", secret, got)
 		}
 		const user = "MTc1OTI4ODQ3Mjk5MTE3MDYz.GxYzAb."
-		if strings.Contains("webhooks/175928847299117063/"+user+before+redacted, secret) || !webhookChars.MatchString(secret) {
+		if strings.Contains("webhooks/175928847299117063/"+user+before+redacted, secret) || !tokenChars.MatchString(secret) {
 			t.Skip()
 		}
 		for _, known := range []string{"webhooks/175928847299117063/", "webhooks%2f175928847299117063%2F"} {

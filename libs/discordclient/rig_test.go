@@ -1,11 +1,11 @@
 package discordclient_test
 
 import (
-	"context"
 	"errors"
-	"io"
-	"log/slog"
+	"fmt"
+	"log"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -18,22 +18,14 @@ import (
 // usual are the permissions that the bot asks for.
 const usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
-// quick shortens the Gateway's times so that tests need not wait for them.
-var quick = discordclient.GatewayTiming{
-	Hello: time.Second, Ready: time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
-	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
-}
-
-// rig is a simulated Discord with one guild, and a Client for a bot in it. Logs and errors are kept, to be searched for
-// secrets at the end.
+// rig is a simulated Discord with one guild, and a Client for a bot in it.
 type rig struct {
 	t      *testing.T
 	srv    *discordtest.Server
 	bot    discordtest.Bot
 	guild  string
-	client discordclient.Client
+	client *discordclient.Client
 	opts   discordclient.Options
-	out    *output
 }
 
 type change func(*discordtest.Options, *discordclient.Options)
@@ -42,16 +34,15 @@ type change func(*discordtest.Options, *discordclient.Options)
 func newRig(t *testing.T, changes ...change) *rig {
 	t.Helper()
 	so := discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1}
-	co := discordclient.Options{Gateway: quick, Resync: time.Hour, GlobalPerSecond: 100_000}
+	co := discordclient.Options{GlobalPerSecond: 100_000}
 	for _, c := range changes {
 		c(&so, &co)
 	}
-	r := &rig{t: t, srv: discordtest.Run(t, so), out: &output{}}
+	r := &rig{t: t, srv: discordtest.Run(t, so)}
 	r.bot = r.srv.AddBot(discordtest.Bot{Name: "operator"})
 	r.guild = r.srv.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High", Features: []string{"NEWS"}}).ID
 	r.srv.AddMember(r.guild, r.bot.UserID, usual)
 	co.Token, co.APIURL = discordclient.NewSecret(r.bot.Token), r.srv.APIURL()
-	co.Log = slog.New(slog.NewTextHandler(r.out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	if co.Transport == nil {
 		tr := &http.Transport{MaxIdleConnsPerHost: 32}
 		t.Cleanup(tr.CloseIdleConnections)
@@ -59,29 +50,17 @@ func newRig(t *testing.T, changes ...change) *rig {
 	}
 	r.opts = co
 	r.client = r.newClient()
-	t.Cleanup(func() { r.out.mustHide(t, r.bot.Token) })
 	return r
 }
 
 // newClient makes another Client for the same bot: a process that was started again.
-func (r *rig) newClient() discordclient.Client {
+func (r *rig) newClient() *discordclient.Client {
 	r.t.Helper()
 	c, err := discordclient.New(r.opts)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return c
-}
-
-// run runs the Client until the test ends, and returns how to end it sooner.
-func (r *rig) run() (stop func() error) {
-	r.t.Helper()
-	ctx, cancel := context.WithCancel(r.t.Context())
-	done := make(chan error, 1)
-	go func() { done <- r.client.Run(ctx) }()
-	stop = sync.OnceValue(func() error { cancel(); return <-done })
-	r.t.Cleanup(func() { _ = stop() })
-	return stop
 }
 
 // create makes a channel that must come about.
@@ -101,21 +80,6 @@ func (r *rig) calls() int {
 		n += c
 	}
 	return n
-}
-
-// eventually waits until a condition holds. What it waits for comes over a network or from another goroutine.
-func eventually(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	late := time.After(20 * time.Second)
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("%s: not within 20 s", what)
-		}
-	}
 }
 
 // wantClass checks the class of an error.
@@ -167,15 +131,14 @@ func (o *output) String() string {
 	return o.text.String()
 }
 
-// mustHide fails when a secret was said.
-func (o *output) mustHide(t testing.TB, secrets ...string) {
-	t.Helper()
-	text := o.String()
-	for _, s := range secrets {
-		if i := strings.Index(text, s); i >= 0 {
-			t.Errorf("a secret was said: ...%q...", text[max(0, i-80):i])
-		}
+// net/http logs through the standard logger when it thinks it must; that is searched too.
+func TestMain(m *testing.M) {
+	said := &output{}
+	log.SetOutput(said)
+	code := m.Run()
+	if text := said.String(); strings.Contains(text, "Bot ") || strings.Contains(text, "webhooks/") {
+		fmt.Fprintln(os.Stderr, "the standard logger was told a secret:", text)
+		code = 1
 	}
+	os.Exit(code)
 }
-
-var _ io.Writer = (*output)(nil)

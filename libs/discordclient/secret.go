@@ -55,6 +55,12 @@ func (s Secret) String() string {
 // MarshalText keeps the secret out of JSON and YAML.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// UnmarshalText reads a secret, a webhook's token for example.
+func (s *Secret) UnmarshalText(text []byte) error {
+	*s = NewSecret(string(text))
+	return nil
+}
+
 // LogValue keeps the secret out of structured logs.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 

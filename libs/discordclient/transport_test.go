@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The same reason reads the same, whichever connection it has hit: it is told in the status of objects.
+// The same reason reads the same, whichever connection it has hit: it is reported in the status of objects.
 func TestErrorsOfConnectionsDoNotDifferWithTheirAddresses(t *testing.T) {
 	t.Parallel()
 	local, remote := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 40111}, &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 443}
@@ -22,7 +22,7 @@ func TestErrorsOfConnectionsDoNotDifferWithTheirAddresses(t *testing.T) {
 		"a text of Discord's own: 10:30: all is well":                            errors.New("a text of Discord's own: 10:30: all is well"),
 		"net/http: TLS handshake timeout, and tcp is not an address here: or so": errors.New("net/http: TLS handshake timeout, and tcp is not an address here: or so"),
 	} {
-		if got := plain(err); got != want {
+		if got := (&Client{}).broken(&call{}, err, false).Message; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -2,10 +2,9 @@ package discordclient
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
-	"time"
 
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
@@ -39,18 +38,46 @@ func (t ChannelType) String() string {
 
 // Channel is a channel or a category of a guild. Threads are none.
 type Channel struct {
-	ID       string
-	GuildID  string
-	Type     ChannelType
-	Name     string
-	Topic    string // empty for none
-	ParentID string // of the category; empty for none
-	Position int    // not unique and not without gaps; see [SortChannels]
-	NSFW     bool
-	Slowmode int // seconds between two messages of one user, 0 to 21600
+	ID       string      `json:"id"`
+	GuildID  string      `json:"guild_id"`
+	Type     ChannelType `json:"type"`
+	Name     string      `json:"name"`
+	Topic    string      `json:"topic"`     // empty for none
+	ParentID string      `json:"parent_id"` // of the category; empty for none
+	Position int         `json:"position"`  // not unique and not without gaps; see [SortChannels]
+	NSFW     bool        `json:"nsfw"`
+	Slowmode int         `json:"rate_limit_per_user"` // seconds between two messages of one user, 0 to 21600
 	// DefaultAutoArchive is after how many minutes new threads are hidden: 60, 1440, 4320, 10080; 0 for Discord's default.
-	DefaultAutoArchive int
-	Overwrites         []Overwrite // in the order of their ids
+	DefaultAutoArchive int         `json:"default_auto_archive_duration"`
+	Overwrites         []Overwrite `json:"permission_overwrites"` // in the order of their ids
+}
+
+// UnmarshalJSON reads a channel as Discord sends it and puts its overwrites in order, so that two states can be compared.
+func (c *Channel) UnmarshalJSON(raw []byte) error {
+	type plain Channel
+	if err := json.Unmarshal(raw, (*plain)(c)); err != nil {
+		return err
+	}
+	c.Overwrites = slices.DeleteFunc(c.Overwrites, func(o Overwrite) bool { return o.ID == "" })
+	slices.SortFunc(c.Overwrites, func(a, b Overwrite) int { return CompareIDs(a.ID, b.ID) })
+	if len(c.Overwrites) == 0 {
+		c.Overwrites = nil
+	}
+	return nil
+}
+
+// IsThread reports the types that are not channels of their own.
+func (c *Channel) IsThread() bool { return c.Type >= 10 && c.Type <= 12 }
+
+// GuildChannels returns the channels of a list as Discord sends it, in the order of their ids, without threads. The
+// Gateway leaves the guild's id out of a guild's own channels.
+func GuildChannels(list []*Channel, guildID string) []*Channel {
+	list = slices.DeleteFunc(list, func(c *Channel) bool { return c == nil || c.ID == "" || c.IsThread() })
+	for _, c := range list {
+		c.GuildID = cmp.Or(c.GuildID, guildID)
+	}
+	slices.SortFunc(list, func(a, b *Channel) int { return CompareIDs(a.ID, b.ID) })
+	return list
 }
 
 // OverwriteType says whom an overwrite is for.
@@ -72,42 +99,62 @@ type Overwrite struct {
 
 // Role is a role of a guild. @everyone has the guild's id.
 type Role struct {
-	ID          string
-	Name        string
-	Position    int
-	Permissions permissions.Bits
-	Managed     bool   // belongs to a bot or an integration
-	BotID       string // the user id of the bot it belongs to; empty for none
+	ID          string           `json:"id"`
+	Name        string           `json:"name"`
+	Position    int              `json:"position"`
+	Permissions permissions.Bits `json:"permissions"`
+	Managed     bool             `json:"managed"` // belongs to a bot or an integration
+	Tags        RoleTags         `json:"tags"`
+}
+
+// RoleTags say what a managed role belongs to.
+type RoleTags struct {
+	BotID string `json:"bot_id"` // the bot's user id; empty for none
+}
+
+func sortRoles(roles []Role) {
+	slices.SortFunc(roles, func(a, b Role) int { return CompareIDs(a.ID, b.ID) })
 }
 
 // Guild is a Discord server and its settings.
 type Guild struct {
-	ID                     string
-	Name                   string
-	Description            string
-	OwnerID                string
-	Icon                   string // a hash; the image itself cannot be read back
-	VerificationLevel      int    // 0 none to 4 very high
-	DefaultNotifications   int    // 0 all messages, 1 mentions only
-	ExplicitContentFilter  int    // 0 disabled, 1 members without roles, 2 all members
-	PreferredLocale        string
-	AFKChannelID           string
-	AFKTimeout             int // seconds: 60, 300, 900, 1800 or 3600
-	SystemChannelID        string
-	SystemChannelFlags     int
-	RulesChannelID         string
-	PublicUpdatesChannelID string
-	SafetyAlertsChannelID  string
-	Features               []string // sorted
-	Roles                  []Role   // in the order of their ids
+	ID                     string   `json:"id"`
+	Name                   string   `json:"name"`
+	Description            string   `json:"description"`
+	OwnerID                string   `json:"owner_id"`
+	Icon                   string   `json:"icon"`                          // a hash; the image itself cannot be read back
+	VerificationLevel      int      `json:"verification_level"`            // 0 none to 4 very high
+	DefaultNotifications   int      `json:"default_message_notifications"` // 0 all messages, 1 mentions only
+	ExplicitContentFilter  int      `json:"explicit_content_filter"`       // 0 disabled, 1 members without roles, 2 all members
+	PreferredLocale        string   `json:"preferred_locale"`
+	AFKChannelID           string   `json:"afk_channel_id"`
+	AFKTimeout             int      `json:"afk_timeout"` // seconds: 60, 300, 900, 1800 or 3600
+	SystemChannelID        string   `json:"system_channel_id"`
+	SystemChannelFlags     int      `json:"system_channel_flags"`
+	RulesChannelID         string   `json:"rules_channel_id"`
+	PublicUpdatesChannelID string   `json:"public_updates_channel_id"`
+	SafetyAlertsChannelID  string   `json:"safety_alerts_channel_id"`
+	Features               []string `json:"features"` // sorted
+	Roles                  []Role   `json:"roles"`    // in the order of their ids; nil where Discord sent none
+}
+
+// UnmarshalJSON reads a guild as Discord sends it and puts its lists in order, so that two states can be compared.
+func (g *Guild) UnmarshalJSON(raw []byte) error {
+	type plain Guild
+	if err := json.Unmarshal(raw, (*plain)(g)); err != nil {
+		return err
+	}
+	slices.Sort(g.Features)
+	sortRoles(g.Roles)
+	return nil
 }
 
 // Membership is a guild that the bot is a member of.
 type Membership struct {
-	ID          string
-	Name        string
-	Owner       bool
-	Permissions permissions.Bits // of the bot in the whole guild
+	ID          string           `json:"id"`
+	Name        string           `json:"name"`
+	Owner       bool             `json:"owner"`
+	Permissions permissions.Bits `json:"permissions"` // of the bot in the whole guild
 }
 
 // WebhookType is the kind of a webhook.
@@ -120,34 +167,28 @@ const (
 	WebhookApplication WebhookType = 3
 )
 
-// Webhook posts messages to a channel for whoever knows its URL.
+// Webhook posts messages to a channel for every client that has its URL.
 type Webhook struct {
-	ID            string
-	Type          WebhookType
-	GuildID       string
-	ChannelID     string
-	Name          string
-	ApplicationID string // of the bot that created it; empty when a person did
-	Token         Secret // only known to the application that created it
-	URL           Secret // at the configured API host; only when the token is known
-}
-
-// Message is a message that a webhook posted.
-type Message struct {
-	ID        string
-	ChannelID string
+	ID            string      `json:"id"`
+	Type          WebhookType `json:"type"`
+	GuildID       string      `json:"guild_id"`
+	ChannelID     string      `json:"channel_id"`
+	Name          string      `json:"name"`
+	ApplicationID string      `json:"application_id"` // of the bot that created it; empty when a user did
+	Token         Secret      `json:"token"`          // only known to the application that created it
+	URL           Secret      `json:"-"`              // at the configured API host; only when the token is known
 }
 
 // User is the bot's own user.
 type User struct {
-	ID   string
-	Name string
+	ID   string `json:"id"`
+	Name string `json:"username"`
 }
 
 // Application is the application that the bot belongs to.
 type Application struct {
-	ID   string
-	Name string
+	ID   string `json:"id"`
+	Name string `json:"name"`
 }
 
 // AuditAction is what an entry of the audit log is about.
@@ -167,63 +208,11 @@ const (
 	AuditWebhookDelete   AuditAction = 52
 )
 
-// AuditEntry is one entry of the audit log. Entries are written some time after what they tell of, or never.
+// AuditEntry is one entry of the audit log. Entries are written some time after what they report, or never.
 type AuditEntry struct {
-	ID       string
-	Action   AuditAction
-	TargetID string // what was acted on: the new channel's id for a create
-	UserID   string // who did it
-	Reason   string
-}
-
-// GatewayStart tells where the Gateway is and how many sessions may still be started.
-type GatewayStart struct {
-	URL            string
-	Shards         int           // how many Discord recommends; this package uses one
-	Total          int           // IDENTIFYs in a day; 0 when they are not counted
-	Remaining      int           // IDENTIFYs that are left; one more than that resets the token
-	ResetAfter     time.Duration // until Remaining is full again
-	MaxConcurrency int           // IDENTIFYs in five seconds
-}
-
-// discordEpoch is the start of Discord's time, in milliseconds since 1970.
-const discordEpoch = 1420070400000
-
-// CreatedAt returns when the object with an id was created, to the millisecond; the zero time for what is no id.
-func CreatedAt(id string) time.Time {
-	n, err := strconv.ParseUint(id, 10, 64)
-	if err != nil {
-		return time.Time{}
-	}
-	return time.UnixMilli(int64(n>>22) + discordEpoch)
-}
-
-// SnowflakeAt returns the smallest id of an object created at t or later; "0" before Discord's time.
-func SnowflakeAt(t time.Time) string {
-	ms := t.UnixMilli() - discordEpoch
-	if ms < 0 {
-		return "0"
-	}
-	return strconv.FormatUint(uint64(ms)<<22, 10)
-}
-
-// CompareIDs orders ids by number, which is by time of creation.
-func CompareIDs(a, b string) int {
-	if len(a) != len(b) {
-		return cmp.Compare(len(a), len(b))
-	}
-	return cmp.Compare(a, b)
-}
-
-// SortChannels sorts siblings as Discord shows them: text-like above voice-like, then by position, then by id.
-func SortChannels(channels []*Channel) {
-	voice := func(c *Channel) int {
-		if c.Type == ChannelVoice || c.Type == ChannelStage {
-			return 1
-		}
-		return 0
-	}
-	slices.SortFunc(channels, func(a, b *Channel) int {
-		return cmp.Or(cmp.Compare(voice(a), voice(b)), cmp.Compare(a.Position, b.Position), CompareIDs(a.ID, b.ID))
-	})
+	ID       string      `json:"id"`
+	Action   AuditAction `json:"action_type"`
+	TargetID string      `json:"target_id"` // what was acted on: the new channel's id for a create
+	UserID   string      `json:"user_id"`   // who did it
+	Reason   string      `json:"reason"`
 }

@@ -11,18 +11,19 @@ import (
 
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // Bot is the bot of a server.
 type Bot struct {
-	discordclient.Client
+	*guildcache.Client
 	*connection
 }
 
 // connection is the connection of one token.
 type connection struct {
 	token   string
-	client  discordclient.Client
+	client  *guildcache.Client
 	servers map[types.NamespacedName]bool // guarded by Bots.mu
 	started time.Time
 	stop    context.CancelFunc
@@ -77,13 +78,13 @@ func (b *Bot) Webhooks(ctx context.Context, guildID, channelID string, since tim
 }
 
 // listed returns the webhooks of a channel where they were listed at a moment or later.
-func listed(snap *discordclient.Snapshot, channelID string, since time.Time) ([]discordclient.Webhook, bool) {
+func listed(snap *guildcache.Snapshot, channelID string, since time.Time) ([]discordclient.Webhook, bool) {
 	hooks, known := snap.Webhooks(channelID)
 	return hooks, known && !snap.WebhooksListed(channelID).Before(since)
 }
 
 // unlisted counts the channels whose webhooks were not.
-func unlisted(snap *discordclient.Snapshot, since time.Time) int {
+func unlisted(snap *guildcache.Snapshot, since time.Time) int {
 	n := 0
 	for _, c := range snap.Channels() {
 		if _, ok := listed(snap, c.ID, since); !ok && c.Type != discordclient.ChannelCategory {

@@ -20,13 +20,14 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // Event is a change on Discord, in the form that a controller's source takes.
-type Event = event.TypedGenericEvent[discordclient.Event]
+type Event = event.TypedGenericEvent[guildcache.Event]
 
 // EventTokenRefused is the kind of an event that is about no guild: a bot's token was refused.
-const EventTokenRefused discordclient.EventKind = "refused"
+const EventTokenRefused guildcache.EventKind = "refused"
 
 // Config is what all bots have in common.
 type Config struct {
@@ -35,7 +36,7 @@ type Config struct {
 	// Resync is how often a guild is read while the Gateway cannot be reached.
 	Resync time.Duration
 	// Metrics counts what the bots do; nil for nothing.
-	Metrics *discordclient.Metrics
+	Metrics *guildcache.Metrics
 	// Log receives connects and disconnects.
 	Log logr.Logger
 }
@@ -233,9 +234,11 @@ func (b *Bots) drop(c *connection, server types.NamespacedName) {
 
 // start connects a bot. The lock is held.
 func (b *Bots) start(token string) (*connection, error) {
-	api, err := discordclient.New(discordclient.Options{
-		Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Resync: b.config.Resync,
-		Invalid: b.invalid, Metrics: b.config.Metrics, Log: slog.New(logr.ToSlogHandler(b.config.Log)),
+	api, err := guildcache.New(guildcache.Options{
+		Options: discordclient.Options{
+			Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Invalid: b.invalid,
+		},
+		Resync: b.config.Resync, Metrics: b.config.Metrics, Log: slog.New(logr.ToSlogHandler(b.config.Log)),
 	})
 	if err != nil {
 		return nil, err
@@ -254,13 +257,13 @@ func (b *Bots) start(token string) (*connection, error) {
 	go func() {
 		if err := api.Run(ctx); err != nil { // the token was refused, which concerns its servers
 			b.config.Log.Info("the bot is disconnected", "reason", err.Error())
-			send(ctx, outs, discordclient.Event{Kind: EventTokenRefused})
+			send(ctx, outs, guildcache.Event{Kind: EventTokenRefused})
 		}
 	}()
 	return c, nil
 }
 
-func send(ctx context.Context, outs []chan Event, e discordclient.Event) {
+func send(ctx context.Context, outs []chan Event, e guildcache.Event) {
 	for _, out := range outs {
 		select {
 		case out <- Event{Object: e}:

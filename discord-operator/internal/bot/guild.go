@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 const (
@@ -31,7 +31,7 @@ type Guild struct {
 	Server   *v1alpha1.DiscordServer
 	Bot      *Bot
 	ID       string
-	Snapshot *discordclient.Snapshot
+	Snapshot *guildcache.Snapshot
 }
 
 // Guild returns the guild of a server that is Available. Until it is, the error is the issue.
@@ -54,7 +54,7 @@ func (b *Bots) Guild(ctx context.Context, name types.NamespacedName) (*Guild, er
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server reports it
 		return nil, waiting("DiscordServer %s is not available: %s", name.Name, issue.Message)
 	}
-	if err == nil && g.Snapshot.Presence == discordclient.PresenceAbsent {
+	if err == nil && g.Snapshot.Presence == guildcache.PresenceAbsent {
 		return nil, waiting("The bot is not a member of the Discord server of DiscordServer %s. See its conditions.", name.Name)
 	}
 	return g, err
@@ -75,7 +75,7 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 		return nil, err
 	}
 	g.Snapshot, err = g.Bot.Snapshot(ctx, g.ID)
-	if err == nil && g.Snapshot.Presence == discordclient.PresenceAbsent {
+	if err == nil && g.Snapshot.Presence == guildcache.PresenceAbsent {
 		return nil, issues.DeletionFailed("The bot is no longer a member of the server, or the server no longer exists.")
 	}
 	return g, err
@@ -113,18 +113,18 @@ func waiting(format string, args ...any) *conditions.Issue {
 
 // Snapshot returns the state of a guild as it is known now. While it has never been known, the
 // error is the issue.
-func (b *Bot) Snapshot(ctx context.Context, guildID string) (*discordclient.Snapshot, error) {
+func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapshot, error) {
 	view := b.Guild(guildID)
 	snap := view.Snapshot()
 	switch {
-	case snap.Presence == discordclient.PresenceUnknown,
-		snap.Presence == discordclient.PresenceUnavailable && len(snap.Channels()) == 0:
+	case snap.Presence == guildcache.PresenceUnknown,
+		snap.Presence == guildcache.PresenceUnavailable && len(snap.Channels()) == 0:
 		if time.Since(b.started) < arrival {
 			return nil, issues.Brief(arrivalRetry)
 		}
 		return nil, conditions.Progressing(v1alpha1.ReasonWaitingForDiscord, "The state of the server on Discord is not known yet: %s.",
 			cmp.Or(b.Stats().GatewayError, "no response yet")).After(5 * time.Second)
-	case snap.SelfID() == "" && snap.Presence == discordclient.PresencePresent:
+	case snap.SelfID() == "" && snap.Presence == guildcache.PresencePresent:
 		// The Gateway says who the bot is; without it, a call does.
 		if _, err := b.CurrentUser(ctx); err != nil {
 			return nil, err

@@ -69,7 +69,7 @@ func (r *Reconciler) intend(ctx context.Context, c *v1alpha1.DiscordChannel, see
 
 func (r *Reconciler) create(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, in *discordclient.ChannelCreate, now *state) error {
 	again := c.Status.ChannelID != ""
-	ch, err := r.Finder.Create(ctx, seen.Bot, seen.sought, *in)
+	ch, err := r.Finder.Create(ctx, seen.Bot.Client, seen.sought, *in)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,7 @@ func (r *Reconciler) dispose(ctx context.Context, c *v1alpha1.DiscordChannel) (h
 		}
 		return "retained", nil
 	}
-	found, err := r.Finder.Locate(ctx, a.Bot, a.Snapshot, sought)
+	found, err := r.Finder.Locate(ctx, a.Bot.Client, a.Snapshot, sought)
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // what it names is another object's, of another kind, or not there
 		r.Status.Normal(c, "Retained", "Nothing is deleted on Discord: %s", issue.Message)
 		return "gone", nil

@@ -50,7 +50,7 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (*
 	}
 	seen.sought = r.sought(ctx, c, seen.Guild.ID, seen.parentID)
 	var err error
-	if seen.Binding, err = r.Finder.Locate(ctx, seen.Bot, seen.Snapshot, seen.sought); err != nil {
+	if seen.Binding, err = r.Finder.Locate(ctx, seen.Bot.Client, seen.Snapshot, seen.sought); err != nil {
 		return seen, err
 	}
 	seen.Snapshot = seen.Bot.Guild(seen.Guild.ID).Snapshot() // looking may have brought it up to date

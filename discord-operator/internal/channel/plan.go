@@ -10,6 +10,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
@@ -210,7 +211,7 @@ func noNews() error {
 }
 
 // textLike returns the text channels with a parent in the order in which Discord shows them; voice channels stand apart, below them.
-func textLike(snap *discordclient.Snapshot, parentID string) []*discordclient.Channel {
+func textLike(snap *guildcache.Snapshot, parentID string) []*discordclient.Channel {
 	return slices.DeleteFunc(snap.Children(parentID), func(c *discordclient.Channel) bool {
 		return c.Type == discordclient.ChannelVoice || c.Type == discordclient.ChannelStage
 	})

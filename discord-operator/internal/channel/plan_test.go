@@ -19,6 +19,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 type (
@@ -32,7 +33,7 @@ const all = discordtest.PermViewChannel | discordtest.PermManageChannels | disco
 type scene struct {
 	*guildtest.Guild
 	a, b string // categories
-	snap *discordclient.Snapshot
+	snap *guildcache.Snapshot
 }
 
 func newScene(t *testing.T, change ...func(*scene)) *scene {

@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // list returns the channels that an index names, without copying them.
@@ -68,7 +68,7 @@ func ours(owner *metav1.OwnerReference) bool {
 }
 
 // ofEvent returns the channels that something on Discord is about.
-func (r *Reconciler) ofEvent(ctx context.Context, e discordclient.Event) []reconcile.Request {
+func (r *Reconciler) ofEvent(ctx context.Context, e guildcache.Event) []reconcile.Request {
 	if e.ChannelID != "" {
 		return requests(r.list(ctx, "", index.ChannelByID, e.ChannelID))
 	}

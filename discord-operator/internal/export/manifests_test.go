@@ -38,7 +38,7 @@ func school(channels ...*discordclient.Channel) *server {
 			Features: []string{"COMMUNITY", "NEWS"},
 			Roles: []discordclient.Role{
 				{ID: everyoneID, Name: "@everyone", Permissions: permissions.ViewChannel},
-				{ID: botRole, Name: "operator", Managed: true, BotID: botID, Permissions: discordclient.PermissionsOverwrites},
+				{ID: botRole, Name: "operator", Managed: true, Tags: discordclient.RoleTags{BotID: botID}, Permissions: discordclient.PermissionsOverwrites},
 				{ID: teacherID, Name: "Sensei"},
 				{ID: "1401681709430341802", Name: "Student"},
 				{ID: "1401681709430341803", Name: "Student"},

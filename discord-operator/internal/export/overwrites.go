@@ -111,7 +111,7 @@ func kindOf(o discordclient.Overwrite) string {
 func (e *exporter) lost(c *discordclient.Channel, needed permissions.Bits) permissions.Bits {
 	var roles []string
 	for _, r := range e.guild.Roles {
-		if r.BotID != "" && r.BotID == e.bot.userID {
+		if r.Tags.BotID != "" && r.Tags.BotID == e.bot.userID {
 			roles = append(roles, r.ID)
 		}
 	}

@@ -28,7 +28,7 @@ type bot struct {
 }
 
 // read reads a server by six calls, and one more for every 200 servers that the bot is in.
-func read(ctx context.Context, api discordclient.REST, serverID string) (*server, error) {
+func read(ctx context.Context, api *discordclient.Client, serverID string) (*server, error) {
 	var s server
 	user, err := api.CurrentUser(ctx) // first, to distinguish a wrong token from a wrong server
 	if err != nil {

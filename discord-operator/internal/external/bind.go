@@ -13,6 +13,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
 // Lookup is what an object knows of its external.
@@ -62,7 +64,7 @@ type Finder struct {
 }
 
 // Locate looks for the counterpart of an object, in memory wherever that is enough.
-func (f *Finder) Locate(ctx context.Context, c discordclient.Client, snap *discordclient.Snapshot, s Lookup) (Binding, error) {
+func (f *Finder) Locate(ctx context.Context, c *guildcache.Client, snap *guildcache.Snapshot, s Lookup) (Binding, error) {
 	entry := f.Records.Entry(s.UID)
 	for _, id := range []string{entry.ID, s.StatusID} {
 		if ch, ok := snap.Channel(id); id != "" && ok {
@@ -91,7 +93,7 @@ func (f *Finder) Locate(ctx context.Context, c discordclient.Client, snap *disco
 
 // confirmGone asks Discord itself about a counterpart that the view does not have. It may only be hidden from the bot, and would then be
 // created a second time.
-func confirmGone(ctx context.Context, c discordclient.Client, guildID, id string) error {
+func confirmGone(ctx context.Context, c *guildcache.Client, guildID, id string) error {
 	_, err := c.GetChannel(ctx, id)
 	switch discordclient.ClassOf(err) {
 	case discordclient.ClassGone:
@@ -134,11 +136,11 @@ func conflict(ch *discordclient.Channel, owner Claim) error {
 }
 
 // recover looks for the result of a create that may have been carried out.
-func (f *Finder) recover(ctx context.Context, c discordclient.Client, s Lookup, entry Record) (Binding, error) {
+func (f *Finder) recover(ctx context.Context, c *guildcache.Client, s Lookup, entry Record) (Binding, error) {
 	var unclear error
-	result, err := discordclient.RecoverChannel(ctx, c, discordclient.ChannelIntent{
+	result, err := recovery.Channel(ctx, c, recovery.Intent{
 		GuildID: s.GuildID, Type: s.Types[0], ParentID: s.ParentID, Name: s.DiscordName, Reason: s.Reason,
-		NotBefore: s.Created, LastAttempt: entry.LastAttempt, Settle: f.Settle, Now: f.Now,
+		NotBefore: s.Created, LastAttempt: entry.LastAttempt, Propagation: f.Settle, Now: f.Now,
 		Claimed: func(id string) bool {
 			if holder := f.Records.Holder(id); holder != "" && holder != s.UID {
 				return true
@@ -152,13 +154,13 @@ func (f *Finder) recover(ctx context.Context, c discordclient.Client, s Lookup, 
 		return Binding{}, err
 	}
 	switch result.Outcome {
-	case discordclient.OutcomeFound:
+	case recovery.Found:
 		ch, ok := c.Guild(s.GuildID).Snapshot().Channel(result.ID)
 		if !ok {
 			return Binding{}, issues.Brief(time.Second) // the view lags behind the list that named it
 		}
-		return f.take(s, ch, Binding{Channel: ch, Recovered: true, Guessed: result.Proof != discordclient.ProofAuditLog})
-	case discordclient.OutcomeAbsent:
+		return f.take(s, ch, Binding{Channel: ch, Recovered: true, Guessed: result.Proof != recovery.ProofAuditLog})
+	case recovery.Absent:
 		f.Records.Nothing(s.UID)
 		return Binding{Create: true}, nil
 	default:
@@ -169,7 +171,7 @@ func (f *Finder) recover(ctx context.Context, c discordclient.Client, s Lookup, 
 }
 
 // Create makes the external. It must only be called when Locate has said so, and after the finalizer was stored.
-func (f *Finder) Create(ctx context.Context, c discordclient.Client, s Lookup, in discordclient.ChannelCreate) (*discordclient.Channel, error) {
+func (f *Finder) Create(ctx context.Context, c *guildcache.Client, s Lookup, in discordclient.ChannelCreate) (*discordclient.Channel, error) {
 	f.Records.Nothing(s.UID)
 	ch, err := c.CreateChannel(ctx, s.GuildID, in, s.Reason)
 	switch {

@@ -17,6 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermViewAuditLog
@@ -24,7 +25,7 @@ const all = discordtest.PermViewChannel | discordtest.PermManageChannels | disco
 // rig is a finder with a guild to look in, and a client that counts what it is asked.
 type rig struct {
 	*guildtest.Guild
-	client discordclient.Client
+	client *guildcache.Client
 	clock  *clocktesting.FakePassiveClock
 	finder *Finder
 	claims map[string][]Claim

@@ -22,6 +22,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // The model: a few objects, of which two ask for a channel of the same name; a guild in which people make and delete channels as well; and an operator that
@@ -74,7 +75,7 @@ type machine struct {
 	uids    int
 
 	// What a process has in memory.
-	client discordclient.Client
+	client *guildcache.Client
 	finder *Finder
 }
 
@@ -95,9 +96,9 @@ func newMachine(t *rapid.T) *machine {
 
 // restart is what a kill leaves: what was stored, and nothing that was known.
 func (m *machine) restart(t *rapid.T) {
-	client, err := discordclient.New(discordclient.Options{
+	client, err := guildcache.New(guildcache.Options{Options: discordclient.Options{
 		Token: discordclient.NewSecret(m.bot.Token), APIURL: m.discord.APIURL(), Transport: inProcess{m.discord},
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func (m *machine) sought(name string, o *thing) Lookup {
 func (m *machine) pass(_ *rapid.T, name string, stop int) (settled bool) {
 	o := m.things[name]
 	view := m.client.Guild(m.guild)
-	if err := m.client.Refresh(endless, m.guild); err != nil && view.Snapshot().Presence != discordclient.PresencePresent {
+	if err := m.client.Refresh(endless, m.guild); err != nil && view.Snapshot().Presence != guildcache.PresencePresent {
 		return false // nothing is decided about a guild that is not known
 	}
 	found, err := m.finder.Locate(endless, m.client, view.Snapshot(), m.sought(name, o))

@@ -61,7 +61,7 @@ func (r *Reconciler) intend(ctx context.Context, g *v1alpha1.DiscordGroup, seen 
 
 func (r *Reconciler) create(ctx context.Context, g *v1alpha1.DiscordGroup, seen *observed, in *discordclient.ChannelCreate, now *state) error {
 	again := g.Status.GroupID != ""
-	category, err := r.Finder.Create(ctx, seen.Bot, seen.sought, *in)
+	category, err := r.Finder.Create(ctx, seen.Bot.Client, seen.sought, *in)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (r *Reconciler) dispose(ctx context.Context, g *v1alpha1.DiscordGroup) (how
 		return "", err
 	}
 	sought := r.sought(ctx, g, a.ID)
-	found, err := r.Finder.Locate(ctx, a.Bot, a.Snapshot, sought)
+	found, err := r.Finder.Locate(ctx, a.Bot.Client, a.Snapshot, sought)
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // what it names is another object's, of another kind, or not there
 		r.Status.Normal(g, "Retained", "Nothing is deleted on Discord: %s", issue.Message)
 		return "gone", nil

@@ -37,7 +37,7 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (*ob
 			g.Status.ServerID, g.Spec.ServerRef.Name, a.ID)
 	}
 	seen := &observed{Guild: a, sought: r.sought(ctx, g, a.ID)}
-	if seen.Binding, err = r.Finder.Locate(ctx, a.Bot, a.Snapshot, seen.sought); err != nil {
+	if seen.Binding, err = r.Finder.Locate(ctx, a.Bot.Client, a.Snapshot, seen.sought); err != nil {
 		return seen, err
 	}
 	seen.Snapshot = a.Bot.Guild(a.ID).Snapshot() // looking may have brought it up to date

@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // list returns the groups that an index names, without copying them.
@@ -48,7 +48,7 @@ func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
 }
 
 // ofEvent returns the groups that something on Discord is about.
-func (r *Reconciler) ofEvent(ctx context.Context, e discordclient.Event) []reconcile.Request {
+func (r *Reconciler) ofEvent(ctx context.Context, e guildcache.Event) []reconcile.Request {
 	if e.ChannelID != "" {
 		return requests(r.list(ctx, "", index.GroupByID, e.ChannelID))
 	}

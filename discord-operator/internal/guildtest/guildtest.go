@@ -9,6 +9,7 @@ import (
 
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // Guild is a guild with a bot in it.
@@ -28,10 +29,11 @@ func New(t testing.TB, p discordtest.Permissions) *Guild {
 }
 
 // Client returns a client of the bot whose view of the guild is live.
-func (g *Guild) Client(t testing.TB) discordclient.Client {
+func (g *Guild) Client(t testing.TB) *guildcache.Client {
 	t.Helper()
-	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(g.Bot.Token),
-		APIURL: g.Discord.APIURL()})
+	c, err := guildcache.New(guildcache.Options{Options: discordclient.Options{
+		Token: discordclient.NewSecret(g.Bot.Token), APIURL: g.Discord.APIURL(),
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,7 @@ func (g *Guild) Client(t testing.TB) discordclient.Client {
 			t.Error(err)
 		}
 	}()
-	for timeout := time.After(10 * time.Second); view.Snapshot().Mode != discordclient.ModeLive; {
+	for timeout := time.After(10 * time.Second); view.Snapshot().Mode != guildcache.ModeLive; {
 		select {
 		case <-events:
 		case <-timeout:
@@ -56,7 +58,7 @@ func (g *Guild) Client(t testing.TB) discordclient.Client {
 }
 
 // Snapshot returns the guild as it is now, in a live view.
-func (g *Guild) Snapshot(t testing.TB) *discordclient.Snapshot {
+func (g *Guild) Snapshot(t testing.TB) *guildcache.Snapshot {
 	t.Helper()
 	return g.Client(t).Guild(g.ID).Snapshot()
 }

@@ -14,6 +14,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
@@ -21,7 +22,7 @@ import (
 // (nil for a new one). The error is a *conditions.Issue if a role is missing or its name is not
 // unique.
 func Resolve(
-	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *discordclient.Snapshot,
+	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *guildcache.Snapshot,
 	needed permissions.Bits,
 ) ([]discordclient.Overwrite, error) {
 	want := make([]discordclient.Overwrite, 0, len(spec)+1)
@@ -43,7 +44,7 @@ func Resolve(
 
 // target resolves the role or user of an overwrite.
 func target(
-	o v1alpha1.PermissionOverwrite, snap *discordclient.Snapshot,
+	o v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot,
 ) (id string, kind discordclient.OverwriteType, err error) {
 	switch {
 	case o.User != "":
@@ -100,7 +101,7 @@ func keepUndocumented(want []discordclient.Overwrite, live *discordclient.Channe
 // allowBot adds what the bot needs and the overwrites deny. It cannot grant itself what it does not
 // have in the whole guild.
 func allowBot(
-	want []discordclient.Overwrite, live *discordclient.Channel, snap *discordclient.Snapshot, needed permissions.Bits,
+	want []discordclient.Overwrite, live *discordclient.Channel, snap *guildcache.Snapshot, needed permissions.Bits,
 ) []discordclient.Overwrite {
 	self := snap.SelfID()
 	if self == "" {

@@ -13,6 +13,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
@@ -111,7 +112,7 @@ func sorted(list []live) []live {
 
 func TestUnknownBotAddsNothing(t *testing.T) {
 	t.Parallel()
-	snap := &discordclient.Snapshot{Guild: discordclient.Guild{ID: "1",
+	snap := &guildcache.Snapshot{Guild: discordclient.Guild{ID: "1",
 		Roles: []discordclient.Role{{ID: "1", Permissions: permissions.All}}}}
 	got, err := Resolve([]spec{{Role: "@everyone", Deny: some{"ViewChannel"}}}, nil, snap, needed)
 	if diff := cmp.Diff([]live{role("1", 0, view)}, got); diff != "" || err != nil {
@@ -165,9 +166,9 @@ func TestPolled(t *testing.T) {
 }
 
 // polled is a snapshot without the Gateway.
-func polled(snap *discordclient.Snapshot) *discordclient.Snapshot {
+func polled(snap *guildcache.Snapshot) *guildcache.Snapshot {
 	s := *snap
-	s.Mode = discordclient.ModePolled
+	s.Mode = guildcache.ModePolled
 	return &s
 }
 

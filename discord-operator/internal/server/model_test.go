@@ -11,6 +11,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // history is what may happen to the settings of a server, in any order: the spec and people change them, edits are refused or their answers lost, and another
@@ -104,7 +105,7 @@ func (h *history) see() *observed {
 		claims = append(claims, *h.rival)
 	}
 	return &observed{
-		intended: true, guildID: h.guild.ID, snap: &discordclient.Snapshot{Presence: discordclient.PresencePresent, Guild: h.guild}, manager: manager(claims),
+		intended: true, guildID: h.guild.ID, snap: &guildcache.Snapshot{Presence: guildcache.PresencePresent, Guild: h.guild}, manager: manager(claims),
 	}
 }
 

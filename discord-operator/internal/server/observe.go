@@ -17,6 +17,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
@@ -28,7 +29,7 @@ type observed struct {
 	guildID     string
 	// recovered says that the guild is the result of a create whose outcome was not known; create that there is surely none.
 	recovered, create bool
-	snap              *discordclient.Snapshot // nil where there is no guild yet
+	snap              *guildcache.Snapshot // nil where there is no guild yet
 
 	manager       *v1alpha1.DiscordServer // whose guild it is, of all that claim it
 	groups        []v1alpha1.DiscordGroup
@@ -56,7 +57,7 @@ func (r *Reconciler) observe(ctx context.Context, s *v1alpha1.DiscordServer) (*o
 	if seen.snap, err = seen.bot.Snapshot(ctx, seen.guildID); err != nil {
 		return seen, err
 	}
-	if _, exact := seen.snap.BotPermissions(); !exact && seen.snap.Presence == discordclient.PresencePresent {
+	if _, exact := seen.snap.BotPermissions(); !exact && seen.snap.Presence == guildcache.PresencePresent {
 		if _, err := seen.bot.ListMemberships(ctx); err != nil { // without the Gateway, this is how permissions are known
 			return seen, err
 		}

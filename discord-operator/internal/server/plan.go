@@ -5,6 +5,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
@@ -24,7 +25,7 @@ func plan(s *v1alpha1.DiscordServer, seen *observed) steps {
 		return steps{create: true}
 	}
 	switch {
-	case seen.snap.Presence == discordclient.PresenceAbsent:
+	case seen.snap.Presence == guildcache.PresenceAbsent:
 		return steps{verdict: conditions.Degraded(v1alpha1.ReasonBotNotInServer,
 			"The bot %q is not a member of server %s, or the server does not exist. A user who may manage the server can add it: %s",
 			seen.application.Name, seen.guildID, inviteURL(seen))}

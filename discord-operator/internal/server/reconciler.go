@@ -25,7 +25,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/metrics"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
-	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // Kind is what is reconciled here.
@@ -70,7 +70,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&v1alpha1.DiscordGroup{}, later(r.ofGroup), builder.WithPredicates(childMoved)).
 		Watches(&v1alpha1.DiscordChannel{}, later(r.ofChannel), builder.WithPredicates(childMoved)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
-		WatchesRawSource(source.TypedChannel(r.Bots.Events(), handler.TypedFuncs[discordclient.Event, reconcile.Request]{GenericFunc: r.onEvent})).
+		WatchesRawSource(source.TypedChannel(r.Bots.Events(), handler.TypedFuncs[guildcache.Event, reconcile.Request]{GenericFunc: r.onEvent})).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff),

@@ -19,7 +19,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // rest is how long a change of a group or a channel may wait until its server is looked at: hundreds of them come at once, and the server's
@@ -108,9 +108,9 @@ func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q workqueue.Typed
 	var servers []v1alpha1.DiscordServer
 	after := time.Duration(0)
 	switch e.Object.Kind {
-	case discordclient.EventGuild:
+	case guildcache.EventGuild:
 		servers = r.list(ctx, "", index.ServerByGuild, e.Object.GuildID)
-	case discordclient.EventChannel:
+	case guildcache.EventChannel:
 		servers, after = r.list(ctx, "", index.ServerByGuild, e.Object.GuildID), rest
 	case bot.EventTokenRefused: // whose token it was is seen by looking
 		var all v1alpha1.DiscordServerList

@@ -1,0 +1,133 @@
+package discordclient
+
+import "encoding/json"
+
+// Change is how an edit treats one field of an object: the zero value leaves it alone, [Set] gives it a value, [Clear]
+// empties it (JSON null).
+type Change[T any] struct {
+	value T
+	kind  changeKind
+}
+
+type changeKind byte
+
+const (
+	leave changeKind = iota
+	set
+	setNull
+)
+
+// Set changes a field to a value.
+func Set[T any](value T) Change[T] { return Change[T]{value, set} }
+
+// Clear empties a field.
+func Clear[T any]() Change[T] { return Change[T]{kind: setNull} }
+
+// IsZero reports whether the field is left alone; encoding/json's omitzero then leaves it out.
+func (c Change[T]) IsZero() bool { return c.kind == leave }
+
+// Get returns the new value (the zero value for a cleared field) and whether the field changes.
+func (c Change[T]) Get() (T, bool) { return c.value, c.kind != leave }
+
+// orNull makes of the empty text, which is no id, the null that Discord expects for "none".
+func orNull(c Change[string]) Change[string] {
+	if id, ok := c.Get(); ok && id == "" {
+		return Clear[string]()
+	}
+	return c
+}
+
+// MarshalJSON writes the value, or null.
+func (c Change[T]) MarshalJSON() ([]byte, error) {
+	if c.kind != set {
+		return []byte("null"), nil
+	}
+	return json.Marshal(c.value)
+}
+
+// ChannelCreate describes a new channel, with everything it shall have: a private channel is private from its first
+// moment only when its overwrites are in here.
+type ChannelCreate struct {
+	Name               string      `json:"name"` // 1 to 100 characters; see [NormaliseChannelName]
+	Type               ChannelType `json:"type"`
+	Topic              string      `json:"topic,omitempty"`
+	ParentID           string      `json:"parent_id,omitempty"`
+	Position           *int        `json:"position,omitempty"` // nil: Discord chooses
+	NSFW               bool        `json:"nsfw,omitempty"`
+	Slowmode           int         `json:"rate_limit_per_user,omitempty"`           // seconds, 0 to 21600
+	DefaultAutoArchive int         `json:"default_auto_archive_duration,omitempty"` // minutes: 60, 1440, 4320, 10080
+	// Overwrites, at most 100. Nil leaves the choice to Discord, which takes those of the category; an empty list is none.
+	Overwrites []Overwrite `json:"permission_overwrites,omitzero"`
+}
+
+// ChannelEdit changes fields of a channel. Name and topic are under a hidden limit of two changes in ten minutes and
+// channel; give both in one edit when both change, and other fields in an edit of their own when the limit holds them.
+type ChannelEdit struct {
+	Name               Change[string]      `json:"name,omitzero"`
+	Type               Change[ChannelType] `json:"type,omitzero"` // text to announcement and back only; needs the guild feature NEWS
+	Topic              Change[string]      `json:"topic,omitzero"`
+	ParentID           Change[string]      `json:"parent_id,omitzero"`
+	Position           Change[int]         `json:"position,omitzero"`
+	NSFW               Change[bool]        `json:"nsfw,omitzero"`
+	Slowmode           Change[int]         `json:"rate_limit_per_user,omitzero"`
+	DefaultAutoArchive Change[int]         `json:"default_auto_archive_duration,omitzero"`
+	Overwrites         Change[[]Overwrite] `json:"permission_overwrites,omitzero"` // replaces all of them; at most 100
+}
+
+// hidden names the hidden rate limit that the edit falls under.
+func (e ChannelEdit) hidden() string {
+	if e.Name.IsZero() && e.Topic.IsZero() {
+		return ""
+	}
+	return "name-topic"
+}
+
+// ChannelMove is one line of a bulk change of positions.
+type ChannelMove struct {
+	ID       string         `json:"id"`
+	Position Change[int]    `json:"position,omitzero"`
+	ParentID Change[string] `json:"parent_id,omitzero"` // at most one move of a request may change it
+	// LockPermissions takes over the overwrites of the new parent. Only with ParentID.
+	LockPermissions bool `json:"lock_permissions,omitempty"`
+}
+
+// GuildEdit changes settings of a guild.
+type GuildEdit struct {
+	Name                   Change[string]   `json:"name,omitzero"`
+	Description            Change[string]   `json:"description,omitzero"`
+	VerificationLevel      Change[int]      `json:"verification_level,omitzero"`
+	DefaultNotifications   Change[int]      `json:"default_message_notifications,omitzero"`
+	ExplicitContentFilter  Change[int]      `json:"explicit_content_filter,omitzero"`
+	PreferredLocale        Change[string]   `json:"preferred_locale,omitzero"`
+	AFKChannelID           Change[string]   `json:"afk_channel_id,omitzero"`
+	AFKTimeout             Change[int]      `json:"afk_timeout,omitzero"`
+	SystemChannelID        Change[string]   `json:"system_channel_id,omitzero"`
+	SystemChannelFlags     Change[int]      `json:"system_channel_flags,omitzero"`
+	RulesChannelID         Change[string]   `json:"rules_channel_id,omitzero"`
+	PublicUpdatesChannelID Change[string]   `json:"public_updates_channel_id,omitzero"`
+	SafetyAlertsChannelID  Change[string]   `json:"safety_alerts_channel_id,omitzero"`
+	Features               Change[[]string] `json:"features,omitzero"` // replaces the list
+	Icon                   Change[string]   `json:"icon,omitzero"`     // data:image/png;base64,...
+}
+
+// WebhookCreate describes a new webhook.
+type WebhookCreate struct {
+	Name   string `json:"name"`             // 1 to 80 characters, without "discord" and "clyde"
+	Avatar string `json:"avatar,omitempty"` // data:image/png;base64,...
+}
+
+// WebhookEdit changes a webhook.
+type WebhookEdit struct {
+	Name      Change[string] `json:"name,omitzero"`
+	Avatar    Change[string] `json:"avatar,omitzero"`
+	ChannelID Change[string] `json:"channel_id,omitzero"` // moves it to another channel of the guild
+}
+
+// AuditQuery selects entries of the audit log; zero fields do not select.
+type AuditQuery struct {
+	Action AuditAction
+	UserID string
+	After  string // only newer entries than this id, oldest first
+	Before string // only older entries than this id, newest first
+	Limit  int    // 1 to 100; 0 for Discord's default of 50
+}

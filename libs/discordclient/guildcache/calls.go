@@ -1,0 +1,202 @@
+package guildcache
+
+import (
+	"context"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// The calls whose answers the views take over at once. What is not here goes straight to [discordclient.Client].
+
+// read makes a call that reads, and has its answer taken over with the moment at which it was asked for.
+func read[T any](do func() (T, error), take func(answer T, since time.Time)) (T, error) {
+	since := time.Now()
+	answer, err := do()
+	if err == nil {
+		take(answer, since)
+	}
+	return answer, err
+}
+
+// GetGuild makes the call of [discordclient.Client].
+func (c *Client) GetGuild(ctx context.Context, guildID string) (discordclient.Guild, error) {
+	return read(func() (discordclient.Guild, error) { return c.Client.GetGuild(ctx, guildID) }, c.cache.read)
+}
+
+// EditGuild makes the call of [discordclient.Client].
+func (c *Client) EditGuild(
+	ctx context.Context, guildID string, edit discordclient.GuildEdit, reason string,
+) (discordclient.Guild, error) {
+	return c.cache.guildEdit(guildID, func() (discordclient.Guild, error) {
+		return c.Client.EditGuild(ctx, guildID, edit, reason)
+	})
+}
+
+// DeleteGuild makes the call of [discordclient.Client].
+func (c *Client) DeleteGuild(ctx context.Context, guildID string) error {
+	err := c.Client.DeleteGuild(ctx, guildID)
+	if err == nil {
+		c.cache.guildDeleted(guildID)
+	}
+	return err
+}
+
+// ListRoles makes the call of [discordclient.Client].
+func (c *Client) ListRoles(ctx context.Context, guildID string) ([]discordclient.Role, error) {
+	return read(
+		func() ([]discordclient.Role, error) { return c.Client.ListRoles(ctx, guildID) },
+		func(roles []discordclient.Role, since time.Time) { c.cache.roles(guildID, roles, since) })
+}
+
+// CurrentUser makes the call of [discordclient.Client].
+func (c *Client) CurrentUser(ctx context.Context) (discordclient.User, error) {
+	return read(
+		func() (discordclient.User, error) { return c.Client.CurrentUser(ctx) },
+		func(u discordclient.User, _ time.Time) { c.cache.self(u.ID) })
+}
+
+// ListMemberships makes the call of [discordclient.Client].
+func (c *Client) ListMemberships(ctx context.Context) ([]discordclient.Membership, error) {
+	return read(func() ([]discordclient.Membership, error) { return c.Client.ListMemberships(ctx) }, c.cache.memberships)
+}
+
+// ListChannels makes the call of [discordclient.Client].
+func (c *Client) ListChannels(ctx context.Context, guildID string) ([]*discordclient.Channel, error) {
+	return read(
+		func() ([]*discordclient.Channel, error) { return c.Client.ListChannels(ctx, guildID) },
+		func(list []*discordclient.Channel, since time.Time) { c.cache.listed(guildID, list, since) })
+}
+
+// CreateChannel makes the call of [discordclient.Client].
+func (c *Client) CreateChannel(
+	ctx context.Context, guildID string, in discordclient.ChannelCreate, reason string,
+) (*discordclient.Channel, error) {
+	channel, err := c.Client.CreateChannel(ctx, guildID, in, reason)
+	if err == nil {
+		c.cache.created(guildID, channel)
+	}
+	return channel, err
+}
+
+// EditChannel makes the call of [discordclient.Client].
+func (c *Client) EditChannel(
+	ctx context.Context, channelID string, edit discordclient.ChannelEdit, reason string,
+) (*discordclient.Channel, error) {
+	var channel *discordclient.Channel
+	err := c.cache.write(func() (map[string]*discordclient.Channel, error) {
+		var err error
+		channel, err = c.Client.EditChannel(ctx, channelID, edit, reason)
+		return map[string]*discordclient.Channel{channelID: channel}, err
+	}, channelID)
+	return channel, err
+}
+
+// DeleteChannel makes the call of [discordclient.Client].
+func (c *Client) DeleteChannel(ctx context.Context, channelID, reason string) error {
+	return c.cache.write(func() (map[string]*discordclient.Channel, error) {
+		err := c.Client.DeleteChannel(ctx, channelID, reason)
+		if err == nil {
+			c.cache.deleted(channelID)
+		}
+		return nil, err
+	}, channelID)
+}
+
+// MoveChannels makes the call of [discordclient.Client]. Discord answers without the new state, which
+// is therefore worked out here.
+func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []discordclient.ChannelMove) error {
+	ids := make([]string, 0, len(moves))
+	for _, m := range moves {
+		ids = append(ids, m.ID)
+	}
+	return c.cache.write(func() (map[string]*discordclient.Channel, error) {
+		if err := c.Client.MoveChannels(ctx, guildID, moves); err != nil {
+			return nil, err
+		}
+		states := map[string]*discordclient.Channel{}
+		for _, m := range moves {
+			if channel, ok := c.moved(m); ok {
+				states[m.ID] = &channel
+			}
+		}
+		return states, nil
+	}, ids...)
+}
+
+// moved works out what a move does to a channel.
+func (c *Client) moved(m discordclient.ChannelMove) (discordclient.Channel, bool) {
+	channel, ok := c.cache.channel(m.ID)
+	if position, change := m.Position.Get(); change {
+		channel.Position = position
+	}
+	if parentID, change := m.ParentID.Get(); change {
+		channel.ParentID = parentID
+		if parent, found := c.cache.channel(parentID); found && m.LockPermissions {
+			channel.Overwrites = parent.Overwrites
+		}
+	}
+	return channel, ok
+}
+
+// CreateWebhook makes the call of [discordclient.Client].
+func (c *Client) CreateWebhook(
+	ctx context.Context, channelID string, in discordclient.WebhookCreate, reason string,
+) (discordclient.Webhook, error) {
+	var hook discordclient.Webhook
+	err := c.cache.hookWrite(channelID, func() (err error) {
+		hook, err = c.Client.CreateWebhook(ctx, channelID, in, reason)
+		return err
+	})
+	if err == nil {
+		c.cache.hookWritten(hook.ID, &hook)
+	}
+	return hook, err
+}
+
+// EditWebhook makes the call of [discordclient.Client].
+func (c *Client) EditWebhook(
+	ctx context.Context, webhookID string, edit discordclient.WebhookEdit, reason string,
+) (discordclient.Webhook, error) {
+	var hook discordclient.Webhook
+	err := c.cache.hookWrite(c.cache.hookChannel(webhookID), func() (err error) {
+		hook, err = c.Client.EditWebhook(ctx, webhookID, edit, reason)
+		return err
+	})
+	if err == nil {
+		c.cache.hookWritten(webhookID, &hook)
+	}
+	return hook, err
+}
+
+// DeleteWebhook makes the call of [discordclient.Client].
+func (c *Client) DeleteWebhook(ctx context.Context, webhookID, reason string) error {
+	err := c.cache.hookWrite(c.cache.hookChannel(webhookID), func() error {
+		return c.Client.DeleteWebhook(ctx, webhookID, reason)
+	})
+	if err == nil || discordclient.ClassOf(err) == discordclient.ClassGone {
+		c.cache.hookWritten(webhookID, nil)
+	}
+	return err
+}
+
+// ListChannelWebhooks makes the call of [discordclient.Client].
+func (c *Client) ListChannelWebhooks(ctx context.Context, channelID string) ([]discordclient.Webhook, error) {
+	return read(
+		func() ([]discordclient.Webhook, error) { return c.Client.ListChannelWebhooks(ctx, channelID) },
+		func(hooks []discordclient.Webhook, since time.Time) {
+			if channel, ok := c.cache.channel(channelID); ok {
+				c.cache.hooksListed(channel.GuildID, hooks, []string{channelID}, since)
+			}
+		})
+}
+
+// ListGuildWebhooks makes the call of [discordclient.Client].
+func (c *Client) ListGuildWebhooks(ctx context.Context, guildID string) ([]discordclient.Webhook, error) {
+	known := c.cache.channelIDs(guildID)
+	return read(
+		func() ([]discordclient.Webhook, error) { return c.Client.ListGuildWebhooks(ctx, guildID) },
+		func(hooks []discordclient.Webhook, since time.Time) {
+			c.cache.hooksListed(guildID, hooks, known, since)
+		})
+}

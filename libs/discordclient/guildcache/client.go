@@ -1,0 +1,142 @@
+package guildcache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/gateway"
+)
+
+// Options configure a [Client]. Only Token is required.
+type Options struct {
+	discordclient.Options
+	// GatewayURL is where the Gateway is. Empty: where the API says, provided that is the API's own host (or, for
+	// Discord itself, gateway.discord.gg); any other answer is refused.
+	GatewayURL string
+	// DisableGateway makes the live view poll only.
+	DisableGateway bool
+	// Resync is the period of polling while the Gateway is not live. Default 5 min.
+	Resync time.Duration
+	// Grace is how long a guild that was just asked for may wait for the Gateway before it is polled. Default 5 s.
+	Grace time.Duration
+	// Metrics counts what this Client does, its calls included. Default: nothing is counted.
+	Metrics *Metrics
+	// Log receives connects, disconnects and resyncs; never a secret. Default: discarded.
+	Log *slog.Logger
+	// Gateway holds the Gateway's times; tests shorten them. The zero value is Discord's.
+	Gateway gateway.Timing
+}
+
+// withDefaults checks the options and fills in what was left out.
+func (o Options) withDefaults() (Options, error) {
+	if o.GatewayURL != "" && !isWebsocket(o.GatewayURL) {
+		return o, errors.New("the Gateway's address is not one such as wss://gateway.discord.gg")
+	}
+	if o.Resync == 0 {
+		o.Resync = 5 * time.Minute
+	}
+	if o.Grace == 0 {
+		o.Grace = 5 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics()
+	}
+	o.Options.Metrics = o.Metrics.calls
+	return o, nil
+}
+
+// isWebsocket reports whether a text is the address of a websocket.
+func isWebsocket(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && u.Host != "" && (u.Scheme == "wss" || u.Scheme == "ws")
+}
+
+// gatewayAddress checks where the API says that the Gateway is. Another host than the API's is a *gateway.Fatal: a
+// person must allow it. An answer that names no address is an accident, to be asked for again.
+func (o *Options) gatewayAddress(answered string) (string, error) {
+	if o.GatewayURL != "" {
+		return o.GatewayURL, nil
+	}
+	u, err := url.Parse(answered)
+	if err != nil || !isWebsocket(answered) {
+		return "", errors.New("the API names a Gateway address that is no websocket URL")
+	}
+	base, err := url.Parse(o.APIURL)
+	if err != nil {
+		return "", err
+	}
+	discord := base.Hostname() == "discord.com" && u.Scheme == "wss" && u.Host == "gateway.discord.gg"
+	same := u.Hostname() == base.Hostname() && (u.Scheme == "wss" || base.Scheme == "http")
+	if !discord && !same {
+		return "", &gateway.Fatal{Reason: fmt.Sprintf(
+			"the API at %s names a Gateway at another host, %.100s, which only Options.GatewayURL can allow; guilds are polled instead",
+			base.Host, discordclient.Sanitize(u.Host, o.Token))}
+	}
+	return u.String(), nil
+}
+
+// Client makes the calls of a bot and keeps a live view of its guilds, which the calls keep up to date.
+type Client struct {
+	*discordclient.Client
+	opts   Options
+	cache  *cache
+	poller *poller
+}
+
+// New makes a Client. It does no I/O.
+func New(o Options) (*Client, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	rest, err := discordclient.New(o.Options)
+	if err != nil {
+		return nil, err
+	}
+	o.Options = rest.Options()
+	c := &Client{Client: rest, opts: o, cache: newCache(&o)}
+	c.poller = newPoller(c)
+	o.Metrics.watch(c)
+	return c, nil
+}
+
+// Guild returns the live view of a guild and keeps it up to date from now on, as long as Run runs. Calling it again
+// returns the same view.
+func (c *Client) Guild(guildID string) *View {
+	v, added := c.cache.want(guildID)
+	if added {
+		c.poller.wake()
+	}
+	return v
+}
+
+// Forget ends the polling of a guild that is not managed any more.
+func (c *Client) Forget(guildID string) { c.cache.forget(guildID) }
+
+// Subscribe returns a channel of what others changed on Discord. Events of the same object that were not taken yet are
+// reported once. The channel is closed when the context ends.
+func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.cache.subscribe(ctx) }
+
+// Stats is a moment of a Client's health.
+type Stats struct {
+	discordclient.Stats
+	GatewayConnected bool
+	GatewayError     string        // why the Gateway is not connected; empty while it is, and before the first try
+	Guilds           int           // views in memory
+	OldestView       time.Duration // how long ago the most outdated wanted view was known to be up to date
+}
+
+// Stats returns the Client's health.
+func (c *Client) Stats() Stats {
+	s := c.cache.stats()
+	s.Stats = c.Client.Stats()
+	return s
+}

@@ -1,0 +1,50 @@
+package guildcache_test
+
+import (
+	"context"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// everyCall returns each call that there is by the name of its method, for tests of what must hold for all of them: that
+// none shows a secret, that all keep the contract.
+func everyCall(c *guildcache.Client, guild, channel string, hook discordclient.Webhook) map[string]func(ctx context.Context) (any, error) {
+	type ctx = context.Context
+	one := func(err error) (any, error) { return nil, err }
+	return map[string]func(ctx ctx) (any, error){
+		"GetGuild":    func(x ctx) (any, error) { return c.GetGuild(x, guild) },
+		"CreateGuild": func(x ctx) (any, error) { return c.CreateGuild(x, discordclient.GuildCreate{Name: "Kyoto"}) },
+		"EditGuild": func(x ctx) (any, error) {
+			return c.EditGuild(x, guild, discordclient.GuildEdit{AFKTimeout: discordclient.Set(900)}, "why")
+		},
+		"DeleteGuild":     func(x ctx) (any, error) { return one(c.DeleteGuild(x, guild)) },
+		"ListRoles":       func(x ctx) (any, error) { return c.ListRoles(x, guild) },
+		"ListMemberships": func(x ctx) (any, error) { return c.ListMemberships(x) },
+		"ListChannels":    func(x ctx) (any, error) { return c.ListChannels(x, guild) },
+		"GetChannel":      func(x ctx) (any, error) { return c.GetChannel(x, channel) },
+		"CreateChannel": func(x ctx) (any, error) {
+			return c.CreateChannel(x, guild, discordclient.ChannelCreate{Name: "a"}, "why")
+		},
+		"EditChannel": func(x ctx) (any, error) {
+			return c.EditChannel(x, channel, discordclient.ChannelEdit{NSFW: discordclient.Set(true)}, "why")
+		},
+		"DeleteChannel": func(x ctx) (any, error) { return one(c.DeleteChannel(x, channel, "why")) },
+		"MoveChannels": func(x ctx) (any, error) {
+			return one(c.MoveChannels(x, guild, []discordclient.ChannelMove{{ID: channel, Position: discordclient.Set(1)}}))
+		},
+		"CreateWebhook": func(x ctx) (any, error) {
+			return c.CreateWebhook(x, channel, discordclient.WebhookCreate{Name: "a"}, "why")
+		},
+		"ListChannelWebhooks": func(x ctx) (any, error) { return c.ListChannelWebhooks(x, channel) },
+		"ListGuildWebhooks":   func(x ctx) (any, error) { return c.ListGuildWebhooks(x, guild) },
+		"EditWebhook": func(x ctx) (any, error) {
+			return c.EditWebhook(x, hook.ID, discordclient.WebhookEdit{Name: discordclient.Set("b")}, "why")
+		},
+		"DeleteWebhook":      func(x ctx) (any, error) { return one(c.DeleteWebhook(x, hook.ID, "why")) },
+		"ListAuditLog":       func(x ctx) (any, error) { return c.ListAuditLog(x, guild, discordclient.AuditQuery{}) },
+		"CurrentUser":        func(x ctx) (any, error) { return c.CurrentUser(x) },
+		"CurrentApplication": func(x ctx) (any, error) { return c.CurrentApplication(x) },
+		"GatewayStart":       func(x ctx) (any, error) { return c.GatewayStart(x) },
+	}
+}

@@ -1,0 +1,256 @@
+package guildcache
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// How long changes are remembered: longer than any list of channels or beginning of a session takes.
+const (
+	memory        = 2 * time.Minute
+	tombstoneLife = 10 * time.Minute
+	// consistencyDelay is when all of Discord surely shows a change: a view is read again so long after it became stale.
+	consistencyDelay = 5 * time.Second
+)
+
+// guildState is what the cache knows of one guild. All methods expect the cache's lock to be held.
+type guildState struct {
+	cache    *cache
+	id       string
+	view     *View
+	wanted   bool
+	since    time.Time // when it was first heard of
+	live     bool      // the current session delivered it and follows it
+	liveAt   time.Time // when it did: what was asked for before may be older
+	stale    time.Time // the last cause to read it again, though live; zero for none
+	nextPoll time.Time
+	retry    time.Duration // the last pause after a poll that failed; 0 after one that did not
+
+	recent       []change                  // the last changes of channels, oldest first
+	tombstones   map[string]time.Time      // deleted channels: what still comes for them is outdated
+	guildAt      time.Time                 // when its settings last changed
+	pending      map[string]*pendingWrites // by the id of a channel, or the guild's own
+	pendingHooks map[string][]time.Time    // by channel: own writes to its webhooks whose events are still to come
+	hooksChanged map[string]time.Time      // by channel: when its webhooks last changed, or an own write to them began or ended
+	goneAt       time.Time                 // when the Gateway last took the guild away
+}
+
+// change is a change of a channel, by an event or an own write; a nil channel was deleted.
+type change struct {
+	at      time.Time
+	id      string
+	channel *discordclient.Channel
+}
+
+func newGuildState(c *cache, id string) *guildState {
+	g := &guildState{
+		cache: c, id: id, since: time.Now(), tombstones: map[string]time.Time{}, pending: map[string]*pendingWrites{},
+		pendingHooks: map[string][]time.Time{}, hooksChanged: map[string]time.Time{},
+	}
+	g.view = &View{cache: c}
+	g.view.current.Store(&Snapshot{Guild: discordclient.Guild{ID: id}, selfID: c.selfID})
+	return g
+}
+
+func (g *guildState) snap() *Snapshot { return g.view.current.Load() }
+
+// update replaces the snapshot with a changed copy.
+func (g *guildState) update(f func(*Snapshot)) {
+	s := *g.snap()
+	f(&s)
+	g.view.current.Store(&s)
+}
+
+// setChannel puts a channel into the view; it reports whether that changed anything.
+func (g *guildState) setChannel(channel *discordclient.Channel, at time.Time) bool {
+	if _, gone := g.tombstones[channel.ID]; gone {
+		return false
+	}
+	g.remember(change{at, channel.ID, channel})
+	s := g.snap()
+	i, found := s.find(channel.ID)
+	if found && reflect.DeepEqual(s.channels[i], channel) {
+		return false
+	}
+	g.update(func(s *Snapshot) {
+		s.channels = slices.Clone(s.channels)
+		if found {
+			s.channels[i] = channel
+		} else {
+			s.channels = slices.Insert(s.channels, i, channel)
+		}
+	})
+	return true
+}
+
+// markFresh ends the staleness of the view.
+func (g *guildState) markFresh() {
+	g.stale = time.Time{}
+	g.update(func(s *Snapshot) { s.staleSince = time.Time{} })
+}
+
+// dropChannel takes a channel out of the view for good. Children of a category are then in none, which is reported here:
+// the events of theirs that follow change nothing any more.
+func (g *guildState) dropChannel(id string, at time.Time) bool {
+	g.tombstones[id] = at
+	g.remember(change{at, id, nil})
+	i, found := g.snap().find(id)
+	if !found {
+		return false
+	}
+	var orphans []string
+	g.update(func(s *Snapshot) {
+		s.channels = slices.Delete(slices.Clone(s.channels), i, i+1)
+		for j, channel := range s.channels {
+			if channel.ParentID == id {
+				orphan := *channel
+				orphan.ParentID = ""
+				s.channels[j] = &orphan
+				g.remember(change{at, channel.ID, &orphan})
+				orphans = append(orphans, channel.ID)
+			}
+		}
+		s.hooks = withoutKey(s.hooks, id)
+	})
+	for _, orphan := range orphans {
+		g.cache.emit(EventChannel, g.id, orphan)
+	}
+	delete(g.hooksChanged, id)
+	delete(g.pendingHooks, id)
+	return true
+}
+
+// invalidate forgets what is remembered of a channel, since Discord contradicted it, and has the guild read again.
+func (g *guildState) invalidate(id string) {
+	g.recent = slices.DeleteFunc(g.recent, func(r change) bool { return r.id == id })
+	g.cache.markStale(g, 0)
+}
+
+// remember records a change and forgets old ones.
+func (g *guildState) remember(last change) {
+	g.recent = append(g.recent, last)
+	if old := slices.IndexFunc(g.recent, func(r change) bool { return last.at.Sub(r.at) < memory }); old > 256 {
+		g.recent = slices.Clone(g.recent[old:])
+	}
+	if len(g.tombstones) > 256 {
+		maps.DeleteFunc(g.tombstones, func(_ string, at time.Time) bool { return last.at.Sub(at) > tombstoneLife })
+	}
+}
+
+// setGuild replaces the settings; it reports whether that changed anything.
+func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
+	g.guildAt = at
+	if reflect.DeepEqual(g.snap().Guild, guild) {
+		return false
+	}
+	g.update(func(s *Snapshot) { s.Guild = guild })
+	return true
+}
+
+// setChannels replaces all channels by a list that is newer than since, and then puts the changes on top that came
+// after overlay, since it may or may not have them. What differs from before is reported to subscribers.
+func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay time.Time) {
+	byID := make(map[string]*discordclient.Channel, len(list))
+	for _, channel := range list {
+		byID[channel.ID] = channel
+	}
+	for id, channel := range g.lastChanges(overlay) {
+		if channel == nil {
+			delete(byID, id)
+			continue
+		}
+		if listed, ok := byID[id]; g.live && (!ok || !reflect.DeepEqual(listed, channel)) {
+			g.cache.markStale(g, consistencyDelay) // which of the two is newer will show
+		}
+		byID[id] = channel
+	}
+	for id := range g.tombstones {
+		delete(byID, id)
+	}
+	before := g.snap()
+	after := discordclient.GuildChannels(slices.Collect(maps.Values(byID)), g.id)
+	g.update(func(s *Snapshot) {
+		s.channels, s.CompleteAt = after, since
+		s.hooks = maps.Clone(s.hooks)
+		maps.DeleteFunc(s.hooks, func(id string, _ hookList) bool { return byID[id] == nil })
+	})
+	maps.DeleteFunc(g.hooksChanged, func(id string, _ time.Time) bool { return byID[id] == nil })
+	maps.DeleteFunc(g.pendingHooks, func(id string, _ []time.Time) bool { return byID[id] == nil })
+	g.emitDifferences(before.channels, after)
+}
+
+// lastChanges returns what each channel changed into last, of those that changed after a moment.
+func (g *guildState) lastChanges(after time.Time) map[string]*discordclient.Channel {
+	last := map[string]*discordclient.Channel{}
+	for _, r := range g.recent {
+		if !r.at.Before(after) {
+			last[r.id] = r.channel
+		}
+	}
+	return last
+}
+
+// emitDifferences emits an event for each channel that came, changed or went.
+func (g *guildState) emitDifferences(before, after []*discordclient.Channel) {
+	old := make(map[string]*discordclient.Channel, len(before))
+	for _, channel := range before {
+		old[channel.ID] = channel
+	}
+	for _, channel := range after {
+		if !reflect.DeepEqual(old[channel.ID], channel) {
+			g.cache.emit(EventChannel, g.id, channel.ID)
+		}
+		delete(old, channel.ID)
+	}
+	for id := range old {
+		g.cache.emit(EventChannel, g.id, id)
+	}
+}
+
+// setState changes presence and mode and reports it to subscribers when they differ.
+func (g *guildState) setState(p Presence, m Mode, asOf time.Time) {
+	s := g.snap()
+	changed := s.Presence != p || s.Mode != m
+	g.update(func(s *Snapshot) {
+		s.Presence, s.Mode, s.AsOf = p, m, asOf
+		if p == PresenceAbsent {
+			s.channels, s.hooks = nil, nil
+		}
+	})
+	if changed {
+		g.cache.emit(EventGuild, g.id, "")
+	}
+}
+
+// pendingFor returns the own writes to an object.
+func (g *guildState) pendingFor(id string) *pendingWrites {
+	p := g.pending[id]
+	if p == nil {
+		if len(g.pending) > 256 {
+			maps.DeleteFunc(g.pending, func(_ string, p *pendingWrites) bool { return p.idle(time.Now()) })
+		}
+		p = &pendingWrites{}
+		g.pending[id] = p
+	}
+	return p
+}
+
+// The two below change copies: maps in a snapshot are never changed.
+
+func withKey[V any](m map[string]V, key string, value V) map[string]V {
+	if m = maps.Clone(m); m == nil {
+		m = map[string]V{}
+	}
+	m[key] = value
+	return m
+}
+
+func withoutKey[V any](m map[string]V, key string) map[string]V {
+	m = maps.Clone(m)
+	delete(m, key)
+	return m
+}

@@ -1,0 +1,98 @@
+package guildcache_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
+)
+
+// watch counts the answers with 429 that come over the wire.
+type watch struct {
+	next    http.RoundTripper
+	tooMany atomic.Int64
+}
+
+func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := w.next.RoundTrip(r)
+	if err == nil && resp.StatusCode == http.StatusTooManyRequests {
+		w.tooMany.Add(1)
+	}
+	return resp, err
+}
+
+// 500 channels in one guild, by sixteen workers at once, under the limits of the default simulation but for creates, which would
+// take minutes: the callers get nothing but waits, which cost no request (nor any time: TestNothingSleeps), and Discord never has
+// to refuse.
+func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
+	t.Parallel()
+	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
+	r := newRig(t, func(so *discordtest.Options, co *guildcache.Options) {
+		so.Limits = discordtest.DefaultLimits()
+		so.Limits.Routes["POST /guilds/{guild_id}/channels"] = discordtest.Rate{N: 40, Per: time.Second}
+		co.GlobalPerSecond, co.Transport = 50, wire
+	})
+	r.run()
+	view := r.live()
+	waits := r.createAll(50, 450, 16)
+	if got := wire.tooMany.Load(); got != 0 {
+		t.Errorf("Discord refused %d calls, want none", got)
+	}
+	if got := len(r.srv.Guild(r.guild).Channels); got != 500 {
+		t.Errorf("%d channels, want 500", got)
+	}
+	if got := len(view.Snapshot().Channels()); got != 500 {
+		t.Errorf("%d channels in the view, want 500", got)
+	}
+	wantClass(t, patiently(func() error {
+		_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: "one-more"}, "")
+		return err
+	}), discordclient.ClassLimit)
+	t.Logf("%d waits were told", waits)
+	if got := r.srv.RequestCounts()["POST /guilds/{guild_id}/channels"]; got != 501 {
+		t.Errorf("%d requests were made for 500 channels and one too many", got)
+	}
+	if waits == 0 {
+		t.Error("no limit was ever near: the test tested nothing")
+	}
+}
+
+// createAll makes categories and channels, many workers at once; it returns how often a limit made them wait.
+func (r *rig) createAll(categories, channels, workers int) int64 {
+	work := make(chan discordclient.ChannelCreate, categories+channels)
+	for i := range categories {
+		work <- discordclient.ChannelCreate{Name: fmt.Sprintf("group-%02d", i), Type: discordclient.ChannelCategory}
+	}
+	for i := range channels {
+		work <- discordclient.ChannelCreate{Name: fmt.Sprintf("channel-%03d", i)}
+	}
+	close(work)
+	var wg sync.WaitGroup
+	var waits atomic.Int64
+	for range workers {
+		wg.Go(func() {
+			for in := range work {
+				if err := patiently(func() error {
+					_, err := r.client.CreateChannel(r.t.Context(), r.guild, in, "uid-"+in.Name)
+					limited, ok := errors.AsType[*discordclient.RateLimited](err)
+					if ok && (limited.Scope == ratelimit.ScopeUser || limited.Scope == ratelimit.ScopeGlobal) {
+						waits.Add(1)
+					}
+					return err
+				}); err != nil {
+					r.t.Errorf("%s: %v", in.Name, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return waits.Load()
+}

@@ -1,0 +1,166 @@
+package guildcache
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/gateway"
+)
+
+// poller reads guilds by REST that the Gateway does not keep up to date: one GET of the guild and one of its channels
+// per period and guild, however many objects are managed in it.
+type poller struct {
+	client *Client
+	woken  chan struct{}
+}
+
+func newPoller(c *Client) *poller {
+	p := &poller{client: c, woken: make(chan struct{}, 1)}
+	c.cache.wake = p.wake
+	return p
+}
+
+// wake has the poller check at once what is due. It does not block.
+func (p *poller) wake() {
+	select {
+	case p.woken <- struct{}{}:
+	default:
+	}
+}
+
+// run polls what is due until the context ends.
+func (p *poller) run(ctx context.Context) {
+	for ctx.Err() == nil {
+		id, wait := p.client.cache.due(time.Now())
+		if id != "" {
+			p.poll(ctx, id)
+			continue
+		}
+		if wait < 0 {
+			wait = time.Hour // nothing is due: only a wake-up ends this
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+		case <-p.woken:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// poll reads one guild; a failure is retried when Discord says, or after a pause that grows.
+func (p *poller) poll(ctx context.Context, guildID string) {
+	err := p.client.Refresh(ctx, guildID)
+	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
+		p.client.cache.postpone(guildID, limited.After)
+	} else if err != nil {
+		p.client.cache.failed(guildID)
+		if ctx.Err() == nil {
+			p.client.opts.Log.Warn("reading the Discord guild failed", "guild", guildID, "error", err)
+		}
+	}
+}
+
+// Refresh reads a guild by REST, one GET of the guild and one of its channels, into its view. An unknown guild is
+// believed only when Discord itself refuses its channels too: a refusal by something on the way to it proves nothing.
+func (c *Client) Refresh(ctx context.Context, guildID string) error {
+	since := time.Now()
+	_, err := c.GetGuild(ctx, guildID)
+	unknown := discordclient.CodeOf(err) == discordclient.CodeUnknownGuild
+	if err != nil && !unknown {
+		return err
+	}
+	if _, listErr := c.ListChannels(ctx, guildID); listErr != nil {
+		code := discordclient.CodeOf(listErr)
+		if unknown && (code == discordclient.CodeUnknownGuild || code == discordclient.CodeMissingAccess) {
+			c.cache.refreshed(guildID, PresenceAbsent, since)
+			return err
+		}
+		return listErr
+	}
+	if unknown {
+		return &discordclient.Error{
+			Class: discordclient.ClassTransient, Op: "read guild",
+			Message: "Discord reports the guild as unknown, but lists its channels",
+		}
+	}
+	c.cache.refreshed(guildID, PresencePresent, since)
+	return nil
+}
+
+// Run keeps the views up to date, through the Gateway or by polling, until the context ends (then it returns nil) or the
+// token is refused (then a *Error with ClassBadToken). Call it once, on one replica.
+func (c *Client) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	connected := make(chan struct{})
+	go func() {
+		defer close(connected)
+		c.runGateway(ctx)
+	}()
+	go func() {
+		select {
+		case <-c.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	c.poller.run(ctx)
+	<-connected
+	return c.Err() // also when the context ended at the same time
+}
+
+// runGateway keeps the Gateway connected. When it is closed for good, the views go on being polled; when it is closed
+// because of the token, everything stops.
+func (c *Client) runGateway(ctx context.Context) {
+	if c.opts.DisableGateway {
+		return
+	}
+	handshake := &http.Client{
+		Transport:     c.opts.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	err := gateway.Run(ctx, gateway.Config{
+		HTTP: handshake, Token: c.opts.Token.Reveal, Intents: intents, Agent: c.opts.UserAgent,
+		Lookup: c.lookupGateway, Handler: c.cache, Timing: c.opts.Gateway,
+	})
+	fatal, ok := errors.AsType[*gateway.Fatal](err)
+	if !ok {
+		return
+	}
+	if fatal.Code == gateway.CloseBadToken {
+		c.RefuseToken("connect to the Gateway", fatal.Error())
+		return
+	}
+	c.opts.Log.Error("the Discord Gateway stays disconnected; polling instead",
+		"reason", discordclient.Sanitize(fatal.Error(), c.opts.Token))
+}
+
+// lookupGateway asks where the Gateway is and what it may cost to connect.
+func (c *Client) lookupGateway(ctx context.Context) (gateway.Start, error) {
+	start, err := c.GatewayStart(ctx)
+	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
+		return gateway.Start{}, &gateway.RetryAfter{Err: err, After: limited.After}
+	}
+	if discordclient.ClassOf(err) == discordclient.ClassBadToken {
+		return gateway.Start{}, &gateway.Fatal{Reason: err.Error()}
+	}
+	if err != nil {
+		return gateway.Start{}, err
+	}
+	address, err := c.opts.gatewayAddress(start.URL)
+	if err != nil {
+		return gateway.Start{}, err
+	}
+	limit := start.SessionStartLimit
+	if limit.Total == 0 {
+		limit.Remaining = 1000 // a server that does not count them
+	}
+	return gateway.Start{
+		URL: address, Remaining: limit.Remaining, ResetAfter: time.Duration(limit.ResetAfter) * time.Millisecond,
+	}, nil
+}

@@ -1,0 +1,192 @@
+package guildcache
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// Presence is what is known about the bot's place in a guild.
+type Presence string
+
+// A guild is unknown until it was read once; absent when the bot is not a member of it, or it does not exist;
+// unavailable while Discord has an outage that hides it (its last known state stays in the view).
+const (
+	PresenceUnknown     Presence = ""
+	PresencePresent     Presence = "present"
+	PresenceAbsent      Presence = "absent"
+	PresenceUnavailable Presence = "unavailable"
+)
+
+// Mode is where a view comes from.
+type Mode string
+
+// A live view follows the Gateway's events; a polled one was read at [View.AsOf] and is as old as that.
+const (
+	ModeNone   Mode = ""
+	ModeLive   Mode = "live"
+	ModePolled Mode = "polled"
+)
+
+// View is the live view of one guild. It is safe for concurrent use and never blocks.
+type View struct {
+	cache   *cache
+	current atomic.Pointer[Snapshot]
+	creates atomic.Pointer[createsRead] // the audit log, as far as it was read
+}
+
+// Snapshot returns the guild as it is known now: one consistent state that never changes under its reader.
+func (v *View) Snapshot() *Snapshot { return v.current.Load() }
+
+// AsOf returns when the view was last known to be up to date: for a live view, when something was last heard from the
+// Gateway (a heartbeat's answer at the least), or since when it is stale; for a polled one, when it was read; the zero
+// time when never.
+func (v *View) AsOf() time.Time {
+	s := v.Snapshot()
+	if s.Mode != ModeLive {
+		return s.AsOf
+	}
+	alive := time.Unix(0, v.cache.alive.Load())
+	if !s.staleSince.IsZero() && s.staleSince.Before(alive) {
+		return s.staleSince
+	}
+	return alive
+}
+
+// Snapshot is an immutable state of a guild. Do not change what its methods return.
+type Snapshot struct {
+	Presence Presence
+	Mode     Mode
+	AsOf     time.Time // of a polled view: when it was read; see [View.AsOf]
+	// CompleteAt is a moment that the last complete list of channels is surely newer than. A channel that was created
+	// before it and not seen in it does not exist.
+	CompleteAt time.Time
+	Guild      discordclient.Guild
+	staleSince time.Time                // since when a live view may have missed something; zero for never
+	channels   []*discordclient.Channel // in the order of their ids
+	selfID     string
+	selfRoles  []string // of the bot in this guild
+	selfKnown  bool
+	basePerms  permissions.Bits // from the list of memberships, when selfRoles are not known
+	baseKnown  bool
+	baseAt     time.Time           // when that list was asked for
+	hooks      map[string]hookList // by channel; a missing key is not known
+}
+
+// SelfID returns the bot's own user id; empty while it is not known, which is until the Gateway is connected or
+// [Client.CurrentUser] was called.
+func (s *Snapshot) SelfID() string { return s.selfID }
+
+// Channels returns all channels and categories in the order of their ids.
+func (s *Snapshot) Channels() []*discordclient.Channel { return s.channels }
+
+// Channel returns a channel or category by its id.
+func (s *Snapshot) Channel(id string) (*discordclient.Channel, bool) {
+	i, ok := s.find(id)
+	if !ok {
+		return nil, false
+	}
+	return s.channels[i], true
+}
+
+func (s *Snapshot) find(id string) (int, bool) {
+	return slices.BinarySearchFunc(s.channels, id, func(c *discordclient.Channel, id string) int { return discordclient.CompareIDs(c.ID, id) })
+}
+
+// Children returns the channels in a category, in the order that Discord shows them; "" stands for those in none, where
+// categories are left out.
+func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
+	var children []*discordclient.Channel
+	for _, c := range s.channels {
+		if c.ParentID == parentID && c.Type != discordclient.ChannelCategory {
+			children = append(children, c)
+		}
+	}
+	discordclient.SortChannels(children)
+	return children
+}
+
+// Categories returns the categories in the order that Discord shows them.
+func (s *Snapshot) Categories() []*discordclient.Channel {
+	var categories []*discordclient.Channel
+	for _, c := range s.channels {
+		if c.Type == discordclient.ChannelCategory {
+			categories = append(categories, c)
+		}
+	}
+	discordclient.SortChannels(categories)
+	return categories
+}
+
+// Role returns a role by its id.
+func (s *Snapshot) Role(id string) (discordclient.Role, bool) {
+	i, ok := slices.BinarySearchFunc(s.Guild.Roles, id, func(r discordclient.Role, id string) int { return discordclient.CompareIDs(r.ID, id) })
+	if !ok {
+		return discordclient.Role{}, false
+	}
+	return s.Guild.Roles[i], true
+}
+
+// RolesNamed returns the roles with a name; Discord allows several.
+func (s *Snapshot) RolesNamed(name string) []discordclient.Role {
+	var roles []discordclient.Role
+	for _, r := range s.Guild.Roles {
+		if r.Name == name {
+			roles = append(roles, r)
+		}
+	}
+	return roles
+}
+
+// hookList is the webhooks of one channel.
+type hookList struct {
+	hooks  []discordclient.Webhook
+	listed time.Time
+}
+
+// Webhooks returns the webhooks of a channel as they were last listed or written by this Client. known is false when
+// that is not known (never listed, or changed since by another client): then list them, which makes them known.
+func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, known bool) {
+	list, known := s.hooks[channelID]
+	return list.hooks, known
+}
+
+// WebhooksListed returns a moment that the last list of a channel's webhooks is surely newer than, the zero time where they are not known.
+// One that was created before it and not seen in it does not exist.
+func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[channelID].listed }
+
+// BotPermissions returns what the bot may do in the guild, before overwrites. exact is false when nothing keeps that
+// true: the view is not live, and the memberships were not listed since it was last polled. Then it is the best guess
+// from the roles that are known. [Client.ListMemberships] through the same Client makes a polled view's exact until the
+// next poll.
+func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
+	owner := s.selfID != "" && s.Guild.OwnerID == s.selfID
+	everyone, _ := s.Role(s.Guild.ID)
+	if s.Mode != ModeLive && s.baseKnown {
+		return permissions.Base(owner, s.basePerms), true
+	}
+	var roles []permissions.Bits
+	for _, r := range s.Guild.Roles {
+		if slices.Contains(s.selfRoles, r.ID) || !s.selfKnown && s.selfID != "" && r.Tags.BotID == s.selfID {
+			roles = append(roles, r.Permissions)
+		}
+	}
+	return permissions.Base(owner, everyone.Permissions, roles...), s.selfFollowed()
+}
+
+// selfFollowed reports whether the bot's roles are known and followed.
+func (s *Snapshot) selfFollowed() bool { return s.selfKnown && s.Mode == ModeLive }
+
+// BotPermissionsIn returns what the bot may do in a channel. exact is true only in a live view, since the overwrites
+// ask for the bot's roles.
+func (s *Snapshot) BotPermissionsIn(c *discordclient.Channel) (bits permissions.Bits, exact bool) {
+	base, _ := s.BotPermissions()
+	overwrites := make([]permissions.Overwrite, 0, len(c.Overwrites))
+	for _, o := range c.Overwrites {
+		overwrites = append(overwrites, permissions.Overwrite{ID: o.ID, Allow: o.Allow, Deny: o.Deny})
+	}
+	return permissions.In(base, s.Guild.ID, s.selfID, s.selfRoles, overwrites), s.selfFollowed()
+}

@@ -1,0 +1,148 @@
+package guildcache_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// Own writes, people's edits, a Gateway that drops, delays and loses events, and readers, all at once: in the end the view
+// is what Discord has. The race detector watches.
+func TestViewUnderStress(t *testing.T) {
+	t.Parallel()
+	all := func(string) bool { return true }
+	for name, tc := range map[string]struct {
+		loss discordtest.GatewayFaults
+		heal func(*rig)
+	}{
+		"events are lost on the wire": {discordtest.GatewayFaults{LoseOnWire: all}, func(r *rig) {
+			r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "last"}) // shows a gap, should events have been lost at the end
+		}},
+		"events are lost without a gap": {discordtest.GatewayFaults{Miss: all}, func(r *rig) {
+			if err := r.client.Refresh(r.t.Context(), r.guild); err != nil { // as it does by itself every hour
+				r.t.Fatal(err)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			stress(t, tc.loss, tc.heal)
+		})
+	}
+}
+
+// stress does all that at once, with a kind of loss and what heals it.
+func stress(t *testing.T, loss discordtest.GatewayFaults, heal func(*rig)) {
+	t.Helper()
+	r := newRig(t, func(so *discordtest.Options, co *guildcache.Options) {
+		so.Limits.Channels = 5000
+		co.Resync = 50 * time.Millisecond
+	})
+	r.run()
+	view := r.live()
+	r.create(discordclient.ChannelCreate{Name: "first"})
+	var workers, readers sync.WaitGroup
+	done := make(chan struct{})
+	faultsTurn, peoplesTurn := make(chan struct{}, writers*writes), make(chan struct{}, writers*writes)
+	for w := range writers {
+		workers.Go(func() { r.writer(w, func() { faultsTurn <- struct{}{}; peoplesTurn <- struct{}{} }) })
+	}
+	workers.Go(func() { r.people(view, peoplesTurn) })
+	workers.Go(func() {
+		late := discordtest.GatewayFaults{Delay: lateness()}
+		for _, faults := range []discordtest.GatewayFaults{{}, loss, late, {}, late, loss} {
+			r.srv.Gateway().SetFaults(faults)
+			for range 30 { // how many writes a fault lasts
+				<-faultsTurn
+			}
+			r.srv.Gateway().Drop(0)
+		}
+		r.srv.Gateway().SetFaults(discordtest.GatewayFaults{})
+	})
+	readers.Go(func() {
+		events := r.client.Subscribe(t.Context())
+		for {
+			select {
+			case <-done:
+				return
+			case <-events:
+				_ = view.Snapshot().Children("")
+				_, _ = view.Snapshot().BotPermissions()
+				_ = r.client.Stats()
+			}
+		}
+	})
+	workers.Wait()
+	close(done)
+	readers.Wait()
+	r.live()
+	heal(r)
+	r.agrees(view)
+}
+
+// lateness lets each event come up to 30 ms late. It is used under the simulator's lock alone.
+func lateness() func(string) time.Duration {
+	rng := rand.New(rand.NewPCG(1, 1))
+	return func(string) time.Duration { return time.Duration(rng.IntN(30)) * time.Millisecond }
+}
+
+// How many writers there are, and how many writes each does.
+const writers, writes = 4, 60
+
+// writer creates, edits and deletes channels of its own. It calls wrote after each write.
+func (r *rig) writer(w int, wrote func()) {
+	rng := rand.New(rand.NewPCG(uint64(w), 1))
+	ctx := r.t.Context()
+	var ids []string
+	for i := range writes {
+		var err error
+		switch {
+		case len(ids) < 3 || rng.IntN(3) == 0:
+			var c *discordclient.Channel
+			err = patiently(func() (err error) {
+				c, err = r.client.CreateChannel(ctx, r.guild, discordclient.ChannelCreate{Name: fmt.Sprintf("w%d-%d", w, i)}, "")
+				return err
+			})
+			if err == nil {
+				ids = append(ids, c.ID)
+			}
+		case rng.IntN(3) == 0:
+			err = patiently(func() error { return r.client.DeleteChannel(ctx, ids[0], "") })
+			ids = ids[1:]
+		default:
+			id := ids[rng.IntN(len(ids))]
+			for range 3 {
+				err = patiently(func() error {
+					_, err := r.client.EditChannel(ctx, id, discordclient.ChannelEdit{Topic: discordclient.Set(strconv.Itoa(rng.Int()))}, "")
+					return err
+				})
+			}
+		}
+		if err != nil {
+			r.t.Error(err)
+		}
+		wrote()
+	}
+}
+
+// people edits channels by hand, at half the pace of the writers.
+func (r *rig) people(view *guildcache.View, turn <-chan struct{}) {
+	for i := range 100 {
+		id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: fmt.Sprintf("hand-%d", i)})
+		r.srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Topic = "by hand" })
+		for _, c := range view.Snapshot().Channels() {
+			if c.Name == fmt.Sprintf("hand-%d", i-5) {
+				r.srv.DeleteChannelByHand(c.ID)
+			}
+		}
+		<-turn
+		<-turn
+	}
+}

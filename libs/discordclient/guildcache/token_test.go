@@ -1,0 +1,80 @@
+package guildcache_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// A refused token stops all calls with it.
+func TestRefusedTokenStopsAllCalls(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	if _, err := r.srv.RotateToken(r.bot.Token); err != nil {
+		t.Fatal(err)
+	}
+	stop := r.run()
+	eventually(t, "the refusal", func() bool { return r.client.Stats().TokenRefused })
+	wantClass(t, stop(), discordclient.ClassBadToken)
+	calls := r.calls()
+	for range 3 {
+		_, err := r.client.ListChannels(t.Context(), r.guild)
+		wantClass(t, err, discordclient.ClassBadToken)
+	}
+	if got := r.calls(); got != calls {
+		t.Errorf("%d calls were made with a refused token", got-calls)
+	}
+	if s := r.client.Stats(); !s.TokenRefused || s.Unauthorized == 0 {
+		t.Errorf("stats are %+v", s)
+	}
+}
+
+// The reason that a Gateway gives for closing a connection does not show the token.
+func TestATokenInTheReasonOfACloseIsHidden(t *testing.T) {
+	t.Parallel()
+	const token = "plain-token-of-a-compatible-server"
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/gateway/bot") {
+			_, _ = w.Write([]byte(`{"url":"ws://` + r.Host + `","shards":1,"session_start_limit":{"total":1000,"remaining":1000}}`))
+			return
+		}
+		if ws, err := websocket.Accept(w, r, nil); err == nil {
+			_ = ws.Close(4000, "unknown session of "+token)
+		}
+	}))
+	defer srv.Close()
+	r := &rig{t: t, out: &output{}}
+	var err error
+	r.client, err = guildcache.New(guildcache.Options{
+		Options: discordclient.Options{Token: discordclient.NewSecret(token), APIURL: srv.URL},
+		Gateway: quick, Resync: time.Hour, Log: slog.New(slog.NewTextHandler(r.out, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.run()
+	eventually(t, "the reason is reported", func() bool { return strings.Contains(r.client.Stats().GatewayError, "unknown session of") })
+	if why := r.client.Stats().GatewayError; strings.Contains(why, token[:8]) {
+		t.Errorf("the reason is reported as %q", why)
+	}
+	r.out.mustHide(t, token)
+}
+
+// Options that cannot work are refused at once.
+func TestGatewayURLsThatCannotWork(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]string{"over http": "http://x", "without a host": "wss://"} {
+		o := guildcache.Options{Options: discordclient.Options{Token: discordclient.NewSecret("token")}, GatewayURL: address}
+		if _, err := guildcache.New(o); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

@@ -1,0 +1,290 @@
+package guildcache_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// live waits until the view follows the Gateway.
+func (r *rig) live() *guildcache.View {
+	r.t.Helper()
+	v := r.client.Guild(r.guild)
+	eventually(r.t, "the view is live", func() bool {
+		s := v.Snapshot()
+		return s.Mode == guildcache.ModeLive && s.Presence == guildcache.PresencePresent
+	})
+	return v
+}
+
+// agrees checks that the view is what Discord has.
+func (r *rig) agrees(v *guildcache.View) {
+	r.t.Helper()
+	fresh, err := discordclient.New(r.opts.Options)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	list, err := fresh.ListChannels(r.t.Context(), r.guild)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	eventually(r.t, "the view agrees with Discord", func() bool { return cmp.Equal(list, v.Snapshot().Channels()) })
+}
+
+func TestLiveViewFollowsPeople(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	group := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Alarms", Type: 4})
+	r.run()
+	v := r.live()
+	events := r.client.Subscribe(t.Context())
+	id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "tokyo", ParentID: group})
+	expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.guild, ChannelID: id})
+	if c, ok := v.Snapshot().Channel(id); !ok || c.Name != "tokyo" || c.ParentID != group {
+		t.Errorf("the view has %+v", c)
+	}
+	r.srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Topic = "by hand" })
+	expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.guild, ChannelID: id})
+	if c, _ := v.Snapshot().Channel(id); c.Topic != "by hand" {
+		t.Errorf("the view has %+v", c)
+	}
+	r.srv.DeleteChannelByHand(group)
+	eventually(t, "the channel is in no category", func() bool {
+		c, ok := v.Snapshot().Channel(id)
+		return ok && c.ParentID == "" && len(v.Snapshot().Categories()) == 0
+	})
+	role := r.srv.AddRole(r.guild, "Sensei", 0)
+	eventually(t, "the role is there", func() bool { return len(v.Snapshot().RolesNamed("Sensei")) == 1 })
+	r.srv.DeleteRole(r.guild, role)
+	eventually(t, "the role is gone", func() bool { _, ok := v.Snapshot().Role(role); return !ok })
+	r.srv.EditGuildByHand(r.guild, func(g *discordtest.Guild) { g.Name = "Renamed" })
+	eventually(t, "the guild is renamed", func() bool { return v.Snapshot().Guild.Name == "Renamed" })
+	r.agrees(v)
+	if got := r.srv.RequestCounts()["GET /guilds/{guild_id}"]; got != 0 {
+		t.Errorf("%d GETs of the guild, want none while the Gateway is up", got)
+	}
+}
+
+// expect takes events until the wanted one comes.
+func expect(t *testing.T, events <-chan guildcache.Event, want guildcache.Event) {
+	t.Helper()
+	timeout := time.After(20 * time.Second)
+	for {
+		select {
+		case got := <-events:
+			if got == want {
+				return
+			}
+		case <-timeout:
+			t.Fatalf("no event %+v", want)
+		}
+	}
+}
+
+func TestOwnWritesAreSeenAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, gatewayDown := range map[string]bool{"live": false, "polled": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, func(_ *discordtest.Options, o *guildcache.Options) { o.DisableGateway = gatewayDown })
+			r.run()
+			v := r.client.Guild(r.guild)
+			eventually(t, "the view is known", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
+			ctx := t.Context()
+			group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory})
+			c := r.create(discordclient.ChannelCreate{Name: "tokyo"})
+			sees := func(what string, ok func(c *discordclient.Channel) bool) {
+				t.Helper()
+				if got, found := v.Snapshot().Channel(c.ID); !found || !ok(got) {
+					t.Errorf("after %s the view has %+v", what, got)
+				}
+			}
+			sees("the create", func(got *discordclient.Channel) bool { return cmp.Equal(c, got) })
+			if hooks, known := v.Snapshot().Webhooks(c.ID); !known || len(hooks) != 0 {
+				t.Error("a new channel's webhooks are not known to be none")
+			}
+			_, err := r.client.EditChannel(ctx, c.ID, discordclient.ChannelEdit{Topic: discordclient.Set("fire")}, "")
+			sees("the edit", func(got *discordclient.Channel) bool { return err == nil && got.Topic == "fire" })
+			err = r.client.MoveChannels(ctx, r.guild, []discordclient.ChannelMove{{ID: c.ID, Position: discordclient.Set(9), ParentID: discordclient.Set(group.ID)}})
+			sees("the move", func(got *discordclient.Channel) bool {
+				return err == nil && got.Position == 9 && got.ParentID == group.ID
+			})
+			for _, want := range [][]discordclient.Overwrite{{{ID: r.guild, Deny: permissions.AddReactions}}, nil} {
+				_, err = r.client.EditChannel(ctx, c.ID, discordclient.ChannelEdit{Overwrites: discordclient.Set(want)}, "")
+				sees("the overwrite", func(got *discordclient.Channel) bool { return err == nil && cmp.Equal(got.Overwrites, want) })
+			}
+			err = r.client.DeleteChannel(ctx, group.ID, "")
+			sees("the category's end", func(got *discordclient.Channel) bool { return err == nil && got.ParentID == "" })
+			if _, err = r.client.EditGuild(ctx, r.guild, discordclient.GuildEdit{Name: discordclient.Set("Kyoto")}, ""); err != nil || v.Snapshot().Guild.Name != "Kyoto" {
+				t.Errorf("after the edit the guild is %q, %v", v.Snapshot().Guild.Name, err)
+			}
+			if err := r.client.DeleteChannel(ctx, c.ID, ""); err != nil {
+				t.Fatal(err)
+			}
+			if _, found := v.Snapshot().Channel(c.ID); found {
+				t.Error("the deleted channel is still in the view")
+			}
+			r.agrees(v)
+		})
+	}
+}
+
+func TestWebhooksAreKnownUntilSomebodyElseChangesThem(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run()
+	v := r.live()
+	ctx := t.Context()
+	events := r.client.Subscribe(ctx)
+	c := r.create(discordclient.ChannelCreate{Name: "tokyo"})
+	hook, err := r.client.CreateWebhook(ctx, c.ID, discordclient.WebhookCreate{Name: "alertmanager"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Something that comes after the own webhook's event, to know that it was handled.
+	marker := func() {
+		id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "marker"})
+		expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.guild, ChannelID: id})
+	}
+	marker()
+	if hooks, known := v.Snapshot().Webhooks(c.ID); !known || !cmp.Equal(hooks, []discordclient.Webhook{hook}) {
+		t.Errorf("known %v: %v, want the own webhook", known, hooks)
+	}
+	r.srv.DeleteWebhookByHand(hook.ID)
+	expect(t, events, guildcache.Event{Kind: guildcache.EventWebhooks, GuildID: r.guild, ChannelID: c.ID})
+	if _, known := v.Snapshot().Webhooks(c.ID); known {
+		t.Error("the webhooks count as known after somebody changed them")
+	}
+	if _, err := r.client.ListGuildWebhooks(ctx, r.guild); err != nil {
+		t.Fatal(err)
+	}
+	if hooks, known := v.Snapshot().Webhooks(c.ID); !known || len(hooks) != 0 {
+		t.Errorf("known %v: %v, want none", known, hooks)
+	}
+	second, err := r.client.CreateWebhook(ctx, c.ID, discordclient.WebhookCreate{Name: "b"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = r.client.EditWebhook(ctx, second.ID, discordclient.WebhookEdit{Name: discordclient.Set("c")}, ""); err != nil {
+		t.Fatal(err)
+	}
+	marker()
+	if hooks, known := v.Snapshot().Webhooks(c.ID); !known || len(hooks) != 1 || hooks[0].Name != "c" {
+		t.Errorf("known %v: %v, want the renamed one", known, hooks)
+	}
+	if err := r.client.DeleteWebhook(ctx, second.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	marker()
+	if hooks, known := v.Snapshot().Webhooks(c.ID); !known || len(hooks) != 0 {
+		t.Errorf("known %v: %v, want none", known, hooks)
+	}
+}
+
+func TestBotPermissions(t *testing.T) {
+	t.Parallel()
+	for name, gatewayDown := range map[string]bool{"live": false, "polled": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, func(_ *discordtest.Options, o *guildcache.Options) { o.DisableGateway = gatewayDown })
+			r.run()
+			v := r.client.Guild(r.guild)
+			eventually(t, "the view is known", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
+			if gatewayDown {
+				if _, exact := v.Snapshot().BotPermissions(); exact {
+					t.Error("permissions count as exact, though the bot's roles were never read")
+				}
+				if _, err := r.client.ListMemberships(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, exact := v.Snapshot().BotPermissions(); !exact || !got.Has(discordclient.PermissionsOverwrites) {
+				t.Errorf("permissions %s, exact %v", got, exact)
+			}
+			if gatewayDown {
+				return
+			}
+			r.srv.SetPermissions(r.guild, r.bot.UserID, discordtest.Permissions(permissions.ViewChannel))
+			eventually(t, "what was taken away is missing", func() bool {
+				got, exact := v.Snapshot().BotPermissions()
+				return exact && got.Missing(discordclient.PermissionsCore) == permissions.ManageChannels|permissions.ManageWebhooks
+			})
+			id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "private", Overwrites: []discordtest.Overwrite{{ID: r.guild, Deny: discordtest.Permissions(permissions.ViewChannel)}}})
+			eventually(t, "the private channel is there", func() bool { _, ok := v.Snapshot().Channel(id); return ok })
+			c, _ := v.Snapshot().Channel(id)
+			if got, exact := v.Snapshot().BotPermissionsIn(c); !exact || got.Has(permissions.ViewChannel) {
+				t.Errorf("in a private channel: %s, exact %v", got, exact)
+			}
+		})
+	}
+}
+
+func TestPresence(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run()
+	v := r.live()
+	elsewhere := r.client.Guild("1")
+	eventually(t, "a guild that the bot is not in is absent", func() bool { return elsewhere.Snapshot().Presence == guildcache.PresenceAbsent })
+	r.srv.Gateway().Outage(r.guild, true)
+	eventually(t, "an outage is no removal", func() bool { return v.Snapshot().Presence == guildcache.PresenceUnavailable })
+	r.srv.Gateway().Outage(r.guild, false)
+	eventually(t, "it is over", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
+	r.srv.RemoveMember(r.guild, r.bot.UserID)
+	eventually(t, "the removal", func() bool { return v.Snapshot().Presence == guildcache.PresenceAbsent })
+	r.srv.AddMember(r.guild, r.bot.UserID, usual)
+	eventually(t, "the bot is back", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
+}
+
+// A guild that was deleted is gone from the view at once, whether or not the Gateway reports it.
+func TestDeletingAGuildShowsInTheView(t *testing.T) {
+	t.Parallel()
+	for name, live := range map[string]bool{"live": true, "polled": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, func(o *discordtest.Options, _ *guildcache.Options) { o.AllowGuilds = true })
+			own, err := r.client.CreateGuild(t.Context(), discordclient.GuildCreate{Name: "Kyoto"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := r.client.Guild(own.ID)
+			if live {
+				r.run()
+				r.live()
+			}
+			r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Miss: func(string) bool { return true }})
+			if err := r.client.Refresh(t.Context(), own.ID); err != nil || v.Snapshot().Presence != guildcache.PresencePresent {
+				t.Fatalf("the guild is %q, %v", v.Snapshot().Presence, err)
+			}
+			if err := r.client.DeleteGuild(t.Context(), own.ID); err != nil {
+				t.Fatal(err)
+			}
+			if got := v.Snapshot(); got.Presence != guildcache.PresenceAbsent || len(got.Channels()) != 0 {
+				t.Errorf("the guild is %q with %d channels", got.Presence, len(got.Channels()))
+			}
+		})
+	}
+}
+
+func TestSubscriptionEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	events := r.client.Subscribe(ctx)
+	cancel()
+	select {
+	case _, open := <-events:
+		if open {
+			t.Error("an event came out of nothing")
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the channel is not closed")
+	}
+}

@@ -1,0 +1,136 @@
+package guildcache
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// What the views know of webhooks: the lists and own writes of them. Their event is in members.go.
+
+// channelIDs returns the ids of all channels in the view of a guild.
+func (c *cache) channelIDs(guildID string) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var ids []string
+	if g := c.guilds[guildID]; g != nil {
+		for _, channel := range g.snap().channels {
+			ids = append(ids, channel.ID)
+		}
+	}
+	return ids
+}
+
+// hooksListed records the webhooks of channels that were asked for at since; every one of channelIDs is known from now
+// on, unless its webhooks changed meanwhile: then the list may be older or newer than the change.
+func (c *cache) hooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
+	byChannel := map[string][]discordclient.Webhook{}
+	for _, id := range channelIDs {
+		byChannel[id] = nil
+	}
+	for _, hook := range hooks {
+		byChannel[hook.ChannelID] = append(byChannel[hook.ChannelID], hook)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.guilds[guildID]
+	if g == nil || g.outdated(since) {
+		return
+	}
+	g.update(func(s *Snapshot) {
+		known := map[string]hookList{}
+		maps.Copy(known, s.hooks)
+		for id, list := range byChannel {
+			if _, there := s.find(id); there && g.hooksChanged[id].Before(since) {
+				known[id] = hookList{hooks: list, listed: since}
+			} else {
+				delete(known, id)
+			}
+		}
+		s.hooks = known
+	})
+}
+
+// hookWrite makes an own write to a webhook of a channel. Its event is expected, since it says no more than that
+// something changed; it may come before the answer.
+func (c *cache) hookWrite(channelID string, do func() error) error {
+	c.mu.Lock()
+	g := c.owner(channelID)
+	if g != nil {
+		g.hooksChanged[channelID] = time.Now()
+		g.pendingHooks[channelID] = append(g.pendingHooks[channelID], time.Now())
+	}
+	c.mu.Unlock()
+	err := do()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if g == nil {
+		return err
+	}
+	g.hooksChanged[channelID] = time.Now()
+	if own := g.pendingHooks[channelID]; len(own) > 0 && err != nil {
+		g.expectHooks(channelID, own[:len(own)-1]) // should it come after all, a list made meanwhile may lack the change
+	}
+	if class := discordclient.ClassOf(err); class == discordclient.ClassUnknown || class == discordclient.ClassGone {
+		g.forgetHooks(channelID)
+	}
+	return err
+}
+
+// expectHooks records which own writes to the webhooks of a channel have their events still to come.
+func (g *guildState) expectHooks(channelID string, own []time.Time) {
+	if len(own) == 0 {
+		delete(g.pendingHooks, channelID)
+	} else {
+		g.pendingHooks[channelID] = own
+	}
+}
+
+// forgetHooks makes the webhooks of a channel unknown.
+func (g *guildState) forgetHooks(channelID string) {
+	g.update(func(s *Snapshot) { s.hooks = withoutKey(s.hooks, channelID) })
+}
+
+// hookChannel returns the channel that a webhook is in, empty when that is not known.
+func (c *cache) hookChannel(webhookID string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range c.guilds {
+		for channelID, list := range g.snap().hooks {
+			if slices.ContainsFunc(list.hooks, func(w discordclient.Webhook) bool { return w.ID == webhookID }) {
+				return channelID
+			}
+		}
+	}
+	return ""
+}
+
+// hookWritten takes over the new state of a webhook, with a nil one its end, where the webhooks of its channel are known.
+func (c *cache) hookWritten(webhookID string, hook *discordclient.Webhook) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, g := range c.guilds {
+		for channelID, list := range g.snap().hooks {
+			if i := slices.IndexFunc(list.hooks, func(w discordclient.Webhook) bool { return w.ID == webhookID }); i >= 0 {
+				list.hooks = slices.Delete(slices.Clone(list.hooks), i, i+1)
+				g.setHooks(channelID, list)
+			}
+		}
+	}
+	if hook == nil {
+		return
+	}
+	if g := c.owner(hook.ChannelID); g != nil {
+		g.hooksChanged[hook.ChannelID] = time.Now()
+		if list, known := g.snap().hooks[hook.ChannelID]; known {
+			list.hooks = append(slices.Clone(list.hooks), *hook)
+			g.setHooks(hook.ChannelID, list)
+		}
+	}
+}
+
+func (g *guildState) setHooks(channelID string, list hookList) {
+	g.update(func(s *Snapshot) { s.hooks = withKey(s.hooks, channelID, list) })
+}

@@ -1,0 +1,50 @@
+package discordclient
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// discordEpoch is the start of Discord's time, in milliseconds since 1970.
+const discordEpoch = 1420070400000
+
+// CreatedAt returns when the object with an id was created, to the millisecond; the zero time for what is no id.
+func CreatedAt(id string) time.Time {
+	n, err := strconv.ParseUint(id, 10, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(n>>22) + discordEpoch)
+}
+
+// SnowflakeAt returns the smallest id of an object created at t or later; "0" before Discord's time.
+func SnowflakeAt(t time.Time) string {
+	ms := t.UnixMilli() - discordEpoch
+	if ms < 0 {
+		return "0"
+	}
+	return strconv.FormatUint(uint64(ms)<<22, 10)
+}
+
+// CompareIDs orders ids by number, which is by time of creation.
+func CompareIDs(a, b string) int {
+	if len(a) != len(b) {
+		return cmp.Compare(len(a), len(b))
+	}
+	return cmp.Compare(a, b)
+}
+
+// SortChannels sorts siblings as Discord shows them: text-like above voice-like, then by position, then by id.
+func SortChannels(channels []*Channel) {
+	voice := func(c *Channel) int {
+		if c.Type == ChannelVoice || c.Type == ChannelStage {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(channels, func(a, b *Channel) int {
+		return cmp.Or(cmp.Compare(voice(a), voice(b)), cmp.Compare(a.Position, b.Position), CompareIDs(a.ID, b.ID))
+	})
+}

@@ -1,0 +1,122 @@
+package recovery
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	t0 := time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC) // the intent; the last attempt is 10 s later
+	at := func(d time.Duration) string { return discordclient.SnowflakeAt(t0.Add(d)) }
+	second := func(n int) time.Time { return t0.Add(time.Duration(n) * time.Second) }
+	fits := func(id string) *discordclient.Channel {
+		return &discordclient.Channel{ID: id, Name: "tokyo-alarms", ParentID: "7"}
+	}
+	entry := func(target, reason string) discordclient.AuditEntry {
+		return discordclient.AuditEntry{Action: discordclient.AuditChannelCreate, TargetID: target, Reason: reason}
+	}
+	ours, other := at(5*time.Second), at(6*time.Second)
+	for name, c := range map[string]struct {
+		now, listed int // seconds after the intent
+		logAge      int // in seconds, of what was read of the audit log
+		channels    []*discordclient.Channel
+		audit       []discordclient.AuditEntry
+		claimed     string
+		want        Outcome
+		id          string
+		proof       Proof
+	}{
+		"nothing, too early":                           {now: 12, listed: 12, want: Unsure},
+		"nothing, and nothing can come":                {now: 30, listed: 30, want: Absent},
+		"nothing, but the list is older":               {now: 30, listed: 12, want: Unsure},
+		"nothing, but the log was not read to its end": {now: 30, logAge: 10, listed: 30, want: Unsure},
+		"the audit log proves it at once":              {now: 11, listed: 11, channels: []*discordclient.Channel{fits(ours)}, audit: []discordclient.AuditEntry{entry(ours, "uid")}, want: Found, id: ours, proof: ProofAuditLog},
+		"proved, though renamed and moved by hand":     {now: 11, listed: 11, channels: []*discordclient.Channel{{ID: ours, Name: "renamed"}}, audit: []discordclient.AuditEntry{entry(ours, "uid")}, want: Found, id: ours, proof: ProofAuditLog},
+		"proved twice: the older one":                  {now: 11, listed: 11, channels: []*discordclient.Channel{fits(other), fits(ours)}, audit: []discordclient.AuditEntry{entry(other, "uid"), entry(ours, "uid")}, want: Found, id: ours, proof: ProofAuditLog},
+		"proved, not listed yet":                       {now: 11, listed: 4, audit: []discordclient.AuditEntry{entry(ours, "uid")}, want: Unsure},
+		"proved, deleted since":                        {now: 40, listed: 40, audit: []discordclient.AuditEntry{entry(ours, "uid")}, want: Absent},
+		"one fits, the audit log may be late":          {now: 11, listed: 11, channels: []*discordclient.Channel{fits(ours)}, want: Unsure},
+		"one fits, the audit log never tells":          {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Found, id: ours, proof: ProofMatch},
+		"one fits, but was created for another reason": {now: 30, listed: 30, channels: []*discordclient.Channel{fits(other)}, audit: []discordclient.AuditEntry{entry(other, "uid2")}, want: Absent},
+		"one fits, but belongs to another object":      {now: 30, listed: 30, channels: []*discordclient.Channel{fits(other)}, claimed: other, want: Absent},
+		"one fits, and was made a moment ago":          {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Unsure},
+		"made a moment ago, and never told":            {now: 45, listed: 45, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Found, id: at(29 * time.Second), proof: ProofMatch},
+		"made before the log was read, but not long":   {now: 45, logAge: 10, listed: 45, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Unsure},
+		"two fit, one is another's":                    {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, audit: []discordclient.AuditEntry{entry(other, "uid2")}, want: Found, id: ours, proof: ProofMatch},
+		"two fit, nobody knows which":                  {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, want: Unsure},
+		"older than the intent":                        {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Hour))}, want: Absent},
+		"older by less than clocks differ":             {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Second))}, want: Found, id: at(-time.Second), proof: ProofMatch},
+		"another type":                                 {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Type: discordclient.ChannelVoice, Name: "tokyo-alarms", ParentID: "7"}}, want: Absent},
+		"another category":                             {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Name: "tokyo-alarms"}}, want: Absent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := Intent{
+				GuildID: "1", ParentID: "7", Name: "Tokyo Alarms", Reason: "uid", NotBefore: t0, LastAttempt: second(10),
+				Claimed: func(id string) bool { return id == c.claimed }, Now: func() time.Time { return second(c.now) },
+			}.withDefaults()
+			got := decide(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge)})
+			want := Result{Outcome: c.want, ID: c.id, Proof: c.proof, Why: got.Why, After: got.After}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", got.Why, diff)
+			}
+			if (got.Outcome == Unsure) != (got.After > 0) || got.Why == "" {
+				t.Errorf("look again after %v because %q", got.After, got.Why)
+			}
+		})
+	}
+}
+
+// endless answers for a guild with more entries in its audit log than are read at once, the oldest first.
+func endless(req *http.Request) (*http.Response, error) {
+	body := any([]discordclient.Channel{})
+	if q := req.URL.Query(); strings.HasSuffix(req.URL.Path, "/audit-logs") {
+		limit, err := strconv.Atoi(q.Get("limit"))
+		if err != nil {
+			return nil, err
+		}
+		page := make([]discordclient.AuditEntry, limit)
+		for i := range page {
+			at := discordclient.CreatedAt(q.Get("after")).Add(time.Duration(i+1) * time.Millisecond)
+			page[i] = discordclient.AuditEntry{
+				ID: discordclient.SnowflakeAt(at), Action: discordclient.AuditChannelCreate, TargetID: "1", Reason: "other",
+			}
+		}
+		body = map[string]any{"audit_log_entries": page}
+	}
+	raw, err := json.Marshal(body)
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(bytes.NewReader(raw))}, err
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// What is beyond the part of the audit log that was read is not taken for what is not there.
+func TestALogThatIsTooLongProvesNoAbsence(t *testing.T) {
+	t.Parallel()
+	c, err := guildcache.New(guildcache.Options{Options: discordclient.Options{
+		Token: discordclient.NewSecret("token"), Transport: roundTrip(endless),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now().Add(-time.Hour)
+	in := Intent{GuildID: "1", Name: "a", Reason: "uid", NotBefore: began, LastAttempt: began}
+	got, err := Channel(t.Context(), c, in)
+	if err != nil || got.Outcome != Unsure || got.After <= 0 {
+		t.Errorf("%+v, %v; want it unsure", got, err)
+	}
+}

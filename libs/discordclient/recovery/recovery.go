@@ -1,0 +1,223 @@
+// Package recovery finds out what came of a create whose answer was lost.
+//
+// A create has no idempotency key: when its answer was lost, or the process died before it could save the new id, a
+// channel may exist that is not recorded anywhere. Before creating again, look for it: [Channel]. A webhook is found by
+// listing those of its channel: Discord returns its token to the application that created it, and to no other.
+package recovery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// Outcome is the result of looking for a lost create.
+type Outcome string
+
+const (
+	// Found means: this is the object; adopt it.
+	Found Outcome = "found"
+	// Absent means: nothing was created, and nothing will be any more; create.
+	Absent Outcome = "absent"
+	// Unsure means: it is not known yet; look again after [Result.After]. Never create now.
+	Unsure Outcome = "unsure"
+)
+
+// Proof is what a find rests on.
+type Proof string
+
+const (
+	// ProofAuditLog means: the audit log names the object together with the reason of the intent. That is certain.
+	ProofAuditLog Proof = "audit-log"
+	// ProofMatch means: it is the only object that fits, and no other claims it. The audit log, which is written late or
+	// never, does not have it.
+	ProofMatch Proof = "match"
+)
+
+// Result is what was found out about a lost create.
+type Result struct {
+	Outcome Outcome
+	ID      string        // of what was found
+	Proof   Proof         // what the find rests on
+	After   time.Duration // when to look again, for Unsure
+	Why     string        // in words, for a status
+}
+
+// DefaultPropagation is how long after an attempt the sources are taken to be complete: longer than a call may be under
+// way, and than Discord takes to write its audit log.
+const DefaultPropagation = 15 * time.Second
+
+const (
+	// clockSkew is by how much the clocks of Discord and of the recorder of the intent may differ where only the time
+	// shows whose a channel is.
+	clockSkew = time.Minute
+	// provenSkew is the same for entries of the audit log, which name the intent: looking further back costs a page at
+	// most, and makes no mistake.
+	provenSkew = time.Hour
+)
+
+// Intent is what was to be created.
+type Intent struct {
+	GuildID  string
+	Type     discordclient.ChannelType
+	ParentID string
+	Name     string // as it was given to the create
+	// Reason is the audit log reason of the create. It must name the intent and no other, by an object's UID for example.
+	Reason string
+	// NotBefore is when the intent came up; older channels are not it.
+	NotBefore time.Time
+	// LastAttempt is the last moment at which a create may have been sent. After a crash that is the moment at which
+	// this process took over; after an unknown outcome, when that came back.
+	LastAttempt time.Time
+	// Claimed reports whether a channel belongs to another object; nil for never.
+	Claimed func(channelID string) bool
+	// Propagation is how long after LastAttempt the sources are complete; 0 for DefaultPropagation.
+	Propagation time.Duration
+	// Now is the time; nil for time.Now.
+	Now func() time.Time
+}
+
+func (in Intent) withDefaults() Intent {
+	if in.Propagation == 0 {
+		in.Propagation = DefaultPropagation
+	}
+	if in.Now == nil {
+		in.Now = time.Now
+	}
+	if in.Claimed == nil {
+		in.Claimed = func(string) bool { return false }
+	}
+	return in
+}
+
+// complete is when the sources surely show what came of the intent's create.
+func (in Intent) complete() time.Time { return in.LastAttempt.Add(in.Propagation) }
+
+// evidence is what was read.
+type evidence struct {
+	channels []*discordclient.Channel
+	listed   time.Time // the list is newer than this
+	audit    []discordclient.AuditEntry
+	audited  time.Time // the audit log is newer than this
+}
+
+// completeFor is when the audit log surely has the intent's create, and those of all channels that fit: one that another
+// client has just made must not be taken for it.
+func (in Intent) completeFor(fits []string) time.Time {
+	at := in.complete()
+	for _, id := range fits {
+		if written := discordclient.CreatedAt(id).Add(in.Propagation); written.After(at) {
+			at = written
+		}
+	}
+	return at
+}
+
+// Channel looks for a channel whose create may have been carried out. It makes no call as long as looking cannot help,
+// one of the list of channels (shared by all intents of a guild, through the view) and one per page of the audit log
+// otherwise. Errors are those of the calls; a log that may not be read is none.
+func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
+	in = in.withDefaults()
+	snap := c.Guild(in.GuildID).Snapshot()
+	state := evidence{channels: snap.Channels(), listed: snap.CompleteAt}
+	early := in.Now().Before(in.complete())
+	if state.listed.Before(in.complete()) && (!early || snap.Mode != guildcache.ModeLive) {
+		since := in.Now()
+		list, err := c.ListChannels(ctx, in.GuildID)
+		if err != nil {
+			return Result{}, err
+		}
+		state.channels, state.listed = list, since
+	}
+	fits := in.candidates(state)
+	if early && len(fits) == 0 {
+		return decide(in, state), nil
+	}
+	var err error
+	from := in.NotBefore.Add(-provenSkew)
+	state.audit, state.audited, err = c.ChannelCreates(ctx, in.GuildID, from, in.completeFor(fits), in.Now())
+	if err != nil {
+		return Result{}, err
+	}
+	return decide(in, state), nil
+}
+
+// decide draws the conclusion. It is pure.
+func decide(in Intent, state evidence) Result {
+	wait := max(in.complete().Sub(in.Now()), time.Second)
+	if r, ok := in.proven(state, wait); ok {
+		return r
+	}
+	complete := !in.Now().Before(in.complete()) && !state.listed.Before(in.complete())
+	fits := in.candidates(state)
+	switch {
+	case len(fits) > 1:
+		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
+			"channels %s all match, and the audit log does not show which one was created for this object; "+
+				"adopt one by its id, or delete them", strings.Join(fits, ", "))}
+	case !complete:
+		return Result{Outcome: Unsure, After: wait, Why: "the result of an earlier create may still appear"}
+	case len(fits) == 1 && state.audited.Before(in.completeFor(fits)):
+		return Result{Outcome: Unsure, After: max(in.completeFor(fits).Sub(in.Now()), time.Second), Why: fmt.Sprintf(
+			"channel %s matches, and the audit log may not yet show who has created it", fits[0])}
+	case len(fits) == 1:
+		return Result{Outcome: Found, ID: fits[0], Proof: ProofMatch, Why: "the only channel that matches"}
+	case state.audited.Before(in.complete()): // it may have been renamed or moved, and then the log alone knows it
+		return Result{Outcome: Unsure, After: max(wait, in.Propagation),
+			Why: "no channel matches, and the audit log was not read to its end"}
+	default:
+		return Result{Outcome: Absent, Why: "no channel matches, and the audit log shows none"}
+	}
+}
+
+// proven looks for the intent's own entry in the audit log. A channel that it names and that is not in a list newer
+// than it was deleted since: the create is over and did not last.
+func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
+	var found []string
+	unlisted := false
+	for _, e := range state.audit {
+		own := e.Action == discordclient.AuditChannelCreate && in.Reason != "" && e.Reason == discordclient.CutReason(in.Reason)
+		if !own || in.Claimed(e.TargetID) {
+			continue
+		}
+		switch {
+		case slices.ContainsFunc(state.channels, func(c *discordclient.Channel) bool { return c.ID == e.TargetID }):
+			found = append(found, e.TargetID)
+		case state.listed.Before(discordclient.CreatedAt(e.TargetID).Add(in.Propagation)):
+			unlisted = true
+		}
+	}
+	if len(found) > 0 {
+		id := slices.MinFunc(found, discordclient.CompareIDs)
+		return Result{Outcome: Found, ID: id, Proof: ProofAuditLog, Why: "the audit log names it"}, true
+	}
+	if unlisted {
+		return Result{Outcome: Unsure, After: wait, Why: "the audit log names a channel that is not in the list yet"}, true
+	}
+	return Result{}, false
+}
+
+// candidates returns the ids of the channels that could be the intent's, oldest first: of its type, parent and name, not
+// older than it, claimed by no other, and not created for another reason.
+func (in Intent) candidates(state evidence) []string {
+	foreign := map[string]bool{}
+	for _, e := range state.audit {
+		if e.Action == discordclient.AuditChannelCreate && e.Reason != discordclient.CutReason(in.Reason) {
+			foreign[e.TargetID] = true
+		}
+	}
+	var ids []string
+	for _, c := range state.channels {
+		if c.Type == in.Type && c.ParentID == in.ParentID && discordclient.SameChannelName(in.Type, in.Name, c.Name, "") &&
+			!discordclient.CreatedAt(c.ID).Before(in.NotBefore.Add(-clockSkew)) && !foreign[c.ID] && !in.Claimed(c.ID) {
+			ids = append(ids, c.ID)
+		}
+	}
+	slices.SortFunc(ids, discordclient.CompareIDs)
+	return ids
+}

@@ -1,0 +1,328 @@
+package recovery_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/recovery"
+)
+
+// knife is a dialer whose connections are cut after so many bytes were written or read; negative means never.
+type knife struct {
+	write, read   int64
+	refuse        bool
+	once          bool         // what is dialled after a cut is whole
+	wrote, didGet atomic.Int64 // bytes that went through
+}
+
+func (k *knife) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if k.refuse {
+		return nil, errors.New("connection refused by the test")
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	return &cutConn{Conn: conn, knife: k}, err
+}
+
+type cutConn struct {
+	net.Conn
+	knife *knife
+}
+
+var errCut = errors.New("cut by the test")
+
+// Write lets the bytes before the cut through, so that the peer gets exactly those.
+func (c *cutConn) Write(p []byte) (int, error) {
+	if left := c.knife.write - c.knife.wrote.Load(); c.knife.write >= 0 && int64(len(p)) > left {
+		n, _ := c.Conn.Write(p[:max(left, 0)])
+		c.knife.wrote.Add(int64(n))
+		if c.knife.once {
+			c.knife.write = -1
+		}
+		_ = c.Close()
+		return n, errCut
+	}
+	c.knife.wrote.Add(int64(len(p))) // before it is written: the answer may be here before Write returns
+	return c.Conn.Write(p)
+}
+
+// Read hands out the bytes before the cut.
+func (c *cutConn) Read(p []byte) (int, error) {
+	left := c.knife.read - c.knife.didGet.Load()
+	if c.knife.read >= 0 && left <= 0 {
+		_ = c.Close()
+		return 0, errCut
+	}
+	if c.knife.read >= 0 && int64(len(p)) > left {
+		p = p[:left]
+	}
+	n, err := c.Conn.Read(p)
+	c.knife.didGet.Add(int64(n))
+	return n, err
+}
+
+// attempt is one create that is cut somewhere.
+type attempt struct {
+	name   string
+	knife  *knife
+	reused bool // the connection has served another call before
+	err    error
+}
+
+// make tries to create the channel over a connection of its own that will be cut.
+func (a *attempt) make(r *rig) {
+	o := r.opts
+	tr := &http.Transport{DialContext: a.knife.dial, DisableKeepAlives: !a.reused}
+	defer tr.CloseIdleConnections()
+	o.Transport = tr
+	c, err := guildcache.New(o)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if a.reused {
+		cut := a.knife.write
+		a.knife.write = -1
+		if _, err := c.CurrentUser(r.t.Context()); err != nil {
+			r.t.Fatal(err)
+		}
+		a.knife.wrote.Store(0)
+		a.knife.write = cut
+	}
+	_, a.err = c.CreateChannel(r.t.Context(), r.guild, discordclient.ChannelCreate{Name: a.name, Topic: "fire"}, "uid-"+a.name)
+}
+
+// cuts returns an attempt for every fifth byte of request and answer, and for all of their ends.
+func (r *rig) cuts() []*attempt {
+	whole := &attempt{name: "whole-0000", knife: &knife{write: -1, read: -1}}
+	whole.make(r)
+	if whole.err != nil {
+		r.t.Fatal(whole.err)
+	}
+	wrote, got := whole.knife.wrote.Load(), whole.knife.didGet.Load()
+	list := []*attempt{{name: "refuse-0000", knife: &knife{refuse: true}}}
+	for i := int64(0); i <= wrote; i++ {
+		if i%5 == 0 || i < 3 || i > wrote-3 {
+			list = append(list, &attempt{name: fmt.Sprintf("write-%04d", i), knife: &knife{write: i, read: 0}})
+		}
+	}
+	for i := range wrote - int64(len("Connection: close\r\n")) { // net/http repeats on its own what fails on a connection that it reused, if it dares
+		if i%25 == 0 || i < 3 {
+			list = append(list, &attempt{name: fmt.Sprintf("again-%04d", i), knife: &knife{write: i, read: -1, once: true}, reused: true})
+		}
+	}
+	for i := range got {
+		if i%5 == 0 || i < 3 || i > got-3 {
+			list = append(list, &attempt{name: fmt.Sprintf("reads-%04d", i), knife: &knife{write: -1, read: i}})
+		}
+	}
+	return list
+}
+
+// A create whose connection is cut, at whatever byte, ends in exactly one channel: never two, never none.
+func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(o *discordtest.Options, _ *guildcache.Options) { o.Limits.Channels = 5000 })
+	began := time.Now()
+	cuts := r.cuts()
+	each(cuts, func(a *attempt) { a.make(r) })
+	lastAttempt := time.Now()
+	lost := 0
+	for _, a := range cuts {
+		switch discordclient.ClassOf(a.err) {
+		case discordclient.ClassTransient: // surely not sent: it may be repeated without looking
+			if a.knife.wrote.Load() > 0 {
+				t.Errorf("%s: %v, though bytes were sent", a.name, a.err)
+			}
+		case discordclient.ClassUnknown:
+			lost++
+		default:
+			t.Errorf("%s ended as %v", a.name, a.err)
+		}
+	}
+	// The process was killed and is started again: it knows its intents alone.
+	r.client = r.newClient()
+	found := atomic.Int64{}
+	each(cuts, func(a *attempt) {
+		if discordclient.ClassOf(a.err) == discordclient.ClassUnknown && r.recover(a.name, began, lastAttempt) != "" {
+			found.Add(1)
+			return
+		}
+		if err := patiently(func() error {
+			_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: a.name}, "uid-"+a.name)
+			return err
+		}); err != nil {
+			t.Errorf("%s: %v", a.name, err)
+		}
+	})
+	if got := r.srv.RequestCounts()["GET /guilds/{guild_id}/audit-logs"]; got > len(cuts)/2 {
+		t.Errorf("the audit log was read %d times for %d intents, want it shared", got, len(cuts))
+	}
+	names := map[string]int{}
+	for _, c := range r.srv.Guild(r.guild).Channels {
+		names[c.Name]++
+	}
+	for _, a := range cuts {
+		if names[a.name] != 1 {
+			t.Errorf("%s exists %d times", a.name, names[a.name])
+		}
+	}
+	if len(cuts) < 150 {
+		t.Errorf("only %d cuts were tried", len(cuts))
+	}
+	t.Logf("%d cuts: %d with unknown outcome, of which %d had created a channel", len(cuts), lost, found.Load())
+	if found.Load() == 0 || found.Load() == int64(lost) {
+		t.Error("the cuts were not on both sides of the effect")
+	}
+}
+
+// each works on the attempts, a few at a time.
+func each(list []*attempt, do func(*attempt)) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 16)
+	for _, a := range list {
+		slots <- struct{}{}
+		wg.Go(func() { do(a); <-slots })
+	}
+	wg.Wait()
+}
+
+// recover looks for a lost create until it is sure; it returns the id, empty when there is none.
+func (r *rig) recover(name string, notBefore, lastAttempt time.Time) string {
+	r.t.Helper()
+	in := recovery.Intent{
+		GuildID: r.guild, Name: name, Reason: "uid-" + name, NotBefore: notBefore, LastAttempt: lastAttempt, Propagation: 2 * time.Second,
+	}
+	for range 100 {
+		var got recovery.Result
+		err := patiently(func() (err error) {
+			got, err = recovery.Channel(r.t.Context(), r.client, in)
+			return err
+		})
+		switch {
+		case err != nil:
+			r.t.Errorf("%s: %v", name, err)
+			return ""
+		case got.Outcome != recovery.Unsure:
+			return got.ID
+		}
+		<-time.After(min(got.After, 500*time.Millisecond)) // as a reconciler would, through its queue
+	}
+	r.t.Errorf("%s: never sure", name)
+	return ""
+}
+
+// The same with the failures that the simulator makes, and with an audit log that is late, lost or forbidden.
+func TestLostAnswersMakeNoDuplicates(t *testing.T) {
+	t.Parallel()
+	audits := map[string]func(*rig){
+		"audit log in time":   func(*rig) {},
+		"audit log lost":      func(r *rig) { r.srv.Faults().LoseAudit(-1) },
+		"audit log forbidden": func(r *rig) { r.srv.SetPermissions(r.guild, r.bot.UserID, usual&^discordtest.PermViewAuditLog) },
+	}
+	faults := map[string]discordtest.Action{
+		"closed before the effect":  discordtest.DropBefore(),
+		"closed after the effect":   discordtest.DropAfter(),
+		"closed within the answer":  discordtest.CutAnswer(-5),
+		"closed within the headers": discordtest.CutAnswer(10),
+		"502 before the effect":     discordtest.FailBefore(502),
+		"502 after the effect":      discordtest.FailAfter(502),
+		"500 after the effect":      discordtest.FailAfter(500),
+		"504 before the effect":     discordtest.FailBefore(504),
+		"an unreadable success":     discordtest.Garbage(),
+	}
+	for auditName, audit := range audits {
+		for name, action := range faults {
+			t.Run(auditName+", "+name, func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t)
+				began := time.Now()
+				audit(r)
+				r.srv.Faults().Add(discordtest.Fault{Route: "POST /guilds/{guild_id}/channels", Times: 1, Action: action})
+				_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: "tokyo"}, "uid-tokyo")
+				wantClass(t, err, discordclient.ClassUnknown)
+				if got := r.srv.RequestCounts()["POST /guilds/{guild_id}/channels"]; got != 1 {
+					t.Errorf("%d POSTs were sent, want one", got)
+				}
+				if r.recover("tokyo", began, time.Now()) == "" {
+					r.create(discordclient.ChannelCreate{Name: "tokyo"})
+				}
+				if got := len(r.srv.Guild(r.guild).Channels); got != 1 {
+					t.Errorf("%d channels, want one", got)
+				}
+			})
+		}
+	}
+}
+
+// A log that something on the way to Discord refuses is not one that tells of nothing.
+func TestAProxyThatRefusesTheAuditLogProvesNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := r.create(discordclient.ChannelCreate{Name: "tokyo"})
+	r.srv.EditChannelByHand(made.ID, func(c *discordtest.Channel) { c.Name = "renamed" })
+	r.srv.Advance(time.Second) // the audit log has it
+	now := time.Now().Add(time.Minute)
+	look := func() (recovery.Result, error) {
+		return recovery.Channel(t.Context(), r.client, recovery.Intent{
+			GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-2 * time.Minute), LastAttempt: now.Add(-time.Minute),
+			Now: func() time.Time { return now },
+		})
+	}
+	r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/audit-logs", Times: 1, Action: discordtest.Action{
+		Status: http.StatusForbidden, Header: http.Header{"Content-Type": {"text/html"}}, Body: "<html>Forbidden</html>",
+	}})
+	if got, err := look(); discordclient.ClassOf(err) != discordclient.ClassDenied {
+		t.Errorf("%+v, %v; want the refusal", got, err)
+	}
+	if got, err := look(); err != nil || got.Outcome != recovery.Found || got.ID != made.ID {
+		t.Errorf("%+v, %v; want %s", got, err, made.ID)
+	}
+}
+
+// A clock that is ahead of Discord's makes a channel older than its intent, and yet the audit log tells whose it is.
+func TestClocksThatDifferHideNoLostCreate(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	made := r.create(discordclient.ChannelCreate{Name: "tokyo"})
+	ahead := time.Now().Add(30 * time.Minute)
+	r.srv.Advance(time.Second) // the audit log has it
+	got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
+		GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: ahead, LastAttempt: ahead, Now: func() time.Time { return ahead.Add(time.Minute) },
+	})
+	if err != nil || got.Outcome != recovery.Found || got.ID != made.ID || got.Proof != recovery.ProofAuditLog {
+		t.Errorf("%+v, %v; want %s", got, err, made.ID)
+	}
+}
+
+func TestLostWebhooksAreFoundWithTheirToken(t *testing.T) {
+	t.Parallel()
+	for name, action := range map[string]discordtest.Action{"before the effect": discordtest.DropBefore(), "after the effect": discordtest.DropAfter()} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			c := r.create(discordclient.ChannelCreate{Name: "a"})
+			r.srv.CreateWebhookByHand(c.ID, "alertmanager") // a person's, with the same name
+			r.srv.Faults().Add(discordtest.Fault{Route: "POST /channels/{channel_id}/webhooks", Times: 1, Action: action})
+			_, err := r.client.CreateWebhook(t.Context(), c.ID, discordclient.WebhookCreate{Name: "alertmanager"}, "")
+			wantClass(t, err, discordclient.ClassUnknown)
+			hooks, err := r.client.ListChannelWebhooks(t.Context(), c.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			own := slices.DeleteFunc(hooks, func(w discordclient.Webhook) bool { return w.ApplicationID != r.bot.ApplicationID })
+			if created := name == "after the effect"; len(own) > 1 || (len(own) == 1) != created || created && own[0].URL.IsZero() {
+				t.Errorf("the bot's webhooks are %+v, want them with URLs", own)
+			}
+		})
+	}
+}

@@ -1,0 +1,151 @@
+package discordclient
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"regexp"
+	"sync/atomic"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
+)
+
+// maxResponse bounds a body in bytes; a guild of 500 channels with 100 overwrites each is about 6 MB.
+const maxResponse = 64 << 20
+
+// blockedPause is how long everything waits after a refusal that says nothing about time (Cloudflare's, in HTML).
+const blockedPause = time.Minute
+
+// maxConnections is how many connections a call may be tried on. net/http repeats what has no body without a bound when
+// each connection that it makes fails in a certain way. Between the second and the third try of a stream that an HTTP/2
+// server resets it also makes a pause of a second, which can not be seen coming.
+const maxConnections = 2
+
+var errAgain = errors.New("the connection failed, and so did another one")
+
+// exchange sends the request and reads the whole response. A nil response means that none came; cut, that the body of a
+// refusal is not whole.
+func (c *Client) exchange(req *http.Request, cl *call) (resp *http.Response, body []byte, cut bool, err error) {
+	if err := req.Context().Err(); err != nil {
+		return nil, nil, false, c.broken(cl, err, false)
+	}
+	ctx, cancel := context.WithCancel(req.Context())
+	defer cancel()
+	var asked atomic.Int32
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{
+		GetConn: func(string) {
+			if asked.Add(1) > maxConnections {
+				cancel()
+			}
+		},
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	}
+	resp, err = c.inner.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	if err != nil && asked.Load() > maxConnections {
+		err = errAgain
+	}
+	if err != nil {
+		return nil, nil, false, c.broken(cl, err, connected.Load() || asked.Load() == 0)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err = io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
+	if err == nil && len(body) > maxResponse {
+		err = fmt.Errorf("a response of more than %d bytes", maxResponse)
+	}
+	if err != nil && (resp.StatusCode < 300 || resp.StatusCode >= 500) {
+		e := c.broken(cl, err, true)
+		e.Status = resp.StatusCode
+		return resp, nil, false, e
+	}
+	return resp, body, err != nil, nil // a refusal is judged by its status and by what came of its body
+}
+
+// broken makes the error of a call without a whole response. Only when there was never a connection, and the transport
+// is one that reports its connections, is it certain that nothing happened: once there is one, the request may have
+// gone out.
+func (c *Client) broken(cl *call, err error, sent bool) *Error {
+	class := ClassTransient
+	if sent && cl.mutating() {
+		class = ClassUnknown
+	}
+	if u, ok := errors.AsType[*url.Error](err); ok { // its URL is of no use to the reader
+		err = u.Err
+	}
+	return &Error{Class: class, Op: cl.op, Message: Sanitize(err.Error(), c.opts.Token), cause: contextCause(err)}
+}
+
+// addresses are those of a connection as package net writes them: "read tcp 10.1.2.3:40111->162.159.128.233:443: ...".
+var addresses = regexp.MustCompile(`\b((?:tcp|udp)[46]?) \S+:\d+: `)
+
+// Sanitize makes the text of an error that others wrote fit for a status and a log: one line, of bounded length, without
+// the secrets, what looks like a token, and the addresses of a connection. Those differ with every connection although
+// the reason is the same, and an object's status would be written again with every try.
+func Sanitize(text string, secrets ...Secret) string {
+	return clean(addresses.ReplaceAllString(text, "$1: "), secrets...)
+}
+
+// ofDiscord reports whether a response tells about Discord's routes: it was not made by a proxy on the way, nor by a
+// server that has failed.
+func ofDiscord(status int, body []byte) bool {
+	if status < 300 {
+		return true
+	}
+	_, _, _, ok := parseErrorBody(body)
+	return ok && status < 500
+}
+
+// judge turns every response that is not a success into an error, and keeps count of the refused ones.
+func (c *Client) judge(cl *call, status int, body []byte, cut bool, refused *ratelimit.Refusal) error {
+	if refused != nil {
+		if refused.Scope != ratelimit.ScopeShared {
+			c.opts.Invalid.add(status)
+		}
+		return &RateLimited{Op: cl.op, After: refused.After, Scope: refused.Scope}
+	}
+	if status == http.StatusUnauthorized || status == http.StatusForbidden {
+		c.opts.Invalid.add(status)
+	}
+	if status >= 200 && status < 300 {
+		return nil
+	}
+	code, message, fields, ok := parseErrorBody(body, c.opts.Token)
+	e := &Error{Op: cl.op, Status: status, Code: code, Message: message, Fields: fields}
+	if ok {
+		e.Class = classify(status, code, fields, cl.mutating())
+	} else {
+		e.Message = http.StatusText(status) + " without an explanation by Discord"
+		e.Class = classifyForeign(status, cut, cl.mutating())
+	}
+	if e.Class == ClassBadToken {
+		c.refuse(e)
+	}
+	return e
+}
+
+// refusal reads a 429: of header and body the longer wait. One that is no JSON and names no scope comes from what
+// stands in front of Discord and is for everything; one of Discord's own that names no scope is for this bot.
+func refusal(h http.Header, body []byte) *ratelimit.Refusal {
+	var b errorBody
+	err := json.Unmarshal(body, &b)
+	r := &ratelimit.Refusal{Scope: h.Get("X-RateLimit-Scope")}
+	r.After = max(ratelimit.Seconds(h.Get("Retry-After")), ratelimit.Seconds(fmt.Sprint(b.RetryAfter)))
+	switch {
+	case err != nil && r.Scope == "":
+		r.Scope = ratelimit.ScopeBlocked
+	case b.Global || h.Get("X-RateLimit-Global") != "":
+		r.Scope = ratelimit.ScopeGlobal
+	case r.Scope != ratelimit.ScopeShared && r.Scope != ratelimit.ScopeGlobal:
+		r.Scope = ratelimit.ScopeUser
+	}
+	if r.After <= 0 {
+		r.After = blockedPause
+	}
+	return r
+}
