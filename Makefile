@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 OPERATORS := dojo-operator discord-operator
-MODULES := apis libs/conditions libs/manager libs/apply libs/testcluster libs/discordclient $(OPERATORS) test
+MODULES := apis libs/conditions libs/manager libs/apply libs/testcluster libs/discordclient $(OPERATORS) test/environment test
 
 # All that is built without -race is built with the same flags, so that nothing is compiled twice.
 export_flags := export CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"

@@ -9,6 +9,7 @@ replace (
 	jutsu.com/operators/libs/discordclient => ../libs/discordclient
 	jutsu.com/operators/libs/manager => ../libs/manager
 	jutsu.com/operators/libs/testcluster => ../libs/testcluster
+	jutsu.com/operators/test/environment => ../test/environment
 )
 
 require (
@@ -26,6 +27,7 @@ require (
 	jutsu.com/operators/libs/discordclient v0.0.0
 	jutsu.com/operators/libs/manager v0.0.0
 	jutsu.com/operators/libs/testcluster v0.0.0
+	jutsu.com/operators/test/environment v0.0.0
 	k8s.io/api v0.37.2
 	k8s.io/apiextensions-apiserver v0.37.2
 	k8s.io/apimachinery v0.37.2

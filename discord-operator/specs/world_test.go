@@ -18,7 +18,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient/discordtest"
-	"jutsu.com/operators/libs/testcluster/operatortest"
+	"jutsu.com/operators/test/environment/spec"
 )
 
 // everything is what a bot needs for every field of a spec, without being an administrator.
@@ -230,7 +230,7 @@ func expectLawful(ctx context.Context, namespace string) {
 }
 
 // secrets are all tokens of bots and webhooks; none may show up anywhere but in Secrets.
-var secrets operatortest.Secrets
+var secrets spec.Secrets
 
 func nameOf(namespace, name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: namespace, Name: name}

@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/cnpgtest"
 )
 
@@ -28,23 +27,13 @@ var (
 	failingBackups sync.Map
 )
 
-func foldersOfOptionalCRDs(ctx context.Context) []string {
-	GinkgoHelper()
-	postgres, err := testcluster.CloudNativePGCRDs(ctx)
-	Expect(err).NotTo(HaveOccurred())
-	prometheus, err := testcluster.PrometheusOperatorCRDs(ctx)
-	Expect(err).NotTo(HaveOccurred())
-	return []string{postgres, prometheus, "../../deploy/discord-operator/crds"}
-}
-
-func startCloudNativePG() {
-	GinkgoHelper()
-	var err error
-	cloudNativePG, err = cnpgtest.Start(context.Background(), cluster.Config(), cnpgtest.Options{
+// postgres is how CloudNativePG is played.
+func postgres(admin client.Client) cnpgtest.Options {
+	return cnpgtest.Options{
 		RetryInterval: 2 * time.Second,
 		Sessions: func(ctx context.Context, namespace, _ string) int {
 			var pods corev1.PodList
-			if k8s.List(ctx, &pods, client.InNamespace(namespace),
+			if admin.List(ctx, &pods, client.InNamespace(namespace),
 				client.MatchingLabels{"app.kubernetes.io/name": "dojo"}) != nil {
 				return 1
 			}
@@ -54,9 +43,7 @@ func startCloudNativePG() {
 			_, fails := failingBackups.Load(namespace)
 			return fails
 		},
-	})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(cloudNativePG.Stop)
+	}
 }
 
 // ofKind returns an empty object of a kind, CloudNativePG's unless it is another, for Get.

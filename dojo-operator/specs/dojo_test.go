@@ -17,11 +17,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/libs/testcluster/operatortest"
+	"jutsu.com/operators/test/environment/spec"
 )
 
 // secrets are all passwords of the specs; none may show up anywhere but in Secrets.
-var secrets operatortest.Secrets
+var secrets spec.Secrets
 
 func newPassword() string { return secrets.Add("secret-" + rand.Text()) }
 

@@ -7,28 +7,19 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/gexec"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/libs/testcluster/operatortest"
+	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/environment/spec"
 )
 
 // The specs run the operator's real binary, built with the race detector, as the ServiceAccount and
 // with the permissions, arguments and environment of deploy/ for production, on a real Kubernetes
 // API with controllers and fake nodes.
 const (
-	deployFolder = "../../deploy/dojo-operator"
 	// progressDeadline is short, but much longer than a rollout takes on fake nodes.
 	progressDeadline = 10 * time.Second
-	// enforceOwnerReferences makes the API server as strict as some clusters are: a client that sets
-	// blockOwnerDeletion needs the permission to update the finalizers of the owner.
-	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 	// soon is for what the operator does at once. It is long, since the machine may be busy.
 	soon = 30 * time.Second
 )
@@ -36,23 +27,12 @@ const (
 var (
 	cluster  *testcluster.Cluster
 	k8s      client.Client
-	operator = &operatortest.Operator{
-		Name: "dojo-operator", Namespace: "dojo-system", Lease: "dojo-operator.core.jutsu.com",
-		Overlay: deployFolder + "/overlays/production", Folder: "../../out/dojo-operator",
-	}
+	operator = &spec.Operator{Operator: environment.Dojo}
 	// optionalCRDs are the folders with the kinds that a cluster may lack.
 	optionalCRDs []string
 )
 
-func TestDojoOperator(t *testing.T) {
-	RegisterFailHandler(Fail)
-	ctrl.SetLogger(GinkgoLogr)
-	SetDefaultEventuallyTimeout(soon)
-	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
-	SetDefaultConsistentlyDuration(time.Second)
-	EnforceDefaultTimeoutsWhenUsingContexts()
-	RunSpecs(t, "dojo-operator")
-}
+func TestDojoOperator(t *testing.T) { operator.RunSpecs(t) }
 
 var (
 	_ = operator.Guard()
@@ -60,33 +40,17 @@ var (
 )
 
 // The operator is built once for all processes of the test runner.
-var _ = SynchronizedBeforeSuite(func() []byte {
-	path, err := gexec.Build("jutsu.com/operators/dojo-operator", "-race")
+var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path []byte) {
+	discord, err := environment.Discord.CRDs()
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(gexec.CleanupBuildArtifacts)
-	return []byte(path)
-}, func(ctx context.Context, path []byte) {
-	var err error
-	optionalCRDs = foldersOfOptionalCRDs(ctx)
-	cluster, err = testcluster.Start(ctx, testcluster.Options{
-		ControllerManager: true, Nodes: 3, Audit: true, APIServerArgs: []string{enforceOwnerReferences},
-		CRDs: append([]string{deployFolder + "/crds"}, optionalCRDs...), Progress: GinkgoWriter,
+	operator.Begin(ctx, path, environment.Options{
+		Cluster:       testcluster.Options{ControllerManager: true, Nodes: 3, CRDs: []string{discord}},
+		CloudNativePG: postgres, Prometheus: true,
 	})
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func() { Expect(cluster.Stop()).To(Succeed()) })
-
-	scheme := runtime.NewScheme()
-	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
-	Expect(corev1api.AddToScheme(scheme)).To(Succeed())
-	config := cluster.Config()
-	k8s, err = client.New(config, client.Options{Scheme: scheme, FieldValidation: metav1.FieldValidationStrict})
-	Expect(err).NotTo(HaveOccurred())
-
-	operator.Binary, operator.Cluster, operator.Client = string(path), cluster, k8s
+	cluster, k8s, cloudNativePG = operator.Cluster, operator.Client, operator.Env.Postgres
+	optionalCRDs = append(operator.Env.OtherKinds, discord)
 	deadline := progressDeadline.String()
 	operator.Flags = []string{"--progress-deadline=" + deadline, "--database-deadline=" + deadline}
-	operator.Install(ctx)
-	startCloudNativePG()
 	operator.Start(ctx)
 	DeferCleanup(func() {
 		operator.Stop()

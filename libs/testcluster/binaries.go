@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/modfile"
+
+	"jutsu.com/operators/libs/testcluster/project"
 )
 
 // Environment variables that name a folder with ready-made binaries. What a folder lacks is built.
@@ -133,9 +135,10 @@ func newBuild(name string) (build, error) {
 	if !ok {
 		return build{}, fmt.Errorf("testcluster: %q is none of the binaries %v", name, slices.Sorted(maps.Keys(binaries)))
 	}
-	root, err := projectRoot()
+	root, err := project.Root()
 	if err != nil {
-		return build{}, err
+		return build{}, fmt.Errorf("testcluster: %w, whose tools/ say what to build, "+
+			"or name a folder with ready-made binaries in %s", err, AssetsEnv)
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -177,23 +180,6 @@ func (b *build) pin() error {
 	digest := sha256.Sum256(slices.Concat(mod, sum, []byte(b.ldflags()+b.tags)))
 	b.hash = hex.EncodeToString(digest[:6])
 	return nil
-}
-
-// projectRoot is the nearest folder, from the working directory up, that holds go.work and tools/.
-func projectRoot() (string, error) {
-	start, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for folder := start; ; folder = filepath.Dir(folder) {
-		if exists(filepath.Join(folder, "go.work")) && exists(filepath.Join(folder, "tools")) {
-			return folder, nil
-		}
-		if folder == filepath.Dir(folder) {
-			return "", fmt.Errorf("testcluster: neither %s nor a folder above it holds go.work and tools/, which say what to build; "+
-				"run from within the project, or name a folder with ready-made binaries in %s", start, AssetsEnv)
-		}
-	}
 }
 
 func exists(path string) bool {

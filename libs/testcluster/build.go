@@ -10,10 +10,11 @@ import (
 	"runtime"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
+
+	"jutsu.com/operators/libs/testcluster/process"
 )
 
 // unfinished is the prefix of folders in the cache that hold a build in progress.
@@ -72,13 +73,13 @@ func (b build) run(ctx context.Context, progress io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("testcluster: build %s: %w", b.name, err)
 	}
-	reaper, err := newReaper(folder)
+	reaper, err := process.NewReaper(folder)
 	if err != nil {
 		_ = os.RemoveAll(folder)
 		return fmt.Errorf("testcluster: build %s: %w", b.name, err)
 	}
 	defer func() {
-		if cleanErr := reaper.clean(); err == nil {
+		if cleanErr := reaper.Clean(); err == nil {
 			err = cleanErr
 		}
 	}()
@@ -95,34 +96,31 @@ func (b build) run(ctx context.Context, progress io.Writer) (err error) {
 	return nil
 }
 
-func (b build) compile(ctx context.Context, output string, reaper *reaper, progress io.Writer) error {
-	var said strings.Builder
-	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-trimpath", "-ldflags="+b.ldflags(), "-tags="+b.tags, "-o", output, b.pkg)
+func (b build) compile(ctx context.Context, output string, reaper *process.Reaper, progress io.Writer) error {
+	cmd := exec.Command("go", "build", "-mod=readonly", "-trimpath", "-ldflags="+b.ldflags(), "-tags="+b.tags, "-o", output, b.pkg)
 	cmd.Dir = b.source
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
 		"GOTMPDIR="+filepath.Dir(output)) // so that the go command leaves nothing behind either
-	cmd.Stdout, cmd.Stderr = &said, &said
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with its compilers
-	if err := cmd.Start(); err != nil {
+	p, err := process.Start("go build", output+".log", cmd, reaper)
+	if err != nil {
 		return fmt.Errorf("testcluster: build %s: %w", b.name, err)
 	}
-	defer reaper.del(cmd.Process.Pid)
-	if err := reaper.add(cmd.Process.Pid); err != nil {
-		_ = cmd.Cancel()
+	began, tick := time.Now(), time.NewTicker(30*time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			p.Kill()
+			return fmt.Errorf("testcluster: build %s: interrupted: %w", b.name, context.Cause(ctx))
+		case <-tick.C:
+			say(progress, "still building %s, %v of about %v", b.name, time.Since(began).Round(time.Second), b.cold)
+		case <-p.Exited():
+			if p.ExitCode() != 0 {
+				return fmt.Errorf("testcluster: build %s %s in %s: %w", b.name, b.version, b.source, p.Err())
+			}
+			return nil
+		}
 	}
-	stop := every(30*time.Second, func(passed time.Duration) {
-		say(progress, "still building %s, %v of about %v", b.name, passed.Round(time.Second), b.cold)
-	})
-	err := cmd.Wait()
-	stop()
-	if ctx.Err() != nil {
-		return fmt.Errorf("testcluster: build %s: interrupted: %w", b.name, context.Cause(ctx))
-	}
-	if err != nil {
-		return fmt.Errorf("testcluster: build %s %s in %s: %w\n%s", b.name, b.version, b.source, err, said.String())
-	}
-	return nil
 }
 
 // ldflags leave symbols out and write the version into the binary: without it Kubernetes calls itself v0.0.0-master,
@@ -137,25 +135,6 @@ func (b build) ldflags() string {
 		flags = append(flags, "-X", prefix+"gitMajor="+major, "-X", prefix+"gitMinor="+minor)
 	}
 	return strings.Join(flags, " ")
-}
-
-// every calls f now and then, with the time passed, until the returned function is called.
-func every(interval time.Duration, f func(passed time.Duration)) (stop func()) {
-	began, done, ended := time.Now(), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(interval)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-				f(time.Since(began))
-			}
-		}
-	}()
-	return func() { close(done); <-ended }
 }
 
 // synchronized lets goroutines share a writer that is not made for it.

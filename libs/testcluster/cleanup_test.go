@@ -34,10 +34,10 @@ func startAndEnd(how string) {
 		os.Exit(2)
 	}
 	_, _ = fmt.Fprint(os.Stdout, cluster.Dir())
-	for _, p := range cluster.processes {
-		_, _ = fmt.Fprint(os.Stdout, " ", p.cmd.Process.Pid)
+	for _, c := range cluster.components {
+		_, _ = fmt.Fprint(os.Stdout, " ", c.process.PID())
 	}
-	_, _ = fmt.Fprintln(os.Stdout, " ", cluster.reaper.cmd.Process.Pid)
+	_, _ = fmt.Fprintln(os.Stdout, " ", cluster.reaper.PID())
 	switch how {
 	case "panic":
 		panic("on purpose")
@@ -163,11 +163,11 @@ func TestStartThatFailsSaysWhyAndCleansUp(t *testing.T) {
 	}{
 		"a component that ends": {
 			etcd: "#!/bin/sh\necho it was the butler >&2\nexit 7\n",
-			want: []string{"etcd: exit status 7", "it was the butler"},
+			want: []string{"etcd has ended: exit status 7", "it was the butler"},
 		},
 		"a flag that does not exist": {
 			options: Options{APIServerArgs: []string{"--no-such-flag"}},
-			want:    []string{"kube-apiserver: exit status 1", "unknown flag: --no-such-flag"},
+			want:    []string{"kube-apiserver has ended: exit status 1", "unknown flag: --no-such-flag"},
 		},
 		"a CRD that is not there": {
 			options: Options{CRDs: []string{"no-such-folder"}},

@@ -15,6 +15,9 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"jutsu.com/operators/libs/testcluster/process"
+	"jutsu.com/operators/libs/testcluster/project"
 )
 
 // Options say what a cluster consists of. The zero value is etcd and the API server: enough for custom resources,
@@ -53,12 +56,12 @@ type Cluster struct {
 	client  kubernetes.Interface
 	scrape  *http.Client // trusts the cluster's certificates, without credentials
 
-	reaper                 *reaper
+	reaper                 *process.Reaper
 	apiPort, schedulerPort *port
 
-	mu        sync.Mutex // guards what the processes do
-	processes map[string]*process
-	stop      func() error
+	mu         sync.Mutex // guards what the components do
+	components map[string]*component
+	stop       func() error
 }
 
 // Start builds what is not built yet, starts a cluster and returns when everything asked for is ready. The context
@@ -89,16 +92,16 @@ func newCluster(o Options, paths map[string]string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	reaper, err := newReaper(dir)
+	reaper, err := process.NewReaper(dir)
 	if err != nil {
 		_ = os.RemoveAll(dir)
 		return nil, err
 	}
 	if socket := filepath.Join(dir, etcdSocket); len(socket) > maxSocketPath {
 		return nil, errors.Join(fmt.Errorf("%s is too long for the path of a Unix socket, at most %d characters; "+
-			"set TMPDIR to a folder with a shorter path", socket, maxSocketPath), reaper.clean())
+			"set TMPDIR to a folder with a shorter path", socket, maxSocketPath), reaper.Clean())
 	}
-	c := &Cluster{options: o, dir: dir, reaper: reaper, processes: map[string]*process{}}
+	c := &Cluster{options: o, dir: dir, reaper: reaper, components: map[string]*component{}}
 	c.stop = sync.OnceValue(c.end)
 	if err := c.prepare(paths); err != nil {
 		return nil, errors.Join(err, c.Stop())
@@ -123,7 +126,7 @@ func (c *Cluster) prepare(paths map[string]string) (err error) {
 		return err
 	}
 	for name, path := range paths {
-		c.processes[name] = &process{
+		c.components[name] = &component{
 			name: name, bin: path, args: c.args(name), dir: c.dir, log: c.file(filepath.Join("logs", name+".log")),
 			ready: c.probe(name), reaper: c.reaper, died: func(err error) { c.warn("%v", err) },
 		}
@@ -155,11 +158,7 @@ func (c *Cluster) start(ctx context.Context) error {
 
 func (c *Cluster) run(ctx context.Context, name string) error {
 	began := time.Now()
-	p := c.processes[name]
-	if err := p.start(); err != nil {
-		return err
-	}
-	if err := p.await(ctx); err != nil {
+	if err := c.components[name].start(ctx); err != nil {
 		return err
 	}
 	say(c.options.Progress, "%s is ready after %v", name, time.Since(began).Round(10*time.Millisecond))
@@ -194,11 +193,16 @@ func (c *Cluster) AuditLog() string { return c.file(filepath.Join("logs", "audit
 func (c *Cluster) Kill(component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p, err := c.process(component)
-	if err != nil {
-		return err
+	return c.kill(component)
+}
+
+func (c *Cluster) kill(component string) error {
+	running, ok := c.components[component]
+	if !ok {
+		return fmt.Errorf("testcluster: this cluster has no %q; it has %v", component, c.options.components())
 	}
-	return p.kill()
+	running.kill()
+	return nil
 }
 
 // Restart kills a component if it still runs, and starts it again with the same data and on the same port. It returns
@@ -206,21 +210,10 @@ func (c *Cluster) Kill(component string) error {
 func (c *Cluster) Restart(ctx context.Context, component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	p, err := c.process(component)
-	if err != nil {
-		return err
-	}
-	if err := p.kill(); err != nil {
+	if err := c.kill(component); err != nil {
 		return err
 	}
 	return c.run(ctx, component)
-}
-
-func (c *Cluster) process(component string) (*process, error) {
-	if p, ok := c.processes[component]; ok {
-		return p, nil
-	}
-	return nil, fmt.Errorf("testcluster: this cluster has no %q; it has %v", component, c.options.components())
 }
 
 // KeepLogs copies the components' logs, and the audit log, into a folder that outlives the cluster.
@@ -246,11 +239,10 @@ func (c *Cluster) KeepLogs(dir string) error {
 
 // keepLogsOfFailure puts the logs where a person finds them and says where; outside the project there is no such place.
 func (c *Cluster) keepLogsOfFailure() error {
-	root, err := projectRoot()
+	dir, err := project.Path("out", "testcluster", filepath.Base(c.dir))
 	if err != nil {
 		return nil //nolint:nilerr // the failure to start is what matters
 	}
-	dir := filepath.Join(root, "out", "testcluster", filepath.Base(c.dir))
 	if err := c.KeepLogs(dir); err != nil {
 		return fmt.Errorf("keep the logs: %w", err)
 	}
@@ -264,12 +256,14 @@ func (c *Cluster) Stop() error { return c.stop() }
 func (c *Cluster) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, p := range c.processes {
-		p.expected.Store(true)
+	for _, running := range c.components {
+		running.expected.Store(true)
 	}
-	err := c.reaper.clean()
-	for _, p := range c.processes {
-		p.wait()
+	err := c.reaper.Clean()
+	for _, running := range c.components {
+		if running.process != nil {
+			<-running.process.Exited()
+		}
 	}
 	for _, port := range []*port{c.apiPort, c.schedulerPort} {
 		if port != nil {
@@ -279,11 +273,11 @@ func (c *Cluster) end() error {
 	return err
 }
 
-// warn tells people what they would not see otherwise.
+// warn prints what a user would not see otherwise.
 func (c *Cluster) warn(format string, args ...any) {
+	var progress io.Writer = os.Stderr
 	if c.options.Progress != nil {
-		say(c.options.Progress, format, args...)
-		return
+		progress = c.options.Progress
 	}
-	say(os.Stderr, format, args...)
+	say(progress, format, args...)
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -338,13 +339,13 @@ func TestComponentThatDiesIsReported(t *testing.T) {
 	var said strings.Builder
 	progress := &synchronized{w: &said}
 	cluster := start(t, Options{Progress: progress})
-	if err := cluster.processes[Etcd].cmd.Process.Kill(); err != nil {
+	if err := cluster.components[Etcd].process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func() error {
 		progress.mu.Lock()
 		defer progress.mu.Unlock()
-		if !strings.Contains(said.String(), "etcd: signal: killed") {
+		if !strings.Contains(said.String(), "etcd has ended: signal: killed") {
 			return fmt.Errorf("not reported: %s", said.String())
 		}
 		return nil

@@ -10,6 +10,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/libs/testcluster/process"
 )
 
 // The components by the name of their binaries, as Kill and Restart take them.
@@ -195,7 +197,7 @@ func (c *Cluster) probe(name string) func(context.Context) error {
 			return err
 		}
 	case Scheduler:
-		return func(ctx context.Context) error { return get(ctx, c.scrape, c.schedulerPort.url()+"/readyz") }
+		return func(ctx context.Context) error { return process.Serves(ctx, c.scrape, c.schedulerPort.url()+"/readyz") }
 	case Kwok:
 		return c.nodesReady
 	}
@@ -206,7 +208,7 @@ func (c *Cluster) etcdServes(ctx context.Context) error {
 	socket := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", c.file(etcdSocket))
 	}}
-	return get(ctx, &http.Client{Transport: socket}, "http://etcd/readyz")
+	return process.Serves(ctx, &http.Client{Transport: socket}, "http://etcd/readyz")
 }
 
 // apiServerServes also waits for the namespace default, which comes a moment after readiness.
@@ -225,19 +227,3 @@ func (c *Cluster) etcdURL() string { return "unix://" + c.file(etcdSocket) }
 
 // file is a path in the cluster's folder.
 func (c *Cluster) file(name string) string { return filepath.Join(c.dir, name) }
-
-func get(ctx context.Context, client *http.Client, url string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	_ = response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, response.Status)
-	}
-	return nil
-}

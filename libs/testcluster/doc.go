@@ -38,7 +38,7 @@
 //
 // # Where to look in the code
 //
-// cluster.go is the life of a cluster; components.go has each component's flags and what makes it ready; process.go runs
-// one; binaries.go and build.go find or build what is run; reaper.go cleans up; certs.go, files.go, kubeconfig.go and
+// cluster.go is the life of a cluster; components.go has each component's flags and what makes it ready; component.go runs
+// one; binaries.go and build.go find or build what is run; process/ runs programs and cleans up; certs.go, files.go, kubeconfig.go and
 // port.go are what their names say.
 package testcluster

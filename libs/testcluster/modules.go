@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"jutsu.com/operators/libs/testcluster/project"
 )
 
 // CloudNativePGCRDs returns the folder with the CustomResourceDefinitions of CloudNativePG, out of the module that tools/cloudnative-pg
@@ -34,12 +36,12 @@ func PrometheusOperatorManifest(ctx context.Context) (string, error) {
 
 // moduleFolder is a folder, or a file, within a module that tools/NAME pins.
 func moduleFolder(ctx context.Context, name, module string, path ...string) (string, error) {
-	root, err := projectRoot()
+	tools, err := project.Path("tools", name)
 	if err != nil {
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", module)
-	cmd.Dir = filepath.Join(root, "tools", name)
+	cmd.Dir = tools
 	cmd.Env = append(os.Environ(), "GOWORK=off")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // so that it cleans up behind itself
 	cmd.WaitDelay = 5 * time.Second

@@ -31,7 +31,7 @@ func (b *bench) direct(ctx context.Context, s *stage, at sheet, made []children)
 	began, err := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
 		c := made[i]
 		for _, o := range []client.Object{c.secret, c.deployment, c.service} {
-			if err := s.admin.Create(ctx, o); err != nil {
+			if err := s.Admin.Create(ctx, o); err != nil {
 				return "", err
 			}
 		}
@@ -67,7 +67,7 @@ func childrenOf(ctx context.Context, s *stage, n int) ([]children, error) {
 			name := dojo(i).Name
 			c := children{secret: &corev1.Secret{}, deployment: &appsv1.Deployment{}, service: &corev1.Service{}}
 			for o, name := range map[client.Object]string{c.secret: name + "-credentials", c.deployment: name, c.service: name} {
-				if err := s.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+				if err := s.Admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
 					return fmt.Errorf("the operator has not made it: %w", err)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/test/environment"
 )
 
 const (
@@ -22,13 +23,8 @@ const (
 
 // discord creates servers, their groups and all channels at once, and looks at what that costs, at the peace afterwards, at repairs, and at a
 // restart.
-func (b *bench) discord(ctx context.Context, s *stage, at sheet, c crowd) error {
-	d, err := simulate(c)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	s.args = append(s.args, "--discord-api-url="+d.APIURL())
+func (b *bench) discord(ctx context.Context, s *stage, at sheet) error {
+	d := s.discord
 	p, err := s.startLeader(ctx)
 	if err != nil {
 		return err
@@ -38,7 +34,7 @@ func (b *bench) discord(ctx context.Context, s *stage, at sheet, c crowd) error 
 		return err
 	}
 	moment, cpu := time.Now(), cpuSeconds(p.PID())
-	if err := p.profiled(ctx, b.profile("discord-operator-%d-%s", at.n, c), func() error { return b.loadDiscord(ctx, s, d, at) }); err != nil {
+	if err := p.profiled(ctx, b.profile("discord-operator-%d-%s", at.n, d.crowd), func() error { return b.loadDiscord(ctx, s, d, at) }); err != nil {
 		return err
 	}
 	at.add("operator's CPU time", cpuSeconds(p.PID())-cpu, "s")
@@ -82,13 +78,13 @@ func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at s
 		return nil, nil, err
 	}
 	for _, o := range d.parents() {
-		if err := s.admin.Create(ctx, o); err != nil {
+		if err := s.Admin.Create(ctx, o); err != nil {
 			return nil, nil, err
 		}
 	}
 	began, err := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
 		c := d.channel(i)
-		return c.Name, s.admin.Create(ctx, c)
+		return c.Name, s.Admin.Create(ctx, c)
 	})
 	return began, watch, err
 }
@@ -157,7 +153,7 @@ func (b *bench) restartDiscord(ctx context.Context, s *stage, d *simulated, at s
 	if err := s.awaitQuiet(ctx, b.quiet); err != nil {
 		return err
 	}
-	if err := s.current().Stop(grace); err != nil {
+	if err := s.current().Stop(environment.Grace); err != nil {
 		return err
 	}
 	before, moment := d.RequestCounts(), time.Now()

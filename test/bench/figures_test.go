@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
 func TestQuantile(t *testing.T) {
@@ -244,6 +246,37 @@ func TestParse(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(options{})); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestCallsPerReading(t *testing.T) {
+	const guild, list, roles, edit = "GET /guilds/{guild_id}", "GET /guilds/{guild_id}/channels",
+		"GET /guilds/{guild_id}/members/{user_id}", "PATCH /channels/{channel_id}"
+	for name, test := range map[string]struct {
+		routes   []string
+		want     float64
+		complete bool
+	}{
+		"nothing":                    {},
+		"two readings are not three": {routes: []string{guild, list, roles, guild, list, roles}},
+		"cut at both ends":           {routes: []string{roles, guild, list, roles, guild, list, roles, guild, list}, want: 3, complete: true},
+		"begun within a reading":     {routes: []string{list, roles, guild, list, roles, guild, list, roles}, want: 3, complete: true},
+		"what is no reading apart": {
+			routes: []string{list, edit, roles, "GET /gateway/bot", guild, list, roles, edit, guild, list}, want: 3, complete: true,
+		},
+		"a call too many": {routes: []string{list, roles, guild, guild, list, roles, guild, guild, list}, want: 4, complete: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var requests []discordtest.Request
+			for _, route := range test.routes {
+				method, _, _ := strings.Cut(route, " ")
+				requests = append(requests, discordtest.Request{Method: method, Route: route})
+			}
+			got, complete := callsPerReading(requests, 2)
+			if got != test.want || complete != test.complete {
+				t.Errorf("%v calls, complete: %t; want %v, %t", got, complete, test.want, test.complete)
 			}
 		})
 	}

@@ -35,7 +35,7 @@ const (
 
 // load creates all Dojos at once, with one replica each.
 func (b *bench) load(ctx context.Context, s *stage, at sheet) error {
-	if err := s.admin.Create(ctx, credentials("first")); err != nil {
+	if err := s.Admin.Create(ctx, credentials("first")); err != nil {
 		return err
 	}
 	p, err := s.startLeader(ctx)
@@ -76,7 +76,7 @@ func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) error {
 	cpu, apiServer := cpuSeconds(s.current().PID()), cpuSeconds(s.apiServerPID())
 	began, err := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
 		d := dojo(i)
-		return d.Name, s.admin.Create(ctx, d)
+		return d.Name, s.Admin.Create(ctx, d)
 	})
 	if err != nil {
 		return err

@@ -7,15 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
 )
 
 // options is what the command line says.
@@ -40,19 +39,11 @@ type options struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for the clean-up; the clusters go all the same
-	if err := mainly(ctx, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	environment.Main("bench", mainly)
 }
 
 func mainly(ctx context.Context, args []string) error {
 	o, err := parse(args, os.Stdout)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -67,19 +58,14 @@ func mainly(ctx context.Context, args []string) error {
 	return err
 }
 
-// parse reads the command line; what is wrong with it, and --help, is told on out.
+const help = `Measures the operators on a Kubernetes API that it starts on this machine.
+
+Usage: make bench [ARGS="flags [-- flags of the operator]"]`
+
+// parse reads the command line; errors of it, and --help, are printed on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{quiet: 5 * time.Second}
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.Usage = func() {
-		_, _ = fmt.Fprint(out, `Measures the operators on a Kubernetes API that it starts on this machine.
-
-Usage: make bench [ARGS="flags [-- flags of the operator]"]
-
-`)
-		flags.PrintDefaults()
-	}
+	flags := environment.Flags("bench", help, out)
 	list(flags, &o.dojos, "dojos", "100,300,1000", "`numbers` of Dojos, one series with each, 1 or more", strconv.Atoi)
 	flags.IntVar(&o.secrets, "secrets", 2000, "how many Secrets of 10 KiB that have nothing to do with Dojos, 1 or more")
 	list(flags, &o.channels, "channels", "50,200,490", "`numbers` of Discord channels in one guild, 1 to 490 (and 10 groups)", strconv.Atoi)

@@ -7,6 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/test/environment"
 )
 
 // secretSize is the size of one Secret that has nothing to do with Dojos.
@@ -26,7 +28,7 @@ func (b *bench) memory(ctx context.Context, s *stage, at sheet) error {
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("unrelated-%05d", i)},
 			Data:       map[string][]byte{"data": data},
 		}
-		return secret.Name, s.admin.Create(ctx, secret)
+		return secret.Name, s.Admin.Create(ctx, secret)
 	}); err != nil {
 		return err
 	}
@@ -71,7 +73,7 @@ func (b *bench) footprint(ctx context.Context, s *stage) (usage, error) {
 		if err != nil {
 			return usage{}, err
 		}
-		if err := p.Stop(grace); err != nil {
+		if err := p.Stop(environment.Grace); err != nil {
 			return usage{}, err
 		}
 		rss, peak, heap = append(rss, now), append(peak, most), append(heap, live)

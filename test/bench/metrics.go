@@ -2,17 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"fmt"
-	"net/http"
-	"time"
+	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // metricReconciles is how controller-runtime counts them, by controller and result.
@@ -41,39 +35,12 @@ func has(m *dto.Metric, label, value string) bool {
 	return false
 }
 
-// scrape asks the operator for its metrics, as the ServiceAccount of a Prometheus would.
+// scrape reads the metrics of a process.
 func (s *stage) scrape(ctx context.Context, p *process) (scraped, error) {
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "bench-metrics"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: s.operator.Name + "-metrics-reader"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "default"}},
-	}
-	if err := s.admin.Create(ctx, binding); err != nil && !apierrors.IsAlreadyExists(err) {
-		return nil, err
-	}
-	config, err := s.cluster.ServiceAccountConfig(ctx, namespace, "default")
+	text, err := s.Metrics(ctx, s.operator, p.Process)
 	if err != nil {
 		return nil, err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.MetricsURL(), nil)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Authorization", "Bearer "+config.BearerToken)
-	selfSigned := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // our own process
-	defer selfSigned.CloseIdleConnections()
-	response, err := (&http.Client{Transport: selfSigned, Timeout: 10 * time.Second}).Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", p.MetricsURL(), response.Status)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(response.Body)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.MetricsURL(), err)
-	}
-	return families, nil
+	return parser.TextToMetricFamilies(strings.NewReader(text))
 }

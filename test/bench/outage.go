@@ -11,13 +11,7 @@ import (
 
 // away takes Discord away when half of the channels are there, for a while, and looks at how the operator bears it and how soon it is done afterwards.
 func (b *bench) away(ctx context.Context, s *stage, at sheet) error {
-	c := crowd{guilds: 1, channels: at.n, bots: 1, webhooks: true}
-	d, err := simulate(c)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	s.args = append(s.args, "--discord-api-url="+d.APIURL())
+	d := s.discord
 	if _, err := s.startLeader(ctx); err != nil {
 		return err
 	}
@@ -33,13 +27,13 @@ func (b *bench) away(ctx context.Context, s *stage, at sheet) error {
 	if err != nil {
 		return err
 	}
-	left := float64(c.total())*c.calls() - float64(d.made())
+	left := float64(d.total())*d.calls() - float64(d.made())
 	back := time.Now()
 	if _, err := watch.await(ctx); err != nil {
 		return err
 	}
 	at.add("return of Discord to all Ready", time.Since(back).Seconds(), "s")
-	at.bound("return of Discord to all Ready", c.least(left))
+	at.bound("return of Discord to all Ready", d.least(left))
 	at.add("calls to Discord while it is away", float64(asked), "in all")
 	at.addAgainst(0, "channels on Discord too many", float64(len(d.texts())-at.n), "in all")
 	at.addAgainst(0, "calls that Discord answers with 429", float64(d.refused(http.StatusTooManyRequests)), "in all")

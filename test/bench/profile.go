@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/environment"
 )
 
 // slice is how long one CPU profile takes. The operator cannot be told to end one early, so a longer one is put together from slices.
@@ -21,7 +21,7 @@ const slice = 2 * time.Second
 
 // process is one running operator, which serves its profiles.
 type process struct {
-	*operator.Process
+	*environment.Process
 	profiles string // host:port
 }
 

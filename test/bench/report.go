@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/environment"
 )
 
 // figure is one thing that was measured.
@@ -39,12 +39,12 @@ type report struct {
 
 func newReport(o *options) *report {
 	return &report{
-		When: time.Now().UTC().Truncate(time.Second), Operators: []string{version(operator.Dojo), version(operator.Discord)},
+		When: time.Now().UTC().Truncate(time.Second), Operators: []string{version(environment.Dojo), version(environment.Discord)},
 		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), Flags: o.operator,
 	}
 }
 
-func version(o operator.Operator) string {
+func version(o environment.Operator) string {
 	binary, err := o.Binary()
 	if err != nil {
 		return o.Name

@@ -3,20 +3,22 @@ package main
 import (
 	"context"
 	"time"
+
+	"jutsu.com/operators/test/environment"
 )
 
 // restart stops the operator and starts it again, and counts what the new one does although nothing has changed.
 func (b *bench) restart(ctx context.Context, s *stage, at sheet) error {
 	b.say("%s: stopping the operator and starting it again", at.scenario)
-	before, err := s.holder(ctx)
+	before, err := s.operator.Leader(ctx, s.Admin)
 	if err != nil {
 		return err
 	}
-	if err := s.current().Stop(grace); err != nil {
+	if err := s.current().Stop(environment.Grace); err != nil {
 		return err
 	}
 	moment := time.Now()
-	p, err := s.startOperator(ctx)
+	p, err := s.startProcess(ctx)
 	if err != nil {
 		return err
 	}

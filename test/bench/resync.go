@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
@@ -11,12 +12,8 @@ import (
 
 // unheard takes the Gateway away, so that nothing tells of changes, and looks at what it costs to read instead, and how soon drift is repaired.
 func (b *bench) unheard(ctx context.Context, s *stage, at sheet) error {
-	d, err := simulate(crowd{guilds: 1, channels: at.n, bots: 1})
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	s.args = append(s.args, "--discord-api-url="+d.APIURL(), "--resync-period="+b.resync.String())
+	d := s.discord
+	s.args = append(s.args, "--resync-period="+b.resync.String())
 	if _, err := s.startLeader(ctx); err != nil {
 		return err
 	}
@@ -30,7 +27,7 @@ func (b *bench) unheard(ctx context.Context, s *stage, at sheet) error {
 	d.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 	d.Gateway().Drop(0)
 	b.say("%s: reading every %s instead of hearing from the Gateway", at.scenario, b.resync)
-	read, err := d.readings(ctx, b.resync, 3)
+	read, err := d.readings(ctx, 3)
 	if err != nil {
 		return err
 	}
@@ -47,37 +44,34 @@ func (b *bench) unheard(ctx context.Context, s *stage, at sheet) error {
 	return nil
 }
 
-// readings waits until the guild, which is read once in a period, was read so often, and returns how many calls each reading took, but for those about the
-// Gateway itself.
-func (d *simulated) readings(ctx context.Context, period time.Duration, times int) (callsEach float64, err error) {
-	const list = "GET /guilds/{guild_id}/channels"
-	count := func() (lists, reads int) {
-		for route, n := range d.RequestCounts() {
-			if strings.HasPrefix(route, "GET ") && !strings.HasPrefix(route, "GET /gateway") {
-				reads += n
-			}
-			if route == list {
-				lists = n
-			}
+// readings waits until a guild was read so often, and returns how many calls each reading took.
+func (d *simulated) readings(ctx context.Context, times int) (callsEach float64, err error) {
+	before := len(d.Requests())
+	err = until(ctx, func() (complete bool, err error) {
+		callsEach, complete = callsPerReading(d.Requests()[before:], times)
+		return complete, nil
+	})
+	return callsEach, err
+}
+
+// callsPerReading counts the calls of so many whole readings of a guild, but for those about the Gateway itself. A reading has one list
+// of channels, and always the same order; so what lies between one list and a later one are whole readings, however the requests
+// begin and end.
+func callsPerReading(requests []discordtest.Request, times int) (callsEach float64, complete bool) {
+	lists, calls := 0, 0
+	for _, r := range requests {
+		if r.Method != http.MethodGet || strings.HasPrefix(r.Route, "GET /gateway") {
+			continue
 		}
-		return lists, reads
-	}
-	// Each count is taken between two readings, when nothing has been read for a while, so that none is counted in part.
-	between := func(least int) (lists, reads int, err error) {
-		since := time.Now()
-		err = until(ctx, func() (bool, error) {
-			if l, r := count(); r != reads {
-				lists, reads, since = l, r, time.Now()
+		if r.Route == "GET /guilds/{guild_id}/channels" {
+			if lists == times {
+				return float64(calls) / float64(times), true
 			}
-			return lists >= least && time.Since(since) > period/4, nil
-		})
-		return lists, reads, err
+			lists++
+		}
+		if lists > 0 {
+			calls++
+		}
 	}
-	first, _ := count()
-	lists, reads, err := between(first + 1)
-	if err != nil {
-		return 0, err
-	}
-	listsNow, readsNow, err := between(lists + times)
-	return float64(readsNow-reads) / float64(listsNow-lists), err
+	return 0, false
 }

@@ -15,7 +15,7 @@ import (
 func (b *bench) rotation(ctx context.Context, s *stage, at sheet) error {
 	b.say("%s: a new password for %d Dojos", at.scenario, at.n)
 	var before appsv1.DeploymentList
-	if err := s.admin.List(ctx, &before, client.InNamespace(namespace)); err != nil {
+	if err := s.Admin.List(ctx, &before, client.InNamespace(namespace)); err != nil {
 		return err
 	}
 	generation := map[string]int64{}
@@ -29,7 +29,7 @@ func (b *bench) rotation(ctx context.Context, s *stage, at sheet) error {
 		return err
 	}
 	moment := time.Now()
-	if err := s.admin.Patch(ctx, credentials("second"), client.Merge); err != nil {
+	if err := s.Admin.Patch(ctx, credentials("second"), client.Merge); err != nil {
 		return err
 	}
 	done, err := watch.await(ctx)
@@ -53,7 +53,7 @@ func (b *bench) rotation(ctx context.Context, s *stage, at sheet) error {
 // allReady checks that all Dojos are Ready.
 func allReady(ctx context.Context, s *stage) error {
 	var dojos corev1api.DojoList
-	if err := s.admin.List(ctx, &dojos, client.InNamespace(namespace)); err != nil {
+	if err := s.Admin.List(ctx, &dojos, client.InNamespace(namespace)); err != nil {
 		return err
 	}
 	for i := range dojos.Items {

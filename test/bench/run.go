@@ -12,7 +12,7 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/environment"
 )
 
 // bench is one run of all scenarios.
@@ -96,7 +96,7 @@ func (b *bench) dojoParts() []part {
 		all = append(all, part{
 			"memory", time.Duration(b.repeat)*15*time.Second + time.Duration(b.secrets)*10*time.Millisecond,
 			func(ctx context.Context) error {
-				return b.onStage(ctx, operator.Dojo, func(s *stage) error { return b.memory(ctx, s, b.sheet(scenarioMemory, b.secrets)) })
+				return b.onStage(ctx, environment.Dojo, nil, func(s *stage) error { return b.memory(ctx, s, b.sheet(scenarioMemory, b.secrets)) })
 			},
 		})
 	}
@@ -107,7 +107,7 @@ func (b *bench) dojoParts() []part {
 // them so.
 func (b *bench) withDojos(ctx context.Context, n int) error {
 	var made []children
-	if err := b.onStage(ctx, operator.Dojo, func(s *stage) (err error) {
+	if err := b.onStage(ctx, environment.Dojo, nil, func(s *stage) (err error) {
 		for _, next := range []struct {
 			name    string
 			measure func(context.Context, *stage, sheet) error
@@ -128,7 +128,7 @@ func (b *bench) withDojos(ctx context.Context, n int) error {
 	}); err != nil || !b.wants(scenarioDirect) {
 		return err
 	}
-	return b.onStage(ctx, operator.Dojo, func(s *stage) error { return b.direct(ctx, s, b.sheet(scenarioDirect, n), made) })
+	return b.onStage(ctx, environment.Dojo, nil, func(s *stage) error { return b.direct(ctx, s, b.sheet(scenarioDirect, n), made) })
 }
 
 // discordParts are about the discord-operator. Its Discord is the simulated one, in this very process.
@@ -138,12 +138,12 @@ func (b *bench) discordParts() []part {
 		all = append(all, part{
 			fmt.Sprintf("%s, %d channels", name, c.total()), 15*time.Second + time.Duration(c.least(c.calls()*float64(c.total())))*time.Second + more,
 			func(ctx context.Context) error {
-				return b.onStage(ctx, operator.Discord, func(s *stage) error { return measure(ctx, s, b.sheet(name, c.total())) })
+				return b.onStage(ctx, environment.Discord, &c, func(s *stage) error { return measure(ctx, s, b.sheet(name, c.total())) })
 			},
 		})
 	}
 	matrix := func(name string, c crowd) {
-		add(name+", "+c.String(), c, 35*time.Second+b.idle, func(ctx context.Context, s *stage, at sheet) error { return b.discord(ctx, s, at, c) })
+		add(name+", "+c.String(), c, 35*time.Second+b.idle, b.discord)
 	}
 	for _, webhooks := range b.webhooks {
 		for _, latency := range b.latency {
@@ -165,6 +165,7 @@ func (b *bench) discordParts() []part {
 		add(scenarioOutage, most, b.outage+time.Minute, b.away)
 	}
 	if b.wants(scenarioResync) {
+		most.webhooks = false
 		add(scenarioResync, most, 8*b.resync, b.unheard)
 	}
 	return all
@@ -179,8 +180,8 @@ func (b *bench) profile(format string, args ...any) string {
 }
 
 // onStage starts a cluster for the scenarios in measure, and ends it.
-func (b *bench) onStage(ctx context.Context, what operator.Operator, measure func(*stage) error) error {
-	s, err := newStage(ctx, what, b.options, b.progress)
+func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd, measure func(*stage) error) error {
+	s, err := newStage(ctx, what, c, b.options, b.progress)
 	if err != nil {
 		return err
 	}

@@ -180,7 +180,7 @@ func (d *simulated) refused(status int) int {
 
 // repairs renames channels by hand, one every interval, and returns how many seconds it took until each had its name again, to a millisecond.
 func (d *simulated) repairs(ctx context.Context, channels []discordtest.Channel, interval time.Duration) ([]float64, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not repaired after %s", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, waitLimit, fmt.Errorf("not repaired after %s", waitLimit))
 	defer cancel()
 	var took []float64
 	since, next := map[int]time.Time{}, time.Now()

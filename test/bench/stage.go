@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,19 +10,13 @@ import (
 	"slices"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/test/internal/operator"
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/test/environment"
 )
 
 const (
@@ -31,22 +24,20 @@ const (
 	nodes = 5
 	// namespace is where all objects are.
 	namespace = "bench"
-	// poll is the time between two looks at what has no watch. It bounds how exact the figures are.
+	// poll is the time between two reads of what has no watch. It bounds how exact the figures are.
 	poll = 5 * time.Millisecond
-	// patience is when a wait is given up: something is broken then.
-	patience = 10 * time.Minute
-	// grace is a little more than the operator allows itself to stop.
-	grace = 12 * time.Second
+	// waitLimit is when waiting ends: something is broken then.
+	waitLimit = 10 * time.Minute
 )
 
 //go:embed audit-policy.yaml
 var auditPolicy []byte
 
-// stage is a cluster with the operator installed, and with as many of its processes as a scenario starts.
+// stage is a cluster for one operator, with as many of its processes as a scenario starts.
 type stage struct {
-	operator  operator.Operator
-	cluster   *testcluster.Cluster
-	admin     client.Client
+	*environment.Environment
+	operator  environment.Operator
+	discord   *simulated // nil without a crowd
 	cache     cache.Cache
 	audit     *auditLog
 	logs      string   // folder
@@ -55,50 +46,18 @@ type stage struct {
 	end       context.CancelFunc
 }
 
-func newStage(ctx context.Context, what operator.Operator, o *options, progress io.Writer) (*stage, error) {
-	if _, err := what.Binary(); err != nil {
-		return nil, err
-	}
+func newStage(ctx context.Context, what environment.Operator, c *crowd, o *options, progress io.Writer) (*stage, error) {
 	ctx, end := context.WithCancel(ctx)
 	s := &stage{operator: what, args: slices.Clone(o.operator), end: end}
-	if err := s.start(ctx, progress); err != nil {
+	if err := s.start(ctx, c, progress); err != nil {
 		s.close()
-		return nil, fmt.Errorf("set the stage: %w", err)
+		return nil, fmt.Errorf("set up: %w", err)
 	}
 	return s, nil
 }
 
-func (s *stage) start(ctx context.Context, progress io.Writer) (err error) {
-	run := fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), os.Getpid()) // two may run at once
-	if s.logs, err = project.Path("out", "bench", "logs", run); err != nil {
-		return err
-	}
-	if err := s.startCluster(ctx, progress); err != nil {
-		return err
-	}
-	if s.audit, err = openAuditLog(s.cluster.AuditLog(), s.operator.Name+"/"); err != nil {
-		return err
-	}
-	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), corev1api.AddToScheme(scheme), v1alpha1.AddToScheme(scheme)); err != nil {
-		return err
-	}
-	if s.admin, err = client.New(s.cluster.Config(), client.Options{Scheme: scheme}); err != nil {
-		return err
-	}
-	if s.cache, err = cache.New(s.cluster.Config(), cache.Options{Scheme: scheme}); err != nil {
-		return err
-	}
-	go func() { _ = s.cache.Start(ctx) }() // ends with the stage
-	if err := s.operator.Install(ctx, s.cluster.Config()); err != nil {
-		return err
-	}
-	return s.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-}
-
-func (s *stage) startCluster(ctx context.Context, progress io.Writer) error {
-	crds, err := s.operator.CRDs()
-	if err != nil {
+func (s *stage) start(ctx context.Context, c *crowd, progress io.Writer) (err error) {
+	if s.logs, err = environment.RunFolder("bench/logs"); err != nil {
 		return err
 	}
 	policy := filepath.Join(s.logs, "audit-policy.yaml")
@@ -108,45 +67,62 @@ func (s *stage) startCluster(ctx context.Context, progress io.Writer) error {
 	if err := os.WriteFile(policy, auditPolicy, 0o600); err != nil {
 		return err
 	}
-	o := testcluster.Options{
-		ControllerManager: true, CRDs: []string{crds}, Progress: progress,
-		Audit: true, APIServerArgs: []string{"--audit-policy-file=" + policy},
+	options := environment.Options{
+		Operators: []environment.Operator{s.operator}, Folder: s.logs,
+		Cluster: testcluster.Options{
+			ControllerManager: true, Progress: progress, Audit: true, APIServerArgs: []string{"--audit-policy-file=" + policy},
+		},
 	}
-	if s.operator == operator.Dojo {
-		o.Nodes = nodes
+	if s.operator == environment.Dojo {
+		options.Cluster.Nodes = nodes
 	}
-	s.cluster, err = testcluster.Start(ctx, o)
-	return err
+	if c != nil {
+		options.Discord = func(context.Context) (environment.DiscordAPI, error) {
+			s.discord, err = simulate(*c)
+			return s.discord, err
+		}
+	}
+	if s.Environment, err = environment.Start(ctx, options); err != nil {
+		return err
+	}
+	if s.audit, err = openAuditLog(s.Cluster.AuditLog(), s.operator.Name+"/"); err != nil {
+		return err
+	}
+	if s.cache, err = cache.New(s.Cluster.Config(), cache.Options{Scheme: s.Admin.Scheme()}); err != nil {
+		return err
+	}
+	go func() { _ = s.cache.Start(ctx) }() // ends with the stage
+	if err := s.Install(ctx, s.operator); err != nil {
+		return err
+	}
+	return s.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 }
 
-// startOperator starts one more process of the operator and returns when it is ready.
-func (s *stage) startOperator(ctx context.Context) (*process, error) {
+// startProcess starts one more process of the operator and returns when it is ready.
+func (s *stage) startProcess(ctx context.Context) (*process, error) {
 	profiles, err := testcluster.FreeAddress(ctx)
 	if err != nil {
 		return nil, err
 	}
-	log := filepath.Join(s.logs, fmt.Sprintf("%s-%d.log", s.operator.Name, len(s.processes)+1))
-	running, err := s.operator.Start(ctx, s.cluster, log, append([]string{"--pprof-bind-address=" + profiles}, s.args...)...)
+	log := fmt.Sprintf("%s-%d.log", s.operator.Name, len(s.processes)+1)
+	running, err := s.StartOperator(ctx, s.operator, log, append([]string{"--pprof-bind-address=" + profiles}, s.args...)...)
 	if err != nil {
 		return nil, err
 	}
 	p := &process{running, profiles}
 	s.processes = append(s.processes, p)
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
-	if err := p.AwaitReady(ctx); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p, p.AwaitReady(ctx)
 }
 
 // startLeader starts a process of the operator and returns when it leads and has filled its cache.
 func (s *stage) startLeader(ctx context.Context) (*process, error) {
-	before, err := s.holder(ctx)
+	before, err := s.operator.Leader(ctx, s.Admin)
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.startOperator(ctx)
+	p, err := s.startProcess(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -159,22 +135,10 @@ func (s *stage) startLeader(ctx context.Context) (*process, error) {
 // current is the process that was started last.
 func (s *stage) current() *process { return s.processes[len(s.processes)-1] }
 
-// holder is who leads; empty when nobody does.
-func (s *stage) holder(ctx context.Context) (string, error) {
-	var leases coordinationv1.LeaseList
-	if err := s.admin.List(ctx, &leases, client.InNamespace(s.operator.Namespace)); err != nil {
-		return "", fmt.Errorf("who leads: %w", err)
-	}
-	if len(leases.Items) == 0 || leases.Items[0].Spec.HolderIdentity == nil {
-		return "", nil
-	}
-	return *leases.Items[0].Spec.HolderIdentity, nil
-}
-
-// awaitLeader returns as soon as somebody else than before leads.
+// awaitLeader returns as soon as another process than before leads.
 func (s *stage) awaitLeader(ctx context.Context, before string) error {
 	return until(ctx, func() (bool, error) {
-		holder, err := s.holder(ctx)
+		holder, err := s.operator.Leader(ctx, s.Admin)
 		return holder != "" && holder != before, err
 	})
 }
@@ -191,34 +155,24 @@ func (s *stage) awaitQuiet(ctx context.Context, quiet time.Duration) error {
 	})
 }
 
-// close ends everything, in an order in which nothing has to wait for what is gone.
+// close ends everything.
 func (s *stage) close() {
-	for _, p := range s.processes {
-		_ = p.Stop(grace) // most have ended, as part of a scenario
-	}
 	s.end()
 	if s.audit != nil {
 		_ = s.audit.Close()
 	}
-	if s.cluster != nil {
-		_ = s.cluster.Stop()
+	if s.Environment != nil {
+		_ = s.Stop() // some processes have been killed, as part of a scenario
 	}
 }
 
-// until looks again and again until it is so, or patience ends.
-func until(ctx context.Context, so func() (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not so after %s", patience))
+// until calls done again and again until it returns true, or waitLimit has passed.
+func until(ctx context.Context, done func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, waitLimit, fmt.Errorf("not so after %s", waitLimit))
 	defer cancel()
-	tick := time.NewTicker(poll)
-	defer tick.Stop()
-	for {
-		if done, err := so(); done || err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-tick.C:
-		}
+	err := wait.PollUntilContextCancel(ctx, poll, true, func(context.Context) (bool, error) { return done() })
+	if wait.Interrupted(err) {
+		return context.Cause(ctx)
 	}
+	return err
 }

@@ -60,7 +60,7 @@ func (w *stopwatch) await(ctx context.Context) (map[string]time.Time, error) {
 	select {
 	case <-w.complete:
 		return w.at, nil
-	case <-time.After(patience):
+	case <-time.After(waitLimit):
 	case <-ctx.Done():
 	}
 	w.mu.Lock()

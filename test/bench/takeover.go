@@ -41,11 +41,11 @@ func (b *bench) takeover(ctx context.Context, s *stage, at sheet) error {
 // takeover starts a second operator, ends the first, and returns the seconds until the second leads and has acted.
 func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet time.Duration) (leads, acts float64, err error) {
 	leader := s.current()
-	before, err := s.holder(ctx)
+	before, err := s.operator.Leader(ctx, s.Admin)
 	if err != nil {
 		return 0, 0, err
 	}
-	if _, err := s.startOperator(ctx); err != nil {
+	if _, err := s.startProcess(ctx); err != nil {
 		return 0, 0, err
 	}
 	if err := s.awaitQuiet(ctx, time.Second); err != nil { // it has filled its cache
@@ -65,7 +65,7 @@ func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet ti
 	}
 	leads = time.Since(moment).Seconds()
 	err = until(ctx, func() (bool, error) {
-		err := s.admin.Get(ctx, client.ObjectKeyFromObject(changed), changed)
+		err := s.Admin.Get(ctx, client.ObjectKeyFromObject(changed), changed)
 		return changed.Status.ObservedGeneration == changed.Generation, err
 	})
 	acts = time.Since(moment).Seconds()
@@ -78,10 +78,10 @@ func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet ti
 // touch changes the spec of one Dojo.
 func (s *stage) touch(ctx context.Context) (*corev1api.Dojo, error) {
 	d := dojo(0)
-	if err := s.admin.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
+	if err := s.Admin.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
 		return nil, err
 	}
 	before := d.DeepCopy()
 	d.Spec.Title = fmt.Sprintf("Bench %d", d.Generation)
-	return d, s.admin.Patch(ctx, d, client.MergeFrom(before))
+	return d, s.Admin.Patch(ctx, d, client.MergeFrom(before))
 }

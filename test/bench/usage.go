@@ -52,7 +52,7 @@ func (s *stage) apiServerPID() int {
 			continue // it has ended meanwhile
 		}
 		program, arguments, _ := strings.Cut(string(text), "\x00")
-		if filepath.Base(program) == testcluster.APIServer && strings.Contains(arguments, s.cluster.Dir()+"/") {
+		if filepath.Base(program) == testcluster.APIServer && strings.Contains(arguments, s.Cluster.Dir()+"/") {
 			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(command)))
 			return pid
 		}

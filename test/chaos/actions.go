@@ -17,8 +17,8 @@ const (
 // pause is the longest pause before an action.
 const pause = 1000 * time.Millisecond
 
-// deed is one kind of action.
-type deed struct {
+// actionKind is one kind of action.
+type actionKind struct {
 	name string
 	// weight is how often it happens in comparison with the others.
 	weight int
@@ -30,8 +30,8 @@ type deed struct {
 	do func(r *run, ctx context.Context, a action) (what string, err error)
 }
 
-// deeds are all actions.
-var deeds = []deed{
+// actionKinds are all actions.
+var actionKinds = []actionKind{
 	{"create-channel", 14, channelSlots, 1, (*run).createChannel},
 	{"edit-channel", 12, channelSlots, 0, (*run).editChannel},
 	{"delete-channel", 7, channelSlots, 0, (*run).deleteChannel},
@@ -74,8 +74,8 @@ var deeds = []deed{
 
 // action is one thing that happens. Everything about it follows from the seed, except what there is to do it to.
 type action struct {
-	deed *deed
-	// slot is the number of the object, below deed.slots.
+	kind *actionKind
+	// slot is the number of the object, below kind.slots.
 	slot int
 	// seed is for what else has to be drawn.
 	seed uint64
@@ -85,10 +85,10 @@ type action struct {
 
 // String is how the journal names it.
 func (a action) String() string {
-	if a.deed.slots == 0 {
-		return a.deed.name
+	if a.kind.slots == 0 {
+		return a.kind.name
 	}
-	return fmt.Sprintf("%s %d", a.deed.name, a.slot)
+	return fmt.Sprintf("%s %d", a.kind.name, a.slot)
 }
 
 // random is where everything else about the action is drawn from.
@@ -98,20 +98,20 @@ func (a action) random() *rand.Rand {
 
 // sequence draws one action after the other.
 type sequence struct {
-	random *rand.Rand
-	deeds  []deed
-	total  int
+	random      *rand.Rand
+	actionKinds []actionKind
+	total       int
 	// first are the actions that it begins with: the objects without which there is little to break.
 	first []action
 }
 
-// newSequence returns the sequence of actions that belongs to a seed: the same one for the same seed and the same deeds.
-func newSequence(seed uint64, deeds []deed) *sequence {
-	s := &sequence{random: rand.New(rand.NewPCG(seed, 1)), deeds: deeds} //nolint:gosec // G404: the same seed has to give the same
-	for i := range deeds {
-		s.total += deeds[i].weight
-		for slot := range deeds[i].slots * deeds[i].first {
-			s.first = append(s.first, action{deed: &deeds[i], slot: slot, seed: s.random.Uint64()})
+// newSequence returns the sequence of actions that belongs to a seed: the same one for the same seed and the same actionKinds.
+func newSequence(seed uint64, actionKinds []actionKind) *sequence {
+	s := &sequence{random: rand.New(rand.NewPCG(seed, 1)), actionKinds: actionKinds} //nolint:gosec // G404: the same seed has to give the same
+	for i := range actionKinds {
+		s.total += actionKinds[i].weight
+		for slot := range actionKinds[i].slots * actionKinds[i].first {
+			s.first = append(s.first, action{kind: &actionKinds[i], slot: slot, seed: s.random.Uint64()})
 		}
 	}
 	return s
@@ -125,14 +125,14 @@ func (s *sequence) next() action {
 	}
 	a := action{pause: time.Duration(s.random.Int64N(int64(pause))), seed: s.random.Uint64()}
 	at, slot := s.random.IntN(s.total), s.random.Uint32()
-	for i := range s.deeds {
-		a.deed = &s.deeds[i]
-		if at -= a.deed.weight; at < 0 {
+	for i := range s.actionKinds {
+		a.kind = &s.actionKinds[i]
+		if at -= a.kind.weight; at < 0 {
 			break
 		}
 	}
-	if a.deed.slots > 0 {
-		a.slot = int(slot % uint32(a.deed.slots)) //nolint:gosec // G115: a few
+	if a.kind.slots > 0 {
+		a.slot = int(slot % uint32(a.kind.slots)) //nolint:gosec // G115: a few
 	}
 	return a
 }

@@ -8,7 +8,7 @@ import (
 
 // drawn are the first actions of a seed, as far as they can be compared.
 func drawn(seed uint64, n int) []string {
-	s := newSequence(seed, deeds)
+	s := newSequence(seed, actionKinds)
 	var all []string
 	for range n {
 		a := s.next()
@@ -30,15 +30,15 @@ func TestASeedGivesTheSameActions(t *testing.T) {
 
 func TestEveryActionHappens(t *testing.T) {
 	t.Parallel()
-	s, happened := newSequence(1, deeds), map[string]int{}
+	s, happened := newSequence(1, actionKinds), map[string]int{}
 	for range 5000 {
 		a := s.next()
-		happened[a.deed.name]++
-		if a.slot < 0 || a.slot >= max(1, a.deed.slots) || a.pause < 0 || a.pause > pause {
+		happened[a.kind.name]++
+		if a.slot < 0 || a.slot >= max(1, a.kind.slots) || a.pause < 0 || a.pause > pause {
 			t.Fatalf("%v, pause %v", a, a.pause)
 		}
 	}
-	for _, d := range deeds {
+	for _, d := range actionKinds {
 		if happened[d.name] < 10*d.weight/2 {
 			t.Errorf("%s, of weight %d, has happened %d times", d.name, d.weight, happened[d.name])
 		}
@@ -47,7 +47,7 @@ func TestEveryActionHappens(t *testing.T) {
 
 func TestItBeginsWithEveryObject(t *testing.T) {
 	t.Parallel()
-	s, made := newSequence(3, deeds), map[string]bool{}
+	s, made := newSequence(3, actionKinds), map[string]bool{}
 	for range groupSlots + channelSlots + dojoSlots {
 		made[s.next().String()] = true
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"jutsu.com/operators/libs/testcluster/auditlog"
-	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/environment"
 )
 
 // request is what the API server's audit log says of one request: the fields of an audit.k8s.io/v1 Event that matter here.
@@ -23,7 +23,7 @@ func (r *request) String() string {
 
 // ours reports whether an operator has written something, its Lease and what it asks about others apart.
 func (r *request) ours() bool {
-	byOperator := strings.HasPrefix(r.UserAgent, operator.Dojo.Name+"/") || strings.HasPrefix(r.UserAgent, operator.Discord.Name+"/")
+	byOperator := strings.HasPrefix(r.UserAgent, environment.Dojo.Name+"/") || strings.HasPrefix(r.UserAgent, environment.Discord.Name+"/")
 	return byOperator && slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) &&
 		!slices.Contains([]string{"leases", "tokenreviews", "subjectaccessreviews"}, r.ObjectRef.Resource)
 }

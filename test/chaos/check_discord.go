@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-// What the audit log calls the deeds that matter here.
+// What the audit log calls the actionKinds that matter here.
 const (
 	auditChannelCreate = 10
 	auditChannelDelete = 12
@@ -51,7 +51,7 @@ func (w *world) unproven(id string) bool {
 	})
 }
 
-// ambiguous reports whether an object without a counterpart cannot find out which of several channels was made for it.
+// ambiguous reports whether an object without an external resource cannot find out which of several channels was made for it.
 func (w *world) ambiguous(has, name, parent string, category bool) bool {
 	fits := 0
 	for _, c := range w.guild.Channels {
@@ -128,26 +128,26 @@ func once(w *world) (wrong []violation) {
 	return wrong
 }
 
-// counterparts says which objects do not have on Discord what their specs say, each its own.
-func counterparts(w *world) (wrong []violation) {
+// externalResources says which objects do not have on Discord what their specs say, each its own.
+func externalResources(w *world) (wrong []violation) {
 	owner := map[string]string{}
 	for i := range w.groups {
 		if g := &w.groups[i]; g.DeletionTimestamp == nil && len(w.expectGroup(g).reasons) == 0 {
-			wrong = append(wrong, w.counterpart(owner, g, g.Status.GroupID, func(live discordtest.Channel) []string {
+			wrong = append(wrong, w.externalResource(owner, g, g.Status.GroupID, func(live discordtest.Channel) []string {
 				return append(differ("name", g.Spec.Name, live.Name), w.overwritesDiffer(g.Spec.PermissionOverwrites, live)...)
 			})...)
 		}
 	}
 	for i := range w.channels {
 		if c := &w.channels[i]; c.DeletionTimestamp == nil && len(w.expectChannel(c).reasons) == 0 {
-			wrong = append(wrong, w.counterpart(owner, c, c.Status.ChannelID, func(live discordtest.Channel) []string { return w.channelDiffers(c, live) })...)
+			wrong = append(wrong, w.externalResource(owner, c, c.Status.ChannelID, func(live discordtest.Channel) []string { return w.channelDiffers(c, live) })...)
 		}
 	}
 	return wrong
 }
 
-// counterpart says what is wrong with what one object has; owner notes who has what.
-func (w *world) counterpart(owner map[string]string, o client.Object, has string, differs func(discordtest.Channel) []string) (wrong []violation) {
+// externalResource says what is wrong with what one object has; owner notes who has what.
+func (w *world) externalResource(owner map[string]string, o client.Object, has string, differs func(discordtest.Channel) []string) (wrong []violation) {
 	const invariant = "Discord is as the specs say"
 	if other := owner[has]; other != "" {
 		wrong = append(wrong, violation{"at most one object for each", id(o), fmt.Sprintf("%s is that of %s as well", has, other)})
@@ -347,7 +347,7 @@ func hooks(w *world) (wrong []violation) {
 	}
 	for _, hook := range w.guild.Webhooks {
 		uid := w.origins(auditWebhookCreate)[hook.ID]
-		if hook.ApplicationID == "" || wanted[hook.ID] || w.forsaken[hook.ID] || w.gone[uid] != nil && holderOf(w.gone[uid]).policy == v1alpha1.DeletionPolicyRetain {
+		if hook.ApplicationID == "" || wanted[hook.ID] || w.abandoned[hook.ID] || w.gone[uid] != nil && holderOf(w.gone[uid]).policy == v1alpha1.DeletionPolicyRetain {
 			continue
 		}
 		wrong = append(wrong, violation{"no orphan", fmt.Sprintf("webhook %q (%s) of %s", hook.Name, hook.ID, hook.ChannelID), "made for " + w.nameOf(uid)})

@@ -56,7 +56,7 @@ func (w *world) workloadDiffers(d *corev1api.Dojo) (all []string) {
 		all = append(all, differ("replicas of the Deployment", replicas, *deployment.Spec.Replicas)...)
 		all = append(all, differ("ready replicas", replicas, deployment.Status.ReadyReplicas)...)
 		all = append(all, differ("owner of the Deployment", true, metav1.IsControlledBy(deployment, d))...)
-		all = append(all, differ("title in the environment", d.Spec.Title, environment(deployment, "DOJO_TITLE"))...)
+		all = append(all, differ("title in the environment", d.Spec.Title, variable(deployment, "DOJO_TITLE"))...)
 		all = append(all, differ("label of the Deployment", "dojo-operator", deployment.Labels["app.kubernetes.io/managed-by"])...)
 	}
 	if service := find[corev1.Service](w.services, d.Name); service == nil {
@@ -68,7 +68,7 @@ func (w *world) workloadDiffers(d *corev1api.Dojo) (all []string) {
 	return append(all, differ("PodDisruptionBudget", replicas > 1, find[policyv1.PodDisruptionBudget](w.budgets, d.Name) != nil)...)
 }
 
-func environment(d *appsv1.Deployment, name string) string {
+func variable(d *appsv1.Deployment, name string) string {
 	for _, c := range d.Spec.Template.Spec.Containers {
 		for _, e := range c.Env {
 			if e.Name == name {

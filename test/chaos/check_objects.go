@@ -59,8 +59,8 @@ type expectation struct{ reasons []string }
 
 var isReady = expectation{}
 
-// settled says which objects are not as they have to be at rest.
-func settled(w *world) (wrong []violation) {
+// reconciled says which objects are not as they have to be at rest.
+func reconciled(w *world) (wrong []violation) {
 	for i := range w.servers {
 		s := &w.servers[i]
 		wrong = append(wrong, against(s, w.expectServer(s))...)

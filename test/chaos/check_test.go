@@ -19,17 +19,17 @@ import (
 )
 
 const (
-	botID, guildID   = "99", "100"
-	groupUID         = "11111111-group"
-	channelUID       = "22222222-channel"
-	dojoUID          = "33333333-dojo"
-	category, posts  = "200", "300" // on Discord
-	hookOfPosts      = "400"
-	tokenOfHook      = "token-of-the-webhook"
-	byHandID         = "500"
-	passwordOfDojo   = "password-of-the-dojo"
-	secretOfPosts    = "channel-0-webhook"
-	somebodyElsesUID = "44444444-other"
+	botID, guildID  = "99", "100"
+	groupUID        = "11111111-group"
+	channelUID      = "22222222-channel"
+	dojoUID         = "33333333-dojo"
+	category, posts = "200", "300" // on Discord
+	hookOfPosts     = "400"
+	tokenOfHook     = "token-of-the-webhook"
+	byHandID        = "500"
+	passwordOfDojo  = "password-of-the-dojo"
+	secretOfPosts   = "channel-0-webhook"
+	otherUID        = "44444444-other"
 )
 
 func conds(reason string, trueOnes ...string) (all []metav1.Condition) {
@@ -142,12 +142,12 @@ func TestPeace(t *testing.T) {
 			w.channels[0].Status.Conditions = conds("WaitingForGroup")
 			w.guild.Channels = w.guild.Channels[1:]
 		},
-		"a webhook that was forsaken": func(w *world) {
+		"a webhook that was abandoned": func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "403", ChannelID: posts, ApplicationID: botID})
-			w.forsaken = map[string]bool{"403": true}
+			w.abandoned = map[string]bool{"403": true}
 		},
 		"lost by the audit log, and another has it": func(w *world) {
-			w.guild.Audit[1] = madeFor(auditChannelCreate, posts, somebodyElsesUID)
+			w.guild.Audit[1] = madeFor(auditChannelCreate, posts, otherUID)
 			w.guild.Audit[1].Lost = true
 		},
 		"a former Dojo has left its database elsewhere": func(w *world) {
@@ -180,7 +180,7 @@ func TestPeace(t *testing.T) {
 
 func now() *metav1.Time { t := metav1.Now(); return &t }
 
-// again lets the audit log tell that the channel was made a second time, after the first was deleted or not.
+// again lets the audit log say that the channel was made a second time, after the first was deleted or not.
 func again(w *world, deleted bool) {
 	log := []discordtest.AuditEntry{madeFor(auditChannelCreate, "299", channelUID)}
 	if deleted {
@@ -198,7 +198,7 @@ func parted(w *world, policy corev1api.ReclaimPolicy) {
 	w.gone["parted"] = &corev1api.Dojo{ObjectMeta: objectMeta("dojo-7", "parted"), Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{ReclaimPolicy: policy}}}
 }
 
-// TestEveryInvariantIsChecked makes one violation after the other: each is found, and tells what it is.
+// TestEveryInvariantIsChecked injects one violation after the other: each is found, and says what it is.
 func TestEveryInvariantIsChecked(t *testing.T) {
 	t.Parallel()
 	channel := func(change func(*v1alpha1.DiscordChannel)) func(*world) {
@@ -233,7 +233,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			w.guild.Audit = append(w.guild.Audit, madeFor(auditChannelCreate, "301", channelUID))
 		}, "no orphan", `which has "300"`},
 		"from nowhere": {func(w *world) { w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "302"}) }, "no orphan", "its creator is unknown"},
-		"another's":    {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, somebodyElsesUID) }, "no object takes what another one owns", "was made for"},
+		"another's":    {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, otherUID) }, "no object takes what another one owns", "was made for"},
 
 		"made by hand, changed": {func(w *world) { w.guild.Channels[2].Topic = "" }, "what users made is theirs", "it was {"},
 		"made by hand, opened": {func(w *world) {
@@ -287,12 +287,12 @@ func alerts() *corev1api.Alerts {
 func misplaced(w *world) {
 	first := int32(1)
 	other := w.channels[0].DeepCopy()
-	other.Name, other.UID, other.Spec.Position, other.Status.ChannelID, other.Spec.Webhook, other.Status.Webhook = "channel-1", somebodyElsesUID, &first, "301", nil, nil
+	other.Name, other.UID, other.Spec.Position, other.Status.ChannelID, other.Spec.Webhook, other.Status.Webhook = "channel-1", otherUID, &first, "301", nil, nil
 	w.channels = append(w.channels, *other)
 	live := w.guild.Channels[1]
 	live.ID = "301"
 	w.guild.Channels = append(w.guild.Channels, live)
-	w.guild.Audit = append(w.guild.Audit, madeFor(auditChannelCreate, "301", somebodyElsesUID))
+	w.guild.Audit = append(w.guild.Audit, madeFor(auditChannelCreate, "301", otherUID))
 }
 
 func expect(t *testing.T, wrong []violation, invariant, says string) {
@@ -323,7 +323,7 @@ func TestEveryVersionIsLawful(t *testing.T) {
 	expect(t, lawful(object(0, conds("X"))), "observedGeneration is never ahead", "in Ready")
 }
 
-func TestAWebhookIsForsakenOnlyWhenTheSpecHasChanged(t *testing.T) {
+func TestAWebhookIsAbandonedOnlyWhenTheSpecHasChanged(t *testing.T) {
 	t.Parallel()
 	asks := func(uid, name, status string) *v1alpha1.DiscordChannel {
 		c := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", uid), Status: v1alpha1.DiscordChannelStatus{Webhook: &v1alpha1.WebhookStatus{ID: status}}}
@@ -332,12 +332,12 @@ func TestAWebhookIsForsakenOnlyWhenTheSpecHasChanged(t *testing.T) {
 		}
 		return c
 	}
-	w := &witness{asked: map[types.UID]map[string]bool{}, told: map[string]bool{}}
+	w := &observer{requested: map[types.UID]map[string]bool{}, reported: map[string]bool{}}
 	for _, c := range []*v1alpha1.DiscordChannel{asks("same", "a", "1"), asks("same", "a", "2"), asks("other", "a", "3"), asks("other", "b", "3"), asks("none", "a", ""), asks("none", "", "")} {
 		w.noteWebhook(c)
 	}
-	want := map[string]bool{"1": false, "3": false, "never told": false, "of other": true, "of none": true}
-	got := w.forsaken(map[string]types.UID{"1": "same", "never told": "same", "3": "other", "of other": "other", "of none": "none"})
+	want := map[string]bool{"1": false, "3": false, "never reported": false, "of other": true, "of none": true}
+	got := w.abandoned(map[string]types.UID{"1": "same", "never reported": "same", "3": "other", "of other": "other", "of none": "none"})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -345,11 +345,11 @@ func TestAWebhookIsForsakenOnlyWhenTheSpecHasChanged(t *testing.T) {
 
 func TestSecretsAreFound(t *testing.T) {
 	t.Parallel()
-	w := &words{}
-	w.secret("url", "https://discord/api/webhooks/1/"+tokenOfHook)
-	w.secret("DB_PASS", passwordOfDojo)
-	w.secret("port", "5432-is-no-secret")
-	w.secret("password", "short")
+	w := &secrets{}
+	w.addFrom("url", "https://discord/api/webhooks/1/"+tokenOfHook)
+	w.addFrom("DB_PASS", passwordOfDojo)
+	w.addFrom("port", "5432-is-no-secret")
+	w.addFrom("password", "short")
 	for text, leaks := range map[string]bool{
 		"all is well, 5432-is-no-secret, short": false, "posting to /" + tokenOfHook: true, `{"p":"` + passwordOfDojo + `"}`: true,
 		"cGFzc3dvcmQtb2YtdGhlLWRvam8=": true,
@@ -360,12 +360,12 @@ func TestSecretsAreFound(t *testing.T) {
 	}
 	for _, v := range textLeaks(w, tokenOfHook) {
 		if strings.Contains(v.what, tokenOfHook) {
-			t.Error("the violation tells the secret")
+			t.Error("the violation reveals the secret")
 		}
 	}
 }
 
-func textLeaks(w *words, what string) []violation { return w.leaks(text{"somewhere", what}) }
+func textLeaks(w *secrets, what string) []violation { return w.leaks(text{"somewhere", what}) }
 
 func TestQuiet(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@
 //	discord.go     what users do on Discord
 //	disturb.go     what fails: operators, API server, controllers, Discord
 //	run.go         rounds of chaos, then calm, then the checks
-//	witness.go     sees every version of every object through watches
+//	observer.go    sees every version of every object through watches
 //	world.go       reads what there is when all is calm
 //	check_*.go     the invariants, pure functions of what was seen: nothing of the operators' own code is asked
 //	stage.go       the cluster, Discord and the operators

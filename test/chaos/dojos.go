@@ -87,7 +87,7 @@ func (r *run) deleteDojo(ctx context.Context, a action) (string, error) {
 	how := pick(a.random(), []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground})
 	ctx, cancel := r.briefly(ctx)
 	defer cancel()
-	return "deleted in the " + strings.ToLower(string(how)), r.admin.Delete(ctx, d, client.PropagationPolicy(how))
+	return "deleted in the " + strings.ToLower(string(how)), r.Admin.Delete(ctx, d, client.PropagationPolicy(how))
 }
 
 // deleteChild deletes something that belongs to a Dojo.
@@ -124,7 +124,7 @@ func (r *run) editChild(ctx context.Context, a action) (string, error) {
 	edit.kind.SetName(edit.name)
 	ctx, cancel := r.briefly(ctx)
 	defer cancel()
-	return edit.what, r.admin.Patch(ctx, edit.kind, client.RawPatch(types.MergePatchType, []byte(edit.patch)))
+	return edit.what, r.Admin.Patch(ctx, edit.kind, client.RawPatch(types.MergePatchType, []byte(edit.patch)))
 }
 
 // rotatePassword changes the password of a Dojo's database: that of the shared Secret, or the Dojo's own by the annotation.
@@ -135,7 +135,7 @@ func (r *run) rotatePassword(ctx context.Context, a action) (string, error) {
 		defer cancel()
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: credentialsSecret}}
 		patch := fmt.Appendf(nil, `{"stringData":{"password":%q}}`, "password-"+word(random))
-		return "in " + credentialsSecret, r.admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch))
+		return "in " + credentialsSecret, r.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch))
 	}
 	d := &corev1api.Dojo{}
 	return "by the annotation", r.edit(ctx, dojoName(a.slot), d, func() {

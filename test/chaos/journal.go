@@ -31,7 +31,7 @@ func newJournal(out io.Writer, path string) (*journal, error) {
 
 // did notes an action and what came of it.
 func (j *journal) did(a action, what string, err error) {
-	result := a.deed.name
+	result := a.kind.name
 	if err != nil {
 		what = "could not: " + firstLine(err.Error())
 		result = "could not"
@@ -40,7 +40,7 @@ func (j *journal) did(a action, what string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if result != "could not" {
-		j.count[a.deed.name]++
+		j.count[a.kind.name]++
 	}
 }
 

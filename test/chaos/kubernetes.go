@@ -21,7 +21,6 @@ const (
 	tokenSecret       = "discord-bot"
 	credentialsSecret = "dojo-app"
 	sharedCluster     = "shared"
-	scraper           = "prometheus"
 )
 
 // The names of channels are few, so that many objects ask for the same one, and users make channels by the same names.
@@ -71,7 +70,7 @@ func (r *run) createChannel(ctx context.Context, a action) (string, error) {
 	return "#" + c.Spec.Name + describe(c), r.create(ctx, c)
 }
 
-// describe tells what matters of a channel when a journal is read.
+// describe is what matters of a channel in the journal.
 func describe(c *v1alpha1.DiscordChannel) string {
 	var text strings.Builder
 	if c.Spec.GroupRef != nil {
@@ -206,7 +205,7 @@ func (r *run) breakWebhookSecret(ctx context.Context, a action) (string, error) 
 	ctx, cancel := r.briefly(ctx)
 	defer cancel()
 	c := &v1alpha1.DiscordChannel{}
-	if err := r.admin.Get(ctx, nameOf(channelName(a.slot)), c); err != nil {
+	if err := r.Admin.Get(ctx, nameOf(channelName(a.slot)), c); err != nil {
 		return "", err
 	}
 	if c.Spec.Webhook == nil {
@@ -214,10 +213,10 @@ func (r *run) breakWebhookSecret(ctx context.Context, a action) (string, error) 
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: c.WebhookSecretName()}}
 	if chance(a.random(), 2) {
-		return "deleted " + secret.Name, r.admin.Delete(ctx, secret)
+		return "deleted " + secret.Name, r.Admin.Delete(ctx, secret)
 	}
 	nonsense := client.RawPatch(types.MergePatchType, []byte(`{"data":{"url":"bm9uc2Vuc2U="}}`))
-	return "nonsense into " + secret.Name, r.admin.Patch(ctx, secret, nonsense)
+	return "nonsense into " + secret.Name, r.Admin.Patch(ctx, secret, nonsense)
 }
 
 // rotateToken gives the bot another token, and brings it into the Secret now or a little later.
@@ -231,9 +230,9 @@ func (r *run) rotateToken(ctx context.Context, a action) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.words.add(token)
+	r.secrets.add(token)
 	late := time.Duration(a.random().IntN(3)) * time.Second
-	r.later(ctx, late, func(ctx context.Context) { _ = r.tellToken(ctx) })
+	r.later(ctx, late, func(ctx context.Context) { _ = r.writeToken(ctx) })
 	return fmt.Sprintf("the Secret has it %s later", late), nil
 }
 
@@ -241,21 +240,21 @@ func (r *run) rotateToken(ctx context.Context, a action) (string, error) {
 func (r *run) loseToken(ctx context.Context, a action) (string, error) {
 	late := time.Duration(1+a.random().IntN(4)) * time.Second
 	err := r.delete(ctx, tokenSecret, &corev1.Secret{})
-	r.later(ctx, late, func(ctx context.Context) { _ = r.tellToken(ctx) })
+	r.later(ctx, late, func(ctx context.Context) { _ = r.writeToken(ctx) })
 	return fmt.Sprintf("the Secret is back %s later", late), err
 }
 
-// tellToken sees to it that the Secret has the token that is valid now.
-func (r *run) tellToken(ctx context.Context) error {
+// writeToken writes the token that is valid now into the Secret.
+func (r *run) writeToken(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	ctx, cancel := r.briefly(ctx)
 	defer cancel()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tokenSecret}, StringData: map[string]string{"token": r.token}}
-	if err := client.IgnoreAlreadyExists(r.admin.Create(ctx, secret.DeepCopy())); err != nil {
+	if err := client.IgnoreAlreadyExists(r.Admin.Create(ctx, secret.DeepCopy())); err != nil {
 		return err
 	}
-	return r.admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"stringData":{"token":%q}}`, r.token)))
+	return r.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"stringData":{"token":%q}}`, r.token)))
 }
 
 func nameOf(name string) types.NamespacedName {
@@ -265,7 +264,7 @@ func nameOf(name string) types.NamespacedName {
 func (r *run) create(ctx context.Context, o client.Object) error {
 	ctx, cancel := r.briefly(ctx)
 	defer cancel()
-	return r.admin.Create(ctx, o)
+	return r.Admin.Create(ctx, o)
 }
 
 func (r *run) delete(ctx context.Context, name string, o client.Object) error {
@@ -273,17 +272,17 @@ func (r *run) delete(ctx context.Context, name string, o client.Object) error {
 	defer cancel()
 	o.SetNamespace(namespace)
 	o.SetName(name)
-	return r.admin.Delete(ctx, o)
+	return r.Admin.Delete(ctx, o)
 }
 
 // edit reads an object into o, lets change change it, and writes it back.
 func (r *run) edit(ctx context.Context, name string, o client.Object, change func()) error {
 	ctx, cancel := r.briefly(ctx)
 	defer cancel()
-	if err := r.admin.Get(ctx, nameOf(name), o); err != nil {
+	if err := r.Admin.Get(ctx, nameOf(name), o); err != nil {
 		return err
 	}
 	before := o.DeepCopyObject().(client.Object)
 	change()
-	return r.admin.Patch(ctx, o, client.MergeFrom(before))
+	return r.Admin.Patch(ctx, o, client.MergeFrom(before))
 }

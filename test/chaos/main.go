@@ -3,18 +3,17 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"jutsu.com/operators/test/environment"
 )
 
 // options is what the command line says.
@@ -30,19 +29,11 @@ type options struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for the clean-up; the cluster goes all the same
-	if err := mainly(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "\nchaos:", err)
-		os.Exit(1)
-	}
+	environment.Main("chaos", func(ctx context.Context, args []string) error { return mainly(ctx, args, os.Stdout) })
 }
 
 func mainly(ctx context.Context, args []string, out io.Writer) error {
 	o, err := parse(args, out)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -52,20 +43,16 @@ func mainly(ctx context.Context, args []string, out io.Writer) error {
 	return chaos(ctx, o, out)
 }
 
-// parse reads the command line; what is wrong with it, and --help, is told on out.
+const help = `Breaks everything around the operators, on a Kubernetes API and a simulated Discord that it starts on this
+machine, and checks that they never do what they must not. It runs in rounds: chaos, then a pause until everything is
+reconciled, then the checks. It ends at the first violation, with exit status 1.
+
+Usage: make chaos [ARGS="flags"]`
+
+// parse reads the command line; errors of it, and --help, are printed on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
-	flags := flag.NewFlagSet("chaos", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.Usage = func() {
-		_, _ = fmt.Fprint(out, `Breaks everything around the operators, on a Kubernetes API and a simulated Discord that it starts on this machine, and checks that
-they never do what they must not. It runs in rounds: chaos, then a pause until everything is reconciled, then the checks. It ends at the first violation, with exit status 1.
-
-Usage: make chaos [ARGS="flags"]
-
-`)
-		flags.PrintDefaults()
-	}
+	flags := environment.Flags("chaos", help, out)
 	flags.Uint64Var(&o.seed, "seed", 0, "`number` that the sequence of actions follows from, 1 or more; by default a random one, which is printed")
 	flags.DurationVar(&o.duration, "duration", 4*time.Minute, "how long to run; the current round is completed")
 	flags.IntVar(&o.actions, "actions", 80, "actions in a round, 1 or more; a minute or so for 80")
@@ -86,7 +73,7 @@ Usage: make chaos [ARGS="flags"]
 		return nil, errors.New("--round-timeout and --quiet must be at least 1s")
 	}
 	if o.seed == 0 {
-		o.seed = 1 + rand.Uint64N(999_999) //nolint:gosec // G404: it is told and can be repeated
+		o.seed = 1 + rand.Uint64N(999_999) //nolint:gosec // G404: it is printed and can be repeated
 	}
 	return o, nil
 }

@@ -14,19 +14,20 @@ import (
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/testcluster/auditlog"
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
 )
 
-// look is the time between two looks at whether all is settled.
-const look = 500 * time.Millisecond
+// probeInterval is the time between two checks of whether all is reconciled.
+const probeInterval = 500 * time.Millisecond
 
 // run is one run of chaos.
 type run struct {
 	*stage
-	options *options
-	witness *witness
-	words   *words
-	audit   *auditlog.Log
+	options  *options
+	observer *observer
+	secrets  *secrets
+	audit    *auditlog.Log
 	// pending is what ends by itself after a while: faults, outages, freezes.
 	pending sync.WaitGroup
 	slowest time.Duration // round to settle
@@ -48,17 +49,17 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 	j.say("seed %d, for %s; logs and, should something be wrong, all that explains it: %s", o.seed, o.duration, folder)
 	s, err := newStage(ctx, folder, j, out)
 	if err != nil {
-		return unlessInterrupted(ctx, err)
+		return environment.UnlessInterrupted(ctx, err)
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	r := &run{stage: s, options: o, words: &words{}}
-	r.words.add(s.token)
+	r := &run{stage: s, options: o, secrets: &secrets{}}
+	r.secrets.add(s.token)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
-	if r.witness, err = watch(watching, s.cluster.Config(), s.admin.Scheme(), r.words); err != nil {
-		return unlessInterrupted(ctx, err)
+	if r.observer, err = watch(watching, s.Cluster.Config(), s.Admin.Scheme(), r.secrets); err != nil {
+		return environment.UnlessInterrupted(ctx, err)
 	}
-	if r.audit, err = auditlog.Open(s.cluster.AuditLog()); err != nil {
+	if r.audit, err = auditlog.Open(s.Cluster.AuditLog()); err != nil {
 		return err
 	}
 	defer func() { _ = r.audit.Close() }()
@@ -66,22 +67,22 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 	r.pending.Wait()
 	if wrong, ok := errors.AsType[*violations](err); ok {
 		r.keep(ctx)
-		return r.tell(wrong)
+		return r.explain(wrong)
 	}
 	if err != nil {
-		return unlessInterrupted(ctx, err)
+		return environment.UnlessInterrupted(ctx, err)
 	}
 	j.say("No violation in %d rounds; the slowest took %s to be reconciled. %s.", rounds, r.slowest.Round(100*time.Millisecond), j.summary())
 	j.say("Seen: %d versions of objects, %d calls to Discord, %d of them with a fault. Next: another seed, or more time: make chaos ARGS=\"--duration 1h\"",
-		r.witness.versions(), r.calls(), r.discord.Faults().Injected())
+		r.observer.versions(), r.calls(), r.discord.Faults().Injected())
 	return nil
 }
 
 // rounds goes on until the time is over, and then takes everything away.
 func (r *run) rounds(ctx context.Context) (n int, err error) {
-	actions := newSequence(r.options.seed, deeds)
+	actions := newSequence(r.options.seed, actionKinds)
 	end := time.Now().Add(r.options.duration)
-	if err := r.settle(ctx, "the first objects"); err != nil {
+	if err := r.awaitReconciled(ctx, "the first objects"); err != nil {
 		return 0, err
 	}
 	for n = 1; n == 1 || time.Now().Before(end); n++ {
@@ -94,7 +95,7 @@ func (r *run) rounds(ctx context.Context) (n int, err error) {
 		if err := r.calm(ctx); err != nil {
 			return n, err
 		}
-		if err := r.settle(ctx, fmt.Sprintf("round %d", n)); err != nil {
+		if err := r.awaitReconciled(ctx, fmt.Sprintf("round %d", n)); err != nil {
 			return n, err
 		}
 	}
@@ -102,7 +103,7 @@ func (r *run) rounds(ctx context.Context) (n int, err error) {
 	if err := r.deleteAll(ctx); err != nil {
 		return n - 1, err
 	}
-	return n - 1, r.settle(ctx, "the end")
+	return n - 1, r.awaitReconciled(ctx, "the end")
 }
 
 // act carries out one action, unless something is wrong already.
@@ -110,10 +111,10 @@ func (r *run) act(ctx context.Context, a action) error {
 	if err := wait(ctx, a.pause); err != nil {
 		return err
 	}
-	if wrong := r.witness.wrong(); len(wrong) > 0 {
+	if wrong := r.observer.wrong(); len(wrong) > 0 {
 		return &violations{wrong}
 	}
-	what, err := a.deed.do(r, ctx, a)
+	what, err := a.kind.do(r, ctx, a)
 	r.journal.did(a, what, err)
 	return ctx.Err()
 }
@@ -137,18 +138,18 @@ func (r *run) calm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.options.roundTimeout)
 	defer cancel()
 	for {
-		err := r.tellToken(ctx)
+		err := r.writeToken(ctx)
 		if err == nil {
 			return r.ready(ctx)
 		}
-		if waited := wait(ctx, look); waited != nil {
+		if waited := wait(ctx, probeInterval); waited != nil {
 			return errors.Join(waited, err)
 		}
 	}
 }
 
-// settle returns when all is as it should be and the operators are at rest, and what is wrong when that takes too long.
-func (r *run) settle(ctx context.Context, what string) error {
+// awaitReconciled returns when all is as it should be and the operators are at rest, and what is wrong when that takes too long.
+func (r *run) awaitReconciled(ctx context.Context, what string) error {
 	began := time.Now()
 	for {
 		wrong, err := r.rest(ctx)
@@ -161,14 +162,14 @@ func (r *run) settle(ctx context.Context, what string) error {
 		if time.Since(began) > r.options.roundTimeout {
 			return &violations{wrong}
 		}
-		if err := wait(ctx, look); err != nil {
+		if err := wait(ctx, probeInterval); err != nil {
 			return err
 		}
 	}
 	took := time.Since(began) - r.options.quiet
 	r.slowest = max(r.slowest, took)
 	r.journal.say("%s: reconciled after %s", what, took.Round(100*time.Millisecond))
-	if wrong := append(r.witness.wrong(), r.told(ctx)...); len(wrong) > 0 {
+	if wrong := append(r.observer.wrong(), r.revealed(ctx)...); len(wrong) > 0 {
 		return &violations{wrong}
 	}
 	return nil
@@ -211,12 +212,4 @@ func wait(ctx context.Context, while time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// unlessInterrupted tells of an interruption as such and not as the error that it has caused.
-func unlessInterrupted(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return errors.New("interrupted; everything is cleaned up but the logs")
-	}
-	return err
 }

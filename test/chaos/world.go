@@ -40,8 +40,8 @@ type world struct {
 	made map[string]made
 	// gone are the objects that were deleted, as they were last.
 	gone map[types.UID]client.Object
-	// forsaken are webhooks whose create was cut short and that the spec has ceased to ask for.
-	forsaken map[string]bool
+	// abandoned are webhooks whose create was cut short and that the spec has ceased to ask for.
+	abandoned map[string]bool
 }
 
 // made is a channel that users have made, as they have left it.
@@ -75,31 +75,31 @@ func (r *run) gather(ctx context.Context) (*world, error) {
 	var budgets policyv1.PodDisruptionBudgetList
 	var failed error
 	for _, list := range []client.ObjectList{&servers, &groups, &channels, &dojos, &secrets, &deployments, &services, &budgets} {
-		failed = errors.Join(failed, r.admin.List(ctx, list, client.InNamespace(namespace)))
+		failed = errors.Join(failed, r.Admin.List(ctx, list, client.InNamespace(namespace)))
 	}
 	for _, kind := range customKinds {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(kind)
-		failed = errors.Join(failed, r.admin.List(ctx, &list, client.InNamespace(namespace)))
+		failed = errors.Join(failed, r.Admin.List(ctx, &list, client.InNamespace(namespace)))
 		w.custom = append(w.custom, list.Items...)
 	}
 	w.servers, w.groups, w.channels, w.dojos = servers.Items, groups.Items, channels.Items, dojos.Items
 	w.secrets, w.deployments, w.services, w.budgets = secrets.Items, deployments.Items, services.Items, budgets.Items
-	w.gone = r.witness.departed()
+	w.gone = r.observer.departed()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w.made, w.guild = maps.Clone(r.made), r.discord.Guild(r.guild)
 	for _, hook := range w.guild.Webhooks {
-		r.words.add(hook.Token)
+		r.secrets.add(hook.Token)
 	}
-	w.forsaken = r.witness.forsaken(w.origins(auditWebhookCreate))
+	w.abandoned = r.observer.abandoned(w.origins(auditWebhookCreate))
 	return w, failed
 }
 
 // deleteAll deletes everything that users have made in Kubernetes, in no order at all.
 func (r *run) deleteAll(ctx context.Context) error {
 	for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &corev1api.Dojo{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{}} {
-		if err := r.admin.DeleteAllOf(ctx, kind, client.InNamespace(namespace)); err != nil && !apierrors.IsNotFound(err) {
+		if err := r.Admin.DeleteAllOf(ctx, kind, client.InNamespace(namespace)); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}
 	}

@@ -23,8 +23,8 @@ import (
 
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/manifests"
-	"jutsu.com/operators/test/internal/operator"
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
 )
 
 // patience is for what controllers do, on a machine that is busy with other things.
@@ -67,14 +67,14 @@ func startCluster(t *testing.T) (client.Client, *warnings) {
 
 // shipped is an operator with what of it a person would try first.
 type shipped struct {
-	operator.Operator
+	environment.Operator
 	samples string                    // folder
 	kinds   []schema.GroupVersionKind // that it serves
 }
 
 var both = []shipped{
-	{operator.Dojo, "deploy/samples", []schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}},
-	{operator.Discord, "deploy/samples/discord", []schema.GroupVersionKind{
+	{environment.Dojo, "deploy/samples", []schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}},
+	{environment.Discord, "deploy/samples/discord", []schema.GroupVersionKind{
 		{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"},
 		{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordGroup"},
 		{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordChannel"},
@@ -147,10 +147,10 @@ func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	return objects
 }
 
-func production(o operator.Operator) string { return o.Folder() + "/overlays/production" }
+func production(o environment.Operator) string { return o.Folder() + "/overlays/production" }
 
 // runsRestricted expects that an operator's pods run in a namespace that takes restricted pods alone.
-func runsRestricted(t *testing.T, admin client.Client, o operator.Operator) {
+func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)
 	var namespace corev1.Namespace

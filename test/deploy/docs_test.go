@@ -15,8 +15,8 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/test/internal/operator"
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
 )
 
 // pages are what users copy manifests from, with the number of manifests that each has at least.
@@ -31,7 +31,7 @@ var (
 // TestManifestsOfTheDocs asks a real API server whether it takes what the pages show. A part of a spec is taken as that of a Dojo.
 func TestManifestsOfTheDocs(t *testing.T) {
 	admin, _ := startAPIServer(t)
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		apply(t, admin, o.Base())
 	}
 	for page, least := range pages {

@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,17 +19,14 @@ import (
 
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/libs/testcluster/project"
 	"jutsu.com/operators/libs/testcluster/rbacusage"
-	"jutsu.com/operators/test/internal/discord"
-	"jutsu.com/operators/test/internal/operator"
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/test/environment"
 )
 
 const (
 	installSample = "deploy/samples/install"
 	guildID       = "1401681709430341704"
-	// grace is how long an operator may take to end.
-	grace = 20 * time.Second
 )
 
 // The namespaces of the sample, and one that it does not name.
@@ -39,14 +37,14 @@ var teams, unwatched = []string{"team-a", "team-b"}, "team-c"
 type namespaced struct {
 	cluster   *testcluster.Cluster
 	admin     client.Client
-	operators map[string]*operator.Process
-	discord   *discord.Server
+	operators map[string]*environment.Process
+	discord   *environment.DiscordProcess
 }
 
 func startNamespaced(t *testing.T) *namespaced {
 	t.Helper()
 	g := NewWithT(t)
-	n := &namespaced{operators: map[string]*operator.Process{}}
+	n := &namespaced{operators: map[string]*environment.Process{}}
 	var err error
 	n.cluster, err = testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true, Nodes: 1, Audit: true})
 	g.Expect(err).NotTo(HaveOccurred())
@@ -56,16 +54,16 @@ func startNamespaced(t *testing.T) *namespaced {
 	logs, err := project.Path("out", "test", "deploy", "namespaced")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(os.RemoveAll(logs)).To(Succeed())
-	n.discord, err = discord.Start(t.Context(), guildID, "Jujutsu High", filepath.Join(logs, "discordtest.log"))
+	n.discord, err = environment.StartDiscord(t.Context(), guildID, "Jujutsu High", filepath.Join(logs, "discordtest.log"))
 	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { g.Expect(n.discord.Stop(grace)).To(Succeed()) })
+	t.Cleanup(func() { g.Expect(n.discord.Shutdown(context.Background())).To(Succeed()) })
 
 	objects := render(t, n.kustomization(t))
 	g.Expect(manifests.Apply(t.Context(), n.admin, manifests.Without(objects, "Deployment", "PodDisruptionBudget"))).To(Succeed())
-	for _, o := range operator.All {
-		p, err := o.StartDeployed(t.Context(), n.cluster, objects, filepath.Join(logs, o.Name+".log"))
+	for _, o := range environment.All {
+		p, err := o.Start(t.Context(), n.cluster, environment.Command{Objects: objects, Log: filepath.Join(logs, o.Name+".log")})
 		g.Expect(err).NotTo(HaveOccurred())
-		t.Cleanup(func() { g.Expect(p.Stop(grace)).To(Succeed()) })
+		t.Cleanup(func() { g.Expect(p.Stop(20 * time.Second)).To(Succeed()) })
 		g.Expect(p.AwaitReady(t.Context())).To(Succeed())
 		n.operators[o.Name] = p
 	}
@@ -78,9 +76,9 @@ func (n *namespaced) kustomization(t *testing.T) string {
 	return writeKustomization(t, "install", func(up string) map[string]any {
 		return map[string]any{
 			"resources":  []string{up + installSample},
-			"components": []string{up + operator.Discord.Folder() + "/components/discord-compatible"},
+			"components": []string{up + environment.Discord.Folder() + "/components/discord-compatible"},
 			"configMapGenerator": []map[string]any{{
-				"name": "discord-operator-api", "namespace": operator.Discord.Namespace, "literals": []string{"url=" + n.discord.APIURL()},
+				"name": "discord-operator-api", "namespace": environment.Discord.Namespace, "literals": []string{"url=" + n.discord.APIURL()},
 			}},
 		}
 	})
@@ -115,7 +113,7 @@ func TestNamespaced(t *testing.T) {
 	for _, o := range elsewhere {
 		g.Expect(n.condition(t, o, "Ready")()).To(BeEmpty(), "%s %s/%s is not watched", o.GetKind(), o.GetNamespace(), o.GetName())
 	}
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		t.Run(o.Name+" asks for nothing else", func(t *testing.T) { n.expectConfined(t, o) })
 	}
 }
@@ -214,7 +212,7 @@ func (n *namespaced) patch(t *testing.T, namespace, merge string) *unstructured.
 }
 
 // expectConfined goes through all that an operator has asked the API server for.
-func (n *namespaced) expectConfined(t *testing.T, o operator.Operator) {
+func (n *namespaced) expectConfined(t *testing.T, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)
 	requests, err := rbacusage.Requests(n.cluster.AuditLog(), o.Namespace, o.Name)

@@ -26,14 +26,14 @@ import (
 
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/test/internal/kubectl"
-	"jutsu.com/operators/test/internal/operator"
-	"jutsu.com/operators/test/internal/project"
 )
 
 // variant is one way to deploy an operator: a folder, on its own or with components.
 type variant struct {
-	operator   operator.Operator
+	operator   environment.Operator
 	overlay    string
 	components []string
 }
@@ -46,7 +46,7 @@ func (v variant) String() string {
 func variants(t *testing.T) []variant {
 	t.Helper()
 	var all []variant
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		components := kustomizations(t, o, "components")
 		overlays := append([]string{"base"}, kustomizations(t, o, "overlays")...)
 		NewWithT(t).Expect(overlays).To(ContainElements("base", "overlays/development", "overlays/production"))
@@ -65,7 +65,7 @@ func variants(t *testing.T) []variant {
 }
 
 // kustomizations are the folders of an operator below the given one.
-func kustomizations(t *testing.T, o operator.Operator, below string) []string {
+func kustomizations(t *testing.T, o environment.Operator, below string) []string {
 	t.Helper()
 	g := NewWithT(t)
 	folder, err := project.Path(o.Folder())
@@ -114,7 +114,7 @@ func writeKustomization(t *testing.T, name string, content func(up string) map[s
 // TestOverlays renders all that a person may put together and lets a real API server judge it. Pod security is in its warnings: the namespaces ask for them.
 func TestOverlays(t *testing.T) {
 	admin, warned := startAPIServer(t)
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		apply(t, admin, o.Base())
 		careless := deploymentOf(NewWithT(t), render(t, o.Base()), o.Name)
 		careless.Spec.Template.Spec.SecurityContext = nil
@@ -212,7 +212,7 @@ func nameOf(o *unstructured.Unstructured) string {
 }
 
 // expectHardened checks what neither the API server nor pod security asks for, and that all that selects pods selects those of the operator.
-func expectHardened(t *testing.T, o operator.Operator, objects []*unstructured.Unstructured) {
+func expectHardened(t *testing.T, o environment.Operator, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
 	deployment := deploymentOf(g, objects, o.Name)
@@ -259,7 +259,7 @@ func expectHardened(t *testing.T, o operator.Operator, objects []*unstructured.U
 
 // TestOverlaysDiffer checks what each overlay is for.
 func TestOverlaysDiffer(t *testing.T) {
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		t.Run(o.Name, func(t *testing.T) {
 			g := NewWithT(t)
 			development := deploymentOf(g, render(t, o.Folder()+"/overlays/development"), o.Name)

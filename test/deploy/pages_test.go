@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/libs/testcluster/project"
 )
 
 var (

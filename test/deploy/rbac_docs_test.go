@@ -12,9 +12,9 @@ import (
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"jutsu.com/operators/libs/testcluster/project"
 	"jutsu.com/operators/libs/testcluster/rbacusage"
-	"jutsu.com/operators/test/internal/operator"
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/test/environment"
 )
 
 var (
@@ -44,7 +44,7 @@ func TestDocumentedPermissions(t *testing.T) {
 		}
 	}
 	deployed := map[string][]string{}
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		objects := render(t, o.Base())
 		for _, name := range []string{o.Name, o.Name + "-process"} {
 			for _, kind := range []string{"ClusterRole", "Role"} {

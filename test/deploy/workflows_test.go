@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/libs/testcluster/project"
 )
 
 var (

@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 
+	"jutsu.com/operators/libs/testcluster/project"
 	"jutsu.com/operators/test/e2e/internal/stack"
-	"jutsu.com/operators/test/internal/project"
 )
 
 // What is left of a spec that failed is one folder below out/e2e, see docs/e2e.md: all objects but Secrets, events, the logs of all pods, and what

@@ -11,7 +11,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,7 +20,7 @@ import (
 
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/test/e2e/internal/stack"
-	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/environment"
 )
 
 // These disturb the whole cluster, and are alone in it, after all others. Their Dojo has been there since the start.
@@ -86,12 +85,12 @@ spec:
 	}, SpecTimeout(5*time.Minute))
 
 	It("goes on when the leaders of both operators are killed", func(ctx SpecContext) {
-		had := map[operator.Operator]string{}
-		for _, o := range operator.All {
+		had := map[environment.Operator]string{}
+		for _, o := range environment.All {
 			had[o] = leader(ctx, o)
 			killLeader(ctx, o, had[o])
 		}
-		for _, o := range operator.All {
+		for _, o := range environment.All {
 			Eventually(ctx, leader).WithArguments(o).Should(And(Not(BeEmpty()), Not(Equal(had[o]))), "another takes over from "+o.Name)
 		}
 		w.expectWork(ctx)
@@ -241,7 +240,7 @@ func (w *world) names(ctx context.Context, version, kind string) []string {
 }
 
 // killLeader ends the pod that works, on a node of ours without a word: its lease has to expire.
-func killLeader(ctx context.Context, o operator.Operator, identity string) {
+func killLeader(ctx context.Context, o environment.Operator, identity string) {
 	GinkgoHelper()
 	name, _, _ := strings.Cut(identity, "_") // a random word follows
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: name}}
@@ -254,11 +253,7 @@ func killLeader(ctx context.Context, o operator.Operator, identity string) {
 }
 
 // leader is what the process that works calls itself.
-func leader(ctx context.Context, o operator.Operator) string {
-	group := map[operator.Operator]string{operator.Dojo: "core", operator.Discord: "discord"}[o]
-	lease := &coordinationv1.Lease{}
-	if err := k8s.Get(ctx, client.ObjectKey{Namespace: o.Namespace, Name: o.Name + "." + group + ".jutsu.com"}, lease); err != nil || lease.Spec.HolderIdentity == nil {
-		return ""
-	}
-	return *lease.Spec.HolderIdentity
+func leader(ctx context.Context, o environment.Operator) string {
+	identity, _ := o.Leader(ctx, k8s) // empty while the API server is away
+	return identity
 }

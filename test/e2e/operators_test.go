@@ -12,11 +12,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/environment"
 )
 
 var _ = Describe("The operators in their pods", func() {
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		It(o.Name+" runs under pod security restricted, and serves its metrics only to clients that may read them", func(ctx SpecContext) {
 			namespace := &corev1.Namespace{}
 			Expect(k8s.Get(ctx, client.ObjectKey{Name: o.Namespace}, namespace)).To(Succeed())
@@ -30,7 +30,7 @@ var _ = Describe("The operators in their pods", func() {
 })
 
 // metricsStatus asks an operator for its metrics.
-func metricsStatus(ctx context.Context, o operator.Operator, token string) (int, error) {
+func metricsStatus(ctx context.Context, o environment.Operator, token string) (int, error) {
 	address, stop, err := forward(ctx, o.Namespace, 8443)
 	if err != nil {
 		return 0, err

@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/test/e2e/internal/stack"
-	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/environment"
 )
 
 var _ = Describe("The operators as they were before", func() {
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		It(o.Name+" can still be built", func(ctx SpecContext) {
 			Expect(before(ctx, o)).NotTo(BeNil())
 		}, SpecTimeout(soon))
@@ -25,7 +25,7 @@ var _ = Describe("The operators as they were before", func() {
 })
 
 // before is an operator as it was before this checkout. Its image is built once.
-func before(ctx context.Context, o operator.Operator) *stack.Before {
+func before(ctx context.Context, o environment.Operator) *stack.Before {
 	GinkgoHelper()
 	b, err := stack.BuildBefore(ctx, o, installed.Registry, GinkgoT().TempDir())
 	if errors.Is(err, stack.ErrNoPast) {
@@ -39,7 +39,7 @@ func before(ctx context.Context, o operator.Operator) *stack.Before {
 func (w *world) upgrade(ctx context.Context, postgres string) {
 	GinkgoHelper()
 	var old []*stack.Before
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		old = append(old, before(ctx, o))
 		step("install %s of %s", o.Name, old[len(old)-1].Revision)
 		DeferCleanup(installed.Upgrade, o, NodeTimeout(eventually)) // also when it fails, for the specs that follow
@@ -61,7 +61,7 @@ spec:
 	w.awaitReady(ctx, "tokyo")
 	w.visit(ctx, "tokyo")
 	written := w.written(ctx, "tokyo")
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		step("upgrade %s", o.Name)
 		Expect(installed.Upgrade(ctx, o)).To(Succeed())
 		Eventually(ctx, leader).WithArguments(o).ShouldNot(BeEmpty())

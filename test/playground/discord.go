@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"jutsu.com/operators/test/internal/discord"
+	"jutsu.com/operators/test/environment"
 )
 
 // The kinds of discord.jutsu.com, parents first.
@@ -33,23 +33,20 @@ func (o *options) whichDiscord() string {
 	return "a simulated Discord"
 }
 
-// startDiscord starts a simulated Discord, with the server that the samples name, unless a real one is used.
-func (e *environment) startDiscord(ctx context.Context) error {
-	if e.options.realDiscord() {
-		return nil
-	}
-	s, err := discord.Start(ctx, e.sampleServerID(), "Jujutsu High", filepath.Join(e.logs, "discordtest.log"))
+// startDiscord starts a simulated Discord, with the server that the samples name.
+func (s *sandbox) startDiscord(ctx context.Context) (environment.DiscordAPI, error) {
+	d, err := environment.StartDiscord(ctx, s.sampleServerID(), "Jujutsu High", filepath.Join(s.logs, "discordtest.log"))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	e.simulator = s
-	e.watch(s.Exited(), s.Err)
-	return nil
+	s.simulator = d
+	s.watch(d.Exited(), d.Err)
+	return d, nil
 }
 
 // sampleServerID is the id of the server that the samples manage.
-func (e *environment) sampleServerID() string {
-	for _, o := range e.objects {
+func (s *sandbox) sampleServerID() string {
+	for _, o := range s.objects {
 		if id, _, _ := unstructured.NestedString(o.Object, "spec", "serverId"); id != "" {
 			return id
 		}
@@ -57,46 +54,37 @@ func (e *environment) sampleServerID() string {
 	return ""
 }
 
-// whereDiscordIs tells people where to look.
-func (e *environment) whereDiscordIs() string {
-	if e.simulator != nil {
-		return e.simulator.URL() + " shows what users would see. This is a simulation: nothing of it is on the real Discord."
-	}
-	return fmt.Sprintf("https://discord.com/channels/%s is the REAL one. What this run creates there is deleted at its end.", e.options.discordServerID)
+// discordFacts are where Discord is, and which tokens it takes.
+type discordFacts struct {
+	page      string // of the simulated Discord; empty for a real one
+	apiURL    string // empty for Discord's own
+	serverID  string
+	tokenFile string
+	// adminTokenFile is of a bot that may do everything; of the simulated Discord only.
+	adminTokenFile string
 }
 
-// discordFlags are those flags of discord-operator that say where Discord is.
-func (e *environment) discordFlags() []string {
-	if url := e.apiURL(); url != "" {
-		return []string{"--discord-api-url=" + url}
+func (s *sandbox) discord() discordFacts {
+	if d := s.simulator; d != nil {
+		return discordFacts{d.URL(), d.APIURL(), s.sampleServerID(), d.TokenFile(), d.AdminTokenFile()}
 	}
-	return nil
+	return discordFacts{apiURL: s.options.discordAPIURL, serverID: s.options.discordServerID, tokenFile: s.options.discordTokenFile}
 }
 
-// apiURL is where Discord's API is; empty for Discord's own.
-func (e *environment) apiURL() string {
-	if e.simulator != nil {
-		return e.simulator.APIURL()
+// description is where to look at it.
+func (d discordFacts) description() string {
+	if d.page != "" {
+		return d.page + " shows what users would see. This is a simulation: nothing of it is on the real Discord."
 	}
-	return e.options.discordAPIURL
+	return fmt.Sprintf("https://discord.com/channels/%s is the REAL one. What this run creates there is deleted at its end.", d.serverID)
 }
 
-func (e *environment) discordFacts() discordFacts {
-	if e.simulator == nil {
-		return discordFacts{apiURL: e.options.discordAPIURL, serverID: e.options.discordServerID, tokenFile: e.options.discordTokenFile}
+// bot is the one whose token the samples get.
+func (d discordFacts) bot() bot {
+	if d.page != "" {
+		return bot{tokenFile: d.tokenFile}
 	}
-	return discordFacts{
-		page: e.simulator.URL(), apiURL: e.apiURL(), serverID: e.sampleServerID(),
-		tokenFile: e.simulator.TokenFile(), adminTokenFile: e.simulator.AdminTokenFile(),
-	}
-}
-
-// bot is whose token the samples get, and for which server.
-func (e *environment) bot() bot {
-	if e.simulator != nil {
-		return bot{tokenFile: e.simulator.TokenFile()}
-	}
-	return bot{tokenFile: e.options.discordTokenFile, serverID: e.options.discordServerID}
+	return bot{tokenFile: d.tokenFile, serverID: d.serverID}
 }
 
 // bot is a bot for the samples.
@@ -141,7 +129,7 @@ func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstr
 	return made, nil
 }
 
-// readToken reads a bot's token from a file; no error tells it.
+// readToken reads a bot's token from a file; no error has it.
 func readToken(file string) (string, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

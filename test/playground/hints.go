@@ -3,20 +3,18 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
+
+	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
 )
 
 // facts are what hints are about.
 type facts struct {
-	kubeconfig    string
 	sample        string // file of the Dojo with a database of its own
-	dojo, discord operatorFacts
+	dojo, discord *environment.Process
 	server        discordFacts
-}
-
-// operatorFacts are those about one operator.
-type operatorFacts struct {
-	binary, metricsURL, log string
 }
 
 // hint is something to try: commands for a shell, which hints_test.go runs as they are printed.
@@ -60,9 +58,9 @@ func dojoHints(f facts) []hint {
 		}},
 		{"Read the operator's events, its log, and its metrics, which require a token that may read them:", []string{
 			"kubectl events --for=dojo/tokyo-jujutsu-high",
-			"tail " + f.dojo.log,
+			"tail " + f.dojo.Log(),
 			"kubectl create clusterrolebinding metrics --clusterrole=dojo-operator-metrics-reader --serviceaccount=default:default",
-			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.dojo.metricsURL + " | grep ^dojo_",
+			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.dojo.MetricsURL() + " | grep ^dojo_",
 		}},
 		{"See the database of sendai-jujutsu-high, request a new password, and a second instance (of the stand-in):", []string{
 			"kubectl get clusters.postgresql.cnpg.io,databaseroles,databases,jobs",
@@ -83,18 +81,30 @@ func dojoHints(f facts) []hint {
 	}
 }
 
-func printHints(out io.Writer, f facts, sample string) {
+// printHints prints the sample with a database, what to try next, and how it ends.
+func (s *sandbox) printHints(out io.Writer) error {
+	sample, err := project.Path(postgresSample)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(sample)
+	if err != nil {
+		return err
+	}
 	_, _ = fmt.Fprintf(out, "\nThese lines are all that a Dojo with its own database and alerts in Discord takes (%s).\n%s\n\n",
 		postgresSample, standInNote)
-	for line := range strings.Lines(sample) {
-		_, _ = fmt.Fprint(out, "      ", line)
+	for line := range strings.Lines(string(text)) {
+		if !strings.HasPrefix(line, "#") {
+			_, _ = fmt.Fprint(out, "      ", line)
+		}
 	}
-	_, _ = fmt.Fprintf(out, "\nWhat to try next, in another terminal:\n\n    export KUBECONFIG=%s\n", f.kubeconfig)
-	for _, h := range hints(f) {
+	_, _ = fmt.Fprintf(out, "\nWhat to try next, in another terminal:\n\n    export KUBECONFIG=%s\n", s.Cluster.Kubeconfig())
+	for _, h := range hints(facts{sample, s.processes[0], s.processes[1], s.discord()}) {
 		_, _ = fmt.Fprintf(out, "\n  %s\n", h.about)
 		for _, command := range h.commands {
 			_, _ = fmt.Fprintf(out, "    %s\n", command)
 		}
 	}
 	_, _ = fmt.Fprint(out, "\nChanges are printed below. Ctrl-C stops everything and cleans up.\n\n")
+	return nil
 }

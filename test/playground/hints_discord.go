@@ -1,16 +1,10 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
 
-// discordFacts say where Discord is.
-type discordFacts struct {
-	page      string // of the simulated Discord; empty for a real one
-	apiURL    string // empty for Discord's own
-	serverID  string
-	tokenFile string
-	// adminTokenFile is of a bot that may do everything; of the simulated Discord only.
-	adminTokenFile string
-}
+	"jutsu.com/operators/test/environment"
+)
 
 func discordHints(f facts) []hint {
 	all := []hint{
@@ -35,9 +29,9 @@ func discordHints(f facts) []hint {
 		{"Export everything on Discord as manifests:", []string{exportCommand(f)}},
 		{"Read the operator's events, its log and its metrics:", []string{
 			"kubectl events --for=discordchannel/tokyo-alerts",
-			"tail " + f.discord.log,
+			"tail " + f.discord.Log(),
 			"kubectl create clusterrolebinding discord-metrics --clusterrole=discord-operator-metrics-reader --serviceaccount=default:default",
-			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.discord.metricsURL + " | grep ^discord_",
+			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.discord.MetricsURL() + " | grep ^discord_",
 		}},
 		{"Delete a channel; it is deleted on Discord, too:", []string{
 			"kubectl delete discordchannel kyoto-alerts",
@@ -68,7 +62,8 @@ func byHand(d discordFacts) []hint {
 }
 
 func exportCommand(f facts) string {
-	command := fmt.Sprintf("%s export --server-id=%s --token-file=%s", f.discord.binary, f.server.serverID, f.server.tokenFile)
+	binary, _ := environment.Discord.Binary() // it runs
+	command := fmt.Sprintf("%s export --server-id=%s --token-file=%s", binary, f.server.serverID, f.server.tokenFile)
 	if f.server.apiURL != "" {
 		command += " --discord-api-url=" + f.server.apiURL
 	}

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/test/internal/operator"
+	"jutsu.com/operators/test/environment"
 )
 
 // leaving is how long the operator may take to delete what is on a real Discord: it may first have to find out what an interrupted create has left there.
@@ -21,16 +21,16 @@ const leaving = time.Minute
 
 // leaveDiscord deletes what this run has created on a real Discord. The server itself, and what was only adopted, stay. What should
 // have gone and has not is named in the error, since nobody knows of it afterwards.
-func (e *environment) leaveDiscord(out *os.File) error {
-	if !e.options.realDiscord() || e.admin == nil {
+func (s *sandbox) leaveDiscord(out *os.File) error {
+	if !s.options.realDiscord() {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), leaving)
 	defer cancel()
-	if p := e.process(operator.Dojo); p != nil {
-		_ = p.Stop(grace) // or it would make the channels of the Dojos again; how it ended is told when all are stopped
+	if dojo := s.processes[0]; dojo != nil {
+		_ = dojo.Stop(environment.Grace) // or it would make the channels of the Dojos again
 	}
-	objects, err := e.onDiscord(ctx)
+	objects, err := s.onDiscord(ctx)
 	if err != nil {
 		return fmt.Errorf("what is left on Discord is unknown, see the server: %w", err)
 	}
@@ -42,7 +42,7 @@ func (e *environment) leaveDiscord(out *os.File) error {
 	if len(kept) > 0 {
 		say(out, "Retained on Discord, because it existed before or its deletionPolicy is Retain: %s.", strings.Join(kept, ", "))
 	}
-	left, err := e.deleteAll(ctx, objects)
+	left, err := s.deleteAll(ctx, objects)
 	if stuck, _ := parting(left); len(stuck) > 0 {
 		return errors.Join(err, fmt.Errorf("LEFT ON DISCORD, delete it there by hand: %s%s", strings.Join(stuck, ", "), whys(left)))
 	}
@@ -50,10 +50,10 @@ func (e *environment) leaveDiscord(out *os.File) error {
 }
 
 // onDiscord are all objects that stand for something on Discord, children first.
-func (e *environment) onDiscord(ctx context.Context) ([]unstructured.Unstructured, error) {
+func (s *sandbox) onDiscord(ctx context.Context) ([]unstructured.Unstructured, error) {
 	var all []unstructured.Unstructured
 	for _, kind := range slices.Backward(discordKinds) {
-		objects, err := e.list(ctx, kind)
+		objects, err := s.list(ctx, kind)
 		if err != nil {
 			return nil, err
 		}
@@ -118,16 +118,16 @@ func whys(objects []unstructured.Unstructured) string {
 }
 
 // deleteAll deletes the objects and waits until they are gone, or nothing more will come of waiting. It returns those that are left.
-func (e *environment) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured, error) {
+func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured, error) {
 	var failed error
 	for i := range objects {
-		failed = errors.Join(failed, e.delete(ctx, &objects[i]))
+		failed = errors.Join(failed, s.delete(ctx, &objects[i]))
 	}
 	left := objects // what could not be read anew is told, to be on the safe side
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
 	for {
-		now, err := e.onDiscord(ctx)
+		now, err := s.onDiscord(ctx)
 		if err != nil {
 			return left, errors.Join(failed, err)
 		}
@@ -136,7 +136,7 @@ func (e *environment) deleteAll(ctx context.Context, objects []unstructured.Unst
 			return left, failed
 		}
 		select {
-		case <-e.exitedOperator(operator.Discord):
+		case <-exited(s.processes[1]):
 			return left, failed
 		case <-ctx.Done():
 			return left, failed
@@ -146,17 +146,25 @@ func (e *environment) deleteAll(ctx context.Context, objects []unstructured.Unst
 }
 
 // delete deletes an object, and makes sure that what was not created for it stays.
-func (e *environment) delete(ctx context.Context, o *unstructured.Unstructured) error {
+func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) error {
 	if adopted(o) || o.GetKind() == serverKind.Kind {
 		retain := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"deletionPolicy":"Retain"}}`))
-		if err := client.IgnoreNotFound(e.admin.Patch(ctx, o.DeepCopy(), retain)); err != nil {
+		if err := client.IgnoreNotFound(s.Admin.Patch(ctx, o.DeepCopy(), retain)); err != nil {
 			return fmt.Errorf("keep %s on Discord: %w", nameOf(o), err)
 		}
 	}
-	if err := client.IgnoreNotFound(e.admin.Delete(ctx, o)); err != nil {
+	if err := client.IgnoreNotFound(s.Admin.Delete(ctx, o)); err != nil {
 		return fmt.Errorf("delete %s: %w", nameOf(o), err)
 	}
 	return nil
+}
+
+// exited is closed when a process has ended; it is nil, which waits for ever, for one that was not started.
+func exited(p *environment.Process) <-chan struct{} {
+	if p == nil {
+		return nil
+	}
+	return p.Exited()
 }
 
 // hopeful objects may still go.

@@ -3,15 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
-	"syscall"
 	"time"
+
+	"jutsu.com/operators/test/environment"
 )
 
 // options is what the command line says.
@@ -25,32 +24,23 @@ type options struct {
 	discordAPIURL                     string // empty for Discord's own
 }
 
+const help = `Starts a Kubernetes API and a simulated Discord on this machine, runs the operators on them, applies the
+samples of deploy/samples and shows how they come up. Then it says what to try next and stays until Ctrl-C, which
+removes everything but the logs (out/playground/).
+
+With --discord-token-file and --discord-server-id the samples' channels are created on the real Discord, in a server of
+yours, beside what is there; at the end they are deleted again.
+
+Usage: make run [ARGS="flags"]`
+
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait for the clean-up; the cluster goes all the same
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "\nplayground:", err)
-		os.Exit(1)
-	}
+	environment.Main("playground", func(ctx context.Context, args []string) error { return run(ctx, args, os.Stdout) })
 }
 
-// parse reads the command line; what is wrong with it, and --help, is told on out.
+// parse reads the command line; errors of it, and --help, are printed on out.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
-	flags := flag.NewFlagSet("playground", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.Usage = func() {
-		_, _ = fmt.Fprint(out, `Starts a Kubernetes API and a simulated Discord on this machine, runs the operators on them, applies the samples of deploy/samples and
-shows how they come up. Then it says what to try next and stays until Ctrl-C, which removes everything but the logs (out/playground/).
-
-With --discord-token-file and --discord-server-id the samples' channels are created on the real Discord, in a server of yours, beside what is
-there; at the end they are deleted again.
-
-Usage: make run [ARGS="flags"]
-
-`)
-		flags.PrintDefaults()
-	}
+	flags := environment.Flags("playground", help, out)
 	flags.BoolVar(&o.once, "once", false, "exit as soon as all samples are Ready, with exit status 0; or 1 and the reason, after --timeout")
 	flags.DurationVar(&o.timeout, "timeout", 3*time.Minute, "how long the samples may take to become Ready, more than 0")
 	flags.IntVar(&o.nodes, "nodes", 3, "number of fake nodes for the pods to run on, 1 or more")

@@ -3,113 +3,97 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"strings"
 	"time"
+
+	"jutsu.com/operators/test/environment"
 )
 
-// refresh is the time between two looks at the objects: short enough to feel live.
+// refresh is the time between two reads of the objects: short enough to feel live.
 const refresh = 200 * time.Millisecond
-
-// errInterrupted is how a run ends that was stopped before it had shown what it is for.
-var errInterrupted = errors.New("interrupted")
 
 func run(ctx context.Context, args []string, out *os.File) (err error) {
 	o, err := parse(args, out)
-	if errors.Is(err, flag.ErrHelp) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	env, err := start(ctx, o, out)
+	s, err := start(ctx, o, out)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		say(out, "Stopping everything ...")
-		unstopped := env.stop(out)
-		if unstopped == nil {
-			say(out, "Everything is stopped. The logs are kept: %s", env.logs)
+		failed := s.stop(out)
+		if failed == nil {
+			say(out, "Everything is stopped. The logs are kept: %s", s.logs)
 		}
-		err = errors.Join(err, unstopped)
+		err = errors.Join(err, failed)
 	}()
 
 	screen := newScreen(out)
-	died, unsettled := env.settle(ctx, screen, o.timeout)
+	ended, notReady := s.awaitReady(ctx, screen, o.timeout)
 	switch {
-	case unsettled == nil:
+	case notReady == nil:
 		say(out, "\nAll samples are Ready, %.1f s after the start.", time.Since(began).Seconds())
-	case o.once || died || ctx.Err() != nil:
-		return unlessInterrupted(ctx, unsettled)
-	default: // somebody is there to look at it
-		say(out, "\n%v", unsettled)
+	case o.once || ended || ctx.Err() != nil:
+		return environment.UnlessInterrupted(ctx, notReady)
+	default: // a user is there to look at it
+		say(out, "\n%v", notReady)
 	}
 	if o.once {
 		return nil
 	}
-	facts := env.facts()
-	sample, err := manifest(facts.sample)
-	if err != nil {
+	if err := s.printHints(out); err != nil {
 		return err
 	}
-	printHints(out, facts, sample)
-	return env.stay(ctx, screen)
+	return s.stay(ctx, screen)
 }
 
-// settle shows the objects until all of them are settled. The error says which is not and why, or which process has died.
-func (e *environment) settle(ctx context.Context, s *screen, timeout time.Duration) (died bool, err error) {
+// awaitReady shows the objects until all of them are Ready. The error says which is not and why, or which process has ended.
+func (s *sandbox) awaitReady(ctx context.Context, screen *screen, timeout time.Duration) (ended bool, err error) {
 	deadline := time.After(timeout)
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
 	for {
-		rows, err := e.look(ctx)
+		rows, err := s.read(ctx)
 		if err == nil {
-			s.table(rows)
-			if settled(rows) {
+			screen.table(rows)
+			if allReady(rows) {
 				return false, nil
 			}
 		}
 		select {
-		case err := <-e.died:
+		case err := <-s.ended:
 			return true, err
 		case <-ctx.Done():
-			return false, errInterrupted
+			return false, environment.ErrInterrupted
 		case <-deadline:
-			return false, fmt.Errorf("not Ready after %s:\n%s%s", timeout, strings.Join(complaints(rows, err), "\n"), e.tails())
+			return false, fmt.Errorf("not Ready after %s:\n%s%s", timeout, strings.Join(complaints(rows, err), "\n"), s.tails())
 		case <-tick.C:
 		}
 	}
 }
 
-// stay tells of every change until it is interrupted, which is its good end, or something ends by itself.
-func (e *environment) stay(ctx context.Context, s *screen) error {
+// stay prints every change until it is interrupted, which is its good end, or something ends by itself.
+func (s *sandbox) stay(ctx context.Context, screen *screen) error {
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
 	for {
-		if rows, err := e.look(ctx); err == nil {
-			s.changes(rows)
+		if rows, err := s.read(ctx); err == nil {
+			screen.changes(rows)
 		}
 		select {
-		case err := <-e.died:
+		case err := <-s.ended:
 			return err
 		case <-ctx.Done():
-			say(s.out, "")
+			say(screen.out, "")
 			return nil
 		case <-tick.C:
 		}
 	}
-}
-
-// unlessInterrupted tells of an interruption as such and not as the error that it has caused.
-func unlessInterrupted(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return errInterrupted
-	}
-	return err
 }
 
 func say(out *os.File, format string, args ...any) {

@@ -71,19 +71,19 @@ func nameOf(o *unstructured.Unstructured) string {
 	return kind + "/" + o.GetName()
 }
 
-// settled reports whether there is something and all of it is as its spec says.
-func settled(rows []row) bool {
+// allReady reports whether there is something and all of it is as its spec says.
+func allReady(rows []row) bool {
 	for _, r := range rows {
-		if !r.settled() {
+		if !r.isReady() {
 			return false
 		}
 	}
 	return len(rows) > 0
 }
 
-func (r row) settled() bool { return r.current && r.ready == "True" }
+func (r row) isReady() bool { return r.current && r.ready == "True" }
 
-// complaints says of every object that is not settled which condition keeps it from being so, and why.
+// complaints says of every object that is not Ready which condition keeps it from being so, and why.
 func complaints(rows []row, unseen error) []string {
 	if unseen != nil {
 		return []string{unseen.Error()}
@@ -93,7 +93,7 @@ func complaints(rows []row, unseen error) []string {
 	}
 	var lines []string
 	for _, r := range rows {
-		if !r.settled() {
+		if !r.isReady() {
 			lines = append(lines, r.line())
 		}
 	}

@@ -23,7 +23,7 @@ func TestRowOf(t *testing.T) {
 				{type: Ready, status: "False", reason: WaitingForToken, message: Waiting.}, {type: Progressing, status: "True"}]}}`,
 			want: row{name: "discordserver/team-a/jujutsu", current: true, ready: "False", progressing: "True", why: "WaitingForToken: Waiting."},
 		},
-		"settled": {
+		"Ready": {
 			object: `{kind: Dojo, metadata: {name: tokyo, namespace: default, generation: 2}, status: {observedGeneration: 2, readyStatus: 3/3, conditions: [
 				{type: Ready, status: "True", reason: Reconciled, message: The object matches its spec.}, {type: Available, status: "True"},
 				{type: Progressing, status: "False"}, {type: Degraded, status: "False"}]}}`,
@@ -84,7 +84,7 @@ var (
 	now  = noon.Add(90 * time.Second)
 )
 
-func TestSettled(t *testing.T) {
+func TestAllReady(t *testing.T) {
 	for name, test := range map[string]struct {
 		rows       []row
 		want       bool
@@ -99,8 +99,8 @@ func TestSettled(t *testing.T) {
 		"several, each with a line": {rows: []row{unseen, good, scaling}, complaints: []string{unseen.line(), scaling.line()}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := settled(test.rows); got != test.want {
-				t.Errorf("settled is %v, want %v", got, test.want)
+			if got := allReady(test.rows); got != test.want {
+				t.Errorf("allReady is %v, want %v", got, test.want)
 			}
 			if test.want {
 				return

@@ -17,15 +17,15 @@ import (
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/manifests"
 	"jutsu.com/operators/test/internal/kubectl"
-	"jutsu.com/operators/test/internal/operator"
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/libs/testcluster/project"
 )
 
 // image is one that nothing serves; no node pulls it here.
 const image = "registry.invalid/jutsu/operator:v0.1.0@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 // install is what a release of an operator would be installed with.
-func install(t *testing.T, o operator.Operator) []byte {
+func install(t *testing.T, o environment.Operator) []byte {
 	t.Helper()
 	root, err := project.Root()
 	if err != nil {
@@ -57,7 +57,7 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		t.Run(o.Name, func(t *testing.T) {
 			g := NewWithT(t)
 			text := install(t, o)

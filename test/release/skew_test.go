@@ -15,8 +15,8 @@ import (
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
 
-	"jutsu.com/operators/test/internal/operator"
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/libs/testcluster/project"
 )
 
 // patience is for a playground to come up and settle, on a machine that does other things meanwhile.
@@ -30,7 +30,7 @@ func TestSkew(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(gexec.CleanupBuildArtifacts)
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		t.Run("an earlier "+o.Name, func(t *testing.T) {
 			g := NewWithT(t)
 			revision := earlier(t, o)
@@ -47,7 +47,7 @@ func TestSkew(t *testing.T) {
 }
 
 // earlier is the last release that what is checked out was made from; as long as there is none, what was there before the last change.
-func earlier(t *testing.T, o operator.Operator) string {
+func earlier(t *testing.T, o environment.Operator) string {
 	t.Helper()
 	if tag, err := git(t, "describe", "--tags", "--abbrev=0", "--match="+o.Name+"/v*", "--exclude="+o.Name+"/v*-*", "HEAD~1"); err == nil {
 		return tag
@@ -61,7 +61,7 @@ func earlier(t *testing.T, o operator.Operator) string {
 }
 
 // built is a folder with a checkout of what an operator consists of, at another commit, and with its binary.
-func built(t *testing.T, o operator.Operator, revision string) string {
+func built(t *testing.T, o environment.Operator, revision string) string {
 	t.Helper()
 	root, err := project.Root()
 	if err != nil {
@@ -94,7 +94,7 @@ func run(t *testing.T, commands ...*exec.Cmd) {
 }
 
 // versionThatRan is what the operator itself has logged of its version.
-func versionThatRan(g *WithT, session *gexec.Session, o operator.Operator) string {
+func versionThatRan(g *WithT, session *gexec.Session, o environment.Operator) string {
 	logs := regexp.MustCompile(`The logs are kept: (\S+)`).FindSubmatch(session.Out.Contents())
 	g.Expect(logs).NotTo(BeNil())
 	text, err := os.ReadFile(filepath.Join(string(logs[1]), o.Name+".log"))

@@ -5,22 +5,14 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"jutsu.com/operators/test/e2e/internal/cluster"
+	"jutsu.com/operators/test/environment"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C does not wait; everything goes all the same
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "cluster:", err)
-		os.Exit(1)
-	}
-}
+func main() { environment.Main("cluster", run) }
 
-func run(ctx context.Context) error {
+func run(ctx context.Context, _ []string) error {
 	c, err := cluster.Start(ctx, os.Stderr)
 	if err != nil {
 		return err

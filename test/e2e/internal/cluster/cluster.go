@@ -68,7 +68,7 @@ func (c *Cluster) start(ctx context.Context, progress io.Writer) (err error) {
 		return err
 	}
 	_, _ = fmt.Fprintf(progress, "the node is ready after %.1f s\n", time.Since(began).Seconds())
-	return c.furnish(ctx)
+	return c.setUp(ctx)
 }
 
 func (c *Cluster) fillRegistry(ctx context.Context, progress io.Writer) error {
@@ -86,8 +86,8 @@ func (c *Cluster) fillRegistry(ctx context.Context, progress io.Writer) error {
 	return nil
 }
 
-// furnish adds what a cluster has beside nodes.
-func (c *Cluster) furnish(ctx context.Context) error {
+// setUp adds what a cluster has beside nodes.
+func (c *Cluster) setUp(ctx context.Context) error {
 	ctx = klog.NewContext(ctx, logr.Discard()) // the provisioner's
 	typed, err := kubernetes.NewForConfig(c.Control.Config())
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/libs/testcluster/project"
 )
 
 // PushOperator builds the image of an operator of the checkout at root as a release does (tools/release, with ko inside), and pushes it to the

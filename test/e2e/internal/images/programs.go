@@ -7,7 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/libs/testcluster/project"
 )
 
 // Compile builds programs of this project, given as package folders relative to the project's root, into a folder, and returns where each is.

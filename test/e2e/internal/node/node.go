@@ -16,6 +16,8 @@ import (
 	"text/template"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -197,19 +199,14 @@ func (n *Node) awaitReady(ctx context.Context, cluster *testcluster.Cluster) err
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		node, err := client.CoreV1().Nodes().Get(ctx, "node", metav1.GetOptions{})
-		if err == nil && isReady(node) {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("not ready: %w; the last lines of its logs:\n%s", context.Cause(ctx), n.tails())
-		case <-tick.C:
-		}
+		return err == nil && isReady(node), nil
+	})
+	if err != nil {
+		return fmt.Errorf("not ready: %w; the last lines of its logs:\n%s", err, n.tails())
 	}
+	return nil
 }
 
 func isReady(node *corev1.Node) bool {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"path"
 
+	"jutsu.com/operators/libs/testcluster/project"
 	"jutsu.com/operators/test/e2e/internal/images"
-	"jutsu.com/operators/test/internal/operator"
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/test/environment"
 )
 
 // Programs of this project by the folder of their package main, which is what Stack.Images names them by.
@@ -40,7 +40,7 @@ func (s *Stack) pushPrograms(ctx context.Context) error {
 	if s.Images[NextDojoApp], err = next.Push(s.Registry); err != nil {
 		return err
 	}
-	for _, o := range operator.All {
+	for _, o := range environment.All {
 		if s.Images[o.Name], err = images.PushOperator(ctx, root, s.Registry, s.folder, o.Name, "e2e"); err != nil {
 			return err
 		}

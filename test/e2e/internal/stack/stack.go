@@ -9,6 +9,8 @@ import (
 	"os"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -191,26 +193,20 @@ func (s *Stack) monitored(ctx context.Context) (missing string, err error) {
 	return "", nil
 }
 
-// await calls look until nothing is missing any more.
-func (s *Stack) await(ctx context.Context, look func(context.Context) (missing string, err error)) error {
+// await calls check until nothing is missing any more.
+func (s *Stack) await(ctx context.Context, check func(context.Context) (missing string, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	tick := time.NewTicker(probe)
-	defer tick.Stop()
-	told := time.Now()
-	for {
-		missing, err := look(ctx)
-		if err != nil || missing == "" {
-			return err
-		}
-		if time.Since(told) > 15*time.Second {
-			told = time.Now()
+	missing, reported := "", time.Now()
+	err := wait.PollUntilContextCancel(ctx, probe, true, func(ctx context.Context) (done bool, err error) {
+		if missing, err = check(ctx); missing != "" && time.Since(reported) > 15*time.Second {
+			reported = time.Now()
 			_, _ = fmt.Fprintf(s.progress, "waiting: %s\n", missing)
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %s", context.Cause(ctx), missing)
-		case <-tick.C:
-		}
+		return missing == "", err
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("%w: %s", err, missing)
 	}
+	return err
 }

@@ -9,14 +9,14 @@ import (
 	"path"
 	"strings"
 
+	"jutsu.com/operators/libs/testcluster/project"
 	"jutsu.com/operators/test/e2e/internal/images"
-	"jutsu.com/operators/test/internal/operator"
-	"jutsu.com/operators/test/internal/project"
+	"jutsu.com/operators/test/environment"
 )
 
 // Before is an operator as it was before this checkout.
 type Before struct {
-	operator.Operator
+	environment.Operator
 	// Revision is its last release, or where there is none the commit before.
 	Revision string
 	checkout string
@@ -27,7 +27,7 @@ type Before struct {
 var ErrNoPast = errors.New("there is nothing before this checkout")
 
 // BuildBefore checks an operator out into folder as it was before, and brings its image into the registry unless that has it already.
-func BuildBefore(ctx context.Context, o operator.Operator, registry, folder string) (*Before, error) {
+func BuildBefore(ctx context.Context, o environment.Operator, registry, folder string) (*Before, error) {
 	revision, err := git(ctx, "describe", "--tags", "--abbrev=0", "--match", o.Name+"/*", "HEAD~")
 	if err != nil {
 		if revision, err = git(ctx, "rev-parse", "--short=12", "HEAD~"); err != nil {
@@ -63,7 +63,7 @@ func (s *Stack) Downgrade(ctx context.Context, operators ...*Before) error {
 }
 
 // Upgrade installs an operator as it is in this checkout, and returns when it is ready.
-func (s *Stack) Upgrade(ctx context.Context, o operator.Operator) error {
+func (s *Stack) Upgrade(ctx context.Context, o environment.Operator) error {
 	root, err := project.Root()
 	if err != nil {
 		return err

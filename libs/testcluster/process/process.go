@@ -1,0 +1,180 @@
+package process
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// probeInterval is the time between two probes of whether a program is ready.
+	probeInterval = 50 * time.Millisecond
+	// tailLines is how much of the log an error shows.
+	tailLines = 20
+)
+
+// Process is one running program.
+type Process struct {
+	name, log string
+	from      int64 // where its output begins in the log
+	cmd       *exec.Cmd
+	exited    chan struct{}
+}
+
+// Start starts a command. Everything that it prints goes to the end of the file log, whose folder
+// is created. The reaper may be nil.
+func Start(name, log string, cmd *exec.Cmd, reaper *Reaper) (p *Process, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("start %s: %w", name, err)
+		}
+	}()
+	if err := os.MkdirAll(filepath.Dir(log), 0o755); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // the child has its own copy
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout, cmd.Stderr = file, file
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p = &Process{name: name, log: log, from: info.Size(), cmd: cmd, exited: make(chan struct{})}
+	reaped := reaper.add(p.PID())
+	go func() {
+		_ = cmd.Wait() // ProcessState has the result
+		reaper.del(p.PID())
+		close(p.exited)
+	}()
+	if reaped != nil {
+		p.Kill()
+		return nil, fmt.Errorf("inform the reaper: %w", reaped)
+	}
+	return p, nil
+}
+
+// PID is the process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Log is the path of the file with everything that the program has printed.
+func (p *Process) Log() string { return p.log }
+
+// Exited is closed when the process has ended, for whatever reason.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// ExitCode is -1 while the process runs, and when a signal has ended it.
+func (p *Process) ExitCode() int {
+	if p.Running() {
+		return -1
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// Running reports whether the process has not ended.
+func (p *Process) Running() bool {
+	select {
+	case <-p.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// Err is how the process has ended, once it has, with what its log says about it.
+func (p *Process) Err() error {
+	return fmt.Errorf("%s has ended: %s; the last lines of its log %s:\n%s", p.name, p.cmd.ProcessState, p.log, p.Tail())
+}
+
+// Tail is the end of the process' output; after a panic or a data race, how that was reported.
+func (p *Process) Tail() string {
+	text, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text[min(p.from, int64(len(text))):])), "\n")
+	from := slices.IndexFunc(lines, func(line string) bool {
+		return strings.HasPrefix(line, "panic:") || strings.HasPrefix(line, "WARNING: DATA RACE")
+	})
+	if from < 0 {
+		from = max(0, len(lines)-tailLines)
+	}
+	return strings.Join(lines[from:min(len(lines), from+tailLines)], "\n")
+}
+
+// Await returns nil as soon as ready does, and an error when the process or the context ends.
+func (p *Process) Await(ctx context.Context, ready func(context.Context) error) error {
+	tick := time.NewTicker(probeInterval)
+	defer tick.Stop()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-p.exited:
+			return p.Err()
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready (%w): %w; the last lines of its log %s:\n%s",
+				p.name, context.Cause(ctx), err, p.log, p.Tail())
+		case <-tick.C:
+		}
+	}
+}
+
+// Serves returns nil when a URL answers with 200.
+func Serves(ctx context.Context, client *http.Client, url string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	_ = response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, response.Status)
+	}
+	return nil
+}
+
+// Signal sends a signal to the process and to those that it has started.
+func (p *Process) Signal(signal syscall.Signal) error {
+	if !p.Running() { // its number may be another's by now
+		return os.ErrProcessDone
+	}
+	return syscall.Kill(-p.PID(), signal)
+}
+
+// Stop asks the process to end, as a rolling update does, and kills it when it has not ended
+// within the grace period. Stopping what has ended does nothing.
+func (p *Process) Stop(grace time.Duration) error {
+	_ = p.Signal(syscall.SIGTERM) // fails only when it has ended
+	select {
+	case <-p.exited:
+		return nil
+	case <-time.After(grace):
+	}
+	p.Kill()
+	return fmt.Errorf("%s did not end within %s of SIGTERM and was killed; its log is %s", p.name, grace, p.log)
+}
+
+// Kill ends the process at once, as a node that loses power does, and returns when it is gone.
+func (p *Process) Kill() {
+	_ = p.Signal(syscall.SIGKILL) // fails only when it has ended
+	<-p.exited
+}

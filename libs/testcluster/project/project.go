@@ -1,0 +1,38 @@
+// Package project finds the files of this project, wherever in it a program or a test was started.
+package project
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Root is the nearest folder, from the working directory up, that holds go.work and tools/.
+func Root() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for folder := start; ; folder = filepath.Dir(folder) {
+		if has(folder, "go.work") && has(folder, "tools") {
+			return folder, nil
+		}
+		if folder == filepath.Dir(folder) {
+			return "", fmt.Errorf("neither %s nor a folder above it holds go.work and tools/: run this from within the project", start)
+		}
+	}
+}
+
+func has(folder, name string) bool {
+	_, err := os.Stat(filepath.Join(folder, name))
+	return err == nil
+}
+
+// Path is the absolute path of a file given relative to Root, whether it exists or not.
+func Path(elements ...string) (string, error) {
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(append([]string{root}, elements...)...), nil
+}

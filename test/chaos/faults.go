@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/testcluster"
+)
+
+// operatorSlots is how many processes there are.
+const operatorSlots = 2 * replicas
+
+func (r *run) killOperator(_ context.Context, a action) (string, error) {
+	k := r.replicas[a.slot]
+	return k.name, k.signal(syscall.SIGKILL, true)
+}
+
+func (r *run) stopOperator(_ context.Context, a action) (string, error) {
+	k := r.replicas[a.slot]
+	return k.name, k.signal(syscall.SIGTERM, true)
+}
+
+// freezeOperator lets a process stand still, for longer than its Lease lasts now and then: when it goes on it is not the leader any more, and does not know it.
+func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
+	k, while := r.replicas[a.slot], time.Duration(1+a.random().IntN(7))*time.Second
+	if err := k.signal(syscall.SIGSTOP, true); err != nil {
+		return "", err
+	}
+	r.later(ctx, while, func(context.Context) { _ = k.signal(syscall.SIGCONT, true) })
+	return fmt.Sprintf("%s for %s", k.name, while), nil
+}
+
+// killAPIServer kills the API server, and lets it come back at once or after a while.
+func (r *run) killAPIServer(ctx context.Context, a action) (string, error) {
+	return r.killComponent(ctx, testcluster.APIServer, time.Duration(a.random().IntN(5))*time.Second)
+}
+
+func (r *run) killControllers(ctx context.Context, a action) (string, error) {
+	return r.killComponent(ctx, testcluster.ControllerManager, time.Duration(a.random().IntN(5))*time.Second)
+}
+
+func (r *run) killComponent(ctx context.Context, component string, away time.Duration) (string, error) {
+	if err := r.Cluster.Kill(component); err != nil {
+		return "", err
+	}
+	r.later(ctx, away, func(ctx context.Context) {
+		for err := r.Cluster.Restart(ctx, component); err != nil && ctx.Err() == nil; err = r.Cluster.Restart(ctx, component) {
+			r.journal.say("  %s is restarted: %s", component, firstLine(err.Error())) // the controllers give up when the API server is away too
+			_ = wait(ctx, probeInterval)
+		}
+	})
+	return fmt.Sprintf("for %s", away), nil
+}
+
+// ways are those in which a call to Discord goes wrong.
+var ways = []struct {
+	name string
+	do   discordtest.Action
+}{
+	{"500 before", discordtest.FailBefore(500)}, {"500 after", discordtest.FailAfter(500)}, {"502 after", discordtest.FailAfter(502)},
+	{"503 before", discordtest.FailBefore(503)}, {"no answer before", discordtest.DropBefore()}, {"no answer after", discordtest.DropAfter()},
+	{"cut answer", discordtest.CutAnswer(-20)}, {"429", discordtest.RateLimited(time.Second, "user")}, {"garbage after", garbled()},
+	{"slow", discordtest.Slow(time.Second, time.Second)}, {"global 429", discordtest.RateLimited(2*time.Second, "global")},
+}
+
+// garbled is an answer that nobody can read to what was carried out. Discord does not say 200 to what it has not done.
+func garbled() discordtest.Action {
+	a := discordtest.Garbage()
+	a.Effect = true
+	return a
+}
+
+// failDiscord lets a part of the bot's calls go wrong for a while.
+func (r *run) failDiscord(ctx context.Context, a action) (string, error) {
+	random := a.random()
+	way, part, while := pick(random, ways), 0.1+random.Float64()*0.5, time.Duration(2+random.IntN(8))*time.Second
+	stop := r.discord.Faults().Add(discordtest.Fault{Rate: part, Action: way.do, Match: r.byBot})
+	r.later(ctx, while, func(context.Context) { stop() })
+	return fmt.Sprintf("%s, %.0f%% of all calls for %s", way.name, part*100, while), nil
+}
+
+func (r *run) byBot(q discordtest.Request) bool { return q.BotID == r.botID }
+
+// loseCreates carries out the next creates of channels and webhooks, and answers none; one of the operators may be killed by it.
+func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
+	random := a.random()
+	n := 1 + random.IntN(3)
+	for _, route := range []string{"POST /guilds/{guild_id}/channels", "POST /channels/{channel_id}/webhooks"} {
+		stop := r.discord.Faults().Add(discordtest.Fault{Route: route, Times: n, Action: discordtest.DropAfter(), Match: r.byBot})
+		r.later(ctx, 10*time.Second, func(context.Context) { stop() })
+	}
+	return fmt.Sprintf("the answers to the next %d", n), nil
+}
+
+// loseAuditLog lets the next actions on Discord, whoever's, leave no trace in the audit log.
+func (r *run) loseAuditLog(_ context.Context, a action) (string, error) {
+	n := 1 + a.random().IntN(3)
+	r.discord.Faults().LoseAudit(n)
+	return fmt.Sprintf("of the next %d actions", n), nil
+}
+
+// dropGateway ends the connections in one of the ways in which Discord does.
+func (r *run) dropGateway(_ context.Context, a action) (string, error) {
+	gateway := r.discord.Gateway()
+	end := pick(a.random(), []struct {
+		name string
+		do   func()
+	}{
+		{"cut", func() { gateway.Drop(0) }},
+		{"closed with 4000", func() { gateway.Drop(4000) }},
+		{"asked to reconnect", gateway.Reconnect},
+		{"invalid session, resumable", func() { gateway.Invalidate(true) }},
+		{"invalid session", func() { gateway.Invalidate(false) }},
+	})
+	end.do()
+	return end.name, nil
+}
+
+// refuseGateway lets nobody in for a while: the operator has to ask instead of being told.
+func (r *run) refuseGateway(ctx context.Context, a action) (string, error) {
+	random := a.random()
+	while := time.Duration(3+random.IntN(10)) * time.Second
+	r.discord.Gateway().SetFaults(pick(random, []discordtest.GatewayFaults{
+		{Refuse: true}, {WithholdHello: true}, {InvalidOnIdentify: true}, {Twice: func(string) bool { return true }},
+	}))
+	r.discord.Gateway().Drop(0)
+	r.later(ctx, while, func(context.Context) { r.discord.Gateway().SetFaults(discordtest.GatewayFaults{}) })
+	return fmt.Sprintf("for %s", while), nil
+}
+
+// hideServer is an outage of Discord that hides the guild.
+func (r *run) hideServer(ctx context.Context, a action) (string, error) {
+	while := time.Duration(1+a.random().IntN(5)) * time.Second
+	r.discord.Gateway().Outage(r.guild, true)
+	r.later(ctx, while, func(context.Context) { r.discord.Gateway().Outage(r.guild, false) })
+	return fmt.Sprintf("for %s", while), nil
+}
+
+// takePermission takes something from the bot that it needs, and gives it back after a while.
+func (r *run) takePermission(ctx context.Context, a action) (string, error) {
+	random := a.random()
+	lost := pick(random, []struct {
+		name string
+		bit  discordtest.Permissions
+	}{
+		{"ManageChannels", discordtest.PermManageChannels}, {"ManageWebhooks", discordtest.PermManageWebhooks}, {"ManageRoles", discordtest.PermManageRoles},
+	})
+	while := time.Duration(1+random.IntN(6)) * time.Second
+	r.discord.SetPermissions(r.guild, r.botID, botPermissions&^lost.bit)
+	r.later(ctx, while, func(context.Context) { r.discord.SetPermissions(r.guild, r.botID, botPermissions) })
+	return fmt.Sprintf("%s for %s", lost.name, while), nil
+}

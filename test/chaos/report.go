@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"sigs.k8s.io/yaml"
+)
+
+// panicked is what Go and controller-runtime print when a program has a mistake that stops it.
+var panicked = regexp.MustCompile(`(?m)^panic:|^fatal error:|Observed a panic|DATA RACE`)
+
+// revealed says what the operators have written that they must not: secrets, wherever a user could read them; and panics.
+func (r *run) revealed(ctx context.Context) (wrong []violation) {
+	texts := r.observer.takeTexts()
+	for _, k := range r.replicas {
+		log, err := os.ReadFile(k.log())
+		if err != nil {
+			return []violation{{"no secret is revealed", k.log(), err.Error()}}
+		}
+		texts = append(texts, text{k.log(), string(log)})
+		if found := panicked.Find(log); found != nil {
+			wrong = append(wrong, violation{"no operator panics", k.log(), string(found)})
+		}
+		metrics, err := r.scrape(ctx, k)
+		if err != nil {
+			wrong = append(wrong, violation{"the metrics can be read", k.name, err.Error()})
+		}
+		texts = append(texts, text{"metrics of " + k.name, metrics})
+	}
+	for _, t := range texts {
+		wrong = append(wrong, r.secrets.leaks(t)...)
+	}
+	return wrong
+}
+
+// scrape reads the metrics of a process, as a Prometheus would.
+func (r *run) scrape(ctx context.Context, k *replica) (string, error) {
+	p := k.running()
+	if p == nil {
+		return "", errors.New("it is down")
+	}
+	return r.Metrics(ctx, k.what, p)
+}
+
+// keep writes what explains a violation beside the logs: all objects but Secrets, and Discord.
+func (r *run) keep(ctx context.Context) {
+	w, err := r.gather(ctx)
+	if err != nil {
+		r.journal.say("the objects cannot be kept: %s", firstLine(err.Error()))
+		return
+	}
+	var objects bytes.Buffer
+	for _, list := range []any{w.servers, w.groups, w.channels, w.dojos, w.deployments, w.services, w.budgets, w.custom} {
+		text, err := yaml.Marshal(list)
+		if err == nil {
+			_, _ = fmt.Fprintf(&objects, "# %T\n%s\n", list, text) // a buffer takes everything
+		}
+	}
+	for i := range w.guild.Webhooks {
+		w.guild.Webhooks[i].Token = "" // a simulated one; nobody needs it to read this
+	}
+	discord, err := json.MarshalIndent(map[string]any{
+		"channels": w.guild.Channels, "webhooks": w.guild.Webhooks, "audit": w.guild.Audit, "madeByHand": w.made, "requests": r.discord.Requests(),
+	}, "", "  ")
+	err = errors.Join(err,
+		os.WriteFile(filepath.Join(r.folder, "objects.yaml"), objects.Bytes(), 0o600),
+		os.WriteFile(filepath.Join(r.folder, "discord.json"), discord, 0o600),
+		r.Cluster.KeepLogs(filepath.Join(r.folder, "kubernetes")),
+	)
+	if err != nil {
+		r.journal.say("not all that explains it could be kept: %s", firstLine(err.Error()))
+	}
+}
+
+// explain says what is wrong, what has happened before, and what to do.
+func (r *run) explain(wrong *violations) error {
+	const lines = 40
+	return fmt.Errorf("something is wrong. What happened last:\n%s\n\nWhat is wrong:\n%w\n\n%s has the journal, the logs, the objects and Discord as they were; "+
+		"docs/chaos.md says how to read them. The same sequence of actions again: make chaos ARGS=\"--seed %d\"",
+		r.journal.tail(lines), wrong, r.folder, r.options.seed)
+}

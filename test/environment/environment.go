@@ -1,0 +1,254 @@
+package environment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/cnpgtest"
+	"jutsu.com/operators/libs/testcluster/project"
+)
+
+// Options say what is put up.
+type Options struct {
+	// Operators are those whose kinds are served. StartOperator installs and starts them.
+	Operators []Operator
+	// Overlay is which of an operator's kustomizations is installed; by default "base". With
+	// Components, and with Deployed the processes get the arguments and environment of the Deployment.
+	Overlay    string
+	Components []string
+	Deployed   bool
+	// Binary is the executable of the operator; by default what `make build` has built of each.
+	Binary string
+	// Cluster is what the cluster consists of; further kinds are added to its own.
+	Cluster testcluster.Options
+	// CloudNativePG has CloudNativePG's kinds served and played in the way that it returns; nil for
+	// neither.
+	CloudNativePG func(admin client.Client) cnpgtest.Options
+	// Prometheus has the kinds of prometheus-operator served.
+	Prometheus bool
+	// Discord starts a Discord, while the cluster starts; nil for none.
+	Discord func(ctx context.Context) (DiscordAPI, error)
+	// Folder is for logs.
+	Folder string
+}
+
+// HealthyPostgres is CloudNativePG where nothing is amiss.
+func HealthyPostgres(client.Client) cnpgtest.Options { return cnpgtest.Options{} }
+
+// Environment is what was put up.
+type Environment struct {
+	Cluster *testcluster.Cluster
+	// Admin may do everything. It knows the kinds of this project, and is strict about fields.
+	Admin client.Client
+	// Postgres is CloudNativePG's stand-in, nil where there is none.
+	Postgres *cnpgtest.StandIn
+	// Discord is nil where Options have none.
+	Discord DiscordAPI
+	// OtherKinds are the folders with the CustomResourceDefinitions of others.
+	OtherKinds []string
+
+	options Options
+
+	mu        sync.Mutex                              // guards what follows
+	deployed  map[string][]*unstructured.Unstructured // by operator, what was installed
+	processes []*Process
+}
+
+// Start puts everything up but the operators. When it fails, nothing is left running.
+func Start(ctx context.Context, o Options) (*Environment, error) {
+	e := &Environment{options: o, deployed: map[string][]*unstructured.Unstructured{}}
+	if err := e.start(ctx); err != nil {
+		return nil, errors.Join(err, e.Stop())
+	}
+	return e, nil
+}
+
+func (e *Environment) start(ctx context.Context) (err error) {
+	for _, o := range e.options.Operators {
+		if _, err := o.Binary(); err != nil && e.options.Binary == "" {
+			return err
+		}
+	}
+	group, starting := errgroup.WithContext(ctx)
+	group.Go(func() error { return e.startCluster(starting) })
+	if e.options.Discord != nil {
+		group.Go(func() error {
+			d, err := e.options.Discord(starting)
+			if err == nil {
+				e.Discord = d
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	scheme, err := Scheme()
+	if err != nil {
+		return err
+	}
+	strict := client.Options{Scheme: scheme, FieldValidation: metav1.FieldValidationStrict}
+	if e.Admin, err = client.New(e.Cluster.Config(), strict); err != nil {
+		return err
+	}
+	if playing := e.options.CloudNativePG; playing != nil {
+		e.Postgres, err = cnpgtest.Start(context.WithoutCancel(ctx), e.Cluster.Config(), playing(e.Admin))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Environment) startCluster(ctx context.Context) (err error) {
+	if e.options.CloudNativePG != nil {
+		if err := e.addKinds(testcluster.CloudNativePGCRDs(ctx)); err != nil {
+			return err
+		}
+	}
+	if e.options.Prometheus {
+		if err := e.addKinds(testcluster.PrometheusOperatorCRDs(ctx)); err != nil {
+			return err
+		}
+	}
+	cluster := e.options.Cluster
+	cluster.CRDs = append(e.OtherKinds, cluster.CRDs...)
+	for _, o := range e.options.Operators {
+		folder, err := o.CRDs()
+		if err != nil {
+			return err
+		}
+		cluster.CRDs = append(cluster.CRDs, folder)
+	}
+	e.Cluster, err = testcluster.Start(ctx, cluster)
+	return err
+}
+
+func (e *Environment) addKinds(folder string, err error) error {
+	e.OtherKinds = append(e.OtherKinds, folder)
+	return err
+}
+
+// Scheme has the kinds of Kubernetes and of this project.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), corev1api.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))
+}
+
+// Install installs an operator, once.
+func (e *Environment) Install(ctx context.Context, o Operator) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.deployed[o.Name] != nil {
+		return nil
+	}
+	root, err := o.checkout()
+	if err != nil {
+		return err
+	}
+	overlay := e.options.Overlay
+	if overlay == "" {
+		overlay = "base"
+	}
+	objects, err := o.Render(root, overlay, e.options.Components...)
+	if err != nil {
+		return err
+	}
+	if err := o.Install(ctx, e.Admin, objects); err != nil {
+		return err
+	}
+	e.deployed[o.Name] = objects
+	return nil
+}
+
+// Deployed are the objects that an operator was installed from, its Deployment among them.
+func (e *Environment) Deployed(o Operator) []*unstructured.Unstructured { return e.deployed[o.Name] }
+
+// StartOperator installs an operator unless it is installed, starts a process of it, and returns
+// without waiting for it. It works on the environment's Discord, logs to the file in the
+// environment's folder, and ends with the environment at the latest.
+func (e *Environment) StartOperator(ctx context.Context, o Operator, log string, args ...string) (*Process, error) {
+	if err := e.Install(ctx, o); err != nil {
+		return nil, err
+	}
+	c := Command{Binary: e.options.Binary, Log: filepath.Join(e.options.Folder, log), Args: args}
+	if e.options.Deployed {
+		c.Objects = e.deployed[o.Name]
+	}
+	if o == Discord && e.Discord != nil {
+		c.Args = append([]string{"--discord-api-url=" + e.Discord.APIURL()}, args...)
+	}
+	p, err := o.Start(ctx, e.Cluster, c)
+	if err != nil {
+		return nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.processes = append(e.processes, p)
+	return p, nil
+}
+
+// Metrics are what a process of an operator serves to the ServiceAccount of a Prometheus.
+func (e *Environment) Metrics(ctx context.Context, o Operator, p *Process) (string, error) {
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: o.Name + "-metrics-reader"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: o.Name + "-metrics-reader"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: metav1.NamespaceDefault, Name: "default"}},
+	}
+	if err := client.IgnoreAlreadyExists(e.Admin.Create(ctx, binding)); err != nil {
+		return "", err
+	}
+	config, err := e.Cluster.ServiceAccountConfig(ctx, metav1.NamespaceDefault, "default")
+	if err != nil {
+		return "", err
+	}
+	code, text, err := p.Scrape(ctx, config.BearerToken)
+	if err == nil && code != http.StatusOK {
+		err = fmt.Errorf("%s: %s", p.MetricsURL(), http.StatusText(code))
+	}
+	return text, err
+}
+
+// Stop ends everything, in an order in which nothing has to wait for what is gone: the operators
+// first, so that they can still release their leases.
+func (e *Environment) Stop() error {
+	var ending errgroup.Group
+	for _, p := range e.processes {
+		ending.Go(func() error { return p.Stop(Grace) })
+	}
+	errs := []error{ending.Wait()}
+	if e.Postgres != nil {
+		e.Postgres.Stop()
+	}
+	if e.Discord != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), Grace)
+		defer cancel()
+		errs = append(errs, e.Discord.Shutdown(ctx))
+	}
+	if e.Cluster != nil {
+		errs = append(errs, e.Cluster.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// RunFolder is a new folder in out/NAME, for what one of several runs at a time leaves behind.
+func RunFolder(name string) (string, error) {
+	return project.Path("out", name, fmt.Sprintf("%s-%d", time.Now().Format("20060102-150405"), os.Getpid()))
+}

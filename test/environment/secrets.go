@@ -1,0 +1,40 @@
+package environment
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Secrets are texts that must appear nowhere but in Secrets. The zero value is empty and ready for
+// use, by several goroutines too.
+type Secrets struct {
+	mu  sync.Mutex
+	all []string
+}
+
+// Add adds a secret and returns it.
+func (s *Secrets) Add(secret string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.all, secret) {
+		s.all = append(s.all, secret)
+	}
+	return secret
+}
+
+// In returns the first secret that a text has, in one of the forms in which Go and JSON write it.
+func (s *Secrets) In(text string) (secret string, found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, secret := range s.all {
+		for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret)), fmt.Sprintf("%d", []byte(secret))} {
+			if strings.Contains(text, form) {
+				return secret, true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,75 @@
+package spec
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+
+	"jutsu.com/operators/libs/testcluster/rbacusage"
+)
+
+// UsesItsPermissions makes a complete run of the specs fail with a list of what the operator may do and has not done; that nothing is missing is what the
+// specs show themselves. It is called where containers are declared.
+func (o *Operator) UsesItsPermissions() bool {
+	ginkgo.AfterSuite(func() {
+		if o.process == nil {
+			return
+		}
+		used, err := rbacusage.Used(o.Cluster.AuditLog(), o.Namespace, o.Name)
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		for p := range o.proven {
+			used[p] = true
+		}
+		gomega.Expect(used.Save(o.usedBy(ginkgo.GinkgoParallelProcess()))).To(gomega.Succeed())
+	})
+	return ginkgo.ReportAfterSuite("the operator uses every permission that it is given", func(report ginkgo.Report) {
+		c := report.SuiteConfig
+		filters := slices.Concat(c.FocusStrings, c.SkipStrings, c.FocusFiles, c.SkipFiles)
+		if !report.SuiteSucceeded || report.SuiteHasProgrammaticFocus || len(filters) > 0 || c.LabelFilter != "" || c.DryRun {
+			return // not all specs ran
+		}
+		granted, err := rbacusage.Granted(o.Env.Deployed(o.Operator), o.Namespace, o.Name)
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		for process := 1; process <= c.ParallelTotal; process++ {
+			used, err := rbacusage.Load(o.usedBy(process))
+			gomega.Expect(err).NotTo(gomega.HaveOccurred())
+			granted = granted.Without(used)
+		}
+		gomega.Expect(granted.Sorted()).To(gomega.BeEmpty(),
+			"no spec needs these permissions: take them out of the +kubebuilder:rbac markers, or show what they are for")
+	})
+}
+
+// usedBy is where a process of the test runner leaves what the operator has used there.
+func (o *Operator) usedBy(process int) string {
+	return filepath.Join(o.folder(), fmt.Sprintf("permissions-%d.json", process))
+}
+
+// Proven counts a permission as used that the API server asks for without a request for it, by a spec that shows what happens without.
+func (o *Operator) Proven(p rbacusage.Permission) {
+	if o.proven == nil {
+		o.proven = rbacusage.Set{}
+	}
+	o.proven[p] = true
+}
+
+// Without takes a permission from the operator, until the spec is over or what it returns is called.
+func (o *Operator) Without(ctx context.Context, p rbacusage.Permission) (restore func(context.Context)) {
+	ginkgo.GinkgoHelper()
+	allowed := func(ctx context.Context) (bool, error) {
+		return rbacusage.Allowed(ctx, o.Client, o.Namespace, o.Name, p)
+	}
+	giveBack, err := rbacusage.Withdraw(ctx, o.Client, o.Name, p)
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	restore = func(ctx context.Context) {
+		gomega.Expect(giveBack(ctx)).To(gomega.Succeed())
+		gomega.Eventually(ctx, allowed).WithTimeout(soon).Should(gomega.BeTrue())
+	}
+	ginkgo.DeferCleanup(restore)
+	gomega.Eventually(ctx, allowed).WithTimeout(soon).Should(gomega.BeFalse())
+	return restore
+}

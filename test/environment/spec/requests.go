@@ -1,0 +1,77 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"jutsu.com/operators/libs/testcluster/auditlog"
+)
+
+// rest is for how long there must be no write.
+const rest = 300 * time.Millisecond
+
+// requests is what was read of the audit log so far.
+type requests struct {
+	sync.Mutex
+	log    *auditlog.Log
+	events []auditv1.Event
+}
+
+// Requests are the operator's requests to the API server so far, oldest first, by the API server's audit log.
+func (o *Operator) Requests() []auditv1.Event {
+	ginkgo.GinkgoHelper()
+	r := &o.requests
+	r.Lock()
+	defer r.Unlock()
+	if r.log == nil {
+		var err error
+		r.log, err = auditlog.Open(o.Cluster.AuditLog())
+		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	}
+	agent := []byte(`"userAgent":"` + o.Name + `/`)
+	gomega.Expect(r.log.Each(func(line []byte) error {
+		if !bytes.Contains(line, agent) {
+			return nil
+		}
+		var e auditv1.Event
+		err := json.Unmarshal(line, &e)
+		r.events = append(r.events, e)
+		return err
+	})).To(gomega.Succeed())
+	return r.events
+}
+
+// WritesAtRest are Writes once none has come for a while, to count them: what a request has changed shows before the API server has logged the request.
+func (o *Operator) WritesAtRest(namespace string) []string {
+	ginkgo.GinkgoHelper()
+	writes := o.Writes(namespace)
+	gomega.Eventually(func() int {
+		before := len(writes)
+		writes = o.Writes(namespace)
+		return len(writes) - before
+	}).WithPolling(rest).Should(gomega.BeZero(), "%s goes on writing", o.Name)
+	return writes
+}
+
+// Writes are what the operator has written in a namespace so far, oldest first, as "patch deployments/tokyo", "patch dojos/tokyo/status" and the like. Events
+// are not counted.
+func (o *Operator) Writes(namespace string) []string {
+	ginkgo.GinkgoHelper()
+	var writes []string
+	for _, e := range o.Requests() {
+		if e.ObjectRef == nil || e.ObjectRef.Namespace != namespace || e.ObjectRef.Resource == "events" ||
+			!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) {
+			continue
+		}
+		writes = append(writes, strings.TrimSuffix(e.Verb+" "+e.ObjectRef.Resource+"/"+e.ObjectRef.Name+"/"+e.ObjectRef.Subresource, "/"))
+	}
+	return writes
+}

@@ -1,0 +1,28 @@
+package spec
+
+import (
+	"os"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
+
+	"jutsu.com/operators/test/environment"
+)
+
+// Secrets are texts that must appear nowhere but in Secrets.
+type Secrets struct{ environment.Secrets }
+
+// ExpectNotIn searches a text for every secret.
+func (s *Secrets) ExpectNotIn(text string) {
+	ginkgo.GinkgoHelper()
+	_, found := s.In(text)
+	gomega.Expect(found).To(gomega.BeFalse(), "a secret is revealed")
+}
+
+// ExpectNotLogged searches the operator's log for every secret.
+func (s *Secrets) ExpectNotLogged(o *Operator) {
+	ginkgo.GinkgoHelper()
+	text, err := os.ReadFile(o.LogFile())
+	gomega.Expect(err).NotTo(gomega.HaveOccurred())
+	s.ExpectNotIn(string(text))
+}

@@ -1,0 +1,234 @@
+package observability
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
+)
+
+const (
+	// patience is for what operators and controllers do, on a machine that is busy with other things.
+	patience = time.Minute
+	// guildID is the server of the samples.
+	guildID = "1401681709430341704"
+)
+
+// components are those that the operators are deployed with.
+var components = []string{"prometheus", "grafana"}
+
+// stage is the playground's scenario, and a Prometheus that scrapes what ServiceMonitors name.
+type stage struct {
+	*environment.Environment
+	discord    *environment.DiscordProcess
+	processes  map[string]*environment.Process // by operator
+	prometheus *prometheus
+	ask        func() // has the application answer some requests
+}
+
+// newStage starts everything, and applies the samples once Prometheus scrapes, so that whatever follows shows in the metrics.
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	env, err := environment.Start(t.Context(), environment.Options{
+		Operators: environment.All, Components: components, Deployed: true,
+		Cluster:       testcluster.Options{ControllerManager: true, Nodes: 2},
+		CloudNativePG: environment.HealthyPostgres, Prometheus: true, Folder: t.TempDir(),
+		Discord: environment.SimulatedDiscord(guildID, "Jujutsu High", filepath.Join(t.TempDir(), "discordtest.log")),
+	})
+	must(t, err)
+	t.Cleanup(func() { check(t, env.Stop()) })
+	s := &stage{Environment: env, discord: env.Discord.(*environment.DiscordProcess), processes: map[string]*environment.Process{}}
+	for _, o := range environment.All {
+		p, err := s.StartOperator(t.Context(), o, o.Name+".log", "--zap-log-level=error")
+		must(t, err)
+		must(t, p.AwaitReady(t.Context()))
+		s.processes[o.Name] = p
+	}
+	s.prometheus = startPrometheus(t, s)
+	return s
+}
+
+// renderWith renders an operator's base with components, as a user's overlay would.
+func renderWith(t *testing.T, o environment.Operator, components ...string) []*unstructured.Unstructured {
+	t.Helper()
+	root, err := project.Root()
+	must(t, err)
+	objects, err := o.Render(root, "base", components...)
+	must(t, err)
+	return objects
+}
+
+// render renders a folder, given relative to the project's root.
+func render(t *testing.T, folder string) []*unstructured.Unstructured {
+	t.Helper()
+	path, err := project.Path(folder)
+	must(t, err)
+	objects, err := manifests.Render(path)
+	must(t, err)
+	return objects
+}
+
+// applySamples applies the samples, with the simulated bot's token and with Dojos that Prometheus watches, and waits until all is Ready.
+func (s *stage) applySamples(t *testing.T) {
+	t.Helper()
+	token, err := os.ReadFile(s.discord.TokenFile())
+	must(t, err)
+	for _, folder := range []string{"deploy/samples", "deploy/samples/discord"} {
+		objects := render(t, folder)
+		for _, o := range objects {
+			switch {
+			case o.GetKind() == "Dojo":
+				must(t, unstructured.SetNestedField(o.Object, true, "spec", "monitoring", "enabled"))
+			case o.GetKind() == "Secret" && o.GetName() == "discord-bot":
+				must(t, unstructured.SetNestedField(o.Object, strings.TrimSpace(string(token)), "stringData", "token"))
+			}
+		}
+		must(t, manifests.Apply(t.Context(), s.Admin, objects))
+	}
+	g := NewWithT(t)
+	g.Eventually(func() []string { return s.notReady(t) }).WithTimeout(patience).Should(BeEmpty(), "the samples are Ready")
+}
+
+// objects are all objects of our kinds.
+func (s *stage) objects(t *testing.T) []unstructured.Unstructured {
+	t.Helper()
+	var found []unstructured.Unstructured
+	for _, kind := range kinds {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		must(t, s.Admin.List(t.Context(), list))
+		found = append(found, list.Items...)
+	}
+	return found
+}
+
+func (s *stage) notReady(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, o := range s.objects(t) {
+		if !meta.IsStatusConditionTrue(conditionsOf(t, &o), conditions.TypeReady) {
+			names = append(names, o.GetKind()+"/"+o.GetName())
+		}
+	}
+	return names
+}
+
+// reason is why the object of a name is or is not Ready; empty before it was looked at.
+func (s *stage) reason(t *testing.T, name string) string {
+	t.Helper()
+	for _, o := range s.objects(t) {
+		if ready := meta.FindStatusCondition(conditionsOf(t, &o), conditions.TypeReady); o.GetName() == name && ready != nil {
+			return ready.Reason
+		}
+	}
+	return ""
+}
+
+func conditionsOf(t *testing.T, o *unstructured.Unstructured) []metav1.Condition {
+	t.Helper()
+	var as struct {
+		Status struct{ Conditions []metav1.Condition }
+	}
+	decode(t, o.Object, &as)
+	return as.Status.Conditions
+}
+
+// aDay is what the playground tells people to try: something rotated, scaled, broken, changed by hand and deleted. Afterwards a Dojo is
+// Degraded, a channel waits for a group that nobody makes, and all else is Ready.
+func (s *stage) aDay(t *testing.T) {
+	t.Helper()
+	g := NewWithT(t)
+	s.patch(t, &corev1api.Dojo{ObjectMeta: named("kyoto-jujutsu-high")}, `{"spec":{"database":"Mongo"}}`)
+	g.Eventually(func() string { return s.reason(t, "kyoto-jujutsu-high") }).WithTimeout(patience).Should(Equal("DatabaseNotSupported"))
+	s.patch(t, &corev1.Secret{ObjectMeta: named("dojo-app")}, `{"stringData":{"password":"rotated"}}`)
+	s.patch(t, &corev1api.Dojo{ObjectMeta: named("tokyo-jujutsu-high")}, `{"spec":{"replicas":5}}`)
+	lost := &v1alpha1.DiscordChannel{ObjectMeta: named("sendai-alerts")}
+	lost.Spec.Name, lost.Spec.GroupRef = "sendai-alerts", &v1alpha1.GroupReference{Name: "missing"}
+	must(t, s.Admin.Create(t.Context(), lost))
+	must(t, s.Admin.Delete(t.Context(), &v1alpha1.DiscordChannel{ObjectMeta: named("kyoto-alerts")}))
+	s.byHand(t, "tokyo-alerts", `{"topic":"nonsense"}`)
+
+	g.Eventually(func(g Gomega) {
+		g.Expect(s.notReady(t)).To(ConsistOf("Dojo/kyoto-jujutsu-high", "DiscordChannel/sendai-alerts"))
+		g.Expect(s.reason(t, "sendai-alerts")).To(Equal("WaitingForGroup"))
+		g.Expect(s.events(t)).To(ContainElements("DriftCorrected", "CredentialsRotated"))
+		dojo := &corev1api.Dojo{}
+		g.Expect(s.Admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "tokyo-jujutsu-high"}, dojo)).To(Succeed())
+		g.Expect(dojo.Status.ReadyStatus).To(Equal("5/5"))
+		gone := &v1alpha1.DiscordChannel{}
+		g.Expect(client.IgnoreNotFound(s.Admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "kyoto-alerts"}, gone))).To(Succeed())
+		g.Expect(gone.Name).To(BeEmpty())
+	}).WithTimeout(patience).Should(Succeed(), "what a day leaves")
+}
+
+func named(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: name}
+}
+
+func (s *stage) patch(t *testing.T, o client.Object, patch string) {
+	t.Helper()
+	must(t, s.Admin.Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", []byte(patch))))
+}
+
+func (s *stage) events(t *testing.T) []string {
+	t.Helper()
+	var list corev1.EventList
+	must(t, s.Admin.List(t.Context(), &list, client.InNamespace(metav1.NamespaceDefault)))
+	reasons := make([]string, 0, len(list.Items))
+	for _, e := range list.Items {
+		reasons = append(reasons, e.Reason)
+	}
+	return reasons
+}
+
+// byHand changes a channel on Discord as a person does.
+func (s *stage) byHand(t *testing.T, name, edit string) {
+	t.Helper()
+	channel := &v1alpha1.DiscordChannel{}
+	must(t, s.Admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, channel))
+	token, err := os.ReadFile(s.discord.AdminTokenFile())
+	must(t, err)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, s.discord.APIURL()+"/channels/"+channel.Status.ChannelID, bytes.NewBufferString(edit))
+	must(t, err)
+	request.Header = http.Header{
+		"Authorization": {"Bot " + strings.TrimSpace(string(token))}, "Content-Type": {"application/json"}, "User-Agent": {"DiscordBot (by hand, 1)"},
+	}
+	answer, err := http.DefaultClient.Do(request)
+	must(t, err)
+	check(t, answer.Body.Close())
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("edit channel %s by hand: %s", name, answer.Status)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,81 @@
+package observability
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/internal/kubectl"
+)
+
+var console = regexp.MustCompile("(?s)```console\n(.*?)```")
+
+// kubectl runs the commands of docs/kubectl.md, and compares what they print with what is written there; with -update it writes it anew.
+func (s *stage) kubectl(t *testing.T) {
+	kubectl.OnPath(t)
+	t.Setenv("KUBECONFIG", s.Cluster.Kubeconfig())
+	page := read(t, "docs/kubectl.md")
+	golden(t, "docs/kubectl.md", console.ReplaceAllStringFunc(page, func(block string) string {
+		var now strings.Builder
+		now.WriteString("```console\n")
+		for line := range strings.Lines(block) {
+			command, ok := strings.CutPrefix(line, "$ ")
+			if !ok {
+				continue
+			}
+			now.WriteString(line)
+			out, _ := exec.CommandContext(t.Context(), "bash", "-c", command).CombinedOutput() // an error is a part of what people see
+			now.WriteString(trimmed(string(out)))
+		}
+		now.WriteString("```")
+		if cmp.Equal(timeless(now.String()), timeless(block)) {
+			return block
+		}
+		return now.String()
+	}))
+}
+
+// trimmed is the output without blanks at the ends of lines, and with a line break at its end.
+func trimmed(out string) string {
+	var text strings.Builder
+	for line := range strings.Lines(out) {
+		text.WriteString(strings.TrimRight(line, " \t\n") + "\n")
+	}
+	return text.String()
+}
+
+// changing is what differs from run to run: times, ages and how often an event came, ids, versions, and the width of columns of these.
+var changing = []struct {
+	pattern *regexp.Regexp
+	instead string
+}{
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`), "TIME"},
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}`), "UID"},
+	{regexp.MustCompile(`\b\d{17,20}\b`), "ID"},
+	{regexp.MustCompile(`(Resource Version|Generation|Observed Generation):\s+\d+`), "$1: N"},
+	{regexp.MustCompile(`\b(\d+[dhms])+ \(x\d+ over (\d+[dhms])+\)`), "AGE"},
+	{regexp.MustCompile(`\b(\d+[dhms])+\b`), "AGE"},
+	{regexp.MustCompile(`[ \t-]{2,}`), " "},
+}
+
+func timeless(text string) string {
+	for _, c := range changing {
+		text = c.pattern.ReplaceAllString(text, c.instead)
+	}
+	return text
+}
+
+// read returns a file, given relative to the project's root.
+func read(t *testing.T, file string) string {
+	t.Helper()
+	path, err := project.Path(file)
+	must(t, err)
+	text, err := os.ReadFile(path)
+	must(t, err)
+	return string(text)
+}

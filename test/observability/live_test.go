@@ -1,0 +1,200 @@
+package observability
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/common/model"
+)
+
+// TestLive holds everything that reads live operators against them, in the playground's scenario.
+func TestLive(t *testing.T) {
+	s := newStage(t)
+	s.applySamples(t)
+	s.aDay(t)
+	t.Run("kubectl shows what docs/kubectl.md says", s.kubectl)
+	for _, d := range dashboards(t) {
+		t.Run(d.Title, func(t *testing.T) {
+			t.Run("every panel has data", func(t *testing.T) { s.everyPanelHasData(t, d) })
+			t.Run("every metric and label exists", func(t *testing.T) {
+				for _, p := range d.Panels {
+					for _, q := range p.Targets {
+						s.metricsExist(t, p.Title, concrete(q.Expr, d))
+					}
+				}
+			})
+			t.Run("every variable has values", func(t *testing.T) { s.everyVariableHasValues(t, d) })
+		})
+	}
+	t.Run("the operators' alerts are evaluated", s.alertsAreEvaluated)
+	t.Run("so are those of a Dojo", s.alertsOfADojo)
+	t.Run("a given certificate is verified", s.certificateIsVerified)
+	t.Run("Argo CD and Flux see how the objects are", s.gitOpsHealth)
+	t.Run("they do not report new objects as current", s.newObjectsAreNotCurrent)
+	t.Run("Argo CD's configuration keeps what else is in it", s.argoCDConfig)
+}
+
+// concrete puts values in the place of Grafana's variables: all of everything, and the whole run so far.
+func concrete(expr string, d dashboard) string {
+	job := strings.TrimPrefix(d.UID, "jutsu-") + "-metrics"
+	return strings.NewReplacer("$__rate_interval", "10m", "$__range", "10m", "$job", job,
+		"$namespace", ".*", "$kind", ".*", "$dojo", ".*").Replace(expr)
+}
+
+// everyPanelHasData evaluates every query. What comes from counters is there once they have been scraped again.
+func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
+	NewWithT(t).Eventually(func() []string {
+		s.ask()
+		var without []string
+		for _, p := range d.Panels {
+			for _, q := range p.Targets {
+				found, err := s.prometheus.query(t.Context(), concrete(q.Expr, d))
+				if err != nil {
+					without = append(without, fmt.Sprintf("%s: %v", p.Title, err))
+				} else if !slices.ContainsFunc(found, func(x *model.Sample) bool { return !math.IsNaN(float64(x.Value)) }) {
+					without = append(without, fmt.Sprintf("%s: %s", p.Title, q.Expr))
+				}
+			}
+		}
+		return without
+	}).WithTimeout(patience).WithPolling(500*time.Millisecond).Should(BeEmpty(), "panels without data")
+}
+
+// metricsExist checks that whatever an expression reads was scraped, with the labels that it names.
+func (s *stage) metricsExist(t *testing.T, what, expr string) {
+	t.Helper()
+	var tree map[string]any
+	must(t, s.prometheus.api(t.Context(), "parse_query", url.Values{"query": {expr}}, &tree))
+	read := s.walk(t, what, tree)
+	slices.Sort(read)
+	if got, want := slices.Compact(read), metrics(expr); !slices.Equal(got, want) {
+		t.Errorf("%s reads %q; put braces behind each metric, so that docs/dashboards.md lists it (%q)", what, got, want)
+	}
+}
+
+// walk checks a part of the syntax tree that Prometheus' API returns, and returns the names of the metrics in it.
+func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
+	t.Helper()
+	if node["type"] == "vectorSelector" || node["type"] == "matrixSelector" {
+		return []string{s.selected(t, what, node)}
+	}
+	var read []string
+	for _, part := range node {
+		switch part := part.(type) {
+		case map[string]any:
+			read = append(read, s.walk(t, what, part)...)
+		case []any:
+			for _, one := range part {
+				if one, ok := one.(map[string]any); ok {
+					read = append(read, s.walk(t, what, one)...)
+				}
+			}
+		}
+	}
+	named := texts(node["grouping"])
+	if matching, ok := node["matching"].(map[string]any); ok {
+		named = texts(matching["labels"])
+	}
+	for _, label := range named {
+		found, err := s.prometheus.series(t.Context(), fmt.Sprintf("{__name__=~%q, %s!=\"\"}", strings.Join(read, "|"), label))
+		must(t, err)
+		if len(found) == 0 {
+			t.Errorf("%s: none of %q has the label %s", what, read, label)
+		}
+	}
+	return read
+}
+
+// selected checks that there is a series of the selector's metric with all of its labels, whatever their values.
+func (s *stage) selected(t *testing.T, what string, node map[string]any) string {
+	t.Helper()
+	name, _ := node["name"].(string)
+	labels := []string{fmt.Sprintf("__name__=%q", name)}
+	for _, matcher := range node["matchers"].([]any) {
+		if label := matcher.(map[string]any)["name"].(string); label != "__name__" {
+			labels = append(labels, label+`!=""`)
+		}
+	}
+	found, err := s.prometheus.series(t.Context(), "{"+strings.Join(labels, ", ")+"}")
+	must(t, err)
+	if len(found) == 0 {
+		t.Errorf("%s: there is no %s with %s", what, name, strings.Join(labels[1:], ", "))
+	}
+	return name
+}
+
+func texts(list any) []string {
+	var found []string
+	all, _ := list.([]any)
+	for _, one := range all {
+		found = append(found, one.(string))
+	}
+	return found
+}
+
+var labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
+
+func (s *stage) everyVariableHasValues(t *testing.T, d dashboard) {
+	g := NewWithT(t)
+	for _, v := range d.Templating.List {
+		if v.Type == "datasource" {
+			continue
+		}
+		query := labelValues.FindStringSubmatch(v.Definition)
+		g.Expect(query).NotTo(BeNil(), "the query of %s: %s", v.Name, v.Definition)
+		found, err := s.prometheus.series(t.Context(), concrete(query[1], d))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(found).To(ContainElement(HaveKey(model.LabelName(query[2]))), "values of %s", v.Name)
+	}
+}
+
+type ruleGroup struct {
+	Rules []struct{ Name, Query, Health, LastError, State string }
+}
+
+func (s *stage) alertsAreEvaluated(t *testing.T) {
+	var loaded struct{ Groups []ruleGroup }
+	must(t, s.prometheus.api(t.Context(), "rules", nil, &loaded))
+	n := 0
+	for _, group := range loaded.Groups {
+		for _, rule := range group.Rules {
+			n++
+			if rule.Health != "ok" || rule.State == "firing" {
+				t.Errorf("%s is %s, its health is %s %s", rule.Name, rule.State, rule.Health, rule.LastError)
+			}
+			s.metricsExist(t, rule.Name, rule.Query)
+		}
+	}
+	if n < 30 {
+		t.Errorf("Prometheus has %d rules", n)
+	}
+}
+
+// alertsOfADojo holds the PrometheusRules that dojo-operator makes against Prometheus' own parser, their unit tests and what is scraped.
+func (s *stage) alertsOfADojo(t *testing.T) {
+	alerts := map[string]bool{}
+	for _, dojo := range []string{"tokyo-jujutsu-high", "sendai-jujutsu-high"} {
+		groups := s.ruleGroups(t, "default", dojo)
+		folder := checkRules(t, groups)
+		var as []ruleSpec
+		decode(t, map[string]any{"groups": groups}, &struct{ Groups *[]ruleSpec }{&as})
+		if dojo == "sendai-jujutsu-high" {
+			tryRules(t, folder, "a-dojo.rules.yaml", as)
+		}
+		for _, group := range as {
+			for _, rule := range group.Rules {
+				alerts[rule.Alert] = true
+				// What the application counts is there for one Dojo; the alert is the same for all.
+				s.metricsExist(t, rule.Alert, strings.ReplaceAll(rule.Expr, dojo, "tokyo-jujutsu-high"))
+			}
+		}
+	}
+	NewWithT(t).Expect(alerts).To(And(HaveKey("DojoDown"), HaveKey("DojoErrors"), HaveKey("DojoDegraded"), HaveKey("DojoDatabaseNotReady")))
+}

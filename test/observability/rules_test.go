@@ -1,0 +1,131 @@
+package observability
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/test/environment"
+)
+
+// runbooks is where the address of an alert's section begins.
+const runbooks = "https://jutsu.com/operators/docs/alerts.md#"
+
+type ruleSpec struct {
+	Name  string
+	Rules []struct {
+		Alert, Expr         string
+		Labels, Annotations map[string]string
+	}
+}
+
+// groupsOf are the groups of the PrometheusRule that an operator is deployed with.
+func groupsOf(t *testing.T, o environment.Operator) (raw []any, as []ruleSpec) {
+	t.Helper()
+	for _, object := range renderWith(t, o, "prometheus") {
+		if object.GetKind() != prometheusRule.Kind {
+			continue
+		}
+		var err error
+		raw, _, err = unstructured.NestedSlice(object.Object, "spec", "groups")
+		must(t, err)
+		decode(t, map[string]any{"groups": raw}, &struct{ Groups *[]ruleSpec }{&as})
+	}
+	if len(as) == 0 {
+		t.Fatalf("%s has no PrometheusRule", o.Name)
+	}
+	return raw, as
+}
+
+// checkRules has promtool look at rules, and returns the folder in which they are as rules.yaml.
+func checkRules(t *testing.T, groups []any) string {
+	t.Helper()
+	folder := t.TempDir()
+	rules := filepath.Join(folder, "rules.yaml")
+	write(t, rules, map[string]any{"groups": groups})
+	if out, err := exec.CommandContext(t.Context(), promtool(t), "check", "rules", "--lint=all", "--lint-fatal", rules).CombinedOutput(); err != nil {
+		t.Errorf("promtool check rules: %v\n%s", err, out)
+	}
+	return folder
+}
+
+// TestRules runs the unit tests of the alerts: on what they fire, and on what they do not.
+func TestRules(t *testing.T) {
+	for _, o := range environment.All {
+		t.Run(o.Name, func(t *testing.T) {
+			groups, as := groupsOf(t, o)
+			folder := checkRules(t, groups)
+			tryRules(t, folder, o.Name+".rules.yaml", as)
+		})
+	}
+}
+
+// tryRules runs a file of unit tests on the rules in a folder.
+func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	must(t, err)
+	tests := filepath.Join(folder, "tests.yaml")
+	must(t, os.WriteFile(tests, text, 0o600))
+	if out, err := exec.CommandContext(t.Context(), promtool(t), "test", "rules", tests).CombinedOutput(); err != nil {
+		t.Errorf("promtool test rules: %v\n%s", err, out)
+	}
+	everyAlertIsTried(t, text, groups)
+}
+
+// everyAlertIsTried checks that there is a case in which an alert fires and one in which it does not.
+func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
+	t.Helper()
+	var cases struct {
+		Tests []struct {
+			Alerts []struct {
+				Name string `json:"alertname"`
+				Want []any  `json:"exp_alerts"`
+			} `json:"alert_rule_test"`
+		}
+	}
+	must(t, yaml.Unmarshal(tests, &cases))
+	fires, rests := map[string]bool{}, map[string]bool{}
+	for _, c := range cases.Tests {
+		for _, alert := range c.Alerts {
+			fires[alert.Name] = fires[alert.Name] || len(alert.Want) > 0
+			rests[alert.Name] = rests[alert.Name] || len(alert.Want) == 0
+		}
+	}
+	for _, group := range groups {
+		for _, rule := range group.Rules {
+			if !fires[rule.Alert] || !rests[rule.Alert] {
+				t.Errorf("%s: tried firing: %v, tried resting: %v", rule.Alert, fires[rule.Alert], rests[rule.Alert])
+			}
+		}
+	}
+}
+
+// TestRunbooks checks that every alert says what users need, and has a section in docs/alerts.md; and that no section outlives its alert.
+func TestRunbooks(t *testing.T) {
+	sections := map[string]bool{}
+	for _, heading := range regexp.MustCompile(`(?m)^### (D\w+)$`).FindAllStringSubmatch(read(t, "docs/alerts.md"), -1) {
+		sections[heading[1]] = true
+	}
+	g := NewWithT(t)
+	for _, o := range environment.All {
+		_, groups := groupsOf(t, o)
+		for _, group := range groups {
+			for _, rule := range group.Rules {
+				g.Expect(rule.Annotations).To(And(HaveKey("summary"), HaveKey("description")), rule.Alert)
+				g.Expect(rule.Labels).To(HaveKeyWithValue("severity", MatchRegexp("^(critical|warning)$")), rule.Alert)
+				g.Expect(rule.Annotations).To(HaveKeyWithValue("runbook_url", runbooks+strings.ToLower(rule.Alert)))
+				g.Expect(sections).To(HaveKey(rule.Alert), "a section ### %s in docs/alerts.md", rule.Alert)
+				delete(sections, rule.Alert)
+			}
+		}
+	}
+	g.Expect(sections).To(BeEmpty(), "sections of alerts that do not exist")
+}

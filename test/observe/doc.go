@@ -1,3 +1,0 @@
-// Package observe proves what people watch the operators with: dashboards, alerts, GitOps health and what kubectl shows. It has tests
-// only. stage_test.go has the one environment that those share which need live operators; the rest reads files.
-package observe

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/cnpgtest"
+	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
+)
+
+// postgresSample is the sample with a database of its own.
+const postgresSample = "deploy/samples/dojo-postgres.yaml"
+
+// standInNote is printed, so that the stand-in is not taken for the real CloudNativePG.
+const standInNote = "STAND-IN: no containers run here, so CloudNativePG is played (libs/testcluster/cnpgtest). " +
+	"Its kinds are real, Postgres is not."
+
+var (
+	// samples are the folders that are applied.
+	samples = []string{"deploy/samples", "deploy/samples/discord"}
+	// shown are the kinds of objects in the table, in this order. Any kind with the four conditions fits.
+	shown = append([]schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}, discordKinds...)
+)
+
+// sandbox is everything that runs.
+type sandbox struct {
+	*environment.Environment
+	options   *options
+	logs      string // folder
+	objects   []*unstructured.Unstructured
+	simulator *environment.DiscordProcess // nil for a real Discord
+	processes []*environment.Process      // of environment.All
+	ended     chan error                  // one for every process that has ended
+}
+
+// start brings up the cluster, Discord, the operators and the samples, and prints its progress. What it has started before an error
+// is gone when it returns.
+func start(ctx context.Context, o *options, out *os.File) (*sandbox, error) {
+	s := &sandbox{options: o, processes: make([]*environment.Process, len(environment.All)), ended: make(chan error, 3)}
+	if err := s.start(ctx, out); err != nil {
+		return nil, errors.Join(environment.UnlessInterrupted(ctx, err), s.stop(out))
+	}
+	return s, nil
+}
+
+func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
+	if s.logs, err = environment.RunFolder("playground"); err != nil {
+		return err
+	}
+	for _, folder := range samples {
+		path, err := project.Path(folder)
+		if err != nil {
+			return err
+		}
+		rendered, err := manifests.Render(path)
+		if err != nil {
+			return err
+		}
+		s.objects = append(s.objects, rendered...)
+	}
+	say(out, "Starting Kubernetes with %d fake nodes, and %s ...", s.options.nodes, s.options.whichDiscord())
+	options := environment.Options{
+		Operators:     environment.All,
+		Cluster:       testcluster.Options{ControllerManager: true, Nodes: s.options.nodes, Progress: out},
+		CloudNativePG: postgresWithSessions, Prometheus: true, Folder: s.logs,
+	}
+	if !s.options.realDiscord() {
+		options.Discord = s.startDiscord
+	}
+	if s.Environment, err = environment.Start(ctx, options); err != nil {
+		return err
+	}
+	say(out, standInNote)
+	say(out, "Installing and starting the operators of %s and %s ...", environment.Dojo.Base(), environment.Discord.Base())
+	if err := s.startOperators(ctx); err != nil {
+		return err
+	}
+	say(out, "Applying %s and %s ...", samples[0], samples[1])
+	if err := s.applySamples(ctx); err != nil {
+		return err
+	}
+	say(out, "\nDiscord: %s\n", s.discord().description())
+	return nil
+}
+
+// postgresWithSessions counts the pods of a Dojo as sessions of its database.
+func postgresWithSessions(admin client.Client) cnpgtest.Options {
+	return cnpgtest.Options{Sessions: func(ctx context.Context, namespace, database string) int {
+		var pods corev1.PodList
+		if err := admin.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/name": "dojo"}); err != nil {
+			return 1
+		}
+		sessions := 0
+		for _, pod := range pods.Items {
+			dojo := strings.ReplaceAll(pod.Labels["app.kubernetes.io/instance"], "-", "_")
+			if strings.HasSuffix(database, "_"+dojo) {
+				sessions++
+			}
+		}
+		return sessions
+	}}
+}
+
+// startOperators starts all of them at the same time.
+func (s *sandbox) startOperators(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for i, o := range environment.All {
+		group.Go(func() error {
+			args := []string{"--zap-encoder=console", "--zap-time-encoding=iso8601"}
+			if o == environment.Discord && s.options.discordAPIURL != "" {
+				args = append(args, "--discord-api-url="+s.options.discordAPIURL)
+			}
+			p, err := s.StartOperator(ctx, o, o.Name+".log", args...)
+			if err != nil {
+				return err
+			}
+			s.processes[i] = p
+			s.watch(p.Exited(), p.Err)
+			return p.AwaitReady(ctx)
+		})
+	}
+	return group.Wait()
+}
+
+// watch reports the end of a process.
+func (s *sandbox) watch(exited <-chan struct{}, how func() error) {
+	go func() {
+		<-exited
+		s.ended <- how()
+	}()
+}
+
+// applySamples applies both kinds of samples at the same time.
+func (s *sandbox) applySamples(ctx context.Context) error {
+	objects, err := withBot(s.objects, s.discord().bot())
+	if err != nil {
+		return err
+	}
+	return manifests.Apply(ctx, s.Admin, objects)
+}
+
+// read reads all shown objects.
+func (s *sandbox) read(ctx context.Context) ([]row, error) {
+	var rows []row
+	for _, kind := range shown {
+		objects, err := s.list(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		for i := range objects {
+			rows = append(rows, rowOf(&objects[i]))
+		}
+	}
+	return rows, nil
+}
+
+func (s *sandbox) list(ctx context.Context, kind schema.GroupVersionKind) ([]unstructured.Unstructured, error) {
+	var list unstructured.UnstructuredList
+	list.SetGroupVersionKind(kind)
+	if err := s.Admin.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("list %s objects: %w", kind.Kind, err)
+	}
+	return list.Items, nil
+}
+
+// tails are the last lines of the operators' logs.
+func (s *sandbox) tails() string {
+	var text strings.Builder
+	for _, p := range s.processes {
+		_, _ = fmt.Fprintf(&text, "\nthe last lines of %s:\n%s", p.Log(), p.Tail())
+	}
+	return text.String()
+}
+
+// stop ends what was started, what is on a real Discord first.
+func (s *sandbox) stop(out *os.File) error {
+	if s.Environment == nil {
+		return nil
+	}
+	return errors.Join(s.leaveDiscord(out), s.Cluster.KeepLogs(filepath.Join(s.logs, "kubernetes")), s.Stop())
+}
