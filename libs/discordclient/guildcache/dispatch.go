@@ -179,6 +179,7 @@ func (c *cache) onGuildCreate(data []byte) error {
 	g.live, g.liveAt, g.retry = true, time.Now(), 0
 	g.markFresh()
 	g.nextPoll = g.liveAt.Add(c.period(g))
+	c.forgetAllHooks(g)
 	g.update(func(s *Snapshot) {
 		s.selfKnown = false
 		for _, m := range event.Members {
@@ -186,7 +187,6 @@ func (c *cache) onGuildCreate(data []byte) error {
 				s.selfRoles, s.selfKnown = m.Roles, true
 			}
 		}
-		s.hooks = nil // they may have changed while the Gateway was not connected
 	})
 	if !g.guildAt.Before(since) {
 		guild = g.snap().Guild // an own write made while the session began

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -61,6 +62,40 @@ const (
 	guildEmpty  = `{"id":"1","name":"g","channels":[]}`
 	edited20    = `{"id":"20","guild_id":"1","type":0,"name":"b"}`
 )
+
+// An own write's event goes to the session in which it was made. After a reconnect it never comes, and the webhooks may
+// have changed in between: they are reported as changed, and so is the next event about them.
+func TestWebhooksAcrossSessions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, view := newTestCache(t)
+		c.session(t, guildWith20)
+		events := c.subscribe(t.Context())
+		if err := c.hookWrite("20", func() error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		list := func() {
+			<-time.After(time.Second)
+			hook := discordclient.Webhook{ID: "40", ChannelID: "20"}
+			c.hooksListed("1", []discordclient.Webhook{hook}, []string{"20"}, time.Now())
+		}
+		list()
+		for _, what := range []string{"a new session", "an event of it"} {
+			if what == "a new session" {
+				c.session(t, guildWith20)
+			} else {
+				c.receive(t, "WEBHOOKS_UPDATE", `{"guild_id":"1","channel_id":"20"}`)
+			}
+			if _, known := view.Snapshot().Webhooks("20"); known {
+				t.Errorf("after %s, the webhooks count as known", what)
+			}
+			if got := <-events; got != (Event{EventWebhooks, "1", "20"}) {
+				t.Errorf("after %s: %+v, want the webhooks of channel 20", what, got)
+			}
+			list()
+		}
+	})
+}
 
 func TestPolledWebhooksAreForgottenWithThePoll(t *testing.T) {
 	t.Parallel()

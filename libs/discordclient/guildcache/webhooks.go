@@ -93,6 +93,16 @@ func (g *guildState) forgetHooks(channelID string) {
 	g.update(func(s *Snapshot) { s.hooks = withoutKey(s.hooks, channelID) })
 }
 
+// forgetAllHooks makes all webhooks of a guild unknown, since they may have changed while the Gateway was not connected.
+// The events of own writes that have not come went to the session before: the next one is another client's.
+func (c *cache) forgetAllHooks(g *guildState) {
+	for channelID := range g.snap().hooks {
+		c.emit(EventWebhooks, g.id, channelID)
+	}
+	clear(g.pendingHooks)
+	g.update(func(s *Snapshot) { s.hooks = nil })
+}
+
 // hookChannel returns the channel that a webhook is in, empty when that is not known.
 func (c *cache) hookChannel(webhookID string) string {
 	c.mu.Lock()
