@@ -11,22 +11,25 @@ import (
 	"syscall"
 )
 
-// Free ports are looked for below those that kernels deal out by themselves, for which every connection and every ":0" competes (from
-// 32768 on Linux), and below the node ports of a cluster (from 30000).
+// Free ports are searched below those that kernels deal out by themselves, for which every
+// connection and every ":0" competes (from 32768 on Linux), and below the node ports of a cluster
+// (from 30000).
 const (
 	firstFreePort = 15000
 	freePorts     = 15000
 )
 
-// nextFreePort is counted on from a random start: no port is given twice by one process, and seldom by two.
+// nextFreePort is counted on from a random start: no port is given twice by one process, and seldom
+// by two.
 var nextFreePort = func() *atomic.Uint32 {
 	n := &atomic.Uint32{}
-	n.Store(rand.Uint32N(freePorts)) //nolint:gosec // G404: nothing is to be kept secret
+	n.Store(rand.Uint32N(freePorts)) //nolint:gosec // G404: nothing here is secret
 	return n
 }()
 
-// FreeAddress returns an address on 127.0.0.1, as host:port, on which nobody listens, for a program that must be told its port before it
-// starts. Nothing holds the port until then; the kernel gives it to nobody who does not ask for that very number.
+// FreeAddress returns an address on 127.0.0.1, as host:port, on which nothing listens, for a
+// program whose port is an argument. Nothing holds the port until it starts; the kernel gives it
+// only to a program that asks for that very number.
 func FreeAddress(ctx context.Context) (string, error) {
 	for range freePorts {
 		port := firstFreePort + nextFreePort.Add(1)%freePorts
@@ -42,8 +45,8 @@ func FreeAddress(ctx context.Context) (string, error) {
 	return "", errors.New("find a free port: all are taken")
 }
 
-// isFree listens on the address for a moment. No program is started meanwhile: between its fork and its exec it would hold a copy of the
-// listener, and with it the port, for longer than that moment.
+// isFree listens on the address for a moment. No program is started meanwhile: between its fork and
+// its exec it would hold a copy of the listener, and with it the port, for longer than that moment.
 func isFree(ctx context.Context, address string) (bool, error) {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -52,7 +55,7 @@ func isFree(ctx context.Context, address string) (bool, error) {
 		return false, context.Cause(ctx)
 	}
 	if err != nil {
-		return false, nil // somebody has it
+		return false, nil // it is taken
 	}
 	return true, listener.Close()
 }

@@ -37,42 +37,47 @@ type binary struct {
 	tags   string        // build tags, separated by commas
 }
 
-var kubernetesStamp = []string{
-	"k8s.io/component-base/version.gitVersion",
-	"k8s.io/client-go/pkg/version.gitVersion",
-}
+// kubernetesStamp is for all that is built from k8s.io/kubernetes.
+var kubernetesStamp = []string{"k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"}
+
+const (
+	kubernetesCmd      = "k8s.io/kubernetes/cmd/"
+	cloudNativePG      = "github.com/cloudnative-pg/cloudnative-pg/cmd/manager"
+	alertmanager       = "github.com/prometheus/alertmanager/cmd/alertmanager"
+	prometheusOperator = "github.com/prometheus-operator/prometheus-operator/cmd/"
+)
 
 var binaries = map[string]binary{
 	Etcd:              {module: "etcd", pkg: "go.etcd.io/etcd/server/v3", cold: 30 * time.Second},
-	APIServer:         {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-apiserver", cold: 170 * time.Second, stamp: kubernetesStamp},
-	ControllerManager: {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-controller-manager", cold: 50 * time.Second, stamp: kubernetesStamp},
-	Scheduler:         {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", cold: 10 * time.Second, stamp: kubernetesStamp},
+	APIServer:         {module: "kubernetes", pkg: kubernetesCmd + APIServer, cold: 170 * time.Second},
+	ControllerManager: {module: "kubernetes", pkg: kubernetesCmd + ControllerManager, cold: 50 * time.Second},
+	Scheduler:         {module: "kubernetes", pkg: kubernetesCmd + Scheduler, cold: 10 * time.Second},
 	Kwok:              {module: "kwok", pkg: "sigs.k8s.io/kwok/cmd/kwok", cold: 90 * time.Second},
 
-	Kubelet:            {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kubelet", cold: 60 * time.Second, stamp: kubernetesStamp},
-	Proxy:              {module: "kubernetes", pkg: "k8s.io/kubernetes/cmd/kube-proxy", cold: 10 * time.Second, stamp: kubernetesStamp},
-	Kubectl:            {module: "kubectl", pkg: "k8s.io/kubernetes/cmd/kubectl", cold: 60 * time.Second, stamp: kubernetesStamp},
-	CoreDNS:            {module: "coredns", pkg: "github.com/coredns/coredns", cold: 70 * time.Second},
-	CloudNativePG:      {module: "cloudnative-pg", pkg: "github.com/cloudnative-pg/cloudnative-pg/cmd/manager", cold: 80 * time.Second},
-	PrometheusOperator: {module: "prometheus-operator", pkg: "github.com/prometheus-operator/prometheus-operator/cmd/operator", cold: 80 * time.Second},
-	ConfigReloader: {
-		module: "prometheus-operator", pkg: "github.com/prometheus-operator/prometheus-operator/cmd/prometheus-config-reloader", cold: 10 * time.Second,
-	},
-	Alertmanager: {module: "alertmanager", pkg: "github.com/prometheus/alertmanager/cmd/alertmanager", cold: 40 * time.Second},
+	Kubelet:       {module: "kubernetes", pkg: kubernetesCmd + Kubelet, cold: 60 * time.Second},
+	Proxy:         {module: "kubernetes", pkg: kubernetesCmd + Proxy, cold: 10 * time.Second},
+	Kubectl:       {module: "kubectl", pkg: kubernetesCmd + Kubectl, cold: 60 * time.Second},
+	CoreDNS:       {module: "coredns", pkg: "github.com/coredns/coredns", cold: 70 * time.Second},
+	CloudNativePG: {module: "cloudnative-pg", pkg: cloudNativePG, cold: 80 * time.Second},
+
+	PrometheusOperator: {module: "prometheus-operator", pkg: prometheusOperator + "operator", cold: 80 * time.Second},
+	ConfigReloader:     {module: "prometheus-operator", pkg: prometheusOperator + ConfigReloader, cold: 10 * time.Second},
+	Alertmanager:       {module: "alertmanager", pkg: alertmanager, cold: 40 * time.Second},
 	Prometheus: {
 		module: "prometheus", pkg: "github.com/prometheus/prometheus/cmd/prometheus", cold: 120 * time.Second,
 		tags: "remove_all_sd,enable_kubernetes_sd", // the service discovery of twenty clouds is most of the build
 	},
 }
 
-// Binaries says where the named binaries are, and builds those that the cache lacks, as Build does. It is for those that no Cluster
-// runs by itself: the node's and what is put into images.
+// Binaries says where the named binaries are, and builds those that the cache lacks, as Build does.
+// It is for those that no Cluster runs by itself: the node's and what is put into images.
 func Binaries(ctx context.Context, progress io.Writer, names ...string) (map[string]string, error) {
 	return locate(ctx, names, progress)
 }
 
-// Build builds every binary that the cache lacks, so that a later Start does not have to. It is safe to call from many
-// processes at once: one builds, the others wait. Progress, when not nil, gets a line for people now and then.
+// Build builds every binary that the cache lacks, so that a later Start does not have to. It is
+// safe to call from many processes at once: one builds, the others wait. Progress, when not nil,
+// gets a line of text now and then.
 func Build(ctx context.Context, progress io.Writer) error {
 	_, err := locate(ctx, Options{ControllerManager: true, Nodes: 1}.components(), progress)
 	return err
@@ -108,7 +113,7 @@ func locate(ctx context.Context, names []string, progress io.Writer) (map[string
 	return paths, buildAll(ctx, missing, progress)
 }
 
-// fromAssets looks in the folders that the environment names; "" means that it is in none of them.
+// fromAssets searches the folders that the environment names; "" means that it is in none of them.
 func fromAssets(name string) (string, error) {
 	for _, variable := range []string{AssetsEnv, EnvtestAssetsEnv} {
 		folder := os.Getenv(variable)
@@ -135,6 +140,9 @@ func newBuild(name string) (build, error) {
 	if !ok {
 		return build{}, fmt.Errorf("testcluster: %q is none of the binaries %v", name, slices.Sorted(maps.Keys(binaries)))
 	}
+	if strings.HasPrefix(spec.pkg, kubernetesCmd) {
+		spec.stamp = kubernetesStamp
+	}
 	root, err := project.Root()
 	if err != nil {
 		return build{}, fmt.Errorf("testcluster: %w, whose tools/ say what to build, "+
@@ -154,7 +162,8 @@ func newBuild(name string) (build, error) {
 	return b, nil
 }
 
-// pin reads the module that pins the binary: the version, and a hash that changes with any dependency and any flag.
+// pin reads the module that pins the binary: the version, and a hash that changes with any
+// dependency and any flag.
 func (b *build) pin() error {
 	path := filepath.Join(b.source, "go.mod")
 	mod, err := os.ReadFile(path)

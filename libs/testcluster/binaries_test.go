@@ -12,7 +12,8 @@ import (
 )
 
 func TestPin(t *testing.T) {
-	const mod = "module example.test/tool\n\nrequire (\n\tgo.etcd.io/etcd/api/v3 v3.1.0\n\tgo.etcd.io/etcd/server/v3 v3.6.16\n)\n"
+	const mod = "module example.test/tool\n\nrequire (\n" +
+		"\tgo.etcd.io/etcd/api/v3 v3.1.0\n\tgo.etcd.io/etcd/server/v3 v3.6.16\n)\n"
 	spec := binary{pkg: "go.etcd.io/etcd/server/v3"}
 	folder := writeFiles(t, map[string]string{"go.mod": mod, "go.sum": "a\n"})
 	first := build{binary: spec, source: folder}
@@ -21,7 +22,8 @@ func TestPin(t *testing.T) {
 	}
 
 	for name, changed := range map[string]build{
-		"go.mod":      {binary: spec, source: writeFiles(t, map[string]string{"go.mod": mod + "// a comment\n", "go.sum": "a\n"})},
+		"go.mod": {binary: spec, source: writeFiles(t,
+			map[string]string{"go.mod": mod + "// a comment\n", "go.sum": "a\n"})},
 		"go.sum":      {binary: spec, source: writeFiles(t, map[string]string{"go.mod": mod, "go.sum": "b\n"})},
 		"build flags": {binary: binary{pkg: spec.pkg, stamp: []string{"main.version"}}, source: folder},
 	} {
@@ -33,7 +35,8 @@ func TestPin(t *testing.T) {
 	}
 	t.Run("not required", func(t *testing.T) {
 		other := build{binary: binary{pkg: "example.test/other"}, source: folder}
-		if err := other.pin(); err == nil || !strings.Contains(err.Error(), "requires no module that holds example.test/other") {
+		if err := other.pin(); err == nil ||
+			!strings.Contains(err.Error(), "requires no module that holds example.test/other") {
 			t.Error(err)
 		}
 	})
@@ -75,13 +78,15 @@ func TestAssets(t *testing.T) {
 func hello(t *testing.T) build {
 	t.Helper()
 	source := writeFiles(t, map[string]string{
-		"go.mod":  "module example.test/hello\n\ngo 1.26\n",
-		"main.go": "package main\n\nvar gitVersion, gitMajor, gitMinor string\n\nfunc main() { print(gitVersion, \" \", gitMajor, \" \", gitMinor) }\n",
+		"go.mod": "module example.test/hello\n\ngo 1.26\n",
+		"main.go": "package main\n\nvar gitVersion, gitMajor, gitMinor string\n\n" +
+			"func main() { print(gitVersion, \" \", gitMajor, \" \", gitMinor) }\n",
 	})
 	cache := t.TempDir()
 	return build{
 		binary: binary{pkg: "example.test/hello", stamp: []string{"main.gitVersion"}},
-		name:   "hello", version: "v1.36.3", source: source, cache: cache, target: filepath.Join(cache, "hello-v1.36.3", "hello"),
+		name:   "hello", version: "v1.36.3", source: source, cache: cache,
+		target: filepath.Join(cache, "hello-v1.36.3", "hello"),
 	}
 }
 
@@ -117,7 +122,8 @@ func TestBuildHappensOnce(t *testing.T) {
 
 func TestBuildThatFailsSaysWhy(t *testing.T) {
 	b := hello(t)
-	if err := os.WriteFile(filepath.Join(b.source, "main.go"), []byte("package main\n\nfunc main() { nonsense() }\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(b.source, "main.go"), []byte("package main\n\nfunc main() { nonsense() }\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	err := buildAll(t.Context(), []build{b}, nil)
@@ -127,8 +133,8 @@ func TestBuildThatFailsSaysWhy(t *testing.T) {
 	onlyLockAnd(t, b.cache)
 }
 
-// TestBuildInterruptedLeavesNothing has a script in place of the go command: it leaves files, starts a compiler of its
-// own and takes for ever.
+// TestBuildInterruptedLeavesNothing has a script in place of the go command: it leaves files,
+// starts a compiler of its own and takes for ever.
 func TestBuildInterruptedLeavesNothing(t *testing.T) {
 	b := hello(t)
 	leftover := filepath.Join(b.cache, unfinished+"of-a-killed-process")
@@ -137,7 +143,8 @@ func TestBuildInterruptedLeavesNothing(t *testing.T) {
 	}
 	pids := filepath.Join(t.TempDir(), "pids")
 	t.Setenv("PATH", writeFiles(t, map[string]string{
-		"go": "#!/bin/sh\necho half >\"$GOTMPDIR/half-made\"\nsleep 600 &\necho $$ $! >" + pids + ".new\nmv " + pids + ".new " + pids + "\nwait\n",
+		"go": "#!/bin/sh\necho half >\"$GOTMPDIR/half-made\"\nsleep 600 &\necho $$ $! >" + pids + ".new\nmv " + pids +
+			".new " + pids + "\nwait\n",
 	})+string(os.PathListSeparator)+os.Getenv("PATH"))
 
 	ctx, interrupt := context.WithCancel(t.Context())

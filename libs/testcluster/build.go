@@ -31,8 +31,8 @@ type build struct {
 	target  string // path of the finished binary
 }
 
-// buildAll builds one after the other, which on few cores is faster than all at once. A lock in the cache folder makes
-// other processes wait, and then find the work done.
+// buildAll builds one after the other, which on few cores is faster than all at once. A lock in the
+// cache folder makes other processes wait, and then find the work done.
 func buildAll(ctx context.Context, builds []build, progress io.Writer) error {
 	cache := builds[0].cache
 	if err := os.MkdirAll(cache, 0o755); err != nil {
@@ -50,14 +50,16 @@ func buildAll(ctx context.Context, builds []build, progress io.Writer) error {
 	defer func() { _ = lock.Unlock() }()
 
 	stale, _ := filepath.Glob(filepath.Join(cache, unfinished+"*")) // the pattern is well-formed
-	for _, folder := range stale {                                  // of a build that was killed: we hold the lock, so nobody else builds
+	// of a build that was killed: we hold the lock, so no other process builds
+	for _, folder := range stale {
 		_ = os.RemoveAll(folder)
 	}
 	for i, b := range builds {
 		if exists(b.target) { // built while we waited
 			continue
 		}
-		say(progress, "building %s %s (%d of %d), about %v on two cores, only once", b.name, b.version, i+1, len(builds), b.cold)
+		say(progress, "building %s %s (%d of %d), about %v on two cores, only once", b.name, b.version, i+1, len(builds),
+			b.cold)
 		began := time.Now()
 		if err := b.run(ctx, progress); err != nil {
 			return err
@@ -67,7 +69,8 @@ func buildAll(ctx context.Context, builds []build, progress io.Writer) error {
 	return nil
 }
 
-// run builds into a folder that goes away with this process, and moves the finished binary to its place in one step.
+// run builds into a folder that goes away with this process, and moves the finished binary to its
+// place in one step.
 func (b build) run(ctx context.Context, progress io.Writer) (err error) {
 	folder, err := os.MkdirTemp(b.cache, unfinished)
 	if err != nil {
@@ -97,7 +100,8 @@ func (b build) run(ctx context.Context, progress io.Writer) (err error) {
 }
 
 func (b build) compile(ctx context.Context, output string, reaper *process.Reaper, progress io.Writer) error {
-	cmd := exec.Command("go", "build", "-mod=readonly", "-trimpath", "-ldflags="+b.ldflags(), "-tags="+b.tags, "-o", output, b.pkg)
+	cmd := exec.Command("go", "build", "-mod=readonly", "-trimpath", "-ldflags="+b.ldflags(), "-tags="+b.tags, "-o",
+		output, b.pkg)
 	cmd.Dir = b.source
 	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0", "GOOS="+runtime.GOOS, "GOARCH="+runtime.GOARCH,
 		"GOTMPDIR="+filepath.Dir(output)) // so that the go command leaves nothing behind either
@@ -123,8 +127,8 @@ func (b build) compile(ctx context.Context, output string, reaper *process.Reape
 	}
 }
 
-// ldflags leave symbols out and write the version into the binary: without it Kubernetes calls itself v0.0.0-master,
-// which version-gated clients cannot parse.
+// ldflags leave symbols out and write the version into the binary: without it Kubernetes calls
+// itself v0.0.0-master, which version-gated clients cannot parse.
 func (b build) ldflags() string {
 	flags := []string{"-s", "-w"}
 	for _, variable := range b.stamp {
@@ -149,7 +153,7 @@ func (s *synchronized) Write(line []byte) (int, error) {
 	return s.w.Write(line)
 }
 
-// say writes a line for people, if anybody listens.
+// say writes a line of progress, unless w is nil.
 func say(w io.Writer, format string, args ...any) {
 	if w != nil {
 		_, _ = fmt.Fprintf(w, "testcluster: "+format+"\n", args...)

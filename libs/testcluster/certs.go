@@ -16,11 +16,11 @@ import (
 	"k8s.io/client-go/util/keyutil"
 )
 
-// certLifetime covers a playground that somebody forgot about.
+// certLifetime covers a playground that was forgotten.
 const certLifetime = 365 * 24 * time.Hour
 
-// authority is the certificate authority of one cluster. It lives in memory; only what components read from files is
-// written, into the cluster's own folder.
+// authority is the certificate authority of one cluster. It lives in memory; only what components
+// read from files is written, into the cluster's own folder.
 type authority struct {
 	cert *x509.Certificate
 	key  crypto.Signer
@@ -45,7 +45,8 @@ func newAuthority() (*authority, error) {
 	return a, err
 }
 
-// serving signs a certificate for servers on 127.0.0.1 and on the given address, if any, also as the Service `kubernetes`.
+// serving signs a certificate for servers on 127.0.0.1 and on the given address, if any, also as
+// the Service `kubernetes`.
 func (a *authority) serving(address string) (keyPair, error) {
 	addresses := []net.IP{net.IPv4(127, 0, 0, 1), net.ParseIP(kubernetesService)}
 	if ip := net.ParseIP(address); ip != nil {
@@ -100,7 +101,8 @@ func (a *authority) sign(template, parent *x509.Certificate, public crypto.Publi
 	return x509.ParseCertificate(der)
 }
 
-// newSigningKey makes the key pair that ServiceAccount tokens are signed and checked with, both halves in one PEM key.
+// newSigningKey makes the key pair that ServiceAccount tokens are signed and checked with, both
+// halves in one PEM key.
 func newSigningKey() ([]byte, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

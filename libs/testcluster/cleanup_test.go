@@ -17,7 +17,8 @@ import (
 	"github.com/onsi/gomega"
 )
 
-// endEnv makes this test binary start a cluster, say where it is and which processes it has, and end as told.
+// endEnv makes this test binary start a cluster, print where it is and which processes it has, and
+// end in the way that it names.
 const endEnv = "TESTCLUSTER_END"
 
 func TestMain(m *testing.M) {
@@ -106,7 +107,8 @@ func TestNothingIsLeftHoweverTheProcessEnds(t *testing.T) {
 	}
 }
 
-// TestWithoutRoot starts a cluster as a user who may do nothing, has no cache, and names ready-made binaries as setup-envtest does.
+// TestWithoutRoot starts a cluster as a user who may do nothing, has no cache, and names ready-made
+// binaries as setup-envtest does.
 func TestWithoutRoot(t *testing.T) {
 	prepared, err := locate(t.Context(), Options{}.components(), nil)
 	if err != nil {
@@ -128,7 +130,8 @@ func TestWithoutRoot(t *testing.T) {
 	}
 	child := exec.CommandContext(t.Context(), filepath.Join(folder, "program"))
 	child.Dir = folder
-	child.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + folder, "HOME=/nowhere", endEnv + "=stop", EnvtestAssetsEnv + "=" + folder}
+	child.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + folder, "HOME=/nowhere", endEnv + "=stop",
+		EnvtestAssetsEnv + "=" + folder}
 	if os.Geteuid() == 0 {
 		const nobody = 65534
 		child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -141,7 +144,8 @@ func TestWithoutRoot(t *testing.T) {
 	}
 }
 
-// alive is whether the process runs. An ended one whose parent does not care to look, as in many containers, does not.
+// alive is whether the process runs. An ended one whose parent never waits for it, as in many
+// containers, does not.
 func alive(pid string) bool {
 	stat, err := os.ReadFile("/proc/" + pid + "/stat") // pid (name) state ..., and the name may have parentheses
 	if err != nil {
@@ -248,5 +252,6 @@ func assets(t *testing.T, paths map[string]string, etcd string) (folder string) 
 // eventually waits for what comes at once, or a little later on a loaded machine.
 func eventually(t *testing.T, check func() error) {
 	t.Helper()
-	gomega.NewWithT(t).Eventually(check).WithTimeout(30 * time.Second).WithPolling(50 * time.Millisecond).Should(gomega.Succeed())
+	gomega.NewWithT(t).Eventually(check).WithTimeout(30 * time.Second).WithPolling(50 * time.Millisecond).
+		Should(gomega.Succeed())
 }

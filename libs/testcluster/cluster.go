@@ -20,30 +20,36 @@ import (
 	"jutsu.com/operators/libs/testcluster/project"
 )
 
-// Options say what a cluster consists of. The zero value is etcd and the API server: enough for custom resources,
-// RBAC, admission and server-side apply, while nothing happens to what is created.
+// Options say what a cluster consists of. The zero value is etcd and the API server: enough for
+// custom resources, RBAC, admission and server-side apply, while nothing happens to what is
+// created.
 type Options struct {
-	// ControllerManager adds kube-controller-manager with the stock controllers (Deployments, garbage collection,
-	// namespaces, quota, autoscaling between min and max, disruption budgets, endpoints, ServiceAccounts ...).
+	// ControllerManager adds kube-controller-manager with the stock controllers (Deployments,
+	// garbage collection, namespaces, quota, autoscaling between min and max, disruption budgets,
+	// endpoints, ServiceAccounts ...).
 	ControllerManager bool
 	// Scheduler adds kube-scheduler.
 	Scheduler bool
-	// Nodes is the number of fake nodes, node-0 and up, spread over three zones. More than 0 implies Scheduler and kwok,
-	// which reports pods on these nodes as running and ready at once, without running anything. Pods whose image comes
-	// from a registry under the domain .invalid stay in ImagePullBackOff.
+	// Nodes is the number of fake nodes, node-0 and up, spread over three zones. More than 0
+	// implies Scheduler and kwok, which reports pods on these nodes as running and ready at once,
+	// without running anything. Pods whose image comes from a registry under the domain .invalid
+	// stay in ImagePullBackOff.
 	Nodes int
-	// Address is an IPv4 address of this machine at which real nodes and their pods reach the API server. It then listens on all
-	// addresses, the Service `kubernetes` leads to it, and it talks to kubelets (logs, exec, port-forward) at their InternalIP. By
-	// default it listens on 127.0.0.1 alone.
+	// Address is an IPv4 address of this machine at which real nodes and their pods reach the API
+	// server. It then listens on all addresses, the Service `kubernetes` leads to it, and it talks
+	// to kubelets (logs, exec, port-forward) at their InternalIP. By default it listens on
+	// 127.0.0.1 alone.
 	Address string
-	// CRDs are files or folders with CustomResourceDefinitions, which are served when Start returns.
+	// CRDs are files or folders with CustomResourceDefinitions, which are served when Start
+	// returns.
 	CRDs []string
 	// Audit makes the API server log every request, see Cluster.AuditLog.
 	Audit bool
-	// APIServerArgs are further flags of kube-apiserver, behind the built-in ones: of a flag given twice the last counts.
+	// APIServerArgs are further flags of kube-apiserver, behind the built-in ones: of a flag given
+	// twice the last counts.
 	APIServerArgs []string
-	// Progress receives lines for people. With nil they go to os.Stderr when something has to be built and when a
-	// component dies by itself, and nowhere otherwise.
+	// Progress receives lines of text. With nil they go to os.Stderr when something has to be built
+	// and when a component dies by itself, and nowhere otherwise.
 	Progress io.Writer
 }
 
@@ -64,9 +70,10 @@ type Cluster struct {
 	stop       func() error
 }
 
-// Start builds what is not built yet, starts a cluster and returns when everything asked for is ready. The context
-// bounds the start alone: cancelling it later does nothing, Stop ends a cluster, and so does the end of this process.
-// When Start fails nothing is left running, and the error ends with the failing component's last log lines.
+// Start builds what is not built yet, starts a cluster and returns when everything asked for is
+// ready. The context bounds the start alone: cancelling it later does nothing, Stop ends a cluster,
+// and so does the end of this process. When Start fails nothing is left running, and the error ends
+// with the failing component's last log lines.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if o.Progress != nil {
 		o.Progress = &synchronized{w: o.Progress}
@@ -134,8 +141,9 @@ func (c *Cluster) prepare(paths map[string]string) (err error) {
 	return nil
 }
 
-// start brings up etcd, then the API server, then all the rest at the same time. CustomResourceDefinitions come before
-// the controllers, whose garbage collector would otherwise find out about them only 30 seconds later.
+// start brings up etcd, then the API server, then all the rest at the same time.
+// CustomResourceDefinitions come before the controllers, whose garbage collector would otherwise
+// find out about them only 30 seconds later.
 func (c *Cluster) start(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -165,7 +173,8 @@ func (c *Cluster) run(ctx context.Context, name string) error {
 	return nil
 }
 
-// crdTimeout is how long a CustomResourceDefinition may take until it is served; usually that is half a second.
+// crdTimeout is how long a CustomResourceDefinition may take until it is served; usually that is
+// half a second.
 const crdTimeout = 30 * time.Second
 
 func (c *Cluster) installCRDs() error {
@@ -181,15 +190,17 @@ func (c *Cluster) installCRDs() error {
 	return nil
 }
 
-// Dir is the cluster's folder: kubeconfigs, certificates, etcd's data, and the components' logs in logs/NAME.log. It is
-// removed with the cluster.
+// Dir is the cluster's folder: kubeconfigs, certificates, etcd's data, and the components' logs in
+// logs/NAME.log. It is removed with the cluster.
 func (c *Cluster) Dir() string { return c.dir }
 
-// AuditLog is the path of the API server's audit log, when Options.Audit asked for one: one audit.k8s.io/v1 Event per
-// line, level Metadata, at the stages ResponseStarted and ResponseComplete, without health checks.
+// AuditLog is the path of the API server's audit log, when Options.Audit asked for one: one
+// audit.k8s.io/v1 Event per line, level Metadata, at the stages ResponseStarted and
+// ResponseComplete, without health checks.
 func (c *Cluster) AuditLog() string { return c.file(filepath.Join("logs", "audit.log")) }
 
-// Kill ends a component at once, as a crash would. It stays down until Restart. To kill one that is down does nothing.
+// Kill ends a component at once, as a crash would. It stays down until Restart. To kill one that is
+// down does nothing.
 func (c *Cluster) Kill(component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,8 +216,8 @@ func (c *Cluster) kill(component string) error {
 	return nil
 }
 
-// Restart kills a component if it still runs, and starts it again with the same data and on the same port. It returns
-// when the component is ready.
+// Restart kills a component if it still runs, and starts it again with the same data and on the
+// same port. It returns when the component is ready.
 func (c *Cluster) Restart(ctx context.Context, component string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,7 +248,7 @@ func (c *Cluster) KeepLogs(dir string) error {
 	return nil
 }
 
-// keepLogsOfFailure puts the logs where a person finds them and says where; outside the project there is no such place.
+// keepLogsOfFailure keeps the logs and says where; outside the project there is no place for them.
 func (c *Cluster) keepLogsOfFailure() error {
 	dir, err := project.Path("out", "testcluster", filepath.Base(c.dir))
 	if err != nil {
@@ -252,7 +263,8 @@ func (c *Cluster) keepLogsOfFailure() error {
 // Stop ends the cluster and removes its folder. Further calls do nothing and return the same.
 func (c *Cluster) Stop() error { return c.stop() }
 
-// end leaves the work to the reaper, so that there is one way for a cluster to go, whatever the reason.
+// end leaves the work to the reaper, so that there is one way for a cluster to go, whatever the
+// reason.
 func (c *Cluster) end() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

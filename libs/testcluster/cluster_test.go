@@ -48,7 +48,7 @@ func TestEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Somebody's ready-made binaries may have any version.
+		// A user's ready-made binaries may have any version.
 		if version.GitVersion != pinned.version && os.Getenv(AssetsEnv)+os.Getenv(EnvtestAssetsEnv) == "" {
 			t.Errorf("version %s, want %s", version.GitVersion, pinned.version)
 		}
@@ -89,7 +89,7 @@ func TestEverything(t *testing.T) {
 	})
 }
 
-// testIdle waits for a time without a single write, once what the start set going has settled.
+// testIdle waits for a time without a single write, once what the start has caused is over.
 func testIdle(t *testing.T, cluster *Cluster) {
 	const quiet = 11 * time.Second // longer than the ten seconds of lease renewals, the commonest idle write
 	read, since := int64(0), time.Now()
@@ -107,7 +107,8 @@ func testIdle(t *testing.T, cluster *Cluster) {
 		}
 		read = info.Size()
 		return time.Since(since)
-	}).WithTimeout(time.Minute).WithPolling(time.Second).Should(gomega.BeNumerically(">", quiet), func() string { return "the last write: " + last })
+	}).WithTimeout(time.Minute).WithPolling(time.Second).Should(gomega.BeNumerically(">", quiet),
+		func() string { return "the last write: " + last })
 }
 
 func auditEvents(t *testing.T, cluster *Cluster, offset int64) (events []auditv1.Event) {
@@ -145,7 +146,8 @@ func testDeployment(t *testing.T, client kubernetes.Interface) {
 	}
 
 	foreground := metav1.DeletePropagationForeground
-	if err := client.AppsV1().Deployments("default").Delete(ctx, "web", metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
+	if err := client.AppsV1().Deployments("default").
+		Delete(ctx, "web", metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func() error {
@@ -180,11 +182,13 @@ func testAutoscaler(t *testing.T, client kubernetes.Interface) {
 	scaler := &autoscalingv2.HorizontalPodAutoscaler{
 		ObjectMeta: metav1.ObjectMeta{Name: "scaled"},
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "scaled"},
-			MinReplicas:    new(int32(2)), MaxReplicas: 4,
+			ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment",
+				Name: "scaled"},
+			MinReplicas: new(int32(2)), MaxReplicas: 4,
 		},
 	}
-	if _, err := client.AutoscalingV2().HorizontalPodAutoscalers("default").Create(t.Context(), scaler, metav1.CreateOptions{}); err != nil {
+	if _, err := client.AutoscalingV2().HorizontalPodAutoscalers("default").
+		Create(t.Context(), scaler, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	available(t, client, deployment, 2)
@@ -197,7 +201,8 @@ func testCustomResource(t *testing.T, cluster *Cluster, client kubernetes.Interf
 	if err != nil {
 		t.Fatal(err)
 	}
-	widgets := custom.Resource(schema.GroupVersionResource{Group: "example.test", Version: "v1", Resource: "widgets"}).Namespace("default")
+	widgets := custom.Resource(schema.GroupVersionResource{Group: "example.test", Version: "v1", Resource: "widgets"}).
+		Namespace("default")
 	widget := func(name string, size int64) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
 			"apiVersion": "example.test/v1", "kind": "Widget",
@@ -221,7 +226,8 @@ func testCustomResource(t *testing.T, cluster *Cluster, client kubernetes.Interf
 		t.Fatal(err)
 	}
 	eventually(t, func() error {
-		if _, err := client.CoreV1().ConfigMaps("default").Get(ctx, "owned", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		if _, err := client.CoreV1().ConfigMaps("default").
+			Get(ctx, "owned", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("the owned ConfigMap is still there: %w", err)
 		}
 		return nil
@@ -235,10 +241,12 @@ func testServiceAccount(t *testing.T, cluster *Cluster, admin kubernetes.Interfa
 		t.Errorf("a ServiceAccount that does not exist: %v", err)
 	}
 	meta := metav1.ObjectMeta{Name: name}
-	if _, err := admin.CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{}); err != nil {
+	if _, err := admin.CoreV1().ServiceAccounts("default").
+		Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}}}}
+	role := &rbacv1.Role{ObjectMeta: meta,
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"list"}}}}
 	if _, err := admin.RbacV1().Roles("default").Create(ctx, role, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -318,9 +326,11 @@ func TestClustersDoNotMeet(t *testing.T) {
 	}
 	both.Wait()
 	for i, cluster := range clusters {
-		// In a bare cluster pods can be created, although nobody made them a ServiceAccount.
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%d", i)}, Spec: podSpec("registry.test/web:1")}
-		if _, err := clientFor(t, cluster).CoreV1().Pods("default").Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
+		// In a bare cluster pods can be created, although they have no ServiceAccount.
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("pod-%d", i)},
+			Spec: podSpec("registry.test/web:1")}
+		if _, err := clientFor(t, cluster).CoreV1().Pods("default").
+			Create(t.Context(), pod, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}

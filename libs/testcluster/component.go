@@ -13,7 +13,8 @@ import (
 const (
 	// probeInterval is the time between two probes of a CustomResourceDefinition.
 	probeInterval = 50 * time.Millisecond
-	// readyTimeout is generous: on a loaded machine a control plane takes ten times as long as on an idle one.
+	// readyTimeout is generous: on a loaded machine a control plane takes ten times as long as on
+	// an idle one.
 	readyTimeout = 2 * time.Minute
 )
 

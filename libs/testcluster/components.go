@@ -35,10 +35,12 @@ const (
 	Alertmanager       = "alertmanager"
 )
 
-// Kubectl is what people use, for Binaries: what is shown to them is tested with it, in the version of the API server.
+// Kubectl is what users run, for Binaries: what is shown to them is tested with it, in the version
+// of the API server.
 const Kubectl = "kubectl"
 
-// CertificateAuthority is the file in Cluster.Dir that client certificates and the API server's are checked with.
+// CertificateAuthority is the file in Cluster.Dir that client certificates and the API server's are
+// checked with.
 const CertificateAuthority = "ca.crt"
 
 const (
@@ -55,7 +57,8 @@ const (
 	maxSocketPath = 103
 )
 
-// identities are the client certificates that components authenticate with; RBAC knows the first two by name.
+// identities are the client certificates that components authenticate with; RBAC knows the first
+// two by name.
 var identities = map[string]struct {
 	user   string
 	groups []string
@@ -74,8 +77,8 @@ var schedulerConfig []byte
 //go:embed kwok.yaml
 var kwokConfig []byte
 
-// components are what o asks for, in the order in which they start: each may rely on those before it, except that all
-// behind the API server start at the same time.
+// components are what o asks for, in the order in which they start: each may rely on those before
+// it, except that all behind the API server start at the same time.
 func (o Options) components() []string {
 	names := []string{Etcd, APIServer}
 	if o.ControllerManager {
@@ -117,13 +120,15 @@ func (c *Cluster) args(name string) []string {
 	panic("testcluster: no component " + name)
 }
 
-// etcdArgs: etcd listens on sockets in the cluster's own folder, so that it needs no ports and nobody else can reach it.
+// etcdArgs: etcd listens on sockets in the cluster's own folder, so that it needs no ports and no
+// other user can reach it.
 func (c *Cluster) etcdArgs() []string {
-	// What etcd advertises has to look like host:port. As a socket that is a file of this name in its working directory.
+	// What etcd advertises has to have the form host:port. As a socket that is a file of this name
+	// in its working directory.
 	const peer = "unix://etcd-peer.sock:0"
 	return []string{
 		"--name=testcluster", "--data-dir=" + c.file("etcd"),
-		"--listen-client-urls=" + c.etcdURL(), "--advertise-client-urls=" + peer, // to nobody
+		"--listen-client-urls=" + c.etcdURL(), "--advertise-client-urls=" + peer, // to no client
 		"--listen-peer-urls=" + peer, "--initial-advertise-peer-urls=" + peer, "--initial-cluster=testcluster=" + peer,
 		"--unsafe-no-fsync", // the data need not survive the machine
 		"--log-level=warn",
@@ -143,16 +148,19 @@ func (c *Cluster) apiServerArgs() []string {
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + c.file("service-account.key"),
 		"--service-account-signing-key-file=" + c.file("service-account.key"),
-		"--endpoint-reconciler-type=none",                                                   // 127.0.0.1 is not a lawful address for the Service `kubernetes`
-		"--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false", // one API server needs no lease, and an idle cluster writes nothing
+		// 127.0.0.1 is not a lawful address for the Service `kubernetes`
+		"--endpoint-reconciler-type=none",
+		// one API server needs no lease, and an idle cluster writes nothing
+		"--feature-gates=APIServerIdentity=false,UnknownVersionInteroperabilityProxy=false",
 	}
 	if !c.options.ControllerManager {
-		// Without its controllers nobody makes the ServiceAccount `default` that every pod needs, and nobody takes the
-		// taint not-ready from new nodes.
+		// Without its controllers nothing creates the ServiceAccount `default` that every pod
+		// needs, or removes the taint not-ready from new nodes.
 		args = append(args, "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition")
 	}
 	if c.options.Address != "" {
-		args = append(args, "--bind-address=0.0.0.0", "--advertise-address="+c.options.Address, "--endpoint-reconciler-type=master-count",
+		args = append(args, "--bind-address=0.0.0.0", "--advertise-address="+c.options.Address,
+			"--endpoint-reconciler-type=master-count",
 			"--kubelet-client-certificate="+c.file("kubelet-client.crt"), "--kubelet-client-key="+c.file("kubelet-client.key"),
 			"--kubelet-preferred-address-types=InternalIP")
 	}
@@ -184,7 +192,7 @@ func (c *Cluster) controllerManagerArgs() []string {
 	}
 }
 
-// probe is what tells that a component does its work, not only that it runs.
+// probe is what shows that a component does its work, not only that it runs.
 func (c *Cluster) probe(name string) func(context.Context) error {
 	switch name {
 	case Etcd:
@@ -205,9 +213,10 @@ func (c *Cluster) probe(name string) func(context.Context) error {
 }
 
 func (c *Cluster) etcdServes(ctx context.Context) error {
-	socket := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", c.file(etcdSocket))
-	}}
+	socket := &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", c.file(etcdSocket))
+		}}
 	return process.Serves(ctx, &http.Client{Transport: socket}, "http://etcd/readyz")
 }
 

@@ -7,7 +7,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// writeFiles fills the cluster's folder with what the components read, and makes the admin's configuration.
+// writeFiles fills the cluster's folder with what the components read, and makes the admin's
+// configuration.
 func (c *Cluster) writeFiles() error {
 	ca, err := newAuthority()
 	if err != nil {
@@ -30,8 +31,9 @@ func (c *Cluster) writeFiles() error {
 		return err
 	}
 	for name, content := range map[string][]byte{
-		CertificateAuthority: ca.pem(), "serving.crt": serving.cert, "serving.key": serving.key, "service-account.key": signing,
-		"kubelet-client.crt": toKubelets.cert, "kubelet-client.key": toKubelets.key,
+		CertificateAuthority: ca.pem(), "serving.crt": serving.cert, "serving.key": serving.key,
+		"service-account.key": signing,
+		"kubelet-client.crt":  toKubelets.cert, "kubelet-client.key": toKubelets.key,
 		"audit-policy.yaml": auditPolicy, "scheduler.yaml": schedulerConfig, "kwok.yaml": kwokConfig,
 	} {
 		if err := os.WriteFile(c.file(name), content, 0o600); err != nil {

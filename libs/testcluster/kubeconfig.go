@@ -18,20 +18,23 @@ import (
 // tokenLifetime in seconds covers a playground left up for a week. Nothing renews these tokens.
 const tokenLifetime int64 = 7 * 24 * 60 * 60
 
-// Config is a fresh copy of the admin's client configuration (group system:masters), without a client-side rate limit.
+// Config is a fresh copy of the admin's client configuration (group system:masters), without a
+// client-side rate limit.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.admin) }
 
 // Kubeconfig is the path of the admin's kubeconfig, readable by the owner alone.
 func (c *Cluster) Kubeconfig() string { return filepath.Join(c.dir, "admin.kubeconfig") }
 
-// ServiceAccountConfig is a client configuration that acts as the ServiceAccount, with a token from the TokenRequest API
-// that is good for a week. The ServiceAccount has to exist; what it may do is up to RBAC.
+// ServiceAccountConfig is a client configuration that acts as the ServiceAccount, with a token from
+// the TokenRequest API that is good for a week. The ServiceAccount has to exist; what it may do is
+// up to RBAC.
 func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name string) (*rest.Config, error) {
 	client, err := kubernetes.NewForConfig(c.admin)
 	if err != nil {
 		return nil, err
 	}
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(tokenLifetime)}}
+	request := &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(tokenLifetime)}}
 	token, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, request, metav1.CreateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("token for ServiceAccount %s/%s: %w", namespace, name, err)
@@ -41,8 +44,8 @@ func (c *Cluster) ServiceAccountConfig(ctx context.Context, namespace, name stri
 	return config, nil
 }
 
-// ServiceAccountKubeconfig writes ServiceAccountConfig as a kubeconfig, readable by the owner alone, for programs that
-// run as their own process. It is removed with the cluster.
+// ServiceAccountKubeconfig writes ServiceAccountConfig as a kubeconfig, readable by the owner
+// alone, for programs that run as their own process. It is removed with the cluster.
 func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name string) (path string, err error) {
 	config, err := c.ServiceAccountConfig(ctx, namespace, name)
 	if err != nil {
@@ -52,8 +55,9 @@ func (c *Cluster) ServiceAccountKubeconfig(ctx context.Context, namespace, name 
 	return path, writeKubeconfig(path, namespace, config)
 }
 
-// UserKubeconfig writes a kubeconfig that the API server takes for the user, a member of the groups, readable by the owner alone: for
-// a kubelet ("system:node:NAME", "system:nodes") and other programs of a real node. It is removed with the cluster.
+// UserKubeconfig writes a kubeconfig that the API server takes for the user, a member of the
+// groups, readable by the owner alone: for a kubelet ("system:node:NAME", "system:nodes") and other
+// programs of a real node. It is removed with the cluster.
 func (c *Cluster) UserKubeconfig(user string, groups ...string) (path string, err error) {
 	config, err := c.clientConfig(c.ca, user, groups...)
 	if err != nil {

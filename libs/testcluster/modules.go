@@ -13,23 +13,27 @@ import (
 	"jutsu.com/operators/libs/testcluster/project"
 )
 
-// CloudNativePGCRDs returns the folder with the CustomResourceDefinitions of CloudNativePG, out of the module that tools/cloudnative-pg
-// pins. The module is downloaded when it is not there yet.
+// CloudNativePGCRDs returns the folder with the CustomResourceDefinitions of CloudNativePG, out of
+// the module that tools/cloudnative-pg pins. The module is downloaded when it is not there yet.
 func CloudNativePGCRDs(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "cloudnative-pg", "github.com/cloudnative-pg/cloudnative-pg", "config", "crd", "bases")
 }
 
-// PrometheusOperatorCRDs is CloudNativePGCRDs for prometheus-operator and tools/prometheus-operator.
+// PrometheusOperatorCRDs is CloudNativePGCRDs for prometheus-operator and
+// tools/prometheus-operator.
 func PrometheusOperatorCRDs(ctx context.Context) (string, error) {
-	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "example", "prometheus-operator-crd")
+	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "example",
+		"prometheus-operator-crd")
 }
 
-// CloudNativePGManifest returns the file that installs CloudNativePG, as it is released, out of the same module.
+// CloudNativePGManifest returns the file that installs CloudNativePG, as it is released, out of the
+// same module.
 func CloudNativePGManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "cloudnative-pg", "github.com/cloudnative-pg/cloudnative-pg", "releases", "cnpg-1.30.0.yaml")
 }
 
-// PrometheusOperatorManifest returns the file that installs prometheus-operator, as it is released, out of the same module.
+// PrometheusOperatorManifest returns the file that installs prometheus-operator, as it is released,
+// out of the same module.
 func PrometheusOperatorManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "prometheus-operator", "github.com/prometheus-operator/prometheus-operator", "bundle.yaml")
 }

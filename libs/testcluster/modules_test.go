@@ -22,7 +22,7 @@ func TestDefinitionsOfOthers(t *testing.T) {
 		}
 	}
 	if _, err := moduleFolder(t.Context(), "kwok", "example.org/nothing"); err == nil {
-		t.Error("a module that nobody pins is found")
+		t.Error("a module that is not pinned is found")
 	}
 	if _, err := moduleFolder(t.Context(), "kwok", "sigs.k8s.io/kwok", "nowhere"); err == nil {
 		t.Error("a folder that is not there is found")

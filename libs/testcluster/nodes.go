@@ -9,10 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// zones is the number of failure domains that nodes are dealt out to, so that topology spread can be tested.
+// zones is the number of failure domains that nodes are dealt out to, so that topology spread can
+// be tested.
 const zones = 3
 
-// createNodes registers the fake nodes node-0, node-1 ... as a kubelet would; kwok makes them ready.
+// createNodes registers the fake nodes node-0, node-1 ... as a kubelet would; kwok makes them
+// ready.
 func (c *Cluster) createNodes(ctx context.Context) error {
 	for i := range c.options.Nodes {
 		name := fmt.Sprintf("node-%d", i)
@@ -22,7 +24,8 @@ func (c *Cluster) createNodes(ctx context.Context) error {
 			corev1.LabelArchStable:   "amd64",
 			corev1.LabelTopologyZone: fmt.Sprintf("zone-%c", 'a'+i%zones),
 		}}}
-		if _, err := c.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		if _, err := c.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{}); err != nil &&
+			!apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create node %s: %w", name, err)
 		}
 	}

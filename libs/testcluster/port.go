@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// port is a TCP port on 127.0.0.1 that stays ours. The socket is bound with SO_REUSEPORT and never listens: the kernel
-// gives the number to nobody else, while a component started with --permit-port-sharing can still listen on it, also
-// again after it was killed. So there is no moment at which another process could take it.
+// port is a TCP port on 127.0.0.1 that stays ours. The socket is bound with SO_REUSEPORT and never
+// listens: the kernel gives the number to no other process, while a component started with
+// --permit-port-sharing can still listen on it, also again after it was killed. So there is no
+// moment at which another process could take it.
 type port struct {
 	number int
 	fd     int

@@ -10,7 +10,8 @@ import (
 	"jutsu.com/operators/libs/testcluster/auditlog"
 )
 
-// request is what the audit log says of one request: the fields of an audit.k8s.io/v1 Event that we count by.
+// request is what the audit log says of one request: the fields of an audit.k8s.io/v1 Event that we
+// count by.
 type request struct {
 	AuditID   string    `json:"auditID"`
 	Received  time.Time `json:"requestReceivedTimestamp"`
@@ -45,7 +46,7 @@ func (r *request) resource() string {
 const (
 	classLease    = "lease"    // leader election
 	classRead     = "read"     // get, list, watch
-	classEvent    = "event"    // what people are told
+	classEvent    = "event"    // what users read
 	classStatus   = "status"   // the status of an object of ours
 	classIntent   = "intent"   // the finalizer of an object of ours
 	classChild    = "child"    // what belongs to an object: a Dojo's Secret, Deployment, Service ..., a channel's Secret
@@ -101,7 +102,8 @@ func (a *auditLog) add(line []byte) error {
 		return nil
 	}
 	a.seen[r.AuditID] = true
-	// Every change has a resourceVersion of its own. One that an earlier write has answered with means that there was none.
+	// Every change has a resourceVersion of its own. One that an earlier write has answered with
+	// means that there was none.
 	if version := r.Answer.Metadata.ResourceVersion; version != "" && r.write() && r.Status.Code < 300 {
 		r.noop = a.versions[version]
 		a.versions[version] = true

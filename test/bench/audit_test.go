@@ -14,14 +14,17 @@ import (
 // logged is a line of the audit log, as the API server writes it.
 func logged(id, agent, verb, resource string, code int, version string) string {
 	resource, subresource, _ := strings.Cut(resource, "/")
-	return fmt.Sprintf(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","auditID":%q,"stage":"ResponseComplete","verb":%q,"userAgent":%q,`+
-		`"objectRef":{"resource":%q,"subresource":%q,"namespace":"bench","name":"x"},"responseStatus":{"code":%d},"responseObject":{"metadata":{"resourceVersion":%q}},`+
-		`"requestReceivedTimestamp":"2026-01-02T03:04:05.000000Z"}`+"\n", id, verb, agent, resource, subresource, code, version)
+	return fmt.Sprintf(`{"kind":"Event","apiVersion":"audit.k8s.io/v1","auditID":%q,"stage":"ResponseComplete",`+
+		`"verb":%q,"userAgent":%q,`+
+		`"objectRef":{"resource":%q,"subresource":%q,"namespace":"bench","name":"x"},`+
+		`"responseStatus":{"code":%d},"responseObject":{"metadata":{"resourceVersion":%q}},`+
+		`"requestReceivedTimestamp":"2026-01-02T03:04:05.000000Z"}`+"\n", id, verb, agent, resource, subresource, code,
+		version)
 }
 
 const (
 	theOperator = "dojo-operator/v0.1.0"
-	somebody    = "kube-controller-manager/v1.36.3"
+	another     = "kube-controller-manager/v1.36.3"
 )
 
 func TestCount(t *testing.T) {
@@ -41,30 +44,38 @@ func TestCount(t *testing.T) {
 				logged("7", theOperator, "patch", "dojos", 200, "12"),
 			},
 			want: tally{
-				byClass: map[string]int{classChild: 1, classStatus: 1, classIntent: 1, classEvent: 1, classRead: 1, classLease: 1, classInternal: 1},
-				byRequest: map[string]int{"patch secrets": 1, "patch dojos/status": 1, "patch dojos": 1, "create events": 1, "get secrets": 1,
+				byClass: map[string]int{classChild: 1, classStatus: 1, classIntent: 1, classEvent: 1, classRead: 1, classLease: 1,
+					classInternal: 1},
+				byRequest: map[string]int{"patch secrets": 1, "patch dojos/status": 1, "patch dojos": 1, "create events": 1,
+					"get secrets":   1,
 					"update leases": 1, "create tokenreviews": 1},
 			},
 		},
 		"others do not count": {
-			lines: []string{logged("1", somebody, "update", "deployments", 200, "10"), logged("2", "bench/v0", "create", "dojos", 201, "11")},
-			want:  tally{byClass: map[string]int{}, byRequest: map[string]int{}},
+			lines: []string{logged("1", another, "update", "deployments", 200, "10"),
+				logged("2", "bench/v0", "create", "dojos", 201, "11")},
+			want: tally{byClass: map[string]int{}, byRequest: map[string]int{}},
 		},
 		"a watch is logged twice and counts once": {
-			lines: []string{logged("1", theOperator, "watch", "dojos", 200, ""), logged("1", theOperator, "watch", "dojos", 200, "")},
-			want:  tally{byClass: map[string]int{classRead: 1}, byRequest: map[string]int{"watch dojos": 1}},
+			lines: []string{logged("1", theOperator, "watch", "dojos", 200, ""),
+				logged("1", theOperator, "watch", "dojos", 200, "")},
+			want: tally{byClass: map[string]int{classRead: 1}, byRequest: map[string]int{"watch dojos": 1}},
 		},
 		"a write that is answered with the version of one's own write before": {
-			lines: []string{logged("1", theOperator, "patch", "services", 201, "10"), logged("2", theOperator, "patch", "services", 200, "10")},
-			want:  tally{byClass: map[string]int{classChild: 2}, byRequest: map[string]int{"patch services": 2}, noops: 1},
+			lines: []string{logged("1", theOperator, "patch", "services", 201, "10"),
+				logged("2", theOperator, "patch", "services", 200, "10")},
+			want: tally{byClass: map[string]int{classChild: 2}, byRequest: map[string]int{"patch services": 2}, noops: 1},
 		},
-		"a write that is answered with the version of somebody's write before": {
-			lines: []string{logged("1", somebody, "update", "deployments", 200, "10"), logged("2", theOperator, "patch", "deployments", 200, "10")},
-			want:  tally{byClass: map[string]int{classChild: 1}, byRequest: map[string]int{"patch deployments": 1}, noops: 1},
+		"a write that is answered with the version of another client's write before": {
+			lines: []string{logged("1", another, "update", "deployments", 200, "10"),
+				logged("2", theOperator, "patch", "deployments", 200, "10")},
+			want: tally{byClass: map[string]int{classChild: 1}, byRequest: map[string]int{"patch deployments": 1}, noops: 1},
 		},
 		"a write that is refused has changed nothing, and is not such a write": {
-			lines: []string{logged("1", theOperator, "patch", "dojos/status", 200, "10"), logged("2", theOperator, "patch", "dojos/status", 409, "")},
-			want:  tally{byClass: map[string]int{classStatus: 2}, byRequest: map[string]int{"patch dojos/status": 2}, refused: 1},
+			lines: []string{logged("1", theOperator, "patch", "dojos/status", 200, "10"),
+				logged("2", theOperator, "patch", "dojos/status", 409, "")},
+			want: tally{byClass: map[string]int{classStatus: 2}, byRequest: map[string]int{"patch dojos/status": 2},
+				refused: 1},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +94,8 @@ func TestCount(t *testing.T) {
 func TestSince(t *testing.T) {
 	log := auditLogOf(t, logged("1", theOperator, "get", "secrets", 200, ""))
 	received := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	for moment, want := range map[time.Time]int{received.Add(-time.Second): 1, received: 1, received.Add(time.Microsecond): 0} {
+	for moment, want := range map[time.Time]int{received.Add(-time.Second): 1, received: 1,
+		received.Add(time.Microsecond): 0} {
 		requests, err := log.since(moment)
 		if err != nil {
 			t.Fatal(err)

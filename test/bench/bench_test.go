@@ -14,16 +14,20 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// TestRun runs every scenario once, small, on real clusters. What the figures are is of no interest here, but for those that
-// hold on any machine.
+// TestRun runs every scenario once, small, on real clusters. What the figures are is of no interest
+// here, but for those that hold on any machine.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
 	}
 	o := &options{
-		only:  strings.Join(slices.DeleteFunc(slices.Clone(scenarios), func(name string) bool { return name == scenarioGuilds }), ","), // more of the same
-		dojos: []int{3}, secrets: 5, channels: []int{10}, guilds: 2, webhooks: []bool{false, true}, latency: []time.Duration{20 * time.Millisecond}, outage: time.Second,
-		resync: time.Second, idle: 2 * time.Second, repeat: 1, quiet: 3 * time.Second, out: filepath.Join(t.TempDir(), "figures.json"),
+		// more of the same
+		only: strings.Join(slices.DeleteFunc(slices.Clone(scenarios),
+			func(name string) bool { return name == scenarioGuilds }), ","),
+		dojos: []int{3}, secrets: 5, channels: []int{10}, guilds: 2, webhooks: []bool{false, true},
+		latency: []time.Duration{20 * time.Millisecond}, outage: time.Second,
+		resync: time.Second, idle: 2 * time.Second, repeat: 1, quiet: 3 * time.Second,
+		out: filepath.Join(t.TempDir(), "figures.json"),
 	}
 	measured, err := run(t.Context(), o, t.Output())
 	if err != nil {
@@ -58,12 +62,14 @@ func TestRun(t *testing.T) {
 		}
 	}
 	for _, name := range []string{
-		"load, 3: created to Ready, p99", "load, 3: status writes", "load, 3: operator's RSS", "load, 3: reconciles", "load, 3: operator's CPU time",
+		"load, 3: created to Ready, p99", "load, 3: status writes", "load, 3: operator's RSS", "load, 3: reconciles",
+		"load, 3: operator's CPU time",
 		"direct, 3: created to available, first to last", "idle, 3: idle: Lease requests of leader election",
 		"rotation, 3: new password to all pods replaced, p50", "restart, 3: start to leading",
 		"takeover, 3: SIGTERM to the other has acted, median", "takeover, 3: SIGKILL to the other has acted, median",
 		"memory, 0: RSS", "memory, 5: live heap", "discord, with webhooks, 20 ms, 10: drift to repair by event, p99",
-		"discord, with webhooks, 20 ms, 10: reconciles", "outage, 10: return of Discord to all Ready", "resync, 10: drift to repair without events, p50",
+		"discord, with webhooks, 20 ms, 10: reconciles", "outage, 10: return of Discord to all Ready",
+		"resync, 10: drift to repair without events, p50",
 	} {
 		if got[name] <= 0 {
 			t.Errorf("%s is %v", name, got[name])

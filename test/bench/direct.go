@@ -12,15 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// children are what the operator makes of a Dojo with one replica, as manifests: without what the API server adds.
+// children are what the operator makes of a Dojo with one replica, as manifests: without what the
+// API server adds.
 type children struct {
 	secret     *corev1.Secret
 	deployment *appsv1.Deployment
 	service    *corev1.Service
 }
 
-// direct creates the children of as many Dojos without any operator: the least that the cluster itself needs for them, which becomes the bound of
-// what load has measured.
+// direct creates the children of as many Dojos without any operator: the least that the cluster
+// itself needs for them, which becomes the bound of what load has measured.
 func (b *bench) direct(ctx context.Context, s *stage, at sheet, made []children) error {
 	b.say("%s: creating the children of %d Dojos without the operator", at.scenario, at.n)
 	watch, err := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, rolledOut)
@@ -66,7 +67,8 @@ func childrenOf(ctx context.Context, s *stage, n int) ([]children, error) {
 		group.Go(func() error {
 			name := dojo(i).Name
 			c := children{secret: &corev1.Secret{}, deployment: &appsv1.Deployment{}, service: &corev1.Service{}}
-			for o, name := range map[client.Object]string{c.secret: name + "-credentials", c.deployment: name, c.service: name} {
+			for o, name := range map[client.Object]string{c.secret: name + "-credentials", c.deployment: name,
+				c.service: name} {
 				if err := s.Admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
 					return fmt.Errorf("the operator has not made it: %w", err)
 				}
@@ -97,5 +99,6 @@ func strip(c children) {
 func rolledOut(o client.Object) bool {
 	d := o.(*appsv1.Deployment)
 	wanted, s := *d.Spec.Replicas, d.Status
-	return s.ObservedGeneration >= d.Generation && s.Replicas == wanted && s.UpdatedReplicas == wanted && s.AvailableReplicas == wanted
+	return s.ObservedGeneration >= d.Generation && s.Replicas == wanted && s.UpdatedReplicas == wanted &&
+		s.AvailableReplicas == wanted
 }

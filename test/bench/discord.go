@@ -13,16 +13,17 @@ import (
 )
 
 const (
-	// drifts is how many channels are renamed by hand, and driftPause the time between two of them: of Discord's 50 calls in a second the
-	// operator keeps a fifth for what is to be created, and the limit is not what is looked at here.
+	// drifts is how many channels are renamed by hand, and driftPause the time between two of them:
+	// of Discord's 50 calls in a second the operator keeps a fifth for what is to be created, and
+	// the limit is not what is looked at here.
 	drifts     = 100
 	driftPause = 40 * time.Millisecond
 
 	channelToReady = "channel created to Ready"
 )
 
-// discord creates servers, their groups and all channels at once, and looks at what that costs, at the peace afterwards, at repairs, and at a
-// restart.
+// discord creates servers, their groups and all channels at once, and measures what that costs, the
+// idle time afterwards, the correction of drift, and a restart.
 func (b *bench) discord(ctx context.Context, s *stage, at sheet) error {
 	d := s.discord
 	p, err := s.startLeader(ctx)
@@ -34,7 +35,8 @@ func (b *bench) discord(ctx context.Context, s *stage, at sheet) error {
 		return err
 	}
 	moment, cpu := time.Now(), cpuSeconds(p.PID())
-	if err := p.profiled(ctx, b.profile("discord-operator-%d-%s", at.n, d.crowd), func() error { return b.loadDiscord(ctx, s, d, at) }); err != nil {
+	if err := p.profiled(ctx, b.profile("discord-operator-%d-%s", at.n, d.crowd),
+		func() error { return b.loadDiscord(ctx, s, d, at) }); err != nil {
 		return err
 	}
 	at.add("operator's CPU time", cpuSeconds(p.PID())-cpu, "s")
@@ -70,8 +72,10 @@ func (b *bench) loadDiscord(ctx context.Context, s *stage, d *simulated, at shee
 	return s.awaitQuiet(ctx, b.quiet)
 }
 
-// createChannels creates everything, and returns when each channel was begun and what notes when each is Ready.
-func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at sheet) (map[string]time.Time, *stopwatch, error) {
+// createChannels creates everything, and returns when each channel was begun and what notes when
+// each is Ready.
+func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at sheet) (map[string]time.Time,
+	*stopwatch, error) {
 	b.say("%s: creating %d channels", at.scenario, at.n)
 	watch, err := newStopwatch(ctx, s, &v1alpha1.DiscordChannel{}, at.n, channelReady)
 	if err != nil {
@@ -89,8 +93,8 @@ func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at s
 	return began, watch, err
 }
 
-// addDiscordCosts reports what was asked of Discord and of the API server since the moment. What is needed once (the Gateway, who the bot is)
-// and for the groups is not counted as the channels'.
+// addDiscordCosts reports what was asked of Discord and of the API server since the moment. What is
+// needed once (the Gateway, who the bot is) and for the groups is not counted as the channels'.
 func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, moment time.Time) error {
 	creates, hooks, others := 0, 0, 0
 	for route, n := range d.RequestCounts() {
@@ -117,8 +121,8 @@ func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, mome
 	return nil
 }
 
-// addChannelWrites reports what was written for the channels since the moment. For each, the intent must be, and how it ended; and with a
-// webhook, the Secret with its URL.
+// addChannelWrites reports what was written for the channels since the moment. For each, the intent
+// must be, and how it ended; and with a webhook, the Secret with its URL.
 func addChannelWrites(s *stage, d *simulated, at sheet, moment time.Time) error {
 	requests, err := s.audit.since(moment)
 	if err != nil {
@@ -148,7 +152,8 @@ func (b *bench) drift(ctx context.Context, d *simulated, at sheet) error {
 	return nil
 }
 
-// restartDiscord stops the operator and starts it again: nothing has changed, so nothing is to be written.
+// restartDiscord stops the operator and starts it again: nothing has changed, so nothing is to be
+// written.
 func (b *bench) restartDiscord(ctx context.Context, s *stage, d *simulated, at sheet) error {
 	if err := s.awaitQuiet(ctx, b.quiet); err != nil {
 		return err

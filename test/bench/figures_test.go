@@ -73,7 +73,8 @@ func TestProc(t *testing.T) {
 }
 
 func TestTable(t *testing.T) {
-	r := &report{Operators: []string{"dojo-operator v1", "discord-operator v2"}, Machine: "linux/amd64, 2 cores", Flags: []string{"--concurrency=9"}}
+	r := &report{Operators: []string{"dojo-operator v1", "discord-operator v2"}, Machine: "linux/amd64, 2 cores",
+		Flags: []string{"--concurrency=9"}}
 	for _, n := range []int{300, 100} {
 		at := sheet{r, "load", n}
 		at.add("created to Ready"+firstToLast, float64(n)/20, "s")
@@ -127,10 +128,11 @@ func TestLeast(t *testing.T) {
 		calls float64
 		want  float64
 	}{
-		"what goes through at once":      {crowd: crowd{bots: 1}, calls: 50, want: 0},
-		"one second's worth more":        {crowd: crowd{bots: 1}, calls: 100, want: 1},
-		"the last call takes its time":   {crowd: crowd{bots: 1, latency: 50 * time.Millisecond}, calls: 100, want: 1.05},
-		"the last two take theirs":       {crowd: crowd{bots: 1, latency: 50 * time.Millisecond, webhooks: true}, calls: 100, want: 1.1},
+		"what goes through at once":    {crowd: crowd{bots: 1}, calls: 50, want: 0},
+		"one second's worth more":      {crowd: crowd{bots: 1}, calls: 100, want: 1},
+		"the last call takes its time": {crowd: crowd{bots: 1, latency: 50 * time.Millisecond}, calls: 100, want: 1.05},
+		"the last two take theirs": {crowd: crowd{bots: 1, latency: 50 * time.Millisecond, webhooks: true}, calls: 100,
+			want: 1.1},
 		"every bot has its own limit":    {crowd: crowd{bots: 20}, calls: 2000, want: 1},
 		"nothing to do":                  {crowd: crowd{bots: 1}, calls: 0, want: 0},
 		"nothing to do, but that is far": {crowd: crowd{bots: 1, latency: time.Second}, calls: 0, want: 1},
@@ -155,13 +157,15 @@ func TestCrowd(t *testing.T) {
 	for i := range c.total() {
 		in[c.channel(i).Spec.GroupRef.Name]++
 	}
-	if diff := cmp.Diff(map[string]int{"group-0-0": 50, "group-0-1": 10, "group-1-0": 50, "group-1-1": 10}, in); diff != "" {
+	if diff := cmp.Diff(map[string]int{"group-0-0": 50, "group-0-1": 10, "group-1-0": 50, "group-1-1": 10},
+		in); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestHeapAlloc(t *testing.T) {
-	text := "heap profile: 1: 2 [3: 4] @ heap/1048576\n\n# runtime.MemStats\n# Alloc = 1\n# HeapAlloc = 123456\n# HeapSys = 9\n"
+	text := "heap profile: 1: 2 [3: 4] @ heap/1048576\n\n" +
+		"# runtime.MemStats\n# Alloc = 1\n# HeapAlloc = 123456\n# HeapSys = 9\n"
 	if got, err := heapAlloc(text); got != 123456 || err != nil {
 		t.Errorf("got %v, %v", got, err)
 	}
@@ -203,15 +207,19 @@ func TestParse(t *testing.T) {
 		err  string
 	}{
 		"all flags": {
-			args: []string{"--dojos=5,6", "--secrets=6", "--channels=7", "--guilds=3", "--webhooks=true", "--latency=1s", "--outage=2s", "--resync=3s", "--idle=7s", "--repeat=8", "--out=x.json",
+			args: []string{"--dojos=5,6", "--secrets=6", "--channels=7", "--guilds=3", "--webhooks=true", "--latency=1s",
+				"--outage=2s", "--resync=3s", "--idle=7s", "--repeat=8", "--out=x.json",
 				"--", "--concurrency=9"},
-			want: &options{dojos: []int{5, 6}, secrets: 6, channels: []int{7}, guilds: 3, webhooks: []bool{true}, latency: []time.Duration{time.Second}, outage: 2 * time.Second, resync: 3 * time.Second,
+			want: &options{dojos: []int{5, 6}, secrets: 6, channels: []int{7}, guilds: 3, webhooks: []bool{true},
+				latency: []time.Duration{time.Second}, outage: 2 * time.Second, resync: 3 * time.Second,
 				idle: 7 * time.Second, repeat: 8, out: "x.json", quiet: 5 * time.Second, operator: []string{"--concurrency=9"}},
 		},
 		"some scenarios": {
 			args: []string{"--only=load,memory", "--out=x.json"},
-			want: &options{dojos: []int{100, 300, 1000}, secrets: 2000, channels: []int{50, 200, 490}, guilds: 20, webhooks: []bool{false, true},
-				latency: []time.Duration{0, 50 * time.Millisecond}, outage: time.Minute, resync: 10 * time.Second, idle: 30 * time.Second, repeat: 3, only: "load,memory", out: "x.json",
+			want: &options{dojos: []int{100, 300, 1000}, secrets: 2000, channels: []int{50, 200, 490}, guilds: 20,
+				webhooks: []bool{false, true},
+				latency:  []time.Duration{0, 50 * time.Millisecond}, outage: time.Minute, resync: 10 * time.Second,
+				idle: 30 * time.Second, repeat: 3, only: "load,memory", out: "x.json",
 				quiet: 5 * time.Second, operator: []string{}},
 		},
 		"a scenario there is not":  {args: []string{"--only=load,speed"}, err: `no scenario "speed"`},
@@ -219,25 +227,29 @@ func TestParse(t *testing.T) {
 		"Dojos that are no number": {args: []string{"--dojos=many"}, err: "invalid syntax"},
 		"no Secrets":               {args: []string{"--secrets=0"}, err: "must be at least 1"},
 		"no channels":              {args: []string{"--channels=0"}, err: "--channels must be at least 1 and at most 490"},
-		"too many channels":        {args: []string{"--channels=50,491"}, err: "--channels must be at least 1 and at most 490"},
-		"a single guild":           {args: []string{"--guilds=1"}, err: "--guilds must be at least 2"},
-		"back in time":             {args: []string{"--latency=-1s"}, err: "--latency must not be negative"},
-		"no repetition":            {args: []string{"--repeat=0"}, err: "must be at least 1"},
-		"too short a look":         {args: []string{"--idle=10ms"}, err: "--idle, --outage and --resync must be at least 1s"},
-		"too short a period":       {args: []string{"--resync=10ms"}, err: "--idle, --outage and --resync must be at least 1s"},
-		"too short an outage":      {args: []string{"--outage=10ms"}, err: "--idle, --outage and --resync must be at least 1s"},
-		"a word too many":          {args: []string{"dojo"}, err: `unexpected argument "dojo"`},
-		"help":                     {args: []string{"--help"}, err: flag.ErrHelp.Error()},
+		"too many channels": {args: []string{"--channels=50,491"},
+			err: "--channels must be at least 1 and at most 490"},
+		"a single guild": {args: []string{"--guilds=1"}, err: "--guilds must be at least 2"},
+		"back in time":   {args: []string{"--latency=-1s"}, err: "--latency must not be negative"},
+		"no repetition":  {args: []string{"--repeat=0"}, err: "must be at least 1"},
+		"too short a time": {args: []string{"--idle=10ms"},
+			err: "--idle, --outage and --resync must be at least 1s"},
+		"too short a period": {args: []string{"--resync=10ms"},
+			err: "--idle, --outage and --resync must be at least 1s"},
+		"too short an outage": {args: []string{"--outage=10ms"},
+			err: "--idle, --outage and --resync must be at least 1s"},
+		"a word too many": {args: []string{"dojo"}, err: `unexpected argument "dojo"`},
+		"help":            {args: []string{"--help"}, err: flag.ErrHelp.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var told bytes.Buffer
-			got, err := parse(test.args, &told)
+			var printed bytes.Buffer
+			got, err := parse(test.args, &printed)
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Errorf("error is %v, want %q", err, test.err)
 				}
-				if errors.Is(err, flag.ErrHelp) && !strings.Contains(told.String(), "-dojos") {
-					t.Errorf("--help does not speak of -dojos: %s", told.String())
+				if errors.Is(err, flag.ErrHelp) && !strings.Contains(printed.String(), "-dojos") {
+					t.Errorf("--help does not mention -dojos: %s", printed.String())
 				}
 				return
 			}
@@ -261,12 +273,16 @@ func TestCallsPerReading(t *testing.T) {
 	}{
 		"nothing":                    {},
 		"two readings are not three": {routes: []string{guild, list, roles, guild, list, roles}},
-		"cut at both ends":           {routes: []string{roles, guild, list, roles, guild, list, roles, guild, list}, want: 3, complete: true},
-		"begun within a reading":     {routes: []string{list, roles, guild, list, roles, guild, list, roles}, want: 3, complete: true},
+		"cut at both ends": {routes: []string{roles, guild, list, roles, guild, list, roles, guild, list}, want: 3,
+			complete: true},
+		"begun within a reading": {routes: []string{list, roles, guild, list, roles, guild, list, roles}, want: 3,
+			complete: true},
 		"what is no reading apart": {
-			routes: []string{list, edit, roles, "GET /gateway/bot", guild, list, roles, edit, guild, list}, want: 3, complete: true,
+			routes: []string{list, edit, roles, "GET /gateway/bot", guild, list, roles, edit, guild, list}, want: 3,
+			complete: true,
 		},
-		"a call too many": {routes: []string{list, roles, guild, guild, list, roles, guild, guild, list}, want: 4, complete: true},
+		"a call too many": {routes: []string{list, roles, guild, guild, list, roles, guild, guild, list}, want: 4,
+			complete: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var requests []discordtest.Request

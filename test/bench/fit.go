@@ -8,9 +8,10 @@ type point struct {
 	value float64
 }
 
-// exponent says how a figure grows with the number of things: as n to the power of what is returned, 0 for not at all, 1 for in step. It is the
-// slope of the straight line through the logarithms that has the least squares; ok is false where no such line can be drawn: through points
-// of fewer than two different n, and of a value that is not more than 0.
+// exponent says how a figure grows with the number of things: as n to the power of what is
+// returned, 0 for not at all, 1 for in step. It is the slope of the straight line through the
+// logarithms that has the least squares; ok is false where no such line can be drawn: through
+// points of fewer than two different n, and of a value that is not more than 0.
 func exponent(points []point) (slope float64, ok bool) {
 	var sumX, sumY float64
 	for _, p := range points {

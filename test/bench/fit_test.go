@@ -22,7 +22,8 @@ func TestExponent(t *testing.T) {
 		"squared":                {points: []point{{10, 3}, {100, 300}, {1000, 30000}}, want: 2},
 		"shrinking":              {points: []point{{10, 10}, {1000, 0.1}}, want: -1},
 		"the order is no matter": {points: []point{{1000, 20}, {100, 2}, {300, 6}}, want: 1},
-		"beside the line":        {points: []point{{1, 1}, {10, 20}, {100, 100}}, want: 1}, // the middle one pulls up, and turns nothing
+		// the middle one pulls up, and turns nothing
+		"beside the line": {points: []point{{1, 1}, {10, 20}, {100, 100}}, want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := exponent(test.points)

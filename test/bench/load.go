@@ -25,7 +25,8 @@ const (
 	// creators is how many objects are created at the same time.
 	creators = 32
 
-	// What must be written for a new Dojo: that it is on its way and that it is Ready, and a Secret, a Deployment and a Service.
+	// What must be written for a new Dojo: that it is on its way and that it is Ready, and a
+	// Secret, a Deployment and a Service.
 	leastStatusWrites = 2
 	leastChildWrites  = 3
 
@@ -47,7 +48,8 @@ func (b *bench) load(ctx context.Context, s *stage, at sheet) error {
 		return err
 	}
 	moment := time.Now()
-	if err := p.profiled(ctx, b.profile("dojo-operator-%d", at.n), func() error { return b.createDojos(ctx, s, at) }); err != nil {
+	if err := p.profiled(ctx, b.profile("dojo-operator-%d", at.n),
+		func() error { return b.createDojos(ctx, s, at) }); err != nil {
 		return err
 	}
 	if err := addLastChild(s, at, moment); err != nil {
@@ -94,7 +96,8 @@ func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) error {
 	return nil
 }
 
-// addLastChild reports how long the operator took to write the children: from then on it is the cluster that has to work.
+// addLastChild reports how long the operator took to write the children: from then on it is the
+// cluster that has to work.
 func addLastChild(s *stage, at sheet, moment time.Time) error {
 	requests, err := s.audit.since(moment)
 	if err != nil {
@@ -113,7 +116,8 @@ func addLastChild(s *stage, at sheet, moment time.Time) error {
 // needs are the writes that something cannot do without, for each Dojo.
 type needs struct{ status, child float64 }
 
-// addRequests reports what the operator has asked for since the moment, leader election apart, for each Dojo.
+// addRequests reports what the operator has asked for since the moment, leader election apart, for
+// each Dojo.
 func addRequests(s *stage, at sheet, moment time.Time, least needs) error {
 	requests, err := s.audit.since(moment)
 	if err != nil {
@@ -132,13 +136,14 @@ func addRequests(s *stage, at sheet, moment time.Time, least needs) error {
 	return nil
 }
 
-// addWasted reports writes that nobody has anything of.
+// addWasted reports writes that serve nothing.
 func addWasted(at sheet, t tally) {
 	at.addAgainst(0, "writes that change nothing", float64(t.noops), "in all")
 	at.addAgainst(0, "writes that are refused", float64(t.refused), "in all")
 }
 
-// addMemory reports what the process needs, and what it holds on to for each thing since its heap was of a size.
+// addMemory reports what the process needs, and what it holds on to for each thing since its heap
+// was of a size.
 func addMemory(ctx context.Context, at sheet, p *process, before float64, thing string) error {
 	addResident(at, p)
 	after, err := p.liveHeap(ctx)
@@ -156,8 +161,10 @@ func addResident(at sheet, p *process) {
 	at.add("operator's peak RSS", peak/mib, "MiB")
 }
 
-// createAll calls create for 0 to n-1, many at a time, and returns when each call began, by the name that it returns.
-func createAll(ctx context.Context, n int, create func(ctx context.Context, i int) (string, error)) (map[string]time.Time, error) {
+// createAll calls create for 0 to n-1, many at a time, and returns when each call began, by the
+// name that it returns.
+func createAll(ctx context.Context, n int,
+	create func(ctx context.Context, i int) (string, error)) (map[string]time.Time, error) {
 	began := make(map[string]time.Time, n)
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
@@ -189,12 +196,14 @@ func dojo(i int) *corev1api.Dojo {
 func credentials(password string) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: sourceSecret},
-		StringData: map[string]string{"host": "dojo-rw", "port": "5432", "dbname": "app", "user": "app", "password": password},
+		StringData: map[string]string{"host": "dojo-rw", "port": "5432", "dbname": "app", "user": "app",
+			"password": password},
 	}
 }
 
 // ready reports whether a Dojo is Ready as its spec is now.
 func ready(o client.Object) bool {
 	d := o.(*corev1api.Dojo)
-	return d.Status.ObservedGeneration == d.Generation && meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeReady)
+	return d.Status.ObservedGeneration == d.Generation &&
+		meta.IsStatusConditionTrue(d.Status.Conditions, conditions.TypeReady)
 }

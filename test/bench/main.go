@@ -32,7 +32,8 @@ type options struct {
 	repeat   int
 	out      string
 	only     string
-	// quiet is how long the operator has to ask for nothing to count as done. It is longer than any pause that it makes.
+	// quiet is how long the operator has to ask for nothing to count as done. It is longer than any
+	// pause that it makes.
 	quiet time.Duration
 	// operator are further flags of the operators.
 	operator []string
@@ -52,7 +53,8 @@ func mainly(ctx context.Context, args []string) error {
 		if err := measured.save(o.out); err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(os.Stdout, "%s\nWritten to %s. Compare figures of the same machine only. Profiles are beside it: go tool pprof -top %s\n",
+		_, _ = fmt.Fprintf(os.Stdout, "%s\nWritten to %s. Compare figures of the same machine only. "+
+			"Profiles are beside it: go tool pprof -top %s\n",
 			measured.table(), o.out, filepath.Join(filepath.Dir(o.out), "profiles", "FILE"))
 	}
 	return err
@@ -68,16 +70,21 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags := environment.Flags("bench", help, out)
 	list(flags, &o.dojos, "dojos", "100,300,1000", "`numbers` of Dojos, one series with each, 1 or more", strconv.Atoi)
 	flags.IntVar(&o.secrets, "secrets", 2000, "how many Secrets of 10 KiB that have nothing to do with Dojos, 1 or more")
-	list(flags, &o.channels, "channels", "50,200,490", "`numbers` of Discord channels in one guild, 1 to 490 (and 10 groups)", strconv.Atoi)
+	list(flags, &o.channels, "channels", "50,200,490",
+		"`numbers` of Discord channels in one guild, 1 to 490 (and 10 groups)", strconv.Atoi)
 	flags.IntVar(&o.guilds, "guilds", 20, "how many guilds of 50 channels, 2 or more")
-	list(flags, &o.webhooks, "webhooks", "false,true", "whether the channels have a webhook each, one series with each `answer`", strconv.ParseBool)
+	list(flags, &o.webhooks, "webhooks", "false,true",
+		"whether the channels have a webhook each, one series with each `answer`", strconv.ParseBool)
 	list(flags, &o.latency, "latency", "0s,50ms", "`durations` that a call to Discord takes", time.ParseDuration)
 	flags.DurationVar(&o.outage, "outage", time.Minute, "how long Discord is away in the middle, 1s or more")
-	flags.DurationVar(&o.resync, "resync", 10*time.Second, "how often a guild is read while its Gateway is away (the operator's default is 5m), 1s or more")
+	flags.DurationVar(&o.resync, "resync", 10*time.Second,
+		"how often a guild is read while its Gateway is away (the operator's default is 5m), 1s or more")
 	flags.DurationVar(&o.idle, "idle", 30*time.Second, "how long to watch an idle operator, 1s or more")
 	flags.IntVar(&o.repeat, "repeat", 3, "how often to repeat what is short; the median counts; 1 or more")
-	flags.StringVar(&o.only, "only", "", "comma-separated `scenarios` to run, and what they need (default all): "+strings.Join(scenarios, ", "))
-	flags.StringVar(&o.out, "out", "", "`file` for the figures (default out/bench/figures.json in the project); profiles go beside it")
+	flags.StringVar(&o.only, "only", "",
+		"comma-separated `scenarios` to run, and what they need (default all): "+strings.Join(scenarios, ", "))
+	flags.StringVar(&o.out, "out", "",
+		"`file` for the figures (default out/bench/figures.json in the project); profiles go beside it")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -119,7 +126,7 @@ func (o *options) validate() error {
 	case slices.Min(o.dojos) < 1, o.secrets < 1, o.repeat < 1:
 		return errors.New("--dojos, --secrets and --repeat must be at least 1")
 	case slices.Min(o.channels) < 1, slices.Max(o.channels)+groupsFor(slices.Max(o.channels)) > perGuild:
-		return errors.New("--channels must be at least 1 and at most 490: Discord allows 500 channels and groups in a server")
+		return errors.New("--channels must be at least 1 and at most 490: Discord allows 500 channels and groups")
 	case o.guilds < 2:
 		return errors.New("--guilds must be at least 2")
 	case slices.Min(o.latency) < 0:

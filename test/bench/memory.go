@@ -14,7 +14,8 @@ import (
 // secretSize is the size of one Secret that has nothing to do with Dojos.
 const secretSize = 10 << 10
 
-// memory measures what the operator needs on a cluster without Dojos, with no other Secrets and with many.
+// memory measures what the operator needs on a cluster without Dojos, with no other Secrets and
+// with many.
 func (b *bench) memory(ctx context.Context, s *stage, at sheet) error {
 	without, err := b.footprint(ctx, s)
 	if err != nil {
@@ -53,10 +54,12 @@ func (b *bench) memory(ctx context.Context, s *stage, at sheet) error {
 	return nil
 }
 
-// usage is the memory of one process of the operator, in bytes: what the system gives it, now and at most, and what it holds on to.
+// usage is the memory of one process of the operator, in bytes: what the system gives it, now and
+// at most, and what it holds on to.
 type usage struct{ rss, peak, heap float64 }
 
-// footprint starts the operator several times and returns the medians of what it needs once it is quiet.
+// footprint starts the operator several times and returns the medians of what it needs once it is
+// quiet.
 func (b *bench) footprint(ctx context.Context, s *stage) (usage, error) {
 	var rss, peak, heap []float64
 	for range b.repeat {

@@ -9,7 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-// away takes Discord away when half of the channels are there, for a while, and looks at how the operator bears it and how soon it is done afterwards.
+// away takes Discord away when half of the channels are there, for a while, and measures how the
+// operator bears it and how soon it is done afterwards.
 func (b *bench) away(ctx context.Context, s *stage, at sheet) error {
 	d := s.discord
 	if _, err := s.startLeader(ctx); err != nil {
@@ -43,7 +44,8 @@ func (b *bench) away(ctx context.Context, s *stage, at sheet) error {
 	return addChannelWrites(s, d, at, moment)
 }
 
-// takeAway makes Discord answer 503 and its Gateway refuse connections for as long as the flag says, and returns how often it was called meanwhile.
+// takeAway makes Discord answer 503 and its Gateway refuse connections for as long as the flag
+// says, and returns how often it was called meanwhile.
 func (b *bench) takeAway(ctx context.Context, d *simulated, at sheet) (asked int, err error) {
 	b.say("%s: Discord is away for %s", at.scenario, b.outage)
 	before := d.asked()

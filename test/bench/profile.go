@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// slice is how long one CPU profile takes. The operator cannot be told to end one early, so a longer one is put together from slices.
+// slice is how long one CPU profile takes. The operator cannot end one early, so a longer one is
+// merged from slices.
 const slice = 2 * time.Second
 
 // process is one running operator, which serves its profiles.
@@ -52,7 +53,7 @@ func (p *process) liveHeap(ctx context.Context) (float64, error) {
 	return heapAlloc(string(text))
 }
 
-// heapAlloc finds HeapAlloc of runtime.MemStats in a heap profile for people.
+// heapAlloc finds HeapAlloc of runtime.MemStats in a heap profile as text.
 func heapAlloc(text string) (float64, error) {
 	_, rest, _ := strings.Cut(text, "\n# HeapAlloc = ")
 	number, _, _ := strings.Cut(rest, "\n")
@@ -63,8 +64,9 @@ func heapAlloc(text string) (float64, error) {
 	return bytes, nil
 }
 
-// profiled does the work and keeps what the process has spent its time on meanwhile, FILE.cpu.pb.gz, and what it has allocated since it was
-// started, FILE.allocs.pb.gz. The profiler interrupts 100 times in a second of processor time, which does not show in the figures.
+// profiled does the work and keeps what the process has spent its time on meanwhile,
+// FILE.cpu.pb.gz, and what it has allocated since it was started, FILE.allocs.pb.gz. The profiler
+// interrupts 100 times in a second of processor time, which does not show in the figures.
 func (p *process) profiled(ctx context.Context, file string, work func() error) error {
 	over := make(chan struct{})
 	result := make(chan error, 1)

@@ -21,7 +21,8 @@ type figure struct {
 	N     int     `json:"n,omitempty"`
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
-	// Least is what Value cannot be less than, however the operator is written; nil where nobody knows.
+	// Least is what Value cannot be less than, however the operator is written; nil where that is
+	// unknown.
 	Least *float64 `json:"least,omitempty"`
 	// Unit of the value, in words: s, MiB, per Dojo ...
 	Unit string `json:"unit"`
@@ -39,8 +40,9 @@ type report struct {
 
 func newReport(o *options) *report {
 	return &report{
-		When: time.Now().UTC().Truncate(time.Second), Operators: []string{version(environment.Dojo), version(environment.Discord)},
-		Machine: fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), Flags: o.operator,
+		When:      time.Now().UTC().Truncate(time.Second),
+		Operators: []string{version(environment.Dojo), version(environment.Discord)},
+		Machine:   fmt.Sprintf("%s/%s, %d cores", runtime.GOOS, runtime.GOARCH, runtime.NumCPU()), Flags: o.operator,
 	}
 }
 
@@ -63,14 +65,16 @@ type sheet struct {
 	n        int
 }
 
-// add appends a figure of which nobody knows how small it could be.
+// add appends a figure without a lower bound.
 func (s sheet) add(name string, value float64, unit string) {
-	s.report.Figures = append(s.report.Figures, figure{Scenario: s.scenario, N: s.n, Name: name, Value: value, Unit: unit})
+	s.report.Figures = append(s.report.Figures,
+		figure{Scenario: s.scenario, N: s.n, Name: name, Value: value, Unit: unit})
 }
 
 // addAgainst appends a figure and the least that it can be.
 func (s sheet) addAgainst(least float64, name string, value float64, unit string) {
-	s.report.Figures = append(s.report.Figures, figure{Scenario: s.scenario, N: s.n, Name: name, Value: value, Least: &least, Unit: unit})
+	s.report.Figures = append(s.report.Figures,
+		figure{Scenario: s.scenario, N: s.n, Name: name, Value: value, Least: &least, Unit: unit})
 }
 
 // addSpread appends how long a number of things took.

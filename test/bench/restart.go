@@ -7,7 +7,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// restart stops the operator and starts it again, and counts what the new one does although nothing has changed.
+// restart stops the operator and starts it again, and counts what the new one does although nothing
+// has changed.
 func (b *bench) restart(ctx context.Context, s *stage, at sheet) error {
 	b.say("%s: stopping the operator and starting it again", at.scenario)
 	before, err := s.operator.Leader(ctx, s.Admin)
@@ -44,7 +45,8 @@ func (b *bench) restart(ctx context.Context, s *stage, at sheet) error {
 	return nil
 }
 
-// lastOf is when the last request other than leader election was received; the moment where there was none.
+// lastOf is when the last request other than leader election was received; the moment where there
+// was none.
 func lastOf(requests []*request, moment time.Time) time.Time {
 	for _, r := range requests {
 		if r.class() != classLease && r.Received.After(moment) {

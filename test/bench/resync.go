@@ -10,7 +10,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-// unheard takes the Gateway away, so that nothing tells of changes, and looks at what it costs to read instead, and how soon drift is repaired.
+// unheard takes the Gateway away, so that no change is announced, and measures what reading costs
+// instead, and how soon drift is corrected.
 func (b *bench) unheard(ctx context.Context, s *stage, at sheet) error {
 	d := s.discord
 	s.args = append(s.args, "--resync-period="+b.resync.String())
@@ -31,10 +32,12 @@ func (b *bench) unheard(ctx context.Context, s *stage, at sheet) error {
 	if err != nil {
 		return err
 	}
-	at.addAgainst(3, "calls that read a guild", read, "per period") // the guild, its channels, and which roles the bot has
+	// the guild, its channels, and which roles the bot has
+	at.addAgainst(3, "calls that read a guild", read, "per period")
 	texts := d.texts()
 	texts = texts[:min(len(texts), drifts)]
-	took, err := d.repairs(ctx, texts, 2*b.resync/time.Duration(len(texts))) // in the course of two periods, so that all moments of one count the same
+	// in the course of two periods, so that all moments of one count the same
+	took, err := d.repairs(ctx, texts, 2*b.resync/time.Duration(len(texts)))
 	if err != nil {
 		return err
 	}
@@ -54,9 +57,9 @@ func (d *simulated) readings(ctx context.Context, times int) (callsEach float64,
 	return callsEach, err
 }
 
-// callsPerReading counts the calls of so many whole readings of a guild, but for those about the Gateway itself. A reading has one list
-// of channels, and always the same order; so what lies between one list and a later one are whole readings, however the requests
-// begin and end.
+// callsPerReading counts the calls of so many whole readings of a guild, but for those about the
+// Gateway itself. A reading has one list of channels, and always the same order; so what lies
+// between one list and a later one are whole readings, however the requests begin and end.
 func callsPerReading(requests []discordtest.Request, times int) (callsEach float64, complete bool) {
 	lists, calls := 0, 0
 	for _, r := range requests {

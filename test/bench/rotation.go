@@ -11,7 +11,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// rotation changes the database password of all Dojos at once and waits until all their pods have been replaced.
+// rotation changes the database password of all Dojos at once and waits until all their pods have
+// been replaced.
 func (b *bench) rotation(ctx context.Context, s *stage, at sheet) error {
 	b.say("%s: a new password for %d Dojos", at.scenario, at.n)
 	var before appsv1.DeploymentList

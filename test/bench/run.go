@@ -30,7 +30,7 @@ type part struct {
 	measure func(context.Context) error
 }
 
-// run measures everything and tells on progress how far it is. The report has what was measured until an error.
+// run measures everything and prints its progress. The report has what was measured until an error.
 func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
 	log.SetLogger(logr.Discard()) // of the libraries; what matters comes back as an error
 	b := &bench{options: o, report: newReport(o), progress: progress, began: time.Now()}
@@ -75,7 +75,8 @@ var scenarios = []string{
 
 // wants reports whether any of the named scenarios is to be run.
 func (b *bench) wants(names ...string) bool {
-	return b.only == "" || slices.ContainsFunc(strings.Split(b.only, ","), func(name string) bool { return slices.Contains(names, name) })
+	return b.only == "" || slices.ContainsFunc(strings.Split(b.only, ","),
+		func(name string) bool { return slices.Contains(names, name) })
 }
 
 // dojoParts are about the dojo-operator.
@@ -96,15 +97,16 @@ func (b *bench) dojoParts() []part {
 		all = append(all, part{
 			"memory", time.Duration(b.repeat)*15*time.Second + time.Duration(b.secrets)*10*time.Millisecond,
 			func(ctx context.Context) error {
-				return b.onStage(ctx, environment.Dojo, nil, func(s *stage) error { return b.memory(ctx, s, b.sheet(scenarioMemory, b.secrets)) })
+				return b.onStage(ctx, environment.Dojo, nil,
+					func(s *stage) error { return b.memory(ctx, s, b.sheet(scenarioMemory, b.secrets)) })
 			},
 		})
 	}
 	return all
 }
 
-// withDojos runs the scenarios that need n Dojos, and what they are compared with. What comes after load finds all Dojos settled and leaves
-// them so.
+// withDojos runs the scenarios that need n Dojos, and what they are compared with. What comes after
+// load finds all Dojos Ready and leaves them so.
 func (b *bench) withDojos(ctx context.Context, n int) error {
 	var made []children
 	if err := b.onStage(ctx, environment.Dojo, nil, func(s *stage) (err error) {
@@ -128,17 +130,21 @@ func (b *bench) withDojos(ctx context.Context, n int) error {
 	}); err != nil || !b.wants(scenarioDirect) {
 		return err
 	}
-	return b.onStage(ctx, environment.Dojo, nil, func(s *stage) error { return b.direct(ctx, s, b.sheet(scenarioDirect, n), made) })
+	return b.onStage(ctx, environment.Dojo, nil,
+		func(s *stage) error { return b.direct(ctx, s, b.sheet(scenarioDirect, n), made) })
 }
 
-// discordParts are about the discord-operator. Its Discord is the simulated one, in this very process.
+// discordParts are about the discord-operator. Its Discord is the simulated one, in this very
+// process.
 func (b *bench) discordParts() []part {
 	var all []part
 	add := func(name string, c crowd, more time.Duration, measure func(context.Context, *stage, sheet) error) {
 		all = append(all, part{
-			fmt.Sprintf("%s, %d channels", name, c.total()), 15*time.Second + time.Duration(c.least(c.calls()*float64(c.total())))*time.Second + more,
+			fmt.Sprintf("%s, %d channels", name, c.total()),
+			15*time.Second + time.Duration(c.least(c.calls()*float64(c.total())))*time.Second + more,
 			func(ctx context.Context) error {
-				return b.onStage(ctx, environment.Discord, &c, func(s *stage) error { return measure(ctx, s, b.sheet(name, c.total())) })
+				return b.onStage(ctx, environment.Discord, &c,
+					func(s *stage) error { return measure(ctx, s, b.sheet(name, c.total())) })
 			},
 		})
 	}
@@ -173,7 +179,7 @@ func (b *bench) discordParts() []part {
 
 func (b *bench) sheet(scenario string, n int) sheet { return sheet{b.report, scenario, n} }
 
-// profile is where the profiles of a process go, without what tells the kinds of profile apart.
+// profile is where the profiles of a process go, without the suffix of the kind of profile.
 func (b *bench) profile(format string, args ...any) string {
 	name := strings.NewReplacer(", ", "-", " ", "-").Replace(fmt.Sprintf(format, args...))
 	return filepath.Join(filepath.Dir(b.out), "profiles", name)

@@ -61,14 +61,14 @@ func (c crowd) calls() float64 {
 	return 1
 }
 
-// least is how many seconds so many calls take at least: after the first 50 of a bot 50 in a second, and those of the last channel one after
-// the other.
+// least is how many seconds so many calls take at least: after the first 50 of a bot 50 in a
+// second, and those of the last channel one after the other.
 func (c crowd) least(calls float64) float64 {
 	return max(0, calls/float64(c.bots)/callsPerSecond-1) + c.calls()*c.latency.Seconds()
 }
 
-// simulated is the Discord that the operator works on: in memory, in this process, with the limit over all calls and without those of single
-// routes, which Discord does not publish.
+// simulated is the Discord that the operator works on: in memory, in this process, with the limit
+// over all calls and without those of single routes, which Discord does not publish.
 type simulated struct {
 	*discordtest.Server
 	crowd
@@ -101,7 +101,8 @@ func (d *simulated) parents() []client.Object {
 	var all []client.Object
 	for i, bot := range d.bots {
 		all = append(all, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("bot-%d", i)}, StringData: map[string]string{"token": bot.Token},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: fmt.Sprintf("bot-%d", i)},
+			StringData: map[string]string{"token": bot.Token},
 		})
 	}
 	for i, guild := range d.guilds {
@@ -115,7 +116,8 @@ func (d *simulated) parents() []client.Object {
 		for j := range d.groups() {
 			all = append(all, &v1alpha1.DiscordGroup{
 				ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: groupName(i, j)},
-				Spec:       v1alpha1.DiscordGroupSpec{ServerRef: v1alpha1.ServerReference{Name: server}, Name: fmt.Sprintf("Group %d", j)},
+				Spec: v1alpha1.DiscordGroupSpec{ServerRef: v1alpha1.ServerReference{Name: server},
+					Name: fmt.Sprintf("Group %d", j)},
 			})
 		}
 	}
@@ -142,7 +144,8 @@ func (c crowd) channel(i int) *v1alpha1.DiscordChannel {
 // channelReady reports whether a channel is Ready as its spec is now.
 func channelReady(o client.Object) bool {
 	c := o.(*v1alpha1.DiscordChannel)
-	return c.Status.ObservedGeneration == c.Generation && meta.IsStatusConditionTrue(c.Status.Conditions, conditions.TypeReady)
+	return c.Status.ObservedGeneration == c.Generation &&
+		meta.IsStatusConditionTrue(c.Status.Conditions, conditions.TypeReady)
 }
 
 // texts are the channels that are there.
@@ -178,8 +181,10 @@ func (d *simulated) refused(status int) int {
 	return n
 }
 
-// repairs renames channels by hand, one every interval, and returns how many seconds it took until each had its name again, to a millisecond.
-func (d *simulated) repairs(ctx context.Context, channels []discordtest.Channel, interval time.Duration) ([]float64, error) {
+// repairs renames channels by hand, one every interval, and returns how many seconds it took until
+// each had its name again, to a millisecond.
+func (d *simulated) repairs(ctx context.Context, channels []discordtest.Channel, interval time.Duration) ([]float64,
+	error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, waitLimit, fmt.Errorf("not repaired after %s", waitLimit))
 	defer cancel()
 	var took []float64

@@ -20,7 +20,8 @@ import (
 )
 
 const (
-	// nodes is the number of fake nodes where there are pods; they have room for any number of them.
+	// nodes is the number of fake nodes where there are pods; they have room for any number of
+	// them.
 	nodes = 5
 	// namespace is where all objects are.
 	namespace = "bench"
@@ -46,7 +47,8 @@ type stage struct {
 	end       context.CancelFunc
 }
 
-func newStage(ctx context.Context, what environment.Operator, c *crowd, o *options, progress io.Writer) (*stage, error) {
+func newStage(ctx context.Context, what environment.Operator, c *crowd, o *options, progress io.Writer) (*stage,
+	error) {
 	ctx, end := context.WithCancel(ctx)
 	s := &stage{operator: what, args: slices.Clone(o.operator), end: end}
 	if err := s.start(ctx, c, progress); err != nil {
@@ -105,7 +107,8 @@ func (s *stage) startProcess(ctx context.Context) (*process, error) {
 		return nil, err
 	}
 	log := fmt.Sprintf("%s-%d.log", s.operator.Name, len(s.processes)+1)
-	running, err := s.StartOperator(ctx, s.operator, log, append([]string{"--pprof-bind-address=" + profiles}, s.args...)...)
+	running, err := s.StartOperator(ctx, s.operator, log,
+		append([]string{"--pprof-bind-address=" + profiles}, s.args...)...)
 	if err != nil {
 		return nil, err
 	}

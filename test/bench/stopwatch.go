@@ -25,21 +25,23 @@ type stopwatch struct {
 	complete chan struct{}
 }
 
-// newStopwatch starts to watch objects of the kind in the benchmark's namespace, those there are and those to come.
-func newStopwatch(ctx context.Context, s *stage, kind client.Object, want int, done func(client.Object) bool) (*stopwatch, error) {
+// newStopwatch starts to watch objects of the kind in the benchmark's namespace, those there are
+// and those to come.
+func newStopwatch(ctx context.Context, s *stage, kind client.Object, want int,
+	done func(client.Object) bool) (*stopwatch, error) {
 	informer, err := s.cache.GetInformer(ctx, kind)
 	if err != nil {
 		return nil, fmt.Errorf("watch %T: %w", kind, err)
 	}
 	w := &stopwatch{informer: informer, done: done, want: want, at: map[string]time.Time{}, complete: make(chan struct{})}
 	w.handle, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(o any) { w.look(o.(client.Object)) },
-		UpdateFunc: func(_, o any) { w.look(o.(client.Object)) },
+		AddFunc:    func(o any) { w.check(o.(client.Object)) },
+		UpdateFunc: func(_, o any) { w.check(o.(client.Object)) },
 	})
 	return w, err
 }
 
-func (w *stopwatch) look(o client.Object) {
+func (w *stopwatch) check(o client.Object) {
 	if o.GetNamespace() != namespace || !w.done(o) {
 		return
 	}

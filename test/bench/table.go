@@ -9,13 +9,14 @@ import (
 	"text/tabwriter"
 )
 
-// table draws the figures for people: a block for each scenario, a row for each figure, and in it a column for each number of objects, the
-// least that the figure can be, and the exponent with which it grows.
+// table draws the figures: a block for each scenario, a row for each figure, and in it a column for
+// each number of objects, the least that the figure can be, and the exponent with which it grows.
 func (r *report) table() string {
 	var text bytes.Buffer
 	_, _ = fmt.Fprintf(&text, "\n%s; %s\n", strings.Join(append(slices.Clone(r.Operators), r.Flags...), " "), r.Machine)
 	for _, scenario := range inOrder(r.Figures, func(f figure) string { return f.Scenario }) {
-		block(&text, scenario, slices.DeleteFunc(slices.Clone(r.Figures), func(f figure) bool { return f.Scenario != scenario }))
+		block(&text, scenario, slices.DeleteFunc(slices.Clone(r.Figures),
+			func(f figure) bool { return f.Scenario != scenario }))
 	}
 	return text.String()
 }

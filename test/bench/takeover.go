@@ -11,8 +11,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
-// takeover ends the leader of two operators, politely and not, and measures until the other one has the Lease and has acted on
-// a change that was made when the first was gone.
+// takeover ends the leader of two operators, politely and not, and measures until the other one has
+// the Lease and has acted on a change that was made when the first was gone.
 func (b *bench) takeover(ctx context.Context, s *stage, at sheet) error {
 	for _, how := range []struct {
 		name string
@@ -38,8 +38,10 @@ func (b *bench) takeover(ctx context.Context, s *stage, at sheet) error {
 	return nil
 }
 
-// takeover starts a second operator, ends the first, and returns the seconds until the second leads and has acted.
-func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet time.Duration) (leads, acts float64, err error) {
+// takeover starts a second operator, ends the first, and returns the seconds until the second leads
+// and has acted.
+func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet time.Duration) (leads, acts float64,
+	err error) {
 	leader := s.current()
 	before, err := s.operator.Leader(ctx, s.Admin)
 	if err != nil {

@@ -60,8 +60,8 @@ func (s *stage) apiServerPID() int {
 	return 0
 }
 
-// statSeconds adds utime and stime, the 14th and 15th field of proc_pid_stat(5), of which the second is a name in brackets that
-// may hold anything.
+// statSeconds adds utime and stime, the 14th and 15th field of proc_pid_stat(5), of which the
+// second is a name in brackets that may hold anything.
 func statSeconds(stat string) float64 {
 	const ticksPerSecond = 100 // USER_HZ, the same on every architecture that Go runs on
 	fields := strings.Fields(stat[strings.LastIndex(stat, ")")+1:])

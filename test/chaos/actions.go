@@ -26,7 +26,8 @@ type actionKind struct {
 	slots int
 	// first is 1 for what is done to each of them in the beginning.
 	first int
-	// do does it, and says in words what was done. What cannot be done now is an error, which goes into the journal and is no failure of anything.
+	// do does it, and says in words what was done. What cannot be done now is an error, which goes
+	// into the journal and is no failure of anything.
 	do func(r *run, ctx context.Context, a action) (what string, err error)
 }
 
@@ -72,7 +73,8 @@ var actionKinds = []actionKind{
 	{"take-permission", 2, 0, 0, (*run).takePermission},
 }
 
-// action is one thing that happens. Everything about it follows from the seed, except what there is to do it to.
+// action is one thing that happens. Everything about it follows from the seed, except what there is
+// to do it to.
 type action struct {
 	kind *actionKind
 	// slot is the number of the object, below kind.slots.
@@ -101,13 +103,16 @@ type sequence struct {
 	random      *rand.Rand
 	actionKinds []actionKind
 	total       int
-	// first are the actions that it begins with: the objects without which there is little to break.
+	// first are the actions that it begins with: the objects without which there is little to
+	// break.
 	first []action
 }
 
-// newSequence returns the sequence of actions that belongs to a seed: the same one for the same seed and the same actionKinds.
+// newSequence returns the sequence of actions that belongs to a seed: the same one for the same
+// seed and the same actionKinds.
 func newSequence(seed uint64, actionKinds []actionKind) *sequence {
-	s := &sequence{random: rand.New(rand.NewPCG(seed, 1)), actionKinds: actionKinds} //nolint:gosec // G404: the same seed has to give the same
+	//nolint:gosec // G404: the same seed has to give the same
+	s := &sequence{random: rand.New(rand.NewPCG(seed, 1)), actionKinds: actionKinds}
 	for i := range actionKinds {
 		s.total += actionKinds[i].weight
 		for slot := range actionKinds[i].slots * actionKinds[i].first {

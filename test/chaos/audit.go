@@ -10,7 +10,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// request is what the API server's audit log says of one request: the fields of an audit.k8s.io/v1 Event that matter here.
+// request is what the API server's audit log says of one request: the fields of an audit.k8s.io/v1
+// Event that matter here.
 type request struct {
 	Verb, UserAgent string
 	ObjectRef       struct{ Resource, Subresource, Name string }
@@ -18,12 +19,15 @@ type request struct {
 
 func (r *request) String() string {
 	agent, _, _ := strings.Cut(r.UserAgent, "/")
-	return strings.TrimSuffix(fmt.Sprintf("%s: %s %s/%s %s", agent, r.Verb, r.ObjectRef.Resource, r.ObjectRef.Subresource, r.ObjectRef.Name), " ")
+	return strings.TrimSuffix(fmt.Sprintf("%s: %s %s/%s %s", agent, r.Verb, r.ObjectRef.Resource, r.ObjectRef.Subresource,
+		r.ObjectRef.Name), " ")
 }
 
-// ours reports whether an operator has written something, its Lease and what it asks about others apart.
+// ours reports whether an operator has written something, its Lease and what it asks about others
+// apart.
 func (r *request) ours() bool {
-	byOperator := strings.HasPrefix(r.UserAgent, environment.Dojo.Name+"/") || strings.HasPrefix(r.UserAgent, environment.Discord.Name+"/")
+	byOperator := strings.HasPrefix(r.UserAgent, environment.Dojo.Name+"/") ||
+		strings.HasPrefix(r.UserAgent, environment.Discord.Name+"/")
 	return byOperator && slices.Contains([]string{"create", "update", "patch", "delete"}, r.Verb) &&
 		!slices.Contains([]string{"leases", "tokenreviews", "subjectaccessreviews"}, r.ObjectRef.Resource)
 }

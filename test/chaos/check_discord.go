@@ -25,7 +25,8 @@ const (
 // compareIDs orders ids by number.
 func compareIDs(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) }
 
-// origin is the UID of the object for which the operator has made something, as the reason in the audit log says: "Kind UID namespace/name".
+// origin is the UID of the object for which the operator has made something, as the reason in the
+// audit log says: "Kind UID namespace/name".
 func origin(e discordtest.AuditEntry) types.UID {
 	if fields := strings.Fields(e.Reason); len(fields) == 3 {
 		return types.UID(fields[1])
@@ -33,7 +34,8 @@ func origin(e discordtest.AuditEntry) types.UID {
 	return ""
 }
 
-// origins are the UIDs of the objects for which the bot has made channels or webhooks, by the ids of those.
+// origins are the UIDs of the objects for which the bot has made channels or webhooks, by the ids
+// of those.
 func (w *world) origins(action int) map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {
@@ -44,14 +46,16 @@ func (w *world) origins(action int) map[string]types.UID {
 	return made
 }
 
-// unproven reports whether the audit log has lost who has made a channel. Nobody can tell then whose it is.
+// unproven reports whether the audit log has lost who has made a channel. Whose it is cannot be
+// found out then.
 func (w *world) unproven(id string) bool {
 	return slices.ContainsFunc(w.guild.Audit, func(e discordtest.AuditEntry) bool {
 		return e.Lost && e.Action == auditChannelCreate && e.TargetID == id
 	})
 }
 
-// ambiguous reports whether an object without an external resource cannot find out which of several channels was made for it.
+// ambiguous reports whether an object without an external resource cannot find out which of several
+// channels was made for it.
 func (w *world) ambiguous(has, name, parent string, category bool) bool {
 	fits := 0
 	for _, c := range w.guild.Channels {
@@ -105,8 +109,9 @@ func (w *world) holders() map[types.UID]holder {
 	return all
 }
 
-// once says what was made twice for one object, while the first was still there, at whatever moment. What the audit log has lost may have become another
-// object's meanwhile; where it has not, it is an orphan in the end.
+// once says what was made twice for one object, while the first was still there, at whatever
+// moment. What the audit log has lost may have become another object's meanwhile; where it has not,
+// it is an orphan in the end.
 func once(w *world) (wrong []violation) {
 	live := map[types.UID][]string{}
 	for _, e := range w.guild.Audit {
@@ -118,7 +123,8 @@ func once(w *world) (wrong []violation) {
 		case e.Action == auditChannelCreate && e.UserID == w.botID:
 			uid := origin(e)
 			if others := live[uid]; len(others) > 0 {
-				wrong = append(wrong, violation{"at most one for each object", e.Reason, fmt.Sprintf("%s was created while there was %v", e.TargetID, others)})
+				wrong = append(wrong, violation{"at most one for each object", e.Reason,
+					fmt.Sprintf("%s was created while there was %v", e.TargetID, others)})
 			}
 			if !e.Lost {
 				live[uid] = append(live[uid], e.TargetID)
@@ -140,17 +146,20 @@ func externalResources(w *world) (wrong []violation) {
 	}
 	for i := range w.channels {
 		if c := &w.channels[i]; c.DeletionTimestamp == nil && len(w.expectChannel(c).reasons) == 0 {
-			wrong = append(wrong, w.externalResource(owner, c, c.Status.ChannelID, func(live discordtest.Channel) []string { return w.channelDiffers(c, live) })...)
+			wrong = append(wrong, w.externalResource(owner, c, c.Status.ChannelID,
+				func(live discordtest.Channel) []string { return w.channelDiffers(c, live) })...)
 		}
 	}
 	return wrong
 }
 
 // externalResource says what is wrong with what one object has; owner notes who has what.
-func (w *world) externalResource(owner map[string]string, o client.Object, has string, differs func(discordtest.Channel) []string) (wrong []violation) {
+func (w *world) externalResource(owner map[string]string, o client.Object, has string,
+	differs func(discordtest.Channel) []string) (wrong []violation) {
 	const invariant = "Discord is as the specs say"
 	if other := owner[has]; other != "" {
-		wrong = append(wrong, violation{"at most one object for each", id(o), fmt.Sprintf("%s is that of %s as well", has, other)})
+		wrong = append(wrong, violation{"at most one object for each", id(o),
+			fmt.Sprintf("%s is that of %s as well", has, other)})
 	}
 	owner[has] = id(o)
 	live, there := w.channelOnDiscord(has)
@@ -193,7 +202,8 @@ var permissionBits = map[v1alpha1.Permission]discordtest.Permissions{
 	"ViewChannel": discordtest.PermViewChannel, "SendMessages": discordtest.PermSendMessages,
 }
 
-// overwritesDiffer compares overwrites, without the one that lets the bot in where the others would not.
+// overwritesDiffer compares overwrites, without the one that lets the bot in where the others would
+// not.
 func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live discordtest.Channel) []string {
 	if spec == nil {
 		return nil
@@ -210,7 +220,8 @@ func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live disco
 		i := slices.IndexFunc(w.guild.Roles, func(r discordtest.Role) bool { return r.Name == name })
 		want = append(want, discordtest.Overwrite{ID: w.guild.Roles[i].ID, Allow: bits(o.Allow), Deny: bits(o.Deny)})
 	}
-	have := slices.DeleteFunc(slices.Clone(live.Overwrites), func(o discordtest.Overwrite) bool { return o.ID == w.botID })
+	have := slices.DeleteFunc(slices.Clone(live.Overwrites),
+		func(o discordtest.Overwrite) bool { return o.ID == w.botID })
 	byID := func(a, b discordtest.Overwrite) int { return compareIDs(a.ID, b.ID) }
 	slices.SortFunc(want, byID)
 	slices.SortFunc(have, byID)
@@ -220,7 +231,8 @@ func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live disco
 	return []string{fmt.Sprintf("overwrites are %v and should be %v", have, want)}
 }
 
-// order says which siblings do not stand in the order of their positions. The guild lists channels as people see them.
+// order says which siblings do not stand in the order of their positions. The guild lists channels
+// as users see them.
 func order(w *world) (wrong []violation) {
 	ranks := map[string]int32{}
 	for i := range w.groups {
@@ -229,7 +241,8 @@ func order(w *world) (wrong []violation) {
 		}
 	}
 	for i := range w.channels {
-		if c := &w.channels[i]; c.Spec.Position != nil && c.DeletionTimestamp == nil && len(w.expectChannel(c).reasons) == 0 {
+		if c := &w.channels[i]; c.Spec.Position != nil && c.DeletionTimestamp == nil &&
+			len(w.expectChannel(c).reasons) == 0 {
 			ranks[c.Status.ChannelID] = *c.Spec.Position
 		}
 	}
@@ -241,14 +254,15 @@ func order(w *world) (wrong []violation) {
 			continue
 		}
 		if rank < last[siblings] {
-			wrong = append(wrong, violation{"siblings stand in order", "#" + c.Name, fmt.Sprintf("position %d below %d", rank, last[siblings])})
+			wrong = append(wrong, violation{"siblings stand in order", "#" + c.Name,
+				fmt.Sprintf("position %d below %d", rank, last[siblings])})
 		}
 		last[siblings] = max(last[siblings], rank)
 	}
 	return wrong
 }
 
-// orphans says what is on Discord although nobody wants it there, or what is another object's.
+// orphans says what is on Discord although no object has it, or what is another object's.
 func orphans(w *world) (wrong []violation) {
 	holders, made := w.holders(), w.origins(auditChannelCreate)
 	held := map[string]holder{}
@@ -270,10 +284,12 @@ func orphans(w *world) (wrong []violation) {
 				fmt.Sprintf("%s has it, and it was made for %s", id(held[c.ID].Object), w.nameOf(uid))})
 		case held[c.ID].Object != nil:
 		case holders[uid].Object != nil:
-			wrong = append(wrong, violation{"no orphan", where, fmt.Sprintf("made for %s, which has %q", id(holders[uid].Object), holders[uid].id)})
+			wrong = append(wrong, violation{"no orphan", where,
+				fmt.Sprintf("made for %s, which has %q", id(holders[uid].Object), holders[uid].id)})
 		case w.gone[uid] == nil:
 			wrong = append(wrong, violation{"no orphan", where, "made for an object that is unknown: " + string(uid)})
-		case holderOf(w.gone[uid]).policy != v1alpha1.DeletionPolicyRetain && (holderOf(w.gone[uid]).id != "" || !w.unproven(c.ID)):
+		case holderOf(w.gone[uid]).policy != v1alpha1.DeletionPolicyRetain &&
+			(holderOf(w.gone[uid]).id != "" || !w.unproven(c.ID)):
 			wrong = append(wrong, violation{"no orphan", where, "made for " + w.nameOf(uid) + ", which is gone"})
 		}
 	}
@@ -294,12 +310,12 @@ func (w *world) nameOf(uid types.UID) string {
 // untouched says what users have made and the operator has changed or deleted without being asked.
 func untouched(w *world) (wrong []violation) {
 	const invariant = "what users made is theirs"
-	adopted, doomed := map[string]bool{}, map[string]bool{}
+	adopted, deletable := map[string]bool{}, map[string]bool{}
 	note := func(h holder) {
 		adopted[h.adopt] = true
-		doomed[h.adopt] = doomed[h.adopt] || h.policy == v1alpha1.DeletionPolicyDelete
+		deletable[h.adopt] = deletable[h.adopt] || h.policy == v1alpha1.DeletionPolicyDelete
 		if _, byHand := w.made[h.id]; byHand && w.unproven(h.id) {
-			adopted[h.id], doomed[h.id] = true, true // it is the only one that fits, and nobody knows better
+			adopted[h.id], deletable[h.id] = true, true // it is the only one that fits, and nothing contradicts
 		} else if byHand && h.id != h.adopt {
 			wrong = append(wrong, violation{invariant, id(h.Object), fmt.Sprintf("it adopted %s without spec.adopt", h.id)})
 		}
@@ -314,10 +330,11 @@ func untouched(w *world) (wrong []violation) {
 		where := fmt.Sprintf("#%s (%s) on Discord", was.Name, madeID)
 		now, there := w.channelOnDiscord(madeID)
 		switch {
-		case !there && !doomed[madeID]:
+		case !there && !deletable[madeID]:
 			wrong = append(wrong, violation{invariant, where, "it was deleted"})
 		case !there, adopted[madeID]:
-		case now.Name != was.Name, now.Topic != was.Topic, now.NSFW != was.NSFW, now.RateLimitPerUser != was.RateLimitPerUser,
+		case now.Name != was.Name, now.Topic != was.Topic, now.NSFW != was.NSFW,
+			now.RateLimitPerUser != was.RateLimitPerUser,
 			!was.synced && !slices.Equal(now.Overwrites, was.Overwrites):
 			wrong = append(wrong, violation{invariant, where, fmt.Sprintf("it was %+v and is %+v", was.Channel, now)})
 		}
@@ -347,10 +364,12 @@ func hooks(w *world) (wrong []violation) {
 	}
 	for _, hook := range w.guild.Webhooks {
 		uid := w.origins(auditWebhookCreate)[hook.ID]
-		if hook.ApplicationID == "" || wanted[hook.ID] || w.abandoned[hook.ID] || w.gone[uid] != nil && holderOf(w.gone[uid]).policy == v1alpha1.DeletionPolicyRetain {
+		if hook.ApplicationID == "" || wanted[hook.ID] || w.abandoned[hook.ID] || w.gone[uid] != nil &&
+			holderOf(w.gone[uid]).policy == v1alpha1.DeletionPolicyRetain {
 			continue
 		}
-		wrong = append(wrong, violation{"no orphan", fmt.Sprintf("webhook %q (%s) of %s", hook.Name, hook.ID, hook.ChannelID), "made for " + w.nameOf(uid)})
+		wrong = append(wrong, violation{"no orphan",
+			fmt.Sprintf("webhook %q (%s) of %s", hook.Name, hook.ID, hook.ChannelID), "made for " + w.nameOf(uid)})
 	}
 	return wrong
 }
@@ -363,7 +382,8 @@ func hookID(c *v1alpha1.DiscordChannel) string {
 }
 
 func (w *world) hookDiffers(c *v1alpha1.DiscordChannel) []string {
-	i := slices.IndexFunc(w.guild.Webhooks, func(h discordtest.Webhook) bool { return h.ID == hookID(c) && h.ChannelID == c.Status.ChannelID })
+	i := slices.IndexFunc(w.guild.Webhooks,
+		func(h discordtest.Webhook) bool { return h.ID == hookID(c) && h.ChannelID == c.Status.ChannelID })
 	if i < 0 {
 		return []string{fmt.Sprintf("webhook %q of its status is not in the channel", hookID(c))}
 	}

@@ -57,7 +57,8 @@ func (w *world) workloadDiffers(d *corev1api.Dojo) (all []string) {
 		all = append(all, differ("ready replicas", replicas, deployment.Status.ReadyReplicas)...)
 		all = append(all, differ("owner of the Deployment", true, metav1.IsControlledBy(deployment, d))...)
 		all = append(all, differ("title in the environment", d.Spec.Title, variable(deployment, "DOJO_TITLE"))...)
-		all = append(all, differ("label of the Deployment", "dojo-operator", deployment.Labels["app.kubernetes.io/managed-by"])...)
+		all = append(all, differ("label of the Deployment", "dojo-operator",
+			deployment.Labels["app.kubernetes.io/managed-by"])...)
 	}
 	if service := find[corev1.Service](w.services, d.Name); service == nil {
 		all = append(all, "there is no Service")
@@ -65,7 +66,8 @@ func (w *world) workloadDiffers(d *corev1api.Dojo) (all []string) {
 		all = append(all, differ("owner of the Service", true, metav1.IsControlledBy(service, d))...)
 		all = append(all, differ("type of the Service", corev1.ServiceTypeClusterIP, service.Spec.Type)...)
 	}
-	return append(all, differ("PodDisruptionBudget", replicas > 1, find[policyv1.PodDisruptionBudget](w.budgets, d.Name) != nil)...)
+	return append(all, differ("PodDisruptionBudget", replicas > 1,
+		find[policyv1.PodDisruptionBudget](w.budgets, d.Name) != nil)...)
 }
 
 func variable(d *appsv1.Deployment, name string) string {
@@ -79,7 +81,8 @@ func variable(d *appsv1.Deployment, name string) string {
 	return ""
 }
 
-// credentialsDiffer compares the Dojo's own Secret with the one that it was copied from; no password is told.
+// credentialsDiffer compares the Dojo's own Secret with the one that it was copied from; no
+// password is revealed.
 func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
 	from := d.Name + "-db"
 	if ref := d.Spec.CredentialsRef; ref != nil {
@@ -99,14 +102,16 @@ func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
 func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
 	alerted := d.Spec.Alerts != nil
 	there := func(kind string) bool {
-		return slices.ContainsFunc(w.custom, func(o unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == d.Name })
+		return slices.ContainsFunc(w.custom,
+			func(o unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == d.Name })
 	}
 	all = append(all, differ("ServiceMonitor", alerted, there("ServiceMonitor"))...)
 	all = append(all, differ("PrometheusRule", alerted, there("PrometheusRule"))...)
 	channel := find[v1alpha1.DiscordChannel](w.channels, d.Name+"-alerts")
 	all = append(all, differ("DiscordChannel", alerted, channel != nil)...)
 	if alerted && channel != nil {
-		all = append(all, differ("group of the DiscordChannel", d.Spec.Alerts.Discord.GroupRef.Name, channel.Spec.GroupRef.Name)...)
+		all = append(all, differ("group of the DiscordChannel", d.Spec.Alerts.Discord.GroupRef.Name,
+			channel.Spec.GroupRef.Name)...)
 	}
 	if hooked := channel != nil && channel.Status.Webhook != nil; !alerted || hooked {
 		all = append(all, differ("AlertmanagerConfig", alerted, there("AlertmanagerConfig"))...)
@@ -114,7 +119,8 @@ func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
 	return all
 }
 
-// databases says what is left of databases whose Dojos are gone with the reclaimPolicy Delete, and which Dojos lack theirs.
+// databases says what is left of databases whose Dojos are gone with the reclaimPolicy Delete, and
+// which Dojos lack theirs.
 func (w *world) databases() (wrong []violation) {
 	wanted := map[string]bool{"Cluster " + sharedCluster: true}
 	for i := range w.dojos {
@@ -153,7 +159,8 @@ func (w *world) databases() (wrong []violation) {
 func (w *world) retained() map[string]bool {
 	names := map[string]bool{}
 	for _, o := range w.gone {
-		if d, ok := o.(*corev1api.Dojo); ok && d.Spec.Postgres != nil && d.Spec.Postgres.ReclaimPolicy != corev1api.ReclaimDelete {
+		if d, ok := o.(*corev1api.Dojo); ok && d.Spec.Postgres != nil &&
+			d.Spec.Postgres.ReclaimPolicy != corev1api.ReclaimDelete {
 			names[d.Name] = true
 		}
 	}

@@ -37,11 +37,13 @@ func lawful(o client.Object) (wrong []violation) {
 		wrong = append(wrong, violation{"never Degraded and Progressing", where, "it is both"})
 	}
 	if is(conditions.TypeReady) && (is(conditions.TypeDegraded) || is(conditions.TypeProgressing)) {
-		wrong = append(wrong, violation{"never Ready and Progressing or Degraded", where, "it is Ready, and Degraded or Progressing as well"})
+		wrong = append(wrong, violation{"never Ready and Progressing or Degraded", where,
+			"it is Ready, and Degraded or Progressing as well"})
 	}
 	ahead := func(what string, n int64) {
 		if n > o.GetGeneration() {
-			wrong = append(wrong, violation{"observedGeneration is never ahead", where, fmt.Sprintf("%d in %s, of generation %d", n, what, o.GetGeneration())})
+			wrong = append(wrong, violation{"observedGeneration is never ahead", where,
+				fmt.Sprintf("%d in %s, of generation %d", n, what, o.GetGeneration())})
 		}
 	}
 	ahead("the status", observed)
@@ -105,7 +107,8 @@ func against(o client.Object, want expectation) []violation {
 			return nil
 		}
 	}
-	return []violation{{invariant, id(o), fmt.Sprintf("it should not be Ready, because of %v, and is %s: %s", want.reasons, ready.Reason, ready.Message)}}
+	return []violation{{invariant, id(o),
+		fmt.Sprintf("it should not be Ready, because of %v, and is %s: %s", want.reasons, ready.Reason, ready.Message)}}
 }
 
 // expectServer: one that was deleted waits for its groups and channels.
@@ -129,8 +132,8 @@ func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	return isReady
 }
 
-// expectChannel: one waits for a group that nobody has made, or that is being deleted and whose category somebody has deleted on Discord; of two that
-// adopt the same channel one loses.
+// expectChannel: one waits for a group that does not exist, or that is being deleted and whose
+// category was deleted on Discord; of two that adopt the same channel one loses.
 func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	parent := ""
 	if ref := c.Spec.GroupRef; ref != nil {
@@ -160,8 +163,8 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	return isReady
 }
 
-// expectDojo: the alerts of one wait for a channel that waits itself; and a former Dojo of the same name may have left its database in another Cluster, out of
-// which nobody moves data by himself.
+// expectDojo: the alerts of one wait for a channel that waits itself; and a former Dojo of the same
+// name may have left its database in another Cluster, out of which no data is moved automatically.
 func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	if w.databaseElsewhere(d) {
 		return expectation{[]string{corev1api.ReasonChildRefused}}
@@ -170,14 +173,16 @@ func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 		return isReady
 	}
 	for i := range w.channels {
-		if c := &w.channels[i]; c.Name == d.Name+"-alerts" && len(w.expectChannel(c).reasons) > 0 && c.Status.Webhook == nil {
+		if c := &w.channels[i]; c.Name == d.Name+"-alerts" && len(w.expectChannel(c).reasons) > 0 &&
+			c.Status.Webhook == nil {
 			return expectation{[]string{corev1api.ReasonWaitingForChannel, corev1api.ReasonChannelNotReady}}
 		}
 	}
 	return isReady
 }
 
-// databaseElsewhere reports whether the role of a Dojo's database is there in another Cluster than the Dojo asks for.
+// databaseElsewhere reports whether the role of a Dojo's database is there in another Cluster than
+// the Dojo asks for.
 func (w *world) databaseElsewhere(d *corev1api.Dojo) bool {
 	if d.Spec.Postgres == nil || d.DeletionTimestamp != nil {
 		return false

@@ -34,7 +34,8 @@ const (
 
 func conds(reason string, trueOnes ...string) (all []metav1.Condition) {
 	for _, kind := range []string{"Available", "Progressing", "Degraded", "Ready"} {
-		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, ObservedGeneration: 1, LastTransitionTime: metav1.Now()}
+		c := metav1.Condition{Type: kind, Status: metav1.ConditionFalse, Reason: reason, ObservedGeneration: 1,
+			LastTransitionTime: metav1.Now()}
 		if slices.Contains(trueOnes, kind) {
 			c.Status = metav1.ConditionTrue
 		}
@@ -57,13 +58,17 @@ func madeFor(action int, id, uid string) discordtest.AuditEntry {
 	return discordtest.AuditEntry{Action: action, UserID: botID, TargetID: id, Reason: "Kind " + uid + " ns/name"}
 }
 
-// peace is a world in which nothing is wrong: a server, a group, a channel with a webhook, a channel made by hand, and a Dojo.
+// peace is a world in which nothing is wrong: a server, a group, a channel with a webhook, a
+// channel made by hand, and a Dojo.
 func peace() *world {
 	ready, one, slow := conds("Reconciled", "Available", "Ready"), int32(1), int32(3)
 	channel := v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", channelUID), Spec: v1alpha1.DiscordChannelSpec{
-		GroupRef: &v1alpha1.GroupReference{Name: "group-0"}, Name: "alerts", Position: &slow, Webhook: &v1alpha1.ChannelWebhook{Name: "reports"},
-		PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}},
-	}, Status: v1alpha1.DiscordChannelStatus{ObservedGeneration: 1, Conditions: ready, ChannelID: posts, Webhook: &v1alpha1.WebhookStatus{ID: hookOfPosts}}}
+		GroupRef: &v1alpha1.GroupReference{Name: "group-0"}, Name: "alerts", Position: &slow,
+		Webhook: &v1alpha1.ChannelWebhook{Name: "reports"},
+		PermissionOverwrites: []v1alpha1.PermissionOverwrite{
+			{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}},
+	}, Status: v1alpha1.DiscordChannelStatus{ObservedGeneration: 1, Conditions: ready, ChannelID: posts,
+		Webhook: &v1alpha1.WebhookStatus{ID: hookOfPosts}}}
 	dojo := corev1api.Dojo{ObjectMeta: objectMeta("dojo-0", dojoUID), Spec: corev1api.DojoSpec{
 		Title: "Dojo", CredentialsRef: &corev1api.SecretReference{Name: credentialsSecret},
 	}, Status: corev1api.DojoStatus{ObservedGeneration: 1, Conditions: ready}}
@@ -71,14 +76,17 @@ func peace() *world {
 	return &world{
 		servers: []v1alpha1.DiscordServer{{ObjectMeta: objectMeta(serverName, "server"),
 			Status: v1alpha1.DiscordServerStatus{ObservedGeneration: 1, Conditions: ready}}},
-		groups: []v1alpha1.DiscordGroup{{ObjectMeta: objectMeta("group-0", groupUID), Spec: v1alpha1.DiscordGroupSpec{Name: "Alerts"},
-			Status: v1alpha1.DiscordGroupStatus{ObservedGeneration: 1, Conditions: ready, GroupID: category}}},
+		groups: []v1alpha1.DiscordGroup{
+			{ObjectMeta: objectMeta("group-0", groupUID), Spec: v1alpha1.DiscordGroupSpec{Name: "Alerts"},
+				Status: v1alpha1.DiscordGroupStatus{ObservedGeneration: 1, Conditions: ready, GroupID: category}}},
 		channels: []v1alpha1.DiscordChannel{channel},
 		dojos:    []corev1api.Dojo{dojo},
 		secrets: []corev1.Secret{
-			{ObjectMeta: metav1.ObjectMeta{Name: secretOfPosts, OwnerReferences: ownedBy("DiscordChannel", "channel-0", channelUID)},
+			{ObjectMeta: metav1.ObjectMeta{Name: secretOfPosts,
+				OwnerReferences: ownedBy("DiscordChannel", "channel-0", channelUID)},
 				Data: map[string][]byte{"url": []byte("https://discord/api/webhooks/" + hookOfPosts + "/" + tokenOfHook)}},
-			{ObjectMeta: metav1.ObjectMeta{Name: credentialsSecret}, Data: map[string][]byte{"password": []byte(passwordOfDojo)}},
+			{ObjectMeta: metav1.ObjectMeta{Name: credentialsSecret},
+				Data: map[string][]byte{"password": []byte(passwordOfDojo)}},
 			{ObjectMeta: metav1.ObjectMeta{Name: "dojo-0-credentials", OwnerReferences: ownedBy("Dojo", "dojo-0", dojoUID)},
 				Data: map[string][]byte{"DB_PASS": []byte(passwordOfDojo)}},
 		},
@@ -90,7 +98,8 @@ func peace() *world {
 			}}},
 			Status: appsv1.DeploymentStatus{ReadyReplicas: 1},
 		}},
-		services: []corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: "dojo-0", OwnerReferences: ownedBy("Dojo", "dojo-0", dojoUID)},
+		services: []corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: "dojo-0",
+			OwnerReferences: ownedBy("Dojo", "dojo-0", dojoUID)},
 			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}}},
 		custom: []unstructured.Unstructured{postgres("Cluster", sharedCluster)},
 		botID:  botID,
@@ -100,11 +109,14 @@ func peace() *world {
 			ID: guildID, Roles: []discordtest.Role{{ID: guildID, Name: "@everyone"}},
 			Channels: []discordtest.Channel{{ID: category, Type: discordtest.TypeCategory, Name: "Alerts"}, {
 				ID: posts, Name: "alerts", ParentID: category,
-				Overwrites: []discordtest.Overwrite{{ID: guildID, Deny: discordtest.PermSendMessages}, {ID: botID, Type: 1, Allow: discordtest.PermViewChannel}},
+				Overwrites: []discordtest.Overwrite{{ID: guildID, Deny: discordtest.PermSendMessages},
+					{ID: botID, Type: 1, Allow: discordtest.PermViewChannel}},
 			}, byHand},
-			Webhooks: []discordtest.Webhook{{ID: hookOfPosts, ChannelID: posts, ApplicationID: botID, Name: "reports", Token: tokenOfHook}},
+			Webhooks: []discordtest.Webhook{
+				{ID: hookOfPosts, ChannelID: posts, ApplicationID: botID, Name: "reports", Token: tokenOfHook}},
 			Audit: []discordtest.AuditEntry{
-				madeFor(auditChannelCreate, category, groupUID), madeFor(auditChannelCreate, posts, channelUID), madeFor(auditWebhookCreate, hookOfPosts, channelUID),
+				madeFor(auditChannelCreate, category, groupUID), madeFor(auditChannelCreate, posts, channelUID),
+				madeFor(auditWebhookCreate, hookOfPosts, channelUID),
 			},
 		},
 	}
@@ -155,7 +167,8 @@ func TestPeace(t *testing.T) {
 			role.Object["spec"] = map[string]any{"cluster": map[string]any{"name": "another"}}
 			w.custom = append(w.custom, role)
 			w.dojos[0].Spec.Postgres, w.dojos[0].Status.Conditions = &corev1api.Postgres{}, conds("ChildRefused", "Degraded")
-			w.gone["former"] = &corev1api.Dojo{ObjectMeta: objectMeta("dojo-0", "former"), Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{}}}
+			w.gone["former"] = &corev1api.Dojo{ObjectMeta: objectMeta("dojo-0", "former"),
+				Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{}}}
 		},
 		"its overwrites follow its category": func(w *world) {
 			w.made[byHandID] = made{Channel: w.made[byHandID].Channel, synced: true}
@@ -180,7 +193,8 @@ func TestPeace(t *testing.T) {
 
 func now() *metav1.Time { t := metav1.Now(); return &t }
 
-// again lets the audit log say that the channel was made a second time, after the first was deleted or not.
+// again lets the audit log say that the channel was made a second time, after the first was deleted
+// or not.
 func again(w *world, deleted bool) {
 	log := []discordtest.AuditEntry{madeFor(auditChannelCreate, "299", channelUID)}
 	if deleted {
@@ -191,14 +205,17 @@ func again(w *world, deleted bool) {
 
 // adopts lets a channel that is gone by now have adopted the one made by hand.
 func adopts(w *world) {
-	w.gone["gone"] = &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-9", "gone"), Spec: v1alpha1.DiscordChannelSpec{Adopt: &v1alpha1.Adoption{ID: byHandID}}}
+	w.gone["gone"] = &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-9", "gone"),
+		Spec: v1alpha1.DiscordChannelSpec{Adopt: &v1alpha1.Adoption{ID: byHandID}}}
 }
 
 func parted(w *world, policy corev1api.ReclaimPolicy) {
-	w.gone["parted"] = &corev1api.Dojo{ObjectMeta: objectMeta("dojo-7", "parted"), Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{ReclaimPolicy: policy}}}
+	w.gone["parted"] = &corev1api.Dojo{ObjectMeta: objectMeta("dojo-7", "parted"),
+		Spec: corev1api.DojoSpec{Postgres: &corev1api.Postgres{ReclaimPolicy: policy}}}
 }
 
-// TestEveryInvariantIsChecked injects one violation after the other: each is found, and says what it is.
+// TestEveryInvariantIsChecked injects one violation after the other: each is found, and says what
+// it is.
 func TestEveryInvariantIsChecked(t *testing.T) {
 	t.Parallel()
 	channel := func(change func(*v1alpha1.DiscordChannel)) func(*world) {
@@ -209,22 +226,35 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		invariant string
 		says      string
 	}{
-		"not Ready":     {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = conds("Retrying", "Progressing") }), "everything is reconciled", "Retrying"},
-		"not looked at": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = nil }), "everything is reconciled", "was not reconciled"},
-		"outdated":      {channel(func(c *v1alpha1.DiscordChannel) { c.Generation = 2 }), "everything is reconciled", "generation 2, observed 1"},
-		"does not go":   {channel(func(c *v1alpha1.DiscordChannel) { c.DeletionTimestamp = now() }), "everything is reconciled", "does not go"},
+		"not Ready": {channel(func(c *v1alpha1.DiscordChannel) {
+			c.Status.Conditions = conds("Retrying", "Progressing")
+		}), "everything is reconciled", "Retrying"},
+		"not looked at": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.Conditions = nil }),
+			"everything is reconciled", "was not reconciled"},
+		"outdated": {channel(func(c *v1alpha1.DiscordChannel) { c.Generation = 2 }), "everything is reconciled",
+			"generation 2, observed 1"},
+		"does not go": {channel(func(c *v1alpha1.DiscordChannel) { c.DeletionTimestamp = now() }),
+			"everything is reconciled", "does not go"},
 		"Ready without a group": {func(w *world) {
 			w.groups, w.guild.Channels, w.guild.Audit = nil, w.guild.Channels[1:], w.guild.Audit[1:]
 		}, "everything is reconciled", "should not be Ready"},
-		"a Dojo that waits for ever": {func(w *world) { w.dojos[0].Status.Conditions = conds("RollingOut", "Progressing") }, "everything is reconciled", "RollingOut"},
+		"a Dojo that waits for ever": {func(w *world) { w.dojos[0].Status.Conditions = conds("RollingOut", "Progressing") },
+			"everything is reconciled", "RollingOut"},
 
-		"another name":       {func(w *world) { w.guild.Channels[1].Name = "other" }, "Discord is as the specs say", "name is other"},
-		"another category":   {func(w *world) { w.guild.Channels[1].ParentID = "" }, "Discord is as the specs say", "category"},
-		"another overwrite":  {func(w *world) { w.guild.Channels[1].Overwrites = nil }, "Discord is as the specs say", "overwrites"},
-		"a group's name":     {func(w *world) { w.guild.Channels[0].Name = "other" }, "Discord is as the specs say", "name is other"},
-		"not on Discord":     {func(w *world) { w.guild.Channels = slices.Delete(w.guild.Channels, 1, 2) }, "Discord is as the specs say", "not on Discord"},
-		"two have the same":  {func(w *world) { w.channels = append(w.channels, *w.channels[0].DeepCopy()) }, "at most one object for each", "as well"},
-		"made twice":         {func(w *world) { again(w, false) }, "at most one for each object", "was created while there was [299]"},
+		"another name": {func(w *world) { w.guild.Channels[1].Name = "other" }, "Discord is as the specs say",
+			"name is other"},
+		"another category": {func(w *world) { w.guild.Channels[1].ParentID = "" }, "Discord is as the specs say",
+			"category"},
+		"another overwrite": {func(w *world) { w.guild.Channels[1].Overwrites = nil }, "Discord is as the specs say",
+			"overwrites"},
+		"a group's name": {func(w *world) { w.guild.Channels[0].Name = "other" }, "Discord is as the specs say",
+			"name is other"},
+		"not on Discord": {func(w *world) { w.guild.Channels = slices.Delete(w.guild.Channels, 1, 2) },
+			"Discord is as the specs say", "not on Discord"},
+		"two have the same": {func(w *world) { w.channels = append(w.channels, *w.channels[0].DeepCopy()) },
+			"at most one object for each", "as well"},
+		"made twice": {func(w *world) { again(w, false) }, "at most one for each object",
+			"was created while there was [299]"},
 		"in the wrong order": {misplaced, "siblings stand in order", "position 1 below 3"},
 
 		"left behind": {func(w *world) { leave(w, "") }, "no orphan", "which is gone"},
@@ -232,42 +262,58 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "301", Name: "alerts"})
 			w.guild.Audit = append(w.guild.Audit, madeFor(auditChannelCreate, "301", channelUID))
 		}, "no orphan", `which has "300"`},
-		"from nowhere": {func(w *world) { w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "302"}) }, "no orphan", "its creator is unknown"},
-		"another's":    {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, otherUID) }, "no object takes what another one owns", "was made for"},
+		"from nowhere": {func(w *world) { w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "302"}) },
+			"no orphan", "its creator is unknown"},
+		"another's": {func(w *world) { w.guild.Audit[1] = madeFor(auditChannelCreate, posts, otherUID) },
+			"no object takes what another one owns", "was made for"},
 
-		"made by hand, changed": {func(w *world) { w.guild.Channels[2].Topic = "" }, "what users made is theirs", "it was {"},
+		"made by hand, changed": {func(w *world) { w.guild.Channels[2].Topic = "" }, "what users made is theirs",
+			"it was {"},
 		"made by hand, opened": {func(w *world) {
 			w.guild.Channels[2].Overwrites = []discordtest.Overwrite{{ID: guildID, Allow: discordtest.PermViewChannel}}
 		}, "what users made is theirs", "it was {"},
-		"made by hand, deleted": {func(w *world) { w.guild.Channels = w.guild.Channels[:2] }, "what users made is theirs", "it was deleted"},
-		"made by hand, taken":   {channel(func(c *v1alpha1.DiscordChannel) { c.Status.ChannelID = byHandID }), "what users made is theirs", "without spec.adopt"},
+		"made by hand, deleted": {func(w *world) { w.guild.Channels = w.guild.Channels[:2] }, "what users made is theirs",
+			"it was deleted"},
+		"made by hand, taken": {channel(func(c *v1alpha1.DiscordChannel) { c.Status.ChannelID = byHandID }),
+			"what users made is theirs", "without spec.adopt"},
 		"adopted, and deleted": {func(w *world) {
 			adopts(w)
 			w.guild.Channels = w.guild.Channels[:2]
 		}, "what users made is theirs", "it was deleted"},
 
-		"no webhook":                {func(w *world) { w.guild.Webhooks = nil }, "webhooks are as the specs say", "not in the channel"},
-		"a webhook's name":          {func(w *world) { w.guild.Webhooks[0].Name = "other" }, "webhooks are as the specs say", "name of the webhook"},
-		"a webhook's Secret":        {func(w *world) { w.secrets = w.secrets[1:] }, "webhooks are as the specs say", "no Secret"},
-		"a webhook's URL":           {func(w *world) { w.secrets[0].Data["url"] = []byte("nonsense") }, "webhooks are as the specs say", "does not hold the URL"},
-		"a Secret of another owner": {func(w *world) { w.secrets[0].OwnerReferences = nil }, "webhooks are as the specs say", "not owned"},
+		"no webhook": {func(w *world) { w.guild.Webhooks = nil }, "webhooks are as the specs say",
+			"not in the channel"},
+		"a webhook's name": {func(w *world) { w.guild.Webhooks[0].Name = "other" }, "webhooks are as the specs say",
+			"name of the webhook"},
+		"a webhook's Secret": {func(w *world) { w.secrets = w.secrets[1:] }, "webhooks are as the specs say",
+			"no Secret"},
+		"a webhook's URL": {func(w *world) { w.secrets[0].Data["url"] = []byte("nonsense") },
+			"webhooks are as the specs say", "does not hold the URL"},
+		"a Secret of another owner": {func(w *world) { w.secrets[0].OwnerReferences = nil }, "webhooks are as the specs say",
+			"not owned"},
 		"a webhook too many": {func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "402", ApplicationID: botID})
 		}, "no orphan", "402"},
-		"a webhook not removed": {channel(func(c *v1alpha1.DiscordChannel) { c.Spec.Webhook = nil }), "webhooks are as the specs say", "the spec does not have"},
+		"a webhook not removed": {channel(func(c *v1alpha1.DiscordChannel) { c.Spec.Webhook = nil }),
+			"webhooks are as the specs say", "the spec does not have"},
 
-		"no Deployment":   {func(w *world) { w.deployments = nil }, "a Dojo matches its spec", "no Deployment"},
-		"too few pods":    {func(w *world) { w.deployments[0].Status.ReadyReplicas = 0 }, "a Dojo matches its spec", "ready replicas is 0"},
-		"an old title":    {func(w *world) { w.dojos[0].Spec.Title = "New" }, "a Dojo matches its spec", "title"},
-		"no Service":      {func(w *world) { w.services = nil }, "a Dojo matches its spec", "no Service"},
-		"an old password": {func(w *world) { w.secrets[2].Data["DB_PASS"] = []byte("old") }, "a Dojo matches its spec", "the password"},
-		"no alerts":       {func(w *world) { w.dojos[0].Spec.Alerts = alerts() }, "a Dojo matches its spec", "DiscordChannel is false"},
-		"no database":     {func(w *world) { w.dojos[0].Spec.Postgres = &corev1api.Postgres{} }, "a Dojo matches its spec", "it is not there"},
+		"no Deployment": {func(w *world) { w.deployments = nil }, "a Dojo matches its spec", "no Deployment"},
+		"too few pods": {func(w *world) { w.deployments[0].Status.ReadyReplicas = 0 }, "a Dojo matches its spec",
+			"ready replicas is 0"},
+		"an old title": {func(w *world) { w.dojos[0].Spec.Title = "New" }, "a Dojo matches its spec", "title"},
+		"no Service":   {func(w *world) { w.services = nil }, "a Dojo matches its spec", "no Service"},
+		"an old password": {func(w *world) { w.secrets[2].Data["DB_PASS"] = []byte("old") }, "a Dojo matches its spec",
+			"the password"},
+		"no alerts": {func(w *world) { w.dojos[0].Spec.Alerts = alerts() }, "a Dojo matches its spec",
+			"DiscordChannel is false"},
+		"no database": {func(w *world) { w.dojos[0].Spec.Postgres = &corev1api.Postgres{} }, "a Dojo matches its spec",
+			"it is not there"},
 		"a database too many": {func(w *world) {
 			w.custom = append(w.custom, postgres("Cluster", "dojo-7-db"))
 			parted(w, corev1api.ReclaimDelete)
 		}, "no orphan", "its Dojo is gone"},
-		"a child too many": {func(w *world) { w.services[0].OwnerReferences[0].UID = "gone" }, "no orphan", "owner Dojo dojo-0 is gone"},
+		"a child too many": {func(w *world) { w.services[0].OwnerReferences[0].UID = "gone" }, "no orphan",
+			"owner Dojo dojo-0 is gone"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -287,7 +333,8 @@ func alerts() *corev1api.Alerts {
 func misplaced(w *world) {
 	first := int32(1)
 	other := w.channels[0].DeepCopy()
-	other.Name, other.UID, other.Spec.Position, other.Status.ChannelID, other.Spec.Webhook, other.Status.Webhook = "channel-1", otherUID, &first, "301", nil, nil
+	other.Name, other.UID, other.Spec.Position, other.Status.ChannelID = "channel-1", otherUID, &first, "301"
+	other.Spec.Webhook, other.Status.Webhook = nil, nil
 	w.channels = append(w.channels, *other)
 	live := w.guild.Channels[1]
 	live.ID = "301"
@@ -297,7 +344,8 @@ func misplaced(w *world) {
 
 func expect(t *testing.T, wrong []violation, invariant, says string) {
 	t.Helper()
-	if !slices.ContainsFunc(wrong, func(v violation) bool { return v.invariant == invariant && strings.Contains(v.what+v.where, says) }) {
+	if !slices.ContainsFunc(wrong,
+		func(v violation) bool { return v.invariant == invariant && strings.Contains(v.what+v.where, says) }) {
 		t.Errorf("not found: [%s] ... %s; found:\n%s", invariant, says, &violations{wrong})
 	}
 }
@@ -326,18 +374,21 @@ func TestEveryVersionIsLawful(t *testing.T) {
 func TestAWebhookIsAbandonedOnlyWhenTheSpecHasChanged(t *testing.T) {
 	t.Parallel()
 	asks := func(uid, name, status string) *v1alpha1.DiscordChannel {
-		c := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", uid), Status: v1alpha1.DiscordChannelStatus{Webhook: &v1alpha1.WebhookStatus{ID: status}}}
+		c := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", uid),
+			Status: v1alpha1.DiscordChannelStatus{Webhook: &v1alpha1.WebhookStatus{ID: status}}}
 		if name != "" {
 			c.Spec.Webhook = &v1alpha1.ChannelWebhook{Name: name}
 		}
 		return c
 	}
 	w := &observer{requested: map[types.UID]map[string]bool{}, reported: map[string]bool{}}
-	for _, c := range []*v1alpha1.DiscordChannel{asks("same", "a", "1"), asks("same", "a", "2"), asks("other", "a", "3"), asks("other", "b", "3"), asks("none", "a", ""), asks("none", "", "")} {
+	for _, c := range []*v1alpha1.DiscordChannel{asks("same", "a", "1"), asks("same", "a", "2"), asks("other", "a", "3"),
+		asks("other", "b", "3"), asks("none", "a", ""), asks("none", "", "")} {
 		w.noteWebhook(c)
 	}
 	want := map[string]bool{"1": false, "3": false, "never reported": false, "of other": true, "of none": true}
-	got := w.abandoned(map[string]types.UID{"1": "same", "never reported": "same", "3": "other", "of other": "other", "of none": "none"})
+	got := w.abandoned(map[string]types.UID{"1": "same", "never reported": "same", "3": "other", "of other": "other",
+		"of none": "none"})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -351,8 +402,9 @@ func TestSecretsAreFound(t *testing.T) {
 	w.addFrom("port", "5432-is-no-secret")
 	w.addFrom("password", "short")
 	for text, leaks := range map[string]bool{
-		"all is well, 5432-is-no-secret, short": false, "posting to /" + tokenOfHook: true, `{"p":"` + passwordOfDojo + `"}`: true,
-		"cGFzc3dvcmQtb2YtdGhlLWRvam8=": true,
+		"all is well, 5432-is-no-secret, short": false, "posting to /" + tokenOfHook: true,
+		`{"p":"` + passwordOfDojo + `"}`: true,
+		"cGFzc3dvcmQtb2YtdGhlLWRvam8=":   true,
 	} {
 		if found := len(textLeaks(w, text)) > 0; found != leaks {
 			t.Errorf("%q: found %t", text, found)
@@ -372,14 +424,16 @@ func TestQuiet(t *testing.T) {
 	if wrong := quiet(nil, 0); len(wrong) > 0 {
 		t.Error(wrong)
 	}
-	expect(t, quiet([]string{"dojo-operator: patch dojos/status d"}, 0), "the operators come to rest", "patch dojos/status")
+	expect(t, quiet([]string{"dojo-operator: patch dojos/status d"}, 0), "the operators come to rest",
+		"patch dojos/status")
 	expect(t, quiet(nil, 1), "the operators come to rest", "1 calls")
 }
 
 func TestPanicsAreFound(t *testing.T) {
 	t.Parallel()
 	for log, found := range map[string]bool{
-		`{"msg":"all well"}`: false, "x\npanic: runtime error": true, "WARNING: DATA RACE": true, `{"msg":"Observed a panic"}`: true, "don't panic: no": false,
+		`{"msg":"all well"}`: false, "x\npanic: runtime error": true, "WARNING: DATA RACE": true,
+		`{"msg":"Observed a panic"}`: true, "don't panic: no": false,
 	} {
 		if panicked.MatchString(log) != found {
 			t.Errorf("%q", log)

@@ -11,8 +11,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-// What follows is done by one user after another, and by nobody else meanwhile: the operators may delete a channel between a look and the edit, of which
-// discordtest makes a panic.
+// What follows is done by one user after another: the operators may delete a channel between a
+// read and the edit, for which discordtest panics.
 var errGone = errors.New("it has just gone")
 
 // byHand does something in the Discord app.

@@ -1,8 +1,10 @@
-// Command chaos breaks everything around the operators, again and again, and checks that they never do what they must not: `make chaos`. What it does, what it
-// checks and how to read a failure is in docs/chaos.md.
+// Command chaos breaks everything around the operators, again and again, and checks that they never
+// do what they must not: `make chaos`. What it does, what it checks and how to read a failure is in
+// docs/chaos.md.
 //
-// Everything is real but the nodes, CloudNativePG and Discord: the API server, the controllers, and two processes of each operator with their own
-// ServiceAccounts. Discord is simulated in this very process, and so what really happened there is known.
+// Everything is real but the nodes, CloudNativePG and Discord: the API server, the controllers, and
+// two processes of each operator with their own ServiceAccounts. Discord is simulated in this very
+// process, and so what really happened there is known.
 //
 //	actions.go     what can happen, how often in comparison, and the sequence of it that follows from a seed: pure
 //	kubernetes.go  what users do to objects; dojos.go the same for Dojos
@@ -14,5 +16,6 @@
 //	check_*.go     the invariants, pure functions of what was seen: nothing of the operators' own code is asked
 //	stage.go       the cluster, Discord and the operators
 //
-// To add an action, write a method of run and a line in the table of actions.go. To add an invariant, write a function and call it in check.go.
+// To add an action, write a method of run and a line in the table of actions.go. To add an
+// invariant, write a function and call it in check.go.
 package main

@@ -28,7 +28,8 @@ func (r *run) createDojo(ctx context.Context, a action) (string, error) {
 	switch random.IntN(4) {
 	case 0:
 		database = "a Cluster of its own"
-		d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Storage: corev1api.PostgresStorage{Size: resource.MustParse("1Gi")}}}
+		d.Spec.Postgres = &corev1api.Postgres{
+			Cluster: &corev1api.PostgresCluster{Storage: corev1api.PostgresStorage{Size: resource.MustParse("1Gi")}}}
 	case 1:
 		database = "the shared Cluster"
 		d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: sharedCluster}}
@@ -36,7 +37,8 @@ func (r *run) createDojo(ctx context.Context, a action) (string, error) {
 		d.Spec.CredentialsRef = &corev1api.SecretReference{Name: credentialsSecret}
 	}
 	if d.Spec.Postgres != nil {
-		d.Spec.Postgres.ReclaimPolicy = pick(random, []corev1api.ReclaimPolicy{corev1api.ReclaimRetain, corev1api.ReclaimDelete})
+		d.Spec.Postgres.ReclaimPolicy = pick(random,
+			[]corev1api.ReclaimPolicy{corev1api.ReclaimRetain, corev1api.ReclaimDelete})
 	}
 	what := []string{database}
 	for range random.IntN(3) {
@@ -62,7 +64,8 @@ func changeDojo(random *rand.Rand, d *corev1api.Dojo) string {
 		d.Spec.Env = []corev1.EnvVar{{Name: "MOOD", Value: word(random)[:4]}}
 		return "env"
 	case 3:
-		d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordReference{Name: groupRef(random).Name}}}
+		d.Spec.Alerts = &corev1api.Alerts{
+			Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordReference{Name: groupRef(random).Name}}}
 		return "alerts in " + d.Spec.Alerts.Discord.GroupRef.Name
 	case 4:
 		d.Spec.Alerts = nil
@@ -71,7 +74,8 @@ func changeDojo(random *rand.Rand, d *corev1api.Dojo) string {
 		if d.Spec.Postgres == nil {
 			return "nothing"
 		}
-		d.Spec.Postgres.ReclaimPolicy = pick(random, []corev1api.ReclaimPolicy{corev1api.ReclaimRetain, corev1api.ReclaimDelete})
+		d.Spec.Postgres.ReclaimPolicy = pick(random,
+			[]corev1api.ReclaimPolicy{corev1api.ReclaimRetain, corev1api.ReclaimDelete})
 		return "reclaimPolicy " + string(d.Spec.Postgres.ReclaimPolicy)
 	}
 }
@@ -84,7 +88,8 @@ func (r *run) editDojo(ctx context.Context, a action) (string, error) {
 
 func (r *run) deleteDojo(ctx context.Context, a action) (string, error) {
 	d := &corev1api.Dojo{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: dojoName(a.slot)}}
-	how := pick(a.random(), []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground})
+	how := pick(a.random(), []metav1.DeletionPropagation{metav1.DeletePropagationBackground,
+		metav1.DeletePropagationForeground})
 	ctx, cancel := r.briefly(ctx)
 	defer cancel()
 	return "deleted in the " + strings.ToLower(string(how)), r.Admin.Delete(ctx, d, client.PropagationPolicy(how))
@@ -97,7 +102,8 @@ func (r *run) deleteChild(ctx context.Context, a action) (string, error) {
 		name string
 		kind client.Object
 	}{
-		{name, &appsv1.Deployment{}}, {name, &corev1.Service{}}, {name, &policyv1.PodDisruptionBudget{}}, {name + "-credentials", &corev1.Secret{}},
+		{name, &appsv1.Deployment{}}, {name, &corev1.Service{}}, {name, &policyv1.PodDisruptionBudget{}},
+		{name + "-credentials", &corev1.Secret{}},
 		{name + "-alerts", &v1alpha1.DiscordChannel{}},
 	})
 	return fmt.Sprintf("deleted its %s", kindOf(child.kind)), r.delete(ctx, child.name, child.kind)
@@ -107,7 +113,7 @@ func kindOf(o client.Object) string {
 	return strings.TrimPrefix(fmt.Sprintf("%T", o)[strings.LastIndex(fmt.Sprintf("%T", o), "."):], ".")
 }
 
-// editChild edits something that belongs to a Dojo, so that the operator has to put it right.
+// editChild edits something that belongs to a Dojo, so that the operator has to correct it.
 func (r *run) editChild(ctx context.Context, a action) (string, error) {
 	name := dojoName(a.slot)
 	edit := pick(a.random(), []struct {
@@ -115,7 +121,8 @@ func (r *run) editChild(ctx context.Context, a action) (string, error) {
 		kind              client.Object
 	}{
 		{name, "replicas of the Deployment", `{"spec":{"replicas":5}}`, &appsv1.Deployment{}},
-		{name, "labels of the Deployment", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"another"}}}`, &appsv1.Deployment{}},
+		{name, "labels of the Deployment", `{"metadata":{"labels":{"app.kubernetes.io/managed-by":"another"}}}`,
+			&appsv1.Deployment{}},
 		{name, "type of the Service", `{"spec":{"type":"NodePort"}}`, &corev1.Service{}},
 		{name + "-credentials", "a password in the Secret", `{"data":{"DB_PASS":"bm9uc2Vuc2U="}}`, &corev1.Secret{}},
 		{name + "-alerts", "topic of the DiscordChannel", `{"spec":{"topic":"nonsense"}}`, &v1alpha1.DiscordChannel{}},
@@ -127,7 +134,8 @@ func (r *run) editChild(ctx context.Context, a action) (string, error) {
 	return edit.what, r.Admin.Patch(ctx, edit.kind, client.RawPatch(types.MergePatchType, []byte(edit.patch)))
 }
 
-// rotatePassword changes the password of a Dojo's database: that of the shared Secret, or the Dojo's own by the annotation.
+// rotatePassword changes the password of a Dojo's database: that of the shared Secret, or the
+// Dojo's own by the annotation.
 func (r *run) rotatePassword(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	if chance(random, 2) {

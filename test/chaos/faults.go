@@ -23,7 +23,8 @@ func (r *run) stopOperator(_ context.Context, a action) (string, error) {
 	return k.name, k.signal(syscall.SIGTERM, true)
 }
 
-// freezeOperator lets a process stand still, for longer than its Lease lasts now and then: when it goes on it is not the leader any more, and does not know it.
+// freezeOperator lets a process stand still, for longer than its Lease lasts now and then: when it
+// goes on it is not the leader any more, and does not know it.
 func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 	k, while := r.replicas[a.slot], time.Duration(1+a.random().IntN(7))*time.Second
 	if err := k.signal(syscall.SIGSTOP, true); err != nil {
@@ -47,8 +48,10 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 		return "", err
 	}
 	r.later(ctx, away, func(ctx context.Context) {
-		for err := r.Cluster.Restart(ctx, component); err != nil && ctx.Err() == nil; err = r.Cluster.Restart(ctx, component) {
-			r.journal.say("  %s is restarted: %s", component, firstLine(err.Error())) // the controllers give up when the API server is away too
+		for err := r.Cluster.Restart(ctx, component); err != nil &&
+			ctx.Err() == nil; err = r.Cluster.Restart(ctx, component) {
+			// the controllers give up when the API server is away too
+			r.journal.say("  %s is restarted: %s", component, firstLine(err.Error()))
 			_ = wait(ctx, probeInterval)
 		}
 	})
@@ -60,13 +63,18 @@ var ways = []struct {
 	name string
 	do   discordtest.Action
 }{
-	{"500 before", discordtest.FailBefore(500)}, {"500 after", discordtest.FailAfter(500)}, {"502 after", discordtest.FailAfter(502)},
-	{"503 before", discordtest.FailBefore(503)}, {"no answer before", discordtest.DropBefore()}, {"no answer after", discordtest.DropAfter()},
-	{"cut answer", discordtest.CutAnswer(-20)}, {"429", discordtest.RateLimited(time.Second, "user")}, {"garbage after", garbled()},
-	{"slow", discordtest.Slow(time.Second, time.Second)}, {"global 429", discordtest.RateLimited(2*time.Second, "global")},
+	{"500 before", discordtest.FailBefore(500)}, {"500 after", discordtest.FailAfter(500)},
+	{"502 after", discordtest.FailAfter(502)},
+	{"503 before", discordtest.FailBefore(503)}, {"no answer before", discordtest.DropBefore()},
+	{"no answer after", discordtest.DropAfter()},
+	{"cut answer", discordtest.CutAnswer(-20)}, {"429", discordtest.RateLimited(time.Second, "user")},
+	{"garbage after", garbled()},
+	{"slow", discordtest.Slow(time.Second, time.Second)},
+	{"global 429", discordtest.RateLimited(2*time.Second, "global")},
 }
 
-// garbled is an answer that nobody can read to what was carried out. Discord does not say 200 to what it has not done.
+// garbled is an unreadable answer to what was carried out. Discord does not say 200 to what it has
+// not done.
 func garbled() discordtest.Action {
 	a := discordtest.Garbage()
 	a.Effect = true
@@ -84,18 +92,20 @@ func (r *run) failDiscord(ctx context.Context, a action) (string, error) {
 
 func (r *run) byBot(q discordtest.Request) bool { return q.BotID == r.botID }
 
-// loseCreates carries out the next creates of channels and webhooks, and answers none; one of the operators may be killed by it.
+// loseCreates carries out the next creates of channels and webhooks, and answers none; one of the
+// operators may be killed by it.
 func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	n := 1 + random.IntN(3)
 	for _, route := range []string{"POST /guilds/{guild_id}/channels", "POST /channels/{channel_id}/webhooks"} {
-		stop := r.discord.Faults().Add(discordtest.Fault{Route: route, Times: n, Action: discordtest.DropAfter(), Match: r.byBot})
+		stop := r.discord.Faults().Add(
+			discordtest.Fault{Route: route, Times: n, Action: discordtest.DropAfter(), Match: r.byBot})
 		r.later(ctx, 10*time.Second, func(context.Context) { stop() })
 	}
 	return fmt.Sprintf("the answers to the next %d", n), nil
 }
 
-// loseAuditLog lets the next actions on Discord, whoever's, leave no trace in the audit log.
+// loseAuditLog lets the next actions on Discord, of any user, leave no trace in the audit log.
 func (r *run) loseAuditLog(_ context.Context, a action) (string, error) {
 	n := 1 + a.random().IntN(3)
 	r.discord.Faults().LoseAudit(n)
@@ -119,7 +129,7 @@ func (r *run) dropGateway(_ context.Context, a action) (string, error) {
 	return end.name, nil
 }
 
-// refuseGateway lets nobody in for a while: the operator has to ask instead of being told.
+// refuseGateway refuses connections for a while: the operator has to poll.
 func (r *run) refuseGateway(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	while := time.Duration(3+random.IntN(10)) * time.Second
@@ -146,7 +156,8 @@ func (r *run) takePermission(ctx context.Context, a action) (string, error) {
 		name string
 		bit  discordtest.Permissions
 	}{
-		{"ManageChannels", discordtest.PermManageChannels}, {"ManageWebhooks", discordtest.PermManageWebhooks}, {"ManageRoles", discordtest.PermManageRoles},
+		{"ManageChannels", discordtest.PermManageChannels}, {"ManageWebhooks", discordtest.PermManageWebhooks},
+		{"ManageRoles", discordtest.PermManageRoles},
 	})
 	while := time.Duration(1+random.IntN(6)) * time.Second
 	r.discord.SetPermissions(r.guild, r.botID, botPermissions&^lost.bit)

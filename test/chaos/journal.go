@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// journal tells people and a file what happens, as it happens.
+// journal writes what happens, as it happens, to a file and for users.
 type journal struct {
 	began time.Time
 

@@ -23,7 +23,8 @@ const (
 	sharedCluster     = "shared"
 )
 
-// The names of channels are few, so that many objects ask for the same one, and users make channels by the same names.
+// The names of channels are few, so that many objects ask for the same one, and users make channels
+// by the same names.
 var (
 	channelNames = []string{"alerts", "deploys", "general", "incidents"}
 	groupNames   = []string{"Alerts", "Teams"}
@@ -38,7 +39,8 @@ func chance(random *rand.Rand, n int) bool { return random.IntN(n) == 0 }
 // word is one that stands nowhere else.
 func word(random *rand.Rand) string { return fmt.Sprintf("%016x", random.Uint64()) }
 
-// The same action has the same deadline everywhere: long enough for a busy API server, and short while it is away.
+// The same action has the same deadline everywhere: long enough for a busy API server, and short
+// while it is away.
 func (r *run) briefly(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, 5*time.Second)
 }
@@ -112,12 +114,14 @@ func changeChannel(random *rand.Rand, c *v1alpha1.DiscordChannel) string {
 			return "webhook " + c.Spec.Webhook.Name
 		},
 		func() string {
-			c.Spec.Webhook = &v1alpha1.ChannelWebhook{Name: pick(random, hookNames), SecretName: c.Name + "-" + word(random)[:4]}
+			c.Spec.Webhook = &v1alpha1.ChannelWebhook{Name: pick(random, hookNames),
+				SecretName: c.Name + "-" + word(random)[:4]}
 			return "webhook " + c.Spec.Webhook.Name + " in " + c.Spec.Webhook.SecretName
 		},
 		func() string { c.Spec.Webhook = nil; return "no webhook" },
 		func() string {
-			c.Spec.DeletionPolicy = pick(random, []v1alpha1.DeletionPolicy{"", v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain})
+			c.Spec.DeletionPolicy = pick(random,
+				[]v1alpha1.DeletionPolicy{"", v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain})
 			return "policy " + string(c.Spec.DeletionPolicy)
 		},
 	}
@@ -129,7 +133,8 @@ func overwrites(random *rand.Rand) []v1alpha1.PermissionOverwrite {
 	return pick(random, [][]v1alpha1.PermissionOverwrite{
 		nil, {},
 		{{Role: "@everyone", Deny: []v1alpha1.Permission{"ViewChannel"}}},
-		{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}, {Role: sensei, Allow: []v1alpha1.Permission{"SendMessages"}}},
+		{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}},
+			{Role: sensei, Allow: []v1alpha1.Permission{"SendMessages"}}},
 	})
 }
 
@@ -193,7 +198,8 @@ func (r *run) editServer(ctx context.Context, a action) (string, error) {
 			text := "Founded " + word(random)[:4]
 			server.Spec.Description, what = &text, "description "+text
 		default:
-			server.Spec.VerificationLevel = pick(random, []v1alpha1.VerificationLevel{v1alpha1.VerificationLevelLow, v1alpha1.VerificationLevelHigh})
+			server.Spec.VerificationLevel = pick(random,
+				[]v1alpha1.VerificationLevel{v1alpha1.VerificationLevelLow, v1alpha1.VerificationLevelHigh})
 			what = "verificationLevel " + string(server.Spec.VerificationLevel)
 		}
 	})
@@ -250,11 +256,13 @@ func (r *run) writeToken(ctx context.Context) error {
 	defer r.mu.Unlock()
 	ctx, cancel := r.briefly(ctx)
 	defer cancel()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tokenSecret}, StringData: map[string]string{"token": r.token}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tokenSecret},
+		StringData: map[string]string{"token": r.token}}
 	if err := client.IgnoreAlreadyExists(r.Admin.Create(ctx, secret.DeepCopy())); err != nil {
 		return err
 	}
-	return r.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"stringData":{"token":%q}}`, r.token)))
+	return r.Admin.Patch(ctx, secret,
+		client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"stringData":{"token":%q}}`, r.token)))
 }
 
 func nameOf(name string) types.NamespacedName {

@@ -43,9 +43,9 @@ func mainly(ctx context.Context, args []string, out io.Writer) error {
 	return chaos(ctx, o, out)
 }
 
-const help = `Breaks everything around the operators, on a Kubernetes API and a simulated Discord that it starts on this
-machine, and checks that they never do what they must not. It runs in rounds: chaos, then a pause until everything is
-reconciled, then the checks. It ends at the first violation, with exit status 1.
+const help = `Breaks everything around the operators, on a Kubernetes API and a simulated Discord that it starts
+on this machine, and checks that they never do what they must not. It runs in rounds: chaos, then a pause until
+everything is reconciled, then the checks. It ends at the first violation, with exit status 1.
 
 Usage: make chaos [ARGS="flags"]`
 
@@ -53,12 +53,14 @@ Usage: make chaos [ARGS="flags"]`
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := environment.Flags("chaos", help, out)
-	flags.Uint64Var(&o.seed, "seed", 0, "`number` that the sequence of actions follows from, 1 or more; by default a random one, which is printed")
+	flags.Uint64Var(&o.seed, "seed", 0,
+		"`number` that the sequence of actions follows from, 1 or more; by default a random one, which is printed")
 	flags.DurationVar(&o.duration, "duration", 4*time.Minute, "how long to run; the current round is completed")
 	flags.IntVar(&o.actions, "actions", 80, "actions in a round, 1 or more; a minute or so for 80")
 	flags.DurationVar(&o.roundTimeout, "round-timeout", 3*time.Minute,
 		"how long the operators may take to reconcile everything after a round, 1s or more")
-	flags.DurationVar(&o.quiet, "quiet", 5*time.Second, "how long the operators have to do nothing at all to count as at rest, 1s or more")
+	flags.DurationVar(&o.quiet, "quiet", 5*time.Second,
+		"how long the operators have to do nothing at all to count as at rest, 1s or more")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}

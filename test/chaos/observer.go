@@ -43,11 +43,13 @@ type text struct{ where, what string }
 
 // watch begins to watch, until the context ends.
 func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hidden *secrets) (*observer, error) {
-	informers, err := cache.New(config, cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{namespace: {}}})
+	informers, err := cache.New(config,
+		cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{namespace: {}}})
 	if err != nil {
 		return nil, err
 	}
-	w := &observer{secrets: hidden, gone: map[types.UID]client.Object{}, requested: map[types.UID]map[string]bool{}, reported: map[string]bool{}}
+	w := &observer{secrets: hidden, gone: map[types.UID]client.Object{}, requested: map[types.UID]map[string]bool{},
+		reported: map[string]bool{}}
 	var failed error
 	add := func(kind client.Object, seen, deleted func(client.Object)) {
 		informer, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
@@ -67,7 +69,8 @@ func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hid
 		})
 		failed = errors.Join(failed, err)
 	}
-	for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{}, &corev1api.Dojo{}} {
+	for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{},
+		&corev1api.Dojo{}} {
 		add(kind, w.version, w.deleted)
 	}
 	add(&corev1.Secret{}, w.secret, func(client.Object) {})
@@ -108,8 +111,9 @@ func (w *observer) noteWebhook(c *v1alpha1.DiscordChannel) {
 	w.requested[c.UID][name] = true
 }
 
-// abandoned returns which of the webhooks, by id and the UID of the channel's object, no status has ever named, while the spec has asked for another name or for
-// none: docs/discord.md says why they stay.
+// abandoned returns which of the webhooks, by id and the UID of the channel's object, no status has
+// ever named, while the spec has asked for another name or for none: docs/discord.md says why they
+// stay.
 func (w *observer) abandoned(hooks map[string]types.UID) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 // restartPause is how long an operator that has ended stays down; a kubelet waits longer.
 const restartPause = 500 * time.Millisecond
 
-// The Lease is as short as the clocks of one machine allow: with the defaults most of the time would go by waiting for a killed leader.
+// The Lease is as short as the clocks of one machine allow: with the defaults most of the time
+// would go by waiting for a killed leader.
 var leaseFlags = []string{"--lease-duration=5s", "--lease-renew-deadline=4s", "--lease-retry-period=500ms"}
 
 // replica keeps one process of an operator running, as a kubelet does.
@@ -28,12 +29,13 @@ type replica struct {
 
 	mu      sync.Mutex
 	process *environment.Process // nil while it is down
-	// signalled says that the process was told to end, so that its end needs no explanation.
+	// signalled says that a signal ends the process, so that its end needs no explanation.
 	signalled bool
 }
 
 func newReplica(s *stage, what environment.Operator, number int, args ...string) *replica {
-	return &replica{stage: s, what: what, name: fmt.Sprintf("%s-%d", what.Name, number), args: slices.Concat(leaseFlags, args)}
+	return &replica{stage: s, what: what, name: fmt.Sprintf("%s-%d", what.Name, number),
+		args: slices.Concat(leaseFlags, args)}
 }
 
 // log is the path of the log of all its processes.
@@ -52,14 +54,15 @@ func (k *replica) run(ctx context.Context) {
 				_ = p.Stop(environment.Grace)
 			}
 			if !k.set(nil) && ctx.Err() == nil {
-				k.journal.say("  %s has ended by itself and is started again: it lost its Lease, or found no API server; see %s.log", k.name, k.name)
+				k.journal.say("  %s has ended by itself and is started again: it lost its Lease or the API server; see %[1]s.log",
+					k.name)
 			}
 		}
 		_ = wait(ctx, restartPause)
 	}
 }
 
-// set notes the process that runs, and returns whether the one before was told to end.
+// set notes the process that runs, and returns whether a signal has ended the one before.
 func (k *replica) set(p *environment.Process) (signalled bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -16,7 +16,8 @@ import (
 // panicked is what Go and controller-runtime print when a program has a mistake that stops it.
 var panicked = regexp.MustCompile(`(?m)^panic:|^fatal error:|Observed a panic|DATA RACE`)
 
-// revealed says what the operators have written that they must not: secrets, wherever a user could read them; and panics.
+// revealed says what the operators have written that they must not: secrets, wherever a user could
+// read them; and panics.
 func (r *run) revealed(ctx context.Context) (wrong []violation) {
 	texts := r.observer.takeTexts()
 	for _, k := range r.replicas {
@@ -64,10 +65,11 @@ func (r *run) keep(ctx context.Context) {
 		}
 	}
 	for i := range w.guild.Webhooks {
-		w.guild.Webhooks[i].Token = "" // a simulated one; nobody needs it to read this
+		w.guild.Webhooks[i].Token = "" // it is not needed to read this
 	}
 	discord, err := json.MarshalIndent(map[string]any{
-		"channels": w.guild.Channels, "webhooks": w.guild.Webhooks, "audit": w.guild.Audit, "madeByHand": w.made, "requests": r.discord.Requests(),
+		"channels": w.guild.Channels, "webhooks": w.guild.Webhooks, "audit": w.guild.Audit, "madeByHand": w.made,
+		"requests": r.discord.Requests(),
 	}, "", "  ")
 	err = errors.Join(err,
 		os.WriteFile(filepath.Join(r.folder, "objects.yaml"), objects.Bytes(), 0o600),
@@ -82,7 +84,8 @@ func (r *run) keep(ctx context.Context) {
 // explain says what is wrong, what has happened before, and what to do.
 func (r *run) explain(wrong *violations) error {
 	const lines = 40
-	return fmt.Errorf("something is wrong. What happened last:\n%s\n\nWhat is wrong:\n%w\n\n%s has the journal, the logs, the objects and Discord as they were; "+
+	return fmt.Errorf("something is wrong. What happened last:\n%s\n\nWhat is wrong:\n%w\n\n"+
+		"%s has the journal, the logs, the objects and Discord as they were; "+
 		"docs/chaos.md says how to read them. The same sequence of actions again: make chaos ARGS=\"--seed %d\"",
 		r.journal.tail(lines), wrong, r.folder, r.options.seed)
 }

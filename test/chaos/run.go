@@ -72,8 +72,10 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 	if err != nil {
 		return environment.UnlessInterrupted(ctx, err)
 	}
-	j.say("No violation in %d rounds; the slowest took %s to be reconciled. %s.", rounds, r.slowest.Round(100*time.Millisecond), j.summary())
-	j.say("Seen: %d versions of objects, %d calls to Discord, %d of them with a fault. Next: another seed, or more time: make chaos ARGS=\"--duration 1h\"",
+	j.say("No violation in %d rounds; the slowest took %s to be reconciled. %s.", rounds,
+		r.slowest.Round(100*time.Millisecond), j.summary())
+	j.say("Seen: %d versions of objects, %d calls to Discord, %d of them with a fault. "+
+		"Next: another seed, or more time: make chaos ARGS=\"--duration 1h\"",
 		r.observer.versions(), r.calls(), r.discord.Faults().Injected())
 	return nil
 }
@@ -148,7 +150,8 @@ func (r *run) calm(ctx context.Context) error {
 	}
 }
 
-// awaitReconciled returns when all is as it should be and the operators are at rest, and what is wrong when that takes too long.
+// awaitReconciled returns when all is as it should be and the operators are at rest, and what is
+// wrong when that takes too long.
 func (r *run) awaitReconciled(ctx context.Context, what string) error {
 	began := time.Now()
 	for {

@@ -6,10 +6,12 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// secrets are all that there ever were: tokens of the bot, URLs and tokens of webhooks, passwords of databases.
+// secrets are all that there ever were: tokens of the bot, URLs and tokens of webhooks, passwords
+// of databases.
 type secrets struct{ environment.Secrets }
 
-// shortest is how long a secret has to be to be searched for: shorter ones are what edits by hand have written.
+// shortest is how long a secret has to be to be searched for: shorter ones are what edits by hand
+// have written.
 const shortest = 12
 
 func (s *secrets) add(secret string) {

@@ -72,7 +72,8 @@ func (s *stage) start(ctx context.Context, out io.Writer) (err error) {
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.ending = end
 	for i := range replicas {
-		s.replicas = append(s.replicas, newReplica(s, environment.Discord, i+1, "--recovery-wait=4s"), newReplica(s, environment.Dojo, i+1))
+		s.replicas = append(s.replicas, newReplica(s, environment.Discord, i+1, "--recovery-wait=4s"),
+			newReplica(s, environment.Dojo, i+1))
 	}
 	for _, k := range s.replicas {
 		s.working.Go(func() { k.run(working) })
@@ -90,8 +91,9 @@ func (s *stage) ready(ctx context.Context) error {
 	return nil
 }
 
-// startDiscord starts the simulated Discord with one guild. Its limits are Discord's, but for those that would make hours of waiting out of minutes: how often
-// a name may change, and how often a bot may come back.
+// startDiscord starts the simulated Discord with one guild. Its limits are Discord's, but for those
+// that would make hours of waiting out of minutes: how often a name may change, and how often a bot
+// may come back.
 func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 	limits := discordtest.DefaultLimits()
 	limits.NameTopic.Per = 10 * time.Second
@@ -120,18 +122,23 @@ func (s *stage) setUp(ctx context.Context) error {
 		}
 	}
 	shared := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster", "metadata": map[string]any{"namespace": namespace, "name": sharedCluster},
-		"spec": map[string]any{"instances": int64(1), "storage": map[string]any{"size": "1Gi"}},
+		"apiVersion": "postgresql.cnpg.io/v1", "kind": "Cluster",
+		"metadata": map[string]any{"namespace": namespace, "name": sharedCluster},
+		"spec":     map[string]any{"instances": int64(1), "storage": map[string]any{"size": "1Gi"}},
 	}}
 	for _, o := range []client.Object{
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tokenSecret}, StringData: map[string]string{"token": s.token}},
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: credentialsSecret}, StringData: map[string]string{
-			"host": "dojo-rw", "port": "5432", "dbname": "app", "username": "app", "password": "the-first-password-of-them-all",
-		}},
-		&v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: serverName}, Spec: v1alpha1.DiscordServerSpec{
-			TokenSecretRef: v1alpha1.TokenSecretReference{Name: tokenSecret}, ServerID: s.guild, Name: "Jujutsu High",
-		}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tokenSecret},
+			StringData: map[string]string{"token": s.token}},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: credentialsSecret},
+			StringData: map[string]string{
+				"host": "dojo-rw", "port": "5432", "dbname": "app", "username": "app",
+				"password": "the-first-password-of-them-all",
+			}},
+		&v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: serverName},
+			Spec: v1alpha1.DiscordServerSpec{
+				TokenSecretRef: v1alpha1.TokenSecretReference{Name: tokenSecret}, ServerID: s.guild, Name: "Jujutsu High",
+			}},
 		shared,
 	} {
 		if err := s.Admin.Create(ctx, o); err != nil {

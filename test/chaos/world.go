@@ -47,7 +47,8 @@ type world struct {
 // made is a channel that users have made, as they have left it.
 type made struct {
 	discordtest.Channel
-	// synced says that its overwrites are those of its category, and follow them, as Discord has it.
+	// synced says that its overwrites are those of its category, and follow them, as Discord has
+	// it.
 	synced bool
 }
 
@@ -60,7 +61,8 @@ var customKinds = []schema.GroupVersionKind{
 	{Group: "monitoring.coreos.com", Version: "v1alpha1", Kind: "AlertmanagerConfig"},
 }
 
-// gather reads the world. Discord comes last: what the operators do meanwhile makes another look necessary.
+// gather reads the world. Discord comes last: what the operators do meanwhile makes another reading
+// necessary.
 func (r *run) gather(ctx context.Context) (*world, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -74,7 +76,8 @@ func (r *run) gather(ctx context.Context) (*world, error) {
 	var services corev1.ServiceList
 	var budgets policyv1.PodDisruptionBudgetList
 	var failed error
-	for _, list := range []client.ObjectList{&servers, &groups, &channels, &dojos, &secrets, &deployments, &services, &budgets} {
+	for _, list := range []client.ObjectList{&servers, &groups, &channels, &dojos, &secrets, &deployments, &services,
+		&budgets} {
 		failed = errors.Join(failed, r.Admin.List(ctx, list, client.InNamespace(namespace)))
 	}
 	for _, kind := range customKinds {
@@ -98,7 +101,8 @@ func (r *run) gather(ctx context.Context) (*world, error) {
 
 // deleteAll deletes everything that users have made in Kubernetes, in no order at all.
 func (r *run) deleteAll(ctx context.Context) error {
-	for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &corev1api.Dojo{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{}} {
+	for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &corev1api.Dojo{}, &v1alpha1.DiscordGroup{},
+		&v1alpha1.DiscordChannel{}} {
 		if err := r.Admin.DeleteAllOf(ctx, kind, client.InNamespace(namespace)); err != nil && !apierrors.IsNotFound(err) {
 			return err
 		}

@@ -27,10 +27,11 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// patience is for what controllers do, on a machine that is busy with other things.
-const patience = time.Minute
+// waitLimit is for what controllers do, on a machine that is busy with other things.
+const waitLimit = time.Minute
 
-// warnings are what the API server says beside its answers: deprecated versions, violated pod security and the like.
+// warnings are what the API server says beside its answers: deprecated versions, violated pod
+// security and the like.
 type warnings struct {
 	mu    sync.Mutex
 	texts []string
@@ -43,7 +44,8 @@ func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
 	w.texts = append(w.texts, text)
 }
 
-// startCluster returns a client of a cluster that knows nothing of this project yet, and what the API server warns of.
+// startCluster returns a client of a cluster that knows nothing of this project yet, and what the
+// API server warns of.
 func startCluster(t *testing.T) (client.Client, *warnings) {
 	t.Helper()
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true, Nodes: 2})
@@ -65,7 +67,7 @@ func startCluster(t *testing.T) (client.Client, *warnings) {
 	return admin, warned
 }
 
-// shipped is an operator with what of it a person would try first.
+// shipped is an operator with what of it a user would try first.
 type shipped struct {
 	environment.Operator
 	samples string                    // folder
@@ -73,7 +75,8 @@ type shipped struct {
 }
 
 var both = []shipped{
-	{environment.Dojo, "deploy/samples", []schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}},
+	{environment.Dojo, "deploy/samples",
+		[]schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}},
 	{environment.Discord, "deploy/samples/discord", []schema.GroupVersionKind{
 		{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"},
 		{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordGroup"},
@@ -81,21 +84,26 @@ var both = []shipped{
 	}},
 }
 
-// TestDeploy installs the operators, for production, and the samples on an empty cluster, as a person does with `kubectl apply --server-side -k`.
+// TestDeploy installs the operators, for production, and the samples on an empty cluster, as a user
+// does with `kubectl apply --server-side -k`.
 func TestDeploy(t *testing.T) {
 	admin, warned := startCluster(t)
 	for _, o := range both {
 		t.Run(o.Name, func(t *testing.T) {
 			t.Run("the operator is accepted", func(t *testing.T) {
 				g := NewWithT(t)
-				g.Expect(kindsOf(apply(t, admin, production(o.Operator)))).To(ContainElements("Namespace", "CustomResourceDefinition", "ServiceAccount",
-					"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Deployment", "Service", "PodDisruptionBudget", "NetworkPolicy"))
+				g.Expect(kindsOf(apply(t, admin, production(o.Operator)))).
+					To(ContainElements("Namespace", "CustomResourceDefinition", "ServiceAccount",
+						"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Deployment", "Service", "PodDisruptionBudget",
+						"NetworkPolicy"))
 			})
-			t.Run("its pods are accepted where only restricted pods are, and run", func(t *testing.T) { runsRestricted(t, admin, o.Operator) })
+			t.Run("its pods are accepted where only restricted pods are, and run",
+				func(t *testing.T) { runsRestricted(t, admin, o.Operator) })
 			t.Run("the samples are accepted", func(t *testing.T) {
 				g := NewWithT(t)
 				for _, kind := range o.kinds { // a kind is served a moment after its definition was accepted
-					g.Eventually(func() error { return admin.List(t.Context(), listOf(kind)) }).WithTimeout(patience).Should(Succeed())
+					g.Eventually(func() error { return admin.List(t.Context(), listOf(kind)) }).WithTimeout(waitLimit).
+						Should(Succeed())
 				}
 				apply(t, admin, o.samples)
 				for _, kind := range o.kinds {
@@ -108,7 +116,8 @@ func TestDeploy(t *testing.T) {
 				g := NewWithT(t)
 				for _, object := range render(t, o.samples) {
 					g.Expect(unstructured.SetNestedField(object.Object, "x", "metdata")).To(Succeed())
-					g.Expect(manifests.Apply(t.Context(), admin, []*unstructured.Unstructured{object}, client.DryRunAll)).NotTo(Succeed(), object.GetKind())
+					g.Expect(manifests.Apply(t.Context(), admin, []*unstructured.Unstructured{object}, client.DryRunAll)).
+						NotTo(Succeed(), object.GetKind())
 				}
 			})
 			t.Run("applied again, nothing changes", func(t *testing.T) {
@@ -149,7 +158,8 @@ func render(t *testing.T, folder string) []*unstructured.Unstructured {
 
 func production(o environment.Operator) string { return o.Folder() + "/overlays/production" }
 
-// runsRestricted expects that an operator's pods run in a namespace that takes restricted pods alone.
+// runsRestricted expects that an operator's pods run in a namespace that takes restricted pods
+// alone.
 func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 	t.Helper()
 	g := NewWithT(t)
@@ -160,12 +170,14 @@ func runsRestricted(t *testing.T, admin client.Client, o environment.Operator) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "careless"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "example.invalid/main"}}},
 	}
-	g.Expect(admin.Create(t.Context(), careless)).To(MatchError(ContainSubstring("violates PodSecurity")), "a pod that may do anything")
+	g.Expect(admin.Create(t.Context(), careless)).
+		To(MatchError(ContainSubstring("violates PodSecurity")), "a pod that may do anything")
 	var deployment appsv1.Deployment
 	g.Eventually(func(g Gomega) {
 		g.Expect(admin.Get(t.Context(), client.ObjectKey{Namespace: o.Namespace, Name: o.Name}, &deployment)).To(Succeed())
-		g.Expect(deployment.Status.AvailableReplicas).To(Equal(*deployment.Spec.Replicas), "conditions: %v", deployment.Status.Conditions)
-	}).WithTimeout(patience).Should(Succeed())
+		g.Expect(deployment.Status.AvailableReplicas).
+			To(Equal(*deployment.Spec.Replicas), "conditions: %v", deployment.Status.Conditions)
+	}).WithTimeout(waitLimit).Should(Succeed())
 	g.Expect(*deployment.Spec.Replicas).To(BeNumerically(">", 1), "one that works and one that takes over")
 }
 
@@ -207,8 +219,10 @@ func kindsOf(objects []*unstructured.Unstructured) []string {
 	return slices.Sorted(maps.Keys(kinds))
 }
 
-// generations are the versions of the objects' specs, or of the whole object where the kind does not count them.
-func generations(ctx context.Context, g *WithT, admin client.Client, objects []*unstructured.Unstructured) map[string]any {
+// generations are the versions of the objects' specs, or of the whole object where the kind does
+// not count them.
+func generations(ctx context.Context, g *WithT, admin client.Client,
+	objects []*unstructured.Unstructured) map[string]any {
 	found := map[string]any{}
 	for _, o := range objects {
 		live := o.DeepCopy()

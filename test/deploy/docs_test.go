@@ -28,7 +28,8 @@ var (
 	metric   = regexp.MustCompile("`((?:dojo|discord)_[a-z_]+)")
 )
 
-// TestManifestsOfTheDocs asks a real API server whether it takes what the pages show. A part of a spec is taken as that of a Dojo.
+// TestManifestsOfTheDocs asks a real API server whether it takes what the pages show. A part of a
+// spec is taken as that of a Dojo.
 func TestManifestsOfTheDocs(t *testing.T) {
 	admin, _ := startAPIServer(t)
 	for _, o := range environment.All {

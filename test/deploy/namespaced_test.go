@@ -32,8 +32,8 @@ const (
 // The namespaces of the sample, and one that it does not name.
 var teams, unwatched = []string{"team-a", "team-b"}, "team-c"
 
-// namespaced is a cluster on which both operators run as deploy/samples/install says, with another Discord:
-// with those arguments, and with those Roles alone.
+// namespaced is a cluster on which both operators run as deploy/samples/install says, with another
+// Discord: with those arguments, and with those Roles alone.
 type namespaced struct {
 	cluster   *testcluster.Cluster
 	admin     client.Client
@@ -54,14 +54,17 @@ func startNamespaced(t *testing.T) *namespaced {
 	logs, err := project.Path("out", "test", "deploy", "namespaced")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(os.RemoveAll(logs)).To(Succeed())
-	n.discord, err = environment.StartDiscord(t.Context(), guildID, "Jujutsu High", filepath.Join(logs, "discordtest.log"))
+	n.discord, err = environment.StartDiscord(t.Context(), guildID, "Jujutsu High",
+		filepath.Join(logs, "discordtest.log"))
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { g.Expect(n.discord.Shutdown(context.Background())).To(Succeed()) })
 
 	objects := render(t, n.kustomization(t))
-	g.Expect(manifests.Apply(t.Context(), n.admin, manifests.Without(objects, "Deployment", "PodDisruptionBudget"))).To(Succeed())
+	g.Expect(manifests.Apply(t.Context(), n.admin, manifests.Without(objects, "Deployment", "PodDisruptionBudget"))).
+		To(Succeed())
 	for _, o := range environment.All {
-		p, err := o.Start(t.Context(), n.cluster, environment.Command{Objects: objects, Log: filepath.Join(logs, o.Name+".log")})
+		p, err := o.Start(t.Context(), n.cluster,
+			environment.Command{Objects: objects, Log: filepath.Join(logs, o.Name+".log")})
 		g.Expect(err).NotTo(HaveOccurred())
 		t.Cleanup(func() { g.Expect(p.Stop(20 * time.Second)).To(Succeed()) })
 		g.Expect(p.AwaitReady(t.Context())).To(Succeed())
@@ -70,7 +73,7 @@ func startNamespaced(t *testing.T) *namespaced {
 	return n
 }
 
-// kustomization is what a person would write who has this sample and another Discord.
+// kustomization is what a user would write who has this sample and another Discord.
 func (n *namespaced) kustomization(t *testing.T) string {
 	t.Helper()
 	return writeKustomization(t, "install", func(up string) map[string]any {
@@ -78,13 +81,15 @@ func (n *namespaced) kustomization(t *testing.T) string {
 			"resources":  []string{up + installSample},
 			"components": []string{up + environment.Discord.Folder() + "/components/discord-compatible"},
 			"configMapGenerator": []map[string]any{{
-				"name": "discord-operator-api", "namespace": environment.Discord.Namespace, "literals": []string{"url=" + n.discord.APIURL()},
+				"name": "discord-operator-api", "namespace": environment.Discord.Namespace,
+				"literals": []string{"url=" + n.discord.APIURL()},
 			}},
 		}
 	})
 }
 
-// TestNamespaced shows that operators which may act in some namespaces alone work there, and ask for nothing anywhere else.
+// TestNamespaced shows that operators which may act in some namespaces alone work there, and ask
+// for nothing anywhere else.
 func TestNamespaced(t *testing.T) {
 	n := startNamespaced(t)
 	g := NewWithT(t)
@@ -105,20 +110,23 @@ func TestNamespaced(t *testing.T) {
 		}
 	}
 	for _, o := range there {
-		g.Eventually(n.condition(t, o, "Ready")).WithTimeout(patience).Should(Equal("True"), "%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
+		g.Eventually(n.condition(t, o, "Ready")).WithTimeout(waitLimit).
+			Should(Equal("True"), "%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 	}
 
 	t.Run("kinds that appear later are taken up", n.takesUpKinds)
 	t.Run("a Secret of a namespace that is not watched is not read", n.readsNoOtherSecret)
 	for _, o := range elsewhere {
-		g.Expect(n.condition(t, o, "Ready")()).To(BeEmpty(), "%s %s/%s is not watched", o.GetKind(), o.GetNamespace(), o.GetName())
+		g.Expect(n.condition(t, o, "Ready")()).
+			To(BeEmpty(), "%s %s/%s is not watched", o.GetKind(), o.GetNamespace(), o.GetName())
 	}
 	for _, o := range environment.All {
 		t.Run(o.Name+" asks for nothing else", func(t *testing.T) { n.expectConfined(t, o) })
 	}
 }
 
-// inhabitants are what a team has: the samples' Dojo with its credentials, and a Discord server with a channel.
+// inhabitants are what a team has: the samples' Dojo with its credentials, and a Discord server
+// with a channel.
 func inhabitants(t *testing.T, namespace, token string) []*unstructured.Unstructured {
 	t.Helper()
 	of := func(apiVersion, kind, name string, content map[string]any) *unstructured.Unstructured {
@@ -135,10 +143,11 @@ func inhabitants(t *testing.T, namespace, token string) []*unstructured.Unstruct
 			"accountId": "Masamichi Yaga", "title": "Tokyo", "credentialsRef": map[string]any{"name": "dojo-app"},
 		}}),
 		of("discord.jutsu.com/v1alpha1", "DiscordChannel", "tokyo", map[string]any{"spec": map[string]any{
-			"serverRef": map[string]any{"name": "jujutsu"}, "name": namespace, "webhook": map[string]any{"name": "alertmanager"},
+			"serverRef": map[string]any{"name": "jujutsu"}, "name": namespace,
+			"webhook": map[string]any{"name": "alertmanager"},
 		}}),
 	}
-	if namespace != "team-b" { // one object alone may manage a server; team-c's would be told so if it were watched
+	if namespace != "team-b" { // one object alone may manage a server; team-c's would be Degraded if it were watched
 		all = append(all, of("discord.jutsu.com/v1alpha1", "DiscordServer", "jujutsu", map[string]any{"spec": map[string]any{
 			"tokenSecretRef": map[string]any{"name": "discord-bot"}, "serverId": guildID,
 		}}))
@@ -154,7 +163,7 @@ func inhabitants(t *testing.T, namespace, token string) []*unstructured.Unstruct
 	return all
 }
 
-// condition returns a function that tells the status of a condition; empty while there is none.
+// condition returns a function that reads the status of a condition; empty while there is none.
 func (n *namespaced) condition(t *testing.T, o *unstructured.Unstructured, kind string) func() string {
 	return func() string { return n.field(t, o, kind, "status") }
 }
@@ -178,23 +187,26 @@ func (n *namespaced) takesUpKinds(t *testing.T) {
 	g := NewWithT(t)
 	prometheus, err := testcluster.PrometheusOperatorCRDs(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
-	_, err = envtest.InstallCRDs(n.cluster.Config(), envtest.CRDInstallOptions{Paths: []string{prometheus}, MaxTime: patience})
+	_, err = envtest.InstallCRDs(n.cluster.Config(),
+		envtest.CRDInstallOptions{Paths: []string{prometheus}, MaxTime: waitLimit})
 	g.Expect(err).NotTo(HaveOccurred())
 	monitor := &unstructured.Unstructured{}
-	monitor.SetGroupVersionKind(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1", Kind: "ServiceMonitor"})
+	monitor.SetGroupVersionKind(schema.GroupVersionKind{Group: "monitoring.coreos.com", Version: "v1",
+		Kind: "ServiceMonitor"})
 	for _, namespace := range teams {
 		n.patch(t, namespace, `{"spec":{"monitoring":{"enabled":true}}}`)
 		g.Eventually(func() error {
 			return n.admin.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: "tokyo"}, monitor)
-		}).WithTimeout(patience).Should(Succeed())
+		}).WithTimeout(waitLimit).Should(Succeed())
 	}
 }
 
 func (n *namespaced) readsNoOtherSecret(t *testing.T) {
 	dojo := n.patch(t, "team-a", `{"spec":{"credentialsRef":{"namespace":"`+unwatched+`"}}}`)
 	g := NewWithT(t)
-	g.Eventually(n.condition(t, dojo, "Degraded")).WithTimeout(patience).Should(Equal("True"))
-	g.Expect(n.field(t, dojo, "Degraded", "message")).To(ContainSubstring("team-c/dojo-app is in a namespace that this operator does not watch"))
+	g.Eventually(n.condition(t, dojo, "Degraded")).WithTimeout(waitLimit).Should(Equal("True"))
+	g.Expect(n.field(t, dojo, "Degraded", "message")).
+		To(ContainSubstring("team-c/dojo-app is in a namespace that this operator does not watch"))
 }
 
 // patch changes the Dojo of a team.
@@ -205,7 +217,8 @@ func (n *namespaced) patch(t *testing.T, namespace, merge string) *unstructured.
 	dojo.SetKind("Dojo")
 	dojo.SetNamespace(namespace)
 	dojo.SetName("tokyo")
-	if err := n.admin.Patch(t.Context(), dojo, client.RawPatch("application/merge-patch+json", []byte(merge))); err != nil {
+	if err := n.admin.Patch(t.Context(), dojo,
+		client.RawPatch("application/merge-patch+json", []byte(merge))); err != nil {
 		t.Fatal(err)
 	}
 	return dojo

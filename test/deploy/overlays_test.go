@@ -42,7 +42,8 @@ func (v variant) String() string {
 	return strings.Join(append([]string{v.operator.Name, v.overlay}, v.components...), "+")
 }
 
-// variants are the base and every overlay of every operator: alone, with each component, and with all of them.
+// variants are the base and every overlay of every operator: alone, with each component, and with
+// all of them.
 func variants(t *testing.T) []variant {
 	t.Helper()
 	var all []variant
@@ -81,23 +82,25 @@ func kustomizations(t *testing.T, o environment.Operator, below string) []string
 	return found
 }
 
-// write writes the kustomization that a person would, and returns its folder.
+// write writes the kustomization that a user would, and returns its folder.
 func (v variant) write(t *testing.T) string {
 	t.Helper()
-	return writeKustomization(t, strings.NewReplacer("/", "-", "+", "_").Replace(v.String()), func(up string) map[string]any {
-		kustomization := map[string]any{"resources": []string{up + v.operator.Folder() + "/" + v.overlay}}
-		var components []string
-		for _, component := range v.components {
-			components = append(components, up+v.operator.Folder()+"/"+component)
-		}
-		if components != nil {
-			kustomization["components"] = components
-		}
-		return kustomization
-	})
+	return writeKustomization(t, strings.NewReplacer("/", "-", "+", "_").Replace(v.String()),
+		func(up string) map[string]any {
+			kustomization := map[string]any{"resources": []string{up + v.operator.Folder() + "/" + v.overlay}}
+			var components []string
+			for _, component := range v.components {
+				components = append(components, up+v.operator.Folder()+"/"+component)
+			}
+			if components != nil {
+				kustomization["components"] = components
+			}
+			return kustomization
+		})
 }
 
-// writeKustomization writes one below out/, and returns its folder relative to the project's root, which is up from there.
+// writeKustomization writes one below out/, and returns its folder relative to the project's root,
+// which is up from there.
 func writeKustomization(t *testing.T, name string, content func(up string) map[string]any) string {
 	t.Helper()
 	g := NewWithT(t)
@@ -111,7 +114,8 @@ func writeKustomization(t *testing.T, name string, content func(up string) map[s
 	return folder
 }
 
-// TestOverlays renders all that a person may put together and lets a real API server judge it. Pod security is in its warnings: the namespaces ask for them.
+// TestOverlays renders all that a user may put together and has a real API server check it. Pod
+// security is in its warnings: the namespaces ask for them.
 func TestOverlays(t *testing.T) {
 	admin, warned := startAPIServer(t)
 	for _, o := range environment.All {
@@ -119,7 +123,9 @@ func TestOverlays(t *testing.T) {
 		careless := deploymentOf(NewWithT(t), render(t, o.Base()), o.Name)
 		careless.Spec.Template.Spec.SecurityContext = nil
 		NewWithT(t).Expect(admin.Update(t.Context(), careless, client.DryRunAll)).To(Succeed())
-		NewWithT(t).Expect(warned.texts).To(ContainElement(ContainSubstring("would violate PodSecurity")), "or users would not be warned of a careless overlay")
+		NewWithT(t).Expect(warned.texts).
+			To(ContainElement(ContainSubstring("would violate PodSecurity")),
+				"or users would not be warned of a careless overlay")
 		warned.texts = nil
 	}
 	all := variants(t)
@@ -146,7 +152,8 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
-// startAPIServer returns a client of a cluster in which nothing happens to what is created, but which knows the kinds of prometheus-operator.
+// startAPIServer returns a client of a cluster in which nothing happens to what is created, but
+// which knows the kinds of prometheus-operator.
 func startAPIServer(t *testing.T) (client.Client, *warnings) {
 	t.Helper()
 	g := NewWithT(t)
@@ -179,7 +186,7 @@ func makeNamespaces(t *testing.T, admin client.Client, objects []*unstructured.U
 	}
 }
 
-// expectSameOfKubectl renders with kubectl, for that is what people use.
+// expectSameOfKubectl renders with kubectl, which is what users run.
 func expectSameOfKubectl(t *testing.T, folder string, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
@@ -211,7 +218,8 @@ func nameOf(o *unstructured.Unstructured) string {
 	return strings.Join([]string{o.GroupVersionKind().Group, o.GetKind(), o.GetNamespace(), o.GetName()}, "/")
 }
 
-// expectHardened checks what neither the API server nor pod security asks for, and that all that selects pods selects those of the operator.
+// expectHardened checks what neither the API server nor pod security asks for, and that all that
+// selects pods selects those of the operator.
 func expectHardened(t *testing.T, o environment.Operator, objects []*unstructured.Unstructured) {
 	t.Helper()
 	g := NewWithT(t)
@@ -249,7 +257,8 @@ func expectHardened(t *testing.T, o environment.Operator, objects []*unstructure
 	for _, rule := range policy.Spec.Ingress {
 		for _, port := range rule.Ports {
 			g.Expect(ports).To(HaveKey(port.Port.String()))
-			g.Expect(port.Port.String() == "metrics" && len(rule.From) == 0).To(BeFalse(), "the metrics are for whom a label lets in")
+			g.Expect(port.Port.String() == "metrics" && len(rule.From) == 0).
+				To(BeFalse(), "the metrics are for whom a label lets in")
 		}
 	}
 	for _, rule := range policy.Spec.Egress {
@@ -264,7 +273,8 @@ func TestOverlaysDiffer(t *testing.T) {
 			g := NewWithT(t)
 			development := deploymentOf(g, render(t, o.Folder()+"/overlays/development"), o.Name)
 			g.Expect(development.Spec.Replicas).To(HaveValue(Equal(int32(1))))
-			g.Expect(development.Spec.Template.Spec.Containers[0].Args).To(ContainElements("--leader-elect", "--zap-log-level=debug"))
+			g.Expect(development.Spec.Template.Spec.Containers[0].Args).
+				To(ContainElements("--leader-elect", "--zap-log-level=debug"))
 			production := deploymentOf(g, render(t, production(o)), o.Name)
 			g.Expect(production.Spec.Replicas).To(HaveValue(Equal(int32(2))))
 			c := production.Spec.Template.Spec.Containers[0]
@@ -288,7 +298,8 @@ func deploymentOf(g *WithT, objects []*unstructured.Unstructured, name string) *
 
 // pick finds an object, and is strict about its fields.
 func pick(objects []*unstructured.Unstructured, kind, name string, into any) error {
-	i := slices.IndexFunc(objects, func(o *unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == name })
+	i := slices.IndexFunc(objects,
+		func(o *unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == name })
 	if i < 0 {
 		return os.ErrNotExist
 	}

@@ -77,7 +77,8 @@ func permissions(rules []rbacv1.PolicyRule) []string {
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
 					for _, name := range names {
-						all = append(all, strings.TrimSpace(rbacusage.Permission{Group: group, Resource: resource, Verb: verb}.String()+" "+name))
+						all = append(all, strings.TrimSpace(
+							rbacusage.Permission{Group: group, Resource: resource, Verb: verb}.String()+" "+name))
 					}
 				}
 			}

@@ -16,7 +16,8 @@ import (
 	"jutsu.com/operators/libs/testcluster"
 )
 
-// TestUserRoles gives people the roles that every cluster has, and asks a real API server what that lets them do with our kinds.
+// TestUserRoles gives users the roles that every cluster has, and asks a real API server what that
+// lets them do with our kinds.
 func TestUserRoles(t *testing.T) {
 	g := NewWithT(t)
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true}) // which aggregates
@@ -48,7 +49,7 @@ func TestUserRoles(t *testing.T) {
 	g.Eventually(func() bool { // all are aggregated at the same time
 		return may("admin", "deletecollection", "dojos", "core.jutsu.com", "default") &&
 			may("admin", "deletecollection", "discordservers", "discord.jutsu.com", "default")
-	}).WithTimeout(patience).Should(BeTrue(), "the roles are not aggregated")
+	}).WithTimeout(waitLimit).Should(BeTrue(), "the roles are not aggregated")
 
 	none, view, edit := []string{}, []string{"view", "edit", "admin"}, []string{"edit", "admin"}
 	rules := map[string][]string{
@@ -75,7 +76,7 @@ func TestUserRoles(t *testing.T) {
 							t.Errorf("%s may %s %s%s: %v, want %v", user, verb, resource, suffix, got, want)
 						}
 						if may(user, verb, resource+suffix, kind.Group, "kube-system") {
-							t.Errorf("%s may %s %s%s where nobody has given a role", user, verb, resource, suffix)
+							t.Errorf("%s may %s %s%s where no role was given", user, verb, resource, suffix)
 						}
 					}
 				}
@@ -85,7 +86,7 @@ func TestUserRoles(t *testing.T) {
 	expectRealRequests(t, cluster.Config())
 }
 
-// expectRealRequests makes sure that the answers above are those that a person gets.
+// expectRealRequests makes sure that the answers above are those that a user gets.
 func expectRealRequests(t *testing.T, config *rest.Config) {
 	t.Helper()
 	g := NewWithT(t)
@@ -107,7 +108,9 @@ func expectRealRequests(t *testing.T, config *rest.Config) {
 	g.Expect(as("view").List(t.Context(), listOf(dojo().GroupVersionKind()), client.InNamespace("default"))).To(Succeed())
 	g.Expect(as("view").Create(t.Context(), dojo())).To(MatchError(apierrors.IsForbidden, "forbidden"))
 	g.Expect(as("edit").Create(t.Context(), dojo())).To(Succeed())
-	g.Expect(as("edit").DeleteAllOf(t.Context(), dojo(), client.InNamespace("default"))).To(MatchError(apierrors.IsForbidden, "forbidden"))
+	g.Expect(as("edit").DeleteAllOf(t.Context(), dojo(), client.InNamespace("default"))).
+		To(MatchError(apierrors.IsForbidden, "forbidden"))
 	g.Expect(as("admin").DeleteAllOf(t.Context(), dojo(), client.InNamespace("default"))).To(Succeed())
-	g.Expect(as("nobody").List(t.Context(), listOf(dojo().GroupVersionKind()), client.InNamespace("default"))).To(MatchError(apierrors.IsForbidden, "forbidden"))
+	g.Expect(as("nobody").List(t.Context(), listOf(dojo().GroupVersionKind()), client.InNamespace("default"))).
+		To(MatchError(apierrors.IsForbidden, "forbidden"))
 }

@@ -18,8 +18,8 @@ var (
 	makeCall = regexp.MustCompile(`(?m)^[^#\n]*\bmake "?([a-z][a-z0-9-]*)`)
 )
 
-// TestActionsArePinned asks that every action is pinned by its commit, with its tag in a comment, and
-// by one commit everywhere.
+// TestActionsArePinned asks that every action is pinned by its commit, with its tag in a comment,
+// and by one commit everywhere.
 func TestActionsArePinned(t *testing.T) {
 	used := map[string]string{}
 	for name, content := range workflows(t) {
@@ -85,7 +85,8 @@ func TestWorkflowsRunWhatExists(t *testing.T) {
 		t.Fatal("no list of steps in .ci/run, or no target test in the Makefile")
 	}
 	want := strings.NewReplacer(" test ", " "+tests[1]).Replace(all[1])
-	want = strings.ReplaceAll(want, "$(if $(TESTFLAGS),,$(OPERATORS:%=specs-%))", "specs-dojo-operator specs-discord-operator")
+	want = strings.ReplaceAll(want, "$(if $(TESTFLAGS),,$(OPERATORS:%=specs-%))",
+		"specs-dojo-operator specs-discord-operator")
 	for _, step := range strings.Fields(want) {
 		if ran[step] != 1 {
 			t.Errorf("ci.yaml runs the step %s of .ci/run %d times", step, ran[step])
@@ -104,7 +105,8 @@ func makes(t *testing.T, file, target string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "make", "-C", root, "--dry-run", target).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "make", "-C", root, "--dry-run", target).
+		CombinedOutput(); err != nil {
 		t.Errorf("%s makes %s: %v\n%s", file, target, err, out)
 	}
 }

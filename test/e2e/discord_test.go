@@ -16,7 +16,7 @@ import (
 	"jutsu.com/operators/test/e2e/internal/stack"
 )
 
-// message is what people see in a channel of Discord.
+// message is what users see in a channel of Discord.
 type message struct {
 	Embeds []struct{ Title, Description string }
 }
@@ -76,7 +76,8 @@ func askDiscord(ctx context.Context, path string, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// forward makes a port of the first running pod of a namespace reachable from here, as kubectl port-forward does, until stop is called.
+// forward makes a port of the first running pod of a namespace reachable from here, as kubectl
+// port-forward does, until stop is called.
 func forward(ctx context.Context, namespace string, port int) (address string, stop func(), err error) {
 	var pods corev1.PodList
 	if err := k8s.List(ctx, &pods, client.InNamespace(namespace)); err != nil {
@@ -95,7 +96,8 @@ func forwardPod(pod *corev1.Pod, port int) (address string, stop func(), err err
 	if err != nil {
 		return "", nil, err
 	}
-	url := typed.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).SubResource("portforward").URL()
+	url := typed.CoreV1().RESTClient().Post().Resource("pods").Namespace(pod.Namespace).Name(pod.Name).
+		SubResource("portforward").URL()
 	dialer := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
 	end, ready, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	forwarder, err := portforward.New(dialer, []string{fmt.Sprintf("0:%d", port)}, end, ready, io.Discard, io.Discard)

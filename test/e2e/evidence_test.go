@@ -22,16 +22,16 @@ import (
 	"jutsu.com/operators/test/e2e/internal/stack"
 )
 
-// What is left of a spec that failed is one folder below out/e2e, see docs/e2e.md: all objects but Secrets, events, the logs of all pods, and what
-// is on Discord, each as it was at that moment.
+// What is left of a spec that failed is one folder below out/e2e, see docs/e2e.md: all objects but
+// Secrets, events, the logs of all pods, and what is on Discord, each as it was at that moment.
 var _ = JustAfterEach(func(ctx SpecContext) {
 	if report := CurrentSpecReport(); report.Failed() {
-		tellEvidence(ctx, report.LeafNodeText)
+		reportEvidence(ctx, report.LeafNodeText)
 	}
 }, NodeTimeout(soon))
 
-// tellEvidence keeps what there is to know about a failure, and says where.
-func tellEvidence(ctx context.Context, name string) {
+// reportEvidence keeps what there is to know about a failure, and says where.
+func reportEvidence(ctx context.Context, name string) {
 	folder, err := project.Path("out", "e2e", fileName(name))
 	if err == nil {
 		err = errors.Join(os.RemoveAll(folder), keepEvidence(ctx, folder))
@@ -105,11 +105,13 @@ func keepLogs(ctx context.Context, folder string) error {
 	for _, pod := range pods.Items {
 		for _, container := range pod.Spec.Containers {
 			for suffix, previous := range map[string]bool{"": false, ".previous": true} {
-				text, err := typed.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &corev1.PodLogOptions{Container: container.Name, Previous: previous}).DoRaw(ctx)
+				text, err := typed.CoreV1().Pods(pod.Namespace).
+					GetLogs(pod.Name, &corev1.PodLogOptions{Container: container.Name, Previous: previous}).DoRaw(ctx)
 				if err != nil {
 					continue // there is none
 				}
-				errs = append(errs, keep(folder, filepath.Join("logs", pod.Namespace, pod.Name+"."+container.Name+suffix+".log"), text))
+				errs = append(errs, keep(folder, filepath.Join("logs", pod.Namespace, pod.Name+"."+container.Name+suffix+".log"),
+					text))
 			}
 		}
 	}
@@ -135,7 +137,8 @@ func keepGuild(ctx context.Context, folder, guild string) error {
 	}
 	for _, channel := range channels {
 		var messages json.RawMessage
-		if id, _ := channel["id"].(string); askDiscord(ctx, "/channels/"+id+"/messages", &messages) == nil { // a category has none
+		// a category has none
+		if id, _ := channel["id"].(string); askDiscord(ctx, "/channels/"+id+"/messages", &messages) == nil {
 			channel["messages"] = messages
 		}
 	}

@@ -13,14 +13,15 @@ import (
 	"jutsu.com/operators/test/e2e/internal/stack"
 )
 
-var _ = Describe("The first users' path: a Cluster of CloudNativePG and Dojos with the credentials that it writes", Ordered, ContinueOnFailure, func() {
-	var w *world
+var _ = Describe("The first users' path: a Cluster of CloudNativePG and Dojos with the credentials that it writes",
+	Ordered, ContinueOnFailure, func() {
+		var w *world
 
-	BeforeAll(func(ctx SpecContext) {
-		w = newWorld(ctx, "first-users")
-		w.joinDiscord(ctx, stack.FirstUsersGuild)
-		step("apply all at the same time, one of the Dojos broken on purpose")
-		w.apply(ctx, `
+		BeforeAll(func(ctx SpecContext) {
+			w = newWorld(ctx, "first-users")
+			w.joinDiscord(ctx, stack.FirstUsersGuild)
+			step("apply all at the same time, one of the Dojos broken on purpose")
+			w.apply(ctx, `
 apiVersion: postgresql.cnpg.io/v1
 kind: Cluster
 metadata: {name: dojo}
@@ -55,48 +56,51 @@ spec:
   alerts:
     discord: {groupRef: {name: alerts}}
 `)
-	}, NodeTimeout(soon))
+		}, NodeTimeout(soon))
 
-	It("serve weapons, and go on when the password changes", func(ctx SpecContext) {
-		w.awaitReady(ctx, "tokyo-jujutsu-high")
-		Expect(w.dojo(ctx, "tokyo-jujutsu-high")).To(HaveField("Status.ReadyStatus", "3/3"))
+		It("serve weapons, and go on when the password changes", func(ctx SpecContext) {
+			w.awaitReady(ctx, "tokyo-jujutsu-high")
+			Expect(w.dojo(ctx, "tokyo-jujutsu-high")).To(HaveField("Status.ReadyStatus", "3/3"))
 
-		step("write and read weapons over the Service")
-		Expect(w.addWeapon(ctx, "tokyo-jujutsu-high", "1", "Inverted Spear of Heaven")).To(Succeed())
-		Expect(w.weapons(ctx, "tokyo-jujutsu-high")).To(ConsistOf(weapon{"1", "Inverted Spear of Heaven"}))
+			step("write and read weapons over the Service")
+			Expect(w.addWeapon(ctx, "tokyo-jujutsu-high", "1", "Inverted Spear of Heaven")).To(Succeed())
+			Expect(w.weapons(ctx, "tokyo-jujutsu-high")).To(ConsistOf(weapon{"1", "Inverted Spear of Heaven"}))
 
-		step("change the password in the Secret that CloudNativePG follows")
-		w.visit(ctx, "tokyo-jujutsu-high")
-		before := w.podNames(ctx, "tokyo-jujutsu-high")
-		secret := &corev1.Secret{}
-		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "dojo-app"}, secret)).To(Succeed())
-		Expect(k8s.Patch(ctx, secret, client.RawPatch(types.MergePatchType, []byte(`{"stringData":{"password":"cursed-speech-2026"}}`)))).To(Succeed())
+			step("change the password in the Secret that CloudNativePG follows")
+			w.visit(ctx, "tokyo-jujutsu-high")
+			before := w.podNames(ctx, "tokyo-jujutsu-high")
+			secret := &corev1.Secret{}
+			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "dojo-app"}, secret)).To(Succeed())
+			Expect(k8s.Patch(ctx, secret, client.RawPatch(types.MergePatchType,
+				[]byte(`{"stringData":{"password":"cursed-speech-2026"}}`)))).To(Succeed())
 
-		step("the pods are replaced by some that know it, within a minute, and no user notices")
-		Eventually(ctx, func() ([]string, error) { return w.podsOf(ctx, "tokyo-jujutsu-high") }).WithTimeout(time.Minute).
-			Should(And(HaveLen(3), Not(ContainElements(before))), "all pods are new")
-		w.awaitReady(ctx, "tokyo-jujutsu-high")
-		Expect(w.addWeapon(ctx, "tokyo-jujutsu-high", "2", "Playful Cloud")).To(Succeed())
-		Expect(w.weapons(ctx, "tokyo-jujutsu-high")).To(HaveLen(2))
-		Expect(w.visits(ctx, "tokyo-jujutsu-high")).To(And(HaveField("LongestMS", BeNumerically("<", 5000))))
-	}, SpecTimeout(10*time.Minute))
+			step("the pods are replaced by some that know it, within a minute, and no user notices")
+			Eventually(ctx, func() ([]string, error) { return w.podsOf(ctx, "tokyo-jujutsu-high") }).WithTimeout(time.Minute).
+				Should(And(HaveLen(3), Not(ContainElements(before))), "all pods are new")
+			w.awaitReady(ctx, "tokyo-jujutsu-high")
+			Expect(w.addWeapon(ctx, "tokyo-jujutsu-high", "2", "Playful Cloud")).To(Succeed())
+			Expect(w.weapons(ctx, "tokyo-jujutsu-high")).To(HaveLen(2))
+			Expect(w.visits(ctx, "tokyo-jujutsu-high")).To(And(HaveField("LongestMS", BeNumerically("<", 5000))))
+		}, SpecTimeout(10*time.Minute))
 
-	It("send alerts to their channel when they are broken, and when the alerts are resolved", func(ctx SpecContext) {
-		Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "Degraded") }).WithTimeout(eventually).
-			Should(HavePrefix("True ImagePullBackOff: "), "what the pod waits for")
-		Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "AlertsReady") }).Should(HavePrefix("True "))
-		broken, err := w.dojo(ctx, "broken")
-		Expect(err).NotTo(HaveOccurred())
-		channel, title := broken.Status.Alerts.ChannelID, "DojoDegraded · "+w.namespace+"/broken"
-		Eventually(ctx, titles).WithArguments(channel).WithTimeout(eventually).
-			Should(ContainElement("🔥 "+title), "the rule waits for a minute, then Alertmanager posts")
+		It("send alerts to their channel when they are broken, and when the alerts are resolved", func(ctx SpecContext) {
+			Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "Degraded") }).WithTimeout(eventually).
+				Should(HavePrefix("True ImagePullBackOff: "), "what the pod waits for")
+			Eventually(ctx, func() (string, error) { return w.condition(ctx, "broken", "AlertsReady") }).
+				Should(HavePrefix("True "))
+			broken, err := w.dojo(ctx, "broken")
+			Expect(err).NotTo(HaveOccurred())
+			channel, title := broken.Status.Alerts.ChannelID, "DojoDegraded · "+w.namespace+"/broken"
+			Eventually(ctx, titles).WithArguments(channel).WithTimeout(eventually).
+				Should(ContainElement("🔥 "+title), "the rule waits for a minute, then Alertmanager posts")
 
-		step("fix it")
-		w.patch(ctx, "broken", `{"spec":{"image":null}}`)
-		w.awaitReady(ctx, "broken")
-		Eventually(ctx, titles).WithArguments(channel).WithTimeout(eventually).Should(ContainElement("✅ Resolved: " + title))
-	}, SpecTimeout(10*time.Minute))
-})
+			step("fix it")
+			w.patch(ctx, "broken", `{"spec":{"image":null}}`)
+			w.awaitReady(ctx, "broken")
+			Eventually(ctx, titles).WithArguments(channel).WithTimeout(eventually).
+				Should(ContainElement("✅ Resolved: " + title))
+		}, SpecTimeout(10*time.Minute))
+	})
 
 // podNames are the names of a Dojo's pods.
 func (w *world) podNames(ctx context.Context, dojo string) []any {

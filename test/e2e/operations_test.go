@@ -23,7 +23,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// These disturb the whole cluster, and are alone in it, after all others. Their Dojo has been there since the start.
+// These disturb the whole cluster, and are alone in it, after all others. Their Dojo has been there
+// since the start.
 var _ = Describe("A Dojo in operation", Ordered, Serial, ContinueOnFailure, func() {
 	var w *world
 
@@ -47,7 +48,8 @@ spec:
   scaleTargetRef: {apiVersion: core.jutsu.com/v1, kind: Dojo, name: kyoto}
 `)
 		w.awaitReplicas(ctx, "kyoto", "3/3")
-		autoscaler := &autoscalingv1.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "kyoto"}}
+		autoscaler := &autoscalingv1.HorizontalPodAutoscaler{
+			ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "kyoto"}}
 		Expect(k8s.Delete(ctx, autoscaler)).To(Succeed())
 	}, SpecTimeout(5*time.Minute))
 
@@ -91,43 +93,50 @@ spec:
 			killLeader(ctx, o, had[o])
 		}
 		for _, o := range environment.All {
-			Eventually(ctx, leader).WithArguments(o).Should(And(Not(BeEmpty()), Not(Equal(had[o]))), "another takes over from "+o.Name)
+			Eventually(ctx, leader).WithArguments(o).
+				Should(And(Not(BeEmpty()), Not(Equal(had[o]))), "another takes over from "+o.Name)
 		}
 		w.expectWork(ctx)
 	}, SpecTimeout(5*time.Minute))
 
-	It("reconciles everything again, with nothing twice, when the API server is restarted and etcd is killed", func(ctx SpecContext) {
-		if own == nil {
-			Skip("the cluster of a user: its control plane is not touched")
-		}
-		before := w.inventory(ctx)
-		Expect(own.Control.Restart(ctx, testcluster.APIServer)).To(Succeed())
-		w.expectWork(ctx)
-		Expect(own.Control.Kill(testcluster.Etcd)).To(Succeed())
-		Expect(own.Control.Restart(ctx, testcluster.Etcd)).To(Succeed())
-		w.expectWork(ctx)
-		Expect(w.inventory(ctx)).To(Equal(before))
-	}, SpecTimeout(8*time.Minute))
+	It("reconciles everything again, with nothing twice, when the API server is restarted and etcd is killed",
+		func(ctx SpecContext) {
+			if own == nil {
+				Skip("the cluster of a user: its control plane is not touched")
+			}
+			before := w.inventory(ctx)
+			Expect(own.Control.Restart(ctx, testcluster.APIServer)).To(Succeed())
+			w.expectWork(ctx)
+			Expect(own.Control.Kill(testcluster.Etcd)).To(Succeed())
+			Expect(own.Control.Restart(ctx, testcluster.Etcd)).To(Succeed())
+			w.expectWork(ctx)
+			Expect(w.inventory(ctx)).To(Equal(before))
+		}, SpecTimeout(8*time.Minute))
 
-	It("reconciles everything again, with nothing twice, when names have not been resolved for a minute", func(ctx SpecContext) {
-		if own == nil {
-			Skip("the cluster of a user: its DNS is not touched")
-		}
-		before := w.inventory(ctx)
-		dns := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}
-		setReplicas := func(n int) {
-			GinkgoHelper()
-			Expect(k8s.Patch(ctx, dns, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n)))).To(Succeed())
-		}
-		setReplicas(0)
-		failing := time.Now()
-		Eventually(ctx, func() (visits, error) { return w.visits(ctx, "kyoto") }).Should(HaveField("FailedAt", BeTemporally(">", failing)))
-		Consistently(ctx, func() (string, error) { return w.condition(ctx, "kyoto", "Available") }).WithTimeout(time.Minute).
-			Should(HavePrefix("True "), "who is connected stays connected")
-		setReplicas(1)
-		w.expectWork(ctx)
-		Expect(w.inventory(ctx)).To(Equal(before))
-	}, SpecTimeout(8*time.Minute))
+	It("reconciles everything again, with nothing twice, when names have not been resolved for a minute",
+		func(ctx SpecContext) {
+			if own == nil {
+				Skip("the cluster of a user: its DNS is not touched")
+			}
+			before := w.inventory(ctx)
+			dns := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "coredns"}}
+			setReplicas := func(n int) {
+				GinkgoHelper()
+				Expect(k8s.Patch(ctx, dns, client.RawPatch(types.MergePatchType,
+					fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, n)))).
+					To(Succeed())
+			}
+			setReplicas(0)
+			failing := time.Now()
+			Eventually(ctx, func() (visits, error) { return w.visits(ctx, "kyoto") }).
+				Should(HaveField("FailedAt", BeTemporally(">", failing)))
+			Consistently(ctx, func() (string, error) { return w.condition(ctx, "kyoto", "Available") }).
+				WithTimeout(time.Minute).
+				Should(HavePrefix("True "), "who is connected stays connected")
+			setReplicas(1)
+			w.expectWork(ctx)
+			Expect(w.inventory(ctx)).To(Equal(before))
+		}, SpecTimeout(8*time.Minute))
 
 	It("does not notice that one operator is upgraded, then the other", func(ctx SpecContext) {
 		w.upgrade(ctx, "kyoto-db")
@@ -164,7 +173,8 @@ func (w *world) scale(ctx context.Context, dojo string, replicas int32) {
 
 func (w *world) awaitReplicas(ctx context.Context, dojo, readyStatus string) {
 	GinkgoHelper()
-	Eventually(ctx, w.dojo).WithArguments(dojo).WithTimeout(eventually).Should(HaveField("Status.ReadyStatus", readyStatus))
+	Eventually(ctx, w.dojo).WithArguments(dojo).WithTimeout(eventually).
+		Should(HaveField("Status.ReadyStatus", readyStatus))
 	w.awaitReady(ctx, dojo)
 }
 
@@ -219,7 +229,8 @@ func (w *world) inventory(ctx context.Context) map[string][]string {
 		found[kind] = w.names(ctx, "postgresql.cnpg.io/v1", kind)
 	}
 	for kind, version := range map[string]string{
-		"Deployment": "apps/v1", "Service": "v1", "Secret": "v1", "Job": "batch/v1", "DiscordChannel": "discord.jutsu.com/v1alpha1",
+		"Deployment": "apps/v1", "Service": "v1", "Secret": "v1", "Job": "batch/v1",
+		"DiscordChannel":        "discord.jutsu.com/v1alpha1",
 		"PersistentVolumeClaim": "v1", "PrometheusRule": "monitoring.coreos.com/v1",
 	} {
 		found[kind] = w.names(ctx, version, kind)

@@ -17,15 +17,16 @@ import (
 
 var _ = Describe("The operators in their pods", func() {
 	for _, o := range environment.All {
-		It(o.Name+" runs under pod security restricted, and serves its metrics only to clients that may read them", func(ctx SpecContext) {
-			namespace := &corev1.Namespace{}
-			Expect(k8s.Get(ctx, client.ObjectKey{Name: o.Namespace}, namespace)).To(Succeed())
-			Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
+		It(o.Name+" runs under pod security restricted, and serves its metrics only to clients that may read them",
+			func(ctx SpecContext) {
+				namespace := &corev1.Namespace{}
+				Expect(k8s.Get(ctx, client.ObjectKey{Name: o.Namespace}, namespace)).To(Succeed())
+				Expect(namespace.Labels).To(HaveKeyWithValue("pod-security.kubernetes.io/enforce", "restricted"))
 
-			Expect(metricsStatus(ctx, o, "")).To(Equal(http.StatusUnauthorized))
-			Expect(metricsStatus(ctx, o, tokenOf(ctx, o.Namespace, "default"))).To(Equal(http.StatusForbidden))
-			Expect(metricsStatus(ctx, o, tokenOf(ctx, o.Namespace, o.Name+"-metrics-reader"))).To(Equal(http.StatusOK))
-		}, SpecTimeout(soon))
+				Expect(metricsStatus(ctx, o, "")).To(Equal(http.StatusUnauthorized))
+				Expect(metricsStatus(ctx, o, tokenOf(ctx, o.Namespace, "default"))).To(Equal(http.StatusForbidden))
+				Expect(metricsStatus(ctx, o, tokenOf(ctx, o.Namespace, o.Name+"-metrics-reader"))).To(Equal(http.StatusOK))
+			}, SpecTimeout(soon))
 	}
 })
 
@@ -57,7 +58,8 @@ func metricsStatus(ctx context.Context, o environment.Operator, token string) (i
 // tokenOf is a token of a ServiceAccount.
 func tokenOf(ctx context.Context, namespace, name string) string {
 	GinkgoHelper()
-	request, err := typed.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	request, err := typed.CoreV1().ServiceAccounts(namespace).
+		CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	Expect(err).NotTo(HaveOccurred())
 	return request.Status.Token
 }

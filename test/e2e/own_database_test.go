@@ -127,7 +127,8 @@ func (w *world) kill(ctx context.Context, labels client.MatchingLabels) {
 	}
 }
 
-// intruder counts the weapons in one Dojo's database with another Dojo's credentials, and returns what psql says.
+// intruder counts the weapons in one Dojo's database with another Dojo's credentials, and returns
+// what psql says.
 func (w *world) intruder(ctx context.Context, who, where string) (string, error) {
 	cluster, err := w.postgres(ctx, "Cluster", "shared")
 	if err != nil {

@@ -30,7 +30,8 @@ const (
 	wanted = "E2E"
 	// kubeconfigFile names a cluster to run on instead; what is installed on it stays.
 	kubeconfigFile = "E2E_KUBECONFIG"
-	// registryAddress (host:port or host/path) is where that cluster pulls images from and where this machine can push to.
+	// registryAddress (host:port or host/path) is where that cluster pulls images from and where
+	// this machine can push to.
 	registryAddress = "E2E_REGISTRY"
 )
 
@@ -49,8 +50,9 @@ var (
 	typed     *kubernetes.Clientset
 	installed *stack.Stack
 
-	// own and standing are those of the first process, which alone runs the specs that are marked Serial.
-	own      *cluster.Cluster // nil where the cluster is somebody else's
+	// own and standing are those of the first process, which alone runs the specs that are marked
+	// Serial.
+	own      *cluster.Cluster // nil where the cluster is a user's
 	standing *world
 )
 
@@ -67,7 +69,7 @@ func TestEndToEnd(t *testing.T) {
 	RunSpecs(t, "end to end")
 }
 
-// found is what the first process tells the others.
+// found is what the first process hands to the others.
 type found struct {
 	Kubeconfig string
 	Installed  *stack.Stack
@@ -80,29 +82,31 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	var err error
 	installed, err = stack.Install(ctx, k8s, registry, GinkgoT().TempDir(), os.Stderr)
 	if err != nil {
-		tellEvidence(ctx, "install")
+		reportEvidence(ctx, "install")
 	}
 	Expect(err).NotTo(HaveOccurred())
 	progress("everything is installed and ready, %.0f s after the start", time.Since(began).Seconds())
 	standing = newWorld(ctx, "standing")
 	standing.begin(ctx)
-	told, err := json.Marshal(found{kubeconfig, installed})
+	text, err := json.Marshal(found{kubeconfig, installed})
 	Expect(err).NotTo(HaveOccurred())
-	return told
-}, func(told []byte) {
+	return text
+}, func(text []byte) {
 	var first found
-	Expect(json.Unmarshal(told, &first)).To(Succeed())
+	Expect(json.Unmarshal(text, &first)).To(Succeed())
 	connect(first.Kubeconfig)
 	if installed == nil {
 		installed = first.Installed
 	}
 }, NodeTimeout(installing))
 
-// findCluster starts a cluster, or takes the one that is named, and returns the registry for images.
+// findCluster starts a cluster, or takes the one that is named, and returns the registry for
+// images.
 func findCluster(ctx context.Context) (kubeconfig, registry string) {
 	if kubeconfig = os.Getenv(kubeconfigFile); kubeconfig != "" {
 		registry = os.Getenv(registryAddress)
-		Expect(registry).NotTo(BeEmpty(), "%s has to say where the cluster of %s pulls images from", registryAddress, kubeconfigFile)
+		Expect(registry).NotTo(BeEmpty(), "%s has to say where the cluster of %s pulls images from", registryAddress,
+			kubeconfigFile)
 		return kubeconfig, registry
 	}
 	if err := cluster.Possible(); err != nil {
@@ -133,5 +137,5 @@ func connect(kubeconfig string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// progress tells somebody who is waiting how far it is.
+// progress is printed for users who wait.
 func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

@@ -35,7 +35,8 @@ func before(ctx context.Context, o environment.Operator) *stack.Before {
 	return b
 }
 
-// upgrade lets a Dojo be made by the operators of before, on a standing Cluster, and upgrades one operator, then the other.
+// upgrade lets a Dojo be made by the operators of before, on a standing Cluster, and upgrades one
+// operator, then the other.
 func (w *world) upgrade(ctx context.Context, postgres string) {
 	GinkgoHelper()
 	var old []*stack.Before
@@ -74,16 +75,19 @@ spec:
 	Expect(w.visits(ctx, "tokyo")).To(HaveField("Failures", 0), "and Last says how one failed")
 }
 
-// written tells what has ever been written into the children of a Dojo, other than how many replicas there are, and how often containers have
-// been started. A version that is meant to change the children of what exists says so here.
+// written is what has ever been written into the children of a Dojo, other than how many replicas
+// there are, and how often containers have been started. A version that is meant to change the
+// children of what exists says so here.
 func (w *world) written(ctx context.Context, dojo string) map[string]string {
 	GinkgoHelper()
 	of := client.MatchingLabels{"app.kubernetes.io/instance": dojo}
 	found := map[string]string{}
 	for kind, version := range map[string]string{
 		"Service": "v1", "Secret": "v1", "Job": "batch/v1", "ReplicaSet": "apps/v1",
-		"Database": "postgresql.cnpg.io/v1", "DatabaseRole": "postgresql.cnpg.io/v1", "DiscordChannel": "discord.jutsu.com/v1alpha1",
-		"ServiceMonitor": "monitoring.coreos.com/v1", "PrometheusRule": "monitoring.coreos.com/v1", "AlertmanagerConfig": "monitoring.coreos.com/v1alpha1",
+		"Database": "postgresql.cnpg.io/v1", "DatabaseRole": "postgresql.cnpg.io/v1",
+		"DiscordChannel": "discord.jutsu.com/v1alpha1",
+		"ServiceMonitor": "monitoring.coreos.com/v1", "PrometheusRule": "monitoring.coreos.com/v1",
+		"AlertmanagerConfig": "monitoring.coreos.com/v1alpha1",
 	} {
 		list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: version, Kind: kind + "List"}}
 		Expect(k8s.List(ctx, list, client.InNamespace(w.namespace), of)).To(Succeed())

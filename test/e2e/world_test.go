@@ -20,24 +20,25 @@ import (
 	"jutsu.com/operators/test/e2e/internal/stack"
 )
 
-// step tells the reader of a failed spec how far it came.
+// step is what the report of a failed spec has of its progress.
 func step(format string, args ...any) { By(fmt.Sprintf(format, args...)) }
 
-// world is a namespace of its own, which enforces pod security "restricted", with what the specs do in it.
+// world is a namespace of its own, which enforces pod security "restricted", with what the specs do
+// in it.
 type world struct {
 	namespace string
 	slowness  int // of the channel dojo-news in seconds, see expectNews
 }
 
-// newWorld makes a namespace, and removes it in the end with everything in it. Its name varies, so that the specs can run again on a cluster
-// that still removes the last one.
+// newWorld makes a namespace, and removes it in the end with everything in it. Its name varies, so
+// that the specs can run again on a cluster that still removes the last one.
 func newWorld(ctx context.Context, name string) *world {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		GenerateName: name + "-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
 	}}
 	Expect(k8s.Create(ctx, namespace)).To(Succeed())
 	w := &world{namespace: namespace.Name}
-	DeferCleanup(func(ctx SpecContext) { // while the operators run, who have to let go of what is theirs
+	DeferCleanup(func(ctx SpecContext) { // while the operators run, which have to remove their finalizers
 		Expect(client.IgnoreNotFound(k8s.DeleteAllOf(ctx, &corev1api.Dojo{}, client.InNamespace(w.namespace)))).To(Succeed())
 		Expect(k8s.Delete(ctx, namespace)).To(Succeed())
 	}, NodeTimeout(soon))
@@ -75,7 +76,8 @@ func (w *world) postgres(ctx context.Context, kind, name string) (*unstructured.
 	return o, k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: name}, o)
 }
 
-// condition is how the named condition of a Dojo is, with its reason and message: "True Reconciled: ...".
+// condition is how the named condition of a Dojo is, with its reason and message: "True Reconciled:
+// ...".
 func (w *world) condition(ctx context.Context, dojo, kind string) (string, error) {
 	d, err := w.dojo(ctx, dojo)
 	if err != nil {
@@ -110,7 +112,8 @@ func (w *world) pods(ctx context.Context, dojo string) ([]corev1.Pod, error) {
 		return nil, err
 	}
 	var list corev1.PodList
-	if err := k8s.List(ctx, &list, client.InNamespace(w.namespace), client.MatchingLabelsSelector{Selector: labels}); err != nil {
+	if err := k8s.List(ctx, &list, client.InNamespace(w.namespace),
+		client.MatchingLabelsSelector{Selector: labels}); err != nil {
 		return nil, err
 	}
 	var pods []corev1.Pod
@@ -134,13 +137,15 @@ func (w *world) addWeapon(ctx context.Context, dojo, id, name string) error {
 	if err != nil {
 		return err
 	}
-	return typed.CoreV1().RESTClient().Post().Namespace(w.namespace).Resource("services").Name(dojo + ":http").SubResource("proxy").
+	return typed.CoreV1().RESTClient().Post().Namespace(w.namespace).Resource("services").Name(dojo + ":http").
+		SubResource("proxy").
 		Suffix("weapon").Body(body).Do(ctx).Error()
 }
 
 // weapons lists the weapons over the Dojo's Service.
 func (w *world) weapons(ctx context.Context, dojo string) ([]weapon, error) {
-	answer, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("services").Name(dojo + ":http").SubResource("proxy").
+	answer, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("services").Name(dojo + ":http").
+		SubResource("proxy").
 		Suffix("weapon").DoRaw(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s", err, answer)
@@ -150,7 +155,7 @@ func (w *world) weapons(ctx context.Context, dojo string) ([]weapon, error) {
 	return weapons, err
 }
 
-// visits is what a visitor tells, see programs/visitor.
+// visits is what a visitor serves, see programs/visitor.
 type visits struct {
 	Answers   int       `json:"answers"`
 	Failures  int       `json:"failures"`
@@ -159,8 +164,8 @@ type visits struct {
 	LongestMS int64     `json:"longestMs"`
 }
 
-// visit lets somebody ask for the Dojo's weapons twenty times a second, from within the cluster and by the Service's name, and returns when the
-// first answers have come.
+// visit requests the Dojo's weapons twenty times a second, from within the cluster and by the
+// Service's name, and returns when the first answers have come.
 func (w *world) visit(ctx context.Context, dojo string) {
 	GinkgoHelper()
 	w.apply(ctx, fmt.Sprintf(`
@@ -177,13 +182,15 @@ spec:
       args: ["http://%[1]s.%[3]s.svc/weapon"]
       securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
 `, dojo, installed.Images[stack.Visitor], w.namespace))
-	Eventually(ctx, func() (visits, error) { return w.visits(ctx, dojo) }).Should(HaveField("Answers", BeNumerically(">", 5)))
+	Eventually(ctx, func() (visits, error) { return w.visits(ctx, dojo) }).
+		Should(HaveField("Answers", BeNumerically(">", 5)))
 }
 
 // visits is how the visitor of a Dojo has fared.
 func (w *world) visits(ctx context.Context, dojo string) (visits, error) {
 	var v visits
-	answer, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("pods").Name("visitor-" + dojo + ":8080").SubResource("proxy").DoRaw(ctx)
+	answer, err := typed.CoreV1().RESTClient().Get().Namespace(w.namespace).Resource("pods").
+		Name("visitor-" + dojo + ":8080").SubResource("proxy").DoRaw(ctx)
 	if err != nil {
 		return v, fmt.Errorf("%w: %s", err, answer)
 	}

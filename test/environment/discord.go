@@ -15,8 +15,8 @@ import (
 // one names as a tool in its go.mod.
 const discordtest = "jutsu.com/operators/libs/discordclient/discordtest/cmd/discordtest"
 
-// DiscordAPI is what the discord-operator works on: discordtest in this process (discordtest.Server)
-// or in one of its own (DiscordProcess).
+// DiscordAPI is what the discord-operator works on: discordtest in this process
+// (discordtest.Server) or in one of its own (DiscordProcess).
 type DiscordAPI interface {
 	// APIURL is what the operator takes for Discord's API.
 	APIURL() string

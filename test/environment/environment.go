@@ -30,7 +30,8 @@ type Options struct {
 	// Operators are those whose kinds are served. StartOperator installs and starts them.
 	Operators []Operator
 	// Overlay is which of an operator's kustomizations is installed; by default "base". With
-	// Components, and with Deployed the processes get the arguments and environment of the Deployment.
+	// Components, and with Deployed the processes get the arguments and environment of the
+	// Deployment.
 	Overlay    string
 	Components []string
 	Deployed   bool
@@ -149,7 +150,8 @@ func (e *Environment) addKinds(folder string, err error) error {
 // Scheme has the kinds of Kubernetes and of this project.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), corev1api.AddToScheme(scheme), v1alpha1.AddToScheme(scheme))
+	return scheme, errors.Join(clientgoscheme.AddToScheme(scheme), corev1api.AddToScheme(scheme),
+		v1alpha1.AddToScheme(scheme))
 }
 
 // Install installs an operator, once.

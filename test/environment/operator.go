@@ -24,7 +24,8 @@ import (
 // Operator is one of the operators of this project: deploy/NAME is how it is deployed, bin/NAME
 // what `make build` makes of it.
 type Operator struct {
-	// Name is the name of its binary, Deployment, ServiceAccount and ClusterRole, and its user agent.
+	// Name is the name of its binary, Deployment, ServiceAccount and ClusterRole, and its user
+	// agent.
 	Name string
 	// Namespace is where it is deployed.
 	Namespace string
@@ -80,7 +81,8 @@ func (o Operator) Binary() (string, error) {
 
 // Render renders an overlay of the operator (base, overlays/production) in the checkout at root,
 // with components, as a user's own overlay would.
-func (o Operator) Render(root, overlay string, components ...string) (objects []*unstructured.Unstructured, err error) {
+func (o Operator) Render(root, overlay string, components ...string) (objects []*unstructured.Unstructured,
+	err error) {
 	from := filepath.Join(root, o.Folder())
 	if len(components) == 0 {
 		return manifests.Render(filepath.Join(from, overlay))
@@ -114,7 +116,8 @@ func (o Operator) Render(root, overlay string, components ...string) (objects []
 // Install applies what was rendered, except the kinds, which the cluster has, and what runs pods:
 // the operator runs as a process instead.
 func (o Operator) Install(ctx context.Context, admin client.Client, objects []*unstructured.Unstructured) error {
-	return manifests.Apply(ctx, admin, manifests.Without(objects, "CustomResourceDefinition", "Deployment", "PodDisruptionBudget"))
+	return manifests.Apply(ctx, admin,
+		manifests.Without(objects, "CustomResourceDefinition", "Deployment", "PodDisruptionBudget"))
 }
 
 // Leader is the identity that holds the operator's lease; empty where none does.

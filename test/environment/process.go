@@ -42,7 +42,8 @@ func (p *Process) Scrape(ctx context.Context, token string) (code int, text stri
 }
 
 // ScrapeWith is Scrape with a client that verifies the certificate in its own way.
-func (p *Process) ScrapeWith(ctx context.Context, client *http.Client, token string) (code int, text string, err error) {
+func (p *Process) ScrapeWith(ctx context.Context, client *http.Client, token string) (code int, text string,
+	err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.MetricsURL(), nil)
 	if err != nil {
 		return 0, "", err

@@ -30,7 +30,8 @@ func (s *Secrets) In(text string) (secret string, found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, secret := range s.all {
-		for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret)), fmt.Sprintf("%d", []byte(secret))} {
+		for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret)),
+			fmt.Sprintf("%d", []byte(secret))} {
 			if strings.Contains(text, form) {
 				return secret, true
 			}

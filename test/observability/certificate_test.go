@@ -24,8 +24,9 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// certificateIsVerified starts a standby of each operator as the component metrics-certificate has it, and reads its metrics as the
-// ServiceMonitor says: with verification, for the name that is in it.
+// certificateIsVerified starts a standby of each operator as the component metrics-certificate has
+// it, and reads its metrics as the ServiceMonitor says: with verification, for the name that is in
+// it.
 func (s *stage) certificateIsVerified(t *testing.T) {
 	for _, o := range environment.All {
 		t.Run(o.Name, func(t *testing.T) {
@@ -44,12 +45,14 @@ func (s *stage) certificateIsVerified(t *testing.T) {
 			must(t, p.Stop(environment.Grace))
 			g.Expect(code).To(Equal(http.StatusOK))
 			g.Expect(text).To(ContainSubstring("leader_election_master_status"))
-			g.Expect(text).NotTo(ContainSubstring("_condition{"), "a standby reports no objects, or they would be counted twice")
+			g.Expect(text).NotTo(ContainSubstring("_condition{"),
+				"a standby reports no objects, or they would be counted twice")
 		})
 	}
 }
 
-// certified is the argument that the component metrics-certificate adds to the Deployment, and the name that Prometheus expects.
+// certified is the argument that the component metrics-certificate adds to the Deployment, and the
+// name that Prometheus expects.
 func certified(t *testing.T, o environment.Operator) (argument, serverName string) {
 	t.Helper()
 	for _, object := range renderWith(t, o, "prometheus", "metrics-certificate") {
@@ -72,15 +75,18 @@ func certified(t *testing.T, o environment.Operator) (argument, serverName strin
 	return argument, serverName
 }
 
-// issue makes a certificate for a name, in a folder as the operators take it, and returns who has signed it.
+// issue makes a certificate for a name, in a folder as the operators take it, and returns who has
+// signed it.
 func issue(t *testing.T, name string) (folder string, authority *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	must(t, err)
@@ -89,7 +95,8 @@ func issue(t *testing.T, name string) (folder string, authority *x509.CertPool) 
 	folder = t.TempDir()
 	signed := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
 	must(t, os.WriteFile(filepath.Join(folder, "tls.crt"), signed, 0o600))
-	must(t, os.WriteFile(filepath.Join(folder, "tls.key"), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
+	must(t, os.WriteFile(filepath.Join(folder, "tls.key"),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}), 0o600))
 	authority = x509.NewCertPool()
 	authority.AppendCertsFromPEM(signed)
 	return folder, authority

@@ -21,7 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write docs/dashboards.md and docs/kubectl.md anew instead of comparing them")
 
-// dashboard is what of a dashboard matters here (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/).
+// dashboard is what of a dashboard matters here
+// (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/).
 type dashboard struct {
 	UID, Title, Description string
 	Templating              struct{ List []variable }
@@ -116,7 +117,7 @@ func TestDashboardsAreComplete(t *testing.T) {
 	}
 }
 
-// prometheusOfChoice is the Prometheus that people choose on top of the dashboard.
+// prometheusOfChoice is the Prometheus that users choose on top of the dashboard.
 var prometheusOfChoice = datasource{Type: "prometheus", UID: "${datasource}"}
 
 var variableUse = regexp.MustCompile(`\$\{?(\w+)`)
@@ -140,7 +141,8 @@ func (p panel) check(t *testing.T, variables []string) {
 		g.Expect(refs).NotTo(HaveKey(q.RefID), p.Title)
 		refs[q.RefID] = true
 		for _, used := range variableUse.FindAllStringSubmatch(q.Expr, -1) {
-			g.Expect(append([]string{"__rate_interval", "__range"}, variables...)).To(ContainElement(used[1]), "a variable in %s", p.Title)
+			g.Expect(append([]string{"__rate_interval", "__range"}, variables...)).
+				To(ContainElement(used[1]), "a variable in %s", p.Title)
 		}
 	}
 }
@@ -152,7 +154,8 @@ func overlap(a, b panel) bool {
 
 var selector = regexp.MustCompile(`([a-zA-Z_:][a-zA-Z0-9_:]*)\{`)
 
-// metrics are the names of the metrics that an expression reads. Our expressions have braces behind each; TestLive holds that against the parser.
+// metrics are the names of the metrics that an expression reads. Our expressions have braces behind
+// each; TestLive holds that against the parser.
 func metrics(exprs ...string) []string {
 	names := map[string]bool{}
 	for _, expr := range exprs {
@@ -171,12 +174,14 @@ func (p panel) exprs() []string {
 	return exprs
 }
 
-// TestDashboardsAreListed keeps docs/dashboards.md up to date with the dashboards; with -update it writes it.
+// TestDashboardsAreListed keeps docs/dashboards.md up to date with the dashboards; with -update it
+// writes it.
 func TestDashboardsAreListed(t *testing.T) {
 	var text strings.Builder
-	text.WriteString("# What do the dashboards show?\n\n" + folded("", "Each panel, and the metrics behind it. This page is generated from the "+
-		"dashboards by `cd test && go test ./observability -run Listed -update`. How to install them: "+
-		"[operations.md](operations.md#dashboards-and-alerts-of-the-operators)."))
+	text.WriteString("# What do the dashboards show?\n\n" +
+		folded("", "Each panel, and the metrics behind it. This page is generated from the "+
+			"dashboards by `cd test && go test ./observability -run Listed -update`. How to install them: "+
+			"[operations.md](operations.md#dashboards-and-alerts-of-the-operators)."))
 	for _, d := range dashboards(t) {
 		fmt.Fprintf(&text, "\n## %s\n\n%s", d.Title, folded("", d.Description))
 		for _, p := range d.Panels {
@@ -209,7 +214,8 @@ func folded(bullet, paragraph string) string {
 	return text.String() + line + "\n"
 }
 
-// golden compares a file, given relative to the project's root, with what it should hold; with -update it writes it.
+// golden compares a file, given relative to the project's root, with what it should hold; with
+// -update it writes it.
 func golden(t *testing.T, file, want string) {
 	t.Helper()
 	path, err := project.Path(file)
@@ -219,6 +225,7 @@ func golden(t *testing.T, file, want string) {
 		return
 	}
 	if diff := cmp.Diff(read(t, file), want); diff != "" {
-		t.Errorf("%s is out of date: cd test && go test ./observability -run %s -update\n%s", file, strings.Split(t.Name(), "/")[0], diff)
+		t.Errorf("%s is out of date: cd test && go test ./observability -run %s -update\n%s", file,
+			strings.Split(t.Name(), "/")[0], diff)
 	}
 }

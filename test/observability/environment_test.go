@@ -26,8 +26,9 @@ import (
 )
 
 const (
-	// patience is for what operators and controllers do, on a machine that is busy with other things.
-	patience = time.Minute
+	// waitLimit is for what operators and controllers do, on a machine that is busy with other
+	// things.
+	waitLimit = time.Minute
 	// guildID is the server of the samples.
 	guildID = "1401681709430341704"
 )
@@ -44,7 +45,8 @@ type stage struct {
 	ask        func() // has the application answer some requests
 }
 
-// newStage starts everything, and applies the samples once Prometheus scrapes, so that whatever follows shows in the metrics.
+// newStage starts everything, and applies the samples once Prometheus scrapes, so that whatever
+// follows shows in the metrics.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	env, err := environment.Start(t.Context(), environment.Options{
@@ -55,7 +57,8 @@ func newStage(t *testing.T) *stage {
 	})
 	must(t, err)
 	t.Cleanup(func() { check(t, env.Stop()) })
-	s := &stage{Environment: env, discord: env.Discord.(*environment.DiscordProcess), processes: map[string]*environment.Process{}}
+	s := &stage{Environment: env, discord: env.Discord.(*environment.DiscordProcess),
+		processes: map[string]*environment.Process{}}
 	for _, o := range environment.All {
 		p, err := s.StartOperator(t.Context(), o, o.Name+".log", "--zap-log-level=error")
 		must(t, err)
@@ -86,7 +89,8 @@ func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	return objects
 }
 
-// applySamples applies the samples, with the simulated bot's token and with Dojos that Prometheus watches, and waits until all is Ready.
+// applySamples applies the samples, with the simulated bot's token and with Dojos that Prometheus
+// watches, and waits until all is Ready.
 func (s *stage) applySamples(t *testing.T) {
 	t.Helper()
 	token, err := os.ReadFile(s.discord.TokenFile())
@@ -104,7 +108,8 @@ func (s *stage) applySamples(t *testing.T) {
 		must(t, manifests.Apply(t.Context(), s.Admin, objects))
 	}
 	g := NewWithT(t)
-	g.Eventually(func() []string { return s.notReady(t) }).WithTimeout(patience).Should(BeEmpty(), "the samples are Ready")
+	g.Eventually(func() []string { return s.notReady(t) }).WithTimeout(waitLimit).
+		Should(BeEmpty(), "the samples are Ready")
 }
 
 // objects are all objects of our kinds.
@@ -135,7 +140,8 @@ func (s *stage) notReady(t *testing.T) []string {
 func (s *stage) reason(t *testing.T, name string) string {
 	t.Helper()
 	for _, o := range s.objects(t) {
-		if ready := meta.FindStatusCondition(conditionsOf(t, &o), conditions.TypeReady); o.GetName() == name && ready != nil {
+		if ready := meta.FindStatusCondition(conditionsOf(t, &o), conditions.TypeReady); o.GetName() == name &&
+			ready != nil {
 			return ready.Reason
 		}
 	}
@@ -151,13 +157,15 @@ func conditionsOf(t *testing.T, o *unstructured.Unstructured) []metav1.Condition
 	return as.Status.Conditions
 }
 
-// aDay is what the playground tells people to try: something rotated, scaled, broken, changed by hand and deleted. Afterwards a Dojo is
-// Degraded, a channel waits for a group that nobody makes, and all else is Ready.
+// aDay is what the playground proposes to try: something rotated, scaled, broken, changed by hand
+// and deleted. Afterwards a Dojo is Degraded, a channel waits for a group that does not exist, and
+// all else is Ready.
 func (s *stage) aDay(t *testing.T) {
 	t.Helper()
 	g := NewWithT(t)
 	s.patch(t, &corev1api.Dojo{ObjectMeta: named("kyoto-jujutsu-high")}, `{"spec":{"database":"Mongo"}}`)
-	g.Eventually(func() string { return s.reason(t, "kyoto-jujutsu-high") }).WithTimeout(patience).Should(Equal("DatabaseNotSupported"))
+	g.Eventually(func() string { return s.reason(t, "kyoto-jujutsu-high") }).WithTimeout(waitLimit).
+		Should(Equal("DatabaseNotSupported"))
 	s.patch(t, &corev1.Secret{ObjectMeta: named("dojo-app")}, `{"stringData":{"password":"rotated"}}`)
 	s.patch(t, &corev1api.Dojo{ObjectMeta: named("tokyo-jujutsu-high")}, `{"spec":{"replicas":5}}`)
 	lost := &v1alpha1.DiscordChannel{ObjectMeta: named("sendai-alerts")}
@@ -171,12 +179,14 @@ func (s *stage) aDay(t *testing.T) {
 		g.Expect(s.reason(t, "sendai-alerts")).To(Equal("WaitingForGroup"))
 		g.Expect(s.events(t)).To(ContainElements("DriftCorrected", "CredentialsRotated"))
 		dojo := &corev1api.Dojo{}
-		g.Expect(s.Admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "tokyo-jujutsu-high"}, dojo)).To(Succeed())
+		g.Expect(s.Admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "tokyo-jujutsu-high"}, dojo)).
+			To(Succeed())
 		g.Expect(dojo.Status.ReadyStatus).To(Equal("5/5"))
 		gone := &v1alpha1.DiscordChannel{}
-		g.Expect(client.IgnoreNotFound(s.Admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "kyoto-alerts"}, gone))).To(Succeed())
+		g.Expect(client.IgnoreNotFound(
+			s.Admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "kyoto-alerts"}, gone))).To(Succeed())
 		g.Expect(gone.Name).To(BeEmpty())
-	}).WithTimeout(patience).Should(Succeed(), "what a day leaves")
+	}).WithTimeout(waitLimit).Should(Succeed(), "what a day leaves")
 }
 
 func named(name string) metav1.ObjectMeta {
@@ -199,17 +209,19 @@ func (s *stage) events(t *testing.T) []string {
 	return reasons
 }
 
-// byHand changes a channel on Discord as a person does.
+// byHand changes a channel on Discord as a user does.
 func (s *stage) byHand(t *testing.T, name, edit string) {
 	t.Helper()
 	channel := &v1alpha1.DiscordChannel{}
 	must(t, s.Admin.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, channel))
 	token, err := os.ReadFile(s.discord.AdminTokenFile())
 	must(t, err)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, s.discord.APIURL()+"/channels/"+channel.Status.ChannelID, bytes.NewBufferString(edit))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPatch,
+		s.discord.APIURL()+"/channels/"+channel.Status.ChannelID, bytes.NewBufferString(edit))
 	must(t, err)
 	request.Header = http.Header{
-		"Authorization": {"Bot " + strings.TrimSpace(string(token))}, "Content-Type": {"application/json"}, "User-Agent": {"DiscordBot (by hand, 1)"},
+		"Authorization": {"Bot " + strings.TrimSpace(string(token))}, "Content-Type": {"application/json"},
+		"User-Agent": {"DiscordBot (by hand, 1)"},
 	}
 	answer, err := http.DefaultClient.Do(request)
 	must(t, err)

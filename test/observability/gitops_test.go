@@ -35,7 +35,8 @@ var (
 	deleted     = health{"Progressing", "Terminating", "InProgress"}
 )
 
-// TestHealth puts the statuses that the operators can give, made by what makes theirs, before the tools.
+// TestHealth puts the statuses that the operators can give, made by what makes theirs, before the
+// tools.
 func TestHealth(t *testing.T) {
 	var (
 		usable  = conditions.Usable("ReplicasReady", "3/3")
@@ -44,10 +45,10 @@ func TestHealth(t *testing.T) {
 		waiting = conditions.Progressing("RollingOut", "1 of 3")
 		broken  = conditions.Degraded("CrashLoopBackOff", "it keeps ending")
 	)
-	set := func(can conditions.Availability, outcome error, changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
+	set := func(can conditions.Availability, failure error, changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
 		d := &corev1api.Dojo{ObjectMeta: named("tokyo")}
 		d.Generation, d.Status.ObservedGeneration = 2, 2
-		conditions.Set(&d.Status.Conditions, 2, can, conditions.Worst(conditions.Of(outcome)))
+		conditions.Set(&d.Status.Conditions, 2, can, conditions.Worst(conditions.Of(failure)))
 		for _, change := range changes {
 			change(d)
 		}
@@ -68,14 +69,16 @@ func TestHealth(t *testing.T) {
 		"scaled to nothing":        {set(off, nil), healthy, "Reconciled: "},
 		"starting":                 {set(down, waiting), progressing, "RollingOut: 1 of 3"},
 		"rolling out while usable": {set(usable, waiting), progressing, "RollingOut: 1 of 3"},
-		"a call has failed":        {set(usable, errors.New("connection refused")), progressing, "Retrying: connection refused"},
-		"reconciled but down":      {set(down, nil), progressing, "Starting: 0/3"},
-		"broken":                   {set(down, broken), degraded, "CrashLoopBackOff: it keeps ending"},
-		"broken while usable":      {set(usable, broken), degraded, "CrashLoopBackOff: it keeps ending"},
-		"a new spec":               {set(usable, nil, changed), progressing, "has not reconciled this generation yet"},
-		"a new spec, was broken":   {set(usable, broken, changed), progressing, "has not reconciled this generation yet"},
-		"being deleted":            {set(usable, nil, goes), deleted, "Reconciled: "},
-		"cannot be deleted":        {set(usable, broken, goes), health{"Degraded", "Terminating", "InProgress"}, "CrashLoopBackOff"},
+		"a call has failed": {set(usable, errors.New("connection refused")), progressing,
+			"Retrying: connection refused"},
+		"reconciled but down":    {set(down, nil), progressing, "Starting: 0/3"},
+		"broken":                 {set(down, broken), degraded, "CrashLoopBackOff: it keeps ending"},
+		"broken while usable":    {set(usable, broken), degraded, "CrashLoopBackOff: it keeps ending"},
+		"a new spec":             {set(usable, nil, changed), progressing, "has not reconciled this generation yet"},
+		"a new spec, was broken": {set(usable, broken, changed), progressing, "has not reconciled this generation yet"},
+		"being deleted":          {set(usable, nil, goes), deleted, "Reconciled: "},
+		"cannot be deleted": {set(usable, broken, goes), health{"Degraded", "Terminating", "InProgress"},
+			"CrashLoopBackOff"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(c.dojo)
@@ -124,18 +127,21 @@ func healthOf(t *testing.T, o *unstructured.Unstructured) (h health, message str
 	return h, message
 }
 
-// argoHealth runs the script that is deployed for the object's kind with those libraries only that Argo CD opens.
-func argoHealth(t *testing.T, o *unstructured.Unstructured) (verdict, message string) {
+// argoHealth runs the script that is deployed for the object's kind with those libraries only that
+// Argo CD opens.
+func argoHealth(t *testing.T, o *unstructured.Unstructured) (state, message string) {
 	t.Helper()
 	kind := o.GroupVersionKind()
-	script, found, err := unstructured.NestedString(render(t, "deploy/argocd")[0].Object, "data", "resource.customizations.health."+kind.Group+"_"+kind.Kind)
+	script, found, err := unstructured.NestedString(render(t, "deploy/argocd")[0].Object, "data",
+		"resource.customizations.health."+kind.Group+"_"+kind.Kind)
 	must(t, err)
 	if !found {
 		t.Fatalf("deploy/argocd has no script for %s", kind.Kind)
 	}
 	vm := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer vm.Close()
-	for name, open := range map[string]lua.LGFunction{lua.LoadLibName: lua.OpenPackage, lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable} {
+	for name, open := range map[string]lua.LGFunction{lua.LoadLibName: lua.OpenPackage, lua.BaseLibName: lua.OpenBase,
+		lua.TabLibName: lua.OpenTable} {
 		must(t, vm.CallByParam(lua.P{Fn: vm.NewFunction(open), Protect: true}, lua.LString(name)))
 	}
 	var plain any // as JSON has it: numbers are floats
@@ -177,8 +183,9 @@ func toLua(vm *lua.LState, value any) lua.LValue {
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// fluxHealth evaluates the healthCheckExprs of docs/gitops.md as Flux does (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions):
-// what cannot be evaluated is still in progress.
+// fluxHealth evaluates the healthCheckExprs of docs/gitops.md as Flux does
+// (https://fluxcd.io/flux/components/kustomize/kustomizations/#health-check-expressions): what
+// cannot be evaluated is still in progress.
 func fluxHealth(t *testing.T, o *unstructured.Unstructured) string {
 	t.Helper()
 	var kustomization struct {
@@ -243,5 +250,6 @@ func (s *stage) argoCDConfig(t *testing.T) {
 	must(t, s.Admin.Create(t.Context(), config))
 	must(t, manifests.Apply(t.Context(), s.Admin, render(t, "deploy/argocd")))
 	must(t, s.Admin.Get(t.Context(), client.ObjectKeyFromObject(config), config))
-	NewWithT(t).Expect(config.Data).To(And(HaveLen(1+len(kinds)), HaveKeyWithValue("url", "https://argocd.example.invalid")))
+	NewWithT(t).Expect(config.Data).
+		To(And(HaveLen(1+len(kinds)), HaveKeyWithValue("url", "https://argocd.example.invalid")))
 }

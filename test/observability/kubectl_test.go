@@ -15,7 +15,8 @@ import (
 
 var console = regexp.MustCompile("(?s)```console\n(.*?)```")
 
-// kubectl runs the commands of docs/kubectl.md, and compares what they print with what is written there; with -update it writes it anew.
+// kubectl runs the commands of docs/kubectl.md, and compares what they print with what is written
+// there; with -update it writes it anew.
 func (s *stage) kubectl(t *testing.T) {
 	kubectl.OnPath(t)
 	t.Setenv("KUBECONFIG", s.Cluster.Kubeconfig())
@@ -29,7 +30,8 @@ func (s *stage) kubectl(t *testing.T) {
 				continue
 			}
 			now.WriteString(line)
-			out, _ := exec.CommandContext(t.Context(), "bash", "-c", command).CombinedOutput() // an error is a part of what people see
+			// an error is a part of what users see
+			out, _ := exec.CommandContext(t.Context(), "bash", "-c", command).CombinedOutput()
 			now.WriteString(trimmed(string(out)))
 		}
 		now.WriteString("```")
@@ -49,7 +51,8 @@ func trimmed(out string) string {
 	return text.String()
 }
 
-// changing is what differs from run to run: times, ages and how often an event came, ids, versions, and the width of columns of these.
+// changing is what differs from run to run: times, ages and how often an event came, ids, versions,
+// and the width of columns of these.
 var changing = []struct {
 	pattern *regexp.Regexp
 	instead string

@@ -41,14 +41,16 @@ func TestLive(t *testing.T) {
 	t.Run("Argo CD's configuration keeps what else is in it", s.argoCDConfig)
 }
 
-// concrete puts values in the place of Grafana's variables: all of everything, and the whole run so far.
+// concrete puts values in the place of Grafana's variables: all of everything, and the whole run so
+// far.
 func concrete(expr string, d dashboard) string {
 	job := strings.TrimPrefix(d.UID, "jutsu-") + "-metrics"
 	return strings.NewReplacer("$__rate_interval", "10m", "$__range", "10m", "$job", job,
 		"$namespace", ".*", "$kind", ".*", "$dojo", ".*").Replace(expr)
 }
 
-// everyPanelHasData evaluates every query. What comes from counters is there once they have been scraped again.
+// everyPanelHasData evaluates every query. What comes from counters is there once they have been
+// scraped again.
 func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
 	NewWithT(t).Eventually(func() []string {
 		s.ask()
@@ -64,7 +66,7 @@ func (s *stage) everyPanelHasData(t *testing.T, d dashboard) {
 			}
 		}
 		return without
-	}).WithTimeout(patience).WithPolling(500*time.Millisecond).Should(BeEmpty(), "panels without data")
+	}).WithTimeout(waitLimit).WithPolling(500*time.Millisecond).Should(BeEmpty(), "panels without data")
 }
 
 // metricsExist checks that whatever an expression reads was scraped, with the labels that it names.
@@ -79,7 +81,8 @@ func (s *stage) metricsExist(t *testing.T, what, expr string) {
 	}
 }
 
-// walk checks a part of the syntax tree that Prometheus' API returns, and returns the names of the metrics in it.
+// walk checks a part of the syntax tree that Prometheus' API returns, and returns the names of the
+// metrics in it.
 func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 	t.Helper()
 	if node["type"] == "vectorSelector" || node["type"] == "matrixSelector" {
@@ -103,7 +106,8 @@ func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 		named = texts(matching["labels"])
 	}
 	for _, label := range named {
-		found, err := s.prometheus.series(t.Context(), fmt.Sprintf("{__name__=~%q, %s!=\"\"}", strings.Join(read, "|"), label))
+		found, err := s.prometheus.series(t.Context(),
+			fmt.Sprintf("{__name__=~%q, %s!=\"\"}", strings.Join(read, "|"), label))
 		must(t, err)
 		if len(found) == 0 {
 			t.Errorf("%s: none of %q has the label %s", what, read, label)
@@ -112,7 +116,8 @@ func (s *stage) walk(t *testing.T, what string, node map[string]any) []string {
 	return read
 }
 
-// selected checks that there is a series of the selector's metric with all of its labels, whatever their values.
+// selected checks that there is a series of the selector's metric with all of its labels, whatever
+// their values.
 func (s *stage) selected(t *testing.T, what string, node map[string]any) string {
 	t.Helper()
 	name, _ := node["name"].(string)
@@ -177,7 +182,8 @@ func (s *stage) alertsAreEvaluated(t *testing.T) {
 	}
 }
 
-// alertsOfADojo holds the PrometheusRules that dojo-operator makes against Prometheus' own parser, their unit tests and what is scraped.
+// alertsOfADojo holds the PrometheusRules that dojo-operator makes against Prometheus' own parser,
+// their unit tests and what is scraped.
 func (s *stage) alertsOfADojo(t *testing.T) {
 	alerts := map[string]bool{}
 	for _, dojo := range []string{"tokyo-jujutsu-high", "sendai-jujutsu-high"} {
@@ -196,5 +202,6 @@ func (s *stage) alertsOfADojo(t *testing.T) {
 			}
 		}
 	}
-	NewWithT(t).Expect(alerts).To(And(HaveKey("DojoDown"), HaveKey("DojoErrors"), HaveKey("DojoDegraded"), HaveKey("DojoDatabaseNotReady")))
+	NewWithT(t).Expect(alerts).To(
+		And(HaveKey("DojoDown"), HaveKey("DojoErrors"), HaveKey("DojoDegraded"), HaveKey("DojoDatabaseNotReady")))
 }

@@ -48,8 +48,8 @@ func promtool(t *testing.T) string {
 	return path
 }
 
-// startPrometheus runs a Prometheus that scrapes every second what the operators' ServiceMonitors name, as they say, and a stand-in for the
-// application; it evaluates the operators' rules.
+// startPrometheus runs a Prometheus that scrapes every second what the operators' ServiceMonitors
+// name, as they say, and a stand-in for the application; it evaluates the operators' rules.
 func startPrometheus(t *testing.T, s *stage) *prometheus {
 	t.Helper()
 	folder := t.TempDir()
@@ -73,9 +73,10 @@ func startPrometheus(t *testing.T, s *stage) *prometheus {
 	p := &prometheus{url: "http://" + address}
 	reaper, err := process.NewReaper(folder)
 	must(t, err)
-	running, err := process.Start("Prometheus", filepath.Join(t.TempDir(), "prometheus.log"), exec.Command(binaries[testcluster.Prometheus],
-		"--config.file="+filepath.Join(folder, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(folder, "data"),
-		"--web.listen-address="+address, "--log.level=warn"), reaper)
+	running, err := process.Start("Prometheus", filepath.Join(t.TempDir(), "prometheus.log"),
+		exec.Command(binaries[testcluster.Prometheus],
+			"--config.file="+filepath.Join(folder, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(folder, "data"),
+			"--web.listen-address="+address, "--log.level=warn"), reaper)
 	must(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -87,7 +88,7 @@ func startPrometheus(t *testing.T, s *stage) *prometheus {
 	NewWithT(t).Eventually(func(g Gomega) {
 		g.Expect(p.query(t.Context(), "up")).To(HaveLen(len(environment.All)+1), "targets")
 		g.Expect(p.query(t.Context(), "up == 0")).To(BeEmpty(), "targets that cannot be scraped")
-	}).WithTimeout(patience).Should(Succeed())
+	}).WithTimeout(waitLimit).Should(Succeed())
 	return p
 }
 
@@ -142,14 +143,16 @@ func (s *stage) token(t *testing.T, o environment.Operator) (token string) {
 	credentials := s.monitor(t, o).Spec.Endpoints[0].Authorization.Credentials
 	NewWithT(t).Eventually(func(g Gomega) {
 		var secret corev1.Secret
-		g.Expect(s.Admin.Get(t.Context(), client.ObjectKey{Namespace: o.Namespace, Name: credentials.Name}, &secret)).To(Succeed())
+		g.Expect(s.Admin.Get(t.Context(), client.ObjectKey{Namespace: o.Namespace, Name: credentials.Name}, &secret)).
+			To(Succeed())
 		token = string(secret.Data[credentials.Key])
 		g.Expect(token).NotTo(BeEmpty(), "the token in Secret %s", secret.Name)
-	}).WithTimeout(patience).Should(Succeed())
+	}).WithTimeout(waitLimit).Should(Succeed())
 	return token
 }
 
-// scrapeConfig is what prometheus-operator makes of an operator's ServiceMonitor, for the operator's process in the place of its pod.
+// scrapeConfig is what prometheus-operator makes of an operator's ServiceMonitor, for the
+// operator's process in the place of its pod.
 func (s *stage) scrapeConfig(t *testing.T, o environment.Operator) map[string]any {
 	t.Helper()
 	g := NewWithT(t)
@@ -157,7 +160,8 @@ func (s *stage) scrapeConfig(t *testing.T, o environment.Operator) map[string]an
 	endpoint := as.Spec.Endpoints[0]
 
 	var services corev1.ServiceList
-	must(t, s.Admin.List(t.Context(), &services, client.InNamespace(o.Namespace), client.MatchingLabels(as.Spec.Selector.MatchLabels)))
+	must(t, s.Admin.List(t.Context(), &services, client.InNamespace(o.Namespace),
+		client.MatchingLabels(as.Spec.Selector.MatchLabels)))
 	g.Expect(services.Items).To(HaveLen(1), "Services that the ServiceMonitor selects")
 	g.Expect(services.Items[0].Spec.Ports).To(ContainElement(HaveField("Name", endpoint.Port)))
 	address, err := url.Parse(s.processes[o.Name].MetricsURL())
@@ -169,7 +173,8 @@ func (s *stage) scrapeConfig(t *testing.T, o environment.Operator) map[string]an
 		"tls_config":    map[string]any{"insecure_skip_verify": endpoint.TLSConfig.InsecureSkipVerify},
 		"static_configs": []any{map[string]any{
 			"targets": []string{address.Host},
-			"labels":  map[string]string{"namespace": o.Namespace, "service": service, "pod": o.Name + "-0", "container": "operator", "endpoint": endpoint.Port},
+			"labels": map[string]string{"namespace": o.Namespace, "service": service, "pod": o.Name + "-0",
+				"container": "operator", "endpoint": endpoint.Port},
 		}},
 	}
 }
@@ -185,8 +190,8 @@ func (s *stage) ruleGroups(t *testing.T, namespace, name string) []any {
 	return groups
 }
 
-// application stands in for a Dojo's application, which is not run here: it has what counts the application's requests
-// (https://github.com/zsais/go-gin-prometheus), and gets some.
+// application stands in for a Dojo's application, which is not run here: it has what counts the
+// application's requests (https://github.com/zsais/go-gin-prometheus), and gets some.
 func (s *stage) application(t *testing.T) map[string]any {
 	t.Helper()
 	gin.SetMode(gin.ReleaseMode)

@@ -50,7 +50,8 @@ func checkRules(t *testing.T, groups []any) string {
 	folder := t.TempDir()
 	rules := filepath.Join(folder, "rules.yaml")
 	write(t, rules, map[string]any{"groups": groups})
-	if out, err := exec.CommandContext(t.Context(), promtool(t), "check", "rules", "--lint=all", "--lint-fatal", rules).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), promtool(t), "check", "rules", "--lint=all", "--lint-fatal", rules).
+		CombinedOutput(); err != nil {
 		t.Errorf("promtool check rules: %v\n%s", err, out)
 	}
 	return folder
@@ -80,7 +81,8 @@ func tryRules(t *testing.T, folder, file string, groups []ruleSpec) {
 	everyAlertIsTried(t, text, groups)
 }
 
-// everyAlertIsTried checks that there is a case in which an alert fires and one in which it does not.
+// everyAlertIsTried checks that there is a case in which an alert fires and one in which it does
+// not.
 func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	t.Helper()
 	var cases struct {
@@ -108,7 +110,8 @@ func everyAlertIsTried(t *testing.T, tests []byte, groups []ruleSpec) {
 	}
 }
 
-// TestRunbooks checks that every alert says what users need, and has a section in docs/alerts.md; and that no section outlives its alert.
+// TestRunbooks checks that every alert says what users need, and has a section in docs/alerts.md;
+// and that no section outlives its alert.
 func TestRunbooks(t *testing.T) {
 	sections := map[string]bool{}
 	for _, heading := range regexp.MustCompile(`(?m)^### (D\w+)$`).FindAllStringSubmatch(read(t, "docs/alerts.md"), -1) {

@@ -68,7 +68,8 @@ func (s *sandbox) discord() discordFacts {
 	if d := s.simulator; d != nil {
 		return discordFacts{d.URL(), d.APIURL(), s.sampleServerID(), d.TokenFile(), d.AdminTokenFile()}
 	}
-	return discordFacts{apiURL: s.options.discordAPIURL, serverID: s.options.discordServerID, tokenFile: s.options.discordTokenFile}
+	return discordFacts{apiURL: s.options.discordAPIURL, serverID: s.options.discordServerID,
+		tokenFile: s.options.discordTokenFile}
 }
 
 // description is where to look at it.
@@ -76,7 +77,8 @@ func (d discordFacts) description() string {
 	if d.page != "" {
 		return d.page + " shows what users would see. This is a simulation: nothing of it is on the real Discord."
 	}
-	return fmt.Sprintf("https://discord.com/channels/%s is the REAL one. What this run creates there is deleted at its end.", d.serverID)
+	return fmt.Sprintf("https://discord.com/channels/%s is the REAL one. "+
+		"What this run creates there is deleted at its end.", d.serverID)
 }
 
 // bot is the one whose token the samples get.
@@ -94,8 +96,8 @@ type bot struct {
 	serverID string
 }
 
-// withBot returns the objects with a bot's token in the Secrets that DiscordServers name. Of a real server nothing is managed but what the samples
-// create in it: its DiscordServer has no settings.
+// withBot returns the objects with a bot's token in the Secrets that DiscordServers name. Of a real
+// server nothing is managed but what the samples create in it: its DiscordServer has no settings.
 func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstructured, error) {
 	token, err := readToken(b.tokenFile)
 	if err != nil {
@@ -112,7 +114,8 @@ func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstr
 		name, _, _ := unstructured.NestedString(o.Object, "spec", "tokenSecretRef", "name")
 		secrets[name] = true
 		if b.serverID != "" {
-			o.Object["spec"] = map[string]any{"tokenSecretRef": map[string]any{"name": name}, "serverId": b.serverID, "deletionPolicy": "Retain"}
+			o.Object["spec"] = map[string]any{"tokenSecretRef": map[string]any{"name": name}, "serverId": b.serverID,
+				"deletionPolicy": "Retain"}
 		}
 	}
 	for _, o := range made {

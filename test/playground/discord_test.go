@@ -38,9 +38,11 @@ func TestWithBot(t *testing.T) {
 		t.Fatal(err)
 	}
 	const (
-		server = "{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: a}, spec: {tokenSecretRef: {name: bot}, " +
+		server = "{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: a}, " +
+			"spec: {tokenSecretRef: {name: bot}, " +
 			"serverId: '17', name: A school, deletionPolicy: Delete, systemChannelRef: {name: welcome}}}"
-		secret = "{apiVersion: v1, kind: Secret, metadata: {name: bot}, data: {token: eA==}, stringData: {token: placeholder}}"
+		secret = "{apiVersion: v1, kind: Secret, metadata: {name: bot}, data: {token: eA==}, " +
+			"stringData: {token: placeholder}}"
 		other  = "{apiVersion: v1, kind: Secret, metadata: {name: dojo-app}, stringData: {password: x}}"
 		filled = "{apiVersion: v1, kind: Secret, metadata: {name: bot}, stringData: {token: secret}}"
 	)
@@ -48,7 +50,8 @@ func TestWithBot(t *testing.T) {
 		objects, want []string
 		serverID, err string
 	}{
-		"for a simulated one, the server as it is": {objects: []string{secret, server, other}, want: []string{filled, server, other}},
+		"for a simulated one, the server as it is": {objects: []string{secret, server, other},
+			want: []string{filled, server, other}},
 		"of a real one, nothing is managed": {
 			objects: []string{other, server, secret}, serverID: "18",
 			want: []string{other, "{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: a}, " +
@@ -84,24 +87,33 @@ func TestWithBot(t *testing.T) {
 	}
 }
 
-func TestParting(t *testing.T) {
+func TestByPolicy(t *testing.T) {
 	const head = "{apiVersion: discord.jutsu.com/v1alpha1, kind: "
 	for name, test := range map[string]struct {
-		object       string
-		doomed, kept []string
+		object        string
+		deleted, kept []string
 	}{
-		"a server":               {object: head + "DiscordServer, metadata: {name: a}, status: {serverId: '17'}}"},
-		"a channel of its own":   {object: head + "DiscordChannel, spec: {name: tokyo}, status: {channelId: '19', channelURL: 'https://x/19'}}", doomed: []string{"#tokyo (https://x/19)"}},
-		"a category of its own":  {object: head + "DiscordGroup, spec: {name: Alerts}, status: {groupId: '18'}}", doomed: []string{`category "Alerts"`}},
-		"perhaps there":          {object: head + "DiscordChannel, metadata: {finalizers: [x/y]}, spec: {name: tokyo}}", doomed: []string{"#tokyo"}},
-		"surely not there":       {object: head + "DiscordChannel, spec: {name: tokyo}}"},
-		"to be kept":             {object: head + "DiscordChannel, spec: {name: tokyo, deletionPolicy: Retain}, status: {channelId: '19'}}", kept: []string{"#tokyo"}},
-		"adopted":                {object: head + "DiscordChannel, spec: {name: tokyo, adopt: {id: '19'}}, status: {channelId: '19'}}", kept: []string{"#tokyo"}},
-		"adopted, to be deleted": {object: head + "DiscordChannel, spec: {name: tokyo, adopt: {id: '19'}, deletionPolicy: Delete}, status: {channelId: '19'}}", kept: []string{"#tokyo"}},
+		"a server": {object: head + "DiscordServer, metadata: {name: a}, status: {serverId: '17'}}"},
+		"a channel of its own": {object: head +
+			"DiscordChannel, spec: {name: tokyo}, status: {channelId: '19', channelURL: 'https://x/19'}}",
+			deleted: []string{"#tokyo (https://x/19)"}},
+		"a category of its own": {object: head + "DiscordGroup, spec: {name: Alerts}, status: {groupId: '18'}}",
+			deleted: []string{`category "Alerts"`}},
+		"perhaps there": {object: head + "DiscordChannel, metadata: {finalizers: [x/y]}, spec: {name: tokyo}}",
+			deleted: []string{"#tokyo"}},
+		"surely not there": {object: head + "DiscordChannel, spec: {name: tokyo}}"},
+		"to be kept": {object: head +
+			"DiscordChannel, spec: {name: tokyo, deletionPolicy: Retain}, status: {channelId: '19'}}",
+			kept: []string{"#tokyo"}},
+		"adopted": {object: head +
+			"DiscordChannel, spec: {name: tokyo, adopt: {id: '19'}}, status: {channelId: '19'}}", kept: []string{"#tokyo"}},
+		"adopted, to be deleted": {object: head +
+			"DiscordChannel, spec: {name: tokyo, adopt: {id: '19'}, deletionPolicy: Delete}, status: {channelId: '19'}}",
+			kept: []string{"#tokyo"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			doomed, kept := parting([]unstructured.Unstructured{*object(t, test.object)})
-			if diff := cmp.Diff(test.doomed, doomed); diff != "" {
+			deleted, kept := byPolicy([]unstructured.Unstructured{*object(t, test.object)})
+			if diff := cmp.Diff(test.deleted, deleted); diff != "" {
 				t.Errorf("what goes (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(test.kept, kept); diff != "" {
@@ -111,19 +123,20 @@ func TestParting(t *testing.T) {
 	}
 }
 
-// somebodys is a Discord that outlives the playground, with a server of somebody's, and the flags to use it.
-type somebodys struct {
+// usersDiscord is a Discord that outlives the playground, with a server of a user, and the flags to
+// use it.
+type usersDiscord struct {
 	srv   *discordtest.Server
 	bot   discordtest.Bot
 	guild string
 	flags []string
 }
 
-func newSomebodys(t *testing.T) *somebodys {
+func newUsersDiscord(t *testing.T) *usersDiscord {
 	t.Helper()
-	s := &somebodys{srv: discordtest.Run(t, discordtest.Options{})}
+	s := &usersDiscord{srv: discordtest.Run(t, discordtest.Options{})}
 	s.bot = s.srv.AddBot(discordtest.Bot{Name: "operator"})
-	s.guild = s.srv.AddGuild(discordtest.GuildSpec{Name: "Somebody's"}).ID
+	s.guild = s.srv.AddGuild(discordtest.GuildSpec{Name: "A user's"}).ID
 	s.srv.AddMember(s.guild, s.bot.UserID, discordtest.PermAdministrator)
 	s.srv.CreateChannelByHand(s.guild, discordtest.Channel{Name: "welcome"})
 	s.srv.CreateChannelByHand(s.guild, discordtest.Channel{Type: discordtest.TypeCategory, Name: "Alerts"})
@@ -131,12 +144,13 @@ func newSomebodys(t *testing.T) *somebodys {
 	if err := os.WriteFile(token, []byte(s.bot.Token), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.flags = []string{"--discord-token-file=" + token, "--discord-server-id=" + s.guild, "--discord-api-url=" + s.srv.APIURL()}
+	s.flags = []string{"--discord-token-file=" + token, "--discord-server-id=" + s.guild,
+		"--discord-api-url=" + s.srv.APIURL()}
 	return s
 }
 
-// state is what people see in the server.
-func (s *somebodys) state() discordtest.Guild {
+// state is what users see in the server.
+func (s *usersDiscord) state() discordtest.Guild {
 	g := s.srv.Guild(s.guild)
 	g.Audit = nil
 	return g
@@ -144,43 +158,45 @@ func (s *somebodys) state() discordtest.Guild {
 
 func TestRealDiscordOnce(t *testing.T) {
 	g := NewWithT(t)
-	s := newSomebodys(t)
+	s := newUsersDiscord(t)
 	before := s.state()
 	p := startPlayground(t, append(s.flags, "--once")...)
-	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(0))
+	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(0))
 	g.Expect(string(p.Out.Contents())).To(And(
 		ContainSubstring("is the REAL one"), ContainSubstring("All samples are Ready"),
-		MatchRegexp(`Deleting what this run has created on Discord .*: #kyoto-alerts \(https://\S+\), .*category "Staff room"`),
+		MatchRegexp(`Deleting what this run has created on Discord .*: `+
+			`#kyoto-alerts \(https://\S+\), .*category "Staff room"`),
 		Not(ContainSubstring(s.bot.Token)), Not(ContainSubstring("Retained on Discord")),
 	))
 	g.Expect(s.srv.RequestCounts()).To(And(
 		HaveKeyWithValue("POST /guilds/{guild_id}/channels", 7), HaveKeyWithValue("DELETE /channels/{channel_id}", 7),
 		Not(HaveKey("PATCH /guilds/{guild_id}")),
-	), "five channels, one of them a Dojo's, and two categories come and go, and the server's settings are nobody's business")
+	), "five channels, one of them a Dojo's, and two categories come and go, and the server's settings stay")
 	g.Expect(s.state()).To(Equal(before))
 	p.leavesNothing(g)
 }
 
 func TestRealDiscordKeepsWhatItAdopted(t *testing.T) {
 	g := NewWithT(t)
-	s := newSomebodys(t)
+	s := newUsersDiscord(t)
 	treasure := s.srv.CreateChannelByHand(s.guild, discordtest.Channel{Name: "treasure"})
 	before := s.state()
 	p := startPlayground(t, s.flags...)
-	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))
+	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
 	g.Expect(string(p.Out.Contents())).NotTo(ContainSubstring("admin.token"))
 
-	adopting := object(t, `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordChannel, metadata: {name: treasure, namespace: default},
-		spec: {serverRef: {name: jujutsu}, name: treasure, adopt: {id: '`+treasure+`'}, deletionPolicy: Delete}}`)
+	adopting := object(t, `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordChannel,
+		metadata: {name: treasure, namespace: default}, spec: {serverRef: {name: jujutsu}, name: treasure,
+			adopt: {id: '`+treasure+`'}, deletionPolicy: Delete}}`)
 	admin := p.admin(t)
 	g.Expect(admin.Create(t.Context(), adopting)).To(Succeed())
 	g.Eventually(func() string {
 		_ = admin.Get(t.Context(), client.ObjectKeyFromObject(adopting), adopting)
 		return rowOf(adopting).ready
-	}).WithTimeout(patience).Should(Equal(string(metav1.ConditionTrue)))
+	}).WithTimeout(waitLimit).Should(Equal(string(metav1.ConditionTrue)))
 
 	p.Interrupt()
-	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(0))
+	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(0))
 	g.Expect(string(p.Out.Contents())).To(MatchRegexp(`Retained on Discord, .*: #treasure \(https://\S+\)\.`))
 	g.Expect(s.state()).To(Equal(before))
 	p.leavesNothing(g)
@@ -188,14 +204,15 @@ func TestRealDiscordKeepsWhatItAdopted(t *testing.T) {
 
 func TestRealDiscordSaysWhatIsLeft(t *testing.T) {
 	g := NewWithT(t)
-	s := newSomebodys(t)
+	s := newUsersDiscord(t)
 	p := startPlayground(t, s.flags...)
-	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))
+	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
 	s.srv.RemoveMember(s.guild, s.bot.UserID)
 	p.Interrupt()
-	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(1))
+	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(1))
 	g.Expect(string(p.Err.Contents())).To(And(
-		MatchRegexp(`LEFT ON DISCORD, delete it there by hand: .*#tokyo-alerts \(https://\S+\)`), ContainSubstring(`category "Alerts"`),
+		MatchRegexp(`LEFT ON DISCORD, delete it there by hand: .*#tokyo-alerts \(https://\S+\)`),
+		ContainSubstring(`category "Alerts"`),
 		ContainSubstring("DeletionFailed"),
 	))
 	g.Expect(string(p.Out.Contents())).NotTo(ContainSubstring("Everything is stopped"))
@@ -204,13 +221,15 @@ func TestRealDiscordSaysWhatIsLeft(t *testing.T) {
 
 func TestRealDiscordRefusesTheToken(t *testing.T) {
 	g := NewWithT(t)
-	s := newSomebodys(t)
+	s := newUsersDiscord(t)
 	if _, err := s.srv.RotateToken(s.bot.Token); err != nil {
 		t.Fatal(err)
 	}
 	p := startPlayground(t, append(s.flags, "--once", "--timeout=15s")...)
-	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(1))
-	g.Expect(string(p.Err.Contents())).To(And(ContainSubstring("AuthenticationFailed"), Not(ContainSubstring("LEFT ON DISCORD")), Not(ContainSubstring(s.bot.Token))))
+	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(1))
+	g.Expect(string(p.Err.Contents())).
+		To(And(ContainSubstring("AuthenticationFailed"), Not(ContainSubstring("LEFT ON DISCORD")),
+			Not(ContainSubstring(s.bot.Token))))
 	p.leavesNothing(g)
 }
 

@@ -59,17 +59,19 @@ func dojoHints(f facts) []hint {
 		{"Read the operator's events, its log, and its metrics, which require a token that may read them:", []string{
 			"kubectl events --for=dojo/tokyo-jujutsu-high",
 			"tail " + f.dojo.Log(),
-			"kubectl create clusterrolebinding metrics --clusterrole=dojo-operator-metrics-reader --serviceaccount=default:default",
+			grantMetrics("metrics", "dojo-operator"),
 			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.dojo.MetricsURL() + " | grep ^dojo_",
 		}},
-		{"See the database of sendai-jujutsu-high, request a new password, and a second instance (of the stand-in):", []string{
-			"kubectl get clusters.postgresql.cnpg.io,databaseroles,databases,jobs",
-			"kubectl annotate dojo sendai-jujutsu-high --overwrite core.jutsu.com/rotate-password=1",
-			`kubectl patch dojo sendai-jujutsu-high --type=merge -p '{"spec":{"postgres":{"cluster":{"instances":2}}}}'`,
-		}},
-		{"See where its alerts are sent. Prometheus and Alertmanager do not run here; the objects that they would read exist:", []string{
+		{"See the database of sendai-jujutsu-high, request a new password, and a second instance (of the stand-in):",
+			[]string{
+				"kubectl get clusters.postgresql.cnpg.io,databaseroles,databases,jobs",
+				"kubectl annotate dojo sendai-jujutsu-high --overwrite core.jutsu.com/rotate-password=1",
+				`kubectl patch dojo sendai-jujutsu-high --type=merge -p '{"spec":{"postgres":{"cluster":{"instances":2}}}}'`,
+			}},
+		{"See where its alerts are sent. Prometheus and Alertmanager do not run here; their objects exist:", []string{
 			"kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts}{\"\\n\"}'",
-			"kubectl describe discordchannels,prometheusrules,alertmanagerconfigs -l app.kubernetes.io/instance=sendai-jujutsu-high",
+			"kubectl describe discordchannels,prometheusrules,alertmanagerconfigs " +
+				"-l app.kubernetes.io/instance=sendai-jujutsu-high",
 		}},
 		{"Delete it; its data is retained, as its reclaimPolicy says, and a new Dojo with its name takes it over:", []string{
 			"kubectl delete dojo sendai-jujutsu-high",
@@ -79,6 +81,12 @@ func dojoHints(f facts) []hint {
 			"kubectl delete dojo kyoto-jujutsu-high",
 		}},
 	}
+}
+
+// grantMetrics lets the ServiceAccount default read an operator's metrics.
+func grantMetrics(binding, operator string) string {
+	return "kubectl create clusterrolebinding " + binding + " --clusterrole=" + operator + "-metrics-reader " +
+		"--serviceaccount=default:default"
 }
 
 // printHints prints the sample with a database, what to try next, and how it ends.
@@ -91,14 +99,16 @@ func (s *sandbox) printHints(out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "\nThese lines are all that a Dojo with its own database and alerts in Discord takes (%s).\n%s\n\n",
+	_, _ = fmt.Fprintf(out, "\nThese lines are all that a Dojo with its own database and alerts in Discord takes (%s).\n"+
+		"%s\n\n",
 		postgresSample, standInNote)
 	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "#") {
 			_, _ = fmt.Fprint(out, "      ", line)
 		}
 	}
-	_, _ = fmt.Fprintf(out, "\nWhat to try next, in another terminal:\n\n    export KUBECONFIG=%s\n", s.Cluster.Kubeconfig())
+	_, _ = fmt.Fprintf(out, "\nWhat to try next, in another terminal:\n\n    export KUBECONFIG=%s\n",
+		s.Cluster.Kubeconfig())
 	for _, h := range hints(facts{sample, s.processes[0], s.processes[1], s.discord()}) {
 		_, _ = fmt.Fprintf(out, "\n  %s\n", h.about)
 		for _, command := range h.commands {

@@ -17,7 +17,7 @@ func discordHints(f facts) []hint {
 				`"$(kubectl get secret tokyo-alerts-webhook -o jsonpath='{.data.url}' | base64 -d)?wait=true"`,
 		}},
 		{"Write a topic, and move a channel to another group:", []string{
-			`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"topic":"All is well at Kyoto Jujutsu High"}}'`,
+			`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"topic":"All is well at Kyoto"}}'`,
 			`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"groupRef":{"name":"staff"}}}'`,
 		}},
 	}
@@ -30,8 +30,9 @@ func discordHints(f facts) []hint {
 		{"Read the operator's events, its log and its metrics:", []string{
 			"kubectl events --for=discordchannel/tokyo-alerts",
 			"tail " + f.discord.Log(),
-			"kubectl create clusterrolebinding discord-metrics --clusterrole=discord-operator-metrics-reader --serviceaccount=default:default",
-			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.discord.MetricsURL() + " | grep ^discord_",
+			grantMetrics("discord-metrics", "discord-operator"),
+			`curl -sk -H "Authorization: Bearer $(kubectl create token default)" ` + f.discord.MetricsURL() +
+				" | grep ^discord_",
 		}},
 		{"Delete a channel; it is deleted on Discord, too:", []string{
 			"kubectl delete discordchannel kyoto-alerts",
@@ -39,19 +40,23 @@ func discordHints(f facts) []hint {
 	}...)
 }
 
-// byHand is what a person does on Discord: on the simulated one, which has a page to look at and nobody in it, by a bot that may do everything.
+// byHand is what a user changes on Discord: on the simulated one, whose page has no controls, by a
+// bot that may do everything.
 func byHand(d discordFacts) []hint {
 	if d.page == "" {
-		return []hint{{"Rename or delete one of the channels in Discord itself; the drift is corrected within a second.", nil}}
+		return []hint{{"Rename or delete one of the channels in Discord itself; the drift is corrected within a second.",
+			nil}}
 	}
 	as := func(method, path, more string) string {
-		return fmt.Sprintf(`curl -sS -X %s -H "Authorization: Bot $(cat %s)" -A "DiscordBot (by hand, 1)" %s%s%s`, method, d.adminTokenFile, more, d.apiURL, path)
+		return fmt.Sprintf(`curl -sS -X %s -H "Authorization: Bot $(cat %s)" -A "DiscordBot (by hand, 1)" %s%s%s`, method,
+			d.adminTokenFile, more, d.apiURL, path)
 	}
 	channel := func(name string) string {
 		return "/channels/$(kubectl get discordchannel " + name + " -o jsonpath='{.status.channelId}')"
 	}
 	return []hint{
-		{"Change on Discord by hand what the operator manages (watch " + d.page + "); the drift is corrected within a second:", []string{
+		{"Change on Discord by hand what the operator manages (watch " + d.page +
+			"); the drift is corrected within a second:", []string{
 			as("PATCH", channel("tokyo-alerts"), `-H "Content-Type: application/json" -d '{"topic":"nonsense"}' `),
 			as("DELETE", channel("principals"), ""),
 		}},

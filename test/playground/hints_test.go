@@ -17,7 +17,8 @@ import (
 	"jutsu.com/operators/test/internal/kubectl"
 )
 
-// checks say of every command in the hints what it has to print, and what the cluster has to look like afterwards.
+// checks say of every command in the hints what it has to print, and what has to be true of the
+// cluster afterwards.
 type check struct {
 	// fails is whether the command has to fail.
 	fails bool
@@ -31,7 +32,8 @@ type check struct {
 
 var wide = "kubectl get dojos -o wide"
 
-// onDiscordNow asks the simulated Discord, whose address and token TestHints finds in what is printed, for a channel.
+// onDiscordNow asks the simulated Discord, whose address and token TestHints finds in what is
+// printed, for a channel.
 func onDiscordNow(channel string) string {
 	return `curl -sS -H "Authorization: Bot $(cat $ADMIN_TOKEN_FILE)" -A "DiscordBot (test, 1)" ` +
 		"$API/channels/$(kubectl get discordchannel " + channel + " -o jsonpath='{.status.channelId}')"
@@ -39,39 +41,52 @@ func onDiscordNow(channel string) string {
 
 // checks by the command's beginning, where "..." stands for anything; the longest that fits counts.
 var checks = map[string]check{
-	"kubectl get all,secrets":           {prints: `(?s)dojo\.core\.jutsu\.com/kyoto-jujutsu-high.*secret/tokyo-jujutsu-high-credentials`},
+	"kubectl get all,secrets": {
+		prints: `(?s)dojo\.core\.jutsu\.com/kyoto-jujutsu-high.*secret/tokyo-jujutsu-high-credentials`},
 	"kubectl describe dojo":             {prints: `Account Id: +Masamichi Yaga`},
 	"kubectl get dojos -o wide --watch": {endless: true, prints: `kyoto-jujutsu-high +1/1`},
 
-	"kubectl scale dojo tokyo-jujutsu-high --replicas=5": {prints: `scaled`, then: wide, shows: `tokyo-jujutsu-high +5/5 .*Reconciled`},
-	"kubectl scale dojo kyoto-jujutsu-high --replicas=0": {prints: `scaled`, then: wide, shows: `kyoto-jujutsu-high +0/0 .*Reconciled`},
+	"kubectl scale dojo tokyo-jujutsu-high --replicas=5": {prints: `scaled`, then: wide,
+		shows: `tokyo-jujutsu-high +5/5 .*Reconciled`},
+	"kubectl scale dojo kyoto-jujutsu-high --replicas=0": {prints: `scaled`, then: wide,
+		shows: `kyoto-jujutsu-high +0/0 .*Reconciled`},
 
 	`kubectl patch secret dojo-app -p '{"stringData":{"password"`: {
 		prints: `patched`,
-		then:   "kubectl get secret tokyo-jujutsu-high-credentials -o jsonpath='{.data.DB_PASS}' | base64 -d", shows: `^rotated$`,
+		then:   "kubectl get secret tokyo-jujutsu-high-credentials -o jsonpath='{.data.DB_PASS}' | base64 -d",
+		shows:  `^rotated$`,
 	},
-	"kubectl rollout status": {prints: `successfully rolled out`, then: wide, shows: `tokyo-jujutsu-high +5/5 +5 .*Reconciled`},
+	"kubectl rollout status": {prints: `successfully rolled out`, then: wide,
+		shows: `tokyo-jujutsu-high +5/5 +5 .*Reconciled`},
 	"kubectl set image": {
 		prints: `image updated`,
 		then:   "kubectl get deployment tokyo-jujutsu-high -o jsonpath='{..image}'", shows: `^danijelradakovic/dojo:`,
 	},
 	"kubectl delete service,secret": {
 		prints: `service "tokyo-jujutsu-high" deleted`,
-		then:   "kubectl get service/tokyo-jujutsu-high secret/tokyo-jujutsu-high-credentials", shows: `(?s)service/tokyo.*secret/tokyo`,
+		then:   "kubectl get service/tokyo-jujutsu-high secret/tokyo-jujutsu-high-credentials",
+		shows:  `(?s)service/tokyo.*secret/tokyo`,
 	},
-	`kubectl patch secret dojo-app --type=json`:                                             {prints: `patched`, then: wide, shows: `tokyo-jujutsu-high .*CredentialsIncomplete`},
-	`kubectl patch secret dojo-app -p '{"stringData":{"host"`:                               {prints: `patched`, then: wide, shows: `tokyo-jujutsu-high +5/5 .*Reconciled`},
-	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"title"`:               {fails: true, prints: `spec\.title: Invalid value.*must not be blank`},
-	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Mongo"`:    {prints: `patched`, then: wide, shows: `kyoto-jujutsu-high .*DatabaseNotSupported`},
-	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"`: {prints: `patched`, then: wide, shows: `kyoto-jujutsu-high .*Reconciled`},
+	`kubectl patch secret dojo-app --type=json`: {prints: `patched`,
+		then: wide, shows: `tokyo-jujutsu-high .*CredentialsIncomplete`},
+	`kubectl patch secret dojo-app -p '{"stringData":{"host"`: {prints: `patched`,
+		then: wide, shows: `tokyo-jujutsu-high +5/5 .*Reconciled`},
+	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"title"`: {fails: true,
+		prints: `spec\.title: Invalid value.*must not be blank`},
+	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Mongo"`: {prints: `patched`,
+		then: wide, shows: `kyoto-jujutsu-high .*DatabaseNotSupported`},
+	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"`: {prints: `patched`,
+		then: wide, shows: `kyoto-jujutsu-high .*Reconciled`},
 
 	"kubectl events":                    {prints: `(?s)Ready.*CredentialsRotated.*CredentialsIncomplete`},
 	"tail ...dojo-operator.log":         {prints: `Starting workers`},
 	"kubectl create clusterrolebinding": {prints: `created`},
-	"curl -sk ... | grep ^dojo_":        {prints: `dojo_replicas_ready\{dojo="tokyo-jujutsu-high",namespace="default"\} 5`},
+	"curl -sk ... | grep ^dojo_": {
+		prints: `dojo_replicas_ready\{dojo="tokyo-jujutsu-high",namespace="default"\} 5`},
 
 	"kubectl get discord": {
-		prints: `(?s)tokyo-alerts +\d+ +jujutsu +alerts +True +Reconciled.*Staff room.*jujutsu +\d+ +Jujutsu High +True +Reconciled`,
+		prints: `(?s)tokyo-alerts +\d+ +jujutsu +alerts +True +Reconciled.*` +
+			`Staff room.*jujutsu +\d+ +Jujutsu High +True +Reconciled`,
 	},
 	"kubectl describe discordchannel":              {prints: `Topic: +What is wrong at Tokyo`},
 	`curl -sS -H "Content-Type: application/json"`: {prints: `"content":"Tokyo is on fire"`},
@@ -80,53 +95,70 @@ var checks = map[string]check{
 	},
 	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"groupRef"`: {
 		prints: `patched`,
-		then:   onDiscordNow("kyoto-alerts") + " | grep -c $(kubectl get discordgroup staff -o jsonpath='{.status.groupId}')", shows: `^1\n$`,
+		then: onDiscordNow("kyoto-alerts") +
+			" | grep -c $(kubectl get discordgroup staff -o jsonpath='{.status.groupId}')", shows: `^1\n$`,
 	},
 	"curl -sS -X PATCH": {
 		prints: `"topic":"nonsense"`,
-		then:   onDiscordNow("tokyo-alerts") + "; kubectl events --for=discordchannel/tokyo-alerts", shows: `(?s)"topic":"What is wrong.*DriftCorrected.*Corrected drift on Discord: topic`,
+		then:   onDiscordNow("tokyo-alerts") + "; kubectl events --for=discordchannel/tokyo-alerts",
+		shows:  `(?s)"topic":"What is wrong.*DriftCorrected.*Corrected drift on Discord: topic`,
 	},
 	"curl -sS -X DELETE": {
 		prints: `"name":"principals"`,
-		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals", shows: `(?s)"name":"principals".*DriftCorrected.*Corrected drift on Discord: existence`,
+		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals",
+		shows:  `(?s)"name":"principals".*DriftCorrected.*Corrected drift on Discord: existence`,
 	},
-	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":9`}, // two groups, five channels, that of the Dojo that was made again, and the one deleted by hand
-	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name"`: {fails: true, prints: `spec\.name: Invalid value.*write "kyoto-alerts"`},
-	"...discord-operator export":                        {prints: `(?s)kind: DiscordServer.*kind: DiscordGroup.*secretName: tokyo-alerts-webhook`},
+	// two groups, five channels, that of the Dojo that was made again, and the one deleted by hand
+	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":9`},
+	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name"`: {fails: true,
+		prints: `spec\.name: Invalid value.*write "kyoto-alerts"`},
+	"...discord-operator export": {
+		prints: `(?s)kind: DiscordServer.*kind: DiscordGroup.*secretName: tokyo-alerts-webhook`},
 	"kubectl events --for=discordchannel/tokyo-alerts":  {prints: `Created`},
 	"tail ...discord-operator.log":                      {prints: `Starting workers`},
 	"kubectl create clusterrolebinding discord-metrics": {prints: `created`},
-	`curl -sk ... | grep ^discord_`:                     {prints: `discord_drift_corrections_total\{field="topic",kind="DiscordChannel"\} 1`},
-	"kubectl delete discordchannel":                     {prints: `deleted`, then: "kubectl get discordchannel kyoto-alerts 2>&1", shows: `not found`},
+	`curl -sk ... | grep ^discord_`: {
+		prints: `discord_drift_corrections_total\{field="topic",kind="DiscordChannel"\} 1`},
+	"kubectl delete discordchannel": {prints: `deleted`,
+		then: "kubectl get discordchannel kyoto-alerts 2>&1", shows: `not found`},
 
-	"kubectl get clusters.postgresql.cnpg.io": {prints: `(?s)cluster\.postgresql\.cnpg\.io/sendai-jujutsu-high-db.*database\.postgresql\.cnpg\.io/sendai-jujutsu-high-db`},
+	"kubectl get clusters.postgresql.cnpg.io": {
+		prints: `(?s)cluster\.postgresql\.cnpg\.io/sendai-jujutsu-high-db.*` +
+			`database\.postgresql\.cnpg\.io/sendai-jujutsu-high-db`},
 	"kubectl annotate dojo": {
 		prints: `annotated`,
-		then:   "kubectl events --for=dojo/sendai-jujutsu-high; " + wide, shows: `(?s)CredentialsRotated.*sendai-jujutsu-high +1/1 .*Reconciled`,
+		then:   "kubectl events --for=dojo/sendai-jujutsu-high; " + wide,
+		shows:  `(?s)CredentialsRotated.*sendai-jujutsu-high +1/1 .*Reconciled`,
 	},
 	`kubectl patch dojo sendai-jujutsu-high`: {
 		prints: `patched`,
-		then:   "kubectl get clusters.postgresql.cnpg.io sendai-jujutsu-high-db -o jsonpath='{.status.readyInstances}'; " + wide,
-		shows:  `(?s)^2.*sendai-jujutsu-high +1/1 .*Reconciled`,
+		then: "kubectl get clusters.postgresql.cnpg.io sendai-jujutsu-high-db -o jsonpath='{.status.readyInstances}'; " +
+			wide,
+		shows: `(?s)^2.*sendai-jujutsu-high +1/1 .*Reconciled`,
 	},
 	"kubectl get dojo sendai-jujutsu-high -o": {prints: `"channelId":"\d+".*"channelName":"sendai-jujutsu-high-alerts"`},
-	"kubectl describe discordchannels,":       {prints: `(?si)name: +sendai-jujutsu-high-alerts.*alert: +DojoDown.*api URL:\s+key: +url\s+name: +sendai-jujutsu-high-alerts-webhook`},
-	"kubectl delete dojo sendai-jujutsu-high": {prints: `deleted`, then: "kubectl get database,secret sendai-jujutsu-high-db", shows: `(?s)database.*secret/sendai`},
-	"kubectl apply -f ":                       {prints: `created`, then: wide, shows: `sendai-jujutsu-high +1/1 .*Reconciled`},
-	"kubectl delete dojo kyoto":               {prints: `deleted`, then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
+	"kubectl describe discordchannels,": {
+		prints: `(?si)name: +sendai-jujutsu-high-alerts.*alert: +DojoDown.*` +
+			`api URL:\s+key: +url\s+name: +sendai-jujutsu-high-alerts-webhook`},
+	"kubectl delete dojo sendai-jujutsu-high": {prints: `deleted`,
+		then: "kubectl get database,secret sendai-jujutsu-high-db", shows: `(?s)database.*secret/sendai`},
+	"kubectl apply -f ": {prints: `created`, then: wide,
+		shows: `sendai-jujutsu-high +1/1 .*Reconciled`},
+	"kubectl delete dojo kyoto": {prints: `deleted`,
+		then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 
-// TestHints runs what the playground tells people to try, as it is printed, in that order.
+// TestHints runs what the playground proposes, as it is printed, in that order.
 func TestHints(t *testing.T) {
 	kubectl.OnPath(t)
 	for _, program := range []string{"bash", "curl", "base64", "grep"} {
 		if _, err := exec.LookPath(program); err != nil {
-			t.Fatalf("the playground tells people to use %s, which is not installed here: %v", program, err)
+			t.Fatalf("the playground proposes commands with %s, which is not installed here: %v", program, err)
 		}
 	}
 	g := NewWithT(t)
 	p := startPlayground(t)
-	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))
+	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
 
 	admin := regexp.MustCompile(`cat (\S+)\)" .* (http://\S+)/channels/`).FindSubmatch(p.Out.Contents())
 	g.Expect(admin).NotTo(BeNil(), "a call as a bot that may do everything")

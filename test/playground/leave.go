@@ -16,11 +16,13 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// leaving is how long the operator may take to delete what is on a real Discord: it may first have to find out what an interrupted create has left there.
+// leaving is how long the operator may take to delete what is on a real Discord: it may first have
+// to find out what an interrupted create has left there.
 const leaving = time.Minute
 
-// leaveDiscord deletes what this run has created on a real Discord. The server itself, and what was only adopted, stay. What should
-// have gone and has not is named in the error, since nobody knows of it afterwards.
+// leaveDiscord deletes what this run has created on a real Discord. The server itself, and what was
+// only adopted, stay. What should have gone and has not is named in the error, since nothing
+// records it afterwards.
 func (s *sandbox) leaveDiscord(out *os.File) error {
 	if !s.options.realDiscord() {
 		return nil
@@ -34,17 +36,20 @@ func (s *sandbox) leaveDiscord(out *os.File) error {
 	if err != nil {
 		return fmt.Errorf("what is left on Discord is unknown, see the server: %w", err)
 	}
-	doomed, kept := parting(objects)
+	deleted, kept := byPolicy(objects)
 	if len(objects) == 0 {
 		return nil
 	}
-	say(out, "Deleting what this run has created on Discord (a second Ctrl-C would leave it there): %s ...", orNothing(doomed))
+	say(out, "Deleting what this run has created on Discord (a second Ctrl-C would leave it there): %s ...",
+		orNothing(deleted))
 	if len(kept) > 0 {
-		say(out, "Retained on Discord, because it existed before or its deletionPolicy is Retain: %s.", strings.Join(kept, ", "))
+		say(out, "Retained on Discord, because it existed before or its deletionPolicy is Retain: %s.",
+			strings.Join(kept, ", "))
 	}
 	left, err := s.deleteAll(ctx, objects)
-	if stuck, _ := parting(left); len(stuck) > 0 {
-		return errors.Join(err, fmt.Errorf("LEFT ON DISCORD, delete it there by hand: %s%s", strings.Join(stuck, ", "), whys(left)))
+	if stuck, _ := byPolicy(left); len(stuck) > 0 {
+		return errors.Join(err, fmt.Errorf("LEFT ON DISCORD, delete it there by hand: %s%s", strings.Join(stuck, ", "),
+			whys(left)))
 	}
 	return err
 }
@@ -62,22 +67,24 @@ func (s *sandbox) onDiscord(ctx context.Context) ([]unstructured.Unstructured, e
 	return all, nil
 }
 
-// parting says, in words, what goes from Discord with the objects and what stays there.
-func parting(objects []unstructured.Unstructured) (doomed, kept []string) {
+// byPolicy says what is deleted on Discord with the objects and what stays there.
+func byPolicy(objects []unstructured.Unstructured) (deleted, kept []string) {
 	for i := range objects {
 		o := &objects[i]
 		switch {
-		case o.GetKind() == serverKind.Kind, idOf(o) == "" && len(o.GetFinalizers()) == 0: // a server never goes, and what has not begun is not there
+		// a server never goes, and what has not begun is not there
+		case o.GetKind() == serverKind.Kind, idOf(o) == "" && len(o.GetFinalizers()) == 0:
 		case retained(o):
 			kept = append(kept, onDiscordAs(o))
 		default:
-			doomed = append(doomed, onDiscordAs(o))
+			deleted = append(deleted, onDiscordAs(o))
 		}
 	}
-	return doomed, kept
+	return deleted, kept
 }
 
-// retained says whether what an object stands for outlives it; of what was adopted that is asked for before it is deleted.
+// retained says whether what an object stands for outlives it; of what was adopted that is asked
+// for before it is deleted.
 func retained(o *unstructured.Unstructured) bool {
 	policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
 	return policy == "Retain" || adopted(o)
@@ -88,7 +95,7 @@ func adopted(o *unstructured.Unstructured) bool {
 	return found
 }
 
-// onDiscordAs is how a person finds it there.
+// onDiscordAs is how a user finds it there.
 func onDiscordAs(o *unstructured.Unstructured) string {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "name")
 	where, _, _ := unstructured.NestedString(o.Object, "status", "channelURL")
@@ -117,13 +124,15 @@ func whys(objects []unstructured.Unstructured) string {
 	return text.String()
 }
 
-// deleteAll deletes the objects and waits until they are gone, or nothing more will come of waiting. It returns those that are left.
-func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured, error) {
+// deleteAll deletes the objects and waits until they are gone, or nothing more will come of
+// waiting. It returns those that are left.
+func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstructured) ([]unstructured.Unstructured,
+	error) {
 	var failed error
 	for i := range objects {
 		failed = errors.Join(failed, s.delete(ctx, &objects[i]))
 	}
-	left := objects // what could not be read anew is told, to be on the safe side
+	left := objects // what could not be read again is reported, to be on the safe side
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()
 	for {
@@ -132,7 +141,7 @@ func (s *sandbox) deleteAll(ctx context.Context, objects []unstructured.Unstruct
 			return left, errors.Join(failed, err)
 		}
 		left = now
-		if len(left) == 0 || !slices.ContainsFunc(left, hopeful) {
+		if len(left) == 0 || !slices.ContainsFunc(left, mayStillGo) {
 			return left, failed
 		}
 		select {
@@ -159,7 +168,8 @@ func (s *sandbox) delete(ctx context.Context, o *unstructured.Unstructured) erro
 	return nil
 }
 
-// exited is closed when a process has ended; it is nil, which waits for ever, for one that was not started.
+// exited is closed when a process has ended; it is nil, which waits for ever, for one that was not
+// started.
 func exited(p *environment.Process) <-chan struct{} {
 	if p == nil {
 		return nil
@@ -167,5 +177,5 @@ func exited(p *environment.Process) <-chan struct{} {
 	return p.Exited()
 }
 
-// hopeful objects may still go.
-func hopeful(o unstructured.Unstructured) bool { return rowOf(&o).degraded != "True" }
+// mayStillGo objects may still go.
+func mayStillGo(o unstructured.Unstructured) bool { return rowOf(&o).degraded != "True" }

@@ -41,12 +41,16 @@ func main() {
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := environment.Flags("playground", help, out)
-	flags.BoolVar(&o.once, "once", false, "exit as soon as all samples are Ready, with exit status 0; or 1 and the reason, after --timeout")
+	flags.BoolVar(&o.once, "once", false,
+		"exit as soon as all samples are Ready, with exit status 0; or 1 and the reason, after --timeout")
 	flags.DurationVar(&o.timeout, "timeout", 3*time.Minute, "how long the samples may take to become Ready, more than 0")
 	flags.IntVar(&o.nodes, "nodes", 3, "number of fake nodes for the pods to run on, 1 or more")
-	flags.StringVar(&o.discordTokenFile, "discord-token-file", "", "`file` with the token of a bot: use the real Discord, together with --discord-server-id")
-	flags.StringVar(&o.discordServerID, "discord-server-id", "", "`id` of the Discord server that the samples' channels are created in; the bot has to be in it")
-	flags.StringVar(&o.discordAPIURL, "discord-api-url", "", "`URL` of the API of a server that is compatible with Discord; by default Discord's own")
+	flags.StringVar(&o.discordTokenFile, "discord-token-file", "",
+		"`file` with the token of a bot: use the real Discord, together with --discord-server-id")
+	flags.StringVar(&o.discordServerID, "discord-server-id", "",
+		"`id` of the Discord server that the samples' channels are created in; the bot has to be in it")
+	flags.StringVar(&o.discordAPIURL, "discord-api-url", "",
+		"`URL` of the API of a server that is compatible with Discord; by default Discord's own")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -68,13 +72,14 @@ func parse(args []string, out io.Writer) (*options, error) {
 func (o *options) validateDiscord() error {
 	switch {
 	case (o.discordTokenFile == "") != (o.discordServerID == ""):
-		return errors.New("--discord-token-file and --discord-server-id go together: the real Discord takes both, the simulated one none")
+		return errors.New("--discord-token-file and --discord-server-id go together: for the real Discord")
 	case o.discordAPIURL != "" && !o.realDiscord():
 		return errors.New("--discord-api-url takes --discord-token-file and --discord-server-id as well")
 	case !o.realDiscord():
 		return nil
 	case !regexp.MustCompile(`^[1-9][0-9]{5,19}$`).MatchString(o.discordServerID):
-		return fmt.Errorf("--discord-server-id is %q, it must be the id of a Discord server: 6 to 20 digits", o.discordServerID)
+		return fmt.Errorf("--discord-server-id is %q, it must be the id of a Discord server: 6 to 20 digits",
+			o.discordServerID)
 	}
 	var err error
 	// Commands that are printed work in any folder.

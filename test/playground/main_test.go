@@ -28,15 +28,19 @@ func TestParse(t *testing.T) {
 		want *options
 		err  string
 	}{
-		"no flags":  {want: &options{timeout: 3 * time.Minute, nodes: 3}},
-		"all flags": {args: []string{"--once", "--timeout=1m", "--nodes=1"}, want: &options{once: true, timeout: time.Minute, nodes: 1}},
-		"a real Discord": {args: []string{"--discord-token-file=token", server, "--discord-api-url=http://localhost"}, want: &options{
-			timeout: 3 * time.Minute, nodes: 3, discordTokenFile: token, discordServerID: "1401681709430341704", discordAPIURL: "http://localhost",
-		}},
+		"no flags": {want: &options{timeout: 3 * time.Minute, nodes: 3}},
+		"all flags": {args: []string{"--once", "--timeout=1m", "--nodes=1"},
+			want: &options{once: true, timeout: time.Minute, nodes: 1}},
+		"a real Discord": {args: []string{"--discord-token-file=token", server, "--discord-api-url=http://localhost"},
+			want: &options{
+				timeout: 3 * time.Minute, nodes: 3, discordTokenFile: token, discordServerID: "1401681709430341704",
+				discordAPIURL: "http://localhost",
+			}},
 		"a server without a token": {args: []string{server}, err: "go together"},
 		"a token without a server": {args: []string{"--discord-token-file=token"}, err: "go together"},
 		"an address alone":         {args: []string{"--discord-api-url=http://localhost"}, err: "as well"},
-		"the name of a server":     {args: []string{"--discord-token-file=token", "--discord-server-id=jujutsu"}, err: "must be the id of a Discord server"},
+		"the name of a server": {args: []string{"--discord-token-file=token", "--discord-server-id=jujutsu"},
+			err: "must be the id of a Discord server"},
 		"a file that is not there": {args: []string{"--discord-token-file=none", server}, err: "no such file"},
 		"a file without a token":   {args: []string{"--discord-token-file=empty", server}, err: "empty is empty"},
 		"no time":                  {args: []string{"--timeout=0s"}, err: "--timeout must be more than 0"},
@@ -46,8 +50,8 @@ func TestParse(t *testing.T) {
 		"a duration in words":      {args: []string{"--timeout=soon"}, err: "invalid value"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var told bytes.Buffer
-			got, err := parse(test.args, &told)
+			var printed bytes.Buffer
+			got, err := parse(test.args, &printed)
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Errorf("error is %v, want %q", err, test.err)
@@ -65,13 +69,14 @@ func TestParse(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) {
-	var told bytes.Buffer
-	if _, err := parse([]string{"--help"}, &told); !errors.Is(err, flag.ErrHelp) {
+	var printed bytes.Buffer
+	if _, err := parse([]string{"--help"}, &printed); !errors.Is(err, flag.ErrHelp) {
 		t.Fatalf("error is %v, want flag.ErrHelp", err)
 	}
-	for _, want := range []string{"make run", "-once", "-timeout", "-nodes", "-discord-token-file", "-discord-server-id", "-discord-api-url", "Ctrl-C", "deleted"} {
-		if !strings.Contains(told.String(), want) {
-			t.Errorf("--help does not speak of %q:\n%s", want, told.String())
+	for _, want := range []string{"make run", "-once", "-timeout", "-nodes", "-discord-token-file", "-discord-server-id",
+		"-discord-api-url", "Ctrl-C", "deleted"} {
+		if !strings.Contains(printed.String(), want) {
+			t.Errorf("--help does not mention %q:\n%s", want, printed.String())
 		}
 	}
 }

@@ -17,13 +17,15 @@ import (
 	"jutsu.com/operators/libs/testcluster/project"
 )
 
-// These tests run the program as people do: compiled, as a process, and they look at what it prints and leaves behind.
+// These tests run the program as users do, as a process, and check what it prints and leaves
+// behind.
 
 const (
-	// patience is for a whole control plane to come up, on a machine that builds and tests other things meanwhile.
-	patience = 3 * time.Minute
-	// upAndTold is the last line before it waits for Ctrl-C.
-	upAndTold = "Ctrl-C stops everything and cleans up."
+	// waitLimit is for a whole control plane to come up, on a machine that builds and tests other
+	// things meanwhile.
+	waitLimit = 3 * time.Minute
+	// upAndReady is the last line before it waits for Ctrl-C.
+	upAndReady = "Ctrl-C stops everything and cleans up."
 )
 
 var program string
@@ -39,7 +41,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// playground is one running program. Its temporary folder is its own, so that what it leaves behind can be told.
+// playground is one running program. Its temporary folder is its own, so that what it leaves behind
+// can be found.
 type playground struct {
 	*gexec.Session
 	tmp string
@@ -71,12 +74,15 @@ func startCommand(t *testing.T, command *exec.Cmd) *playground {
 
 // leavesNothing checks that no file and no process is left.
 func (p *playground) leavesNothing(g *WithT) {
-	// After SIGKILL a shell of the cluster's still cleans up, and the operator ends when it cannot renew its lease for 10 s.
-	g.Eventually(func() ([]string, error) { return filepath.Glob(p.tmp + "/*") }).WithTimeout(30 * time.Second).Should(BeEmpty())
+	// After SIGKILL a shell of the cluster's still cleans up, and the operator ends when it cannot
+	// renew its lease for 10 s.
+	g.Eventually(func() ([]string, error) { return filepath.Glob(p.tmp + "/*") }).WithTimeout(30 * time.Second).
+		Should(BeEmpty())
 	g.Eventually(p.processes).WithTimeout(30 * time.Second).WithPolling(100 * time.Millisecond).Should(BeEmpty())
 }
 
-// processes are the numbers, by program name, of all processes that it has started, which share its environment.
+// processes are the numbers, by program name, of all processes that it has started, which share its
+// environment.
 func (p *playground) processes() map[string]int {
 	found := map[string]int{}
 	environments, _ := filepath.Glob("/proc/[0-9]*/environ") // none on systems without /proc
@@ -96,7 +102,7 @@ func TestOnceTwiceAtATime(t *testing.T) {
 	g := NewWithT(t)
 	first, second := startPlayground(t, "--once"), startPlayground(t, "--once")
 	for _, p := range []*playground{first, second} {
-		g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(0))
+		g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(0))
 		g.Expect(p).To(gbytes.Say(`STAND-IN: no containers run here, so CloudNativePG is played`))
 		g.Expect(string(p.Out.Contents())).To(And(
 			ContainSubstring("This is a simulation: nothing of it is on the real Discord."),
@@ -113,14 +119,15 @@ func TestOnceTwiceAtATime(t *testing.T) {
 	}
 }
 
-func TestOnceSaysWhatIsNotSettled(t *testing.T) {
+func TestOnceSaysWhatIsNotReady(t *testing.T) {
 	g := NewWithT(t)
 	p := startPlayground(t, "--once", "--timeout=1ns")
-	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(1))
+	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(1))
 	g.Expect(string(p.Err.Contents())).To(And(
 		ContainSubstring("not Ready after 1ns"),
 		MatchRegexp(`dojo/kyoto-jujutsu-high Ready=(-|False)`),
-		MatchRegexp(`(?s)the last lines of \S+/dojo-operator.log:\n.*INFO.*the last lines of \S+/discord-operator.log:\n.*INFO`),
+		MatchRegexp(`(?s)the last lines of \S+/dojo-operator.log:\n.*INFO.*`+
+			`the last lines of \S+/discord-operator.log:\n.*INFO`),
 	))
 	p.leavesNothing(g)
 }
@@ -135,16 +142,16 @@ func TestInterrupt(t *testing.T) {
 		"while the cluster starts":     {after: "Starting Kubernetes", signal: os.Interrupt, exit: 1},
 		"while the operator starts":    {after: "Installing", signal: os.Interrupt, exit: 1},
 		"before all samples are Ready": {args: []string{"--once"}, after: "Applying", signal: os.Interrupt, exit: 1},
-		"when it is up, by Ctrl-C":     {after: upAndTold, signal: os.Interrupt, exit: 0},
-		"when it is up, by SIGTERM":    {after: upAndTold, signal: syscall.SIGTERM, exit: 0},
-		"when it is up, with no mercy": {after: upAndTold, signal: syscall.SIGKILL, exit: 128 + int(syscall.SIGKILL)},
+		"when it is up, by Ctrl-C":     {after: upAndReady, signal: os.Interrupt, exit: 0},
+		"when it is up, by SIGTERM":    {after: upAndReady, signal: syscall.SIGTERM, exit: 0},
+		"when it is up, with no mercy": {after: upAndReady, signal: syscall.SIGKILL, exit: 128 + int(syscall.SIGKILL)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			p := startPlayground(t, test.args...)
-			g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(test.after))
+			g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(test.after))
 			p.Signal(test.signal)
-			g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(test.exit))
+			g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(test.exit))
 			if test.exit == 1 {
 				g.Expect(p.Err).To(gbytes.Say("interrupted"))
 			}
@@ -153,33 +160,34 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestMakeTerminated asks make itself to end, as whoever supervises a job does.
+// TestMakeTerminated asks make itself to end, as a supervisor of jobs does.
 func TestMakeTerminated(t *testing.T) {
 	g := NewWithT(t)
 	root, err := project.Root()
 	g.Expect(err).NotTo(HaveOccurred())
 	// Without what is built already, which other tests are using.
 	p := startCommand(t, exec.Command("make", "-C", root, "--old-file=build", "--old-file=testcluster", "run"))
-	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))
+	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
 	p.Terminate()
-	g.Eventually(p).WithTimeout(patience).Should(gbytes.Say("Everything is stopped"))
-	g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(128 + int(syscall.SIGTERM)))
+	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say("Everything is stopped"))
+	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(128 + int(syscall.SIGTERM)))
 	p.leavesNothing(g)
 }
 
 // TestSomethingDies kills one process after the other, each in a run of its own.
 func TestSomethingDies(t *testing.T) {
-	for name, log := range map[string]string{"dojo-operator": "Starting workers", "discord-operator": "Starting workers", "discordtest": "Simulated Discord is up"} {
+	for name, log := range map[string]string{"dojo-operator": "Starting workers", "discord-operator": "Starting workers",
+		"discordtest": "Simulated Discord is up"} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			p := startPlayground(t)
-			g.Eventually(p).WithTimeout(patience).Should(gbytes.Say(upAndTold))
+			g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
 			pid, ok := p.processes()[name[:min(15, len(name))]] // what Linux keeps of a name
 			if !ok {
 				t.Skip("needs /proc to find the process")
 			}
 			g.Expect(syscall.Kill(pid, syscall.SIGKILL)).To(Succeed())
-			g.Eventually(p.Session).WithTimeout(patience).Should(gexec.Exit(1))
+			g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(1))
 			g.Expect(string(p.Err.Contents())).To(And(ContainSubstring("has ended: "), ContainSubstring(log)))
 			p.leavesNothing(g)
 		})

@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, out *os.File) (err error) {
 		say(out, "\nAll samples are Ready, %.1f s after the start.", time.Since(began).Seconds())
 	case o.once || ended || ctx.Err() != nil:
 		return environment.UnlessInterrupted(ctx, notReady)
-	default: // a user is there to look at it
+	default: // a user is there to examine it
 		say(out, "\n%v", notReady)
 	}
 	if o.once {
@@ -52,7 +52,8 @@ func run(ctx context.Context, args []string, out *os.File) (err error) {
 	return s.stay(ctx, screen)
 }
 
-// awaitReady shows the objects until all of them are Ready. The error says which is not and why, or which process has ended.
+// awaitReady shows the objects until all of them are Ready. The error says which is not and why, or
+// which process has ended.
 func (s *sandbox) awaitReady(ctx context.Context, screen *screen, timeout time.Duration) (ended bool, err error) {
 	deadline := time.After(timeout)
 	tick := time.NewTicker(refresh)
@@ -77,7 +78,8 @@ func (s *sandbox) awaitReady(ctx context.Context, screen *screen, timeout time.D
 	}
 }
 
-// stay prints every change until it is interrupted, which is its good end, or something ends by itself.
+// stay prints every change until it is interrupted, which is its good end, or something ends by
+// itself.
 func (s *sandbox) stay(ctx context.Context, screen *screen) error {
 	tick := time.NewTicker(refresh)
 	defer tick.Stop()

@@ -31,7 +31,8 @@ const standInNote = "STAND-IN: no containers run here, so CloudNativePG is playe
 var (
 	// samples are the folders that are applied.
 	samples = []string{"deploy/samples", "deploy/samples/discord"}
-	// shown are the kinds of objects in the table, in this order. Any kind with the four conditions fits.
+	// shown are the kinds of objects in the table, in this order. Any kind with the four conditions
+	// fits.
 	shown = append([]schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}, discordKinds...)
 )
 
@@ -46,8 +47,8 @@ type sandbox struct {
 	ended     chan error                  // one for every process that has ended
 }
 
-// start brings up the cluster, Discord, the operators and the samples, and prints its progress. What it has started before an error
-// is gone when it returns.
+// start brings up the cluster, Discord, the operators and the samples, and prints its progress.
+// What it has started before an error is gone when it returns.
 func start(ctx context.Context, o *options, out *os.File) (*sandbox, error) {
 	s := &sandbox{options: o, processes: make([]*environment.Process, len(environment.All)), ended: make(chan error, 3)}
 	if err := s.start(ctx, out); err != nil {
@@ -84,7 +85,8 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 		return err
 	}
 	say(out, standInNote)
-	say(out, "Installing and starting the operators of %s and %s ...", environment.Dojo.Base(), environment.Discord.Base())
+	say(out, "Installing and starting the operators of %s and %s ...", environment.Dojo.Base(),
+		environment.Discord.Base())
 	if err := s.startOperators(ctx); err != nil {
 		return err
 	}
@@ -100,7 +102,8 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 func postgresWithSessions(admin client.Client) cnpgtest.Options {
 	return cnpgtest.Options{Sessions: func(ctx context.Context, namespace, database string) int {
 		var pods corev1.PodList
-		if err := admin.List(ctx, &pods, client.InNamespace(namespace), client.MatchingLabels{"app.kubernetes.io/name": "dojo"}); err != nil {
+		if err := admin.List(ctx, &pods, client.InNamespace(namespace),
+			client.MatchingLabels{"app.kubernetes.io/name": "dojo"}); err != nil {
 			return 1
 		}
 		sessions := 0

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// screen shows rows: on a terminal as a table that is drawn over in place, elsewhere as a line for each change.
+// screen shows rows: on a terminal as a table that is drawn over in place, elsewhere as a line for
+// each change.
 type screen struct {
 	out      *os.File
 	terminal bool
@@ -45,7 +46,8 @@ func (s *screen) table(rows []row) {
 	s.drawn = lines
 }
 
-// changes tells, a line each and with the time, what is different since the last call of table or changes.
+// changes prints, a line each and with the time, what is different since the last call of table or
+// changes.
 func (s *screen) changes(rows []row) {
 	for _, line := range changedLines(s.last, rows) {
 		say(s.out, "%s  %s", time.Now().Format(time.TimeOnly), line)

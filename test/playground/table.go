@@ -20,7 +20,7 @@ type row struct {
 	name string
 	// count is ready and wanted replicas, for the kinds that have such.
 	count string
-	// current is whether the conditions speak of the spec as it is now.
+	// current is whether the conditions are about the spec as it is now.
 	current bool
 	// conditions by type: True, False, or empty where there is none yet.
 	ready, available, progressing, degraded string
@@ -83,7 +83,8 @@ func allReady(rows []row) bool {
 
 func (r row) isReady() bool { return r.current && r.ready == "True" }
 
-// complaints says of every object that is not Ready which condition keeps it from being so, and why.
+// complaints says of every object that is not Ready which condition keeps it from being so, and
+// why.
 func complaints(rows []row, unseen error) []string {
 	if unseen != nil {
 		return []string{unseen.Error()}
@@ -102,23 +103,24 @@ func complaints(rows []row, unseen error) []string {
 
 // line is a row for logs.
 func (r row) line() string {
-	verdict := "Ready=" + orNone(r.ready)
+	state := "Ready=" + orNone(r.ready)
 	switch {
 	case r.degraded == "True":
-		verdict += " Degraded=True"
+		state += " Degraded=True"
 	case r.progressing == "True":
-		verdict += " Progressing=True"
+		state += " Progressing=True"
 	}
 	if r.count != "" {
-		verdict += " " + r.count
+		state += " " + r.count
 	}
 	if r.ready != "" && !r.current {
-		verdict += " (of an older generation)"
+		state += " (of an older generation)"
 	}
-	return fmt.Sprintf("%s %s %s", r.name, verdict, r.why)
+	return fmt.Sprintf("%s %s %s", r.name, state, r.why)
 }
 
-// renderTable draws the rows, each at most width characters wide: what has replicas, and below it what stands for something on Discord.
+// renderTable draws the rows, each at most width characters wide: what has replicas, and below it
+// what stands for something on Discord.
 func renderTable(rows []row, width int, now time.Time) []string {
 	blocks := []block{{head: "OBJECT\tREPLICAS\tREADY\tAVAILABLE\tPROGRESSING\tDEGRADED\tWHY"}, {head: discordHead}}
 	for _, r := range rows {
@@ -190,7 +192,7 @@ func orNone(s string) string {
 	return s
 }
 
-// oneLine keeps a message that somebody else wrote from breaking the layout.
+// oneLine keeps a message from breaking the layout.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func clip(line string, width int) string {

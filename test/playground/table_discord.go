@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 )
 
-// discordColumns are those that kubectl shows of what stands for something on Discord, beside the conditions.
+// discordColumns are those that kubectl shows of what stands for something on Discord, beside the
+// conditions.
 type discordColumns struct {
 	is                bool // whether it is of such a kind at all
 	id, server, group string
@@ -39,15 +40,16 @@ func discordColumnsOf(o *unstructured.Unstructured) discordColumns {
 
 // idOf is the id on Discord; empty while there is none.
 func idOf(o *unstructured.Unstructured) string {
-	field := map[string]string{serverKind.Kind: "serverId", groupKind.Kind: "groupId", channelKind.Kind: "channelId"}[o.GetKind()]
+	field := map[string]string{serverKind.Kind: "serverId", groupKind.Kind: "groupId",
+		channelKind.Kind: "channelId"}[o.GetKind()]
 	id, _, _ := unstructured.NestedString(o.Object, "status", field)
 	return id
 }
 
 // onDiscord is the row in the table of such objects.
 func (r row) onDiscord(now time.Time) string {
-	reason, message, told := strings.Cut(r.why, ": ")
-	if !told {
+	reason, message, found := strings.Cut(r.why, ": ")
+	if !found {
 		reason, message = "", r.why
 	}
 	return strings.Join([]string{r.name, orNone(r.discord.id), orNone(r.discord.server), orNone(r.discord.group),

@@ -19,32 +19,41 @@ func TestRowOf(t *testing.T) {
 			want:   row{name: "dojo/tokyo", why: "the operator has not reconciled it yet"},
 		},
 		"in another namespace, without replicas": {
-			object: `{kind: DiscordServer, metadata: {name: jujutsu, namespace: team-a, generation: 1}, status: {observedGeneration: 1, conditions: [
-				{type: Ready, status: "False", reason: WaitingForToken, message: Waiting.}, {type: Progressing, status: "True"}]}}`,
-			want: row{name: "discordserver/team-a/jujutsu", current: true, ready: "False", progressing: "True", why: "WaitingForToken: Waiting."},
+			object: `{kind: DiscordServer, metadata: {name: jujutsu, namespace: team-a, generation: 1},
+				status: {observedGeneration: 1, conditions: [
+				{type: Ready, status: "False", reason: WaitingForToken, message: Waiting.},
+				{type: Progressing, status: "True"}]}}`,
+			want: row{name: "discordserver/team-a/jujutsu", current: true, ready: "False", progressing: "True",
+				why: "WaitingForToken: Waiting."},
 		},
 		"Ready": {
-			object: `{kind: Dojo, metadata: {name: tokyo, namespace: default, generation: 2}, status: {observedGeneration: 2, readyStatus: 3/3, conditions: [
-				{type: Ready, status: "True", reason: Reconciled, message: The object matches its spec.}, {type: Available, status: "True"},
+			object: `{kind: Dojo, metadata: {name: tokyo, namespace: default, generation: 2},
+				status: {observedGeneration: 2, readyStatus: 3/3, conditions: [
+				{type: Ready, status: "True", reason: Reconciled, message: The object matches its spec.},
+				{type: Available, status: "True"},
 				{type: Progressing, status: "False"}, {type: Degraded, status: "False"}]}}`,
 			want: row{name: "dojo/tokyo", count: "3/3", current: true, ready: "True", available: "True",
 				progressing: "False", degraded: "False", why: "Reconciled: The object matches its spec."},
 		},
 		"on Discord: a server": {
-			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: jujutsu, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
+			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, 
+				metadata: {name: jujutsu, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
 				status: {observedGeneration: 1, serverId: "17", name: Jujutsu High}}`,
 			want: row{name: "discordserver/jujutsu", current: true, why: "the operator has not reconciled it yet",
 				discord: discordColumns{is: true, id: "17", server: "Jujutsu High", created: noon}},
 		},
 		"on Discord: a group that is not there yet": {
-			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordGroup, metadata: {name: alerts, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
+			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordGroup, 
+				metadata: {name: alerts, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
 				spec: {name: Alerts, serverRef: {name: jujutsu}}}`,
 			want: row{name: "discordgroup/alerts", why: "the operator has not reconciled it yet",
 				discord: discordColumns{is: true, server: "jujutsu", group: "Alerts", created: noon}},
 		},
 		"on Discord: a channel": {
-			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordChannel, metadata: {name: tokyo, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
-				spec: {name: tokyo, groupRef: {name: alerts}}, status: {observedGeneration: 1, channelId: "19", serverId: "17", groupId: "18", serverRef: {name: jujutsu}}}`,
+			object: `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordChannel, 
+				metadata: {name: tokyo, namespace: default, generation: 1, creationTimestamp: "2026-08-01T12:00:00Z"},
+				spec: {name: tokyo, groupRef: {name: alerts}},
+				status: {observedGeneration: 1, channelId: "19", serverId: "17", groupId: "18", serverRef: {name: jujutsu}}}`,
 			want: row{name: "discordchannel/tokyo", current: true, why: "the operator has not reconciled it yet",
 				discord: discordColumns{is: true, id: "19", server: "jujutsu", group: "alerts", created: noon}},
 		},
@@ -71,14 +80,19 @@ func TestRowOf(t *testing.T) {
 }
 
 var (
-	good      = row{name: "dojo/a", count: "3/3", current: true, ready: "True", available: "True", progressing: "False", degraded: "False", why: "Reconciled: The object matches its spec."}
-	scaling   = row{name: "dojo/b", count: "3/5", current: true, ready: "False", available: "True", progressing: "True", degraded: "False", why: "RollingOut: 3 of 5 replicas are ready"}
-	broken    = row{name: "dojo/c", count: "0/1", current: true, ready: "False", available: "False", progressing: "False", degraded: "True", why: "CredentialsIncomplete: Secret x lacks the key \"host\"."}
+	good = row{name: "dojo/a", count: "3/3", current: true, ready: "True", available: "True", progressing: "False",
+		degraded: "False", why: "Reconciled: The object matches its spec."}
+	scaling = row{name: "dojo/b", count: "3/5", current: true, ready: "False", available: "True", progressing: "True",
+		degraded: "False", why: "RollingOut: 3 of 5 replicas are ready"}
+	broken = row{name: "dojo/c", count: "0/1", current: true, ready: "False", available: "False", progressing: "False",
+		degraded: "True", why: "CredentialsIncomplete: Secret x lacks the key \"host\"."}
 	unchecked = row{name: "dojo/d", current: false, ready: "True", why: "Reconciled: The object matches its spec."}
 	unseen    = row{name: "dojo/e", why: "the operator has not reconciled it yet"}
-	channel   = row{name: "discordchannel/f", current: true, ready: "True", why: "Reconciled: The object matches its spec.",
+	channel   = row{name: "discordchannel/f", current: true, ready: "True",
+		why:     "Reconciled: The object matches its spec.",
 		discord: discordColumns{is: true, id: "19", server: "jujutsu", group: "alerts", created: noon}}
-	unmade = row{name: "discordgroup/g", why: "the operator has not reconciled it yet", discord: discordColumns{is: true, created: noon}}
+	unmade = row{name: "discordgroup/g", why: "the operator has not reconciled it yet",
+		discord: discordColumns{is: true, created: noon}}
 
 	noon = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 	now  = noon.Add(90 * time.Second)
@@ -90,13 +104,19 @@ func TestAllReady(t *testing.T) {
 		want       bool
 		complaints []string
 	}{
-		"nothing there":             {rows: nil, complaints: []string{"there are no objects"}},
-		"all Ready":                 {rows: []row{good, good}, want: true},
-		"one is Progressing":        {rows: []row{good, scaling}, complaints: []string{"dojo/b Ready=False Progressing=True 3/5 RollingOut: 3 of 5 replicas are ready"}},
-		"one is Degraded":           {rows: []row{broken, good}, complaints: []string{"dojo/c Ready=False Degraded=True 0/1 CredentialsIncomplete: Secret x lacks the key \"host\"."}},
-		"one Ready of an old spec":  {rows: []row{unchecked}, complaints: []string{"dojo/d Ready=True (of an older generation) Reconciled: The object matches its spec."}},
-		"one not looked at so far":  {rows: []row{unseen}, complaints: []string{"dojo/e Ready=- the operator has not reconciled it yet"}},
-		"several, each with a line": {rows: []row{unseen, good, scaling}, complaints: []string{unseen.line(), scaling.line()}},
+		"nothing there": {rows: nil, complaints: []string{"there are no objects"}},
+		"all Ready":     {rows: []row{good, good}, want: true},
+		"one is Progressing": {rows: []row{good, scaling},
+			complaints: []string{"dojo/b Ready=False Progressing=True 3/5 RollingOut: 3 of 5 replicas are ready"}},
+		"one is Degraded": {rows: []row{broken, good},
+			complaints: []string{
+				`dojo/c Ready=False Degraded=True 0/1 CredentialsIncomplete: Secret x lacks the key "host".`}},
+		"one Ready of an old spec": {rows: []row{unchecked},
+			complaints: []string{"dojo/d Ready=True (of an older generation) Reconciled: The object matches its spec."}},
+		"one not looked at so far": {rows: []row{unseen},
+			complaints: []string{"dojo/e Ready=- the operator has not reconciled it yet"}},
+		"several, each with a line": {rows: []row{unseen, good, scaling},
+			complaints: []string{unseen.line(), scaling.line()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := allReady(test.rows); got != test.want {
@@ -168,7 +188,7 @@ func TestChangedLines(t *testing.T) {
 		before, after []row
 		want          []string
 	}{
-		"the first look":   {after: []row{good}, want: []string{good.line()}},
+		"the first time":   {after: []row{good}, want: []string{good.line()}},
 		"nothing changed":  {before: []row{good, scaling}, after: []row{good, scaling}},
 		"one changed":      {before: []row{good, scaling}, after: []row{good, scaled}, want: []string{scaled.line()}},
 		"one came":         {before: []row{scaling}, after: []row{good, scaling}, want: []string{good.line()}},

@@ -16,13 +16,14 @@ import (
 
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/manifests"
-	"jutsu.com/operators/test/internal/kubectl"
-	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/internal/kubectl"
 )
 
 // image is one that nothing serves; no node pulls it here.
-const image = "registry.invalid/jutsu/operator:v0.1.0@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+const image = "registry.invalid/jutsu/operator:v0.1.0@" +
+	"sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 // install is what a release of an operator would be installed with.
 func install(t *testing.T, o environment.Operator) []byte {
@@ -31,18 +32,20 @@ func install(t *testing.T, o environment.Operator) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "release"), "manifest", o.Name, "--version=v0.1.0", "--image="+image)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "release"), "manifest", o.Name, "--version=v0.1.0",
+		"--image="+image)
 	cmd.Dir = root
-	var told bytes.Buffer
-	cmd.Stderr = &told
+	var printed bytes.Buffer
+	cmd.Stderr = &printed
 	text, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v (it is built by `make bin/release`, which `make test` does): %s", err, &told)
+		t.Fatalf("%v (it is built by `make bin/release`, which `make test` does): %s", err, &printed)
 	}
 	return text
 }
 
-// TestInstall applies what a release would hold on an empty cluster, as one file, from top to bottom, twice.
+// TestInstall applies what a release would hold on an empty cluster, as one file, from top to
+// bottom, twice.
 func TestInstall(t *testing.T) {
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{})
 	if err != nil {
@@ -73,7 +76,8 @@ func TestInstall(t *testing.T) {
 			g.Expect(installed.Spec.Template.Spec.Containers[0].Image).To(Equal(
 				"registry.invalid/jutsu/operator@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"))
 			g.Expect(installed.Labels).To(HaveKeyWithValue("app.kubernetes.io/version", "v0.1.0"))
-			g.Expect(installed.Spec.Selector.MatchLabels).NotTo(HaveKey("app.kubernetes.io/version"), "a selector can never change")
+			g.Expect(installed.Spec.Selector.MatchLabels).
+				NotTo(HaveKey("app.kubernetes.io/version"), "a selector can never change")
 			g.Expect(manifests.Apply(t.Context(), admin, objects)).To(Succeed())
 			g.Expect(deployment().Generation).To(Equal(installed.Generation))
 			t.Run("by kubectl", func(t *testing.T) { kubectlApplies(t, cluster, text) })
@@ -94,7 +98,8 @@ func parse(t *testing.T, text []byte) []*unstructured.Unstructured {
 	}
 }
 
-// kubectlApplies does what install.yaml says in its first line, and without --server-side, which people leave out.
+// kubectlApplies does what install.yaml says in its first line, and without --server-side, which
+// users leave out.
 func kubectlApplies(t *testing.T, cluster *testcluster.Cluster, text []byte) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "install.yaml")
@@ -102,7 +107,8 @@ func kubectlApplies(t *testing.T, cluster *testcluster.Cluster, text []byte) {
 		t.Fatal(err)
 	}
 	for _, way := range []string{"--server-side=true", "--server-side=false"} {
-		arguments := []string{"--kubeconfig=" + cluster.Kubeconfig(), "apply", way, "--validate=strict", "--filename=" + file}
+		arguments := []string{"--kubeconfig=" + cluster.Kubeconfig(), "apply", way, "--validate=strict",
+			"--filename=" + file}
 		if way == "--server-side=true" {
 			arguments = append(arguments, "--force-conflicts") // what was applied here before
 		}

@@ -15,15 +15,16 @@ import (
 	"github.com/onsi/gomega/gbytes"
 	"github.com/onsi/gomega/gexec"
 
-	"jutsu.com/operators/test/environment"
 	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
 )
 
-// patience is for a playground to come up and settle, on a machine that does other things meanwhile.
-const patience = 4 * time.Minute
+// waitLimit is for a playground to come up, on a machine that does other things meanwhile.
+const waitLimit = 4 * time.Minute
 
-// TestSkew runs the playground with one operator as it was last released, beside the other one, the kinds and the samples as they are. Whoever installs both
-// upgrades one after the other; meanwhile every sample has to become Ready all the same.
+// TestSkew runs the playground with one operator as it was last released, beside the other one, the
+// kinds and the samples as they are. A user of both upgrades one after the other; meanwhile every
+// sample has to become Ready all the same.
 func TestSkew(t *testing.T) {
 	playground, err := gexec.Build("jutsu.com/operators/test/playground")
 	if err != nil {
@@ -39,17 +40,19 @@ func TestSkew(t *testing.T) {
 			session, err := gexec.Start(cmd, t.Output(), t.Output())
 			g.Expect(err).NotTo(HaveOccurred())
 			t.Cleanup(func() { <-session.Interrupt().Exited }) // it cleans up and ends, whatever it is at
-			g.Eventually(session).WithTimeout(patience).Should(gexec.Exit(0))
+			g.Eventually(session).WithTimeout(waitLimit).Should(gexec.Exit(0))
 			g.Expect(session).To(gbytes.Say("All samples are Ready"))
 			g.Expect(versionThatRan(g, session, o)).To(Equal(revision))
 		})
 	}
 }
 
-// earlier is the last release that what is checked out was made from; as long as there is none, what was there before the last change.
+// earlier is the last release that what is checked out was made from; as long as there is none,
+// what was there before the last change.
 func earlier(t *testing.T, o environment.Operator) string {
 	t.Helper()
-	if tag, err := git(t, "describe", "--tags", "--abbrev=0", "--match="+o.Name+"/v*", "--exclude="+o.Name+"/v*-*", "HEAD~1"); err == nil {
+	if tag, err := git(t, "describe", "--tags", "--abbrev=0", "--match="+o.Name+"/v*", "--exclude="+o.Name+"/v*-*",
+		"HEAD~1"); err == nil {
 		return tag
 	}
 	commit, err := git(t, "rev-parse", "--short", "--verify", "HEAD~1")
@@ -60,7 +63,8 @@ func earlier(t *testing.T, o environment.Operator) string {
 	return commit
 }
 
-// built is a folder with a checkout of what an operator consists of, at another commit, and with its binary.
+// built is a folder with a checkout of what an operator consists of, at another commit, and with
+// its binary.
 func built(t *testing.T, o environment.Operator, revision string) string {
 	t.Helper()
 	root, err := project.Root()
@@ -68,10 +72,12 @@ func built(t *testing.T, o environment.Operator, revision string) string {
 		t.Fatal(err)
 	}
 	folder := t.TempDir()
-	archive := exec.CommandContext(t.Context(), "git", "archive", "--format=tar", revision, "apis", "libs", "deploy", o.Name)
+	archive := exec.CommandContext(t.Context(), "git", "archive", "--format=tar", revision, "apis", "libs", "deploy",
+		o.Name)
 	archive.Dir = root
 	run(t, archive, exec.CommandContext(t.Context(), "tar", "--extract", "--directory="+folder))
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w -X main.version="+revision, "-o", filepath.Join(folder, "bin", o.Name), ".")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w -X main.version="+revision,
+		"-o", filepath.Join(folder, "bin", o.Name), ".")
 	build.Dir = filepath.Join(folder, o.Name)
 	build.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
 	run(t, build)
@@ -84,11 +90,11 @@ func run(t *testing.T, commands ...*exec.Cmd) {
 	var printed bytes.Buffer
 	for _, cmd := range commands {
 		cmd.Stdin = bytes.NewReader(bytes.Clone(printed.Bytes()))
-		var told bytes.Buffer
+		var complaint bytes.Buffer
 		printed.Reset()
-		cmd.Stdout, cmd.Stderr = &printed, &told
+		cmd.Stdout, cmd.Stderr = &printed, &complaint
 		if err := cmd.Run(); err != nil {
-			t.Fatalf("%s: %v: %s", cmd, err, &told)
+			t.Fatalf("%s: %v: %s", cmd, err, &complaint)
 		}
 	}
 }

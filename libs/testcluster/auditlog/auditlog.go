@@ -9,7 +9,8 @@ import (
 	"os"
 )
 
-// Log is an audit log that is open for reading. It is not safe for use by several goroutines at once.
+// Log is an audit log that is open for reading. It is not safe for use by several goroutines at
+// once.
 type Log struct {
 	file    *os.File
 	reader  *bufio.Reader
@@ -25,10 +26,12 @@ func Open(path string) (*Log, error) {
 	return &Log{file: file, reader: bufio.NewReaderSize(file, 1<<20)}, nil
 }
 
-// Each calls tell with every line that was completed since the last call: one event in JSON, of type audit.k8s.io/v1 Event. The API server
-// logs a request before it ends its answer, and after others may see what has changed. What a killed API server has left half written comes
-// as one line with what follows. An error of tell ends the reading, with that line taken as read. The line is tell's until it returns.
-func (l *Log) Each(tell func(line []byte) error) error {
+// Each calls f with every line that was completed since the last call: one event in JSON, of type
+// audit.k8s.io/v1 Event. The API server logs a request before it ends its answer, and after others
+// may see what has changed. What a killed API server has left half written comes as one line with
+// what follows. An error of f ends the reading, with that line taken as read. The line is valid
+// until f returns.
+func (l *Log) Each(f func(line []byte) error) error {
 	for {
 		line, err := l.reader.ReadBytes('\n')
 		l.partial = append(l.partial, line...)
@@ -38,7 +41,7 @@ func (l *Log) Each(tell func(line []byte) error) error {
 		if err != nil {
 			return fmt.Errorf("audit log: %w", err)
 		}
-		err = tell(l.partial)
+		err = f(l.partial)
 		l.partial = l.partial[:0]
 		if err != nil {
 			return fmt.Errorf("audit log: %w", err)

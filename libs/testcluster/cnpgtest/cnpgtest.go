@@ -17,7 +17,7 @@ import (
 const Image = "ghcr.io/cloudnative-pg/postgresql:18-standin"
 
 const (
-	// interval is how often the stand-in looks at its objects; each look is a line in the audit log for every kind.
+	// interval is how often the stand-in lists its objects; each list is a line in the audit log.
 	interval = 200 * time.Millisecond
 
 	databaseFinalizer = "cnpg.io/deleteDatabase"
@@ -26,7 +26,8 @@ const (
 	hibernation       = "cnpg.io/hibernation"
 )
 
-// Options say how the stand-in behaves. The zero value is all well, and RetryInterval as in the original.
+// Options say how the stand-in behaves. The zero value is all well, and RetryInterval as in the
+// original.
 type Options struct {
 	// RetryInterval is when something that could not be applied is tried again; 0 is 30 s.
 	RetryInterval time.Duration
@@ -48,7 +49,8 @@ type StandIn struct {
 	tried  map[string]time.Time // objects that could not be applied, by kind/namespace/name/version
 }
 
-// Start plays CloudNativePG on the cluster until Stop is called or the context ends. The kinds need not be installed yet.
+// Start plays CloudNativePG on the cluster until Stop is called or the context ends. The kinds need
+// not be installed yet.
 func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error) {
 	c, err := client.New(config, client.Options{})
 	if err != nil {
@@ -58,7 +60,8 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error
 		o.RetryInterval = 30 * time.Second
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &StandIn{options: o, client: c, cancel: cancel, done: make(chan struct{}), paused: map[string]bool{}, tried: map[string]time.Time{}}
+	s := &StandIn{options: o, client: c, cancel: cancel, done: make(chan struct{}), paused: map[string]bool{},
+		tried: map[string]time.Time{}}
 	go s.run(ctx)
 	return s, nil
 }
@@ -92,7 +95,7 @@ func (s *StandIn) run(ctx context.Context) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		s.look(ctx)
+		s.play(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -101,8 +104,9 @@ func (s *StandIn) run(ctx context.Context) {
 	}
 }
 
-// look goes through all objects once. What fails is looked at again with the next tick: objects and kinds may go at any time.
-func (s *StandIn) look(ctx context.Context) {
+// play goes through all objects once. What fails is repeated with the next tick: objects and kinds
+// may go at any time.
+func (s *StandIn) play(ctx context.Context) {
 	for _, kind := range []struct {
 		name string
 		play func(context.Context, *unstructured.Unstructured) error

@@ -15,8 +15,8 @@ import (
 	"jutsu.com/operators/libs/testcluster"
 )
 
-// patience is for what the stand-in does within a tick or two, on a machine that is busy.
-const patience = 20 * time.Second
+// waitLimit is for what the stand-in does within a tick or two, on a machine that is busy.
+const waitLimit = 20 * time.Second
 
 func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
@@ -39,7 +39,7 @@ func in(ctx context.Context, c client.Client, o *unstructured.Unstructured, fiel
 
 func TestStandIn(t *testing.T) {
 	g := NewWithT(t)
-	g.SetDefaultEventuallyTimeout(patience)
+	g.SetDefaultEventuallyTimeout(waitLimit)
 	crds, err := testcluster.CloudNativePGCRDs(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{CRDs: []string{crds}})
@@ -63,9 +63,11 @@ func TestStandIn(t *testing.T) {
 	g.Eventually(reads(pg, "readyInstances")).Should(Equal(int64(3)))
 	g.Expect(reads(pg, "image")()).To(Equal(Image))
 
-	database := object("Database", "app", map[string]any{"cluster": inPG, "name": "app", "owner": "app", "databaseReclaimPolicy": "delete"})
+	database := object("Database", "app",
+		map[string]any{"cluster": inPG, "name": "app", "owner": "app", "databaseReclaimPolicy": "delete"})
 	role := object("DatabaseRole", "app", map[string]any{
-		"cluster": inPG, "name": "app", "passwordSecret": map[string]any{"name": "app"}, "databaseRoleReclaimPolicy": "delete",
+		"cluster": inPG, "name": "app", "passwordSecret": map[string]any{"name": "app"},
+		"databaseRoleReclaimPolicy": "delete",
 	})
 	create(database)
 	g.Eventually(reads(database, "message")).Should(ContainSubstring(`role "app" does not exist`))
@@ -86,7 +88,8 @@ func TestStandIn(t *testing.T) {
 	}
 	noticed := secret.ResourceVersion
 	change(nil, "y")
-	g.Consistently(reads(role, "secretResourceVersion")).WithTimeout(5*interval).Should(Equal(noticed), "nobody has told it")
+	g.Consistently(reads(role, "secretResourceVersion")).WithTimeout(5*interval).
+		Should(Equal(noticed), "nothing announces the change")
 	change(map[string]string{reloadLabel: "true"}, "z")
 	g.Eventually(reads(role, "secretResourceVersion")).Should(Equal(secret.ResourceVersion))
 
@@ -94,13 +97,15 @@ func TestStandIn(t *testing.T) {
 	g.Expect(c.Delete(t.Context(), role)).To(Succeed())
 	g.Eventually(reads(role, "message")).Should(ContainSubstring("2BP01"), "it owns a database")
 	g.Expect(c.Delete(t.Context(), database)).To(Succeed())
-	g.Consistently(reads(database, "applied")).WithTimeout(5*interval).Should(BeTrue(), "a database with sessions is not dropped, and nothing tells")
+	g.Consistently(reads(database, "applied")).WithTimeout(5*interval).
+		Should(BeTrue(), "a database with sessions is not dropped, and nothing reports it")
 	sessions.Store(0)
 	for _, o := range []*unstructured.Unstructured{database, role} {
 		g.Eventually(reads(o, "applied")).Should(ContainSubstring("not found"), o.GetKind())
 	}
 
-	schedule := object("ScheduledBackup", "pg", map[string]any{"cluster": inPG, "schedule": "0 3 * * *", "method": "plugin"})
+	schedule := object("ScheduledBackup", "pg",
+		map[string]any{"cluster": inPG, "schedule": "0 3 * * *", "method": "plugin"})
 	create(schedule)
 	g.Eventually(reads(schedule, "error")).Should(ContainSubstring("does not have six fields"))
 	backup := object("Backup", "pg", map[string]any{"cluster": inPG, "method": "plugin"})

@@ -1,20 +1,24 @@
-// Package cnpgtest stands in for CloudNativePG where no containers run, as httptest stands in for a web server. It is for tests and for
-// the playground; nothing of it is in an operator.
+// Package cnpgtest stands in for CloudNativePG where no containers run, as httptest stands in for a
+// web server. It is for tests and for the playground; nothing of it is in an operator.
 //
-// The kinds are CloudNativePG's own, installed from its CustomResourceDefinitions (testcluster.CloudNativePGCRDs). What is played is the part
-// of its operator and of the instance manager in each pod, as far as somebody sees it through the API, in version 1.30:
+// The kinds are CloudNativePG's own, installed from its CustomResourceDefinitions
+// (testcluster.CloudNativePGCRDs). What is played is the part of its operator and of the instance
+// manager in each pod, as far as it shows through the API, in version 1.30:
 //
-//   - A Cluster gets the instances that it asks for, all at once: phase, readyInstances, currentPrimary, writeService, image, the Ready
-//     condition, and the Services. Hibernated, it has no ready instance and stays Ready=True.
-//   - A DatabaseRole is applied once its Cluster is up and its password Secret names the role; status.secretResourceVersion is that
-//     of the password. A change of the Secret is noticed only with the label cnpg.io/reload=true.
-//   - A Database is applied once its owner is. What cannot be applied is looked at again only every RetryInterval (30 s in the
-//     original), except where the object itself changes.
-//   - Both carry finalizers while their Cluster exists. With the reclaim policy delete, a database with open sessions (Options.Sessions)
-//     is not dropped while status still says applied, and a role that owns a database (2BP01) neither. A Cluster that is deleted lets go
-//     of them all.
-//   - A ScheduledBackup whose schedule does not have six fields is refused in its status; a Backup completes at once, or fails where
-//     Options.FailBackups says so.
+//   - A Cluster gets the instances that it asks for, all at once: phase, readyInstances,
+//     currentPrimary, writeService, image, the Ready condition, and the Services. Hibernated, it
+//     has no ready instance and stays Ready=True.
+//   - A DatabaseRole is applied once its Cluster is up and its password Secret names the role;
+//     status.secretResourceVersion is that of the password. A change of the Secret is noticed only
+//     with the label cnpg.io/reload=true.
+//   - A Database is applied once its owner is. What cannot be applied is looked at again only every
+//     RetryInterval (30 s in the original), except where the object itself changes.
+//   - Both carry finalizers while their Cluster exists. With the reclaim policy delete, a database
+//     with open sessions (Options.Sessions) is not dropped while status still says applied, and a
+//     role that owns a database (2BP01) neither. A Cluster that is deleted lets go of them all.
+//   - A ScheduledBackup whose schedule does not have six fields is refused in its status; a Backup
+//     completes at once, or fails where Options.FailBackups says so.
 //
-// What it does not do: run Postgres, run SQL, keep passwords. It never reads a Secret's values beyond the user's name.
+// What it does not do: run Postgres, run SQL, keep passwords. It never reads a Secret's values
+// beyond the user's name.
 package cnpgtest

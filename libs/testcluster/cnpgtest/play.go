@@ -38,7 +38,8 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 		"phase": phase, "image": image, "instances": wanted, "readyInstances": ready,
 		"currentPrimary": o.GetName() + "-1", "targetPrimary": o.GetName() + "-1", "writeService": o.GetName() + "-rw",
 		"conditions": []any{map[string]any{
-			"type": "Ready", "status": "True", "reason": "ClusterIsReady", "message": "Cluster is Ready", "lastTransitionTime": since,
+			"type": "Ready", "status": "True", "reason": "ClusterIsReady", "message": "Cluster is Ready",
+			"lastTransitionTime": since,
 		}},
 	})
 }
@@ -77,7 +78,8 @@ func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) er
 	if o.GetDeletionTimestamp() != nil {
 		policy, _, _ := unstructured.NestedString(o.Object, "spec", "databaseRoleReclaimPolicy")
 		if policy == "delete" && s.owns(ctx, o.GetNamespace(), name) {
-			return s.fail(ctx, o, fmt.Sprintf(`role %q cannot be dropped because some objects depend on it (SQLSTATE 2BP01)`, name))
+			return s.fail(ctx, o, fmt.Sprintf(`role %q cannot be dropped because some objects depend on it (SQLSTATE 2BP01)`,
+				name))
 		}
 		return s.finalize(ctx, o, roleFinalizer, false)
 	}
@@ -111,7 +113,8 @@ func (s *StandIn) letGo(ctx context.Context, o *unstructured.Unstructured, final
 	return s.finalize(ctx, o, finalizer, false)
 }
 
-// password returns the version of the role's password that CloudNativePG is aware of, or why it cannot be used.
+// password returns the version of the role's password that CloudNativePG is aware of, or why it
+// cannot be used.
 func (s *StandIn) password(ctx context.Context, o *unstructured.Unstructured, role string) (version, why string) {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "passwordSecret", "name")
 	var secret corev1.Secret
@@ -123,7 +126,7 @@ func (s *StandIn) password(ctx context.Context, o *unstructured.Unstructured, ro
 	}
 	applied, _, _ := unstructured.NestedString(o.Object, "status", "secretResourceVersion")
 	if applied != "" && current(o) && secret.Labels[reloadLabel] != "true" {
-		return applied, "" // nobody has told it
+		return applied, "" // without the label a change is not noticed
 	}
 	return secret.ResourceVersion, ""
 }
@@ -148,7 +151,7 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 	if o.GetDeletionTimestamp() != nil {
 		policy, _, _ := unstructured.NestedString(o.Object, "spec", "databaseReclaimPolicy")
 		if policy == "delete" && s.options.Sessions != nil && s.options.Sessions(ctx, o.GetNamespace(), name) > 0 {
-			return nil // DROP DATABASE fails, which the status does not tell
+			return nil // DROP DATABASE fails, which the status does not report
 		}
 		return s.finalize(ctx, o, databaseFinalizer, false)
 	}

@@ -18,8 +18,9 @@ type Command struct {
 	Env []string
 }
 
-// CommandOf returns what the first container of a Deployment runs. Variables may come from ConfigMaps among the objects, and from nowhere else: this is
-// for tests, which run what is deployed without a kubelet.
+// CommandOf returns what the first container of a Deployment runs. Variables may come from
+// ConfigMaps among the objects, and from nowhere else: this is for tests, which run what is
+// deployed without a kubelet.
 func CommandOf(objects []*unstructured.Unstructured, deployment string) (*Command, error) {
 	configs := map[string]*corev1.ConfigMap{}
 	var found *appsv1.Deployment

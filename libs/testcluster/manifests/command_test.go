@@ -73,9 +73,10 @@ func TestCommandOf(t *testing.T) {
 
 func TestCommandOfNothing(t *testing.T) {
 	for want, text := range map[string]string{
-		"there is no Deployment one":                       strings.Replace(deployment, "name: one", "name: two", 1),
-		"container main: nothing says what LIST is":        strings.Replace(deployment, "key: list", "key: other", 1),
-		"container main: nothing says what LIST is either": strings.Replace(deployment, "configMapKeyRef", "secretKeyRef", 1),
+		"there is no Deployment one":                strings.Replace(deployment, "name: one", "name: two", 1),
+		"container main: nothing says what LIST is": strings.Replace(deployment, "key: list", "key: other", 1),
+		"container main: nothing says what LIST is either": strings.Replace(deployment, "configMapKeyRef", "secretKeyRef",
+			1),
 	} {
 		objects, err := Render(write(t, text))
 		if err != nil {

@@ -1,5 +1,5 @@
-// Package manifests renders kustomizations and applies them, as `kubectl apply --server-side -k` does, and says what a Deployment in them
-// would run, so that tests run exactly that.
+// Package manifests renders kustomizations and applies them, as `kubectl apply --server-side -k`
+// does, and says what a Deployment in them would run, so that tests run exactly that.
 package manifests
 
 import (
@@ -19,11 +19,11 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// fieldOwner is what the API server calls whoever applies these objects.
+// fieldOwner is the name of the client that applies these objects.
 const fieldOwner = "deploy"
 
-// Render returns what the kustomization in a folder consists of: namespaces and kinds first, so that the objects can be applied in this
-// order.
+// Render returns what the kustomization in a folder consists of: namespaces and kinds first, so
+// that the objects can be applied in this order.
 func Render(folder string) ([]*unstructured.Unstructured, error) {
 	options := krusty.MakeDefaultOptions()
 	options.Reorder = krusty.ReorderOptionLegacy // namespaces and CustomResourceDefinitions first
@@ -53,9 +53,10 @@ func Without(objects []*unstructured.Unstructured, kinds ...string) []*unstructu
 	})
 }
 
-// Apply applies the objects in order, server-side, which is always strict: an unknown field is an error. What others have set
-// in them is taken over.
-func Apply(ctx context.Context, c client.Client, objects []*unstructured.Unstructured, options ...client.ApplyOption) error {
+// Apply applies the objects in order, server-side, which is always strict: an unknown field is an
+// error. What others have set in them is taken over.
+func Apply(ctx context.Context, c client.Client, objects []*unstructured.Unstructured,
+	options ...client.ApplyOption) error {
 	options = append([]client.ApplyOption{client.FieldOwner(fieldOwner), client.ForceOwnership}, options...)
 	for _, o := range objects {
 		if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(o.DeepCopy()), options...); err != nil {

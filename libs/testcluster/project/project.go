@@ -18,7 +18,8 @@ func Root() (string, error) {
 			return folder, nil
 		}
 		if folder == filepath.Dir(folder) {
-			return "", fmt.Errorf("neither %s nor a folder above it holds go.work and tools/: run this from within the project", start)
+			return "", fmt.Errorf("neither %s nor a folder above it holds go.work and tools/: run this from within the project",
+				start)
 		}
 	}
 }

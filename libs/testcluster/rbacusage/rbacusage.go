@@ -1,5 +1,5 @@
-// Package rbacusage finds the permissions that a ServiceAccount has and never uses: what the roles in its manifests grant, against the
-// requests of it in the API server's audit log.
+// Package rbacusage finds the permissions that a ServiceAccount has and never uses: what the roles
+// in its manifests grant, against the requests of it in the API server's audit log.
 package rbacusage
 
 import (
@@ -27,7 +27,7 @@ type Permission struct {
 	Verb string `json:"verb"`
 }
 
-// String returns the permission as people write it: "patch dojos.core.jutsu.com/status".
+// String returns the permission as kubectl writes it: "patch dojos.core.jutsu.com/status".
 func (p Permission) String() string {
 	resource, sub, _ := strings.Cut(p.Resource, "/")
 	if p.Group != "" {
@@ -63,8 +63,8 @@ func (s Set) Without(others ...Set) Set {
 	return left
 }
 
-// Granted returns what the Roles and ClusterRoles among the objects grant a ServiceAccount by the bindings among them. A rule with a wildcard is an
-// error: nobody could say what of it is used.
+// Granted returns what the Roles and ClusterRoles among the objects grant a ServiceAccount by the
+// bindings among them. A rule with a wildcard is an error: what of it is used could not be said.
 func Granted(objects []*unstructured.Unstructured, namespace, name string) (Set, error) {
 	granted := Set{}
 	for _, o := range objects {
@@ -117,8 +117,9 @@ func (s Set) add(rules []rbacv1.PolicyRule) error {
 	return nil
 }
 
-// Used returns what a ServiceAccount has been allowed, by an audit log as testcluster's Options.Audit makes one. A request that was refused uses
-// nothing. An apply that has made an object was allowed to create it too.
+// Used returns what a ServiceAccount has been allowed, by an audit log as testcluster's
+// Options.Audit makes one. A request that was refused uses nothing. An apply that has made an
+// object was allowed to create it too.
 func Used(auditLog, namespace, name string) (Set, error) {
 	used := Set{}
 	requests, err := Requests(auditLog, namespace, name)
@@ -172,7 +173,7 @@ func (s Set) request(e *auditv1.Event) {
 	}
 }
 
-// MarshalJSON implements json.Marshaler, so that processes can tell each other what they have seen.
+// MarshalJSON implements json.Marshaler, so that processes can exchange what they have seen.
 func (s Set) MarshalJSON() ([]byte, error) {
 	all := make([]Permission, 0, len(s))
 	for p := range s {

@@ -40,13 +40,13 @@ roleRef: {kind: Role, name: here}
 subjects: [{kind: ServiceAccount, namespace: ns, name: me}]
 ---
 kind: ClusterRole
-metadata: {name: somebody-elses}
+metadata: {name: of-another}
 rules:
   - {apiGroups: ["*"], resources: ["*"], verbs: ["*"]}
 ---
 kind: ClusterRoleBinding
 metadata: {name: c}
-roleRef: {kind: ClusterRole, name: somebody-elses}
+roleRef: {kind: ClusterRole, name: of-another}
 subjects: [{kind: ServiceAccount, namespace: ns, name: you}]
 ---
 kind: ClusterRoleBinding
@@ -73,12 +73,13 @@ func TestGranted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"create events", "list pods", "list secrets", "patch deployments.apps/status", "watch pods", "watch secrets"}
+	want := []string{"create events", "list pods", "list secrets", "patch deployments.apps/status", "watch pods",
+		"watch secrets"}
 	if diff := cmp.Diff(want, granted.Sorted()); diff != "" {
 		t.Error(diff)
 	}
 	if none, err := Granted(objects(t), "elsewhere", "me"); err != nil || len(none) != 0 {
-		t.Errorf("a stranger has %v, %v", none, err)
+		t.Errorf("another ServiceAccount has %v, %v", none, err)
 	}
 	for name, want := range map[string]string{"you": "grants more than", "lost": "there is no ClusterRole nowhere"} {
 		if _, err := Granted(objects(t), "ns", name); err == nil || !strings.Contains(err.Error(), want) {
@@ -90,8 +91,10 @@ func TestGranted(t *testing.T) {
 // event is a line of an audit log.
 func event(user, decision, verb, resource, sub string, code int) string {
 	text, err := json.Marshal(map[string]any{
-		"user": map[string]any{"username": user}, "verb": verb, "annotations": map[string]any{"authorization.k8s.io/decision": decision},
-		"objectRef": map[string]any{"resource": resource, "subresource": sub}, "responseStatus": map[string]any{"code": code},
+		"user": map[string]any{"username": user}, "verb": verb,
+		"annotations":    map[string]any{"authorization.k8s.io/decision": decision},
+		"objectRef":      map[string]any{"resource": resource, "subresource": sub},
+		"responseStatus": map[string]any{"code": code},
 	})
 	if err != nil {
 		panic(err)
@@ -131,7 +134,8 @@ func TestUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"create events", "list secrets", "patch deployments.apps/status", "watch pods", "watch secrets"},
+	if diff := cmp.Diff([]string{"create events", "list secrets", "patch deployments.apps/status", "watch pods",
+		"watch secrets"},
 		granted.Without(used, Set{}).Sorted()); diff != "" {
 		t.Error(diff)
 	}

@@ -30,8 +30,8 @@ import (
 const (
 	// soon is for what an operator does at once. It is long, since the machine may be busy.
 	soon = 30 * time.Second
-	// enforceOwnerReferences makes the API server as strict as some clusters are: a client that sets
-	// blockOwnerDeletion needs the permission to update the finalizers of the owner.
+	// enforceOwnerReferences makes the API server as strict as some clusters are: a client that
+	// sets blockOwnerDeletion needs the permission to update the finalizers of the owner.
 	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 )
 
@@ -123,9 +123,9 @@ func (o *Operator) Process() *Process { return o.process }
 // it leads. One that runs already continues: keep its Process to end it.
 func (o *Operator) Start(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
-	// What differs from production: several operators share a machine, which may be too busy for ten
-	// seconds to renew a lease or to end a reconcile, and the log is verbose, so that a secret in it
-	// would be found.
+	// What differs from production: several operators share a machine, which may be too busy for
+	// ten seconds to renew a lease or to end a reconcile, and the log is verbose, so that a secret
+	// in it would be found.
 	started, err := o.Env.StartOperator(ctx, o.Operator, o.file("operator-%d.log"), slices.Concat([]string{
 		"--lease-duration=2m", "--lease-renew-deadline=1m", "--shutdown-timeout=25s", "--zap-log-level=debug",
 	}, o.Flags, flags)...)

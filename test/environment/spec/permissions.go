@@ -12,8 +12,9 @@ import (
 	"jutsu.com/operators/libs/testcluster/rbacusage"
 )
 
-// UsesItsPermissions makes a complete run of the specs fail with a list of what the operator may do and has not done; that nothing is missing is what the
-// specs show themselves. It is called where containers are declared.
+// UsesItsPermissions makes a complete run of the specs fail with a list of what the operator may do
+// and has not done; that nothing is missing is what the specs show themselves. It is called where
+// containers are declared.
 func (o *Operator) UsesItsPermissions() bool {
 	ginkgo.AfterSuite(func() {
 		if o.process == nil {
@@ -29,7 +30,8 @@ func (o *Operator) UsesItsPermissions() bool {
 	return ginkgo.ReportAfterSuite("the operator uses every permission that it is given", func(report ginkgo.Report) {
 		c := report.SuiteConfig
 		filters := slices.Concat(c.FocusStrings, c.SkipStrings, c.FocusFiles, c.SkipFiles)
-		if !report.SuiteSucceeded || report.SuiteHasProgrammaticFocus || len(filters) > 0 || c.LabelFilter != "" || c.DryRun {
+		if !report.SuiteSucceeded || report.SuiteHasProgrammaticFocus || len(filters) > 0 || c.LabelFilter != "" ||
+			c.DryRun {
 			return // not all specs ran
 		}
 		granted, err := rbacusage.Granted(o.Env.Deployed(o.Operator), o.Namespace, o.Name)
@@ -49,7 +51,8 @@ func (o *Operator) usedBy(process int) string {
 	return filepath.Join(o.folder(), fmt.Sprintf("permissions-%d.json", process))
 }
 
-// Proven counts a permission as used that the API server asks for without a request for it, by a spec that shows what happens without.
+// Proven counts a permission as used that the API server asks for without a request for it, by a
+// spec that shows what happens without.
 func (o *Operator) Proven(p rbacusage.Permission) {
 	if o.proven == nil {
 		o.proven = rbacusage.Set{}
@@ -57,7 +60,8 @@ func (o *Operator) Proven(p rbacusage.Permission) {
 	o.proven[p] = true
 }
 
-// Without takes a permission from the operator, until the spec is over or what it returns is called.
+// Without takes a permission from the operator, until the spec is over or what it returns is
+// called.
 func (o *Operator) Without(ctx context.Context, p rbacusage.Permission) (restore func(context.Context)) {
 	ginkgo.GinkgoHelper()
 	allowed := func(ctx context.Context) (bool, error) {

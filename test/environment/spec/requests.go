@@ -25,7 +25,8 @@ type requests struct {
 	events []auditv1.Event
 }
 
-// Requests are the operator's requests to the API server so far, oldest first, by the API server's audit log.
+// Requests are the operator's requests to the API server so far, oldest first, by the API server's
+// audit log.
 func (o *Operator) Requests() []auditv1.Event {
 	ginkgo.GinkgoHelper()
 	r := &o.requests
@@ -49,7 +50,8 @@ func (o *Operator) Requests() []auditv1.Event {
 	return r.events
 }
 
-// WritesAtRest are Writes once none has come for a while, to count them: what a request has changed shows before the API server has logged the request.
+// WritesAtRest are Writes once none has come for a while, to count them: what a request has changed
+// shows before the API server has logged the request.
 func (o *Operator) WritesAtRest(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	writes := o.Writes(namespace)
@@ -61,8 +63,8 @@ func (o *Operator) WritesAtRest(namespace string) []string {
 	return writes
 }
 
-// Writes are what the operator has written in a namespace so far, oldest first, as "patch deployments/tokyo", "patch dojos/tokyo/status" and the like. Events
-// are not counted.
+// Writes are what the operator has written in a namespace so far, oldest first, as "patch
+// deployments/tokyo", "patch dojos/tokyo/status" and the like. Events are not counted.
 func (o *Operator) Writes(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	var writes []string
@@ -71,7 +73,8 @@ func (o *Operator) Writes(namespace string) []string {
 			!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) {
 			continue
 		}
-		writes = append(writes, strings.TrimSuffix(e.Verb+" "+e.ObjectRef.Resource+"/"+e.ObjectRef.Name+"/"+e.ObjectRef.Subresource, "/"))
+		writes = append(writes, strings.TrimSuffix(
+			e.Verb+" "+e.ObjectRef.Resource+"/"+e.ObjectRef.Name+"/"+e.ObjectRef.Subresource, "/"))
 	}
 	return writes
 }

@@ -1,4 +1,5 @@
-// Package kubectl is the kubectl of the version that is pinned, so that what tests show people does not depend on the machine.
+// Package kubectl is the kubectl of the version that is pinned, so that what tests print does not
+// depend on the machine.
 package kubectl
 
 import (
@@ -9,7 +10,8 @@ import (
 	"jutsu.com/operators/libs/testcluster"
 )
 
-// Path is where it is. It is built where it is not there yet, as all binaries of the test cluster are.
+// Path is where it is. It is built where it is not there yet, as all binaries of the test cluster
+// are.
 func Path(t *testing.T) string {
 	t.Helper()
 	paths, err := testcluster.Binaries(t.Context(), nil, testcluster.Kubectl)

@@ -1,4 +1,5 @@
-// Command testcluster builds the binaries of a test cluster ahead of time, or starts a cluster to try things on.
+// Command testcluster builds the binaries of a test cluster ahead of time, or starts a cluster to
+// try things on.
 package main
 
 import (
@@ -14,7 +15,7 @@ import (
 )
 
 const usage = `Usage:
-  testcluster build [NAME ...]            build etcd, Kubernetes and kwok, once, and what else is named, such as prometheus
+  testcluster build [NAME ...]            build etcd, Kubernetes and kwok, once, and what is named
   testcluster up [-nodes N] [-crds PATH]  start a cluster and keep it until Ctrl-C`
 
 func main() {

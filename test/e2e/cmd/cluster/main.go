@@ -1,4 +1,5 @@
-// Command cluster starts the cluster of the end-to-end tests and keeps it, to look around in it or to run the tests on it again and again.
+// Command cluster starts the cluster of the end-to-end tests and keeps it, to look around in it or
+// to run the tests on it again and again.
 package main
 
 import (
@@ -18,7 +19,7 @@ func run(ctx context.Context, _ []string) error {
 		return err
 	}
 	fmt.Printf("export KUBECONFIG=%[1]s E2E_KUBECONFIG=%[1]s E2E_REGISTRY=%[2]s\n", c.Control.Kubeconfig(), c.Registry())
-	fmt.Fprintln(os.Stderr, "The cluster is up. Next: the line above, then kubectl, or make e2e. Ctrl-C ends it and removes everything.")
+	fmt.Fprintln(os.Stderr, "The cluster is up. Next: that line, then kubectl, or make e2e. Ctrl-C removes everything.")
 	<-ctx.Done()
 	return c.Stop()
 }

@@ -24,7 +24,8 @@ import (
 //go:embed dns.yaml
 var dns []byte
 
-// Cluster is a running cluster. It ends with Stop or with the program that started it, in whatever way that ends.
+// Cluster is a running cluster. It ends with Stop or with the program that started it, in whatever
+// way that ends.
 type Cluster struct {
 	// Control is its control plane, whose components can be killed and restarted.
 	Control *testcluster.Cluster
@@ -34,8 +35,9 @@ type Cluster struct {
 	storage  func() // ends the storage class' provisioner
 }
 
-// Start installs and builds what is missing, which takes up to half an hour the first time, starts a cluster and returns when pods can run on
-// it. What the cluster itself needs is in its registry; Registry takes what else is to run. Progress gets lines for people.
+// Start installs and builds what is missing, which takes up to half an hour the first time, starts
+// a cluster and returns when pods can run on it. What the cluster itself needs is in its registry;
+// Registry takes what else is to run. Progress gets lines of text.
 func Start(ctx context.Context, progress io.Writer) (*Cluster, error) {
 	if err := Possible(); err != nil {
 		return nil, err
@@ -107,7 +109,8 @@ func (c *Cluster) setUp(ctx context.Context) error {
 	return manifests.Apply(ctx, admin, objects)
 }
 
-// Registry is where images are pushed to from this machine (host:port). The node pulls every image from there, whatever its name says.
+// Registry is where images are pushed to from this machine (host:port). The node pulls every image
+// from there, whatever its name says.
 func (c *Cluster) Registry() string { return c.registry.Address("127.0.0.1") }
 
 // KillPod ends all processes of a pod at once, as running out of memory does.
@@ -118,7 +121,8 @@ func (c *Cluster) KeepLogs(folder string) error {
 	return errors.Join(c.Control.KeepLogs(folder), c.node.KeepLogs(folder))
 }
 
-// Stop ends the cluster and removes everything that it has put on this machine. What was installed and built stays.
+// Stop ends the cluster and removes everything that it has put on this machine. What was installed
+// and built stays.
 func (c *Cluster) Stop() error {
 	var errs []error
 	if c.storage != nil {

@@ -9,13 +9,16 @@ import (
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 
-// pause is a program of this project that does nothing, for the container that holds a pod together.
+// pause is a program of this project that does nothing, for the container that holds a pod
+// together.
 const pause = "test/e2e/programs/pause"
 
-// pinned are the images that others publish, made of the same programs. Their names are those in dns.yaml, in the manifests that the modules
-// of tools/ release (cnpg-1.30.0.yaml, bundle.yaml), and in stack/monitoring.yaml: with another tag a pod would stay in ImagePullBackOff.
+// pinned are the images that others publish, made of the same programs. Their names are those in
+// dns.yaml, in the manifests that the modules of tools/ release (cnpg-1.30.0.yaml, bundle.yaml),
+// and in stack/monitoring.yaml: with another tag a pod would stay in ImagePullBackOff.
 func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Image, error) {
-	binaries, err := testcluster.Binaries(ctx, progress, testcluster.CoreDNS, testcluster.CloudNativePG, testcluster.PrometheusOperator,
+	binaries, err := testcluster.Binaries(ctx, progress, testcluster.CoreDNS, testcluster.CloudNativePG,
+		testcluster.PrometheusOperator,
 		testcluster.ConfigReloader, testcluster.Prometheus, testcluster.Alertmanager)
 	if err != nil {
 		return nil, err
@@ -35,14 +38,18 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 	return []images.Image{
 		program("jutsu/pause:e2e", "/pause", programs[pause]),
 		program("registry.k8s.io/coredns/coredns:v1.15.0", "/coredns", binaries[testcluster.CoreDNS]),
-		program("quay.io/prometheus-operator/prometheus-operator:v0.93.0", "/bin/operator", binaries[testcluster.PrometheusOperator]),
-		program("quay.io/prometheus-operator/prometheus-config-reloader:v0.93.0", "/bin/prometheus-config-reloader", binaries[testcluster.ConfigReloader]),
+		program("quay.io/prometheus-operator/prometheus-operator:v0.93.0", "/bin/operator",
+			binaries[testcluster.PrometheusOperator]),
+		program("quay.io/prometheus-operator/prometheus-config-reloader:v0.93.0", "/bin/prometheus-config-reloader",
+			binaries[testcluster.ConfigReloader]),
 		program("quay.io/prometheus/prometheus:v3.15.0", "/bin/prometheus", binaries[testcluster.Prometheus]),
 		program("quay.io/prometheus/alertmanager:v0.31.1", "/bin/alertmanager", binaries[testcluster.Alertmanager]),
 		{
 			Name: "ghcr.io/cloudnative-pg/cloudnative-pg:1.30.0",
-			// CloudNativePG copies the program from here into the pods of a Cluster, by the name of their architecture.
-			Files: map[string]string{"/operator/" + manager: binaries[testcluster.CloudNativePG], "/manager": "-> operator/" + manager},
+			// CloudNativePG copies the program from here into the pods of a Cluster, by the name of
+			// their architecture.
+			Files: map[string]string{"/operator/" + manager: binaries[testcluster.CloudNativePG],
+				"/manager": "-> operator/" + manager},
 		},
 		{Name: "ghcr.io/cloudnative-pg/postgresql:" + images.PostgresVersion, Archive: postgres, User: "26"},
 	}, nil

@@ -67,14 +67,16 @@ func missing() []string {
 	return packages
 }
 
-// installPackages installs the missing Debian packages. Of containerd's nothing but the program is used, not the service.
+// installPackages installs the missing Debian packages. Of containerd's nothing but the program is
+// used, not the service.
 func installPackages(ctx context.Context, progress io.Writer) error {
 	lacking := missing()
 	if len(lacking) == 0 {
 		return nil
 	}
 	_, _ = fmt.Fprintf(progress, "installing Debian packages, about 20 s, only once: %s\n", strings.Join(lacking, " "))
-	for _, arguments := range [][]string{{"update", "-q"}, append([]string{"install", "-qy", "--no-install-recommends"}, lacking...)} {
+	for _, arguments := range [][]string{{"update", "-q"},
+		append([]string{"install", "-qy", "--no-install-recommends"}, lacking...)} {
 		cmd := exec.CommandContext(ctx, "apt-get", arguments...)
 		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -84,11 +86,13 @@ func installPackages(ctx context.Context, progress io.Writer) error {
 	return nil
 }
 
-// Traces are what a cluster has left on this machine: mounts, network devices, routes, rules, cgroups, folders. After Stop there are none.
+// Traces are what a cluster has left on this machine: mounts, network devices, routes, rules,
+// cgroups, folders. After Stop there are none.
 func Traces(ctx context.Context) (found []string, err error) {
 	for _, command := range [][]string{
 		{"cat", "/proc/self/mounts"}, {"ip", "-oneline", "link"}, {"ip", "route"}, {"iptables-save"},
-		{"find", "/sys/fs/cgroup", "-maxdepth", "2", "-name", "jutsu-*"}, {"find", os.TempDir(), "-maxdepth", "1", "-name", "jutsu-e2e-*"},
+		{"find", "/sys/fs/cgroup", "-maxdepth", "2", "-name", "jutsu-*"},
+		{"find", os.TempDir(), "-maxdepth", "1", "-name", "jutsu-e2e-*"},
 	} {
 		out, err := exec.CommandContext(ctx, command[0], command[1:]...).Output()
 		if err != nil {
@@ -103,5 +107,6 @@ func Traces(ctx context.Context) (found []string, err error) {
 	return found, nil
 }
 
-// ours is in the name of everything that a cluster makes; KUBE and CNI are in the rules of kube-proxy and of the bridge.
+// ours is in the name of everything that a cluster makes; KUBE and CNI are in the rules of
+// kube-proxy and of the bridge.
 var ours = regexp.MustCompile(`jutsu-e2e|KUBE-|CNI-`)

@@ -24,7 +24,8 @@ const (
 // folders provides volumes that are folders of the node.
 type folders struct{ root string }
 
-// provideStorage adds the default storage class, and serves it until the returned function is called, whatever becomes of ctx.
+// provideStorage adds the default storage class, and serves it until the returned function is
+// called, whatever becomes of ctx.
 func provideStorage(ctx context.Context, c kubernetes.Interface, root string) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	class := &storagev1.StorageClass{
@@ -38,7 +39,8 @@ func provideStorage(ctx context.Context, c kubernetes.Interface, root string) (s
 		cancel()
 		return nil, fmt.Errorf("create the storage class: %w", err)
 	}
-	provisioner := controller.NewProvisionController(ctx, c, provisionerName, folders{root}, controller.LeaderElection(false))
+	provisioner := controller.NewProvisionController(ctx, c, provisionerName, folders{root},
+		controller.LeaderElection(false))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -48,7 +50,8 @@ func provideStorage(ctx context.Context, c kubernetes.Interface, root string) (s
 }
 
 // Provision makes the folder of a volume.
-func (f folders) Provision(_ context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume, controller.ProvisioningState, error) {
+func (f folders) Provision(_ context.Context, o controller.ProvisionOptions) (*corev1.PersistentVolume,
+	controller.ProvisioningState, error) {
 	folder := filepath.Join(f.root, o.PVName)
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, controller.ProvisioningFinished, err

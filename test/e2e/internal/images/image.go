@@ -17,20 +17,21 @@ import (
 
 // Image is what an image is made of.
 type Image struct {
-	// Name is the whole name with registry and tag, as manifests have it. Our registry serves it whatever registry that is.
+	// Name is the whole name with registry and tag, as manifests have it. Our registry serves it
+	// whatever registry that is.
 	Name string
-	// Files are put on top of Archive: from a path in the image to a file of this machine, or to "-> TARGET" for a symbolic link. All
-	// may be executed by everybody.
+	// Files are put on top of Archive: from a path in the image to a file of this machine, or to
+	// "-> TARGET" for a symbolic link. All may be executed by everybody.
 	Files map[string]string
 	// Archive is a tar file with the rest of the files, empty for none.
 	Archive string
-	// User is a number; by default 65532, which is nobody's.
+	// User is a number; by default 65532, which owns nothing.
 	User       string
 	Entrypoint []string
 }
 
-// Push makes the image and brings it into the registry (host:port, which is spoken to over HTTP when it is on this machine). It returns
-// its name there, with its digest.
+// Push makes the image and brings it into the registry (host:port, which is spoken to over HTTP
+// when it is on this machine). It returns its name there, with its digest.
 func (i Image) Push(registry string) (reference string, err error) {
 	made, err := i.make()
 	if err != nil {

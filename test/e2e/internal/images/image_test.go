@@ -41,7 +41,8 @@ func TestWriteLayer(t *testing.T) {
 		}
 		found = append(found, header.FileInfo().Mode().String()+" "+header.Name)
 	}
-	if diff := cmp.Diff([]string{"Lrwxrwxrwx link", "drwxr-xr-x opt/", "drwxr-xr-x opt/bin/", "-rwxr-xr-x opt/bin/program"}, found); diff != "" {
+	if diff := cmp.Diff([]string{"Lrwxrwxrwx link", "drwxr-xr-x opt/", "drwxr-xr-x opt/bin/",
+		"-rwxr-xr-x opt/bin/program"}, found); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -53,7 +54,8 @@ func TestRegistryStandsInForAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = registry.Stop() }()
-	pushed, err := Image{Name: "example.test/some/program:1", Entrypoint: []string{"/program"}}.Push(registry.Address("127.0.0.1"))
+	pushed, err := Image{Name: "example.test/some/program:1",
+		Entrypoint: []string{"/program"}}.Push(registry.Address("127.0.0.1"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +80,8 @@ func TestRegistryStandsInForAll(t *testing.T) {
 
 func TestOthersMayOnlyRead(t *testing.T) {
 	handler := writesFromHere(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	for what, want := range map[string]int{"127.0.0.1:1 PUT": 200, "10.244.0.7:1 GET": 200, "10.244.0.7:1 PUT": 403, "10.244.0.7:1 DELETE": 403} {
+	for what, want := range map[string]int{"127.0.0.1:1 PUT": 200, "10.244.0.7:1 GET": 200, "10.244.0.7:1 PUT": 403,
+		"10.244.0.7:1 DELETE": 403} {
 		from, method, _ := bytes.Cut([]byte(what), []byte(" "))
 		request := httptest.NewRequest(string(method), "/v2/", http.NoBody)
 		request.RemoteAddr = string(from)

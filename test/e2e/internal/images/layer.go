@@ -50,7 +50,8 @@ func writeFile(archive *tar.Writer, target, source string) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := archive.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: target[1:], Size: info.Size(), Mode: 0o755}); err != nil {
+	if err := archive.WriteHeader(
+		&tar.Header{Typeflag: tar.TypeReg, Name: target[1:], Size: info.Size(), Mode: 0o755}); err != nil {
 		return err
 	}
 	_, err = io.Copy(archive, file)

@@ -13,9 +13,11 @@ import (
 	"jutsu.com/operators/libs/testcluster/project"
 )
 
-// PushOperator builds the image of an operator of the checkout at root as a release does (tools/release, with ko inside), and pushes it to the
-// registry as jutsu-e2e/OPERATOR:VERSION. What else a release leaves behind goes into folder. It returns the image's name with its digest.
-func PushOperator(ctx context.Context, root, registry, folder, operator, version string) (reference string, err error) {
+// PushOperator builds the image of an operator of the checkout at root as a release does
+// (tools/release, with ko inside), and pushes it to the registry as jutsu-e2e/OPERATOR:VERSION.
+// What else a release leaves behind goes into folder. It returns the image's name with its digest.
+func PushOperator(ctx context.Context, root, registry, folder, operator, version string) (reference string,
+	err error) {
 	release, err := project.Path("bin", "release")
 	if err != nil {
 		return "", err
@@ -32,7 +34,8 @@ func PushOperator(ctx context.Context, root, registry, folder, operator, version
 	return Pushed(ctx, registry, operator, version)
 }
 
-// Pushed is the name with digest of an operator's image that PushOperator has pushed; an error when it has not.
+// Pushed is the name with digest of an operator's image that PushOperator has pushed; an error when
+// it has not.
 func Pushed(ctx context.Context, registry, operator, version string) (reference string, err error) {
 	tag, err := name.NewTag(repository(registry) + "/" + operator + ":" + version)
 	if err != nil {

@@ -23,8 +23,9 @@ const PostgresVersion = "15"
 //go:embed postgres.sh
 var postgresScript string
 
-// PostgresArchive returns a tar file with the files of a Postgres image. It is made out of Debian's packages, once per user: it lies in
-// the user's cache folder beside the binaries of libs/testcluster, because there every checkout finds it.
+// PostgresArchive returns a tar file with the files of a Postgres image. It is made out of Debian's
+// packages, once per user: it lies in the user's cache folder beside the binaries of
+// libs/testcluster, because there every checkout finds it.
 func PostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

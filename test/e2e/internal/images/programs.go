@@ -10,7 +10,8 @@ import (
 	"jutsu.com/operators/libs/testcluster/project"
 )
 
-// Compile builds programs of this project, given as package folders relative to the project's root, into a folder, and returns where each is.
+// Compile builds programs of this project, given as package folders relative to the project's root,
+// into a folder, and returns where each is.
 func Compile(ctx context.Context, folder string, packages ...string) (map[string]string, error) {
 	root, err := project.Root()
 	if err != nil {

@@ -20,8 +20,8 @@ type Registry struct {
 	port   int
 }
 
-// StartRegistry starts a registry on a free port of all addresses, which keeps its images in folder. It may be pushed to from this
-// machine alone.
+// StartRegistry starts a registry on a free port of all addresses, which keeps its images in
+// folder. It may be pushed to from this machine alone.
 func StartRegistry(ctx context.Context, folder string) (*Registry, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("start a registry: %w", err)
@@ -30,7 +30,8 @@ func StartRegistry(ctx context.Context, folder string) (*Registry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a registry: %w", err)
 	}
-	handler := registry.New(registry.WithBlobHandler(registry.NewDiskBlobHandler(folder)), registry.Logger(log.New(io.Discard, "", 0)))
+	handler := registry.New(registry.WithBlobHandler(registry.NewDiskBlobHandler(folder)),
+		registry.Logger(log.New(io.Discard, "", 0)))
 	r := &Registry{
 		server: &http.Server{Handler: writesFromHere(handler), ReadHeaderTimeout: 10 * time.Second},
 		port:   listener.Addr().(*net.TCPAddr).Port,

@@ -13,7 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// KillPod ends all processes of a pod at once, as running out of memory does: nobody is told, and nothing is put in order.
+// KillPod ends all processes of a pod at once, as running out of memory does: nothing is announced,
+// and nothing cleans up.
 func (n *Node) KillPod(uid types.UID) error {
 	root := "/sys/fs/cgroup/" + cgroup
 	if _, err := os.Stat(root); err != nil { // version 1: below each controller

@@ -34,8 +34,8 @@ const (
 	nodeAddress  = "10.245.0.2"
 	podRange     = "10.244.0.0/24"
 	serviceRange = "10.96.0.0/12"
-	// device is the machine's end of the link to the node; cgroup is where all its processes are accounted. There is one of each, so there
-	// is one node at a time.
+	// device is the machine's end of the link to the node; cgroup is where all its processes are
+	// accounted. There is one of each, so there is one node at a time.
 	device = "jutsu-e2e"
 	cgroup = "jutsu-e2e"
 
@@ -46,16 +46,18 @@ const (
 //go:embed files
 var files embed.FS
 
-// Node is a running node. It ends with Stop or with the program that started it, in whatever way that ends.
+// Node is a running node. It ends with Stop or with the program that started it, in whatever way
+// that ends.
 type Node struct {
 	folder string
 	keeper *exec.Cmd
-	pipe   io.WriteCloser // to the keeper, nil once it was told to clean up
+	pipe   io.WriteCloser // to the keeper, nil once it cleans up
 	init   *exec.Cmd
 }
 
-// Start starts a node called "node" and returns when it is ready for pods. The cluster has to be reachable at Gateway; images, whatever
-// registry they name, are pulled over HTTP from the registry at mirror (host:port).
+// Start starts a node called "node" and returns when it is ready for pods. The cluster has to be
+// reachable at Gateway; images, whatever registry they name, are pulled over HTTP from the registry
+// at mirror (host:port).
 func Start(ctx context.Context, cluster *testcluster.Cluster, mirror string, progress io.Writer) (*Node, error) {
 	if link, err := run(ctx, "ip", "link", "show", device); err == nil {
 		return nil, fmt.Errorf("another node runs on this machine: %s; wait until it is gone", link)
@@ -107,8 +109,9 @@ func (n *Node) prepare(cluster *testcluster.Cluster, mirror string, binaries map
 	}
 	values := struct{ Folder, Mirror, PodRange, DNS, Cgroup string }{n.folder, mirror, podRange, DNS, cgroup}
 	for file, target := range map[string]string{
-		"init.sh": "init.sh", "containerd.toml": "containerd.toml", "kubelet.yaml": "kubelet.yaml", "kube-proxy.yaml": "kube-proxy.yaml",
-		"cni.json": "cni/pods.conflist", "mirror.toml": "registries/_default/hosts.toml",
+		"init.sh": "init.sh", "containerd.toml": "containerd.toml", "kubelet.yaml": "kubelet.yaml",
+		"kube-proxy.yaml": "kube-proxy.yaml",
+		"cni.json":        "cni/pods.conflist", "mirror.toml": "registries/_default/hosts.toml",
 	} {
 		if err := n.render(file, target, values); err != nil {
 			return err
@@ -136,10 +139,12 @@ func (n *Node) render(file, target string, values any) error {
 
 // introduce gives the node's programs what the API server knows them by.
 func (n *Node) introduce(cluster *testcluster.Cluster) error {
-	if err := os.Symlink(filepath.Join(cluster.Dir(), testcluster.CertificateAuthority), filepath.Join(n.folder, "ca.crt")); err != nil {
+	if err := os.Symlink(filepath.Join(cluster.Dir(), testcluster.CertificateAuthority),
+		filepath.Join(n.folder, "ca.crt")); err != nil {
 		return err
 	}
-	for name, identity := range map[string][]string{"kubelet": {"system:node:node", "system:nodes"}, "kube-proxy": {"system:kube-proxy"}} {
+	for name, identity := range map[string][]string{"kubelet": {"system:node:node", "system:nodes"},
+		"kube-proxy": {"system:kube-proxy"}} {
 		path, err := cluster.UserKubeconfig(identity[0], identity[1:]...)
 		if err != nil {
 			return err
@@ -218,13 +223,15 @@ func isReady(node *corev1.Node) bool {
 	return false
 }
 
-// Volumes is the folder for the data of PersistentVolumes as the machine sees it. The node sees it as VolumesOnNode.
+// Volumes is the folder for the data of PersistentVolumes as the machine sees it. The node sees it
+// as VolumesOnNode.
 func (n *Node) Volumes() string { return filepath.Join(n.folder, "volumes") }
 
 // VolumesOnNode is what the node calls Volumes.
 const VolumesOnNode = "/var/lib/volumes"
 
-// KeepLogs copies the logs of the node's programs and of its pods into a folder that outlives the node.
+// KeepLogs copies the logs of the node's programs and of its pods into a folder that outlives the
+// node.
 func (n *Node) KeepLogs(folder string) error {
 	for from, to := range map[string]string{"logs": "node", "var/log/pods": "pods"} {
 		source := os.DirFS(filepath.Join(n.folder, from))
@@ -254,7 +261,8 @@ func (n *Node) tails() string {
 	return text.String()
 }
 
-// Stop ends the node, with all its pods, and removes all that it has left. Further calls do nothing.
+// Stop ends the node, with all its pods, and removes all that it has left. Further calls do
+// nothing.
 func (n *Node) Stop() error {
 	if n.pipe == nil {
 		return nil

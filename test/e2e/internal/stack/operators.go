@@ -19,7 +19,8 @@ func (s *Stack) arguments(o environment.Operator) []any {
 	return []any{"--discord-api-url=" + discordURL}
 }
 
-// installOperators applies both operators as they are deployed, with the images of this checkout and towards the simulated Discord.
+// installOperators applies both operators as they are deployed, with the images of this checkout
+// and towards the simulated Discord.
 func (s *Stack) installOperators(ctx context.Context) error {
 	root, err := project.Root()
 	if err != nil {
@@ -33,7 +34,8 @@ func (s *Stack) installOperators(ctx context.Context) error {
 	return nil
 }
 
-// installOperator applies an operator as the checkout at root has it for production, scraped by Prometheus.
+// installOperator applies an operator as the checkout at root has it for production, scraped by
+// Prometheus.
 func (s *Stack) installOperator(ctx context.Context, o environment.Operator, root, image string) error {
 	objects, err := o.Render(root, "overlays/production", "prometheus")
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
-// Programs of this project by the folder of their package main, which is what Stack.Images names them by.
+// Programs of this project by the folder of their package main, which is what Stack.Images names
+// them by.
 const (
 	DojoApp     = "test/e2e/programs/dojo"
 	NextDojoApp = DojoApp + ", next version" // the same in another image
@@ -29,13 +30,15 @@ func (s *Stack) pushPrograms(ctx context.Context) error {
 	}
 	for source, binary := range programs {
 		name := "/" + path.Base(source)
-		image := images.Image{Name: "jutsu-e2e" + name + ":e2e", Files: map[string]string{name: binary}, Entrypoint: []string{name}}
+		image := images.Image{Name: "jutsu-e2e" + name + ":e2e", Files: map[string]string{name: binary},
+			Entrypoint: []string{name}}
 		if s.Images[source], err = image.Push(s.Registry); err != nil {
 			return err
 		}
 	}
 	next := images.Image{
-		Name: "jutsu-e2e/dojo:next", Files: map[string]string{"/dojo": programs[DojoApp], "/next": "-> dojo"}, Entrypoint: []string{"/next"},
+		Name: "jutsu-e2e/dojo:next", Files: map[string]string{"/dojo": programs[DojoApp], "/next": "-> dojo"},
+		Entrypoint: []string{"/next"},
 	}
 	if s.Images[NextDojoApp], err = next.Push(s.Registry); err != nil {
 		return err

@@ -35,7 +35,8 @@ const (
 	probe        = 200 * time.Millisecond
 )
 
-// The servers (guilds) of discord.yaml. There is one for each world that takes part, since in a cluster one object alone manages a server.
+// The servers (guilds) of discord.yaml. There is one for each world that takes part, since in a
+// cluster one object alone manages a server.
 const (
 	FirstUsersGuild = "1401681709430341704"
 	TenLinesGuild   = "1401681709430341705"
@@ -58,21 +59,24 @@ type Stack struct {
 	progress io.Writer
 	// Registry is where images are pushed to and pulled from.
 	Registry string
-	// Images are the images of this project's programs by the folder of their package main, those of the operators by their names.
+	// Images are the images of this project's programs by the folder of their package main, those
+	// of the operators by their names.
 	Images map[string]string
-	// Bot and Hand are the tokens of Discord's bots: the operator's, and that of a bot that does by hand what people do.
+	// Bot and Hand are the tokens of Discord's bots: the operator's, and that of a bot for changes
+	// by hand.
 	Bot, Hand string
 }
 
-// Install installs everything and returns when it is ready. What was installed before is brought up to date. Images of this project are
-// pushed to the registry, from which the cluster pulls; those of others come from where their manifests say. The folder is for what is
-// built on the way.
+// Install installs everything and returns when it is ready. What was installed before is brought up
+// to date. Images of this project are pushed to the registry, from which the cluster pulls; those
+// of others come from where their manifests say. The folder is for what is built on the way.
 func Install(ctx context.Context, admin client.Client, registry, folder string, progress io.Writer) (*Stack, error) {
 	s := &Stack{
 		admin: admin, folder: folder, progress: progress,
 		Registry: registry, Images: map[string]string{}, Bot: rand.Text(), Hand: rand.Text(),
 	}
-	for _, step := range []func(context.Context) error{s.begin, s.installDiscord, s.installMonitoring, s.installOperators, s.ready} {
+	for _, step := range []func(context.Context) error{s.begin, s.installDiscord, s.installMonitoring, s.installOperators,
+		s.ready} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("install: %w", err)
 		}
@@ -97,7 +101,8 @@ func (s *Stack) installOthers(ctx context.Context) error {
 	if err := manifests.Apply(ctx, s.admin, objects); err != nil {
 		return err
 	}
-	for _, released := range []func(context.Context) (string, error){testcluster.CloudNativePGManifest, testcluster.PrometheusOperatorManifest} {
+	for _, released := range []func(context.Context) (string, error){testcluster.CloudNativePGManifest,
+		testcluster.PrometheusOperatorManifest} {
 		path, err := released(ctx)
 		if err != nil {
 			return err
@@ -165,8 +170,10 @@ func (s *Stack) ready(ctx context.Context) error {
 		}
 		for i := range deployments.Items {
 			d := &deployments.Items[i]
-			if d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas < *d.Spec.Replicas || d.Status.AvailableReplicas < *d.Spec.Replicas {
-				return fmt.Sprintf("Deployment %s/%s has %d of %d replicas", d.Namespace, d.Name, d.Status.AvailableReplicas, *d.Spec.Replicas), nil
+			if d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas < *d.Spec.Replicas ||
+				d.Status.AvailableReplicas < *d.Spec.Replicas {
+				return fmt.Sprintf("Deployment %s/%s has %d of %d replicas", d.Namespace, d.Name, d.Status.AvailableReplicas,
+					*d.Spec.Replicas), nil
 			}
 		}
 		return s.monitored(ctx)

@@ -26,7 +26,8 @@ type Before struct {
 // ErrNoPast says that this checkout has no past, as a shallow clone has none.
 var ErrNoPast = errors.New("there is nothing before this checkout")
 
-// BuildBefore checks an operator out into folder as it was before, and brings its image into the registry unless that has it already.
+// BuildBefore checks an operator out into folder as it was before, and brings its image into the
+// registry unless that has it already.
 func BuildBefore(ctx context.Context, o environment.Operator, registry, folder string) (*Before, error) {
 	revision, err := git(ctx, "describe", "--tags", "--abbrev=0", "--match", o.Name+"/*", "HEAD~")
 	if err != nil {
@@ -39,7 +40,8 @@ func BuildBefore(ctx context.Context, o environment.Operator, registry, folder s
 		return nil, err
 	}
 	for _, arguments := range [][]string{
-		{"clone", "--quiet", "--shared", "--no-checkout", ".", b.checkout}, {"-C", b.checkout, "checkout", "--quiet", "--detach", revision},
+		{"clone", "--quiet", "--shared", "--no-checkout", ".", b.checkout},
+		{"-C", b.checkout, "checkout", "--quiet", "--detach", revision},
 	} {
 		if _, err := git(ctx, arguments...); err != nil {
 			return nil, err

@@ -33,7 +33,8 @@ func (a *app) handler() http.Handler {
 	counted.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, map[string]string{"title": a.title, "owner": a.owner})
 	})
-	counted.HandleFunc("GET /probe/liveness", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	counted.HandleFunc("GET /probe/liveness",
+		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
 	counted.HandleFunc("GET /probe/readiness", a.readiness)
 	counted.HandleFunc("GET /weapon", a.list)
 	counted.HandleFunc("POST /weapon", a.add)
@@ -71,7 +72,8 @@ func (a *app) list(w http.ResponseWriter, r *http.Request) {
 
 func (a *app) add(w http.ResponseWriter, r *http.Request) {
 	var made weapon
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&made); err != nil || made.ID == "" || made.Name == "" {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&made); err != nil || made.ID == "" ||
+		made.Name == "" {
 		refuse(w, http.StatusBadRequest, errors.New(`send {"id": "...", "name": "..."}`))
 		return
 	}
@@ -92,7 +94,7 @@ func (a *app) add(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, code int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(value) // who asked is gone
+	_ = json.NewEncoder(w).Encode(value) // the client is gone
 }
 
 func refuse(w http.ResponseWriter, code int, err error) {

@@ -8,12 +8,13 @@ import (
 	"testing"
 )
 
-// What the operator's alerts read (dojo-operator/internal/dojo/monitoring.go) is counted, and a weapon without a name is refused before
-// the database is asked.
+// What the operator's alerts read (dojo-operator/internal/dojo/monitoring.go) is counted, and a
+// weapon without a name is refused before the database is asked.
 func TestRequestsAreCounted(t *testing.T) {
 	server := httptest.NewServer((&app{title: "Tokyo"}).handler())
 	defer server.Close()
-	for path, want := range map[string]int{"/probe/liveness": http.StatusOK, "/": http.StatusOK, "/no-such-page": http.StatusNotFound} {
+	for path, want := range map[string]int{"/probe/liveness": http.StatusOK, "/": http.StatusOK,
+		"/no-such-page": http.StatusNotFound} {
 		if got, _ := ask(t, http.MethodGet, server.URL+path, ""); got != want {
 			t.Errorf("GET %s: %d, want %d", path, got, want)
 		}
@@ -22,7 +23,8 @@ func TestRequestsAreCounted(t *testing.T) {
 		t.Errorf("POST /weapon: %d %s", got, body)
 	}
 	_, metrics := ask(t, http.MethodGet, server.URL+"/metrics", "")
-	for _, want := range []string{`gin_requests_total{code="200"`, `gin_requests_total{code="404"`, "gin_request_duration_seconds_sum{", "gin_request_duration_seconds_count{"} {
+	for _, want := range []string{`gin_requests_total{code="200"`, `gin_requests_total{code="404"`,
+		"gin_request_duration_seconds_sum{", "gin_request_duration_seconds_count{"} {
 		if !strings.Contains(metrics, want) {
 			t.Errorf("no %s in the metrics", want)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// grace is how long requests that are under way may take when the program is told to end.
+// grace is how long requests that are under way may take when the program has to end.
 const grace = 10 * time.Second
 
 func main() {
@@ -57,7 +57,8 @@ func connect(ctx context.Context) (*pgxpool.Pool, error) {
 		return nil, err
 	}
 	to := config.ConnConfig
-	to.Host, to.Database, to.User, to.Password = os.Getenv("DB_ENDPOINT"), os.Getenv("DB_NAME"), os.Getenv("DB_USER"), os.Getenv("DB_PASS")
+	to.Host, to.Database, to.User, to.Password = os.Getenv("DB_ENDPOINT"), os.Getenv("DB_NAME"), os.Getenv("DB_USER"),
+		os.Getenv("DB_PASS")
 	port, err := net.DefaultResolver.LookupPort(ctx, "tcp", os.Getenv("DB_PORT"))
 	if err != nil {
 		return nil, fmt.Errorf("DB_PORT: %w", err)

@@ -9,7 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// The names and labels of go-gin-prometheus (https://github.com/zsais/go-gin-prometheus), which the application uses.
+// The names and labels of go-gin-prometheus (https://github.com/zsais/go-gin-prometheus), which the
+// application uses.
 var (
 	requests = promauto.NewCounterVec(prometheus.CounterOpts{
 		Name: "gin_requests_total", Help: "How many HTTP requests were processed, by status code, method and path.",

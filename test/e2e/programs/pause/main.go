@@ -1,4 +1,4 @@
-// Command pause holds a pod's namespaces: it sleeps until it is told to end.
+// Command pause holds a pod's namespaces: it sleeps until SIGTERM.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command visitor asks for a page of a Service again and again, from within the cluster as its users do, and tells on port 8080, as JSON, how
-// that went.
+// Command visitor asks for a page of a Service again and again, from within the cluster as its
+// users do, and serves on port 8080, as JSON, how that went.
 //
 //	visitor URL [INTERVAL]
 //
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// visits is what is told. Failures are answers of 400 and above, and requests without any.
+// visits is what is served. Failures are answers of 400 and above, and requests without any.
 type visits struct {
 	Answers   int       `json:"answers"`
 	Failures  int       `json:"failures"`
@@ -37,9 +37,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "visitor:", err)
 		os.Exit(2)
 	}
-	v := &visitor{url: os.Args[1], client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+	v := &visitor{url: os.Args[1],
+		client: &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 	go v.visit(interval)
-	server := &http.Server{Addr: ":8080", Handler: http.HandlerFunc(v.tell), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Addr: ":8080", Handler: http.HandlerFunc(v.serve), ReadHeaderTimeout: 5 * time.Second}
 	fmt.Fprintln(os.Stderr, "visitor:", server.ListenAndServe())
 	os.Exit(1)
 }
@@ -49,7 +50,7 @@ type visitor struct {
 	client *http.Client
 
 	mu       sync.Mutex
-	told     visits
+	visits   visits
 	answered time.Time
 }
 
@@ -65,13 +66,13 @@ func (v *visitor) once() {
 	defer v.mu.Unlock()
 	now := time.Now()
 	if trouble != "" {
-		v.told.Failures, v.told.Last, v.told.FailedAt = v.told.Failures+1, trouble, now
+		v.visits.Failures, v.visits.Last, v.visits.FailedAt = v.visits.Failures+1, trouble, now
 		return
 	}
-	if v.told.Answers > 0 {
-		v.told.LongestMS = max(v.told.LongestMS, now.Sub(v.answered).Milliseconds())
+	if v.visits.Answers > 0 {
+		v.visits.LongestMS = max(v.visits.LongestMS, now.Sub(v.answered).Milliseconds())
 	}
-	v.told.Answers, v.answered = v.told.Answers+1, now
+	v.visits.Answers, v.answered = v.visits.Answers+1, now
 }
 
 // ask returns what is wrong with the answer, or nothing.
@@ -95,8 +96,8 @@ func (v *visitor) ask() string {
 	return ""
 }
 
-func (v *visitor) tell(w http.ResponseWriter, _ *http.Request) {
+func (v *visitor) serve(w http.ResponseWriter, _ *http.Request) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	_ = json.NewEncoder(w).Encode(v.told) // who asked is gone
+	_ = json.NewEncoder(w).Encode(v.visits) // the client is gone
 }
