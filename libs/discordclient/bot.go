@@ -2,25 +2,19 @@ package discordclient
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/bwmarrin/discordgo"
 )
 
 // CurrentUser returns the bot's own user.
 func (c *Client) CurrentUser(ctx context.Context) (u User, err error) {
-	err = c.do(ctx, call{
-		op: "get current user", method: http.MethodGet, route: "/users/@me", url: discordgo.EndpointUser("@me"),
-	}, nil, &u)
+	err = c.do(ctx, get("get current user", "/users/@me", discordgo.EndpointUser("@me")), nil, &u)
 	return u, err
 }
 
 // CurrentApplication returns the application that the bot belongs to.
 func (c *Client) CurrentApplication(ctx context.Context) (a Application, err error) {
-	err = c.do(ctx, call{
-		op: "get current application", method: http.MethodGet, route: "/applications/@me",
-		url: discordgo.EndpointApplications + "/@me",
-	}, nil, &a)
+	err = c.do(ctx, get("get current application", "/applications/@me", discordgo.EndpointApplication("@me")), nil, &a)
 	return a, err
 }
 
@@ -33,11 +27,8 @@ func (c *Client) ListMemberships(ctx context.Context) ([]Membership, error) {
 	after := "0"
 	for {
 		var page []Membership
-		err := c.do(ctx, call{
-			op: "list guilds of the bot", method: http.MethodGet, route: "/users/@me/guilds",
-			url: discordgo.EndpointUserGuilds("@me") + "?limit=200&after=" + after,
-		}, nil, &page)
-		if err != nil {
+		endpoint := discordgo.EndpointUserGuilds("@me") + "?limit=200&after=" + after
+		if err := c.do(ctx, get("list guilds of the bot", "/users/@me/guilds", endpoint), nil, &page); err != nil {
 			return nil, err
 		}
 		last := after
@@ -59,8 +50,6 @@ func (c *Client) ListMemberships(ctx context.Context) ([]Membership, error) {
 
 // GatewayStart returns where the Gateway is and how many sessions may still be started.
 func (c *Client) GatewayStart(ctx context.Context) (start discordgo.GatewayBotResponse, err error) {
-	err = c.do(ctx, call{
-		op: "look up the Gateway", method: http.MethodGet, route: "/gateway/bot", url: discordgo.EndpointGatewayBot,
-	}, nil, &start)
+	err = c.do(ctx, get("look up the Gateway", "/gateway/bot", discordgo.EndpointGatewayBot), nil, &start)
 	return start, err
 }

@@ -13,11 +13,8 @@ func channelID(c *Channel) string { return c.ID }
 // ListChannels returns all channels and categories of a guild in the order of their ids.
 func (c *Client) ListChannels(ctx context.Context, guildID string) ([]*Channel, error) {
 	var list []*Channel
-	err := c.do(ctx, call{
-		op: "list channels", method: http.MethodGet, route: "/guilds/{guild_id}/channels",
-		url: discordgo.EndpointGuildChannels(guildID),
-	}, nil, &list, guildID)
-	if err != nil {
+	cl := get("list channels", "/guilds/{guild_id}/channels", discordgo.EndpointGuildChannels(guildID))
+	if err := c.do(ctx, cl, nil, &list, guildID); err != nil {
 		return nil, err
 	}
 	return GuildChannels(list, guildID), nil
@@ -25,10 +22,7 @@ func (c *Client) ListChannels(ctx context.Context, guildID string) ([]*Channel, 
 
 // GetChannel returns a channel.
 func (c *Client) GetChannel(ctx context.Context, id string) (*Channel, error) {
-	return object(ctx, c, call{
-		op: "get channel", method: http.MethodGet, route: "/channels/{channel_id}",
-		url: discordgo.EndpointChannel(id),
-	}, nil, channelID, id)
+	return object(ctx, c, get("get channel", "/channels/{channel_id}", discordgo.EndpointChannel(id)), nil, channelID, id)
 }
 
 // CreateChannel cannot be repeated: after ClassUnknown ask package recovery first.
@@ -39,7 +33,7 @@ func (c *Client) CreateChannel(ctx context.Context, guildID string, in ChannelCr
 func createChannel(guildID, reason string) call {
 	return call{
 		op: "create channel", method: http.MethodPost, route: "/guilds/{guild_id}/channels",
-		url: discordgo.EndpointGuildChannels(guildID), urgent: true, reason: reason,
+		url: discordgo.EndpointGuildChannels(guildID), reason: reason,
 	}
 }
 
@@ -59,7 +53,7 @@ func (c *Client) EditChannel(ctx context.Context, id string, edit ChannelEdit, r
 func (c *Client) DeleteChannel(ctx context.Context, id, reason string) error {
 	return c.do(ctx, call{
 		op: "delete channel", method: http.MethodDelete, route: "/channels/{channel_id}",
-		url: discordgo.EndpointChannel(id), urgent: true, reason: reason,
+		url: discordgo.EndpointChannel(id), reason: reason,
 	}, nil, nil, id)
 }
 

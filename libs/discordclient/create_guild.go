@@ -18,7 +18,7 @@ type GuildCreate struct {
 // CreateGuild cannot be repeated.
 func (c *Client) CreateGuild(ctx context.Context, in GuildCreate) (Guild, error) {
 	guild, err := orZero(object(ctx, c, call{
-		op: "create guild", method: http.MethodPost, route: "/guilds", url: discordgo.EndpointGuildCreate, urgent: true,
+		op: "create guild", method: http.MethodPost, route: "/guilds", url: discordgo.EndpointGuildCreate,
 	}, in, guildID))
 	return guild, withdrawn(err)
 }
@@ -27,7 +27,7 @@ func (c *Client) CreateGuild(ctx context.Context, in GuildCreate) (Guild, error)
 func (c *Client) DeleteGuild(ctx context.Context, id string) error {
 	return withdrawn(c.do(ctx, call{
 		op: "delete guild", method: http.MethodDelete, route: "/guilds/{guild_id}",
-		url: discordgo.EndpointGuild(id), urgent: true,
+		url: discordgo.EndpointGuild(id),
 	}, nil, nil, id))
 }
 

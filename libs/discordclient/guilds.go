@@ -23,9 +23,7 @@ func orZero[T any](p *T, err error) (T, error) {
 
 // GetGuild returns a guild with its roles.
 func (c *Client) GetGuild(ctx context.Context, id string) (Guild, error) {
-	return orZero(object(ctx, c, call{
-		op: "get guild", method: http.MethodGet, route: "/guilds/{guild_id}", url: discordgo.EndpointGuild(id),
-	}, nil, guildID, id))
+	return orZero(object(ctx, c, get("get guild", "/guilds/{guild_id}", discordgo.EndpointGuild(id)), nil, guildID, id))
 }
 
 // EditGuild changes settings of a guild.
@@ -48,11 +46,8 @@ func (c *Client) EditGuild(ctx context.Context, id string, edit GuildEdit, reaso
 // ListRoles returns the roles of a guild in the order of their ids.
 func (c *Client) ListRoles(ctx context.Context, guildID string) ([]Role, error) {
 	var roles []Role
-	err := c.do(ctx, call{
-		op: "list roles", method: http.MethodGet, route: "/guilds/{guild_id}/roles",
-		url: discordgo.EndpointGuildRoles(guildID),
-	}, nil, &roles, guildID)
-	if err != nil {
+	cl := get("list roles", "/guilds/{guild_id}/roles", discordgo.EndpointGuildRoles(guildID))
+	if err := c.do(ctx, cl, nil, &roles, guildID); err != nil {
 		return nil, err
 	}
 	sortRoles(roles)
@@ -73,11 +68,9 @@ func (c *Client) ListAuditLog(ctx context.Context, guildID string, q AuditQuery)
 	var log struct {
 		Entries []AuditEntry `json:"audit_log_entries"`
 	}
-	err := c.do(ctx, call{
-		op: "read audit log", method: http.MethodGet, route: "/guilds/{guild_id}/audit-logs",
-		url: discordgo.EndpointGuildAuditLogs(guildID) + "?" + query.Encode(),
-	}, nil, &log, guildID)
-	if err != nil {
+	endpoint := discordgo.EndpointGuildAuditLogs(guildID) + "?" + query.Encode()
+	cl := get("read audit log", "/guilds/{guild_id}/audit-logs", endpoint)
+	if err := c.do(ctx, cl, nil, &log, guildID); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(log.Entries, func(e AuditEntry) bool { return e.ID == "" }), nil

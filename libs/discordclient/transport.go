@@ -26,15 +26,22 @@ type call struct {
 	major  string // major parameter of the rate limit
 	hidden string // kind of change under a hidden rate limit
 	reason string // for the audit log
-	urgent bool   // a create or a delete
 }
 
 // mutating reports whether the call may have an effect.
 func (c *call) mutating() bool { return c.method != http.MethodGet }
 
-// limited is what the limiter needs to know about the call.
+// limited is what the limiter needs to know about the call: creates and deletes are urgent.
 func (c *call) limited() ratelimit.Call {
-	return ratelimit.Call{Route: c.method + " " + c.route, Major: c.major, Urgent: c.urgent, Hidden: c.hidden}
+	return ratelimit.Call{
+		Route: c.method + " " + c.route, Major: c.major, Hidden: c.hidden,
+		Urgent: c.method == http.MethodPost || c.method == http.MethodDelete,
+	}
+}
+
+// get is a call that reads.
+func get(op, route, url string) call {
+	return call{op: op, method: http.MethodGet, route: route, url: url}
 }
 
 // unreadable is the error of a success that does not say what came of the call.

@@ -41,24 +41,20 @@ func (c *Client) webhooks(ctx context.Context, cl call, id string) ([]Webhook, e
 func (c *Client) CreateWebhook(ctx context.Context, channelID string, in WebhookCreate, reason string) (Webhook, error) {
 	return c.webhook(ctx, call{
 		op: "create webhook", method: http.MethodPost, route: "/channels/{channel_id}/webhooks",
-		url: discordgo.EndpointChannelWebhooks(channelID), urgent: true, reason: reason,
+		url: discordgo.EndpointChannelWebhooks(channelID), reason: reason,
 	}, in, channelID)
 }
 
 // ListChannelWebhooks returns the webhooks of a channel.
 func (c *Client) ListChannelWebhooks(ctx context.Context, channelID string) ([]Webhook, error) {
-	return c.webhooks(ctx, call{
-		op: "list webhooks", method: http.MethodGet, route: "/channels/{channel_id}/webhooks",
-		url: discordgo.EndpointChannelWebhooks(channelID),
-	}, channelID)
+	endpoint := discordgo.EndpointChannelWebhooks(channelID)
+	return c.webhooks(ctx, get("list webhooks", "/channels/{channel_id}/webhooks", endpoint), channelID)
 }
 
 // ListGuildWebhooks returns the webhooks of all channels of a guild.
 func (c *Client) ListGuildWebhooks(ctx context.Context, guildID string) ([]Webhook, error) {
-	return c.webhooks(ctx, call{
-		op: "list webhooks of guild", method: http.MethodGet, route: "/guilds/{guild_id}/webhooks",
-		url: discordgo.EndpointGuildWebhooks(guildID),
-	}, guildID)
+	endpoint := discordgo.EndpointGuildWebhooks(guildID)
+	return c.webhooks(ctx, get("list webhooks of guild", "/guilds/{guild_id}/webhooks", endpoint), guildID)
 }
 
 // EditWebhook changes a webhook.
@@ -73,6 +69,6 @@ func (c *Client) EditWebhook(ctx context.Context, id string, edit WebhookEdit, r
 func (c *Client) DeleteWebhook(ctx context.Context, id, reason string) error {
 	return c.do(ctx, call{
 		op: "delete webhook", method: http.MethodDelete, route: "/webhooks/{webhook_id}",
-		url: discordgo.EndpointWebhook(id), urgent: true, reason: reason,
+		url: discordgo.EndpointWebhook(id), reason: reason,
 	}, nil, nil, id)
 }

@@ -26,8 +26,8 @@ type createsRead struct {
 func (c *Client) ChannelCreates(
 	ctx context.Context, guildID string, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
-	view := c.Guild(guildID)
-	if last := view.creates.Load(); last != nil && !last.from.After(from) {
+	if last, ok := c.creates.Load(guildID); ok && !last.(*createsRead).from.After(from) {
+		last := last.(*createsRead)
 		// Before it is complete a reading can only prove what is there, and is repeated in any case.
 		recent := now.Before(complete) && now.Sub(last.read) < auditFresh
 		if recent || !last.read.Before(complete) {
@@ -41,7 +41,7 @@ func (c *Client) ChannelCreates(
 	if read = now; end != "" {
 		read = discordclient.CreatedAt(end)
 	}
-	view.creates.Store(&createsRead{from, read, entries})
+	c.creates.Store(guildID, &createsRead{from, read, entries})
 	return entries, read, nil
 }
 

@@ -21,14 +21,14 @@ func read[T any](do func() (T, error), take func(answer T, since time.Time)) (T,
 
 // GetGuild makes the call of [discordclient.Client].
 func (c *Client) GetGuild(ctx context.Context, guildID string) (discordclient.Guild, error) {
-	return read(func() (discordclient.Guild, error) { return c.Client.GetGuild(ctx, guildID) }, c.cache.read)
+	return read(func() (discordclient.Guild, error) { return c.Client.GetGuild(ctx, guildID) }, c.store.Read)
 }
 
 // EditGuild makes the call of [discordclient.Client].
 func (c *Client) EditGuild(
 	ctx context.Context, guildID string, edit discordclient.GuildEdit, reason string,
 ) (discordclient.Guild, error) {
-	return c.cache.guildEdit(guildID, func() (discordclient.Guild, error) {
+	return c.store.EditGuild(guildID, func() (discordclient.Guild, error) {
 		return c.Client.EditGuild(ctx, guildID, edit, reason)
 	})
 }
@@ -37,7 +37,7 @@ func (c *Client) EditGuild(
 func (c *Client) DeleteGuild(ctx context.Context, guildID string) error {
 	err := c.Client.DeleteGuild(ctx, guildID)
 	if err == nil {
-		c.cache.guildDeleted(guildID)
+		c.store.GuildDeleted(guildID)
 	}
 	return err
 }
@@ -46,26 +46,26 @@ func (c *Client) DeleteGuild(ctx context.Context, guildID string) error {
 func (c *Client) ListRoles(ctx context.Context, guildID string) ([]discordclient.Role, error) {
 	return read(
 		func() ([]discordclient.Role, error) { return c.Client.ListRoles(ctx, guildID) },
-		func(roles []discordclient.Role, since time.Time) { c.cache.roles(guildID, roles, since) })
+		func(roles []discordclient.Role, since time.Time) { c.store.Roles(guildID, roles, since) })
 }
 
 // CurrentUser makes the call of [discordclient.Client].
 func (c *Client) CurrentUser(ctx context.Context) (discordclient.User, error) {
 	return read(
 		func() (discordclient.User, error) { return c.Client.CurrentUser(ctx) },
-		func(u discordclient.User, _ time.Time) { c.cache.self(u.ID) })
+		func(u discordclient.User, _ time.Time) { c.store.Self(u.ID) })
 }
 
 // ListMemberships makes the call of [discordclient.Client].
 func (c *Client) ListMemberships(ctx context.Context) ([]discordclient.Membership, error) {
-	return read(func() ([]discordclient.Membership, error) { return c.Client.ListMemberships(ctx) }, c.cache.memberships)
+	return read(func() ([]discordclient.Membership, error) { return c.Client.ListMemberships(ctx) }, c.store.Memberships)
 }
 
 // ListChannels makes the call of [discordclient.Client].
 func (c *Client) ListChannels(ctx context.Context, guildID string) ([]*discordclient.Channel, error) {
 	return read(
 		func() ([]*discordclient.Channel, error) { return c.Client.ListChannels(ctx, guildID) },
-		func(list []*discordclient.Channel, since time.Time) { c.cache.listed(guildID, list, since) })
+		func(list []*discordclient.Channel, since time.Time) { c.store.Listed(guildID, list, since) })
 }
 
 // CreateChannel makes the call of [discordclient.Client].
@@ -74,7 +74,7 @@ func (c *Client) CreateChannel(
 ) (*discordclient.Channel, error) {
 	channel, err := c.Client.CreateChannel(ctx, guildID, in, reason)
 	if err == nil {
-		c.cache.created(guildID, channel)
+		c.store.Created(guildID, channel)
 	}
 	return channel, err
 }
@@ -84,7 +84,7 @@ func (c *Client) EditChannel(
 	ctx context.Context, channelID string, edit discordclient.ChannelEdit, reason string,
 ) (*discordclient.Channel, error) {
 	var channel *discordclient.Channel
-	err := c.cache.write(func() (map[string]*discordclient.Channel, error) {
+	err := c.store.Write(func() (map[string]*discordclient.Channel, error) {
 		var err error
 		channel, err = c.Client.EditChannel(ctx, channelID, edit, reason)
 		return map[string]*discordclient.Channel{channelID: channel}, err
@@ -94,10 +94,10 @@ func (c *Client) EditChannel(
 
 // DeleteChannel makes the call of [discordclient.Client].
 func (c *Client) DeleteChannel(ctx context.Context, channelID, reason string) error {
-	return c.cache.write(func() (map[string]*discordclient.Channel, error) {
+	return c.store.Write(func() (map[string]*discordclient.Channel, error) {
 		err := c.Client.DeleteChannel(ctx, channelID, reason)
 		if err == nil {
-			c.cache.deleted(channelID)
+			c.store.Deleted(channelID)
 		}
 		return nil, err
 	}, channelID)
@@ -110,7 +110,7 @@ func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []disco
 	for _, m := range moves {
 		ids = append(ids, m.ID)
 	}
-	return c.cache.write(func() (map[string]*discordclient.Channel, error) {
+	return c.store.Write(func() (map[string]*discordclient.Channel, error) {
 		if err := c.Client.MoveChannels(ctx, guildID, moves); err != nil {
 			return nil, err
 		}
@@ -126,13 +126,13 @@ func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []disco
 
 // moved works out what a move does to a channel.
 func (c *Client) moved(m discordclient.ChannelMove) (discordclient.Channel, bool) {
-	channel, ok := c.cache.channel(m.ID)
+	channel, ok := c.store.Channel(m.ID)
 	if position, change := m.Position.Get(); change {
 		channel.Position = position
 	}
 	if parentID, change := m.ParentID.Get(); change {
 		channel.ParentID = parentID
-		if parent, found := c.cache.channel(parentID); found && m.LockPermissions {
+		if parent, found := c.store.Channel(parentID); found && m.LockPermissions {
 			channel.Overwrites = parent.Overwrites
 		}
 	}
@@ -144,12 +144,12 @@ func (c *Client) CreateWebhook(
 	ctx context.Context, channelID string, in discordclient.WebhookCreate, reason string,
 ) (discordclient.Webhook, error) {
 	var hook discordclient.Webhook
-	err := c.cache.hookWrite(channelID, func() (err error) {
+	err := c.store.WriteWebhook(channelID, func() (err error) {
 		hook, err = c.Client.CreateWebhook(ctx, channelID, in, reason)
 		return err
 	})
 	if err == nil {
-		c.cache.hookWritten(hook.ID, &hook)
+		c.store.WebhookWritten(hook.ID, &hook)
 	}
 	return hook, err
 }
@@ -159,23 +159,23 @@ func (c *Client) EditWebhook(
 	ctx context.Context, webhookID string, edit discordclient.WebhookEdit, reason string,
 ) (discordclient.Webhook, error) {
 	var hook discordclient.Webhook
-	err := c.cache.hookWrite(c.cache.hookChannel(webhookID), func() (err error) {
+	err := c.store.WriteWebhook(c.store.ChannelOfWebhook(webhookID), func() (err error) {
 		hook, err = c.Client.EditWebhook(ctx, webhookID, edit, reason)
 		return err
 	})
 	if err == nil {
-		c.cache.hookWritten(webhookID, &hook)
+		c.store.WebhookWritten(webhookID, &hook)
 	}
 	return hook, err
 }
 
 // DeleteWebhook makes the call of [discordclient.Client].
 func (c *Client) DeleteWebhook(ctx context.Context, webhookID, reason string) error {
-	err := c.cache.hookWrite(c.cache.hookChannel(webhookID), func() error {
+	err := c.store.WriteWebhook(c.store.ChannelOfWebhook(webhookID), func() error {
 		return c.Client.DeleteWebhook(ctx, webhookID, reason)
 	})
 	if err == nil || discordclient.ClassOf(err) == discordclient.ClassGone {
-		c.cache.hookWritten(webhookID, nil)
+		c.store.WebhookWritten(webhookID, nil)
 	}
 	return err
 }
@@ -185,18 +185,18 @@ func (c *Client) ListChannelWebhooks(ctx context.Context, channelID string) ([]d
 	return read(
 		func() ([]discordclient.Webhook, error) { return c.Client.ListChannelWebhooks(ctx, channelID) },
 		func(hooks []discordclient.Webhook, since time.Time) {
-			if channel, ok := c.cache.channel(channelID); ok {
-				c.cache.hooksListed(channel.GuildID, hooks, []string{channelID}, since)
+			if channel, ok := c.store.Channel(channelID); ok {
+				c.store.WebhooksListed(channel.GuildID, hooks, []string{channelID}, since)
 			}
 		})
 }
 
 // ListGuildWebhooks makes the call of [discordclient.Client].
 func (c *Client) ListGuildWebhooks(ctx context.Context, guildID string) ([]discordclient.Webhook, error) {
-	known := c.cache.channelIDs(guildID)
+	known := c.store.ChannelIDs(guildID)
 	return read(
 		func() ([]discordclient.Webhook, error) { return c.Client.ListGuildWebhooks(ctx, guildID) },
 		func(hooks []discordclient.Webhook, since time.Time) {
-			c.cache.hooksListed(guildID, hooks, known, since)
+			c.store.WebhooksListed(guildID, hooks, known, since)
 		})
 }

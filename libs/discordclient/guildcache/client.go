@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"sync"
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/gateway"
+	"jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 )
 
 // Options configure a [Client]. Only Token is required.
@@ -42,6 +44,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Grace == 0 {
 		o.Grace = 5 * time.Second
+	}
+	if o.DisableGateway {
+		o.Grace = 0
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -86,9 +91,10 @@ func (o *Options) gatewayAddress(answered string) (string, error) {
 // Client makes the calls of a bot and keeps a live view of its guilds, which the calls keep up to date.
 type Client struct {
 	*discordclient.Client
-	opts   Options
-	cache  *cache
-	poller *poller
+	opts    Options
+	store   *store.Store
+	poller  *poller
+	creates sync.Map // by guild: what was read of its audit log, *createsRead
 }
 
 // New makes a Client. It does no I/O.
@@ -102,8 +108,11 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	o.Options = rest.Options()
-	c := &Client{Client: rest, opts: o, cache: newCache(&o)}
-	c.poller = newPoller(c)
+	c := &Client{Client: rest, opts: o}
+	c.poller = &poller{client: c, woken: make(chan struct{}, 1)}
+	c.store = store.New(store.Config{
+		Log: o.Log, Token: o.Token, Counters: o.Metrics.counters, Resync: o.Resync, Grace: o.Grace, Wake: c.poller.wake,
+	})
 	o.Metrics.watch(c)
 	return c, nil
 }
@@ -111,7 +120,7 @@ func New(o Options) (*Client, error) {
 // Guild returns the live view of a guild and keeps it up to date from now on, as long as Run runs. Calling it again
 // returns the same view.
 func (c *Client) Guild(guildID string) *View {
-	v, added := c.cache.want(guildID)
+	v, added := c.store.Want(guildID)
 	if added {
 		c.poller.wake()
 	}
@@ -119,24 +128,20 @@ func (c *Client) Guild(guildID string) *View {
 }
 
 // Forget ends the polling of a guild that is not managed any more.
-func (c *Client) Forget(guildID string) { c.cache.forget(guildID) }
+func (c *Client) Forget(guildID string) {
+	c.store.Forget(guildID)
+	c.creates.Delete(guildID)
+}
 
 // Subscribe returns a channel of what others changed on Discord. Events of the same object that were not taken yet are
 // reported once. The channel is closed when the context ends.
-func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.cache.subscribe(ctx) }
+func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.store.Events().Subscribe(ctx) }
 
 // Stats is a moment of a Client's health.
 type Stats struct {
 	discordclient.Stats
-	GatewayConnected bool
-	GatewayError     string        // why the Gateway is not connected; empty while it is, and before the first try
-	Guilds           int           // views in memory
-	OldestView       time.Duration // how long ago the most outdated wanted view was known to be up to date
+	store.Health
 }
 
 // Stats returns the Client's health.
-func (c *Client) Stats() Stats {
-	s := c.cache.stats()
-	s.Stats = c.Client.Stats()
-	return s
-}
+func (c *Client) Stats() Stats { return Stats{c.Client.Stats(), c.store.Health()} }

@@ -8,17 +8,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 )
 
 // Metrics counts what the Clients of a process do, all of them together, their calls included. Make one per process
 // with [NewMetrics] and register it.
 type Metrics struct {
-	calls       *discordclient.Metrics
-	events      *prometheus.CounterVec
-	resyncs     *prometheus.CounterVec
-	gaps        prometheus.Counter
-	connects    prometheus.Counter
-	disconnects prometheus.Counter
+	calls    *discordclient.Metrics
+	counters store.Counters
 
 	mu      sync.Mutex
 	clients []weak.Pointer[Client] // weak: a Client whose token was replaced must be able to go
@@ -32,17 +29,17 @@ func NewMetrics() *Metrics {
 		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
 	return &Metrics{
-		calls: discordclient.NewMetrics(),
-		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "discord_gateway_events_total",
-			Help: "Events received from the Gateway, by type; types that are not used count as other."}, []string{"type"}),
-		resyncs: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "discord_resyncs_total",
-			Help: "Complete reads of a guild, by source: gateway, or rest while the Gateway was not connected or after missed events.",
-		}, []string{"source"}),
-		gaps: counter("discord_gateway_gaps_total",
-			"Times that events were missed or could not be read; a read by REST followed."),
-		connects:    counter("discord_gateway_connects_total", "Sessions started on the Gateway."),
-		disconnects: counter("discord_gateway_disconnects_total", "Connections to the Gateway that ended or failed."),
-	}
+		calls: discordclient.NewMetrics(), counters: store.Counters{
+			Events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "discord_gateway_events_total",
+				Help: "Events received from the Gateway, by type; types that are not used count as other."}, []string{"type"}),
+			Resyncs: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "discord_resyncs_total",
+				Help: "Complete reads of a guild, by source: gateway, or rest while the Gateway was not connected or after missed events.",
+			}, []string{"source"}),
+			Gaps: counter("discord_gateway_gaps_total",
+				"Times that events were missed or could not be read; a read by REST followed."),
+			Connects:    counter("discord_gateway_connects_total", "Sessions started on the Gateway."),
+			Disconnects: counter("discord_gateway_disconnects_total", "Connections to the Gateway that ended or failed."),
+		}}
 }
 
 func gaugeDesc(name, help string, labels ...string) *prometheus.Desc {
@@ -62,7 +59,8 @@ var (
 )
 
 func (m *Metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.calls, m.events, m.resyncs, m.gaps, m.connects, m.disconnects}
+	n := m.counters
+	return []prometheus.Collector{m.calls, n.Events, n.Resyncs, n.Gaps, n.Connects, n.Disconnects}
 }
 
 // Describe implements prometheus.Collector.

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/gateway"
 )
@@ -15,12 +17,6 @@ import (
 type poller struct {
 	client *Client
 	woken  chan struct{}
-}
-
-func newPoller(c *Client) *poller {
-	p := &poller{client: c, woken: make(chan struct{}, 1)}
-	c.cache.wake = p.wake
-	return p
 }
 
 // wake has the poller check at once what is due. It does not block.
@@ -34,7 +30,7 @@ func (p *poller) wake() {
 // run polls what is due until the context ends.
 func (p *poller) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		id, wait := p.client.cache.due(time.Now())
+		id, wait := p.client.store.Due(time.Now())
 		if id != "" {
 			p.poll(ctx, id)
 			continue
@@ -56,9 +52,9 @@ func (p *poller) run(ctx context.Context) {
 func (p *poller) poll(ctx context.Context, guildID string) {
 	err := p.client.Refresh(ctx, guildID)
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
-		p.client.cache.postpone(guildID, limited.After)
+		p.client.store.Postpone(guildID, limited.After)
 	} else if err != nil {
-		p.client.cache.failed(guildID)
+		p.client.store.PollFailed(guildID)
 		if ctx.Err() == nil {
 			p.client.opts.Log.Warn("reading the Discord guild failed", "guild", guildID, "error", err)
 		}
@@ -77,7 +73,7 @@ func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	if _, listErr := c.ListChannels(ctx, guildID); listErr != nil {
 		code := discordclient.CodeOf(listErr)
 		if unknown && (code == discordclient.CodeUnknownGuild || code == discordclient.CodeMissingAccess) {
-			c.cache.refreshed(guildID, PresenceAbsent, since)
+			c.store.Refreshed(guildID, PresenceAbsent, since)
 			return err
 		}
 		return listErr
@@ -88,7 +84,7 @@ func (c *Client) Refresh(ctx context.Context, guildID string) error {
 			Message: "Discord reports the guild as unknown, but lists its channels",
 		}
 	}
-	c.cache.refreshed(guildID, PresencePresent, since)
+	c.store.Refreshed(guildID, PresencePresent, since)
 	return nil
 }
 
@@ -114,6 +110,10 @@ func (c *Client) Run(ctx context.Context) error {
 	return c.Err() // also when the context ended at the same time
 }
 
+// intents are the events that are asked for; none is privileged.
+// Source: https://discord.com/developers/docs/events/gateway#gateway-intents.
+const intents = int(discordgo.IntentGuilds | discordgo.IntentGuildWebhooks)
+
 // runGateway keeps the Gateway connected. When it is closed for good, the views go on being polled; when it is closed
 // because of the token, everything stops.
 func (c *Client) runGateway(ctx context.Context) {
@@ -126,7 +126,7 @@ func (c *Client) runGateway(ctx context.Context) {
 	}
 	err := gateway.Run(ctx, gateway.Config{
 		HTTP: handshake, Token: c.opts.Token.Reveal, Intents: intents, Agent: c.opts.UserAgent,
-		Lookup: c.lookupGateway, Handler: c.cache, Timing: c.opts.Gateway,
+		Lookup: c.lookupGateway, Handler: c.store, Timing: c.opts.Gateway,
 	})
 	fatal, ok := errors.AsType[*gateway.Fatal](err)
 	if !ok {

@@ -53,9 +53,7 @@ func (l *Limiter) Done(t Ticket, answer *Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	if !t.call.Exempt {
-		l.global.end(now)
-	}
+	l.global.end(now)
 	if b := l.buckets[t.key]; b != nil && t.key.name != "" {
 		b.inFlight--
 		if answer == nil {
@@ -108,7 +106,7 @@ func (l *Limiter) refuse(c Call, a *Answer, now time.Time) {
 		if until.After(l.blocked) {
 			l.blocked = until
 		}
-	case a.Refused.Scope == ScopeGlobal && !c.Exempt:
+	case a.Refused.Scope == ScopeGlobal:
 		if until.After(l.held) {
 			l.held = until
 		}

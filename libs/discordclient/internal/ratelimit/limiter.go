@@ -48,7 +48,6 @@ type Call struct {
 	Major  string // major parameter: the guild's, channel's or webhook's id
 	Urgent bool   // a create or a delete
 	Hidden string // kind of change under a limit of its own, such as "name"; empty for none
-	Exempt bool   // not under the global limit (execution of a webhook)
 }
 
 // Wait says that a call may not be made before After is over.
@@ -129,9 +128,7 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	if wait != nil {
 		return Ticket{}, wait
 	}
-	if !c.Exempt {
-		l.global.underWay++
-	}
+	l.global.underWay++
 	t := Ticket{call: c, probe: !r.known}
 	if t.probe {
 		r.probing = now
@@ -153,7 +150,7 @@ func (l *Limiter) Peek(c Call) *Wait {
 
 // look finds the route and the bucket of a call (nil while it is not known, or there is none), and what it has to wait for.
 func (l *Limiter) look(c Call, now time.Time) (*route, *bucket, *Wait) {
-	if !c.Exempt && now.Before(l.held) && l.held.After(l.blocked) {
+	if now.Before(l.held) && l.held.After(l.blocked) {
 		return nil, nil, &Wait{l.held.Sub(now), ScopeGlobal}
 	}
 	if now.Before(l.blocked) {
@@ -219,9 +216,6 @@ func (l *Limiter) full(b *bucket, k *kind, c Call, now time.Time) *Wait {
 
 // globalWait says how long a call has to wait for the global budget, nil for not at all.
 func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
-	if c.Exempt {
-		return nil
-	}
 	keep := l.reserve
 	if c.Urgent {
 		keep = 0

@@ -149,35 +149,27 @@ func TestALostCallCountsUntilItsWindowEnds(t *testing.T) {
 	}
 }
 
-// A webhook's execution is not under the bot's global limit: its refusal says nothing about the bot's calls, nor theirs about it. What is in front of
-// Discord refuses both.
-func TestRefusalsOfExemptCalls(t *testing.T) {
+// Of a refusal by Discord and one by what is in front of it the longer one holds, whichever comes first.
+func TestTheLongerRefusalHolds(t *testing.T) {
 	t.Parallel()
-	execute := func(id string) ratelimit.Call {
-		return ratelimit.Call{Route: "POST /webhooks/{}/{}", Major: id, Exempt: true}
-	}
 	refusal := func(scope string, after time.Duration) *ratelimit.Answer {
 		return &ratelimit.Answer{Refused: &ratelimit.Refusal{After: after, Scope: scope}}
 	}
 	c := newClock()
 	l := ratelimit.New(50, c.now)
 	call(t, l, edit("0"), &ratelimit.Answer{})
-	call(t, l, execute("0"), &ratelimit.Answer{})
 	late, wait := l.Reserve(edit("0"))
 	if wait != nil {
 		t.Fatal("an edit has to wait")
 	}
-	call(t, l, execute("1"), refusal(ratelimit.ScopeGlobal, 3*time.Second))
-	refused(t, l, execute("1"), 3*time.Second, ratelimit.ScopeGlobal)
-	call(t, l, edit("1"), nil)
-	call(t, l, execute("2"), refusal(ratelimit.ScopeBlocked, time.Minute))
-	refused(t, l, execute("3"), time.Minute, ratelimit.ScopeBlocked)
+	call(t, l, edit("2"), refusal(ratelimit.ScopeBlocked, time.Minute))
 	refused(t, l, edit("1"), time.Minute, ratelimit.ScopeBlocked)
 	l.Done(late, refusal(ratelimit.ScopeGlobal, 2*time.Minute))
-	refused(t, l, execute("3"), time.Minute, ratelimit.ScopeBlocked)
 	refused(t, l, edit("1"), 2*time.Minute, ratelimit.ScopeGlobal)
 	c.advance(time.Minute)
-	call(t, l, execute("3"), nil)
+	refused(t, l, edit("1"), time.Minute, ratelimit.ScopeGlobal)
+	c.advance(time.Minute)
+	call(t, l, edit("1"), nil)
 }
 
 func TestHiddenLimitHoldsOnlyItsKindOfChange(t *testing.T) {
@@ -237,7 +229,6 @@ func TestGlobalLimitKeepsAPartForUrgentCalls(t *testing.T) {
 	if got := l.Remaining(); got != 0 {
 		t.Errorf("%d calls remain, want none", got)
 	}
-	call(t, l, ratelimit.Call{Route: "POST /webhooks", Exempt: true}, nil)
 	c.advance(time.Second)
 	if got := l.Remaining(); got != 50 {
 		t.Errorf("%d calls remain a second later, want 50", got)

@@ -1,4 +1,4 @@
-package guildcache
+package store
 
 import (
 	"testing"
@@ -15,12 +15,12 @@ func FuzzDispatch(f *testing.F) {
 	f.Add("CHANNEL_CREATE", []byte(`{"id":"","guild_id":"1"}`))
 	f.Add("GUILD_DELETE", []byte(`{"id":"1","unavailable":true}`))
 	f.Fuzz(func(t *testing.T, event string, data []byte) {
-		c, view := newTestCache(t)
-		c.Connecting()
-		c.Dispatch("READY", []byte(`{"user":{"id":"9"},"guilds":[{"id":"1"}]}`), false)
-		c.Dispatch("GUILD_CREATE", []byte(`{"id":"1","roles":[{"id":"1","permissions":"1024"}],"channels":[{"id":"5","type":4}]}`), false)
-		c.Dispatch(event, data, false)
-		c.Dispatch(event, data, true)
+		st, view := newTestStore(t)
+		st.Connecting()
+		st.Dispatch("READY", []byte(`{"user":{"id":"9"},"guilds":[{"id":"1"}]}`), false)
+		st.Dispatch("GUILD_CREATE", []byte(`{"id":"1","roles":[{"id":"1","permissions":"1024"}],"channels":[{"id":"5","type":4}]}`), false)
+		st.Dispatch(event, data, false)
+		st.Dispatch(event, data, true)
 		s := view.Snapshot()
 		for i, channel := range s.Channels() {
 			if got, ok := s.Channel(channel.ID); !ok || got != channel {
@@ -32,6 +32,6 @@ func FuzzDispatch(f *testing.F) {
 			_, _ = s.BotPermissionsIn(channel)
 		}
 		_, _ = s.Categories(), s.Children("")
-		c.Disconnected(nil)
+		st.Disconnected(nil)
 	})
 }

@@ -1,9 +1,6 @@
-package guildcache
+package store
 
 import (
-	"context"
-	"errors"
-	"net/http"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,51 +9,51 @@ import (
 )
 
 // reading has guild 1 read, with an answer as of now.
-func (c *cache) reading() { c.refreshed("1", PresencePresent, time.Now()) }
+func (st *Store) reading() { st.Refreshed("1", PresencePresent, time.Now()) }
 
 // A view that may have missed something does not count as true as of the last heartbeat, until it was read when all must have settled.
 func TestAViewInDoubtSaysSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, view := newTestCache(t)
-		c.session(t, guildWith20)
-		c.Alive()
+		st, view := newTestStore(t)
+		st.session(t, guildWith20)
+		st.Alive()
 		later := func(d time.Duration) {
 			<-time.After(d) // of the bubble's time
-			c.Alive()
+			st.Alive()
 		}
 		later(time.Minute)
 		gap := time.Now()
-		c.Dispatch("X", nil, true)
+		st.Dispatch("X", nil, true)
 		later(time.Minute)
 		if got := view.AsOf(); !got.Equal(gap) {
 			t.Errorf("a minute after a gap the view says it is true as of %v, and the gap was at %v", got, gap)
 		}
-		if got := c.stats().OldestView; got != time.Minute {
+		if got := st.Health().OldestView; got != time.Minute {
 			t.Errorf("the oldest view is %v old, want the minute since the gap", got)
 		}
-		c.Dispatch("X", nil, true)
-		c.reading()
-		if id, wait := c.due(time.Now()); id != "" || wait != consistencyDelay {
+		st.Dispatch("X", nil, true)
+		st.reading()
+		if id, wait := st.Due(time.Now()); id != "" || wait != consistencyDelay {
 			t.Errorf("after a reading that may lag behind the gap, another is due in %v, want %v", wait, consistencyDelay)
 		}
 		if got := time.Since(view.AsOf()); got != consistencyDelay {
 			t.Errorf("after that reading the view is %v old, want %v", got, consistencyDelay)
 		}
 		later(consistencyDelay)
-		c.reading()
+		st.reading()
 		later(time.Second)
 		if got := view.AsOf(); !got.Equal(time.Now()) {
 			t.Errorf("the doubt is over, and the view is of %v", got)
 		}
-		c.Dispatch("X", nil, true)
+		st.Dispatch("X", nil, true)
 		gap = time.Now()
 		later(time.Minute)
-		c.Disconnected(nil)
+		st.Disconnected(nil)
 		if got := view.AsOf(); !got.Equal(gap) {
 			t.Errorf("disconnected in doubt, the view says it is true as of %v, and the gap was at %v", got, gap)
 		}
-		if id, wait := c.due(time.Now()); id != "1" {
+		if id, wait := st.Due(time.Now()); id != "1" {
 			t.Errorf("disconnected in doubt, the view is read in %v, want at once", wait)
 		}
 	})
@@ -66,19 +63,19 @@ func TestAViewInDoubtSaysSo(t *testing.T) {
 func TestAViewInDoubtThatNobodyWantsIsReadOnceWanted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, view := newTestCache(t)
-		c.session(t, guildWith20)
-		c.Alive()
-		c.forget("1")
+		st, view := newTestStore(t)
+		st.session(t, guildWith20)
+		st.Alive()
+		st.Forget("1")
 		gap := time.Now()
-		c.Dispatch("X", nil, true)
+		st.Dispatch("X", nil, true)
 		<-time.After(time.Minute)
-		c.Alive()
-		if id, wait := c.due(time.Now()); id != "" || wait >= 0 {
+		st.Alive()
+		if id, wait := st.Due(time.Now()); id != "" || wait >= 0 {
 			t.Errorf("guild %q, which nobody wants, is due in %v", id, wait)
 		}
-		c.want("1")
-		if id, wait := c.due(time.Now()); id != "1" {
+		st.Want("1")
+		if id, wait := st.Due(time.Now()); id != "1" {
 			t.Errorf("the guild is due in %v, want now", wait)
 		}
 		if got := view.AsOf(); !got.Equal(gap) {
@@ -91,59 +88,18 @@ func TestAViewInDoubtThatNobodyWantsIsReadOnceWanted(t *testing.T) {
 func TestAReadingFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, view := newTestCache(t)
-		c.session(t, guildWith20)
-		c.Disconnected(nil)
+		st, view := newTestStore(t)
+		st.session(t, guildWith20)
+		st.Disconnected(nil)
 		asked := time.Now()
 		<-time.After(time.Second)
-		c.Connecting()
-		c.receive(t, "READY", `{"user":{"id":"9"},"guilds":[]}`)
-		c.refreshed("1", PresencePresent, asked)
+		st.Connecting()
+		st.receive(t, "READY", `{"user":{"id":"9"},"guilds":[]}`)
+		st.Refreshed("1", PresencePresent, asked)
 		if got := view.Snapshot().Presence; got != PresenceAbsent {
 			t.Errorf("the guild is %q", got)
 		}
 	})
-}
-
-// A reading that fails is tried again soon and then ever more rarely, not after a whole period, which may be a day.
-func TestAReadingThatFailsIsTriedAgainSoon(t *testing.T) {
-	t.Parallel()
-	for name, gateway := range map[string]bool{"polled": false, "live, after a gap": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				var calls []time.Time
-				c, err := New(Options{DisableGateway: true, Resync: 24 * time.Hour, Options: discordclient.Options{
-					Token: discordclient.NewSecret("token"),
-					Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-						calls = append(calls, time.Now())
-						return nil, errors.New("no route to host")
-					}),
-				}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				c.Guild("1")
-				if gateway {
-					c.cache.session(t, guildWith20)
-					c.cache.Dispatch("X", nil, true)
-				}
-				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-				defer stop()
-				if err := c.Run(ctx); err != nil {
-					t.Fatal(err)
-				}
-				if n := len(calls); n < 6 || n > 12 {
-					t.Errorf("%d readings in a minute, want about seven", n)
-				}
-				for i := 2; i < len(calls); i++ {
-					if pause := calls[i].Sub(calls[i-1]); pause < firstRetry/2 {
-						t.Errorf("reading %d came %v after the one before", i, pause)
-					}
-				}
-			})
-		})
-	}
 }
 
 // Whoever manages a channel is told when its category is deleted by hand, although the channel's own event that follows changes nothing any more, and
@@ -152,26 +108,26 @@ func TestWhatAViewLosesIsTold(t *testing.T) {
 	t.Parallel()
 	const guild = `{"id":"1","channels":[{"id":"20","type":4,"name":"a"},{"id":"21","type":0,"name":"b","parent_id":"20"}]}`
 	for name, tc := range map[string]struct {
-		act  func(t *testing.T, c *cache)
+		act  func(t *testing.T, st *Store)
 		want []string
 	}{
-		"a category deleted by hand": {func(t *testing.T, c *cache) {
+		"a category deleted by hand": {func(t *testing.T, st *Store) {
 			t.Helper()
-			c.receive(t, "CHANNEL_DELETE", `{"id":"20","guild_id":"1"}`)
+			st.receive(t, "CHANNEL_DELETE", `{"id":"20","guild_id":"1"}`)
 		}, []string{"21", "20"}},
-		"by this client": {func(_ *testing.T, c *cache) { c.deleted("20") }, []string{"21"}},
-		"a channel that is not there": {func(_ *testing.T, c *cache) {
-			_ = c.write(func() (map[string]*discordclient.Channel, error) {
+		"by this client": {func(_ *testing.T, st *Store) { st.Deleted("20") }, []string{"21"}},
+		"a channel that is not there": {func(_ *testing.T, st *Store) {
+			_ = st.Write(func() (map[string]*discordclient.Channel, error) {
 				return nil, &discordclient.Error{Class: discordclient.ClassGone, Code: discordclient.CodeUnknownChannel}
 			}, "21")
 		}, []string{"21"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, _ := newTestCache(t)
-			c.session(t, guild)
-			events := c.subscribe(t.Context())
-			tc.act(t, c)
+			st, _ := newTestStore(t)
+			st.session(t, guild)
+			events := st.Events().Subscribe(t.Context())
+			tc.act(t, st)
 			for _, id := range tc.want {
 				if got := <-events; got != (Event{EventChannel, "1", id}) {
 					t.Errorf("told %+v, want channel %s", got, id)
@@ -184,11 +140,11 @@ func TestWhatAViewLosesIsTold(t *testing.T) {
 // The answer of an own edit may be older than an event of roles or settings that came meanwhile: which it is, is found out.
 func TestAnEditsAnswerThatAnEventMayHaveOvertaken(t *testing.T) {
 	t.Parallel()
-	c, _ := newTestCache(t)
-	c.session(t, `{"id":"1","name":"old"}`)
+	st, _ := newTestStore(t)
+	st.session(t, `{"id":"1","name":"old"}`)
 	edit := func(meanwhile func()) {
 		t.Helper()
-		if _, err := c.guildEdit("1", func() (discordclient.Guild, error) {
+		if _, err := st.EditGuild("1", func() (discordclient.Guild, error) {
 			meanwhile()
 			return discordclient.Guild{ID: "1", Name: "new"}, nil
 		}); err != nil {
@@ -196,13 +152,13 @@ func TestAnEditsAnswerThatAnEventMayHaveOvertaken(t *testing.T) {
 		}
 	}
 	edit(func() {})
-	if c.stale() {
+	if st.stale() {
 		t.Error("an edit that nothing overtook raises doubt")
 	}
 	edit(func() {
-		c.receive(t, "GUILD_ROLE_CREATE", `{"guild_id":"1","role":{"id":"30","name":"r","permissions":"0"}}`)
+		st.receive(t, "GUILD_ROLE_CREATE", `{"guild_id":"1","role":{"id":"30","name":"r","permissions":"0"}}`)
 	})
-	if !c.stale() {
+	if !st.stale() {
 		t.Error("the role is lost for good")
 	}
 }
@@ -210,27 +166,23 @@ func TestAnEditsAnswerThatAnEventMayHaveOvertaken(t *testing.T) {
 // Nothing of a guild or a channel that is not in use any more stays in memory.
 func TestWhatIsNotUsedIsForgotten(t *testing.T) {
 	t.Parallel()
-	c, _ := newTestCache(t)
-	if _, err := c.guildEdit("1", func() (discordclient.Guild, error) { c.forget("1"); return discordclient.Guild{ID: "1"}, nil }); err != nil {
+	st, _ := newTestStore(t)
+	if _, err := st.EditGuild("1", func() (discordclient.Guild, error) { st.Forget("1"); return discordclient.Guild{ID: "1"}, nil }); err != nil {
 		t.Fatal(err)
 	}
-	if n := c.stats().Guilds; n != 0 {
+	if n := st.Health().Guilds; n != 0 {
 		t.Errorf("%d guilds are kept, though the only one was forgotten while it was edited", n)
 	}
-	c.want("1")
-	c.session(t, `{"id":"1","channels":[{"id":"20","type":0},{"id":"21","type":0},{"id":"22","type":0}]}`)
+	st.Want("1")
+	st.session(t, `{"id":"1","channels":[{"id":"20","type":0},{"id":"21","type":0},{"id":"22","type":0}]}`)
 	for _, id := range []string{"20", "21", "22"} {
-		_ = c.hookWrite(id, func() error { return nil })
+		_ = st.WriteWebhook(id, func() error { return nil })
 	}
-	c.receive(t, "WEBHOOKS_UPDATE", `{"guild_id":"1","channel_id":"20"}`)
-	c.receive(t, "CHANNEL_DELETE", `{"id":"21","guild_id":"1"}`)
-	c.listed("1", []*discordclient.Channel{{ID: "20", GuildID: "1"}}, time.Now())
-	_ = c.hookWrite("20", func() error { return &discordclient.Error{Class: discordclient.ClassInvalid} })
-	if acts := c.guilds["1"].pendingHooks; len(acts) != 0 {
+	st.receive(t, "WEBHOOKS_UPDATE", `{"guild_id":"1","channel_id":"20"}`)
+	st.receive(t, "CHANNEL_DELETE", `{"id":"21","guild_id":"1"}`)
+	st.Listed("1", []*discordclient.Channel{{ID: "20", GuildID: "1"}}, time.Now())
+	_ = st.WriteWebhook("20", func() error { return &discordclient.Error{Class: discordclient.ClassInvalid} })
+	if acts := st.guilds["1"].pendingHooks; len(acts) != 0 {
 		t.Errorf("writes to webhooks are waited for of %v", acts)
 	}
 }
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,4 +1,4 @@
-package guildcache
+package pending
 
 import (
 	"testing"
@@ -22,15 +22,15 @@ func TestPendingWritesBringAnswersAndEventsIntoOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, got := &pendingWrites{}, ""
+			p, got := &Writes{}, ""
 			for _, step := range tc.steps {
 				switch {
 				case step == '(':
-					p.begin()
+					p.Begin()
 				case step < 'a':
-					got += yesNo(p.end(step+'a'-'A', now))
+					got += yesNo(p.End(step+'a'-'A', now))
 				default:
-					got += yesNo(p.event(step, now))
+					got += yesNo(p.Event(step, now))
 				}
 			}
 			if got != tc.want {
@@ -38,12 +38,12 @@ func TestPendingWritesBringAnswersAndEventsIntoOrder(t *testing.T) {
 			}
 		})
 	}
-	p := &pendingWrites{}
-	p.begin()
-	p.end('a', now)
-	p.begin()
-	p.end('b', now)
-	if !p.event('a', now.Add(2*pendingLife)) || !p.idle(now.Add(2*pendingLife)) {
+	p := &Writes{}
+	p.Begin()
+	p.End('a', now)
+	p.Begin()
+	p.End('b', now)
+	if !p.Event('a', now.Add(2*Life)) || !p.Idle(now.Add(2*Life)) {
 		t.Error("an own write is waited for for ever")
 	}
 }

@@ -1,4 +1,4 @@
-package guildcache
+package store
 
 import (
 	"slices"
@@ -33,9 +33,8 @@ const (
 
 // View is the live view of one guild. It is safe for concurrent use and never blocks.
 type View struct {
-	cache   *cache
+	store   *Store
 	current atomic.Pointer[Snapshot]
-	creates atomic.Pointer[createsRead] // the audit log, as far as it was read
 }
 
 // Snapshot returns the guild as it is known now: one consistent state that never changes under its reader.
@@ -49,7 +48,7 @@ func (v *View) AsOf() time.Time {
 	if s.Mode != ModeLive {
 		return s.AsOf
 	}
-	alive := time.Unix(0, v.cache.alive.Load())
+	alive := time.Unix(0, v.store.alive.Load())
 	if !s.staleSince.IsZero() && s.staleSince.Before(alive) {
 		return s.staleSince
 	}
@@ -77,7 +76,7 @@ type Snapshot struct {
 }
 
 // SelfID returns the bot's own user id; empty while it is not known, which is until the Gateway is connected or
-// [Client.CurrentUser] was called.
+// the current user was asked for.
 func (s *Snapshot) SelfID() string { return s.selfID }
 
 // Channels returns all channels and categories in the order of their ids.
@@ -160,7 +159,7 @@ func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[c
 
 // BotPermissions returns what the bot may do in the guild, before overwrites. exact is false when nothing keeps that
 // true: the view is not live, and the memberships were not listed since it was last polled. Then it is the best guess
-// from the roles that are known. [Client.ListMemberships] through the same Client makes a polled view's exact until the
+// from the roles that are known. A list of the memberships makes a polled view's exact until the
 // next poll.
 func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	owner := s.selfID != "" && s.Guild.OwnerID == s.selfID

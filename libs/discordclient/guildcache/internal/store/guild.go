@@ -1,4 +1,4 @@
-package guildcache
+package store
 
 import (
 	"maps"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
 )
 
 // How long changes are remembered: longer than any list of channels or beginning of a session takes.
@@ -17,9 +18,9 @@ const (
 	consistencyDelay = 5 * time.Second
 )
 
-// guildState is what the cache knows of one guild. All methods expect the cache's lock to be held.
+// guildState is what the store knows of one guild. All methods expect the store's lock to be held.
 type guildState struct {
-	cache    *cache
+	store    *Store
 	id       string
 	view     *View
 	wanted   bool
@@ -30,13 +31,13 @@ type guildState struct {
 	nextPoll time.Time
 	retry    time.Duration // the last pause after a poll that failed; 0 after one that did not
 
-	recent       []change                  // the last changes of channels, oldest first
-	tombstones   map[string]time.Time      // deleted channels: what still comes for them is outdated
-	guildAt      time.Time                 // when its settings last changed
-	pending      map[string]*pendingWrites // by the id of a channel, or the guild's own
-	pendingHooks map[string][]time.Time    // by channel: own writes to its webhooks whose events are still to come
-	hooksChanged map[string]time.Time      // by channel: when its webhooks last changed, or an own write to them began or ended
-	goneAt       time.Time                 // when the Gateway last took the guild away
+	recent       []change                   // the last changes of channels, oldest first
+	tombstones   map[string]time.Time       // deleted channels: what still comes for them is outdated
+	guildAt      time.Time                  // when its settings last changed
+	writes       map[string]*pending.Writes // by the id of a channel, or the guild's own
+	pendingHooks map[string][]time.Time     // by channel: own writes to its webhooks whose events are still to come
+	hooksChanged map[string]time.Time       // by channel: when its webhooks last changed, or an own write to them began or ended
+	goneAt       time.Time                  // when the Gateway last took the guild away
 }
 
 // change is a change of a channel, by an event or an own write; a nil channel was deleted.
@@ -46,13 +47,13 @@ type change struct {
 	channel *discordclient.Channel
 }
 
-func newGuildState(c *cache, id string) *guildState {
+func newGuildState(st *Store, id string) *guildState {
 	g := &guildState{
-		cache: c, id: id, since: time.Now(), tombstones: map[string]time.Time{}, pending: map[string]*pendingWrites{},
+		store: st, id: id, since: time.Now(), tombstones: map[string]time.Time{}, writes: map[string]*pending.Writes{},
 		pendingHooks: map[string][]time.Time{}, hooksChanged: map[string]time.Time{},
 	}
-	g.view = &View{cache: c}
-	g.view.current.Store(&Snapshot{Guild: discordclient.Guild{ID: id}, selfID: c.selfID})
+	g.view = &View{store: st}
+	g.view.current.Store(&Snapshot{Guild: discordclient.Guild{ID: id}, selfID: st.selfID})
 	return g
 }
 
@@ -117,7 +118,7 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 		s.hooks = withoutKey(s.hooks, id)
 	})
 	for _, orphan := range orphans {
-		g.cache.emit(EventChannel, g.id, orphan)
+		g.store.emit(EventChannel, g.id, orphan)
 	}
 	delete(g.hooksChanged, id)
 	delete(g.pendingHooks, id)
@@ -127,7 +128,7 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 // invalidate forgets what is remembered of a channel, since Discord contradicted it, and has the guild read again.
 func (g *guildState) invalidate(id string) {
 	g.recent = slices.DeleteFunc(g.recent, func(r change) bool { return r.id == id })
-	g.cache.markStale(g, 0)
+	g.store.markStale(g, 0)
 }
 
 // remember records a change and forgets old ones.
@@ -164,7 +165,7 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 			continue
 		}
 		if listed, ok := byID[id]; g.live && (!ok || !reflect.DeepEqual(listed, channel)) {
-			g.cache.markStale(g, consistencyDelay) // which of the two is newer will show
+			g.store.markStale(g, consistencyDelay) // which of the two is newer will show
 		}
 		byID[id] = channel
 	}
@@ -202,12 +203,12 @@ func (g *guildState) emitDifferences(before, after []*discordclient.Channel) {
 	}
 	for _, channel := range after {
 		if !reflect.DeepEqual(old[channel.ID], channel) {
-			g.cache.emit(EventChannel, g.id, channel.ID)
+			g.store.emit(EventChannel, g.id, channel.ID)
 		}
 		delete(old, channel.ID)
 	}
 	for id := range old {
-		g.cache.emit(EventChannel, g.id, id)
+		g.store.emit(EventChannel, g.id, id)
 	}
 }
 
@@ -222,19 +223,19 @@ func (g *guildState) setState(p Presence, m Mode, asOf time.Time) {
 		}
 	})
 	if changed {
-		g.cache.emit(EventGuild, g.id, "")
+		g.store.emit(EventGuild, g.id, "")
 	}
 }
 
 // pendingFor returns the own writes to an object.
-func (g *guildState) pendingFor(id string) *pendingWrites {
-	p := g.pending[id]
+func (g *guildState) pendingFor(id string) *pending.Writes {
+	p := g.writes[id]
 	if p == nil {
-		if len(g.pending) > 256 {
-			maps.DeleteFunc(g.pending, func(_ string, p *pendingWrites) bool { return p.idle(time.Now()) })
+		if len(g.writes) > 256 {
+			maps.DeleteFunc(g.writes, func(_ string, p *pending.Writes) bool { return p.Idle(time.Now()) })
 		}
-		p = &pendingWrites{}
-		g.pending[id] = p
+		p = &pending.Writes{}
+		g.writes[id] = p
 	}
 	return p
 }

@@ -1,4 +1,4 @@
-package guildcache
+package store
 
 import (
 	"maps"
@@ -10,22 +10,19 @@ import (
 
 // What the views know of webhooks: the lists and own writes of them. Their event is in members.go.
 
-// channelIDs returns the ids of all channels in the view of a guild.
-func (c *cache) channelIDs(guildID string) []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var ids []string
-	if g := c.guilds[guildID]; g != nil {
+// ChannelIDs returns the ids of all channels in the view of a guild.
+func (st *Store) ChannelIDs(guildID string) (ids []string) {
+	st.with(guildID, func(g *guildState) {
 		for _, channel := range g.snap().channels {
 			ids = append(ids, channel.ID)
 		}
-	}
+	})
 	return ids
 }
 
-// hooksListed records the webhooks of channels that were asked for at since; every one of channelIDs is known from now
-// on, unless its webhooks changed meanwhile: then the list may be older or newer than the change.
-func (c *cache) hooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
+// WebhooksListed records the webhooks of channels that were asked for at since; every one of channelIDs is known from
+// now on, unless its webhooks changed meanwhile: then the list may be older or newer than the change.
+func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
 	byChannel := map[string][]discordclient.Webhook{}
 	for _, id := range channelIDs {
 		byChannel[id] = nil
@@ -33,39 +30,36 @@ func (c *cache) hooksListed(guildID string, hooks []discordclient.Webhook, chann
 	for _, hook := range hooks {
 		byChannel[hook.ChannelID] = append(byChannel[hook.ChannelID], hook)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	g := c.guilds[guildID]
-	if g == nil || g.outdated(since) {
-		return
-	}
-	g.update(func(s *Snapshot) {
+	st.with(guildID, func(g *guildState) {
+		if g.outdated(since) {
+			return
+		}
 		known := map[string]hookList{}
-		maps.Copy(known, s.hooks)
+		maps.Copy(known, g.snap().hooks)
 		for id, list := range byChannel {
-			if _, there := s.find(id); there && g.hooksChanged[id].Before(since) {
+			if _, there := g.snap().find(id); there && g.hooksChanged[id].Before(since) {
 				known[id] = hookList{hooks: list, listed: since}
 			} else {
 				delete(known, id)
 			}
 		}
-		s.hooks = known
+		g.update(func(s *Snapshot) { s.hooks = known })
 	})
 }
 
-// hookWrite makes an own write to a webhook of a channel. Its event is expected, since it says no more than that
+// WriteWebhook makes an own write to a webhook of a channel. Its event is expected, since it says no more than that
 // something changed; it may come before the answer.
-func (c *cache) hookWrite(channelID string, do func() error) error {
-	c.mu.Lock()
-	g := c.owner(channelID)
+func (st *Store) WriteWebhook(channelID string, do func() error) error {
+	st.mu.Lock()
+	g := st.owner(channelID)
 	if g != nil {
 		g.hooksChanged[channelID] = time.Now()
 		g.pendingHooks[channelID] = append(g.pendingHooks[channelID], time.Now())
 	}
-	c.mu.Unlock()
+	st.mu.Unlock()
 	err := do()
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	st.mu.Lock()
+	defer st.mu.Unlock()
 	if g == nil {
 		return err
 	}
@@ -95,19 +89,19 @@ func (g *guildState) forgetHooks(channelID string) {
 
 // forgetAllHooks makes all webhooks of a guild unknown, since they may have changed while the Gateway was not connected.
 // The events of own writes that have not come went to the session before: the next one is another client's.
-func (c *cache) forgetAllHooks(g *guildState) {
+func (g *guildState) forgetAllHooks() {
 	for channelID := range g.snap().hooks {
-		c.emit(EventWebhooks, g.id, channelID)
+		g.store.emit(EventWebhooks, g.id, channelID)
 	}
 	clear(g.pendingHooks)
 	g.update(func(s *Snapshot) { s.hooks = nil })
 }
 
-// hookChannel returns the channel that a webhook is in, empty when that is not known.
-func (c *cache) hookChannel(webhookID string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, g := range c.guilds {
+// ChannelOfWebhook returns the channel that a webhook is in, empty when that is not known.
+func (st *Store) ChannelOfWebhook(webhookID string) string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, g := range st.guilds {
 		for channelID, list := range g.snap().hooks {
 			if slices.ContainsFunc(list.hooks, func(w discordclient.Webhook) bool { return w.ID == webhookID }) {
 				return channelID
@@ -117,11 +111,11 @@ func (c *cache) hookChannel(webhookID string) string {
 	return ""
 }
 
-// hookWritten takes over the new state of a webhook, with a nil one its end, where the webhooks of its channel are known.
-func (c *cache) hookWritten(webhookID string, hook *discordclient.Webhook) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, g := range c.guilds {
+// WebhookWritten takes over the new state of a webhook, with a nil one its end, where the webhooks of its channel are known.
+func (st *Store) WebhookWritten(webhookID string, hook *discordclient.Webhook) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for _, g := range st.guilds {
 		for channelID, list := range g.snap().hooks {
 			if i := slices.IndexFunc(list.hooks, func(w discordclient.Webhook) bool { return w.ID == webhookID }); i >= 0 {
 				list.hooks = slices.Delete(slices.Clone(list.hooks), i, i+1)
@@ -132,7 +126,7 @@ func (c *cache) hookWritten(webhookID string, hook *discordclient.Webhook) {
 	if hook == nil {
 		return
 	}
-	if g := c.owner(hook.ChannelID); g != nil {
+	if g := st.owner(hook.ChannelID); g != nil {
 		g.hooksChanged[hook.ChannelID] = time.Now()
 		if list, known := g.snap().hooks[hook.ChannelID]; known {
 			list.hooks = append(slices.Clone(list.hooks), *hook)

@@ -1,22 +1,16 @@
-package guildcache
+package store
 
 import (
 	"fmt"
 	"runtime"
 	"strings"
 	"testing"
-
-	"jutsu.com/operators/libs/discordclient"
 )
 
 // BenchmarkViewOf500Channels measures what a live view of a full guild keeps in memory, as the Gateway brings it, each channel with a topic
 // and two overwrites, and how long a lookup takes.
 func BenchmarkViewOf500Channels(b *testing.B) {
-	client, err := New(Options{Options: discordclient.Options{Token: discordclient.NewSecret("token")}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	c := client.cache
+	st, _ := newTestStore(b)
 	guild := func(id int) []byte {
 		var channels []string
 		for i := range 500 {
@@ -32,13 +26,13 @@ func BenchmarkViewOf500Channels(b *testing.B) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	c.Dispatch("GUILD_CREATE", guild(1), false) // warms up the decoders
+	st.Dispatch("GUILD_CREATE", guild(1), false) // warms up the decoders
 	event := guild(2)
 	before := heap()
-	c.Dispatch("GUILD_CREATE", event, false)
+	st.Dispatch("GUILD_CREATE", event, false)
 	after := heap()
 	runtime.KeepAlive(event)
-	view, _ := c.want("2")
+	view, _ := st.Want("2")
 	channels := view.Snapshot().Channels()
 	if len(channels) != 500 || view.Snapshot().Mode != ModeLive {
 		b.Fatalf("%d channels, %q", len(channels), view.Snapshot().Mode)

@@ -1,0 +1,95 @@
+// Package fanout hands values to subscribers, none of which can hold up the sender.
+package fanout
+
+import (
+	"context"
+	"sync"
+)
+
+// Fanout sends each value to all subscribers. The zero value has none.
+type Fanout[T comparable] struct {
+	mu   sync.Mutex
+	subs map[*queue[T]]struct{}
+}
+
+// queue is without bound in time and bounded in size by the number of values: one that was not taken yet is not queued
+// again. So a slow reader loses nothing and never holds up the sender.
+type queue[T comparable] struct {
+	mu     sync.Mutex
+	list   []T
+	queued map[T]struct{}
+	wake   chan struct{}
+}
+
+// Subscribe returns a channel of the values that are sent from now on. It is closed when the context ends.
+func (f *Fanout[T]) Subscribe(ctx context.Context) <-chan T {
+	q := &queue[T]{queued: map[T]struct{}{}, wake: make(chan struct{}, 1)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.subs == nil {
+		f.subs = map[*queue[T]]struct{}{}
+	}
+	f.subs[q] = struct{}{}
+	out := make(chan T)
+	go func() {
+		defer close(out)
+		defer func() { f.mu.Lock(); delete(f.subs, q); f.mu.Unlock() }()
+		q.deliver(ctx, out)
+	}()
+	return out
+}
+
+// Send queues a value for all subscribers. It does not block.
+func (f *Fanout[T]) Send(v T) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for q := range f.subs {
+		q.put(v)
+	}
+}
+
+// deliver hands out values until the context ends.
+func (q *queue[T]) deliver(ctx context.Context, out chan<- T) {
+	for {
+		v, ok := q.take()
+		if !ok {
+			select {
+			case <-ctx.Done():
+				return
+			case <-q.wake:
+			}
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case out <- v:
+		}
+	}
+}
+
+func (q *queue[T]) take() (v T, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.list) == 0 {
+		return v, false
+	}
+	v = q.list[0]
+	q.list = q.list[1:]
+	delete(q.queued, v)
+	return v, true
+}
+
+func (q *queue[T]) put(v T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if _, ok := q.queued[v]; ok {
+		return
+	}
+	q.queued[v] = struct{}{}
+	q.list = append(q.list, v)
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}

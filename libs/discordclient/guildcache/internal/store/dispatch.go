@@ -1,0 +1,244 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// Connecting implements gateway.Handler.
+func (st *Store) Connecting() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.connecting = time.Now()
+}
+
+// Alive implements gateway.Handler.
+func (st *Store) Alive() { st.alive.Store(time.Now().UnixNano()) }
+
+// Disconnected implements gateway.Handler: views stay as they are and are polled after a period without the Gateway.
+func (st *Store) Disconnected(err error) {
+	why := "closed"
+	if err != nil {
+		why = discordclient.Sanitize(err.Error(), st.Token)
+	}
+	if st.disconnect(why) {
+		st.Log.Info("Discord Gateway is not connected", "reason", why)
+	}
+	st.Counters.Disconnects.Inc()
+}
+
+// disconnect reports whether it was not known before.
+func (st *Store) disconnect(why string) (news bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	news = st.connected || st.gatewayErr != why
+	st.connected, st.gatewayErr = false, why
+	for _, g := range st.guilds {
+		if !g.live {
+			continue
+		}
+		g.setState(g.snap().Presence, ModePolled, g.view.AsOf())
+		g.live = false
+		if at := time.Now().Add(st.Resync); g.stale.IsZero() || at.Before(g.nextPoll) { // a stale view does not wait
+			g.nextPoll = at
+		}
+		if !g.wanted {
+			delete(st.guilds, g.id)
+		}
+	}
+	st.Wake()
+	return news
+}
+
+// handlers are the events that matter.
+var handlers = map[string]func(st *Store, data []byte) error{
+	"READY":               handler((*Store).onReady),
+	"GUILD_CREATE":        handler((*Store).onGuildCreate),
+	"GUILD_UPDATE":        handler((*Store).onGuildUpdate),
+	"GUILD_DELETE":        handler((*Store).onGuildDelete),
+	"GUILD_ROLE_CREATE":   handler((*Store).onRole),
+	"GUILD_ROLE_UPDATE":   handler((*Store).onRole),
+	"GUILD_ROLE_DELETE":   handler((*Store).onRoleDelete),
+	"GUILD_MEMBER_UPDATE": handler((*Store).onMember),
+	"CHANNEL_CREATE":      handler((*Store).onChannel),
+	"CHANNEL_UPDATE":      handler((*Store).onChannel),
+	"CHANNEL_DELETE":      handler((*Store).onChannelDelete),
+	"WEBHOOKS_UPDATE":     handler((*Store).onWebhooks),
+}
+
+// errNoObject is the error of an event without what it must have.
+var errNoObject = errors.New("the event names no object")
+
+// handler decodes an event before the lock is taken.
+func handler[T any](on func(*Store, *T) error) func(*Store, []byte) error {
+	return func(st *Store, data []byte) error {
+		event := new(T)
+		if err := json.Unmarshal(data, event); err != nil {
+			return err
+		}
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		return on(st, event)
+	}
+}
+
+// Dispatch implements gateway.Handler. After a gap in the numbering, or an event that cannot be read, the views are
+// read again by REST: what was missed is not known.
+func (st *Store) Dispatch(event string, data []byte, gap bool) {
+	handle, known := handlers[event]
+	if !known {
+		st.Counters.Events.WithLabelValues("other").Inc()
+	} else {
+		st.Counters.Events.WithLabelValues(event).Inc()
+		if err := handle(st, data); err != nil {
+			st.Log.Warn("an event of the Discord Gateway cannot be read", "event", event)
+			gap = true
+		}
+	}
+	if gap {
+		st.Counters.Gaps.Inc()
+		st.mu.Lock()
+		defer st.mu.Unlock()
+		for _, g := range st.guilds {
+			if g.live { // one that is not wanted is read as soon as it is
+				st.markStale(g, 0)
+			}
+		}
+	}
+}
+
+// identified is any object, decoded as far as its id.
+type identified struct {
+	ID string `json:"id"`
+}
+
+type readyEvent struct {
+	User   identified   `json:"user"`
+	Guilds []identified `json:"guilds"`
+}
+
+func (st *Store) onReady(event *readyEvent) error {
+	st.Log.Info("Discord Gateway is connected", "guilds", len(event.Guilds))
+	st.Counters.Connects.Inc()
+	st.selfID, st.connected, st.gatewayErr = event.User.ID, true, ""
+	for _, g := range st.guilds {
+		g.update(func(s *Snapshot) { s.selfID = st.selfID })
+		if !slices.Contains(event.Guilds, identified{g.id}) {
+			st.absent(g, st.connecting)
+		} else if at := time.Now().Add(st.Grace); !g.live && at.Before(g.nextPoll) {
+			g.nextPoll = at // should its GUILD_CREATE not come
+		}
+	}
+	return nil
+}
+
+// guildEvent is an event about a guild: its settings, and what else such events have.
+type guildEvent struct {
+	settings discordclient.Guild
+	more     struct {
+		Channels    []*discordclient.Channel `json:"channels"`    // GUILD_CREATE only
+		Members     []memberEvent            `json:"members"`     // GUILD_CREATE only: without privileged intents the bot
+		Unavailable *bool                    `json:"unavailable"` // absent from GUILD_DELETE: the bot was removed
+	}
+}
+
+func (e *guildEvent) UnmarshalJSON(data []byte) error {
+	if err := errors.Join(json.Unmarshal(data, &e.settings), json.Unmarshal(data, &e.more)); err != nil {
+		return err
+	}
+	if e.settings.ID == "" {
+		return errNoObject
+	}
+	return nil
+}
+
+func (st *Store) onGuildCreate(event *guildEvent) error {
+	guild, more := event.settings, event.more
+	g := st.guild(guild.ID)
+	if more.Unavailable != nil && *more.Unavailable {
+		g.setState(PresenceUnavailable, g.snap().Mode, g.snap().AsOf)
+		return nil
+	}
+	since := st.connecting
+	if g.goneAt.After(since) {
+		since = g.goneAt // it came back within one session
+	}
+	g.live, g.liveAt, g.retry = true, time.Now(), 0
+	g.markFresh()
+	g.nextPoll = g.liveAt.Add(st.period(g))
+	g.forgetAllHooks()
+	g.update(func(s *Snapshot) {
+		s.selfKnown = false
+		for _, m := range more.Members {
+			if m.User.ID == st.selfID {
+				s.selfRoles, s.selfKnown = m.Roles, true
+			}
+		}
+	})
+	if !g.guildAt.Before(since) {
+		guild = g.snap().Guild // an own write made while the session began
+		st.markStale(g, consistencyDelay)
+	}
+	changed := g.setGuild(guild, since)
+	g.setChannels(discordclient.GuildChannels(more.Channels, g.id), since, since)
+	g.setState(PresencePresent, ModeLive, since)
+	if changed {
+		st.emit(EventGuild, g.id, "")
+	}
+	st.Counters.Resyncs.WithLabelValues("gateway").Inc()
+	return nil
+}
+
+// onGuildUpdate takes over settings and roles.
+func (st *Store) onGuildUpdate(event *guildEvent) error {
+	g := st.guild(event.settings.ID)
+	if now := time.Now(); g.pendingFor(g.id).Event(event.settings, now) && g.setGuild(event.settings, now) {
+		st.emit(EventGuild, g.id, "")
+	}
+	return nil
+}
+
+// onGuildDelete distinguishes an outage ("unavailable" is there) from the bot's removal (it is not).
+func (st *Store) onGuildDelete(event *guildEvent) error {
+	g := st.guild(event.settings.ID)
+	g.goneAt, g.recent = time.Now(), nil // what comes back has all that came until now
+	if event.more.Unavailable == nil {
+		st.absent(g, time.Now())
+		return nil
+	}
+	g.live = false
+	g.nextPoll = time.Now().Add(st.Resync)
+	g.setState(PresenceUnavailable, ModePolled, time.Now())
+	st.Wake()
+	return nil
+}
+
+// absent takes over that the bot is not in a guild, which is as live as its state would be. The lock is held.
+func (st *Store) absent(g *guildState, asOf time.Time) {
+	g.live, g.liveAt = true, time.Now()
+	g.markFresh()
+	g.nextPoll = g.liveAt.Add(st.period(g))
+	g.setState(PresenceAbsent, ModeLive, asOf)
+}
+
+func (st *Store) onChannel(channel *discordclient.Channel) error {
+	if channel.GuildID == "" || channel.ID == "" || channel.IsThread() {
+		return nil // a direct message, or a thread
+	}
+	g := st.guild(channel.GuildID)
+	if now := time.Now(); g.pendingFor(channel.ID).Event(channel, now) && g.setChannel(channel, now) {
+		st.emit(EventChannel, g.id, channel.ID)
+	}
+	return nil
+}
+
+func (st *Store) onChannelDelete(channel *discordclient.Channel) error {
+	if g := st.guilds[channel.GuildID]; g != nil && g.dropChannel(channel.ID, time.Now()) {
+		st.emit(EventChannel, g.id, channel.ID)
+	}
+	return nil
+}

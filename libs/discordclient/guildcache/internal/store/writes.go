@@ -1,0 +1,257 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// owner finds the guild that has a channel in its view. The lock is held.
+func (st *Store) owner(channelID string) *guildState {
+	for _, g := range st.guilds {
+		if _, ok := g.snap().find(channelID); ok {
+			return g
+		}
+	}
+	return nil
+}
+
+// Write makes an own write to channels known to their guild: begin before it, end with the states that it led to. A
+// channel that is in no view is left alone.
+func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids ...string) error {
+	st.mu.Lock()
+	own := map[string]*pending.Writes{}
+	for _, id := range ids {
+		if g := st.owner(id); g != nil && own[id] == nil {
+			own[id] = g.pendingFor(id)
+			own[id].Begin()
+		}
+	}
+	st.mu.Unlock()
+	states, err := do()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	now := time.Now()
+	for id, p := range own {
+		channel := states[id]
+		if channel == nil {
+			p.End(nil, now)
+		} else if g := st.owner(id); p.End(channel, now) && g != nil {
+			g.setChannel(channel, now)
+		}
+	}
+	if discordclient.ClassOf(err) == discordclient.ClassGone {
+		st.contradicted(err, ids)
+	}
+	return err
+}
+
+// contradicted handles that something a write was about is not there, though the views may have it.
+func (st *Store) contradicted(err error, ids []string) {
+	if discordclient.CodeOf(err) == discordclient.CodeUnknownChannel && len(ids) == 1 {
+		st.invalidate(ids[0])
+		return
+	}
+	for _, id := range ids {
+		if g := st.owner(id); g != nil {
+			g.invalidate(id)
+		}
+	}
+}
+
+// invalidate takes a channel out of the view that Discord says is not there, and has the guild read again: Discord has
+// been seen to say so too early.
+func (st *Store) invalidate(channelID string) {
+	g := st.owner(channelID)
+	if g == nil {
+		return
+	}
+	i, _ := g.snap().find(channelID)
+	g.update(func(s *Snapshot) { s.channels = slices.Delete(slices.Clone(s.channels), i, i+1) })
+	st.emit(EventChannel, g.id, channelID) // the poll will find nothing that differs from the view
+	g.invalidate(channelID)
+}
+
+// Channel returns a copy of a channel as the view has it.
+func (st *Store) Channel(id string) (discordclient.Channel, bool) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if g := st.owner(id); g != nil {
+		channel, _ := g.snap().Channel(id)
+		return *channel, true
+	}
+	return discordclient.Channel{}, false
+}
+
+// Created puts a new channel into the view, unless its event came before the answer and may be newer.
+func (st *Store) Created(guildID string, channel *discordclient.Channel) {
+	st.with(guildID, func(g *guildState) {
+		if _, known := g.snap().hooks[channel.ID]; !known {
+			g.setHooks(channel.ID, hookList{listed: time.Now()}) // a new channel has none
+		}
+		if _, there := g.snap().find(channel.ID); there {
+			return
+		}
+		now := time.Now()
+		p := g.pendingFor(channel.ID)
+		p.Begin()
+		p.End(channel, now)
+		g.setChannel(channel, now)
+	})
+}
+
+// Deleted takes a channel out of the view for good.
+func (st *Store) Deleted(channelID string) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if g := st.owner(channelID); g != nil {
+		g.dropChannel(channelID, time.Now())
+	}
+}
+
+// GuildDeleted records that the bot has deleted a guild; GUILD_DELETE or the next poll say the same.
+func (st *Store) GuildDeleted(id string) {
+	st.with(id, func(g *guildState) {
+		g.liveAt = time.Now() // lists that were asked for before are outdated
+		g.setState(PresenceAbsent, g.snap().Mode, g.liveAt)
+	})
+}
+
+// outdated reports whether what was asked for at since may be older than what the Gateway delivered meanwhile.
+func (g *guildState) outdated(since time.Time) bool { return g.live && since.Before(g.liveAt) }
+
+// Listed takes over a complete list of channels that was asked for at since.
+func (st *Store) Listed(guildID string, list []*discordclient.Channel, since time.Time) {
+	st.with(guildID, func(g *guildState) {
+		if g.outdated(since) || since.Before(g.snap().CompleteAt) {
+			return
+		}
+		overlay := since
+		if g.live {
+			overlay = since.Add(-consistencyDelay) // the list can lag behind the Gateway's events
+		}
+		g.setChannels(list, since, overlay)
+	})
+}
+
+// Read takes over settings that were asked for at since, unless they changed meanwhile.
+func (st *Store) Read(guild discordclient.Guild, since time.Time) {
+	st.with(guild.ID, func(g *guildState) { g.readGuild(guild, since) })
+}
+
+// readGuild takes over settings that were asked for at since. When they changed meanwhile, what was read may be older
+// or newer than that: they are read again.
+func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
+	switch {
+	case g.outdated(since):
+	case !g.guildAt.Before(since):
+		g.store.markStale(g, consistencyDelay)
+	case g.setGuild(guild, since):
+		g.store.emit(EventGuild, g.id, "")
+	}
+}
+
+// Refreshed records that a guild was read as a whole, or found not to be there.
+func (st *Store) Refreshed(guildID string, p Presence, since time.Time) {
+	st.with(guildID, func(g *guildState) { g.refreshed(p, since) })
+}
+
+func (g *guildState) refreshed(p Presence, since time.Time) {
+	g.retry = 0
+	consistent := g.stale.Add(consistencyDelay) // what was asked for earlier may lag behind what made the view stale
+	if g.stale.IsZero() || !since.Before(consistent) {
+		g.markFresh()
+		g.nextPoll = time.Now().Add(g.store.period(g))
+	} else {
+		if !since.Before(g.stale) { // otherwise there was a new cause meanwhile, which has set the time
+			g.nextPoll = consistent
+		}
+		g.update(func(s *Snapshot) {
+			if known := since.Add(-consistencyDelay); known.After(s.staleSince) {
+				s.staleSince = known
+			}
+		})
+	}
+	if g.live {
+		if p != g.snap().Presence && !g.outdated(since) { // its event was lost
+			g.setState(p, ModeLive, since)
+		}
+	} else {
+		g.update(func(s *Snapshot) {
+			s.hooks = nil // nothing reports when they change
+			s.baseKnown = s.baseKnown && !s.baseAt.Before(since)
+		})
+		g.setState(p, ModePolled, since)
+	}
+	g.store.Counters.Resyncs.WithLabelValues("rest").Inc()
+}
+
+// EditGuild brings an own write of settings into the view.
+func (st *Store) EditGuild(guildID string, do func() (discordclient.Guild, error)) (discordclient.Guild, error) {
+	st.mu.Lock()
+	since := time.Now()
+	var p *pending.Writes
+	if g := st.guilds[guildID]; g != nil {
+		p = g.pendingFor(guildID)
+		p.Begin()
+	}
+	st.mu.Unlock()
+	guild, err := do()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	g := st.guilds[guildID]
+	if p == nil || g == nil { // not in use, or not any more
+		return guild, err
+	}
+	if err != nil {
+		p.End(nil, time.Now())
+	} else if now := time.Now(); p.End(guild, now) {
+		if !g.guildAt.Before(since) { // an event of settings or roles that may be newer than the answer
+			st.markStale(g, consistencyDelay)
+		}
+		g.setGuild(guild, now)
+	}
+	if discordclient.ClassOf(err) == discordclient.ClassGone {
+		st.markStale(g, 0)
+	}
+	return guild, err
+}
+
+// Roles takes over a list of roles that was asked for at since, unless the guild changed meanwhile.
+func (st *Store) Roles(guildID string, roles []discordclient.Role, since time.Time) {
+	st.with(guildID, func(g *guildState) {
+		guild := g.snap().Guild
+		guild.Roles = roles
+		g.readGuild(guild, since)
+	})
+}
+
+// Self records who the bot is.
+func (st *Store) Self(userID string) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.selfID = userID
+	for _, g := range st.guilds {
+		g.update(func(s *Snapshot) { s.selfID = userID })
+	}
+}
+
+// Memberships records what the bot may do in each guild, as it was asked for at since.
+func (st *Store) Memberships(list []discordclient.Membership, since time.Time) {
+	base := map[string]permissions.Bits{}
+	for _, m := range list {
+		base[m.ID] = m.Permissions
+	}
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	for id, g := range st.guilds {
+		bits, known := base[id]
+		if since.Before(g.snap().AsOf) {
+			continue
+		}
+		g.update(func(s *Snapshot) { s.basePerms, s.baseKnown, s.baseAt = bits, known, since })
+	}
+}
