@@ -103,7 +103,7 @@ compat: bin/release ## Compare the API with the last release of each operator; f
 
 .PHONY: screenshots
 screenshots: ## Renew docs/images; needs Chromium and the fonts Noto Sans and Noto Color Emoji
-	@cd libs/discordclient && $(export_flags) && REQUIRE_BROWSER=1 go test ./discordtest/... -run '^TestPicture$$' -count=1
+	@cd libs/discordclient && $(export_flags) && REQUIRE_BROWSER=1 go test ./discordtest/page -run '^TestPicture$$' -count=1
 	@cp out/discordtest/playground.png docs/images/
 
 ##@ Build and release

@@ -7,8 +7,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
 )
 
-// The methods below do what a user with all rights does in the Discord app: no permissions, no rate limits, the same
-// events and audit log entries. They panic when what they name does not exist: a mistake in the test.
+// The methods below do what a user with all rights does in the Discord app: no permissions, no rate
+// limits, the same events and audit log entries. They panic when what they name does not exist: a
+// mistake in the test.
 
 // Guild is a copy of everything in a guild.
 func (s *Server) Guild(id string) model.Guild {
@@ -38,12 +39,15 @@ func (s *Server) CreateChannelByHand(guildID string, ch model.Channel) string {
 		made.Overwrites = slices.Clone(g.Channels[made.ParentID].Overwrites)
 	}
 	s.discord.InsertChannel(g, &made)
-	s.discord.Log(g, model.AuditEntry{Action: model.AuditChannelCreate, UserID: g.OwnerID, TargetID: made.ID, Changes: []model.Change{{Key: "name", New: made.Name}}})
+	s.discord.Log(g, model.AuditEntry{
+		Action: model.AuditChannelCreate, UserID: g.OwnerID, TargetID: made.ID,
+		Changes: []model.Change{{Key: "name", New: made.Name}},
+	})
 	return made.ID
 }
 
-// EditChannelByHand changes a channel as edit says. Names are taken as they are: old and localised guilds hold names
-// that Discord would not give today.
+// EditChannelByHand changes a channel as edit says. Names are stored as they are: old and localised
+// guilds hold names that Discord would not give today.
 func (s *Server) EditChannelByHand(id string, edit func(*model.Channel)) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -60,7 +64,10 @@ func (s *Server) DeleteChannelByHand(id string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	g, ch := s.mustChannel(id)
-	s.discord.Log(g, model.AuditEntry{Action: model.AuditChannelDelete, UserID: g.OwnerID, TargetID: ch.ID, Changes: []model.Change{{Key: "name", Old: ch.Name}}})
+	s.discord.Log(g, model.AuditEntry{
+		Action: model.AuditChannelDelete, UserID: g.OwnerID, TargetID: ch.ID,
+		Changes: []model.Change{{Key: "name", Old: ch.Name}},
+	})
 	s.discord.RemoveChannel(g, ch)
 }
 
@@ -90,9 +97,13 @@ func (s *Server) CreateWebhookByHand(channelID, name string) model.Webhook {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	g, ch := s.mustChannel(channelID)
-	w := &model.Webhook{ID: s.discord.NewID(), GuildID: g.ID, ChannelID: ch.ID, Name: name, Token: s.discord.Secret(68), CreatorID: g.OwnerID}
+	w := &model.Webhook{
+		ID: s.discord.NewID(), GuildID: g.ID, ChannelID: ch.ID, Name: name, Token: s.discord.Secret(68), CreatorID: g.OwnerID,
+	}
 	g.Webhooks[w.ID] = w
-	s.discord.WebhookChanged(g, ch.ID, model.AuditEntry{Action: model.AuditWebhookCreate, UserID: g.OwnerID, TargetID: w.ID})
+	s.discord.WebhookChanged(g, ch.ID, model.AuditEntry{
+		Action: model.AuditWebhookCreate, UserID: g.OwnerID, TargetID: w.ID,
+	})
 	return *w
 }
 
@@ -105,7 +116,9 @@ func (s *Server) DeleteWebhookByHand(id string) {
 		panic(fmt.Sprintf("discordtest: no webhook %q", id))
 	}
 	delete(g.Webhooks, id)
-	s.discord.WebhookChanged(g, w.ChannelID, model.AuditEntry{Action: model.AuditWebhookDelete, UserID: g.OwnerID, TargetID: id})
+	s.discord.WebhookChanged(g, w.ChannelID, model.AuditEntry{
+		Action: model.AuditWebhookDelete, UserID: g.OwnerID, TargetID: id,
+	})
 }
 
 // PostByHand writes a message as a user; returns its id.

@@ -17,8 +17,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
 )
 
-// toSimulator sends what is meant for discord.com to the simulator. discordgo computes its URLs once for all, so this is
-// the one place where a session can be pointed elsewhere; any other host is refused.
+// toSimulator sends what is meant for discord.com to the simulator. discordgo computes its URLs
+// once for all, so this is the one place where a session can be pointed elsewhere; any other host
+// is refused.
 type toSimulator struct{ base string }
 
 // RoundTrip rewrites scheme and host.
@@ -35,7 +36,8 @@ func (s toSimulator) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// discordgoSession is an unmodified discordgo that talks to the simulator (API v9: the version it speaks).
+// discordgoSession is an unmodified discordgo that talks to the simulator (API v9: the version it
+// speaks).
 func discordgoSession(t *testing.T, r *rig.Rig) *discordgo.Session {
 	t.Helper()
 	dg, err := discordgo.New("Bot " + r.Bot.Token)
@@ -52,7 +54,7 @@ func TestDiscordgoREST(t *testing.T) {
 	r := rig.New(t, rig.Usual)
 	dg := discordgoSession(t, r)
 
-	group, err := dg.GuildChannelCreateComplex(r.Guild, discordgo.GuildChannelCreateData{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory})
+	group, err := dg.GuildChannelCreateComplex(r.Guild, discordgo.GuildChannelCreateData{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory})
 	rig.Check(t, err)
 	ch, err := dg.GuildChannelCreateComplex(r.Guild, discordgo.GuildChannelCreateData{
 		Name: "tokyo", ParentID: group.ID, Topic: "fire", RateLimitPerUser: 5,
@@ -109,7 +111,8 @@ func TestDiscordgoREST(t *testing.T) {
 	}
 }
 
-// TestDiscordgoGateway connects with a client that knows nothing of this package and follows events.
+// TestDiscordgoGateway connects with a client that knows nothing of this package and follows
+// events.
 func TestDiscordgoGateway(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

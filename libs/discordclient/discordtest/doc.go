@@ -1,5 +1,5 @@
-// Package discordtest is a Discord in memory, as httptest is to http: REST (API v10 and v9), the Gateway, and a page
-// that shows servers, groups, channels and messages as a person would see them.
+// Package discordtest is a Discord in memory, as httptest is to http: REST (API v10 and v9), the
+// Gateway, and a page that shows servers, groups, channels and messages as a user would see them.
 //
 //	srv := discordtest.Run(t, discordtest.Options{})
 //	bot := srv.AddBot(discordtest.Bot{Name: "operator"})
@@ -7,50 +7,61 @@
 //	srv.AddMember(guild.ID, bot.UserID, discordtest.PermManageChannels|discordtest.PermViewChannel)
 //	// point the client at srv.APIURL() with bot.Token
 //
-// It is meant to be honest: what passes against it should work against Discord. It enforces permissions, field rules,
-// name normalisation, limits, rate limits (the hidden one for names and topics too), deletion side effects and the
-// delays of the audit log, and answers errors with Discord's codes, statuses and nested bodies. Where Discord's
-// behaviour is not documented the comment at the rule says so, and Options makes it configurable where it matters.
+// It is meant to be honest: what works against it should work against Discord. It enforces
+// permissions, field rules, name normalisation, limits, rate limits (the hidden one for names and
+// topics too), deletion side effects and the delays of the audit log, and answers errors with
+// Discord's codes, statuses and nested bodies. Where Discord's behaviour is not documented the
+// comment at the rule says so, and Options makes it configurable where it matters.
 //
 // # Known not to be like Discord
 //
 // Left out:
-//   - threads (also in forums: webhooks cannot post there), direct messages, reactions, files, components, polls, invites;
+//   - threads (also in forums: webhooks cannot post there), direct messages, reactions, files,
+//     components, polls, invites;
 //   - members by the thousand, role hierarchy, editing roles or members over REST, timeouts, bans;
 //   - voice, stages, events, integrations, interactions, automatic moderation, follower webhooks;
-//   - the Gateway's etf encoding and zstd-stream, presence, member chunks; a second shard gets its guilds and no more;
+//   - the Gateway's etf encoding and zstd-stream, presence, member chunks; a second shard gets its
+//     guilds and no more;
 //   - the verification level and the filter that Discord asks of a Community guild.
 //
 // Simpler than there:
-//   - an answer and its events are one step, and all clients see the same state at once, unless GatewayFaults.Delay, Miss
-//     and LoseOnWire or Faults say otherwise; on Discord events may overtake answers and the audit log both;
-//   - rate limits are fixed windows in one place; which routes share a bucket, and how large buckets are, is not published;
-//   - a 5xx is JSON unless a fault says otherwise (BadGateway, Banned); anti-abuse blocks are not simulated;
-//   - unknown fields of requests are ignored without a word, as on Discord: the package contract sees them;
-//   - images are hashed and never looked at; pictures behind links are not fetched; text is not filtered.
+//   - an answer and its events are one step, and all clients see the same state at once, unless
+//     GatewayFaults.Delay, Miss and LoseOnWire or Faults say otherwise; on Discord events may
+//     overtake answers and the audit log both;
+//   - rate limits are fixed windows in one place; which routes share a bucket, and how large
+//     buckets are, is not published;
+//   - a 5xx is JSON unless a fault says otherwise (BadGateway, Banned); anti-abuse blocks are not
+//     simulated;
+//   - unknown fields of requests are ignored, as on Discord: the package contract sees them;
+//   - images are hashed, not read; pictures behind links are not fetched; text is not filtered.
 //
 // Guesses, each marked where it is made:
-//   - how text channels' names are normalised in the corners (Options.Normalise), and whether double white space in names of
-//     guilds stays, as here;
-//   - how long a session can be resumed (Options.SessionLife), what a bot hears of channels that it cannot see
-//     (Options.HideUnseen), the order of the events when a role or channel is deleted, that an IDENTIFY without properties
-//     is refused with 4002;
+//   - how text channels' names are normalised in the corners (Options.Normalise), and whether
+//     double white space in names of guilds stays, as here;
+//   - how long a session can be resumed (Options.SessionLife), which events a bot gets of channels
+//     that it cannot see (Options.HideUnseen), the order of the events when a role or channel is
+//     deleted, that an IDENTIFY without properties is refused with 4002;
 //   - whether changes of name and topic count together (Limits.NameAndTopicApart) and as shared;
-//   - which of several faults of a call is told: permission before form, form before quantity, as here;
-//   - HTTP statuses of several codes, some codes of nested errors, and how guilds are refused since bots cannot make any;
+//   - which of several errors of a call is answered: permission before form, form before quantity,
+//     as here;
+//   - HTTP statuses of several codes, some codes of nested errors, and how guilds are refused since
+//     bots cannot make any;
 //   - which permissions count for overwrites, and for creating in a category;
 //   - positions of new channels, and that they stay when a category goes.
 //
-// Everything is decided under one lock, so an answer and the events that belong to it are one step. Time comes from a
-// settable clock (Server.Advance).
+// Everything is decided under one lock, so an answer and the events that belong to it are one step.
+// Time comes from a settable clock (Server.Advance).
 //
 // # Where things are
 //
-//   - server.go, options.go, setup.go, app.go, faults.go: what tests call. setup.go makes bots, guilds, members and roles;
-//     app.go does what a user does in the Discord app; names.go has the types of other packages that tests name.
-//   - rest/routes.go: the REST routes, each with the function that answers it. rest/channels and its neighbours: the rules
-//     for callers; rest/call: forms, access, errors; rest/faults: calls that go wrong.
+//   - server.go, options.go, setup.go, app.go, faults.go: what tests call. setup.go makes bots,
+//     guilds, members and roles; app.go does what a user does in the Discord app; names.go has the
+//     types of other packages that tests name.
+//   - rest/routes.go: the REST routes, each with the function that answers it. rest/channels and
+//     its neighbours: the rules for callers; rest/call: forms, access, errors; rest/faults: calls
+//     that go wrong.
 //   - internal/model: the state, and what follows from a change of it.
 //   - gateway/: connections, sessions, events and their faults. page/: the live page.
-//   - contract/: traffic held against Discord's OpenAPI description. cmd/discordtest: all of it as a process.
+//   - contract/: traffic held against Discord's OpenAPI description. cmd/discordtest: all of it as
+//     a process.
 package discordtest

@@ -20,7 +20,8 @@ func FailAfter(status int) faults.Action {
 	return faults.Action{Effect: true, Status: status, Body: gatewayError(status)}
 }
 
-// GiveUp answers with a 5xx and does what is asked later: a proxy has given up on Discord, but Discord goes on.
+// GiveUp answers with a 5xx and does what is asked later: a proxy has given up on Discord, but
+// Discord goes on.
 func GiveUp(status int, late time.Duration) faults.Action {
 	return faults.Action{Late: late, Status: status, Body: gatewayError(status)}
 }
@@ -31,7 +32,8 @@ func DropBefore() faults.Action { return faults.Action{Drop: true} }
 // DropAfter does what is asked, then closes the connection without an answer.
 func DropAfter() faults.Action { return faults.Action{Effect: true, Drop: true} }
 
-// CutAnswer does what is asked and closes the connection after n bytes of the answer; negative: n bytes before its end.
+// CutAnswer does what is asked and closes the connection after n bytes of the answer; negative: n
+// bytes before its end.
 func CutAnswer(n int) faults.Action { return faults.Action{Effect: true, Drop: true, Cut: n} }
 
 // Slow does what is asked and answers late.
@@ -56,17 +58,22 @@ func Banned(left time.Duration) faults.Action {
 	return faults.Action{Status: a.Status, Header: a.Header, Body: string(a.Body)}
 }
 
-// BadGateway answers as Cloudflare does when it does not reach Discord: 502 in HTML, without doing anything.
+// BadGateway answers as Cloudflare does when it does not reach Discord: 502 in HTML, without doing
+// anything.
 func BadGateway() faults.Action {
 	return faults.Action{
-		Status: http.StatusBadGateway, Header: http.Header{"Content-Type": {"text/html; charset=UTF-8"}, "Server": {"cloudflare"}},
-		Body: "<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center><hr><center>cloudflare</center></body></html>",
+		Status: http.StatusBadGateway,
+		Header: http.Header{"Content-Type": {"text/html; charset=UTF-8"}, "Server": {"cloudflare"}},
+		Body: "<html><head><title>502 Bad Gateway</title></head>" +
+			"<body><center><h1>502 Bad Gateway</h1></center><hr><center>cloudflare</center></body></html>",
 	}
 }
 
 // Garbage answers 200 with something that is no JSON, without doing anything.
 func Garbage() faults.Action {
-	return faults.Action{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: `{"id": "12`}
+	return faults.Action{
+		Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: `{"id": "12`,
+	}
 }
 
 // gatewayError is the body of Discord's 5xx answers.

@@ -80,8 +80,8 @@ const (
 // DefaultLimits are Discord's, as far as they are known.
 func DefaultLimits() *Limits { return limits.Default() }
 
-// NoRateLimits keeps the limits of quantity (500 channels ...) and drops every limit of rate: for tests about something
-// else that must not wait.
+// NoRateLimits keeps the limits of quantity (500 channels ...) and drops every limit of rate: for
+// tests about something else that must not wait.
 func NoRateLimits() *Limits { return limits.None() }
 
 // Routes are the names of all REST routes that the simulator answers, "METHOD /template", sorted.

@@ -8,42 +8,49 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/channels"
 )
 
-// Options configure a simulated Discord. The zero value is as near to the real one as is known; see the package's list of
-// what is not like it.
+// Options configure a simulated Discord. The zero value is as near to the real one as is known; see
+// the package's list of what is not like it.
 type Options struct {
 	// Listen is the TCP address for Start; default "127.0.0.1:0" (a free port on loopback).
 	Listen string
-	// PublicURL is what clients are told to use (Gateway address, webhook URLs), without a trailing slash. Default: the
-	// address that Start listens on. Set it when clients come through a proxy or from inside a cluster.
+	// PublicURL is what clients get as address (Gateway, webhook URLs), without a trailing slash.
+	// Default: the address that Start listens on. Set it when clients come through a proxy or from
+	// inside a cluster.
 	PublicURL string
 	// Clock is where the clock stands at the start; zero means the present.
 	Clock time.Time
-	// Frozen makes the clock stand still: only Advance moves it. Otherwise it runs with real time and Advance jumps.
+	// Frozen makes the clock stand still: only Advance moves it. Otherwise it runs with real time
+	// and Advance jumps.
 	Frozen bool
-	// Seed drives everything random (fault probabilities, tokens), so that a run can be repeated. Default 1.
+	// Seed drives everything random (fault probabilities, tokens), so that a run can be repeated.
+	// Default 1.
 	Seed uint64
 	// Limits are the rate and quantity limits; nil means DefaultLimits.
 	Limits *limits.Limits
-	// AuditDelay is how long after an action its audit log entry becomes visible; default 500 ms. Negative: at once.
-	// Discord promises no bound.
+	// AuditDelay is how long after an action its audit log entry becomes visible; default 500 ms.
+	// Negative: at once. Discord promises no bound.
 	AuditDelay time.Duration
-	// HeartbeatInterval is what HELLO tells clients; default 41.25 s. A client that sends no heartbeat for one and a half
-	// intervals is closed with 4009.
+	// HeartbeatInterval is what HELLO asks of clients; default 41.25 s. A client that sends no
+	// heartbeat for one and a half intervals is closed with 4009.
 	HeartbeatInterval time.Duration
-	// SessionLife is how long a Gateway session without a connection may be resumed; default 3 min. Discord names no time.
+	// SessionLife is how long a Gateway session without a connection may be resumed; default 3 min.
+	// Discord names no time.
 	SessionLife time.Duration
-	// HideUnseen leaves channels that a bot cannot see out of GET /guilds/{guild_id}/channels, GUILD_CREATE and the
-	// CHANNEL_* events. Discord lists them today and means to stop. What becomes hidden just falls silent, which is a guess.
+	// HideUnseen leaves channels that a bot cannot see out of GET /guilds/{guild_id}/channels,
+	// GUILD_CREATE and the CHANNEL_* events. Discord lists them today and means to stop. What
+	// becomes hidden just falls silent, which is a guess.
 	HideUnseen bool
-	// Normalise rewrites the names of text-like channels; default NormaliseName. Discord's exact order of steps is not
-	// documented, so tests can put another one here.
+	// Normalise rewrites the names of text-like channels; default NormaliseName. Discord's exact
+	// order of steps is not documented, so tests can put another one here.
 	Normalise func(name string) string
-	// AnyUserAgent accepts bot requests without a "DiscordBot (url, version)" user agent, which Discord may block.
+	// AnyUserAgent accepts bot requests without a "DiscordBot (url, version)" user agent, which
+	// Discord may block.
 	AnyUserAgent bool
-	// AllowGuilds lets bots make guilds and delete those they own, as Discord did until July 2025 and compatible servers
-	// still do. Otherwise both are refused with 20001.
+	// AllowGuilds lets bots make guilds and delete those they own, as Discord did until July 2025
+	// and compatible servers still do. Otherwise both are refused with 20001.
 	AllowGuilds bool
-	// KeepRequests is how many requests Requests remembers; default 20000. Counts are never forgotten.
+	// KeepRequests is how many requests Requests remembers; default 20000. Counts are never
+	// forgotten.
 	KeepRequests int
 	// Log receives what the simulator has to say (never tokens); default: nothing.
 	Log *slog.Logger

@@ -20,8 +20,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/faults"
 )
 
-// Server is a simulated Discord. It is an http.Handler, and Start serves it on an address of its own. All methods may be
-// called at any time from any goroutine.
+// Server is a simulated Discord. It is an http.Handler, and Start serves it on an address of its
+// own. All methods may be called at any time from any goroutine.
 type Server struct {
 	opts    Options
 	discord *model.Discord
@@ -34,8 +34,8 @@ type Server struct {
 	http *http.Server
 }
 
-// New makes a Discord without bots and guilds. Serve it with Start, or mount it as a handler (then set
-// Options.PublicURL).
+// New makes a Discord without bots and guilds. Serve it with Start, or mount it as a handler (then
+// set Options.PublicURL).
 func New(opts Options) *Server {
 	opts = opts.withDefaults()
 	d := model.New(clock.New(opts.Clock, opts.Frozen),
@@ -106,7 +106,8 @@ func (s *Server) Close() {
 	}
 }
 
-// Shutdown is Close for a process: it lets running REST calls finish first, for as long as ctx allows.
+// Shutdown is Close for a process: it lets running REST calls finish first, for as long as ctx
+// allows.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.gateway.Close()
 	s.page.Close()
@@ -131,8 +132,8 @@ func (s *Server) APIURL() string { return s.URL() + "/api/v10" }
 // Now is the present on the simulator's clock.
 func (s *Server) Now() time.Time { return s.discord.Clock.Now() }
 
-// Advance moves the simulator's clock forward; what becomes due meanwhile (audit log entries, heartbeat deadlines)
-// happens before Advance returns.
+// Advance moves the simulator's clock forward; what becomes due meanwhile (audit log entries,
+// heartbeat deadlines) happens before Advance returns.
 func (s *Server) Advance(d time.Duration) { s.discord.Clock.Advance(d) }
 
 // ServeHTTP answers REST calls, Gateway connections and the live page.

@@ -8,8 +8,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
 )
 
-// The methods below set up who is there: bots, users, guilds, members and their roles. They panic when what they name
-// does not exist: a mistake in the test.
+// The methods below make bots, users, guilds, members and their roles. They panic when what they
+// name does not exist: a mistake in the test.
 
 // AddBot makes an application and its bot user, which is in no guild yet.
 func (s *Server) AddBot(b model.Bot) model.Bot {
@@ -18,7 +18,8 @@ func (s *Server) AddBot(b model.Bot) model.Bot {
 	return s.discord.AddBot(b)
 }
 
-// RotateToken gives a bot a new token; the old one is refused from now on, and its Gateway sessions are closed with 4004.
+// RotateToken gives a bot a new token; the old one is refused from now on, and its Gateway sessions
+// are closed with 4004.
 func (s *Server) RotateToken(old string) (token string, err error) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -29,7 +30,7 @@ func (s *Server) RotateToken(old string) (token string, err error) {
 	return s.discord.ResetToken(b), nil
 }
 
-// AddUser makes a user who is no bot; returns the user id.
+// AddUser makes a user that is no bot; returns the user id.
 func (s *Server) AddUser(name string) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -43,7 +44,8 @@ func (s *Server) addUser(name string) string {
 	return u.ID
 }
 
-// AddGuild makes a guild that belongs to a user of its own, with the @everyone role and no channels.
+// AddGuild makes a guild that belongs to a user of its own, with the @everyone role and no
+// channels.
 func (s *Server) AddGuild(spec model.GuildSpec) model.Guild {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -60,8 +62,9 @@ func (s *Server) AddGuild(spec model.GuildSpec) model.Guild {
 	return s.discord.AddGuild(spec, owner).Snapshot()
 }
 
-// AddMember makes a bot or a user a member of a guild, with a role of its own that holds the permissions (0: none besides
-// @everyone's), as Discord's invite link does. A connected bot gets GUILD_CREATE.
+// AddMember makes a bot or a user a member of a guild, with a role of its own that holds the
+// permissions (0: none besides @everyone's), as Discord's invite link does. A connected bot gets
+// GUILD_CREATE.
 func (s *Server) AddMember(guildID, userID string, p model.Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -78,7 +81,8 @@ func (s *Server) AddMember(guildID, userID string, p model.Permissions) {
 	s.discord.OnChange()
 }
 
-// SetPermissions replaces the permissions of the role that AddMember gave, or of @everyone when userID is the guild's id.
+// SetPermissions replaces the permissions of the role that AddMember gave, or of @everyone when
+// userID is the guild's id.
 func (s *Server) SetPermissions(guildID, userID string, p model.Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -121,14 +125,16 @@ func (s *Server) TakeRole(guildID, userID, roleID string) {
 	s.discord.TakeRole(g, m, roleID)
 }
 
-// DeleteRole removes a role, its overwrites and its memberships, as the app does. The order of the events is a guess.
+// DeleteRole removes a role, its overwrites and its memberships, as the app does. The order of the
+// events is a guess.
 func (s *Server) DeleteRole(guildID, roleID string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	s.discord.RemoveRole(s.mustGuild(guildID), roleID)
 }
 
-// RemoveMember takes a member out of a guild. A connected bot gets GUILD_DELETE without `unavailable`.
+// RemoveMember takes a member out of a guild. A connected bot gets GUILD_DELETE without
+// `unavailable`.
 func (s *Server) RemoveMember(guildID, userID string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()

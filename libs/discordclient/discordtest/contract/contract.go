@@ -1,6 +1,7 @@
-// Package contract holds REST traffic against Discord's own OpenAPI description: requests of a client and answers of a
-// server alike. The description is data that is not part of this repository; tests name it in the environment variable
-// DISCORD_OPENAPI and are skipped without it, or fail where REQUIRE_CONTRACT is set.
+// Package contract holds REST traffic against Discord's own OpenAPI description: requests of a
+// client and answers of a server alike. The description is data that is not part of this
+// repository; tests name it in the environment variable DISCORD_OPENAPI and are skipped without it,
+// or fail where REQUIRE_CONTRACT is set.
 //
 //	c := contract.FromEnv(t)
 //	client := &http.Client{Transport: c.Transport(http.DefaultTransport, func(v contract.Violation) { t.Error(v) })}
@@ -28,8 +29,9 @@ import (
 // Variable is the environment variable with the path of the description (a JSON file).
 const Variable = "DISCORD_OPENAPI"
 
-// Contract is the compiled description. It may be used from any goroutine. Its two parts are compiled when they are first
-// needed: the schemas of messages take five times as long as all others together.
+// Contract is the compiled description. It may be used from any goroutine. Its two parts are
+// compiled when they are first needed: the schemas of messages take five times as long as all
+// others together.
 type Contract struct {
 	plain, messages func() (validator.Validator, error)
 	fields          *fields
@@ -60,7 +62,8 @@ func (v Violation) String() string {
 // fromEnv is loaded once for a test binary: compiling takes seconds.
 var fromEnv = sync.OnceValues(func() (*Contract, error) { return Load(os.Getenv(Variable)) })
 
-// FromEnv is the contract that DISCORD_OPENAPI names; without it the test is skipped, or fails where REQUIRE_CONTRACT is set.
+// FromEnv is the contract that DISCORD_OPENAPI names; without it the test is skipped, or fails
+// where REQUIRE_CONTRACT is set.
 func FromEnv(t testing.TB) *Contract {
 	t.Helper()
 	if os.Getenv(Variable) == "" {
@@ -77,7 +80,8 @@ func FromEnv(t testing.TB) *Contract {
 	return c
 }
 
-// Load reads the description in a file. Only the routes that discordtest knows are kept, and what they refer to.
+// Load reads the description in a file. Only the routes that discordtest knows are kept, and what
+// they refer to.
 func Load(path string) (*Contract, error) {
 	raw, err := os.ReadFile(path) //nolint:gosec // G304: the file that the test names
 	if err != nil {
@@ -114,8 +118,8 @@ func compile(raw []byte, messages bool) (validator.Validator, error) {
 	return v, nil
 }
 
-// Warm compiles all parts now: under -race the schemas of messages take half a minute and more, which else falls into
-// the first call that needs them.
+// Warm compiles all parts now: under -race the schemas of messages take half a minute and more,
+// which else falls into the first call that needs them.
 func (c *Contract) Warm() error {
 	_, err := c.messages()
 	return err
@@ -139,7 +143,7 @@ func (c *Contract) Response(r *http.Request, status int, header http.Header, bod
 	return c.check("response", r, status, header, body)
 }
 
-// check looks at one side; what it finds is looked at again in the light of the known divergences.
+// check validates one side; what it finds is validated again in the light of the known divergences.
 func (c *Contract) check(side string, r *http.Request, status int, header http.Header, body []byte) []Violation {
 	found := c.validate(side, r, status, header, body)
 	if len(found) == 0 {
@@ -165,11 +169,14 @@ func (c *Contract) validate(side string, r *http.Request, status int, header htt
 	if side == "request" {
 		_, errs = part.ValidateHttpRequestSync(r)
 	} else {
-		_, errs = part.ValidateHttpResponse(r, &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(bytes.NewReader(body)), Request: r})
+		res := &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(bytes.NewReader(body)), Request: r}
+		_, errs = part.ValidateHttpResponse(r, res)
 	}
 	var out []Violation
-	found := Violation{Side: side, Method: r.Method, Path: token.ReplaceAllString(r.URL.Path, "$1[token]"), Status: status,
-		html: strings.HasPrefix(header.Get("Content-Type"), "text/html")}
+	found := Violation{
+		Side: side, Method: r.Method, Path: token.ReplaceAllString(r.URL.Path, "$1[token]"), Status: status,
+		html: strings.HasPrefix(header.Get("Content-Type"), "text/html"),
+	}
 	for _, path := range c.fields.unknown(r, status, body) {
 		v := found
 		v.Field, v.Reason = path, "the description has no such field"
@@ -192,7 +199,8 @@ func (c *Contract) validate(side string, r *http.Request, status int, header htt
 // version is the part of the path that names the API's version.
 var version = regexp.MustCompile(`^/api(/v\d+)?/`)
 
-// canonical is the request as the description knows it: on discord.com, API v10. It is nil for what is no REST call.
+// canonical is the request as the description knows it: on discord.com, API v10. It is nil for what
+// is no REST call.
 func canonical(r *http.Request, body []byte) *http.Request {
 	if !version.MatchString(r.URL.Path) {
 		return nil
@@ -207,7 +215,7 @@ func canonical(r *http.Request, body []byte) *http.Request {
 // token is a webhook's secret within a path.
 var token = regexp.MustCompile(`(/webhooks/\d+/)[^/]+`)
 
-// Transport checks every request and every answer that passes through.
+// Transport checks every request and every answer on their way.
 func (c *Contract) Transport(next http.RoundTripper, report func(Violation)) http.RoundTripper {
 	return checked{c, next, report}
 }
@@ -240,7 +248,7 @@ func (t checked) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	got, err := io.ReadAll(res.Body)
 	_ = res.Body.Close()
-	if err != nil { // the answer was cut: whoever reads it is to find out too
+	if err != nil { // the answer was cut: its reader is to find out too
 		res.Body = io.NopCloser(io.MultiReader(bytes.NewReader(got), broken{err}))
 		return res, nil //nolint:nilerr // the error is handed on through the body
 	}

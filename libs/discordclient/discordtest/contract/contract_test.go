@@ -43,7 +43,7 @@ func TestContractSeesFaults(t *testing.T) {
 		"codes as text":              {"POST", "/api/v10/guilds/1/channels", `{"name":"a"}`, `{"code":50035,"message":"x","errors":{"name":{"_errors":[{"code":"A","message":"b"}]}}}`, 400, nil},
 		"codes as text, no message":  {"POST", "/api/v10/guilds/1/channels", `{"name":"a"}`, `{"code":50035,"message":"x","errors":{"name":{"_errors":[{"code":"A"}]}}}`, 400, []string{"response"}},
 		"bits as text":               {"PUT", "/api/v10/channels/1/permissions/2", `{"type":0,"allow":"1024","deny":"0"}`, ``, 204, nil},
-		"bits as words":              {"PUT", "/api/v10/channels/1/permissions/2", `{"type":0,"allow":"all"}`, ``, 204, []string{"request"}},
+		"bits as a name":             {"PUT", "/api/v10/channels/1/permissions/2", `{"type":0,"allow":"all"}`, ``, 204, []string{"request"}},
 		"bits as text, a wrong type": {"PUT", "/api/v10/channels/1/permissions/2", `{"type":7,"allow":"1024"}`, ``, 204, []string{"request"}},
 		"a proxy's 502":              {"GET", "/api/v10/gateway", "", `bad gateway`, 502, nil},
 		"making a guild":             {"POST", "/api/v10/guilds", `{"name":"ab"}`, `{"code":20001,"message":"x"}`, 403, nil},

@@ -8,9 +8,9 @@ import (
 	"strconv"
 )
 
-// Divergence is a place where Discord's description is wrong or silent about what Discord does. Either messages are
-// rewritten to what the description expects before they are checked again, so that everything else in them is still
-// held against it, or a finding is excused.
+// Divergence is a place where Discord's description is wrong or silent about what Discord does.
+// Either messages are rewritten to what the description expects before they are checked again, so
+// that everything else in them is still held against it, or a finding is excused.
 type Divergence struct {
 	// Name for lists.
 	Name string
@@ -24,8 +24,9 @@ type Divergence struct {
 // Divergences are all that are known.
 var Divergences = []Divergence{
 	{
-		Name:    "codes of nested errors are text",
-		Reason:  `Leaves of "errors" carry codes such as BASE_TYPE_REQUIRED (Discord's reference, "Error messages"); the description says integer.`,
+		Name: "codes of nested errors are text",
+		Reason: `Leaves of "errors" carry codes such as BASE_TYPE_REQUIRED (Discord's reference, "Error messages"); ` +
+			`the description says integer.`,
 		rewrite: func(side string, body any) any { return onlyIf(side == "response", body, numberCodes) },
 	},
 	{
@@ -35,10 +36,12 @@ var Divergences = []Divergence{
 		rewrite: func(side string, body any) any { return onlyIf(side == "request", body, numberBits) },
 	},
 	{
-		Name:   "guilds cannot be made or deleted",
-		Reason: "POST /guilds and DELETE /guilds/{guild_id} were taken out of the description in 2025; Discord still answers them (20001).",
+		Name: "guilds cannot be made or deleted",
+		Reason: "POST /guilds and DELETE /guilds/{guild_id} were removed from the description in 2025; " +
+			"Discord still answers them (20001).",
 		excuse: func(v Violation) bool {
-			return v.Method == http.MethodPost && v.Path == "/api/v10/guilds" || v.Method == http.MethodDelete && guildPath.MatchString(v.Path)
+			return v.Method == http.MethodPost && v.Path == "/api/v10/guilds" ||
+				v.Method == http.MethodDelete && guildPath.MatchString(v.Path)
 		},
 	},
 	{
@@ -49,13 +52,15 @@ var Divergences = []Divergence{
 		},
 	},
 	{
-		Name:   "5xx",
-		Reason: "The description knows 4XX and 429 only; Discord and the proxies in front of it answer 500, 502, 503 and 504 too.",
+		Name: "5xx",
+		Reason: "The description knows 4XX and 429 only; " +
+			"Discord and the proxies in front of it answer 500, 502, 503 and 504 too.",
 		excuse: func(v Violation) bool { return v.Status >= 500 },
 	},
 	{
-		Name:   "bans are HTML",
-		Reason: "An address with too many invalid requests gets a 429 in HTML from Cloudflare; the description knows JSON only.",
+		Name: "bans are HTML",
+		Reason: "An address with too many invalid requests gets a 429 in HTML from Cloudflare; " +
+			"the description knows JSON only.",
 		excuse: func(v Violation) bool { return v.Status == http.StatusTooManyRequests && v.html },
 	},
 }

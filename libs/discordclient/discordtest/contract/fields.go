@@ -13,9 +13,10 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-// Schemas let unknown fields pass, so a misspelt optional field would be no violation. The names of fields are therefore
-// compared too: each must be declared by at least one branch of the unions that may describe its object. (The validator's
-// own strict mode looks at the first branch of a union only, which is wrong for users, channels and the audit log.)
+// Schemas let unknown fields pass, so a misspelt optional field would be no violation. The names of
+// fields are therefore compared too: each must be declared by at least one branch of the unions
+// that may describe its object. (The validator's own strict mode checks the first branch of a union
+// only, which is wrong for users, channels and the audit log.)
 
 // schema is a piece of the description.
 type schema = map[string]any
@@ -63,7 +64,9 @@ func at(s schema, keys ...string) schema {
 
 // unknown are the paths of a body's fields that the description does not have.
 func (f *fields) unknown(r *http.Request, status int, body []byte) (paths []string) {
-	i := slices.IndexFunc(f.routes, func(o fieldsOf) bool { return o.method == r.Method && o.path.MatchString(r.URL.Path) })
+	i := slices.IndexFunc(f.routes, func(o fieldsOf) bool {
+		return o.method == r.Method && o.path.MatchString(r.URL.Path)
+	})
 	var value any
 	if i < 0 || json.Unmarshal(body, &value) != nil {
 		return nil

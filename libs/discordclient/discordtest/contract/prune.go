@@ -11,8 +11,8 @@ import (
 // carriesMessages are the paths and templates whose schemas contain messages.
 var carriesMessages = regexp.MustCompile(`/messages|/webhooks/[^/]+/[^/]+`)
 
-// prune leaves in the description the paths of discordtest's routes, either those that carry messages or the others, and
-// the schemas that they need.
+// prune leaves in the description the paths of discordtest's routes, either those that carry
+// messages or the others, and the schemas that they need.
 func prune(raw []byte, messages bool) ([]byte, error) {
 	var doc, paths, components, schemas map[string]json.RawMessage
 	for _, step := range []struct {
@@ -48,7 +48,8 @@ func prune(raw []byte, messages bool) ([]byte, error) {
 // reference is how one schema points to another.
 var reference = regexp.MustCompile(`"#/components/schemas/([^"/]+)"`)
 
-// reach collects the schemas that a piece of the description refers to, and those that they refer to.
+// reach collects the schemas that a piece of the description refers to, and those that they refer
+// to.
 func reach(schemas map[string]json.RawMessage, piece json.RawMessage, used map[string]json.RawMessage) {
 	for _, m := range reference.FindAllSubmatch(piece, -1) {
 		name := string(m[1])

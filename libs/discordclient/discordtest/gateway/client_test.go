@@ -15,7 +15,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
 )
 
-// wire is a naked Gateway connection.
+// wire is a bare Gateway connection.
 type wire struct {
 	t    *testing.T
 	ctx  context.Context
@@ -85,7 +85,7 @@ func (w *wire) want(op int, event string) frame {
 	return f
 }
 
-// closed takes the end of the connection and checks its code; -1 is an end without a word.
+// closed takes the end of the connection and checks its code; -1 is an end without a close frame.
 func (w *wire) closed(code int) {
 	w.t.Helper()
 	for {

@@ -130,7 +130,8 @@ func TestClientClose(t *testing.T) {
 	}
 }
 
-// TestSessionsEnd: a session that nobody resumes is forgotten after a while, one that a close code ends is at once.
+// TestSessionsEnd: a session that is not resumed is forgotten after a while, one that a close code
+// ends is at once.
 func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -169,7 +170,8 @@ func TestSessionsEnd(t *testing.T) {
 	}
 }
 
-// TestSessionsDoNotPileUp: whoever starts anew each time leaves one session behind, not a hundred.
+// TestSessionsDoNotPileUp: a client that starts anew each time leaves one session behind, not a
+// hundred.
 func TestSessionsDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -96,8 +96,9 @@ func (c *conn) open(q url.Values) {
 	}
 }
 
-// beat gives the client one and a half heartbeat intervals from now. Its session ends with 4009: of the two things that
-// Discord's documentation says about a silent client (start anew after 4009, resume after a missed heartbeat) the harder.
+// beat gives the client one and a half heartbeat intervals from now. Its session ends with 4009: of
+// the two things that Discord's documentation says about a silent client (start anew after 4009,
+// resume after a missed heartbeat) the harder.
 func (c *conn) beat() {
 	c.stopTimer()
 	c.stopTimer = c.gateway.discord.After(c.gateway.opts.HeartbeatInterval*3/2, func() {
@@ -189,7 +190,8 @@ func (c *conn) push(o outgoing) {
 	}
 }
 
-// end takes the connection off the books. The session stays for a RESUME, for a while, unless the code ends it too.
+// end takes the connection off the books. The session stays for a RESUME, for a while, unless the
+// code ends it too.
 func (c *conn) end(code int) {
 	g, s := c.gateway, c.session
 	c.ended = true

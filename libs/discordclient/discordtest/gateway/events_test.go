@@ -23,12 +23,13 @@ func TestIntents(t *testing.T) {
 	}
 }
 
-// TestOwnRoles: a bot is told of its own roles whatever its intents, of other members' by theirs alone.
+// TestOwnRoles: a bot gets changes of its own roles whatever its intents, those of other members by
+// intent.
 func TestOwnRoles(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
-	person := r.Srv.AddUser("gojo")
-	r.Srv.AddMember(r.Guild, person, 0)
+	user := r.Srv.AddUser("gojo")
+	r.Srv.AddMember(r.Guild, user, 0)
 	role := r.Srv.AddRole(r.Guild, "Sensei", 0)
 	w, _ := identified(r, 0)
 	roles := func() int {
@@ -44,8 +45,8 @@ func TestOwnRoles(t *testing.T) {
 		want int
 	}{
 		{"given", func() { r.Srv.GiveRole(r.Guild, r.Bot.UserID, role) }, 2},
-		{"given again, and taken", func() { r.Srv.GiveRole(r.Guild, r.Bot.UserID, role); r.Srv.TakeRole(r.Guild, r.Bot.UserID, role) }, 1},
-		{"given after it was given to a person", func() { r.Srv.GiveRole(r.Guild, person, role); r.Srv.GiveRole(r.Guild, r.Bot.UserID, role) }, 2},
+		{"given again, and removed", func() { r.Srv.GiveRole(r.Guild, r.Bot.UserID, role); r.Srv.TakeRole(r.Guild, r.Bot.UserID, role) }, 1},
+		{"given after it was given to a user", func() { r.Srv.GiveRole(r.Guild, user, role); r.Srv.GiveRole(r.Guild, r.Bot.UserID, role) }, 2},
 		{"deleted", func() { r.Srv.DeleteRole(r.Guild, role) }, 1},
 	} {
 		if tc.do(); roles() != tc.want {
@@ -54,7 +55,8 @@ func TestOwnRoles(t *testing.T) {
 	}
 }
 
-// TestOutage: who comes during one gets a stub; who has not asked for guilds, or has another shard, hears nothing.
+// TestOutage: a client that connects during one gets a stub; one without the intent, or of another
+// shard, gets nothing.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -84,7 +86,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestHiddenChannels: where Discord does not tell bots of channels that they cannot see.
+// TestHiddenChannels: Discord with Options.HideUnseen leaves out channels that a bot cannot see.
 func TestHiddenChannels(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.HideUnseen = true })

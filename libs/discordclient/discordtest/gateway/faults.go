@@ -20,15 +20,17 @@ type Faults struct {
 	CloseOnIdentify int
 	// InvalidOnIdentify answers IDENTIFY with op 9 (d false).
 	InvalidOnIdentify bool
-	// WithholdReady sends neither READY nor anything after it; WithholdGuilds sends READY but no GUILD_CREATE.
+	// WithholdReady sends neither READY nor anything after it; WithholdGuilds sends READY but no
+	// GUILD_CREATE.
 	WithholdReady, WithholdGuilds bool
 	// AckBeforeReady sends op 11 ahead of READY, ReconnectBeforeReady op 7 in its place.
 	AckBeforeReady, ReconnectBeforeReady bool
 	// WithholdAcks answers no heartbeat.
 	WithholdAcks bool
-	// Miss says which events are lost before they reach a session (Discord delivers 0 to N times): their absence leaves no
-	// gap in its numbers. LoseOnWire says which are lost behind it: they have a number, and a RESUME brings them again.
-	// These functions run under the simulator's lock.
+	// Miss says which events are lost before they reach a session (Discord delivers 0 to N times):
+	// their absence leaves no gap in its numbers. LoseOnWire says which are lost behind it: they
+	// have a number, and a RESUME brings them again. These functions run under the simulator's
+	// lock.
 	Miss, LoseOnWire func(event string) bool
 	// Delay says how late an event comes, on the simulator's clock. Those behind it wait for it.
 	Delay func(event string) time.Duration
@@ -43,8 +45,8 @@ func (g *Gateway) SetFaults(f Faults) {
 	g.faults = f
 }
 
-// Drop ends all connections: with a close code, or with 0 without a word (a cut wire). Sessions can be resumed for
-// Options.SessionLife, except after a code that ends them.
+// Drop ends all connections: with a close code, or with 0 without one (a cut wire). Sessions can be
+// resumed for Options.SessionLife, except after a code that ends them.
 func (g *Gateway) Drop(code int) {
 	g.discord.Lock()
 	defer g.discord.Unlock()
@@ -59,7 +61,8 @@ func (g *Gateway) Reconnect() { g.sendAll(frame{Op: opReconnect}) }
 // RequestHeartbeat asks all clients for a heartbeat at once (op 1).
 func (g *Gateway) RequestHeartbeat() { g.sendAll(frame{Op: opHeartbeat}) }
 
-// Invalidate tells all clients that their session is invalid (op 9); one that is not resumable is forgotten.
+// Invalidate makes the sessions of all clients invalid (op 9); one that is not resumable is
+// forgotten.
 func (g *Gateway) Invalidate(resumable bool) {
 	if !resumable {
 		g.discord.Lock()
@@ -78,8 +81,8 @@ func (g *Gateway) sendAll(f frame) {
 	}
 }
 
-// Outage makes a guild unavailable to Gateway clients (GUILD_DELETE with `unavailable`), or brings it back
-// (GUILD_CREATE).
+// Outage makes a guild unavailable to Gateway clients (GUILD_DELETE with `unavailable`), or brings
+// it back (GUILD_CREATE).
 func (g *Gateway) Outage(guildID string, on bool) {
 	g.discord.Lock()
 	defer g.discord.Unlock()

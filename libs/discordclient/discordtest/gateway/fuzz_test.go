@@ -9,7 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
 )
 
-// FuzzGatewayFrame: whatever a client sends is answered or ends in a lawful close code, and is never a panic.
+// FuzzGatewayFrame: whatever a client sends is answered or ends in a lawful close code, and is
+// never a panic.
 func FuzzGatewayFrame(f *testing.F) {
 	for _, s := range []string{
 		`{"op":1,"d":null}`, `{"op":1,"d":251}`, `{"op":2,"d":{"token":"T","intents":37,"properties":{}}}`, `{"op":2,"d":{"token":"T","intents":37,"shard":[0,1],"properties":{}}}`,

@@ -46,7 +46,8 @@ func (g *Gateway) Mount(mux *http.ServeMux) {
 
 // Stats counts what clients did.
 type Stats struct {
-	// Connections that were opened, IDENTIFYs that led to a session, RESUMEs that worked, heartbeats.
+	// Connections that were opened, IDENTIFYs that led to a session, RESUMEs that worked,
+	// heartbeats.
 	Connections, Identifies, Resumes, Heartbeats int
 	// Open connections at present, and sessions that are connected or may still be resumed.
 	Open, Sessions int

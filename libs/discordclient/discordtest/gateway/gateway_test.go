@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
 )
 
-// TestGatewayWay is the way of a session: HELLO, heartbeat, READY, GUILD_CREATE, events in order.
-func TestGatewayWay(t *testing.T) {
+// TestSession is a session from its start: HELLO, heartbeat, READY, GUILD_CREATE, events in order.
+func TestSession(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
 	old := r.Channel(obj{"name": "old"})

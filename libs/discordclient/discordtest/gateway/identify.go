@@ -13,11 +13,12 @@ type identify struct {
 	Intents  *int   `json:"intents"`
 	Compress bool   `json:"compress"`
 	Shard    *[2]int
-	// Properties of the connection; what is in them matters to nobody.
+	// Properties of the connection: required, but not read.
 	Properties map[string]any `json:"properties"`
 }
 
-// start is IDENTIFY: the checks in Discord's order, then READY and one GUILD_CREATE for each guild. Callers hold the lock.
+// start is IDENTIFY: the checks in Discord's order, then READY and one GUILD_CREATE for each guild.
+// Callers hold the lock.
 func (c *conn) start(d json.RawMessage) {
 	g, discord := c.gateway, c.gateway.discord
 	var id identify
@@ -48,7 +49,10 @@ func (c *conn) start(d json.RawMessage) {
 		c.close(g.faults.CloseOnIdentify, "closed by the test")
 		return
 	}
-	s := &session{id: discord.Secret(32), bot: b, intents: *id.Intents, shard: id.Shard, conn: c, gateway: g, compress: id.Compress, keep: func() {}}
+	s := &session{
+		id: discord.Secret(32), bot: b, intents: *id.Intents, shard: id.Shard, conn: c, gateway: g, compress: id.Compress,
+		keep: func() {},
+	}
 	g.sessions[s.id], c.session = s, s
 	g.stats.Identifies++
 	g.stats.Intents = s.intents
@@ -93,8 +97,9 @@ func (c *conn) ready(s *session, id identify) {
 	user := s.bot.User.Wire()
 	user["verified"], user["mfa_enabled"], user["email"] = true, true, nil
 	r := map[string]any{
-		"v": c.version, "user": user, "guilds": stubs, "session_id": s.id, "resume_gateway_url": discord.GatewayURL(), "session_type": "normal",
-		"application": map[string]any{"id": s.bot.ApplicationID, "flags": 0}, "private_channels": []any{}, "_trace": []any{},
+		"v": c.version, "user": user, "guilds": stubs, "private_channels": []any{}, "_trace": []any{},
+		"session_id": s.id, "session_type": "normal", "resume_gateway_url": discord.GatewayURL(),
+		"application": map[string]any{"id": s.bot.ApplicationID, "flags": 0},
 	}
 	if id.Shard != nil {
 		r["shard"] = id.Shard
@@ -107,7 +112,7 @@ func (c *conn) ready(s *session, id identify) {
 	}
 }
 
-// present tells the session of a guild: all of it, or a stub during an outage.
+// present sends a guild to the session: all of it, or a stub during an outage.
 func (s *session) present(g *model.GuildState) {
 	switch {
 	case s.intents&intentGuilds == 0:
@@ -124,10 +129,11 @@ func ofShard(guildID string, shard *[2]int) bool {
 		return true
 	}
 	n, _ := strconv.ParseUint(guildID, 10, 64)
-	return int(n>>22%uint64(shard[1])) == shard[0] //nolint:gosec // G115: identify has checked that 0 <= shard[0] < shard[1]
+	return int(n>>22%uint64(shard[1])) == shard[0] //nolint:gosec // G115: 0 <= shard[0] < shard[1] since IDENTIFY
 }
 
-// resume is op 6: replay from a sequence number on, or op 9 when the session is not known. Callers hold the lock.
+// resume is op 6: replay from a sequence number on, or op 9 when the session is not known. Callers
+// hold the lock.
 func (c *conn) resume(d json.RawMessage) {
 	g := c.gateway
 	var r struct {

@@ -1,6 +1,7 @@
 package gateway
 
-// Intents that decide which events a session gets; source: Discord's documentation, "Gateway intents".
+// Intents that decide which events a session gets; source: Discord's documentation, "Gateway
+// intents".
 const (
 	intentGuilds     = 1 << 0
 	intentMembers    = 1 << 1
@@ -11,7 +12,8 @@ const (
 
 	// intentsKnown are all bits that Discord defines; others are refused with 4013.
 	intentsKnown = 1<<17 - 1 | 1<<20 | 1<<21 | 1<<24 | 1<<25
-	// intentsPrivileged need to be switched on for the application: members, presences, message content.
+	// intentsPrivileged need to be switched on for the application: members, presences, message
+	// content.
 	intentsPrivileged = intentMembers | 1<<8 | intentContent
 )
 

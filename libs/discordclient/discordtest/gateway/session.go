@@ -25,10 +25,11 @@ type session struct {
 	shard   *[2]int
 	// compress is whether the client takes large payloads compressed one by one.
 	compress bool
-	// late are events on their way (GatewayFaults.Delay), and lateUntil is when the last of them arrives.
+	// late are events on their way (GatewayFaults.Delay), and lateUntil is when the last of them
+	// arrives.
 	late      []event
 	lateUntil time.Time
-	// keep calls off the end of a session that nobody resumes.
+	// keep calls off the end of a session that is not resumed in time.
 	keep func()
 }
 
@@ -43,10 +44,11 @@ func (s *session) has(g *model.GuildState) bool {
 	return g.Members[s.bot.UserID] != nil && ofShard(g.ID, s.shard)
 }
 
-// wants says whether an event is for the session: by intent, and by permission where Discord asks for one.
+// wants says whether an event is for the session: by intent, and by permission where Discord asks
+// for one.
 func (s *session) wants(g *model.GuildState, event string, data map[string]any) bool {
 	if event == "GUILD_MEMBER_UPDATE" && data["user"].(map[string]any)["id"] == s.bot.UserID {
-		return true // of itself a bot is told whatever its intents
+		return true // its own changes a bot gets whatever its intents
 	}
 	intent, ok := intentOf[event]
 	if !ok {
@@ -56,7 +58,8 @@ func (s *session) wants(g *model.GuildState, event string, data map[string]any) 
 	case s.intents&intent == 0:
 		return false
 	case strings.HasPrefix(event, "CHANNEL_"):
-		return s.gateway.discord.Shows(g, &model.Channel{Overwrites: data["permission_overwrites"].([]model.Overwrite)}, s.bot.UserID)
+		ch := &model.Channel{Overwrites: data["permission_overwrites"].([]model.Overwrite)}
+		return s.gateway.discord.Shows(g, ch, s.bot.UserID)
 	case intent == intentModeration:
 		return g.GuildPermissions(s.bot.UserID).Has(model.PermViewAuditLog)
 	case intent == intentMessages:
@@ -66,7 +69,8 @@ func (s *session) wants(g *model.GuildState, event string, data map[string]any) 
 	return true
 }
 
-// view is the event as the session may see it: without the intent, other people's messages come without content.
+// view is the event as the session may see it: without the intent, messages of others come without
+// content.
 func (s *session) view(event string, data map[string]any) map[string]any {
 	if intentOf[event] != intentMessages || s.intents&intentContent != 0 || data["content"] == nil {
 		return data
@@ -76,8 +80,8 @@ func (s *session) view(event string, data map[string]any) map[string]any {
 	return data
 }
 
-// dispatch has an event on its way to the session, unless a fault loses it before it gets there. What comes after a late
-// event waits for it: within a session the order holds.
+// dispatch has an event on its way to the session, unless a fault loses it before it gets there.
+// What comes after a late event waits for it: within a session the order holds.
 func (s *session) dispatch(name string, data any) {
 	faults, d := s.gateway.faults, s.gateway.discord
 	if faults.Miss != nil && faults.Miss(name) {
@@ -104,7 +108,8 @@ func (s *session) dispatch(name string, data any) {
 	})
 }
 
-// deliver numbers an event, keeps it for a RESUME and sends it. One that is lost on the wire has its number all the same.
+// deliver numbers an event, keeps it for a RESUME and sends it. One that is lost on the wire has
+// its number all the same.
 func (s *session) deliver(e event) {
 	s.seq++
 	n, faults := s.seq, s.gateway.faults

@@ -1,5 +1,5 @@
-// Package page is the live page: servers, groups, channels and messages as a user sees them in the Discord app. Its
-// HTML, CSS and JavaScript are in static/.
+// Package page is the live page: servers, groups, channels and messages as a user sees them in the
+// Discord app. Its HTML, CSS and JavaScript are in static/.
 package page
 
 import (
@@ -27,7 +27,8 @@ const keepAlive = 15 * time.Second
 // shownMessages is how many messages of a channel the page shows, the newest ones.
 const shownMessages = 100
 
-// Page is the live page: servers, groups, channels and messages as a user sees them in the Discord app.
+// Page is the live page: servers, groups, channels and messages as a user sees them in the Discord
+// app.
 type Page struct {
 	discord *model.Discord
 	// calls counts REST calls by route, connections the open ones of the Gateway.
@@ -51,7 +52,7 @@ func (p *Page) Mount(mux *http.ServeMux) {
 	}
 	static := http.FileServerFS(files)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		// The page loads nothing from elsewhere, whatever people write into messages.
+		// The page loads nothing from elsewhere, whatever messages contain.
 		w.Header().Set("Content-Security-Policy", "default-src 'self'")
 		w.Header().Set("Cache-Control", "no-cache")
 		static.ServeHTTP(w, r)
@@ -64,7 +65,8 @@ func (p *Page) Mount(mux *http.ServeMux) {
 	})
 }
 
-// live streams what the page shows as server-sent events: everything at once, again whenever something has changed.
+// live streams what the page shows as server-sent events: everything at once, again whenever
+// something has changed.
 func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	changes, ok := p.watch()
 	if !ok {
@@ -91,8 +93,8 @@ func (p *Page) live(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaitChange waits until something has changed; false when the stream ends. A comment now and then shows proxies that it is
-// alive, and us that somebody listens.
+// awaitChange waits until something has changed; false when the stream ends. A comment now and then
+// shows proxies that it is alive, and fails when the client has gone.
 func awaitChange(ctx context.Context, w http.ResponseWriter, changes <-chan struct{}) bool {
 	for {
 		select {
@@ -187,6 +189,8 @@ func channelView(g *model.GuildState, c *model.Channel) map[string]any {
 			hooks++
 		}
 	}
-	return map[string]any{"id": c.ID, "type": c.Type, "name": c.Name, "parent": c.ParentID, "topic": c.Topic, "nsfw": c.NSFW,
-		"slowmode": c.RateLimitPerUser, "private": hidden, "webhooks": hooks, "messages": len(g.Messages[c.ID])}
+	return map[string]any{
+		"id": c.ID, "type": c.Type, "name": c.Name, "parent": c.ParentID, "topic": c.Topic, "nsfw": c.NSFW,
+		"slowmode": c.RateLimitPerUser, "private": hidden, "webhooks": hooks, "messages": len(g.Messages[c.ID]),
+	}
 }

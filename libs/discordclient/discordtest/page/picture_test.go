@@ -41,8 +41,8 @@ func TestPicture(t *testing.T) {
 
 	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(1040, 460, chromedp.EmulateScale(2)),
 		chromedp.Navigate(r.Srv.URL()+"/#/"+r.Guild+"/"+alerts), chromedp.WaitVisible("article + article .embed")))
-	look(ctx, t, chromedp.Poll[bool](`document.querySelector("#state.live") !== null`))
-	emphasised := look(ctx, t, chromedp.Evaluate[[]string](`[...document.querySelectorAll("article em")].map(e => e.textContent)`))
+	ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#state.live") !== null`))
+	emphasised := ask(ctx, t, chromedp.Evaluate[[]string](`[...document.querySelectorAll("article em")].map(e => e.textContent)`))
 	since := "warning, since 2026-08-01 12:00:00 UTC"
 	if d := cmp.Diff([]string{since, since}, emphasised); d != "" {
 		t.Errorf("in italics (-want +got):\n%s", d)

@@ -16,7 +16,7 @@ const (
 	roles  = discordtest.PermManageRoles
 )
 
-// TestPermissions is who may do what.
+// TestPermissions is which permissions a call needs.
 func TestPermissions(t *testing.T) {
 	t.Parallel()
 	const none = discordtest.Permissions(1) // something that asks for nothing here
@@ -36,13 +36,13 @@ func TestPermissions(t *testing.T) {
 		"list includes hidden ones":   {none, "GET", "/guilds/{g}/channels", nil, 200, 0, true},
 		"edit without":                {none, "PATCH", "/channels/{c}", obj{"name": "b"}, 403, 50013, false},
 		"overwrites without roles":    {manage, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{}}, 403, 50013, false},
-		"hand out what one has":       {manage | roles, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{{"id": "{g}", "deny": "1024"}}}, 200, 0, false},
-		"hand out what one has not":   {manage | roles, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{{"id": "{g}", "deny": "2"}}}, 403, 50013, false},
-		"hand out MANAGE_ROLES":       {manage | roles, "POST", "/guilds/{g}/channels", obj{"name": "a", "permission_overwrites": []obj{{"id": "{g}", "allow": "268435456"}}}, 403, 50013, false},
+		"grant what one has":          {manage | roles, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{{"id": "{g}", "deny": "1024"}}}, 200, 0, false},
+		"grant what one has not":      {manage | roles, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{{"id": "{g}", "deny": "2"}}}, 403, 50013, false},
+		"grant MANAGE_ROLES":          {manage | roles, "POST", "/guilds/{g}/channels", obj{"name": "a", "permission_overwrites": []obj{{"id": "{g}", "allow": "268435456"}}}, 403, 50013, false},
 		"MANAGE_ROLES by an admin":    {discordtest.PermAdministrator, "POST", "/guilds/{g}/channels", obj{"name": "a", "permission_overwrites": []obj{{"id": "{g}", "allow": "268435456"}}}, 201, 0, false},
 		"put overwrite without":       {manage, "PUT", "/channels/{c}/permissions/{g}", obj{"type": 0}, 403, 50013, false},
 		"put overwrite with":          {roles, "PUT", "/channels/{c}/permissions/{g}", obj{"type": 0, "deny": "1024"}, 204, 0, false},
-		"put overwrite of nobody":     {roles, "PUT", "/channels/{c}/permissions/1", obj{"type": 0}, 404, 10009, false},
+		"put overwrite of no one":     {roles, "PUT", "/channels/{c}/permissions/1", obj{"type": 0}, 404, 10009, false},
 		"delete no overwrite":         {roles, "DELETE", "/channels/{c}/permissions/1", nil, 404, 10009, false},
 		"delete without":              {none, "DELETE", "/channels/{c}", nil, 403, 50013, false},
 		"webhook without":             {manage, "POST", "/channels/{c}/webhooks", obj{"name": "a"}, 403, 50013, false},
@@ -106,7 +106,7 @@ func TestTwoFactor(t *testing.T) {
 	}
 }
 
-// TestAuthorization is how a call proves who makes it.
+// TestAuthorization is how a call authenticates.
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

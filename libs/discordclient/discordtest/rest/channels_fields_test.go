@@ -14,7 +14,7 @@ import (
 func TestNormaliseName(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"tokyo": "tokyo", "Tokyo Alarms": "tokyo-alarms", "a  -~ b": "a-b", "--a": "a", "a_b": "a_b", "what's up?!": "whats-up",
+		"tokyo": "tokyo", "Tokyo Alerts": "tokyo-alerts", "a  -~ b": "a-b", "--a": "a", "a_b": "a_b", "what's up?!": "whats-up",
 		"ÄÖÜ": "äöü", "東京": "東京", "🔥 fire": "🔥-fire", "a.b,c": "abc", " a ": "a", "!!!": "", "a$b+c=d": "abcd", "a\tb": "a-b",
 	} {
 		if got := discordtest.NormaliseName(in); got != want {
@@ -43,8 +43,8 @@ func TestCreateFields(t *testing.T) {
 		want  any
 		plain bool // in a guild without features
 	}{
-		"name is normalised":            {body: obj{"name": "Tokyo Alarms"}, field: "name", want: "tokyo-alarms"},
-		"name of a category is kept":    {body: obj{"name": "Tokyo Alarms!", "type": 4}, field: "name", want: "Tokyo Alarms!"},
+		"name is normalised":            {body: obj{"name": "Tokyo Alerts"}, field: "name", want: "tokyo-alerts"},
+		"name of a category is kept":    {body: obj{"name": "Tokyo Alerts!", "type": 4}, field: "name", want: "Tokyo Alerts!"},
 		"name of a voice channel":       {body: obj{"name": "The Hall", "type": 2}, field: "name", want: "The Hall"},
 		"name twice":                    {body: obj{"name": "text"}, field: "name", want: "text"},
 		"name of 100":                   {body: obj{"name": long(100)}, field: "name", want: long(100)},
@@ -76,7 +76,7 @@ func TestCreateFields(t *testing.T) {
 		"parent is unknown":             {body: obj{"name": "a", "parent_id": "1"}, code: 50035, path: "parent_id", leaf: "CHANNEL_PARENT_INVALID"},
 		"parent is no id":               {body: obj{"name": "a", "parent_id": "x"}, code: 50035, path: "parent_id", leaf: "NUMBER_TYPE_COERCE"},
 		"category in a category":        {body: obj{"name": "a", "type": 4, "parent_id": group}, code: 50035, path: "parent_id", leaf: "CHANNEL_PARENT_INVALID_PARENT"},
-		"overwrite of nobody":           {body: obj{"name": "a", "permission_overwrites": []obj{{"id": "1", "type": 0}}}, code: 10009},
+		"overwrite of no one":           {body: obj{"name": "a", "permission_overwrites": []obj{{"id": "1", "type": 0}}}, code: 10009},
 		"overwrite without id":          {body: obj{"name": "a", "permission_overwrites": []obj{{"type": 0}}}, code: 50035, path: "permission_overwrites.0.id", leaf: "BASE_TYPE_REQUIRED"},
 		"overwrite with a wrong number": {body: obj{"name": "a", "permission_overwrites": []obj{{"id": "1", "allow": "x"}}}, code: 50035, path: "permission_overwrites.0.allow", leaf: "NUMBER_TYPE_COERCE"},
 		"not JSON":                      {body: `{"name":`, code: 50109},
@@ -139,7 +139,7 @@ func TestEditFields(t *testing.T) {
 		"nothing at all":          {body: obj{}, field: "topic", want: "fire"},
 		"what is absent is kept":  {body: obj{"nsfw": true}, field: "topic", want: "fire"},
 		"bits come as text":       {body: obj{"permission_overwrites": []obj{{"id": r.Guild, "deny": 1024}}}, field: "permission_overwrites", want: []any{obj{"id": r.Guild, "type": 0.0, "allow": "0", "deny": "1024"}}},
-		"bits as text are taken":  {body: obj{"permission_overwrites": []obj{{"id": r.Guild, "type": 0, "allow": "2048"}}}, field: "permission_overwrites", want: []any{obj{"id": r.Guild, "type": 0.0, "allow": "2048", "deny": "0"}}},
+		"bits as text are read":   {body: obj{"permission_overwrites": []obj{{"id": r.Guild, "type": 0, "allow": "2048"}}}, field: "permission_overwrites", want: []any{obj{"id": r.Guild, "type": 0.0, "allow": "2048", "deny": "0"}}},
 		"null bits are none":      {body: obj{"permission_overwrites": []obj{{"id": r.Guild, "type": 0, "allow": nil, "deny": "1024"}}}, field: "permission_overwrites", want: []any{obj{"id": r.Guild, "type": 0.0, "allow": "0", "deny": "1024"}}},
 		"type is found by the id": {body: obj{"permission_overwrites": []obj{{"id": r.Bot.UserID, "allow": "1024"}}}, field: "permission_overwrites", want: []any{obj{"id": r.Bot.UserID, "type": 1.0, "allow": "1024", "deny": "0"}}},
 	} {

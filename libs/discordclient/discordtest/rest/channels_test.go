@@ -47,8 +47,8 @@ func TestDeletion(t *testing.T) {
 func TestChannelLife(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
-	made := r.Must(201, "POST", "/guilds/"+r.Guild+"/channels", obj{"name": "Tokyo Alarms!", "type": 0, "topic": "fire"})
-	if made.JSON["name"] != "tokyo-alarms" || made.JSON["topic"] != "fire" || made.JSON["parent_id"] != nil {
+	made := r.Must(201, "POST", "/guilds/"+r.Guild+"/channels", obj{"name": "Tokyo Alerts!", "type": 0, "topic": "fire"})
+	if made.JSON["name"] != "tokyo-alerts" || made.JSON["topic"] != "fire" || made.JSON["parent_id"] != nil {
 		t.Errorf("created %s", made.Raw)
 	}
 	path := "/channels/" + made.ID()
@@ -70,7 +70,8 @@ func TestChannelLife(t *testing.T) {
 	}
 }
 
-// TestSync: a channel without overwrites of its own takes its category's and follows them until it differs.
+// TestSync: a channel without overwrites of its own takes its category's and follows them until it
+// differs.
 func TestSync(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator)

@@ -13,15 +13,15 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
 )
 
-// TestContract calls every route once with success and holds requests and answers against Discord's OpenAPI description.
-// (Answers of all other tests, errors too, are held against it in rig.as.)
+// TestContract calls every route once with success and holds requests and answers against Discord's
+// OpenAPI description. (Answers of all other tests, errors too, are held against it in rig.as.)
 func TestContract(t *testing.T) {
 	t.Parallel()
 	c := contract.FromEnv(t)
 	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)
 	r.Client = &http.Client{Transport: c.Transport(http.DefaultTransport, func(v contract.Violation) { t.Error(v) })}
 	g := "/guilds/" + r.Guild
-	group := r.Must(201, "POST", g+"/channels", obj{"name": "Alarms", "type": 4, "position": 1}).ID()
+	group := r.Must(201, "POST", g+"/channels", obj{"name": "Alerts", "type": 4, "position": 1}).ID()
 	ch := r.Must(201, "POST", g+"/channels", obj{"name": "tokyo", "type": 0, "parent_id": group, "topic": "fire", "nsfw": true,
 		"rate_limit_per_user": 60, "default_auto_archive_duration": 1440,
 		"permission_overwrites": []obj{{"id": r.Guild, "type": 0, "allow": 0, "deny": 1024}}}, "X-Audit-Log-Reason", "because").ID()

@@ -16,7 +16,8 @@ import (
 
 const create = "POST /guilds/{guild_id}/channels"
 
-// try makes a create over a connection of its own; err is what the client sees when the connection fails.
+// try makes a create over a connection of its own; err is what the client sees when the connection
+// fails.
 func try(r *rig.Rig) (status int, body []byte, err error) { return tryFor(r.T.Context(), r) }
 
 // tryFor hangs up when the context ends.
@@ -100,7 +101,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// TestLateEffect: what was asked is done after the answer, also when whoever has asked is gone by then.
+// TestLateEffect: a call is carried out after its answer, also when its client is gone by then.
 func TestLateEffect(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)

@@ -36,14 +36,17 @@ func New(d *model.Discord, w *limits.Windows, o call.Options, keep int) *Handler
 	}
 }
 
-// serve is the handler of a route: read, decide under the lock, then answer as the faults will have it.
+// serve is the handler of a route: read, decide under the lock, then answer as the faults will have
+// it.
 func (h *Handler) serve(rt *route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(io.LimitReader(r.Body, call.MaxBody))
 		if err != nil {
 			panic(http.ErrAbortHandler) // the client went away within its request: nothing has happened
 		}
-		c := &call.Call{Discord: h.discord, Options: h.opts, Windows: h.windows, Request: r, Body: body, Header: http.Header{}}
+		c := &call.Call{
+			Discord: h.discord, Options: h.opts, Windows: h.windows, Request: r, Body: body, Header: http.Header{},
+		}
 		h.discord.Lock()
 		rec := h.recorder.add(c, rt)
 		fault := h.Faults.Pick(*rec)

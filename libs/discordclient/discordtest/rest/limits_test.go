@@ -55,7 +55,8 @@ func TestBucket(t *testing.T) {
 	r.Must(200, "GET", "/channels/"+one, nil)
 }
 
-// TestHiddenLimit: names and topics of a channel change twice in ten minutes, which no header tells beforehand.
+// TestHiddenLimit: names and topics of a channel change twice in ten minutes, which no header says
+// beforehand.
 func TestHiddenLimit(t *testing.T) {
 	t.Parallel()
 	for _, apart := range []bool{false, true} {
@@ -134,7 +135,7 @@ func TestGlobalLimit(t *testing.T) {
 	}
 }
 
-// TestWebhookLimits: per webhook as the headers say, per channel without a word.
+// TestWebhookLimits: per webhook as the headers say, per channel without a header.
 func TestWebhookLimits(t *testing.T) {
 	t.Parallel()
 	r := rig.Limited(t, func(l *discordtest.Limits) { l.WebhookChannel = discordtest.Rate{N: 3, Per: time.Minute} })

@@ -10,7 +10,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
 )
 
-// TestExecute is what may be said through a webhook, and through which paths: Alertmanager uses the one without version.
+// TestExecute is what may be said through a webhook, and through which paths: Alertmanager uses the
+// one without version.
 func TestExecute(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -114,7 +115,7 @@ func TestMessages(t *testing.T) {
 		t.Errorf("last message %s", c.LastMessageID)
 	}
 	if got := r.Do("DELETE", "/channels/"+id+"/messages/"+ids[0], nil); got.Code() != 50013 {
-		t.Errorf("deleting what a person wrote: %s", got.Raw)
+		t.Errorf("deleting what a user wrote: %s", got.Raw)
 	}
 	if got := r.Do("GET", "/channels/"+id+"/messages/1", nil); got.Code() != 10008 {
 		t.Errorf("an unknown message: %s", got.Raw)

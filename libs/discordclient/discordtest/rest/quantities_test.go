@@ -62,7 +62,8 @@ func TestFiveHundred(t *testing.T) {
 	}
 }
 
-// TestOverwriteLimit: a channel has room for so many overwrites, one that it has may still be changed.
+// TestOverwriteLimit: a channel has room for so many overwrites, one that it has may still be
+// changed.
 func TestOverwriteLimit(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Limits.OverwritesPerChannel = 1 })

@@ -31,7 +31,7 @@ func (h *Handler) admit(c *call.Call, rt *route, who string) error {
 	bucket := bucketHash(name)
 	key := "bucket/" + who + "/" + bucket + "/" + major(c.Request)
 	wait, ok := h.windows.Take(key, rate, c.Now)
-	w := h.windows.Look(key, rate, c.Now)
+	w := h.windows.Current(key, rate, c.Now)
 	reset := rate.Per - c.Now.Sub(w.Start)
 	c.Header.Set("X-RateLimit-Limit", strconv.Itoa(rate.N))
 	c.Header.Set("X-RateLimit-Remaining", strconv.Itoa(rate.N-w.Used))
@@ -60,8 +60,8 @@ func bucketHash(route string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// countInvalid counts an answer that Discord holds against the address, 401, 403 and 429 that is not shared, whether a
-// rule or a fault has given it, and bans the address when there are too many.
+// countInvalid counts an answer that Discord holds against the address, 401, 403 and 429 that is
+// not shared, whether a rule or a fault has given it, and bans the address when there are too many.
 func (h *Handler) countInvalid(addr string, a call.Answer, now time.Time) {
 	switch {
 	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:

@@ -30,7 +30,8 @@ func table() []*route {
 	const (
 		guild, list        = "/guilds/{guild_id}", "/guilds/{guild_id}/channels"
 		channel, overwrite = "/channels/{channel_id}", "/channels/{channel_id}/permissions/{overwrite_id}"
-		webhook, secret    = "/webhooks/{webhook_id}", "/webhooks/{webhook_id}/{webhook_token}" //nolint:gosec // G101: a path template, no credential
+		webhook            = "/webhooks/{webhook_id}"
+		withToken          = "/webhooks/{webhook_id}/{webhook_token}" //nolint:gosec // G101: a path template, no credential
 	)
 	return []*route{
 		{method: "GET", template: "/gateway", open: true, handle: users.Gateway},
@@ -64,13 +65,13 @@ func table() []*route {
 		{method: "GET", template: webhook, handle: webhooks.Get},
 		{method: "PATCH", template: webhook, handle: webhooks.Edit},
 		{method: "DELETE", template: webhook, handle: webhooks.Delete},
-		{method: "GET", template: secret, open: true, handle: webhooks.GetWithToken},
-		{method: "PATCH", template: secret, open: true, handle: webhooks.EditWithToken},
-		{method: "DELETE", template: secret, open: true, handle: webhooks.DeleteWithToken},
-		{method: "POST", template: secret, open: true, noGlobal: true, handle: messages.ExecuteWebhook},
-		{method: "GET", template: secret + "/messages/{message_id}", open: true, handle: messages.GetWebhookMessage},
-		{method: "PATCH", template: secret + "/messages/{message_id}", open: true, handle: messages.EditWebhookMessage},
-		{method: "DELETE", template: secret + "/messages/{message_id}", open: true, handle: messages.DeleteWebhookMessage},
+		{method: "GET", template: withToken, open: true, handle: webhooks.GetWithToken},
+		{method: "PATCH", template: withToken, open: true, handle: webhooks.EditWithToken},
+		{method: "DELETE", template: withToken, open: true, handle: webhooks.DeleteWithToken},
+		{method: "POST", template: withToken, open: true, noGlobal: true, handle: messages.ExecuteWebhook},
+		{method: "GET", template: withToken + "/messages/{message_id}", open: true, handle: messages.GetWebhookMessage},
+		{method: "PATCH", template: withToken + "/messages/{message_id}", open: true, handle: messages.EditWebhookMessage},
+		{method: "DELETE", template: withToken + "/messages/{message_id}", open: true, handle: messages.DeleteWebhookMessage},
 
 		{method: "GET", template: channel + "/messages", handle: messages.List},
 		{method: "POST", template: channel + "/messages", handle: messages.Create},
@@ -89,7 +90,8 @@ func Routes() []string {
 	return out
 }
 
-// Mount puts the routes on a mux. API v10, v9 and no version at all (as in webhook URLs) behave the same on them.
+// Mount puts the routes on a mux. API v10, v9 and no version at all (as in webhook URLs) behave the
+// same on them.
 func (h *Handler) Mount(mux *http.ServeMux) {
 	unknown := func(template string, err error) http.HandlerFunc {
 		return h.serve(&route{method: "*", template: template, open: true,

@@ -43,7 +43,8 @@ func TestWebhookFields(t *testing.T) {
 	}
 }
 
-// TestWebhookSecrets: token and URL are for the application that made the webhook, and for those who know them.
+// TestWebhookSecrets: token and URL are for the application that made the webhook, and for clients
+// that know them.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual)
@@ -74,7 +75,7 @@ func TestWebhookSecrets(t *testing.T) {
 		}
 	}
 	if got := r.As("", "GET", "/webhooks/"+made.ID()+"/"+token, nil); got.JSON["user"] != nil {
-		t.Errorf("by token the creator is told: %s", got.Raw)
+		t.Errorf("by token the creator is named: %s", got.Raw)
 	}
 	for _, q := range r.Srv.Requests() {
 		if strings.Contains(q.Path, token) || q.Header.Get("Authorization") != "" {

@@ -1,5 +1,6 @@
-// Command discordtest runs a simulated Discord as a process of its own, for the playground and for end-to-end tests: REST,
-// Gateway and a page to look at, all on one address. It keeps everything in memory.
+// Command discordtest runs a simulated Discord as a process of its own, for the playground and for
+// end-to-end tests: REST, Gateway and a live page, all on one address. It keeps everything in
+// memory.
 package main
 
 import (
@@ -46,10 +47,14 @@ func parse(args []string, out io.Writer) (options, error) {
 	f := flag.NewFlagSet("discordtest", flag.ContinueOnError)
 	f.SetOutput(out)
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8065", "TCP `address` to serve on; port 0 takes a free one")
-	f.StringVar(&o.publicURL, "public-url", "", "`URL` that clients are told to use (Gateway, webhooks); default: the address it listens on")
-	f.StringVar(&o.seedFile, "seed-file", "", "JSON `file` with bots and guilds to begin with, instead of the flags below (see seed.go)")
-	f.StringVar(&o.tokenFile, "token-file", "discord-bot.token", "`file` with the bot's token; made, readable for you alone, when it is not there")
-	f.StringVar(&o.adminTokenFile, "admin-token-file", "", "`file` with the token of a second bot that may do everything: for changes \"by hand\" over REST")
+	f.StringVar(&o.publicURL, "public-url", "",
+		"`URL` that clients get (Gateway, webhooks); default: the address it listens on")
+	f.StringVar(&o.seedFile, "seed-file", "",
+		"JSON `file` with bots and guilds to begin with, instead of the flags below (see seed.go)")
+	f.StringVar(&o.tokenFile, "token-file", "discord-bot.token",
+		"`file` with the bot's token; made, readable for you alone, when it is not there")
+	f.StringVar(&o.adminTokenFile, "admin-token-file", "",
+		"`file` with the token of a second bot that may do everything: for changes \"by hand\" over REST")
 	f.StringVar(&o.guild, "guild", "Jujutsu High", "`name` of the guild that both bots are in")
 	f.StringVar(&o.guildID, "guild-id", "1401681709430341704", "`id` of that guild")
 	f.BoolVar(&o.community, "community", false, "make it a Community guild: announcement channels, stages, forums")

@@ -114,7 +114,7 @@ func TestSeedFile(t *testing.T) {
 	dir := t.TempDir()
 	token, file := filepath.Join(dir, "bot.token"), filepath.Join(dir, "seed.json")
 	text := `{"bots": [{"name": "operator", "tokenFile": "` + token + `", "permissions": "805307568"}],
-	 "guilds": [{"id": "7", "name": "Tokyo", "channels": [{"name": "Alarms", "type": 4, "channels": [{"name": "fire"}]}]}, {"name": "Other"}]}`
+	 "guilds": [{"id": "7", "name": "Tokyo", "channels": [{"name": "Alerts", "type": 4, "channels": [{"name": "fire"}]}]}, {"name": "Other"}]}`
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 //
 //	{"bots":   [{"name": "operator", "tokenFile": "bot.token", "permissions": "805307568"}],
 //	 "guilds": [{"id": "1401681709430341704", "name": "Jujutsu High", "features": ["COMMUNITY"],
-//	             "channels": [{"name": "Alarms", "type": 4, "channels": [{"name": "tokyo", "topic": "fire"}]}]}]}
+//	             "channels": [{"name": "Alerts", "type": 4, "channels": [{"name": "tokyo", "topic": "fire"}]}]}]}
 type seed struct {
 	Bots   []seedBot   `json:"bots"`
 	Guilds []seedGuild `json:"guilds"`
@@ -49,8 +49,8 @@ type seedChannel struct {
 }
 
 const (
-	// botPermissions are what the operator's invite URL asks for: see and manage channels, manage the guild, its roles and
-	// webhooks, view the audit log.
+	// botPermissions are what the operator's invite URL asks for: see and manage channels, manage
+	// the guild, its roles and webhooks, view the audit log.
 	botPermissions = 805307568
 	// adminPermissions is ADMINISTRATOR.
 	adminPermissions = 8
@@ -58,7 +58,9 @@ const (
 
 // seed is what the flags ask for.
 func (o options) seed() seed {
-	s := seed{Bots: []seedBot{{"operator", o.tokenFile, botPermissions}}, Guilds: []seedGuild{{ID: o.guildID, Name: o.guild}}}
+	s := seed{
+		Bots: []seedBot{{"operator", o.tokenFile, botPermissions}}, Guilds: []seedGuild{{ID: o.guildID, Name: o.guild}},
+	}
 	if o.adminTokenFile != "" {
 		s.Bots = append(s.Bots, seedBot{"by hand", o.adminTokenFile, adminPermissions})
 	}
@@ -124,7 +126,9 @@ func (s seed) plant(srv *discordtest.Server, out io.Writer) error {
 // plantChannels makes channels in the given order.
 func plantChannels(srv *discordtest.Server, guild, parent string, list []seedChannel) {
 	for i, c := range list {
-		id := srv.CreateChannelByHand(guild, discordtest.Channel{Name: c.Name, Type: c.Type, Topic: c.Topic, ParentID: parent, Position: i})
+		id := srv.CreateChannelByHand(guild, discordtest.Channel{
+			Name: c.Name, Type: c.Type, Topic: c.Topic, ParentID: parent, Position: i,
+		})
 		plantChannels(srv, guild, id, c.Channels)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Clock is the simulator's time: real time plus what Advance added, or standing still when frozen. Timers hang on it,
-// so that Advance fires them in order, and nothing has to sleep.
+// Clock is the simulator's time: real time plus what Advance added, or standing still when frozen.
+// Timers hang on it, so that Advance fires them in order, and nothing has to sleep.
 type Clock struct {
 	mu     sync.Mutex
 	frozen bool
@@ -44,7 +44,7 @@ func (c *Clock) Now() time.Time {
 	return c.present()
 }
 
-// present is now for those who hold the lock.
+// present is Now under the lock.
 func (c *Clock) present() time.Time {
 	if c.frozen {
 		return c.at
@@ -61,7 +61,8 @@ func (c *Clock) Advance(d time.Duration) {
 	c.runDue()
 }
 
-// After runs do once d has passed, in a goroutine of its own or within Advance; the returned function calls it off.
+// After runs do once d has passed, in a goroutine of its own or within Advance; the returned
+// function calls it off.
 func (c *Clock) After(d time.Duration, do func()) (stop func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

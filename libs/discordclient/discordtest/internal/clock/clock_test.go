@@ -34,7 +34,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestRunningClock: it starts where it is told to, runs, jumps, and fires by itself.
+// TestRunningClock: it starts at the given time, runs, jumps, and fires by itself.
 func TestRunningClock(t *testing.T) {
 	t.Parallel()
 	t0 := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)

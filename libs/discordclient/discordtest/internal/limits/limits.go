@@ -1,4 +1,5 @@
-// Package limits has how much of what Discord allows, and the windows of time in which REST and the Gateway count it.
+// Package limits has how much of what Discord allows, and the windows of time in which REST and the
+// Gateway count it.
 package limits
 
 import (
@@ -7,8 +8,8 @@ import (
 
 // Limits are what Discord allows. Times are on the simulator's clock.
 type Limits struct {
-	// Channels per guild including categories (error 30013); Discord: 500. Real Discord lets fast creation overshoot
-	// to 513-517, see ChannelSlack.
+	// Channels per guild including categories (error 30013); Discord: 500. Real Discord lets fast
+	// creation overshoot to 513-517, see ChannelSlack.
 	Channels int
 	// ChannelSlack is by how many channels Discord may overshoot Channels; default 0.
 	ChannelSlack int
@@ -21,32 +22,38 @@ type Limits struct {
 	// OverwritesPerChannel: 1000 (30060).
 	OverwritesPerChannel int
 
-	// Global is the limit over all REST calls of one bot; Discord: 50 per second. Webhook execution is exempt.
+	// Global is the limit over all REST calls of one bot; Discord: 50 per second. Webhook execution
+	// is exempt.
 	Global Rate
-	// Routes holds the bucket of each route by "METHOD /template" (see Routes); a missing one takes Default.
+	// Routes holds the bucket of each route by "METHOD /template" (see Routes); a missing one takes
+	// Default.
 	Routes map[string]Rate
 	// Default is the bucket of routes that Routes does not name.
 	Default Rate
-	// Buckets has routes share a bucket: those with the same name here, which is the one that Routes knows it by. Which
-	// routes share one on Discord is not published; clients learn it from the X-RateLimit-Bucket header.
+	// Buckets has routes share a bucket: those with the same name here, which is the one that
+	// Routes knows it by. Which routes share one on Discord is not published; clients learn it from
+	// the X-RateLimit-Bucket header.
 	Buckets map[string]string
-	// NameTopic is the hidden limit of changes of one channel's name or topic; Discord: 2 per 10 minutes. Whether each has a
-	// window of its own there is not known: NameAndTopicApart.
+	// NameTopic is the hidden limit of changes of one channel's name or topic; Discord: 2 per 10
+	// minutes. Whether each has a window of its own there is not known: NameAndTopicApart.
 	NameTopic         Rate
 	NameAndTopicApart bool
-	// WebhookChannel is the second limit of webhook execution, per channel, which headers do not show; 30 per minute.
+	// WebhookChannel is the second limit of webhook execution, per channel, which headers do not
+	// show; 30 per minute.
 	WebhookChannel Rate
-	// Invalid is how many 401, 403 and 429 (shared ones excepted) an address may collect before it is banned.
+	// Invalid is how many 401, 403 and 429 (shared ones excepted) an address may collect before it
+	// is banned.
 	Invalid Rate
 	// Ban is how long such a ban lasts.
 	Ban time.Duration
 
-	// Identify is how many sessions may be started (IDENTIFY) per window: more are answered with op 9. Discord's
-	// max_concurrency: 1 per 5 s.
+	// Identify is how many sessions may be started (IDENTIFY) per window: more are answered with op
+	// 9. Discord's max_concurrency: 1 per 5 s.
 	Identify Rate
 	// SessionStarts per day; one more resets the bot's token. Discord: 1000 per 24 h.
 	SessionStarts Rate
-	// GatewaySends is how many frames a client may send per window before it is closed with 4008; 120 per 60 s.
+	// GatewaySends is how many frames a client may send per window before it is closed with 4008;
+	// 120 per 60 s.
 	GatewaySends Rate
 }
 
@@ -56,8 +63,8 @@ type Rate struct {
 	Per time.Duration
 }
 
-// Default are Discord's, as far as they are known. Buckets of single routes are unpublished; the ones here are
-// of the seen order of magnitude.
+// Default are Discord's, as far as they are known. Buckets of single routes are unpublished; the
+// ones here are of the seen order of magnitude.
 func Default() *Limits {
 	l := None()
 	l.Global = Rate{50, time.Second}
@@ -84,8 +91,8 @@ func Default() *Limits {
 	return l
 }
 
-// None keeps the limits of quantity (500 channels ...) and drops every limit of rate: for tests about
-// something else that must not wait.
+// None keeps the limits of quantity (500 channels ...) and drops every limit of rate: for tests
+// about something else that must not wait.
 func None() *Limits {
 	return &Limits{
 		Channels: 500, ChannelsPerCategory: 50, Categories: 50,

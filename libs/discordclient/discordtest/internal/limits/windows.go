@@ -8,8 +8,8 @@ import (
 // keepWindows is how many windows there may be before those that are over are forgotten.
 const keepWindows = 10_000
 
-// Windows counts what happens in windows of time, by key: per bot, per bucket, per channel, per address. The lock of the
-// state guards it.
+// Windows counts what happens in windows of time, by key: per bot, per bucket, per channel, per
+// address. The lock of the state guards it.
 type Windows struct{ all map[string]*Window }
 
 // Window counts what happens from its start to its end.
@@ -21,8 +21,8 @@ type Window struct {
 // NewWindows starts with nothing used.
 func NewWindows() *Windows { return &Windows{all: map[string]*Window{}} }
 
-// Look is the window of a key as it is now: a new one when the old one is over.
-func (l *Windows) Look(key string, r Rate, now time.Time) *Window {
+// Current is the window of a key: a new one when the old one is over.
+func (l *Windows) Current(key string, r Rate, now time.Time) *Window {
 	w := l.all[key]
 	if w == nil || !now.Before(w.End) {
 		if len(l.all) > keepWindows {
@@ -39,7 +39,7 @@ func (l *Windows) Take(key string, r Rate, now time.Time) (wait time.Duration, o
 	if r.N == 0 {
 		return 0, true
 	}
-	w := l.Look(key, r, now)
+	w := l.Current(key, r, now)
 	if w.Used >= r.N {
 		return r.Per - now.Sub(w.Start), false
 	}
@@ -49,7 +49,7 @@ func (l *Windows) Take(key string, r Rate, now time.Time) (wait time.Duration, o
 
 // Full says how long a window stays full; zero when there is room. It counts nothing.
 func (l *Windows) Full(key string, r Rate, now time.Time) time.Duration {
-	if w := l.Look(key, r, now); r.N > 0 && w.Used >= r.N {
+	if w := l.Current(key, r, now); r.N > 0 && w.Used >= r.N {
 		return r.Per - now.Sub(w.Start)
 	}
 	return 0

@@ -22,8 +22,8 @@ const (
 	AuditWebhookDelete   = 52
 )
 
-// AuditEntry is an entry of the audit log; VisibleAt is when readers get to see it. One that is Lost (Faults.LoseAudit) they never see: it is in
-// snapshots alone, so that a test knows what has happened.
+// AuditEntry is an entry of the audit log; readers see it from VisibleAt on. One that is Lost
+// (Faults.LoseAudit) they never see: only snapshots have it, for tests.
 type AuditEntry struct {
 	ID, UserID, TargetID, Reason string
 	Action                       int
@@ -40,8 +40,8 @@ type Change struct {
 	Old any    `json:"old_value,omitempty"`
 }
 
-// Log writes an entry that readers see after Options.AuditDelay; members with the intent and VIEW_AUDIT_LOG get it as an
-// event then. A fault may lose it.
+// Log writes an entry that readers see after Options.AuditDelay; members with the intent and
+// VIEW_AUDIT_LOG get it as an event then. A fault may lose it.
 func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	e.ID = d.NewID()
 	if d.LoseAudit != 0 {
@@ -65,8 +65,8 @@ func (d *Discord) Log(g *GuildState, e AuditEntry) {
 	d.After(delay, publish)
 }
 
-// LogUpdate is log for the edit of a channel: one entry with the fields that differ, none when none does; overwrites
-// have entries of their own.
+// LogUpdate is log for the edit of a channel: one entry with the fields that differ, none when none
+// does; overwrites have entries of their own.
 func (d *Discord) LogUpdate(g *GuildState, user string, before, after *Channel, reason string) {
 	var changes []Change
 	old, now := before.Wire(), after.Wire()
@@ -119,7 +119,7 @@ func overwriteChanges(before, after []Overwrite) (out []overwriteChange) {
 	return out
 }
 
-// Wire is the entry as Discord tells it.
+// Wire is the entry in Discord's JSON.
 func (e *AuditEntry) Wire() map[string]any {
 	w := map[string]any{"id": e.ID, "action_type": e.Action, "user_id": OrNull(e.UserID), "target_id": OrNull(e.TargetID)}
 	if e.Reason != "" {

@@ -53,7 +53,7 @@ func TextLike(kind int) bool {
 // ForumLike says whether the channel holds threads only.
 func ForumLike(kind int) bool { return kind == TypeForum || kind == TypeMedia }
 
-// Wire is the channel as REST and the Gateway tell it; which fields there are depends on the type.
+// Wire is the channel in Discord's JSON; which fields there are depends on the type.
 func (c *Channel) Wire() map[string]any {
 	w := map[string]any{
 		"id": c.ID, "guild_id": c.GuildID, "type": c.Type, "name": c.Name, "position": c.Position, "flags": c.Flags,

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// ReplaceChannel puts the new state in place and tells everybody. The children of a category that had the very same
+// ReplaceChannel puts the new state in place. The children of a category that had the very same
 // overwrites ("synced") follow it.
 func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	before := ch.Clone()
@@ -21,7 +21,7 @@ func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	d.OnChange()
 }
 
-// InsertChannel gives the channel its id and tells everybody.
+// InsertChannel gives the channel its id and adds it.
 func (d *Discord) InsertChannel(g *GuildState, ch *Channel) {
 	ch.ID = d.NewID()
 	g.Channels[ch.ID] = ch
@@ -29,7 +29,8 @@ func (d *Discord) InsertChannel(g *GuildState, ch *Channel) {
 	d.OnChange()
 }
 
-// Bottom is the position that Discord gives a new channel: below its kin (observed; not documented).
+// Bottom is the position that Discord gives a new channel: below its like (observed; not
+// documented).
 func (g *GuildState) Bottom(ch *Channel) int {
 	at := 0
 	for _, other := range g.Children(ch.ParentID) {
@@ -45,9 +46,9 @@ func (g *GuildState) Required(id string) bool {
 	return g.Feature("COMMUNITY") && (id == g.RulesChannelID || id == g.PublicUpdatesChannelID)
 }
 
-// RemoveChannel takes a channel away with all that hangs on it: children of a category lose their parent, one
-// CHANNEL_UPDATE each; webhooks and messages go; settings of the guild that name it become null (GUILD_UPDATE). Positions
-// stay.
+// RemoveChannel deletes a channel and what belongs to it: children of a category lose their parent,
+// one CHANNEL_UPDATE each; webhooks and messages go; settings of the guild that name it become null
+// (GUILD_UPDATE). Positions stay.
 func (d *Discord) RemoveChannel(g *GuildState, ch *Channel) {
 	delete(g.Channels, ch.ID)
 	d.Emit(g, "CHANNEL_DELETE", ch.Wire())
@@ -65,7 +66,10 @@ func (d *Discord) RemoveChannel(g *GuildState, ch *Channel) {
 		d.Emit(g, "WEBHOOKS_UPDATE", map[string]any{"guild_id": g.ID, "channel_id": ch.ID})
 	}
 	delete(g.Messages, ch.ID)
-	named := []*string{&g.SystemChannelID, &g.AFKChannelID, &g.WidgetChannelID, &g.SafetyAlertsChannelID, &g.RulesChannelID, &g.PublicUpdatesChannelID}
+	named := []*string{
+		&g.SystemChannelID, &g.AFKChannelID, &g.WidgetChannelID, &g.SafetyAlertsChannelID, &g.RulesChannelID,
+		&g.PublicUpdatesChannelID,
+	}
 	if slices.ContainsFunc(named, func(id *string) bool { return *id == ch.ID }) {
 		for _, id := range named {
 			if *id == ch.ID {

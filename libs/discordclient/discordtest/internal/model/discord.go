@@ -11,9 +11,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/clock"
 )
 
-// Discord is the whole state: users, bots, guilds and what is in them. Its lock guards everything that the simulator
-// knows, Gateway sessions and rate limits included, so that an answer and its events are one step. Callers of its
-// methods hold it.
+// Discord is the whole state: users, bots, guilds and what is in them. Its lock guards everything
+// that the simulator knows, Gateway sessions and rate limits included, so that an answer and its
+// events are one step. Callers of its methods hold it.
 type Discord struct {
 	sync.Mutex
 	Clock *clock.Clock
@@ -41,7 +41,7 @@ type Options struct {
 	HideUnseen bool
 }
 
-// Events is who sends events to clients. Its methods run under the lock.
+// Events sends events to clients. Its methods run under the lock.
 type Events interface {
 	// Event sends one to all that are to have it.
 	Event(g *GuildState, name string, data map[string]any)
@@ -52,7 +52,8 @@ type Events interface {
 	TokenReset(user string)
 }
 
-// New makes a Discord without users, bots and guilds. Events must be set before anything happens in it.
+// New makes a Discord without users, bots and guilds. Events must be set before anything happens in
+// it.
 func New(c *clock.Clock, o Options) *Discord {
 	return &Discord{
 		Clock: c, opts: o, Users: map[string]*User{}, Bots: map[string]*BotState{}, Guilds: map[string]*GuildState{},
@@ -61,7 +62,8 @@ func New(c *clock.Clock, o Options) *Discord {
 	}
 }
 
-// After runs do under the lock once the duration has passed on the clock; the returned function calls it off.
+// After runs do under the lock once the duration has passed on the clock; the returned function
+// calls it off.
 func (d *Discord) After(wait time.Duration, do func()) (stop func()) {
 	return d.Clock.After(wait, func() {
 		d.Lock()
@@ -89,7 +91,7 @@ func (d *Discord) Secret(n int) string {
 // GatewayURL is where websockets connect to.
 func (d *Discord) GatewayURL() string { return "ws" + strings.TrimPrefix(d.URL, "http") + "/gateway" }
 
-// Emit sends an event of a guild; during an outage nobody gets it.
+// Emit sends an event of a guild; during an outage no client gets it.
 func (d *Discord) Emit(g *GuildState, event string, data map[string]any) {
 	if !g.Unavailable {
 		d.Events.Event(g, event, data)

@@ -18,7 +18,8 @@ type Guild struct {
 	PreferredLocale                                                                              string
 	Roles                                                                                        []Role
 
-	// Channels in the order in which Discord shows them, Webhooks by age and Messages by age: in snapshots only.
+	// Channels in the order in which Discord shows them, Webhooks by age and Messages by age: in
+	// snapshots only.
 	Channels []Channel            `json:"-"`
 	Webhooks []Webhook            `json:"-"`
 	Messages map[string][]Message `json:"-"` // by channel id
@@ -26,7 +27,8 @@ type Guild struct {
 	Members  map[string]Member    `json:"-"`
 }
 
-// GuildState is a guild as it is now. The fields that its settings (Guild) have for snapshots are hidden by those here.
+// GuildState is a guild as it is now. The fields that its settings (Guild) have for snapshots are
+// hidden by those here.
 type GuildState struct {
 	Guild
 	Channels    map[string]*Channel
@@ -71,11 +73,13 @@ func (g *GuildState) Children(category string) []*Channel {
 	return slices.DeleteFunc(g.sorted(), func(c *Channel) bool { return c.ParentID != category })
 }
 
-// Displayed are the channels in the order in which the app shows them: those without a category first, then each
-// category with its children; text-like above voice-like, then by position, then by age.
+// Displayed are the channels in the order in which the app shows them: those without a category
+// first, then each category with its children; text-like above voice-like, then by position, then
+// by age.
 func (g *GuildState) Displayed() []*Channel {
 	order := func(a, b *Channel) int {
-		return cmp.Or(cmp.Compare(displayRank(a), displayRank(b)), cmp.Compare(a.Position, b.Position), CompareIDs(a.ID, b.ID))
+		rank := cmp.Compare(displayRank(a), displayRank(b))
+		return cmp.Or(rank, cmp.Compare(a.Position, b.Position), CompareIDs(a.ID, b.ID))
 	}
 	var out []*Channel
 	top := g.Children("")
@@ -126,7 +130,7 @@ func (g *GuildState) Snapshot() Guild {
 	return out
 }
 
-// Wire is the guild as GET /guilds/{id} tells it.
+// Wire is the guild as GET /guilds/{id} has it.
 func (g *GuildState) Wire() map[string]any {
 	roles := []any{}
 	for i := range g.Roles {
@@ -152,8 +156,8 @@ func (g *GuildState) Wire() map[string]any {
 // Stub is a guild of which no more is known than that it is.
 func (g *GuildState) Stub() map[string]any { return map[string]any{"id": g.ID, "unavailable": true} }
 
-// GuildCreate is the guild as GUILD_CREATE has it for one bot: with channels, and of the members itself. Channels lack
-// guild_id there, as they often do on Discord.
+// GuildCreate is the guild as GUILD_CREATE has it for one bot: with channels, and of the members
+// itself. Channels lack guild_id there, as they often do on Discord.
 func (d *Discord) GuildCreate(g *GuildState, to *BotState) map[string]any {
 	w := g.Wire()
 	channels, members := []any{}, []any{}

@@ -49,7 +49,8 @@ type GuildSpec struct {
 	MFALevel int
 }
 
-// withNews are features as Discord has them: a Community guild has NEWS, announcement channels, as well.
+// withNews are features as Discord has them: a Community guild has NEWS, announcement channels, as
+// well.
 func withNews(features []string) []string {
 	if slices.Contains(features, "COMMUNITY") && !slices.Contains(features, "NEWS") {
 		return append(slices.Clone(features), "NEWS")
@@ -57,7 +58,7 @@ func withNews(features []string) []string {
 	return append([]string{}, features...)
 }
 
-// ReplaceGuild puts new settings in place, logs what differs and tells everybody.
+// ReplaceGuild puts new settings in place and logs what differs.
 func (d *Discord) ReplaceGuild(g *GuildState, after Guild, user, reason string) {
 	before := g.Wire()
 	g.Guild = after

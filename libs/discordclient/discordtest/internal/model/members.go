@@ -23,7 +23,8 @@ func (m *Member) Wire(u *User) map[string]any {
 	}
 }
 
-// RemoveMember takes a member out of a guild. A connected bot gets GUILD_DELETE without `unavailable`.
+// RemoveMember takes a member out of a guild. A connected bot gets GUILD_DELETE without
+// `unavailable`.
 func (d *Discord) RemoveMember(g *GuildState, user string) {
 	delete(g.Members, user)
 	d.Events.Left(g, user)
@@ -53,7 +54,8 @@ func (d *Discord) AddRole(g *GuildState, r Role) string {
 	return r.ID
 }
 
-// RemoveRole deletes a role, its overwrites and its memberships. The order of the events is a guess.
+// RemoveRole deletes a role, its overwrites and its memberships. The order of the events is a
+// guess.
 func (d *Discord) RemoveRole(g *GuildState, role string) {
 	g.Roles = slices.DeleteFunc(g.Roles, func(r Role) bool { return r.ID == role })
 	d.Emit(g, "GUILD_ROLE_DELETE", map[string]any{"guild_id": g.ID, "role_id": role})
@@ -77,7 +79,7 @@ type Role struct {
 	Managed     bool
 }
 
-// Wire is the role as Discord tells it.
+// Wire is the role in Discord's JSON.
 func (r *Role) Wire() map[string]any {
 	return map[string]any{
 		"id": r.ID, "name": r.Name, "permissions": r.Permissions, "position": r.Position, "managed": r.Managed,

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Message is what somebody wrote into a channel.
+// Message is a message in a channel.
 type Message struct {
 	ID, ChannelID, Content          string
 	AuthorID, AuthorName, WebhookID string
@@ -57,12 +57,14 @@ type EmbedField struct {
 	Inline bool   `json:"inline"`
 }
 
-// Wire is the message as Discord tells it.
+// Wire is the message in Discord's JSON.
 func (m *Message) Wire() map[string]any {
 	w := map[string]any{
-		"id": m.ID, "type": 0, "channel_id": m.ChannelID, "content": m.Content, "flags": m.Flags, "tts": m.TTS, "pinned": false,
+		"id": m.ID, "type": 0, "channel_id": m.ChannelID, "content": m.Content, "flags": m.Flags, "tts": m.TTS,
+		"pinned":    false,
 		"timestamp": m.Time.UTC().Format(TimeLayout), "edited_timestamp": nil, "mention_everyone": m.MentionsEveryone,
-		"mentions": []any{}, "mention_roles": []any{}, "attachments": []any{}, "components": []any{}, "embeds": append([]Embed{}, m.Embeds...),
+		"mentions": []any{}, "mention_roles": []any{}, "attachments": []any{}, "components": []any{},
+		"embeds": append([]Embed{}, m.Embeds...),
 	}
 	if !m.Edited.IsZero() {
 		w["edited_timestamp"] = m.Edited.UTC().Format(TimeLayout)
@@ -76,7 +78,7 @@ func (m *Message) Wire() map[string]any {
 	return w
 }
 
-// Post puts a message into its channel and tells everybody.
+// Post adds a message to its channel.
 func (d *Discord) Post(g *GuildState, m *Message) {
 	m.ID, m.Time = d.NewID(), d.Clock.Now()
 	g.Messages[m.ChannelID] = append(g.Messages[m.ChannelID], m)
@@ -87,7 +89,7 @@ func (d *Discord) Post(g *GuildState, m *Message) {
 	d.OnChange()
 }
 
-// RemoveMessage takes one away and tells everybody.
+// RemoveMessage deletes one.
 func (d *Discord) RemoveMessage(g *GuildState, m *Message) {
 	g.Messages[m.ChannelID] = slices.DeleteFunc(g.Messages[m.ChannelID], func(x *Message) bool { return x == m })
 	d.Emit(g, "MESSAGE_DELETE", map[string]any{"id": m.ID, "channel_id": m.ChannelID, "guild_id": g.ID})

@@ -9,7 +9,8 @@ import (
 // Permissions is a set of permission bits; on the wire a decimal string.
 type Permissions uint64
 
-// Permission bits that the simulator's rules ask for; source: Discord's documentation, "Permissions".
+// Permission bits that the simulator's rules ask for; source: Discord's documentation,
+// "Permissions".
 const (
 	PermAdministrator      Permissions = 1 << 3
 	PermManageChannels     Permissions = 1 << 4
@@ -22,10 +23,13 @@ const (
 	PermManageRoles        Permissions = 1 << 28
 	PermManageWebhooks     Permissions = 1 << 29
 
-	// permAll is every bit that is defined today (0 to 52, without the gaps): what an administrator and the owner have.
+	// permAll is every bit that is defined today (0 to 52, without the gaps): what an administrator
+	// and the owner have.
 	PermAll Permissions = 1<<53 - 1
-	// permDefault is what @everyone has in a new guild: see channels, read and write messages, invite, speak.
-	permDefault Permissions = PermViewChannel | PermSendMessages | PermReadMessageHistory | 1<<0 | 1<<6 | 1<<14 | 1<<15 | 1<<20 | 1<<21
+	// permDefault is what @everyone has in a new guild: see channels, read and write messages,
+	// invite, speak.
+	permDefault Permissions = PermViewChannel | PermSendMessages | PermReadMessageHistory |
+		1<<0 | 1<<6 | 1<<14 | 1<<15 | 1<<20 | 1<<21
 	// permElevated needs two-factor authentication of the bot's owner where the guild asks for it.
 	PermElevated = PermAdministrator | PermManageChannels | PermManageGuild | PermManageMessages | PermManageRoles |
 		PermManageWebhooks | 1<<1 | 1<<2
@@ -60,8 +64,8 @@ func (g *GuildState) GuildPermissions(user string) Permissions {
 	return p
 }
 
-// PermissionsIn are a member's permissions in a channel: base, then @everyone's overwrite, the roles' together, the
-// member's own; without VIEW_CHANNEL nothing is left.
+// PermissionsIn are a member's permissions in a channel: base, then @everyone's overwrite, the
+// roles' together, the member's own; without VIEW_CHANNEL nothing is left.
 func (g *GuildState) PermissionsIn(c *Channel, user string) Permissions {
 	p := g.GuildPermissions(user)
 	if p == PermAll || p == 0 {

@@ -4,7 +4,8 @@ import (
 	"testing"
 )
 
-// TestPermissionsIn is Discord's order: roles, @everyone's overwrite, the roles' overwrites together, the member's own.
+// TestPermissionsIn is Discord's order: roles, @everyone's overwrite, the roles' overwrites
+// together, the member's own.
 func TestPermissionsIn(t *testing.T) {
 	t.Parallel()
 	const view, send, manage = PermViewChannel, PermSendMessages, PermManageChannels
@@ -32,7 +33,7 @@ func TestPermissionsIn(t *testing.T) {
 		"a bot keeps sight by its own overwrite":  {"u", []Overwrite{everyone(0, view), member("u", view, 0)}, view | send | manage},
 		"the owner is above overwrites":           {"o", []Overwrite{everyone(0, view)}, PermAll},
 		"an administrator is above overwrites":    {"a", []Overwrite{everyone(0, view), member("a", 0, view)}, PermAll},
-		"who is no member has none":               {"x", nil, 0},
+		"a user that is no member has none":       {"x", nil, 0},
 		"a role's overwrite does not fit members": {"r1", nil, 0},
 	} {
 		g := &GuildState{Guild: Guild{ID: "g", OwnerID: "o", Roles: []Role{{ID: "g", Permissions: view}, {ID: "r1", Permissions: send}, {ID: "r2", Permissions: manage}, {ID: "r3"},

@@ -27,7 +27,8 @@ func SnowflakeAt(t time.Time) uint64 {
 	return uint64(max(0, t.UnixMilli()-epoch)) << 22
 }
 
-// SnowflakeTime is the moment at which an id was made, to the millisecond; the zero time when it is none.
+// SnowflakeTime is the moment at which an id was made, to the millisecond; the zero time when it is
+// none.
 func SnowflakeTime(id string) time.Time {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {

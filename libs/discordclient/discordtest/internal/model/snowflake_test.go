@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestSnowflakes grow, also within a millisecond, and tell their time.
+// TestSnowflakes grow, also within a millisecond, and hold their time.
 func TestSnowflakes(t *testing.T) {
 	t.Parallel()
 	var s snowflakes
@@ -16,7 +16,7 @@ func TestSnowflakes(t *testing.T) {
 	}
 	for _, bad := range []string{"", "x", "-1", "01", "1.5", "99999999999999999999999"} {
 		if IsSnowflake(bad) || !SnowflakeTime("x").IsZero() {
-			t.Errorf("%q passes for an id", bad)
+			t.Errorf("%q counts as an id", bad)
 		}
 	}
 }

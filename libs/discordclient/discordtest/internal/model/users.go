@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// User is a person or a bot.
+// User is the account of a human or a bot.
 type User struct {
 	ID, Name string
 	Bot      bool
@@ -27,11 +27,11 @@ type Bot struct {
 	Token string
 	// UserID and ApplicationID are the same number, as for all applications of today.
 	UserID, ApplicationID string
-	// OwnerWithout2FA is whether the owner of the bot has no two-factor authentication: guilds with MFALevel 1 then
-	// refuse its administrative calls with 60003.
+	// OwnerWithout2FA is whether the owner of the bot has no two-factor authentication: guilds with
+	// MFALevel 1 then refuse its administrative calls with 60003.
 	OwnerWithout2FA bool
-	// PrivilegedIntents are the privileged Gateway intents it may use (members, presences, message content); others
-	// are closed with 4014.
+	// PrivilegedIntents are the privileged Gateway intents it may use (members, presences, message
+	// content); others are closed with 4014.
 	PrivilegedIntents int
 }
 

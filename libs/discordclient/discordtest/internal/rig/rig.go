@@ -1,5 +1,6 @@
-// Package rig is what the tests of discordtest start from: a Discord with one guild and one bot in it, and a plain HTTP
-// client whose calls and answers are held against Discord's OpenAPI description where there is one.
+// Package rig is what the tests of discordtest start from: a Discord with one guild and one bot in
+// it, and a plain HTTP client whose calls and answers are held against Discord's OpenAPI
+// description where there is one.
 package rig
 
 import (
@@ -16,7 +17,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/contract"
 )
 
-// Rig is a Discord with one guild and one bot in it, and a plain HTTP client that speaks for the bot.
+// Rig is a Discord with one guild and one bot in it, and a plain HTTP client that speaks for the
+// bot.
 type Rig struct {
 	T     *testing.T
 	Srv   *discordtest.Server
@@ -35,7 +37,8 @@ const Usual = discordtest.PermManageChannels | discordtest.PermManageGuild | dis
 // Start is where the clocks of the tests stand.
 var Start = time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC)
 
-// New starts a Discord whose clock stands still and whose rates are unlimited, unless change says otherwise.
+// New starts a Discord whose clock stands still and whose rates are unlimited, unless change says
+// otherwise.
 func New(
 	t *testing.T, p discordtest.Permissions, change ...func(*discordtest.Options, *discordtest.GuildSpec),
 ) *Rig {
@@ -58,7 +61,8 @@ func Limited(t *testing.T, change func(*discordtest.Limits)) *Rig {
 	return New(t, Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { change(o.Limits) })
 }
 
-// Community makes the guild a Community guild, which may have announcement channels, stages and forums.
+// Community makes the guild a Community guild, which may have announcement channels, stages and
+// forums.
 func Community(_ *discordtest.Options, g *discordtest.GuildSpec) {
 	g.Features = []string{"COMMUNITY", "NEWS"}
 }
@@ -149,7 +153,8 @@ func (r *Rig) As(auth, method, path string, body any, header ...string) Answer {
 	return a
 }
 
-// holdAgainstContract validates an answer against Discord's OpenAPI description, in every test, when there is one.
+// holdAgainstContract validates an answer against Discord's OpenAPI description, in every test,
+// when there is one.
 func (r *Rig) holdAgainstContract(req *http.Request, status int, header http.Header, body []byte) {
 	r.T.Helper()
 	if os.Getenv(contract.Variable) == "" {

@@ -16,7 +16,7 @@ func (c *Call) Guild() (*model.GuildState, error) {
 	return g, nil
 }
 
-// GuildWith is guild for those who need permissions in it.
+// GuildWith is Guild for a route that needs permissions in it.
 func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -25,7 +25,8 @@ func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 	return g, c.May(g, g.GuildPermissions(c.Bot.UserID), p)
 }
 
-// Channel finds the channel of the path. A channel that the bot cannot see exists (50001): denied is not gone.
+// Channel finds the channel of the path. A channel that the bot cannot see exists (50001): denied
+// is not gone.
 func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	id := c.Path("channel_id")
 	if !model.IsSnowflake(id) {
@@ -41,7 +42,7 @@ func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	return g, ch, nil
 }
 
-// ChannelWith is channel for those who need permissions in it.
+// ChannelWith is Channel for a route that needs permissions in it.
 func (c *Call) ChannelWith(p model.Permissions) (*model.GuildState, *model.Channel, error) {
 	g, ch, err := c.Channel()
 	if err != nil {
@@ -61,8 +62,8 @@ func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 	return nil
 }
 
-// Webhook finds the one of the path for a bot: its own application's, or with MANAGE_WEBHOOKS in the channel. To look at,
-// its own need no permission; to change, they do.
+// Webhook finds the webhook of the path for a bot: its own application's, or with MANAGE_WEBHOOKS
+// in the channel. To read its own a bot needs no permission; to change it, it does.
 func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 	g, w := c.Discord.FindWebhook(c.Path("webhook_id"))
 	if w == nil {

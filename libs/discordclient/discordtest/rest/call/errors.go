@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Error is an answer that is an error: {code, message, errors?}. Codes are documented ("JSON error codes"); the
-// HTTP statuses of some are known from reports only.
+// Error is an answer that is an error: {code, message, errors?}. Codes are documented ("JSON error
+// codes"); the HTTP statuses of some are known from reports only.
 type Error struct {
 	Status  int    `json:"-"`
 	Code    int    `json:"code"`
@@ -18,43 +18,50 @@ type Error struct {
 	Errors  any    `json:"errors,omitempty"`
 }
 
-// Error makes it an error; nobody but tests reads it.
+// Error is the text for logs of tests; clients get the JSON.
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
+
+// refusal is an error that needs no detail.
+func refusal(status, code int, message string) *Error {
+	return &Error{Status: status, Code: code, Message: message}
+}
 
 // Errors that need no detail.
 var (
-	ErrUnauthorized     = &Error{Status: http.StatusUnauthorized, Code: 0, Message: "401: Unauthorized"}
-	ErrNotFound         = &Error{Status: http.StatusNotFound, Code: 0, Message: "404: Not Found"}
-	ErrMethod           = &Error{Status: http.StatusMethodNotAllowed, Code: 0, Message: "405: Method Not Allowed"}
-	ErrUnknownChannel   = &Error{Status: http.StatusNotFound, Code: 10003, Message: "Unknown Channel"}
-	errUnknownGuild     = &Error{Status: http.StatusNotFound, Code: 10004, Message: "Unknown Guild"}
-	ErrUnknownMember    = &Error{Status: http.StatusNotFound, Code: 10007, Message: "Unknown Member"}
-	ErrUnknownMessage   = &Error{Status: http.StatusNotFound, Code: 10008, Message: "Unknown Message"}
-	ErrUnknownOverwrite = &Error{Status: http.StatusNotFound, Code: 10009, Message: "Unknown Overwrite"}
-	ErrUnknownUser      = &Error{Status: http.StatusNotFound, Code: 10013, Message: "Unknown User"}
-	errUnknownWebhook   = &Error{Status: http.StatusNotFound, Code: 10015, Message: "Unknown Webhook"}
-	ErrBotsCannot       = &Error{Status: http.StatusForbidden, Code: 20001, Message: "Bots cannot use this endpoint"}
-	ErrNetwork          = &Error{Status: http.StatusForbidden, Code: 40333, Message: "internal network error"}
-	ErrTwoParents       = &Error{Status: http.StatusBadRequest, Code: 40009, Message: "Only one channel can change its parent in a request"}
-	ErrMissingAccess    = &Error{Status: http.StatusForbidden, Code: 50001, Message: "Missing Access"}
-	ErrEmptyMessage     = &Error{Status: http.StatusBadRequest, Code: 50006, Message: "Cannot send an empty message"}
-	ErrNonTextChannel   = &Error{Status: http.StatusBadRequest, Code: 50008, Message: "Cannot send messages in a non-text channel"}
-	ErrPermissions      = &Error{Status: http.StatusForbidden, Code: 50013, Message: "Missing Permissions"}
-	ErrChannelType      = &Error{Status: http.StatusBadRequest, Code: 50024, Message: "Cannot execute action on this channel type"}
-	errWebhookToken     = &Error{Status: http.StatusUnauthorized, Code: 50027, Message: "Invalid Webhook Token"}
-	ErrCommunityNeeds   = &Error{Status: http.StatusBadRequest, Code: 50074, Message: "Cannot delete a channel required for Community guilds"}
-	ErrCommunityText    = &Error{Status: http.StatusBadRequest, Code: 50086, Message: "Community server channels must be text channels"}
-	ErrJSON             = &Error{Status: http.StatusBadRequest, Code: 50109, Message: "The request body contains invalid JSON."}
-	ErrForumNeedsThread = &Error{Status: http.StatusBadRequest, Code: 220001, Message: "Webhooks posted to forum channels must have a thread_name or thread_id"}
-	errTwoFactor        = &Error{Status: http.StatusForbidden, Code: 60003, Message: "Two factor is required for this operation"}
+	ErrUnauthorized     = refusal(http.StatusUnauthorized, 0, "401: Unauthorized")
+	ErrNotFound         = refusal(http.StatusNotFound, 0, "404: Not Found")
+	ErrMethod           = refusal(http.StatusMethodNotAllowed, 0, "405: Method Not Allowed")
+	ErrUnknownChannel   = refusal(http.StatusNotFound, 10003, "Unknown Channel")
+	errUnknownGuild     = refusal(http.StatusNotFound, 10004, "Unknown Guild")
+	ErrUnknownMember    = refusal(http.StatusNotFound, 10007, "Unknown Member")
+	ErrUnknownMessage   = refusal(http.StatusNotFound, 10008, "Unknown Message")
+	ErrUnknownOverwrite = refusal(http.StatusNotFound, 10009, "Unknown Overwrite")
+	ErrUnknownUser      = refusal(http.StatusNotFound, 10013, "Unknown User")
+	errUnknownWebhook   = refusal(http.StatusNotFound, 10015, "Unknown Webhook")
+	ErrBotsCannot       = refusal(http.StatusForbidden, 20001, "Bots cannot use this endpoint")
+	ErrNetwork          = refusal(http.StatusForbidden, 40333, "internal network error")
+	ErrTwoParents       = refusal(http.StatusBadRequest, 40009, "Only one channel can change its parent in a request")
+	ErrMissingAccess    = refusal(http.StatusForbidden, 50001, "Missing Access")
+	ErrEmptyMessage     = refusal(http.StatusBadRequest, 50006, "Cannot send an empty message")
+	ErrNonTextChannel   = refusal(http.StatusBadRequest, 50008, "Cannot send messages in a non-text channel")
+	ErrPermissions      = refusal(http.StatusForbidden, 50013, "Missing Permissions")
+	ErrChannelType      = refusal(http.StatusBadRequest, 50024, "Cannot execute action on this channel type")
+	errWebhookToken     = refusal(http.StatusUnauthorized, 50027, "Invalid Webhook Token")
+	ErrCommunityNeeds   = refusal(http.StatusBadRequest, 50074, "Cannot delete a channel required for Community guilds")
+	ErrCommunityText    = refusal(http.StatusBadRequest, 50086, "Community server channels must be text channels")
+	ErrJSON             = refusal(http.StatusBadRequest, 50109, "The request body contains invalid JSON.")
+	ErrForumNeedsThread = refusal(http.StatusBadRequest, 220001,
+		"Webhooks posted to forum channels must have a thread_name or thread_id")
+	errTwoFactor = refusal(http.StatusForbidden, 60003, "Two factor is required for this operation")
 )
 
-// LimitReached is the answer to one thing too many: 30013 and its kin.
+// LimitReached is the answer to one thing too many: 30013 and its like.
 func LimitReached(code int, what string, n int) *Error {
-	return &Error{Status: http.StatusBadRequest, Code: code, Message: fmt.Sprintf("Maximum number of %s reached (%d)", what, n)}
+	return refusal(http.StatusBadRequest, code, fmt.Sprintf("Maximum number of %s reached (%d)", what, n))
 }
 
-// fieldError is one leaf of the nested errors: the path to the field, Discord's text code and the message.
+// fieldError is one leaf of the nested errors: the path to the field, Discord's text code and the
+// message.
 type fieldError struct{ path, code, message string }
 
 // Invalid is invalidForm with one field.
@@ -62,7 +69,8 @@ func Invalid(path, code, message string) *Error {
 	return invalidForm(fieldError{path, code, message})
 }
 
-// invalidForm is 50035 with the nested errors; a path is written with dots ("permission_overwrites.0.allow").
+// invalidForm is 50035 with the nested errors; a path is written with dots
+// ("permission_overwrites.0.allow").
 func invalidForm(fields ...fieldError) *Error {
 	root := map[string]any{}
 	for _, f := range fields {
@@ -104,7 +112,8 @@ func (e *TooMany) Write(h http.Header) (status int, body any) {
 		h.Set("X-RateLimit-Global", "true")
 	}
 	return http.StatusTooManyRequests, map[string]any{
-		"message": e.Error(), "retry_after": math.Ceil(e.After.Seconds()*1000) / 1000, "global": e.Scope == "global", "code": 0,
+		"message": e.Error(), "global": e.Scope == "global", "code": 0,
+		"retry_after": math.Ceil(e.After.Seconds()*1000) / 1000,
 	}
 }
 

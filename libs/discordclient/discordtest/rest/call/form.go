@@ -17,8 +17,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
 )
 
-// Form reads the fields of a JSON object and collects what is wrong with them, as Discord does: all faults at once,
-// nested by path.
+// Form reads the fields of a JSON object and collects what is wrong with them, as Discord does: all
+// faults at once, nested by path.
 type Form struct {
 	fields map[string]json.RawMessage
 	path   string // prefix of the paths of errors, with a dot at its end
@@ -27,7 +27,8 @@ type Form struct {
 
 // Object reads the body as a JSON object.
 func (c *Call) Object() (*Form, error) {
-	if kind, _, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type")); err != nil || kind != "application/json" {
+	kind, _, err := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
+	if err != nil || kind != "application/json" {
 		return nil, &Error{Status: 400, Code: 50035, Message: "Invalid Form Body", Errors: map[string]any{"_errors": []any{
 			map[string]any{"code": "CONTENT_TYPE_INVALID",
 				"message": "Expected \"Content-Type\" header to be one of {'application/json'}."},
@@ -102,7 +103,8 @@ func (f *Form) NotNull(key string) {
 	}
 }
 
-// Text reads a string of lo to hi characters into out; null makes it empty. It is untouched when the field is absent.
+// Text reads a string of lo to hi characters into out; null makes it empty. It is untouched when
+// the field is absent.
 func (f *Form) Text(key string, lo, hi int, out *string) {
 	if !f.Has(key) {
 		return

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Request is a REST call that arrived. Secrets are not in it: no Authorization, and "[token]" where a webhook's would be.
+// Request is a REST call that arrived. Secrets are not in it: no Authorization, and "[token]" where
+// a webhook's would be.
 type Request struct {
 	// Time of arrival on the simulator's clock.
 	Time time.Time

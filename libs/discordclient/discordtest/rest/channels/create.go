@@ -8,8 +8,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
 )
 
-// Create is POST /guilds/{guild_id}/channels. It cannot be repeated: each call makes another channel, also with
-// the same name.
+// Create is POST /guilds/{guild_id}/channels. It cannot be repeated: each call makes another
+// channel, also with the same name.
 func Create(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -21,7 +21,8 @@ func Create(c *call.Call) (int, any, error) {
 	}
 	ch := &model.Channel{GuildID: g.ID}
 	wrong := readFields(c, f, g, ch, true)
-	if err := mayCreateIn(c, g, ch.ParentID); err != nil { // who may not create is not told what is wrong with the form
+	// A bot that may not create does not learn what is wrong with its form.
+	if err := mayCreateIn(c, g, ch.ParentID); err != nil {
 		return 0, nil, err
 	}
 	if wrong != nil {
@@ -44,14 +45,18 @@ func Create(c *call.Call) (int, any, error) {
 		ch.Position = g.Bottom(ch)
 	}
 	c.Discord.InsertChannel(g, ch)
-	c.Discord.Log(g, model.AuditEntry{Action: model.AuditChannelCreate, UserID: c.Bot.UserID, TargetID: ch.ID, Reason: reason, Changes: []model.Change{
-		{Key: "name", New: ch.Name}, {Key: "type", New: ch.Type}, {Key: "permission_overwrites", New: ch.Overwrites}, {Key: "nsfw", New: ch.NSFW},
-	}})
+	c.Discord.Log(g, model.AuditEntry{
+		Action: model.AuditChannelCreate, UserID: c.Bot.UserID, TargetID: ch.ID, Reason: reason,
+		Changes: []model.Change{
+			{Key: "name", New: ch.Name}, {Key: "type", New: ch.Type},
+			{Key: "permission_overwrites", New: ch.Overwrites}, {Key: "nsfw", New: ch.NSFW},
+		},
+	})
 	return http.StatusCreated, ch.Wire(), nil
 }
 
-// mayCreateIn asks for MANAGE_CHANNELS, in the category when there is one (whether Discord looks at the category too
-// is not documented; the stricter answer is assumed).
+// mayCreateIn asks for MANAGE_CHANNELS, in the category when there is one (whether Discord checks
+// the category too is not documented; the stricter answer is assumed).
 func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	if parent == "" {
 		return c.May(g, g.GuildPermissions(c.Bot.UserID), model.PermManageChannels)
@@ -63,7 +68,8 @@ func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	return c.May(g, have, model.PermManageChannels)
 }
 
-// creatable are the types that a guild may have; announcement channels need the feature NEWS, stages and forums COMMUNITY.
+// creatable are the types that a guild may have; announcement channels need the feature NEWS,
+// stages and forums COMMUNITY.
 func creatable(g *model.GuildState) []int {
 	out := []int{model.TypeText, model.TypeVoice, model.TypeCategory}
 	if g.Feature("NEWS") {

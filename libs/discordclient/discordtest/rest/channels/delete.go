@@ -20,8 +20,10 @@ func Delete(c *call.Call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	c.Discord.Log(g, model.AuditEntry{Action: model.AuditChannelDelete, UserID: c.Bot.UserID, TargetID: ch.ID, Reason: reason, Changes: []model.Change{
-		{Key: "name", Old: ch.Name}, {Key: "type", Old: ch.Type}}})
+	c.Discord.Log(g, model.AuditEntry{
+		Action: model.AuditChannelDelete, UserID: c.Bot.UserID, TargetID: ch.ID, Reason: reason,
+		Changes: []model.Change{{Key: "name", Old: ch.Name}, {Key: "type", Old: ch.Type}},
+	})
 	c.Discord.RemoveChannel(g, ch)
 	return http.StatusOK, ch.Wire(), nil
 }

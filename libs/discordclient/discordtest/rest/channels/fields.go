@@ -7,8 +7,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
 )
 
-// readFields reads the fields of a create or an edit into ch, all but the overwrites. What the type does not have is
-// left out without an error, as Discord does.
+// readFields reads the fields of a create or an edit into ch, all but the overwrites. What the type
+// does not have is left out without an error, as Discord does.
 func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
 	readType(f, g, ch, create)
 	if create {

@@ -33,9 +33,9 @@ func roomIn(c *call.Call, g *model.GuildState, parent string) error {
 	return call.Invalid("parent_id", "CHANNEL_PARENT_MAX_CHANNELS", "Maximum number of channels in category reached (50)")
 }
 
-// hiddenLimit is the limit on changes of names and topics: a window per channel that no header shows, or two
-// (Limits.NameAndTopicApart). A change of both counts once in each; nothing is taken when either is full. A report of 2023
-// shows its 429 with scope "shared".
+// hiddenLimit is the limit on changes of names and topics: a window per channel that no header
+// shows, or two (Limits.NameAndTopicApart). A change of both counts once in each; nothing is
+// counted when either is full. A report of 2023 shows its 429 with scope "shared".
 func hiddenLimit(c *call.Call, ch, after *model.Channel) error {
 	rate := c.Options.Limits.NameTopic
 	var keys []string

@@ -28,7 +28,8 @@ type move struct {
 	lock  bool
 }
 
-// Move is PATCH /guilds/{guild_id}/channels: positions of many, a new parent for at most one. All or nothing.
+// Move is PATCH /guilds/{guild_id}/channels: positions of many, a new parent for at most one. All
+// or nothing.
 func Move(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
@@ -57,7 +58,8 @@ func Move(c *call.Call) (int, any, error) {
 		if m.lock && m.after.ParentID != "" {
 			m.after.Overwrites = g.Channels[m.after.ParentID].Clone().Overwrites
 		}
-		if m.after.Position == m.ch.Position && m.after.ParentID == m.ch.ParentID && model.SameOverwrites(m.after.Overwrites, m.ch.Overwrites) {
+		if m.after.Position == m.ch.Position && m.after.ParentID == m.ch.ParentID &&
+			model.SameOverwrites(m.after.Overwrites, m.ch.Overwrites) {
 			continue
 		}
 		c.Discord.LogUpdate(g, c.Bot.UserID, m.ch, &m.after, "") // the reason header is not documented here
@@ -93,8 +95,9 @@ func readMoves(c *call.Call, g *model.GuildState, list []json.RawMessage) (moves
 	return moves, parents, top.Err()
 }
 
-// mayBulkMove asks for MANAGE_CHANNELS in the guild or the present parent (the bot need not see the channel); a new
-// parent asks for it, and for sight, in the channel and the destination; lock_permissions for MANAGE_ROLES too.
+// mayBulkMove asks for MANAGE_CHANNELS in the guild or the present parent (the bot need not see the
+// channel); a new parent asks for it, and for sight, in the channel and the destination;
+// lock_permissions for MANAGE_ROLES too.
 func mayBulkMove(c *call.Call, g *model.GuildState, m move) error {
 	base := g.GuildPermissions(c.Bot.UserID)
 	if p := g.Channels[m.ch.ParentID]; p != nil {

@@ -9,9 +9,11 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
 )
 
-// readOverwrites replaces the overwrites by those of the form, when it has any. `within` are permissions that may be
-// handed out.
-func readOverwrites(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, within model.Permissions) error {
+// readOverwrites replaces the overwrites by those of the form, when it has any. `within` are
+// permissions that may be granted.
+func readOverwrites(
+	c *call.Call, f *call.Form, g *model.GuildState, ch *model.Channel, within model.Permissions,
+) error {
 	if !f.Has("permission_overwrites") {
 		return nil
 	}
@@ -43,7 +45,7 @@ func readOverwrites(c *call.Call, f *call.Form, g *model.GuildState, ch *model.C
 // readAllowDeny reads type, allow and deny.
 func readAllowDeny(f *call.Form, o *model.Overwrite) {
 	kind := string(f.Raw("type"))
-	if kind == `"role"` || kind == `"member"` { // the words of API v6 are still understood
+	if kind == `"role"` || kind == `"member"` { // API v6 still works
 		o.Type = map[string]int{`"role"`: 0, `"member"`: 1}[kind]
 	} else {
 		f.Choice("type", 0, &o.Type, 0, 1)
@@ -52,8 +54,8 @@ func readAllowDeny(f *call.Form, o *model.Overwrite) {
 	f.Bits("deny", &o.Deny)
 }
 
-// checkOverwrite asks whether the role or user is there; without a type it is looked up. (How Discord answers to one that is
-// not there is a guess.)
+// checkOverwrite asks whether the role or user exists; a missing type follows from which of them it
+// is. How Discord answers to one that does not exist is a guess.
 func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed bool) error {
 	isRole, isUser := g.Role(o.ID) != nil, c.Discord.Users[o.ID] != nil
 	if !typed && isUser {
@@ -66,9 +68,9 @@ func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed
 	return nil
 }
 
-// mayOverwrite asks whether the bot may go from one set of overwrites to another: it may hand out and take away only
-// what it has itself, and MANAGE_ROLES only as an administrator. (Documented for what is handed out; that it holds for what
-// is taken away, and that only the difference counts, are guesses.)
+// mayOverwrite asks whether the bot may go from one set of overwrites to another: it may grant and
+// remove only what it has itself, and MANAGE_ROLES only as an administrator. Documented for what is
+// granted; that it holds for what is removed, and that only the difference counts, are guesses.
 func mayOverwrite(c *call.Call, from, to []model.Overwrite, within model.Permissions) error {
 	if within.Has(model.PermAll) {
 		return nil
@@ -146,7 +148,9 @@ func DeleteOverwrite(c *call.Call) (int, any, error) {
 }
 
 // changeOverwrites puts a new list in place, with the audit entry for the one that changed.
-func changeOverwrites(c *call.Call, g *model.GuildState, ch *model.Channel, list []model.Overwrite, action int, o model.Overwrite) (int, any, error) {
+func changeOverwrites(
+	c *call.Call, g *model.GuildState, ch *model.Channel, list []model.Overwrite, action int, o model.Overwrite,
+) (int, any, error) {
 	within := g.GuildPermissions(c.Bot.UserID) | g.PermissionsIn(ch, c.Bot.UserID) // that both count is a guess
 	if err := mayOverwrite(c, ch.Overwrites, list, within); err != nil {
 		return 0, nil, err

@@ -6,7 +6,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
 )
 
-// List lists all channels, also those that the bot cannot see, as Discord does today (Options.HideUnseen).
+// List lists all channels, also those that the bot cannot see, as Discord does today
+// (Options.HideUnseen).
 func List(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {

@@ -69,8 +69,8 @@ func (f *Faults) Deliver(w http.ResponseWriter, r *http.Request, x *Fault, a cal
 	_, _ = w.Write(a.Body)
 }
 
-// cut writes the first n bytes of the answer to the naked connection (negative: all but the last -n), then closes it.
-// It does not return.
+// cut writes the first n bytes of the answer to the bare connection (negative: all but the last
+// -n), then closes it. It does not return.
 func cut(w http.ResponseWriter, a call.Answer, n int) {
 	defer panic(http.ErrAbortHandler)
 	if n == 0 {

@@ -1,5 +1,6 @@
-// Package faults makes REST calls go wrong as a test says: which call (Fault), what happens to it (Action), and how its
-// answer is delayed, cut or dropped (deliver.go). What goes wrong with the Gateway is in gateway/faults.go.
+// Package faults makes REST calls go wrong as a test says: which call (Fault), what happens to it
+// (Action), and how its answer is delayed, cut or dropped (deliver.go). What goes wrong with the
+// Gateway is in gateway/faults.go.
 package faults
 
 import (
@@ -15,7 +16,8 @@ import (
 type Fault struct {
 	// Route it concerns, "METHOD /template" (see Routes); empty: all.
 	Route string
-	// Match narrows it further; nil: all calls of the route. It runs under the simulator's lock: don't call its methods.
+	// Match narrows it further; nil: all calls of the route. It runs under the simulator's lock:
+	// don't call its methods.
 	Match func(call.Request) bool
 	// Times is how often it happens before it is over; 0: until removed.
 	Times int
@@ -31,7 +33,8 @@ type Action struct {
 	Effect bool
 	// Before and After are waits ahead of and behind the effect, on the simulator's clock.
 	Before, After time.Duration
-	// Late other than 0 carries the call out only that long after the Answer, on the simulator's clock.
+	// Late other than 0 carries the call out only that long after the Answer, on the simulator's
+	// clock.
 	Late time.Duration
 	// Hold keeps the answer back, after the effect, until it is closed.
 	Hold <-chan struct{}
@@ -39,8 +42,8 @@ type Action struct {
 	Status int
 	Body   string
 	Header http.Header
-	// Drop closes the connection instead of answering; with Cut, after that many bytes of the answer (headers
-	// included); a negative Cut leaves that many bytes off the end.
+	// Drop closes the connection instead of answering; with Cut, after that many bytes of the
+	// answer (headers included); a negative Cut leaves that many bytes off the end.
 	Drop bool
 	Cut  int
 }
@@ -56,7 +59,8 @@ type Faults struct {
 // New has nothing switched on.
 func New(d *model.Discord) *Faults { return &Faults{discord: d, released: make(chan struct{})} }
 
-// Add switches a fault on; the returned function switches it off. The first one that fits a call is taken.
+// Add switches a fault on; the returned function switches it off. The first one that fits a call
+// hits it.
 func (f *Faults) Add(fault Fault) (remove func()) {
 	f.discord.Lock()
 	defer f.discord.Unlock()
@@ -83,7 +87,8 @@ func (f *Faults) Injected() int {
 	return f.injected
 }
 
-// LoseAudit makes the next n actions leave no audit log entry (negative: all), as Discord's log may.
+// LoseAudit makes the next n actions leave no audit log entry (negative: all), as Discord's log
+// may.
 func (f *Faults) LoseAudit(n int) {
 	f.discord.Lock()
 	defer f.discord.Unlock()

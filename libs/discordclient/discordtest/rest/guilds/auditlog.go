@@ -31,14 +31,12 @@ func AuditLog(c *call.Call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	var found []model.AuditEntry
-	for _, e := range g.Audit {
-		if !e.Lost && !e.VisibleAt.After(c.Now) && (action == 0 || e.Action == action) &&
-			matches(q.Get("user_id"), e.UserID) && matches(q.Get("target_id"), e.TargetID) &&
-			(q.Get("before") == "" || model.CompareIDs(e.ID, q.Get("before")) < 0) && (q.Get("after") == "" || model.CompareIDs(e.ID, q.Get("after")) > 0) {
-			found = append(found, e)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(g.Audit), func(e model.AuditEntry) bool {
+		return e.Lost || e.VisibleAt.After(c.Now) || action != 0 && e.Action != action ||
+			!matches(q.Get("user_id"), e.UserID) || !matches(q.Get("target_id"), e.TargetID) ||
+			q.Get("before") != "" && model.CompareIDs(e.ID, q.Get("before")) >= 0 ||
+			q.Get("after") != "" && model.CompareIDs(e.ID, q.Get("after")) <= 0
+	})
 	slices.SortFunc(found, func(a, b model.AuditEntry) int {
 		if q.Get("after") != "" {
 			return model.CompareIDs(a.ID, b.ID)
@@ -64,7 +62,9 @@ func auditPage(c *call.Call, g *model.GuildState, entries []model.AuditEntry) ma
 		}
 	}
 	page := map[string]any{"audit_log_entries": list, "users": values(users), "webhooks": values(hooks)}
-	for _, key := range []string{"integrations", "guild_scheduled_events", "threads", "application_commands", "auto_moderation_rules"} {
+	for _, key := range []string{
+		"integrations", "guild_scheduled_events", "threads", "application_commands", "auto_moderation_rules",
+	} {
 		page[key] = []any{}
 	}
 	return page

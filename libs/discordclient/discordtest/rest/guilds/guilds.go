@@ -28,7 +28,8 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusCreated, g.Wire(), nil
 }
 
-// Delete is DELETE /guilds/{guild_id}, for the owner. On Discord bots own none any more (the answer is a guess).
+// Delete is DELETE /guilds/{guild_id}, for the owner. On Discord bots own none any more (the answer
+// is a guess).
 func Delete(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {

@@ -10,8 +10,10 @@ import (
 )
 
 // locales are the languages that a guild may prefer.
-var locales = []string{"ar", "bg", "cs", "da", "de", "el", "en-GB", "en-US", "es-419", "es-ES", "fi", "fr", "he", "hi", "hr", "hu", "id", "it", "ja",
-	"ko", "lt", "nl", "no", "pl", "pt-BR", "ro", "ru", "sv-SE", "th", "tr", "uk", "vi", "zh-CN", "zh-TW"}
+var locales = []string{
+	"ar", "bg", "cs", "da", "de", "el", "en-GB", "en-US", "es-419", "es-ES", "fi", "fr", "he", "hi", "hr",
+	"hu", "id", "it", "ja", "ko", "lt", "nl", "no", "pl", "pt-BR", "ro", "ru", "sv-SE", "th", "tr", "uk", "vi", "zh-CN", "zh-TW",
+}
 
 // mutableFeatures are the features that an edit may set; the others stay as they are.
 var mutableFeatures = []string{"COMMUNITY", "DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
@@ -51,9 +53,9 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, g.Wire(), nil
 }
 
-// mayCommunity asks for what switching COMMUNITY on or off needs: an administrator, and, to switch it on, the two channels
-// that such a guild has. (How Discord says that they are missing is a guess; that the guild needs a verification level and a
-// filter too is not simulated.)
+// mayCommunity asks for what switching COMMUNITY on or off needs: an administrator, and, to switch
+// it on, the two channels that such a guild has. (How Discord says that they are missing is a
+// guess; that the guild needs a verification level and a filter too is not simulated.)
 func mayCommunity(c *call.Call, g *model.GuildState, after *model.Guild) error {
 	is := slices.Contains(after.Features, "COMMUNITY")
 	if is == slices.Contains(g.Features, "COMMUNITY") {
@@ -63,7 +65,9 @@ func mayCommunity(c *call.Call, g *model.GuildState, after *model.Guild) error {
 		return err
 	}
 	f := call.NewForm()
-	for key, id := range map[string]string{"rules_channel_id": after.RulesChannelID, "public_updates_channel_id": after.PublicUpdatesChannelID} {
+	for key, id := range map[string]string{
+		"rules_channel_id": after.RulesChannelID, "public_updates_channel_id": after.PublicUpdatesChannelID,
+	} {
 		if is && id == "" {
 			f.Fail(key, "BASE_TYPE_REQUIRED", "This field is required")
 		}
@@ -96,7 +100,8 @@ func readSettings(f *call.Form, g *model.Guild) {
 // readChannelSettings reads the settings that name a channel of the guild.
 func readChannelSettings(f *call.Form, g *model.GuildState, after *model.Guild) {
 	for key, to := range map[string]*string{
-		"system_channel_id": &after.SystemChannelID, "afk_channel_id": &after.AFKChannelID, "rules_channel_id": &after.RulesChannelID,
+		"system_channel_id": &after.SystemChannelID, "afk_channel_id": &after.AFKChannelID,
+		"rules_channel_id":          &after.RulesChannelID,
 		"public_updates_channel_id": &after.PublicUpdatesChannelID, "safety_alerts_channel_id": &after.SafetyAlertsChannelID,
 	} {
 		id := *to
@@ -133,7 +138,8 @@ func readFeatures(f *call.Form, g *model.Guild) {
 	})
 	for _, raw := range f.List("features", 1521) {
 		var name string
-		if json.Unmarshal(raw, &name) == nil && slices.Contains(mutableFeatures, name) && !slices.Contains(g.Features, name) {
+		mutable := json.Unmarshal(raw, &name) == nil && slices.Contains(mutableFeatures, name)
+		if mutable && !slices.Contains(g.Features, name) {
 			g.Features = append(g.Features, name)
 		}
 	}

@@ -60,7 +60,7 @@ func isEmpty(m *model.Message) bool {
 	})
 }
 
-// mentionsEveryone looks for the two words that wake everybody.
+// mentionsEveryone says whether a message mentions all members of its channel.
 func mentionsEveryone(content string) bool {
 	return strings.Contains(content, "@everyone") || strings.Contains(content, "@here")
 }
@@ -122,7 +122,8 @@ func readEmbedParts(f *call.Form) {
 	}
 }
 
-// readForm reads the body of a message: JSON, a form, or multipart with payload_json. Files are not kept.
+// readForm reads the body of a message: JSON, a form, or multipart with payload_json. Files are not
+// kept.
 func readForm(c *call.Call) (*call.Form, error) {
 	kind, _, _ := mime.ParseMediaType(c.Request.Header.Get("Content-Type"))
 	switch kind {

@@ -33,7 +33,8 @@ func Create(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// List is GET /channels/{channel_id}/messages, newest first; without READ_MESSAGE_HISTORY there are none.
+// List is GET /channels/{channel_id}/messages, newest first; without READ_MESSAGE_HISTORY there are
+// none.
 func List(c *call.Call) (int, any, error) {
 	g, ch, err := c.Channel()
 	if err != nil {
@@ -48,7 +49,8 @@ func List(c *call.Call) (int, any, error) {
 		return http.StatusOK, out, nil
 	}
 	all := slices.DeleteFunc(slices.Clone(g.Messages[ch.ID]), func(m *model.Message) bool {
-		return q.Get("before") != "" && model.CompareIDs(m.ID, q.Get("before")) >= 0 || q.Get("after") != "" && model.CompareIDs(m.ID, q.Get("after")) <= 0
+		return q.Get("before") != "" && model.CompareIDs(m.ID, q.Get("before")) >= 0 ||
+			q.Get("after") != "" && model.CompareIDs(m.ID, q.Get("after")) <= 0
 	})
 	if len(all) > limit && q.Get("after") != "" {
 		all = all[:limit]
@@ -83,7 +85,7 @@ func Get(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// Delete takes one away: the bot's own, or with MANAGE_MESSAGES any.
+// Delete removes one: the bot's own, or with MANAGE_MESSAGES any.
 func Delete(c *call.Call) (int, any, error) {
 	g, ch, err := c.Channel()
 	if err != nil {

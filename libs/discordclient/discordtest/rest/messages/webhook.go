@@ -9,7 +9,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
 )
 
-// ExecuteWebhook is POST /webhooks/{webhook_id}/{webhook_token}: a message from outside, without authorization.
+// ExecuteWebhook is POST /webhooks/{webhook_id}/{webhook_token}: a message from outside, without
+// authorization.
 func ExecuteWebhook(c *call.Call) (int, any, error) {
 	g, w, err := c.WebhookByToken()
 	if err != nil {
@@ -103,7 +104,7 @@ func EditWebhookMessage(c *call.Call) (int, any, error) {
 	return http.StatusOK, m.Wire(), nil
 }
 
-// DeleteWebhookMessage takes one away.
+// DeleteWebhookMessage removes one.
 func DeleteWebhookMessage(c *call.Call) (int, any, error) {
 	g, m, err := findWebhookMessage(c)
 	if err != nil {

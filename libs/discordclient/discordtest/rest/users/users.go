@@ -1,4 +1,5 @@
-// Package users answers the routes of the bot itself: its user, its guilds, its application, and where its Gateway is.
+// Package users answers the routes of the bot itself: its user, its guilds, its application, and
+// where its Gateway is.
 package users
 
 import (
@@ -21,11 +22,15 @@ func GatewayBot(c *call.Call) (int, any, error) {
 	if total == 0 {
 		total = 1000
 	} else {
-		w := c.Windows.Look("starts/"+c.Bot.UserID, l.SessionStarts, c.Now)
+		w := c.Windows.Current("starts/"+c.Bot.UserID, l.SessionStarts, c.Now)
 		used, reset = w.Used, int((l.SessionStarts.Per - c.Now.Sub(w.Start)).Milliseconds())
 	}
-	return http.StatusOK, map[string]any{"url": c.Discord.GatewayURL(), "shards": 1, "session_start_limit": map[string]any{
-		"total": total, "remaining": max(0, total-used), "reset_after": reset, "max_concurrency": max(1, l.Identify.N)}}, nil
+	return http.StatusOK, map[string]any{
+		"url": c.Discord.GatewayURL(), "shards": 1,
+		"session_start_limit": map[string]any{
+			"total": total, "remaining": max(0, total-used), "reset_after": reset, "max_concurrency": max(1, l.Identify.N),
+		},
+	}, nil
 }
 
 // Me is GET /users/@me.
@@ -43,12 +48,17 @@ func Guilds(c *call.Call) (int, any, error) {
 	}
 	q, out := c.Request.URL.Query(), []any{}
 	for _, g := range c.Discord.SortedGuilds() {
-		if g.Members[c.Bot.UserID] == nil || q.Get("after") != "" && model.CompareIDs(g.ID, q.Get("after")) <= 0 ||
-			q.Get("before") != "" && model.CompareIDs(g.ID, q.Get("before")) >= 0 {
+		switch {
+		case g.Members[c.Bot.UserID] == nil,
+			q.Get("after") != "" && model.CompareIDs(g.ID, q.Get("after")) <= 0,
+			q.Get("before") != "" && model.CompareIDs(g.ID, q.Get("before")) >= 0:
 			continue
 		}
-		w := map[string]any{"id": g.ID, "name": g.Name, "icon": model.OrNull(g.Icon), "banner": model.OrNull(g.Banner), "owner": g.OwnerID == c.Bot.UserID,
-			"permissions": g.GuildPermissions(c.Bot.UserID), "features": append([]string{}, g.Features...)}
+		w := map[string]any{
+			"id": g.ID, "name": g.Name, "icon": model.OrNull(g.Icon), "banner": model.OrNull(g.Banner),
+			"owner": g.OwnerID == c.Bot.UserID, "permissions": g.GuildPermissions(c.Bot.UserID),
+			"features": append([]string{}, g.Features...),
+		}
 		if c.Flag("with_counts") {
 			w["approximate_member_count"], w["approximate_presence_count"] = len(g.Members), 1
 		}
@@ -75,9 +85,10 @@ func Application(c *call.Call) (int, any, error) {
 	owner := &model.User{ID: "1", Name: "owner"}
 	return http.StatusOK, map[string]any{
 		"id": c.Bot.ApplicationID, "name": c.Bot.Name, "icon": nil, "description": "", "type": nil, "bot": c.Bot.User.Wire(),
-		"bot_public": true, "bot_require_code_grant": false, "verify_key": strings.Repeat("0", 64), "flags": 0, "flags_new": "0",
-		"redirect_uris": []any{}, "interactions_endpoint_url": nil, "role_connections_verification_url": nil, "owner": owner.Wire(),
-		"approximate_guild_count": c.Discord.GuildsOf(c.Bot.UserID), "approximate_user_install_count": 0, "approximate_user_authorization_count": 0,
-		"explicit_content_filter": 0, "team": nil, "eligible_oauth2_scopes": []any{},
+		"bot_public": true, "bot_require_code_grant": false, "verify_key": strings.Repeat("0", 64),
+		"flags": 0, "flags_new": "0", "owner": owner.Wire(), "team": nil,
+		"redirect_uris": []any{}, "interactions_endpoint_url": nil, "role_connections_verification_url": nil,
+		"approximate_guild_count": c.Discord.GuildsOf(c.Bot.UserID), "approximate_user_install_count": 0,
+		"approximate_user_authorization_count": 0, "explicit_content_filter": 0, "eligible_oauth2_scopes": []any{},
 	}, nil
 }

@@ -103,9 +103,13 @@ func apply(c *call.Call, g *model.GuildState, w *model.Webhook, user string, mov
 	if err != nil {
 		return err
 	}
-	changes := []model.Change{{Key: "name", Old: w.Name, New: after.Name}, {Key: "channel_id", Old: from, New: after.ChannelID}}
+	changes := []model.Change{
+		{Key: "name", Old: w.Name, New: after.Name}, {Key: "channel_id", Old: from, New: after.ChannelID},
+	}
 	*w = after
-	c.Discord.WebhookChanged(g, w.ChannelID, model.AuditEntry{Action: model.AuditWebhookUpdate, UserID: user, TargetID: w.ID, Reason: reason, Changes: changes})
+	c.Discord.WebhookChanged(g, w.ChannelID, model.AuditEntry{
+		Action: model.AuditWebhookUpdate, UserID: user, TargetID: w.ID, Reason: reason, Changes: changes,
+	})
 	if from != w.ChannelID {
 		c.Discord.Emit(g, "WEBHOOKS_UPDATE", map[string]any{"guild_id": g.ID, "channel_id": from})
 	}

@@ -34,8 +34,12 @@ func Create(c *call.Call) (int, any, error) {
 	}
 	w.ID, w.Token = c.Discord.NewID(), c.Discord.Secret(68)
 	g.Webhooks[w.ID] = w
-	c.Discord.WebhookChanged(g, ch.ID, model.AuditEntry{Action: model.AuditWebhookCreate, UserID: c.Bot.UserID, TargetID: w.ID, Reason: reason, Changes: []model.Change{
-		{Key: "name", New: w.Name}, {Key: "channel_id", New: w.ChannelID}, {Key: "type", New: 1}}})
+	c.Discord.WebhookChanged(g, ch.ID, model.AuditEntry{
+		Action: model.AuditWebhookCreate, UserID: c.Bot.UserID, TargetID: w.ID, Reason: reason,
+		Changes: []model.Change{
+			{Key: "name", New: w.Name}, {Key: "channel_id", New: w.ChannelID}, {Key: "type", New: 1},
+		},
+	})
 	return http.StatusOK, c.Discord.WebhookWire(w, c.Bot.ApplicationID), nil
 }
 
@@ -104,14 +108,16 @@ func DeleteWithToken(c *call.Call) (int, any, error) {
 	return remove(c, g, w, "")
 }
 
-// remove takes one away.
+// remove deletes one.
 func remove(c *call.Call, g *model.GuildState, w *model.Webhook, user string) (int, any, error) {
 	reason, err := c.Reason()
 	if err != nil {
 		return 0, nil, err
 	}
 	delete(g.Webhooks, w.ID)
-	c.Discord.WebhookChanged(g, w.ChannelID, model.AuditEntry{Action: model.AuditWebhookDelete, UserID: user, TargetID: w.ID, Reason: reason,
-		Changes: []model.Change{{Key: "name", Old: w.Name}}})
+	c.Discord.WebhookChanged(g, w.ChannelID, model.AuditEntry{
+		Action: model.AuditWebhookDelete, UserID: user, TargetID: w.ID, Reason: reason,
+		Changes: []model.Change{{Key: "name", Old: w.Name}},
+	})
 	return http.StatusNoContent, nil, nil
 }
