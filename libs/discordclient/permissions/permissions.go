@@ -13,65 +13,27 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 // Bits is a set of permissions, one bit each. Discord sends it as a decimal string.
 type Bits uint64
 
-// The documented permissions.
+// The permissions that have a use in Go. [Parse] knows all that Discord documents.
 const (
-	CreateInstantInvite              Bits = 1 << 0
-	KickMembers                      Bits = 1 << 1
-	BanMembers                       Bits = 1 << 2
-	Administrator                    Bits = 1 << 3
-	ManageChannels                   Bits = 1 << 4
-	ManageGuild                      Bits = 1 << 5
-	AddReactions                     Bits = 1 << 6
-	ViewAuditLog                     Bits = 1 << 7
-	PrioritySpeaker                  Bits = 1 << 8
-	Stream                           Bits = 1 << 9
-	ViewChannel                      Bits = 1 << 10
-	SendMessages                     Bits = 1 << 11
-	SendTTSMessages                  Bits = 1 << 12
-	ManageMessages                   Bits = 1 << 13
-	EmbedLinks                       Bits = 1 << 14
-	AttachFiles                      Bits = 1 << 15
-	ReadMessageHistory               Bits = 1 << 16
-	MentionEveryone                  Bits = 1 << 17
-	UseExternalEmojis                Bits = 1 << 18
-	ViewGuildInsights                Bits = 1 << 19
-	Connect                          Bits = 1 << 20
-	Speak                            Bits = 1 << 21
-	MuteMembers                      Bits = 1 << 22
-	DeafenMembers                    Bits = 1 << 23
-	MoveMembers                      Bits = 1 << 24
-	UseVAD                           Bits = 1 << 25
-	ChangeNickname                   Bits = 1 << 26
-	ManageNicknames                  Bits = 1 << 27
-	ManageRoles                      Bits = 1 << 28
-	ManageWebhooks                   Bits = 1 << 29
-	ManageGuildExpressions           Bits = 1 << 30
-	UseApplicationCommands           Bits = 1 << 31
-	RequestToSpeak                   Bits = 1 << 32
-	ManageEvents                     Bits = 1 << 33
-	ManageThreads                    Bits = 1 << 34
-	CreatePublicThreads              Bits = 1 << 35
-	CreatePrivateThreads             Bits = 1 << 36
-	UseExternalStickers              Bits = 1 << 37
-	SendMessagesInThreads            Bits = 1 << 38
-	UseEmbeddedActivities            Bits = 1 << 39
-	ModerateMembers                  Bits = 1 << 40
-	ViewCreatorMonetizationAnalytics Bits = 1 << 41
-	UseSoundboard                    Bits = 1 << 42
-	CreateGuildExpressions           Bits = 1 << 43
-	CreateEvents                     Bits = 1 << 44
-	UseExternalSounds                Bits = 1 << 45
-	SendVoiceMessages                Bits = 1 << 46
-	SetVoiceChannelStatus            Bits = 1 << 48
-	SendPolls                        Bits = 1 << 49
-	UseExternalApps                  Bits = 1 << 50
-	PinMessages                      Bits = 1 << 51
-	BypassSlowmode                   Bits = 1 << 52
+	Administrator   Bits = discordgo.PermissionAdministrator
+	ManageChannels  Bits = discordgo.PermissionManageChannels
+	ManageGuild     Bits = discordgo.PermissionManageGuild
+	AddReactions    Bits = discordgo.PermissionAddReactions
+	ViewAuditLog    Bits = discordgo.PermissionViewAuditLogs
+	ViewChannel     Bits = discordgo.PermissionViewChannel
+	SendMessages    Bits = discordgo.PermissionSendMessages
+	MentionEveryone Bits = discordgo.PermissionMentionEveryone
+	Speak           Bits = discordgo.PermissionVoiceSpeak
+	MoveMembers     Bits = discordgo.PermissionVoiceMoveMembers
+	ManageRoles     Bits = discordgo.PermissionManageRoles
+	ManageWebhooks  Bits = discordgo.PermissionManageWebhooks
 )
 
 // byBit holds the name of each bit; an empty one is not documented.
