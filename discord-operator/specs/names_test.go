@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/bwmarrin/discordgo"
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -45,7 +46,7 @@ var _ = Describe("The name of a channel", func() {
 	DescribeTable("is accepted exactly if Discord stores it unchanged, else another one is suggested",
 		func(ctx context.Context, names []string) {
 			for _, name := range names {
-				normal := discordclient.NormaliseChannelName(discordclient.ChannelText, name)
+				normal := discordclient.NormaliseChannelName(discordgo.ChannelTypeGuildText, name)
 				err := submit(ctx, object("DiscordChannel", `{name: `+strconv.QuoteToASCII(name)+`}`))
 				if normal == name {
 					Expect(err).NotTo(HaveOccurred(), "%q", name)

@@ -23,13 +23,14 @@
 //
 // # What is used of discordgo (v0.29.0), what is not and why
 //
-// Used: its endpoints and GatewayBotResponse. Not used: its request plumbing, which sleeps on a rate limit, repeats a
-// POST on 502 and puts tokens into errors; transport.go sends with net/http. Nor its Gateway session: it retries fatal
-// close codes, deadlocks on op 7 or op 11 before READY, and takes five missed heartbeats to notice a dead connection.
+// Used: its endpoints, channel, overwrite, webhook and audit log types, error codes, permission bits, Gateway intents and
+// GatewayBotResponse. Not used: its request plumbing, which sleeps on a rate limit, repeats a POST on 502 and puts tokens
+// into errors; transport.go sends with net/http. Nor its Gateway session: it retries fatal close codes for ever, deadlocks
+// on op 7 or op 11 before READY, and takes five missed heartbeats to notice a dead connection.
 //
-// Its entity types have every field that there is, so that reading a list fails when a field changes that is not used
-// here (last_pin_timestamp, say), and two states differ with each message. Each lacks something besides: Channel
+// Its entities have every field that there is: reading a whole list fails when a field changes that is not used here
+// (last_pin_timestamp, say), and a channel differs with each message. And each cannot hold something: Channel
 // default_auto_archive_duration, Role its tags, Guild safety_alerts_channel_id, Webhook a token that does not print
-// itself, PermissionOverwrite bits with names. So types.go has them with the fields in use, and edits.go what clears a
-// field.
+// itself, AuditLogEntry options of another form, PermissionOverwrite and UserGuild bits with names, an edit a field that
+// it clears. So types.go and edits.go have them, with the fields in use.
 package discordclient

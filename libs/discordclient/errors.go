@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 // Class is what an error means to the caller: what it should do about it.
@@ -126,29 +128,12 @@ func CodeOf(err error) int {
 	return 0
 }
 
-// Codes of Discord that callers tell apart. Source: https://discord.com/developers/docs/topics/opcodes-and-status-codes.
+// Codes that discordgo does not have. Source: https://discord.com/developers/docs/topics/opcodes-and-status-codes.
 const (
-	CodeUnknownChannel        = 10003
-	CodeUnknownGuild          = 10004
-	CodeUnknownOverwrite      = 10009
-	CodeUnknownRole           = 10011
-	CodeUnknownWebhook        = 10015
-	CodeBotsNotAllowed        = 20001
-	CodeMaxWebhooks           = 30007
-	CodeMaxChannels           = 30013
-	CodeMaxGuildWebhooks      = 30058
-	CodeMaxOverwrites         = 30060
-	CodeMissingAccess         = 50001
-	CodeMissingPermissions    = 50013
-	CodeInvalidWebhookToken   = 50027
-	CodeInvalidForm           = 50035
-	CodeCommunityChannel      = 50074
-	CodeCommunityType         = 50086
-	codeUnknownUser           = 10013
-	codeTooManyGuildChannels  = 30061 // documented as a limit of the same family
-	codeResourceOverloaded    = 130000
-	codeServiceUnavailable    = 40006
 	codeAntiAbuse             = 10008
+	codeMaxGuildWebhooks      = 30058
+	codeMaxOverwrites         = 30060
+	codeTooManyGuildChannels  = 30061 // documented as a limit of the same family
 	fieldCodeMaxChannelParent = "CHANNEL_PARENT_MAX_CHANNELS"
 )
 
@@ -167,13 +152,16 @@ func classifyForeign(status int, cut, mutating bool) Class {
 // classify decides the class of an HTTP answer that is not a success. mutating is true for everything but GET.
 func classify(status, code int, fields []Field, mutating bool) Class {
 	switch code {
-	case CodeUnknownChannel, CodeUnknownGuild, CodeUnknownOverwrite, CodeUnknownRole, codeUnknownUser, CodeUnknownWebhook, CodeInvalidWebhookToken:
+	case discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeUnknownGuild, discordgo.ErrCodeUnknownOverwrite,
+		discordgo.ErrCodeUnknownRole, discordgo.ErrCodeUnknownUser, discordgo.ErrCodeUnknownWebhook,
+		discordgo.ErrCodeInvalidWebhookTokenProvided:
 		return ClassGone
-	case CodeMaxWebhooks, CodeMaxChannels, CodeMaxGuildWebhooks, CodeMaxOverwrites, codeTooManyGuildChannels:
+	case discordgo.ErrCodeMaximumNumberOfWebhooksReached, discordgo.ErrCodeMaximumNumberOfGuildChannelsReached,
+		codeMaxGuildWebhooks, codeMaxOverwrites, codeTooManyGuildChannels:
 		return ClassLimit
 	case codeAntiAbuse:
 		return ClassDenied
-	case codeResourceOverloaded, codeServiceUnavailable:
+	case discordgo.ErrCodeAPIResourceIsCurrentlyOverloaded, discordgo.ErrCodeFeatureTemporarilyDisabledServerSide:
 		if mutating && status >= 500 {
 			return ClassUnknown // the server may have failed halfway; only a 4xx is certain not to have begun
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 // discordEpoch is the start of Discord's time, in milliseconds since 1970.
@@ -39,7 +41,7 @@ func CompareIDs(a, b string) int {
 // SortChannels sorts siblings as Discord shows them: text-like above voice-like, then by position, then by id.
 func SortChannels(channels []*Channel) {
 	voice := func(c *Channel) int {
-		if c.Type == ChannelVoice || c.Type == ChannelStage {
+		if c.Type == discordgo.ChannelTypeGuildVoice || c.Type == discordgo.ChannelTypeGuildStageVoice {
 			return 1
 		}
 		return 0

@@ -3,6 +3,8 @@ package discordclient
 import (
 	"strings"
 	"unicode"
+
+	"github.com/bwmarrin/discordgo"
 )
 
 // MaxNameLength is how long a channel's name may be, in characters (https://discord.com/developers/docs/resources/channel).
@@ -20,9 +22,9 @@ const MaxNameLength = 100
 // the steps was not, nor was what it does on a rename. And channels from before the rule keep upper case. Therefore a
 // name counts as equal when it equals the one wanted, this function of it, or what Discord answered when it was last
 // set: use [SameChannelName]. Whoever can choose, should refuse names that this function changes.
-func NormaliseChannelName(t ChannelType, name string) string {
+func NormaliseChannelName(t discordgo.ChannelType, name string) string {
 	name = strings.TrimSpace(name)
-	if t == ChannelCategory || t == ChannelVoice || t == ChannelStage {
+	if t == discordgo.ChannelTypeGuildCategory || t == discordgo.ChannelTypeGuildVoice || t == discordgo.ChannelTypeGuildStageVoice {
 		return name
 	}
 	var b strings.Builder
@@ -49,6 +51,6 @@ func NormaliseChannelName(t ChannelType, name string) string {
 
 // SameChannelName reports whether a channel that is called live needs no rename to be called want. answered is the name
 // that Discord returned when want was last written, empty when that is not known.
-func SameChannelName(t ChannelType, want, live, answered string) bool {
+func SameChannelName(t discordgo.ChannelType, want, live, answered string) bool {
 	return live == want || live == NormaliseChannelName(t, want) || answered != "" && live == answered
 }

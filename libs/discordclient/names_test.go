@@ -6,6 +6,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -18,13 +20,13 @@ func TestNormaliseChannelName(t *testing.T) {
 		"a!b?c": "abc", "a ! b": "a-b", "under_score": "under_score", "🔥 Fire": "🔥-fire", "ÄÖÜ": "äöü", "東京": "東京", "a\tb\nc": "a-b-c",
 		"!!!": "", "": "", "#general": "general", "50%": "50", "a~b": "a-b", "Ünï-Cödé 2": "ünï-cödé-2",
 	} {
-		if got := discordclient.NormaliseChannelName(discordclient.ChannelText, in); got != want {
+		if got := discordclient.NormaliseChannelName(discordgo.ChannelTypeGuildText, in); got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
 	}
-	for _, kind := range []discordclient.ChannelType{discordclient.ChannelCategory, discordclient.ChannelVoice, discordclient.ChannelStage} {
+	for _, kind := range []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildVoice, discordgo.ChannelTypeGuildStageVoice} {
 		if got := discordclient.NormaliseChannelName(kind, " Tokyo: Alarms! "); got != "Tokyo: Alarms!" {
-			t.Errorf("a %s is called %q", kind, got)
+			t.Errorf("a channel of type %d is called %q", kind, got)
 		}
 	}
 }
@@ -42,7 +44,7 @@ func TestSameChannelName(t *testing.T) {
 		"another":                           {"tokyo", "kyoto", "", false},
 		"another than Discord had answered": {"a$b", "kyoto", "a_b", false},
 	} {
-		if got := discordclient.SameChannelName(discordclient.ChannelText, c.want, c.live, c.answered); got != c.same {
+		if got := discordclient.SameChannelName(discordgo.ChannelTypeGuildText, c.want, c.live, c.answered); got != c.same {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -53,8 +55,8 @@ func FuzzNormaliseChannelName(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {
-		got := discordclient.NormaliseChannelName(discordclient.ChannelText, name)
-		if again := discordclient.NormaliseChannelName(discordclient.ChannelText, got); utf8.ValidString(name) && again != got {
+		got := discordclient.NormaliseChannelName(discordgo.ChannelTypeGuildText, name)
+		if again := discordclient.NormaliseChannelName(discordgo.ChannelTypeGuildText, got); utf8.ValidString(name) && again != got {
 			t.Errorf("%q becomes %q and then %q", name, got, again)
 		}
 		if strings.HasPrefix(got, "-") || strings.Contains(got, "--") || strings.ContainsAny(got, " \t\n!#$%~") {

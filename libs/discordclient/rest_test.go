@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -16,10 +17,10 @@ func TestChannelsFromCreateToDelete(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := t.Context()
-	group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory})
+	group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory})
 	// Without an overwrite of its own the bot would lock itself out. In the order of the ids, as they are returned.
 	private := []discordclient.Overwrite{
-		{ID: r.bot.UserID, Type: discordclient.OverwriteMember, Allow: permissions.ViewChannel}, {ID: r.guild, Deny: permissions.ViewChannel},
+		{ID: r.bot.UserID, Type: discordgo.PermissionOverwriteTypeMember, Allow: permissions.ViewChannel}, {ID: r.guild, Deny: permissions.ViewChannel},
 	}
 	made := r.create(discordclient.ChannelCreate{
 		Name: "tokyo-alarms", Topic: "fire", ParentID: group.ID, NSFW: true, Slowmode: 60, DefaultAutoArchive: 1440, Overwrites: private,
@@ -37,11 +38,11 @@ func TestChannelsFromCreateToDelete(t *testing.T) {
 	}
 	edited, err := r.client.EditChannel(ctx, made.ID, discordclient.ChannelEdit{
 		Topic: discordclient.Clear[string](), ParentID: discordclient.Clear[string](), NSFW: discordclient.Set(false),
-		Slowmode: discordclient.Set(0), Type: discordclient.Set(discordclient.ChannelAnnouncement),
+		Slowmode: discordclient.Set(0), Type: discordclient.Set(discordgo.ChannelTypeGuildNews),
 		Overwrites: discordclient.Set[[]discordclient.Overwrite](nil), DefaultAutoArchive: discordclient.Set(60), Position: discordclient.Set(7),
 	}, "all of it")
 	want = &discordclient.Channel{
-		ID: made.ID, GuildID: r.guild, Name: "tokyo-alarms", Type: discordclient.ChannelAnnouncement, DefaultAutoArchive: 60, Position: 7,
+		ID: made.ID, GuildID: r.guild, Name: "tokyo-alarms", Type: discordgo.ChannelTypeGuildNews, DefaultAutoArchive: 60, Position: 7,
 	}
 	if diff := cmp.Diff(want, edited); err != nil || diff != "" {
 		t.Errorf("edited %v (-want +got):\n%s", err, diff)
@@ -60,7 +61,7 @@ func TestOverwritesAndPositions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := t.Context()
-	group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory, Overwrites: []discordclient.Overwrite{{ID: r.guild, Deny: permissions.SendMessages}}})
+	group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory, Overwrites: []discordclient.Overwrite{{ID: r.guild, Deny: permissions.SendMessages}}})
 	a, b := r.create(discordclient.ChannelCreate{Name: "a"}), r.create(discordclient.ChannelCreate{Name: "b"})
 	err := r.client.MoveChannels(ctx, r.guild, []discordclient.ChannelMove{
 		{ID: a.ID, Position: discordclient.Set(5)},
@@ -74,7 +75,7 @@ func TestOverwritesAndPositions(t *testing.T) {
 		t.Errorf("moved to %+v, %v", after, err)
 	}
 	own := discordclient.Overwrite{
-		ID: r.bot.UserID, Type: discordclient.OverwriteMember, Allow: permissions.ViewChannel, Deny: permissions.AddReactions,
+		ID: r.bot.UserID, Type: discordgo.PermissionOverwriteTypeMember, Allow: permissions.ViewChannel, Deny: permissions.AddReactions,
 	}
 	for _, want := range [][]discordclient.Overwrite{{own}, nil} {
 		if _, err := r.client.EditChannel(ctx, a.ID, discordclient.ChannelEdit{Overwrites: discordclient.Set(want)}, "let me in"); err != nil {
@@ -233,7 +234,7 @@ func TestWhoTheBotIs(t *testing.T) {
 		t.Errorf("memberships %+v, %v", list, err)
 	}
 	r.create(discordclient.ChannelCreate{Name: "a"})
-	entries, err := r.client.ListAuditLog(ctx, r.guild, discordclient.AuditQuery{Action: discordclient.AuditChannelCreate, UserID: r.bot.UserID, After: "1", Limit: 10})
+	entries, err := r.client.ListAuditLog(ctx, r.guild, discordclient.AuditQuery{Action: discordgo.AuditLogActionChannelCreate, UserID: r.bot.UserID, After: "1", Limit: 10})
 	if err != nil || len(entries) != 1 || entries[0].Reason != "test" || entries[0].UserID != r.bot.UserID {
 		t.Errorf("audit log %+v, %v", entries, err)
 	}

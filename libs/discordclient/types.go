@@ -6,47 +6,29 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// ChannelType is the kind of a channel. Source: https://discord.com/developers/docs/resources/channel.
-type ChannelType int
-
-// The kinds that are managed, and those that are told apart.
-const (
-	ChannelText         ChannelType = 0
-	ChannelVoice        ChannelType = 2
-	ChannelCategory     ChannelType = 4
-	ChannelAnnouncement ChannelType = 5
-	ChannelStage        ChannelType = 13
-	ChannelForum        ChannelType = 15
-	ChannelMedia        ChannelType = 16
-)
-
-var channelTypeNames = map[ChannelType]string{
-	ChannelText: "Text", ChannelVoice: "Voice", ChannelCategory: "Category", ChannelAnnouncement: "Announcement",
-	ChannelStage: "Stage", ChannelForum: "Forum", ChannelMedia: "Media",
-}
-
-// String returns the name that people know, such as "Text".
-func (t ChannelType) String() string {
-	if name, ok := channelTypeNames[t]; ok {
-		return name
-	}
-	return fmt.Sprintf("ChannelType(%d)", int(t))
+var channelTypes = map[discordgo.ChannelType]string{
+	discordgo.ChannelTypeGuildText: "Text", discordgo.ChannelTypeGuildVoice: "Voice",
+	discordgo.ChannelTypeGuildCategory: "Category", discordgo.ChannelTypeGuildNews: "Announcement",
+	discordgo.ChannelTypeGuildStageVoice: "Stage", discordgo.ChannelTypeGuildForum: "Forum",
+	discordgo.ChannelTypeGuildMedia: "Media",
 }
 
 // Channel is a channel or a category of a guild. Threads are none.
 type Channel struct {
-	ID       string      `json:"id"`
-	GuildID  string      `json:"guild_id"`
-	Type     ChannelType `json:"type"`
-	Name     string      `json:"name"`
-	Topic    string      `json:"topic"`     // empty for none
-	ParentID string      `json:"parent_id"` // of the category; empty for none
-	Position int         `json:"position"`  // not unique and not without gaps; see [SortChannels]
-	NSFW     bool        `json:"nsfw"`
-	Slowmode int         `json:"rate_limit_per_user"` // seconds between two messages of one user, 0 to 21600
+	ID       string                `json:"id"`
+	GuildID  string                `json:"guild_id"`
+	Type     discordgo.ChannelType `json:"type"`
+	Name     string                `json:"name"`
+	Topic    string                `json:"topic"`     // empty for none
+	ParentID string                `json:"parent_id"` // of the category; empty for none
+	Position int                   `json:"position"`  // not unique and not without gaps; see [SortChannels]
+	NSFW     bool                  `json:"nsfw"`
+	Slowmode int                   `json:"rate_limit_per_user"` // seconds between two messages of one user, 0 to 21600
 	// DefaultAutoArchive is after how many minutes new threads are hidden: 60, 1440, 4320, 10080; 0 for Discord's default.
 	DefaultAutoArchive int         `json:"default_auto_archive_duration"`
 	Overwrites         []Overwrite `json:"permission_overwrites"` // in the order of their ids
@@ -66,8 +48,16 @@ func (c *Channel) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// TypeName returns the name of the channel's type that users know, such as "Text".
+func (c *Channel) TypeName() string {
+	if name, ok := channelTypes[c.Type]; ok {
+		return name
+	}
+	return fmt.Sprintf("ChannelType(%d)", c.Type)
+}
+
 // IsThread reports the types that are not channels of their own.
-func (c *Channel) IsThread() bool { return c.Type >= 10 && c.Type <= 12 }
+func (c *Channel) IsThread() bool { return (&discordgo.Channel{Type: c.Type}).IsThread() }
 
 // GuildChannels returns the channels of a list as Discord sends it, in the order of their ids, without threads. The
 // Gateway leaves the guild's id out of a guild's own channels.
@@ -80,21 +70,12 @@ func GuildChannels(list []*Channel, guildID string) []*Channel {
 	return list
 }
 
-// OverwriteType says whom an overwrite is for.
-type OverwriteType int
-
-// Overwrites are for a role (@everyone is the role with the guild's id) or for one member.
-const (
-	OverwriteRole   OverwriteType = 0
-	OverwriteMember OverwriteType = 1
-)
-
 // Overwrite allows and denies permissions in one channel.
 type Overwrite struct {
-	ID    string           `json:"id"`
-	Type  OverwriteType    `json:"type"`
-	Allow permissions.Bits `json:"allow"`
-	Deny  permissions.Bits `json:"deny"`
+	ID    string                            `json:"id"`
+	Type  discordgo.PermissionOverwriteType `json:"type"`
+	Allow permissions.Bits                  `json:"allow"`
+	Deny  permissions.Bits                  `json:"deny"`
 }
 
 // Role is a role of a guild. @everyone has the guild's id.
@@ -157,26 +138,16 @@ type Membership struct {
 	Permissions permissions.Bits `json:"permissions"` // of the bot in the whole guild
 }
 
-// WebhookType is the kind of a webhook.
-type WebhookType int
-
-// Kinds of webhooks. Only incoming ones have a token.
-const (
-	WebhookIncoming    WebhookType = 1
-	WebhookFollower    WebhookType = 2
-	WebhookApplication WebhookType = 3
-)
-
 // Webhook posts messages to a channel for every client that has its URL.
 type Webhook struct {
-	ID            string      `json:"id"`
-	Type          WebhookType `json:"type"`
-	GuildID       string      `json:"guild_id"`
-	ChannelID     string      `json:"channel_id"`
-	Name          string      `json:"name"`
-	ApplicationID string      `json:"application_id"` // of the bot that created it; empty when a user did
-	Token         Secret      `json:"token"`          // only known to the application that created it
-	URL           Secret      `json:"-"`              // at the configured API host; only when the token is known
+	ID            string                `json:"id"`
+	Type          discordgo.WebhookType `json:"type"`
+	GuildID       string                `json:"guild_id"`
+	ChannelID     string                `json:"channel_id"`
+	Name          string                `json:"name"`
+	ApplicationID string                `json:"application_id"` // of the bot that created it; empty when a user did
+	Token         Secret                `json:"token"`          // only known to the application that created it
+	URL           Secret                `json:"-"`              // at the configured API host; only when the token is known
 }
 
 // User is the bot's own user.
@@ -191,28 +162,11 @@ type Application struct {
 	Name string `json:"name"`
 }
 
-// AuditAction is what an entry of the audit log is about.
-type AuditAction int
-
-// Source: https://discord.com/developers/docs/resources/audit-log#audit-log-entry-object-audit-log-events.
-const (
-	AuditGuildUpdate     AuditAction = 1
-	AuditChannelCreate   AuditAction = 10
-	AuditChannelUpdate   AuditAction = 11
-	AuditChannelDelete   AuditAction = 12
-	AuditOverwriteCreate AuditAction = 13
-	AuditOverwriteUpdate AuditAction = 14
-	AuditOverwriteDelete AuditAction = 15
-	AuditWebhookCreate   AuditAction = 50
-	AuditWebhookUpdate   AuditAction = 51
-	AuditWebhookDelete   AuditAction = 52
-)
-
 // AuditEntry is one entry of the audit log. Entries are written some time after what they report, or never.
 type AuditEntry struct {
-	ID       string      `json:"id"`
-	Action   AuditAction `json:"action_type"`
-	TargetID string      `json:"target_id"` // what was acted on: the new channel's id for a create
-	UserID   string      `json:"user_id"`   // who did it
-	Reason   string      `json:"reason"`
+	ID       string                   `json:"id"`
+	Action   discordgo.AuditLogAction `json:"action_type"`
+	TargetID string                   `json:"target_id"` // what was acted on: the new channel's id for a create
+	UserID   string                   `json:"user_id"`   // who did it
+	Reason   string                   `json:"reason"`
 }

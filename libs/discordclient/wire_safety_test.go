@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -46,7 +48,7 @@ func TestFieldsWithoutUseBreakNothing(t *testing.T) {
 		}
 	}
 	c, _ = answering(t, 200, nil, `{"audit_log_entries":[{"id":"1","action_type":10,"changes":"x","options":[]}],"users":"x","webhooks":[7]}`)
-	if entries, err := c.ListAuditLog(t.Context(), "1", discordclient.AuditQuery{}); err != nil || len(entries) != 1 || entries[0].Action != discordclient.AuditChannelCreate {
+	if entries, err := c.ListAuditLog(t.Context(), "1", discordclient.AuditQuery{}); err != nil || len(entries) != 1 || entries[0].Action != discordgo.AuditLogActionChannelCreate {
 		t.Errorf("audit log: %+v, %v", entries, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"k8s.io/apimachinery/pkg/types"
 
 	"jutsu.com/operators/discord-operator/internal/issues"
@@ -87,7 +88,7 @@ func listed(snap *guildcache.Snapshot, channelID string, since time.Time) ([]dis
 func unlisted(snap *guildcache.Snapshot, since time.Time) int {
 	n := 0
 	for _, c := range snap.Channels() {
-		if _, ok := listed(snap, c.ID, since); !ok && c.Type != discordclient.ChannelCategory {
+		if _, ok := listed(snap, c.ID, since); !ok && c.Type != discordgo.ChannelTypeGuildCategory {
 			n++
 		}
 	}

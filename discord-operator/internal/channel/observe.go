@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -88,7 +89,7 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 		return nil
 	}
 	seen.parentID = group.Status.GroupID
-	if category, ok := seen.Snapshot.Channel(seen.parentID); !ok || category.Type != discordclient.ChannelCategory {
+	if category, ok := seen.Snapshot.Channel(seen.parentID); !ok || category.Type != discordgo.ChannelTypeGuildCategory {
 		return noCategory(group)
 	}
 	return nil
@@ -126,11 +127,11 @@ func (r *Reconciler) sought(ctx context.Context, c *v1alpha1.DiscordChannel, gui
 }
 
 // kinds are the kinds of channel that the object can manage, that which is created first.
-func kinds(t v1alpha1.ChannelType) []discordclient.ChannelType {
+func kinds(t v1alpha1.ChannelType) []discordgo.ChannelType {
 	if t == v1alpha1.ChannelTypeAnnouncement {
-		return []discordclient.ChannelType{discordclient.ChannelAnnouncement, discordclient.ChannelText}
+		return []discordgo.ChannelType{discordgo.ChannelTypeGuildNews, discordgo.ChannelTypeGuildText}
 	}
-	return []discordclient.ChannelType{discordclient.ChannelText, discordclient.ChannelAnnouncement}
+	return []discordgo.ChannelType{discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews}
 }
 
 // claims returns who says that a channel of Discord is theirs. Of other namespaces only those count that have it: one server manages a guild,

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/order"
@@ -79,7 +81,7 @@ func planCreate(c *v1alpha1.DiscordChannel, seen *observed, want []discordclient
 		Name: c.Spec.Name, Type: kinds(c.Spec.Type)[0], ParentID: seen.parentID, Overwrites: want,
 		DefaultAutoArchive: minutes[c.Spec.DefaultAutoArchive],
 	}
-	if in.Type == discordclient.ChannelAnnouncement && !news(seen) {
+	if in.Type == discordgo.ChannelTypeGuildNews && !news(seen) {
 		return nil, noNews()
 	}
 	if c.Spec.Topic != nil {
@@ -183,7 +185,7 @@ func mayEdit(seen *observed, s steps) error {
 	if here, exact := seen.Snapshot.BotPermissionsIn(seen.Channel); exact && here.Missing(needed) != 0 {
 		return issues.Lacking(here.Missing(needed).Names(), "which it needs in this channel", "")
 	}
-	if to, ok := s.edit.Type.Get(); ok && to == discordclient.ChannelAnnouncement && !news(seen) {
+	if to, ok := s.edit.Type.Get(); ok && to == discordgo.ChannelTypeGuildNews && !news(seen) {
 		return noNews()
 	}
 	if !s.edit.ParentID.IsZero() {
@@ -213,6 +215,6 @@ func noNews() error {
 // textLike returns the text channels with a parent in the order in which Discord shows them; voice channels stand apart, below them.
 func textLike(snap *guildcache.Snapshot, parentID string) []*discordclient.Channel {
 	return slices.DeleteFunc(snap.Children(parentID), func(c *discordclient.Channel) bool {
-		return c.Type == discordclient.ChannelVoice || c.Type == discordclient.ChannelStage
+		return c.Type == discordgo.ChannelTypeGuildVoice || c.Type == discordgo.ChannelTypeGuildStageVoice
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -118,8 +119,8 @@ func TestPlanOfAnEdit(t *testing.T) {
 		"it leaves its category":     {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, want: edit{ParentID: discordclient.Clear[string]()}, fields: []string{"group"}},
 		"it moves":                   {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, parent: s.b, want: edit{ParentID: discordclient.Set(s.b)}, fields: []string{"group"}},
 		"false and 0 are values too": {spec: spec{Name: "a", NSFW: ptr.To(false), Slowmode: &metav1.Duration{}}, live: discordclient.Channel{Name: "a", NSFW: true, Slowmode: 5}, want: edit{NSFW: discordclient.Set(false), Slowmode: discordclient.Set(0)}, fields: []string{"nsfw", "slowmode"}},
-		"text again":                 {spec: spec{Name: "a", Type: v1alpha1.ChannelTypeText}, live: discordclient.Channel{Name: "a", Type: discordclient.ChannelAnnouncement}, want: edit{Type: discordclient.Set(discordclient.ChannelText)}, fields: []string{"type"}},
-		"the type is left out":       {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", Type: discordclient.ChannelAnnouncement}},
+		"text again":                 {spec: spec{Name: "a", Type: v1alpha1.ChannelTypeText}, live: discordclient.Channel{Name: "a", Type: discordgo.ChannelTypeGuildNews}, want: edit{Type: discordclient.Set(discordgo.ChannelTypeGuildText)}, fields: []string{"type"}},
+		"the type is left out":       {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", Type: discordgo.ChannelTypeGuildNews}},
 		"no overwrites":              {spec: spec{Name: "a", PermissionOverwrites: []v1alpha1.PermissionOverwrite{}}, live: discordclient.Channel{Name: "a", Overwrites: []discordclient.Overwrite{everyone}}, want: edit{Overwrites: discordclient.Set([]discordclient.Overwrite{})}, fields: []string{"permissionOverwrites"}},
 		"all at once": {
 			spec: spec{Name: "b", Topic: ptr.To("x"), NSFW: ptr.To(true), Slowmode: &metav1.Duration{Duration: time.Minute}, DefaultAutoArchive: v1alpha1.AutoArchiveOneDay},
@@ -266,7 +267,7 @@ func TestPlannedOnceIsSettled(t *testing.T) {
 		parent := rapid.SampledFrom([]string{"", s.a, s.b}).Draw(t, "parent")
 		live := &discordclient.Channel{
 			Name: rapid.SampledFrom([]string{"a", "A", "x"}).Draw(t, "live name"), ParentID: rapid.SampledFrom([]string{"", s.a}).Draw(t, "live parent"),
-			Type:  rapid.SampledFrom([]discordclient.ChannelType{discordclient.ChannelText, discordclient.ChannelAnnouncement}).Draw(t, "live type"),
+			Type:  rapid.SampledFrom([]discordgo.ChannelType{discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews}).Draw(t, "live type"),
 			Topic: rapid.SampledFrom([]string{"", "y"}).Draw(t, "live topic"), NSFW: rapid.Bool().Draw(t, "live nsfw"), Slowmode: rapid.IntRange(0, 3).Draw(t, "live slowmode"),
 			Overwrites: rapid.SampledFrom([][]discordclient.Overwrite{nil, {{ID: s.ID, Deny: 1 << 11}}}).Draw(t, "live overwrites"),
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bwmarrin/discordgo"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -86,7 +87,7 @@ func ownHook(c *v1alpha1.DiscordChannel, seen *observed, secretStands bool) *dis
 		if known && (!w.Token.IsZero() || secretStands) {
 			return &seen.hooks[i]
 		}
-		fits := w.Type == discordclient.WebhookIncoming && w.Name == c.Spec.Webhook.Name && w.ApplicationID == seen.application && !w.Token.IsZero()
+		fits := w.Type == discordgo.WebhookTypeIncoming && w.Name == c.Spec.Webhook.Name && w.ApplicationID == seen.application && !w.Token.IsZero()
 		if fits && (oldest == nil || discordclient.CompareIDs(w.ID, oldest.ID) < 0) {
 			oldest = &seen.hooks[i]
 		}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
@@ -39,8 +40,8 @@ const ownApplication = "app"
 // strangers are webhooks that others have made: a person, and another program with the same bot.
 func strangers() []discordclient.Webhook {
 	return []discordclient.Webhook{
-		{ID: "1", Type: discordclient.WebhookIncoming, Name: "alerts"},
-		{ID: "2", Type: discordclient.WebhookIncoming, Name: "another program's", ApplicationID: ownApplication, Token: discordclient.NewSecret("t2")},
+		{ID: "1", Type: discordgo.WebhookTypeIncoming, Name: "alerts"},
+		{ID: "2", Type: discordgo.WebhookTypeIncoming, Name: "another program's", ApplicationID: ownApplication, Token: discordclient.NewSecret("t2")},
 	}
 }
 
@@ -103,7 +104,7 @@ func (h *hookHistory) provide(todo hookSteps, now *state, lost bool) bool {
 		}
 		h.ids++
 		id := strconv.Itoa(100 + h.ids)
-		made := discordclient.Webhook{ID: id, Type: discordclient.WebhookIncoming, Name: h.channel.Spec.Webhook.Name, ApplicationID: ownApplication,
+		made := discordclient.Webhook{ID: id, Type: discordgo.WebhookTypeIncoming, Name: h.channel.Spec.Webhook.Name, ApplicationID: ownApplication,
 			Token: discordclient.NewSecret("t" + id)}
 		h.hooks = append(h.hooks, made)
 		if lost {

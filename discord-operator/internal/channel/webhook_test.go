@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -34,7 +35,7 @@ func TestPlanWebhook(t *testing.T) {
 	t.Parallel()
 	s := newScene(t)
 	hook := func(id, name, app string) discordclient.Webhook {
-		w := discordclient.Webhook{ID: id, Type: discordclient.WebhookIncoming, Name: name, ApplicationID: app}
+		w := discordclient.Webhook{ID: id, Type: discordgo.WebhookTypeIncoming, Name: name, ApplicationID: app}
 		if app == "app" {
 			w.Token = discordclient.NewSecret("t" + id)
 		}

@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/bwmarrin/discordgo"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -68,7 +69,7 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 	} else {
 		spec.ServerRef = &v1alpha1.ServerReference{Name: e.o.name}
 	}
-	if c.Type == discordclient.ChannelAnnouncement {
+	if c.Type == discordgo.ChannelTypeGuildNews {
 		spec.Type = v1alpha1.ChannelTypeAnnouncement
 	}
 	describe(&notes, &spec, c)
@@ -112,7 +113,7 @@ func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.Cha
 	var oldest *discordclient.Webhook
 	count := 0
 	for i, w := range e.webhooks {
-		own := w.Type == discordclient.WebhookIncoming && w.ApplicationID == e.bot.applicationID && !w.Token.IsZero()
+		own := w.Type == discordgo.WebhookTypeIncoming && w.ApplicationID == e.bot.applicationID && !w.Token.IsZero()
 		if !own || w.ChannelID != c.ID {
 			continue
 		}
@@ -147,8 +148,8 @@ func refusal(c *discordclient.Channel) string {
 }
 
 // storable reports whether the schema of its kind accepts the name of a channel or category.
-func storable(t discordclient.ChannelType, name string) bool {
-	if t == discordclient.ChannelCategory {
+func storable(t discordgo.ChannelType, name string) bool {
+	if t == discordgo.ChannelTypeGuildCategory {
 		return plain(name, 1, discordclient.MaxNameLength)
 	}
 	return plain(name, 1, discordclient.MaxNameLength) && !strings.ContainsFunc(name, unicode.IsControl) &&

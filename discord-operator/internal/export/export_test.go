@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -277,10 +278,10 @@ func TestUnwritable(t *testing.T) {
 		"a role":                    {discordclient.Overwrite{ID: teacherID, Allow: permissions.ViewChannel}, ""},
 		"nothing allowed or denied": {discordclient.Overwrite{ID: teacherID}, ""},
 		"a user": {discordclient.Overwrite{ID: "1401681709430341850",
-			Type: discordclient.OverwriteMember}, ""},
+			Type: discordgo.PermissionOverwriteTypeMember}, ""},
 		"a role that is gone": {discordclient.Overwrite{ID: "1401681709430341850"},
 			"a role that the server does not have"},
-		"a user without an id": {discordclient.Overwrite{ID: "0", Type: discordclient.OverwriteMember},
+		"a user without an id": {discordclient.Overwrite{ID: "0", Type: discordgo.PermissionOverwriteTypeMember},
 			"a user with the id"},
 		"of an unknown kind": {discordclient.Overwrite{ID: teacherID, Type: 2}, "neither a role nor a user"},
 		"allowed and denied": {discordclient.Overwrite{ID: teacherID, Allow: permissions.Speak,

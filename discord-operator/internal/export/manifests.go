@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -56,7 +58,7 @@ func sorted(all []*discordclient.Channel) layout {
 	var l layout
 	parents := map[string]*discordclient.Channel{"": nil}
 	for _, c := range all {
-		if c.Type == discordclient.ChannelCategory {
+		if c.Type == discordgo.ChannelTypeGuildCategory {
 			parents[c.ID] = c
 			l.categories = append(l.categories, c)
 		}
@@ -65,8 +67,8 @@ func sorted(all []*discordclient.Channel) layout {
 	for _, c := range all {
 		_, known := parents[c.ParentID]
 		switch c.Type {
-		case discordclient.ChannelCategory:
-		case discordclient.ChannelText, discordclient.ChannelAnnouncement:
+		case discordgo.ChannelTypeGuildCategory:
+		case discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews:
 			if !known {
 				l.leftOut = append(l.leftOut,
 					fmt.Sprintf("%s: it was moved while the server was read; run this again", described(c)))
@@ -86,7 +88,7 @@ func sorted(all []*discordclient.Channel) layout {
 
 // described is a channel's type, name and id. The name is quoted, since it may contain anything.
 func described(c *discordclient.Channel) string {
-	return fmt.Sprintf("%s channel %q (%s)", strings.ToLower(c.Type.String()), c.Name, c.ID)
+	return fmt.Sprintf("%s channel %q (%s)", strings.ToLower(c.TypeName()), c.Name, c.ID)
 }
 
 // head explains the file and how to apply it.

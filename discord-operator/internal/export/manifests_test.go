@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
@@ -52,37 +53,37 @@ func school(channels ...*discordclient.Channel) *server {
 // campus has something of everything that can be exported.
 func campus() *server {
 	s := school(
-		&discordclient.Channel{ID: "1401681709430341810", Type: discordclient.ChannelCategory, Name: "Incidents 🔥",
+		&discordclient.Channel{ID: "1401681709430341810", Type: discordgo.ChannelTypeGuildCategory, Name: "Incidents 🔥",
 			Position: 2, Overwrites: []discordclient.Overwrite{
 				{ID: everyoneID, Deny: permissions.ViewChannel},
 				{ID: botRole, Allow: permissions.ViewChannel | permissions.ManageChannels},
 				{ID: teacherID, Allow: permissions.ViewChannel | permissions.SendMessages, Deny: permissions.MentionEveryone},
 			}},
-		&discordclient.Channel{ID: "1401681709430341811", Type: discordclient.ChannelText, Name: "general",
+		&discordclient.Channel{ID: "1401681709430341811", Type: discordgo.ChannelTypeGuildText, Name: "general",
 			Topic: "# not a comment: \"quoted\"\nand a second line"},
-		&discordclient.Channel{ID: "1401681709430341812", Type: discordclient.ChannelText, Name: "tokyo",
+		&discordclient.Channel{ID: "1401681709430341812", Type: discordgo.ChannelTypeGuildText, Name: "tokyo",
 			ParentID: "1401681709430341810", Position: 7, NSFW: true, Slowmode: 5400,
 			DefaultAutoArchive: 4320, Overwrites: []discordclient.Overwrite{
 				{ID: "1401681709430341803", Allow: permissions.ViewChannel | 1<<47},
-				{ID: "1401681709430341850", Type: discordclient.OverwriteMember, Deny: permissions.SendMessages},
+				{ID: "1401681709430341850", Type: discordgo.PermissionOverwriteTypeMember, Deny: permissions.SendMessages},
 			}},
-		&discordclient.Channel{ID: "1401681709430341813", Type: discordclient.ChannelAnnouncement, Name: "news",
+		&discordclient.Channel{ID: "1401681709430341813", Type: discordgo.ChannelTypeGuildNews, Name: "news",
 			ParentID: "1401681709430341810", Position: 3},
-		&discordclient.Channel{ID: "1401681709430341814", Type: discordclient.ChannelVoice, Name: "Dorm",
+		&discordclient.Channel{ID: "1401681709430341814", Type: discordgo.ChannelTypeGuildVoice, Name: "Dorm",
 			ParentID: "1401681709430341810"},
-		&discordclient.Channel{ID: "1401681709430341815", Type: discordclient.ChannelCategory, Name: "Archive", Position: 1},
-		&discordclient.Channel{ID: "1401681709430341816", Type: discordclient.ChannelText, Name: "general",
+		&discordclient.Channel{ID: "1401681709430341815", Type: discordgo.ChannelTypeGuildCategory, Name: "Archive", Position: 1},
+		&discordclient.Channel{ID: "1401681709430341816", Type: discordgo.ChannelTypeGuildText, Name: "general",
 			ParentID: "1401681709430341815"},
 	)
 	token := discordclient.NewSecret("a-webhook-token")
 	s.webhooks = []discordclient.Webhook{
 		// a user's
-		{ID: "1401681709430341903", Type: discordclient.WebhookIncoming, ChannelID: "1401681709430341812", Name: "Grafana"},
-		{ID: "1401681709430341902", Type: discordclient.WebhookIncoming, ChannelID: "1401681709430341812", Name: "newer",
+		{ID: "1401681709430341903", Type: discordgo.WebhookTypeIncoming, ChannelID: "1401681709430341812", Name: "Grafana"},
+		{ID: "1401681709430341902", Type: discordgo.WebhookTypeIncoming, ChannelID: "1401681709430341812", Name: "newer",
 			ApplicationID: botID, Token: token},
-		{ID: "1401681709430341901", Type: discordclient.WebhookIncoming, ChannelID: "1401681709430341812",
+		{ID: "1401681709430341901", Type: discordgo.WebhookTypeIncoming, ChannelID: "1401681709430341812",
 			Name: "Alertmanager", ApplicationID: botID, Token: token},
-		{ID: "1401681709430341900", Type: discordclient.WebhookIncoming, ChannelID: "1401681709430341813", Name: "other",
+		{ID: "1401681709430341900", Type: discordgo.WebhookTypeIncoming, ChannelID: "1401681709430341813", Name: "other",
 			ApplicationID: "1401681709430341777"},
 	}
 	return s
@@ -91,21 +92,21 @@ func campus() *server {
 // ruins has what cannot be exported.
 func ruins() *server {
 	s := school(
-		&discordclient.Channel{ID: "1401681709430341810", Type: discordclient.ChannelText, Name: "General Chat"},
-		&discordclient.Channel{ID: "1401681709430341811", Type: discordclient.ChannelText, Name: "!!!\n---\nkind: Secret"},
-		&discordclient.Channel{ID: "1401681709430341812", Type: discordclient.ChannelCategory, Name: " Old "},
-		&discordclient.Channel{ID: "1401681709430341813", Type: discordclient.ChannelText, Name: "below",
+		&discordclient.Channel{ID: "1401681709430341810", Type: discordgo.ChannelTypeGuildText, Name: "General Chat"},
+		&discordclient.Channel{ID: "1401681709430341811", Type: discordgo.ChannelTypeGuildText, Name: "!!!\n---\nkind: Secret"},
+		&discordclient.Channel{ID: "1401681709430341812", Type: discordgo.ChannelTypeGuildCategory, Name: " Old "},
+		&discordclient.Channel{ID: "1401681709430341813", Type: discordgo.ChannelTypeGuildText, Name: "below",
 			ParentID: "1401681709430341812", Topic: " padded "},
-		&discordclient.Channel{ID: "1401681709430341814", Type: discordclient.ChannelText, Name: "locked",
+		&discordclient.Channel{ID: "1401681709430341814", Type: discordgo.ChannelTypeGuildText, Name: "locked",
 			DefaultAutoArchive: 7, Overwrites: []discordclient.Overwrite{
 				{ID: everyoneID, Deny: permissions.ViewChannel},
 				{ID: teacherID, Allow: permissions.ViewChannel},
 			}},
-		&discordclient.Channel{ID: "1401681709430341815", Type: discordclient.ChannelText, Name: "haunted",
+		&discordclient.Channel{ID: "1401681709430341815", Type: discordgo.ChannelTypeGuildText, Name: "haunted",
 			Overwrites: []discordclient.Overwrite{{ID: "1401681709430341899"}}},
-		&discordclient.Channel{ID: "1401681709430341816", Type: discordclient.ChannelText, Name: "moved",
+		&discordclient.Channel{ID: "1401681709430341816", Type: discordgo.ChannelTypeGuildText, Name: "moved",
 			ParentID: "1401681709430341898"},
-		&discordclient.Channel{ID: "1401681709430341817", Type: discordclient.ChannelForum, Name: "ideas"},
+		&discordclient.Channel{ID: "1401681709430341817", Type: discordgo.ChannelTypeGuildForum, Name: "ideas"},
 	)
 	s.guild.VerificationLevel, s.guild.PreferredLocale, s.guild.SystemChannelID = 9, "tlh", "1401681709430341810"
 	s.bot.permissions = discordclient.PermissionsOverwrites &^ permissions.ManageWebhooks

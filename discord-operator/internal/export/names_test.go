@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"pgregory.net/rapid"
@@ -33,7 +34,7 @@ func TestStem(t *testing.T) {
 
 func TestObjectNames(t *testing.T) {
 	category := func(id, name string) *discordclient.Channel {
-		return &discordclient.Channel{ID: id, Type: discordclient.ChannelCategory, Name: name}
+		return &discordclient.Channel{ID: id, Type: discordgo.ChannelTypeGuildCategory, Name: name}
 	}
 	text := func(id, parent, name string) *discordclient.Channel {
 		return &discordclient.Channel{ID: id, ParentID: parent, Name: name}
@@ -97,7 +98,7 @@ func TestNamesFitAndDiffer(t *testing.T) {
 		for i := range rapid.IntRange(0, 12).Draw(t, "channels") {
 			c := &discordclient.Channel{ID: strconv.Itoa(1000000 + i), Name: name.Draw(t, "name")}
 			if c.ParentID = rapid.SampledFrom(parents).Draw(t, "parent"); rapid.Bool().Draw(t, "category") {
-				c.Type, c.ParentID = discordclient.ChannelCategory, ""
+				c.Type, c.ParentID = discordgo.ChannelTypeGuildCategory, ""
 				parents = append(parents, c.ID)
 			}
 			all = append(all, c)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -48,7 +50,7 @@ func (e *exporter) overwrites(
 // overwrite is one of them: roles by name where the name is unique.
 func (e *exporter) overwrite(o discordclient.Overwrite) v1alpha1.PermissionOverwrite {
 	made := v1alpha1.PermissionOverwrite{Allow: names(o.Allow), Deny: names(o.Deny)}
-	if o.Type == discordclient.OverwriteMember {
+	if o.Type == discordgo.PermissionOverwriteTypeMember {
 		made.User = o.ID
 	} else {
 		made.Role = e.role(o.ID)
@@ -84,13 +86,13 @@ const everyone = "@everyone"
 // unwritable explains why the schema cannot express an overwrite; empty if it can.
 func (e *exporter) unwritable(o discordclient.Overwrite) string {
 	switch {
-	case o.Type != discordclient.OverwriteRole && o.Type != discordclient.OverwriteMember:
+	case o.Type != discordgo.PermissionOverwriteTypeRole && o.Type != discordgo.PermissionOverwriteTypeMember:
 		return fmt.Sprintf("one is for something that is neither a role nor a user (%s)", o.ID)
-	case o.Type == discordclient.OverwriteRole &&
+	case o.Type == discordgo.PermissionOverwriteTypeRole &&
 		!slices.ContainsFunc(e.guild.Roles, func(r discordclient.Role) bool { return r.ID == o.ID }):
 		return fmt.Sprintf("one is for a role that the server does not have (%s). Remove it on Discord and run this again",
 			o.ID)
-	case o.Type == discordclient.OverwriteMember && !discordID.MatchString(o.ID):
+	case o.Type == discordgo.PermissionOverwriteTypeMember && !discordID.MatchString(o.ID):
 		return fmt.Sprintf("one is for a user with the id %q, which the schema does not allow", o.ID)
 	case o.Allow&o.Deny&permissions.All != 0:
 		return fmt.Sprintf("the one for %s %s allows and denies the same (%s). Fix it on Discord and run this again",
@@ -100,7 +102,7 @@ func (e *exporter) unwritable(o discordclient.Overwrite) string {
 }
 
 func kindOf(o discordclient.Overwrite) string {
-	if o.Type == discordclient.OverwriteMember {
+	if o.Type == discordgo.PermissionOverwriteTypeMember {
 		return "user"
 	}
 	return "role"

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"k8s.io/apimachinery/pkg/types"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -30,7 +31,7 @@ type Lookup struct {
 	// StoredName is the other name under which Discord has stored DiscordName; empty for none, as far as this process knows.
 	StoredName string
 	// Types are what the counterpart may be; the first is what is created.
-	Types []discordclient.ChannelType
+	Types []discordgo.ChannelType
 	// Reason stands in the audit log with everything that is done for the object.
 	Reason string
 	// Claims returns who else, and whether the object itself, claims an id.
@@ -111,7 +112,7 @@ func confirmGone(ctx context.Context, c *guildcache.Client, guildID, id string) 
 func (f *Finder) take(s Lookup, ch *discordclient.Channel, found Binding) (Binding, error) {
 	if !slices.Contains(s.Types, ch.Type) {
 		return Binding{}, conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
-			"Channel %s on Discord has the type %s, which this kind cannot manage. Adopt another one.", ch.ID, ch.Type)
+			"Channel %s on Discord has the type %s, which this kind cannot manage. Adopt another one.", ch.ID, ch.TypeName())
 	}
 	claims, err := s.Claims(ch.ID)
 	if err != nil {

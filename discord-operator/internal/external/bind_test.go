@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
@@ -46,7 +47,7 @@ func (r *rig) later(d time.Duration) { r.clock.SetTime(r.clock.Now().Add(d)) }
 func (r *rig) sought(change ...func(*Lookup)) Lookup {
 	s := Lookup{
 		Name: types.NamespacedName{Namespace: "ns", Name: "alerts"}, UID: "uid", Created: time.Now(), GuildID: r.ID, DiscordName: "alerts",
-		Types: []discordclient.ChannelType{discordclient.ChannelText, discordclient.ChannelAnnouncement}, Reason: "DiscordChannel uid ns/alerts",
+		Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews}, Reason: "DiscordChannel uid ns/alerts",
 		Claims: func(id string) ([]Claim, error) { return r.claims[id], nil },
 	}
 	for _, c := range change {
@@ -114,7 +115,7 @@ func TestLocate(t *testing.T) {
 		}, reason: v1alpha1.ReasonAdoptNotFound},
 		"adopted what is of another kind": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
-			return r.sought(func(s *Lookup) { s.AdoptID, s.Types = id, []discordclient.ChannelType{discordclient.ChannelCategory} }), ""
+			return r.sought(func(s *Lookup) { s.AdoptID, s.Types = id, []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory} }), ""
 		}, reason: v1alpha1.ReasonAdoptMismatch},
 		"adopted what another one has": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID

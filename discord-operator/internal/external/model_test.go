@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
@@ -110,7 +111,7 @@ func (m *machine) sought(name string, o *thing) Lookup {
 	key := types.NamespacedName{Namespace: "ns", Name: name}
 	return Lookup{
 		Name: key, UID: o.uid, Created: o.created, Intended: o.intended, StatusID: o.statusID, GuildID: m.guild, DiscordName: o.name,
-		Types: []discordclient.ChannelType{discordclient.ChannelText}, Reason: Reason("DiscordChannel", key, o.uid),
+		Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildText}, Reason: Reason("DiscordChannel", key, o.uid),
 		Claims: func(id string) (claims []Claim, err error) {
 			for name, other := range m.things {
 				if other.statusID == id {
@@ -177,7 +178,7 @@ func (m *machine) origins() map[types.UID][]string {
 	guild, made := m.discord.Guild(m.guild), map[types.UID][]string{}
 	for _, e := range guild.Audit {
 		live := slices.ContainsFunc(guild.Channels, func(c discordtest.Channel) bool { return c.ID == e.TargetID })
-		if e.Action == int(discordclient.AuditChannelCreate) && e.UserID == m.bot.UserID && live {
+		if e.Action == int(discordgo.AuditLogActionChannelCreate) && e.UserID == m.bot.UserID && live {
 			uid := types.UID(strings.Fields(e.Reason)[1])
 			made[uid] = append(made[uid], e.TargetID)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/bwmarrin/discordgo"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -14,7 +15,6 @@ import (
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/discordclient"
 )
 
 // observed is everything that a decision about a group rests on.
@@ -54,7 +54,7 @@ func (r *Reconciler) sought(ctx context.Context, g *v1alpha1.DiscordGroup, guild
 		Intended: controllerutil.ContainsFinalizer(g, v1alpha1.CleanupFinalizer),
 		StatusID: g.Status.GroupID,
 		GuildID:  guildID, DiscordName: g.Spec.Name, StoredName: r.Finder.Records.Stored(g.UID, g.Spec.Name),
-		Types:  []discordclient.ChannelType{discordclient.ChannelCategory},
+		Types:  []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory},
 		Reason: external.Reason(Kind, client.ObjectKeyFromObject(g), g.UID),
 		Claims: func(id string) ([]external.Claim, error) { return r.claims(ctx, g.Namespace, id) },
 	}

@@ -3,6 +3,8 @@ package group
 import (
 	"fmt"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/order"
@@ -38,7 +40,7 @@ func plan(g *v1alpha1.DiscordGroup, seen *observed) (s steps) {
 	}
 	if seen.Create {
 		if s.verdict = mayCreate(seen, want); s.verdict == nil {
-			s.create = &discordclient.ChannelCreate{Name: g.Spec.Name, Type: discordclient.ChannelCategory, Overwrites: want}
+			s.create = &discordclient.ChannelCreate{Name: g.Spec.Name, Type: discordgo.ChannelTypeGuildCategory, Overwrites: want}
 			if g.Spec.Position != nil {
 				s.create.Position = order.First(seen.Snapshot.Categories(), seen.ranks, *g.Spec.Position)
 			}
@@ -66,7 +68,7 @@ func mayCreate(seen *observed, want []discordclient.Overwrite) error {
 // is not looked at.
 func differences(g *v1alpha1.DiscordGroup, seen *observed, want []discordclient.Overwrite) (edit discordclient.ChannelEdit, fields []string) {
 	live := seen.Channel
-	if !discordclient.SameChannelName(discordclient.ChannelCategory, g.Spec.Name, live.Name, seen.sought.StoredName) {
+	if !discordclient.SameChannelName(discordgo.ChannelTypeGuildCategory, g.Spec.Name, live.Name, seen.sought.StoredName) {
 		edit.Name = discordclient.Set(g.Spec.Name)
 		fields = append(fields, "name")
 	}

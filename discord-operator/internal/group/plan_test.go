@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/ptr"
 	"pgregory.net/rapid"
@@ -47,10 +48,10 @@ func TestPlan(t *testing.T) {
 		create *discordclient.ChannelCreate
 		fields []string
 	}{
-		"the least": {spec: spec{Name: "Alarms"}, create: &discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory}},
+		"the least": {spec: spec{Name: "Alarms"}, create: &discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory}},
 		"everything is in the one call": {
 			spec:   spec{Name: "Alarms", Position: ptr.To[int32](3), PermissionOverwrites: everyone("SendMessages")},
-			create: &discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory, Position: ptr.To(3), Overwrites: silent},
+			create: &discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory, Position: ptr.To(3), Overwrites: silent},
 		},
 		"nothing differs":               {spec: spec{Name: "Alarms"}, live: &discordclient.Channel{Name: "Alarms", Overwrites: silent}},
 		"capitals and spaces differ":    {spec: spec{Name: "My alarms"}, live: &discordclient.Channel{Name: "my-alarms"}, fields: []string{"name"}},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -72,7 +73,7 @@ func Of(err error, now time.Time) error {
 	case discordclient.ClassInvalid:
 		return asked(refused, 0)
 	case discordclient.ClassGone:
-		if code := discordclient.CodeOf(err); code == discordclient.CodeUnknownOverwrite || code == discordclient.CodeUnknownRole {
+		if code := discordclient.CodeOf(err); code == discordgo.ErrCodeUnknownOverwrite || code == discordgo.ErrCodeUnknownRole {
 			return asked(refused, DeniedRetry) // an overwrite for a user who is not in the server; no event tells when they come
 		}
 		return err

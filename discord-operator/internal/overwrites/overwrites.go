@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -45,22 +47,22 @@ func Resolve(
 // target resolves the role or user of an overwrite.
 func target(
 	o v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot,
-) (id string, kind discordclient.OverwriteType, err error) {
+) (id string, kind discordgo.PermissionOverwriteType, err error) {
 	switch {
 	case o.User != "":
-		return o.User, discordclient.OverwriteMember, nil
+		return o.User, discordgo.PermissionOverwriteTypeMember, nil
 	case o.Role == "@everyone":
-		return snap.Guild.ID, discordclient.OverwriteRole, nil
+		return snap.Guild.ID, discordgo.PermissionOverwriteTypeRole, nil
 	}
 	if r, ok := snap.Role(o.Role); ok {
-		return r.ID, discordclient.OverwriteRole, nil
+		return r.ID, discordgo.PermissionOverwriteTypeRole, nil
 	}
 	switch roles := snap.RolesNamed(o.Role); len(roles) {
 	case 0:
 		return "", 0, conditions.Degraded(v1alpha1.ReasonRoleNotFound,
 			"The server has no role %q. Create it on Discord, or name another one.", o.Role)
 	case 1:
-		return roles[0].ID, discordclient.OverwriteRole, nil
+		return roles[0].ID, discordgo.PermissionOverwriteTypeRole, nil
 	default:
 		ids := make([]string, 0, len(roles))
 		for _, r := range roles {
@@ -123,7 +125,7 @@ func allowBot(
 		want[own].Deny &^= lost
 		return want
 	}
-	return append(want, discordclient.Overwrite{ID: self, Type: discordclient.OverwriteMember, Allow: lost})
+	return append(want, discordclient.Overwrite{ID: self, Type: discordgo.PermissionOverwriteTypeMember, Allow: lost})
 }
 
 // protectBot is for a polled view, which may have old roles of the bot. The bot's own overwrite
@@ -152,7 +154,7 @@ func atRisk(list []discordclient.Overwrite, self string) permissions.Bits {
 		switch {
 		case o.ID == self:
 			own = o
-		case o.Type == discordclient.OverwriteRole:
+		case o.Type == discordgo.PermissionOverwriteTypeRole:
 			roles.Deny |= o.Deny
 		}
 	}

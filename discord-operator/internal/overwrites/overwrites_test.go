@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -31,11 +32,11 @@ type (
 )
 
 func role(id string, allow, deny permissions.Bits) live {
-	return live{ID: id, Type: discordclient.OverwriteRole, Allow: allow, Deny: deny}
+	return live{ID: id, Type: discordgo.PermissionOverwriteTypeRole, Allow: allow, Deny: deny}
 }
 
 func member(id string, allow, deny permissions.Bits) live {
-	return live{ID: id, Type: discordclient.OverwriteMember, Allow: allow, Deny: deny}
+	return live{ID: id, Type: discordgo.PermissionOverwriteTypeMember, Allow: allow, Deny: deny}
 }
 
 func TestResolve(t *testing.T) {

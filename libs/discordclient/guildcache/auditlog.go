@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -52,7 +54,7 @@ func (c *Client) readCreates(
 	after := discordclient.SnowflakeAt(from)
 	for range maxAuditPages {
 		page, err := c.ListAuditLog(ctx, guildID, discordclient.AuditQuery{
-			Action: discordclient.AuditChannelCreate, After: after, Limit: 100,
+			Action: discordgo.AuditLogActionChannelCreate, After: after, Limit: 100,
 		})
 		if discordclient.ClassOf(err) == discordclient.ClassDenied && discordclient.CodeOf(err) != 0 {
 			return nil, "", nil // what a proxy refuses may be there to be read a moment later

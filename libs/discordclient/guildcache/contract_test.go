@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -29,7 +30,7 @@ func TestRequestsKeepTheContract(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	own := discordclient.Overwrite{ID: bot.UserID, Type: discordclient.OverwriteMember, Allow: permissions.ViewChannel}
+	own := discordclient.Overwrite{ID: bot.UserID, Type: discordgo.PermissionOverwriteTypeMember, Allow: permissions.ViewChannel}
 	create := func(in discordclient.ChannelCreate) *discordclient.Channel {
 		t.Helper()
 		made, err := client.CreateChannel(ctx, guild, in, "why")
@@ -38,14 +39,14 @@ func TestRequestsKeepTheContract(t *testing.T) {
 		}
 		return made
 	}
-	group := create(discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory})
+	group := create(discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory})
 	position := 3
 	full := create(carriesAll(t, discordclient.ChannelCreate{
-		Name: "tokyo", Type: discordclient.ChannelAnnouncement, Topic: "fire", ParentID: group.ID, Position: &position, NSFW: true,
+		Name: "tokyo", Type: discordgo.ChannelTypeGuildNews, Topic: "fire", ParentID: group.ID, Position: &position, NSFW: true,
 		Slowmode: 60, DefaultAutoArchive: 4320, Overwrites: []discordclient.Overwrite{own, {ID: guild, Deny: permissions.AddReactions}},
 	}))
 	_, err := client.EditChannel(ctx, full.ID, carriesAll(t, discordclient.ChannelEdit{
-		Name: discordclient.Set("kyoto"), Type: discordclient.Set(discordclient.ChannelText), Topic: discordclient.Set("water"),
+		Name: discordclient.Set("kyoto"), Type: discordclient.Set(discordgo.ChannelTypeGuildText), Topic: discordclient.Set("water"),
 		ParentID: discordclient.Clear[string](), Position: discordclient.Set(0), NSFW: discordclient.Set(false), Slowmode: discordclient.Set(0),
 		DefaultAutoArchive: discordclient.Set(60), Overwrites: discordclient.Set([]discordclient.Overwrite{own}),
 	}), "a reason with ünïcode, + and %")
@@ -71,7 +72,7 @@ func TestRequestsKeepTheContract(t *testing.T) {
 		Name: discordclient.Set("b"), Avatar: discordclient.Clear[string](), ChannelID: discordclient.Set(full.ID),
 	}), "why")
 	ok(err)
-	_, err = client.ListAuditLog(ctx, guild, discordclient.AuditQuery{Action: discordclient.AuditChannelCreate, UserID: bot.UserID, After: "1", Limit: 100})
+	_, err = client.ListAuditLog(ctx, guild, discordclient.AuditQuery{Action: discordgo.AuditLogActionChannelCreate, UserID: bot.UserID, After: "1", Limit: 100})
 	ok(err)
 	_, err = client.ListAuditLog(ctx, guild, discordclient.AuditQuery{Before: discordclient.SnowflakeAt(srv.Now())})
 	ok(err)

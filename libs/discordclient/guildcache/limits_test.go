@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -69,7 +71,7 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 func (r *rig) createAll(categories, channels, workers int) int64 {
 	work := make(chan discordclient.ChannelCreate, categories+channels)
 	for i := range categories {
-		work <- discordclient.ChannelCreate{Name: fmt.Sprintf("group-%02d", i), Type: discordclient.ChannelCategory}
+		work <- discordclient.ChannelCreate{Name: fmt.Sprintf("group-%02d", i), Type: discordgo.ChannelTypeGuildCategory}
 	}
 	for i := range channels {
 		work <- discordclient.ChannelCreate{Name: fmt.Sprintf("channel-%03d", i)}

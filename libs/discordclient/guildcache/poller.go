@@ -66,13 +66,13 @@ func (p *poller) poll(ctx context.Context, guildID string) {
 func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	since := time.Now()
 	_, err := c.GetGuild(ctx, guildID)
-	unknown := discordclient.CodeOf(err) == discordclient.CodeUnknownGuild
+	unknown := discordclient.CodeOf(err) == discordgo.ErrCodeUnknownGuild
 	if err != nil && !unknown {
 		return err
 	}
 	if _, listErr := c.ListChannels(ctx, guildID); listErr != nil {
 		code := discordclient.CodeOf(listErr)
-		if unknown && (code == discordclient.CodeUnknownGuild || code == discordclient.CodeMissingAccess) {
+		if unknown && (code == discordgo.ErrCodeUnknownGuild || code == discordgo.ErrCodeMissingAccess) {
 			c.store.Refreshed(guildID, PresenceAbsent, since)
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -98,7 +99,7 @@ func TestOwnWritesAreSeenAtOnce(t *testing.T) {
 			v := r.client.Guild(r.guild)
 			eventually(t, "the view is known", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
 			ctx := t.Context()
-			group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordclient.ChannelCategory})
+			group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory})
 			c := r.create(discordclient.ChannelCreate{Name: "tokyo"})
 			sees := func(what string, ok func(c *discordclient.Channel) bool) {
 				t.Helper()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -25,7 +26,7 @@ func TestDecide(t *testing.T) {
 		return &discordclient.Channel{ID: id, Name: "tokyo-alarms", ParentID: "7"}
 	}
 	entry := func(target, reason string) discordclient.AuditEntry {
-		return discordclient.AuditEntry{Action: discordclient.AuditChannelCreate, TargetID: target, Reason: reason}
+		return discordclient.AuditEntry{Action: discordgo.AuditLogActionChannelCreate, TargetID: target, Reason: reason}
 	}
 	ours, other := at(5*time.Second), at(6*time.Second)
 	for name, c := range map[string]struct {
@@ -58,7 +59,7 @@ func TestDecide(t *testing.T) {
 		"two fit, nobody knows which":                  {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, want: Unsure},
 		"older than the intent":                        {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Hour))}, want: Absent},
 		"older by less than clocks differ":             {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Second))}, want: Found, id: at(-time.Second), proof: ProofMatch},
-		"another type":                                 {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Type: discordclient.ChannelVoice, Name: "tokyo-alarms", ParentID: "7"}}, want: Absent},
+		"another type":                                 {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Type: discordgo.ChannelTypeGuildVoice, Name: "tokyo-alarms", ParentID: "7"}}, want: Absent},
 		"another category":                             {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Name: "tokyo-alarms"}}, want: Absent},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -91,7 +92,7 @@ func endless(req *http.Request) (*http.Response, error) {
 		for i := range page {
 			at := discordclient.CreatedAt(q.Get("after")).Add(time.Duration(i+1) * time.Millisecond)
 			page[i] = discordclient.AuditEntry{
-				ID: discordclient.SnowflakeAt(at), Action: discordclient.AuditChannelCreate, TargetID: "1", Reason: "other",
+				ID: discordclient.SnowflakeAt(at), Action: discordgo.AuditLogActionChannelCreate, TargetID: "1", Reason: "other",
 			}
 		}
 		body = map[string]any{"audit_log_entries": page}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
@@ -64,7 +66,7 @@ const (
 // Intent is what was to be created.
 type Intent struct {
 	GuildID  string
-	Type     discordclient.ChannelType
+	Type     discordgo.ChannelType
 	ParentID string
 	Name     string // as it was given to the create
 	// Reason is the audit log reason of the create. It must name the intent and no other, by an object's UID for example.
@@ -181,7 +183,7 @@ func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	var found []string
 	unlisted := false
 	for _, e := range state.audit {
-		own := e.Action == discordclient.AuditChannelCreate && in.Reason != "" && e.Reason == discordclient.CutReason(in.Reason)
+		own := e.Action == discordgo.AuditLogActionChannelCreate && in.Reason != "" && e.Reason == discordclient.CutReason(in.Reason)
 		if !own || in.Claimed(e.TargetID) {
 			continue
 		}
@@ -207,7 +209,7 @@ func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 func (in Intent) candidates(state evidence) []string {
 	foreign := map[string]bool{}
 	for _, e := range state.audit {
-		if e.Action == discordclient.AuditChannelCreate && e.Reason != discordclient.CutReason(in.Reason) {
+		if e.Action == discordgo.AuditLogActionChannelCreate && e.Reason != discordclient.CutReason(in.Reason) {
 			foreign[e.TargetID] = true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -383,15 +384,15 @@ func TestAContradictedWriteHasTheGuildReadAgain(t *testing.T) {
 	for name, act := range map[string]func(st *Store){
 		"an overwrite": func(st *Store) {
 			_ = st.Write(func() (map[string]*discordclient.Channel, error) {
-				return nil, gone(discordclient.CodeUnknownOverwrite)
+				return nil, gone(discordgo.ErrCodeUnknownOverwrite)
 			}, "20")
 		},
 		"one of several channels": func(st *Store) {
-			_ = st.Write(func() (map[string]*discordclient.Channel, error) { return nil, gone(discordclient.CodeUnknownChannel) }, "20", "21")
+			_ = st.Write(func() (map[string]*discordclient.Channel, error) { return nil, gone(discordgo.ErrCodeUnknownChannel) }, "20", "21")
 		},
 		"settings": func(st *Store) {
 			_, _ = st.EditGuild("1", func() (discordclient.Guild, error) {
-				return discordclient.Guild{}, gone(discordclient.CodeUnknownGuild)
+				return discordclient.Guild{}, gone(discordgo.ErrCodeUnknownGuild)
 			})
 		},
 	} {
@@ -422,7 +423,7 @@ func TestAMissedChannelStaysOut(t *testing.T) {
 	st.session(t, guildWith20)
 	st.receive(t, "CHANNEL_UPDATE", edited20)
 	_ = st.Write(func() (map[string]*discordclient.Channel, error) {
-		return nil, &discordclient.Error{Class: discordclient.ClassGone, Code: discordclient.CodeUnknownChannel}
+		return nil, &discordclient.Error{Class: discordclient.ClassGone, Code: discordgo.ErrCodeUnknownChannel}
 	}, "20")
 	st.Listed("1", nil, time.Now())
 	if got := fmt.Sprint(view.Snapshot().Channels()); got != "[]" {

@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
@@ -100,7 +102,7 @@ func (s *Snapshot) find(id string) (int, bool) {
 func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
 	var children []*discordclient.Channel
 	for _, c := range s.channels {
-		if c.ParentID == parentID && c.Type != discordclient.ChannelCategory {
+		if c.ParentID == parentID && c.Type != discordgo.ChannelTypeGuildCategory {
 			children = append(children, c)
 		}
 	}
@@ -112,7 +114,7 @@ func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
 func (s *Snapshot) Categories() []*discordclient.Channel {
 	var categories []*discordclient.Channel
 	for _, c := range s.channels {
-		if c.Type == discordclient.ChannelCategory {
+		if c.Type == discordgo.ChannelTypeGuildCategory {
 			categories = append(categories, c)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -118,7 +120,7 @@ func TestWhatAViewLosesIsTold(t *testing.T) {
 		"by this client": {func(_ *testing.T, st *Store) { st.Deleted("20") }, []string{"21"}},
 		"a channel that is not there": {func(_ *testing.T, st *Store) {
 			_ = st.Write(func() (map[string]*discordclient.Channel, error) {
-				return nil, &discordclient.Error{Class: discordclient.ClassGone, Code: discordclient.CodeUnknownChannel}
+				return nil, &discordclient.Error{Class: discordclient.ClassGone, Code: discordgo.ErrCodeUnknownChannel}
 			}, "21")
 		}, []string{"21"}},
 	} {

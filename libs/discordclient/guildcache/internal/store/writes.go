@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -51,7 +53,7 @@ func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids
 
 // contradicted handles that something a write was about is not there, though the views may have it.
 func (st *Store) contradicted(err error, ids []string) {
-	if discordclient.CodeOf(err) == discordclient.CodeUnknownChannel && len(ids) == 1 {
+	if discordclient.CodeOf(err) == discordgo.ErrCodeUnknownChannel && len(ids) == 1 {
 		st.invalidate(ids[0])
 		return
 	}
