@@ -32,7 +32,7 @@ var autoArchives = map[int]v1alpha1.AutoArchive{
 // groupEntry is the object of a category.
 func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
 	var notes notes
-	made := entry{kind: kindGroup, name: e.groups[c.ID], about: fmt.Sprintf("Category %q", c.Name)}
+	result := entry{kind: kindGroup, name: e.groups[c.ID], about: fmt.Sprintf("Category %q", c.Name)}
 	spec := v1alpha1.DiscordGroupSpec{
 		ServerRef:            v1alpha1.ServerReference{Name: e.o.name},
 		Name:                 c.Name,
@@ -43,16 +43,16 @@ func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
 	}
 	if why := refusal(c); why != "" {
 		notes.disable(why)
-		made.disabled, spec.Name = true, proposed(c)
+		result.disabled, spec.Name = true, proposed(c)
 	}
-	made.spec, made.notes = spec, notes
-	return made
+	result.spec, result.notes = spec, notes
+	return result
 }
 
 // channelEntry is the object of a text channel, in a category or (nil) outside of any.
 func (e *exporter) channelEntry(c, category *discordclient.Channel, position int) entry {
 	var notes notes
-	made := entry{kind: kindChannel, name: e.texts[c.ID], about: fmt.Sprintf("Channel %q", c.Name)}
+	result := entry{kind: kindChannel, name: e.texts[c.ID], about: fmt.Sprintf("Channel %q", c.Name)}
 	spec := v1alpha1.DiscordChannelSpec{
 		Name:               c.Name,
 		Type:               v1alpha1.ChannelTypeText,
@@ -65,7 +65,7 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 	}
 	if category != nil {
 		spec.GroupRef = &v1alpha1.GroupReference{Name: e.groups[category.ID]}
-		made.about += fmt.Sprintf(" in category %q", category.Name)
+		result.about += fmt.Sprintf(" in category %q", category.Name)
 	} else {
 		spec.ServerRef = &v1alpha1.ServerReference{Name: e.o.name}
 	}
@@ -81,13 +81,13 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 	switch {
 	case refusal(c) != "":
 		notes.disable(refusal(c))
-		made.disabled, spec.Name = true, proposed(c)
+		result.disabled, spec.Name = true, proposed(c)
 	case category != nil && refusal(category) != "":
 		notes.disable(fmt.Sprintf("its group %s is commented out, too.", e.groups[category.ID]))
-		made.disabled = true
+		result.disabled = true
 	}
-	made.spec, made.notes = spec, notes
-	return made
+	result.spec, result.notes = spec, notes
+	return result
 }
 
 // describe sets the fields that the schema restricts.

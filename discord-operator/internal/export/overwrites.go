@@ -49,13 +49,13 @@ func (e *exporter) overwrites(
 
 // overwrite is one of them: roles by name where the name is unique.
 func (e *exporter) overwrite(o discordclient.Overwrite) v1alpha1.PermissionOverwrite {
-	made := v1alpha1.PermissionOverwrite{Allow: names(o.Allow), Deny: names(o.Deny)}
+	result := v1alpha1.PermissionOverwrite{Allow: names(o.Allow), Deny: names(o.Deny)}
 	if o.Type == discordgo.PermissionOverwriteTypeMember {
-		made.User = o.ID
+		result.User = o.ID
 	} else {
-		made.Role = e.role(o.ID)
+		result.Role = e.role(o.ID)
 	}
-	return made
+	return result
 }
 
 // role returns the name of a role when it means this role and no other, its id otherwise.
