@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -18,11 +17,12 @@ import (
 	operatormetrics "jutsu.com/operators/discord-operator/internal/metrics"
 	"jutsu.com/operators/discord-operator/internal/server"
 	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// addControllers registers the three controllers, their shared parts, and the metrics.
+// addControllers registers the three controllers, what they share, and the metrics.
 func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
@@ -39,32 +39,38 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		APIURL: o.apiURL, Resync: o.resync, Metrics: calls, Log: ctrl.Log.WithName("discord"),
 	})
 	var now clock.RealClock
-	applier := apply.New(mgr.GetClient(), channel.FieldOwner, apply.Reasons{
+	applier := apply.New(mgr.GetClient(), webhook.FieldOwner, apply.Reasons{
 		Refused: v1alpha1.ReasonRefused, NamespaceTerminating: v1alpha1.ReasonNamespaceTerminating,
 	}, now)
 	recorder := func(kind string) *status.Recorder {
 		return &status.Recorder{
 			Kind: kind, Client: mgr.GetClient(), Events: mgr.GetEventRecorder("discord-operator"),
-			Expectations: applier.Expectations, Metrics: counts,
+			Expectations: applier.Expectations, Metrics: counts, Clock: now, Resync: o.resync,
 		}
 	}
-	finder := func() *external.Finder {
-		return &external.Finder{Records: external.NewRecords(now), Settle: o.recoveryWait, Now: time.Now}
+	resources := func(kind external.Kind) *external.Resources {
+		return &external.Resources{
+			Kind: kind, Cache: mgr.GetClient(), Status: recorder(kind.Name),
+			Records: external.NewRecords(now), RecoveryWait: o.recoveryWait, Clock: now,
+		}
+	}
+	categories, channels := resources(group.Kind), resources(channel.Kind)
+	webhooks := &webhook.Webhooks{
+		Client: mgr.GetClient(), Applier: applier, Records: external.NewRecords(now), Status: channels.Status,
+		RecoveryWait: o.recoveryWait, Clock: now,
 	}
 	for kind, controller := range map[string]interface {
 		SetupWithManager(mgr ctrl.Manager, workers int) error
 	}{
 		server.Kind: &server.Reconciler{
-			Client: mgr.GetClient(), Bots: bots, Records: external.NewRecords(now), Settle: o.recoveryWait,
-			Status: recorder(server.Kind), Metrics: counts, Clock: now, Resync: o.resync,
+			Client: mgr.GetClient(), Bots: bots, Records: external.NewRecords(now), RecoveryWait: o.recoveryWait,
+			Status: recorder(server.Kind),
 		},
-		group.Kind: &group.Reconciler{
-			Client: mgr.GetClient(), Bots: bots, Finder: finder(),
-			Status: recorder(group.Kind), Metrics: counts, Clock: now, Resync: o.resync,
+		group.Kind.Name: &group.Reconciler{
+			Client: mgr.GetClient(), Bots: bots, Categories: categories, Status: categories.Status,
 		},
-		channel.Kind: &channel.Reconciler{
-			Client: mgr.GetClient(), Applier: applier, Bots: bots, Finder: finder(), Hooks: external.NewRecords(now),
-			Status: recorder(channel.Kind), Metrics: counts, Clock: now, Resync: o.resync,
+		channel.Kind.Name: &channel.Reconciler{
+			Client: mgr.GetClient(), Bots: bots, Channels: channels, Webhooks: webhooks, Status: channels.Status,
 		},
 	} {
 		if err := controller.SetupWithManager(mgr, o.workers); err != nil {

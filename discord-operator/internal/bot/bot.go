@@ -34,6 +34,14 @@ type connection struct {
 	reading     sync.Map   // *sync.Mutex by guild: one reading of its webhooks at a time
 }
 
+// OrNone is what calls Discord; nil without a bot, where nothing is called.
+func (b *Bot) OrNone() *guildcache.Client {
+	if b == nil {
+		return nil
+	}
+	return b.Client
+}
+
 // Application returns the application that the bot belongs to, asked for once.
 func (b *Bot) Application(ctx context.Context) (discordclient.Application, error) {
 	if known := b.application.Load(); known != nil {

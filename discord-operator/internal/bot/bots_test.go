@@ -17,7 +17,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/bot"
 )
 
-// secrets are a namespace with one Secret of any name, whose version a test may change together with its token.
+// secrets are a namespace with one Secret of any name, whose version a test may change together
+// with its token.
 type secrets struct {
 	client.Reader
 	version, token string
@@ -42,7 +43,8 @@ func TestAGuildIsForgottenWithItsLastServer(t *testing.T) {
 	defer discord.Close()
 	secret := &secrets{version: "1", token: "token"}
 	bots := bot.New(t.Context(), secret, secret, bot.Config{APIURL: discord.URL, Resync: time.Hour})
-	// about has a server read a guild, as a reconciler does, and returns how many guilds its bot reads.
+	// about has a server read a guild, as a reconciler does, and returns how many guilds its bot
+	// reads.
 	about := func(server, guild string) func() int {
 		t.Helper()
 		o := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: server}}

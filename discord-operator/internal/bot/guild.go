@@ -11,11 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 const (
@@ -40,7 +45,7 @@ func (b *Bots) Guild(ctx context.Context, name types.NamespacedName) (*Guild, er
 	if err != nil {
 		return nil, err
 	}
-	if !meta.IsStatusConditionTrue(server.Status.Conditions, conditions.TypeAvailable) || server.Status.ServerID == "" {
+	if !Available(server) || server.Status.ServerID == "" {
 		why := "it has not been reconciled yet."
 		if ready := meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady); ready != nil {
 			why = ready.Message
@@ -132,4 +137,62 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 		return view.Snapshot(), nil
 	}
 	return snap, nil
+}
+
+// ServerChanged lets through a server that Guild may answer differently about: one that came or
+// went, that became available or ceased to be, or that has another token.
+var ServerChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+	before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
+	return before.Status.ServerID != after.Status.ServerID || Available(before) != Available(after) ||
+		before.Spec.TokenSecretRef != after.Spec.TokenSecretRef
+}}
+
+// Available reports whether groups and channels of a server can be managed.
+func Available(server *v1alpha1.DiscordServer) bool {
+	return meta.IsStatusConditionTrue(server.Status.Conditions, conditions.TypeAvailable)
+}
+
+// Refresh brings the snapshot up to date.
+func (g *Guild) Refresh() { g.Snapshot = g.Bot.Guild(g.ID).Snapshot() }
+
+// OrNone is what calls Discord; nil without a guild, where nothing is called.
+func (g *Guild) OrNone() *guildcache.Client {
+	if g == nil {
+		return nil
+	}
+	return g.Bot.Client
+}
+
+// Lacks is the issue that the bot lacks a permission in the guild; nil while its roles are not
+// known exactly.
+func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue {
+	have, exact := g.Snapshot.BotPermissions()
+	return lacks(have, exact, needed, forWhat, g.Server.Status.InviteURL)
+}
+
+// LacksIn is Lacks for a channel or category with overwrites of its own. To invite the bot again
+// helps only where inviteURL is given.
+func (g *Guild) LacksIn(ch *discordclient.Channel, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
+	have, exact := g.Snapshot.BotPermissionsIn(ch)
+	return lacks(have, exact, needed, forWhat, inviteURL)
+}
+
+// LacksForEdit is why the bot may not edit a channel or category.
+func (g *Guild) LacksForEdit(live *discordclient.Channel, edit discordclient.ChannelEdit, noun string) *conditions.Issue {
+	needed := permissions.ViewChannel | permissions.ManageChannels
+	if want, ok := edit.Overwrites.Get(); ok {
+		needed |= permissions.ManageRoles
+		changed := overwrites.Changed(live.Overwrites, want)
+		if lacks := g.Lacks(changed, "which the permission overwrites change"); lacks != nil {
+			return lacks
+		}
+	}
+	return g.LacksIn(live, needed, "which it needs in this "+noun, "")
+}
+
+func lacks(have permissions.Bits, exact bool, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
+	if !exact || have.Missing(needed) == 0 {
+		return nil
+	}
+	return issues.Lacking(have.Missing(needed).Names(), forWhat, inviteURL)
 }

@@ -1,9 +1,11 @@
 // Package channel reconciles DiscordChannel objects.
 //
-// A channel needs, in this order: its server to be available and, where it names one, its group to exist; its counterpart on Discord, found,
-// adopted or created once with everything that the spec says (package counterpart); the settings that the spec names, put right by one edit; its
-// place among its siblings (package order); and, where asked for, a webhook and a Secret with the webhook's URL.
+// A channel needs, in this order: its server to be Available and, where it names one, its group to
+// exist; its channel on Discord, bound or created once with everything that the spec says; the
+// settings that the spec names, corrected by one edit; its place among its siblings; and, where
+// asked for, a webhook and a Secret with the webhook's URL (package webhook).
 //
-// Each pass looks (observe.go), decides (plan.go, webhook.go), acts (act.go) and tells (report.go). Discord is looked at in memory,
-// so a settled channel costs no call. Deletion (delete.go) has its own path, since it must not depend on a server that is well.
+// It is only what a channel differs in: what is observed, its plan, its status and its watches. The
+// life of the channel is package external's. Discord is read from memory, so a channel that matches
+// its spec costs no call.
 package channel

@@ -7,58 +7,71 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
-	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// What Discord allows. Source: https://discord.com/developers/docs/resources/channel, and for the webhooks the code 30007.
+// What Discord allows. Source: https://discord.com/developers/docs/resources/channel
 const (
 	maxChannels = 500 // in a server, categories included
 	maxChildren = 50  // in a category
-	maxWebhooks = 15  // in a channel
 )
 
 const manage = permissions.ViewChannel | permissions.ManageChannels
 
-// steps are what has to be done about a channel; a zero field is nothing to do.
-type steps struct {
-	create *discordclient.ChannelCreate
-	edit   discordclient.ChannelEdit
-	fields []string // that the edit changes
-	hook   hookSteps
-	// verdict keeps the channel from being as the spec says, whatever else is done.
-	verdict error
+// Plan is what has to be done about a channel and its webhook.
+type Plan struct {
+	external.Plan
+	Webhook webhook.Plan
 }
 
-// plan decides what has to be done. It does no I/O.
-func plan(c *v1alpha1.DiscordChannel, seen *observed) steps {
-	var s steps
-	want, err := wanted(c, seen)
-	switch {
-	case err != nil:
-		s.verdict = err
-	case seen.Create:
-		s.create, s.verdict = planCreate(c, seen, want)
-	default:
-		s.edit, s.fields = differences(c, seen, want)
-		s.verdict = mayEdit(seen, s)
+// NewPlan plans the channel and its webhook. It does no I/O.
+func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
+	p.Plan = planChannel(c, s)
+	if s.Binding.Channel != nil || p.Create != nil {
+		p.Webhook = webhook.NewPlan(c, s.Webhook)
 	}
-	if s.verdict != nil {
-		s.create, s.edit, s.fields = nil, discordclient.ChannelEdit{}, nil
-	}
-	if seen.Channel != nil || s.create != nil {
-		s.hook = planWebhook(c, seen)
-	}
-	return s
+	return p
 }
 
-// wanted returns the overwrites that the spec asks for; nil where it leaves them alone.
-func wanted(c *v1alpha1.DiscordChannel, seen *observed) ([]discordclient.Overwrite, error) {
+func planChannel(c *v1alpha1.DiscordChannel, s State) external.Plan {
+	p := external.Plan{Position: s.Position}
+	want, err := desiredOverwrites(c, s)
+	if err != nil {
+		p.Issues = conditions.Of(err)
+		return p
+	}
+	if s.Binding.Absent {
+		in := create(c, s, want)
+		if !p.Report(refusedCreate(s, in)) {
+			p.Create = in
+		}
+		return p
+	}
+	edit, fields := differences(c, s, want)
+	if !p.Report(refusedEdit(s, edit, fields)) {
+		p.Edit, p.Fields = edit, fields
+	}
+	return p
+}
+
+// planDeletion plans what becomes of the channel of a deleted object. A webhook goes with its
+// channel, and is deleted on its own only where the channel stays.
+func planDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) external.Plan {
+	if len(known) == 0 && retained(c) && ownsWebhook(c) {
+		return external.Plan{Delete: &external.Deletion{Webhook: c.Status.Webhook.ID, How: external.Retained}}
+	}
+	return external.PlanDeletion(Kind.Noun, retained(c), s.Binding, known)
+}
+
+// desiredOverwrites returns the overwrites that the spec asks for; nil where it has none.
+func desiredOverwrites(c *v1alpha1.DiscordChannel, s State) ([]discordclient.Overwrite, error) {
 	if c.Spec.PermissionOverwrites == nil {
 		return nil, nil
 	}
@@ -66,81 +79,82 @@ func wanted(c *v1alpha1.DiscordChannel, seen *observed) ([]discordclient.Overwri
 	if c.Spec.Webhook != nil {
 		needed |= permissions.ManageWebhooks
 	}
-	return overwrites.Resolve(c.Spec.PermissionOverwrites, seen.Channel, seen.Snapshot, needed)
+	return overwrites.Resolve(c.Spec.PermissionOverwrites, s.Binding.Channel, s.Guild.Snapshot, needed)
 }
 
-// planCreate describes the channel with everything that it shall have, so that a private one is private from its first moment.
-func planCreate(c *v1alpha1.DiscordChannel, seen *observed, want []discordclient.Overwrite) (*discordclient.ChannelCreate, error) {
-	if err := room(seen); err != nil {
-		return nil, err
-	}
-	if err := lacking(seen, manage|mentioned(want), "which this channel requires"); err != nil {
-		return nil, err
-	}
+// create describes the channel with all that it is to have, so that a private one is never public.
+func create(c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite) *discordclient.ChannelCreate {
+	spec, parentID := c.Spec, s.Binding.ParentID
 	in := &discordclient.ChannelCreate{
-		Name: c.Spec.Name, Type: kinds(c.Spec.Type)[0], ParentID: seen.parentID, Overwrites: want,
-		DefaultAutoArchive: minutes[c.Spec.DefaultAutoArchive],
+		Name: spec.Name, Type: channelTypes(spec.Type)[0], ParentID: parentID, Overwrites: want,
+		DefaultAutoArchive: minutes[spec.DefaultAutoArchive],
 	}
-	if in.Type == discordgo.ChannelTypeGuildNews && !news(seen) {
-		return nil, noNews()
+	if spec.Topic != nil {
+		in.Topic = *spec.Topic
 	}
-	if c.Spec.Topic != nil {
-		in.Topic = *c.Spec.Topic
+	if spec.NSFW != nil {
+		in.NSFW = *spec.NSFW
 	}
-	if c.Spec.NSFW != nil {
-		in.NSFW = *c.Spec.NSFW
+	if spec.Slowmode != nil {
+		in.Slowmode = int(spec.Slowmode.Seconds())
 	}
-	if c.Spec.Slowmode != nil {
-		in.Slowmode = int(c.Spec.Slowmode.Seconds())
+	if s.Position != nil {
+		in.Position = s.Position.First(textLike(s.Guild.Snapshot, parentID))
 	}
-	if c.Spec.Position != nil {
-		in.Position = order.First(textLike(seen.Snapshot, seen.parentID), seen.ranks, *c.Spec.Position)
-	}
-	return in, nil
+	return in
 }
 
-// leftOver returns what a create has not done: Discord gives a channel that asks for no overwrites at all those of its category.
-func leftOver(in *discordclient.ChannelCreate, made *discordclient.Channel) (edit discordclient.ChannelEdit, fields []string) {
-	if in.Overwrites == nil || overwrites.Same(made.Overwrites, in.Overwrites) {
-		return edit, nil
-	}
-	return discordclient.ChannelEdit{Overwrites: discordclient.Set(in.Overwrites)}, []string{"permissionOverwrites"}
-}
-
-// room says when Discord would refuse one more.
-func room(seen *observed) error {
-	if len(seen.Snapshot.Channels()) >= maxChannels {
+// refusedCreate is why Discord would refuse a create.
+func refusedCreate(s State, in *discordclient.ChannelCreate) *conditions.Issue {
+	if len(s.Guild.Snapshot.Channels()) >= maxChannels {
 		return issues.Full(fmt.Sprintf("The server has %d channels and categories, the most that Discord allows. Delete some.", maxChannels))
 	}
-	return roomInCategory(seen)
+	if full := fullCategory(s); full != nil {
+		return full
+	}
+	if lacks := s.Guild.Lacks(manage|overwrites.Changed(nil, in.Overwrites), "which this channel requires"); lacks != nil {
+		return lacks
+	}
+	return refusedType(s, in.Type)
 }
 
-func roomInCategory(seen *observed) error {
-	if seen.parentID != "" && len(seen.Snapshot.Children(seen.parentID)) >= maxChildren {
-		return issues.Full(fmt.Sprintf("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren))
+func fullCategory(s State) *conditions.Issue {
+	if id := s.Binding.ParentID; id == "" || len(s.Guild.Snapshot.Children(id)) < maxChildren {
+		return nil
 	}
-	return nil
+	return issues.Full(fmt.Sprintf("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren))
+}
+
+func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
+	if t != discordgo.ChannelTypeGuildNews || slices.Contains(s.Guild.Snapshot.Guild.Features, "NEWS") {
+		return nil
+	}
+	return conditions.Degraded(v1alpha1.ReasonAnnouncementsNotAllowed,
+		"The server does not allow announcement channels. Enable Community in its settings on Discord, or set spec.type to Text.")
 }
 
 var minutes = map[v1alpha1.AutoArchive]int{
-	v1alpha1.AutoArchiveOneHour: 60, v1alpha1.AutoArchiveOneDay: 1440, v1alpha1.AutoArchiveThreeDays: 4320, v1alpha1.AutoArchiveOneWeek: 10080,
+	v1alpha1.AutoArchiveOneHour: 60, v1alpha1.AutoArchiveOneDay: 1440,
+	v1alpha1.AutoArchiveThreeDays: 4320, v1alpha1.AutoArchiveOneWeek: 10080,
 }
 
-// differences returns the edit that makes the settings of the spec true, and the names of the fields that it changes. What the spec leaves out
-// is not looked at.
-func differences(c *v1alpha1.DiscordChannel, seen *observed, want []discordclient.Overwrite) (edit discordclient.ChannelEdit, fields []string) {
-	live, spec := seen.Channel, c.Spec
+// differences returns the edit that makes the channel match the spec, and the fields that it
+// changes. What the spec leaves out is not compared.
+func differences(
+	c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite,
+) (edit discordclient.ChannelEdit, fields []string) {
+	live, spec, parentID := s.Binding.Channel, c.Spec, s.Binding.ParentID
 	differs := func(field string, yes bool) bool {
 		if yes {
 			fields = append(fields, field)
 		}
 		return yes
 	}
-	if differs("name", !discordclient.SameChannelName(live.Type, spec.Name, live.Name, seen.sought.StoredName)) {
+	if differs("name", !discordclient.SameChannelName(live.Type, spec.Name, live.Name, s.Binding.StoredName)) {
 		edit.Name = discordclient.Set(spec.Name)
 	}
-	if differs("type", spec.Type != "" && kinds(spec.Type)[0] != live.Type) {
-		edit.Type = discordclient.Set(kinds(spec.Type)[0])
+	if differs("type", spec.Type != "" && channelTypes(spec.Type)[0] != live.Type) {
+		edit.Type = discordclient.Set(channelTypes(spec.Type)[0])
 	}
 	if differs("topic", spec.Topic != nil && *spec.Topic != live.Topic) {
 		edit.Topic = orClear(*spec.Topic)
@@ -154,8 +168,8 @@ func differences(c *v1alpha1.DiscordChannel, seen *observed, want []discordclien
 	if differs("defaultAutoArchive", spec.DefaultAutoArchive != "" && minutes[spec.DefaultAutoArchive] != live.DefaultAutoArchive) {
 		edit.DefaultAutoArchive = discordclient.Set(minutes[spec.DefaultAutoArchive])
 	}
-	if differs("group", seen.parentID != live.ParentID) {
-		edit.ParentID = orClear(seen.parentID)
+	if differs("group", parentID != live.ParentID) {
+		edit.ParentID = orClear(parentID)
 	}
 	if differs("permissionOverwrites", spec.PermissionOverwrites != nil && !overwrites.Same(live.Overwrites, want)) {
 		edit.Overwrites = discordclient.Set(want)
@@ -170,49 +184,27 @@ func orClear(s string) discordclient.Change[string] {
 	return discordclient.Set(s)
 }
 
-// mayEdit says what Discord would refuse, without asking it.
-func mayEdit(seen *observed, s steps) error {
-	if len(s.fields) == 0 {
+// refusedEdit is why Discord would refuse an edit.
+func refusedEdit(s State, edit discordclient.ChannelEdit, fields []string) *conditions.Issue {
+	if len(fields) == 0 {
 		return nil
 	}
-	needed := manage
-	if want, ok := s.edit.Overwrites.Get(); ok {
-		needed |= permissions.ManageRoles
-		if err := lacking(seen, overwrites.Changed(seen.Channel.Overwrites, want), "which the permission overwrites change"); err != nil {
-			return err
+	if lacks := s.Guild.LacksForEdit(s.Binding.Channel, edit, Kind.Noun); lacks != nil {
+		return lacks
+	}
+	if to, ok := edit.Type.Get(); ok {
+		if refused := refusedType(s, to); refused != nil {
+			return refused
 		}
 	}
-	if here, exact := seen.Snapshot.BotPermissionsIn(seen.Channel); exact && here.Missing(needed) != 0 {
-		return issues.Lacking(here.Missing(needed).Names(), "which it needs in this channel", "")
-	}
-	if to, ok := s.edit.Type.Get(); ok && to == discordgo.ChannelTypeGuildNews && !news(seen) {
-		return noNews()
-	}
-	if !s.edit.ParentID.IsZero() {
-		return roomInCategory(seen)
-	}
-	return nil
-}
-
-func lacking(seen *observed, needed permissions.Bits, forWhat string) error {
-	have, exact := seen.Snapshot.BotPermissions()
-	if !exact || have.Missing(needed) == 0 {
+	if edit.ParentID.IsZero() {
 		return nil
 	}
-	return issues.Lacking(have.Missing(needed).Names(), forWhat, seen.Server.Status.InviteURL)
+	return fullCategory(s)
 }
 
-func mentioned(list []discordclient.Overwrite) permissions.Bits { return overwrites.Changed(nil, list) }
-
-// news reports whether the server may have announcement channels.
-func news(seen *observed) bool { return slices.Contains(seen.Snapshot.Guild.Features, "NEWS") }
-
-func noNews() error {
-	return conditions.Degraded(v1alpha1.ReasonAnnouncementsNotAllowed,
-		"The server does not allow announcement channels. Enable Community in its settings on Discord, or set spec.type to Text.")
-}
-
-// textLike returns the text channels with a parent in the order in which Discord shows them; voice channels stand apart, below them.
+// textLike returns the text channels of a parent in the order in which Discord shows them; voice
+// channels stand apart, below them.
 func textLike(snap *guildcache.Snapshot, parentID string) []*discordclient.Channel {
 	return slices.DeleteFunc(snap.Children(parentID), func(c *discordclient.Channel) bool {
 		return c.Type == discordgo.ChannelTypeGuildVoice || c.Type == discordgo.ChannelTypeGuildStageVoice

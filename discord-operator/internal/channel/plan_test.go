@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
-	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -30,7 +29,7 @@ type (
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermManageRoles | discordtest.PermManageWebhooks | discordtest.PermSendMessages
 
-// scene is a guild with two categories, and what a pass sees of it.
+// scene is a guild with two categories, with a bot in it.
 type scene struct {
 	*guildtest.Guild
 	a, b string // categories
@@ -49,11 +48,12 @@ func newScene(t *testing.T, change ...func(*scene)) *scene {
 	return s
 }
 
-// sees is what a pass sees of a channel, nil for none, that shall be in a category.
-func (s *scene) sees(live *discordclient.Channel, parentID string) *observed {
-	return &observed{
-		Guild:    &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: s.ID, Snapshot: s.snap},
-		parentID: parentID, ranks: order.Ranks{}, Binding: external.Binding{Channel: live, Create: live == nil}, hookSettled: true, application: "app",
+// observed is a channel, nil for none, that is to be in a category.
+func (s *scene) observed(live *discordclient.Channel, parentID string) State {
+	guild := &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: s.ID, Snapshot: s.snap}
+	return State{
+		Guild: guild, Webhook: webhook.State{Guild: guild, Channel: live, Complete: true},
+		Binding: external.Binding{Lookup: external.Lookup{ParentID: parentID}, Channel: live, Absent: live == nil},
 	}
 }
 
@@ -61,10 +61,10 @@ func object(s spec) *v1alpha1.DiscordChannel {
 	return &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "alerts", UID: "uid"}, Spec: s}
 }
 
-// reasonOf is the reason of a verdict, empty for none.
-func reasonOf(err error) string {
-	if issue, ok := errors.AsType[*conditions.Issue](err); ok {
-		return issue.Reason
+// reasonOf is the reason of the worst issue, empty for none.
+func reasonOf(list []conditions.Issue) string {
+	if worst := conditions.Worst(list); worst != nil {
+		return worst.Reason
 	}
 	return ""
 }
@@ -135,14 +135,14 @@ func TestPlanOfAnEdit(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := plan(object(c.spec), s.sees(&c.live, c.parent))
-			if got.verdict != nil || got.create != nil {
-				t.Fatalf("verdict %v, create %v", got.verdict, got.create)
+			got := NewPlan(object(c.spec), s.observed(&c.live, c.parent))
+			if got.Issues != nil || got.Create != nil {
+				t.Fatalf("issues %v, create %v", got.Issues, got.Create)
 			}
-			if diff := cmp.Diff(c.fields, got.fields); diff != "" {
+			if diff := cmp.Diff(c.fields, got.Fields); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(c.want, got.edit, asJSON); diff != "" {
+			if diff := cmp.Diff(c.want, got.Edit, asJSON); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -171,11 +171,15 @@ func TestPlanOfACreate(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := plan(object(c.spec), s.sees(nil, c.parent))
-			if got.verdict != nil || len(got.fields) > 0 {
-				t.Fatalf("verdict %v, fields %v", got.verdict, got.fields)
+			state := s.observed(nil, c.parent)
+			if c.spec.Position != nil {
+				state.Position = &external.Position{Rank: *c.spec.Position}
 			}
-			if diff := cmp.Diff(&c.want, got.create); diff != "" {
+			got := NewPlan(object(c.spec), state)
+			if got.Issues != nil || len(got.Fields) > 0 {
+				t.Fatalf("issues %v, fields %v", got.Issues, got.Fields)
+			}
+			if diff := cmp.Diff(&c.want, got.Create); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -213,7 +217,7 @@ func TestPlanRefuses(t *testing.T) {
 		"50 in the category that it shall move to": {many(50, discordtest.TypeText, inA), spec{}, live, inA, v1alpha1.ReasonLimitReached},
 		"no announcements":                         {nil, spec{Type: v1alpha1.ChannelTypeAnnouncement}, nil, nowhere, v1alpha1.ReasonAnnouncementsNotAllowed},
 		"no announcements, for one that exists":    {nil, spec{Type: v1alpha1.ChannelTypeAnnouncement}, live, nowhere, v1alpha1.ReasonAnnouncementsNotAllowed},
-		"a role that is not there":                 {nil, spec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "nobody"}}}, live, nowhere, v1alpha1.ReasonRoleNotFound},
+		"a role that is not there":                 {nil, spec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "missing"}}}, live, nowhere, v1alpha1.ReasonRoleNotFound},
 		"the bot may not make channels":            {without(discordtest.PermManageChannels), spec{}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
 		"the bot may not edit channels":            {without(discordtest.PermManageChannels), spec{NSFW: ptr.To(true)}, live, nowhere, v1alpha1.ReasonMissingPermissions},
 		"and need not, where nothing differs":      {without(discordtest.PermManageChannels), spec{}, live, nowhere, ""},
@@ -229,19 +233,20 @@ func TestPlanRefuses(t *testing.T) {
 				}
 			})
 			c.spec.Name = "alerts"
-			got := plan(object(c.spec), s.sees(c.live, c.parent(s)))
-			if reasonOf(got.verdict) != c.reason {
-				t.Errorf("verdict %v, want one with the reason %q", got.verdict, c.reason)
+			got := NewPlan(object(c.spec), s.observed(c.live, c.parent(s)))
+			if reasonOf(got.Issues) != c.reason {
+				t.Errorf("issues %v, want one with the reason %q", got.Issues, c.reason)
 			}
-			if c.reason != "" && (got.create != nil || len(got.fields) > 0) {
+			if c.reason != "" && (got.Create != nil || len(got.Fields) > 0) {
 				t.Errorf("%v is done all the same", got)
 			}
 		})
 	}
 }
 
-// Whatever is asked for and whatever is there: after what was planned is carried out, nothing is left to do.
-func TestPlannedOnceIsSettled(t *testing.T) {
+// Whatever is asked for and whatever is there: after what was planned is carried out, nothing is
+// left to do.
+func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(s *scene) {
 		s.Discord.EditGuildByHand(s.ID, func(g *discordtest.Guild) { g.Features = []string{"NEWS"} })
@@ -271,18 +276,18 @@ func TestPlannedOnceIsSettled(t *testing.T) {
 			Topic: rapid.SampledFrom([]string{"", "y"}).Draw(t, "live topic"), NSFW: rapid.Bool().Draw(t, "live nsfw"), Slowmode: rapid.IntRange(0, 3).Draw(t, "live slowmode"),
 			Overwrites: rapid.SampledFrom([][]discordclient.Overwrite{nil, {{ID: s.ID, Deny: 1 << 11}}}).Draw(t, "live overwrites"),
 		}
-		first := plan(object(asked), s.sees(live, parent))
-		if first.verdict != nil {
-			t.Fatal(first.verdict)
+		first := NewPlan(object(asked), s.observed(live, parent))
+		if first.Issues != nil {
+			t.Fatal(first.Issues)
 		}
-		second := plan(object(asked), s.sees(applied(live, first.edit), parent))
-		if second.verdict != nil || len(second.fields) > 0 {
-			t.Fatalf("verdict %v, still differs: %v", second.verdict, second.fields)
+		second := NewPlan(object(asked), s.observed(applied(live, first.Edit), parent))
+		if second.Issues != nil || len(second.Fields) > 0 {
+			t.Fatalf("issues %v, still differs: %v", second.Issues, second.Fields)
 		}
-		made := plan(object(asked), s.sees(nil, parent))
-		after := plan(object(asked), s.sees(created(made.create), parent))
-		if after.verdict != nil || len(after.fields) > 0 {
-			t.Fatalf("verdict %v, a new one differs: %v", after.verdict, after.fields)
+		made := NewPlan(object(asked), s.observed(nil, parent))
+		after := NewPlan(object(asked), s.observed(created(made.Create), parent))
+		if after.Issues != nil || len(after.Fields) > 0 {
+			t.Fatalf("issues %v, a new one differs: %v", after.Issues, after.Fields)
 		}
 	})
 }

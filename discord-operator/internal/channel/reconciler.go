@@ -2,60 +2,53 @@ package channel
 
 import (
 	"context"
-	"time"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
-	"jutsu.com/operators/discord-operator/internal/metrics"
-	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/discordclient"
 )
 
-// Kind is what is reconciled here.
-const Kind = "DiscordChannel"
+// Kind is what differs of a channel.
+var Kind = external.Kind{
+	Name: "DiscordChannel", Noun: "channel", ByID: index.ChannelByID,
+	Title: func(c *discordclient.Channel) string { return "#" + c.Name },
+	List:  func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
+	Identity: func(o client.Object) external.Identity {
+		c := o.(*v1alpha1.DiscordChannel)
+		return external.Identity{
+			Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Position: c.Spec.Position,
+			Policy: c.Spec.DeletionPolicy, Conditions: c.Status.Conditions,
+		}
+	},
+	Siblings: textLike,
+}
 
-// FieldOwner owns the fields of the Secrets that are applied.
-const FieldOwner = "discord-operator"
-
-// Errors that may pass are retried after these pauses, doubled each time.
-const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
-
-// Reconciler makes DiscordChannels come true.
+// Reconciler reconciles DiscordChannels.
 type Reconciler struct {
-	// Client reads from the cache and writes.
+	// Client reads from the cache.
 	Client client.Client
-	// Applier writes the Secrets of webhooks.
-	Applier *apply.Applier
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
-	// Finder finds and creates channels, Hooks remembers what came of creates of webhooks.
-	Finder *external.Finder
-	Hooks  *external.Records
-	// Status writes to the objects.
+	// Channels are the external resources, Webhooks those of the channels.
+	Channels *external.Resources
+	Webhooks *webhook.Webhooks
+	// Status records what becomes of a channel.
 	Status *status.Recorder
-	// Metrics counts.
-	Metrics *metrics.Metrics
-	// Clock tells the time.
-	Clock clock.PassiveClock
-	// Resync is how often a settled object is looked at although nothing tells of a change.
-	Resync time.Duration
-
-	arranging order.Turns
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch;patch
@@ -66,45 +59,80 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// SetupWithManager registers the controller and its watches. At most workers channels are reconciled at once.
+// SetupWithManager registers the controller and its watches. At most workers channels are
+// reconciled at once.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	released := builder.WithPredicates(r.Channels.Released())
+	ofEvent := handler.TypedEnqueueRequestsFromMapFunc(r.Channels.OfEvent(r.ofServer))
 	return builder.ControllerManagedBy(mgr).
 		Named("discordchannel").
-		For(&v1alpha1.DiscordChannel{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Status.Expectations.ByOthers(Kind)))).
-		Watches(&v1alpha1.DiscordChannel{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(letGo)).
-		Watches(&v1alpha1.DiscordGroup{}, handler.EnqueueRequestsFromMapFunc(r.ofGroup), builder.WithPredicates(groupMoved)).
-		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.ofServer), builder.WithPredicates(serverMoved)).
+		For(&v1alpha1.DiscordChannel{}, builder.WithPredicates(r.Status.Relevant())).
+		Watches(&v1alpha1.DiscordChannel{}, handler.EnqueueRequestsFromMapFunc(r.Channels.Rivals), released).
+		Watches(&v1alpha1.DiscordGroup{}, handler.EnqueueRequestsFromMapFunc(r.ofGroup), builder.WithPredicates(groupChanged)).
+		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.ofServer), builder.WithPredicates(bot.ServerChanged)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
-		WatchesRawSource(source.TypedChannel(r.Bots.Events(), handler.TypedEnqueueRequestsFromMapFunc(r.ofEvent))).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: workers,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff),
-		}).
+		WatchesRawSource(source.TypedChannel(r.Bots.Events(), ofEvent)).
+		WithOptions(external.Options(workers)).
 		Complete(reconcile.AsReconciler(r.Client, r))
 }
 
-// Reconcile looks, decides, acts and tells, in that order, and nothing else.
+// Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
 	if !r.Status.Satisfied(c) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
 	if !c.DeletionTimestamp.IsZero() {
-		return r.finish(ctx, c)
+		return r.reconcileDelete(ctx, c)
 	}
-	var now state
-	seen, err := r.observe(ctx, c)
-	if err == nil {
-		now, err = r.act(ctx, c, seen, plan(c, seen))
+	state, err := r.observe(ctx, c)
+	if errors.Is(err, apply.ErrStale) {
+		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
-	return r.conclude(ctx, c, seen, now, issues.Of(err, r.Clock.Now()))
+	if err != nil {
+		results := Results{Results: external.Results{Issues: issues.Of(err, r.Status.Clock.Now())}}
+		return r.updateStatus(ctx, c, state, results)
+	}
+	plan := NewPlan(c, state)
+	results := r.apply(ctx, c, state, plan)
+	return r.updateStatus(ctx, c, state, results)
 }
 
-// conclude tells how a pass ended and says when the next one is.
-func (r *Reconciler) conclude(ctx context.Context, c *v1alpha1.DiscordChannel, seen *observed, now state, end error) (reconcile.Result, error) {
-	report := status.Report{
-		Name: "channel #" + c.Spec.Name, Age: r.Clock.Since(c.CreationTimestamp.Time), Reported: c.Status.Conditions, Changed: now.changed, Resync: r.Resync,
-		Write: func(ctx context.Context, end error) error { return r.report(ctx, c, statusOf(c, seen, now, end)) },
+// Results are what came of a plan.
+type Results struct {
+	external.Results
+	Webhook webhook.Results
+}
+
+// apply carries out the plan. What keeps the settings from being corrected does not keep the
+// webhook from it, nor the other way round.
+func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s State, plan Plan) Results {
+	api := s.Guild.Bot.Client
+	results := Results{Results: r.Channels.Apply(ctx, api, s.Binding, plan.Plan)}
+	if results.Created {
+		r.Webhooks.Records.Absent(c.UID) // a new channel has no webhook
 	}
-	return report.Update(ctx, end)
+	if results.Blocked {
+		return results
+	}
+	var err error
+	results.Webhook, err = r.Webhooks.Apply(ctx, c, api, results.Channel.ID, plan.Webhook)
+	results.Changed = results.Changed || results.Webhook.Changed
+	results.Fail(err, r.Status.Clock.Now())
+	return results
+}
+
+// reconcileDelete is Reconcile for a deleted channel.
+func (r *Reconciler) reconcileDelete(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
+	if !status.Finalized(c) {
+		return reconcile.Result{}, nil
+	}
+	state, err := r.observeDeletion(ctx, c)
+	plan := planDeletion(c, state, issues.Of(err, r.Status.Clock.Now()))
+	results := external.Delete(ctx, state.Guild.OrNone(), r.Status, c, plan)
+	if results.Deleted {
+		r.Channels.Records.Forget(c.UID)
+		r.Webhooks.Records.Forget(c.UID)
+		return reconcile.Result{}, nil
+	}
+	return r.updateStatus(ctx, c, State{}, Results{Results: results})
 }

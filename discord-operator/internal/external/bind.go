@@ -8,181 +8,266 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
-// Lookup is what an object knows of its external.
-type Lookup struct {
-	Name    types.NamespacedName
-	UID     types.UID
-	Created time.Time // of the object
-	// Intended says that the finalizer was stored before this pass, so that a create may have been sent.
-	Intended          bool
-	StatusID, AdoptID string
+// briefRetry is when to look again for what the view of a guild does not show yet.
+const briefRetry = time.Second
 
-	GuildID, ParentID, DiscordName string
-	// StoredName is the other name under which Discord has stored DiscordName; empty for none, as far as this process knows.
-	StoredName string
-	// Types are what the counterpart may be; the first is what is created.
-	Types []discordgo.ChannelType
-	// Reason stands in the audit log with everything that is done for the object.
-	Reason string
-	// Claims returns who else, and whether the object itself, claims an id.
-	Claims func(id string) ([]Claim, error)
+// Kind is a kind of object that stands for a channel or a category.
+type Kind struct {
+	// Name is that of the kind, such as DiscordGroup.
+	Name string
+	// Noun is the resource's, such as category.
+	Noun string
+	// Title is how an event names a resource.
+	Title func(*discordclient.Channel) string
+	// List makes an empty list of objects, ByID is its index by the ids that the objects claim.
+	List func() client.ObjectList
+	ByID string
+	// Identity is what an object says of its resource.
+	Identity func(client.Object) Identity
+	// Siblings are the channels or categories of a parent, in the order in which Discord shows
+	// them.
+	Siblings func(snap *guildcache.Snapshot, parentID string) []*discordclient.Channel
 }
 
-// Reason is what the audit log says about everything that is done for an object. It names the object for good, so a lost create is found by it.
-func Reason(kind string, name types.NamespacedName, uid types.UID) string {
-	return fmt.Sprintf("%s %s %s", kind, uid, name)
+// Identity is what an object says of its external resource.
+type Identity struct {
+	// Name is the desired one.
+	Name string
+	// StatusID is what the status names, empty for none; Adopt is what the spec adopts.
+	StatusID string
+	Adopt    *v1alpha1.Adoption
+	// Position is the desired one; nil for none.
+	Position *int32
+	// Policy is what becomes of the resource when the object is deleted.
+	Policy v1alpha1.DeletionPolicy
+	// Conditions are those of the status.
+	Conditions []metav1.Condition
 }
 
-// Binding is where an object stands with its external. With neither a Channel nor Create, the error says why.
-type Binding struct {
-	// Channel is the counterpart as it is now.
-	Channel *discordclient.Channel
-	// Adopted says that it was not the object's before; Recovered, that it is the result of a create whose outcome was not known.
-	Adopted, Recovered bool
-	// Guessed says that it was recovered because nothing else fits, and the audit log does not tell whose it is.
-	Guessed bool
-	// Create says that there is surely none, so one may be created.
-	Create bool
+// Retained reports whether the resource of a deleted object stays. By default an adopted one does,
+// but not one that was created in its place after it had been deleted on Discord.
+func (i Identity) Retained() bool {
+	if i.Policy != "" {
+		return i.Policy == v1alpha1.DeletionPolicyRetain
+	}
+	return i.Adopt != nil && (i.StatusID == "" || i.StatusID == i.Adopt.ID)
 }
 
-// Finder looks for counterparts.
-type Finder struct {
+// claims are the ids that the object claims.
+func (i Identity) claims() []string {
+	ids := []string{i.StatusID}
+	if i.Adopt != nil {
+		ids = append(ids, i.Adopt.ID)
+	}
+	slices.Sort(ids)
+	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
+}
+
+// Resources are the external resources of the objects of one kind.
+type Resources struct {
+	Kind    Kind
+	Cache   client.Reader
+	Status  *status.Recorder
 	Records *Records
-	// Settle is how long after a create of unknown outcome absence is believed.
-	Settle time.Duration
-	// Now tells the time.
-	Now func() time.Time
+	// RecoveryWait is how long after a create of unknown outcome a resource counts as absent.
+	RecoveryWait time.Duration
+	Clock        clock.PassiveClock
+
+	turns order.Turns
 }
 
-// Locate looks for the counterpart of an object, in memory wherever that is enough.
-func (f *Finder) Locate(ctx context.Context, c *guildcache.Client, snap *guildcache.Snapshot, s Lookup) (Binding, error) {
-	entry := f.Records.Entry(s.UID)
-	for _, id := range []string{entry.ID, s.StatusID} {
-		if ch, ok := snap.Channel(id); id != "" && ok {
-			return f.take(s, ch, Binding{Channel: ch})
-		}
-	}
-	for _, id := range slices.Compact([]string{entry.ID, s.StatusID}) {
-		if id != "" {
-			if err := confirmGone(ctx, c, s.GuildID, id); err != nil {
-				return Binding{}, err
-			}
-		}
-	}
-	if s.AdoptID != "" && entry.ID == "" && s.StatusID == "" {
-		if ch, ok := snap.Channel(s.AdoptID); ok {
-			return f.take(s, ch, Binding{Channel: ch, Adopted: true})
-		}
-		return Binding{}, conditions.Degraded(v1alpha1.ReasonAdoptNotFound,
-			"The server has no channel or category with the id %s of spec.adopt, or the bot cannot see it. Check the id and the bot's permissions.", s.AdoptID)
-	}
-	if !s.Intended || entry.Known {
-		return Binding{Create: true}, nil
-	}
-	return f.recover(ctx, c, s, entry)
+// Lookup is where the external resource of an object is to be found or created.
+type Lookup struct {
+	Object            client.Object
+	GuildID, ParentID string
+	// Types are what the resource may be; the first is what is created.
+	Types []discordgo.ChannelType
 }
 
-// confirmGone asks Discord itself about a counterpart that the view does not have. It may only be hidden from the bot, and would then be
-// created a second time.
-func confirmGone(ctx context.Context, c *guildcache.Client, guildID, id string) error {
-	_, err := c.GetChannel(ctx, id)
+// Binding is where an object stands with its external resource. With neither a Channel nor Absent,
+// it is not known.
+type Binding struct {
+	Lookup
+	Identity
+	// Channel is the resource as it is now.
+	Channel *discordclient.Channel
+	// StoredName is under which other name Discord has stored the desired one; empty for none.
+	StoredName string
+	// Adopted says that it was not the object's before; Recovered, that it is the result of a
+	// create whose outcome was not known.
+	Adopted, Recovered bool
+	// Guessed says that it was recovered because nothing else matches, without proof in the audit
+	// log.
+	Guessed bool
+	// Absent says that there is surely none, so one may be created.
+	Absent bool
+	// Mismatch is why what a deleted object names is not its own.
+	Mismatch *conditions.Issue
+}
+
+// Reason is what the audit log says about all that is done for an object of a kind. It has the UID,
+// so that a lost create is found by it.
+func Reason(kind string, o client.Object) string {
+	return fmt.Sprintf("%s %s %s", kind, o.GetUID(), client.ObjectKeyFromObject(o))
+}
+
+// Bind looks for the external resource of an object, in memory wherever that is enough. An error
+// leaves the Binding without resource.
+func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
+	uid := l.Object.GetUID()
+	record := r.Records.Of(uid)
+	b := Binding{Lookup: l, Identity: r.Kind.Identity(l.Object)}
+	b.StoredName = r.Records.StoredName(uid, b.Name)
+	known := slices.DeleteFunc(slices.Compact([]string{record.ID, b.StatusID}), func(id string) bool { return id == "" })
+	snap := api.Guild(l.GuildID).Snapshot()
+	for _, id := range known {
+		if ch, ok := snap.Channel(id); ok {
+			return r.take(ctx, b, ch)
+		}
+	}
+	for _, id := range known {
+		if err := confirmGone(ctx, api, l.GuildID, id); err != nil {
+			return b, err
+		}
+	}
+	if b.Adopt != nil && len(known) == 0 {
+		ch, ok := snap.Channel(b.Adopt.ID)
+		if !ok {
+			return b, conditions.Degraded(v1alpha1.ReasonAdoptNotFound, "The server has no channel or category "+
+				"with the id %s of spec.adopt, or the bot cannot see it. Check the id and the bot's permissions.", b.Adopt.ID)
+		}
+		b.Adopted = true
+		return r.take(ctx, b, ch)
+	}
+	if !status.Finalized(l.Object) || record.Known {
+		b.Absent = true
+		return b, nil
+	}
+	return r.recover(ctx, api, b, record)
+}
+
+// BindDeleted is Bind for a deleted object: what it names and is not its own is none of its
+// concern.
+func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
+	b, err := r.Bind(ctx, api, l)
+	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() {
+		b.Mismatch, err = issue, nil
+	}
+	return b, err
+}
+
+// Position is the desired place of an object among those that an index names; nil for none.
+func (r *Resources) Position(ctx context.Context, o client.Object, by, value string) (*Position, error) {
+	rank := r.Kind.Identity(o).Position
+	if rank == nil {
+		return nil, nil
+	}
+	list, ranks := r.Kind.List(), order.Ranks{}
+	if err := index.List(ctx, r.Cache, list, o.GetNamespace(), by, value); err != nil {
+		return nil, err
+	}
+	return &Position{Rank: *rank, Ranks: ranks}, meta.EachListItem(list, func(item runtime.Object) error {
+		if i := r.Kind.Identity(item.(client.Object)); i.Position != nil && i.StatusID != "" {
+			ranks[i.StatusID] = *i.Position
+		}
+		return nil
+	})
+}
+
+// confirmGone asks Discord itself about a resource that the view does not have: one that is only
+// hidden from the bot would be created a second time.
+func confirmGone(ctx context.Context, api *guildcache.Client, guildID, id string) error {
+	_, err := api.GetChannel(ctx, id)
 	switch discordclient.ClassOf(err) {
 	case discordclient.ClassGone:
 		return nil
 	case discordclient.ClassNone:
-		// The view lags behind, or it is in another guild: either is seen after the guild was read.
-		return errors.Join(c.Refresh(ctx, guildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
+		// The view lags behind, or it is in another guild: either shows once the guild was read.
+		return errors.Join(api.Refresh(ctx, guildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
 			"Channel %s exists, but Discord does not list it in this server.", id).After(issues.MaxBrief))
 	default:
 		return err
 	}
 }
 
-// take checks that what was found is of the right kind and nobody else's.
-func (f *Finder) take(s Lookup, ch *discordclient.Channel, found Binding) (Binding, error) {
-	if !slices.Contains(s.Types, ch.Type) {
-		return Binding{}, conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
+// take binds what was found, if it is of the right type and no other object's.
+func (r *Resources) take(ctx context.Context, b Binding, ch *discordclient.Channel) (Binding, error) {
+	none := Binding{Lookup: b.Lookup, Identity: b.Identity, StoredName: b.StoredName}
+	if !slices.Contains(b.Types, ch.Type) {
+		return none, conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
 			"Channel %s on Discord has the type %s, which this kind cannot manage. Adopt another one.", ch.ID, ch.TypeName())
 	}
-	claims, err := s.Claims(ch.ID)
+	claims, err := r.claims(ctx, b.Object.GetNamespace(), ch.ID)
 	if err != nil {
-		return Binding{}, err
+		return none, err
 	}
+	uid := b.Object.GetUID()
 	if len(claims) > 0 {
-		if owner := Winner(claims); owner.UID != s.UID {
-			return Binding{}, conflict(ch, owner)
+		if owner := winner(claims); owner.uid != uid {
+			return none, conditions.Degraded(v1alpha1.ReasonConflict,
+				"%q (%s) on Discord is already managed by %s. Delete one of the two objects.", ch.Name, ch.ID, owner.name)
 		}
 	}
-	if !found.Recovered {
-		f.Records.Is(s.UID, ch.ID)
-	} else if !f.Records.Claim(s.UID, ch.ID) {
-		return Binding{}, issues.Brief(time.Second) // another pass has just taken it for its object: this one looks on
+	if !b.Recovered {
+		r.Records.Bound(uid, ch.ID)
+	} else if !r.Records.Claim(uid, ch.ID) {
+		return none, issues.Brief(briefRetry) // another object has just taken it
 	}
-	return found, nil
-}
-
-func conflict(ch *discordclient.Channel, owner Claim) error {
-	return conditions.Degraded(v1alpha1.ReasonConflict,
-		"%q (%s) on Discord is already managed by %s. Delete one of the two objects.", ch.Name, ch.ID, owner.Name)
+	b.Channel = ch
+	return b, nil
 }
 
 // recover looks for the result of a create that may have been carried out.
-func (f *Finder) recover(ctx context.Context, c *guildcache.Client, s Lookup, entry Record) (Binding, error) {
+func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Binding, record Record) (Binding, error) {
+	uid := b.Object.GetUID()
 	var unclear error
-	result, err := recovery.Channel(ctx, c, recovery.Intent{
-		GuildID: s.GuildID, Type: s.Types[0], ParentID: s.ParentID, Name: s.DiscordName, Reason: s.Reason,
-		NotBefore: s.Created, LastAttempt: entry.LastAttempt, Propagation: f.Settle, Now: f.Now,
+	result, err := recovery.Channel(ctx, api, recovery.Intent{
+		GuildID: b.GuildID, Type: b.Types[0], ParentID: b.ParentID, Name: b.Name, Reason: Reason(r.Kind.Name, b.Object),
+		NotBefore: b.Object.GetCreationTimestamp().Time, LastAttempt: record.LastAttempt, Propagation: r.RecoveryWait, Now: r.Clock.Now,
 		Claimed: func(id string) bool {
-			if holder := f.Records.Holder(id); holder != "" && holder != s.UID {
+			if holder := r.Records.Holder(id); holder != "" && holder != uid {
 				return true
 			}
-			claims, err := s.Claims(id)
+			claims, err := r.claims(ctx, b.Object.GetNamespace(), id)
 			unclear = errors.Join(unclear, err)
-			return slices.ContainsFunc(claims, func(c Claim) bool { return c.UID != s.UID })
+			return slices.ContainsFunc(claims, func(c claim) bool { return c.uid != uid })
 		},
 	})
 	if err := errors.Join(err, unclear); err != nil {
-		return Binding{}, err
+		return b, err
 	}
 	switch result.Outcome {
 	case recovery.Found:
-		ch, ok := c.Guild(s.GuildID).Snapshot().Channel(result.ID)
+		ch, ok := api.Guild(b.GuildID).Snapshot().Channel(result.ID)
 		if !ok {
-			return Binding{}, issues.Brief(time.Second) // the view lags behind the list that named it
+			return b, issues.Brief(briefRetry) // the view lags behind the list that named it
 		}
-		return f.take(s, ch, Binding{Channel: ch, Recovered: true, Guessed: result.Proof != recovery.ProofAuditLog})
+		b.Recovered, b.Guessed = true, result.Proof != recovery.ProofAuditLog
+		return r.take(ctx, b, ch)
 	case recovery.Absent:
-		f.Records.Nothing(s.UID)
-		return Binding{Create: true}, nil
+		r.Records.Absent(uid)
+		b.Absent = true
+		return b, nil
 	default:
-		return Binding{}, conditions.Progressing(v1alpha1.ReasonCreatePending,
+		return b, conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"An earlier create may have succeeded. The operator looks for its result before it creates another one: %s.", result.Why,
 		).After(result.After)
 	}
-}
-
-// Create makes the external. It must only be called when Locate has said so, and after the finalizer was stored.
-func (f *Finder) Create(ctx context.Context, c *guildcache.Client, s Lookup, in discordclient.ChannelCreate) (*discordclient.Channel, error) {
-	f.Records.Nothing(s.UID)
-	ch, err := c.CreateChannel(ctx, s.GuildID, in, s.Reason)
-	switch {
-	case err == nil:
-		f.Records.Is(s.UID, ch.ID)
-		f.Records.Named(s.UID, in.Name, ch.Name)
-	case discordclient.ClassOf(err) == discordclient.ClassUnknown:
-		f.Records.Doubt(s.UID)
-		return nil, conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"Discord's response to a create was lost. The operator looks for its result before it creates another one.").After(time.Second)
-	}
-	return ch, err
 }

@@ -9,12 +9,19 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
+	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/metrics"
+	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -23,42 +30,95 @@ import (
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermViewAuditLog
 
-// rig is a finder with a guild to look in, and a client that counts what it is asked.
+// rig is the channels of objects with a guild to look in, and a client that counts what it is
+// asked.
 type rig struct {
 	*guildtest.Guild
-	client *guildcache.Client
-	clock  *clocktesting.FakePassiveClock
-	finder *Finder
-	claims map[string][]Claim
+	client    *guildcache.Client
+	clock     *clocktesting.FakePassiveClock
+	resources *Resources
+	claims    map[string][]claim
+	broken    error // what reading the claims fails with
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{Guild: guildtest.New(t, all), clock: clocktesting.NewFakePassiveClock(time.Now()), claims: map[string][]Claim{}}
+	r := &rig{Guild: guildtest.New(t, all), clock: clocktesting.NewFakePassiveClock(time.Now()), claims: map[string][]claim{}}
 	r.client = r.Client(t)
-	r.finder = &Finder{Records: NewRecords(r.clock), Settle: 10 * time.Second, Now: r.clock.Now}
-	r.finder.Records.Entry("somebody") // the process has begun
+	r.resources = newResources(r.clock, func(id string) ([]claim, error) { return r.claims[id], r.broken })
+	r.resources.Records.Of("another") // the process has begun
 	return r
 }
 
-// later lets time pass for the finder.
-func (r *rig) later(d time.Duration) { r.clock.SetTime(r.clock.Now().Add(d)) }
-
-func (r *rig) sought(change ...func(*Lookup)) Lookup {
-	s := Lookup{
-		Name: types.NamespacedName{Namespace: "ns", Name: "alerts"}, UID: "uid", Created: time.Now(), GuildID: r.ID, DiscordName: "alerts",
-		Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews}, Reason: "DiscordChannel uid ns/alerts",
-		Claims: func(id string) ([]Claim, error) { return r.claims[id], nil },
+// newResources are channels whose claims a test says.
+func newResources(clock clock.PassiveClock, claims func(id string) ([]claim, error)) *Resources {
+	kind := Kind{
+		Name: "DiscordChannel", Noun: "channel", ByID: "id",
+		Title: func(c *discordclient.Channel) string { return "#" + c.Name },
+		List:  func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
+		Identity: func(o client.Object) Identity {
+			c := o.(*v1alpha1.DiscordChannel)
+			return Identity{Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt}
+		},
 	}
-	for _, c := range change {
-		c(&s)
+	counts, err := metrics.New(prometheus.NewRegistry(), nil, nil)
+	if err != nil {
+		panic(err)
 	}
-	return s
+	recorder := &status.Recorder{Kind: kind.Name, Events: noEvents{}, Metrics: counts, Clock: clock}
+	return &Resources{
+		Kind: kind, Cache: objects{claims: claims}, Status: recorder, Records: NewRecords(clock), RecoveryWait: settle, Clock: clock,
+	}
 }
 
-func (r *rig) locate(t *testing.T, s Lookup) (Binding, error) {
+type noEvents struct{}
+
+func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
+
+// objects lists the objects with the claims on an id.
+type objects struct {
+	client.Reader
+	claims func(id string) ([]claim, error)
+}
+
+func (o objects) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
+	id, _ := (&client.ListOptions{}).ApplyOptions(options).FieldSelector.RequiresExactMatch("id")
+	claims, err := o.claims(id)
+	for _, c := range claims {
+		channel := v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "ns", Name: c.name.Name, UID: c.uid, CreationTimestamp: metav1.NewTime(c.created),
+		}}
+		if c.holds {
+			channel.Status.ChannelID = id
+		}
+		channels := list.(*v1alpha1.DiscordChannelList)
+		channels.Items = append(channels.Items, channel)
+	}
+	return err
+}
+
+// later lets time pass.
+func (r *rig) later(d time.Duration) { r.clock.SetTime(r.clock.Now().Add(d)) }
+
+func (r *rig) lookup(change ...func(*Lookup)) Lookup {
+	l := Lookup{
+		Object: &v1alpha1.DiscordChannel{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "alerts", UID: "uid", CreationTimestamp: metav1.Now()},
+			Spec:       v1alpha1.DiscordChannelSpec{Name: "alerts"},
+		},
+		GuildID: r.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews},
+	}
+	for _, c := range change {
+		c(&l)
+	}
+	return l
+}
+
+func (r *rig) bind(t *testing.T, l Lookup) (Binding, error) {
 	t.Helper()
-	return r.finder.Locate(t.Context(), r.client, r.client.Guild(r.ID).Snapshot(), s)
+	b, err := r.resources.Bind(t.Context(), r.client, l)
+	b.Lookup, b.Identity = Lookup{}, Identity{}
+	return b, err
 }
 
 // make creates a channel with the client, so that its view shows it.
@@ -71,7 +131,15 @@ func (r *rig) make(t *testing.T, name, reason string) *discordclient.Channel {
 	return ch
 }
 
-func intended(s *Lookup) { s.Intended = true }
+func stored(id string) func(*Lookup) {
+	return func(l *Lookup) { l.Object.(*v1alpha1.DiscordChannel).Status.ChannelID = id }
+}
+
+func adopts(id string) func(*Lookup) {
+	return func(l *Lookup) { l.Object.(*v1alpha1.DiscordChannel).Spec.Adopt = &v1alpha1.Adoption{ID: id} }
+}
+
+func finalized(l *Lookup) { controllerutil.AddFinalizer(l.Object, v1alpha1.CleanupFinalizer) }
 
 func reasonOf(err error) string {
 	if issue, ok := errors.AsType[*conditions.Issue](err); ok {
@@ -80,82 +148,82 @@ func reasonOf(err error) string {
 	return ""
 }
 
-func TestLocate(t *testing.T) {
+func TestBind(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
-		// scene prepares the guild and returns what is sought, and the id that is expected.
+		// scene prepares the guild and returns what is looked for, and the id that is expected.
 		scene  func(*testing.T, *rig) (Lookup, string)
 		found  Binding // without the channel
 		reason string
 	}{
-		"never intended": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.sought(), "" }, found: Binding{Create: true}},
-		"never intended, and one of that name is there": {scene: func(t *testing.T, r *rig) (Lookup, string) {
-			r.make(t, "alerts", "by somebody")
-			return r.sought(), ""
-		}, found: Binding{Create: true}},
+		"never finalized": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(), "" }, found: Binding{Absent: true}},
+		"never finalized, and one of that name is there": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.make(t, "alerts", "by a user")
+			return r.lookup(), ""
+		}, found: Binding{Absent: true}},
 		"by the status": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "renamed", "").ID
-			return r.sought(intended, func(s *Lookup) { s.StatusID = id }), id
+			return r.lookup(finalized, stored(id)), id
 		}},
 		"by what this process made, before the status shows it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "alerts", "").ID
-			r.finder.Records.Is("uid", id)
-			return r.sought(intended), id
+			r.resources.Records.Bound("uid", id)
+			return r.lookup(finalized), id
 		}},
 		"adopted": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
-			return r.sought(func(s *Lookup) { s.AdoptID = id }), id
+			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true}},
 		"adopted, and the status shows it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
-			return r.sought(intended, func(s *Lookup) { s.AdoptID, s.StatusID = id, id }), id
+			return r.lookup(finalized, adopts(id), stored(id)), id
 		}},
 		"adopted what is not there": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
-			return r.sought(func(s *Lookup) { s.AdoptID = "123456" }), ""
+			return r.lookup(adopts("123456")), ""
 		}, reason: v1alpha1.ReasonAdoptNotFound},
 		"adopted what is of another kind": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
-			return r.sought(func(s *Lookup) { s.AdoptID, s.Types = id, []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory} }), ""
+			return r.lookup(adopts(id), func(l *Lookup) { l.Types = []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory} }), ""
 		}, reason: v1alpha1.ReasonAdoptMismatch},
 		"adopted what another one has": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
-			r.claims[id] = []Claim{{UID: "uid"}, {UID: "other", Holds: true}}
-			return r.sought(func(s *Lookup) { s.AdoptID = id }), ""
+			r.claims[id] = []claim{{uid: "uid"}, {uid: "other", holds: true}}
+			return r.lookup(adopts(id)), ""
 		}, reason: v1alpha1.ReasonConflict},
 		"adopted what another one wants, later": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
-			r.claims[id] = []Claim{{UID: "uid", Created: time.Unix(1, 0)}, {UID: "other", Created: time.Unix(2, 0)}}
-			return r.sought(func(s *Lookup) { s.AdoptID = id }), id
+			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0)}}
+			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true}},
 		"deleted on Discord, and this process knows that nothing else exists": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
-			r.finder.Records.Is("uid", "123456")
-			return r.sought(intended, func(s *Lookup) { s.StatusID = "123456" }), ""
-		}, found: Binding{Create: true}},
-		"a create may be under way": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.sought(intended), "" }, reason: v1alpha1.ReasonCreatePending},
+			r.resources.Records.Bound("uid", "123456")
+			return r.lookup(finalized, stored("123456")), ""
+		}, found: Binding{Absent: true}},
+		"a create may be under way": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(finalized), "" }, reason: v1alpha1.ReasonCreatePending},
 		"a create has left nothing": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			r.later(time.Minute)
-			return r.sought(intended), ""
-		}, found: Binding{Create: true}},
+			return r.lookup(finalized), ""
+		}, found: Binding{Absent: true}},
 		"a create has left a channel, says the audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
-			return r.sought(intended), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
+			return r.lookup(finalized), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
 		}, found: Binding{Recovered: true}},
 		"what others have made under the same name is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.make(t, "alerts", "by hand")
 			r.later(time.Minute)
-			return r.sought(intended), ""
-		}, found: Binding{Create: true}},
+			return r.lookup(finalized), ""
+		}, found: Binding{Absent: true}},
 		"what another object has made is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
-			r.finder.Records.Is("other", r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID)
+			r.resources.Records.Bound("other", r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID)
 			r.later(time.Minute)
-			return r.sought(intended), ""
-		}, found: Binding{Create: true}},
+			return r.lookup(finalized), ""
+		}, found: Binding{Absent: true}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			s, want := c.scene(t, r)
-			got, err := r.locate(t, s)
+			got, err := r.bind(t, s)
 			if reasonOf(err) != c.reason || c.reason == "" && err != nil {
 				t.Fatalf("got the error %v, want one with the reason %q", err, c.reason)
 			}
@@ -171,13 +239,13 @@ func TestLocate(t *testing.T) {
 }
 
 // Looking for what is known costs nothing.
-func TestLocateMakesNoCallForWhatIsKnown(t *testing.T) {
+func TestBindMakesNoCallForWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	id := r.make(t, "alerts", "").ID
 	before := len(r.Discord.Requests())
-	for _, s := range []Lookup{r.sought(), r.sought(intended, func(s *Lookup) { s.StatusID = id }), r.sought(intended)} {
-		if _, err := r.locate(t, s); err != nil {
+	for _, s := range []Lookup{r.lookup(), r.lookup(finalized, stored(id)), r.lookup(finalized)} {
+		if _, err := r.bind(t, s); err != nil {
 			t.Error(err)
 		}
 	}
@@ -186,21 +254,28 @@ func TestLocateMakesNoCallForWhatIsKnown(t *testing.T) {
 	}
 }
 
-// Where the audit log does not tell whose a channel is, two objects of the same name may look at the same moment: only one takes it.
+func isBrief(err error) bool {
+	issue, ok := errors.AsType[*conditions.Issue](err)
+	return ok && issues.IsBrief(issue)
+}
+
+// Where the audit log does not show whose a channel is, two objects of the same name may look at
+// the same moment: only one takes it.
 func TestTwoThatLookAtOnceDoNotTakeTheSame(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.Discord.Faults().LoseAudit(1)
 	made := r.make(t, "alerts", "DiscordChannel uid ns/alerts")
 	r.later(time.Minute)
-	r.finder.Records.Claim("other", made.ID) // after this pass has decided, and before it takes what it has found
-	if got, err := r.finder.take(r.sought(intended), made, Binding{Channel: made, Recovered: true}); !issues.IsBrief(err) || got.Channel != nil {
+	r.resources.Records.Claim("other", made.ID) // after this one has decided, and before it takes what it has found
+	got, err := r.resources.take(t.Context(), Binding{Lookup: r.lookup(finalized), Recovered: true}, made)
+	if !isBrief(err) || got.Channel != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if holder := r.finder.Records.Holder(made.ID); holder != "other" {
+	if holder := r.resources.Records.Holder(made.ID); holder != "other" {
 		t.Errorf("held by %q", holder)
 	}
-	if got, err := r.locate(t, r.sought(intended)); err != nil || !got.Create {
+	if got, err := r.bind(t, r.lookup(finalized)); err != nil || !got.Absent {
 		t.Errorf("then one is to be created: %+v, %v", got, err)
 	}
 }
@@ -209,9 +284,9 @@ func TestAClaimThatCannotBeReadCreatesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.make(t, "alerts", "DiscordChannel uid ns/alerts")
-	broken := errors.New("the cache is broken")
-	got, err := r.locate(t, r.sought(intended, func(s *Lookup) { s.Claims = func(string) ([]Claim, error) { return nil, broken } }))
-	if !errors.Is(err, broken) || got.Create || got.Channel != nil {
+	r.broken = errors.New("the cache is broken")
+	got, err := r.bind(t, r.lookup(finalized))
+	if !errors.Is(err, r.broken) || got.Absent || got.Channel != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -219,26 +294,25 @@ func TestAClaimThatCannotBeReadCreatesNothing(t *testing.T) {
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	s := r.sought(intended)
-	in := discordclient.ChannelCreate{Name: "alerts"}
+	l := r.lookup(finalized)
+	in := &discordclient.ChannelCreate{Name: "alerts"}
 	create := func(way discordtest.Action) error {
 		remove := r.Discord.Faults().Add(discordtest.Fault{Route: "POST /guilds/{guild_id}/channels", Action: way})
 		defer remove()
-		_, err := r.finder.Create(t.Context(), r.client, s, in)
-		return err
+		return r.resources.create(t.Context(), r.client, Binding{Lookup: l}, in, &Results{})
 	}
 
-	if err := create(discordtest.FailBefore(404)); err == nil || !r.finder.Records.Entry("uid").Known {
-		t.Errorf("what was refused is in doubt: %v", err)
+	if err := create(discordtest.FailBefore(404)); err == nil || !r.resources.Records.Of("uid").Known {
+		t.Errorf("what was refused is uncertain: %v", err)
 	}
-	if err := create(discordtest.DropAfter()); reasonOf(err) != v1alpha1.ReasonCreatePending || r.finder.Records.Entry("uid").Known {
-		t.Errorf("a lost answer is not in doubt: %v", err)
+	if err := create(discordtest.DropAfter()); reasonOf(err) != v1alpha1.ReasonCreatePending || r.resources.Records.Of("uid").Known {
+		t.Errorf("a lost response is not uncertain: %v", err)
 	}
 	r.later(time.Minute)
 	var found Binding
 	for range 50 { // the view may lag behind the list that names it
 		var err error
-		if found, err = r.locate(t, s); !issues.IsBrief(err) {
+		if found, err = r.bind(t, l); !isBrief(err) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -253,8 +327,10 @@ func TestCreate(t *testing.T) {
 		t.Errorf("there are %d channels", len(named))
 	}
 
-	ch, err := r.finder.Create(context.Background(), r.client, r.sought(func(s *Lookup) { s.UID = "new" }), in)
-	if err != nil || r.finder.Records.Holder(ch.ID) != "new" {
-		t.Errorf("%v, held by %s", err, r.finder.Records.Holder(ch.ID))
+	var results Results
+	other := r.lookup(func(l *Lookup) { l.Object.SetUID("new") })
+	err := r.resources.create(context.Background(), r.client, Binding{Lookup: other}, in, &results)
+	if err != nil || r.resources.Records.Holder(results.Channel.ID) != "new" {
+		t.Errorf("%v, held by %s", err, r.resources.Records.Holder(results.Channel.ID))
 	}
 }

@@ -2,51 +2,54 @@ package external
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/index"
 )
 
-// Claim is an object's word that something on Discord is its external.
-type Claim struct {
-	Name    types.NamespacedName
-	UID     types.UID
-	Created time.Time
-	// Holds says that its status names it, and not only its spec.
-	Holds bool
+// claim is an object whose status or spec names an external resource as its own.
+type claim struct {
+	name    types.NamespacedName
+	uid     types.UID
+	created time.Time
+	holds   bool // the status names it, and not only the spec
 }
 
-// Winner returns whose the counterpart is, of all that claim it: who has it already comes before who wants it, then the older one.
-func Winner(claims []Claim) Claim {
-	return slices.MinFunc(claims, func(a, b Claim) int {
-		if a.Holds != b.Holds {
-			if a.Holds {
+// winner returns whose the resource is, of all that claim it: an object that has it comes before
+// one that wants it, then the older one.
+func winner(claims []claim) claim {
+	return slices.MinFunc(claims, func(a, b claim) int {
+		if a.holds != b.holds {
+			if a.holds {
 				return -1
 			}
 			return 1
 		}
-		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID))
+		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.uid, b.uid))
 	})
 }
 
-// Claimed returns the ids that an object claims: what it has by its status, and what its spec adopts.
-func Claimed(statusID string, adopt *v1alpha1.Adoption) []string {
-	ids := []string{statusID}
-	if adopt != nil {
-		ids = append(ids, adopt.ID)
+// claims returns the objects that claim a resource. Of other namespaces only those count that have
+// it: one DiscordServer manages a guild, so a mere wish from elsewhere must not block others.
+func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, error) {
+	list := r.Kind.List()
+	if err := index.List(ctx, r.Cache, list, "", r.Kind.ByID, id); err != nil {
+		return nil, err
 	}
-	slices.Sort(ids)
-	return slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return id == "" })
-}
-
-// Retained reports whether a counterpart stays when its object is deleted. By default, one that was adopted does, but not one that was created
-// in its stead after somebody had deleted it on Discord.
-func Retained(policy v1alpha1.DeletionPolicy, adopt *v1alpha1.Adoption, statusID string) bool {
-	if policy != "" {
-		return policy == v1alpha1.DeletionPolicyRetain
-	}
-	return adopt != nil && (statusID == "" || statusID == adopt.ID)
+	var claims []claim
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		o := item.(client.Object)
+		if holds := r.Kind.Identity(o).StatusID == id; holds || o.GetNamespace() == namespace {
+			claims = append(claims, claim{client.ObjectKeyFromObject(o), o.GetUID(), o.GetCreationTimestamp().Time, holds})
+		}
+		return nil
+	})
+	return claims, err
 }

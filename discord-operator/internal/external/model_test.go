@@ -2,7 +2,6 @@ package external
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -16,26 +15,30 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
 
-	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// The model: a few objects, of which two ask for a channel of the same name; a guild in which people make and delete channels as well; and an operator that
-// finds and creates counterparts, is killed at any moment, and whose calls fail in any way. All of it is in a bubble of time (testing/synctest), and nothing is random but what rapid draws.
+// The model: a few objects, of which two ask for a channel of the same name; a guild in which
+// users make and delete channels as well; and an operator that binds and creates channels, is
+// killed at any moment, and whose calls fail in any way. All of it is in a bubble of time
+// (testing/synctest), and nothing is random but what rapid draws.
 const (
 	settle     = 10 * time.Second
 	modelName  = "alerts"
-	enough     = 24 // passes after which everything has to be settled, half a minute apart
+	enough     = 24 // reconciles after which nothing is left to do, half a minute apart
 	auditDelay = 500 * time.Millisecond
 )
 
-// inProcess carries requests to the simulator without a network. A connection that would be cut is an error.
+// inProcess carries requests to the simulator without a network. A connection that would be cut is
+// an error.
 type inProcess struct{ handler http.Handler }
 
 func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err error) {
@@ -45,7 +48,7 @@ func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err erro
 		}
 	}()
 	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil && trace.GotConn != nil {
-		trace.GotConn(httptrace.GotConnInfo{}) // from here on nobody knows whether the request has arrived
+		trace.GotConn(httptrace.GotConnInfo{}) // from here on it is not known whether the request has arrived
 	}
 	answer := httptest.NewRecorder()
 	t.handler.ServeHTTP(answer, r)
@@ -54,12 +57,12 @@ func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err erro
 
 // thing is an object as the API server has it.
 type thing struct {
-	uid      types.UID
-	created  time.Time
-	name     string // of the channel
-	intended bool
-	statusID string
-	deleted  bool
+	uid       types.UID
+	created   time.Time
+	name      string // of the channel
+	finalized bool
+	statusID  string
+	deleted   bool
 }
 
 // endless is the context of all calls: rapid's own does not belong to the bubble.
@@ -76,8 +79,8 @@ type machine struct {
 	uids    int
 
 	// What a process has in memory.
-	client *guildcache.Client
-	finder *Finder
+	client    *guildcache.Client
+	resources *Resources
 }
 
 func newMachine(t *rapid.T) *machine {
@@ -103,71 +106,78 @@ func (m *machine) restart(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.client, m.finder = client, &Finder{Records: NewRecords(clock.RealClock{}), Settle: settle, Now: time.Now}
+	m.client, m.resources = client, newResources(clock.RealClock{}, m.claims)
 	_ = client.Refresh(endless, m.guild) // while it fails, nothing is known of the guild
 }
 
-func (m *machine) sought(name string, o *thing) Lookup {
-	key := types.NamespacedName{Namespace: "ns", Name: name}
-	return Lookup{
-		Name: key, UID: o.uid, Created: o.created, Intended: o.intended, StatusID: o.statusID, GuildID: m.guild, DiscordName: o.name,
-		Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildText}, Reason: Reason("DiscordChannel", key, o.uid),
-		Claims: func(id string) (claims []Claim, err error) {
-			for name, other := range m.things {
-				if other.statusID == id {
-					claims = append(claims, Claim{Name: types.NamespacedName{Namespace: "ns", Name: name}, UID: other.uid, Created: other.created, Holds: true})
-				}
-			}
-			return claims, nil
-		},
+func (m *machine) claims(id string) (claims []claim, err error) {
+	for name, o := range m.things {
+		if o.statusID == id {
+			claims = append(claims, claim{name: types.NamespacedName{Namespace: "ns", Name: name}, uid: o.uid, created: o.created, holds: true})
+		}
 	}
+	return claims, nil
 }
 
-// pass is a reconcile of one object, which ends early where stop says so. It returns whether there was nothing to do.
-func (m *machine) pass(_ *rapid.T, name string, stop int) (settled bool) {
+func (m *machine) lookup(name string, o *thing) Lookup {
+	object := &v1alpha1.DiscordChannel{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: o.uid, CreationTimestamp: metav1.NewTime(o.created)},
+		Spec:       v1alpha1.DiscordChannelSpec{Name: o.name}, Status: v1alpha1.DiscordChannelStatus{ChannelID: o.statusID},
+	}
+	if o.finalized {
+		finalized(&Lookup{Object: object})
+	}
+	return Lookup{Object: object, GuildID: m.guild, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildText}}
+}
+
+// reconcile is one of an object, which ends early where stop says so. It returns whether there was
+// nothing to do.
+func (m *machine) reconcile(name string, stop int) (unchanged bool) {
 	o := m.things[name]
 	view := m.client.Guild(m.guild)
 	if err := m.client.Refresh(endless, m.guild); err != nil && view.Snapshot().Presence != guildcache.PresencePresent {
 		return false // nothing is decided about a guild that is not known
 	}
-	found, err := m.finder.Locate(endless, m.client, view.Snapshot(), m.sought(name, o))
 	if o.deleted {
-		return m.dispose(name, found, err)
+		return m.delete(name)
 	}
+	found, err := m.resources.Bind(endless, m.client, m.lookup(name, o))
 	if err != nil || stop == 0 {
 		return false
 	}
-	if found.Create {
-		if intended := o.intended; !intended {
-			o.intended = true
+	if found.Absent {
+		if !o.finalized {
+			o.finalized = true
 			if stop == 1 {
 				return false
 			}
 		}
-		found.Channel, err = m.finder.Create(endless, m.client, m.sought(name, o), discordclient.ChannelCreate{Name: o.name})
+		var results Results
+		err = m.resources.create(endless, m.client, Binding{Lookup: m.lookup(name, o), Identity: found.Identity}, &discordclient.ChannelCreate{Name: o.name}, &results)
 		if err != nil || stop == 2 {
 			return false
 		}
+		found.Channel = results.Channel
 	}
-	o.intended = true
-	settled = o.statusID == found.Channel.ID
+	o.finalized = true
+	unchanged = o.statusID == found.Channel.ID
 	o.statusID = found.Channel.ID
-	return settled
+	return unchanged
 }
 
-// dispose deletes the counterpart of a deleted object, and lets the object go.
-func (m *machine) dispose(name string, found Binding, err error) bool {
+// delete carries out the plan for a deleted object, and lets the object go.
+func (m *machine) delete(name string) bool {
 	o := m.things[name]
-	if issue, _ := errors.AsType[*conditions.Issue](err); err != nil && !issue.IsDegraded() {
+	l := m.lookup(name, o)
+	found, err := m.resources.BindDeleted(endless, m.client, l)
+	if err != nil {
 		return false
 	}
-	if found.Channel != nil && !found.Guessed {
-		err := m.client.DeleteChannel(endless, found.Channel.ID, m.sought(name, o).Reason)
-		if err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
-			return false
-		}
+	err = PlanDeletion("channel", false, found, nil).Delete.send(endless, m.client, Reason("DiscordChannel", l.Object))
+	if err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
+		return false
 	}
-	m.finder.Records.Forget(o.uid)
+	m.resources.Records.Forget(o.uid)
 	delete(m.things, name)
 	m.gone[o.uid] = true
 	return true
@@ -202,7 +212,7 @@ func (m *machine) Check(t *rapid.T) {
 			continue
 		}
 		if m.byHand[o.statusID] {
-			t.Fatalf("%s has taken %s, which somebody has made by hand", name, o.statusID)
+			t.Fatalf("%s has taken %s, which a user has made by hand", name, o.statusID)
 		}
 		if other := holders[o.statusID]; other != "" {
 			t.Fatalf("%s and %s have both %s", name, other, o.statusID)
@@ -211,7 +221,7 @@ func (m *machine) Check(t *rapid.T) {
 	}
 	for id := range m.byHand {
 		if _, there := m.discord.Channel(id); !there {
-			t.Fatalf("%s, which somebody has made by hand, is gone", id)
+			t.Fatalf("%s, which a user has made by hand, is gone", id)
 		}
 	}
 }
@@ -241,16 +251,16 @@ func (m *machine) Apply(t *rapid.T) {
 
 func (m *machine) Delete(t *rapid.T) { m.things[m.any(t)].deleted = true }
 
-// Pass lets the operator work, to the end or until it is killed.
-func (m *machine) Pass(t *rapid.T) {
+// Reconcile lets the operator work, to the end or until it is killed.
+func (m *machine) Reconcile(t *rapid.T) {
 	stop := rapid.SampledFrom([]int{9, 9, 9, 2, 1}).Draw(t, "killed after")
-	m.pass(t, m.any(t), stop)
+	m.reconcile(m.any(t), stop)
 	if stop < 9 {
 		m.restart(t)
 	}
 }
 
-// Kill ends the process between two passes.
+// Kill ends the process between two reconciles.
 func (m *machine) Kill(t *rapid.T) { m.restart(t) }
 
 // Wait lets time pass, so little that what was lost may still show, or so much that it must.
@@ -258,7 +268,7 @@ func (m *machine) Wait(t *rapid.T) {
 	<-time.After(time.Duration(rapid.SampledFrom([]int{100, 600, 3000, 11000}).Draw(t, "ms")) * time.Millisecond)
 }
 
-// garbled is an answer that nobody can read to what was carried out.
+// garbled is an unreadable answer to what was carried out.
 var garbled = func() discordtest.Action {
 	a := discordtest.Garbage()
 	a.Effect = true
@@ -276,7 +286,7 @@ func (m *machine) Fail(t *rapid.T) {
 	m.discord.Faults().Add(discordtest.Fault{Route: route, Times: rapid.IntRange(1, 3).Draw(t, "times"), Action: way})
 }
 
-// HandMake lets somebody make a channel by the name that objects ask for.
+// HandMake lets a user make a channel by the name that objects ask for.
 func (m *machine) HandMake(t *rapid.T) {
 	if len(m.byHand) > 2 {
 		t.Skip("enough")
@@ -284,7 +294,7 @@ func (m *machine) HandMake(t *rapid.T) {
 	m.byHand[m.discord.CreateChannelByHand(m.guild, discordtest.Channel{Name: modelName})] = true
 }
 
-// HandDelete lets somebody delete a channel of an object.
+// HandDelete lets a user delete a channel of an object.
 func (m *machine) HandDelete(t *rapid.T) {
 	name := m.any(t)
 	id := m.things[name].statusID
@@ -300,7 +310,7 @@ func (m *machine) settle(t *rapid.T) {
 	for range enough {
 		<-time.After(30 * time.Second)
 		for _, name := range slices.Sorted(maps.Keys(m.things)) {
-			m.pass(t, name, 9)
+			m.reconcile(name, 9)
 		}
 		m.Check(t)
 	}
@@ -312,7 +322,7 @@ func (m *machine) settle(t *rapid.T) {
 		if got := made[o.uid]; !slices.Equal(got, []string{o.statusID}) {
 			t.Fatalf("%s: made for it is %v, and it has %q", name, got, o.statusID)
 		}
-		if before := m.calls(); !m.pass(t, name, 9) || m.calls()-before > 1 { // the one is the test's own
+		if before := m.calls(); !m.reconcile(name, 9) || m.calls()-before > 1 { // the one is the test's own
 			t.Fatalf("%s is not at rest", name)
 		}
 	}
@@ -327,8 +337,9 @@ func (m *machine) calls() (all int) {
 	return all
 }
 
-// Whatever fails, and whenever the process is killed: nothing exists twice, nothing is left over, nobody takes what is another's, and in the end everything is there.
-func TestEveryObjectHasOneCounterpart(t *testing.T) {
+// Whatever fails, and whenever the process is killed: nothing exists twice, nothing is left over,
+// no object takes what is another's, and in the end everything is there.
+func TestEveryObjectHasOneChannel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(drawn *rapid.T) {
 		inBubble(t, func() {
@@ -340,14 +351,16 @@ func TestEveryObjectHasOneCounterpart(t *testing.T) {
 	})
 }
 
-// inBubble does something in a bubble of time, in which waiting costs nothing. rapid ends a check by a panic, which has to leave the bubble.
+// inBubble does something in a bubble of time, in which waiting costs nothing. rapid ends a check
+// by a panic, which has to leave the bubble.
 func inBubble(t *testing.T, do func()) {
 	var ended any
 	synctest.Test(t, func(*testing.T) {
 		defer func() { ended = recover() }()
 		do()
 	})
-	// rapid tells failures apart by where the panic comes from, so what is none needs a place of its own.
+	// rapid distinguishes failures by where the panic comes from, so what is none needs a place of
+	// its own.
 	if fmt.Sprintf("%T", ended) == "rapid.invalidData" {
 		panic(ended)
 	}

@@ -8,19 +8,19 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// Records remembers what this process knows of its own creates. It is safe for concurrent use.
+// Records are what this process knows of its own creates. They are safe for concurrent use.
 type Records struct {
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
-	since   time.Time // when it was first asked, which is after this process became the leader: until then another one may have created
-	entries map[types.UID]Record
-	holders map[string]types.UID // by the id of a counterpart
-	names   map[types.UID]naming // where Discord has stored another name than it was asked for
+	since   time.Time // of the first use, after this process became the leader: until then another one may have created
+	records map[types.UID]Record
+	holders map[string]types.UID // by the id of a resource
+	names   map[types.UID]storedName
 }
 
-// naming is under which name Discord has stored what was asked for.
-type naming struct{ asked, stored string }
+// storedName is under which other name Discord has stored what was asked for.
+type storedName struct{ desired, stored string }
 
 // Record is what is known of one object.
 type Record struct {
@@ -32,100 +32,104 @@ type Record struct {
 	LastAttempt time.Time
 }
 
-// NewRecords makes an empty ledger; whatever was created before, another process has.
+// NewRecords makes empty records: what was created before, another process has created.
 func NewRecords(c clock.PassiveClock) *Records {
-	return &Records{clock: c, entries: map[types.UID]Record{}, holders: map[string]types.UID{}, names: map[types.UID]naming{}}
+	return &Records{
+		clock: c, records: map[types.UID]Record{}, holders: map[string]types.UID{}, names: map[types.UID]storedName{},
+	}
 }
 
-// Entry returns what is known of an object.
-func (l *Records) Entry(uid types.UID) Record {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.since.IsZero() {
-		l.since = l.clock.Now()
+// Of returns what is known of an object.
+func (r *Records) Of(uid types.UID) Record {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.since.IsZero() {
+		r.since = r.clock.Now()
 	}
-	e, ok := l.entries[uid]
+	known, ok := r.records[uid]
 	if !ok {
-		return Record{LastAttempt: l.since}
+		return Record{LastAttempt: r.since}
 	}
-	return e
+	return known
 }
 
-// Nothing notes that nothing exists for the object that it does not know of.
-func (l *Records) Nothing(uid types.UID) { l.put(uid, Record{Known: true}) }
+// Absent records that nothing exists for the object but what its status names.
+func (r *Records) Absent(uid types.UID) { r.put(uid, Record{Known: true}) }
 
-// Is notes that this is the object's counterpart, and the only one.
-func (l *Records) Is(uid types.UID, id string) { l.put(uid, Record{Known: true, ID: id}) }
+// Bound records that this is the object's resource, and the only one.
+func (r *Records) Bound(uid types.UID, id string) { r.put(uid, Record{Known: true, ID: id}) }
 
-// Claim is Is, unless another object has the counterpart already: of two that have looked at the same time, only one may take it.
-func (l *Records) Claim(uid types.UID, id string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if holder := l.holders[id]; holder != "" && holder != uid {
+// Unknown records that a create may or may not have been carried out just now.
+func (r *Records) Unknown(uid types.UID) { r.put(uid, Record{LastAttempt: r.clock.Now()}) }
+
+// Claim is Bound, unless another object has the resource already: of two that look for one at the
+// same time, only one may take it.
+func (r *Records) Claim(uid types.UID, id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if holder := r.holders[id]; holder != "" && holder != uid {
 		return false
 	}
-	l.set(uid, Record{Known: true, ID: id})
+	r.set(uid, Record{Known: true, ID: id})
 	return true
 }
 
-// Doubt notes that a create may or may not have been carried out just now.
-func (l *Records) Doubt(uid types.UID) { l.put(uid, Record{LastAttempt: l.clock.Now()}) }
-
 // Forget drops an object that is gone.
-func (l *Records) Forget(uid types.UID) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.letGo(uid)
-	delete(l.entries, uid)
-	delete(l.names, uid)
+func (r *Records) Forget(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.release(uid)
+	delete(r.records, uid)
+	delete(r.names, uid)
 }
 
-// Named notes under which name Discord has stored the one that it was asked for. To ask again would change nothing.
-func (l *Records) Named(uid types.UID, asked, stored string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if asked == stored {
-		delete(l.names, uid)
+// SetStoredName records under which name Discord has stored the desired one. To ask for it again
+// would change nothing.
+func (r *Records) SetStoredName(uid types.UID, desired, stored string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if desired == stored {
+		delete(r.names, uid)
 	} else {
-		l.names[uid] = naming{asked, stored}
+		r.names[uid] = storedName{desired, stored}
 	}
 }
 
-// Stored returns under which other name Discord has stored the one that was asked for last; empty for none, as far as this process knows.
-func (l *Records) Stored(uid types.UID, asked string) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := l.names[uid]; n.asked == asked {
+// StoredName returns under which other name Discord has stored the desired one, empty for none.
+func (r *Records) StoredName(uid types.UID, desired string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := r.names[uid]; n.desired == desired {
 		return n.stored
 	}
 	return ""
 }
 
-// Holder returns which object has the counterpart with this id, as far as this process knows; empty for none.
-func (l *Records) Holder(id string) types.UID {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.holders[id]
+// Holder returns which object has the resource with this id, empty for none.
+func (r *Records) Holder(id string) types.UID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.holders[id]
 }
 
-func (l *Records) put(uid types.UID, e Record) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.set(uid, e)
+func (r *Records) put(uid types.UID, record Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.set(uid, record)
 }
 
-// set is put for those who hold the lock.
-func (l *Records) set(uid types.UID, e Record) {
-	l.letGo(uid)
-	l.entries[uid] = e
-	if e.ID != "" {
-		l.holders[e.ID] = uid
+// set is put under the lock.
+func (r *Records) set(uid types.UID, record Record) {
+	r.release(uid)
+	r.records[uid] = record
+	if record.ID != "" {
+		r.holders[record.ID] = uid
 	}
 }
 
-// letGo takes from an object what it holds; another one may have it already. The lock is held.
-func (l *Records) letGo(uid types.UID) {
-	if id := l.entries[uid].ID; l.holders[id] == uid {
-		delete(l.holders, id)
+// release takes from an object what it holds, unless another one has it already. The lock is held.
+func (r *Records) release(uid types.UID) {
+	if id := r.records[uid].ID; r.holders[id] == uid {
+		delete(r.holders, id)
 	}
 }

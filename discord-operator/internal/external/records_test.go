@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
@@ -12,39 +13,39 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
-func TestLedger(t *testing.T) {
+func TestRecords(t *testing.T) {
 	t.Parallel()
 	begin := time.Unix(100, 0)
 	cases := map[string]struct {
 		do     func(*Records)
 		want   Record
-		holder types.UID // of the counterpart "7"
+		holder types.UID // of the resource "7"
 	}{
 		"nothing is known: another process may have created until now": {do: func(*Records) {}, want: Record{LastAttempt: begin}},
-		"nothing exists":                          {do: func(l *Records) { l.Nothing("uid") }, want: Record{Known: true}},
-		"it has a counterpart":                    {do: func(l *Records) { l.Is("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
-		"in doubt":                                {do: func(l *Records) { l.Is("uid", "7"); l.Doubt("uid") }, want: Record{LastAttempt: begin}},
-		"it has another one now":                  {do: func(l *Records) { l.Is("uid", "7"); l.Is("uid", "8") }, want: Record{Known: true, ID: "8"}},
-		"forgotten":                               {do: func(l *Records) { l.Is("uid", "7"); l.Forget("uid") }, want: Record{LastAttempt: begin}},
-		"what was never known goes":               {do: func(l *Records) { l.Is("other", "7"); l.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
-		"another one has taken it":                {do: func(l *Records) { l.Is("uid", "7"); l.Is("other", "7"); l.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
-		"another one has it, and the claim fails": {do: func(l *Records) { l.Is("other", "7"); l.Claim("uid", "7") }, want: Record{LastAttempt: begin}, holder: "other"},
-		"claimed":                                 {do: func(l *Records) { l.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
-		"claimed twice":                           {do: func(l *Records) { l.Claim("uid", "7"); l.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
-		"another one has it and the first gets a new one": {do: func(l *Records) { l.Is("uid", "7"); l.Is("other", "7"); l.Is("uid", "8") }, want: Record{Known: true, ID: "8"}, holder: "other"},
+		"nothing exists":                          {do: func(r *Records) { r.Absent("uid") }, want: Record{Known: true}},
+		"it has a resource":                       {do: func(r *Records) { r.Bound("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"uncertain":                               {do: func(r *Records) { r.Bound("uid", "7"); r.Unknown("uid") }, want: Record{LastAttempt: begin}},
+		"it has another one now":                  {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("uid", "8") }, want: Record{Known: true, ID: "8"}},
+		"forgotten":                               {do: func(r *Records) { r.Bound("uid", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}},
+		"what was never known goes":               {do: func(r *Records) { r.Bound("other", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"another one has taken it":                {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("other", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"another one has it, and the claim fails": {do: func(r *Records) { r.Bound("other", "7"); r.Claim("uid", "7") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"claimed":                                 {do: func(r *Records) { r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"claimed twice":                           {do: func(r *Records) { r.Claim("uid", "7"); r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"another one has it and the first gets a new one": {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("other", "7"); r.Bound("uid", "8") }, want: Record{Known: true, ID: "8"}, holder: "other"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := clocktesting.NewFakePassiveClock(begin)
-			l := NewRecords(clock)
-			l.Entry("first")
-			c.do(l)
+			r := NewRecords(clock)
+			r.Of("first")
+			c.do(r)
 			clock.SetTime(begin.Add(time.Hour))
-			if diff := cmp.Diff(c.want, l.Entry("uid")); diff != "" {
+			if diff := cmp.Diff(c.want, r.Of("uid")); diff != "" {
 				t.Error(diff)
 			}
-			if got := l.Holder("7"); got != c.holder {
+			if got := r.Holder("7"); got != c.holder {
 				t.Errorf("7 is held by %q, want %q", got, c.holder)
 			}
 		})
@@ -55,20 +56,20 @@ func TestWinner(t *testing.T) {
 	t.Parallel()
 	old, young := time.Unix(1, 0), time.Unix(2, 0)
 	cases := map[string]struct {
-		claims []Claim
+		claims []claim
 		want   types.UID
 	}{
-		"the only one":                       {[]Claim{{UID: "a"}}, "a"},
-		"the older":                          {[]Claim{{UID: "a", Created: young}, {UID: "b", Created: old}}, "b"},
-		"who has it, before the older":       {[]Claim{{UID: "a", Created: old}, {UID: "b", Created: young, Holds: true}}, "b"},
-		"the older of two that have it":      {[]Claim{{UID: "a", Created: young, Holds: true}, {UID: "b", Created: old, Holds: true}}, "b"},
-		"of the same second, the smaller id": {[]Claim{{UID: "b", Created: old}, {UID: "a", Created: old}}, "a"},
+		"the only one":                       {[]claim{{uid: "a"}}, "a"},
+		"the older":                          {[]claim{{uid: "a", created: young}, {uid: "b", created: old}}, "b"},
+		"who has it, before the older":       {[]claim{{uid: "a", created: old}, {uid: "b", created: young, holds: true}}, "b"},
+		"the older of two that have it":      {[]claim{{uid: "a", created: young, holds: true}, {uid: "b", created: old, holds: true}}, "b"},
+		"of the same second, the smaller id": {[]claim{{uid: "b", created: old}, {uid: "a", created: old}}, "a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := Winner(c.claims); got.UID != c.want {
-				t.Errorf("got %s, want %s", got.UID, c.want)
+			if got := winner(c.claims); got.uid != c.want {
+				t.Errorf("got %s, want %s", got.uid, c.want)
 			}
 		})
 	}
@@ -78,13 +79,13 @@ func TestWinner(t *testing.T) {
 func TestWinnerDoesNotDependOnTheOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var claims []Claim
+		var claims []claim
 		for _, uid := range rapid.SliceOfNDistinct(rapid.StringMatching("[a-f]"), 1, 5, rapid.ID[string]).Draw(t, "claims") {
-			claims = append(claims, Claim{
-				UID: types.UID(uid), Created: time.Unix(rapid.Int64Range(0, 2).Draw(t, "created"), 0), Holds: rapid.Bool().Draw(t, "holds"),
+			claims = append(claims, claim{
+				uid: types.UID(uid), created: time.Unix(rapid.Int64Range(0, 2).Draw(t, "created"), 0), holds: rapid.Bool().Draw(t, "holds"),
 			})
 		}
-		if diff := cmp.Diff(Winner(claims), Winner(rapid.Permutation(claims).Draw(t, "other order"))); diff != "" {
+		if diff := cmp.Diff(winner(claims), winner(rapid.Permutation(claims).Draw(t, "other order")), cmp.AllowUnexported(claim{})); diff != "" {
 			t.Fatal(diff)
 		}
 	})
@@ -106,7 +107,7 @@ func TestClaimed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, Claimed(c.status, c.adopt)); diff != "" {
+			if diff := cmp.Diff(c.want, (Identity{StatusID: c.status, Adopt: c.adopt}).claims()); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -133,7 +134,7 @@ func TestRetained(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := Retained(c.policy, c.adopt, c.status); got != c.want {
+			if got := (Identity{Policy: c.policy, Adopt: c.adopt, StatusID: c.status}).Retained(); got != c.want {
 				t.Errorf("got %v", got)
 			}
 		})
@@ -142,29 +143,30 @@ func TestRetained(t *testing.T) {
 
 func TestReasonNamesTheObjectForGood(t *testing.T) {
 	t.Parallel()
-	if got := Reason("DiscordChannel", types.NamespacedName{Namespace: "ns", Name: "alerts"}, "uid"); got != "DiscordChannel uid ns/alerts" {
+	o := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "alerts", UID: "uid"}}
+	if got := Reason("DiscordChannel", o); got != "DiscordChannel uid ns/alerts" {
 		t.Error(got)
 	}
 }
 
-func TestLedgerKeepsNamesThatDiscordStoresInAnotherWay(t *testing.T) {
+func TestRecordsKeepNamesThatDiscordStoresInAnotherWay(t *testing.T) {
 	t.Parallel()
-	l := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)))
+	r := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)))
 	stored := func(asked, want string) {
 		t.Helper()
-		if got := l.Stored("uid", asked); got != want {
+		if got := r.StoredName("uid", asked); got != want {
 			t.Errorf("%q is stored as %q, want %q", asked, got, want)
 		}
 	}
 	stored("on_call", "")
-	l.Named("uid", "on_call", "on-call")
+	r.SetStoredName("uid", "on_call", "on-call")
 	stored("on_call", "on-call")
 	stored("off_call", "")
-	l.Is("uid", "7")
+	r.Bound("uid", "7")
 	stored("on_call", "on-call")
-	l.Named("uid", "on_call", "on_call")
+	r.SetStoredName("uid", "on_call", "on_call")
 	stored("on_call", "")
-	l.Named("uid", "on_call", "on-call")
-	l.Forget("uid")
+	r.SetStoredName("uid", "on_call", "on-call")
+	r.Forget("uid")
 	stored("on_call", "")
 }

@@ -1,4 +1,6 @@
 // Package group reconciles DiscordGroup objects: the categories of a server.
 //
-// It is the channel's reconciler without what a category does not have. A group that is being deleted waits for the channels that refer to it.
+// It is only what a category differs in: what is observed of a group, its plan, its status and its
+// watches. The life of the category is package external's. A group that is being deleted waits for
+// the channels that refer to it.
 package group

@@ -1,7 +1,6 @@
 package group
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/bwmarrin/discordgo"
@@ -13,7 +12,6 @@ import (
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
-	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -24,12 +22,12 @@ type spec = v1alpha1.DiscordGroupSpec
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermManageRoles
 
-// sees is what a pass sees of a category, nil for none.
-func sees(t *testing.T, g *guildtest.Guild, live *discordclient.Channel) *observed {
+// observed is a group with a category, nil for none.
+func observed(t *testing.T, g *guildtest.Guild, live *discordclient.Channel) State {
 	t.Helper()
-	return &observed{
-		Guild: &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: g.ID, Snapshot: g.Snapshot(t)},
-		ranks: order.Ranks{}, Binding: external.Binding{Channel: live, Create: live == nil},
+	return State{
+		Guild:   &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: g.ID, Snapshot: g.Snapshot(t)},
+		Binding: external.Binding{Channel: live, Absent: live == nil},
 	}
 }
 
@@ -41,39 +39,45 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all)
 	silent := []discordclient.Overwrite{{ID: g.ID, Deny: permissions.SendMessages}}
-	seen := sees(t, g, nil)
+	state := observed(t, g, nil)
 	cases := map[string]struct {
 		spec   spec
 		live   *discordclient.Channel
 		create *discordclient.ChannelCreate
 		fields []string
 	}{
-		"the least": {spec: spec{Name: "Alarms"}, create: &discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory}},
+		"the least": {spec: spec{Name: "Alerts"}, create: &discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory}},
 		"everything is in the one call": {
-			spec:   spec{Name: "Alarms", Position: ptr.To[int32](3), PermissionOverwrites: everyone("SendMessages")},
-			create: &discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory, Position: ptr.To(3), Overwrites: silent},
+			spec:   spec{Name: "Alerts", Position: ptr.To[int32](3), PermissionOverwrites: everyone("SendMessages")},
+			create: &discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory, Position: ptr.To(3), Overwrites: silent},
 		},
-		"nothing differs":               {spec: spec{Name: "Alarms"}, live: &discordclient.Channel{Name: "Alarms", Overwrites: silent}},
-		"capitals and spaces differ":    {spec: spec{Name: "My alarms"}, live: &discordclient.Channel{Name: "my-alarms"}, fields: []string{"name"}},
-		"overwrites differ":             {spec: spec{Name: "Alarms", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alarms"}, fields: []string{"permissionOverwrites"}},
-		"no overwrites at all":          {spec: spec{Name: "Alarms", PermissionOverwrites: everyone()[:0]}, live: &discordclient.Channel{Name: "Alarms", Overwrites: silent}, fields: []string{"permissionOverwrites"}},
-		"the same overwrites":           {spec: spec{Name: "Alarms", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alarms", Overwrites: silent}},
-		"both differ":                   {spec: spec{Name: "Fire", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alarms"}, fields: []string{"name", "permissionOverwrites"}},
-		"a position is not in the edit": {spec: spec{Name: "Alarms", Position: ptr.To[int32](3)}, live: &discordclient.Channel{Name: "Alarms", Position: 9}},
+		"nothing differs":               {spec: spec{Name: "Alerts"}, live: &discordclient.Channel{Name: "Alerts", Overwrites: silent}},
+		"capitals and spaces differ":    {spec: spec{Name: "My alerts"}, live: &discordclient.Channel{Name: "my-alerts"}, fields: []string{"name"}},
+		"overwrites differ":             {spec: spec{Name: "Alerts", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alerts"}, fields: []string{"permissionOverwrites"}},
+		"no overwrites at all":          {spec: spec{Name: "Alerts", PermissionOverwrites: everyone()[:0]}, live: &discordclient.Channel{Name: "Alerts", Overwrites: silent}, fields: []string{"permissionOverwrites"}},
+		"the same overwrites":           {spec: spec{Name: "Alerts", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alerts", Overwrites: silent}},
+		"both differ":                   {spec: spec{Name: "Fire", PermissionOverwrites: everyone("SendMessages")}, live: &discordclient.Channel{Name: "Alerts"}, fields: []string{"name", "permissionOverwrites"}},
+		"a position is not in the edit": {spec: spec{Name: "Alerts", Position: ptr.To[int32](3)}, live: &discordclient.Channel{Name: "Alerts", Position: 9}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			mine := *seen
-			mine.Binding = external.Binding{Channel: c.live, Create: c.live == nil}
-			got := plan(&v1alpha1.DiscordGroup{Spec: c.spec}, &mine)
-			if got.verdict != nil {
-				t.Fatal(got.verdict)
+			mine := state
+			mine.Binding = external.Binding{Channel: c.live, Absent: c.live == nil}
+			if c.spec.Position != nil {
+				mine.Position = &external.Position{Rank: *c.spec.Position}
 			}
-			if diff := cmp.Diff(c.create, got.create); diff != "" {
+			got := Plan(&v1alpha1.DiscordGroup{Spec: c.spec}, mine)
+			if got.Issues != nil {
+				t.Fatal(got.Issues)
+			}
+			if got.Position != mine.Position {
+				t.Errorf("position %v", got.Position)
+			}
+			if diff := cmp.Diff(c.create, got.Create); diff != "" {
 				t.Error(diff)
 			}
-			if diff := cmp.Diff(c.fields, got.fields); diff != "" {
+			if diff := cmp.Diff(c.fields, got.Fields); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -93,7 +97,7 @@ func TestPlanRefuses(t *testing.T) {
 	may := func(p discordtest.Permissions) func(*guildtest.Guild) {
 		return func(g *guildtest.Guild) { g.Discord.SetPermissions(g.ID, g.Bot.UserID, p) }
 	}
-	live := &discordclient.Channel{Name: "Alarms"}
+	live := &discordclient.Channel{Name: "Alerts"}
 	cases := map[string]struct {
 		guild  func(*guildtest.Guild)
 		spec   spec
@@ -105,7 +109,7 @@ func TestPlanRefuses(t *testing.T) {
 		"500 channels, for one that exists":  {many(500, discordtest.TypeText), spec{PermissionOverwrites: everyone("SendMessages")}, live, ""},
 		"49 categories leave room":           {many(49, discordtest.TypeCategory), spec{}, nil, ""},
 		"50 categories":                      {many(50, discordtest.TypeCategory), spec{}, nil, v1alpha1.ReasonLimitReached},
-		"a role that is not there":           {may(all), spec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "nobody"}}}, nil, v1alpha1.ReasonRoleNotFound},
+		"a role that is not there":           {may(all), spec{PermissionOverwrites: []v1alpha1.PermissionOverwrite{{Role: "missing"}}}, nil, v1alpha1.ReasonRoleNotFound},
 		"the bot may not make categories":    {may(all &^ discordtest.PermManageChannels), spec{}, nil, v1alpha1.ReasonMissingPermissions},
 		"the bot may not set overwrites":     {may(all &^ discordtest.PermManageRoles), spec{PermissionOverwrites: everyone("SendMessages")}, live, v1alpha1.ReasonMissingPermissions},
 		"the bot may not deny what it lacks": {may(all), spec{PermissionOverwrites: everyone("PinMessages")}, live, v1alpha1.ReasonMissingPermissions},
@@ -116,49 +120,50 @@ func TestPlanRefuses(t *testing.T) {
 			t.Parallel()
 			g := guildtest.New(t, all)
 			c.guild(g)
-			c.spec.Name = "Alarms"
-			got := plan(&v1alpha1.DiscordGroup{Spec: c.spec}, sees(t, g, c.live))
+			c.spec.Name = "Alerts"
+			got := Plan(&v1alpha1.DiscordGroup{Spec: c.spec}, observed(t, g, c.live))
 			reason := ""
-			if issue, _ := errors.AsType[*conditions.Issue](got.verdict); issue.IsDegraded() {
-				reason = issue.Reason
+			if worst := conditions.Worst(got.Issues); worst.IsDegraded() {
+				reason = worst.Reason
 			}
-			if reason != c.reason || (got.verdict == nil) != (c.reason == "") {
-				t.Errorf("verdict %v, want one with the reason %q", got.verdict, c.reason)
+			if reason != c.reason || (len(got.Issues) == 0) != (c.reason == "") {
+				t.Errorf("issues %v, want one with the reason %q", got.Issues, c.reason)
 			}
-			if c.reason != "" && (got.create != nil || len(got.fields) > 0) {
+			if c.reason != "" && (got.Create != nil || len(got.Fields) > 0) {
 				t.Errorf("%+v is done all the same", got)
 			}
 		})
 	}
 }
 
-// Whatever is asked for and whatever is there: after what was planned is carried out, nothing is left to do.
-func TestPlannedOnceIsSettled(t *testing.T) {
+// Whatever is asked for and whatever is there: after what was planned is carried out, nothing is
+// left to do.
+func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all)
-	seen := sees(t, g, nil)
+	state := observed(t, g, nil)
 	rapid.Check(t, func(t *rapid.T) {
 		asked := &v1alpha1.DiscordGroup{Spec: spec{Name: rapid.SampledFrom([]string{"a", "A", "a b", "🔥"}).Draw(t, "name")}}
 		asked.Spec.PermissionOverwrites = rapid.SampledFrom([][]v1alpha1.PermissionOverwrite{
 			nil, {}, everyone("ViewChannel"), everyone("SendMessages"), {{User: "77777777", Allow: []v1alpha1.Permission{"SendMessages"}}},
 		}).Draw(t, "overwrites")
-		look := *seen
-		look.Binding = external.Binding{Channel: &discordclient.Channel{
+		now := state
+		now.Binding = external.Binding{Channel: &discordclient.Channel{
 			Name:       rapid.SampledFrom([]string{"a", "A", "x"}).Draw(t, "live name"),
 			Overwrites: rapid.SampledFrom([][]discordclient.Overwrite{nil, {{ID: g.ID, Deny: permissions.SendMessages}}}).Draw(t, "live overwrites"),
 		}}
-		first := plan(asked, &look)
-		if first.verdict != nil {
-			t.Fatal(first.verdict)
+		first := Plan(asked, now)
+		if first.Issues != nil {
+			t.Fatal(first.Issues)
 		}
-		if !first.edit.Name.IsZero() {
-			look.Channel.Name, _ = first.edit.Name.Get()
+		if !first.Edit.Name.IsZero() {
+			now.Binding.Channel.Name, _ = first.Edit.Name.Get()
 		}
-		if !first.edit.Overwrites.IsZero() {
-			look.Channel.Overwrites, _ = first.edit.Overwrites.Get()
+		if !first.Edit.Overwrites.IsZero() {
+			now.Binding.Channel.Overwrites, _ = first.Edit.Overwrites.Get()
 		}
-		if second := plan(asked, &look); second.verdict != nil || len(second.fields) > 0 {
-			t.Fatalf("verdict %v, still differs: %v", second.verdict, second.fields)
+		if second := Plan(asked, now); second.Issues != nil || len(second.Fields) > 0 {
+			t.Fatalf("issues %v, still differs: %v", second.Issues, second.Fields)
 		}
 	})
 }

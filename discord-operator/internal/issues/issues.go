@@ -1,5 +1,5 @@
-// Package issues says what a response of Discord means for an object: whether it resolves by itself,
-// whether a user must act, or whether a retry may help. It is the one place where errors of
+// Package issues says what a response of Discord means for an object: whether it resolves by
+// itself, whether a user must act, or whether a retry may help. It is the one place where errors of
 // discordclient become issues.
 package issues
 
@@ -23,12 +23,13 @@ const (
 	// MaxBrief is the longest wait for a rate limit that is not reported: the status would be
 	// outdated before it is read, and under load each object would be written several times.
 	MaxBrief = 5 * time.Second
-	// DeniedRetry is when something that Discord does not permit is tried again, should no event tell that the bot was given the permission.
-	// Each try counts towards Discord's limit of refused requests.
-	DeniedRetry = 10 * time.Minute
-	// deleteRetry is when a deletion that cannot be carried out is tried again, should nothing tell sooner that it can.
-	deleteRetry = time.Minute
-	// fullRetry is when a full server, category or channel is looked at again; usually an event is sooner.
+	// deniedRetry is when something that Discord does not permit is retried, should no event report
+	// that the bot was given the permission. Each try counts towards Discord's limit of invalid
+	// requests.
+	deniedRetry = 10 * time.Minute
+	// deletionRetry is when a deletion that failed is retried, should nothing cause it sooner.
+	deletionRetry = time.Minute
+	// fullRetry is when a limit that is reached is checked again; usually an event is sooner.
 	fullRetry = time.Minute
 )
 
@@ -39,74 +40,83 @@ func Brief(after time.Duration) *conditions.Issue {
 		"Discord's rate limit delays the next call. It is retried within seconds.").After(after)
 }
 
-// IsBrief reports whether an error is over in a moment.
-func IsBrief(err error) bool { return brief(err) > 0 }
-
-// brief returns when an error is over that is not reported, 0 for any other.
-func brief(err error) time.Duration {
-	issue, ok := errors.AsType[*conditions.Issue](err)
-	if ok && issue.Reason == v1alpha1.ReasonRateLimited && issue.RequeueAfter <= MaxBrief {
-		return issue.RequeueAfter
-	}
-	return 0
+// IsBrief reports whether an issue is over in a moment.
+func IsBrief(issue *conditions.Issue) bool {
+	return issue != nil && issue.Reason == v1alpha1.ReasonRateLimited && issue.RequeueAfter > 0 && issue.RequeueAfter <= MaxBrief
 }
 
-// Of turns an error of discordclient into an issues. Errors of others, and those that may pass by themselves, are returned as they are: the
-// queue tries again with growing pauses.
-func Of(err error, now time.Time) error {
+// Of returns the issues of an error. One that is not Discord's, or that a retry may resolve, is
+// retried with back-off.
+func Of(err error, now time.Time) []conditions.Issue {
+	if issue := of(err, now); issue != nil {
+		return []conditions.Issue{*issue}
+	}
+	return conditions.Of(err)
+}
+
+// OfDeletion returns the issues of a deletion on Discord; where Discord refuses it, that it failed.
+func OfDeletion(err error, now time.Time) []conditions.Issue {
+	switch discordclient.ClassOf(err) {
+	case discordclient.ClassDenied, discordclient.ClassInvalid, discordclient.ClassLimit, discordclient.ClassBadToken:
+		return []conditions.Issue{*DeletionFailed(err.Error() + ".").After(deniedRetry)}
+	default:
+		return Of(err, now)
+	}
+}
+
+func of(err error, now time.Time) *conditions.Issue {
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
-		return limit(limited, now)
+		return rateLimited(limited, now)
 	}
 	refused, ok := errors.AsType[*discordclient.Error](err)
 	if !ok {
-		return err
+		return nil
 	}
 	switch refused.Class {
 	case discordclient.ClassBadToken:
-		return conditions.Progressing(v1alpha1.ReasonWaitingForServer, "Discord refuses the bot's token. See the DiscordServer.")
+		return conditions.Progressing(v1alpha1.ReasonWaitingForServer,
+			"Discord refuses the bot's token. See the DiscordServer.")
 	case discordclient.ClassDenied:
 		return conditions.Degraded(v1alpha1.ReasonMissingPermissions,
-			"%s", sentence("The bot lacks a permission on Discord: "+refused.Error())).After(DeniedRetry)
+			"%s", sentence("The bot lacks a permission on Discord: "+refused.Error())).After(deniedRetry)
 	case discordclient.ClassLimit:
-		return conditions.Degraded(v1alpha1.ReasonLimitReached,
-			"%s", sentence("A limit of Discord is reached: "+refused.Error())).After(fullRetry)
+		return Full(sentence("A limit of Discord is reached: " + refused.Error()))
 	case discordclient.ClassInvalid:
-		return asked(refused, 0)
+		return invalid(refused)
 	case discordclient.ClassGone:
+		// An overwrite for a user who is not in the server; no event reports that they join.
 		if code := discordclient.CodeOf(err); code == discordgo.ErrCodeUnknownOverwrite || code == discordgo.ErrCodeUnknownRole {
-			return asked(refused, DeniedRetry) // an overwrite for a user who is not in the server; no event tells when they come
+			return invalid(refused).After(deniedRetry)
 		}
-		return err
 	default:
-		return err
 	}
+	return nil
 }
 
-// asked says that the spec asks for something that Discord refuses.
-func asked(refused *discordclient.Error, retry time.Duration) error {
-	return conditions.Degraded(v1alpha1.ReasonRefused, "%s", sentence("Discord refuses the request: "+refused.Error())).After(retry)
+// invalid is the issue that the spec asks for something that Discord refuses.
+func invalid(refused *discordclient.Error) *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonRefused, "%s", sentence("Discord refuses the request: "+refused.Error()))
 }
 
-// limit tells of a rate limit with the moment at which it ends, or not at all when that is near.
-func limit(l *discordclient.RateLimited, now time.Time) error {
+// rateLimited reports the end of a rate limit to the minute: where hundreds of objects wait for the
+// same one, each is written once a minute and not whenever a few have gone through.
+func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	if l.After <= MaxBrief {
 		return Brief(l.After)
 	}
-	// To the minute: where hundreds of objects wait for the same limit, it is reported to each of them once a minute and not whenever a few have
-	// gone through.
-	goesOn := now.Add(l.After).Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
+	end := now.Add(l.After).Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
 	return conditions.Progressing(v1alpha1.ReasonRateLimited,
 		"Discord's rate limit (%s) delays %q. It is retried by %s.",
-		l.Scope, l.Op, goesOn.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
+		l.Scope, l.Op, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
 }
 
-// Full says that Discord would have no room for one more.
-func Full(message string) error {
+// Full is the issue that a limit of Discord is reached.
+func Full(message string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonLimitReached, "%s", message).After(fullRetry)
 }
 
 // Lacking says which permissions the bot lacks for what.
-func Lacking(names []string, forWhat, inviteURL string) error {
+func Lacking(names []string, forWhat, inviteURL string) *conditions.Issue {
 	message := fmt.Sprintf("The bot lacks the permissions %s, %s. Give them to a role of the bot", strings.Join(names, ", "), forWhat)
 	if len(names) == 1 {
 		message = fmt.Sprintf("The bot lacks the permission %s, %s. Give it to a role of the bot", names[0], forWhat)
@@ -114,93 +124,54 @@ func Lacking(names []string, forWhat, inviteURL string) error {
 	if inviteURL != "" {
 		message += ", or invite it again: " + inviteURL
 	}
-	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(DeniedRetry)
+	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
+}
+
+// DeletionFailed says why something cannot be deleted on Discord, and what to do.
+func DeletionFailed(why string) *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonDeletionFailed,
+		"Deletion on Discord failed: %s Fix the cause, or leave it on Discord: kubectl annotate ... %s=true",
+		why, v1alpha1.ForceDeleteAnnotation).After(deletionRetry)
 }
 
 func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
 
-// Unreported returns when the next pass is made after one that nobody needs to hear of, 0 where people should: what is over in a moment, and what
-// a new object waits for while what it refers to is being made as well. The status of each would be written once for nothing.
-func Unreported(end error, reported []metav1.Condition, age time.Duration) time.Duration {
-	if after := brief(end); after > 0 {
-		return after
+// Worst returns the issue to report, nil where there is none: Degraded before an error that is
+// retried, that before one that resolves by itself, what is over in a moment last, and among equals
+// the first.
+func Worst(list []conditions.Issue) *conditions.Issue {
+	brief := func(i conditions.Issue) bool { return IsBrief(&i) }
+	if lasting := slices.DeleteFunc(slices.Clone(list), brief); len(lasting) > 0 {
+		list = lasting
 	}
-	issue, ok := errors.AsType[*conditions.Issue](end)
-	if ok && !issue.IsDegraded() && len(reported) == 0 && age < MaxBrief {
-		return max(min(MaxBrief-age, cmp.Or(issue.RequeueAfter, MaxBrief)), time.Millisecond)
+	return conditions.Worst(list)
+}
+
+// Unreported returns when to reconcile again where the worst issue is not reported, 0 where it is.
+// Not reported are what is over in a moment, and what a new object waits for while that is created
+// as well: the status of each would be written once for nothing.
+func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.Duration) time.Duration {
+	switch {
+	case IsBrief(worst):
+		return worst.RequeueAfter
+	case worst != nil && !worst.IsDegraded() && worst.Err == nil && len(reported) == 0 && age < MaxBrief:
+		return max(min(MaxBrief-age, cmp.Or(worst.RequeueAfter, MaxBrief)), time.Millisecond)
 	}
 	return 0
 }
 
-// Graver returns which of two errors a person has to hear of first: one that asks for a person, then one that may pass, then one that waits.
-func Graver(a, b error) error {
-	weight := func(err error) int {
-		switch {
-		case err == nil:
-			return 0
-		case brief(err) > 0:
-			return 1
-		}
-		if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After <= MaxBrief {
-			return 1
-		}
-		issue, ok := errors.AsType[*conditions.Issue](err)
-		if ok && !issue.IsDegraded() {
-			return 2
-		}
-		switch discordclient.ClassOf(err) {
-		case discordclient.ClassRateLimited:
-			return 2
-		case discordclient.ClassDenied, discordclient.ClassInvalid, discordclient.ClassLimit:
-			return 4
-		default:
-		}
-		if issue.IsDegraded() {
-			return 4
-		}
-		return 3
-	}
-	if weight(b) > weight(a) {
-		return b
-	}
-	return a
+// Abandonable reports whether the external resource of a deleted object may be left where it is, if
+// a user wishes so: not while dependents exist, and not for what is over in a moment.
+func Abandonable(worst *conditions.Issue) bool {
+	return worst != nil && worst.Reason != v1alpha1.ReasonWaitingForDependents && !IsBrief(worst)
 }
 
 // Some names up to ten of many.
 func Some(names []string) string {
-	const most = 10
+	const maxNames = 10
 	slices.Sort(names)
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	if len(names) > maxNames {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames], ", "), len(names)-maxNames)
 	}
 	return strings.Join(names, ", ")
-}
-
-// Stuck reports whether a deletion that ended so may be abandoned by force: not while it waits for the objects that refer to this one, and not
-// for what is over in a moment.
-func Stuck(err error) bool {
-	if issue, ok := errors.AsType[*conditions.Issue](err); ok && issue.Reason == v1alpha1.ReasonWaitingForDependents {
-		return false
-	}
-	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok && limited.After <= MaxBrief {
-		return false
-	}
-	return err != nil && brief(err) == 0 && !conditions.Conflict(err)
-}
-
-// DeletionFailed says why an external resource cannot be deleted, and what to do.
-func DeletionFailed(why string) *conditions.Issue {
-	return conditions.Degraded(v1alpha1.ReasonDeletionFailed,
-		"Deletion on Discord failed: %s Fix the cause, or leave it on Discord: kubectl annotate ... %s=true",
-		why, v1alpha1.ForceDeleteAnnotation).After(deleteRetry)
-}
-
-// OfDeletion turns a refused deletion into a DeletionFailed issue.
-func OfDeletion(err error) error {
-	switch discordclient.ClassOf(err) {
-	case discordclient.ClassDenied, discordclient.ClassInvalid, discordclient.ClassLimit, discordclient.ClassBadToken:
-		return DeletionFailed(err.Error() + ".").After(DeniedRetry)
-	default:
-		return err
-	}
 }

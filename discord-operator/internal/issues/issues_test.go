@@ -3,6 +3,7 @@ package issues
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +16,10 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// passing is an error that may pass by itself.
-type passing struct{ error }
+// transient is an error that a retry may resolve.
+type transient struct{ error }
 
-var errPasses = &passing{errors.New("connection refused")}
+var errTransient = &transient{errors.New("connection refused")}
 
 func refusal(class discordclient.Class) error {
 	return fmt.Errorf("channel: %w", &discordclient.Error{Class: class, Op: "edit channel", Status: 400, Message: "No."})
@@ -31,70 +32,75 @@ func limited(after time.Duration) error {
 func TestOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 8, 9, 10, 11, 12, 500, time.FixedZone("somewhere", 3600))
-	soon, waiting := Brief(time.Second), conditions.Progressing("W", "")
+	brief, waiting := Brief(time.Second), conditions.Progressing("W", "")
 	cases := map[string]struct {
 		err  error
-		want error
+		want *conditions.Issue
 	}{
-		"nothing":                     {nil, nil},
-		"an outcome stays what it is": {waiting, waiting},
-		"soon stays what it is":       {soon, soon},
-		"an error of others":          {errPasses, errPasses},
-		"a limit of a moment":         {limited(MaxBrief), Brief(MaxBrief)},
-		"a limit, reported to the minute": {limited(48 * time.Second), conditions.Progressing("RateLimited",
+		"nothing":                 {nil, nil},
+		"an issue stays as it is": {waiting, waiting},
+		"a brief one too":         {brief, brief},
+		"an error of others":      {errTransient, &conditions.Issue{Type: "Progressing", Reason: "Retrying", Message: "connection refused", Err: errTransient}},
+		"a limit of a moment":     {limited(MaxBrief), Brief(MaxBrief)},
+		"a limit, to the minute": {limited(48 * time.Second), conditions.Progressing("RateLimited",
 			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:13 UTC.`).After(48 * time.Second)},
 		"a limit that ends on a minute": {limited(48*time.Second - 500), conditions.Progressing("RateLimited",
 			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:12 UTC.`).After(48*time.Second - 500)},
 		"a bad token":                {refusal(discordclient.ClassBadToken), conditions.Progressing("WaitingForServer", "Discord refuses the bot's token. See the DiscordServer.")},
-		"denied":                     {refusal(discordclient.ClassDenied), conditions.Degraded("MissingPermissions", "").After(DeniedRetry)},
+		"denied":                     {refusal(discordclient.ClassDenied), conditions.Degraded("MissingPermissions", "").After(deniedRetry)},
 		"full":                       {refusal(discordclient.ClassLimit), conditions.Degraded("LimitReached", "").After(fullRetry)},
 		"invalid, until the spec is": {refusal(discordclient.ClassInvalid), conditions.Degraded("Refused", "")},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := Of(c.err, now)
-			if wrong, _ := errors.AsType[*conditions.Issue](got); wrong.IsDegraded() {
-				if !strings.Contains(wrong.Message, "edit channel") || !strings.HasSuffix(wrong.Message, ".") || strings.HasSuffix(wrong.Message, "..") {
-					t.Errorf("message %q", wrong.Message)
-				}
-				wrong.Message = ""
+			var want []conditions.Issue
+			if c.want != nil {
+				want = append(want, *c.want)
 			}
-			if diff := cmp.Diff(c.want, got, cmp.Comparer(func(a, b *passing) bool { return a == b })); diff != "" {
+			got := Of(c.err, now)
+			if len(got) == 1 && got[0].IsDegraded() {
+				if m := got[0].Message; !strings.Contains(m, "edit channel") || !strings.HasSuffix(m, ".") || strings.HasSuffix(m, "..") {
+					t.Errorf("message %q", m)
+				}
+				got[0].Message = ""
+			}
+			if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b *transient) bool { return a == b })); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
 	for _, class := range []discordclient.Class{discordclient.ClassGone, discordclient.ClassTransient, discordclient.ClassUnknown} {
-		if err := refusal(class); !errors.Is(Of(err, now), err) {
-			t.Errorf("%s should be tried again", class)
+		if err := refusal(class); !errors.Is(Of(err, now)[0].Err, err) {
+			t.Errorf("%s should be retried", class)
 		}
 	}
 }
 
-func TestUntold(t *testing.T) {
+func TestUnreported(t *testing.T) {
 	t.Parallel()
 	reported := []metav1.Condition{{Type: "Ready"}}
 	cases := map[string]struct {
-		end      error
-		reported []metav1.Condition
-		age      time.Duration
-		want     time.Duration
+		end  error
+		was  []metav1.Condition
+		age  time.Duration
+		want time.Duration
 	}{
-		"the end":            {nil, nil, 0, 0},
-		"soon":               {Brief(time.Second), reported, time.Hour, time.Second},
-		"a new object waits": {conditions.Progressing("", ""), nil, 2 * time.Second, 3 * time.Second},
+		"nothing":             {nil, nil, 0, 0},
+		"brief":               {Brief(time.Second), reported, time.Hour, time.Second},
+		"brief, of a new one": {Brief(time.Second), nil, MaxBrief - time.Millisecond, time.Second},
+		"a new object waits":  {conditions.Progressing("", ""), nil, 2 * time.Second, 3 * time.Second},
 		"a new object waits for less than a moment": {conditions.Progressing("", "").After(time.Second), nil, 0, time.Second},
 		"a new object waits for more than a moment": {conditions.Progressing("", "").After(time.Hour), nil, 0, MaxBrief},
 		"a new object has waited":                   {conditions.Progressing("", ""), nil, MaxBrief, 0},
-		"one that was reported of waits":            {conditions.Progressing("", ""), reported, 0, 0},
-		"a new object needs a person":               {conditions.Degraded("", ""), nil, 0, 0},
-		"a new object fails":                        {errPasses, nil, 0, 0},
+		"one that was reported waits":               {conditions.Progressing("", ""), reported, 0, 0},
+		"a new object needs a user":                 {conditions.Degraded("", ""), nil, 0, 0},
+		"a new object fails":                        {errTransient, nil, 0, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := Unreported(c.end, c.reported, c.age); got != c.want {
+			if got := Unreported(conditions.Worst(conditions.Of(c.end)), c.was, c.age); got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
@@ -103,40 +109,46 @@ func TestUntold(t *testing.T) {
 
 func TestBrief(t *testing.T) {
 	t.Parallel()
-	if IsBrief(errPasses) || IsBrief(nil) || IsBrief(conditions.Progressing("W", "").After(time.Second)) {
+	if IsBrief(nil) || IsBrief(conditions.Progressing("W", "").After(time.Second)) {
 		t.Error("too much is brief")
 	}
-	if w := Brief(time.Second); !IsBrief(w) || w.IsDegraded() || w.RequeueAfter != time.Second || w.Message == "" || w.Reason != v1alpha1.ReasonRateLimited {
+	w := Brief(time.Second)
+	if !IsBrief(w) || w.IsDegraded() || w.RequeueAfter != time.Second || w.Message == "" || w.Reason != v1alpha1.ReasonRateLimited {
 		t.Errorf("%+v", w)
 	}
 }
 
-// Each of these is graver than all before it.
-func TestGraver(t *testing.T) {
+// Each of these is worse than all before it.
+func TestWorst(t *testing.T) {
 	t.Parallel()
 	ranks := [][]error{
 		{nil},
 		{Brief(time.Second), limited(MaxBrief)},
 		{conditions.Progressing("", ""), limited(time.Minute)},
-		{errPasses, refusal(discordclient.ClassTransient), refusal(discordclient.ClassUnknown), refusal(discordclient.ClassGone)},
+		{errTransient, refusal(discordclient.ClassTransient), refusal(discordclient.ClassUnknown), refusal(discordclient.ClassGone)},
 		{conditions.Degraded("", ""), refusal(discordclient.ClassDenied), refusal(discordclient.ClassInvalid), refusal(discordclient.ClassLimit)},
 	}
-	for i, graver := range ranks {
+	only := func(err error) *conditions.Issue { return Worst(Of(err, time.Time{})) }
+	of := func(a, b error) *conditions.Issue {
+		return Worst(slices.Concat(Of(a, time.Time{}), Of(b, time.Time{})))
+	}
+	same := cmp.Comparer(func(a, b *conditions.Issue) bool { return a == b || a != nil && b != nil && *a == *b })
+	for i, worse := range ranks {
 		for _, less := range ranks[:i] {
-			for _, a := range graver {
+			for _, a := range worse {
 				for _, b := range less {
-					if got := Graver(a, b); got != a { //nolint:errorlint // which of the two
-						t.Errorf("of %v and %v: %v", a, b, got)
+					if diff := cmp.Diff(only(a), of(a, b), same); diff != "" {
+						t.Errorf("of %v and %v: %v", a, b, diff)
 					}
-					if got := Graver(b, a); got != a { //nolint:errorlint // which of the two
-						t.Errorf("of %v and %v: %v", b, a, got)
+					if diff := cmp.Diff(only(a), of(b, a), same); diff != "" {
+						t.Errorf("of %v and %v: %v", b, a, diff)
 					}
 				}
 			}
 		}
-		for _, a := range graver {
-			if got := Graver(a, graver[0]); got != a { //nolint:errorlint // which of the two
-				t.Errorf("of two that are as grave, the first: %v", got)
+		for _, a := range worse {
+			if diff := cmp.Diff(only(a), of(a, worse[0]), same); diff != "" {
+				t.Errorf("of two that are as bad, the first: %v", diff)
 			}
 		}
 	}

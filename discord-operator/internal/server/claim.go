@@ -2,12 +2,14 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -16,36 +18,43 @@ type weight int
 
 const (
 	holds  weight = iota // it manages the guild
-	wants                // it was not looked at yet, or somebody else manages the guild
-	cannot               // its bot cannot manage the guild, so it must not keep others from it
+	wants                // it was not reconciled yet, or another server manages the guild
+	cannot               // its bot cannot manage the guild, so it must not block others
 )
 
-func claim(s *v1alpha1.DiscordServer) weight {
-	ready := meta.FindStatusCondition(s.Status.Conditions, conditions.TypeReady)
+func claim(server *v1alpha1.DiscordServer) weight {
+	ready := meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady)
 	switch {
-	case available(s):
+	case bot.Available(server):
 		return holds
-	case ready == nil || ready.Reason == v1alpha1.ReasonConflict || !meta.IsStatusConditionTrue(s.Status.Conditions, conditions.TypeDegraded):
+	case ready == nil || ready.Reason == v1alpha1.ReasonConflict ||
+		!meta.IsStatusConditionTrue(server.Status.Conditions, conditions.TypeDegraded):
 		return wants
 	}
 	return cannot
 }
 
-// manager returns which of several servers with the same guild manages it: the one that does already, otherwise the oldest whose bot can.
-func manager(servers []v1alpha1.DiscordServer) *v1alpha1.DiscordServer {
-	sorted := slices.SortedFunc(func(yield func(*v1alpha1.DiscordServer) bool) {
-		for i := range servers {
-			if !yield(&servers[i]) {
-				return
-			}
-		}
-	}, func(a, b *v1alpha1.DiscordServer) int {
-		return cmp.Or(cmp.Compare(claim(a), claim(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
-	})
-	if len(sorted) == 0 {
-		return nil
-	}
-	return sorted[0]
+// claimants returns the servers whose spec or status names a guild.
+func (r *Reconciler) claimants(ctx context.Context, guildID string) ([]v1alpha1.DiscordServer, error) {
+	var servers v1alpha1.DiscordServerList
+	err := index.List(ctx, r.Client, &servers, "", index.ServerByGuild, guildID)
+	return servers.Items, err
 }
 
-func nameOf(s *v1alpha1.DiscordServer) string { return client.ObjectKeyFromObject(s).String() }
+// manager returns which server manages a guild; nil for none.
+func (r *Reconciler) manager(ctx context.Context, guildID string) (*v1alpha1.DiscordServer, error) {
+	servers, err := r.claimants(ctx, guildID)
+	return manager(servers), err
+}
+
+// manager returns which of several servers with the same guild manages it: the one that does
+// already, otherwise the oldest whose bot can.
+func manager(servers []v1alpha1.DiscordServer) *v1alpha1.DiscordServer {
+	if len(servers) == 0 {
+		return nil
+	}
+	first := slices.MinFunc(servers, func(a, b v1alpha1.DiscordServer) int {
+		return cmp.Or(cmp.Compare(claim(&a), claim(&b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
+	})
+	return &first
+}

@@ -11,7 +11,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// claimant is a server of some age, in minutes, with the conditions that an availability and an outcome lead to.
+// claimant is a server of some age, in minutes, with the conditions that an availability and an
+// outcome lead to.
 func claimant(uid types.UID, age int, can conditions.Availability, end error) v1alpha1.DiscordServer {
 	s := v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{
 		UID: uid, CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).Add(-time.Duration(age) * time.Minute)),
@@ -35,14 +36,14 @@ func TestManager(t *testing.T) {
 		want    types.UID
 	}{
 		"one alone": {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil)}, "a"},
-		"the older of two that nobody has looked at":  {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil), claimant("b", 2, unseen, nil)}, "b"},
-		"of the same age, always the same":            {[]v1alpha1.DiscordServer{claimant("b", 1, unseen, nil), claimant("a", 1, unseen, nil)}, "a"},
-		"the one that manages it already":             {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, nil)}, "b"},
-		"also while it is not Ready":                  {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, waiting)}, "b"},
-		"an older one with a bad token is not waited": {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unseen, nil)}, "b"},
-		"nor by one that was told of a conflict":      {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unusable, rival)}, "b"},
-		"an older one in conflict comes next":         {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), claimant("b", 1, unusable, rival)}, "a"},
-		"one that waits keeps its age":                {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, waiting), claimant("b", 1, unseen, nil)}, "a"},
+		"the older of two that were not reconciled yet": {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil), claimant("b", 2, unseen, nil)}, "b"},
+		"of the same age, always the same":              {[]v1alpha1.DiscordServer{claimant("b", 1, unseen, nil), claimant("a", 1, unseen, nil)}, "a"},
+		"the one that manages it already":               {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, nil)}, "b"},
+		"also while it is not Ready":                    {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, waiting)}, "b"},
+		"an older one with a bad token is not waited":   {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unseen, nil)}, "b"},
+		"nor by one that is in conflict":                {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unusable, rival)}, "b"},
+		"an older one in conflict comes next":           {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), claimant("b", 1, unusable, rival)}, "a"},
+		"one that waits keeps its age":                  {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, waiting), claimant("b", 1, unseen, nil)}, "a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -53,6 +54,6 @@ func TestManager(t *testing.T) {
 		})
 	}
 	if manager(nil) != nil {
-		t.Error("nobody manages a guild that nobody claims")
+		t.Error("a guild without claims has a manager")
 	}
 }

@@ -14,13 +14,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// history is what may happen to the settings of a server, in any order: the spec and people change them, edits are refused or their answers lost, and another
-// object claims the same server.
+// history is what may happen to the settings of a server, in any order: the spec and users change
+// them, edits are refused or their answers lost, and another object claims the same server.
 type history struct {
 	server *v1alpha1.DiscordServer
 	rival  *v1alpha1.DiscordServer // older or younger; nil for none
 	guild  discordclient.Guild
-	// byHand are the settings as people have left them, where the spec has never named them.
+	// byHand are the settings as users have left them, where the spec has never named them.
 	byHand  discordclient.Guild
 	managed map[string]bool // fields that the spec has ever named
 }
@@ -71,17 +71,18 @@ func (h *history) Rival(t *rapid.T) {
 	}}
 }
 
-// Pass is a pass whose edit is carried out, or not; whether it is answered makes no difference to what the next pass sees.
-func (h *history) Pass(t *rapid.T) { h.pass(rapid.Bool().Draw(t, "carried out")) }
+// Reconcile is one whose edit is carried out, or not; whether it is answered makes no difference to
+// what the next one observes.
+func (h *history) Reconcile(t *rapid.T) { h.reconcile(rapid.Bool().Draw(t, "carried out")) }
 
-func (h *history) pass(carriedOut bool) steps {
-	todo := plan(h.server, h.see())
-	if !todo.usable {
-		return todo
+func (h *history) reconcile(carriedOut bool) Plan {
+	p := NewPlan(h.server, h.observe())
+	if !p.Manageable {
+		return p
 	}
-	conditions.Set(&h.server.Status.Conditions, h.server.Generation, conditions.Usable("OnDiscord", ""), conditions.Worst(conditions.Of(todo.verdict)))
+	conditions.Set(&h.server.Status.Conditions, h.server.Generation, conditions.Usable("OnDiscord", ""), conditions.Worst(p.Issues))
 	if carriedOut {
-		edit := todo.edit
+		edit := p.Edit
 		set(&h.guild.Name, edit.Name)
 		set(&h.guild.Description, edit.Description)
 		set(&h.guild.VerificationLevel, edit.VerificationLevel)
@@ -90,7 +91,7 @@ func (h *history) pass(carriedOut bool) steps {
 		set(&h.guild.PreferredLocale, edit.PreferredLocale)
 		set(&h.guild.AFKTimeout, edit.AFKTimeout)
 	}
-	return todo
+	return p
 }
 
 func set[T any](field *T, change discordclient.Change[T]) {
@@ -99,17 +100,18 @@ func set[T any](field *T, change discordclient.Change[T]) {
 	}
 }
 
-func (h *history) see() *observed {
+func (h *history) observe() State {
 	claims := []v1alpha1.DiscordServer{*h.server}
 	if h.rival != nil {
 		claims = append(claims, *h.rival)
 	}
-	return &observed{
-		intended: true, guildID: h.guild.ID, snap: &guildcache.Snapshot{Presence: guildcache.PresencePresent, Guild: h.guild}, manager: manager(claims),
+	return State{
+		Application: &discordclient.Application{}, GuildID: h.guild.ID, Manager: manager(claims),
+		Snapshot: &guildcache.Snapshot{Presence: guildcache.PresencePresent, Guild: h.guild},
 	}
 }
 
-// Check is what holds at every moment: what the spec has never named is as people have left it.
+// Check is what holds at every moment: what the spec has never named is as users have left it.
 func (h *history) Check(t *rapid.T) {
 	now, was := h.guild, h.byHand
 	for field, values := range map[string][2]any{
@@ -118,13 +120,13 @@ func (h *history) Check(t *rapid.T) {
 		"explicitContentFilter": {was.ExplicitContentFilter, now.ExplicitContentFilter}, "afkTimeout": {was.AFKTimeout, now.AFKTimeout},
 	} {
 		if !h.managed[field] && values[0] != values[1] {
-			t.Fatalf("%s was %v, nobody asked for it, and it is %v", field, values[0], values[1])
+			t.Fatalf("%s was %v, the spec does not name it, and it is %v", field, values[0], values[1])
 		}
 	}
 }
 
-// Whatever has happened: one pass that is carried out is enough, it changes nothing that the spec does not name, and of two objects with one server exactly one
-// manages it, for good.
+// Whatever has happened: one reconcile that is carried out is enough, it changes nothing that the
+// spec does not name, and of two objects with one server exactly one manages it, for good.
 func TestAnyHistoryOfAServerEndsWell(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -134,11 +136,11 @@ func TestAnyHistoryOfAServerEndsWell(t *testing.T) {
 		}
 		h.Hand(t)
 		t.Repeat(rapid.StateMachineActions(h))
-		managed := h.pass(true).usable
+		managed := h.reconcile(true).Manageable
 		before := h.guild
-		again := h.pass(true)
-		if again.usable != managed || len(again.fields) > 0 {
-			t.Fatalf("managed %t, then %t; still differs: %v", managed, again.usable, again.fields)
+		again := h.reconcile(true)
+		if again.Manageable != managed || len(again.Fields) > 0 {
+			t.Fatalf("managed %t, then %t; still differs: %v", managed, again.Manageable, again.Fields)
 		}
 		if diff := cmp.Diff(before, h.guild); diff != "" {
 			t.Fatal(diff)
@@ -146,8 +148,8 @@ func TestAnyHistoryOfAServerEndsWell(t *testing.T) {
 		if managed && h.server.Spec.Name != "" && h.guild.Name != h.server.Spec.Name {
 			t.Fatalf("it is called %q", h.guild.Name)
 		}
-		if !managed && (h.rival == nil || h.see().manager.UID != h.rival.UID) {
-			t.Fatal("nobody manages it")
+		if !managed && (h.rival == nil || h.observe().Manager.UID != h.rival.UID) {
+			t.Fatal("no object manages it")
 		}
 	})
 }

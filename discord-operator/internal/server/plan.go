@@ -1,7 +1,11 @@
 package server
 
 import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -9,53 +13,109 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// steps are what has to be done about a server; a zero field is nothing to do.
-type steps struct {
-	create bool
-	edit   discordclient.GuildEdit
-	fields []string // that the edit changes
-	// verdict keeps the server from being as the spec says. Unless usable, groups and channels wait.
-	verdict error
-	usable  bool
+// Plan is what has to be done about a server; a zero field is nothing to do.
+type Plan struct {
+	// Create is the guild to create, which Discord itself does not let bots do any more.
+	Create *discordclient.GuildCreate
+	// Edit changes the Fields of the guild.
+	Edit   discordclient.GuildEdit
+	Fields []string
+	// Manageable says that groups and channels can be managed.
+	Manageable bool
+	// Issues keep the server from matching its spec.
+	Issues []conditions.Issue
 }
 
-// plan decides what has to be done. It does no I/O.
-func plan(s *v1alpha1.DiscordServer, seen *observed) steps {
-	if seen.create {
-		return steps{create: true}
+// NewPlan plans the guild of a server. It does no I/O.
+func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
+	if issue := unmanageable(server, s); issue != nil {
+		return Plan{Issues: []conditions.Issue{*issue}}
 	}
-	switch {
-	case seen.snap.Presence == guildcache.PresenceAbsent:
-		return steps{verdict: conditions.Degraded(v1alpha1.ReasonBotNotInServer,
-			"The bot %q is not a member of server %s, or the server does not exist. A user who may manage the server can add it: %s",
-			seen.application.Name, seen.guildID, inviteURL(seen))}
-	case seen.manager != nil && seen.manager.UID != s.UID:
-		return steps{verdict: conditions.Degraded(v1alpha1.ReasonConflict,
-			"Server %s is already managed by DiscordServer %s. Delete one of the two objects.",
-			seen.guildID, nameOf(seen.manager))}
+	if s.Absent {
+		return Plan{Create: &discordclient.GuildCreate{Name: guildName(server)}}
 	}
-	have, exact := seen.snap.BotPermissions()
-	if exact && have.Missing(essential) != 0 {
-		return steps{verdict: issues.Lacking(have.Missing(essential).Names(), "without which it cannot manage the server", inviteURL(seen))}
+	var waits *conditions.Issue
+	p.Manageable = true
+	p.Edit, p.Fields, waits = differences(server, s)
+	have, exact := s.Snapshot.BotPermissions()
+	if missing := have.Missing(required(s, len(p.Fields) > 0 || managed(server))); exact && missing != 0 {
+		p.Issues = append(p.Issues,
+			*issues.Lacking(missing.Names(), "which this server's settings, groups and channels require", inviteURL(s)))
 	}
-	result := steps{usable: true}
-	result.edit, result.fields, result.verdict = differences(s, seen)
-	if needed := required(seen, len(result.fields) > 0 || managed(s)); exact && have.Missing(needed) != 0 {
-		lacking := issues.Lacking(have.Missing(needed).Names(), "which this server's settings, groups and channels require", inviteURL(seen))
-		result.verdict = issues.Graver(lacking, result.verdict)
+	if waits != nil {
+		p.Issues = append(p.Issues, *waits)
 	}
 	if exact && !have.Has(permissions.ManageGuild) {
-		result.edit, result.fields = discordclient.GuildEdit{}, nil
+		p.Edit, p.Fields = discordclient.GuildEdit{}, nil
 	}
-	return result
+	return p
+}
+
+// unmanageable is why groups and channels have to wait.
+func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
+	switch {
+	case s.Absent && refusedBefore(server):
+		return serverIDRequired(s)
+	case s.Absent:
+		return nil
+	case s.Snapshot.Presence == guildcache.PresenceAbsent:
+		return conditions.Degraded(v1alpha1.ReasonBotNotInServer,
+			"The bot %q is not a member of server %s, or the server does not exist. A user who may manage the server can add it: %s",
+			s.Application.Name, s.GuildID, inviteURL(s))
+	case foreign(server, s):
+		return conditions.Degraded(v1alpha1.ReasonConflict,
+			"Server %s is already managed by DiscordServer %s. Delete one of the two objects.",
+			s.GuildID, client.ObjectKeyFromObject(s.Manager))
+	}
+	have, exact := s.Snapshot.BotPermissions()
+	if missing := have.Missing(essential); exact && missing != 0 {
+		return issues.Lacking(missing.Names(), "without which it cannot manage the server", inviteURL(s))
+	}
+	return nil
+}
+
+// foreign reports whether another server manages the guild.
+func foreign(server *v1alpha1.DiscordServer, s State) bool {
+	return s.Manager != nil && s.Manager.UID != server.UID
+}
+
+// refusedBefore reports whether Discord has refused a create for this very spec: every try counts
+// towards its limit of invalid requests.
+func refusedBefore(server *v1alpha1.DiscordServer) bool {
+	ready := meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady)
+	return ready != nil && ready.Reason == v1alpha1.ReasonServerIDRequired && ready.ObservedGeneration == server.Generation
+}
+
+func serverIDRequired(s State) *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonServerIDRequired,
+		"Discord does not let bots create servers. Create one in Discord, add the bot %q to it (%s), and set spec.serverId to its id: "+
+			"right-click the server with developer mode on, \"Copy Server ID\".", s.Application.Name, inviteURL(s))
+}
+
+// planDeletion plans what becomes of the guild of a deleted server, unless something is known that
+// keeps it from being deleted.
+func planDeletion(server *v1alpha1.DiscordServer, s State, known []conditions.Issue) external.Plan {
+	switch {
+	case len(known) > 0:
+		return external.Plan{Issues: known}
+	case retained(server), foreign(server, s):
+		return external.Plan{Delete: &external.Deletion{How: external.Retained}}
+	}
+	return external.Plan{Delete: &external.Deletion{Guild: server.Status.ServerID}}
+}
+
+// retained reports whether the guild of a deleted server stays.
+func retained(server *v1alpha1.DiscordServer) bool {
+	return server.Spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete || server.Status.ServerID == ""
 }
 
 // essential is what the bot cannot do without.
 const essential = permissions.ViewChannel | permissions.ManageChannels
 
-// required is what the bot needs for what the server, its groups and its channels ask for. The audit log is what lost creates are found by.
-func required(seen *observed, settings bool) permissions.Bits {
-	mentioned, overwritten, hooks := seen.mentioned()
+// required is what the bot needs for what the server, its groups and its channels ask for. The
+// audit log is what lost creates are found by.
+func required(s State, settings bool) permissions.Bits {
+	mentioned, overwritten, webhooks := s.mentioned()
 	needed := essential | permissions.ViewAuditLog | mentioned
 	if settings {
 		needed |= permissions.ManageGuild
@@ -63,23 +123,24 @@ func required(seen *observed, settings bool) permissions.Bits {
 	if overwritten {
 		needed |= permissions.ManageRoles
 	}
-	if hooks {
+	if webhooks {
 		needed |= permissions.ManageWebhooks
 	}
 	return needed
 }
 
-// inviteURL asks for everything that the operator may ever need, and for what the overwrites mention.
-func inviteURL(seen *observed) string {
-	mentioned, _, _ := seen.mentioned()
-	return discordclient.InviteURL(seen.application.ID, discordclient.PermissionsOverwrites|mentioned, seen.guildID)
+// inviteURL asks for everything that the operator may ever need, and for what the overwrites
+// mention.
+func inviteURL(s State) string {
+	mentioned, _, _ := s.mentioned()
+	return discordclient.InviteURL(s.Application.ID, discordclient.PermissionsOverwrites|mentioned, s.GuildID)
 }
 
 // managed reports whether the spec names any setting.
-func managed(s *v1alpha1.DiscordServer) bool {
-	spec := s.Spec
-	return spec.Name != "" || spec.Description != nil || spec.VerificationLevel != "" || spec.DefaultNotifications != "" || spec.ExplicitContentFilter != "" ||
-		spec.PreferredLocale != "" || spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelRef != nil
+func managed(server *v1alpha1.DiscordServer) bool {
+	spec := server.Spec
+	return spec.Name != "" || spec.Description != nil || spec.VerificationLevel != "" ||
+		spec.DefaultNotifications != "" || spec.ExplicitContentFilter != "" || spec.PreferredLocale != "" || spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelRef != nil
 }
 
 var (
@@ -94,10 +155,12 @@ var (
 	timeouts = map[v1alpha1.AFKTimeout]int{"1m": 60, "5m": 300, "15m": 900, "30m": 1800, "1h": 3600}
 )
 
-// differences returns the edit that makes the settings of the spec true, and the names of the fields that it changes. What the spec leaves out
-// is not looked at. The error says what a setting waits for.
-func differences(s *v1alpha1.DiscordServer, seen *observed) (edit discordclient.GuildEdit, fields []string, err error) {
-	live, spec := seen.snap.Guild, s.Spec
+// differences returns the edit that makes the settings match the spec, the fields that it changes,
+// and what a setting waits for. What the spec leaves out is not compared.
+func differences(
+	server *v1alpha1.DiscordServer, s State,
+) (edit discordclient.GuildEdit, fields []string, waits *conditions.Issue) {
+	live, spec := s.Snapshot.Guild, server.Spec
 	text := func(field string, want *string, have string, change *discordclient.Change[string]) {
 		if want == nil || *want == have {
 			return
@@ -124,24 +187,24 @@ func differences(s *v1alpha1.DiscordServer, seen *observed) (edit discordclient.
 	text("afkChannelId", spec.AFKChannelID, live.AFKChannelID, &edit.AFKChannelID)
 	number("afkTimeout", timeouts[spec.AFKTimeout], spec.AFKTimeout != "", live.AFKTimeout, &edit.AFKTimeout)
 	if spec.SystemChannelRef != nil {
-		id, waits := systemChannel(s, seen)
-		if err = waits; err == nil {
+		var id string
+		if id, waits = systemChannel(server, s); waits == nil {
 			text("systemChannelRef", &id, live.SystemChannelID, &edit.SystemChannelID)
 		}
 	}
-	return edit, fields, err
+	return edit, fields, waits
 }
 
 // systemChannel returns the id of the channel that spec.systemChannelRef names.
-func systemChannel(s *v1alpha1.DiscordServer, seen *observed) (string, error) {
-	c := seen.systemChannel
-	if c != nil && c.Status.ServerID == seen.guildID {
-		if _, exists := seen.snap.Channel(c.Status.ChannelID); exists {
+func systemChannel(server *v1alpha1.DiscordServer, s State) (string, *conditions.Issue) {
+	c := s.SystemChannel
+	if c != nil && c.Status.ServerID == s.GuildID {
+		if _, exists := s.Snapshot.Channel(c.Status.ChannelID); exists {
 			return c.Status.ChannelID, nil
 		}
 	}
 	return "", conditions.Progressing(v1alpha1.ReasonWaitingForChannel,
-		"DiscordChannel %s of spec.systemChannelRef does not exist in this server yet.", s.Spec.SystemChannelRef.Name)
+		"DiscordChannel %s of spec.systemChannelRef does not exist in this server yet.", server.Spec.SystemChannelRef.Name)
 }
 
 func notEmpty(s string) *string {

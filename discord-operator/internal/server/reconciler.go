@@ -7,14 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/util/workqueue"
-	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -22,36 +18,26 @@ import (
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
-	"jutsu.com/operators/discord-operator/internal/metrics"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Kind is what is reconciled here.
+// Kind is the name of the kind.
 const Kind = "DiscordServer"
 
-// Errors that may pass are retried after these pauses, doubled each time.
-const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
-
-// Reconciler makes DiscordServers come true.
+// Reconciler reconciles DiscordServers.
 type Reconciler struct {
 	// Client reads from the cache.
 	Client client.Client
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
-	// Records remember what came of creates of guilds.
+	// Records are what this process knows of its creates of guilds.
 	Records *external.Records
-	// Settle is how long after a create of unknown outcome absence is believed.
-	Settle time.Duration
-	// Status writes to the objects.
+	// RecoveryWait is how long after a create of unknown outcome a guild counts as absent.
+	RecoveryWait time.Duration
+	// Status records what becomes of a server.
 	Status *status.Recorder
-	// Metrics counts.
-	Metrics *metrics.Metrics
-	// Clock tells the time.
-	Clock clock.PassiveClock
-	// Resync is how often a settled object is looked at although nothing tells of a change.
-	Resync time.Duration
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers,verbs=list;watch;patch
@@ -60,25 +46,23 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// SetupWithManager registers the controller and its watches. At most workers servers are reconciled at once.
+// SetupWithManager registers the controller and its watches. At most workers servers are reconciled
+// at once.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	onEvent := handler.TypedFuncs[guildcache.Event, reconcile.Request]{GenericFunc: r.onEvent}
 	return builder.ControllerManagedBy(mgr).
 		Named("discordserver").
-		For(&v1alpha1.DiscordServer{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Status.Expectations.ByOthers(Kind)))).
-		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(claimMoved)).
-		Watches(&v1alpha1.DiscordGroup{}, later(r.ofGroup), builder.WithPredicates(childMoved)).
-		Watches(&v1alpha1.DiscordChannel{}, later(r.ofChannel), builder.WithPredicates(childMoved)).
+		For(&v1alpha1.DiscordServer{}, builder.WithPredicates(r.Status.Relevant())).
+		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(claimChanged)).
+		Watches(&v1alpha1.DiscordGroup{}, later(r.ofGroup), builder.WithPredicates(childChanged)).
+		Watches(&v1alpha1.DiscordChannel{}, later(r.ofChannel), builder.WithPredicates(childChanged)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
-		WatchesRawSource(source.TypedChannel(r.Bots.Events(), handler.TypedFuncs[guildcache.Event, reconcile.Request]{GenericFunc: r.onEvent})).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: workers,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff),
-		}).
+		WatchesRawSource(source.TypedChannel(r.Bots.Events(), onEvent)).
+		WithOptions(external.Options(workers)).
 		Complete(reconcile.Func(r.reconcile))
 }
 
-// reconcile gets the object of a request. One that is gone needs no session with Discord any more.
+// reconcile gets the object of a request. One that is gone needs no bot any more.
 func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	var s v1alpha1.DiscordServer
 	if err := r.Client.Get(ctx, req.NamespacedName, &s); apierrors.IsNotFound(err) {
@@ -90,27 +74,37 @@ func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 	return r.Reconcile(ctx, &s)
 }
 
-// Reconcile looks, decides, acts and tells, in that order, and nothing else.
-func (r *Reconciler) Reconcile(ctx context.Context, s *v1alpha1.DiscordServer) (reconcile.Result, error) {
-	if !r.Status.Satisfied(s) {
+// Reconcile observes, plans, applies and updates the status, in that order.
+func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.DiscordServer) (reconcile.Result, error) {
+	if !r.Status.Satisfied(server) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
-	if !s.DeletionTimestamp.IsZero() {
-		return r.finish(ctx, s)
+	if !server.DeletionTimestamp.IsZero() {
+		return r.reconcileDelete(ctx, server)
 	}
-	var now state
-	seen, err := r.observe(ctx, s)
-	if err == nil {
-		now, err = r.act(ctx, s, seen, plan(s, seen))
+	state, err := r.observe(ctx, server)
+	if err != nil {
+		var results Results
+		results.Fail(tokenRefused(server, err), r.Status.Clock.Now())
+		return r.updateStatus(ctx, server, state, results)
 	}
-	return r.conclude(ctx, s, seen, now, issues.Of(tokenRefused(s, err), r.Clock.Now()))
+	plan := NewPlan(server, state)
+	results := r.apply(ctx, server, state, plan)
+	return r.updateStatus(ctx, server, state, results)
 }
 
-// conclude tells how a pass ended and says when the next one is.
-func (r *Reconciler) conclude(ctx context.Context, s *v1alpha1.DiscordServer, seen *observed, now state, end error) (reconcile.Result, error) {
-	report := status.Report{
-		Name: "server", Age: r.Clock.Since(s.CreationTimestamp.Time), Reported: s.Status.Conditions, Changed: now.changed, Resync: r.Resync,
-		Write: func(ctx context.Context, end error) error { return r.report(ctx, s, statusOf(s, seen, now, end)) },
+// reconcileDelete is Reconcile for a deleted server.
+func (r *Reconciler) reconcileDelete(ctx context.Context, server *v1alpha1.DiscordServer) (reconcile.Result, error) {
+	if !status.Finalized(server) {
+		return reconcile.Result{}, nil
 	}
-	return report.Update(ctx, end)
+	state, err := r.observeDeletion(ctx, server)
+	plan := planDeletion(server, state, issues.Of(err, r.Status.Clock.Now()))
+	results := external.Delete(ctx, state.Bot.OrNone(), r.Status, server, plan)
+	if results.Deleted {
+		r.Records.Forget(server.UID)
+		r.Bots.Release(client.ObjectKeyFromObject(server))
+		return reconcile.Result{}, nil
+	}
+	return r.updateStatus(ctx, server, State{}, Results{Results: results})
 }

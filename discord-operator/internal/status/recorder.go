@@ -1,39 +1,37 @@
-// Package record writes on the objects themselves: the finalizer, the status, and events about them. Every write is noted, so that a
-// pass can tell whether the cache shows it already.
+// Package status writes what an operator writes to its own objects: the finalizer, the status, and
+// events. Every write is expected in the cache, so that a reconcile can tell whether it is shown.
 package status
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/metrics"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
-	"jutsu.com/operators/libs/conditions"
 )
 
-// apply.StaleRetry is when a pass over an object that is not what it was is tried again.
-const StaleRetry = 50 * time.Millisecond
-
-// Recorder writes on the objects of one kind.
+// Recorder records what becomes of the objects of one kind: on the objects, in events, in metrics.
 type Recorder struct {
 	Kind         string
 	Client       client.Client
 	Events       events.EventRecorder
 	Expectations *expectations.Set
 	Metrics      *metrics.Metrics
+	Clock        clock.PassiveClock
+	// Resync is when an object is reconciled again without a change.
+	Resync time.Duration
 }
 
 func (r *Recorder) key(o client.Object) expectations.Key {
@@ -43,21 +41,32 @@ func (r *Recorder) key(o client.Object) expectations.Key {
 // Satisfied reports whether the object is as new as what we wrote to it last.
 func (r *Recorder) Satisfied(o client.Object) bool { return r.Expectations.Satisfied(r.key(o), o) }
 
-// EnsureFinalizer stores the finalizer, provided that nobody has changed the object since it was read.
+// Relevant passes what an object of the kind is reconciled for: a new spec, annotations, and what
+// others have written.
+func (r *Recorder) Relevant() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Expectations.ByOthers(r.Kind))
+}
+
+// Finalized reports whether the object has our finalizer, so that a create may have been sent.
+func Finalized(o client.Object) bool {
+	return controllerutil.ContainsFinalizer(o, v1alpha1.CleanupFinalizer)
+}
+
+// EnsureFinalizer stores the finalizer, unless the object has changed since it was read.
 func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
-	return r.finalizer(ctx, o, controllerutil.AddFinalizer)
+	return r.patch(ctx, o, controllerutil.AddFinalizer)
 }
 
 // RemoveFinalizer takes the finalizer off, so that the object can go.
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
-	err := r.finalizer(ctx, o, controllerutil.RemoveFinalizer)
-	if errors.Is(err, apply.ErrStale) { // it is off, whoever else has written
+	err := r.patch(ctx, o, controllerutil.RemoveFinalizer)
+	if errors.Is(err, apply.ErrStale) { // it is off, although another client has written
 		return nil
 	}
 	return client.IgnoreNotFound(err)
 }
 
-func (r *Recorder) finalizer(ctx context.Context, o client.Object, change func(client.Object, string) bool) error {
+func (r *Recorder) patch(ctx context.Context, o client.Object, change func(client.Object, string) bool) error {
 	before := o.DeepCopyObject().(client.Object)
 	if !change(o, v1alpha1.CleanupFinalizer) {
 		return nil
@@ -73,58 +82,31 @@ func (r *Recorder) finalizer(ctx context.Context, o client.Object, change func(c
 	return nil
 }
 
-// Write writes the status of after where it differs from that of before, and makes known what that means to people. The caller has compared them.
-// apply.ErrStale says that it is written, and that somebody else has written at the same time.
-func (r *Recorder) Write(ctx context.Context, before, after client.Object, was, now []metav1.Condition) error {
-	after.SetResourceVersion(before.GetResourceVersion())
-	done := r.Expectations.Writing(r.key(after))
-	err := r.Client.Status().Patch(ctx, after, client.MergeFrom(before))
-	if err != nil {
-		done("")
-		if apierrors.IsNotFound(err) {
-			return nil // it is gone: there is nobody left to tell
-		}
-		return fmt.Errorf("patch status: %w", err)
-	}
-	others := done(after.GetResourceVersion())
-	if e := conditions.EventFor(was, now); e != nil {
-		r.Event(after, e.Type, e.Reason, e.Message)
-	}
-	if firstReady(was, now) {
-		r.Metrics.Ready(r.Kind, time.Since(after.GetCreationTimestamp().Time))
-	}
-	if others {
-		return apply.ErrStale
-	}
-	return nil
-}
-
-// firstReady reports whether an object is Ready for the first time: before, it has never been Available.
-func firstReady(was, now []metav1.Condition) bool {
-	isTrue := func(list []metav1.Condition, kind string) bool {
-		return slices.ContainsFunc(list, func(c metav1.Condition) bool { return c.Type == kind && c.Status == metav1.ConditionTrue })
-	}
-	return !isTrue(was, conditions.TypeAvailable) && isTrue(now, conditions.TypeReady)
-}
-
-// Event makes an event about an object.
+// Event records an event about an object.
 func (r *Recorder) Event(o client.Object, kind, reason, message string) {
-	const most = 1024 // what the API server accepts
-	if len(message) > most {
-		message = strings.ToValidUTF8(message[:most-3], "") + "..."
+	const maxLength = 1024 // what the API server accepts
+	if len(message) > maxLength {
+		message = strings.ToValidUTF8(message[:maxLength-3], "") + "..."
 	}
 	r.Events.Eventf(o, nil, kind, reason, "Reconcile", "%s", message)
 }
 
-// Normal makes an event about something that went as it should.
+// Normal records an event about something that went as it should.
 func (r *Recorder) Normal(o client.Object, reason, format string, args ...any) {
 	r.Event(o, corev1.EventTypeNormal, reason, fmt.Sprintf(format, args...))
 }
 
-// DriftCorrected records that people changed on Discord what a spec manages, and that it was put back.
-func (r *Recorder) DriftCorrected(o client.Object, fields []string) {
+// DriftCorrected records that what the spec manages was changed on Discord, and was changed back.
+func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 	for _, field := range fields {
 		r.Metrics.Drift(r.Kind, field)
 	}
 	r.Normal(o, "DriftCorrected", "Corrected drift on Discord: %s.", strings.Join(fields, ", "))
 }
+
+// Bound counts an external resource that an object has acquired: created, adopted or recovered.
+func (r *Recorder) Bound(how string) { r.Metrics.Created(r.Kind, how) }
+
+// Deleted counts an object that is gone, and what became of its external resource: deleted,
+// retained, gone or abandoned.
+func (r *Recorder) Deleted(how string) { r.Metrics.Deleted(r.Kind, how) }

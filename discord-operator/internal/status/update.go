@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -15,44 +18,97 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Report is a reconcile that has come to its end.
+// Report is how a reconcile ended.
 type Report struct {
-	// Name names the object in an error: `group "alarms"`.
+	// Name names the object in an error: `group "alerts"`.
 	Name string
-	// Age is how old the object is.
-	Age time.Duration
-	// Reported are the conditions before.
-	Reported []metav1.Condition
+	// Before is the object as it was read, After has its new status.
+	Before, After client.Object
+	// Was and Now are the conditions of the two.
+	Was, Now []metav1.Condition
 	// Changed is whether something was changed on Discord, which is reported in any case.
 	Changed bool
-	// Resync is when the next reconcile is, should nothing ask for one sooner.
-	Resync time.Duration
-	// Write writes the status for how it ended.
-	Write func(ctx context.Context, end error) error
+	// Worst is the worst issue; nil where there is none.
+	Worst *conditions.Issue
+	// Stale says that the cache lags behind, so that there is nothing to report.
+	Stale bool
 }
 
-// Update reports how the reconcile ended and says when the next one is. What is over in a moment is
-// not reported.
-func (r *Report) Update(ctx context.Context, end error) (reconcile.Result, error) {
-	if errors.Is(end, apply.ErrStale) || conditions.Conflict(end) {
+// Update writes the status where it differs, and says when to reconcile again. What is over in a
+// moment is not reported. Only the worst issue counts: a request that Discord has refused must not
+// be repeated because something lesser is retried.
+func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result, error) {
+	if report.Stale {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
-	if soon := issues.Unreported(end, r.Reported, r.Age); soon > 0 && !r.Changed {
-		return reconcile.Result{RequeueAfter: soon}, nil
+	age := r.Clock.Since(report.Before.GetCreationTimestamp().Time)
+	if wait := issues.Unreported(report.Worst, report.Was, age); wait > 0 && !report.Changed {
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	if end != nil {
-		logf.FromContext(ctx).V(1).Info("not reconciled", "issue", end.Error())
+	var list []conditions.Issue
+	if report.Worst != nil {
+		list = append(list, *report.Worst)
+		logf.FromContext(ctx).V(1).Info("not reconciled", "issue", report.Worst.Error())
 	}
-	failed := r.Write(ctx, end)
-	result, err := conditions.Result(conditions.Of(end))
+	failed := r.write(ctx, report)
+	result, err := conditions.Result(list)
 	if errors.Is(failed, apply.ErrStale) { // it is written
 		failed, result.RequeueAfter = nil, apply.StaleRetry
 	}
-	if err == nil && result.RequeueAfter == 0 {
+	if err = errors.Join(err, failed); err != nil {
+		return reconcile.Result{}, fmt.Errorf("%s: %w", report.Name, err)
+	}
+	if result.RequeueAfter == 0 {
 		result.RequeueAfter = r.Resync
 	}
-	if err = errors.Join(err, failed); err != nil {
-		return reconcile.Result{}, fmt.Errorf("%s: %w", r.Name, err)
-	}
 	return result, nil
+}
+
+// write patches the status and makes known what that means. ErrStale says that it is written, and
+// that another client has written at the same time.
+func (r *Recorder) write(ctx context.Context, report Report) error {
+	if equality.Semantic.DeepEqual(report.Before, report.After) {
+		return nil
+	}
+	after := report.After
+	done := r.Expectations.Writing(r.key(after))
+	if err := r.Client.Status().Patch(ctx, after, client.MergeFrom(report.Before)); err != nil {
+		done("")
+		if apierrors.IsNotFound(err) { // deleted meanwhile
+			return nil
+		}
+		return fmt.Errorf("patch status: %w", err)
+	}
+	others := done(after.GetResourceVersion())
+	if e := conditions.EventFor(report.Was, report.Now); e != nil {
+		r.Event(after, e.Type, e.Reason, e.Message)
+	}
+	// Before an object is Ready for the first time, it has never been Available.
+	if !meta.IsStatusConditionTrue(report.Was, conditions.TypeAvailable) && meta.IsStatusConditionTrue(report.Now, conditions.TypeReady) {
+		r.Metrics.Ready(r.Kind, r.Clock.Since(after.GetCreationTimestamp().Time))
+	}
+	if others {
+		return apply.ErrStale
+	}
+	return nil
+}
+
+// Available is the last known availability, and unusable where there is none: users need neither
+// the bot nor the operator for what exists.
+func Available(was []metav1.Condition, unknown conditions.Availability) conditions.Availability {
+	c := meta.FindStatusCondition(was, conditions.TypeAvailable)
+	switch {
+	case c == nil:
+		return unknown
+	case c.Status == metav1.ConditionTrue:
+		return conditions.Usable(c.Reason, c.Message)
+	}
+	return conditions.Unusable(c.Reason, c.Message)
+}
+
+// Reconciled reports whether the object was Ready for this very spec, so that a difference was made
+// on Discord.
+func Reconciled(was []metav1.Condition, generation int64) bool {
+	ready := meta.FindStatusCondition(was, conditions.TypeReady)
+	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == generation
 }

@@ -6,56 +6,101 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
+	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/metrics"
 	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
 )
 
-func TestConclude(t *testing.T) {
+// fakeClient patches a status as a test says.
+type fakeClient struct {
+	client.Client
+	status fakeStatus
+}
+
+func (f fakeClient) Status() client.SubResourceWriter { return f.status }
+
+type fakeStatus struct {
+	client.SubResourceWriter
+	patch func(client.Object) error
+}
+
+func (f fakeStatus) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+	return f.patch(o)
+}
+
+type noEvents struct{}
+
+func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
+
+func TestUpdate(t *testing.T) {
 	t.Parallel()
-	told := []metav1.Condition{{Type: conditions.TypeReady}}
-	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "discordchannels"}, "tokyo", errors.New("it was changed"))
-	waiting, terminal := conditions.Progressing("R", "").After(3*time.Second), conditions.Degraded("R", "")
-	soon := issues.Brief(time.Second)
+	now := time.Unix(1_000_000, 0)
+	reported := []metav1.Condition{{Type: conditions.TypeReady}}
+	waiting, degraded := conditions.Progressing("R", "").After(3*time.Second), conditions.Degraded("R", "")
 	broken := errors.New("connection refused")
+	transient := conditions.Worst(conditions.Of(broken))
 	cases := map[string]struct {
-		pass   Report
-		end    error
-		untold error // what telling fails with
-		tells  bool
+		report Report
+		age    time.Duration
+		others bool  // another client writes at the same time
+		failed error // what the write fails with
+		writes bool
 		again  time.Duration
 		err    string
 	}{
-		"settled":                             {pass: Report{Reported: told}, tells: true, again: time.Hour},
-		"settled, and not told":               {pass: Report{Reported: told}, tells: true, untold: broken, err: "channel #tokyo: connection refused"},
-		"told, while somebody else wrote":     {pass: Report{Reported: told}, end: terminal, tells: true, untold: apply.ErrStale, again: apply.StaleRetry},
-		"may pass, while somebody else wrote": {pass: Report{Reported: told}, end: broken, tells: true, untold: apply.ErrStale, err: "channel #tokyo: connection refused"},
-		"a cache that lags":                   {pass: Report{Reported: told}, end: apply.ErrStale, again: apply.StaleRetry},
-		"somebody was faster":                 {pass: Report{Reported: told}, end: conflict, again: apply.StaleRetry},
-		"over in a moment":                    {pass: Report{Reported: told}, end: soon, again: time.Second},
-		"over in a moment, but something new": {pass: Report{Reported: told, Changed: true}, end: soon, tells: true, again: time.Second},
-		"waits":                               {pass: Report{Reported: told}, end: waiting, tells: true, again: 3 * time.Second},
-		"waits, but is new":                   {pass: Report{Age: issues.MaxBrief - time.Second}, end: waiting, again: time.Second},
-		"needs a person":                      {pass: Report{Reported: told}, end: terminal, tells: true, again: time.Hour},
-		"may pass":                            {pass: Report{Reported: told}, end: broken, tells: true, err: "channel #tokyo: connection refused"},
+		"reconciled":                         {report: Report{Was: reported}, writes: true, again: time.Hour},
+		"reconciled, and not reported":       {report: Report{Was: reported}, writes: true, failed: broken, err: "channel #tokyo: patch status: connection refused"},
+		"reported, while another one wrote":  {report: Report{Was: reported, Worst: degraded}, writes: true, others: true, again: apply.StaleRetry},
+		"transient, while another one wrote": {report: Report{Was: reported, Worst: transient}, writes: true, others: true, err: "channel #tokyo: connection refused"},
+		"a cache that lags":                  {report: Report{Was: reported, Stale: true}, again: apply.StaleRetry},
+		"brief":                              {report: Report{Was: reported, Worst: issues.Brief(time.Second)}, again: time.Second},
+		"brief, but something new":           {report: Report{Was: reported, Worst: issues.Brief(time.Second), Changed: true}, writes: true, again: time.Second},
+		"waits":                              {report: Report{Was: reported, Worst: waiting}, writes: true, again: 3 * time.Second},
+		"waits, but is new":                  {report: Report{Worst: waiting}, age: issues.MaxBrief - time.Second, again: time.Second},
+		"needs a user":                       {report: Report{Was: reported, Worst: degraded}, writes: true, again: time.Hour},
+		"transient":                          {report: Report{Was: reported, Worst: transient}, writes: true, err: "channel #tokyo: connection refused"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tells := false
-			c.pass.Name, c.pass.Resync = "channel #tokyo", time.Hour
-			c.pass.Write = func(context.Context, error) error {
-				tells = true
-				return c.untold
+			counts, err := metrics.New(prometheus.NewRegistry(), nil, nil)
+			if err != nil {
+				t.Fatal(err)
 			}
-			result, err := c.pass.Update(t.Context(), c.end)
-			if tells != c.tells || result.RequeueAfter != c.again {
-				t.Errorf("told: %v, again after %s", tells, result.RequeueAfter)
+			clock := clocktesting.NewFakePassiveClock(now)
+			r := &Recorder{
+				Kind: "DiscordChannel", Events: noEvents{}, Expectations: expectations.NewSet(clock), Metrics: counts, Clock: clock, Resync: time.Hour,
+			}
+			writes := false
+			r.Client = fakeClient{status: fakeStatus{patch: func(o client.Object) error {
+				writes = true
+				if c.others {
+					other := o.DeepCopyObject().(client.Object)
+					other.SetResourceVersion("9")
+					r.Expectations.ByOthers(r.Kind).Update(event.UpdateEvent{ObjectOld: o, ObjectNew: other})
+				}
+				o.SetResourceVersion("2")
+				return c.failed
+			}}}
+			before := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{
+				Name: "tokyo", ResourceVersion: "1", CreationTimestamp: metav1.NewTime(now.Add(-c.age)),
+			}}
+			after := before.DeepCopy()
+			after.Status.ObservedGeneration = 1
+			c.report.Name, c.report.Before, c.report.After = "channel #tokyo", before, after
+			result, err := r.Update(t.Context(), c.report)
+			if writes != c.writes || result.RequeueAfter != c.again {
+				t.Errorf("written: %v, again after %s", writes, result.RequeueAfter)
 			}
 			if c.err == "" && err != nil || c.err != "" && (err == nil || err.Error() != c.err) {
 				t.Errorf("got %v, want %q", err, c.err)

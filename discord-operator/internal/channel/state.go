@@ -1,0 +1,172 @@
+package channel
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/webhook"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// groupRetry is when a category that is missing is looked for again: it may come back under the
+// same id, of which no event reaches the channel.
+const groupRetry = 5 * time.Second
+
+// State is what was observed of a channel.
+type State struct {
+	// Guild is nil where the channel could not be observed; Server is the name of its
+	// DiscordServer.
+	Guild  *bot.Guild
+	Server string
+	// Binding is where the object stands with its channel on Discord.
+	Binding external.Binding
+	// Position is its desired place; nil where the spec has none.
+	Position *external.Position
+	Webhook  webhook.State
+}
+
+func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s State, err error) {
+	guild, parentID, err := r.observeParents(ctx, c)
+	if err != nil {
+		return s, err
+	}
+	by, parent := siblingsBy(c)
+	if s.Position, err = r.Channels.Position(ctx, c, by, parent); err != nil {
+		return s, err
+	}
+	s.Guild, s.Server = guild, guild.Server.Name
+	if s.Binding, err = r.Channels.Bind(ctx, guild.Bot.Client, lookup(c, guild.ID, parentID)); err != nil {
+		return s, err
+	}
+	guild.Refresh() // Bind may have read it
+	s.Webhook, err = r.Webhooks.Observe(ctx, c, guild, s.Binding.Channel)
+	return s, err
+}
+
+// siblingsBy are the index and the parent by which the channels beside a channel are found.
+func siblingsBy(c *v1alpha1.DiscordChannel) (by, parent string) {
+	if ref := c.Spec.GroupRef; ref != nil {
+		return index.ChannelByGroup, ref.Name
+	}
+	return index.ChannelByServer, c.Spec.ServerRef.Name
+}
+
+// observeParents returns the guild, and the id of the category; empty for none.
+func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChannel) (*bot.Guild, string, error) {
+	group := &v1alpha1.DiscordGroup{}
+	if ref := c.Spec.GroupRef; ref != nil {
+		name := types.NamespacedName{Namespace: c.Namespace, Name: ref.Name}
+		if err := r.Client.Get(ctx, name, group); apierrors.IsNotFound(err) {
+			return nil, "", conditions.Progressing(v1alpha1.ReasonWaitingForGroup,
+				"DiscordGroup %s does not exist. Create it, or name another one in spec.groupRef.", ref.Name)
+		} else if err != nil {
+			return nil, "", fmt.Errorf("get DiscordGroup %s: %w", name, err)
+		}
+	}
+	server := types.NamespacedName{Namespace: c.Namespace, Name: group.Spec.ServerRef.Name}
+	if c.Spec.GroupRef == nil {
+		server.Name = c.Spec.ServerRef.Name
+	}
+	guild, err := r.Bots.Guild(ctx, server)
+	if err != nil {
+		return nil, "", err
+	}
+	if c.Status.ServerID != "" && c.Status.ServerID != guild.ID {
+		return nil, "", conditions.Degraded(v1alpha1.ReasonServerMismatch, "The channel is in server %s and cannot be moved to %s, "+
+			"that of DiscordServer %s. Name a group of the same server, or create a new DiscordChannel.",
+			c.Status.ServerID, guild.ID, server.Name)
+	}
+	if c.Spec.GroupRef == nil {
+		return guild, "", nil
+	}
+	id := group.Status.GroupID
+	if category, ok := guild.Snapshot.Channel(id); !ok || category.Type != discordgo.ChannelTypeGuildCategory {
+		return nil, "", noCategory(group)
+	}
+	return guild, id, nil
+}
+
+// noCategory is the issue that a group is not on Discord. One that is being deleted never will be
+// again, and waits for its channels.
+func noCategory(group *v1alpha1.DiscordGroup) *conditions.Issue {
+	message := "DiscordGroup %s does not exist on Discord yet."
+	if !group.DeletionTimestamp.IsZero() {
+		message = "DiscordGroup %s is being deleted and no longer exists on Discord. Name another one, or delete this channel too."
+	}
+	return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, message, group.Name).After(groupRetry)
+}
+
+func lookup(c *v1alpha1.DiscordChannel, guildID, parentID string) external.Lookup {
+	return external.Lookup{Object: c, GuildID: guildID, ParentID: parentID, Types: channelTypes(c.Spec.Type)}
+}
+
+// channelTypes are the types of channel that the object can manage, that which is created first.
+func channelTypes(t v1alpha1.ChannelType) []discordgo.ChannelType {
+	if t == v1alpha1.ChannelTypeAnnouncement {
+		return []discordgo.ChannelType{discordgo.ChannelTypeGuildNews, discordgo.ChannelTypeGuildText}
+	}
+	return []discordgo.ChannelType{discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews}
+}
+
+// observeDeletion observes what a deleted object has on Discord.
+func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordChannel) (s State, err error) {
+	if retained(c) && !ownsWebhook(c) {
+		return s, nil
+	}
+	server, categoryID, err := r.parentsOf(ctx, c)
+	if err != nil {
+		return s, err
+	}
+	if s.Guild, err = r.Bots.GuildToDelete(ctx, server, c.Status.ServerID); err != nil || retained(c) {
+		return s, err
+	}
+	s.Binding, err = r.Channels.BindDeleted(ctx, s.Guild.Bot.Client, lookup(c, s.Guild.ID, categoryID))
+	return s, err
+}
+
+// retained reports whether the channel of a deleted object stays.
+func retained(c *v1alpha1.DiscordChannel) bool { return Kind.Identity(c).Retained() }
+
+// ownsWebhook reports whether the webhook of a retained channel is deleted. One that is older than
+// the object was adopted with the channel, and stays with it.
+func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
+	const clockSkew = time.Minute
+	return c.Spec.DeletionPolicy == "" && c.Status.Webhook != nil &&
+		discordclient.CreatedAt(c.Status.Webhook.ID).After(c.CreationTimestamp.Add(-clockSkew))
+}
+
+// parentsOf names the server of a deleted channel, and the category in which it is or would have
+// been created. Both objects may be gone already.
+func (r *Reconciler) parentsOf(
+	ctx context.Context, c *v1alpha1.DiscordChannel,
+) (server types.NamespacedName, categoryID string, err error) {
+	server.Namespace = c.Namespace
+	if c.Spec.ServerRef != nil {
+		server.Name = c.Spec.ServerRef.Name
+	}
+	if c.Spec.GroupRef != nil {
+		var group v1alpha1.DiscordGroup
+		err = r.Client.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.GroupRef.Name}, &group)
+		server.Name, categoryID = group.Spec.ServerRef.Name, group.Status.GroupID
+	}
+	if c.Status.ServerRef != nil {
+		server.Name, categoryID, err = c.Status.ServerRef.Name, cmp.Or(c.Status.GroupID, categoryID), client.IgnoreNotFound(err)
+	}
+	if apierrors.IsNotFound(err) {
+		return server, "", issues.DeletionFailed(fmt.Sprintf("DiscordGroup %s no longer exists.", c.Spec.GroupRef.Name))
+	}
+	return server, categoryID, err
+}

@@ -1,0 +1,51 @@
+package channel
+
+import (
+	"context"
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/discord-operator/internal/webhook"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// statusOf is how a channel is. What could not be observed stands as it was last known.
+func statusOf(
+	c *v1alpha1.DiscordChannel, s State, results Results, worst *conditions.Issue,
+) v1alpha1.DiscordChannelStatus {
+	was := c.Status
+	now := v1alpha1.DiscordChannelStatus{
+		ObservedGeneration: c.Generation, Conditions: slices.Clone(was.Conditions), ServerRef: was.ServerRef,
+		ServerID: was.ServerID, GroupID: was.GroupID, ChannelID: was.ChannelID, ChannelURL: was.ChannelURL, Webhook: was.Webhook,
+	}
+	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The channel does not exist on Discord.")
+	if s.Guild == nil {
+		can = status.Available(was.Conditions, can)
+	} else {
+		now.ServerRef = &v1alpha1.ServerReference{Name: s.Server}
+	}
+	if live := results.Channel; live != nil {
+		now.ServerID, now.GroupID, now.ChannelID = s.Guild.ID, live.ParentID, live.ID
+		now.ChannelURL = "https://discord.com/channels/" + s.Guild.ID + "/" + live.ID
+		now.Webhook = webhook.Status(c, results.Webhook, worst)
+		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The channel exists on Discord.")
+	}
+	conditions.Set(&now.Conditions, c.Generation, can, worst)
+	return now
+}
+
+// updateStatus writes the status and says when to reconcile again.
+func (r *Reconciler) updateStatus(
+	ctx context.Context, c *v1alpha1.DiscordChannel, s State, results Results,
+) (reconcile.Result, error) {
+	worst, after := issues.Worst(results.Issues), c.DeepCopy()
+	after.Status = statusOf(c, s, results, worst)
+	return r.Status.Update(ctx, status.Report{
+		Name: "channel #" + c.Spec.Name, Before: c, After: after,
+		Was: c.Status.Conditions, Now: after.Status.Conditions, Changed: results.Changed, Worst: worst, Stale: results.Stale,
+	})
+}

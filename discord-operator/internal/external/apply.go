@@ -1,0 +1,217 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// turnRetry is when to look again at siblings that another reconcile puts into order.
+const turnRetry = 200 * time.Millisecond
+
+// Results are what came of a plan.
+type Results struct {
+	// Channel is the resource as it is now; nil for none.
+	Channel *discordclient.Channel
+	// Created says that it was created just now, Changed that something was changed on Discord,
+	// which the status reports in any case.
+	Created, Changed bool
+	// Blocked says that the resource cannot be used yet, so that nothing else may be created for
+	// it.
+	Blocked bool
+	// Deleted says that a deleted object is gone.
+	Deleted bool
+	// Issues are those of the plan and of what failed.
+	Issues []conditions.Issue
+	// Stale says that the cache lags behind, so that there is nothing to report: reconcile again
+	// after apply.StaleRetry.
+	Stale bool
+}
+
+// Fail adds the issues of an error and reports whether there was one.
+func (r *Results) Fail(err error, now time.Time) bool {
+	if errors.Is(err, apply.ErrStale) || conditions.Conflict(err) {
+		r.Stale = true
+	} else {
+		r.Issues = append(r.Issues, issues.Of(err, now)...)
+	}
+	return err != nil
+}
+
+// Apply carries out the plan of an object that is not deleted.
+func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) Results {
+	now := r.Clock.Now()
+	results := Results{Channel: b.Channel, Issues: slices.Clone(plan.Issues)}
+	if plan.Create == nil && b.Channel == nil {
+		results.Blocked = true
+		return results
+	}
+	if results.Blocked = results.Fail(r.ensureFinalizer(ctx, api, b, plan), now); results.Blocked {
+		return results
+	}
+	edit, fields := plan.Edit, plan.Fields
+	if plan.Create != nil {
+		if results.Blocked = results.Fail(r.create(ctx, api, b, plan.Create, &results), now); results.Blocked {
+			return results
+		}
+		edit, fields = leftOver(plan.Create, results.Channel)
+	}
+	r.recordAdoption(b, &results)
+	if len(fields) > 0 {
+		results.Fail(r.edit(ctx, api, b, edit, fields, &results), now)
+	}
+	if plan.Position != nil {
+		results.Fail(r.order(ctx, api, b, *plan.Position, results.Channel), now)
+	}
+	return results
+}
+
+// ensureFinalizer stores the finalizer before anything exists for the object. While Discord would
+// refuse a create now, it is not stored: after a crash, every finalizer without an id costs a
+// search.
+func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) error {
+	if status.Finalized(b.Object) {
+		return nil
+	}
+	if plan.Create != nil {
+		if err := api.MayCreateChannel(b.GuildID); err != nil {
+			return err
+		}
+	}
+	return r.Status.EnsureFinalizer(ctx, b.Object)
+}
+
+// create creates the resource. It must only be called when Bind has found none, and after the
+// finalizer was stored.
+func (r *Resources) create(
+	ctx context.Context, api *guildcache.Client, b Binding, in *discordclient.ChannelCreate, results *Results,
+) error {
+	uid := b.Object.GetUID()
+	r.Records.Absent(uid)
+	ch, err := api.CreateChannel(ctx, b.GuildID, *in, Reason(r.Kind.Name, b.Object))
+	if discordclient.ClassOf(err) == discordclient.ClassUnknown {
+		r.Records.Unknown(uid)
+		return conditions.Progressing(v1alpha1.ReasonCreatePending,
+			"Discord's response to a create was lost. The operator looks for its result before it creates another one.",
+		).After(briefRetry)
+	}
+	if err != nil {
+		return err
+	}
+	r.Records.Bound(uid, ch.ID)
+	r.Records.SetStoredName(uid, in.Name, ch.Name)
+	results.Channel, results.Created, results.Changed = ch, true, true
+	r.Status.Bound("created")
+	if b.StatusID != "" {
+		r.Status.DriftCorrected(b.Object, "existence")
+	} else {
+		r.Status.Normal(b.Object, "Created", "Created %s on Discord.", r.Kind.Title(ch))
+	}
+	return nil
+}
+
+// leftOver is what a create has not done: Discord gives a channel that asks for no overwrites at
+// all those of its category.
+func leftOver(in *discordclient.ChannelCreate, made *discordclient.Channel) (edit discordclient.ChannelEdit, fields []string) {
+	if in.Overwrites == nil || overwrites.Same(made.Overwrites, in.Overwrites) {
+		return edit, nil
+	}
+	return discordclient.ChannelEdit{Overwrites: discordclient.Set(in.Overwrites)}, []string{"permissionOverwrites"}
+}
+
+// recordAdoption records that the object has a resource that it has not had before.
+func (r *Resources) recordAdoption(b Binding, results *Results) {
+	title, id := r.Kind.Title(results.Channel), results.Channel.ID
+	switch {
+	case b.Adopted:
+		r.Status.Bound("adopted")
+		r.Status.Normal(b.Object, "Adopted", "Adopted %s (%s) on Discord.", title, id)
+	case b.Recovered:
+		r.Status.Bound("recovered")
+		r.Status.Normal(b.Object, "Recovered", "Found %s (%s) on Discord, the result of an interrupted create.", title, id)
+	default:
+		return
+	}
+	results.Changed = true
+}
+
+// edit changes all fields by one call. Where the limit of names and topics holds it back, the
+// others go first, and the limit remains the issue.
+func (r *Resources) edit(
+	ctx context.Context, api *guildcache.Client, b Binding, edit discordclient.ChannelEdit, fields []string, results *Results,
+) error {
+	id, reason := results.Channel.ID, Reason(r.Kind.Name, b.Object)
+	ch, err := api.EditChannel(ctx, id, edit, reason)
+	limited, ok := errors.AsType[*discordclient.RateLimited](err)
+	switch held := !edit.Name.IsZero() || !edit.Topic.IsZero(); {
+	case ok && held && limited.After > issues.MaxBrief:
+		edit.Name, edit.Topic = discordclient.Change[string]{}, discordclient.Change[string]{}
+		if fields = without(fields, "name", "topic"); len(fields) == 0 {
+			return err
+		}
+		var failed error
+		if ch, failed = api.EditChannel(ctx, id, edit, reason); failed != nil {
+			return failed
+		}
+	case err != nil:
+		return err
+	}
+	if name, ok := edit.Name.Get(); ok {
+		r.Records.SetStoredName(b.Object.GetUID(), name, ch.Name)
+	}
+	results.Channel, results.Changed = ch, true
+	if reconciled(b) && !b.Adopted {
+		r.Status.DriftCorrected(b.Object, fields...)
+	}
+	return err
+}
+
+// reconciled reports whether a difference is drift, and not the result of a new spec.
+func reconciled(b Binding) bool { return status.Reconciled(b.Conditions, b.Object.GetGeneration()) }
+
+func without(list []string, drop ...string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(drop, s) })
+}
+
+// order puts the resource and its siblings into the order of their ranks: the first reconcile that
+// finds them out of order moves all, by one call.
+func (r *Resources) order(
+	ctx context.Context, api *guildcache.Client, b Binding, position Position, ch *discordclient.Channel,
+) error {
+	ranks := maps.Clone(position.Ranks)
+	ranks[ch.ID] = position.Rank
+	siblings := func() []*discordclient.Channel {
+		return r.Kind.Siblings(api.Guild(b.GuildID).Snapshot(), ch.ParentID)
+	}
+	if order.Right(siblings(), ranks) {
+		return nil
+	}
+	done, ok := r.turns.Take(b.GuildID + "/" + ch.ParentID)
+	if !ok {
+		return issues.Brief(turnRetry)
+	}
+	defer done()
+	moves := order.Moves(siblings(), ranks)
+	if moves == nil {
+		return nil
+	}
+	if err := api.MoveChannels(ctx, b.GuildID, moves); err != nil {
+		return err
+	}
+	if reconciled(b) {
+		r.Status.DriftCorrected(b.Object, "position")
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package external
+
+import (
+	"cmp"
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// Delete carries out the plan of a deleted object: what it has on Discord first, then its
+// finalizer. What cannot be deleted keeps the object, unless a user wishes it to be left on
+// Discord.
+func Delete(ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o client.Object, plan Plan) Results {
+	how, note := "", ""
+	list := plan.Issues
+	if d := plan.Delete; d != nil {
+		err := d.send(ctx, api, Reason(recorder.Kind, o))
+		how, note = cmp.Or(d.How, deleted), d.Note
+		if discordclient.ClassOf(err) == discordclient.ClassGone {
+			how, err = cmp.Or(d.How, Gone), nil
+		}
+		list = append(list, issues.OfDeletion(err, recorder.Clock.Now())...)
+	}
+	switch worst := issues.Worst(list); {
+	case worst == nil && note != "":
+		recorder.Normal(o, "Retained", "%s", note)
+	case worst == nil:
+	case issues.Abandonable(worst) && o.GetAnnotations()[v1alpha1.ForceDeleteAnnotation] == "true":
+		how = abandoned
+		recorder.Event(o, corev1.EventTypeWarning, "Abandoned",
+			"Left on Discord, as the annotation requests: "+cmp.Or(worst.Err, error(worst)).Error())
+	default:
+		return Results{Issues: list}
+	}
+	var results Results
+	if results.Fail(recorder.RemoveFinalizer(ctx, o), recorder.Clock.Now()) {
+		return results
+	}
+	recorder.Deleted(how)
+	return Results{Deleted: true}
+}
+
+// send makes the call of a deletion, if any.
+func (d *Deletion) send(ctx context.Context, api *guildcache.Client, reason string) error {
+	switch {
+	case d.Channel != "":
+		return api.DeleteChannel(ctx, d.Channel, reason)
+	case d.Webhook != "":
+		return api.DeleteWebhook(ctx, d.Webhook, reason)
+	case d.Guild != "":
+		return api.DeleteGuild(ctx, d.Guild)
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package external
+
+import (
+	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// Plan is what has to be done so that the external resource of an object matches its spec. It is a
+// value: made by pure functions, and read only after that.
+type Plan struct {
+	// Create is the resource to create; nil for none.
+	Create *discordclient.ChannelCreate
+	// Edit changes the Fields of the one that exists.
+	Edit   discordclient.ChannelEdit
+	Fields []string
+	// Position is its place among its siblings; nil leaves that to users.
+	Position *Position
+	// Delete is what becomes of the resource of a deleted object.
+	Delete *Deletion
+	// Issues keep the object from matching its spec, whatever else is done.
+	Issues []conditions.Issue
+}
+
+// Position is a desired place among siblings.
+type Position struct {
+	Rank int32
+	// Ranks are those of the siblings that have one, by their ids.
+	Ranks order.Ranks
+}
+
+// First is the position with which a new sibling is created, so that in most cases it needs no
+// move.
+func (p *Position) First(siblings []*discordclient.Channel) *int {
+	return order.First(siblings, p.Ranks, p.Rank)
+}
+
+// Report adds an issue and reports whether there was one; nil is none.
+func (p *Plan) Report(issue *conditions.Issue) bool {
+	if issue != nil {
+		p.Issues = append(p.Issues, *issue)
+	}
+	return issue != nil
+}
+
+// What becomes of the external resource of a deleted object.
+const (
+	deleted   = "deleted"
+	abandoned = "abandoned" // left on Discord by force
+	// Retained: it stays, as the deletion policy says.
+	Retained = "retained"
+	// Gone: it does not exist.
+	Gone = "gone"
+)
+
+// Deletion is what becomes of the external resource of a deleted object.
+type Deletion struct {
+	// Channel, Webhook and Guild are the ids of what is deleted; all empty for nothing.
+	Channel, Webhook, Guild string
+	// How is Retained or Gone; empty where something is deleted and nothing else is to be said.
+	How string
+	// Note is the message of an event for users; empty for none.
+	Note string
+}
+
+// PlanDeletion plans what becomes of the channel or category of a deleted object, unless something
+// is known that keeps it from being deleted.
+func PlanDeletion(noun string, retained bool, b Binding, known []conditions.Issue) Plan {
+	var d Deletion
+	switch {
+	case len(known) > 0:
+		return Plan{Issues: known}
+	case retained:
+		d = Deletion{How: Retained, Note: "Retained the " + noun + " on Discord."}
+	case b.Mismatch != nil:
+		d = Deletion{How: Gone, Note: "Nothing is deleted on Discord: " + b.Mismatch.Message}
+	case b.Channel == nil:
+		d = Deletion{How: Gone}
+	case b.Guessed:
+		d = Deletion{How: Retained, Note: "Retained " + b.Channel.ID +
+			" on Discord: it may be the result of an interrupted create, or belong to another user."}
+	default:
+		d = Deletion{Channel: b.Channel.ID}
+	}
+	return Plan{Delete: &d}
+}

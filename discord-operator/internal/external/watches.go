@@ -1,0 +1,70 @@
+package external
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// The queue repeats a reconcile that failed after firstBackoff, doubled each time up to
+// lastBackoff.
+const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
+
+// OfEvent maps a change on Discord to the objects that it is about: those that claim the channel,
+// or all objects of the guild's servers, since one without a channel may wait for a role.
+func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedMapFunc[guildcache.Event, reconcile.Request] {
+	return func(ctx context.Context, e guildcache.Event) (all []reconcile.Request) {
+		if e.ChannelID != "" {
+			return index.Requests(ctx, r.Cache, r.Kind.List(), "", r.Kind.ByID, e.ChannelID)
+		}
+		// A refused token, which is about no guild, reaches the objects through their server's
+		// status.
+		var servers v1alpha1.DiscordServerList
+		if err := index.List(ctx, r.Cache, &servers, "", index.ServerByGuild, e.GuildID); err != nil {
+			logf.FromContext(ctx).Error(err, "find the servers of a guild")
+		}
+		for i := range servers.Items {
+			all = append(all, ofServer(ctx, &servers.Items[i])...)
+		}
+		return all
+	}
+}
+
+// Rivals maps an object that has released its resource to those that claim it.
+func (r *Resources) Rivals(ctx context.Context, o client.Object) (all []reconcile.Request) {
+	for _, id := range r.Kind.Identity(o).claims() {
+		all = append(all, index.Requests(ctx, r.Cache, r.Kind.List(), "", r.Kind.ByID, id)...)
+	}
+	return all
+}
+
+// Released lets through an object that is gone, or that has another resource than before.
+func (r *Resources) Released() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := r.Kind.Identity(e.ObjectOld).StatusID, r.Kind.Identity(e.ObjectNew).StatusID
+			return before != "" && before != after
+		},
+	}
+}
+
+// Options are those of each controller, which reconciles at most workers objects at once.
+func Options(workers int) controller.Options {
+	return controller.Options{
+		MaxConcurrentReconciles: workers,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff),
+	}
+}

@@ -1,0 +1,47 @@
+package group
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// statusOf is how a group is. What could not be observed stands as it was last known.
+func statusOf(
+	g *v1alpha1.DiscordGroup, s State, results external.Results, worst *conditions.Issue,
+) v1alpha1.DiscordGroupStatus {
+	now := v1alpha1.DiscordGroupStatus{
+		ObservedGeneration: g.Generation, Conditions: slices.Clone(g.Status.Conditions),
+		GroupID: g.Status.GroupID, ServerID: g.Status.ServerID,
+	}
+	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The category does not exist on Discord.")
+	switch {
+	case results.Channel != nil:
+		now.GroupID, now.ServerID = results.Channel.ID, s.Guild.ID
+		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The category exists on Discord.")
+	case s.Guild == nil:
+		can = status.Available(g.Status.Conditions, can)
+	}
+	conditions.Set(&now.Conditions, g.Generation, can, worst)
+	return now
+}
+
+// updateStatus writes the status and says when to reconcile again.
+func (r *Reconciler) updateStatus(
+	ctx context.Context, g *v1alpha1.DiscordGroup, s State, results external.Results,
+) (reconcile.Result, error) {
+	worst, after := issues.Worst(results.Issues), g.DeepCopy()
+	after.Status = statusOf(g, s, results, worst)
+	return r.Status.Update(ctx, status.Report{
+		Name: "group " + strconv.Quote(g.Spec.Name), Before: g, After: after,
+		Was: g.Status.Conditions, Now: after.Status.Conditions, Changed: results.Changed, Worst: worst, Stale: results.Stale,
+	})
+}

@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// createRetry is when to look for a guild that was created, and for the result of a lost create.
+const createRetry = time.Second
+
+// Results are what came of a plan.
+type Results struct {
+	external.Results
+	// GuildID is the guild's, empty while there is none that the server manages.
+	GuildID string
+	// Guild is as it is now; nil where it cannot be managed.
+	Guild *discordclient.Guild
+}
+
+// apply carries out the plan.
+func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan) (results Results) {
+	results.Issues = slices.Clone(p.Issues)
+	if p.Manageable {
+		results.GuildID, results.Guild = s.GuildID, &s.Snapshot.Guild
+	}
+	var err error
+	if p.Manageable || p.Create != nil {
+		err = r.Status.EnsureFinalizer(ctx, server)
+	}
+	switch {
+	case err != nil:
+	case p.Create != nil:
+		err = r.create(ctx, server, s, p, &results)
+	case p.Manageable:
+		err = r.edit(ctx, server, s, p, &results)
+	}
+	results.Fail(tokenRefused(server, err), r.Status.Clock.Now())
+	return results
+}
+
+// create tries to create a guild. The finalizer records that a create may have been sent, as for
+// channels.
+func (r *Reconciler) create(ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results) error {
+	r.Records.Absent(server.UID)
+	guild, err := s.Bot.CreateGuild(ctx, *p.Create)
+	switch discordclient.ClassOf(err) {
+	case discordclient.ClassNone:
+		r.Records.Bound(server.UID, guild.ID)
+		r.Status.Bound("created")
+		r.Status.Normal(server, "Created", "Created the server %q (%s) on Discord.", guild.Name, guild.ID)
+		s.Bot.Guild(guild.ID) // its view is kept from now on
+		results.GuildID, results.Changed = guild.ID, true
+		return conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
+			"The server was created. Discord has not sent its state yet.").After(createRetry)
+	case discordclient.ClassDenied, discordclient.ClassGone, discordclient.ClassInvalid:
+		return serverIDRequired(s)
+	case discordclient.ClassUnknown:
+		r.Records.Unknown(server.UID)
+		return conditions.Progressing(v1alpha1.ReasonCreatePending,
+			"Discord's response to the create of the server was lost. The operator looks for it before it creates another one.",
+		).After(createRetry)
+	default:
+		return err
+	}
+}
+
+// edit records a guild that the server has not had before, and changes all fields by one call.
+func (r *Reconciler) edit(ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results) error {
+	if server.Status.ServerID == "" {
+		results.Changed = true
+		r.Records.Bound(server.UID, s.GuildID)
+		how := "adopted"
+		if s.Recovered {
+			how = "recovered"
+		}
+		r.Status.Bound(how)
+		r.Status.Normal(server, "Adopted", "The bot %q is a member of the server %q (%s).",
+			s.Application.Name, s.Snapshot.Guild.Name, s.GuildID)
+	}
+	if len(p.Fields) == 0 {
+		return nil
+	}
+	guild, err := s.Bot.EditGuild(ctx, s.GuildID, p.Edit, external.Reason(Kind, server))
+	if err != nil {
+		return err
+	}
+	results.Guild, results.Changed = &guild, true
+	if status.Reconciled(server.Status.Conditions, server.Generation) {
+		r.Status.DriftCorrected(server, p.Fields...)
+	}
+	return nil
+}

@@ -1,0 +1,209 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// State is what was observed of a server.
+type State struct {
+	// Bot and its Application are nil where the server could not be observed.
+	Bot         *bot.Bot
+	Application *discordclient.Application
+	// GuildID is the guild's, empty while there is none. Absent says that there is surely none;
+	// Recovered, that it is the result of a create whose outcome was not known.
+	GuildID           string
+	Absent, Recovered bool
+	Snapshot          *guildcache.Snapshot
+	// Manager is whose guild it is, of all servers that claim it; nil for none.
+	Manager *v1alpha1.DiscordServer
+	// Groups and Channels are those that refer to the server.
+	Groups   []v1alpha1.DiscordGroup
+	Channels []v1alpha1.DiscordChannel
+	// SystemChannel is that of spec.systemChannelRef; nil for none.
+	SystemChannel *v1alpha1.DiscordChannel
+}
+
+func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer) (s State, err error) {
+	if s.Bot, err = r.Bots.Of(ctx, server); err != nil {
+		return s, err
+	}
+	app, err := s.Bot.Application(ctx)
+	if err != nil {
+		return s, err
+	}
+	s.Application = &app
+	if err := r.observeChildren(ctx, server, &s); err != nil {
+		return s, err
+	}
+	if err := r.observeGuild(ctx, server, &s); err != nil || s.Absent {
+		return s, err
+	}
+	r.Bots.Follow(client.ObjectKeyFromObject(server), s.GuildID)
+	if s.Snapshot, err = s.Bot.Snapshot(ctx, s.GuildID); err != nil {
+		return s, err
+	}
+	if _, exact := s.Snapshot.BotPermissions(); !exact && s.Snapshot.Presence == guildcache.PresencePresent {
+		// Without the Gateway, this is how permissions are known.
+		if _, err := s.Bot.ListMemberships(ctx); err != nil {
+			return s, err
+		}
+		s.Snapshot = s.Bot.Guild(s.GuildID).Snapshot()
+	}
+	s.Manager, err = r.manager(ctx, s.GuildID)
+	return s, err
+}
+
+// tokenRefused returns the issue of a refused token, which is the server's own, and any other error
+// as it is.
+func tokenRefused(server *v1alpha1.DiscordServer, err error) error {
+	if discordclient.ClassOf(err) == discordclient.ClassBadToken {
+		return bot.TokenRefused(server)
+	}
+	return err
+}
+
+// observeGuild finds the server's guild: what the spec or the status names, otherwise what an
+// earlier create has left.
+func (r *Reconciler) observeGuild(ctx context.Context, server *v1alpha1.DiscordServer, s *State) error {
+	record := r.Records.Of(server.UID)
+	for _, id := range []string{server.Spec.ServerID, server.Status.ServerID, record.ID} {
+		if id != "" {
+			s.GuildID = id
+			return nil
+		}
+	}
+	if !status.Finalized(server) || record.Known || refusedBefore(server) {
+		s.Absent = true
+		return nil
+	}
+	memberships, err := s.Bot.ListMemberships(ctx)
+	if err != nil {
+		return err
+	}
+	since := server.CreationTimestamp.Add(-time.Minute) // clocks differ
+	for _, m := range memberships {
+		if !m.Owner || m.Name != guildName(server) || !discordclient.CreatedAt(m.ID).After(since) {
+			continue
+		}
+		if rivals, err := r.claimants(ctx, m.ID); err != nil || len(rivals) == 0 {
+			s.GuildID, s.Recovered = m.ID, true
+			return err
+		}
+	}
+	if wait := r.RecoveryWait - r.Status.Clock.Since(record.LastAttempt); wait > 0 {
+		return conditions.Progressing(v1alpha1.ReasonCreatePending,
+			"An earlier create of the server may have succeeded. The operator looks for it before it creates another one.",
+		).After(wait)
+	}
+	r.Records.Absent(server.UID)
+	s.Absent = true
+	return nil
+}
+
+// guildName is what a new guild is called.
+func guildName(server *v1alpha1.DiscordServer) string { return cmp.Or(server.Spec.Name, server.Name) }
+
+// observeChildren reads the groups and channels of the server, which decide what it needs.
+func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.DiscordServer, s *State) (err error) {
+	if s.Groups, s.Channels, err = r.children(ctx, server); err != nil {
+		return err
+	}
+	if ref := server.Spec.SystemChannelRef; ref != nil {
+		var c v1alpha1.DiscordChannel
+		err := r.Client.Get(ctx, types.NamespacedName{Namespace: server.Namespace, Name: ref.Name}, &c)
+		if client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("get DiscordChannel %s: %w", ref.Name, err)
+		}
+		if err == nil {
+			s.SystemChannel = &c
+		}
+	}
+	return nil
+}
+
+func (r *Reconciler) children(
+	ctx context.Context, server *v1alpha1.DiscordServer,
+) ([]v1alpha1.DiscordGroup, []v1alpha1.DiscordChannel, error) {
+	var groups v1alpha1.DiscordGroupList
+	var channels v1alpha1.DiscordChannelList
+	list := func(into client.ObjectList, by, name string) error {
+		return index.List(ctx, r.Client, into, server.Namespace, by, name)
+	}
+	if err := errors.Join(list(&groups, index.GroupByServer, server.Name), list(&channels, index.ChannelByServer, server.Name)); err != nil {
+		return nil, nil, err
+	}
+	all := slices.Clone(channels.Items)
+	for i := range groups.Items {
+		var inGroup v1alpha1.DiscordChannelList
+		if err := list(&inGroup, index.ChannelByGroup, groups.Items[i].Name); err != nil {
+			return nil, nil, err
+		}
+		all = append(all, inGroup.Items...)
+	}
+	return groups.Items, all, nil
+}
+
+// mentioned are the permissions in the overwrites of all groups and channels, and whether there are
+// overwrites and webhooks at all.
+func (s *State) mentioned() (bits permissions.Bits, overwritten, webhooks bool) {
+	add := func(spec []v1alpha1.PermissionOverwrite) {
+		bits |= overwrites.Mentioned(spec)
+		overwritten = overwritten || spec != nil
+	}
+	for i := range s.Groups {
+		add(s.Groups[i].Spec.PermissionOverwrites)
+	}
+	for i := range s.Channels {
+		add(s.Channels[i].Spec.PermissionOverwrites)
+		webhooks = webhooks || s.Channels[i].Spec.Webhook != nil
+	}
+	return bits, overwritten, webhooks
+}
+
+// observeDeletion observes what a deleted server has on Discord, once nothing depends on it.
+func (r *Reconciler) observeDeletion(ctx context.Context, server *v1alpha1.DiscordServer) (s State, err error) {
+	if err := r.dependents(ctx, server); err != nil || retained(server) {
+		return s, err
+	}
+	if s.Manager, err = r.manager(ctx, server.Status.ServerID); err != nil || foreign(server, s) {
+		return s, err
+	}
+	s.Bot, err = r.Bots.ToDelete(ctx, server)
+	return s, err
+}
+
+// dependents returns, as an issue, the groups and channels that still refer to the server.
+func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordServer) error {
+	groups, channels, err := r.children(ctx, server)
+	if err != nil || len(groups)+len(channels) == 0 {
+		return err
+	}
+	var names []string
+	for i := range groups {
+		names = append(names, "DiscordGroup "+groups[i].Name)
+	}
+	for i := range channels {
+		names = append(names, "DiscordChannel "+channels[i].Name)
+	}
+	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
+		"Objects still refer to the server: %s. Delete them.", issues.Some(names))
+}

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// maxChannels is how many channels and categories Discord allows in a server: code 30013.
+const maxChannels = 500
+
+// statusOf is how a server is. What could not be observed stands as it was last known.
+func statusOf(
+	server *v1alpha1.DiscordServer, s State, results Results, worst *conditions.Issue,
+) v1alpha1.DiscordServerStatus {
+	was := server.Status
+	now := v1alpha1.DiscordServerStatus{
+		ObservedGeneration: server.Generation, Conditions: slices.Clone(was.Conditions),
+		ServerID: was.ServerID, Name: was.Name, OwnerID: was.OwnerID, Channels: was.Channels,
+		ApplicationID: was.ApplicationID, InviteURL: was.InviteURL,
+	}
+	if s.Application != nil {
+		now.ApplicationID, now.InviteURL = s.Application.ID, inviteURL(s)
+	}
+	if results.GuildID != "" {
+		now.ServerID = results.GuildID
+	}
+	if guild := results.Guild; guild != nil {
+		now.Name, now.OwnerID = guild.Name, guild.OwnerID
+		total := int32(len(s.Snapshot.Channels())) //nolint:gosec // Discord allows 500
+		now.Channels = &v1alpha1.ChannelCount{Total: total, Limit: maxChannels}
+	}
+	conditions.Set(&now.Conditions, server.Generation, availability(server, results, worst), worst)
+	return now
+}
+
+// availability says whether groups and channels can be managed now. What resolves by itself does
+// not change it.
+func availability(server *v1alpha1.DiscordServer, results Results, worst *conditions.Issue) conditions.Availability {
+	was := server.Status.Conditions
+	switch can := conditions.Unusable(v1alpha1.ReasonNotManageable, "The bot cannot manage the server."); {
+	case results.Guild != nil:
+		return conditions.Usable(v1alpha1.ReasonOnDiscord, "The bot can manage the server.")
+	case !worst.IsDegraded() && meta.IsStatusConditionTrue(was, conditions.TypeAvailable):
+		return status.Available(was, can)
+	default:
+		return can
+	}
+}
+
+// updateStatus writes the status and says when to reconcile again.
+func (r *Reconciler) updateStatus(
+	ctx context.Context, server *v1alpha1.DiscordServer, s State, results Results,
+) (reconcile.Result, error) {
+	worst, after := issues.Worst(results.Issues), server.DeepCopy()
+	after.Status = statusOf(server, s, results, worst)
+	return r.Status.Update(ctx, status.Report{
+		Name: "server", Before: server, After: after,
+		Was: server.Status.Conditions, Now: after.Status.Conditions, Changed: results.Changed, Worst: worst, Stale: results.Stale,
+	})
+}

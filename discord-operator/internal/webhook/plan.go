@@ -1,0 +1,146 @@
+package webhook
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/bwmarrin/discordgo"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// FieldOwner is the field manager of the Secrets.
+const FieldOwner = "discord-operator"
+
+// webhookAnnotation on a Secret names the webhook whose URL it holds, so that metadata alone shows
+// whether it is the right one.
+const webhookAnnotation = "discord.jutsu.com/webhook-id"
+
+// maxWebhooks is how many Discord allows in a channel: code 30007.
+const maxWebhooks = 15
+
+// secretLabels are on every Secret that the operator makes.
+var secretLabels = map[string]string{
+	"app.kubernetes.io/managed-by": "discord-operator", "app.kubernetes.io/component": "webhook",
+}
+
+// Plan is what has to be done about the webhook of a channel; a zero field is nothing to do.
+type Plan struct {
+	Create, Rename bool
+	// Use is the webhook that exists.
+	Use *discordclient.Webhook
+	// Write says that the Secret is to be written, over the Live one; nil where there is none.
+	Write bool
+	Live  *metav1.PartialObjectMetadata
+	// Remove is the id of a webhook that the spec no longer has.
+	Remove string
+	// Obsolete are Secrets that are to be deleted.
+	Obsolete []metav1.PartialObjectMetadata
+	// Err is the issue that keeps the webhook from matching the spec, or why it could not be
+	// observed.
+	Err error
+}
+
+// NewPlan plans the webhook of a channel and its Secret. It does no I/O.
+func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
+	if s.Err != nil {
+		return Plan{Err: s.Err}
+	}
+	if c.Spec.Webhook == nil {
+		if slices.ContainsFunc(s.Hooks, func(w discordclient.Webhook) bool { return w.ID == statusID(c) }) {
+			p.Remove = statusID(c)
+		}
+		p.Obsolete = s.Secrets
+		return p
+	}
+	name := c.WebhookSecretName()
+	p.Live = s.Secret
+	if p.Live != nil && !metav1.IsControlledBy(p.Live, c) {
+		p.Err = conditions.Degraded(v1alpha1.ReasonNameConflict,
+			"Secret %s exists and is not owned by this DiscordChannel. Name another one in spec.webhook.secretName, or delete it.", name)
+		return p
+	}
+	p.Use = ownWebhook(c, s)
+	p.Create = p.Use == nil
+	if p.Create {
+		if issue := refusedCreate(s); issue != nil {
+			return Plan{Err: issue}
+		}
+	} else {
+		p.Rename = p.Use.Name != c.Spec.Webhook.Name
+	}
+	p.Write = p.Create || !holds(p.Live, p.Use.ID)
+	p.Obsolete = slices.DeleteFunc(slices.Clone(s.Secrets), func(m metav1.PartialObjectMetadata) bool { return m.Name == name })
+	return p
+}
+
+// statusID is the id of the webhook in the status, empty for none.
+func statusID(c *v1alpha1.DiscordChannel) string {
+	if c.Status.Webhook == nil {
+		return ""
+	}
+	return c.Status.Webhook.ID
+}
+
+// ownWebhook finds the channel's webhook: the one that the status or this process knows, otherwise
+// the oldest of this bot's with the right name.
+func ownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
+	var oldest *discordclient.Webhook
+	stands := holds(s.Secret, statusID(c))
+	for i, w := range s.Hooks {
+		known := w.ID == s.Record.ID || w.ID == statusID(c)
+		if known && (!w.Token.IsZero() || stands) {
+			return &s.Hooks[i]
+		}
+		fits := w.Type == discordgo.WebhookTypeIncoming && w.Name == c.Spec.Webhook.Name &&
+			w.ApplicationID == s.Application && !w.Token.IsZero()
+		if fits && (oldest == nil || discordclient.CompareIDs(w.ID, oldest.ID) < 0) {
+			oldest = &s.Hooks[i]
+		}
+	}
+	return oldest
+}
+
+// refusedCreate is why one more webhook cannot be created now.
+func refusedCreate(s State) *conditions.Issue {
+	const forWhat = "which a webhook requires"
+	switch {
+	case s.Channel == nil: // it is created in this reconcile, and so has none
+		return s.Guild.Lacks(permissions.ManageWebhooks, forWhat)
+	case !s.Complete:
+		return conditions.Progressing(v1alpha1.ReasonCreatePending,
+			"An earlier create of the webhook may have succeeded. The operator looks for it before it creates another one.",
+		).After(issues.MaxBrief)
+	case len(s.Hooks) >= maxWebhooks:
+		return issues.Full(fmt.Sprintf("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks))
+	}
+	return s.Guild.LacksIn(s.Channel, permissions.ManageWebhooks, forWhat, s.Guild.Server.Status.InviteURL)
+}
+
+// holds reports, from metadata alone, whether a Secret is unaltered and for this webhook: a client
+// that changes a value takes its ownership.
+func holds(secret *metav1.PartialObjectMetadata, webhookID string) bool {
+	return secret != nil && webhookID != "" && secret.Annotations[webhookAnnotation] == webhookID &&
+		apply.SecretInSync(FieldOwner, secret, secretLabels, []string{v1alpha1.WebhookSecretKey})
+}
+
+// secretFor holds the URL of a webhook.
+func secretFor(c *v1alpha1.DiscordChannel, hook *discordclient.Webhook) *corev1ac.SecretApplyConfiguration {
+	return corev1ac.Secret(c.WebhookSecretName(), c.Namespace).
+		WithLabels(secretLabels).
+		WithAnnotations(map[string]string{webhookAnnotation: hook.ID}).
+		WithOwnerReferences(metav1ac.OwnerReference().
+			WithAPIVersion(v1alpha1.GroupVersion.String()).WithKind("DiscordChannel").WithName(c.Name).WithUID(c.UID).
+			WithController(true).WithBlockOwnerDeletion(true)).
+		WithType(corev1.SecretTypeOpaque).
+		WithData(map[string][]byte{v1alpha1.WebhookSecretKey: []byte(hook.URL.Reveal())})
+}

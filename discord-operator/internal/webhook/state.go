@@ -1,0 +1,110 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// Webhooks are the webhooks of all channels.
+type Webhooks struct {
+	// Client reads from the cache.
+	Client client.Client
+	// Applier writes the Secrets.
+	Applier *apply.Applier
+	// Records are what this process knows of its creates.
+	Records *external.Records
+	// Status records what becomes of a channel.
+	Status *status.Recorder
+	// RecoveryWait is how long after a create of unknown outcome a webhook counts as absent.
+	RecoveryWait time.Duration
+	Clock        clock.PassiveClock
+}
+
+// State is what was observed of the webhook of a channel.
+type State struct {
+	Guild *bot.Guild
+	// Channel is the one on Discord; nil while it is to be created.
+	Channel *discordclient.Channel
+	// Secrets are those that the channel owns, Secret is the one that has the desired name, no matter who
+	// owns it.
+	Secrets []metav1.PartialObjectMetadata
+	Secret  *metav1.PartialObjectMetadata
+	// Application is the bot's own, Hooks are all webhooks of the channel.
+	Application string
+	Hooks       []discordclient.Webhook
+	// Record is what this process knows, Complete that the result of a lost create would be listed.
+	Record   external.Record
+	Complete bool
+	// Err is why Discord could not be read. It keeps nothing else from being reconciled.
+	Err error
+}
+
+// Observe observes the webhook of a channel and its Secret, where one is desired or exists.
+func (w *Webhooks) Observe(
+	ctx context.Context, c *v1alpha1.DiscordChannel, guild *bot.Guild, ch *discordclient.Channel,
+) (s State, err error) {
+	s = State{Guild: guild, Channel: ch}
+	if c.Spec.Webhook == nil && c.Status.Webhook == nil {
+		return s, nil
+	}
+	if s.Secrets, err = w.ownSecrets(ctx, c); err != nil {
+		return s, err
+	}
+	if c.Spec.Webhook != nil {
+		reader := apply.Reader{Cache: w.Client, Expectations: w.Applier.Expectations}
+		name := types.NamespacedName{Namespace: c.Namespace, Name: c.WebhookSecretName()}
+		if s.Secret, err = apply.Get(ctx, reader, "Secret", name, apply.Metadata("v1", "Secret")); err != nil {
+			return s, err
+		}
+		var app discordclient.Application
+		app, s.Err = guild.Bot.Application(ctx)
+		s.Application = app.ID
+	}
+	if s.Err == nil {
+		s.Err = w.observeHooks(ctx, c, &s)
+	}
+	return s, nil
+}
+
+// observeHooks reads the channel's webhooks. Where one would be created after a create that may
+// have been carried out, only a list counts that must show the result of that one.
+func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel, s *State) (err error) {
+	s.Record = w.Records.Of(c.UID)
+	shown := s.Record.LastAttempt.Add(w.RecoveryWait)
+	uncertain := !s.Record.Known && status.Finalized(c)
+	s.Complete = !uncertain || w.Clock.Now().After(shown)
+	if s.Channel == nil {
+		return nil
+	}
+	s.Hooks, err = s.Guild.Bot.Webhooks(ctx, s.Guild.ID, s.Channel.ID, time.Time{})
+	if err == nil && uncertain && s.Complete && c.Spec.Webhook != nil && NewPlan(c, *s).Create {
+		s.Hooks, err = s.Guild.Bot.Webhooks(ctx, s.Guild.ID, s.Channel.ID, shown)
+	}
+	return err
+}
+
+// ownSecrets returns the metadata of the Secrets that the channel owns.
+func (w *Webhooks) ownSecrets(ctx context.Context, c *v1alpha1.DiscordChannel) ([]metav1.PartialObjectMetadata, error) {
+	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}}
+	owned := client.MatchingFields{index.SecretByOwner: string(c.UID)}
+	if err := w.Client.List(ctx, list, client.InNamespace(c.Namespace), owned); err != nil {
+		return nil, fmt.Errorf("list Secrets: %w", err)
+	}
+	deleted := func(s metav1.PartialObjectMetadata) bool { return !s.DeletionTimestamp.IsZero() }
+	return slices.DeleteFunc(list.Items, deleted), nil
+}
