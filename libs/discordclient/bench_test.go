@@ -8,7 +8,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// answeringOne is a server that answers every call with one channel, and a Client for it that has no limit in its way.
+// answeringOne is a server that answers every call with one channel, and a Client for it that has
+// no limit in its way.
 func answeringOne(b *testing.B) *discordclient.Client {
 	b.Helper()
 	body := []byte(`{"id":"175928847299117063","type":0,"guild_id":"175928847299117000","name":"tokyo-alarms","position":3,"flags":0,"topic":"fire",` +
@@ -78,7 +79,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// BenchmarkRefusedByOurselves is a call that a rate limit holds back: what a worker loses by asking.
+// BenchmarkRefusedByOurselves is a call that a rate limit holds back: what a worker loses by
+// asking.
 func BenchmarkRefusedByOurselves(b *testing.B) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3600")

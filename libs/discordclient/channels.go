@@ -57,8 +57,8 @@ func (c *Client) DeleteChannel(ctx context.Context, id, reason string) error {
 	}, nil, nil, id)
 }
 
-// MoveChannels changes positions of many channels, and the parent of one, in one request. It takes no reason for the
-// audit log.
+// MoveChannels changes positions of many channels, and the parent of one, in one request. It takes
+// no reason for the audit log.
 func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []ChannelMove) error {
 	const op = "move channels"
 	parents := 0

@@ -10,9 +10,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Client makes the calls of one bot. Each method makes one request (but for [Client.ListMemberships], which reads page
-// after page), never waits and never repeats anything. Errors are *[Error] and *[RateLimited]; [ClassOf] says what to
-// do about them.
+// Client makes the calls of one bot. Each method makes one request (but for
+// [Client.ListMemberships], which reads page after page), never waits and never repeats anything.
+// Errors are *[Error] and *[RateLimited]; [ClassOf] says what to do about them.
 //
 // reason goes into the guild's audit log; it is cut to 512 encoded characters; empty for none.
 type Client struct {
@@ -45,7 +45,8 @@ func (c *Client) Options() Options { return c.opts }
 type Stats struct {
 	TokenRefused    bool
 	GlobalRemaining int // calls that could be made in this second
-	// Unauthorized, Forbidden and TooMany are the refusals of the last ten minutes; Discord bans at 10,000.
+	// Unauthorized, Forbidden and TooMany are the refusals of the last ten minutes; Discord bans at
+	// 10,000.
 	Unauthorized, Forbidden, TooMany int
 }
 
@@ -56,7 +57,8 @@ func (c *Client) Stats() Stats {
 	return s
 }
 
-// Done is closed when the token is refused; [Client.Err] then says why, and no further request is made with it.
+// Done is closed when the token is refused; [Client.Err] then says why, and no further request is
+// made with it.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
 // Err returns an *[Error] of ClassBadToken once the token was refused, nil before.
@@ -67,7 +69,8 @@ func (c *Client) Err() error {
 	return nil
 }
 
-// RefuseToken records that Discord refuses the token elsewhere: the Gateway closes a connection for that reason.
+// RefuseToken records that Discord refuses the token elsewhere: the Gateway closes a connection for
+// that reason.
 func (c *Client) RefuseToken(op, why string) {
 	c.refuse(&Error{Class: ClassBadToken, Op: op, Message: why})
 }
@@ -77,9 +80,9 @@ func (c *Client) refuse(why *Error) {
 	c.refuseOnce.Do(func() { close(c.done) })
 }
 
-// MayCreateChannel returns, as an error of CreateChannel, what such a call would be refused for now without asking
-// Discord: a *[RateLimited], or a refused token. Nil promises nothing. Ask it before recording an intent that a crash
-// would leave open.
+// MayCreateChannel returns, as an error of CreateChannel, what such a call would be refused for now
+// without asking Discord: a *[RateLimited], or a refused token. Nil promises nothing. Ask it before
+// recording an intent that a crash would leave open.
 func (c *Client) MayCreateChannel(guildID string) error {
 	create := createChannel(guildID, "")
 	create.major = guildID

@@ -8,7 +8,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// The calls that Discord withdrew from bots in July 2025 (ClassDenied). They are kept as a path for compatible servers.
+// The calls that Discord withdrew from bots in July 2025 (ClassDenied). They are kept as a path for
+// compatible servers.
 
 // GuildCreate describes a new guild.
 type GuildCreate struct {
@@ -31,8 +32,9 @@ func (c *Client) DeleteGuild(ctx context.Context, id string) error {
 	}, nil, nil, id))
 }
 
-// withdrawn corrects the class of an error of a route that is gone from Discord: it may be answered as if it had never
-// been there (404 or 405 without a code), which is a refusal to bots and not a mistake in the request.
+// withdrawn corrects the class of an error of a route that is gone from Discord: it may be answered
+// as if it had never been there (404 or 405 without a code), which is a refusal to bots and not a
+// mistake in the request.
 func withdrawn(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassInvalid && e.Code == 0 && !e.unsent {
 		e.Class = ClassDenied

@@ -6,8 +6,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// Change is how an edit treats one field of an object: the zero value leaves it alone, [Set] gives it a value, [Clear]
-// empties it (JSON null).
+// Change is how an edit treats one field of an object: the zero value leaves it alone, [Set] gives
+// it a value, [Clear] empties it (JSON null).
 type Change[T any] struct {
 	value T
 	kind  changeKind
@@ -49,8 +49,8 @@ func (c Change[T]) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.value)
 }
 
-// ChannelCreate describes a new channel, with everything it shall have: a private channel is private from its first
-// moment only when its overwrites are in here.
+// ChannelCreate describes a new channel, with everything it shall have: a private channel is
+// private from its first moment only when its overwrites are in here.
 type ChannelCreate struct {
 	Name               string                `json:"name"` // 1 to 100 characters; see [NormaliseChannelName]
 	Type               discordgo.ChannelType `json:"type"`
@@ -59,23 +59,25 @@ type ChannelCreate struct {
 	Position           *int                  `json:"position,omitempty"` // nil: Discord chooses
 	NSFW               bool                  `json:"nsfw,omitempty"`
 	Slowmode           int                   `json:"rate_limit_per_user,omitempty"`           // seconds, 0 to 21600
-	DefaultAutoArchive int                   `json:"default_auto_archive_duration,omitempty"` // minutes: 60, 1440, 4320, 10080
-	// Overwrites, at most 100. Nil leaves the choice to Discord, which takes those of the category; an empty list is none.
+	DefaultAutoArchive int                   `json:"default_auto_archive_duration,omitempty"` // minutes, as in [Channel]
+	// Overwrites, at most 100. Nil leaves the choice to Discord, which takes those of the category;
+	// an empty list is none.
 	Overwrites []Overwrite `json:"permission_overwrites,omitzero"`
 }
 
-// ChannelEdit changes fields of a channel. Name and topic are under a hidden limit of two changes in ten minutes and
-// channel; give both in one edit when both change, and other fields in an edit of their own when the limit holds them.
+// ChannelEdit changes fields of a channel. Name and topic are under a hidden limit of two changes
+// in ten minutes and channel; give both in one edit when both change, and other fields in an edit
+// of their own when the limit holds them.
 type ChannelEdit struct {
 	Name               Change[string]                `json:"name,omitzero"`
-	Type               Change[discordgo.ChannelType] `json:"type,omitzero"` // text to announcement and back only; needs the guild feature NEWS
+	Type               Change[discordgo.ChannelType] `json:"type,omitzero"` // text to announcement and back only
 	Topic              Change[string]                `json:"topic,omitzero"`
 	ParentID           Change[string]                `json:"parent_id,omitzero"`
 	Position           Change[int]                   `json:"position,omitzero"`
 	NSFW               Change[bool]                  `json:"nsfw,omitzero"`
 	Slowmode           Change[int]                   `json:"rate_limit_per_user,omitzero"`
 	DefaultAutoArchive Change[int]                   `json:"default_auto_archive_duration,omitzero"`
-	Overwrites         Change[[]Overwrite]           `json:"permission_overwrites,omitzero"` // replaces all of them; at most 100
+	Overwrites         Change[[]Overwrite]           `json:"permission_overwrites,omitzero"` // replaces all; at most 100
 }
 
 // hidden names the hidden rate limit that the edit falls under.

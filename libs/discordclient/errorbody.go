@@ -8,7 +8,8 @@ import (
 	"unicode"
 )
 
-// Bounds on what is taken over from an error body, which somebody else wrote. All of it fits into a condition's message, of 32768 characters.
+// Bounds on what is taken over from an error body, which others wrote. All of it fits into a
+// condition's message, of 32768 characters.
 const (
 	maxFields     = 20
 	maxFieldDepth = 16
@@ -24,8 +25,9 @@ type errorBody struct {
 	Global     bool            `json:"global"`
 }
 
-// parseErrorBody reads an error body; ok is false for one that is not in Discord's form (HTML of a proxy, say): an
-// object with a code or a message. The secrets are taken out before anything is cut, so that no part of one is left.
+// parseErrorBody reads an error body; ok is false for one that is not in Discord's form (HTML of a
+// proxy, say): an object with a code or a message. The secrets are taken out before anything is
+// cut, so that no part of one is left.
 func parseErrorBody(body []byte, secrets ...Secret) (code int, message string, fields []Field, ok bool) {
 	var b errorBody
 	if err := json.Unmarshal(body, &b); err != nil || b.Code == 0 && b.Message == "" {
@@ -42,8 +44,8 @@ type collector struct {
 	fields  *[]Field
 }
 
-// walk reads Discord's error tree, which mirrors the request: objects by key, arrays by index, and under
-// "_errors" the complaints.
+// walk reads Discord's error tree, which mirrors the request: objects by key, arrays by index, and
+// under "_errors" the complaints.
 func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	var node map[string]json.RawMessage
 	if depth > maxFieldDepth || len(raw) == 0 || json.Unmarshal(raw, &node) != nil {
@@ -66,7 +68,8 @@ func (c collector) walk(raw json.RawMessage, path string, depth int) {
 	}
 }
 
-// leaves reads the complaints at one place. Their code is a string, though the OpenAPI description says integer.
+// leaves reads the complaints at one place. Their code is a string, though the OpenAPI description
+// says integer.
 func (c collector) leaves(raw json.RawMessage, path string) {
 	var leaves []struct {
 		Code    json.RawMessage `json:"code"`
@@ -80,7 +83,8 @@ func (c collector) leaves(raw json.RawMessage, path string) {
 			return
 		}
 		*c.fields = append(*c.fields, Field{
-			Path: path, Code: clean(strings.Trim(string(leaf.Code), `"`), c.secrets...), Message: clean(leaf.Message, c.secrets...),
+			Path: path, Code: clean(strings.Trim(string(leaf.Code), `"`), c.secrets...),
+			Message: clean(leaf.Message, c.secrets...),
 		})
 	}
 }
@@ -104,7 +108,8 @@ func cutText(text string) string {
 	return text
 }
 
-// clean makes a text of somebody else fit for a log line and a status: one line, printable, of bounded length, no token.
+// clean makes a text of others fit for a log line and a status: one line, printable, of
+// bounded length, no token.
 func clean(text string, secrets ...Secret) string {
 	runes := []rune(cutText(redact(text, secrets...)))
 	for i, r := range runes {

@@ -16,37 +16,42 @@ type Class string
 const (
 	// ClassNone is the class of nil.
 	ClassNone Class = ""
-	// ClassGone means: the guild, channel, webhook, role or overwrite does not exist (any more). A delete has succeeded.
-	// An unknown guild (code 10004) also means that the bot is not a member of it; Discord has been seen to say so
-	// of guilds that were well, so look twice before acting on it.
+	// ClassGone means: the guild, channel, webhook, role or overwrite does not exist (any more). A
+	// delete has succeeded. An unknown guild (code 10004) also means that the bot is not a member
+	// of it; Discord has been seen to say so of guilds that were well, so look twice before acting
+	// on it.
 	ClassGone Class = "gone"
-	// ClassDenied means: the bot is not allowed to. A person must change its permissions; until then every further try
-	// counts towards Discord's limit of refused requests.
+	// ClassDenied means: the bot is not allowed to. An administrator must change its permissions; until
+	// then every further try counts towards Discord's limit of refused requests.
 	ClassDenied Class = "denied"
-	// ClassBadToken means: the token is refused. Every later call of this Client answers so without asking Discord.
+	// ClassBadToken means: the token is refused. Every later call of this Client answers so without
+	// asking Discord.
 	ClassBadToken Class = "bad-token"
 	// ClassInvalid means: the request is wrong in itself; the same request will be refused again.
 	ClassInvalid Class = "invalid"
-	// ClassLimit means: a limit of Discord is reached (500 channels, 50 children of a category, 15 webhooks), or the
-	// request conflicts with what is there. It may succeed when room was made.
+	// ClassLimit means: a limit of Discord is reached (500 channels, 50 children of a category, 15
+	// webhooks), or the request conflicts with what is there. It may succeed when room was made.
 	ClassLimit Class = "limit-reached"
-	// ClassRateLimited means: too many calls; the error is a *[RateLimited] that says how long to wait.
+	// ClassRateLimited means: too many calls; the error is a *[RateLimited] that says how long to
+	// wait.
 	ClassRateLimited Class = "rate-limited"
 	// ClassTransient means: the call had no effect and may succeed later.
 	ClassTransient Class = "transient"
-	// ClassUnknown means: the call may or may not have had its effect: the connection broke or the server failed while it
-	// was under way. Edits and deletes may be repeated. A create may NOT: look first, see [RecoverChannel].
+	// ClassUnknown means: the call may or may not have had its effect: the connection broke or the
+	// server failed while it was under way. Edits and deletes may be repeated. A create may NOT:
+	// look first, see [RecoverChannel].
 	ClassUnknown Class = "outcome-unknown"
 )
 
-// RateLimited says that a call was not carried out, and how long to wait before making it again. It is returned at
-// once: nothing in this package waits.
+// RateLimited says that a call was not carried out, and how long to wait before making it again. It
+// is returned at once: nothing in this package waits.
 type RateLimited struct {
 	Op    string        // what was being done, such as "create channel"
 	After time.Duration // how long to wait, more than 0
-	// Scope is what is limited: user (this bot, in this bucket), shared (everybody, this resource), global (this bot,
-	// all calls), hidden (no header announces it: name and topic), unknown (the first call of a route is under way),
-	// blocked (refused by what is in front of Discord, or too many refusals).
+	// Scope is what is limited: user (this bot, in this bucket), shared (everybody, this resource),
+	// global (this bot, all calls), hidden (no header announces it: name and topic), unknown (the
+	// first call of a route is under way), blocked (refused by what is in front of Discord, or too
+	// many refusals).
 	Scope string
 	// Local is true when the call was not sent, because it was known that it would be refused.
 	Local bool
@@ -102,11 +107,12 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns context.Canceled or context.DeadlineExceeded when the call ended with its context or by a timeout, this package's own or the dialler's;
-// otherwise nil.
+// Unwrap returns context.Canceled or context.DeadlineExceeded when the call ended with its context
+// or by a timeout, this package's own or the dialler's; otherwise nil.
 func (e *Error) Unwrap() error { return e.cause }
 
-// ClassOf returns the class of an error of this package, whatever wraps it; ClassTransient for errors of others.
+// ClassOf returns the class of an error of this package, whatever wraps it; ClassTransient for
+// errors of others.
 func ClassOf(err error) Class {
 	if err == nil {
 		return ClassNone
@@ -128,7 +134,8 @@ func CodeOf(err error) int {
 	return 0
 }
 
-// Codes that discordgo does not have. Source: https://discord.com/developers/docs/topics/opcodes-and-status-codes.
+// Codes that discordgo does not have. Source:
+// https://discord.com/developers/docs/topics/opcodes-and-status-codes.
 const (
 	codeAntiAbuse             = 10008
 	codeMaxGuildWebhooks      = 30058
@@ -137,8 +144,9 @@ const (
 	fieldCodeMaxChannelParent = "CHANNEL_PARENT_MAX_CHANNELS"
 )
 
-// classifyForeign decides the class of an answer without an error body of Discord: of a proxy on the way, or cut off. It
-// says nothing about the token, and of a cut answer not whether what was asked for is gone.
+// classifyForeign decides the class of an answer without an error body of Discord: of a proxy on
+// the way, or cut off. It says nothing about the token, and of a cut answer not whether what was
+// asked for is gone.
 func classifyForeign(status int, cut, mutating bool) Class {
 	switch {
 	case status == 401, cut && !mutating:
@@ -149,7 +157,8 @@ func classifyForeign(status int, cut, mutating bool) Class {
 	return classify(status, 0, nil, mutating)
 }
 
-// classify decides the class of an HTTP answer that is not a success. mutating is true for everything but GET.
+// classify decides the class of an HTTP answer that is not a success. mutating is true for
+// everything but GET.
 func classify(status, code int, fields []Field, mutating bool) Class {
 	switch code {
 	case discordgo.ErrCodeUnknownChannel, discordgo.ErrCodeUnknownGuild, discordgo.ErrCodeUnknownOverwrite,

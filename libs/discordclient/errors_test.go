@@ -101,8 +101,8 @@ func TestEveryAnswerHasItsClass(t *testing.T) {
 	}
 }
 
-// Discord has taken the routes away, so that nothing is known of how they are answered for ever: as if they had never been
-// there means that bots may not, and a wrong request stays a wrong request.
+// Discord has taken the routes away, so that nothing is known of how they are answered for ever: as
+// if they had never been there means that bots may not, and a wrong request stays a wrong request.
 func TestWithdrawnRoutesAreDenied(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

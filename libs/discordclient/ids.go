@@ -12,7 +12,8 @@ import (
 // discordEpoch is the start of Discord's time, in milliseconds since 1970.
 const discordEpoch = 1420070400000
 
-// CreatedAt returns when the object with an id was created, to the millisecond; the zero time for what is no id.
+// CreatedAt returns when the object with an id was created, to the millisecond; the zero time for
+// what is no id.
 func CreatedAt(id string) time.Time {
 	n, err := strconv.ParseUint(id, 10, 64)
 	if err != nil {
@@ -21,7 +22,8 @@ func CreatedAt(id string) time.Time {
 	return time.UnixMilli(int64(n>>22) + discordEpoch)
 }
 
-// SnowflakeAt returns the smallest id of an object created at t or later; "0" before Discord's time.
+// SnowflakeAt returns the smallest id of an object created at t or later; "0" before Discord's
+// time.
 func SnowflakeAt(t time.Time) string {
 	ms := t.UnixMilli() - discordEpoch
 	if ms < 0 {
@@ -38,7 +40,8 @@ func CompareIDs(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// SortChannels sorts siblings as Discord shows them: text-like above voice-like, then by position, then by id.
+// SortChannels sorts siblings as Discord shows them: text-like above voice-like, then by position,
+// then by id.
 func SortChannels(channels []*Channel) {
 	voice := func(c *Channel) int {
 		if c.Type == discordgo.ChannelTypeGuildVoice || c.Type == discordgo.ChannelTypeGuildStageVoice {

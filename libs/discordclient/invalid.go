@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Discord bans an address that got 10,000 refusals (401, 403, 429) within ten minutes.
-// Source: https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans.
+// Discord bans an address that got 10,000 refusals (401, 403, 429) within ten minutes. Source:
+// https://discord.com/developers/docs/topics/rate-limits#invalid-request-limit-aka-cloudflare-bans.
 const (
 	invalidWindow = 10 * time.Minute
 	invalidLimit  = 10000
@@ -17,8 +17,9 @@ const (
 	invalidSlotLen = invalidWindow / invalidSlots
 )
 
-// InvalidRequests counts the refusals of the last ten minutes by status. Discord counts them by address, so all clients
-// of a process should share one, see [Options]. It is safe for concurrent use.
+// InvalidRequests counts the refusals of the last ten minutes by status. Discord counts them by
+// address, so all clients of a process should share one, see [Options]. It is safe for concurrent
+// use.
 type InvalidRequests struct {
 	mu    sync.Mutex
 	now   func() time.Time

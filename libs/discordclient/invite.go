@@ -7,19 +7,22 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// What the bot needs: to manage channels and webhooks; to manage the guild's settings and to read the audit log too; and
-// to set overwrites as well. Setting an overwrite also takes every permission that the overwrite mentions.
+// What the bot needs: to manage channels and webhooks; to manage the guild's settings and to read
+// the audit log too; and to set overwrites as well. Setting an overwrite also takes every
+// permission that the overwrite mentions.
 const (
 	PermissionsCore       = permissions.ViewChannel | permissions.ManageChannels | permissions.ManageWebhooks // 536871952
 	PermissionsGuild      = PermissionsCore | permissions.ManageGuild | permissions.ViewAuditLog              // 536872112
 	PermissionsOverwrites = PermissionsGuild | permissions.ManageRoles                                        // 805307568
 )
 
-// InviteURL is where a person adds the bot of an application to a guild, with exactly the given permissions. guildID
-// chooses the guild beforehand; empty leaves it to the person.
-// Source: https://discord.com/developers/docs/topics/oauth2#bot-authorization-flow.
+// InviteURL is where a user adds the bot of an application to a guild, with exactly the given
+// permissions. guildID chooses the guild beforehand; empty leaves it to the user. Source:
+// https://discord.com/developers/docs/topics/oauth2#bot-authorization-flow.
 func InviteURL(applicationID string, wanted permissions.Bits, guildID string) string {
-	query := url.Values{"client_id": {applicationID}, "scope": {"bot"}, "permissions": {strconv.FormatUint(uint64(wanted), 10)}}
+	query := url.Values{
+		"client_id": {applicationID}, "scope": {"bot"}, "permissions": {strconv.FormatUint(uint64(wanted), 10)},
+	}
 	if guildID != "" {
 		query.Set("guild_id", guildID)
 		query.Set("disable_guild_select", "true")

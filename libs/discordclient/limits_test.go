@@ -25,7 +25,8 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// Name and topic may change twice in ten minutes; no header says so. Other fields, and other channels, go on.
+// Name and topic may change twice in ten minutes; no header says so. Other fields, and other
+// channels, go on.
 func TestHiddenLimitOfNamesAndTopics(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(so *discordtest.Options, _ *discordclient.Options) {

@@ -10,8 +10,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// Metrics counts the calls of the Clients of a process, all of them together: bots and guilds are not told apart, since
-// ids as labels would make a series of each. Routes are templates. A nil Metrics counts nothing.
+// Metrics counts the calls of the Clients of a process, all of them together: bots and guilds are
+// not distinguished, since ids as labels would make a series of each. Routes are templates. A nil
+// Metrics counts nothing.
 type Metrics struct {
 	requests    *prometheus.CounterVec
 	duration    *prometheus.HistogramVec
@@ -40,7 +41,8 @@ func NewMetrics() *Metrics {
 			Buckets: []float64{.1, .5, 1, 2, 5, 15, 60, 300, 600},
 		}, []string{"scope"}),
 	}
-	// A series that begins at 0 shows its first increase, and that there was none; of limits there are few kinds.
+	// A series that begins at 0 shows its first increase, and that there was none; of limits there
+	// are few kinds.
 	refused := []string{ratelimit.ScopeUser, ratelimit.ScopeShared, ratelimit.ScopeGlobal, ratelimit.ScopeBlocked}
 	for origin, scopes := range map[string][]string{
 		"discord": refused, "local": append(refused, ratelimit.ScopeHidden, ratelimit.ScopeUnknown),

@@ -51,7 +51,8 @@ func page(first, n int) string {
 	return "[" + strings.Join(guilds, ",") + "]"
 }
 
-// value reads one series of a registry, with a label's value where it has any; -1 where there is none.
+// value reads one series of a registry, with a label's value where it has any; -1 where there is
+// none.
 func value(t *testing.T, registry prometheus.Gatherer, name, label string) float64 {
 	t.Helper()
 	families, err := registry.Gather()

@@ -15,25 +15,31 @@ const DefaultAPIURL = "https://discord.com/api/v10"
 
 // Options configure a [Client]. Only Token is required.
 type Options struct {
-	// Token of the bot, without "Bot " in front. One Client is for one token: a new token needs a new Client.
+	// Token of the bot, without "Bot " in front. One Client is for one token: a new token needs a
+	// new Client.
 	Token Secret
-	// APIURL is where the API is, such as "https://discord.com/api/v10" (the default) or "http://127.0.0.1:8080/api/v10";
-	// "/v10" is added when it is missing. No request goes to another host.
+	// APIURL is where the API is, such as "https://discord.com/api/v10" (the default) or
+	// "http://127.0.0.1:8080/api/v10"; "/v10" is added when it is missing. No request goes to
+	// another host.
 	APIURL string
 	// Timeout of one REST call. Default 15 s.
 	Timeout time.Duration
-	// GlobalPerSecond is the limit over all calls, of which a fifth is kept for creates and deletes. Default 50, Discord's.
+	// GlobalPerSecond is the limit over all calls, of which a fifth is kept for creates and
+	// deletes. Default 50, Discord's.
 	GlobalPerSecond int
-	// Invalid counts refused requests. Discord counts by address, so give all Clients of a process the same. Default: its own.
+	// Invalid counts refused requests. Discord counts by address, so give all Clients of a process
+	// the same. Default: its own.
 	Invalid *InvalidRequests
 	// Metrics counts what this Client does. Default: nothing is counted.
 	Metrics *Metrics
-	// UserAgent in Discord's form, "DiscordBot (url, version)"; others may be blocked. Default: this module's.
+	// UserAgent in Discord's form, "DiscordBot (url, version)"; others may be blocked. Default:
+	// this module's.
 	UserAgent string
-	// Transport carries the requests. Default: one with HTTP/2, keep-alive and the environment's proxy.
+	// Transport carries the requests. Default: one with HTTP/2, keep-alive and the environment's
+	// proxy.
 	Transport http.RoundTripper
-	// Now is the time for rate limits and refusals; tests set it. The guild cache and the Gateway always follow the real
-	// time. Default time.Now.
+	// Now is the time for rate limits and refusals; tests set it. The guild cache and the Gateway
+	// always follow the real time. Default time.Now.
 	Now func() time.Time
 }
 
@@ -73,8 +79,9 @@ func orDefault[T comparable](field *T, value T) {
 // apiBase reads the API's address; the result has no slash at its end.
 func apiBase(raw string) (*url.URL, error) {
 	base, err := url.Parse(strings.TrimRight(raw, "/"))
-	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" || base.User != nil || base.RawQuery != "" {
-		return nil, errors.New("the API's address is not one such as " + DefaultAPIURL + ", without a user or a query") // it may hold a password
+	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
+		base.User != nil || base.RawQuery != "" { // it may hold a password, so it is not shown
+		return nil, errors.New("the API's address is not one such as " + DefaultAPIURL + ", without a user or a query")
 	}
 	if !strings.HasSuffix(base.Path, "/v10") {
 		base.Path += "/v10"
@@ -82,8 +89,9 @@ func apiBase(raw string) (*url.URL, error) {
 	return base, nil
 }
 
-// defaultTransport keeps enough connections open that concurrent workers do not open one per call, and asks a silent one whether it still lives:
-// over HTTP/2 all calls share one, which would otherwise fail each of them by its timeout until TCP gives up.
+// defaultTransport keeps enough connections open that concurrent workers do not open one per call,
+// and asks a silent one whether it still lives: over HTTP/2 all calls share one, which would
+// otherwise fail each of them by its timeout until TCP gives up.
 func defaultTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{

@@ -23,7 +23,8 @@ const (
 	codeProtocolError, codeRefusedStream                            = 1, 7
 )
 
-// rawPeer is a server that speaks HTTP/2 in frames of the test's choice; done is called with each request that came whole.
+// rawPeer is a server that speaks HTTP/2 in frames of the test's choice; done is called with each
+// request that came whole.
 func rawPeer(t *testing.T, done func(conn io.Writer, stream uint32)) (*httptest.Server, *http.Transport) {
 	t.Helper()
 	srv := httptest.NewUnstartedServer(nil)
@@ -47,7 +48,7 @@ func startTLS(t *testing.T, srv *httptest.Server) *http.Transport {
 	return tr
 }
 
-// The default transport speaks HTTP/2 with whoever does, and all calls share one connection.
+// The default transport speaks HTTP/2 with every server that does, and all calls share one connection.
 func TestCallsShareAConnection(t *testing.T) {
 	t.Parallel()
 	from := map[string]bool{}
@@ -103,8 +104,8 @@ func writeFrame(w io.Writer, kind, flags byte, stream uint32, payload []byte) {
 	_, _ = w.Write(append(head, payload...))
 }
 
-// A create that the peer has received as a whole is not sent once more by net/http, which would do so up to seven times when its stream is reset,
-// and would sleep in between.
+// A create that the peer has received as a whole is not sent once more by net/http, which would do
+// so up to seven times when its stream is reset, and would sleep in between.
 func TestAResetStreamRepeatsNoWrite(t *testing.T) {
 	t.Parallel()
 	for name, code := range map[string]uint32{"PROTOCOL_ERROR": codeProtocolError, "REFUSED_STREAM": codeRefusedStream} {
@@ -147,7 +148,8 @@ func TestAResetStreamRepeatsNoWrite(t *testing.T) {
 	}
 }
 
-// A connection whose peer went silent without closing it is found out by a ping, and the next call gets another one.
+// A connection whose peer went silent without closing it is found out by a ping, and the next call
+// gets another one.
 func TestASilentConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -177,8 +179,9 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// A transport that tells nothing of its connections may have sent what it failed with: a create is not made again blindly.
-func TestATransportThatTellsNothing(t *testing.T) {
+// A transport that reports nothing of its connections may have sent what it failed with: a create is
+// not made again blindly.
+func TestATransportThatReportsNothing(t *testing.T) {
 	t.Parallel()
 	failing := func(*http.Request) (*http.Response, error) { return nil, errors.New("broken pipe") }
 	c, err := New(Options{Token: NewSecret("token"), Transport: transportFunc(failing)})

@@ -16,24 +16,34 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// maxResponse bounds a body in bytes; a guild of 500 channels with 100 overwrites each is about 6 MB.
+// maxResponse bounds a body in bytes; a guild of 500 channels with 100 overwrites each is about 6
+// MB.
 const maxResponse = 64 << 20
 
-// blockedPause is how long everything waits after a refusal that says nothing about time (Cloudflare's, in HTML).
+// blockedPause is how long everything waits after a refusal that says nothing about time
+// (Cloudflare's, in HTML).
 const blockedPause = time.Minute
 
-// maxConnections is how many connections a call may be tried on. net/http repeats what has no body without a bound when
-// each connection that it makes fails in a certain way. Between the second and the third try of a stream that an HTTP/2
-// server resets it also makes a pause of a second, which can not be seen coming.
+// maxConnections is how many connections a call may be tried on. net/http repeats what has no body
+// without a bound when each connection that it makes fails in a certain way. Between the second and
+// the third try of a stream that an HTTP/2 server resets it also makes a pause of a second, which
+// can not be seen coming.
 const maxConnections = 2
 
 var errAgain = errors.New("the connection failed, and so did another one")
 
-// exchange sends the request and reads the whole response. A nil response means that none came; cut, that the body of a
-// refusal is not whole.
-func (c *Client) exchange(req *http.Request, cl *call) (resp *http.Response, body []byte, cut bool, err error) {
+// response is what came back, read as a whole; cut says that the body of a refusal is not whole.
+type response struct {
+	status int
+	header http.Header
+	body   []byte
+	cut    bool
+}
+
+// exchange sends the request and reads the whole response. A nil response means that none came.
+func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 	if err := req.Context().Err(); err != nil {
-		return nil, nil, false, c.broken(cl, err, false)
+		return nil, c.broken(cl, err, false)
 	}
 	ctx, cancel := context.WithCancel(req.Context())
 	defer cancel()
@@ -47,29 +57,31 @@ func (c *Client) exchange(req *http.Request, cl *call) (resp *http.Response, bod
 		},
 		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
 	}
-	resp, err = c.inner.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
+	resp, err := c.inner.RoundTrip(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	if err != nil && asked.Load() > maxConnections {
 		err = errAgain
 	}
 	if err != nil {
-		return nil, nil, false, c.broken(cl, err, connected.Load() || asked.Load() == 0)
+		return nil, c.broken(cl, err, connected.Load() || asked.Load() == 0)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err = io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
-	if err == nil && len(body) > maxResponse {
+	got := &response{status: resp.StatusCode, header: resp.Header}
+	got.body, err = io.ReadAll(io.LimitReader(resp.Body, maxResponse+1))
+	if err == nil && len(got.body) > maxResponse {
 		err = fmt.Errorf("a response of more than %d bytes", maxResponse)
 	}
-	if err != nil && (resp.StatusCode < 300 || resp.StatusCode >= 500) {
+	if err != nil && (got.status < 300 || got.status >= 500) {
 		e := c.broken(cl, err, true)
-		e.Status = resp.StatusCode
-		return resp, nil, false, e
+		e.Status = got.status
+		return got, e
 	}
-	return resp, body, err != nil, nil // a refusal is judged by its status and by what came of its body
+	got.cut = err != nil // a refusal is judged by its status and by what came of its body
+	return got, nil
 }
 
-// broken makes the error of a call without a whole response. Only when there was never a connection, and the transport
-// is one that reports its connections, is it certain that nothing happened: once there is one, the request may have
-// gone out.
+// broken makes the error of a call without a whole response. Only when there was never a
+// connection, and the transport is one that reports its connections, is it certain that nothing
+// happened: once there is one, the request may have gone out.
 func (c *Client) broken(cl *call, err error, sent bool) *Error {
 	class := ClassTransient
 	if sent && cl.mutating() {
@@ -81,28 +93,32 @@ func (c *Client) broken(cl *call, err error, sent bool) *Error {
 	return &Error{Class: class, Op: cl.op, Message: Sanitize(err.Error(), c.opts.Token), cause: contextCause(err)}
 }
 
-// addresses are those of a connection as package net writes them: "read tcp 10.1.2.3:40111->162.159.128.233:443: ...".
+// addresses are those of a connection as package net writes them: "read tcp
+// 10.1.2.3:40111->162.159.128.233:443: ...".
 var addresses = regexp.MustCompile(`\b((?:tcp|udp)[46]?) \S+:\d+: `)
 
-// Sanitize makes the text of an error that others wrote fit for a status and a log: one line, of bounded length, without
-// the secrets, what looks like a token, and the addresses of a connection. Those differ with every connection although
-// the reason is the same, and an object's status would be written again with every try.
+// Sanitize makes the text of an error that others wrote fit for a status and a log: one line, of
+// bounded length, without the secrets, what looks like a token, and the addresses of a connection.
+// Those differ with every connection although the reason is the same, and an object's status would
+// be written again with every try.
 func Sanitize(text string, secrets ...Secret) string {
 	return clean(addresses.ReplaceAllString(text, "$1: "), secrets...)
 }
 
-// ofDiscord reports whether a response tells about Discord's routes: it was not made by a proxy on the way, nor by a
-// server that has failed.
-func ofDiscord(status int, body []byte) bool {
-	if status < 300 {
+// ofDiscord reports whether a response is about Discord's routes: it was not made by a proxy on
+// the way, nor by a server that has failed.
+func (r *response) ofDiscord() bool {
+	if r.status < 300 {
 		return true
 	}
-	_, _, _, ok := parseErrorBody(body)
-	return ok && status < 500
+	_, _, _, ok := parseErrorBody(r.body)
+	return ok && r.status < 500
 }
 
-// judge turns every response that is not a success into an error, and keeps count of the refused ones.
-func (c *Client) judge(cl *call, status int, body []byte, cut bool, refused *ratelimit.Refusal) error {
+// judge turns every response that is not a success into an error, and keeps count of the refused
+// ones.
+func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) error {
+	status := resp.status
 	if refused != nil {
 		if refused.Scope != ratelimit.ScopeShared {
 			c.opts.Invalid.add(status)
@@ -115,13 +131,13 @@ func (c *Client) judge(cl *call, status int, body []byte, cut bool, refused *rat
 	if status >= 200 && status < 300 {
 		return nil
 	}
-	code, message, fields, ok := parseErrorBody(body, c.opts.Token)
+	code, message, fields, ok := parseErrorBody(resp.body, c.opts.Token)
 	e := &Error{Op: cl.op, Status: status, Code: code, Message: message, Fields: fields}
 	if ok {
 		e.Class = classify(status, code, fields, cl.mutating())
 	} else {
 		e.Message = http.StatusText(status) + " without an explanation by Discord"
-		e.Class = classifyForeign(status, cut, cl.mutating())
+		e.Class = classifyForeign(status, resp.cut, cl.mutating())
 	}
 	if e.Class == ClassBadToken {
 		c.refuse(e)
@@ -129,8 +145,9 @@ func (c *Client) judge(cl *call, status int, body []byte, cut bool, refused *rat
 	return e
 }
 
-// refusal reads a 429: of header and body the longer wait. One that is no JSON and names no scope comes from what
-// stands in front of Discord and is for everything; one of Discord's own that names no scope is for this bot.
+// refusal reads a 429: of header and body the longer wait. One that is no JSON and names no scope
+// comes from what stands in front of Discord and is for everything; one of Discord's own that names
+// no scope is for this bot.
 func refusal(h http.Header, body []byte) *ratelimit.Refusal {
 	var b errorBody
 	err := json.Unmarshal(body, &b)

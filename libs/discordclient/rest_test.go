@@ -18,7 +18,8 @@ func TestChannelsFromCreateToDelete(t *testing.T) {
 	r := newRig(t)
 	ctx := t.Context()
 	group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory})
-	// Without an overwrite of its own the bot would lock itself out. In the order of the ids, as they are returned.
+	// Without an overwrite of its own the bot would lock itself out. In the order of the ids, as
+	// they are returned.
 	private := []discordclient.Overwrite{
 		{ID: r.bot.UserID, Type: discordgo.PermissionOverwriteTypeMember, Allow: permissions.ViewChannel}, {ID: r.guild, Deny: permissions.ViewChannel},
 	}
@@ -142,7 +143,8 @@ func TestWebhooks(t *testing.T) {
 	}
 }
 
-// post posts a message through a webhook, as Alertmanager does, and returns the status of the response.
+// post posts a message through a webhook, as Alertmanager does, and returns the status of the
+// response.
 func post(t *testing.T, hook discordclient.Webhook) int {
 	t.Helper()
 	body := strings.NewReader(`{"content":"fire","username":"Alertmanager"}`)
@@ -204,7 +206,7 @@ func TestDeletingGuilds(t *testing.T) {
 	if err != nil || own.OwnerID != r.bot.UserID {
 		t.Fatalf("created %+v, %v", own, err)
 	}
-	wantClass(t, r.client.DeleteGuild(ctx, r.guild), discordclient.ClassDenied) // a person owns it
+	wantClass(t, r.client.DeleteGuild(ctx, r.guild), discordclient.ClassDenied) // a user owns it
 	if err := r.client.DeleteGuild(ctx, own.ID); err != nil {
 		t.Error(err)
 	}

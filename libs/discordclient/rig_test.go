@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -30,7 +29,8 @@ type rig struct {
 
 type change func(*discordtest.Options, *discordclient.Options)
 
-// newRig starts a Discord without rate limits and makes a Client for it, unless changes say otherwise.
+// newRig starts a Discord without rate limits and makes a Client for it, unless changes say
+// otherwise.
 func newRig(t *testing.T, changes ...change) *rig {
 	t.Helper()
 	so := discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1}
@@ -100,19 +100,6 @@ func limited(t *testing.T, err error) *discordclient.RateLimited {
 	return l
 }
 
-// patiently makes a call again for as long as it is rate limited, after the wait that it was told: what a reconciler
-// does through its queue.
-func patiently(do func() error) error {
-	for {
-		err := do()
-		limited, ok := errors.AsType[*discordclient.RateLimited](err)
-		if !ok {
-			return err
-		}
-		<-time.After(limited.After)
-	}
-}
-
 // output collects what was said, to be searched for secrets.
 type output struct {
 	mu   sync.Mutex
@@ -137,7 +124,7 @@ func TestMain(m *testing.M) {
 	log.SetOutput(said)
 	code := m.Run()
 	if text := said.String(); strings.Contains(text, "Bot ") || strings.Contains(text, "webhooks/") {
-		fmt.Fprintln(os.Stderr, "the standard logger was told a secret:", text)
+		fmt.Fprintln(os.Stderr, "the standard logger got a secret:", text)
 		code = 1
 	}
 	os.Exit(code)

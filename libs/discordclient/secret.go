@@ -11,11 +11,12 @@ import (
 // redacted stands where a secret was.
 const redacted = "[redacted]"
 
-// Secret is a bot token, a webhook's token or its URL. Whatever prints it, fmt with any verb, JSON, slog, prints
-// "[redacted]"; [Secret.Reveal] is the only way to its text. The zero value is no secret.
+// Secret is a bot token, a webhook's token or its URL. Whatever prints it, fmt with any verb, JSON,
+// slog, prints "[redacted]"; [Secret.Reveal] is the only way to its text. The zero value is no
+// secret.
 type Secret struct {
-	// A pointer, because fmt prints unexported fields of a struct without asking for their methods, and of a
-	// pointer inside one it prints the address.
+	// A pointer, because fmt prints unexported fields of a struct without asking for their methods,
+	// and of a pointer inside one it prints the address.
 	text *string
 }
 
@@ -27,7 +28,8 @@ func NewSecret(text string) Secret {
 	return Secret{&text}
 }
 
-// Reveal returns the secret's text, for the one place that needs it (a request's header, a Kubernetes Secret).
+// Reveal returns the secret's text, for the one place that needs it (a request's header, a
+// Kubernetes Secret).
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""
@@ -67,12 +69,13 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 var (
 	// webhookToken matches the token in a webhook's URL or path, whatever the host.
 	webhookToken = regexp.MustCompile(`(webhooks(?:/|%2[fF])\d+(?:/|%2[fF]))[^\s"'/?&#\\]+`)
-	// botToken matches what looks like a bot token: three parts in base64url, the first an encoded user id.
+	// botToken matches what looks like a bot token: three parts in base64url, the first an encoded
+	// user id.
 	botToken = regexp.MustCompile(`[A-Za-z0-9_-]{18,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{20,}`)
 )
 
-// redact removes from a text that somebody else wrote what must not be shown: the given secrets and everything that
-// looks like a token.
+// redact removes from a text that others wrote what must not be shown: the given secrets and
+// everything that looks like a token.
 func redact(text string, secrets ...Secret) string {
 	for _, s := range secrets {
 		if !s.IsZero() {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A call returns as soon as its answer is there, and at once when a limit is in its way: in a bubble whose time goes on only while somebody sleeps,
-// no time passes.
+// A call returns as soon as its answer is there, and at once when a limit is in its way: in a
+// bubble whose time goes on only while a goroutine sleeps, no time passes.
 func TestNothingSleeps(t *testing.T) {
 	t.Parallel()
 	answer := func(status int, body string) transportFunc {

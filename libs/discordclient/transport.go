@@ -60,8 +60,9 @@ func unsent(op, format string, args ...any) error {
 
 var snowflake = regexp.MustCompile(`^[0-9]{1,20}$`)
 
-// do makes one call and counts it: in is sent as JSON unless nil, the response is read into out unless nil. ids are
-// what was put into the URL; anything but digits in one of them would be another URL than the one meant.
+// do makes one call and counts it: in is sent as JSON unless nil, the response is read into out
+// unless nil. ids are what was put into the URL; anything but digits in one of them would be
+// another URL than the one meant.
 func (c *Client) do(ctx context.Context, cl call, in, out any, ids ...string) error {
 	start := time.Now()
 	if cl.major == "" && len(ids) > 0 {
@@ -109,8 +110,8 @@ func object[T any](ctx context.Context, c *Client, cl call, in any, id func(*T) 
 	return out, nil
 }
 
-// request makes the HTTP request of a call. discordgo's endpoints begin with Discord's host and API v9; only what
-// follows that is used, so that the host cannot be anything but the configured one.
+// request makes the HTTP request of a call. discordgo's endpoints begin with Discord's host and API
+// v9; only what follows that is used, so that the host cannot be anything but the configured one.
 func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, error) {
 	var body io.Reader = http.NoBody
 	if in != nil {
@@ -141,8 +142,8 @@ func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, 
 	return req, nil
 }
 
-// send sends a request unless it is known that it would be refused, and returns the body of a success. Its errors are
-// *Error and *RateLimited.
+// send sends a request unless it is known that it would be refused, and returns the body of a
+// success. Its errors are *Error and *RateLimited.
 func (c *Client) send(req *http.Request, cl *call) ([]byte, error) {
 	if err := c.admit(cl); err != nil {
 		return nil, err
@@ -151,21 +152,21 @@ func (c *Client) send(req *http.Request, cl *call) ([]byte, error) {
 	if wait != nil {
 		return nil, &RateLimited{Op: cl.op, After: wait.After, Scope: wait.Scope, Local: true}
 	}
-	resp, body, cut, err := c.exchange(req, cl)
+	resp, err := c.exchange(req, cl)
 	if resp == nil {
 		c.limiter.Done(ticket, nil)
 		return nil, err
 	}
-	answer := ratelimit.ParseHeader(resp.Header)
-	answer.Foreign = err != nil || cut || !ofDiscord(resp.StatusCode, body)
-	if resp.StatusCode == http.StatusTooManyRequests {
-		answer.Refused = refusal(resp.Header, body)
+	answer := ratelimit.ParseHeader(resp.header)
+	answer.Foreign = err != nil || resp.cut || !resp.ofDiscord()
+	if resp.status == http.StatusTooManyRequests {
+		answer.Refused = refusal(resp.header, resp.body)
 	}
 	c.limiter.Done(ticket, &answer)
 	if err != nil {
 		return nil, err
 	}
-	return body, c.judge(cl, resp.StatusCode, body, cut, answer.Refused)
+	return resp.body, c.judge(cl, resp, answer.Refused)
 }
 
 // admit refuses calls that must not reach Discord at all.
@@ -182,12 +183,14 @@ func (c *Client) admit(cl *call) error {
 // maxReason is the length that Discord accepts for an encoded reason; a longer one fails the call.
 const maxReason = 512
 
-// encodeReason makes a header value of a reason. A plus is encoded too: some decoders take it for a space.
+// encodeReason makes a header value of a reason. A plus is encoded too: some decoders take it for a
+// space.
 func encodeReason(reason string) string {
 	return strings.ReplaceAll(url.PathEscape(reason), "+", "%2B")
 }
 
-// CutReason cuts an audit log reason to what Discord accepts, at a whole character: the reason that the log will have.
+// CutReason cuts an audit log reason to what Discord accepts, at a whole character: the reason that
+// the log will have.
 func CutReason(reason string) string {
 	length := 0
 	for i, r := range reason {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The same reason reads the same, whichever connection it has hit: it is reported in the status of objects.
+// The same reason reads the same, whichever connection it has hit: it is reported in the status of
+// objects.
 func TestErrorsOfConnectionsDoNotDifferWithTheirAddresses(t *testing.T) {
 	t.Parallel()
 	local, remote := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 40111}, &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 443}

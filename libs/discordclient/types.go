@@ -29,12 +29,14 @@ type Channel struct {
 	Position int                   `json:"position"`  // not unique and not without gaps; see [SortChannels]
 	NSFW     bool                  `json:"nsfw"`
 	Slowmode int                   `json:"rate_limit_per_user"` // seconds between two messages of one user, 0 to 21600
-	// DefaultAutoArchive is after how many minutes new threads are hidden: 60, 1440, 4320, 10080; 0 for Discord's default.
+	// DefaultAutoArchive is after how many minutes new threads are hidden: 60, 1440, 4320, 10080; 0
+	// for Discord's default.
 	DefaultAutoArchive int         `json:"default_auto_archive_duration"`
 	Overwrites         []Overwrite `json:"permission_overwrites"` // in the order of their ids
 }
 
-// UnmarshalJSON reads a channel as Discord sends it and puts its overwrites in order, so that two states can be compared.
+// UnmarshalJSON reads a channel as Discord sends it and puts its overwrites in order, so that two
+// states can be compared.
 func (c *Channel) UnmarshalJSON(raw []byte) error {
 	type plain Channel
 	if err := json.Unmarshal(raw, (*plain)(c)); err != nil {
@@ -59,8 +61,8 @@ func (c *Channel) TypeName() string {
 // IsThread reports the types that are not channels of their own.
 func (c *Channel) IsThread() bool { return (&discordgo.Channel{Type: c.Type}).IsThread() }
 
-// GuildChannels returns the channels of a list as Discord sends it, in the order of their ids, without threads. The
-// Gateway leaves the guild's id out of a guild's own channels.
+// GuildChannels returns the channels of a list as Discord sends it, in the order of their ids,
+// without threads. The Gateway leaves the guild's id out of a guild's own channels.
 func GuildChannels(list []*Channel, guildID string) []*Channel {
 	list = slices.DeleteFunc(list, func(c *Channel) bool { return c == nil || c.ID == "" || c.IsThread() })
 	for _, c := range list {
@@ -106,7 +108,7 @@ type Guild struct {
 	Icon                   string   `json:"icon"`                          // a hash; the image itself cannot be read back
 	VerificationLevel      int      `json:"verification_level"`            // 0 none to 4 very high
 	DefaultNotifications   int      `json:"default_message_notifications"` // 0 all messages, 1 mentions only
-	ExplicitContentFilter  int      `json:"explicit_content_filter"`       // 0 disabled, 1 members without roles, 2 all members
+	ExplicitContentFilter  int      `json:"explicit_content_filter"`       // 0 off, 1 members without roles, 2 all
 	PreferredLocale        string   `json:"preferred_locale"`
 	AFKChannelID           string   `json:"afk_channel_id"`
 	AFKTimeout             int      `json:"afk_timeout"` // seconds: 60, 300, 900, 1800 or 3600
@@ -119,7 +121,8 @@ type Guild struct {
 	Roles                  []Role   `json:"roles"`    // in the order of their ids; nil where Discord sent none
 }
 
-// UnmarshalJSON reads a guild as Discord sends it and puts its lists in order, so that two states can be compared.
+// UnmarshalJSON reads a guild as Discord sends it and puts its lists in order, so that two states
+// can be compared.
 func (g *Guild) UnmarshalJSON(raw []byte) error {
 	type plain Guild
 	if err := json.Unmarshal(raw, (*plain)(g)); err != nil {
@@ -162,7 +165,8 @@ type Application struct {
 	Name string `json:"name"`
 }
 
-// AuditEntry is one entry of the audit log. Entries are written some time after what they report, or never.
+// AuditEntry is one entry of the audit log. Entries are written some time after what they report,
+// or never.
 type AuditEntry struct {
 	ID       string                   `json:"id"`
 	Action   discordgo.AuditLogAction `json:"action_type"`

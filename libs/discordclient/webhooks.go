@@ -9,11 +9,12 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// withURL gives a webhook its URL, which is made from the configured API address and not taken from the response, so
-// that it cannot point anywhere else.
+// withURL gives a webhook its URL, which is made from the configured API address and not taken from
+// the response, so that it cannot point anywhere else.
 func (c *Client) withURL(hook Webhook) Webhook {
 	if !hook.Token.IsZero() {
-		hook.URL = NewSecret(c.webhookBase + "/webhooks/" + url.PathEscape(hook.ID) + "/" + url.PathEscape(hook.Token.Reveal()))
+		path := url.PathEscape(hook.ID) + "/" + url.PathEscape(hook.Token.Reveal())
+		hook.URL = NewSecret(c.webhookBase + "/webhooks/" + path)
 	}
 	return hook
 }
@@ -37,8 +38,11 @@ func (c *Client) webhooks(ctx context.Context, cl call, id string) ([]Webhook, e
 	return hooks, nil
 }
 
-// CreateWebhook cannot be repeated: after ClassUnknown list those of the channel first, where it has its token.
-func (c *Client) CreateWebhook(ctx context.Context, channelID string, in WebhookCreate, reason string) (Webhook, error) {
+// CreateWebhook cannot be repeated: after ClassUnknown list those of the channel first, where it
+// has its token.
+func (c *Client) CreateWebhook(
+	ctx context.Context, channelID string, in WebhookCreate, reason string,
+) (Webhook, error) {
 	return c.webhook(ctx, call{
 		op: "create webhook", method: http.MethodPost, route: "/channels/{channel_id}/webhooks",
 		url: discordgo.EndpointChannelWebhooks(channelID), reason: reason,

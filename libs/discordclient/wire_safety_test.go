@@ -32,7 +32,7 @@ func TestNullAndEmptyAnswersAreErrors(t *testing.T) {
 	}
 }
 
-// Fields that nobody here reads may change their form: the rest is read all the same.
+// Fields that are not used here may change their form: the rest is read all the same.
 func TestFieldsWithoutUseBreakNothing(t *testing.T) {
 	t.Parallel()
 	const odd = `,"flags":"x","last_pin_timestamp":7,"available_tags":"x","recipients":{},"thread_metadata":[],"color":"red","user":7,"avatar":{},"application":7`

@@ -166,8 +166,9 @@ func (c *connection) hello(ctx context.Context, data []byte) error {
 	})
 }
 
-// heartbeat beats until the connection ends, the first time after a random part of the interval. A beat that was not
-// acknowledged until the next one is due means that the connection is dead, whatever TCP believes.
+// heartbeat beats until the connection ends, the first time after a random part of the interval. A
+// beat that was not acknowledged until the next one is due means that the connection is dead,
+// whatever TCP believes.
 func (c *connection) heartbeat(ctx context.Context, interval time.Duration) {
 	wait := firstBeat(interval)
 	for sleep(ctx, wait) {

@@ -19,7 +19,8 @@ func (quiet) Dispatch(string, []byte, bool) {}
 func (quiet) Alive()                        {}
 func (quiet) Disconnected(error)            {}
 
-// Whatever a Gateway sends, in place of HELLO and after it, a connection ends with an error and does not panic or hang.
+// Whatever a Gateway sends, in place of HELLO and after it, a connection ends with an error and
+// does not panic or hang.
 func FuzzFrames(f *testing.F) {
 	for _, seed := range []string{
 		`{"op":10,"d":{"heartbeat_interval":41250}}`, `{"op":10,"d":{"heartbeat_interval":0}}`, `{"op":10}`, `{"op":7}`, `{"op":9,"d":true}`, `{"op":9}`,
@@ -51,7 +52,8 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// The heartbeat carries the number of the last event, and null before the first; IDENTIFY has the token without "Bot".
+// The heartbeat carries the number of the last event, and null before the first; IDENTIFY has the
+// token without "Bot".
 func TestWhatIsSent(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 10)

@@ -1,11 +1,14 @@
-// Package gateway keeps one connection to Discord's Gateway up: https://discord.com/developers/docs/events/gateway.
+// Package gateway keeps one connection to Discord's Gateway up:
+// https://discord.com/developers/docs/events/gateway.
 //
-// Every connection is a fresh session (IDENTIFY) and not a resumed one: what it brings first is the whole state of every
-// guild, so nothing that happened in between can be missed, whatever became of the connection before. A session costs
-// one IDENTIFY of the 1000 that Discord grants per day (one more resets the token), so the supervisor asks how many are
-// left before each one and rather stays offline than use the last of them.
+// Every connection is a fresh session (IDENTIFY) and not a resumed one: what it brings first is the
+// whole state of every guild, so nothing that happened in between can be missed, whatever became of
+// the connection before. A session costs one IDENTIFY of the 1000 that Discord grants per day (one
+// more resets the token), so the supervisor asks how many are left before each one and rather stays
+// offline than use the last of them.
 //
-// connection.go is one connection, from dialling to its end; supervisor.go decides what comes after it.
+// connection.go is one connection, from dialling to its end; supervisor.go decides what comes after
+// it.
 package gateway
 
 import (
@@ -33,7 +36,7 @@ type RetryAfter struct {
 // Error returns the cause's text.
 func (e *RetryAfter) Error() string { return e.Err.Error() }
 
-// Fatal ends the supervisor: no further connection can succeed until a person does something.
+// Fatal ends the supervisor: no further connection can succeed until a user does something.
 type Fatal struct {
 	Code   int // the Gateway's close code; 0 when it was not the Gateway that refused
 	Reason string
@@ -60,9 +63,11 @@ var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials
 	4014:          "an intent that the application is not allowed to use",
 }
 
-// Handler is told what happens. Its methods are called from one goroutine, in order, and hold up the connection.
+// Handler receives what happens. Its methods are called from one goroutine, in order, and hold up
+// the connection.
 type Handler interface {
-	// Connecting says that a new session is about to be started: what it brings is at least as new as this moment.
+	// Connecting says that a new session is about to be started: what it brings is at least as new
+	// as this moment.
 	Connecting()
 	// Dispatch delivers an event. A gap in the numbers before it means that events were lost.
 	Dispatch(event string, data []byte, gap bool)
@@ -78,7 +83,8 @@ type Config struct {
 	Token   func() string
 	Intents int
 	Agent   string
-	// Lookup is asked before each connection. A *Fatal from it ends Run, a *RetryAfter says when to ask again.
+	// Lookup is asked before each connection. A *Fatal from it ends Run, a *RetryAfter says when to
+	// ask again.
 	Lookup  func(context.Context) (Start, error)
 	Handler Handler
 	Timing  Timing
@@ -92,7 +98,8 @@ type Timing struct {
 	MinWait time.Duration // first pause after a failure; default 1 s
 	MaxWait time.Duration // longest pause; default 2 min, less than 1000 sessions a day
 	Steady  time.Duration // a connection that lasts this long resets the pause; default 1 min
-	// Invalid is the least pause after op 9; a random part of it is added. Discord: 1 to 5 s; default 1 s, up to 5 s.
+	// Invalid is the least pause after op 9; a random part of it is added. Discord: 1 to 5 s;
+	// default 1 s, up to 5 s.
 	Invalid time.Duration
 }
 
@@ -111,7 +118,8 @@ func (t Timing) withDefaults() Timing {
 	return t
 }
 
-// sessionReserve is how many IDENTIFYs are left alone: other processes with the same token may need them.
+// sessionReserve is how many IDENTIFYs are left alone: other processes with the same token may need
+// them.
 const sessionReserve = 5
 
 // Run keeps a connection up until the context ends (nil) or going on is useless (a *Fatal).
@@ -135,7 +143,8 @@ type supervisor struct {
 	identified time.Time
 }
 
-// once makes one connection and stays with it to its end; it returns how long to wait before the next.
+// once makes one connection and stays with it to its end; it returns how long to wait before the
+// next.
 func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	start, err := s.Lookup(ctx)
 	if retry, ok := errors.AsType[*RetryAfter](err); ok {
@@ -146,7 +155,8 @@ func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	}
 	if start.Remaining <= sessionReserve {
 		return max(start.ResetAfter, s.Timing.MaxWait), fmt.Errorf(
-			"only %d session starts are left, and one too many would reset the token; waiting %s", start.Remaining, start.ResetAfter)
+			"only %d session starts are left, and one too many would reset the token; waiting %s",
+			start.Remaining, start.ResetAfter)
 	}
 	if rest := s.Timing.Spacing - time.Since(s.identified); !s.identified.IsZero() && !sleep(ctx, rest) {
 		return 0, ctx.Err()
@@ -160,8 +170,9 @@ func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 	return s.pauseAfter(err, time.Since(s.identified)), err
 }
 
-// pauseAfter is how long to wait after a connection that lasted so long and ended so. A peer that ends every session
-// right away, whatever it gives as the reason, must not use up the day's IDENTIFYs.
+// pauseAfter is how long to wait after a connection that lasted so long and ended so. A peer that
+// ends every session right away, whatever it gives as the reason, must not use up the day's
+// IDENTIFYs.
 func (s *supervisor) pauseAfter(err error, lasted time.Duration) time.Duration {
 	steady := lasted > s.Timing.Steady
 	if steady {

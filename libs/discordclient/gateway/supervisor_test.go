@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// ended counts what Run tells about the end of connections.
+// ended counts what Run reports about the end of connections.
 type ended struct {
 	quiet
 	times int
@@ -32,12 +32,13 @@ func TestRunEndsDisconnected(t *testing.T) {
 		}})
 		cancel()
 		if h.times != 1 || (err != nil) != fatal {
-			t.Errorf("%s: told %d times, Run returned %v", name, h.times, err)
+			t.Errorf("%s: reported %d times, Run returned %v", name, h.times, err)
 		}
 	}
 }
 
-// Two connections are as far apart as Discord asks for between two IDENTIFYs, however short the pause would be.
+// Two connections are as far apart as Discord asks for between two IDENTIFYs, however short the
+// pause would be.
 func TestConnectionsAreSpaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// maxAuditPages bounds how much of the audit log is read at once; what is beyond is as if it were not written yet.
+	// maxAuditPages bounds how much of the audit log is read at once; what is beyond is as if it
+	// were not written yet.
 	maxAuditPages = 20
 	// auditFresh is how long a reading of the audit log serves those for whom it is not complete.
 	auditFresh = time.Second
@@ -22,15 +23,17 @@ type createsRead struct {
 	entries    []discordclient.AuditEntry
 }
 
-// ChannelCreates returns the creates of channels that the guild's audit log has since a moment, oldest first, and what
-// the log is newer than. A reading that is newer than complete is not repeated, since after a crash many intents ask at
-// once. A log that Discord does not show the bot is an empty one.
+// ChannelCreates returns the creates of channels that the guild's audit log has since a moment,
+// oldest first, and what the log is newer than. A reading that is newer than complete is not
+// repeated, since after a crash many intents ask at once. A log that Discord does not show the bot
+// is an empty one.
 func (c *Client) ChannelCreates(
 	ctx context.Context, guildID string, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
 	if last, ok := c.creates.Load(guildID); ok && !last.(*createsRead).from.After(from) {
 		last := last.(*createsRead)
-		// Before it is complete a reading can only prove what is there, and is repeated in any case.
+		// Before it is complete a reading can only prove what is there, and is repeated in any
+		// case.
 		recent := now.Before(complete) && now.Sub(last.read) < auditFresh
 		if recent || !last.read.Before(complete) {
 			return last.entries, last.read, nil

@@ -7,9 +7,11 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// The calls whose answers the views take over at once. What is not here goes straight to [discordclient.Client].
+// The calls whose answers the views take over at once. What is not here goes straight to
+// [discordclient.Client].
 
-// read makes a call that reads, and has its answer taken over with the moment at which it was asked for.
+// read makes a call that reads, and has its answer taken over with the moment at which it was asked
+// for.
 func read[T any](do func() (T, error), take func(answer T, since time.Time)) (T, error) {
 	since := time.Now()
 	answer, err := do()
@@ -103,8 +105,8 @@ func (c *Client) DeleteChannel(ctx context.Context, channelID, reason string) er
 	}, channelID)
 }
 
-// MoveChannels makes the call of [discordclient.Client]. Discord answers without the new state, which
-// is therefore worked out here.
+// MoveChannels makes the call of [discordclient.Client]. Discord answers without the new state,
+// which is therefore worked out here.
 func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []discordclient.ChannelMove) error {
 	ids := make([]string, 0, len(moves))
 	for _, m := range moves {

@@ -17,14 +17,15 @@ import (
 // Options configure a [Client]. Only Token is required.
 type Options struct {
 	discordclient.Options
-	// GatewayURL is where the Gateway is. Empty: where the API says, provided that is the API's own host (or, for
-	// Discord itself, gateway.discord.gg); any other answer is refused.
+	// GatewayURL is where the Gateway is. Empty: where the API says, provided that is the API's own
+	// host (or, for Discord itself, gateway.discord.gg); any other answer is refused.
 	GatewayURL string
 	// DisableGateway makes the live view poll only.
 	DisableGateway bool
 	// Resync is the period of polling while the Gateway is not live. Default 5 min.
 	Resync time.Duration
-	// Grace is how long a guild that was just asked for may wait for the Gateway before it is polled. Default 5 s.
+	// Grace is how long a guild that was just asked for may wait for the Gateway before it is
+	// polled. Default 5 s.
 	Grace time.Duration
 	// Metrics counts what this Client does, its calls included. Default: nothing is counted.
 	Metrics *Metrics
@@ -64,8 +65,9 @@ func isWebsocket(raw string) bool {
 	return err == nil && u.Host != "" && (u.Scheme == "wss" || u.Scheme == "ws")
 }
 
-// gatewayAddress checks where the API says that the Gateway is. Another host than the API's is a *gateway.Fatal: a
-// person must allow it. An answer that names no address is an accident, to be asked for again.
+// gatewayAddress checks where the API says that the Gateway is. Another host than the API's is a
+// *gateway.Fatal: a user must allow it. An answer that names no address is an accident, to be
+// asked for again.
 func (o *Options) gatewayAddress(answered string) (string, error) {
 	if o.GatewayURL != "" {
 		return o.GatewayURL, nil
@@ -82,13 +84,15 @@ func (o *Options) gatewayAddress(answered string) (string, error) {
 	same := u.Hostname() == base.Hostname() && (u.Scheme == "wss" || base.Scheme == "http")
 	if !discord && !same {
 		return "", &gateway.Fatal{Reason: fmt.Sprintf(
-			"the API at %s names a Gateway at another host, %.100s, which only Options.GatewayURL can allow; guilds are polled instead",
+			"the API at %s names a Gateway at another host, %.100s, which only Options.GatewayURL can allow; "+
+				"guilds are polled instead",
 			base.Host, discordclient.Sanitize(u.Host, o.Token))}
 	}
 	return u.String(), nil
 }
 
-// Client makes the calls of a bot and keeps a live view of its guilds, which the calls keep up to date.
+// Client makes the calls of a bot and keeps a live view of its guilds, which the calls keep up to
+// date.
 type Client struct {
 	*discordclient.Client
 	opts    Options
@@ -117,8 +121,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Guild returns the live view of a guild and keeps it up to date from now on, as long as Run runs. Calling it again
-// returns the same view.
+// Guild returns the live view of a guild and keeps it up to date from now on, as long as Run runs.
+// Calling it again returns the same view.
 func (c *Client) Guild(guildID string) *View {
 	v, added := c.store.Want(guildID)
 	if added {
@@ -133,8 +137,8 @@ func (c *Client) Forget(guildID string) {
 	c.creates.Delete(guildID)
 }
 
-// Subscribe returns a channel of what others changed on Discord. Events of the same object that were not taken yet are
-// reported once. The channel is closed when the context ends.
+// Subscribe returns a channel of what others changed on Discord. Events of the same object that
+// were not taken yet are reported once. The channel is closed when the context ends.
 func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.store.Events().Subscribe(ctx) }
 
 // Stats is a moment of a Client's health.

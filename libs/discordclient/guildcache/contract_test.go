@@ -19,7 +19,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// Every request that the Client can send, with every field that it can carry, holds against Discord's own description.
+// Every request that the Client can send, with every field that it can carry, holds against
+// Discord's own description.
 func TestRequestsKeepTheContract(t *testing.T) {
 	t.Parallel()
 	client, srv, bot, guild := newClient(t)

@@ -7,8 +7,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// everyCall returns each call that there is by the name of its method, for tests of what must hold for all of them: that
-// none shows a secret, that all keep the contract.
+// everyCall returns each call that there is by the name of its method, for tests of what must hold
+// for all of them: that none shows a secret, that all keep the contract.
 func everyCall(c *guildcache.Client, guild, channel string, hook discordclient.Webhook) map[string]func(ctx context.Context) (any, error) {
 	type ctx = context.Context
 	one := func(err error) (any, error) { return nil, err }

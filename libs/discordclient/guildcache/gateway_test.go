@@ -14,7 +14,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Whatever the Gateway does wrong, the client comes back by itself when it does right again, and has missed nothing.
+// Whatever the Gateway does wrong, the client comes back by itself when it does right again, and
+// has missed nothing.
 func TestGatewayComesBack(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]discordtest.GatewayFaults{
@@ -108,7 +109,7 @@ func TestFatalCloseCodes(t *testing.T) {
 				}
 				return
 			}
-			eventually(t, "it is told", func() bool { return strings.Contains(r.client.Stats().GatewayError, "for good") })
+			eventually(t, "it is reported", func() bool { return strings.Contains(r.client.Stats().GatewayError, "for good") })
 			polls := func() int { return r.srv.RequestCounts()["GET /guilds/{guild_id}/channels"] }
 			before := polls()
 			eventually(t, "polling goes on", func() bool { return polls() > before+3 && v.Snapshot().Mode == guildcache.ModePolled })
@@ -138,7 +139,7 @@ func TestMissedAcknowledgementIsADeadConnection(t *testing.T) {
 	r.live()
 }
 
-// Lost events show as a gap in their numbers; one reading by REST mends it.
+// Lost events show as a gap in their numbers; one read by REST corrects the view.
 func TestMissedEventsAreReadAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -31,9 +31,9 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// 500 channels in one guild, by sixteen workers at once, under the limits of the default simulation but for creates, which would
-// take minutes: the callers get nothing but waits, which cost no request (nor any time: TestNothingSleeps), and Discord never has
-// to refuse.
+// 500 channels in one guild, by sixteen workers at once, under the limits of the default simulation
+// but for creates, which would take minutes: the callers get nothing but waits, which cost no
+// request (nor any time: TestNothingSleeps), and Discord never has to refuse.
 func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	t.Parallel()
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
@@ -58,7 +58,7 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 		_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: "one-more"}, "")
 		return err
 	}), discordclient.ClassLimit)
-	t.Logf("%d waits were told", waits)
+	t.Logf("%d waits were returned", waits)
 	if got := r.srv.RequestCounts()["POST /guilds/{guild_id}/channels"]; got != 501 {
 		t.Errorf("%d requests were made for 500 channels and one too many", got)
 	}
@@ -67,7 +67,8 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	}
 }
 
-// createAll makes categories and channels, many workers at once; it returns how often a limit made them wait.
+// createAll makes categories and channels, many workers at once; it returns how often a limit made
+// them wait.
 func (r *rig) createAll(categories, channels, workers int) int64 {
 	work := make(chan discordclient.ChannelCreate, categories+channels)
 	for i := range categories {

@@ -11,8 +11,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/store"
 )
 
-// Metrics counts what the Clients of a process do, all of them together, their calls included. Make one per process
-// with [NewMetrics] and register it.
+// Metrics counts what the Clients of a process do, all of them together, their calls included. Make
+// one per process with [NewMetrics] and register it.
 type Metrics struct {
 	calls    *discordclient.Metrics
 	counters store.Counters
@@ -33,7 +33,8 @@ func NewMetrics() *Metrics {
 			Events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "discord_gateway_events_total",
 				Help: "Events received from the Gateway, by type; types that are not used count as other."}, []string{"type"}),
 			Resyncs: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "discord_resyncs_total",
-				Help: "Complete reads of a guild, by source: gateway, or rest while the Gateway was not connected or after missed events.",
+				Help: "Complete reads of a guild, by source: gateway, or rest while the Gateway was not connected " +
+					"or after missed events.",
 			}, []string{"source"}),
 			Gaps: counter("discord_gateway_gaps_total",
 				"Times that events were missed or could not be read; a read by REST followed."),
@@ -50,9 +51,11 @@ func gaugeDesc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	descConnected = gaugeDesc("discord_gateway_connected", "Bots that are connected to the Gateway.")
 	descClients   = gaugeDesc("discord_clients", "Bots that are in use.")
-	descRefused   = gaugeDesc("discord_tokens_refused", "Bots whose token was refused; they make no calls until it is replaced.")
-	descRemaining = gaugeDesc("discord_global_budget_remaining", "Calls that the busiest bot could still make within this second.")
-	descInvalid   = gaugeDesc("discord_invalid_requests",
+	descRefused   = gaugeDesc("discord_tokens_refused",
+		"Bots whose token was refused; they make no calls until it is replaced.")
+	descRemaining = gaugeDesc("discord_global_budget_remaining",
+		"Calls that the busiest bot could still make within this second.")
+	descInvalid = gaugeDesc("discord_invalid_requests",
 		"Refused calls within the last ten minutes, by status; at 10,000 Discord bans the address.", "status")
 	descViews = gaugeDesc("discord_guild_views", "Guilds that are cached in memory.")
 	descAge   = gaugeDesc("discord_view_age_seconds", "Age of what is known of the most outdated guild in use.")

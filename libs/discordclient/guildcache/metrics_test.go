@@ -91,7 +91,8 @@ discord_invalid_requests{status="429"} 0
 	runtime.KeepAlive(r.client)
 }
 
-// What the Gateway's metrics count, and what the gauges say of a view in doubt and of a refused token.
+// What the Gateway's metrics count, and what the gauges say of a stale view and of a refused
+// token.
 func TestMetricsOfTheGateway(t *testing.T) {
 	t.Parallel()
 	m := guildcache.NewMetrics()
@@ -134,7 +135,8 @@ func TestMetricsOfTheGateway(t *testing.T) {
 	runtime.KeepAlive(r.client)
 }
 
-// value reads one series of a registry, with a label's value where it has any; -1 where there is none.
+// value reads one series of a registry, with a label's value where it has any; -1 where there is
+// none.
 func value(t *testing.T, registry prometheus.Gatherer, name, label string) float64 {
 	t.Helper()
 	families, err := registry.Gather()

@@ -12,8 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/gateway"
 )
 
-// poller reads guilds by REST that the Gateway does not keep up to date: one GET of the guild and one of its channels
-// per period and guild, however many objects are managed in it.
+// poller reads guilds by REST that the Gateway does not keep up to date: one GET of the guild and
+// one of its channels per period and guild, however many objects are managed in it.
 type poller struct {
 	client *Client
 	woken  chan struct{}
@@ -61,8 +61,9 @@ func (p *poller) poll(ctx context.Context, guildID string) {
 	}
 }
 
-// Refresh reads a guild by REST, one GET of the guild and one of its channels, into its view. An unknown guild is
-// believed only when Discord itself refuses its channels too: a refusal by something on the way to it proves nothing.
+// Refresh reads a guild by REST, one GET of the guild and one of its channels, into its view. An
+// unknown guild is believed only when Discord itself refuses its channels too: a refusal by
+// something on the way to it proves nothing.
 func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	since := time.Now()
 	_, err := c.GetGuild(ctx, guildID)
@@ -88,8 +89,9 @@ func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	return nil
 }
 
-// Run keeps the views up to date, through the Gateway or by polling, until the context ends (then it returns nil) or the
-// token is refused (then a *Error with ClassBadToken). Call it once, on one replica.
+// Run keeps the views up to date, through the Gateway or by polling, until the context ends (then
+// it returns nil) or the token is refused (then a *Error with ClassBadToken). Call it once, on one
+// replica.
 func (c *Client) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -114,8 +116,8 @@ func (c *Client) Run(ctx context.Context) error {
 // Source: https://discord.com/developers/docs/events/gateway#gateway-intents.
 const intents = int(discordgo.IntentGuilds | discordgo.IntentGuildWebhooks)
 
-// runGateway keeps the Gateway connected. When it is closed for good, the views go on being polled; when it is closed
-// because of the token, everything stops.
+// runGateway keeps the Gateway connected. When it is closed for good, the views go on being polled;
+// when it is closed because of the token, everything stops.
 func (c *Client) runGateway(ctx context.Context) {
 	if c.opts.DisableGateway {
 		return

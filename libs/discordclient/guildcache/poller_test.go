@@ -59,7 +59,8 @@ func TestUnknownGuildIsConfirmed(t *testing.T) {
 	}
 }
 
-// heldList has the next list of channels made now and answered when release is called; asked waits until it was made.
+// heldList has the next list of channels made now and answered when release is called; asked waits
+// until it was made.
 func (r *rig) heldList() (asked, release func()) {
 	hold := make(chan struct{})
 	r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Times: 1, Action: discordtest.Hold(hold)})

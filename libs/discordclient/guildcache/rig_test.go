@@ -26,8 +26,8 @@ var quick = gateway.Timing{
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
 }
 
-// rig is a simulated Discord with one guild, and a Client for a bot in it. Logs and errors are kept, to be searched for
-// secrets at the end.
+// rig is a simulated Discord with one guild, and a Client for a bot in it. Logs and errors are
+// kept, to be searched for secrets at the end.
 type rig struct {
 	t      *testing.T
 	srv    *discordtest.Server
@@ -40,7 +40,8 @@ type rig struct {
 
 type change func(*discordtest.Options, *guildcache.Options)
 
-// newRig starts a Discord without rate limits and makes a Client for it, unless changes say otherwise.
+// newRig starts a Discord without rate limits and makes a Client for it, unless changes say
+// otherwise.
 func newRig(t *testing.T, changes ...change) *rig {
 	t.Helper()
 	so := discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1}
@@ -105,7 +106,8 @@ func (r *rig) calls() int {
 	return n
 }
 
-// eventually waits until a condition holds. What it waits for comes over a network or from another goroutine.
+// eventually waits until a condition holds. What it waits for comes over a network or from another
+// goroutine.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -128,18 +130,8 @@ func wantClass(t *testing.T, err error, want discordclient.Class) {
 	}
 }
 
-// limited returns the rate limit in an error, failing without one.
-func limited(t *testing.T, err error) *discordclient.RateLimited {
-	t.Helper()
-	l, ok := errors.AsType[*discordclient.RateLimited](err)
-	if !ok {
-		t.Fatalf("%v is no rate limit", err)
-	}
-	return l
-}
-
-// patiently makes a call again for as long as it is rate limited, after the wait that it was told: what a reconciler
-// does through its queue.
+// patiently makes a call again for as long as it is rate limited, after the wait that the error names:
+// what a reconciler does through its queue.
 func patiently(do func() error) error {
 	for {
 		err := do()

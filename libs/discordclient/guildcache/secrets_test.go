@@ -22,8 +22,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// format prints a value with the verbs that fit any. (The others print what a pointer points to, and thereby race with a
-// connection that is in use.)
+// format prints a value with the verbs that fit any. (The others print what a pointer points to,
+// and thereby race with a connection that is in use.)
 func (o *output) format(v any) { _, _ = fmt.Fprintf(o, "%v\n%+v\n%#v\n", v, v, v) }
 
 // say prints a value in every way that code prints values.
@@ -39,8 +39,8 @@ func (o *output) say(v any) {
 	}
 }
 
-// No failure of any call, in whatever form it is printed, shows the bot's token or a webhook's URL; not even when the
-// other side writes them into its answers.
+// No failure of any call, in whatever form it is printed, shows the bot's token or a webhook's URL;
+// not even when the other side writes them into its answers.
 func TestSecretsAreNeverSaid(t *testing.T) {
 	t.Parallel()
 	metrics := guildcache.NewMetrics()
@@ -93,7 +93,7 @@ func TestSecretsAreNeverSaid(t *testing.T) {
 	}
 }
 
-// failures are answers that fail in all ways, many of which tell the secrets.
+// failures are answers that fail in all ways, many of which quote the secrets.
 func (r *rig) failures(hook discordclient.Webhook) map[string]discordtest.Action {
 	telling := fmt.Sprintf( //nolint:gocritic // sprintfQuotedString: JSON, not Go
 		`{"code":50035,"message":"%s %s","errors":{"https://discord.com/api/webhooks/%s/%s":{"_errors":[{"code":"%s","message":"%s"}]}}}`,
@@ -159,7 +159,7 @@ func TestMain(m *testing.M) {
 	log.SetOutput(said)
 	code := m.Run()
 	if text := said.String(); strings.Contains(text, "Bot ") || strings.Contains(text, "webhooks/") {
-		fmt.Fprintln(os.Stderr, "the standard logger was told a secret:", text)
+		fmt.Fprintln(os.Stderr, "the standard logger got a secret:", text)
 		code = 1
 	}
 	os.Exit(code)

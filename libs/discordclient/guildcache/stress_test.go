@@ -13,8 +13,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Own writes, people's edits, a Gateway that drops, delays and loses events, and readers, all at once: in the end the view
-// is what Discord has. The race detector watches.
+// Own writes, users' edits, a Gateway that drops, delays and loses events, and readers, all at
+// once: in the end the view is what Discord has. The race detector watches.
 func TestViewUnderStress(t *testing.T) {
 	t.Parallel()
 	all := func(string) bool { return true }
@@ -50,11 +50,11 @@ func stress(t *testing.T, loss discordtest.GatewayFaults, heal func(*rig)) {
 	r.create(discordclient.ChannelCreate{Name: "first"})
 	var workers, readers sync.WaitGroup
 	done := make(chan struct{})
-	faultsTurn, peoplesTurn := make(chan struct{}, writers*writes), make(chan struct{}, writers*writes)
+	faultsTurn, usersTurn := make(chan struct{}, writers*writes), make(chan struct{}, writers*writes)
 	for w := range writers {
-		workers.Go(func() { r.writer(w, func() { faultsTurn <- struct{}{}; peoplesTurn <- struct{}{} }) })
+		workers.Go(func() { r.writer(w, func() { faultsTurn <- struct{}{}; usersTurn <- struct{}{} }) })
 	}
-	workers.Go(func() { r.people(view, peoplesTurn) })
+	workers.Go(func() { r.users(view, usersTurn) })
 	workers.Go(func() {
 		late := discordtest.GatewayFaults{Delay: lateness()}
 		for _, faults := range []discordtest.GatewayFaults{{}, loss, late, {}, late, loss} {
@@ -132,8 +132,8 @@ func (r *rig) writer(w int, wrote func()) {
 	}
 }
 
-// people edits channels by hand, at half the pace of the writers.
-func (r *rig) people(view *guildcache.View, turn <-chan struct{}) {
+// users edits channels by hand, at half the pace of the writers.
+func (r *rig) users(view *guildcache.View, turn <-chan struct{}) {
 	for i := range 100 {
 		id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: fmt.Sprintf("hand-%d", i)})
 		r.srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Topic = "by hand" })

@@ -39,7 +39,7 @@ func (r *rig) agrees(v *guildcache.View) {
 	eventually(r.t, "the view agrees with Discord", func() bool { return cmp.Equal(list, v.Snapshot().Channels()) })
 }
 
-func TestLiveViewFollowsPeople(t *testing.T) {
+func TestLiveViewFollowsUsers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	group := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Alarms", Type: 4})
@@ -137,7 +137,7 @@ func TestOwnWritesAreSeenAtOnce(t *testing.T) {
 	}
 }
 
-func TestWebhooksAreKnownUntilSomebodyElseChangesThem(t *testing.T) {
+func TestWebhooksAreKnownUntilOthersChangeThem(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run()
@@ -161,7 +161,7 @@ func TestWebhooksAreKnownUntilSomebodyElseChangesThem(t *testing.T) {
 	r.srv.DeleteWebhookByHand(hook.ID)
 	expect(t, events, guildcache.Event{Kind: guildcache.EventWebhooks, GuildID: r.guild, ChannelID: c.ID})
 	if _, known := v.Snapshot().Webhooks(c.ID); known {
-		t.Error("the webhooks count as known after somebody changed them")
+		t.Error("the webhooks count as known after a user changed them")
 	}
 	if _, err := r.client.ListGuildWebhooks(ctx, r.guild); err != nil {
 		t.Fatal(err)

@@ -49,14 +49,14 @@ func TestDecide(t *testing.T) {
 		"proved, not listed yet":                       {now: 11, listed: 4, audit: []discordclient.AuditEntry{entry(ours, "uid")}, want: Unsure},
 		"proved, deleted since":                        {now: 40, listed: 40, audit: []discordclient.AuditEntry{entry(ours, "uid")}, want: Absent},
 		"one fits, the audit log may be late":          {now: 11, listed: 11, channels: []*discordclient.Channel{fits(ours)}, want: Unsure},
-		"one fits, the audit log never tells":          {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Found, id: ours, proof: ProofMatch},
+		"one fits, the audit log never has it":         {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Found, id: ours, proof: ProofMatch},
 		"one fits, but was created for another reason": {now: 30, listed: 30, channels: []*discordclient.Channel{fits(other)}, audit: []discordclient.AuditEntry{entry(other, "uid2")}, want: Absent},
 		"one fits, but belongs to another object":      {now: 30, listed: 30, channels: []*discordclient.Channel{fits(other)}, claimed: other, want: Absent},
 		"one fits, and was made a moment ago":          {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Unsure},
-		"made a moment ago, and never told":            {now: 45, listed: 45, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Found, id: at(29 * time.Second), proof: ProofMatch},
+		"made a moment ago, and never logged":          {now: 45, listed: 45, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Found, id: at(29 * time.Second), proof: ProofMatch},
 		"made before the log was read, but not long":   {now: 45, logAge: 10, listed: 45, channels: []*discordclient.Channel{fits(at(29 * time.Second))}, want: Unsure},
 		"two fit, one is another's":                    {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, audit: []discordclient.AuditEntry{entry(other, "uid2")}, want: Found, id: ours, proof: ProofMatch},
-		"two fit, nobody knows which":                  {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, want: Unsure},
+		"two fit, nothing shows which":                 {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, want: Unsure},
 		"older than the intent":                        {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Hour))}, want: Absent},
 		"older by less than clocks differ":             {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Second))}, want: Found, id: at(-time.Second), proof: ProofMatch},
 		"another type":                                 {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Type: discordgo.ChannelTypeGuildVoice, Name: "tokyo-alarms", ParentID: "7"}}, want: Absent},
@@ -80,7 +80,8 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// endless answers for a guild with more entries in its audit log than are read at once, the oldest first.
+// endless answers for a guild with more entries in its audit log than are read at once, the oldest
+// first.
 func endless(req *http.Request) (*http.Response, error) {
 	body := any([]discordclient.Channel{})
 	if q := req.URL.Query(); strings.HasSuffix(req.URL.Path, "/audit-logs") {

@@ -1,8 +1,9 @@
 // Package recovery finds out what came of a create whose answer was lost.
 //
-// A create has no idempotency key: when its answer was lost, or the process died before it could save the new id, a
-// channel may exist that is not recorded anywhere. Before creating again, look for it: [Channel]. A webhook is found by
-// listing those of its channel: Discord returns its token to the application that created it, and to no other.
+// A create has no idempotency key: when its answer was lost, or the process died before it could
+// save the new id, a channel may exist that is not recorded anywhere. Before creating again, look
+// for it: [Channel]. A webhook is found by listing those of its channel: Discord returns its token
+// to the application that created it, and to no other.
 package recovery
 
 import (
@@ -34,10 +35,11 @@ const (
 type Proof string
 
 const (
-	// ProofAuditLog means: the audit log names the object together with the reason of the intent. That is certain.
+	// ProofAuditLog means: the audit log names the object together with the reason of the intent.
+	// That is certain.
 	ProofAuditLog Proof = "audit-log"
-	// ProofMatch means: it is the only object that fits, and no other claims it. The audit log, which is written late or
-	// never, does not have it.
+	// ProofMatch means: it is the only object that fits, and no other claims it. The audit log,
+	// which is written late or never, does not have it.
 	ProofMatch Proof = "match"
 )
 
@@ -50,16 +52,16 @@ type Result struct {
 	Why     string        // in words, for a status
 }
 
-// DefaultPropagation is how long after an attempt the sources are taken to be complete: longer than a call may be under
-// way, and than Discord takes to write its audit log.
+// DefaultPropagation is how long after an attempt the sources are taken to be complete: longer than
+// a call may be under way, and than Discord takes to write its audit log.
 const DefaultPropagation = 15 * time.Second
 
 const (
-	// clockSkew is by how much the clocks of Discord and of the recorder of the intent may differ where only the time
-	// shows whose a channel is.
+	// clockSkew is by how much the clocks of Discord and of the recorder of the intent may differ
+	// where only the time shows whose a channel is.
 	clockSkew = time.Minute
-	// provenSkew is the same for entries of the audit log, which name the intent: looking further back costs a page at
-	// most, and makes no mistake.
+	// provenSkew is the same for entries of the audit log, which name the intent: looking further
+	// back costs a page at most, and makes no mistake.
 	provenSkew = time.Hour
 )
 
@@ -69,12 +71,13 @@ type Intent struct {
 	Type     discordgo.ChannelType
 	ParentID string
 	Name     string // as it was given to the create
-	// Reason is the audit log reason of the create. It must name the intent and no other, by an object's UID for example.
+	// Reason is the audit log reason of the create. It must name the intent and no other, by an
+	// object's UID for example.
 	Reason string
 	// NotBefore is when the intent came up; older channels are not it.
 	NotBefore time.Time
-	// LastAttempt is the last moment at which a create may have been sent. After a crash that is the moment at which
-	// this process took over; after an unknown outcome, when that came back.
+	// LastAttempt is the last moment at which a create may have been sent. After a crash that is
+	// the moment at which this process took over; after an unknown outcome, when that came back.
 	LastAttempt time.Time
 	// Claimed reports whether a channel belongs to another object; nil for never.
 	Claimed func(channelID string) bool
@@ -108,8 +111,8 @@ type evidence struct {
 	audited  time.Time // the audit log is newer than this
 }
 
-// completeFor is when the audit log surely has the intent's create, and those of all channels that fit: one that another
-// client has just made must not be taken for it.
+// completeFor is when the audit log surely has the intent's create, and those of all channels that
+// fit: one that another client has just made must not be taken for it.
 func (in Intent) completeFor(fits []string) time.Time {
 	at := in.complete()
 	for _, id := range fits {
@@ -120,9 +123,10 @@ func (in Intent) completeFor(fits []string) time.Time {
 	return at
 }
 
-// Channel looks for a channel whose create may have been carried out. It makes no call as long as looking cannot help,
-// one of the list of channels (shared by all intents of a guild, through the view) and one per page of the audit log
-// otherwise. Errors are those of the calls; a log that may not be read is none.
+// Channel looks for a channel whose create may have been carried out. It makes no call as long as
+// looking cannot help, one of the list of channels (shared by all intents of a guild, through the
+// view) and one per page of the audit log otherwise. Errors are those of the calls; a log that may
+// not be read is none.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
 	snap := c.Guild(in.GuildID).Snapshot()
@@ -177,14 +181,14 @@ func decide(in Intent, state evidence) Result {
 	}
 }
 
-// proven looks for the intent's own entry in the audit log. A channel that it names and that is not in a list newer
-// than it was deleted since: the create is over and did not last.
+// proven looks for the intent's own entry in the audit log. A channel that it names and that is not
+// in a list newer than it was deleted since: the create is over and did not last.
 func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	var found []string
 	unlisted := false
 	for _, e := range state.audit {
-		own := e.Action == discordgo.AuditLogActionChannelCreate && in.Reason != "" && e.Reason == discordclient.CutReason(in.Reason)
-		if !own || in.Claimed(e.TargetID) {
+		own := in.Reason != "" && e.Reason == discordclient.CutReason(in.Reason)
+		if e.Action != discordgo.AuditLogActionChannelCreate || !own || in.Claimed(e.TargetID) {
 			continue
 		}
 		switch {
@@ -204,8 +208,8 @@ func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	return Result{}, false
 }
 
-// candidates returns the ids of the channels that could be the intent's, oldest first: of its type, parent and name, not
-// older than it, claimed by no other, and not created for another reason.
+// candidates returns the ids of the channels that could be the intent's, oldest first: of its type,
+// parent and name, not older than it, claimed by no other, and not created for another reason.
 func (in Intent) candidates(state evidence) []string {
 	foreign := map[string]bool{}
 	for _, e := range state.audit {

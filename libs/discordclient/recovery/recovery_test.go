@@ -18,7 +18,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
-// knife is a dialer whose connections are cut after so many bytes were written or read; negative means never.
+// knife is a dialer whose connections are cut after so many bytes were written or read; negative
+// means never.
 type knife struct {
 	write, read   int64
 	refuse        bool
@@ -128,7 +129,8 @@ func (r *rig) cuts() []*attempt {
 	return list
 }
 
-// A create whose connection is cut, at whatever byte, ends in exactly one channel: never two, never none.
+// A create whose connection is cut, at whatever byte, ends in exactly one channel: never two, never
+// none.
 func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *discordtest.Options, _ *guildcache.Options) { o.Limits.Channels = 5000 })
@@ -221,7 +223,8 @@ func (r *rig) recover(name string, notBefore, lastAttempt time.Time) string {
 	return ""
 }
 
-// The same with the failures that the simulator makes, and with an audit log that is late, lost or forbidden.
+// The same with the failures that the simulator makes, and with an audit log that is late, lost or
+// forbidden.
 func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 	t.Parallel()
 	audits := map[string]func(*rig){
@@ -264,7 +267,7 @@ func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 	}
 }
 
-// A log that something on the way to Discord refuses is not one that tells of nothing.
+// A log that something on the way to Discord refuses is not an empty one.
 func TestAProxyThatRefusesTheAuditLogProvesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -289,7 +292,8 @@ func TestAProxyThatRefusesTheAuditLogProvesNothing(t *testing.T) {
 	}
 }
 
-// A clock that is ahead of Discord's makes a channel older than its intent, and yet the audit log tells whose it is.
+// A clock that is ahead of Discord's makes a channel older than its intent, and yet the audit log
+// shows whose it is.
 func TestClocksThatDifferHideNoLostCreate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -311,7 +315,7 @@ func TestLostWebhooksAreFoundWithTheirToken(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			c := r.create(discordclient.ChannelCreate{Name: "a"})
-			r.srv.CreateWebhookByHand(c.ID, "alertmanager") // a person's, with the same name
+			r.srv.CreateWebhookByHand(c.ID, "alertmanager") // a user's, with the same name
 			r.srv.Faults().Add(discordtest.Fault{Route: "POST /channels/{channel_id}/webhooks", Times: 1, Action: action})
 			_, err := r.client.CreateWebhook(t.Context(), c.ID, discordclient.WebhookCreate{Name: "alertmanager"}, "")
 			wantClass(t, err, discordclient.ClassUnknown)

@@ -25,8 +25,8 @@ var quick = gateway.Timing{
 	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
 }
 
-// rig is a simulated Discord with one guild, and a Client for a bot in it. Logs and errors are kept, to be searched for
-// secrets at the end.
+// rig is a simulated Discord with one guild, and a Client for a bot in it. Logs and errors are
+// kept, to be searched for secrets at the end.
 type rig struct {
 	t      *testing.T
 	srv    *discordtest.Server
@@ -39,7 +39,8 @@ type rig struct {
 
 type change func(*discordtest.Options, *guildcache.Options)
 
-// newRig starts a Discord without rate limits and makes a Client for it, unless changes say otherwise.
+// newRig starts a Discord without rate limits and makes a Client for it, unless changes say
+// otherwise.
 func newRig(t *testing.T, changes ...change) *rig {
 	t.Helper()
 	so := discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1}
@@ -92,8 +93,8 @@ func wantClass(t *testing.T, err error, want discordclient.Class) {
 	}
 }
 
-// patiently makes a call again for as long as it is rate limited, after the wait that it was told: what a reconciler
-// does through its queue.
+// patiently makes a call again for as long as it is rate limited, after the wait that the error names:
+// what a reconciler does through its queue.
 func patiently(do func() error) error {
 	for {
 		err := do()

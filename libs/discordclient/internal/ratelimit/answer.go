@@ -15,7 +15,7 @@ type Answer struct {
 	Reset      float64       // when the window ends, seconds since 1970 by Discord's clock
 	ResetAfter time.Duration // the same from now
 	Refused    *Refusal      // set for a 429
-	Foreign    bool          // a proxy's, or of a server that has failed: that it names no bucket does not mean that there is none
+	Foreign    bool          // a proxy's, or of a server that has failed: it says nothing about buckets
 }
 
 // Refusal is the part of a 429 that is not in the headers of every answer.
@@ -35,8 +35,9 @@ func ParseHeader(h http.Header) Answer {
 	}
 }
 
-// Seconds reads a number of seconds, fractional or not, as headers carry it, rounded up to the millisecond; 0 for what is
-// no number, at most a day (a longer one would be a mistake that stops the caller for ever).
+// Seconds reads a number of seconds, fractional or not, as headers carry it, rounded up to the
+// millisecond; 0 for what is no number, at most a day (a longer one would be a mistake that stops
+// the caller for ever).
 func Seconds(s string) time.Duration {
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsNaN(f) || f <= 0 {
@@ -45,10 +46,12 @@ func Seconds(s string) time.Duration {
 	return time.Duration(math.Ceil(min(f, 24*60*60)*1000)) * time.Millisecond
 }
 
-// hiddenSlack is how much longer than the bucket's own reset a wait must be to come from a limit that no header shows.
+// hiddenSlack is how much longer than the bucket's own reset a wait must be to come from a limit
+// that no header shows.
 const hiddenSlack = time.Second
 
-// Done gives a ticket back. answer is nil when none came: the call may or may not have been counted.
+// Done gives a ticket back. answer is nil when none came: the call may or may not have been
+// counted.
 func (l *Limiter) Done(t Ticket, answer *Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,8 +100,8 @@ func (l *Limiter) count(c Call, a *Answer, now time.Time) {
 	}
 }
 
-// refuse notes a 429 where it belongs: everywhere, at a limit without headers, or at its bucket. A call that is not under the global limit is refused
-// on its own account, whatever the scope says.
+// refuse notes a 429 where it belongs: everywhere, at a limit without headers, or at its bucket. A
+// call that is not under the global limit is refused on its own account, whatever the scope says.
 func (l *Limiter) refuse(c Call, a *Answer, now time.Time) {
 	until := now.Add(a.Refused.After)
 	switch {

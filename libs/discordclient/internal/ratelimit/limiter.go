@@ -1,16 +1,18 @@
-// Package ratelimit keeps account of Discord's rate limits and says, without ever waiting itself, whether a call may be
-// made now or how long its caller has to wait. It does no I/O: answers are told to it.
+// Package ratelimit keeps account of Discord's rate limits and says, without ever waiting itself,
+// whether a call may be made now or how long its caller has to wait. It does no I/O: its callers
+// report the answers.
 //
 // What it accounts for (https://discord.com/developers/docs/topics/rate-limits):
-//   - buckets: Discord names them in X-RateLimit-Bucket; one exists per name and major parameter (channel, guild,
-//     webhook). Which bucket a route belongs to is learnt from its first answer, which is why one call of a route goes
-//     first and alone;
-//   - the global limit, 50 calls per second and bot, kept as a sliding window, which is at least as strict as any
-//     fixed one. A call stays in it until a second after its answer, since Discord may have counted it as late as that;
-//   - limits that no header shows, such as two changes of a channel's name or topic in ten minutes: learnt from the 429
-//     that breaks them and then applied to that kind of change on that channel alone;
-//   - creates and deletes are urgent: a part of the global budget, and the last call of a bucket they share with
-//     edits, is kept for them, so that a stream of edits cannot starve them.
+//   - buckets: Discord names them in X-RateLimit-Bucket; one exists per name and major parameter
+//     (channel, guild, webhook). Which bucket a route belongs to is learnt from its first answer,
+//     which is why one call of a route goes first and alone;
+//   - the global limit, 50 calls per second and bot, kept as a sliding window, which is at least as
+//     strict as any fixed one. A call stays in it until a second after its answer, since Discord may
+//     have counted it as late as that;
+//   - limits that no header shows, such as two changes of a channel's name or topic in ten minutes:
+//     learnt from the 429 that breaks them and then applied to that kind of change on that channel;
+//   - creates and deletes are urgent: a part of the global budget, and the last call of a bucket they
+//     share with edits, is kept for them, so that a stream of edits cannot starve them.
 package ratelimit
 
 import (
@@ -31,14 +33,17 @@ const (
 
 const (
 	globalWindow = time.Second
-	// probePause is how long to wait for the first answer on a route, or for one that may free a call.
+	// probePause is how long to wait for the first answer on a route, or for one that may free a
+	// call.
 	probePause = 100 * time.Millisecond
-	// probeExpiry ends a probe whose answer was never told, so that a mistake cannot close a route for ever.
+	// probeExpiry ends a probe whose answer never came, so that a mistake cannot close a route
+	// for ever.
 	probeExpiry = time.Minute
 	pruneEvery  = 1024
-	// perTurn is how many callers are told to come back for each call that will be free: some of them come earlier or never.
+	// perTurn is how many callers get a turn for each call that will be free: some of
+	// them come earlier or never.
 	perTurn = 2
-	// farthestTurn is the longest that a caller is told to wait for the global limit. Callers tell people of longer waits.
+	// farthestTurn is the longest wait for the global limit. Callers report longer waits to users.
 	farthestTurn = 4 * time.Second
 )
 
@@ -77,22 +82,24 @@ type (
 	hiddenKey struct{ kind, major string }
 )
 
-// route is what is known about a route: nothing, that it has no bucket (name empty), or its bucket's name.
+// route is what is known about a route: nothing, that it has no bucket (name empty), or its
+// bucket's name.
 type route struct {
 	known   bool
 	name    string
-	probing time.Time // when the call that will tell was let through; zero for none
+	probing time.Time // when the call that will show it was let through; zero for none
 }
 
 // kind is what all buckets of one name have in common.
 type kind struct {
 	limit  int
 	urgent bool          // whether creates or deletes count in it
-	length time.Duration // of a window, at least: the longest rest of one that was told
+	length time.Duration // of a window, at least: the longest rest of one that Discord named
 }
 
-// bucket counts one window. What may still be sent is the lowest remainder that Discord told in this window (all of it while none was told), minus
-// the calls that may count in it unseen: those under way, and those whose answer was lost less than a window ago.
+// bucket counts one window. What may still be sent is the lowest remainder that Discord named in
+// this window (all of it while none was named), minus the calls that may count in it unseen: those
+// under way, and those whose answer was lost less than a window ago.
 type bucket struct {
 	lowest   int
 	inFlight int
@@ -103,11 +110,13 @@ type bucket struct {
 	scope    string
 }
 
-// New makes a limiter. perSecond is the global limit (Discord: 50), of which a fifth is kept for urgent calls.
+// New makes a limiter. perSecond is the global limit (Discord: 50), of which a fifth is kept for
+// urgent calls.
 func New(perSecond int, now func() time.Time) *Limiter {
 	return &Limiter{
 		now: now, global: window{ended: make([]time.Time, perSecond)}, reserve: perSecond / 5,
-		routes: map[string]*route{}, kinds: map[string]*kind{}, buckets: map[bucketKey]*bucket{}, hidden: map[hiddenKey]time.Time{},
+		routes: map[string]*route{}, kinds: map[string]*kind{},
+		buckets: map[bucketKey]*bucket{}, hidden: map[hiddenKey]time.Time{},
 	}
 }
 
@@ -118,7 +127,8 @@ type Ticket struct {
 	key   bucketKey
 }
 
-// Reserve answers at once: either with the right to make the call now, or with how long to wait (then Wait is not nil).
+// Reserve answers at once: either with the right to make the call now, or with how long to wait
+// (then Wait is not nil).
 func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +150,8 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	return t, nil
 }
 
-// Peek tells what Reserve would answer now, without the right to a call. Who has to wait for the global limit has got its turn by it.
+// Peek returns what Reserve would answer now, without the right to a call. Who has to wait for the
+// global limit has got its turn by it.
 func (l *Limiter) Peek(c Call) *Wait {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,7 +159,8 @@ func (l *Limiter) Peek(c Call) *Wait {
 	return wait
 }
 
-// look finds the route and the bucket of a call (nil while it is not known, or there is none), and what it has to wait for.
+// look finds the route and the bucket of a call (nil while it is not known, or there is none), and
+// what it has to wait for.
 func (l *Limiter) look(c Call, now time.Time) (*route, *bucket, *Wait) {
 	if now.Before(l.held) && l.held.After(l.blocked) {
 		return nil, nil, &Wait{l.held.Sub(now), ScopeGlobal}
@@ -211,7 +223,7 @@ func (l *Limiter) full(b *bucket, k *kind, c Call, now time.Time) *Wait {
 	case b.inFlight == 0 && len(b.lost) > 0:
 		return &Wait{b.lost[0].Sub(now), ScopeUser}
 	}
-	return &Wait{probePause, ScopeUser} // all of an undated window is under way: the next answer tells more
+	return &Wait{probePause, ScopeUser} // all of an undated window is under way: the next answer shows more
 }
 
 // globalWait says how long a call has to wait for the global budget, nil for not at all.
@@ -240,7 +252,8 @@ func (l *Limiter) Buckets() int {
 	return len(l.buckets)
 }
 
-// prune forgets what is over, now and then, so that memory follows the calls in use and not the calls ever made.
+// prune forgets what is over, now and then, so that memory follows the calls in use and not the
+// calls ever made.
 func (l *Limiter) prune(now time.Time) {
 	if l.sincePrune++; l.sincePrune < pruneEvery {
 		return
@@ -259,25 +272,27 @@ func (l *Limiter) prune(now time.Time) {
 	}
 }
 
-// window is the calls under way and the times at which the last calls ended, as many as are allowed in globalWindow, oldest at next.
+// window is the calls under way and the times at which the last calls ended, as many as are allowed
+// in globalWindow, oldest at next.
 type window struct {
 	underWay int
 	ended    []time.Time
 	next     int
-	turns    []time.Time // when those that were refused were told to come back
+	turns    []time.Time // when those that were refused may come back
 }
 
 // wait says how long until a call may be made that leaves keep calls of the window unused.
 func (w *window) wait(now time.Time, keep int) time.Duration {
 	taken := w.underWay + keep
 	if taken >= len(w.ended) {
-		return probePause // the next answer tells more
+		return probePause // the next answer shows more
 	}
 	return w.ended[(w.next+taken)%len(w.ended)].Add(globalWindow).Sub(now)
 }
 
-// turn says when a call may be made that was refused, behind all that were refused before. Were each told when the next call is free, all would
-// come then, and all but one in vain: n callers would make n*n attempts.
+// turn says when a call may be made that was refused, behind all that were refused before. Were
+// given the time at which the next call is free, all would come then, and all but one in vain: n callers
+// would make n*n attempts.
 func (w *window) turn(now time.Time, keep int) time.Duration {
 	w.turns = slices.DeleteFunc(w.turns, func(t time.Time) bool { return !t.After(now) })
 	taken := w.underWay + keep + len(w.turns)/perTurn

@@ -42,7 +42,7 @@ func remove(id string) ratelimit.Call {
 	return ratelimit.Call{Route: "DELETE /channels/{}", Major: id, Urgent: true}
 }
 
-// call makes a call that must be allowed and tells its answer.
+// call makes a call that must be allowed and reports its answer.
 func call(t *testing.T, l *ratelimit.Limiter, c ratelimit.Call, a *ratelimit.Answer) {
 	t.Helper()
 	if peeked := l.Peek(c); peeked != nil {
@@ -105,7 +105,8 @@ func TestFirstCallOfARouteGoesAlone(t *testing.T) {
 	call(t, l, remove("1"), &ratelimit.Answer{}) // a route without a bucket is free
 }
 
-// A failure of Discord or of something on the way to it names no bucket, which does not mean that there is none: all that wait would go at once.
+// A failure of Discord or of something on the way to it names no bucket, which does not mean that
+// there is none: all that wait would go at once.
 func TestAFailureTeachesNothingAboutARoute(t *testing.T) {
 	t.Parallel()
 	c := newClock()
@@ -124,11 +125,11 @@ func TestAFailureTeachesNothingAboutARoute(t *testing.T) {
 func TestALostCallCountsUntilItsWindowEnds(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		told  int           // of how many calls the window's answers tell, before two are lost
-		after time.Duration // when the window is surely over
+		reported int           // of how many calls the window's answers report, before two are lost
+		after    time.Duration // when the window is surely over
 	}{
-		"in a window that was told of": {told: 1, after: 5 * time.Second},
-		"in one that was not":          {told: 0, after: 10 * time.Second},
+		"in a window that was reported": {reported: 1, after: 5 * time.Second},
+		"in one that was not":           {reported: 0, after: 10 * time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -136,10 +137,10 @@ func TestALostCallCountsUntilItsWindowEnds(t *testing.T) {
 			l := ratelimit.New(50, clock.now)
 			call(t, l, edit("0"), clock.answer("b", 3, 2, 10*time.Second)) // what the limit is
 			clock.advance(5 * time.Second)
-			for range c.told {
+			for range c.reported {
 				call(t, l, edit("1"), clock.answer("b", 3, 2, 5*time.Second))
 			}
-			for range 3 - c.told {
+			for range 3 - c.reported {
 				call(t, l, edit("1"), nil)
 			}
 			refused(t, l, edit("1"), c.after, ratelimit.ScopeUser)
@@ -149,7 +150,8 @@ func TestALostCallCountsUntilItsWindowEnds(t *testing.T) {
 	}
 }
 
-// Of a refusal by Discord and one by what is in front of it the longer one holds, whichever comes first.
+// Of a refusal by Discord and one by what is in front of it the longer one holds, whichever comes
+// first.
 func TestTheLongerRefusalHolds(t *testing.T) {
 	t.Parallel()
 	refusal := func(scope string, after time.Duration) *ratelimit.Answer {
@@ -264,8 +266,8 @@ func (s *server) take(c *clock, id string) (a *ratelimit.Answer, ok bool) {
 	return c.answer("b", s.limit, max(0, s.limit-s.used[id]), s.ends[id].Sub(c.t)), s.used[id] <= s.limit
 }
 
-// However long calls and answers are on their way, in whatever order they come, and whether or not answers are lost, no call breaks the limit, and
-// the calls go on.
+// However long calls and answers are on their way, in whatever order they come, and whether or not
+// answers are lost, no call breaks the limit, and the calls go on.
 func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
@@ -291,7 +293,7 @@ func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
 					made++
 					arrives := c.t.Add(time.Duration(rng.IntN(300)) * time.Millisecond)
 					answered := arrives.Add(time.Duration(rng.IntN(300)) * time.Millisecond)
-					lost := made > 1 && rng.IntN(5) == 0 // the first answer tells how long a window is
+					lost := made > 1 && rng.IntN(5) == 0 // the first answer shows how long a window is
 					flying = append(flying, flight{id: id, t: ticket, arrives: arrives, answered: answered, lost: lost})
 				}
 			}
@@ -318,7 +320,8 @@ func TestConcurrentCallsNeverBreakABucket(t *testing.T) {
 	}
 }
 
-// However long the calls are on their way, and whenever Discord's second begins, no more of them arrive in it than are allowed.
+// However long the calls are on their way, and whenever Discord's second begins, no more of them
+// arrive in it than are allowed.
 func TestConcurrentCallsNeverBreakTheGlobalLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 10
@@ -359,10 +362,11 @@ func TestConcurrentCallsNeverBreakTheGlobalLimit(t *testing.T) {
 	}
 }
 
-// Callers that come back when they are told to need a few attempts each, however many they are, and leave no call of the limit unused.
+// Callers that come back at their turn need a few attempts each, however many they are, and
+// leave no call of the limit unused.
 func TestCallersTakeTurns(t *testing.T) {
 	t.Parallel()
-	for name, callers := range map[string]int{"a few": 60, "for some seconds": 500, "longer than they are told to wait": 2000} {
+	for name, callers := range map[string]int{"a few": 60, "for some seconds": 500, "longer than the longest turn": 2000} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newClock()
@@ -385,7 +389,7 @@ func TestCallersTakeTurns(t *testing.T) {
 					l.Done(ticket, nil)
 					next = slices.Delete(next, i, i+1)
 				} else if wait.Scope != ratelimit.ScopeGlobal || wait.After > 4*time.Second {
-					t.Fatalf("a caller is told to wait %v (%s)", wait.After, wait.Scope)
+					t.Fatalf("a caller has to wait %v (%s)", wait.After, wait.Scope)
 				} else {
 					next[i] = c.t.Add(wait.After)
 				}

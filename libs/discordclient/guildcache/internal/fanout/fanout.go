@@ -12,8 +12,8 @@ type Fanout[T comparable] struct {
 	subs map[*queue[T]]struct{}
 }
 
-// queue is without bound in time and bounded in size by the number of values: one that was not taken yet is not queued
-// again. So a slow reader loses nothing and never holds up the sender.
+// queue is without bound in time and bounded in size by the number of values: one that was not
+// taken yet is not queued again. So a slow reader loses nothing and never holds up the sender.
 type queue[T comparable] struct {
 	mu     sync.Mutex
 	list   []T
@@ -21,7 +21,8 @@ type queue[T comparable] struct {
 	wake   chan struct{}
 }
 
-// Subscribe returns a channel of the values that are sent from now on. It is closed when the context ends.
+// Subscribe returns a channel of the values that are sent from now on. It is closed when the
+// context ends.
 func (f *Fanout[T]) Subscribe(ctx context.Context) <-chan T {
 	q := &queue[T]{queued: map[T]struct{}{}, wake: make(chan struct{}, 1)}
 	f.mu.Lock()

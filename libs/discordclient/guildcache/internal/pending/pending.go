@@ -1,6 +1,6 @@
-// Package pending orders own writes and events about the same object. Discord gives neither a version, and the two come
-// on different ways: an answer can be older than an event that came before it, and an event can be older than an answer.
-// Events among themselves come in order. So:
+// Package pending orders own writes and events about the same object. Discord gives neither a
+// version, and the two come on different ways: an answer can be older than an event that came
+// before it, and an event can be older than an answer. Events among themselves come in order. So:
 //   - the event that equals an own write but the last one is older than that and is dropped;
 //   - an answer whose event already came is not applied: what came after that event is newer.
 package pending

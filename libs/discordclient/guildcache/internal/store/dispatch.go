@@ -19,7 +19,8 @@ func (st *Store) Connecting() {
 // Alive implements gateway.Handler.
 func (st *Store) Alive() { st.alive.Store(time.Now().UnixNano()) }
 
-// Disconnected implements gateway.Handler: views stay as they are and are polled after a period without the Gateway.
+// Disconnected implements gateway.Handler: views stay as they are and are polled after a period
+// without the Gateway.
 func (st *Store) Disconnected(err error) {
 	why := "closed"
 	if err != nil {
@@ -86,8 +87,8 @@ func handler[T any](on func(*Store, *T) error) func(*Store, []byte) error {
 	}
 }
 
-// Dispatch implements gateway.Handler. After a gap in the numbering, or an event that cannot be read, the views are
-// read again by REST: what was missed is not known.
+// Dispatch implements gateway.Handler. After a gap in the numbering, or an event that cannot be
+// read, the views are read again by REST: what was missed is not known.
 func (st *Store) Dispatch(event string, data []byte, gap bool) {
 	handle, known := handlers[event]
 	if !known {
@@ -202,7 +203,8 @@ func (st *Store) onGuildUpdate(event *guildEvent) error {
 	return nil
 }
 
-// onGuildDelete distinguishes an outage ("unavailable" is there) from the bot's removal (it is not).
+// onGuildDelete distinguishes an outage ("unavailable" is there) from the bot's removal (it is
+// not).
 func (st *Store) onGuildDelete(event *guildEvent) error {
 	g := st.guild(event.settings.ID)
 	g.goneAt, g.recent = time.Now(), nil // what comes back has all that came until now
@@ -217,7 +219,8 @@ func (st *Store) onGuildDelete(event *guildEvent) error {
 	return nil
 }
 
-// absent takes over that the bot is not in a guild, which is as live as its state would be. The lock is held.
+// absent takes over that the bot is not in a guild, which is as live as its state would be. The
+// lock is held.
 func (st *Store) absent(g *guildState, asOf time.Time) {
 	g.live, g.liveAt = true, time.Now()
 	g.markFresh()

@@ -10,11 +10,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
 )
 
-// How long changes are remembered: longer than any list of channels or beginning of a session takes.
+// How long changes are remembered: longer than any list of channels or beginning of a session
+// takes.
 const (
 	memory        = 2 * time.Minute
 	tombstoneLife = 10 * time.Minute
-	// consistencyDelay is when all of Discord surely shows a change: a view is read again so long after it became stale.
+	// consistencyDelay is when all of Discord surely shows a change: a view is read again so long
+	// after it became stale.
 	consistencyDelay = 5 * time.Second
 )
 
@@ -36,7 +38,7 @@ type guildState struct {
 	guildAt      time.Time                  // when its settings last changed
 	writes       map[string]*pending.Writes // by the id of a channel, or the guild's own
 	pendingHooks map[string][]time.Time     // by channel: own writes to its webhooks whose events are still to come
-	hooksChanged map[string]time.Time       // by channel: when its webhooks last changed, or an own write to them began or ended
+	hooksChanged map[string]time.Time       // by channel: when its webhooks last changed, or an own write began or ended
 	goneAt       time.Time                  // when the Gateway last took the guild away
 }
 
@@ -94,8 +96,8 @@ func (g *guildState) markFresh() {
 	g.update(func(s *Snapshot) { s.staleSince = time.Time{} })
 }
 
-// dropChannel takes a channel out of the view for good. Children of a category are then in none, which is reported here:
-// the events of theirs that follow change nothing any more.
+// dropChannel takes a channel out of the view for good. Children of a category are then in none,
+// which is reported here: the events of theirs that follow change nothing any more.
 func (g *guildState) dropChannel(id string, at time.Time) bool {
 	g.tombstones[id] = at
 	g.remember(change{at, id, nil})
@@ -125,7 +127,8 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 	return true
 }
 
-// invalidate forgets what is remembered of a channel, since Discord contradicted it, and has the guild read again.
+// invalidate forgets what is remembered of a channel, since Discord contradicted it, and has the
+// guild read again.
 func (g *guildState) invalidate(id string) {
 	g.recent = slices.DeleteFunc(g.recent, func(r change) bool { return r.id == id })
 	g.store.markStale(g, 0)
@@ -152,8 +155,9 @@ func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
 	return true
 }
 
-// setChannels replaces all channels by a list that is newer than since, and then puts the changes on top that came
-// after overlay, since it may or may not have them. What differs from before is reported to subscribers.
+// setChannels replaces all channels by a list that is newer than since, and then puts the changes
+// on top that came after overlay, since it may or may not have them. What differs from before is
+// reported to subscribers.
 func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay time.Time) {
 	byID := make(map[string]*discordclient.Channel, len(list))
 	for _, channel := range list {

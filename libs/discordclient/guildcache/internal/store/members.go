@@ -73,8 +73,8 @@ type webhooksEvent struct {
 	ChannelID string `json:"channel_id"`
 }
 
-// onWebhooks makes the webhooks of a channel unknown, unless an own write explains the event: it says no more than
-// that something changed.
+// onWebhooks makes the webhooks of a channel unknown, unless an own write explains the event: it
+// says no more than that something changed.
 func (st *Store) onWebhooks(event *webhooksEvent) error {
 	g := st.guilds[event.GuildID]
 	if g == nil {

@@ -14,8 +14,9 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// Discord's answers and events come on different ways and give no version. These tests have one overtake the other: the
-// view may then be wrong for a while, but never for good, which is when nothing is left that would have it read again.
+// Discord's answers and events come on different ways and give no version. These tests have one
+// overtake the other: the view may then be wrong for a while, but never for good, which is when
+// nothing is left that would have it read again.
 
 // newTestStore returns a store, and the view of guild 1 in it.
 func newTestStore(t testing.TB) (*Store, *View) {
@@ -71,8 +72,9 @@ const (
 	edited20    = `{"id":"20","guild_id":"1","type":0,"name":"b"}`
 )
 
-// An own write's event goes to the session in which it was made. After a reconnect it never comes, and the webhooks may
-// have changed in between: they are reported as changed, and so is the next event about them.
+// An own write's event goes to the session in which it was made. After a reconnect it never comes,
+// and the webhooks may have changed in between: they are reported as changed, and so is the next
+// event about them.
 func TestWebhooksAcrossSessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,7 +117,7 @@ func TestPolledWebhooksAreForgottenWithThePoll(t *testing.T) {
 	}
 	st.poll()
 	if _, known := view.Snapshot().Webhooks("20"); known {
-		t.Error("the webhooks of a polled view stay known for ever, though nothing tells when they change")
+		t.Error("the webhooks of a polled view stay known for ever, though nothing reports when they change")
 	}
 }
 
@@ -241,11 +243,12 @@ func TestALateRoleListDoesNotUndoAnEvent(t *testing.T) {
 		t.Error("a newer list is not believed")
 	}
 	if got := <-events; got != (Event{Kind: EventGuild, GuildID: "1"}) {
-		t.Errorf("the change is told as %+v", got)
+		t.Errorf("the change is reported as %+v", got)
 	}
 }
 
-// A channel that was edited shortly before the guild came anew, and is not in it any more, does not come back.
+// A channel that was edited shortly before the guild came anew, and is not in it any more, does not
+// come back.
 func TestNoGhostChannels(t *testing.T) {
 	t.Parallel()
 	for name, act := range map[string]func(t *testing.T, st *Store){
@@ -280,7 +283,7 @@ func TestNoGhostChannels(t *testing.T) {
 			if len(view.Snapshot().Channels()) > 0 && !st.stale() {
 				t.Error("the channel is a ghost for good")
 			}
-			st.Listed("1", nil, time.Now().Add(consistencyDelay)) // the reading that the doubt leads to
+			st.Listed("1", nil, time.Now().Add(consistencyDelay)) // the poll that follows
 			if n := len(view.Snapshot().Channels()); n > 0 {
 				t.Errorf("%d channels after the guild was read again", n)
 			}
@@ -289,7 +292,7 @@ func TestNoGhostChannels(t *testing.T) {
 }
 
 // Only the last of several changes counts, or each edit during a reading would cost another one.
-func TestAListThatAgreesRaisesNoDoubt(t *testing.T) {
+func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
 	st.session(t, guildWith20)
@@ -303,8 +306,8 @@ func TestAListThatAgreesRaisesNoDoubt(t *testing.T) {
 	}
 }
 
-// Settings that could not be taken over from a reading are still in doubt after it.
-func TestDoubtStaysWhenTheSettingsWereSkipped(t *testing.T) {
+// Settings that could not be taken over from a poll leave the view stale.
+func TestAViewStaysStaleWhenTheSettingsWereSkipped(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
 	st.session(t, `{"id":"1","name":"old"}`)
@@ -321,11 +324,11 @@ func TestDoubtStaysWhenTheSettingsWereSkipped(t *testing.T) {
 	st.Read(discordclient.Guild{ID: "1", Name: "new"}, since)
 	st.Refreshed("1", PresencePresent, since)
 	if got := view.Snapshot().Guild.Name; got != "new" || st.stale() {
-		t.Errorf("after another reading the name is %q, in doubt %v", got, st.stale())
+		t.Errorf("after another poll the name is %q, stale %v", got, st.stale())
 	}
 }
 
-// A list from a replica that lags behind what the Gateway told before does not undo that.
+// A list from a replica that lags behind what the Gateway delivered before does not undo that.
 func TestAListThatLagsBehindTheGateway(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -338,7 +341,7 @@ func TestAListThatLagsBehindTheGateway(t *testing.T) {
 	}
 	st.Listed("1", nil, asked.Add(consistencyDelay+time.Second))
 	if _, ok := view.Snapshot().Channel("20"); ok {
-		t.Error("a list from when all has settled is not believed")
+		t.Error("a list from when all is consistent is not believed")
 	}
 }
 
@@ -372,7 +375,7 @@ func TestPermissionsAreExactOnlyWhileSomethingKeepsThemTrue(t *testing.T) {
 		t.Error("in a channel, they count as exact though the Gateway is down")
 	}
 	st.session(t, guildEmpty)
-	exact("a session that does not tell the bot's roles", false)
+	exact("a session without the bot's roles", false)
 }
 
 // When Discord says that what a write is about is not there, the view is wrong and is read again.
@@ -431,7 +434,8 @@ func TestAMissedChannelStaysOut(t *testing.T) {
 	}
 }
 
-// The Gateway may lose an event without a gap in its numbers: a live view is read now and then all the same.
+// The Gateway may lose an event without a gap in its numbers: a live view is read now and then all
+// the same.
 func TestALiveViewIsCheckedNowAndThen(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)

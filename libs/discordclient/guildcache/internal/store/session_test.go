@@ -7,8 +7,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// A list that was asked for while a session began, and arrives after its GUILD_CREATE, may be older than that: what
-// happened in between would be lost for good, since no event will tell it again.
+// A list that was asked for while a session began, and arrives after its GUILD_CREATE, may be older
+// than that: what happened in between would be lost for good, since no event brings it again.
 func TestListAskedForWhileASessionBegan(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
@@ -27,8 +27,8 @@ func TestListAskedForWhileASessionBegan(t *testing.T) {
 	}
 }
 
-// Doubt that comes up while a guild is being read is not settled by that reading.
-func TestDoubtDuringAReadingStays(t *testing.T) {
+// A view that becomes stale while its guild is being read stays so after that poll.
+func TestStalenessDuringAPollStays(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)
 	st.Connecting()

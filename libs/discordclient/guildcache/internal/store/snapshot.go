@@ -14,8 +14,9 @@ import (
 // Presence is what is known about the bot's place in a guild.
 type Presence string
 
-// A guild is unknown until it was read once; absent when the bot is not a member of it, or it does not exist;
-// unavailable while Discord has an outage that hides it (its last known state stays in the view).
+// A guild is unknown until it was read once; absent when the bot is not a member of it, or it does
+// not exist; unavailable while Discord has an outage that hides it (its last known state stays in
+// the view).
 const (
 	PresenceUnknown     Presence = ""
 	PresencePresent     Presence = "present"
@@ -26,7 +27,8 @@ const (
 // Mode is where a view comes from.
 type Mode string
 
-// A live view follows the Gateway's events; a polled one was read at [View.AsOf] and is as old as that.
+// A live view follows the Gateway's events; a polled one was read at [View.AsOf] and is as old as
+// that.
 const (
 	ModeNone   Mode = ""
 	ModeLive   Mode = "live"
@@ -39,12 +41,13 @@ type View struct {
 	current atomic.Pointer[Snapshot]
 }
 
-// Snapshot returns the guild as it is known now: one consistent state that never changes under its reader.
+// Snapshot returns the guild as it is known now: one consistent state that never changes under its
+// reader.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
-// AsOf returns when the view was last known to be up to date: for a live view, when something was last heard from the
-// Gateway (a heartbeat's answer at the least), or since when it is stale; for a polled one, when it was read; the zero
-// time when never.
+// AsOf returns when the view was last known to be up to date: for a live view, when something was
+// last heard from the Gateway (a heartbeat's answer at the least), or since when it is stale; for a
+// polled one, when it was read; the zero time when never.
 func (v *View) AsOf() time.Time {
 	s := v.Snapshot()
 	if s.Mode != ModeLive {
@@ -62,8 +65,8 @@ type Snapshot struct {
 	Presence Presence
 	Mode     Mode
 	AsOf     time.Time // of a polled view: when it was read; see [View.AsOf]
-	// CompleteAt is a moment that the last complete list of channels is surely newer than. A channel that was created
-	// before it and not seen in it does not exist.
+	// CompleteAt is a moment that the last complete list of channels is surely newer than. A
+	// channel that was created before it and not seen in it does not exist.
 	CompleteAt time.Time
 	Guild      discordclient.Guild
 	staleSince time.Time                // since when a live view may have missed something; zero for never
@@ -77,8 +80,8 @@ type Snapshot struct {
 	hooks      map[string]hookList // by channel; a missing key is not known
 }
 
-// SelfID returns the bot's own user id; empty while it is not known, which is until the Gateway is connected or
-// the current user was asked for.
+// SelfID returns the bot's own user id; empty while it is not known, which is until the Gateway is
+// connected or the current user was asked for.
 func (s *Snapshot) SelfID() string { return s.selfID }
 
 // Channels returns all channels and categories in the order of their ids.
@@ -94,11 +97,13 @@ func (s *Snapshot) Channel(id string) (*discordclient.Channel, bool) {
 }
 
 func (s *Snapshot) find(id string) (int, bool) {
-	return slices.BinarySearchFunc(s.channels, id, func(c *discordclient.Channel, id string) int { return discordclient.CompareIDs(c.ID, id) })
+	return slices.BinarySearchFunc(s.channels, id, func(c *discordclient.Channel, id string) int {
+		return discordclient.CompareIDs(c.ID, id)
+	})
 }
 
-// Children returns the channels in a category, in the order that Discord shows them; "" stands for those in none, where
-// categories are left out.
+// Children returns the channels in a category, in the order that Discord shows them; "" stands for
+// those in none, where categories are left out.
 func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
 	var children []*discordclient.Channel
 	for _, c := range s.channels {
@@ -124,7 +129,9 @@ func (s *Snapshot) Categories() []*discordclient.Channel {
 
 // Role returns a role by its id.
 func (s *Snapshot) Role(id string) (discordclient.Role, bool) {
-	i, ok := slices.BinarySearchFunc(s.Guild.Roles, id, func(r discordclient.Role, id string) int { return discordclient.CompareIDs(r.ID, id) })
+	i, ok := slices.BinarySearchFunc(s.Guild.Roles, id, func(r discordclient.Role, id string) int {
+		return discordclient.CompareIDs(r.ID, id)
+	})
 	if !ok {
 		return discordclient.Role{}, false
 	}
@@ -148,21 +155,23 @@ type hookList struct {
 	listed time.Time
 }
 
-// Webhooks returns the webhooks of a channel as they were last listed or written by this Client. known is false when
-// that is not known (never listed, or changed since by another client): then list them, which makes them known.
+// Webhooks returns the webhooks of a channel as they were last listed or written by this Client.
+// known is false when that is not known (never listed, or changed since by another client): then
+// list them, which makes them known.
 func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, known bool) {
 	list, known := s.hooks[channelID]
 	return list.hooks, known
 }
 
-// WebhooksListed returns a moment that the last list of a channel's webhooks is surely newer than, the zero time where they are not known.
-// One that was created before it and not seen in it does not exist.
+// WebhooksListed returns a moment that the last list of a channel's webhooks is surely newer than,
+// the zero time where they are not known. One that was created before it and not seen in it does
+// not exist.
 func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[channelID].listed }
 
-// BotPermissions returns what the bot may do in the guild, before overwrites. exact is false when nothing keeps that
-// true: the view is not live, and the memberships were not listed since it was last polled. Then it is the best guess
-// from the roles that are known. A list of the memberships makes a polled view's exact until the
-// next poll.
+// BotPermissions returns what the bot may do in the guild, before overwrites. exact is false when
+// nothing keeps that true: the view is not live, and the memberships were not listed since it was
+// last polled. Then it is the best guess from the roles that are known. A list of the memberships
+// makes a polled view's exact until the next poll.
 func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	owner := s.selfID != "" && s.Guild.OwnerID == s.selfID
 	everyone, _ := s.Role(s.Guild.ID)
@@ -181,8 +190,8 @@ func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 // selfFollowed reports whether the bot's roles are known and followed.
 func (s *Snapshot) selfFollowed() bool { return s.selfKnown && s.Mode == ModeLive }
 
-// BotPermissionsIn returns what the bot may do in a channel. exact is true only in a live view, since the overwrites
-// ask for the bot's roles.
+// BotPermissionsIn returns what the bot may do in a channel. exact is true only in a live view,
+// since the overwrites ask for the bot's roles.
 func (s *Snapshot) BotPermissionsIn(c *discordclient.Channel) (bits permissions.Bits, exact bool) {
 	base, _ := s.BotPermissions()
 	overwrites := make([]permissions.Overwrite, 0, len(c.Overwrites))

@@ -13,8 +13,9 @@ import (
 // reading has guild 1 read, with an answer as of now.
 func (st *Store) reading() { st.Refreshed("1", PresencePresent, time.Now()) }
 
-// A view that may have missed something does not count as true as of the last heartbeat, until it was read when all must have settled.
-func TestAViewInDoubtSaysSo(t *testing.T) {
+// A view that may have missed something does not count as true as of the last heartbeat, until it
+// was read when all must be consistent.
+func TestAStaleViewSaysSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st, view := newTestStore(t)
@@ -46,23 +47,23 @@ func TestAViewInDoubtSaysSo(t *testing.T) {
 		st.reading()
 		later(time.Second)
 		if got := view.AsOf(); !got.Equal(time.Now()) {
-			t.Errorf("the doubt is over, and the view is of %v", got)
+			t.Errorf("the view is fresh, and of %v", got)
 		}
 		st.Dispatch("X", nil, true)
 		gap = time.Now()
 		later(time.Minute)
 		st.Disconnected(nil)
 		if got := view.AsOf(); !got.Equal(gap) {
-			t.Errorf("disconnected in doubt, the view says it is true as of %v, and the gap was at %v", got, gap)
+			t.Errorf("disconnected while stale, the view says it is true as of %v, and the gap was at %v", got, gap)
 		}
 		if id, wait := st.Due(time.Now()); id != "1" {
-			t.Errorf("disconnected in doubt, the view is read in %v, want at once", wait)
+			t.Errorf("disconnected while stale, the view is read in %v, want at once", wait)
 		}
 	})
 }
 
-// What was missed while nobody wanted a guild is looked for as soon as somebody does.
-func TestAViewInDoubtThatNobodyWantsIsReadOnceWanted(t *testing.T) {
+// What was missed while a guild was not wanted is read as soon as it is.
+func TestAStaleViewIsReadOnceWanted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st, view := newTestStore(t)
@@ -74,7 +75,7 @@ func TestAViewInDoubtThatNobodyWantsIsReadOnceWanted(t *testing.T) {
 		<-time.After(time.Minute)
 		st.Alive()
 		if id, wait := st.Due(time.Now()); id != "" || wait >= 0 {
-			t.Errorf("guild %q, which nobody wants, is due in %v", id, wait)
+			t.Errorf("guild %q, which is not wanted, is due in %v", id, wait)
 		}
 		st.Want("1")
 		if id, wait := st.Due(time.Now()); id != "1" {
@@ -86,8 +87,9 @@ func TestAViewInDoubtThatNobodyWantsIsReadOnceWanted(t *testing.T) {
 	})
 }
 
-// A reading that began before a session does not bring back a guild that the session knows the bot not to be in.
-func TestAReadingFromBeforeASessionDoesNotUndoIt(t *testing.T) {
+// A reading that began before a session does not bring back a guild that the session knows the bot
+// not to be in.
+func TestAPollFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		st, view := newTestStore(t)
@@ -104,9 +106,9 @@ func TestAReadingFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	})
 }
 
-// Whoever manages a channel is told when its category is deleted by hand, although the channel's own event that follows changes nothing any more, and
-// when a call finds it missing.
-func TestWhatAViewLosesIsTold(t *testing.T) {
+// The manager of a channel gets an event when its category is deleted by hand, although the channel's
+// own event that follows changes nothing any more, and when a call finds it missing.
+func TestWhatAViewLosesIsReported(t *testing.T) {
 	t.Parallel()
 	const guild = `{"id":"1","channels":[{"id":"20","type":4,"name":"a"},{"id":"21","type":0,"name":"b","parent_id":"20"}]}`
 	for name, tc := range map[string]struct {
@@ -132,14 +134,15 @@ func TestWhatAViewLosesIsTold(t *testing.T) {
 			tc.act(t, st)
 			for _, id := range tc.want {
 				if got := <-events; got != (Event{EventChannel, "1", id}) {
-					t.Errorf("told %+v, want channel %s", got, id)
+					t.Errorf("got %+v, want channel %s", got, id)
 				}
 			}
 		})
 	}
 }
 
-// The answer of an own edit may be older than an event of roles or settings that came meanwhile: which it is, is found out.
+// The answer of an own edit may be older than an event of roles or settings that came meanwhile:
+// which it is, is found out.
 func TestAnEditsAnswerThatAnEventMayHaveOvertaken(t *testing.T) {
 	t.Parallel()
 	st, _ := newTestStore(t)
@@ -155,7 +158,7 @@ func TestAnEditsAnswerThatAnEventMayHaveOvertaken(t *testing.T) {
 	}
 	edit(func() {})
 	if st.stale() {
-		t.Error("an edit that nothing overtook raises doubt")
+		t.Error("an edit that nothing overtook makes the view stale")
 	}
 	edit(func() {
 		st.receive(t, "GUILD_ROLE_CREATE", `{"guild_id":"1","role":{"id":"30","name":"r","permissions":"0"}}`)

@@ -13,8 +13,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/fanout"
 )
 
-// resyncLive is about how often a live view is read by REST, in case the Gateway lost an event without a gap in its
-// numbers: two calls for each guild. The time is spread by a quarter either way, so that guilds take turns.
+// resyncLive is about how often a live view is read by REST, in case the Gateway lost an event
+// without a gap in its numbers: two calls for each guild. The time is spread by a quarter either
+// way, so that guilds take turns.
 const resyncLive = time.Hour
 
 // Counters count what happens to the views. All fields must be set.
@@ -33,8 +34,8 @@ type Config struct {
 	Wake     func()        // wakes the poller; called with the lock held, must not block
 }
 
-// Store holds the views of all guilds of a bot. One lock guards all changes; readers use the immutable snapshots and
-// take no lock.
+// Store holds the views of all guilds of a bot. One lock guards all changes; readers use the
+// immutable snapshots and take no lock.
 type Store struct {
 	Config
 	events fanout.Fanout[Event]
@@ -51,9 +52,10 @@ type Store struct {
 // New makes an empty Store.
 func New(c Config) *Store { return &Store{Config: c, guilds: map[string]*guildState{}} }
 
-// Event says that something of a guild has changed on Discord, by a user or another program. What this Client's own
-// calls change is not reported, but for what they change besides: the channels of a category that was deleted, and a
-// channel that a call did not find. The state may also turn out to be as it was: look into the view.
+// Event says that something of a guild has changed on Discord, by a user or another program. What
+// this Client's own calls change is not reported, but for what they change besides: the channels of
+// a category that was deleted, and a channel that a call did not find. The state may also turn out
+// to be as it was: look into the view.
 type Event struct {
 	Kind      EventKind
 	GuildID   string
@@ -63,8 +65,8 @@ type Event struct {
 // EventKind is what an event is about.
 type EventKind string
 
-// A guild event is about settings, roles, or that its presence or mode changed; a channel event about one channel that
-// came, changed or went; a webhooks event about the webhooks of a channel.
+// A guild event is about settings, roles, or that its presence or mode changed; a channel event
+// about one channel that came, changed or went; a webhooks event about the webhooks of a channel.
 const (
 	EventGuild    EventKind = "guild"
 	EventChannel  EventKind = "channel"
@@ -93,7 +95,8 @@ func (st *Store) guild(id string) *guildState {
 	return g
 }
 
-// Want returns the view of a guild and has it kept up to date; added says that it was not wanted before.
+// Want returns the view of a guild and has it kept up to date; added says that it was not wanted
+// before.
 func (st *Store) Want(id string) (v *View, added bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -118,8 +121,8 @@ func (st *Store) Forget(id string) {
 	})
 }
 
-// Due returns a wanted guild whose time to be polled has come, or how long until the next one; wait is negative when
-// there is none.
+// Due returns a wanted guild whose time to be polled has come, or how long until the next one; wait
+// is negative when there is none.
 func (st *Store) Due(now time.Time) (id string, wait time.Duration) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -142,11 +145,12 @@ func (st *Store) Postpone(id string, d time.Duration) {
 	st.with(id, func(g *guildState) { g.nextPoll = time.Now().Add(d) })
 }
 
-// FirstRetry is the first pause after a poll that failed; each further one is twice as long, up to the period of polling.
+// FirstRetry is the first pause after a poll that failed; each further one is twice as long, up to
+// the period of polling.
 const FirstRetry = time.Second
 
-// PollFailed records that a poll failed. What it was to find out stays unknown, so it is retried soon; of the pause a
-// random half.
+// PollFailed records that a poll failed. What it was to find out stays unknown, so it is retried
+// soon; of the pause a random half.
 func (st *Store) PollFailed(id string) {
 	st.with(id, func(g *guildState) {
 		if time.Now().Before(g.nextPoll) { // the poll itself, or an event meanwhile, has set the time
@@ -165,7 +169,8 @@ func (st *Store) period(g *guildState) time.Duration {
 	return resyncLive*3/4 + rand.N(resyncLive/2+1) //nolint:gosec // spreads calls over time, guards nothing
 }
 
-// markStale has a guild read again soon, because its view may have missed something. The lock is held.
+// markStale has a guild read again soon, because its view may have missed something. The lock is
+// held.
 func (st *Store) markStale(g *guildState, in time.Duration) {
 	now := time.Now()
 	if at := now.Add(in); g.stale.IsZero() || at.Before(g.nextPoll) {

@@ -20,8 +20,9 @@ func (st *Store) ChannelIDs(guildID string) (ids []string) {
 	return ids
 }
 
-// WebhooksListed records the webhooks of channels that were asked for at since; every one of channelIDs is known from
-// now on, unless its webhooks changed meanwhile: then the list may be older or newer than the change.
+// WebhooksListed records the webhooks of channels that were asked for at since; every one of
+// channelIDs is known from now on, unless its webhooks changed meanwhile: then the list may be
+// older or newer than the change.
 func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, channelIDs []string, since time.Time) {
 	byChannel := map[string][]discordclient.Webhook{}
 	for _, id := range channelIDs {
@@ -47,8 +48,8 @@ func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, c
 	})
 }
 
-// WriteWebhook makes an own write to a webhook of a channel. Its event is expected, since it says no more than that
-// something changed; it may come before the answer.
+// WriteWebhook makes an own write to a webhook of a channel. Its event is expected, since it says
+// no more than that something changed; it may come before the answer.
 func (st *Store) WriteWebhook(channelID string, do func() error) error {
 	st.mu.Lock()
 	g := st.owner(channelID)
@@ -73,7 +74,8 @@ func (st *Store) WriteWebhook(channelID string, do func() error) error {
 	return err
 }
 
-// expectHooks records which own writes to the webhooks of a channel have their events still to come.
+// expectHooks records which own writes to the webhooks of a channel have their events still to
+// come.
 func (g *guildState) expectHooks(channelID string, own []time.Time) {
 	if len(own) == 0 {
 		delete(g.pendingHooks, channelID)
@@ -87,8 +89,9 @@ func (g *guildState) forgetHooks(channelID string) {
 	g.update(func(s *Snapshot) { s.hooks = withoutKey(s.hooks, channelID) })
 }
 
-// forgetAllHooks makes all webhooks of a guild unknown, since they may have changed while the Gateway was not connected.
-// The events of own writes that have not come went to the session before: the next one is another client's.
+// forgetAllHooks makes all webhooks of a guild unknown, since they may have changed while the
+// Gateway was not connected. The events of own writes that have not come went to the session
+// before: the next one is another client's.
 func (g *guildState) forgetAllHooks() {
 	for channelID := range g.snap().hooks {
 		g.store.emit(EventWebhooks, g.id, channelID)
@@ -111,7 +114,8 @@ func (st *Store) ChannelOfWebhook(webhookID string) string {
 	return ""
 }
 
-// WebhookWritten takes over the new state of a webhook, with a nil one its end, where the webhooks of its channel are known.
+// WebhookWritten takes over the new state of a webhook, with a nil one its end, where the webhooks
+// of its channel are known.
 func (st *Store) WebhookWritten(webhookID string, hook *discordclient.Webhook) {
 	st.mu.Lock()
 	defer st.mu.Unlock()

@@ -21,8 +21,8 @@ func (st *Store) owner(channelID string) *guildState {
 	return nil
 }
 
-// Write makes an own write to channels known to their guild: begin before it, end with the states that it led to. A
-// channel that is in no view is left alone.
+// Write makes an own write to channels known to their guild: begin before it, end with the states
+// that it led to. A channel that is in no view is left alone.
 func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids ...string) error {
 	st.mu.Lock()
 	own := map[string]*pending.Writes{}
@@ -64,8 +64,8 @@ func (st *Store) contradicted(err error, ids []string) {
 	}
 }
 
-// invalidate takes a channel out of the view that Discord says is not there, and has the guild read again: Discord has
-// been seen to say so too early.
+// invalidate takes a channel out of the view that Discord says is not there, and has the guild read
+// again: Discord has been seen to say so too early.
 func (st *Store) invalidate(channelID string) {
 	g := st.owner(channelID)
 	if g == nil {
@@ -88,7 +88,8 @@ func (st *Store) Channel(id string) (discordclient.Channel, bool) {
 	return discordclient.Channel{}, false
 }
 
-// Created puts a new channel into the view, unless its event came before the answer and may be newer.
+// Created puts a new channel into the view, unless its event came before the answer and may be
+// newer.
 func (st *Store) Created(guildID string, channel *discordclient.Channel) {
 	st.with(guildID, func(g *guildState) {
 		if _, known := g.snap().hooks[channel.ID]; !known {
@@ -114,7 +115,8 @@ func (st *Store) Deleted(channelID string) {
 	}
 }
 
-// GuildDeleted records that the bot has deleted a guild; GUILD_DELETE or the next poll say the same.
+// GuildDeleted records that the bot has deleted a guild; GUILD_DELETE or the next poll say the
+// same.
 func (st *Store) GuildDeleted(id string) {
 	st.with(id, func(g *guildState) {
 		g.liveAt = time.Now() // lists that were asked for before are outdated
@@ -122,7 +124,8 @@ func (st *Store) GuildDeleted(id string) {
 	})
 }
 
-// outdated reports whether what was asked for at since may be older than what the Gateway delivered meanwhile.
+// outdated reports whether what was asked for at since may be older than what the Gateway delivered
+// meanwhile.
 func (g *guildState) outdated(since time.Time) bool { return g.live && since.Before(g.liveAt) }
 
 // Listed takes over a complete list of channels that was asked for at since.
@@ -144,8 +147,8 @@ func (st *Store) Read(guild discordclient.Guild, since time.Time) {
 	st.with(guild.ID, func(g *guildState) { g.readGuild(guild, since) })
 }
 
-// readGuild takes over settings that were asked for at since. When they changed meanwhile, what was read may be older
-// or newer than that: they are read again.
+// readGuild takes over settings that were asked for at since. When they changed meanwhile, what was
+// read may be older or newer than that: they are read again.
 func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	switch {
 	case g.outdated(since):
