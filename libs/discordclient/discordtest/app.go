@@ -12,24 +12,24 @@ import (
 // mistake in the test.
 
 // Guild is a copy of everything in a guild.
-func (s *Server) Guild(id string) model.Guild {
+func (s *Server) Guild(id string) Guild {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	return s.mustGuild(id).Snapshot()
 }
 
 // Channel is a copy of a channel, and whether there is one.
-func (s *Server) Channel(id string) (model.Channel, bool) {
+func (s *Server) Channel(id string) (Channel, bool) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	if _, ch := s.discord.FindChannel(id); ch != nil {
 		return ch.Clone(), true
 	}
-	return model.Channel{}, false
+	return Channel{}, false
 }
 
 // CreateChannelByHand makes a channel; ID is filled in, an empty Name is not. It returns the id.
-func (s *Server) CreateChannelByHand(guildID string, ch model.Channel) string {
+func (s *Server) CreateChannelByHand(guildID string, ch Channel) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	g := s.mustGuild(guildID)
@@ -39,7 +39,7 @@ func (s *Server) CreateChannelByHand(guildID string, ch model.Channel) string {
 		made.Overwrites = slices.Clone(g.Channels[made.ParentID].Overwrites)
 	}
 	s.discord.InsertChannel(g, &made)
-	s.discord.Log(g, model.AuditEntry{
+	s.discord.Log(g, AuditEntry{
 		Action: model.AuditChannelCreate, UserID: g.OwnerID, TargetID: made.ID,
 		Changes: []model.Change{{Key: "name", New: made.Name}},
 	})
@@ -48,7 +48,7 @@ func (s *Server) CreateChannelByHand(guildID string, ch model.Channel) string {
 
 // EditChannelByHand changes a channel as edit says. Names are stored as they are: old and localised
 // guilds hold names that Discord would not give today.
-func (s *Server) EditChannelByHand(id string, edit func(*model.Channel)) {
+func (s *Server) EditChannelByHand(id string, edit func(*Channel)) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	g, ch := s.mustChannel(id)
@@ -64,7 +64,7 @@ func (s *Server) DeleteChannelByHand(id string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	g, ch := s.mustChannel(id)
-	s.discord.Log(g, model.AuditEntry{
+	s.discord.Log(g, AuditEntry{
 		Action: model.AuditChannelDelete, UserID: g.OwnerID, TargetID: ch.ID,
 		Changes: []model.Change{{Key: "name", Old: ch.Name}},
 	})
@@ -72,7 +72,7 @@ func (s *Server) DeleteChannelByHand(id string) {
 }
 
 // mustChannel finds a channel or panics.
-func (s *Server) mustChannel(id string) (*model.GuildState, *model.Channel) {
+func (s *Server) mustChannel(id string) (*model.GuildState, *Channel) {
 	g, ch := s.discord.FindChannel(id)
 	if ch == nil {
 		panic(fmt.Sprintf("discordtest: no channel %q", id))
@@ -81,7 +81,7 @@ func (s *Server) mustChannel(id string) (*model.GuildState, *model.Channel) {
 }
 
 // EditGuildByHand changes the settings of a guild as edit says.
-func (s *Server) EditGuildByHand(id string, edit func(*model.Guild)) {
+func (s *Server) EditGuildByHand(id string, edit func(*Guild)) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	g := s.mustGuild(id)
@@ -93,15 +93,15 @@ func (s *Server) EditGuildByHand(id string, edit func(*model.Guild)) {
 }
 
 // CreateWebhookByHand makes a webhook that belongs to no application; returns it with its token.
-func (s *Server) CreateWebhookByHand(channelID, name string) model.Webhook {
+func (s *Server) CreateWebhookByHand(channelID, name string) Webhook {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	g, ch := s.mustChannel(channelID)
-	w := &model.Webhook{
+	w := &Webhook{
 		ID: s.discord.NewID(), GuildID: g.ID, ChannelID: ch.ID, Name: name, Token: s.discord.Secret(68), CreatorID: g.OwnerID,
 	}
 	g.Webhooks[w.ID] = w
-	s.discord.WebhookChanged(g, ch.ID, model.AuditEntry{
+	s.discord.WebhookChanged(g, ch.ID, AuditEntry{
 		Action: model.AuditWebhookCreate, UserID: g.OwnerID, TargetID: w.ID,
 	})
 	return *w
@@ -116,7 +116,7 @@ func (s *Server) DeleteWebhookByHand(id string) {
 		panic(fmt.Sprintf("discordtest: no webhook %q", id))
 	}
 	delete(g.Webhooks, id)
-	s.discord.WebhookChanged(g, w.ChannelID, model.AuditEntry{
+	s.discord.WebhookChanged(g, w.ChannelID, AuditEntry{
 		Action: model.AuditWebhookDelete, UserID: g.OwnerID, TargetID: id,
 	})
 }

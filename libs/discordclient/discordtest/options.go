@@ -26,7 +26,7 @@ type Options struct {
 	// Default 1.
 	Seed uint64
 	// Limits are the rate and quantity limits; nil means DefaultLimits.
-	Limits *limits.Limits
+	Limits *Limits
 	// AuditDelay is how long after an action its audit log entry becomes visible; default 500 ms.
 	// Negative: at once. Discord promises no bound.
 	AuditDelay time.Duration

@@ -26,7 +26,7 @@ type Server struct {
 	opts    Options
 	discord *model.Discord
 	rest    *rest.Handler
-	gateway *gateway.Gateway
+	gateway *Gateway
 	page    *page.Page
 	mux     *http.ServeMux
 
@@ -143,10 +143,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 func (s *Server) Faults() *faults.Faults { return s.rest.Faults }
 
 // Gateway gives access to the websocket side and its faults.
-func (s *Server) Gateway() *gateway.Gateway { return s.gateway }
+func (s *Server) Gateway() *Gateway { return s.gateway }
 
 // Requests are the REST calls so far, oldest first.
-func (s *Server) Requests() []call.Request { return s.rest.Requests() }
+func (s *Server) Requests() []Request { return s.rest.Requests() }
 
 // RequestCounts is how many calls each route got so far, by "METHOD /template".
 func (s *Server) RequestCounts() map[string]int { return s.rest.RequestCounts() }

@@ -12,7 +12,7 @@ import (
 // name does not exist: a mistake in the test.
 
 // AddBot makes an application and its bot user, which is in no guild yet.
-func (s *Server) AddBot(b model.Bot) model.Bot {
+func (s *Server) AddBot(b Bot) Bot {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	return s.discord.AddBot(b)
@@ -46,7 +46,7 @@ func (s *Server) addUser(name string) string {
 
 // AddGuild makes a guild that belongs to a user of its own, with the @everyone role and no
 // channels.
-func (s *Server) AddGuild(spec model.GuildSpec) model.Guild {
+func (s *Server) AddGuild(spec GuildSpec) Guild {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	owner := s.addUser("owner")
@@ -65,7 +65,7 @@ func (s *Server) AddGuild(spec model.GuildSpec) model.Guild {
 // AddMember makes a bot or a user a member of a guild, with a role of its own that holds the
 // permissions (0: none besides @everyone's), as Discord's invite link does. A connected bot gets
 // GUILD_CREATE.
-func (s *Server) AddMember(guildID, userID string, p model.Permissions) {
+func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	g, u := s.mustGuild(guildID), s.discord.Users[userID]
@@ -75,7 +75,7 @@ func (s *Server) AddMember(guildID, userID string, p model.Permissions) {
 	m := &model.Member{UserID: userID, JoinedAt: s.discord.Clock.Now()}
 	g.Members[userID] = m
 	if p != 0 {
-		m.Roles = []string{s.discord.AddRole(g, model.Role{Name: u.Name, Permissions: p, Managed: u.Bot})}
+		m.Roles = []string{s.discord.AddRole(g, Role{Name: u.Name, Permissions: p, Managed: u.Bot})}
 	}
 	s.discord.Events.Joined(g, userID)
 	s.discord.OnChange()
@@ -83,7 +83,7 @@ func (s *Server) AddMember(guildID, userID string, p model.Permissions) {
 
 // SetPermissions replaces the permissions of the role that AddMember gave, or of @everyone when
 // userID is the guild's id.
-func (s *Server) SetPermissions(guildID, userID string, p model.Permissions) {
+func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	g := s.mustGuild(guildID)
@@ -100,10 +100,10 @@ func (s *Server) SetPermissions(guildID, userID string, p model.Permissions) {
 }
 
 // AddRole makes a role in a guild; returns its id.
-func (s *Server) AddRole(guildID, name string, p model.Permissions) string {
+func (s *Server) AddRole(guildID, name string, p Permissions) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
-	return s.discord.AddRole(s.mustGuild(guildID), model.Role{Name: name, Permissions: p})
+	return s.discord.AddRole(s.mustGuild(guildID), Role{Name: name, Permissions: p})
 }
 
 // GiveRole gives a member one more role.

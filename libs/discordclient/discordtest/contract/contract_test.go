@@ -88,6 +88,3 @@ func (c canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: c.status, Status: strconv.Itoa(c.status), Request: r, Body: io.NopCloser(strings.NewReader(c.body)),
 		Header: http.Header{"Content-Type": {"application/json"}}, ProtoMajor: 1, ProtoMinor: 1}, nil
 }
-
-// obj is a JSON object.
-type obj = rig.Obj

@@ -32,7 +32,7 @@ type outgoing struct {
 	reason   string
 }
 
-// conn is one websocket. The server's lock guards it; only writeTo touches the socket.
+// conn is one websocket. The lock of the state guards it; only writeTo touches the socket.
 type conn struct {
 	gateway   *Gateway
 	session   *session
@@ -190,7 +190,7 @@ func (c *conn) push(o outgoing) {
 	}
 }
 
-// end takes the connection off the books. The session stays for a RESUME, for a while, unless the
+// end forgets the connection. The session stays for a RESUME, for a while, unless the
 // code ends it too.
 func (c *conn) end(code int) {
 	g, s := c.gateway, c.session

@@ -123,7 +123,7 @@ func (r *Rig) As(auth, method, path string, body any, header ...string) Answer {
 		}
 		data = bytes.NewReader(raw)
 	}
-	req, err := http.NewRequest(method, r.Srv.APIURL()+path, data)
+	req, err := http.NewRequestWithContext(r.T.Context(), method, r.Srv.APIURL()+path, data)
 	if err != nil {
 		r.T.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func Move(c *call.Call) (int, any, error) {
 	if json.Unmarshal(c.Body, &list) != nil {
 		return 0, nil, call.Invalid("_", "LIST_TYPE_CONVERT", "Only iterables may be used in a ListType")
 	}
-	moves, parents, err := readMoves(c, g, list)
+	moves, parents, err := readMoves(g, list)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -69,7 +69,7 @@ func Move(c *call.Call) (int, any, error) {
 }
 
 // readMoves reads the list and counts the changes of parents.
-func readMoves(c *call.Call, g *model.GuildState, list []json.RawMessage) (moves []move, parents int, err error) {
+func readMoves(g *model.GuildState, list []json.RawMessage) (moves []move, parents int, err error) {
 	top := call.NewForm()
 	for i, raw := range list {
 		f := top.Sub(strconv.Itoa(i), raw)

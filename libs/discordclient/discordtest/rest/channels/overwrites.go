@@ -35,7 +35,7 @@ func readOverwrites(
 	if err := f.Err(); err != nil {
 		return err
 	}
-	if err := mayOverwrite(c, ch.Overwrites, list, within); err != nil {
+	if err := mayOverwrite(ch.Overwrites, list, within); err != nil {
 		return err
 	}
 	ch.Overwrites = list
@@ -71,7 +71,7 @@ func checkOverwrite(c *call.Call, g *model.GuildState, o *model.Overwrite, typed
 // mayOverwrite asks whether the bot may go from one set of overwrites to another: it may grant and
 // remove only what it has itself, and MANAGE_ROLES only as an administrator. Documented for what is
 // granted; that it holds for what is removed, and that only the difference counts, are guesses.
-func mayOverwrite(c *call.Call, from, to []model.Overwrite, within model.Permissions) error {
+func mayOverwrite(from, to []model.Overwrite, within model.Permissions) error {
 	if within.Has(model.PermAll) {
 		return nil
 	}
@@ -152,7 +152,7 @@ func changeOverwrites(
 	c *call.Call, g *model.GuildState, ch *model.Channel, list []model.Overwrite, action int, o model.Overwrite,
 ) (int, any, error) {
 	within := g.GuildPermissions(c.Bot.UserID) | g.PermissionsIn(ch, c.Bot.UserID) // that both count is a guess
-	if err := mayOverwrite(c, ch.Overwrites, list, within); err != nil {
+	if err := mayOverwrite(ch.Overwrites, list, within); err != nil {
 		return 0, nil, err
 	}
 	reason, err := c.Reason()
