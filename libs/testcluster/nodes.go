@@ -39,8 +39,8 @@ func (c *Cluster) nodesReady(ctx context.Context) error {
 		return err
 	}
 	ready := 0
-	for _, node := range nodes.Items {
-		if len(node.Spec.Taints) == 0 && isReady(node) {
+	for i := range nodes.Items {
+		if NodeReady(&nodes.Items[i]) {
 			ready++
 		}
 	}
@@ -50,10 +50,11 @@ func (c *Cluster) nodesReady(ctx context.Context) error {
 	return nil
 }
 
-func isReady(node corev1.Node) bool {
-	for _, condition := range node.Status.Conditions {
-		if condition.Type == corev1.NodeReady {
-			return condition.Status == corev1.ConditionTrue
+// NodeReady reports whether pods can be scheduled to a node.
+func NodeReady(node *corev1.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionTrue && len(node.Spec.Taints) == 0
 		}
 	}
 	return false

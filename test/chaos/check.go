@@ -17,13 +17,17 @@ type violation struct {
 }
 
 // violations are an error.
-type violations struct{ all []violation }
+type violations []violation
+
+func (v *violations) add(invariant, where, format string, args ...any) {
+	*v = append(*v, violation{invariant, where, fmt.Sprintf(format, args...)})
+}
 
 // Error implements error.
-func (v *violations) Error() string {
+func (v violations) Error() string {
 	const most = 20
 	var lines []string
-	for _, one := range v.all {
+	for _, one := range v {
 		lines = append(lines, fmt.Sprintf("  [%s] %s: %s", one.invariant, one.where, one.what))
 	}
 	slices.Sort(lines)
@@ -35,19 +39,19 @@ func (v *violations) Error() string {
 }
 
 // check returns what is wrong with the world, which should be at rest.
-func check(w *world) []violation {
+func check(w *world) violations {
 	return slices.Concat(reconciled(w), externalResources(w), order(w), hooks(w), once(w), orphans(w), untouched(w),
 		dojos(w), ownerless(w))
 }
 
 // quiet says what the operators have done while there was nothing to do.
-func quiet(writes []string, calls int) (wrong []violation) {
+func quiet(writes []string, calls int) (wrong violations) {
 	const invariant = "the operators come to rest"
 	if calls > 0 {
-		wrong = append(wrong, violation{invariant, "Discord", fmt.Sprintf("%d calls while nothing changed", calls)})
+		wrong.add(invariant, "Discord", "%d calls while nothing changed", calls)
 	}
 	for _, write := range writes {
-		wrong = append(wrong, violation{invariant, "Kubernetes", write})
+		wrong.add(invariant, "Kubernetes", "%s", write)
 	}
 	return wrong
 }

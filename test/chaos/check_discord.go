@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -100,11 +99,8 @@ func holderOf(o client.Object) holder {
 // holders are all groups and channels, by UID.
 func (w *world) holders() map[types.UID]holder {
 	all := map[types.UID]holder{}
-	for i := range w.groups {
-		all[w.groups[i].UID] = holderOf(&w.groups[i])
-	}
-	for i := range w.channels {
-		all[w.channels[i].UID] = holderOf(&w.channels[i])
+	for _, o := range append(objects(w.groups), objects(w.channels)...) {
+		all[o.GetUID()] = holderOf(o)
 	}
 	return all
 }
@@ -112,7 +108,7 @@ func (w *world) holders() map[types.UID]holder {
 // once says what was made twice for one object, while the first was still there, at whatever
 // moment. What the audit log has lost may have become another object's meanwhile; where it has not,
 // it is an orphan in the end.
-func once(w *world) (wrong []violation) {
+func once(w *world) (wrong violations) {
 	live := map[types.UID][]string{}
 	for _, e := range w.guild.Audit {
 		switch {
@@ -123,8 +119,7 @@ func once(w *world) (wrong []violation) {
 		case e.Action == auditChannelCreate && e.UserID == w.botID:
 			uid := origin(e)
 			if others := live[uid]; len(others) > 0 {
-				wrong = append(wrong, violation{"at most one for each object", e.Reason,
-					fmt.Sprintf("%s was created while there was %v", e.TargetID, others)})
+				wrong.add("at most one for each object", e.Reason, "%s was created while there was %v", e.TargetID, others)
 			}
 			if !e.Lost {
 				live[uid] = append(live[uid], e.TargetID)
@@ -135,17 +130,17 @@ func once(w *world) (wrong []violation) {
 }
 
 // externalResources says which objects do not have on Discord what their specs say, each its own.
-func externalResources(w *world) (wrong []violation) {
+func externalResources(w *world) (wrong violations) {
 	owner := map[string]string{}
-	for i := range w.groups {
-		if g := &w.groups[i]; g.DeletionTimestamp == nil && len(w.expectGroup(g).reasons) == 0 {
+	for _, g := range w.groups {
+		if g.DeletionTimestamp == nil && len(w.expectGroup(g).reasons) == 0 {
 			wrong = append(wrong, w.externalResource(owner, g, g.Status.GroupID, func(live discordtest.Channel) []string {
 				return append(differ("name", g.Spec.Name, live.Name), w.overwritesDiffer(g.Spec.PermissionOverwrites, live)...)
 			})...)
 		}
 	}
-	for i := range w.channels {
-		if c := &w.channels[i]; c.DeletionTimestamp == nil && len(w.expectChannel(c).reasons) == 0 {
+	for _, c := range w.channels {
+		if c.DeletionTimestamp == nil && len(w.expectChannel(c).reasons) == 0 {
 			wrong = append(wrong, w.externalResource(owner, c, c.Status.ChannelID,
 				func(live discordtest.Channel) []string { return w.channelDiffers(c, live) })...)
 		}
@@ -155,11 +150,10 @@ func externalResources(w *world) (wrong []violation) {
 
 // externalResource says what is wrong with what one object has; owner notes who has what.
 func (w *world) externalResource(owner map[string]string, o client.Object, has string,
-	differs func(discordtest.Channel) []string) (wrong []violation) {
+	differs func(discordtest.Channel) []string) (wrong violations) {
 	const invariant = "Discord is as the specs say"
 	if other := owner[has]; other != "" {
-		wrong = append(wrong, violation{"at most one object for each", id(o),
-			fmt.Sprintf("%s is that of %s as well", has, other)})
+		wrong.add("at most one object for each", id(o), "%s is that of %s as well", has, other)
 	}
 	owner[has] = id(o)
 	live, there := w.channelOnDiscord(has)
@@ -167,7 +161,7 @@ func (w *world) externalResource(owner map[string]string, o client.Object, has s
 		return append(wrong, violation{invariant, id(o), fmt.Sprintf("%q of its status is not on Discord", has)})
 	}
 	for _, what := range differs(live) {
-		wrong = append(wrong, violation{invariant, id(o), what})
+		wrong.add(invariant, id(o), "%s", what)
 	}
 	return wrong
 }
@@ -181,8 +175,8 @@ func differ[T comparable](field string, want, have T) []string {
 
 func (w *world) channelDiffers(c *v1alpha1.DiscordChannel, live discordtest.Channel) []string {
 	parent := ""
-	if ref := c.Spec.GroupRef; ref != nil && w.group(ref.Name) != nil {
-		parent = w.group(ref.Name).Status.GroupID
+	if ref := c.Spec.GroupRef; ref != nil && find(w.groups, ref.Name) != nil {
+		parent = find(w.groups, ref.Name).Status.GroupID
 	}
 	all := append(differ("name", c.Spec.Name, live.Name), differ("category", parent, live.ParentID)...)
 	if c.Spec.Topic != nil {
@@ -233,15 +227,15 @@ func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live disco
 
 // order says which siblings do not stand in the order of their positions. The guild lists channels
 // as users see them.
-func order(w *world) (wrong []violation) {
+func order(w *world) (wrong violations) {
 	ranks := map[string]int32{}
-	for i := range w.groups {
-		if g := &w.groups[i]; g.Spec.Position != nil && g.DeletionTimestamp == nil {
+	for _, g := range w.groups {
+		if g.Spec.Position != nil && g.DeletionTimestamp == nil {
 			ranks[g.Status.GroupID] = *g.Spec.Position
 		}
 	}
-	for i := range w.channels {
-		if c := &w.channels[i]; c.Spec.Position != nil && c.DeletionTimestamp == nil &&
+	for _, c := range w.channels {
+		if c.Spec.Position != nil && c.DeletionTimestamp == nil &&
 			len(w.expectChannel(c).reasons) == 0 {
 			ranks[c.Status.ChannelID] = *c.Spec.Position
 		}
@@ -254,8 +248,7 @@ func order(w *world) (wrong []violation) {
 			continue
 		}
 		if rank < last[siblings] {
-			wrong = append(wrong, violation{"siblings stand in order", "#" + c.Name,
-				fmt.Sprintf("position %d below %d", rank, last[siblings])})
+			wrong.add("siblings stand in order", "#"+c.Name, "position %d below %d", rank, last[siblings])
 		}
 		last[siblings] = max(last[siblings], rank)
 	}
@@ -263,7 +256,7 @@ func order(w *world) (wrong []violation) {
 }
 
 // orphans says what is on Discord although no object has it, or what is another object's.
-func orphans(w *world) (wrong []violation) {
+func orphans(w *world) (wrong violations) {
 	holders, made := w.holders(), w.origins(auditChannelCreate)
 	held := map[string]holder{}
 	for _, h := range holders {
@@ -278,19 +271,18 @@ func orphans(w *world) (wrong []violation) {
 		switch {
 		case byHand:
 		case !ours:
-			wrong = append(wrong, violation{"no orphan", where, "its creator is unknown"})
+			wrong.add("no orphan", where, "its creator is unknown")
 		case held[c.ID].Object != nil && held[c.ID].GetUID() != uid && !w.unproven(c.ID):
-			wrong = append(wrong, violation{"no object takes what another one owns", where,
-				fmt.Sprintf("%s has it, and it was made for %s", id(held[c.ID].Object), w.nameOf(uid))})
+			wrong.add("no object takes what another one owns", where, "%s has it, and it was made for %s",
+				id(held[c.ID].Object), w.nameOf(uid))
 		case held[c.ID].Object != nil:
 		case holders[uid].Object != nil:
-			wrong = append(wrong, violation{"no orphan", where,
-				fmt.Sprintf("made for %s, which has %q", id(holders[uid].Object), holders[uid].id)})
+			wrong.add("no orphan", where, "made for %s, which has %q", id(holders[uid].Object), holders[uid].id)
 		case w.gone[uid] == nil:
-			wrong = append(wrong, violation{"no orphan", where, "made for an object that is unknown: " + string(uid)})
+			wrong.add("no orphan", where, "made for an object that is unknown: %s", uid)
 		case holderOf(w.gone[uid]).policy != v1alpha1.DeletionPolicyRetain &&
 			(holderOf(w.gone[uid]).id != "" || !w.unproven(c.ID)):
-			wrong = append(wrong, violation{"no orphan", where, "made for " + w.nameOf(uid) + ", which is gone"})
+			wrong.add("no orphan", where, "made for %s, which is gone", w.nameOf(uid))
 		}
 	}
 	return wrong
@@ -308,7 +300,7 @@ func (w *world) nameOf(uid types.UID) string {
 }
 
 // untouched says what users have made and the operator has changed or deleted without being asked.
-func untouched(w *world) (wrong []violation) {
+func untouched(w *world) (wrong violations) {
 	const invariant = "what users made is theirs"
 	adopted, deletable := map[string]bool{}, map[string]bool{}
 	note := func(h holder) {
@@ -317,7 +309,7 @@ func untouched(w *world) (wrong []violation) {
 		if _, byHand := w.made[h.id]; byHand && w.unproven(h.id) {
 			adopted[h.id], deletable[h.id] = true, true // it is the only one that fits, and nothing contradicts
 		} else if byHand && h.id != h.adopt {
-			wrong = append(wrong, violation{invariant, id(h.Object), fmt.Sprintf("it adopted %s without spec.adopt", h.id)})
+			wrong.add(invariant, id(h.Object), "it adopted %s without spec.adopt", h.id)
 		}
 	}
 	for _, o := range w.gone {
@@ -331,34 +323,33 @@ func untouched(w *world) (wrong []violation) {
 		now, there := w.channelOnDiscord(madeID)
 		switch {
 		case !there && !deletable[madeID]:
-			wrong = append(wrong, violation{invariant, where, "it was deleted"})
+			wrong.add(invariant, where, "it was deleted")
 		case !there, adopted[madeID]:
 		case now.Name != was.Name, now.Topic != was.Topic, now.NSFW != was.NSFW,
 			now.RateLimitPerUser != was.RateLimitPerUser,
 			!was.synced && !slices.Equal(now.Overwrites, was.Overwrites):
-			wrong = append(wrong, violation{invariant, where, fmt.Sprintf("it was %+v and is %+v", was.Channel, now)})
+			wrong.add(invariant, where, "it was %+v and is %+v", was.Channel, now)
 		}
 	}
 	return wrong
 }
 
 // hooks says which webhooks and Secrets with their URLs are missing or left over.
-func hooks(w *world) (wrong []violation) {
+func hooks(w *world) (wrong violations) {
 	const invariant = "webhooks are as the specs say"
 	wanted := map[string]bool{}
-	for i := range w.channels {
-		c := &w.channels[i]
+	for _, c := range w.channels {
 		if c.DeletionTimestamp != nil || len(w.expectChannel(c).reasons) > 0 {
 			wanted[hookID(c)] = true
 			continue
 		}
 		if c.Spec.Webhook == nil && c.Status.Webhook != nil {
-			wrong = append(wrong, violation{invariant, id(c), "its status names a webhook that the spec does not have"})
+			wrong.add(invariant, id(c), "its status names a webhook that the spec does not have")
 		}
 		if c.Spec.Webhook != nil {
 			wanted[hookID(c)] = true
 			for _, what := range w.hookDiffers(c) {
-				wrong = append(wrong, violation{invariant, id(c), what})
+				wrong.add(invariant, id(c), "%s", what)
 			}
 		}
 	}
@@ -368,8 +359,7 @@ func hooks(w *world) (wrong []violation) {
 			holderOf(w.gone[uid]).policy == v1alpha1.DeletionPolicyRetain {
 			continue
 		}
-		wrong = append(wrong, violation{"no orphan",
-			fmt.Sprintf("webhook %q (%s) of %s", hook.Name, hook.ID, hook.ChannelID), "made for " + w.nameOf(uid)})
+		wrong.add("no orphan", hook.ID, "webhook %q of %s, made for %s", hook.Name, hook.ChannelID, w.nameOf(uid))
 	}
 	return wrong
 }
@@ -389,13 +379,13 @@ func (w *world) hookDiffers(c *v1alpha1.DiscordChannel) []string {
 	}
 	hook, name := w.guild.Webhooks[i], c.WebhookSecretName()
 	all := differ("name of the webhook", c.Spec.Webhook.Name, hook.Name)
-	j := slices.IndexFunc(w.secrets, func(s corev1.Secret) bool { return s.Name == name })
+	secret := find(w.secrets, name)
 	switch {
-	case j < 0:
+	case secret == nil:
 		all = append(all, "there is no Secret "+name)
-	case !strings.HasSuffix(string(w.secrets[j].Data[v1alpha1.WebhookSecretKey]), "/"+hook.ID+"/"+hook.Token):
+	case !strings.HasSuffix(string(secret.Data[v1alpha1.WebhookSecretKey]), "/"+hook.ID+"/"+hook.Token):
 		all = append(all, "the Secret "+name+" does not hold the URL of the webhook")
-	case !metav1.IsControlledBy(&w.secrets[j], c):
+	case !metav1.IsControlledBy(secret, c):
 		all = append(all, "the Secret "+name+" is not owned by it")
 	}
 	return all

@@ -8,38 +8,39 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/apis/discord/v1alpha1"
 )
 
 // find returns the object with a name, nil where there is none.
-func find[T any, P interface {
-	*T
-	client.Object
-}](list []T, name string) P {
-	for i := range list {
-		if o := P(&list[i]); o.GetName() == name {
+func find[O client.Object](list []O, name string) (found O) {
+	for _, o := range list {
+		if o.GetName() == name {
 			return o
 		}
 	}
-	return nil
+	return found
+}
+
+func objects[O client.Object](list []O) (all []client.Object) {
+	for _, o := range list {
+		all = append(all, o)
+	}
+	return all
 }
 
 // dojos says which Dojos do not have what their specs ask for.
-func dojos(w *world) (wrong []violation) {
-	for i := range w.dojos {
-		d := &w.dojos[i]
+func dojos(w *world) (wrong violations) {
+	for _, d := range w.dojos {
 		if d.DeletionTimestamp != nil || w.databaseElsewhere(d) {
 			continue
 		}
 		for _, what := range slices.Concat(w.workloadDiffers(d), w.credentialsDiffer(d), w.extrasDiffer(d)) {
-			wrong = append(wrong, violation{"a Dojo matches its spec", id(d), what})
+			wrong.add("a Dojo matches its spec", id(d), "%s", what)
 		}
 	}
 	return append(wrong, w.databases()...)
@@ -50,7 +51,7 @@ func (w *world) workloadDiffers(d *corev1api.Dojo) (all []string) {
 	if d.Spec.Replicas != nil {
 		replicas = *d.Spec.Replicas
 	}
-	if deployment := find[appsv1.Deployment](w.deployments, d.Name); deployment == nil {
+	if deployment := find(w.deployments, d.Name); deployment == nil {
 		all = append(all, "there is no Deployment")
 	} else {
 		all = append(all, differ("replicas of the Deployment", replicas, *deployment.Spec.Replicas)...)
@@ -60,14 +61,14 @@ func (w *world) workloadDiffers(d *corev1api.Dojo) (all []string) {
 		all = append(all, differ("label of the Deployment", "dojo-operator",
 			deployment.Labels["app.kubernetes.io/managed-by"])...)
 	}
-	if service := find[corev1.Service](w.services, d.Name); service == nil {
+	if service := find(w.services, d.Name); service == nil {
 		all = append(all, "there is no Service")
 	} else {
 		all = append(all, differ("owner of the Service", true, metav1.IsControlledBy(service, d))...)
 		all = append(all, differ("type of the Service", corev1.ServiceTypeClusterIP, service.Spec.Type)...)
 	}
 	return append(all, differ("PodDisruptionBudget", replicas > 1,
-		find[policyv1.PodDisruptionBudget](w.budgets, d.Name) != nil)...)
+		find(w.budgets, d.Name) != nil)...)
 }
 
 func variable(d *appsv1.Deployment, name string) string {
@@ -88,7 +89,7 @@ func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
 	if ref := d.Spec.CredentialsRef; ref != nil {
 		from = ref.Name
 	}
-	source, own := find[corev1.Secret](w.secrets, from), find[corev1.Secret](w.secrets, d.Name+"-credentials")
+	source, own := find(w.secrets, from), find(w.secrets, d.Name+"-credentials")
 	switch {
 	case source == nil || own == nil:
 		return []string{fmt.Sprintf("Secret %s is there: %t, its copy: %t", from, source != nil, own != nil)}
@@ -103,11 +104,11 @@ func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
 	alerted := d.Spec.Alerts != nil
 	there := func(kind string) bool {
 		return slices.ContainsFunc(w.custom,
-			func(o unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == d.Name })
+			func(o *unstructured.Unstructured) bool { return o.GetKind() == kind && o.GetName() == d.Name })
 	}
 	all = append(all, differ("ServiceMonitor", alerted, there("ServiceMonitor"))...)
 	all = append(all, differ("PrometheusRule", alerted, there("PrometheusRule"))...)
-	channel := find[v1alpha1.DiscordChannel](w.channels, d.Name+"-alerts")
+	channel := find(w.channels, d.Name+"-alerts")
 	all = append(all, differ("DiscordChannel", alerted, channel != nil)...)
 	if alerted && channel != nil {
 		all = append(all, differ("group of the DiscordChannel", d.Spec.Alerts.Discord.GroupRef.Name,
@@ -121,10 +122,9 @@ func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
 
 // databases says what is left of databases whose Dojos are gone with the reclaimPolicy Delete, and
 // which Dojos lack theirs.
-func (w *world) databases() (wrong []violation) {
+func (w *world) databases() (wrong violations) {
 	wanted := map[string]bool{"Cluster " + sharedCluster: true}
-	for i := range w.dojos {
-		d := &w.dojos[i]
+	for _, d := range w.dojos {
 		if d.Spec.Postgres == nil || d.DeletionTimestamp != nil || w.databaseElsewhere(d) {
 			continue
 		}
@@ -137,20 +137,19 @@ func (w *world) databases() (wrong []violation) {
 		}
 	}
 	retained := w.retained()
-	for i := range w.custom {
-		o := &w.custom[i]
+	for _, o := range w.custom {
 		name := o.GetKind() + " " + o.GetName()
 		if !strings.HasPrefix(o.GetAPIVersion(), "postgresql.cnpg.io/") || wanted[name] {
 			delete(wanted, name)
 			continue
 		}
 		if !retained[strings.TrimSuffix(o.GetName(), "-db")] {
-			wrong = append(wrong, violation{"no orphan", name, "its Dojo is gone, with the reclaimPolicy Delete"})
+			wrong.add("no orphan", name, "its Dojo is gone, with the reclaimPolicy Delete")
 		}
 	}
 	delete(wanted, "Cluster "+sharedCluster)
 	for name := range wanted {
-		wrong = append(wrong, violation{"a Dojo matches its spec", name, "it is not there"})
+		wrong.add("a Dojo matches its spec", name, "it is not there")
 	}
 	return wrong
 }
@@ -168,35 +167,16 @@ func (w *world) retained() map[string]bool {
 }
 
 // ownerless says what is left although its owner is gone.
-func ownerless(w *world) (wrong []violation) {
+func ownerless(w *world) (wrong violations) {
 	alive := map[types.UID]bool{}
-	var owned []client.Object
-	for i := range w.channels {
-		alive[w.channels[i].UID] = true
-		owned = append(owned, &w.channels[i])
+	for _, o := range append(objects(w.channels), objects(w.dojos)...) {
+		alive[o.GetUID()] = true
 	}
-	for i := range w.dojos {
-		alive[w.dojos[i].UID] = true
-	}
-	for i := range w.secrets {
-		owned = append(owned, &w.secrets[i])
-	}
-	for i := range w.deployments {
-		owned = append(owned, &w.deployments[i])
-	}
-	for i := range w.services {
-		owned = append(owned, &w.services[i])
-	}
-	for i := range w.budgets {
-		owned = append(owned, &w.budgets[i])
-	}
-	for i := range w.custom {
-		owned = append(owned, &w.custom[i])
-	}
-	for _, o := range owned {
+	for _, o := range slices.Concat(objects(w.channels), objects(w.secrets), objects(w.deployments), objects(w.services),
+		objects(w.budgets), objects(w.custom)) {
 		owner := metav1.GetControllerOf(o)
 		if owner != nil && slices.Contains([]string{"Dojo", "DiscordChannel"}, owner.Kind) && !alive[owner.UID] {
-			wrong = append(wrong, violation{"no orphan", id(o), fmt.Sprintf("its owner %s %s is gone", owner.Kind, owner.Name)})
+			wrong.add("no orphan", id(o), "its owner %s %s is gone", owner.Kind, owner.Name)
 		}
 	}
 	return wrong

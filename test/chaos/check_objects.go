@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,28 +30,26 @@ func statusOf(o client.Object) (conds []metav1.Condition, observed int64) {
 }
 
 // lawful says what is wrong with one version of an object, at whatever moment.
-func lawful(o client.Object) (wrong []violation) {
+func lawful(o client.Object) (wrong violations) {
 	conds, observed := statusOf(o)
 	where := fmt.Sprintf("%s, version %s", id(o), o.GetResourceVersion())
 	is := func(kind string) bool { return meta.IsStatusConditionTrue(conds, kind) }
 	if is(conditions.TypeDegraded) && is(conditions.TypeProgressing) {
-		wrong = append(wrong, violation{"never Degraded and Progressing", where, "it is both"})
+		wrong.add("never Degraded and Progressing", where, "it is both")
 	}
 	if is(conditions.TypeReady) && (is(conditions.TypeDegraded) || is(conditions.TypeProgressing)) {
-		wrong = append(wrong, violation{"never Ready and Progressing or Degraded", where,
-			"it is Ready, and Degraded or Progressing as well"})
+		wrong.add("never Ready and Progressing or Degraded", where, "it is Ready, and Degraded or Progressing as well")
 	}
 	ahead := func(what string, n int64) {
 		if n > o.GetGeneration() {
-			wrong = append(wrong, violation{"observedGeneration is never ahead", where,
-				fmt.Sprintf("%d in %s, of generation %d", n, what, o.GetGeneration())})
+			wrong.add("observedGeneration is never ahead", where, "%d in %s, of generation %d", n, what, o.GetGeneration())
 		}
 	}
 	ahead("the status", observed)
 	for _, c := range conds {
 		ahead(c.Type, c.ObservedGeneration)
 		if c.Reason == "" || c.LastTransitionTime.IsZero() {
-			wrong = append(wrong, violation{"every condition has a reason", where, c.Type + " has none, or no time"})
+			wrong.add("every condition has a reason", where, "%s has none, or no time", c.Type)
 		}
 	}
 	return wrong
@@ -62,53 +61,42 @@ type expectation struct{ reasons []string }
 var isReady = expectation{}
 
 // reconciled says which objects are not as they have to be at rest.
-func reconciled(w *world) (wrong []violation) {
-	for i := range w.servers {
-		s := &w.servers[i]
+func reconciled(w *world) (wrong violations) {
+	for _, s := range w.servers {
 		wrong = append(wrong, against(s, w.expectServer(s))...)
 	}
-	for i := range w.groups {
-		g := &w.groups[i]
+	for _, g := range w.groups {
 		wrong = append(wrong, against(g, w.expectGroup(g))...)
 	}
-	for i := range w.channels {
-		c := &w.channels[i]
+	for _, c := range w.channels {
 		wrong = append(wrong, against(c, w.expectChannel(c))...)
 	}
-	for i := range w.dojos {
-		d := &w.dojos[i]
+	for _, d := range w.dojos {
 		wrong = append(wrong, against(d, w.expectDojo(d))...)
 	}
 	return wrong
 }
 
-func against(o client.Object, want expectation) []violation {
-	const invariant = "everything is reconciled"
+func against(o client.Object, want expectation) (wrong violations) {
 	conds, observed := statusOf(o)
 	ready := meta.FindStatusCondition(conds, conditions.TypeReady)
+	broken := func(format string, args ...any) { wrong.add("everything is reconciled", id(o), format, args...) }
 	switch {
 	case o.GetDeletionTimestamp() != nil && len(want.reasons) == 0:
-		why := "it says nothing"
-		if ready != nil {
-			why = ready.Reason + ": " + ready.Message
+		if ready == nil {
+			ready = &metav1.Condition{Message: "no condition"}
 		}
-		return []violation{{invariant, id(o), fmt.Sprintf("it does not go, finalizers %v: %s", o.GetFinalizers(), why)}}
+		broken("it does not go, finalizers %v: %s: %s", o.GetFinalizers(), ready.Reason, ready.Message)
 	case ready == nil:
-		return []violation{{invariant, id(o), "it was not reconciled"}}
+		broken("it was not reconciled")
 	case observed != o.GetGeneration():
-		return []violation{{invariant, id(o), fmt.Sprintf("generation %d, observed %d", o.GetGeneration(), observed)}}
+		broken("generation %d, observed %d", o.GetGeneration(), observed)
 	case len(want.reasons) == 0 && ready.Status != metav1.ConditionTrue:
-		return []violation{{invariant, id(o), fmt.Sprintf("it is not Ready: %s: %s", ready.Reason, ready.Message)}}
-	case len(want.reasons) == 0:
-		return nil
+		broken("it is not Ready: %s: %s", ready.Reason, ready.Message)
+	case len(want.reasons) > 0 && (ready.Status != metav1.ConditionFalse || !slices.Contains(want.reasons, ready.Reason)):
+		broken("it should not be Ready, because of %v, and is %s: %s", want.reasons, ready.Reason, ready.Message)
 	}
-	for _, reason := range want.reasons {
-		if ready.Status == metav1.ConditionFalse && ready.Reason == reason {
-			return nil
-		}
-	}
-	return []violation{{invariant, id(o),
-		fmt.Sprintf("it should not be Ready, because of %v, and is %s: %s", want.reasons, ready.Reason, ready.Message)}}
+	return wrong
 }
 
 // expectServer: one that was deleted waits for its groups and channels.
@@ -121,8 +109,8 @@ func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
 
 // expectGroup: one that was deleted waits for its channels.
 func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
-	for i := range w.channels {
-		if ref := w.channels[i].Spec.GroupRef; g.DeletionTimestamp != nil && ref != nil && ref.Name == g.Name {
+	for _, c := range w.channels {
+		if ref := c.Spec.GroupRef; g.DeletionTimestamp != nil && ref != nil && ref.Name == g.Name {
 			return expectation{[]string{v1alpha1.ReasonWaitingForDependents}}
 		}
 	}
@@ -137,7 +125,7 @@ func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	parent := ""
 	if ref := c.Spec.GroupRef; ref != nil {
-		if group := w.group(ref.Name); c.DeletionTimestamp == nil && !w.hasCategory(group) {
+		if group := find(w.groups, ref.Name); c.DeletionTimestamp == nil && !w.hasCategory(group) {
 			return expectation{[]string{v1alpha1.ReasonWaitingForGroup}}
 		} else if group != nil {
 			parent = group.Status.GroupID
@@ -155,8 +143,8 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	if _, there := w.channelOnDiscord(c.Spec.Adopt.ID); !there {
 		return expectation{[]string{v1alpha1.ReasonAdoptNotFound}}
 	}
-	for i := range w.channels {
-		if w.channels[i].Status.ChannelID == c.Spec.Adopt.ID {
+	for _, other := range w.channels {
+		if other.Status.ChannelID == c.Spec.Adopt.ID {
 			return expectation{[]string{v1alpha1.ReasonConflict}}
 		}
 	}
@@ -172,8 +160,8 @@ func (w *world) expectDojo(d *corev1api.Dojo) expectation {
 	if d.DeletionTimestamp != nil || d.Spec.Alerts == nil {
 		return isReady
 	}
-	for i := range w.channels {
-		if c := &w.channels[i]; c.Name == d.Name+"-alerts" && len(w.expectChannel(c).reasons) > 0 &&
+	for _, c := range w.channels {
+		if c.Name == d.Name+"-alerts" && len(w.expectChannel(c).reasons) > 0 &&
 			c.Status.Webhook == nil {
 			return expectation{[]string{corev1api.ReasonWaitingForChannel, corev1api.ReasonChannelNotReady}}
 		}
@@ -191,8 +179,8 @@ func (w *world) databaseElsewhere(d *corev1api.Dojo) bool {
 	if d.Spec.Postgres.ClusterRef != nil {
 		wanted = d.Spec.Postgres.ClusterRef.Name
 	}
-	for i := range w.custom {
-		if o := &w.custom[i]; o.GetKind() == "DatabaseRole" && o.GetName() == d.Name+"-db" {
+	for _, o := range w.custom {
+		if o.GetKind() == "DatabaseRole" && o.GetName() == d.Name+"-db" {
 			in, _, _ := unstructured.NestedString(o.Object, "spec", "cluster", "name")
 			return in != wanted
 		}
@@ -207,13 +195,4 @@ func (w *world) hasCategory(g *v1alpha1.DiscordGroup) bool {
 	}
 	_, there := w.channelOnDiscord(g.Status.GroupID)
 	return there
-}
-
-func (w *world) group(name string) *v1alpha1.DiscordGroup {
-	for i := range w.groups {
-		if w.groups[i].Name == name {
-			return &w.groups[i]
-		}
-	}
-	return nil
 }

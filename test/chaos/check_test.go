@@ -62,26 +62,26 @@ func madeFor(action int, id, uid string) discordtest.AuditEntry {
 // channel made by hand, and a Dojo.
 func peace() *world {
 	ready, one, slow := conds("Reconciled", "Available", "Ready"), int32(1), int32(3)
-	channel := v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", channelUID), Spec: v1alpha1.DiscordChannelSpec{
+	channel := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", channelUID), Spec: v1alpha1.DiscordChannelSpec{
 		GroupRef: &v1alpha1.GroupReference{Name: "group-0"}, Name: "alerts", Position: &slow,
 		Webhook: &v1alpha1.ChannelWebhook{Name: "reports"},
 		PermissionOverwrites: []v1alpha1.PermissionOverwrite{
 			{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}},
 	}, Status: v1alpha1.DiscordChannelStatus{ObservedGeneration: 1, Conditions: ready, ChannelID: posts,
 		Webhook: &v1alpha1.WebhookStatus{ID: hookOfPosts}}}
-	dojo := corev1api.Dojo{ObjectMeta: objectMeta("dojo-0", dojoUID), Spec: corev1api.DojoSpec{
+	dojo := &corev1api.Dojo{ObjectMeta: objectMeta("dojo-0", dojoUID), Spec: corev1api.DojoSpec{
 		Title: "Dojo", CredentialsRef: &corev1api.SecretReference{Name: credentialsSecret},
 	}, Status: corev1api.DojoStatus{ObservedGeneration: 1, Conditions: ready}}
 	byHand := discordtest.Channel{ID: byHandID, Name: "general", Topic: "made by hand"}
 	return &world{
-		servers: []v1alpha1.DiscordServer{{ObjectMeta: objectMeta(serverName, "server"),
+		servers: []*v1alpha1.DiscordServer{{ObjectMeta: objectMeta(serverName, "server"),
 			Status: v1alpha1.DiscordServerStatus{ObservedGeneration: 1, Conditions: ready}}},
-		groups: []v1alpha1.DiscordGroup{
+		groups: []*v1alpha1.DiscordGroup{
 			{ObjectMeta: objectMeta("group-0", groupUID), Spec: v1alpha1.DiscordGroupSpec{Name: "Alerts"},
 				Status: v1alpha1.DiscordGroupStatus{ObservedGeneration: 1, Conditions: ready, GroupID: category}}},
-		channels: []v1alpha1.DiscordChannel{channel},
-		dojos:    []corev1api.Dojo{dojo},
-		secrets: []corev1.Secret{
+		channels: []*v1alpha1.DiscordChannel{channel},
+		dojos:    []*corev1api.Dojo{dojo},
+		secrets: []*corev1.Secret{
 			{ObjectMeta: metav1.ObjectMeta{Name: secretOfPosts,
 				OwnerReferences: ownedBy("DiscordChannel", "channel-0", channelUID)},
 				Data: map[string][]byte{"url": []byte("https://discord/api/webhooks/" + hookOfPosts + "/" + tokenOfHook)}},
@@ -90,7 +90,7 @@ func peace() *world {
 			{ObjectMeta: metav1.ObjectMeta{Name: "dojo-0-credentials", OwnerReferences: ownedBy("Dojo", "dojo-0", dojoUID)},
 				Data: map[string][]byte{"DB_PASS": []byte(passwordOfDojo)}},
 		},
-		deployments: []appsv1.Deployment{{
+		deployments: []*appsv1.Deployment{{
 			ObjectMeta: metav1.ObjectMeta{Name: "dojo-0", OwnerReferences: ownedBy("Dojo", "dojo-0", dojoUID),
 				Labels: map[string]string{"app.kubernetes.io/managed-by": "dojo-operator"}},
 			Spec: appsv1.DeploymentSpec{Replicas: &one, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
@@ -98,10 +98,10 @@ func peace() *world {
 			}}},
 			Status: appsv1.DeploymentStatus{ReadyReplicas: 1},
 		}},
-		services: []corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: "dojo-0",
+		services: []*corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: "dojo-0",
 			OwnerReferences: ownedBy("Dojo", "dojo-0", dojoUID)},
 			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}}},
-		custom: []unstructured.Unstructured{postgres("Cluster", sharedCluster)},
+		custom: []*unstructured.Unstructured{postgres("Cluster", sharedCluster)},
 		botID:  botID,
 		made:   map[string]made{byHandID: {Channel: byHand}},
 		gone:   map[types.UID]client.Object{},
@@ -122,8 +122,8 @@ func peace() *world {
 	}
 }
 
-func postgres(kind, name string) unstructured.Unstructured {
-	return unstructured.Unstructured{Object: map[string]any{
+func postgres(kind, name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "postgresql.cnpg.io/v1", "kind": kind, "metadata": map[string]any{"name": name},
 	}}
 }
@@ -185,7 +185,7 @@ func TestPeace(t *testing.T) {
 			w := peace()
 			change(w)
 			if wrong := check(w); len(wrong) > 0 {
-				t.Error((&violations{wrong}).Error())
+				t.Error(wrong)
 			}
 		})
 	}
@@ -219,7 +219,7 @@ func parted(w *world, policy corev1api.ReclaimPolicy) {
 func TestEveryInvariantIsChecked(t *testing.T) {
 	t.Parallel()
 	channel := func(change func(*v1alpha1.DiscordChannel)) func(*world) {
-		return func(w *world) { change(&w.channels[0]) }
+		return func(w *world) { change(w.channels[0]) }
 	}
 	cases := map[string]struct {
 		change    func(*world)
@@ -251,7 +251,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			"name is other"},
 		"not on Discord": {func(w *world) { w.guild.Channels = slices.Delete(w.guild.Channels, 1, 2) },
 			"Discord is as the specs say", "not on Discord"},
-		"two have the same": {func(w *world) { w.channels = append(w.channels, *w.channels[0].DeepCopy()) },
+		"two have the same": {func(w *world) { w.channels = append(w.channels, w.channels[0].DeepCopy()) },
 			"at most one object for each", "as well"},
 		"made twice": {func(w *world) { again(w, false) }, "at most one for each object",
 			"was created while there was [299]"},
@@ -335,18 +335,18 @@ func misplaced(w *world) {
 	other := w.channels[0].DeepCopy()
 	other.Name, other.UID, other.Spec.Position, other.Status.ChannelID = "channel-1", otherUID, &first, "301"
 	other.Spec.Webhook, other.Status.Webhook = nil, nil
-	w.channels = append(w.channels, *other)
+	w.channels = append(w.channels, other)
 	live := w.guild.Channels[1]
 	live.ID = "301"
 	w.guild.Channels = append(w.guild.Channels, live)
 	w.guild.Audit = append(w.guild.Audit, madeFor(auditChannelCreate, "301", otherUID))
 }
 
-func expect(t *testing.T, wrong []violation, invariant, says string) {
+func expect(t *testing.T, wrong violations, invariant, says string) {
 	t.Helper()
 	if !slices.ContainsFunc(wrong,
 		func(v violation) bool { return v.invariant == invariant && strings.Contains(v.what+v.where, says) }) {
-		t.Errorf("not found: [%s] ... %s; found:\n%s", invariant, says, &violations{wrong})
+		t.Errorf("not found: [%s] ... %s; found:\n%s", invariant, says, wrong)
 	}
 }
 
@@ -358,7 +358,7 @@ func TestEveryVersionIsLawful(t *testing.T) {
 		return g
 	}
 	if wrong := lawful(object(1, conds("Reconciled", "Available", "Ready"))); len(wrong) > 0 {
-		t.Error((&violations{wrong}).Error())
+		t.Error(wrong)
 	}
 	for invariant, o := range map[string]*v1alpha1.DiscordGroup{
 		"never Degraded and Progressing":          object(1, conds("X", "Degraded", "Progressing")),
@@ -417,7 +417,7 @@ func TestSecretsAreFound(t *testing.T) {
 	}
 }
 
-func textLeaks(w *secrets, what string) []violation { return w.leaks(text{"somewhere", what}) }
+func textLeaks(w *secrets, what string) violations { return w.leaks(text{"somewhere", what}) }
 
 func TestQuiet(t *testing.T) {
 	t.Parallel()

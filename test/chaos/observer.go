@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,7 +28,7 @@ type observer struct {
 
 	mu         sync.Mutex
 	seen       int // versions
-	violations []violation
+	violations violations
 	// gone are the objects that were deleted, as they were last.
 	gone map[types.UID]client.Object
 	// requested are the names, empty for none, that a channel's spec has ever had for its webhook.
@@ -144,10 +145,10 @@ func (w *observer) event(o client.Object) {
 }
 
 // wrong is what was wrong so far.
-func (w *observer) wrong() []violation {
+func (w *observer) wrong() violations {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return append([]violation{}, w.violations...)
+	return slices.Clone(w.violations)
 }
 
 func (w *observer) versions() int {

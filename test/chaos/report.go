@@ -18,20 +18,21 @@ var panicked = regexp.MustCompile(`(?m)^panic:|^fatal error:|Observed a panic|DA
 
 // revealed says what the operators have written that they must not: secrets, wherever a user could
 // read them; and panics.
-func (r *run) revealed(ctx context.Context) (wrong []violation) {
+func (r *run) revealed(ctx context.Context) (wrong violations) {
 	texts := r.observer.takeTexts()
 	for _, k := range r.replicas {
 		log, err := os.ReadFile(k.log())
 		if err != nil {
-			return []violation{{"no secret is revealed", k.log(), err.Error()}}
+			wrong.add("no secret is revealed", k.log(), "%v", err)
+			continue
 		}
 		texts = append(texts, text{k.log(), string(log)})
 		if found := panicked.Find(log); found != nil {
-			wrong = append(wrong, violation{"no operator panics", k.log(), string(found)})
+			wrong.add("no operator panics", k.log(), "%s", found)
 		}
 		metrics, err := r.scrape(ctx, k)
 		if err != nil {
-			wrong = append(wrong, violation{"the metrics can be read", k.name, err.Error()})
+			wrong.add("the metrics can be read", k.name, "%v", err)
 		}
 		texts = append(texts, text{"metrics of " + k.name, metrics})
 	}
@@ -82,7 +83,7 @@ func (r *run) keep(ctx context.Context) {
 }
 
 // explain says what is wrong, what has happened before, and what to do.
-func (r *run) explain(wrong *violations) error {
+func (r *run) explain(wrong violations) error {
 	const lines = 40
 	return fmt.Errorf("something is wrong. What happened last:\n%s\n\nWhat is wrong:\n%w\n\n"+
 		"%s has the journal, the logs, the objects and Discord as they were; "+

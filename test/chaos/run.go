@@ -65,7 +65,7 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 	defer func() { _ = r.audit.Close() }()
 	rounds, err := r.rounds(ctx)
 	r.pending.Wait()
-	if wrong, ok := errors.AsType[*violations](err); ok {
+	if wrong, ok := errors.AsType[violations](err); ok {
 		r.keep(ctx)
 		return r.explain(wrong)
 	}
@@ -114,7 +114,7 @@ func (r *run) act(ctx context.Context, a action) error {
 		return err
 	}
 	if wrong := r.observer.wrong(); len(wrong) > 0 {
-		return &violations{wrong}
+		return wrong
 	}
 	what, err := a.kind.do(r, ctx, a)
 	r.journal.did(a, what, err)
@@ -163,7 +163,7 @@ func (r *run) awaitReconciled(ctx context.Context, what string) error {
 			break
 		}
 		if time.Since(began) > r.options.roundTimeout {
-			return &violations{wrong}
+			return wrong
 		}
 		if err := wait(ctx, probeInterval); err != nil {
 			return err
@@ -173,13 +173,13 @@ func (r *run) awaitReconciled(ctx context.Context, what string) error {
 	r.slowest = max(r.slowest, took)
 	r.journal.say("%s: reconciled after %s", what, took.Round(100*time.Millisecond))
 	if wrong := append(r.observer.wrong(), r.revealed(ctx)...); len(wrong) > 0 {
-		return &violations{wrong}
+		return wrong
 	}
 	return nil
 }
 
 // rest returns what is not as it should be at rest.
-func (r *run) rest(ctx context.Context) ([]violation, error) {
+func (r *run) rest(ctx context.Context) (violations, error) {
 	w, err := r.gather(ctx)
 	if err != nil {
 		return nil, err

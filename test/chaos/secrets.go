@@ -32,9 +32,9 @@ func (s *secrets) addFrom(key, value string) {
 }
 
 // leaks searches a text for every secret.
-func (s *secrets) leaks(t text) []violation {
+func (s *secrets) leaks(t text) (wrong violations) {
 	if secret, found := s.In(t.what); found {
-		return []violation{{"no secret is revealed", t.where, "it holds a secret that begins with " + secret[:4]}}
+		wrong.add("no secret is revealed", t.where, "it holds a secret that begins with %s", secret[:4])
 	}
-	return nil
+	return wrong
 }

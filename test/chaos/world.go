@@ -22,17 +22,17 @@ import (
 
 // world is everything there is at one moment, on both sides, and what has been there.
 type world struct {
-	servers  []v1alpha1.DiscordServer
-	groups   []v1alpha1.DiscordGroup
-	channels []v1alpha1.DiscordChannel
-	dojos    []corev1api.Dojo
+	servers  []*v1alpha1.DiscordServer
+	groups   []*v1alpha1.DiscordGroup
+	channels []*v1alpha1.DiscordChannel
+	dojos    []*corev1api.Dojo
 
-	secrets     []corev1.Secret
-	deployments []appsv1.Deployment
-	services    []corev1.Service
-	budgets     []policyv1.PodDisruptionBudget
+	secrets     []*corev1.Secret
+	deployments []*appsv1.Deployment
+	services    []*corev1.Service
+	budgets     []*policyv1.PodDisruptionBudget
 	// custom are the objects of CloudNativePG and prometheus-operator.
-	custom []unstructured.Unstructured
+	custom []*unstructured.Unstructured
 
 	guild discordtest.Guild
 	botID string
@@ -84,10 +84,11 @@ func (r *run) gather(ctx context.Context) (*world, error) {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(kind)
 		failed = errors.Join(failed, r.Admin.List(ctx, &list, client.InNamespace(namespace)))
-		w.custom = append(w.custom, list.Items...)
+		w.custom = append(w.custom, pointers(list.Items)...)
 	}
-	w.servers, w.groups, w.channels, w.dojos = servers.Items, groups.Items, channels.Items, dojos.Items
-	w.secrets, w.deployments, w.services, w.budgets = secrets.Items, deployments.Items, services.Items, budgets.Items
+	w.servers, w.groups, w.channels = pointers(servers.Items), pointers(groups.Items), pointers(channels.Items)
+	w.dojos, w.secrets, w.deployments = pointers(dojos.Items), pointers(secrets.Items), pointers(deployments.Items)
+	w.services, w.budgets = pointers(services.Items), pointers(budgets.Items)
 	w.gone = r.observer.departed()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -97,6 +98,13 @@ func (r *run) gather(ctx context.Context) (*world, error) {
 	}
 	w.abandoned = r.observer.abandoned(w.origins(auditWebhookCreate))
 	return w, failed
+}
+
+func pointers[T any](items []T) (all []*T) {
+	for i := range items {
+		all = append(all, &items[i])
+	}
+	return all
 }
 
 // deleteAll deletes everything that users have made in Kubernetes, in no order at all.

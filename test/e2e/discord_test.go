@@ -12,8 +12,6 @@ import (
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"jutsu.com/operators/test/e2e/internal/stack"
 )
 
 // message is what users see in a channel of Discord.
@@ -50,7 +48,7 @@ func channelsOnDiscord(ctx context.Context, guild string) (channels []discordCha
 
 // askDiscord reads from the simulated Discord, as a bot that may do everything.
 func askDiscord(ctx context.Context, path string, into any) error {
-	address, stop, err := forward(ctx, stack.DiscordNamespace, stack.DiscordPort)
+	address, stop, err := forward(ctx, DiscordNamespace, DiscordPort)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/libs/testcluster/project"
-	"jutsu.com/operators/test/e2e/internal/stack"
 )
 
 // What is left of a spec that failed is one folder below out/e2e, see docs/e2e.md: all objects but
@@ -124,7 +123,7 @@ func keepDiscord(ctx context.Context, folder string) error {
 		return nil
 	}
 	var errs []error
-	for _, guild := range []string{stack.FirstUsersGuild, stack.TenLinesGuild, stack.StandingGuild} {
+	for _, guild := range []string{FirstUsersGuild, TenLinesGuild, StandingGuild} {
 		errs = append(errs, keepGuild(ctx, folder, guild))
 	}
 	return errors.Join(errs...)

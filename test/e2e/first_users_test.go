@@ -9,8 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"jutsu.com/operators/test/e2e/internal/stack"
 )
 
 var _ = Describe("The first users' path: a Cluster of CloudNativePG and Dojos with the credentials that it writes",
@@ -19,7 +17,7 @@ var _ = Describe("The first users' path: a Cluster of CloudNativePG and Dojos wi
 
 		BeforeAll(func(ctx SpecContext) {
 			w = newWorld(ctx, "first-users")
-			w.joinDiscord(ctx, stack.FirstUsersGuild)
+			w.joinDiscord(ctx, FirstUsersGuild)
 			step("apply all at the same time, one of the Dojos broken on purpose")
 			w.apply(ctx, `
 apiVersion: postgresql.cnpg.io/v1

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/testcluster"
-	"jutsu.com/operators/test/e2e/internal/stack"
 	"jutsu.com/operators/test/environment"
 )
 
@@ -54,7 +53,7 @@ spec:
 	}, SpecTimeout(5*time.Minute))
 
 	It("gets a new image without a failed request", func(ctx SpecContext) {
-		image := installed.Images[stack.NextDojoApp]
+		image := installed.Images[NextDojoApp]
 		w.patch(ctx, "kyoto", fmt.Sprintf(`{"spec":{"image":%q}}`, image))
 		w.awaitReady(ctx, "kyoto")
 		pods, err := w.pods(ctx, "kyoto")
@@ -146,7 +145,7 @@ spec:
 // begin makes what the specs work on.
 func (w *world) begin(ctx context.Context) {
 	GinkgoHelper()
-	w.joinDiscord(ctx, stack.StandingGuild)
+	w.joinDiscord(ctx, StandingGuild)
 	w.apply(ctx, `
 apiVersion: core.jutsu.com/v1
 kind: Dojo
@@ -212,14 +211,14 @@ metadata: {name: news}
 spec: {groupRef: {name: alerts}, name: dojo-news, slowmode: %ds}
 `, w.slowness))
 	}).Should(Succeed())
-	Eventually(ctx, channelsOnDiscord).WithArguments(stack.StandingGuild).WithTimeout(eventually).
+	Eventually(ctx, channelsOnDiscord).WithArguments(StandingGuild).WithTimeout(eventually).
 		Should(ContainElement(And(HaveField("Name", "dojo-news"), HaveField("SlowmodeSeconds", w.slowness))))
 }
 
 // inventory is all that there may be only once.
 func (w *world) inventory(ctx context.Context) map[string][]string {
 	GinkgoHelper()
-	channels, err := channelsOnDiscord(ctx, stack.StandingGuild)
+	channels, err := channelsOnDiscord(ctx, StandingGuild)
 	Expect(err).NotTo(HaveOccurred())
 	found := map[string][]string{}
 	for _, c := range channels {

@@ -12,8 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"jutsu.com/operators/test/e2e/internal/stack"
 )
 
 var _ = Describe("A Dojo of ten lines with a database and an alert channel of its own", Ordered, func() {
@@ -21,7 +19,7 @@ var _ = Describe("A Dojo of ten lines with a database and an alert channel of it
 
 	BeforeAll(func(ctx SpecContext) {
 		w = newWorld(ctx, "ten-lines")
-		w.joinDiscord(ctx, stack.TenLinesGuild)
+		w.joinDiscord(ctx, TenLinesGuild)
 		w.apply(ctx, `
 apiVersion: core.jutsu.com/v1
 kind: Dojo

@@ -21,7 +21,6 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/test/e2e/internal/cluster"
-	"jutsu.com/operators/test/e2e/internal/stack"
 )
 
 // Environment variables. Without any nothing runs.
@@ -48,7 +47,7 @@ var (
 	config    *rest.Config
 	k8s       client.Client
 	typed     *kubernetes.Clientset
-	installed *stack.Stack
+	installed *Stack
 
 	// own and standing are those of the first process, which alone runs the specs that are marked
 	// Serial.
@@ -72,7 +71,7 @@ func TestEndToEnd(t *testing.T) {
 // found is what the first process hands to the others.
 type found struct {
 	Kubeconfig string
-	Installed  *stack.Stack
+	Installed  *Stack
 }
 
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
@@ -80,7 +79,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	kubeconfig, registry := findCluster(ctx)
 	connect(kubeconfig)
 	var err error
-	installed, err = stack.Install(ctx, k8s, registry, GinkgoT().TempDir(), os.Stderr)
+	installed, err = Install(ctx, k8s, registry, GinkgoT().TempDir(), os.Stderr)
 	if err != nil {
 		reportEvidence(ctx, "install")
 	}

@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/test/e2e/internal/stack"
 	"jutsu.com/operators/test/environment"
 )
 
@@ -25,10 +24,10 @@ var _ = Describe("The operators as they were before", func() {
 })
 
 // before is an operator as it was before this checkout. Its image is built once.
-func before(ctx context.Context, o environment.Operator) *stack.Before {
+func before(ctx context.Context, o environment.Operator) *Before {
 	GinkgoHelper()
-	b, err := stack.BuildBefore(ctx, o, installed.Registry, GinkgoT().TempDir())
-	if errors.Is(err, stack.ErrNoPast) {
+	b, err := BuildBefore(ctx, o, installed.Registry, GinkgoT().TempDir())
+	if errors.Is(err, ErrNoPast) {
 		Skip(err.Error())
 	}
 	Expect(err).NotTo(HaveOccurred())
@@ -39,7 +38,7 @@ func before(ctx context.Context, o environment.Operator) *stack.Before {
 // operator, then the other.
 func (w *world) upgrade(ctx context.Context, postgres string) {
 	GinkgoHelper()
-	var old []*stack.Before
+	var old []*Before
 	for _, o := range environment.All {
 		old = append(old, before(ctx, o))
 		step("install %s of %s", o.Name, old[len(old)-1].Revision)

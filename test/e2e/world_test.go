@@ -17,7 +17,6 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/testcluster/manifests"
-	"jutsu.com/operators/test/e2e/internal/stack"
 )
 
 // step is what the report of a failed spec has of its progress.
@@ -181,7 +180,7 @@ spec:
       image: %[2]s
       args: ["http://%[1]s.%[3]s.svc/weapon"]
       securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
-`, dojo, installed.Images[stack.Visitor], w.namespace))
+`, dojo, installed.Images[Visitor], w.namespace))
 	Eventually(ctx, func() (visits, error) { return w.visits(ctx, dojo) }).
 		Should(HaveField("Answers", BeNumerically(">", 5)))
 }

@@ -172,26 +172,3 @@ func (s Set) request(e *auditv1.Event) {
 		s[p] = true
 	}
 }
-
-// MarshalJSON implements json.Marshaler, so that processes can exchange what they have seen.
-func (s Set) MarshalJSON() ([]byte, error) {
-	all := make([]Permission, 0, len(s))
-	for p := range s {
-		all = append(all, p)
-	}
-	slices.SortFunc(all, func(a, b Permission) int { return strings.Compare(a.String(), b.String()) })
-	return json.Marshal(all)
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (s *Set) UnmarshalJSON(text []byte) error {
-	var all []Permission
-	if err := json.Unmarshal(text, &all); err != nil {
-		return err
-	}
-	*s = Set{}
-	for _, p := range all {
-		(*s)[p] = true
-	}
-	return nil
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 
 // Save writes a set into a file, for Load in another process.
 func (s Set) Save(path string) error {
-	text, err := json.Marshal(s)
+	text, err := json.Marshal(slices.Collect(maps.Keys(s)))
 	if err != nil {
 		return err
 	}
@@ -28,9 +29,13 @@ func Load(path string) (Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s Set
-	if err := json.Unmarshal(text, &s); err != nil {
+	var all []Permission
+	if err := json.Unmarshal(text, &all); err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	s := Set{}
+	for _, p := range all {
+		s[p] = true
 	}
 	return s, nil
 }

@@ -1,11 +1,10 @@
-// Command testcluster builds the binaries of a test cluster ahead of time, or starts a cluster to
-// try things on.
+// Command testcluster builds the binaries of a test cluster ahead of time: etcd, Kubernetes and kwok,
+// once, and what else its arguments name, such as prometheus.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -13,10 +12,6 @@ import (
 
 	"jutsu.com/operators/libs/testcluster"
 )
-
-const usage = `Usage:
-  testcluster build [NAME ...]            build etcd, Kubernetes and kwok, once, and what is named
-  testcluster up [-nodes N] [-crds PATH]  start a cluster and keep it until Ctrl-C`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -29,40 +24,12 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) > 0 && args[0] == "build" {
-		return build(ctx, args[1:])
+	if len(args) == 0 || args[0] != "build" {
+		return errors.New("usage: testcluster build [NAME ...]")
 	}
-	if len(args) > 0 && args[0] == "up" {
-		return up(ctx, args[1:])
-	}
-	return errors.New("nothing to do\n" + usage)
-}
-
-func build(ctx context.Context, further []string) error {
 	if err := testcluster.Build(ctx, os.Stderr); err != nil {
 		return err
 	}
-	_, err := testcluster.Binaries(ctx, os.Stderr, further...)
+	_, err := testcluster.Binaries(ctx, os.Stderr, args[1:]...)
 	return err
-}
-
-func up(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("testcluster up", flag.ExitOnError)
-	nodes := flags.Int("nodes", 3, "number of fake nodes")
-	crds := flags.String("crds", "", "file or folder of CustomResourceDefinitions to install")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	options := testcluster.Options{ControllerManager: true, Nodes: *nodes, Audit: true, Progress: os.Stderr}
-	if *crds != "" {
-		options.CRDs = []string{*crds}
-	}
-	cluster, err := testcluster.Start(ctx, options)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("export KUBECONFIG=%s\n", cluster.Kubeconfig())
-	fmt.Fprintln(os.Stderr, "testcluster: up; Ctrl-C ends it and removes everything")
-	<-ctx.Done()
-	return cluster.Stop()
 }

@@ -15,7 +15,7 @@ const pause = "test/e2e/programs/pause"
 
 // pinned are the images that others publish, made of the same programs. Their names are those in
 // dns.yaml, in the manifests that the modules of tools/ release (cnpg-1.30.0.yaml, bundle.yaml),
-// and in stack/monitoring.yaml: with another tag a pod would stay in ImagePullBackOff.
+// and in testdata/monitoring.yaml: with another tag a pod would stay in ImagePullBackOff.
 func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Image, error) {
 	binaries, err := testcluster.Binaries(ctx, progress, testcluster.CoreDNS, testcluster.CloudNativePG,
 		testcluster.PrometheusOperator,

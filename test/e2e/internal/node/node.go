@@ -18,7 +18,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
@@ -206,21 +205,12 @@ func (n *Node) awaitReady(ctx context.Context, cluster *testcluster.Cluster) err
 	defer cancel()
 	err = wait.PollUntilContextCancel(ctx, 100*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		node, err := client.CoreV1().Nodes().Get(ctx, "node", metav1.GetOptions{})
-		return err == nil && isReady(node), nil
+		return err == nil && testcluster.NodeReady(node), nil
 	})
 	if err != nil {
 		return fmt.Errorf("not ready: %w; the last lines of its logs:\n%s", err, n.tails())
 	}
 	return nil
-}
-
-func isReady(node *corev1.Node) bool {
-	for _, c := range node.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status == corev1.ConditionTrue && len(node.Spec.Taints) == 0
-		}
-	}
-	return false
 }
 
 // Volumes is the folder for the data of PersistentVolumes as the machine sees it. The node sees it

@@ -1,4 +1,4 @@
-package stack
+package e2e_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package stack
+package e2e_test
 
 import (
 	"context"
@@ -44,11 +44,11 @@ const (
 )
 
 var (
-	//go:embed monitoring.yaml
+	//go:embed testdata/monitoring.yaml
 	monitoring []byte
-	//go:embed discord.yaml
+	//go:embed testdata/discord.yaml
 	discord []byte
-	//go:embed postgres.yaml
+	//go:embed testdata/postgres.yaml
 	postgres []byte
 )
 
