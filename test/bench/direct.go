@@ -22,14 +22,11 @@ type children struct {
 
 // direct creates the children of as many Dojos without any operator: the least that the cluster
 // itself needs for them, which becomes the bound of what load has measured.
-func (b *bench) direct(ctx context.Context, s *stage, at sheet, made []children) error {
+func (b *bench) direct(ctx context.Context, s *stage, at sheet, made []children) {
 	b.say("%s: creating the children of %d Dojos without the operator", at.scenario, at.n)
-	watch, err := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, rolledOut)
-	if err != nil {
-		return err
-	}
+	watch := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, rolledOut)
 	moment, apiServer := time.Now(), cpuSeconds(s.apiServerPID())
-	began, err := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
+	began := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
 		c := made[i]
 		for _, o := range []client.Object{c.secret, c.deployment, c.service} {
 			if err := s.Admin.Create(ctx, o); err != nil {
@@ -38,28 +35,20 @@ func (b *bench) direct(ctx context.Context, s *stage, at sheet, made []children)
 		}
 		return c.deployment.Name, nil
 	})
-	if err != nil {
-		return err
-	}
-	done, err := watch.await(ctx)
-	if err != nil {
-		return err
-	}
+	done := watch.await(ctx)
 	took, used := spreadOf(began, done), cpuSeconds(s.apiServerPID())-apiServer
 	at.addSpread("created to available", took)
 	at.add(apiServerCPU, used, "s")
 	loaded := sheet{at.report, scenarioLoad, at.n}
 	loaded.bound(createdToReady+firstToLast, took.total)
 	loaded.bound(apiServerCPU, used)
-	requests, err := s.audit.since(moment)
-	if err == nil && len(requests) > 0 {
-		err = fmt.Errorf("an operator was at work: %s %s", requests[0].Verb, requests[0].resource())
+	if requests := must(s.audit.since(moment)); len(requests) > 0 {
+		check(fmt.Errorf("an operator was at work: %s %s", requests[0].Verb, requests[0].resource()))
 	}
-	return err
 }
 
 // childrenOf reads back what the operator has made of n Dojos.
-func childrenOf(ctx context.Context, s *stage, n int) ([]children, error) {
+func childrenOf(ctx context.Context, s *stage, n int) []children {
 	all := make([]children, n)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(creators)
@@ -78,7 +67,8 @@ func childrenOf(ctx context.Context, s *stage, n int) ([]children, error) {
 			return nil
 		})
 	}
-	return all, group.Wait()
+	check(group.Wait())
+	return all
 }
 
 // strip turns what is stored into what one would write.

@@ -15,7 +15,7 @@ import (
 const (
 	// drifts is how many channels are renamed by hand, and driftPause the time between two of them:
 	// of Discord's 50 calls in a second the operator keeps a fifth for what is to be created, and
-	// the limit is not what is looked at here.
+	// the limit is not what is measured here.
 	drifts     = 100
 	driftPause = 40 * time.Millisecond
 
@@ -24,78 +24,50 @@ const (
 
 // discord creates servers, their groups and all channels at once, and measures what that costs, the
 // idle time afterwards, the correction of drift, and a restart.
-func (b *bench) discord(ctx context.Context, s *stage, at sheet) error {
+func (b *bench) discord(ctx context.Context, s *stage, at sheet) {
 	d := s.discord
-	p, err := s.startLeader(ctx)
-	if err != nil {
-		return err
-	}
-	before, err := p.liveHeap(ctx)
-	if err != nil {
-		return err
-	}
+	p := s.startLeader(ctx)
+	before := p.liveHeap(ctx)
 	moment, cpu := time.Now(), cpuSeconds(p.PID())
-	if err := p.profiled(ctx, b.profile("discord-operator-%d-%s", at.n, d.crowd),
-		func() error { return b.loadDiscord(ctx, s, d, at) }); err != nil {
-		return err
-	}
+	p.profiled(ctx, b.profile("discord-operator-%d-%s", at.n, d.crowd), func() { b.loadDiscord(ctx, s, d, at) })
 	at.add("operator's CPU time", cpuSeconds(p.PID())-cpu, "s")
-	if err := addMemory(ctx, at, p, before, "channel"); err != nil {
-		return err
-	}
-	if err := addDiscordCosts(ctx, s, d, at, moment); err != nil {
-		return err
-	}
+	addMemory(ctx, at, p, before, "channel")
+	addDiscordCosts(ctx, s, d, at, moment)
 	asked := d.asked()
-	if err := b.idleTraffic(ctx, s, at); err != nil {
-		return err
-	}
+	b.idleTraffic(ctx, s, at)
 	at.addAgainst(0, "idle: calls to Discord", float64(d.asked()-asked)/b.idle.Hours(), "per hour")
-	if err := b.drift(ctx, d, at); err != nil {
-		return err
-	}
-	return b.restartDiscord(ctx, s, d, at)
+	b.drift(ctx, d, at)
+	b.restartDiscord(ctx, s, d, at)
 }
 
 // loadDiscord creates everything and waits until all channels are Ready.
-func (b *bench) loadDiscord(ctx context.Context, s *stage, d *simulated, at sheet) error {
-	began, watch, err := b.createChannels(ctx, s, d, at)
-	if err != nil {
-		return err
-	}
-	done, err := watch.await(ctx)
-	if err != nil {
-		return err
-	}
+func (b *bench) loadDiscord(ctx context.Context, s *stage, d *simulated, at sheet) {
+	began, watch := b.createChannels(ctx, s, d, at)
+	done := watch.await(ctx)
 	at.addSpread(channelToReady, spreadOf(began, done))
 	at.bound(channelToReady+firstToLast, d.least(d.calls()*float64(at.n)))
-	return s.awaitQuiet(ctx, b.quiet)
+	s.awaitQuiet(ctx, b.quiet)
 }
 
 // createChannels creates everything, and returns when each channel was begun and what notes when
 // each is Ready.
 func (b *bench) createChannels(ctx context.Context, s *stage, d *simulated, at sheet) (map[string]time.Time,
-	*stopwatch, error) {
+	*stopwatch) {
 	b.say("%s: creating %d channels", at.scenario, at.n)
-	watch, err := newStopwatch(ctx, s, &v1alpha1.DiscordChannel{}, at.n, channelReady)
-	if err != nil {
-		return nil, nil, err
-	}
+	watch := newStopwatch(ctx, s, &v1alpha1.DiscordChannel{}, at.n, channelReady)
 	for _, o := range d.parents() {
-		if err := s.Admin.Create(ctx, o); err != nil {
-			return nil, nil, err
-		}
+		check(s.Admin.Create(ctx, o))
 	}
-	began, err := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
+	began := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
 		c := d.channel(i)
 		return c.Name, s.Admin.Create(ctx, c)
 	})
-	return began, watch, err
+	return began, watch
 }
 
 // addDiscordCosts reports what was asked of Discord and of the API server since the moment. What is
 // needed once (the Gateway, who the bot is) and for the groups is not counted as the channels'.
-func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, moment time.Time) error {
+func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, moment time.Time) {
 	creates, hooks, others := 0, 0, 0
 	for route, n := range d.RequestCounts() {
 		switch route {
@@ -110,24 +82,15 @@ func addDiscordCosts(ctx context.Context, s *stage, d *simulated, at sheet, mome
 	at.addAgainst(d.calls(), "calls to Discord", float64(creates+hooks)/float64(at.n), "per channel")
 	at.add("other calls to Discord", float64(others), "in all")
 	at.addAgainst(0, "calls that Discord answers with 429", float64(d.refused(http.StatusTooManyRequests)), "in all")
-	if err := addChannelWrites(s, d, at, moment); err != nil {
-		return err
-	}
-	now, err := s.scrape(ctx, s.current())
-	if err != nil {
-		return err
-	}
+	addChannelWrites(s, d, at, moment)
+	now := s.scrape(ctx, s.current())
 	at.add("reconciles", now.total(metricReconciles, "controller", "discordchannel")/float64(at.n), "per channel")
-	return nil
 }
 
 // addChannelWrites reports what was written for the channels since the moment. For each, the intent
 // must be, and how it ended; and with a webhook, the Secret with its URL.
-func addChannelWrites(s *stage, d *simulated, at sheet, moment time.Time) error {
-	requests, err := s.audit.since(moment)
-	if err != nil {
-		return err
-	}
+func addChannelWrites(s *stage, d *simulated, at sheet, moment time.Time) {
+	requests := must(s.audit.since(moment))
 	t := count(slices.DeleteFunc(requests, func(r *request) bool {
 		return !strings.HasPrefix(r.resource(), "discordchannels") && r.Object.Resource != "secrets"
 	}))
@@ -136,42 +99,26 @@ func addChannelWrites(s *stage, d *simulated, at sheet, moment time.Time) error 
 	at.addAgainst(1, "status writes", each(t.byClass[classStatus]), "per channel")
 	at.addAgainst(d.calls()-1, "Secrets written", each(t.byClass[classChild]), "per channel")
 	addWasted(at, t)
-	return nil
 }
 
 // drift renames channels by hand and sees how soon each has its name again.
-func (b *bench) drift(ctx context.Context, d *simulated, at sheet) error {
+func (b *bench) drift(ctx context.Context, d *simulated, at sheet) {
 	b.say("%s: renaming channels by hand", at.scenario)
 	texts := d.texts()
-	took, err := d.repairs(ctx, texts[:min(len(texts), drifts)], driftPause)
-	if err != nil {
-		return err
-	}
+	took := d.repairs(ctx, texts[:min(len(texts), drifts)], driftPause)
 	at.add("drift to repair by event, p50", quantile(took, 0.5)*1000, "ms")
 	at.add("drift to repair by event, p99", quantile(took, 0.99)*1000, "ms")
-	return nil
 }
 
 // restartDiscord stops the operator and starts it again: nothing has changed, so nothing is to be
 // written.
-func (b *bench) restartDiscord(ctx context.Context, s *stage, d *simulated, at sheet) error {
-	if err := s.awaitQuiet(ctx, b.quiet); err != nil {
-		return err
-	}
-	if err := s.current().Stop(environment.Grace); err != nil {
-		return err
-	}
+func (b *bench) restartDiscord(ctx context.Context, s *stage, d *simulated, at sheet) {
+	s.awaitQuiet(ctx, b.quiet)
+	check(s.current().Stop(environment.Grace))
 	before, moment := d.RequestCounts(), time.Now()
-	if _, err := s.startLeader(ctx); err != nil {
-		return err
-	}
-	if err := s.awaitQuiet(ctx, b.quiet); err != nil {
-		return err
-	}
-	requests, err := s.audit.since(moment)
-	if err != nil {
-		return err
-	}
+	s.startLeader(ctx)
+	s.awaitQuiet(ctx, b.quiet)
+	requests := must(s.audit.since(moment))
 	at.add("restart: start to last request", lastOf(requests, moment).Sub(moment).Seconds(), "s")
 	t := count(requests)
 	at.addAgainst(0, "restart: writes", float64(t.writes()-t.byClass[classEvent]), "in all")
@@ -181,5 +128,4 @@ func (b *bench) restartDiscord(ctx context.Context, s *stage, d *simulated, at s
 			at.add("restart: calls to Discord: "+route, float64(n), "in all")
 		}
 	}
-	return nil
 }

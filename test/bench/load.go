@@ -35,74 +35,38 @@ const (
 )
 
 // load creates all Dojos at once, with one replica each.
-func (b *bench) load(ctx context.Context, s *stage, at sheet) error {
-	if err := s.Admin.Create(ctx, credentials("first")); err != nil {
-		return err
-	}
-	p, err := s.startLeader(ctx)
-	if err != nil {
-		return err
-	}
-	before, err := p.liveHeap(ctx)
-	if err != nil {
-		return err
-	}
+func (b *bench) load(ctx context.Context, s *stage, at sheet) {
+	check(s.Admin.Create(ctx, credentials("first")))
+	p := s.startLeader(ctx)
+	before := p.liveHeap(ctx)
 	moment := time.Now()
-	if err := p.profiled(ctx, b.profile("dojo-operator-%d", at.n),
-		func() error { return b.createDojos(ctx, s, at) }); err != nil {
-		return err
-	}
-	if err := addLastChild(s, at, moment); err != nil {
-		return err
-	}
-	if err := addRequests(s, at, moment, needs{status: leastStatusWrites, child: leastChildWrites}); err != nil {
-		return err
-	}
-	if err := addMemory(ctx, at, p, before, "Dojo"); err != nil {
-		return err
-	}
-	now, err := s.scrape(ctx, p)
-	if err != nil {
-		return err
-	}
+	p.profiled(ctx, b.profile("dojo-operator-%d", at.n), func() { b.createDojos(ctx, s, at) })
+	addLastChild(s, at, moment)
+	addRequests(s, at, moment, needs{status: leastStatusWrites, child: leastChildWrites})
+	addMemory(ctx, at, p, before, "Dojo")
+	now := s.scrape(ctx, p)
 	at.add("reconciles", now.total(metricReconciles, "controller", "dojo")/float64(at.n), "per Dojo")
-	return nil
 }
 
-func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) error {
+func (b *bench) createDojos(ctx context.Context, s *stage, at sheet) {
 	b.say("%s: creating %d Dojos", at.scenario, at.n)
-	watch, err := newStopwatch(ctx, s, &corev1api.Dojo{}, at.n, ready)
-	if err != nil {
-		return err
-	}
+	watch := newStopwatch(ctx, s, &corev1api.Dojo{}, at.n, ready)
 	cpu, apiServer := cpuSeconds(s.current().PID()), cpuSeconds(s.apiServerPID())
-	began, err := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
+	began := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
 		d := dojo(i)
 		return d.Name, s.Admin.Create(ctx, d)
 	})
-	if err != nil {
-		return err
-	}
-	done, err := watch.await(ctx)
-	if err != nil {
-		return err
-	}
+	done := watch.await(ctx)
 	at.addSpread(createdToReady, spreadOf(began, done))
 	at.add(apiServerCPU, cpuSeconds(s.apiServerPID())-apiServer, "s")
-	if err := s.awaitQuiet(ctx, b.quiet); err != nil {
-		return err
-	}
+	s.awaitQuiet(ctx, b.quiet)
 	at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
-	return nil
 }
 
 // addLastChild reports how long the operator took to write the children: from then on it is the
 // cluster that has to work.
-func addLastChild(s *stage, at sheet, moment time.Time) error {
-	requests, err := s.audit.since(moment)
-	if err != nil {
-		return err
-	}
+func addLastChild(s *stage, at sheet, moment time.Time) {
+	requests := must(s.audit.since(moment))
 	last := moment
 	for _, r := range requests {
 		if r.class() == classChild && r.Received.After(last) {
@@ -110,7 +74,6 @@ func addLastChild(s *stage, at sheet, moment time.Time) error {
 		}
 	}
 	at.add("first created to last child written", last.Sub(moment).Seconds(), "s")
-	return nil
 }
 
 // needs are the writes that something cannot do without, for each Dojo.
@@ -118,11 +81,8 @@ type needs struct{ status, child float64 }
 
 // addRequests reports what the operator has asked for since the moment, leader election apart, for
 // each Dojo.
-func addRequests(s *stage, at sheet, moment time.Time, least needs) error {
-	requests, err := s.audit.since(moment)
-	if err != nil {
-		return err
-	}
+func addRequests(s *stage, at sheet, moment time.Time, least needs) {
+	requests := must(s.audit.since(moment))
 	t := count(requests)
 	each := func(times int) float64 { return float64(times) / float64(at.n) }
 	at.addAgainst(least.status, "status writes", each(t.byClass[classStatus]), "per Dojo")
@@ -133,7 +93,6 @@ func addRequests(s *stage, at sheet, moment time.Time, least needs) error {
 			at.add("requests: "+name, each(t.byRequest[name]), "per Dojo")
 		}
 	}
-	return nil
 }
 
 // addWasted reports writes that serve nothing.
@@ -144,14 +103,10 @@ func addWasted(at sheet, t tally) {
 
 // addMemory reports what the process needs, and what it holds on to for each thing since its heap
 // was of a size.
-func addMemory(ctx context.Context, at sheet, p *process, before float64, thing string) error {
+func addMemory(ctx context.Context, at sheet, p *process, before float64, thing string) {
 	addResident(at, p)
-	after, err := p.liveHeap(ctx)
-	if err != nil {
-		return err
-	}
+	after := p.liveHeap(ctx)
 	at.add("live heap that a "+thing+" adds", (after-before)/kib/float64(at.n), "KiB")
-	return nil
 }
 
 // addResident reports what the system gives to the process.
@@ -163,8 +118,7 @@ func addResident(at sheet, p *process) {
 
 // createAll calls create for 0 to n-1, many at a time, and returns when each call began, by the
 // name that it returns.
-func createAll(ctx context.Context, n int,
-	create func(ctx context.Context, i int) (string, error)) (map[string]time.Time, error) {
+func createAll(ctx context.Context, n int, create func(context.Context, int) (string, error)) map[string]time.Time {
 	began := make(map[string]time.Time, n)
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
@@ -179,7 +133,8 @@ func createAll(ctx context.Context, n int,
 			return err
 		})
 	}
-	return began, group.Wait()
+	check(group.Wait())
+	return began
 }
 
 func dojo(i int) *corev1api.Dojo {

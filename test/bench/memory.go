@@ -16,13 +16,10 @@ const secretSize = 10 << 10
 
 // memory measures what the operator needs on a cluster without Dojos, with no other Secrets and
 // with many.
-func (b *bench) memory(ctx context.Context, s *stage, at sheet) error {
-	without, err := b.footprint(ctx, s)
-	if err != nil {
-		return err
-	}
+func (b *bench) memory(ctx context.Context, s *stage, at sheet) {
+	without := b.footprint(ctx, s)
 	b.say("%s: creating %d Secrets of 10 KiB", at.scenario, at.n)
-	if _, err := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
+	createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
 		data := make([]byte, secretSize)
 		_, _ = rand.Read(data) // it never fails
 		secret := &corev1.Secret{
@@ -30,13 +27,8 @@ func (b *bench) memory(ctx context.Context, s *stage, at sheet) error {
 			Data:       map[string][]byte{"data": data},
 		}
 		return secret.Name, s.Admin.Create(ctx, secret)
-	}); err != nil {
-		return err
-	}
-	with, err := b.footprint(ctx, s)
-	if err != nil {
-		return err
-	}
+	})
+	with := b.footprint(ctx, s)
 	empty := sheet{report: at.report, scenario: at.scenario}
 	for _, f := range []struct {
 		name string
@@ -51,7 +43,6 @@ func (b *bench) memory(ctx context.Context, s *stage, at sheet) error {
 		at.add(f.name, z/mib, "MiB")
 		at.add(f.name+" that a Secret adds", (z-a)/kib/float64(at.n), "KiB")
 	}
-	return nil
 }
 
 // usage is the memory of one process of the operator, in bytes: what the system gives it, now and
@@ -60,26 +51,16 @@ type usage struct{ rss, peak, heap float64 }
 
 // footprint starts the operator several times and returns the medians of what it needs once it is
 // quiet.
-func (b *bench) footprint(ctx context.Context, s *stage) (usage, error) {
+func (b *bench) footprint(ctx context.Context, s *stage) usage {
 	var rss, peak, heap []float64
 	for range b.repeat {
 		b.say("memory: starting the operator")
-		p, err := s.startLeader(ctx)
-		if err != nil {
-			return usage{}, err
-		}
-		if err := s.awaitQuiet(ctx, b.quiet); err != nil {
-			return usage{}, err
-		}
+		p := s.startLeader(ctx)
+		s.awaitQuiet(ctx, b.quiet)
 		now, most := residentBytes(p.PID()) // first: to be asked for its heap costs memory
-		live, err := p.liveHeap(ctx)
-		if err != nil {
-			return usage{}, err
-		}
-		if err := p.Stop(environment.Grace); err != nil {
-			return usage{}, err
-		}
+		live := p.liveHeap(ctx)
+		check(p.Stop(environment.Grace))
 		rss, peak, heap = append(rss, now), append(peak, most), append(heap, live)
 	}
-	return usage{rss: quantile(rss, 0.5), peak: quantile(peak, 0.5), heap: quantile(heap, 0.5)}, nil
+	return usage{rss: quantile(rss, 0.5), peak: quantile(peak, 0.5), heap: quantile(heap, 0.5)}
 }

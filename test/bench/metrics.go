@@ -36,11 +36,8 @@ func has(m *dto.Metric, label, value string) bool {
 }
 
 // scrape reads the metrics of a process.
-func (s *stage) scrape(ctx context.Context, p *process) (scraped, error) {
-	text, err := s.Metrics(ctx, s.operator, p.Process)
-	if err != nil {
-		return nil, err
-	}
+func (s *stage) scrape(ctx context.Context, p *process) scraped {
+	text := must(s.Metrics(ctx, s.operator, p.Process))
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	return parser.TextToMetricFamilies(strings.NewReader(text))
+	return must(parser.TextToMetricFamilies(strings.NewReader(text)))
 }

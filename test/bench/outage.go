@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -11,56 +10,38 @@ import (
 
 // away takes Discord away when half of the channels are there, for a while, and measures how the
 // operator bears it and how soon it is done afterwards.
-func (b *bench) away(ctx context.Context, s *stage, at sheet) error {
+func (b *bench) away(ctx context.Context, s *stage, at sheet) {
 	d := s.discord
-	if _, err := s.startLeader(ctx); err != nil {
-		return err
-	}
+	s.startLeader(ctx)
 	moment := time.Now()
-	_, watch, err := b.createChannels(ctx, s, d, at)
-	if err != nil {
-		return err
-	}
-	if err := until(ctx, func() (bool, error) { return len(d.texts()) >= at.n/2, nil }); err != nil {
-		return err
-	}
-	asked, err := b.takeAway(ctx, d, at)
-	if err != nil {
-		return err
-	}
+	_, watch := b.createChannels(ctx, s, d, at)
+	until(ctx, func() (bool, error) { return len(d.texts()) >= at.n/2, nil })
+	asked := b.takeAway(ctx, d, at)
 	left := float64(d.total())*d.calls() - float64(d.made())
 	back := time.Now()
-	if _, err := watch.await(ctx); err != nil {
-		return err
-	}
+	watch.await(ctx)
 	at.add("return of Discord to all Ready", time.Since(back).Seconds(), "s")
 	at.bound("return of Discord to all Ready", d.least(left))
 	at.add("calls to Discord while it is away", float64(asked), "in all")
 	at.addAgainst(0, "channels on Discord too many", float64(len(d.texts())-at.n), "in all")
 	at.addAgainst(0, "calls that Discord answers with 429", float64(d.refused(http.StatusTooManyRequests)), "in all")
-	if err := s.awaitQuiet(ctx, b.quiet); err != nil {
-		return err
-	}
-	return addChannelWrites(s, d, at, moment)
+	s.awaitQuiet(ctx, b.quiet)
+	addChannelWrites(s, d, at, moment)
 }
 
 // takeAway makes Discord answer 503 and its Gateway refuse connections for as long as the flag
 // says, and returns how often it was called meanwhile.
-func (b *bench) takeAway(ctx context.Context, d *simulated, at sheet) (asked int, err error) {
+func (b *bench) takeAway(ctx context.Context, d *simulated, at sheet) (asked int) {
 	b.say("%s: Discord is away for %s", at.scenario, b.outage)
 	before := d.asked()
 	back := d.Faults().Add(discordtest.Fault{Action: discordtest.FailBefore(http.StatusServiceUnavailable)})
 	d.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
 	d.Gateway().Drop(0)
-	select {
-	case <-ctx.Done():
-		return 0, fmt.Errorf("while Discord is away: %w", ctx.Err())
-	case <-time.After(b.outage):
-	}
+	sleep(ctx, b.outage)
 	asked = d.asked() - before
 	d.Gateway().SetFaults(discordtest.GatewayFaults{})
 	back()
-	return asked, nil
+	return asked
 }
 
 // made is how many channels and webhooks are on Discord.

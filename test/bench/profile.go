@@ -45,12 +45,8 @@ func (p *process) get(ctx context.Context, query string) ([]byte, error) {
 }
 
 // liveHeap is how many bytes the process holds on to after a garbage collection.
-func (p *process) liveHeap(ctx context.Context) (float64, error) {
-	text, err := p.get(ctx, "heap?gc=1&debug=1")
-	if err != nil {
-		return 0, err
-	}
-	return heapAlloc(string(text))
+func (p *process) liveHeap(ctx context.Context) float64 {
+	return must(heapAlloc(string(must(p.get(ctx, "heap?gc=1&debug=1")))))
 }
 
 // heapAlloc finds HeapAlloc of runtime.MemStats in a heap profile as text.
@@ -67,7 +63,7 @@ func heapAlloc(text string) (float64, error) {
 // profiled does the work and keeps what the process has spent its time on meanwhile,
 // FILE.cpu.pb.gz, and what it has allocated since it was started, FILE.allocs.pb.gz. The profiler
 // interrupts 100 times in a second of processor time, which does not show in the figures.
-func (p *process) profiled(ctx context.Context, file string, work func() error) error {
+func (p *process) profiled(ctx context.Context, file string, work func()) {
 	over := make(chan struct{})
 	result := make(chan error, 1)
 	var slices []*profile.Profile
@@ -87,15 +83,12 @@ func (p *process) profiled(ctx context.Context, file string, work func() error) 
 			}
 		}()
 	}()
-	err := work()
-	close(over)
-	if unprofiled := <-result; err == nil {
-		err = unprofiled
-	}
-	if err != nil {
-		return err
-	}
-	return p.keep(ctx, file, slices)
+	func() {
+		defer close(over)
+		work()
+	}()
+	check(<-result)
+	check(p.keep(ctx, file, slices))
 }
 
 func (p *process) cpuSlice(ctx context.Context) (*profile.Profile, error) {

@@ -98,7 +98,7 @@ func (b *bench) dojoParts() []part {
 			"memory", time.Duration(b.repeat)*15*time.Second + time.Duration(b.secrets)*10*time.Millisecond,
 			func(ctx context.Context) error {
 				return b.onStage(ctx, environment.Dojo, nil,
-					func(s *stage) error { return b.memory(ctx, s, b.sheet(scenarioMemory, b.secrets)) })
+					func(s *stage) { b.memory(ctx, s, s.sheet(b, scenarioMemory, b.secrets)) })
 			},
 		})
 	}
@@ -109,10 +109,10 @@ func (b *bench) dojoParts() []part {
 // load finds all Dojos Ready and leaves them so.
 func (b *bench) withDojos(ctx context.Context, n int) error {
 	var made []children
-	if err := b.onStage(ctx, environment.Dojo, nil, func(s *stage) (err error) {
+	if err := b.onStage(ctx, environment.Dojo, nil, func(s *stage) {
 		for _, next := range []struct {
 			name    string
-			measure func(context.Context, *stage, sheet) error
+			measure func(context.Context, *stage, sheet)
 		}{
 			{scenarioLoad, b.load}, {scenarioIdle, b.idleTraffic}, {scenarioRotation, b.rotation}, {scenarioRestart, b.restart},
 			{scenarioTakeover, b.takeover},
@@ -121,30 +121,25 @@ func (b *bench) withDojos(ctx context.Context, n int) error {
 			if next.name != scenarioLoad && !b.wants(next.name) || repeated {
 				continue
 			}
-			if err := next.measure(ctx, s, b.sheet(next.name, n)); err != nil {
-				return fmt.Errorf("%s: %w", next.name, err)
-			}
+			next.measure(ctx, s, s.sheet(b, next.name, n))
 		}
-		made, err = childrenOf(ctx, s, n)
-		return err
+		made = childrenOf(ctx, s, n)
 	}); err != nil || !b.wants(scenarioDirect) {
 		return err
 	}
-	return b.onStage(ctx, environment.Dojo, nil,
-		func(s *stage) error { return b.direct(ctx, s, b.sheet(scenarioDirect, n), made) })
+	return b.onStage(ctx, environment.Dojo, nil, func(s *stage) { b.direct(ctx, s, s.sheet(b, scenarioDirect, n), made) })
 }
 
 // discordParts are about the discord-operator. Its Discord is the simulated one, in this very
 // process.
 func (b *bench) discordParts() []part {
 	var all []part
-	add := func(name string, c crowd, more time.Duration, measure func(context.Context, *stage, sheet) error) {
+	add := func(name string, c crowd, more time.Duration, measure func(context.Context, *stage, sheet)) {
 		all = append(all, part{
 			fmt.Sprintf("%s, %d channels", name, c.total()),
 			15*time.Second + time.Duration(c.least(c.calls()*float64(c.total())))*time.Second + more,
 			func(ctx context.Context) error {
-				return b.onStage(ctx, environment.Discord, &c,
-					func(s *stage) error { return measure(ctx, s, b.sheet(name, c.total())) })
+				return b.onStage(ctx, environment.Discord, &c, func(s *stage) { measure(ctx, s, s.sheet(b, name, c.total())) })
 			},
 		})
 	}
@@ -177,22 +172,16 @@ func (b *bench) discordParts() []part {
 	return all
 }
 
-func (b *bench) sheet(scenario string, n int) sheet { return sheet{b.report, scenario, n} }
+// sheet begins a scenario.
+func (s *stage) sheet(b *bench, scenario string, n int) sheet {
+	s.scenario = scenario
+	return sheet{b.report, scenario, n}
+}
 
 // profile is where the profiles of a process go, without the suffix of the kind of profile.
 func (b *bench) profile(format string, args ...any) string {
 	name := strings.NewReplacer(", ", "-", " ", "-").Replace(fmt.Sprintf(format, args...))
 	return filepath.Join(filepath.Dir(b.out), "profiles", name)
-}
-
-// onStage starts a cluster for the scenarios in measure, and ends it.
-func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd, measure func(*stage) error) error {
-	s, err := newStage(ctx, what, c, b.options, b.progress)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	return measure(s)
 }
 
 func (b *bench) say(format string, args ...any) {

@@ -183,11 +183,10 @@ func (d *simulated) refused(status int) int {
 
 // repairs renames channels by hand, one every interval, and returns how many seconds it took until
 // each had its name again, to a millisecond.
-func (d *simulated) repairs(ctx context.Context, channels []discordtest.Channel, interval time.Duration) ([]float64,
-	error) {
+func (d *simulated) repairs(ctx context.Context, channels []discordtest.Channel,
+	interval time.Duration) (took []float64) {
 	ctx, cancel := context.WithTimeoutCause(ctx, waitLimit, fmt.Errorf("not repaired after %s", waitLimit))
 	defer cancel()
-	var took []float64
 	since, next := map[int]time.Time{}, time.Now()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -205,9 +204,9 @@ func (d *simulated) repairs(ctx context.Context, channels []discordtest.Channel,
 		}
 		select {
 		case <-ctx.Done():
-			return nil, context.Cause(ctx)
+			check(context.Cause(ctx))
 		case <-tick.C:
 		}
 	}
-	return took, nil
+	return took
 }

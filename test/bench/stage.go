@@ -38,6 +38,7 @@ var auditPolicy []byte
 type stage struct {
 	*environment.Environment
 	operator  environment.Operator
+	scenario  string     // that runs
 	discord   *simulated // nil without a crowd
 	cache     cache.Cache
 	audit     *auditLog
@@ -47,28 +48,48 @@ type stage struct {
 	end       context.CancelFunc
 }
 
-func newStage(ctx context.Context, what environment.Operator, c *crowd, o *options, progress io.Writer) (*stage,
-	error) {
+// onStage sets up a cluster for the scenarios in measure, and ends it. What ends them early (check,
+// must) is its error.
+func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd, measure func(*stage)) (err error) {
 	ctx, end := context.WithCancel(ctx)
-	s := &stage{operator: what, args: slices.Clone(o.operator), end: end}
-	if err := s.start(ctx, c, progress); err != nil {
+	s := &stage{operator: what, scenario: "set-up", args: slices.Clone(b.operator), end: end}
+	defer func() {
 		s.close()
-		return nil, fmt.Errorf("set up: %w", err)
-	}
-	return s, nil
+		switch cause := recover().(type) {
+		case nil:
+		case failure:
+			err = fmt.Errorf("%s: %w", s.scenario, cause.error)
+		default:
+			panic(cause)
+		}
+	}()
+	s.start(ctx, c, b.progress)
+	measure(s)
+	return nil
 }
 
-func (s *stage) start(ctx context.Context, c *crowd, progress io.Writer) (err error) {
-	if s.logs, err = environment.RunFolder("bench/logs"); err != nil {
-		return err
+// failure ends a scenario: nothing can be measured any more.
+type failure struct{ error }
+
+// check ends the scenario that runs with an error, if there is one. It is for the goroutine of the
+// scenario alone.
+func check(err error) {
+	if err != nil {
+		panic(failure{err})
 	}
+}
+
+// must is check for what returns a value too.
+func must[T any](value T, err error) T {
+	check(err)
+	return value
+}
+
+func (s *stage) start(ctx context.Context, c *crowd, progress io.Writer) {
+	s.logs = must(environment.RunFolder("bench/logs"))
 	policy := filepath.Join(s.logs, "audit-policy.yaml")
-	if err := os.MkdirAll(s.logs, 0o750); err != nil {
-		return err
-	}
-	if err := os.WriteFile(policy, auditPolicy, 0o600); err != nil {
-		return err
-	}
+	check(os.MkdirAll(s.logs, 0o750))
+	check(os.WriteFile(policy, auditPolicy, 0o600))
 	options := environment.Options{
 		Operators: []environment.Operator{s.operator}, Folder: s.logs,
 		Cluster: testcluster.Options{
@@ -79,82 +100,58 @@ func (s *stage) start(ctx context.Context, c *crowd, progress io.Writer) (err er
 		options.Cluster.Nodes = nodes
 	}
 	if c != nil {
-		options.Discord = func(context.Context) (environment.DiscordAPI, error) {
+		options.Discord = func(context.Context) (_ environment.DiscordAPI, err error) {
 			s.discord, err = simulate(*c)
 			return s.discord, err
 		}
 	}
-	if s.Environment, err = environment.Start(ctx, options); err != nil {
-		return err
-	}
-	if s.audit, err = openAuditLog(s.Cluster.AuditLog(), s.operator.Name+"/"); err != nil {
-		return err
-	}
-	if s.cache, err = cache.New(s.Cluster.Config(), cache.Options{Scheme: s.Admin.Scheme()}); err != nil {
-		return err
-	}
+	s.Environment = must(environment.Start(ctx, options))
+	s.audit = must(openAuditLog(s.Cluster.AuditLog(), s.operator.Name+"/"))
+	s.cache = must(cache.New(s.Cluster.Config(), cache.Options{Scheme: s.Admin.Scheme()}))
 	go func() { _ = s.cache.Start(ctx) }() // ends with the stage
-	if err := s.Install(ctx, s.operator); err != nil {
-		return err
-	}
-	return s.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	check(s.Install(ctx, s.operator))
+	check(s.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 }
 
 // startProcess starts one more process of the operator and returns when it is ready.
-func (s *stage) startProcess(ctx context.Context) (*process, error) {
-	profiles, err := testcluster.FreeAddress(ctx)
-	if err != nil {
-		return nil, err
-	}
+func (s *stage) startProcess(ctx context.Context) *process {
+	profiles := must(testcluster.FreeAddress(ctx))
 	log := fmt.Sprintf("%s-%d.log", s.operator.Name, len(s.processes)+1)
-	running, err := s.StartOperator(ctx, s.operator, log,
-		append([]string{"--pprof-bind-address=" + profiles}, s.args...)...)
-	if err != nil {
-		return nil, err
-	}
-	p := &process{running, profiles}
+	args := append([]string{"--pprof-bind-address=" + profiles}, s.args...)
+	p := &process{must(s.StartOperator(ctx, s.operator, log, args...)), profiles}
 	s.processes = append(s.processes, p)
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
-	return p, p.AwaitReady(ctx)
+	check(p.AwaitReady(ctx))
+	return p
 }
 
 // startLeader starts a process of the operator and returns when it leads and has filled its cache.
-func (s *stage) startLeader(ctx context.Context) (*process, error) {
-	before, err := s.operator.Leader(ctx, s.Admin)
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.startProcess(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.awaitLeader(ctx, before); err != nil {
-		return nil, err
-	}
-	return p, s.awaitQuiet(ctx, time.Second)
+func (s *stage) startLeader(ctx context.Context) *process {
+	before := must(s.operator.Leader(ctx, s.Admin))
+	p := s.startProcess(ctx)
+	s.awaitLeader(ctx, before)
+	s.awaitQuiet(ctx, time.Second)
+	return p
 }
 
 // current is the process that was started last.
 func (s *stage) current() *process { return s.processes[len(s.processes)-1] }
 
 // awaitLeader returns as soon as another process than before leads.
-func (s *stage) awaitLeader(ctx context.Context, before string) error {
-	return until(ctx, func() (bool, error) {
+func (s *stage) awaitLeader(ctx context.Context, before string) {
+	until(ctx, func() (bool, error) {
 		holder, err := s.operator.Leader(ctx, s.Admin)
 		return holder != "" && holder != before, err
 	})
 }
 
 // awaitQuiet returns when the operator has asked for nothing, the Lease apart, for the given time.
-func (s *stage) awaitQuiet(ctx context.Context, quiet time.Duration) error {
+func (s *stage) awaitQuiet(ctx context.Context, quiet time.Duration) {
 	began := time.Now()
-	return until(ctx, func() (bool, error) {
+	until(ctx, func() (bool, error) {
 		requests, err := s.audit.since(began)
-		if err != nil {
-			return false, err
-		}
-		return time.Since(lastOf(requests, began)) >= quiet, nil
+		return time.Since(lastOf(requests, began)) >= quiet, err
 	})
 }
 
@@ -169,13 +166,22 @@ func (s *stage) close() {
 	}
 }
 
+// sleep waits for a while.
+func sleep(ctx context.Context, while time.Duration) {
+	select {
+	case <-ctx.Done():
+		check(ctx.Err())
+	case <-time.After(while):
+	}
+}
+
 // until calls done again and again until it returns true, or waitLimit has passed.
-func until(ctx context.Context, done func() (bool, error)) error {
+func until(ctx context.Context, done func() (bool, error)) {
 	ctx, cancel := context.WithTimeoutCause(ctx, waitLimit, fmt.Errorf("not so after %s", waitLimit))
 	defer cancel()
 	err := wait.PollUntilContextCancel(ctx, poll, true, func(context.Context) (bool, error) { return done() })
 	if wait.Interrupted(err) {
-		return context.Cause(ctx)
+		err = context.Cause(ctx)
 	}
-	return err
+	check(err)
 }

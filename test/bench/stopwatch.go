@@ -28,17 +28,14 @@ type stopwatch struct {
 // newStopwatch starts to watch objects of the kind in the benchmark's namespace, those there are
 // and those to come.
 func newStopwatch(ctx context.Context, s *stage, kind client.Object, want int,
-	done func(client.Object) bool) (*stopwatch, error) {
-	informer, err := s.cache.GetInformer(ctx, kind)
-	if err != nil {
-		return nil, fmt.Errorf("watch %T: %w", kind, err)
-	}
+	done func(client.Object) bool) *stopwatch {
+	informer := must(s.cache.GetInformer(ctx, kind))
 	w := &stopwatch{informer: informer, done: done, want: want, at: map[string]time.Time{}, complete: make(chan struct{})}
-	w.handle, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+	w.handle = must(informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(o any) { w.check(o.(client.Object)) },
 		UpdateFunc: func(_, o any) { w.check(o.(client.Object)) },
-	})
-	return w, err
+	}))
+	return w
 }
 
 func (w *stopwatch) check(o client.Object) {
@@ -57,17 +54,17 @@ func (w *stopwatch) check(o client.Object) {
 }
 
 // await returns, when all are as they should be, since when each is, by name.
-func (w *stopwatch) await(ctx context.Context) (map[string]time.Time, error) {
+func (w *stopwatch) await(ctx context.Context) map[string]time.Time {
 	defer func() { _ = w.informer.RemoveEventHandler(w.handle) }()
 	select {
 	case <-w.complete:
-		return w.at, nil
+		return w.at
 	case <-time.After(waitLimit):
 	case <-ctx.Done():
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return nil, fmt.Errorf("%d of %d are done, and no more for now: %w", len(w.at), w.want, ctx.Err())
+	panic(failure{fmt.Errorf("%d of %d are done, and no more for now: %w", len(w.at), w.want, ctx.Err())})
 }
 
 // spread is how durations are distributed, in seconds.

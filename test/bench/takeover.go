@@ -13,7 +13,7 @@ import (
 
 // takeover ends the leader of two operators, politely and not, and measures until the other one has
 // the Lease and has acted on a change that was made when the first was gone.
-func (b *bench) takeover(ctx context.Context, s *stage, at sheet) error {
+func (b *bench) takeover(ctx context.Context, s *stage, at sheet) {
 	for _, how := range []struct {
 		name string
 		end  func(*process) error
@@ -24,10 +24,7 @@ func (b *bench) takeover(ctx context.Context, s *stage, at sheet) error {
 		var leads, acts []float64
 		for range b.repeat {
 			b.say("%s: %s to the leader of two", at.scenario, how.name)
-			lead, act, err := s.takeover(ctx, how.end, b.quiet)
-			if err != nil {
-				return fmt.Errorf("%s: %w", how.name, err)
-			}
+			lead, act := s.takeover(ctx, how.end, b.quiet)
 			leads, acts = append(leads, lead), append(acts, act)
 		}
 		at.add(how.name+" to the other leads, median", quantile(leads, 0.5), "s")
@@ -35,55 +32,36 @@ func (b *bench) takeover(ctx context.Context, s *stage, at sheet) error {
 		at.add(how.name+" to the other has acted, median", quantile(acts, 0.5), "s")
 		at.add(how.name+" to the other has acted, longest", quantile(acts, 1), "s")
 	}
-	return nil
 }
 
 // takeover starts a second operator, ends the first, and returns the seconds until the second leads
 // and has acted.
-func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet time.Duration) (leads, acts float64,
-	err error) {
+func (s *stage) takeover(ctx context.Context, end func(*process) error, quiet time.Duration) (leads, acts float64) {
 	leader := s.current()
-	before, err := s.operator.Leader(ctx, s.Admin)
-	if err != nil {
-		return 0, 0, err
-	}
-	if _, err := s.startProcess(ctx); err != nil {
-		return 0, 0, err
-	}
-	if err := s.awaitQuiet(ctx, time.Second); err != nil { // it has filled its cache
-		return 0, 0, err
-	}
+	before := must(s.operator.Leader(ctx, s.Admin))
+	s.startProcess(ctx)
+	s.awaitQuiet(ctx, time.Second) // it has filled its cache
 	moment := time.Now()
-	if err := end(leader); err != nil {
-		return 0, 0, err
-	}
+	check(end(leader))
 	<-leader.Exited()
-	changed, err := s.touch(ctx)
-	if err != nil {
-		return 0, 0, err
-	}
-	if err := s.awaitLeader(ctx, before); err != nil {
-		return 0, 0, err
-	}
+	changed := s.touch(ctx)
+	s.awaitLeader(ctx, before)
 	leads = time.Since(moment).Seconds()
-	err = until(ctx, func() (bool, error) {
+	until(ctx, func() (bool, error) {
 		err := s.Admin.Get(ctx, client.ObjectKeyFromObject(changed), changed)
 		return changed.Status.ObservedGeneration == changed.Generation, err
 	})
 	acts = time.Since(moment).Seconds()
-	if err != nil {
-		return 0, 0, err
-	}
-	return leads, acts, s.awaitQuiet(ctx, quiet)
+	s.awaitQuiet(ctx, quiet)
+	return leads, acts
 }
 
 // touch changes the spec of one Dojo.
-func (s *stage) touch(ctx context.Context) (*corev1api.Dojo, error) {
+func (s *stage) touch(ctx context.Context) *corev1api.Dojo {
 	d := dojo(0)
-	if err := s.Admin.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
-		return nil, err
-	}
+	check(s.Admin.Get(ctx, client.ObjectKeyFromObject(d), d))
 	before := d.DeepCopy()
 	d.Spec.Title = fmt.Sprintf("Bench %d", d.Generation)
-	return d, s.Admin.Patch(ctx, d, client.MergeFrom(before))
+	check(s.Admin.Patch(ctx, d, client.MergeFrom(before)))
+	return d
 }
