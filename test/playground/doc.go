@@ -7,7 +7,7 @@
 // --once it ends as soon as all is Ready, which makes it a smoke test of the whole. It can use the
 // real Discord instead of the simulated one, and then deletes there at its end what it has created.
 //
-// run.go is the story from start to end; environment.go has the processes, discord.go which Discord
+// run.go is the story from start to end; sandbox.go has the processes, discord.go which Discord
 // they use and leave.go how a real one is left; table.go decides what is shown, with
 // table_discord.go for what is on Discord, and screen.go shows it; hints.go and hints_discord.go
 // are what to try next.
