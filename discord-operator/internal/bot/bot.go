@@ -61,7 +61,9 @@ func (b *Bot) Application(ctx context.Context) (discordclient.Application, error
 // Webhooks returns the webhooks of a channel as they were at a moment or later, the zero time for
 // any, from memory where they are known. Otherwise one call reads them: those of the channel, or
 // those of the whole guild when other channels lack theirs too.
-func (b *Bot) Webhooks(ctx context.Context, guildID, channelID string, since time.Time) ([]discordclient.Webhook, error) {
+func (b *Bot) Webhooks(
+	ctx context.Context, guildID, channelID string, since time.Time,
+) ([]discordclient.Webhook, error) {
 	view := b.Guild(guildID)
 	if hooks, ok := listed(view.Snapshot(), channelID, since); ok {
 		return hooks, nil

@@ -60,7 +60,8 @@ func (b *Bots) Guild(ctx context.Context, name types.NamespacedName) (*Guild, er
 		return nil, waiting("DiscordServer %s is not available: %s", name.Name, issue.Message)
 	}
 	if err == nil && g.Snapshot.Presence == guildcache.PresenceAbsent {
-		return nil, waiting("The bot is not a member of the Discord server of DiscordServer %s. See its conditions.", name.Name)
+		return nil, waiting("The bot is not a member of the Discord server of DiscordServer %s. "+
+			"See its conditions.", name.Name)
 	}
 	return g, err
 }
@@ -127,8 +128,9 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 		if time.Since(b.started) < arrival {
 			return nil, issues.Brief(arrivalRetry)
 		}
-		return nil, conditions.Progressing(v1alpha1.ReasonWaitingForDiscord, "The state of the server on Discord is not known yet: %s.",
-			cmp.Or(b.Stats().GatewayError, "no response yet")).After(5 * time.Second)
+		why := cmp.Or(b.Stats().GatewayError, "no response yet")
+		return nil, conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
+			"The state of the server on Discord is not known yet: %s.", why).After(5 * time.Second)
 	case snap.SelfID() == "" && snap.Presence == guildcache.PresencePresent:
 		// The Gateway says who the bot is; without it, a call does.
 		if _, err := b.CurrentUser(ctx); err != nil {
@@ -163,6 +165,18 @@ func (g *Guild) OrNone() *guildcache.Client {
 	return g.Bot.Client
 }
 
+// MaxChannels is how many channels and categories Discord allows in a server: code 30013.
+const MaxChannels = 500
+
+// Full is the issue that the guild has no room for one more channel or category.
+func (g *Guild) Full() *conditions.Issue {
+	if len(g.Snapshot.Channels()) < MaxChannels {
+		return nil
+	}
+	return issues.Full("The server has %d channels and categories, the most that Discord allows. Delete some.",
+		MaxChannels)
+}
+
 // Lacks is the issue that the bot lacks a permission in the guild; nil while its roles are not
 // known exactly.
 func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue {
@@ -172,13 +186,17 @@ func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue
 
 // LacksIn is Lacks for a channel or category with overwrites of its own. To invite the bot again
 // helps only where inviteURL is given.
-func (g *Guild) LacksIn(ch *discordclient.Channel, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
+func (g *Guild) LacksIn(
+	ch *discordclient.Channel, needed permissions.Bits, forWhat, inviteURL string,
+) *conditions.Issue {
 	have, exact := g.Snapshot.BotPermissionsIn(ch)
 	return lacks(have, exact, needed, forWhat, inviteURL)
 }
 
 // LacksForEdit is why the bot may not edit a channel or category.
-func (g *Guild) LacksForEdit(live *discordclient.Channel, edit discordclient.ChannelEdit, noun string) *conditions.Issue {
+func (g *Guild) LacksForEdit(
+	live *discordclient.Channel, edit discordclient.ChannelEdit, noun string,
+) *conditions.Issue {
 	needed := permissions.ViewChannel | permissions.ManageChannels
 	if want, ok := edit.Overwrites.Get(); ok {
 		needed |= permissions.ManageRoles

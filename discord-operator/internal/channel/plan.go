@@ -1,7 +1,7 @@
 package channel
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 
 	"github.com/bwmarrin/discordgo"
@@ -17,11 +17,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// What Discord allows. Source: https://discord.com/developers/docs/resources/channel
-const (
-	maxChannels = 500 // in a server, categories included
-	maxChildren = 50  // in a category
-)
+// maxChildren is how many channels Discord allows in a category. Source:
+// https://discord.com/developers/docs/resources/channel
+const maxChildren = 50
 
 const manage = permissions.ViewChannel | permissions.ManageChannels
 
@@ -106,10 +104,7 @@ func create(c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite)
 
 // refusedCreate is why Discord would refuse a create.
 func refusedCreate(s State, in *discordclient.ChannelCreate) *conditions.Issue {
-	if len(s.Guild.Snapshot.Channels()) >= maxChannels {
-		return issues.Full(fmt.Sprintf("The server has %d channels and categories, the most that Discord allows. Delete some.", maxChannels))
-	}
-	if full := fullCategory(s); full != nil {
+	if full := cmp.Or(s.Guild.Full(), fullCategory(s)); full != nil {
 		return full
 	}
 	if lacks := s.Guild.Lacks(manage|overwrites.Changed(nil, in.Overwrites), "which this channel requires"); lacks != nil {
@@ -122,15 +117,15 @@ func fullCategory(s State) *conditions.Issue {
 	if id := s.Binding.ParentID; id == "" || len(s.Guild.Snapshot.Children(id)) < maxChildren {
 		return nil
 	}
-	return issues.Full(fmt.Sprintf("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren))
+	return issues.Full("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren)
 }
 
 func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	if t != discordgo.ChannelTypeGuildNews || slices.Contains(s.Guild.Snapshot.Guild.Features, "NEWS") {
 		return nil
 	}
-	return conditions.Degraded(v1alpha1.ReasonAnnouncementsNotAllowed,
-		"The server does not allow announcement channels. Enable Community in its settings on Discord, or set spec.type to Text.")
+	return conditions.Degraded(v1alpha1.ReasonAnnouncementsNotAllowed, "The server does not allow announcement channels. "+
+		"Enable Community in its settings on Discord, or set spec.type to Text.")
 }
 
 var minutes = map[v1alpha1.AutoArchive]int{
@@ -165,8 +160,9 @@ func differences(
 	if differs("slowmode", spec.Slowmode != nil && int(spec.Slowmode.Seconds()) != live.Slowmode) {
 		edit.Slowmode = discordclient.Set(int(spec.Slowmode.Seconds()))
 	}
-	if differs("defaultAutoArchive", spec.DefaultAutoArchive != "" && minutes[spec.DefaultAutoArchive] != live.DefaultAutoArchive) {
-		edit.DefaultAutoArchive = discordclient.Set(minutes[spec.DefaultAutoArchive])
+	archive := minutes[spec.DefaultAutoArchive]
+	if differs("defaultAutoArchive", spec.DefaultAutoArchive != "" && archive != live.DefaultAutoArchive) {
+		edit.DefaultAutoArchive = discordclient.Set(archive)
 	}
 	if differs("group", parentID != live.ParentID) {
 		edit.ParentID = orClear(parentID)

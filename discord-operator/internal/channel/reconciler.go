@@ -62,15 +62,15 @@ type Reconciler struct {
 // SetupWithManager registers the controller and its watches. At most workers channels are
 // reconciled at once.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
-	released := builder.WithPredicates(r.Channels.Released())
+	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
 	ofEvent := handler.TypedEnqueueRequestsFromMapFunc(r.Channels.OfEvent(r.ofServer))
 	return builder.ControllerManagedBy(mgr).
 		Named("discordchannel").
-		For(&v1alpha1.DiscordChannel{}, builder.WithPredicates(r.Status.Relevant())).
-		Watches(&v1alpha1.DiscordChannel{}, handler.EnqueueRequestsFromMapFunc(r.Channels.Rivals), released).
-		Watches(&v1alpha1.DiscordGroup{}, handler.EnqueueRequestsFromMapFunc(r.ofGroup), builder.WithPredicates(groupChanged)).
-		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.ofServer), builder.WithPredicates(bot.ServerChanged)).
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
+		For(&v1alpha1.DiscordChannel{}, when(r.Status.Relevant())).
+		Watches(&v1alpha1.DiscordChannel{}, requests(r.Channels.Rivals), when(r.Channels.Released())).
+		Watches(&v1alpha1.DiscordGroup{}, requests(r.ofGroup), when(groupChanged)).
+		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
+		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), ofEvent)).
 		WithOptions(external.Options(workers)).
 		Complete(reconcile.AsReconciler(r.Client, r))

@@ -85,8 +85,9 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 		return nil, "", err
 	}
 	if c.Status.ServerID != "" && c.Status.ServerID != guild.ID {
-		return nil, "", conditions.Degraded(v1alpha1.ReasonServerMismatch, "The channel is in server %s and cannot be moved to %s, "+
-			"that of DiscordServer %s. Name a group of the same server, or create a new DiscordChannel.",
+		return nil, "", conditions.Degraded(v1alpha1.ReasonServerMismatch,
+			"The channel is in server %s and cannot be moved to %s, that of DiscordServer %s. "+
+				"Name a group of the same server, or create a new DiscordChannel.",
 			c.Status.ServerID, guild.ID, server.Name)
 	}
 	if c.Spec.GroupRef == nil {
@@ -104,7 +105,8 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 func noCategory(group *v1alpha1.DiscordGroup) *conditions.Issue {
 	message := "DiscordGroup %s does not exist on Discord yet."
 	if !group.DeletionTimestamp.IsZero() {
-		message = "DiscordGroup %s is being deleted and no longer exists on Discord. Name another one, or delete this channel too."
+		message = "DiscordGroup %s is being deleted and no longer exists on Discord. " +
+			"Name another one, or delete this channel too."
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, message, group.Name).After(groupRetry)
 }
@@ -163,7 +165,8 @@ func (r *Reconciler) parentsOf(
 		server.Name, categoryID = group.Spec.ServerRef.Name, group.Status.GroupID
 	}
 	if c.Status.ServerRef != nil {
-		server.Name, categoryID, err = c.Status.ServerRef.Name, cmp.Or(c.Status.GroupID, categoryID), client.IgnoreNotFound(err)
+		server.Name, err = c.Status.ServerRef.Name, client.IgnoreNotFound(err)
+		categoryID = cmp.Or(c.Status.GroupID, categoryID)
 	}
 	if apierrors.IsNotFound(err) {
 		return server, "", issues.DeletionFailed(fmt.Sprintf("DiscordGroup %s no longer exists.", c.Spec.GroupRef.Name))

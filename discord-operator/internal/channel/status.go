@@ -20,7 +20,8 @@ func statusOf(
 	was := c.Status
 	now := v1alpha1.DiscordChannelStatus{
 		ObservedGeneration: c.Generation, Conditions: slices.Clone(was.Conditions), ServerRef: was.ServerRef,
-		ServerID: was.ServerID, GroupID: was.GroupID, ChannelID: was.ChannelID, ChannelURL: was.ChannelURL, Webhook: was.Webhook,
+		ServerID: was.ServerID, GroupID: was.GroupID, ChannelID: was.ChannelID, ChannelURL: was.ChannelURL,
+		Webhook: was.Webhook,
 	}
 	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The channel does not exist on Discord.")
 	if s.Guild == nil {

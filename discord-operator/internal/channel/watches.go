@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -27,12 +26,9 @@ func (r *Reconciler) ofGroup(ctx context.Context, group client.Object) []reconci
 // ofServer returns the channels of a server: those that name it, and those whose groups do.
 func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []reconcile.Request {
 	all := r.requests(ctx, server.GetNamespace(), index.ChannelByServer, server.GetName())
-	var groups v1alpha1.DiscordGroupList
-	if err := index.List(ctx, r.Client, &groups, server.GetNamespace(), index.GroupByServer, server.GetName()); err != nil {
-		logf.FromContext(ctx).Error(err, "find the groups of a server")
-	}
-	for i := range groups.Items {
-		all = append(all, r.ofGroup(ctx, &groups.Items[i])...)
+	groups, namespace := &v1alpha1.DiscordGroupList{}, server.GetNamespace()
+	for _, group := range index.Requests(ctx, r.Client, groups, namespace, index.GroupByServer, server.GetName()) {
+		all = append(all, r.requests(ctx, group.Namespace, index.ChannelByGroup, group.Name)...)
 	}
 	return all
 }
@@ -43,7 +39,8 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 	all := r.requests(ctx, secret.GetNamespace(), index.ChannelBySecret, secret.GetName())
 	owner := metav1.GetControllerOfNoCopy(secret)
 	if owner != nil && owner.Kind == Kind.Name && owner.APIVersion == v1alpha1.GroupVersion.String() {
-		all = append(all, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: secret.GetNamespace(), Name: owner.Name}})
+		name := types.NamespacedName{Namespace: secret.GetNamespace(), Name: owner.Name}
+		all = append(all, reconcile.Request{NamespacedName: name})
 	}
 	return all
 }
@@ -51,5 +48,6 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 // groupChanged lets through a group that came or went, or whose category is another one.
 var groupChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordGroup), e.ObjectNew.(*v1alpha1.DiscordGroup)
-	return before.Status.GroupID != after.Status.GroupID || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
+	return before.Status.GroupID != after.Status.GroupID ||
+		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
 }}

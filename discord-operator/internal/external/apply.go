@@ -124,9 +124,9 @@ func (r *Resources) create(
 
 // leftOver is what a create has not done: Discord gives a channel that asks for no overwrites at
 // all those of its category.
-func leftOver(in *discordclient.ChannelCreate, made *discordclient.Channel) (edit discordclient.ChannelEdit, fields []string) {
+func leftOver(in *discordclient.ChannelCreate, made *discordclient.Channel) (discordclient.ChannelEdit, []string) {
 	if in.Overwrites == nil || overwrites.Same(made.Overwrites, in.Overwrites) {
-		return edit, nil
+		return discordclient.ChannelEdit{}, nil
 	}
 	return discordclient.ChannelEdit{Overwrites: discordclient.Set(in.Overwrites)}, []string{"permissionOverwrites"}
 }
@@ -150,7 +150,8 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 // edit changes all fields by one call. Where the limit of names and topics holds it back, the
 // others go first, and the limit remains the issue.
 func (r *Resources) edit(
-	ctx context.Context, api *guildcache.Client, b Binding, edit discordclient.ChannelEdit, fields []string, results *Results,
+	ctx context.Context, api *guildcache.Client, b Binding,
+	edit discordclient.ChannelEdit, fields []string, results *Results,
 ) error {
 	id, reason := results.Channel.ID, Reason(r.Kind.Name, b.Object)
 	ch, err := api.EditChannel(ctx, id, edit, reason)

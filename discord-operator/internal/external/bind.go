@@ -240,7 +240,8 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 	var unclear error
 	result, err := recovery.Channel(ctx, api, recovery.Intent{
 		GuildID: b.GuildID, Type: b.Types[0], ParentID: b.ParentID, Name: b.Name, Reason: Reason(r.Kind.Name, b.Object),
-		NotBefore: b.Object.GetCreationTimestamp().Time, LastAttempt: record.LastAttempt, Propagation: r.RecoveryWait, Now: r.Clock.Now,
+		NotBefore: b.Object.GetCreationTimestamp().Time, LastAttempt: record.LastAttempt,
+		Propagation: r.RecoveryWait, Now: r.Clock.Now,
 		Claimed: func(id string) bool {
 			if holder := r.Records.Holder(id); holder != "" && holder != uid {
 				return true
@@ -267,7 +268,7 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 		return b, nil
 	default:
 		return b, conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"An earlier create may have succeeded. The operator looks for its result before it creates another one: %s.", result.Why,
-		).After(result.After)
+			"An earlier create may have succeeded. The operator looks for its result before it creates another one: %s.",
+			result.Why).After(result.After)
 	}
 }

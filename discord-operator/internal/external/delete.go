@@ -17,7 +17,9 @@ import (
 // Delete carries out the plan of a deleted object: what it has on Discord first, then its
 // finalizer. What cannot be deleted keeps the object, unless a user wishes it to be left on
 // Discord.
-func Delete(ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o client.Object, plan Plan) Results {
+func Delete(
+	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o client.Object, plan Plan,
+) Results {
 	how, note := "", ""
 	list := plan.Issues
 	if d := plan.Delete; d != nil {

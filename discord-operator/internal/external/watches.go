@@ -63,8 +63,6 @@ func (r *Resources) Released() predicate.Predicate {
 
 // Options are those of each controller, which reconciles at most workers objects at once.
 func Options(workers int) controller.Options {
-	return controller.Options{
-		MaxConcurrentReconciles: workers,
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff),
-	}
+	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff)
+	return controller.Options{MaxConcurrentReconciles: workers, RateLimiter: backoff}
 }

@@ -1,8 +1,6 @@
 package group
 
 import (
-	"fmt"
-
 	"github.com/bwmarrin/discordgo"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -14,12 +12,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// What Discord allows. Source: https://discord.com/developers/docs/resources/channel; the number of
-// categories is what its users report.
-const (
-	maxChannels   = 500 // in a server, categories included
-	maxCategories = 50
-)
+// maxCategories is how many categories Discord allows in a server, as its users report.
+const maxCategories = 50
 
 const manage = permissions.ViewChannel | permissions.ManageChannels
 
@@ -29,7 +23,8 @@ func Plan(g *v1alpha1.DiscordGroup, s State) external.Plan {
 	var want []discordclient.Overwrite
 	if g.Spec.PermissionOverwrites != nil {
 		var err error
-		if want, err = overwrites.Resolve(g.Spec.PermissionOverwrites, s.Binding.Channel, s.Guild.Snapshot, manage); err != nil {
+		want, err = overwrites.Resolve(g.Spec.PermissionOverwrites, s.Binding.Channel, s.Guild.Snapshot, manage)
+		if err != nil {
 			p.Issues = conditions.Of(err)
 			return p
 		}
@@ -58,11 +53,11 @@ func create(g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite) *
 
 // refusedCreate is why Discord would refuse a create.
 func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
-	switch {
-	case len(s.Guild.Snapshot.Channels()) >= maxChannels:
-		return issues.Full(fmt.Sprintf("The server has %d channels and categories, the most that Discord allows. Delete some.", maxChannels))
-	case len(s.Guild.Snapshot.Categories()) >= maxCategories:
-		return issues.Full(fmt.Sprintf("The server has %d categories, the most that Discord allows. Delete some.", maxCategories))
+	if full := s.Guild.Full(); full != nil {
+		return full
+	}
+	if len(s.Guild.Snapshot.Categories()) >= maxCategories {
+		return issues.Full("The server has %d categories, the most that Discord allows. Delete some.", maxCategories)
 	}
 	return s.Guild.Lacks(manage|overwrites.Changed(nil, want), "which this group requires")
 }

@@ -58,14 +58,14 @@ type Reconciler struct {
 // SetupWithManager registers the controller and its watches. At most workers groups are reconciled
 // at once.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
-	released := builder.WithPredicates(r.Categories.Released())
+	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
 	ofEvent := handler.TypedEnqueueRequestsFromMapFunc(r.Categories.OfEvent(r.ofServer))
 	return builder.ControllerManagedBy(mgr).
 		Named("discordgroup").
-		For(&v1alpha1.DiscordGroup{}, builder.WithPredicates(r.Status.Relevant())).
-		Watches(&v1alpha1.DiscordGroup{}, handler.EnqueueRequestsFromMapFunc(r.Categories.Rivals), released).
-		Watches(&v1alpha1.DiscordChannel{}, handler.EnqueueRequestsFromMapFunc(ofChannel), builder.WithPredicates(left)).
-		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.ofServer), builder.WithPredicates(bot.ServerChanged)).
+		For(&v1alpha1.DiscordGroup{}, when(r.Status.Relevant())).
+		Watches(&v1alpha1.DiscordGroup{}, requests(r.Categories.Rivals), when(r.Categories.Released())).
+		Watches(&v1alpha1.DiscordChannel{}, requests(ofChannel), when(left)).
+		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), ofEvent)).
 		WithOptions(external.Options(workers)).
 		Complete(reconcile.AsReconciler(r.Client, r))

@@ -14,7 +14,8 @@ import (
 )
 
 func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []reconcile.Request {
-	return index.Requests(ctx, r.Client, &v1alpha1.DiscordGroupList{}, server.GetNamespace(), index.GroupByServer, server.GetName())
+	groups := &v1alpha1.DiscordGroupList{}
+	return index.Requests(ctx, r.Client, groups, server.GetNamespace(), index.GroupByServer, server.GetName())
 }
 
 func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
@@ -29,7 +30,8 @@ func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
 var left = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := e.ObjectOld.(*v1alpha1.DiscordChannel).Spec.GroupRef, e.ObjectNew.(*v1alpha1.DiscordChannel).Spec.GroupRef
+		before := e.ObjectOld.(*v1alpha1.DiscordChannel).Spec.GroupRef
+		after := e.ObjectNew.(*v1alpha1.DiscordChannel).Spec.GroupRef
 		return before != nil && (after == nil || *before != *after)
 	},
 }

@@ -42,7 +42,8 @@ func Brief(after time.Duration) *conditions.Issue {
 
 // IsBrief reports whether an issue is over in a moment.
 func IsBrief(issue *conditions.Issue) bool {
-	return issue != nil && issue.Reason == v1alpha1.ReasonRateLimited && issue.RequeueAfter > 0 && issue.RequeueAfter <= MaxBrief
+	return issue != nil && issue.Reason == v1alpha1.ReasonRateLimited &&
+		issue.RequeueAfter > 0 && issue.RequeueAfter <= MaxBrief
 }
 
 // Of returns the issues of an error. One that is not Discord's, or that a retry may resolve, is
@@ -80,12 +81,13 @@ func of(err error, now time.Time) *conditions.Issue {
 		return conditions.Degraded(v1alpha1.ReasonMissingPermissions,
 			"%s", sentence("The bot lacks a permission on Discord: "+refused.Error())).After(deniedRetry)
 	case discordclient.ClassLimit:
-		return Full(sentence("A limit of Discord is reached: " + refused.Error()))
+		return Full("%s", sentence("A limit of Discord is reached: "+refused.Error()))
 	case discordclient.ClassInvalid:
 		return invalid(refused)
 	case discordclient.ClassGone:
 		// An overwrite for a user who is not in the server; no event reports that they join.
-		if code := discordclient.CodeOf(err); code == discordgo.ErrCodeUnknownOverwrite || code == discordgo.ErrCodeUnknownRole {
+		switch discordclient.CodeOf(err) {
+		case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole:
 			return invalid(refused).After(deniedRetry)
 		}
 	default:
@@ -111,16 +113,17 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 }
 
 // Full is the issue that a limit of Discord is reached.
-func Full(message string) *conditions.Issue {
-	return conditions.Degraded(v1alpha1.ReasonLimitReached, "%s", message).After(fullRetry)
+func Full(format string, args ...any) *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonLimitReached, format, args...).After(fullRetry)
 }
 
 // Lacking says which permissions the bot lacks for what.
 func Lacking(names []string, forWhat, inviteURL string) *conditions.Issue {
-	message := fmt.Sprintf("The bot lacks the permissions %s, %s. Give them to a role of the bot", strings.Join(names, ", "), forWhat)
+	format := "The bot lacks the permissions %s, %s. Give them to a role of the bot"
 	if len(names) == 1 {
-		message = fmt.Sprintf("The bot lacks the permission %s, %s. Give it to a role of the bot", names[0], forWhat)
+		format = "The bot lacks the permission %s, %s. Give it to a role of the bot"
 	}
+	message := fmt.Sprintf(format, strings.Join(names, ", "), forWhat)
 	if inviteURL != "" {
 		message += ", or invite it again: " + inviteURL
 	}

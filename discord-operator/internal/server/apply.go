@@ -47,7 +47,9 @@ func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, 
 
 // create tries to create a guild. The finalizer records that a create may have been sent, as for
 // channels.
-func (r *Reconciler) create(ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results) error {
+func (r *Reconciler) create(
+	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
+) error {
 	r.Records.Absent(server.UID)
 	guild, err := s.Bot.CreateGuild(ctx, *p.Create)
 	switch discordclient.ClassOf(err) {
@@ -72,7 +74,9 @@ func (r *Reconciler) create(ctx context.Context, server *v1alpha1.DiscordServer,
 }
 
 // edit records a guild that the server has not had before, and changes all fields by one call.
-func (r *Reconciler) edit(ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results) error {
+func (r *Reconciler) edit(
+	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
+) error {
 	if server.Status.ServerID == "" {
 		results.Changed = true
 		r.Records.Bound(server.UID, s.GuildID)

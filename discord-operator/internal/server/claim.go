@@ -54,7 +54,8 @@ func manager(servers []v1alpha1.DiscordServer) *v1alpha1.DiscordServer {
 		return nil
 	}
 	first := slices.MinFunc(servers, func(a, b v1alpha1.DiscordServer) int {
-		return cmp.Or(cmp.Compare(claim(&a), claim(&b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.UID, b.UID))
+		age := a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+		return cmp.Or(cmp.Compare(claim(&a), claim(&b)), age, cmp.Compare(a.UID, b.UID))
 	})
 	return &first
 }

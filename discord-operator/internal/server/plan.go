@@ -60,7 +60,8 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 		return nil
 	case s.Snapshot.Presence == guildcache.PresenceAbsent:
 		return conditions.Degraded(v1alpha1.ReasonBotNotInServer,
-			"The bot %q is not a member of server %s, or the server does not exist. A user who may manage the server can add it: %s",
+			"The bot %q is not a member of server %s, or the server does not exist. "+
+				"A user who may manage the server can add it: %s",
 			s.Application.Name, s.GuildID, inviteURL(s))
 	case foreign(server, s):
 		return conditions.Degraded(v1alpha1.ReasonConflict,
@@ -88,8 +89,9 @@ func refusedBefore(server *v1alpha1.DiscordServer) bool {
 
 func serverIDRequired(s State) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonServerIDRequired,
-		"Discord does not let bots create servers. Create one in Discord, add the bot %q to it (%s), and set spec.serverId to its id: "+
-			"right-click the server with developer mode on, \"Copy Server ID\".", s.Application.Name, inviteURL(s))
+		"Discord does not let bots create servers. Create one in Discord, add the bot %q to it (%s), "+
+			"and set spec.serverId to its id: right-click the server with developer mode on, \"Copy Server ID\".",
+		s.Application.Name, inviteURL(s))
 }
 
 // planDeletion plans what becomes of the guild of a deleted server, unless something is known that
@@ -140,7 +142,8 @@ func inviteURL(s State) string {
 func managed(server *v1alpha1.DiscordServer) bool {
 	spec := server.Spec
 	return spec.Name != "" || spec.Description != nil || spec.VerificationLevel != "" ||
-		spec.DefaultNotifications != "" || spec.ExplicitContentFilter != "" || spec.PreferredLocale != "" || spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelRef != nil
+		spec.DefaultNotifications != "" || spec.ExplicitContentFilter != "" || spec.PreferredLocale != "" ||
+		spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelRef != nil
 }
 
 var (
@@ -148,9 +151,12 @@ var (
 		v1alpha1.VerificationLevelNone: 0, v1alpha1.VerificationLevelLow: 1, v1alpha1.VerificationLevelMedium: 2,
 		v1alpha1.VerificationLevelHigh: 3, v1alpha1.VerificationLevelVeryHigh: 4,
 	}
-	notifications  = map[v1alpha1.DefaultNotifications]int{v1alpha1.DefaultNotificationsAllMessages: 0, v1alpha1.DefaultNotificationsOnlyMentions: 1}
+	notifications = map[v1alpha1.DefaultNotifications]int{
+		v1alpha1.DefaultNotificationsAllMessages: 0, v1alpha1.DefaultNotificationsOnlyMentions: 1,
+	}
 	contentFilters = map[v1alpha1.ExplicitContentFilter]int{
-		v1alpha1.ExplicitContentFilterDisabled: 0, v1alpha1.ExplicitContentFilterMembersWithoutRoles: 1, v1alpha1.ExplicitContentFilterAllMembers: 2,
+		v1alpha1.ExplicitContentFilterDisabled: 0, v1alpha1.ExplicitContentFilterMembersWithoutRoles: 1,
+		v1alpha1.ExplicitContentFilterAllMembers: 2,
 	}
 	timeouts = map[v1alpha1.AFKTimeout]int{"1m": 60, "5m": 300, "15m": 900, "30m": 1800, "1h": 3600}
 )
@@ -178,7 +184,8 @@ func differences(
 	}
 	text("name", notEmpty(spec.Name), live.Name, &edit.Name)
 	text("description", spec.Description, live.Description, &edit.Description)
-	number("verificationLevel", verificationLevels[spec.VerificationLevel], spec.VerificationLevel != "", live.VerificationLevel, &edit.VerificationLevel)
+	number("verificationLevel", verificationLevels[spec.VerificationLevel], spec.VerificationLevel != "",
+		live.VerificationLevel, &edit.VerificationLevel)
 	number("defaultNotifications", notifications[spec.DefaultNotifications], spec.DefaultNotifications != "",
 		live.DefaultNotifications, &edit.DefaultNotifications)
 	number("explicitContentFilter", contentFilters[spec.ExplicitContentFilter], spec.ExplicitContentFilter != "",

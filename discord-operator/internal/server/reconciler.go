@@ -49,14 +49,15 @@ type Reconciler struct {
 // SetupWithManager registers the controller and its watches. At most workers servers are reconciled
 // at once.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
+	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
 	onEvent := handler.TypedFuncs[guildcache.Event, reconcile.Request]{GenericFunc: r.onEvent}
 	return builder.ControllerManagedBy(mgr).
 		Named("discordserver").
-		For(&v1alpha1.DiscordServer{}, builder.WithPredicates(r.Status.Relevant())).
-		Watches(&v1alpha1.DiscordServer{}, handler.EnqueueRequestsFromMapFunc(r.rivals), builder.WithPredicates(claimChanged)).
-		Watches(&v1alpha1.DiscordGroup{}, later(r.ofGroup), builder.WithPredicates(childChanged)).
-		Watches(&v1alpha1.DiscordChannel{}, later(r.ofChannel), builder.WithPredicates(childChanged)).
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.ofSecret)).
+		For(&v1alpha1.DiscordServer{}, when(r.Status.Relevant())).
+		Watches(&v1alpha1.DiscordServer{}, requests(r.rivals), when(claimChanged)).
+		Watches(&v1alpha1.DiscordGroup{}, later(r.ofGroup), when(childChanged)).
+		Watches(&v1alpha1.DiscordChannel{}, later(r.ofChannel), when(childChanged)).
+		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), onEvent)).
 		WithOptions(external.Options(workers)).
 		Complete(reconcile.Func(r.reconcile))

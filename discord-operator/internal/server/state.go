@@ -148,7 +148,9 @@ func (r *Reconciler) children(
 	list := func(into client.ObjectList, by, name string) error {
 		return index.List(ctx, r.Client, into, server.Namespace, by, name)
 	}
-	if err := errors.Join(list(&groups, index.GroupByServer, server.Name), list(&channels, index.ChannelByServer, server.Name)); err != nil {
+	err := list(&groups, index.GroupByServer, server.Name)
+	err = errors.Join(err, list(&channels, index.ChannelByServer, server.Name))
+	if err != nil {
 		return nil, nil, err
 	}
 	all := slices.Clone(channels.Items)

@@ -8,13 +8,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 )
-
-// maxChannels is how many channels and categories Discord allows in a server: code 30013.
-const maxChannels = 500
 
 // statusOf is how a server is. What could not be observed stands as it was last known.
 func statusOf(
@@ -35,7 +33,7 @@ func statusOf(
 	if guild := results.Guild; guild != nil {
 		now.Name, now.OwnerID = guild.Name, guild.OwnerID
 		total := int32(len(s.Snapshot.Channels())) //nolint:gosec // Discord allows 500
-		now.Channels = &v1alpha1.ChannelCount{Total: total, Limit: maxChannels}
+		now.Channels = &v1alpha1.ChannelCount{Total: total, Limit: bot.MaxChannels}
 	}
 	conditions.Set(&now.Conditions, server.Generation, availability(server, results, worst), worst)
 	return now
@@ -63,6 +61,7 @@ func (r *Reconciler) updateStatus(
 	after.Status = statusOf(server, s, results, worst)
 	return r.Status.Update(ctx, status.Report{
 		Name: "server", Before: server, After: after,
-		Was: server.Status.Conditions, Now: after.Status.Conditions, Changed: results.Changed, Worst: worst, Stale: results.Stale,
+		Was: server.Status.Conditions, Now: after.Status.Conditions,
+		Changed: results.Changed, Worst: worst, Stale: results.Stale,
 	})
 }

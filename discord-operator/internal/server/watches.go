@@ -22,9 +22,10 @@ import (
 // hundreds of them come at once, and the server's status would be written for each.
 const rest = 2 * time.Second
 
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
 // later enqueues the server of a child after a rest, so that many changes cost one reconcile.
 func later(of func(context.Context, client.Object) string) handler.EventHandler {
-	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 	put := func(ctx context.Context, o client.Object, q queue) {
 		if name := of(ctx, o); name != "" {
 			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}, rest)
@@ -53,7 +54,10 @@ func (r *Reconciler) ofChannel(ctx context.Context, o client.Object) string {
 		return c.Status.ServerRef.Name
 	}
 	var group v1alpha1.DiscordGroup
-	if c.Spec.GroupRef == nil || r.Client.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.GroupRef.Name}, &group) != nil {
+	if c.Spec.GroupRef == nil {
+		return ""
+	}
+	if r.Client.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.GroupRef.Name}, &group) != nil {
 		return ""
 	}
 	return group.Spec.ServerRef.Name
@@ -87,7 +91,7 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 
 // onEvent enqueues the servers that a change on Discord is about. One of a single channel only
 // changes their number, which may wait.
-func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q queue) {
 	var requests []reconcile.Request
 	after := time.Duration(0)
 	switch e.Object.Kind {

@@ -44,7 +44,8 @@ func (r *Recorder) Satisfied(o client.Object) bool { return r.Expectations.Satis
 // Relevant passes what an object of the kind is reconciled for: a new spec, annotations, and what
 // others have written.
 func (r *Recorder) Relevant() predicate.Predicate {
-	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Expectations.ByOthers(r.Kind))
+	return predicate.Or(
+		predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, r.Expectations.ByOthers(r.Kind))
 }
 
 // Finalized reports whether the object has our finalizer, so that a create may have been sent.
@@ -72,7 +73,8 @@ func (r *Recorder) patch(ctx context.Context, o client.Object, change func(clien
 		return nil
 	}
 	done := r.Expectations.Writing(r.key(o))
-	if err := r.Client.Patch(ctx, o, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, o, patch); err != nil {
 		done("")
 		return fmt.Errorf("patch the finalizer: %w", err)
 	}

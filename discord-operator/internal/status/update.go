@@ -84,7 +84,8 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 		r.Event(after, e.Type, e.Reason, e.Message)
 	}
 	// Before an object is Ready for the first time, it has never been Available.
-	if !meta.IsStatusConditionTrue(report.Was, conditions.TypeAvailable) && meta.IsStatusConditionTrue(report.Now, conditions.TypeReady) {
+	if !meta.IsStatusConditionTrue(report.Was, conditions.TypeAvailable) &&
+		meta.IsStatusConditionTrue(report.Now, conditions.TypeReady) {
 		r.Metrics.Ready(r.Kind, r.Clock.Since(after.GetCreationTimestamp().Time))
 	}
 	if others {

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/bwmarrin/discordgo"
@@ -65,8 +64,8 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	name := c.WebhookSecretName()
 	p.Live = s.Secret
 	if p.Live != nil && !metav1.IsControlledBy(p.Live, c) {
-		p.Err = conditions.Degraded(v1alpha1.ReasonNameConflict,
-			"Secret %s exists and is not owned by this DiscordChannel. Name another one in spec.webhook.secretName, or delete it.", name)
+		p.Err = conditions.Degraded(v1alpha1.ReasonNameConflict, "Secret %s exists and is not owned by this "+
+			"DiscordChannel. Name another one in spec.webhook.secretName, or delete it.", name)
 		return p
 	}
 	p.Use = ownWebhook(c, s)
@@ -79,7 +78,8 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 		p.Rename = p.Use.Name != c.Spec.Webhook.Name
 	}
 	p.Write = p.Create || !holds(p.Live, p.Use.ID)
-	p.Obsolete = slices.DeleteFunc(slices.Clone(s.Secrets), func(m metav1.PartialObjectMetadata) bool { return m.Name == name })
+	desired := func(m metav1.PartialObjectMetadata) bool { return m.Name == name }
+	p.Obsolete = slices.DeleteFunc(slices.Clone(s.Secrets), desired)
 	return p
 }
 
@@ -121,7 +121,7 @@ func refusedCreate(s State) *conditions.Issue {
 			"An earlier create of the webhook may have succeeded. The operator looks for it before it creates another one.",
 		).After(issues.MaxBrief)
 	case len(s.Hooks) >= maxWebhooks:
-		return issues.Full(fmt.Sprintf("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks))
+		return issues.Full("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks)
 	}
 	return s.Guild.LacksIn(s.Channel, permissions.ManageWebhooks, forWhat, s.Guild.Server.Status.InviteURL)
 }
