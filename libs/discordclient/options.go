@@ -1,6 +1,7 @@
 package discordclient
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -51,14 +52,14 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	if o.GlobalPerSecond < 0 {
 		return o, nil, fmt.Errorf("a limit of %d calls per second is negative", o.GlobalPerSecond)
 	}
-	orDefault(&o.APIURL, DefaultAPIURL)
-	orDefault(&o.Timeout, 15*time.Second)
-	orDefault(&o.GlobalPerSecond, 50)
-	orDefault(&o.UserAgent, "DiscordBot (https://jutsu.com/operators, 1.0)")
+	o.APIURL = cmp.Or(o.APIURL, DefaultAPIURL)
+	o.Timeout = cmp.Or(o.Timeout, 15*time.Second)
+	o.GlobalPerSecond = cmp.Or(o.GlobalPerSecond, 50)
+	o.UserAgent = cmp.Or(o.UserAgent, "DiscordBot (https://jutsu.com/operators, 1.0)")
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	orDefault(&o.Invalid, NewInvalidRequests(o.Now))
+	o.Invalid = cmp.Or(o.Invalid, NewInvalidRequests(o.Now))
 	if o.Transport == nil {
 		o.Transport = defaultTransport()
 	}
@@ -67,13 +68,6 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 		o.APIURL = base.String()
 	}
 	return o, base, err
-}
-
-func orDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
 }
 
 // apiBase reads the API's address; the result has no slash at its end.

@@ -73,12 +73,7 @@ func GuildChannels(list []*Channel, guildID string) []*Channel {
 }
 
 // Overwrite allows and denies permissions in one channel.
-type Overwrite struct {
-	ID    string                            `json:"id"`
-	Type  discordgo.PermissionOverwriteType `json:"type"`
-	Allow permissions.Bits                  `json:"allow"`
-	Deny  permissions.Bits                  `json:"deny"`
-}
+type Overwrite = permissions.Overwrite
 
 // Role is a role of a guild. @everyone has the guild's id.
 type Role struct {

@@ -12,6 +12,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,18 +105,12 @@ type Timing struct {
 }
 
 func (t Timing) withDefaults() Timing {
-	for _, d := range []struct {
-		field *time.Duration
-		value time.Duration
-	}{
-		{&t.Hello, 20 * time.Second}, {&t.Ready, 30 * time.Second}, {&t.Spacing, 5 * time.Second}, {&t.MinWait, time.Second},
-		{&t.MaxWait, 2 * time.Minute}, {&t.Steady, time.Minute}, {&t.Invalid, time.Second},
-	} {
-		if *d.field == 0 {
-			*d.field = d.value
-		}
+	return Timing{
+		Hello: cmp.Or(t.Hello, 20*time.Second), Ready: cmp.Or(t.Ready, 30*time.Second),
+		Spacing: cmp.Or(t.Spacing, 5*time.Second), MinWait: cmp.Or(t.MinWait, time.Second),
+		MaxWait: cmp.Or(t.MaxWait, 2*time.Minute), Steady: cmp.Or(t.Steady, time.Minute),
+		Invalid: cmp.Or(t.Invalid, time.Second),
 	}
-	return t
 }
 
 // sessionReserve is how many IDENTIFYs are left alone: other processes with the same token may need

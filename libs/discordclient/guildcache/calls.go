@@ -145,40 +145,25 @@ func (c *Client) moved(m discordclient.ChannelMove) (discordclient.Channel, bool
 func (c *Client) CreateWebhook(
 	ctx context.Context, channelID string, in discordclient.WebhookCreate, reason string,
 ) (discordclient.Webhook, error) {
-	var hook discordclient.Webhook
-	err := c.store.WriteWebhook(channelID, func() (err error) {
-		hook, err = c.Client.CreateWebhook(ctx, channelID, in, reason)
-		return err
+	return c.store.WriteWebhook(channelID, "", func() (discordclient.Webhook, error) {
+		return c.Client.CreateWebhook(ctx, channelID, in, reason)
 	})
-	if err == nil {
-		c.store.WebhookWritten(hook.ID, &hook)
-	}
-	return hook, err
 }
 
 // EditWebhook makes the call of [discordclient.Client].
 func (c *Client) EditWebhook(
 	ctx context.Context, webhookID string, edit discordclient.WebhookEdit, reason string,
 ) (discordclient.Webhook, error) {
-	var hook discordclient.Webhook
-	err := c.store.WriteWebhook(c.store.ChannelOfWebhook(webhookID), func() (err error) {
-		hook, err = c.Client.EditWebhook(ctx, webhookID, edit, reason)
-		return err
+	return c.store.WriteWebhook("", webhookID, func() (discordclient.Webhook, error) {
+		return c.Client.EditWebhook(ctx, webhookID, edit, reason)
 	})
-	if err == nil {
-		c.store.WebhookWritten(webhookID, &hook)
-	}
-	return hook, err
 }
 
 // DeleteWebhook makes the call of [discordclient.Client].
 func (c *Client) DeleteWebhook(ctx context.Context, webhookID, reason string) error {
-	err := c.store.WriteWebhook(c.store.ChannelOfWebhook(webhookID), func() error {
-		return c.Client.DeleteWebhook(ctx, webhookID, reason)
+	_, err := c.store.WriteWebhook("", webhookID, func() (discordclient.Webhook, error) {
+		return discordclient.Webhook{}, c.Client.DeleteWebhook(ctx, webhookID, reason)
 	})
-	if err == nil || discordclient.ClassOf(err) == discordclient.ClassGone {
-		c.store.WebhookWritten(webhookID, nil)
-	}
 	return err
 }
 

@@ -1,6 +1,7 @@
 package guildcache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,12 +41,7 @@ func (o Options) withDefaults() (Options, error) {
 	if o.GatewayURL != "" && !isWebsocket(o.GatewayURL) {
 		return o, errors.New("the Gateway's address is not one such as wss://gateway.discord.gg")
 	}
-	if o.Resync == 0 {
-		o.Resync = 5 * time.Minute
-	}
-	if o.Grace == 0 {
-		o.Grace = 5 * time.Second
-	}
+	o.Resync, o.Grace = cmp.Or(o.Resync, 5*time.Minute), cmp.Or(o.Grace, 5*time.Second)
 	if o.DisableGateway {
 		o.Grace = 0
 	}

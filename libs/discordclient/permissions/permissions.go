@@ -164,9 +164,10 @@ func Base(owner bool, everyone Bits, roles ...Bits) Bits {
 
 // Overwrite allows and denies permissions in one channel to a role or a member.
 type Overwrite struct {
-	ID    string // of the role or the user; the id of the guild for @everyone
-	Allow Bits
-	Deny  Bits
+	ID    string                            `json:"id"` // of the role or the user; of the guild for @everyone
+	Type  discordgo.PermissionOverwriteType `json:"type"`
+	Allow Bits                              `json:"allow"`
+	Deny  Bits                              `json:"deny"`
 }
 
 // In computes what a member may do in a channel, in Discord's order: @everyone's overwrite, then

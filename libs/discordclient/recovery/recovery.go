@@ -7,6 +7,7 @@
 package recovery
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -88,9 +89,7 @@ type Intent struct {
 }
 
 func (in Intent) withDefaults() Intent {
-	if in.Propagation == 0 {
-		in.Propagation = DefaultPropagation
-	}
+	in.Propagation = cmp.Or(in.Propagation, DefaultPropagation)
 	if in.Now == nil {
 		in.Now = time.Now
 	}

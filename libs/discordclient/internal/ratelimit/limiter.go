@@ -245,13 +245,6 @@ func (l *Limiter) Remaining() int {
 	return l.global.free(l.now())
 }
 
-// Buckets is how many buckets are kept in memory.
-func (l *Limiter) Buckets() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.buckets)
-}
-
 // prune forgets what is over, now and then, so that memory follows the calls in use and not the
 // calls ever made.
 func (l *Limiter) prune(now time.Time) {

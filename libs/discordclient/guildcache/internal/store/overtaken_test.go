@@ -34,6 +34,12 @@ func newTestStore(t testing.TB) (*Store, *View) {
 	return st, view
 }
 
+// writeWebhook makes a write to a webhook that ends with an error, or nil.
+func (st *Store) writeWebhook(channelID string, err error) error {
+	_, err = st.WriteWebhook(channelID, "", func() (discordclient.Webhook, error) { return discordclient.Webhook{}, err })
+	return err
+}
+
 // receive has the Gateway deliver an event.
 func (st *Store) receive(t *testing.T, event, data string) {
 	t.Helper()
@@ -81,7 +87,7 @@ func TestWebhooksAcrossSessions(t *testing.T) {
 		st, view := newTestStore(t)
 		st.session(t, guildWith20)
 		events := st.Events().Subscribe(t.Context())
-		if err := st.WriteWebhook("20", func() error { return nil }); err != nil {
+		if err := st.writeWebhook("20", nil); err != nil {
 			t.Fatal(err)
 		}
 		list := func() {
@@ -145,16 +151,17 @@ func TestALateWebhookListDoesNotUndoWhatCameMeanwhile(t *testing.T) {
 		},
 		"an own create": func(t *testing.T, st *Store) {
 			t.Helper()
-			if err := st.WriteWebhook("20", func() error { return nil }); err != nil {
+			if _, err := st.WriteWebhook("20", "", func() (discordclient.Webhook, error) {
+				return discordclient.Webhook{ID: "41", ChannelID: "20"}, nil
+			}); err != nil {
 				t.Fatal(err)
 			}
-			st.WebhookWritten("41", &discordclient.Webhook{ID: "41", ChannelID: "20"})
 		},
 		"an own write that is under way": func(t *testing.T, st *Store) {
 			t.Helper()
-			_ = st.WriteWebhook("20", func() error {
+			_, _ = st.WriteWebhook("20", "", func() (discordclient.Webhook, error) {
 				st.WebhooksListed("1", nil, []string{"20"}, time.Now().Add(-time.Minute))
-				return nil
+				return discordclient.Webhook{}, nil
 			})
 		},
 		"a new session": func(t *testing.T, st *Store) {
@@ -193,11 +200,11 @@ func TestAWebhookWriteThatWasContradictedMakesThemUnknown(t *testing.T) {
 			st, view := newTestStore(t)
 			st.session(t, guildWith20)
 			st.WebhooksListed("1", []discordclient.Webhook{{ID: "40", ChannelID: "20"}}, []string{"20"}, time.Now())
-			_ = st.WriteWebhook("20", func() error { return &discordclient.Error{Class: discordclient.ClassInvalid} })
+			_ = st.writeWebhook("20", &discordclient.Error{Class: discordclient.ClassInvalid})
 			if _, known := view.Snapshot().Webhooks("20"); !known {
 				t.Error("a refused write makes the webhooks unknown")
 			}
-			_ = st.WriteWebhook("20", func() error { return &discordclient.Error{Class: class} })
+			_ = st.writeWebhook("20", &discordclient.Error{Class: class})
 			if _, known := view.Snapshot().Webhooks("20"); known {
 				t.Error("the webhooks count as known")
 			}
@@ -210,7 +217,7 @@ func TestALateWebhookOfUnknownOutcomeIsNews(t *testing.T) {
 	t.Parallel()
 	st, view := newTestStore(t)
 	st.session(t, guildWith20)
-	_ = st.WriteWebhook("20", func() error { return &discordclient.Error{Class: discordclient.ClassUnknown} })
+	_ = st.writeWebhook("20", &discordclient.Error{Class: discordclient.ClassUnknown})
 	st.WebhooksListed("1", nil, []string{"20"}, time.Now())
 	if view.Snapshot().WebhooksListed("20").IsZero() {
 		t.Fatal("a list that was made after the write is not believed")

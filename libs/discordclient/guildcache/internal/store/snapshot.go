@@ -194,9 +194,5 @@ func (s *Snapshot) selfFollowed() bool { return s.selfKnown && s.Mode == ModeLiv
 // since the overwrites ask for the bot's roles.
 func (s *Snapshot) BotPermissionsIn(c *discordclient.Channel) (bits permissions.Bits, exact bool) {
 	base, _ := s.BotPermissions()
-	overwrites := make([]permissions.Overwrite, 0, len(c.Overwrites))
-	for _, o := range c.Overwrites {
-		overwrites = append(overwrites, permissions.Overwrite{ID: o.ID, Allow: o.Allow, Deny: o.Deny})
-	}
-	return permissions.In(base, s.Guild.ID, s.selfID, s.selfRoles, overwrites), s.selfFollowed()
+	return permissions.In(base, s.Guild.ID, s.selfID, s.selfRoles, c.Overwrites), s.selfFollowed()
 }

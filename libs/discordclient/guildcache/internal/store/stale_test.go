@@ -181,12 +181,12 @@ func TestWhatIsNotUsedIsForgotten(t *testing.T) {
 	st.Want("1")
 	st.session(t, `{"id":"1","channels":[{"id":"20","type":0},{"id":"21","type":0},{"id":"22","type":0}]}`)
 	for _, id := range []string{"20", "21", "22"} {
-		_ = st.WriteWebhook(id, func() error { return nil })
+		_ = st.writeWebhook(id, nil)
 	}
 	st.receive(t, "WEBHOOKS_UPDATE", `{"guild_id":"1","channel_id":"20"}`)
 	st.receive(t, "CHANNEL_DELETE", `{"id":"21","guild_id":"1"}`)
 	st.Listed("1", []*discordclient.Channel{{ID: "20", GuildID: "1"}}, time.Now())
-	_ = st.WriteWebhook("20", func() error { return &discordclient.Error{Class: discordclient.ClassInvalid} })
+	_ = st.writeWebhook("20", &discordclient.Error{Class: discordclient.ClassInvalid})
 	if acts := st.guilds["1"].pendingHooks; len(acts) != 0 {
 		t.Errorf("writes to webhooks are waited for of %v", acts)
 	}

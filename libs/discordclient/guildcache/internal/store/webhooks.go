@@ -48,21 +48,30 @@ func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, c
 	})
 }
 
-// WriteWebhook makes an own write to a webhook of a channel. Its event is expected, since it says
-// no more than that something changed; it may come before the answer.
-func (st *Store) WriteWebhook(channelID string, do func() error) error {
+// WriteWebhook makes an own write to a webhook of a channel (empty: the one that the webhook is in) and
+// takes over its new state, with an empty one its end. Its event is expected, since it says no more
+// than that something changed; it may come before the answer.
+func (st *Store) WriteWebhook(
+	channelID, webhookID string, do func() (discordclient.Webhook, error),
+) (discordclient.Webhook, error) {
 	st.mu.Lock()
+	if channelID == "" {
+		_, channelID, _ = st.holder(webhookID)
+	}
 	g := st.owner(channelID)
 	if g != nil {
 		g.hooksChanged[channelID] = time.Now()
 		g.pendingHooks[channelID] = append(g.pendingHooks[channelID], time.Now())
 	}
 	st.mu.Unlock()
-	err := do()
+	hook, err := do()
 	st.mu.Lock()
 	defer st.mu.Unlock()
+	if err == nil {
+		st.webhookWritten(webhookID, hook)
+	}
 	if g == nil {
-		return err
+		return hook, err
 	}
 	g.hooksChanged[channelID] = time.Now()
 	if own := g.pendingHooks[channelID]; len(own) > 0 && err != nil {
@@ -71,7 +80,36 @@ func (st *Store) WriteWebhook(channelID string, do func() error) error {
 	if class := discordclient.ClassOf(err); class == discordclient.ClassUnknown || class == discordclient.ClassGone {
 		g.forgetHooks(channelID)
 	}
-	return err
+	return hook, err
+}
+
+// holder finds the channel in whose list a webhook is. The lock is held.
+func (st *Store) holder(webhookID string) (g *guildState, channelID string, i int) {
+	for _, g := range st.guilds {
+		for channelID, list := range g.snap().hooks {
+			i := slices.IndexFunc(list.hooks, func(w discordclient.Webhook) bool { return w.ID == webhookID })
+			if i >= 0 {
+				return g, channelID, i
+			}
+		}
+	}
+	return nil, "", 0
+}
+
+// webhookWritten takes over the new state of a webhook where those of its channel are known.
+func (st *Store) webhookWritten(webhookID string, hook discordclient.Webhook) {
+	if g, channelID, i := st.holder(webhookID); g != nil {
+		list := g.snap().hooks[channelID]
+		list.hooks = slices.Delete(slices.Clone(list.hooks), i, i+1)
+		g.setHooks(channelID, list)
+	}
+	if g := st.owner(hook.ChannelID); g != nil {
+		g.hooksChanged[hook.ChannelID] = time.Now()
+		if list, known := g.snap().hooks[hook.ChannelID]; known {
+			list.hooks = append(slices.Clone(list.hooks), hook)
+			g.setHooks(hook.ChannelID, list)
+		}
+	}
 }
 
 // expectHooks records which own writes to the webhooks of a channel have their events still to
@@ -98,45 +136,6 @@ func (g *guildState) forgetAllHooks() {
 	}
 	clear(g.pendingHooks)
 	g.update(func(s *Snapshot) { s.hooks = nil })
-}
-
-// ChannelOfWebhook returns the channel that a webhook is in, empty when that is not known.
-func (st *Store) ChannelOfWebhook(webhookID string) string {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	for _, g := range st.guilds {
-		for channelID, list := range g.snap().hooks {
-			if slices.ContainsFunc(list.hooks, func(w discordclient.Webhook) bool { return w.ID == webhookID }) {
-				return channelID
-			}
-		}
-	}
-	return ""
-}
-
-// WebhookWritten takes over the new state of a webhook, with a nil one its end, where the webhooks
-// of its channel are known.
-func (st *Store) WebhookWritten(webhookID string, hook *discordclient.Webhook) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	for _, g := range st.guilds {
-		for channelID, list := range g.snap().hooks {
-			if i := slices.IndexFunc(list.hooks, func(w discordclient.Webhook) bool { return w.ID == webhookID }); i >= 0 {
-				list.hooks = slices.Delete(slices.Clone(list.hooks), i, i+1)
-				g.setHooks(channelID, list)
-			}
-		}
-	}
-	if hook == nil {
-		return
-	}
-	if g := st.owner(hook.ChannelID); g != nil {
-		g.hooksChanged[hook.ChannelID] = time.Now()
-		if list, known := g.snap().hooks[hook.ChannelID]; known {
-			list.hooks = append(slices.Clone(list.hooks), *hook)
-			g.setHooks(hook.ChannelID, list)
-		}
-	}
 }
 
 func (g *guildState) setHooks(channelID string, list hookList) {
