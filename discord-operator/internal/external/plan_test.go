@@ -1,0 +1,49 @@
+package external
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+func TestPlanDeletion(t *testing.T) {
+	t.Parallel()
+	live, waits := &discordclient.Channel{ID: "7"}, []conditions.Issue{*conditions.Progressing("W", "w")}
+	cases := map[string]struct {
+		retained bool
+		binding  Binding
+		known    []conditions.Issue
+		want     *Deletion
+		issues   []conditions.Issue
+	}{
+		"bound":                          {binding: Binding{Channel: live}, want: &Deletion{Channel: "7"}},
+		"recovered, with proof":          {binding: Binding{Channel: live, Recovered: true}, want: &Deletion{Channel: "7"}},
+		"absent":                         {binding: Binding{Absent: true}, want: &Deletion{How: Gone}},
+		"something keeps it":             {binding: Binding{Channel: live}, known: waits, issues: waits},
+		"something keeps a retained one": {retained: true, known: waits, issues: waits},
+		"retained": {retained: true, want: &Deletion{
+			How: Retained, Note: "Retained the channel on Discord.",
+		}},
+		"another object's": {binding: Binding{Mismatch: conditions.Degraded("Conflict", "It is another's.")}, want: &Deletion{
+			How: Gone, Note: "Nothing is deleted on Discord: It is another's.",
+		}},
+		"guessed": {binding: Binding{Channel: live, Recovered: true, Guessed: true}, want: &Deletion{
+			How: Retained, Note: "Retained 7 on Discord: it may be the result of an interrupted create, or belong to another user.",
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := PlanDeletion("channel", c.retained, c.binding, c.known)
+			if diff := cmp.Diff(c.want, got.Delete); diff != "" {
+				t.Error(diff)
+			}
+			if diff := cmp.Diff(c.issues, got.Issues); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
