@@ -62,13 +62,14 @@ func madeFor(action int, id, uid string) discordtest.AuditEntry {
 // channel made by hand, and a Dojo.
 func peace() *world {
 	ready, one, slow := conds("Reconciled", "Available", "Ready"), int32(1), int32(3)
-	channel := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", channelUID), Spec: v1alpha1.DiscordChannelSpec{
-		GroupRef: &v1alpha1.GroupReference{Name: "group-0"}, Name: "alerts", Position: &slow,
-		Webhook: &v1alpha1.ChannelWebhook{Name: "reports"},
-		PermissionOverwrites: []v1alpha1.PermissionOverwrite{
-			{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}},
-	}, Status: v1alpha1.DiscordChannelStatus{ObservedGeneration: 1, Conditions: ready, ChannelID: posts,
-		Webhook: &v1alpha1.WebhookStatus{ID: hookOfPosts}}}
+	channel := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", channelUID),
+		Spec: v1alpha1.DiscordChannelSpec{
+			GroupRef: &v1alpha1.GroupReference{Name: "group-0"}, Name: "alerts", Position: &slow,
+			Webhook: &v1alpha1.ChannelWebhook{Name: "reports"},
+			PermissionOverwrites: []v1alpha1.PermissionOverwrite{
+				{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}},
+		}, Status: v1alpha1.DiscordChannelStatus{ObservedGeneration: 1, Conditions: ready, ChannelID: posts,
+			Webhook: &v1alpha1.WebhookStatus{ID: hookOfPosts}}}
 	dojo := &corev1api.Dojo{ObjectMeta: objectMeta("dojo-0", dojoUID), Spec: corev1api.DojoSpec{
 		Title: "Dojo", CredentialsRef: &corev1api.SecretReference{Name: credentialsSecret},
 	}, Status: corev1api.DojoStatus{ObservedGeneration: 1, Conditions: ready}}

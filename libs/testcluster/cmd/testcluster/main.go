@@ -1,5 +1,5 @@
-// Command testcluster builds the binaries of a test cluster ahead of time: etcd, Kubernetes and kwok,
-// once, and what else its arguments name, such as prometheus.
+// Command testcluster builds the binaries of a test cluster ahead of time: etcd, Kubernetes and
+// kwok, once, and what else its arguments name, such as prometheus.
 package main
 
 import (
