@@ -64,6 +64,9 @@ func newStage(t *testing.T) *stage {
 		must(t, err)
 		must(t, p.AwaitReady(t.Context()))
 		s.processes[o.Name] = p
+		deployed, err := manifests.CommandOf(s.Deployed(o), o.Name)
+		must(t, err)
+		NewWithT(t).Expect(deployed.Env).To(ContainElement(HavePrefix("GOMEMLIMIT=")), "a limit for the dashboards")
 	}
 	s.prometheus = startPrometheus(t, s)
 	return s
