@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -130,7 +131,7 @@ func (e *Environment) startCluster(ctx context.Context) (err error) {
 		}
 	}
 	cluster := e.options.Cluster
-	cluster.CRDs = append(e.OtherKinds, cluster.CRDs...)
+	cluster.CRDs = slices.Concat(e.OtherKinds, cluster.CRDs)
 	for _, o := range e.options.Operators {
 		folder, err := o.CRDs()
 		if err != nil {
