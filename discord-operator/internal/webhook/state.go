@@ -40,8 +40,8 @@ type State struct {
 	Guild *bot.Guild
 	// Channel is the one on Discord; nil while it is to be created.
 	Channel *discordclient.Channel
-	// Secrets are those that the channel owns, Secret is the one that has the desired name, no matter who
-	// owns it.
+	// Secrets are those that the channel owns, Secret is the one that has the desired name, no
+	// matter who owns it.
 	Secrets []metav1.PartialObjectMetadata
 	Secret  *metav1.PartialObjectMetadata
 	// Application is the bot's own, Hooks are all webhooks of the channel.
@@ -58,7 +58,9 @@ type State struct {
 func (w *Webhooks) Observe(
 	ctx context.Context, c *v1alpha1.DiscordChannel, guild *bot.Guild, ch *discordclient.Channel,
 ) (s State, err error) {
-	s = State{Guild: guild, Channel: ch}
+	// The records begin with the first channel that is reconciled, with or without a webhook:
+	// nothing that is asked for later can be the result of another process's create.
+	s = State{Guild: guild, Channel: ch, Record: w.Records.Of(c.UID)}
 	if c.Spec.Webhook == nil && c.Status.Webhook == nil {
 		return s, nil
 	}
@@ -84,7 +86,6 @@ func (w *Webhooks) Observe(
 // observeHooks reads the channel's webhooks. Where one would be created after a create that may
 // have been carried out, only a list counts that must show the result of that one.
 func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel, s *State) (err error) {
-	s.Record = w.Records.Of(c.UID)
 	shown := s.Record.LastAttempt.Add(w.RecoveryWait)
 	uncertain := !s.Record.Known && status.Finalized(c)
 	s.Complete = !uncertain || w.Clock.Now().After(shown)
