@@ -26,7 +26,7 @@ func Delete(
 		err := d.send(ctx, api, Reason(recorder.Kind, o))
 		how, note = cmp.Or(d.How, deleted), d.Note
 		if discordclient.ClassOf(err) == discordclient.ClassGone {
-			how, err = cmp.Or(d.How, Gone), nil
+			how, err = cmp.Or(d.How, gone), nil
 		}
 		list = append(list, issues.OfDeletion(err, recorder.Clock.Now())...)
 	}

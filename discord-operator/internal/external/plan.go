@@ -46,18 +46,17 @@ func (p *Plan) Report(issue *conditions.Issue) bool {
 // What becomes of the external resource of a deleted object.
 const (
 	deleted   = "deleted"
+	gone      = "gone"
 	abandoned = "abandoned" // left on Discord by force
 	// Retained: it stays, as the deletion policy says.
 	Retained = "retained"
-	// Gone: it does not exist.
-	Gone = "gone"
 )
 
 // Deletion is what becomes of the external resource of a deleted object.
 type Deletion struct {
 	// Channel, Webhook and Guild are the ids of what is deleted; all empty for nothing.
 	Channel, Webhook, Guild string
-	// How is Retained or Gone; empty where something is deleted and nothing else is to be said.
+	// How is Retained or gone; empty where something is deleted and nothing else is to be said.
 	How string
 	// Note is the message of an event for users; empty for none.
 	Note string
@@ -73,9 +72,9 @@ func PlanDeletion(noun string, retained bool, b Binding, known []conditions.Issu
 	case retained:
 		d = Deletion{How: Retained, Note: "Retained the " + noun + " on Discord."}
 	case b.Mismatch != nil:
-		d = Deletion{How: Gone, Note: "Nothing is deleted on Discord: " + b.Mismatch.Message}
+		d = Deletion{How: gone, Note: "Nothing is deleted on Discord: " + b.Mismatch.Message}
 	case b.Channel == nil:
-		d = Deletion{How: Gone}
+		d = Deletion{How: gone}
 	case b.Guessed:
 		d = Deletion{How: Retained, Note: "Retained " + b.Channel.ID +
 			" on Discord: it may be the result of an interrupted create, or belong to another user."}

@@ -28,7 +28,7 @@ func TestPlanDeletion(t *testing.T) {
 			How: Retained, Note: "Retained the channel on Discord.",
 		}},
 		"another object's": {binding: Binding{Mismatch: conditions.Degraded("Conflict", "It is another's.")}, want: &Deletion{
-			How: Gone, Note: "Nothing is deleted on Discord: It is another's.",
+			How: gone, Note: "Nothing is deleted on Discord: It is another's.",
 		}},
 		"guessed": {binding: Binding{Channel: live, Recovered: true, Guessed: true}, want: &Deletion{
 			How: Retained, Note: "Retained 7 on Discord: it may be the result of an interrupted create, or belong to another user.",

@@ -15,16 +15,15 @@ import (
 
 // The names of the indexes, by kind, and the indexed fields.
 const (
-	ServerByGuild         = "guild"          // spec.serverId and status.serverId
-	ServerBySecret        = "secret"         // spec.tokenSecretRef.name
-	ServerBySystemChannel = "system-channel" // spec.systemChannelRef.name
-	GroupByServer         = "server"         // spec.serverRef.name
-	GroupByID             = "id"             // status.groupId and spec.adopt.id
-	ChannelByGroup        = "group"          // spec.groupRef.name
-	ChannelByServer       = "server"         // spec.serverRef.name: those outside of any group
-	ChannelByID           = "id"             // status.channelId and spec.adopt.id
-	ChannelBySecret       = "secret"         // the name of the webhook's Secret
-	SecretByOwner         = "owner"          // UID of the object that controls it
+	ServerByGuild   = "guild"  // spec.serverId and status.serverId
+	ServerBySecret  = "secret" // spec.tokenSecretRef.name
+	GroupByServer   = "server" // spec.serverRef.name
+	GroupByID       = "id"     // status.groupId and spec.adopt.id
+	ChannelByGroup  = "group"  // spec.groupRef.name
+	ChannelByServer = "server" // spec.serverRef.name: those outside of any group
+	ChannelByID     = "id"     // status.channelId and spec.adopt.id
+	ChannelBySecret = "secret" // the name of the webhook's Secret
+	SecretByOwner   = "owner"  // UID of the object that controls it
 )
 
 type index struct {
@@ -42,9 +41,6 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 		}),
 		by(server, ServerBySecret, func(s *v1alpha1.DiscordServer) []string {
 			return []string{s.Spec.TokenSecretRef.Name}
-		}),
-		by(server, ServerBySystemChannel, func(s *v1alpha1.DiscordServer) []string {
-			return []string{ptr.Deref(s.Spec.SystemChannelRef, v1alpha1.ChannelReference{}).Name}
 		}),
 		by(group, GroupByServer, func(g *v1alpha1.DiscordGroup) []string {
 			return []string{g.Spec.ServerRef.Name}
