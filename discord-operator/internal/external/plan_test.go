@@ -21,7 +21,7 @@ func TestPlanDeletion(t *testing.T) {
 	}{
 		"bound":                          {binding: Binding{Channel: live}, want: &Deletion{Channel: "7"}},
 		"recovered, with proof":          {binding: Binding{Channel: live, Recovered: true}, want: &Deletion{Channel: "7"}},
-		"absent":                         {binding: Binding{Absent: true}, want: &Deletion{How: Gone}},
+		"absent":                         {binding: Binding{Absent: true}, want: &Deletion{How: gone}},
 		"something keeps it":             {binding: Binding{Channel: live}, known: waits, issues: waits},
 		"something keeps a retained one": {retained: true, known: waits, issues: waits},
 		"retained": {retained: true, want: &Deletion{
