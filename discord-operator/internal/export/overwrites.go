@@ -117,11 +117,7 @@ func (e *exporter) lost(c *discordclient.Channel, needed permissions.Bits) permi
 			roles = append(roles, r.ID)
 		}
 	}
-	list := make([]permissions.Overwrite, 0, len(c.Overwrites))
-	for _, o := range c.Overwrites {
-		list = append(list, permissions.Overwrite{ID: o.ID, Allow: o.Allow, Deny: o.Deny})
-	}
-	here := permissions.In(e.bot.permissions, e.guild.ID, e.bot.userID, roles, list)
+	here := permissions.In(e.bot.permissions, e.guild.ID, e.bot.userID, roles, c.Overwrites)
 	return here.Missing(needed) & e.bot.permissions
 }
 
