@@ -28,9 +28,9 @@
 // Used: its endpoints, channel, overwrite, webhook and audit log types, error codes, permission
 // bits, Gateway intents and GatewayBotResponse. Not used: its request plumbing, which sleeps on a
 // rate limit, repeats a POST on 502 and puts tokens into errors; transport.go sends with net/http.
-// Nor its Gateway session: deadlines could be set through Session.Dialer, but it retries fatal close
-// codes for ever, deadlocks on op 7 or op 11 before READY, and takes five missed heartbeats to
-// notice a dead connection.
+// Nor its Gateway session: deadlines could be set through Session.Dialer, but it retries fatal
+// close codes for ever, deadlocks on op 7 or op 11 before READY, and takes five missed heartbeats
+// to notice a dead connection.
 //
 // Its entities have every field that there is: reading a whole list fails when a field changes that
 // is not used here (last_pin_timestamp, say), and a channel differs with each message. And each

@@ -18,11 +18,11 @@ const (
 	ClassNone Class = ""
 	// ClassGone means: the guild, channel, webhook, role or overwrite does not exist (any more). A
 	// delete has succeeded. An unknown guild (code 10004) also means that the bot is not a member
-	// of it; Discord has been seen to say so of guilds that were well, so look twice before acting
+	// of it; Discord has been seen to say so of guilds that were well, so check twice before acting
 	// on it.
 	ClassGone Class = "gone"
-	// ClassDenied means: the bot is not allowed to. An administrator must change its permissions; until
-	// then every further try counts towards Discord's limit of refused requests.
+	// ClassDenied means: the bot is not allowed to. An administrator must change its permissions;
+	// until then every further try counts towards Discord's limit of refused requests.
 	ClassDenied Class = "denied"
 	// ClassBadToken means: the token is refused. Every later call of this Client answers so without
 	// asking Discord.
@@ -39,7 +39,7 @@ const (
 	ClassTransient Class = "transient"
 	// ClassUnknown means: the call may or may not have had its effect: the connection broke or the
 	// server failed while it was under way. Edits and deletes may be repeated. A create may NOT:
-	// look first, see [RecoverChannel].
+	// look first, see package recovery.
 	ClassUnknown Class = "outcome-unknown"
 )
 

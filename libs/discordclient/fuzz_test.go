@@ -38,8 +38,8 @@ func FuzzErrorBody(f *testing.F) {
 // tokenChars are those of a webhook's token.
 var tokenChars = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
 
-// What looks like a token is hidden although no caller says that it is one, and what is said to be one
-// whatever it looks like.
+// What looks like a token is hidden although no caller says that it is one, and what is said to be
+// one whatever it looks like.
 func FuzzRedact(f *testing.F) {
 	f.Add("https://discord.com/api/", "to-ken_1", "?wait=true")
 	f.Add("webhooks%2F1%2F", "x", "")

@@ -48,7 +48,8 @@ func startTLS(t *testing.T, srv *httptest.Server) *http.Transport {
 	return tr
 }
 
-// The default transport speaks HTTP/2 with every server that does, and all calls share one connection.
+// The default transport speaks HTTP/2 with every server that does, and all calls share one
+// connection.
 func TestCallsShareAConnection(t *testing.T) {
 	t.Parallel()
 	from := map[string]bool{}
@@ -179,8 +180,8 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// A transport that reports nothing of its connections may have sent what it failed with: a create is
-// not made again blindly.
+// A transport that reports nothing of its connections may have sent what it failed with: a create
+// is not made again blindly.
 func TestATransportThatReportsNothing(t *testing.T) {
 	t.Parallel()
 	failing := func(*http.Request) (*http.Response, error) { return nil, errors.New("broken pipe") }

@@ -123,7 +123,7 @@ func Run(ctx context.Context, c Config) error {
 	s := supervisor{Config: c, pause: c.Timing.MinWait}
 	for ctx.Err() == nil {
 		wait, err := s.once(ctx)
-		s.Handler.Disconnected(err) // also when the context ended: nothing keeps the state true from here on
+		s.Handler.Disconnected(err) // also when the context ended: nothing keeps the state up to date from here on
 		if fatal, ok := errors.AsType[*Fatal](err); ok && ctx.Err() == nil {
 			return fatal
 		}

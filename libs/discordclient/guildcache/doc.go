@@ -28,8 +28,8 @@
 //
 // # Files
 //
-// client.go is the Client and its options; calls.go the calls whose answers change a view; poller.go
-// polling and the Gateway; auditlog.go what was read of the audit log; metrics.go Prometheus; view.go
-// what readers get. internal/store is the state of the guilds, without I/O; internal/pending orders
-// own writes and events; internal/fanout hands events to subscribers.
+// client.go is the Client and its options; calls.go the calls whose answers change a view;
+// poller.go polling and the Gateway; auditlog.go what was read of the audit log; metrics.go
+// Prometheus; view.go what readers get. internal/store is the state of the guilds, without I/O;
+// internal/pending orders own writes and events; internal/fanout hands events to subscribers.
 package guildcache

@@ -178,8 +178,8 @@ func TestSessionStartsAreNotUsedUp(t *testing.T) {
 // Neither REST nor the Gateway goes anywhere but to the configured host.
 func TestHostsArePinned(t *testing.T) {
 	t.Parallel()
-	var strange atomic.Int32
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strange.Add(1) }))
+	var elsewhereCalls atomic.Int32
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhereCalls.Add(1) }))
 	defer elsewhere.Close()
 	ws := "ws" + strings.TrimPrefix(elsewhere.URL, "http")
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -198,13 +198,13 @@ func TestHostsArePinned(t *testing.T) {
 	}
 	r := &rig{t: t, client: c}
 	r.run()
-	eventually(t, "the strange Gateway is refused", func() bool { return strings.Contains(c.Stats().GatewayError, "another host") })
+	eventually(t, "the other Gateway is refused", func() bool { return strings.Contains(c.Stats().GatewayError, "another host") })
 	_, err = c.GetGuild(t.Context(), "1")
 	wantClass(t, err, discordclient.ClassInvalid)
 	_, err = c.CreateChannel(t.Context(), "1", discordclient.ChannelCreate{Name: "a"}, "")
 	wantClass(t, err, discordclient.ClassInvalid)
 	elsewhere.Close()
-	if n := strange.Load(); n > 0 {
+	if n := elsewhereCalls.Load(); n > 0 {
 		t.Errorf("another host got %d requests", n)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// The bot's roles are given and taken by users; the Gateway reports it, without the intent for members.
+// The bot's roles are given and taken by users; the Gateway reports it, without the intent for
+// members.
 func TestOwnRolesAreFollowed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -130,8 +130,8 @@ func wantClass(t *testing.T, err error, want discordclient.Class) {
 	}
 }
 
-// patiently makes a call again for as long as it is rate limited, after the wait that the error names:
-// what a reconciler does through its queue.
+// patiently makes a call again for as long as it is rate limited, after the wait that the error
+// names: what a reconciler does through its queue.
 func patiently(do func() error) error {
 	for {
 		err := do()

@@ -89,7 +89,7 @@ func TestSecretsAreNeverSaid(t *testing.T) {
 	}
 	r.out.mustHide(t, r.bot.Token, hook.Token.Reveal(), hook.ID+"/"+hook.Token.Reveal(), "Bot "+r.bot.Token[:8])
 	if text := r.out.String(); len(text) < 100_000 || !strings.Contains(text, "[redacted]") || !strings.Contains(text, "discord_requests_total") {
-		t.Errorf("only %d bytes were said: the test looked at nothing", len(text))
+		t.Errorf("only %d bytes were printed: the test saw nothing", len(text))
 	}
 }
 

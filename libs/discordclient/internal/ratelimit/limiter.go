@@ -134,7 +134,7 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	defer l.mu.Unlock()
 	now := l.now()
 	l.prune(now)
-	r, b, wait := l.look(c, now)
+	r, b, wait := l.check(c, now)
 	if wait != nil {
 		return Ticket{}, wait
 	}
@@ -155,13 +155,13 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 func (l *Limiter) Peek(c Call) *Wait {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, _, wait := l.look(c, l.now())
+	_, _, wait := l.check(c, l.now())
 	return wait
 }
 
-// look finds the route and the bucket of a call (nil while it is not known, or there is none), and
+// check finds the route and the bucket of a call (nil while it is not known, or there is none), and
 // what it has to wait for.
-func (l *Limiter) look(c Call, now time.Time) (*route, *bucket, *Wait) {
+func (l *Limiter) check(c Call, now time.Time) (*route, *bucket, *Wait) {
 	if now.Before(l.held) && l.held.After(l.blocked) {
 		return nil, nil, &Wait{l.held.Sub(now), ScopeGlobal}
 	}
@@ -284,8 +284,8 @@ func (w *window) wait(now time.Time, keep int) time.Duration {
 }
 
 // turn says when a call may be made that was refused, behind all that were refused before. Were
-// given the time at which the next call is free, all would come then, and all but one in vain: n callers
-// would make n*n attempts.
+// given the time at which the next call is free, all would come then, and all but one in vain: n
+// callers would make n*n attempts.
 func (w *window) turn(now time.Time, keep int) time.Duration {
 	w.turns = slices.DeleteFunc(w.turns, func(t time.Time) bool { return !t.After(now) })
 	taken := w.underWay + keep + len(w.turns)/perTurn

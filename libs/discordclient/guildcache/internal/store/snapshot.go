@@ -169,9 +169,9 @@ func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, kn
 func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[channelID].listed }
 
 // BotPermissions returns what the bot may do in the guild, before overwrites. exact is false when
-// nothing keeps that true: the view is not live, and the memberships were not listed since it was
-// last polled. Then it is the best guess from the roles that are known. A list of the memberships
-// makes a polled view's exact until the next poll.
+// nothing keeps that up to date: the view is not live, and the memberships were not listed since it
+// was last polled. Then it is the best guess from the roles that are known. A list of the
+// memberships makes a polled view's exact until the next poll.
 func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
 	owner := s.selfID != "" && s.Guild.OwnerID == s.selfID
 	everyone, _ := s.Role(s.Guild.ID)

@@ -13,8 +13,8 @@ import (
 // reading has guild 1 read, with an answer as of now.
 func (st *Store) reading() { st.Refreshed("1", PresencePresent, time.Now()) }
 
-// A view that may have missed something does not count as true as of the last heartbeat, until it
-// was read when all must be consistent.
+// A view that may have missed something does not count as up to date as of the last heartbeat,
+// until it was read when all must be consistent.
 func TestAStaleViewSaysSo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestAStaleViewSaysSo(t *testing.T) {
 		st.Dispatch("X", nil, true)
 		later(time.Minute)
 		if got := view.AsOf(); !got.Equal(gap) {
-			t.Errorf("a minute after a gap the view says it is true as of %v, and the gap was at %v", got, gap)
+			t.Errorf("a minute after a gap the view says it is up to date as of %v, and the gap was at %v", got, gap)
 		}
 		if got := st.Health().OldestView; got != time.Minute {
 			t.Errorf("the oldest view is %v old, want the minute since the gap", got)
@@ -54,7 +54,7 @@ func TestAStaleViewSaysSo(t *testing.T) {
 		later(time.Minute)
 		st.Disconnected(nil)
 		if got := view.AsOf(); !got.Equal(gap) {
-			t.Errorf("disconnected while stale, the view says it is true as of %v, and the gap was at %v", got, gap)
+			t.Errorf("disconnected while stale, the view says it is up to date as of %v, and the gap was at %v", got, gap)
 		}
 		if id, wait := st.Due(time.Now()); id != "1" {
 			t.Errorf("disconnected while stale, the view is read in %v, want at once", wait)
@@ -82,7 +82,7 @@ func TestAStaleViewIsReadOnceWanted(t *testing.T) {
 			t.Errorf("the guild is due in %v, want now", wait)
 		}
 		if got := view.AsOf(); !got.Equal(gap) {
-			t.Errorf("the view says it is true as of %v, and the gap was at %v", got, gap)
+			t.Errorf("the view says it is up to date as of %v, and the gap was at %v", got, gap)
 		}
 	})
 }
@@ -106,8 +106,8 @@ func TestAPollFromBeforeASessionDoesNotUndoIt(t *testing.T) {
 	})
 }
 
-// The manager of a channel gets an event when its category is deleted by hand, although the channel's
-// own event that follows changes nothing any more, and when a call finds it missing.
+// The manager of a channel gets an event when its category is deleted by hand, although the
+// channel's own event that follows changes nothing any more, and when a call finds it missing.
 func TestWhatAViewLosesIsReported(t *testing.T) {
 	t.Parallel()
 	const guild = `{"id":"1","channels":[{"id":"20","type":4,"name":"a"},{"id":"21","type":0,"name":"b","parent_id":"20"}]}`

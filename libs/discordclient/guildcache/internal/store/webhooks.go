@@ -48,9 +48,9 @@ func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, c
 	})
 }
 
-// WriteWebhook makes an own write to a webhook of a channel (empty: the one that the webhook is in) and
-// takes over its new state, with an empty one its end. Its event is expected, since it says no more
-// than that something changed; it may come before the answer.
+// WriteWebhook makes an own write to a webhook of a channel (empty: the one that the webhook is in)
+// and takes over its new state, with an empty one its end. Its event is expected, since it says no
+// more than that something changed; it may come before the answer.
 func (st *Store) WriteWebhook(
 	channelID, webhookID string, do func() (discordclient.Webhook, error),
 ) (discordclient.Webhook, error) {
