@@ -163,9 +163,10 @@ func (p *Process) Signal(signal syscall.Signal) error {
 // Stop asks the process to end, as a rolling update does, and kills it when it has not ended
 // within the grace period. Stopping what has ended does nothing.
 func (p *Process) Stop(grace time.Duration) error {
-	if p.Signal(syscall.SIGTERM) != nil {
-		return nil // it has ended
+	if !p.Running() {
+		return nil
 	}
+	_ = p.Signal(syscall.SIGTERM) // fails only when it has just ended
 	select {
 	case <-p.exited:
 		return nil
