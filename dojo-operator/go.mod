@@ -17,6 +17,7 @@ require (
 	github.com/onsi/ginkgo/v2 v2.34.0
 	github.com/onsi/gomega v1.44.0
 	github.com/prometheus/client_golang v1.25.0
+	github.com/robfig/cron v1.2.0
 	jutsu.com/operators/apis v0.0.0
 	jutsu.com/operators/libs/apply v0.0.0
 	jutsu.com/operators/libs/conditions v0.0.0

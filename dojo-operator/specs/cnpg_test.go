@@ -21,11 +21,7 @@ import (
 )
 
 // cloudNativePG is a stand-in, since the real one needs containers.
-var (
-	cloudNativePG *cnpgtest.StandIn
-	// failingBackups are the namespaces in which backups fail.
-	failingBackups sync.Map
-)
+var cloudNativePG *cnpgtest.StandIn
 
 // postgres is how CloudNativePG is played.
 func postgres(admin client.Client) cnpgtest.Options {
@@ -38,10 +34,6 @@ func postgres(admin client.Client) cnpgtest.Options {
 				return 1
 			}
 			return len(pods.Items)
-		},
-		FailBackups: func(namespace, _ string) bool {
-			_, fails := failingBackups.Load(namespace)
-			return fails
 		},
 	}
 }

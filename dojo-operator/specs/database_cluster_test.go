@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/testcluster/cnpgtest"
 )
 
 // withCluster gives a Dojo a Cluster of its own.
@@ -180,13 +181,37 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		var backups unstructured.UnstructuredList
 		backups.SetGroupVersionKind(ofKind("BackupList", ns, "").GroupVersionKind())
 		Expect(k8s.List(ctx, &backups, client.InNamespace(ns))).To(Succeed())
-		Expect(backups.Items).To(HaveLen(1), "the final backup stays")
-		Expect(&backups.Items[0]).To(And(haveField("spec.method", "plugin"), haveField("status.phase", "completed")))
+		Expect(backups.Items).To(HaveLen(2), "the first and the final backup stay")
+		for i := range backups.Items {
+			Expect(&backups.Items[i]).To(And(haveField("spec.method", "plugin"), haveField("status.phase", "completed")))
+		}
+	})
+
+	It("reports the last backup and the next one, and one that runs is no failure", func(ctx context.Context) {
+		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupStarted)
+		dojo := created(ctx, withCluster(nightly))
+		lastBackup := func(reason string) types.GomegaMatcher {
+			return ContainElement(And(HaveKeyWithValue("type", "LastBackupSucceeded"), HaveKeyWithValue("reason", reason)))
+		}
+		Eventually(ctx, refetch(theCluster())).Should(haveField("status.conditions", lastBackup("BackupStarted")))
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.NextBackup", Not(BeNil())))
+		Consistently(ctx, refetch(dojo)).Should(And(
+			Not(HaveCondition(corev1api.ConditionBackupSucceeded, "False", "")), HaveField("Status.Database.LastBackup", BeNil())))
+		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupFailed)
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "False", "LastBackupFailed"))
+		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupCompleted)
+		backup := ofKind("Backup", ns, "by-hand")
+		backup.Object["spec"] = map[string]any{"cluster": map[string]any{"name": "tokyo-db"}, "method": "plugin"}
+		Expect(k8s.Create(ctx, backup)).To(Succeed())
+		Eventually(ctx, refetch(dojo)).Should(And(
+			HaveCondition(corev1api.ConditionBackupSucceeded, "True", "LastBackupSucceeded"),
+			HaveField("Status.Database.LastBackup.Name", "by-hand")))
+		eventuallyReady(ctx, dojo)
 	})
 
 	It("deletes nothing while the final backup fails", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
-		failingBackups.Store(ns, true)
+		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupFailed)
 		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonFinalBackupFailed))
 		Expect(message(dojo, "Degraded")).To(ContainSubstring("the object store does not answer"))

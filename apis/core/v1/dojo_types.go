@@ -337,6 +337,7 @@ type Wait struct {
 // +kubebuilder:printcolumn:name="Account",type=string,JSONPath=`.spec.accountId`,description="Owner of the Dojo"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Database",type=string,JSONPath=`.spec.database`,priority=1,description="Kind of database"
+// +kubebuilder:printcolumn:name="Last-backup",type=date,JSONPath=`.status.database.lastBackup.time`,priority=1,description="Age of the last backup that has completed"
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="Reason of the condition Ready"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",optionalOldSelf=true,message="metadata.name becomes the name of a Service: at most 63 lower case letters, digits and '-', starting with a letter and not ending with '-'"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || size(self.metadata.name) <= 47",message="metadata.name becomes the name of a Cluster, <dojo>-db: with postgres.cluster it has at most 47 characters"

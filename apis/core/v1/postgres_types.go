@@ -3,6 +3,7 @@ package v1
 import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // RotatePasswordAnnotation on a Dojo with spec.postgres requests a new
@@ -292,6 +293,30 @@ type DatabaseStatus struct {
 	//
 	// +required
 	Host string `json:"host"`
+
+	// lastBackup is the last backup of the Dojo's own Cluster that has completed.
+	// Not set before the first one, and without backups.
+	//
+	// +optional
+	LastBackup *CompletedBackup `json:"lastBackup,omitempty"`
+
+	// nextBackup is when the schedule starts the next backup.
+	//
+	// +optional
+	NextBackup *metav1.Time `json:"nextBackup,omitempty"`
+}
+
+// CompletedBackup is a backup that has completed.
+type CompletedBackup struct {
+	// name of the CloudNativePG Backup, in the namespace of the Dojo.
+	//
+	// +required
+	Name string `json:"name"`
+
+	// time at which it completed.
+	//
+	// +required
+	Time metav1.Time `json:"time"`
 }
 
 // BackupPolicy returns the backup configuration of a Dojo's database, nil

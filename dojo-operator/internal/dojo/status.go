@@ -38,7 +38,7 @@ func status(d *corev1api.Dojo, s State, results apply.Results, issues []conditio
 		Conditions:         slices.Clone(d.Status.Conditions),
 		Selector:           metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: ownership.Selector(d)}),
 		DesiredReplicas:    &desired,
-		Database:           postgres.Status(d),
+		Database:           postgres.Status(d, s.Postgres),
 		Alerts:             monitoring.Status(d, s.Monitoring),
 		WaitingFor:         waits(d, s.Workload.Now, issues),
 	}

@@ -51,8 +51,12 @@ func referencesOf(o client.Object) []string {
 // to it or need its name, so that a name conflict ends when a foreign object is gone. No label is
 // required of what is referred to: any client can make it.
 func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.Request {
+	name := client.ObjectKeyFromObject(o)
+	if backup, ok := o.(*cnpgv1.Backup); ok && !ownership.Managed(o) {
+		name.Name = backup.Spec.Cluster.Name // one of its schedule is named by CloudNativePG
+	}
 	requests := r.dojosThat(ctx, func(*corev1api.Dojo) bool { return true },
-		client.MatchingFields{references: client.ObjectKeyFromObject(o).String()})
+		client.MatchingFields{references: name.String()})
 	if dojo := o.GetLabels()[ownership.InstanceLabel]; dojo != "" && ownership.Managed(o) {
 		requests = append(requests, request(o.GetNamespace(), dojo))
 	}

@@ -150,6 +150,8 @@ func TestDojosOfAnObject(t *testing.T) {
 	}
 	const group = "core.jutsu.com/v1"
 	ofAnotherGroup := byOwner(osaka, named("school", "tokyo"), "example.org/v1")
+	scheduled := backup(nil)
+	scheduled.Spec.Cluster.Name = "own-db"
 	finalBackup := backup(ownership.Labels(own, ownership.Application))
 	ourChannel := &discordv1alpha1.DiscordChannel{ObjectMeta: byOwner(dojo(), metav1.ObjectMeta{}, group)}
 	schemaJob := &batchv1.Job{ObjectMeta: labelled(ownership.Schema)}
@@ -180,6 +182,7 @@ func TestDojosOfAnObject(t *testing.T) {
 		"another Database":               {some(&cnpgv1.Database{}, "school", "theirs"), ""},
 		"final Backup":                   {some(finalBackup, "school", "own-db-final-1"), "school/own"},
 		"another Backup":                 {some(backup(nil), "school", "own-db-2"), ""},
+		"Backup of a schedule":           {some(scheduled, "school", "own-db-20260102"), "school/own"},
 		"ServiceMonitor":                 {some(kindNamed(t, "ServiceMonitor").Object(), "school", "osaka"), "school/osaka"},
 		"CloudNativePG appears":          {r.dojosWithKind(ctx, kindNamed(t, "Database")), "school/osaka school/own"},
 		"prometheus-operator appears":    {r.dojosWithKind(ctx, kindNamed(t, "PrometheusRule")), "school/osaka school/own"},

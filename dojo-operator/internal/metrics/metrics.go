@@ -84,6 +84,8 @@ var (
 		"Replicas of a Dojo that are ready.", perDojo, nil)
 	transitionDesc = prometheus.NewDesc("dojo_ready_transition_timestamp_seconds",
 		"When the condition Ready of a Dojo last changed its status, in seconds since 1970.", perDojo, nil)
+	backupDesc = prometheus.NewDesc("dojo_last_backup_timestamp_seconds",
+		"When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first one.", perDojo, nil)
 )
 
 // gauges are the states of all Dojos.
@@ -98,6 +100,7 @@ func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- desiredDesc
 	out <- readyDesc
 	out <- transitionDesc
+	out <- backupDesc
 }
 
 // Collect implements prometheus.Collector.
@@ -126,5 +129,16 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 		}
 		gauge(desiredDesc, float64(ptr.Deref(d.Status.DesiredReplicas, *d.Spec.Replicas)))
 		gauge(readyDesc, float64(d.Status.ReadyReplicas))
+		if d.BackupPolicy() != nil {
+			gauge(backupDesc, lastBackup(d))
+		}
 	}
+}
+
+// lastBackup is when the last backup completed, in seconds since 1970; 0 where there is none.
+func lastBackup(d *corev1api.Dojo) float64 {
+	if db := d.Status.Database; db != nil && db.LastBackup != nil {
+		return float64(db.LastBackup.Time.Unix())
+	}
+	return 0
 }

@@ -53,6 +53,11 @@ func reporting(ready int32, issue *conditions.Issue) func(*corev1api.Dojo) {
 	}
 }
 
+// backedUp gives the Dojo backups.
+func backedUp(d *corev1api.Dojo) {
+	d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{Backup: &corev1api.Backup{}}}
+}
+
 // result is what came of a write of an object of a kind.
 func result(kind string, outcome apply.Outcome, rotation bool) apply.Result {
 	o := &apply.Object{Key: expectations.KeyOf(kind, "school", "tokyo"), Rotation: rotation}
@@ -61,7 +66,7 @@ func result(kind string, outcome apply.Outcome, rotation bool) apply.Result {
 
 func TestMetricsLint(t *testing.T) {
 	t.Parallel()
-	m, registry := metricsOf(t, elected, dojotest.Dojo(reporting(3, nil)))
+	m, registry := metricsOf(t, elected, dojotest.Dojo(reporting(3, nil), backedUp))
 	m.Applied(result("Secret", apply.Updated, true))
 	m.Available(time.Second)
 	m.Ready(time.Second)
@@ -72,7 +77,7 @@ func TestMetricsLint(t *testing.T) {
 	}
 	families, err := registry.Gather()
 	must(t, err)
-	if len(families) != 8 {
+	if len(families) != 9 {
 		t.Errorf("%d metrics were checked", len(families))
 	}
 }
@@ -85,7 +90,12 @@ func TestGauges(t *testing.T) {
 	for i := range kyoto.Status.Conditions {
 		kyoto.Status.Conditions[i].LastTransitionTime = metav1.Unix(1785585600, 0)
 	}
-	_, registry := metricsOf(t, elected, kyoto, dojotest.Dojo())
+	nara := dojotest.Dojo(dojotest.Named("nara"), dojotest.Replicas(0), backedUp)
+	nara.Status.Database = &corev1api.DatabaseStatus{
+		LastBackup: &corev1api.CompletedBackup{Name: "b", Time: metav1.Unix(1785585601, 0)},
+	}
+	never := dojotest.Dojo(dojotest.Named("otaru"), dojotest.Replicas(0), backedUp)
+	_, registry := metricsOf(t, elected, kyoto, nara, never, dojotest.Dojo())
 	want := `
 # HELP dojo_condition Whether a condition of a Dojo is True (1) or not (0).
 # TYPE dojo_condition gauge
@@ -93,16 +103,24 @@ dojo_condition{dojo="kyoto",namespace="school",reason="CrashLoopBackOff",type="D
 dojo_condition{dojo="kyoto",namespace="school",reason="CrashLoopBackOff",type="Progressing"} 0
 dojo_condition{dojo="kyoto",namespace="school",reason="CrashLoopBackOff",type="Ready"} 0
 dojo_condition{dojo="kyoto",namespace="school",reason="ReplicasReady",type="Available"} 1
+# HELP dojo_last_backup_timestamp_seconds ` + backupHelp + `
+# TYPE dojo_last_backup_timestamp_seconds gauge
+dojo_last_backup_timestamp_seconds{dojo="nara",namespace="school"} 1.785585601e+09
+dojo_last_backup_timestamp_seconds{dojo="otaru",namespace="school"} 0
 # HELP dojo_ready_transition_timestamp_seconds ` + transitionHelp + `
 # TYPE dojo_ready_transition_timestamp_seconds gauge
 dojo_ready_transition_timestamp_seconds{dojo="kyoto",namespace="school"} 1.7855856e+09
 # HELP dojo_replicas_desired ` + desiredHelp + `
 # TYPE dojo_replicas_desired gauge
 dojo_replicas_desired{dojo="kyoto",namespace="school"} 4
+dojo_replicas_desired{dojo="nara",namespace="school"} 0
+dojo_replicas_desired{dojo="otaru",namespace="school"} 0
 dojo_replicas_desired{dojo="tokyo",namespace="school"} 3
 # HELP dojo_replicas_ready Replicas of a Dojo that are ready.
 # TYPE dojo_replicas_ready gauge
 dojo_replicas_ready{dojo="kyoto",namespace="school"} 4
+dojo_replicas_ready{dojo="nara",namespace="school"} 0
+dojo_replicas_ready{dojo="otaru",namespace="school"} 0
 dojo_replicas_ready{dojo="tokyo",namespace="school"} 0
 `
 	must(t, testutil.GatherAndCompare(registry, strings.NewReader(want), gaugeNames...))
@@ -110,6 +128,7 @@ dojo_replicas_ready{dojo="tokyo",namespace="school"} 0
 
 const (
 	transitionHelp = "When the condition Ready of a Dojo last changed its status, in seconds since 1970."
+	backupHelp     = "When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first one."
 	desiredHelp    = "Replicas that a Dojo should have: spec.replicas, or what an autoscaler of its Deployment has set."
 	readyHelp      = "Time until a Dojo was Ready, from its creation or from when it was last not Ready: " +
 		"after a change of its spec, or a failure."
@@ -117,6 +136,7 @@ const (
 
 var gaugeNames = []string{
 	"dojo_condition", "dojo_ready_transition_timestamp_seconds", "dojo_replicas_ready", "dojo_replicas_desired",
+	"dojo_last_backup_timestamp_seconds",
 }
 
 func TestGaugesOfTheLeaderOnly(t *testing.T) {

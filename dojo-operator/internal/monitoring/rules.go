@@ -2,6 +2,9 @@ package monitoring
 
 import (
 	"fmt"
+	"time"
+
+	"github.com/robfig/cron"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
@@ -41,13 +44,46 @@ func rulesFor(d *corev1api.Dojo) []any {
 			"The database of Dojo "+dojo+" is not ready: {{ $labels.reason }}",
 			"The condition DatabaseReady of the Dojo shows what it waits for."))
 	}
-	if d.BackupPolicy() != nil {
-		rules = append(rules, rule(d, "DojoBackupFailed", "1m", "warning",
-			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type=%q}) == 0`, of, corev1api.ConditionBackupSucceeded),
-			"The last backup of Dojo "+dojo+" failed",
-			"The condition BackupSucceeded of the Dojo has the error of CloudNativePG."))
+	if policy := d.BackupPolicy(); policy != nil {
+		rules = append(rules, backupRules(d, policy, of, dojo)...)
 	}
 	return rules
+}
+
+// backupRules are the alerts about backups: one that has failed, and one that is overdue, also
+// because it hangs or has never run.
+func backupRules(d *corev1api.Dojo, policy *corev1api.Backup, of, dojo string) []any {
+	rules := []any{rule(d, "DojoBackupFailed", "1m", "warning",
+		fmt.Sprintf(`max by (reason) (dojo_condition{%s,type=%q}) == 0`, of, corev1api.ConditionBackupSucceeded),
+		"The last backup of Dojo "+dojo+" failed",
+		"The condition BackupSucceeded of the Dojo has the error of CloudNativePG.")}
+	if age := maxBackupAge(policy.Schedule); age > 0 {
+		rules = append(rules, rule(d, "DojoBackupOverdue", "60m", "warning",
+			fmt.Sprintf(`time() - max(dojo_last_backup_timestamp_seconds{%s}) > %.0f`, of, age.Seconds()),
+			"Dojo "+dojo+" has no recent backup",
+			"No backup has completed for longer than the schedule allows: `kubectl get backups,scheduledbackups`."))
+	}
+	return rules
+}
+
+// maxBackupAge is how old the last backup of a schedule may become: the longest time between two
+// runs, and a quarter more for one that takes longer than that before. It is 0 where the schedule
+// cannot be read, which CloudNativePG refuses too.
+func maxBackupAge(fiveFields string) (longest time.Duration) {
+	schedule, err := cron.ParseStandard(fiveFields)
+	if err != nil {
+		return 0
+	}
+	const week, year = 8 * 24 * time.Hour, 400 * 24 * time.Hour // and a bit
+	start := schedule.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	for at, runs := start, 0; at.Sub(start) < week || runs < 60 && at.Sub(start) < year; runs++ {
+		next := schedule.Next(at)
+		if next.IsZero() { // also where at is
+			break
+		}
+		longest, at = max(longest, next.Sub(at)), next
+	}
+	return longest + longest/4
 }
 
 func rule(d *corev1api.Dojo, name, lasting, severity, expr, summary, description string) map[string]any {

@@ -54,10 +54,27 @@ func TestAlerts(t *testing.T) {
 		"serving":       {dojotest.Dojo(), all()},
 		"off":           {dojotest.Dojo(dojotest.Replicas(0)), common},
 		"with database": {dojotest.Dojo(withCluster(nil)), all("DojoDatabaseNotReady")},
-		"with backups":  {dojotest.Dojo(withCluster(&corev1api.Backup{})), all("DojoDatabaseNotReady", "DojoBackupFailed")},
+		"with backups": {dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"})),
+			all("DojoDatabaseNotReady", "DojoBackupFailed", "DojoBackupOverdue")},
+		"with backups that CloudNativePG refuses": {dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "99 2 * * *"})),
+			all("DojoDatabaseNotReady", "DojoBackupFailed")},
 	} {
 		if diff := cmp.Diff(c.want, names(c.dojo)); diff != "" {
 			t.Error(name, diff)
+		}
+	}
+}
+
+func TestMaxBackupAge(t *testing.T) {
+	t.Parallel()
+	const hour, day = time.Hour, 24 * time.Hour
+	for schedule, longest := range map[string]time.Duration{
+		"0 2 * * *": day, "30 */6 * * *": 6 * hour, "* * * * *": time.Minute, "0 2 * * 0": 7 * day,
+		"0 2 * * 1-5": 3 * day, "*/5 9-17 * * 1-5": 3*day - 8*hour - 55*time.Minute, // over the weekend
+		"0 2 1 * *": 31 * day, "0 2 29 2 *": 4*365*day + day, "0 2 31 2 *": 0, "": 0, "99 2 * * *": 0,
+	} {
+		if got := maxBackupAge(schedule); got != longest+longest/4 {
+			t.Errorf("%q: %s, not %s", schedule, got, longest+longest/4)
 		}
 	}
 }

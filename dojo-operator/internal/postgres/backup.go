@@ -1,13 +1,17 @@
 package postgres
 
 import (
+	"context"
+	"fmt"
 	"strings"
+	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -65,24 +69,90 @@ func (w *way) schedule() {
 	}
 }
 
-// BackupCondition is how the last backup ended; nil where there is none to report.
+// BackupCondition is how the last backup ended; nil where there is none to report. While one runs,
+// CloudNativePG's own condition is False with the reason BackupStarted: what was known stands.
 func BackupCondition(d *corev1api.Dojo, s State) *metav1.Condition {
 	if d.BackupPolicy() == nil || s.Cluster == nil {
 		return nil
 	}
-	last := meta.FindStatusCondition(s.Cluster.Status.Conditions, string(cnpgv1.ConditionBackup))
-	if last == nil {
+	c := &metav1.Condition{Type: corev1api.ConditionBackupSucceeded, ObservedGeneration: d.Generation}
+	switch last := meta.FindStatusCondition(s.Cluster.Status.Conditions, string(cnpgv1.ConditionBackup)); {
+	case last == nil:
 		return nil
-	}
-	c := &metav1.Condition{
-		Type: corev1api.ConditionBackupSucceeded, Status: metav1.ConditionTrue, ObservedGeneration: d.Generation,
-		Reason: corev1api.ReasonBackupSucceeded, Message: "The last backup succeeded.",
-	}
-	if last.Status != metav1.ConditionTrue {
+	case last.Status == metav1.ConditionTrue:
+		c.Status, c.Reason, c.Message = metav1.ConditionTrue, corev1api.ReasonBackupSucceeded, "The last backup succeeded."
+	case last.Reason == string(cnpgv1.ConditionReasonLastBackupFailed):
 		c.Status, c.Reason = metav1.ConditionFalse, corev1api.ReasonBackupFailed
 		c.Message = "The last backup failed: " + strings.TrimSuffix(last.Message, ".") + ". See `kubectl get backups`."
+	default:
+		known := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionBackupSucceeded)
+		if known == nil {
+			return nil
+		}
+		c.Status, c.Reason, c.Message = known.Status, known.Reason, known.Message
 	}
 	return c
+}
+
+// observeBackups finds the last backup of the Dojo's own Cluster that has completed.
+func (s *State) observeBackups(ctx context.Context, r apply.Reader, d *corev1api.Dojo) error {
+	if d.BackupPolicy() == nil || s.Missing != "" {
+		return nil
+	}
+	var backups cnpgv1.BackupList
+	if err := r.Cache.List(ctx, &backups, client.InNamespace(d.Namespace)); err != nil {
+		return fmt.Errorf("list Backups: %w", err)
+	}
+	for i := range backups.Items {
+		b := &backups.Items[i]
+		if b.Spec.Cluster.Name != ClusterName(d) || b.Status.Phase != cnpgv1.BackupPhaseCompleted {
+			continue
+		}
+		if s.LastBackup == nil || completed(b).After(completed(s.LastBackup)) {
+			s.LastBackup = b
+		}
+	}
+	return nil
+}
+
+// completed is when a backup completed.
+func completed(b *cnpgv1.Backup) time.Time {
+	for _, at := range []*metav1.Time{b.Status.StoppedAt, b.Status.ReconciliationTerminatedAt} {
+		if at != nil {
+			return at.Time
+		}
+	}
+	return b.CreationTimestamp.Time
+}
+
+// addBackups adds to the status what is known of the backups. While CloudNativePG's kinds cannot be
+// read, that is what was known.
+func addBackups(d *corev1api.Dojo, s State, status *corev1api.DatabaseStatus) {
+	switch known := d.Status.Database; {
+	case d.BackupPolicy() == nil:
+	case s.Missing != "":
+		if known != nil {
+			status.LastBackup, status.NextBackup = known.LastBackup, known.NextBackup
+		}
+	default:
+		if last := s.LastBackup; last != nil {
+			status.LastBackup = &corev1api.CompletedBackup{Name: last.Name, Time: metav1.NewTime(completed(last))}
+		}
+		if s.Schedule != nil {
+			status.NextBackup = s.Schedule.Status.NextScheduleTime
+		}
+	}
+}
+
+// StripBackup leaves of a foreign Backup, such as one that CloudNativePG has made for a schedule,
+// its identity, and of which Cluster and how far it is.
+func StripBackup(b *cnpgv1.Backup) {
+	cluster, was := b.Spec.Cluster, b.Status
+	ownership.Strip(b)
+	b.Spec.Cluster = cluster
+	b.Status = cnpgv1.BackupStatus{
+		Phase: was.Phase, StoppedAt: was.StoppedAt, ReconciliationTerminatedAt: was.ReconciliationTerminatedAt,
+	}
 }
 
 // finalBackupName names the last backup of this very Dojo: that of a former one of the same name

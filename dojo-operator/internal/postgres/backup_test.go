@@ -2,9 +2,11 @@ package postgres
 
 import (
 	"testing"
+	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -14,14 +16,16 @@ import (
 // The condition is CloudNativePG's own; that of a Dojo without backups is not reported.
 func TestBackupCondition(t *testing.T) {
 	t.Parallel()
-	says := func(status metav1.ConditionStatus) func(*world) {
+	says := func(status metav1.ConditionStatus, reason string) func(*world) {
 		return func(w *world) {
 			w.Cluster.Status.Conditions = []metav1.Condition{
 				{Type: "Ready", Status: metav1.ConditionTrue},
-				{Type: "LastBackupSucceeded", Status: status, Reason: "x", Message: "no space left."},
+				{Type: "LastBackupSucceeded", Status: status, Reason: reason, Message: "no space left."},
 			}
 		}
 	}
+	succeeds, fails := says(metav1.ConditionTrue, "LastBackupSucceeded"), says(metav1.ConditionFalse, "LastBackupFailed")
+	runs := says(metav1.ConditionFalse, "BackupStarted")
 	condition := func(status metav1.ConditionStatus, reason, message string) *metav1.Condition {
 		return &metav1.Condition{
 			Type: corev1api.ConditionBackupSucceeded, Status: status, Reason: reason, Message: message, ObservedGeneration: 3,
@@ -30,17 +34,27 @@ func TestBackupCondition(t *testing.T) {
 	succeeded := condition(metav1.ConditionTrue, "LastBackupSucceeded", "The last backup succeeded.")
 	failed := condition(metav1.ConditionFalse, "LastBackupFailed",
 		"The last backup failed: no space left. See `kubectl get backups`.")
+	knowing := func(c *metav1.Condition) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) {
+			before := *c
+			before.ObservedGeneration = 2
+			d.Status.Conditions = []metav1.Condition{before}
+		}
+	}
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
 		change func(*world)
 		want   *metav1.Condition
 	}{
-		"none yet":           {tokyo(ownPG, backedUp), func(*world) {}, nil},
-		"succeeded":          {tokyo(ownPG, backedUp), says(metav1.ConditionTrue), succeeded},
-		"failed":             {tokyo(ownPG, backedUp), says(metav1.ConditionFalse), failed},
-		"not wanted":         {tokyo(ownPG), says(metav1.ConditionFalse), nil},
-		"no Cluster":         {tokyo(ownPG, backedUp), func(w *world) { w.Cluster = nil }, nil},
-		"no database wanted": {tokyo(), func(*world) {}, nil},
+		"none yet":                 {tokyo(ownPG, backedUp), func(*world) {}, nil},
+		"succeeded":                {tokyo(ownPG, backedUp), succeeds, succeeded},
+		"failed":                   {tokyo(ownPG, backedUp), fails, failed},
+		"the first runs":           {tokyo(ownPG, backedUp), runs, nil},
+		"one runs after a success": {tokyo(ownPG, backedUp, knowing(succeeded)), runs, succeeded},
+		"one runs after a failure": {tokyo(ownPG, backedUp, knowing(failed)), runs, failed},
+		"not wanted":               {tokyo(ownPG), fails, nil},
+		"no Cluster":               {tokyo(ownPG, backedUp), func(w *world) { w.Cluster = nil }, nil},
+		"no database wanted":       {tokyo(), func(*world) {}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -86,6 +100,65 @@ func TestSchedule(t *testing.T) {
 			c.change(w)
 			plan := w.plan(c.dojo).Plan
 			if diff := cmp.Diff([][]string{c.writes, c.deletes}, [][]string{kinds(plan), deleted(plan)}); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestObservedBackups(t *testing.T) {
+	t.Parallel()
+	backup := func(name, cluster string, phase cnpgv1.BackupPhase, at time.Time) *cnpgv1.Backup {
+		b := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: name}}
+		b.Spec.Cluster.Name, b.Status.Phase = cluster, phase
+		b.CreationTimestamp = metav1.NewTime(at)
+		return b
+	}
+	const done, running = cnpgv1.BackupPhaseCompleted, cnpgv1.BackupPhaseRunning
+	stopped := backup("stopped", "tokyo-db", done, noon)
+	stopped.Status.StoppedAt = &metav1.Time{Time: noon.Add(3 * time.Hour)}
+	next := metav1.NewTime(noon.Add(9 * time.Hour))
+	known := &corev1api.DatabaseStatus{
+		LastBackup: &corev1api.CompletedBackup{Name: "known", Time: next}, NextBackup: &next,
+	}
+	type result struct {
+		Name string
+		Time time.Time
+		Next bool
+	}
+	plain := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
+	cases := map[string]struct {
+		dojo    *corev1api.Dojo
+		missing string
+		backups []client.Object
+		want    result
+	}{
+		"none": {tokyo(ownPG, backedUp), "", nil, result{Next: true}},
+		"the newest that has completed": {tokyo(ownPG, backedUp), "", []client.Object{
+			backup("old", "tokyo-db", done, noon), backup("new", "tokyo-db", done, noon.Add(time.Hour)),
+			backup("runs", "tokyo-db", running, noon.Add(2*time.Hour)),
+		}, result{"new", noon.Add(time.Hour), true}},
+		"by when they completed": {tokyo(ownPG, backedUp), "", []client.Object{
+			stopped, backup("new", "tokyo-db", done, noon.Add(time.Hour)),
+		}, result{"stopped", noon.Add(3 * time.Hour), true}},
+		"of another Cluster": {tokyo(ownPG, backedUp), "", []client.Object{backup("theirs", "pg", done, noon)},
+			result{Next: true}},
+		"not wanted": {tokyo(ownPG, plain), "", []client.Object{stopped}, result{}},
+		"cannot be read": {tokyo(ownPG, backedUp, func(d *corev1api.Dojo) { d.Status.Database = known }), "Backup", nil,
+			result{"known", next.Time, true}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := State{Missing: c.missing, Schedule: &cnpgv1.ScheduledBackup{}}
+			s.Schedule.Status.NextScheduleTime = &next
+			must(t, s.observeBackups(t.Context(), readerOf(c.backups, nil), c.dojo))
+			status := Status(c.dojo, s)
+			got := result{Next: status.NextBackup != nil}
+			if status.LastBackup != nil {
+				got.Name, got.Time = status.LastBackup.Name, status.LastBackup.Time.Time
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
 		})

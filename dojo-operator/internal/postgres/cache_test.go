@@ -73,6 +73,24 @@ func TestStrip(t *testing.T) {
 	}
 }
 
+func TestStripBackup(t *testing.T) {
+	t.Parallel()
+	at := metav1.NewTime(noon)
+	b := &cnpgv1.Backup{ObjectMeta: large()}
+	b.Spec.Cluster.Name, b.Spec.Method = "tokyo-db", "plugin"
+	b.Status = cnpgv1.BackupStatus{
+		Phase: "completed", StoppedAt: &at, ReconciliationTerminatedAt: &at, BackupLabelFile: []byte("large"),
+	}
+	want := &cnpgv1.Backup{ObjectMeta: identity()}
+	want.CreationTimestamp = at
+	want.Spec.Cluster.Name = "tokyo-db"
+	want.Status = cnpgv1.BackupStatus{Phase: "completed", StoppedAt: &at, ReconciliationTerminatedAt: &at}
+	StripBackup(b)
+	if diff := cmp.Diff(want, b); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // Each field that Strip keeps of a Cluster changes a plan, and the plan is the same as with the
 // whole Cluster.
 func TestStripKeepsWhatPlanReads(t *testing.T) {

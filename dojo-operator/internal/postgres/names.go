@@ -66,11 +66,13 @@ func shortHash(text string) string {
 }
 
 // Status is what the Dojo's status says of its database; nil without spec.postgres.
-func Status(d *corev1api.Dojo) *corev1api.DatabaseStatus {
+func Status(d *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 	if d.Spec.Postgres == nil {
 		return nil
 	}
-	return &corev1api.DatabaseStatus{ClusterName: ClusterName(d), Name: sqlName(d), Host: host(d)}
+	status := &corev1api.DatabaseStatus{ClusterName: ClusterName(d), Name: sqlName(d), Host: host(d)}
+	addBackups(d, s, status)
+	return status
 }
 
 // References are the names of the objects of a Dojo's database, and of those that spec.postgres

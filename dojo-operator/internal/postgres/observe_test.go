@@ -72,6 +72,10 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 			if job, ok := o.(*batchv1.Job); ok && by.FieldSelector.String() == pods.JobOfDojo+"=tokyo" {
 				list.Items = append(list.Items, *job)
 			}
+		case *cnpgv1.BackupList:
+			if b, ok := o.(*cnpgv1.Backup); ok {
+				list.Items = append(list.Items, *b)
+			}
 		case *corev1.PodList:
 			if pod, ok := o.(*corev1.Pod); ok && by.FieldSelector.String() == pods.OfSchema+"=tokyo" {
 				list.Items = append(list.Items, *pod)

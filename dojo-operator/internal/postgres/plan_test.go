@@ -407,7 +407,7 @@ func TestStatus(t *testing.T) {
 			&corev1api.DatabaseStatus{ClusterName: "tokyo-db", Name: "dojo_school_tokyo", Host: "tokyo-db-rw"}},
 	}
 	for name, c := range cases {
-		if diff := cmp.Diff(c.want, Status(c.dojo)); diff != "" {
+		if diff := cmp.Diff(c.want, Status(c.dojo, State{})); diff != "" {
 			t.Error(name, diff)
 		}
 	}

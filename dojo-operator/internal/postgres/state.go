@@ -51,6 +51,8 @@ type State struct {
 	Database    *cnpgv1.Database
 	Schedule    *cnpgv1.ScheduledBackup
 	FinalBackup *cnpgv1.Backup
+	// LastBackup is the last one of the Dojo's own Cluster that has completed.
+	LastBackup *cnpgv1.Backup
 
 	// SQL identifies each piece of spec.postgres.initSQL as it is now; MissingSQL is the first that
 	// does not exist, empty where all do.
@@ -77,7 +79,8 @@ func Observe(
 	if err := s.observeObjects(ctx, r, d, has); err != nil {
 		return s, err
 	}
-	err = errors.Join(s.observePassword(ctx, r, d), s.observeSQL(ctx, r, d), s.observeJobs(ctx, r, d))
+	err = errors.Join(s.observeBackups(ctx, r, d), s.observePassword(ctx, r, d),
+		s.observeSQL(ctx, r, d), s.observeJobs(ctx, r, d))
 	return s, err
 }
 

@@ -22,6 +22,7 @@ const (
 
 	databaseFinalizer = "cnpg.io/deleteDatabase"
 	roleFinalizer     = "cnpg.io/deleteRole"
+	clusterLabel      = "cnpg.io/cluster"
 	reloadLabel       = "cnpg.io/reload"
 	hibernation       = "cnpg.io/hibernation"
 )
@@ -33,8 +34,6 @@ type Options struct {
 	RetryInterval time.Duration
 	// Sessions returns how many sessions a database, by its name in Postgres, has; nil is none.
 	Sessions func(ctx context.Context, namespace, database string) int
-	// FailBackups says whether the Backup of this name fails; nil is never.
-	FailBackups func(namespace, name string) bool
 }
 
 // StandIn plays CloudNativePG. Start one with Start.
@@ -44,9 +43,10 @@ type StandIn struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
 
-	mu     sync.Mutex
-	paused map[string]bool      // Clusters, as namespace/name, whose instance manager does not answer
-	tried  map[string]time.Time // objects that could not be applied, by kind/namespace/name/version
+	mu      sync.Mutex
+	paused  map[string]bool        // Clusters, as namespace/name, whose instance manager does not answer
+	backups map[string]BackupPhase // how far backups come, by the namespace/name of their Cluster
+	tried   map[string]time.Time   // objects that could not be applied, by kind/namespace/name/version
 }
 
 // Start plays CloudNativePG on the cluster until Stop is called or the context ends. The kinds need
@@ -60,8 +60,10 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error
 		o.RetryInterval = 30 * time.Second
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	s := &StandIn{options: o, client: c, cancel: cancel, done: make(chan struct{}), paused: map[string]bool{},
-		tried: map[string]time.Time{}}
+	s := &StandIn{
+		options: o, client: c, cancel: cancel, done: make(chan struct{}),
+		paused: map[string]bool{}, backups: map[string]BackupPhase{}, tried: map[string]time.Time{},
+	}
 	go s.run(ctx)
 	return s, nil
 }

@@ -2,6 +2,7 @@ package cnpgtest
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -104,11 +105,54 @@ func TestStandIn(t *testing.T) {
 		g.Eventually(reads(o, "applied")).Should(ContainSubstring("not found"), o.GetKind())
 	}
 
-	schedule := object("ScheduledBackup", "pg",
-		map[string]any{"cluster": inPG, "schedule": "0 3 * * *", "method": "plugin"})
+	tooShort := object("ScheduledBackup", "five", map[string]any{"cluster": inPG, "schedule": "0 3 * * *", "method": "plugin"})
+	create(tooShort)
+	g.Eventually(reads(tooShort, "error")).Should(ContainSubstring("does not have six fields"))
+
+	lastBackup := func() any {
+		conditions, _ := in(t.Context(), c, pg, "conditions")().([]any)
+		for _, condition := range conditions {
+			if condition := condition.(map[string]any); condition["type"] == "LastBackupSucceeded" {
+				return fmt.Sprint(condition["status"], "/", condition["reason"])
+			}
+		}
+		return nil
+	}
+	s.SetBackups("default", "pg", BackupPending)
+	schedule := object("ScheduledBackup", "pg", map[string]any{
+		"cluster": inPG, "schedule": "0 0 3 1 1 *", "method": "plugin", "immediate": true,
+	})
 	create(schedule)
-	g.Eventually(reads(schedule, "error")).Should(ContainSubstring("does not have six fields"))
-	backup := object("Backup", "pg", map[string]any{"cluster": inPG, "method": "plugin"})
-	create(backup)
-	g.Eventually(reads(backup, "phase")).Should(Equal("completed"))
+	g.Eventually(reads(schedule, "nextScheduleTime")).Should(ContainSubstring("-01-01T03:00:00Z"))
+	var backups unstructured.UnstructuredList
+	backups.SetGroupVersionKind(gvk("BackupList"))
+	g.Expect(c.List(t.Context(), &backups)).To(Succeed())
+	g.Expect(backups.Items).To(HaveLen(1))
+	first := &backups.Items[0]
+	g.Expect(first.GetLabels()).To(Equal(map[string]string{"cnpg.io/cluster": "pg", "cnpg.io/scheduled-backup": "pg"}))
+	g.Eventually(reads(first, "phase")).Should(Equal("pending"))
+	g.Expect(lastBackup()).To(BeNil())
+	s.SetBackups("default", "pg", BackupStarted)
+	g.Eventually(reads(first, "phase")).Should(Equal("started"))
+	g.Eventually(lastBackup).Should(Equal("False/BackupStarted"))
+	second := object("Backup", "second", map[string]any{"cluster": inPG, "method": "plugin"})
+	create(second)
+	g.Eventually(reads(second, "phase")).Should(Equal("pending"), "one at a time")
+	s.SetBackups("default", "pg", BackupFailed)
+	for _, backup := range []*unstructured.Unstructured{first, second} {
+		g.Eventually(reads(backup, "phase")).Should(Equal("failed"))
+		g.Expect(reads(backup, "error")()).To(Equal("the object store does not answer"))
+	}
+	g.Eventually(lastBackup).Should(Equal("False/LastBackupFailed"))
+	s.SetBackups("default", "pg", BackupInvalid)
+	invalid := object("Backup", "invalid", map[string]any{"cluster": inPG, "method": "plugin"})
+	create(invalid)
+	g.Eventually(reads(invalid, "phase")).Should(Equal("invalid backup definition"))
+	g.Expect(lastBackup()).To(Equal("False/LastBackupFailed"))
+	s.SetBackups("default", "pg", BackupCompleted)
+	last := object("Backup", "last", map[string]any{"cluster": inPG, "method": "plugin"})
+	create(last)
+	g.Eventually(reads(last, "phase")).Should(Equal("completed"))
+	g.Expect(reads(last, "stoppedAt")()).NotTo(BeNil())
+	g.Eventually(lastBackup).Should(Equal("True/LastBackupSucceeded"))
 }

@@ -16,8 +16,11 @@
 //   - Both carry finalizers while their Cluster exists. With the reclaim policy delete, a database
 //     with open sessions (Options.Sessions) is not dropped while status still says applied, and a
 //     role that owns a database (2BP01) neither. A Cluster that is deleted lets go of them all.
-//   - A ScheduledBackup whose schedule does not have six fields is refused in its status; a Backup
-//     completes at once, or fails where Options.FailBackups says so.
+//   - A ScheduledBackup makes Backups, the first at once with immediate; one whose schedule does not
+//     have six fields is refused in its status. A Backup is pending while its Cluster is not up or
+//     another one runs, then started, and then completed or whatever StandIn.SetBackups says. While
+//     one runs, the condition LastBackupSucceeded of the Cluster is False with the reason
+//     BackupStarted.
 //
 // What it does not do: run Postgres, run SQL, keep passwords. It never reads a Secret's values
 // beyond the user's name.

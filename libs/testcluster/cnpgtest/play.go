@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// healthy is the phase of a Cluster that lacks nothing.
+const healthy = "Cluster in healthy state"
+
 func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured) error {
 	if o.GetDeletionTimestamp() != nil || s.isPaused(o.GetNamespace(), o.GetName()) {
 		return nil
@@ -26,22 +28,36 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	if !ok {
 		image = Image
 	}
-	ready, phase := wanted, "Cluster in healthy state"
+	ready, phase := wanted, healthy
 	if o.GetAnnotations()[hibernation] == "on" {
 		ready, phase = 0, "Cluster hibernated"
 	}
 	if err := s.createService(ctx, o.GetNamespace(), o.GetName()+"-rw"); err != nil {
 		return err
 	}
-	since := o.GetCreationTimestamp().UTC().Format(time.RFC3339)
 	return s.setStatus(ctx, o, map[string]any{
 		"phase": phase, "image": image, "instances": wanted, "readyInstances": ready,
 		"currentPrimary": o.GetName() + "-1", "targetPrimary": o.GetName() + "-1", "writeService": o.GetName() + "-rw",
-		"conditions": []any{map[string]any{
-			"type": "Ready", "status": "True", "reason": "ClusterIsReady", "message": "Cluster is Ready",
-			"lastTransitionTime": since,
-		}},
+		"conditions": withCondition(o, "Ready", "True", "ClusterIsReady", "Cluster is Ready", o.GetCreationTimestamp().Time),
 	})
+}
+
+// withCondition are the conditions of a Cluster with the given one; its time moves only with its status.
+func withCondition(o *unstructured.Unstructured, kind, status, reason, message string, now time.Time) []any {
+	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	c := map[string]any{
+		"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": now.UTC().Format(time.RFC3339),
+	}
+	for i := range all {
+		if was := all[i].(map[string]any); was["type"] == kind {
+			if was["status"] == status {
+				c["lastTransitionTime"] = was["lastTransitionTime"]
+			}
+			all[i] = c
+			return all
+		}
+	}
+	return append(all, c)
 }
 
 func (s *StandIn) createService(ctx context.Context, namespace, name string) error {
@@ -174,21 +190,6 @@ func (s *StandIn) hasRole(ctx context.Context, namespace, role string) bool {
 		applied, _, _ := unstructured.NestedBool(o.Object, "status", "applied")
 		return name == role && applied
 	})
-}
-
-func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured) error {
-	schedule, _, _ := unstructured.NestedString(o.Object, "spec", "schedule")
-	if len(strings.Fields(schedule)) != 6 {
-		return s.setStatus(ctx, o, map[string]any{"error": fmt.Sprintf("schedule %q does not have six fields", schedule)})
-	}
-	return s.setStatus(ctx, o, map[string]any{"lastScheduleTime": o.GetCreationTimestamp().UTC().Format(time.RFC3339)})
-}
-
-func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) error {
-	if s.options.FailBackups != nil && s.options.FailBackups(o.GetNamespace(), o.GetName()) {
-		return s.setStatus(ctx, o, map[string]any{"phase": "failed", "error": "the object store does not answer"})
-	}
-	return s.setStatus(ctx, o, map[string]any{"phase": "completed"})
 }
 
 // current reports whether an object is applied as it is.

@@ -1,0 +1,158 @@
+package cnpgtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// BackupPhase is how far a Backup comes, in CloudNativePG's words.
+type BackupPhase string
+
+// The phases that a Backup can stay in; the last three are the end of it.
+const (
+	BackupPending   BackupPhase = "pending"
+	BackupStarted   BackupPhase = "started"
+	BackupCompleted BackupPhase = "completed"
+	BackupFailed    BackupPhase = "failed"
+	BackupInvalid   BackupPhase = "invalid backup definition"
+)
+
+const (
+	lastBackup    = "LastBackupSucceeded" // the type of the condition of a Cluster
+	scheduleLabel = "cnpg.io/scheduled-backup"
+)
+
+// SetBackups says how far the Backups of a Cluster come from now on, those that are under way included; at first they are completed.
+func (s *StandIn) SetBackups(namespace, cluster string, phase BackupPhase) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.backups[namespace+"/"+cluster] = phase
+}
+
+func (s *StandIn) backupsComeTo(namespace, cluster string) BackupPhase {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if phase, set := s.backups[namespace+"/"+cluster]; set {
+		return phase
+	}
+	return BackupCompleted
+}
+
+func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured) error {
+	spec, _, _ := unstructured.NestedString(o.Object, "spec", "schedule")
+	if len(strings.Fields(spec)) != 6 {
+		return s.setStatus(ctx, o, map[string]any{"error": fmt.Sprintf("schedule %q does not have six fields", spec)})
+	}
+	schedule, err := cron.Parse(spec)
+	if err != nil {
+		return s.setStatus(ctx, o, map[string]any{"error": err.Error()})
+	}
+	now := time.Now()
+	checked, _, _ := unstructured.NestedString(o.Object, "status", "lastCheckTime")
+	immediate, _, _ := unstructured.NestedBool(o.Object, "spec", "immediate")
+	last, _ := time.Parse(time.RFC3339, checked)
+	switch {
+	case checked == "" && !immediate:
+		return s.setStatus(ctx, o, map[string]any{"lastCheckTime": now.UTC().Format(time.RFC3339)})
+	case checked == "" && !s.isHealthy(ctx, o), checked != "" && now.Before(schedule.Next(last)):
+		return nil
+	}
+	if err := s.createBackup(ctx, o, now); err != nil {
+		return err
+	}
+	at := now.UTC().Format(time.RFC3339)
+	return s.setStatus(ctx, o, map[string]any{
+		"lastCheckTime": at, "lastScheduleTime": at, "nextScheduleTime": schedule.Next(now).UTC().Format(time.RFC3339),
+	})
+}
+
+// isHealthy reports whether the Cluster of a schedule is in the state that an immediate backup waits for.
+func (s *StandIn) isHealthy(ctx context.Context, o *unstructured.Unstructured) bool {
+	cluster, up := s.cluster(ctx, o)
+	if !up {
+		return false
+	}
+	phase, _, _ := unstructured.NestedString(cluster.Object, "status", "phase")
+	return phase == healthy
+}
+
+func (s *StandIn) createBackup(ctx context.Context, schedule *unstructured.Unstructured, now time.Time) error {
+	backup := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+	backup.SetGroupVersionKind(gvk("Backup"))
+	backup.SetNamespace(schedule.GetNamespace())
+	backup.SetName(schedule.GetName() + "-" + now.UTC().Format("20060102150405"))
+	cluster, _, _ := unstructured.NestedString(schedule.Object, "spec", "cluster", "name")
+	backup.SetLabels(map[string]string{clusterLabel: cluster, scheduleLabel: schedule.GetName()})
+	for _, field := range []string{"cluster", "method", "pluginConfiguration"} {
+		if value, found, _ := unstructured.NestedFieldCopy(schedule.Object, "spec", field); found {
+			_ = unstructured.SetNestedField(backup.Object, value, "spec", field)
+		}
+	}
+	return client.IgnoreAlreadyExists(s.client.Create(ctx, backup))
+}
+
+// playBackup takes a Backup one phase further with each look.
+func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) error {
+	phase := phaseOf(o)
+	if slices.Contains([]BackupPhase{BackupCompleted, BackupFailed, BackupInvalid}, phase) {
+		return nil
+	}
+	name, _, _ := unstructured.NestedString(o.Object, "spec", "cluster", "name")
+	to := s.backupsComeTo(o.GetNamespace(), name)
+	if to == BackupInvalid {
+		return s.setStatus(ctx, o, map[string]any{"phase": string(to), "error": "cannot use the plugin method without plugins"})
+	}
+	cluster, up := s.cluster(ctx, o)
+	if phase != BackupStarted {
+		if !up || to == BackupPending || s.otherRuns(ctx, o, name) {
+			return s.setStatus(ctx, o, map[string]any{"phase": string(BackupPending)})
+		}
+		if err := s.setLastBackup(ctx, cluster, "False", "BackupStarted", "New Backup starting up"); err != nil {
+			return err
+		}
+		return s.setStatus(ctx, o, map[string]any{"phase": string(BackupStarted), "startedAt": time.Now().UTC().Format(time.RFC3339)})
+	}
+	if cluster == nil || to == BackupStarted {
+		return nil
+	}
+	result := map[string]any{"phase": string(to), "stoppedAt": time.Now().UTC().Format(time.RFC3339)}
+	if to == BackupFailed {
+		result["error"] = backupError
+		if err := s.setStatus(ctx, o, result); err != nil {
+			return err
+		}
+		return s.setLastBackup(ctx, cluster, "False", "LastBackupFailed", backupError)
+	}
+	if err := s.setStatus(ctx, o, result); err != nil {
+		return err
+	}
+	return s.setLastBackup(ctx, cluster, "True", "LastBackupSucceeded", "Backup was successful")
+}
+
+const backupError = "the object store does not answer"
+
+func phaseOf(backup *unstructured.Unstructured) BackupPhase {
+	phase, _, _ := unstructured.NestedString(backup.Object, "status", "phase")
+	return BackupPhase(phase)
+}
+
+// otherRuns reports whether another backup of the Cluster runs.
+func (s *StandIn) otherRuns(ctx context.Context, o *unstructured.Unstructured, cluster string) bool {
+	return slices.ContainsFunc(s.list(ctx, "Backup", o.GetNamespace()), func(other unstructured.Unstructured) bool {
+		of, _, _ := unstructured.NestedString(other.Object, "spec", "cluster", "name")
+		return of == cluster && other.GetName() != o.GetName() && phaseOf(&other) == BackupStarted
+	})
+}
+
+func (s *StandIn) setLastBackup(ctx context.Context, cluster *unstructured.Unstructured, status, reason, message string) error {
+	return s.setStatus(ctx, cluster, map[string]any{
+		"conditions": withCondition(cluster, lastBackup, status, reason, message, time.Now()),
+	})
+}
