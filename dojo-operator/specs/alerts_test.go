@@ -278,7 +278,8 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		children := withoutStatus(writes)
 		Expect(children).To(ContainElements(
 			"create clusters/tokyo-db", "create scheduledbackups/tokyo-db", "create secrets/tokyo-db",
-			"create databaseroles/tokyo-db", "create databases/tokyo-db", ContainSubstring("create jobs/tokyo-schema-"),
+			"create databaseroles/tokyo-db",
+			"create databases/tokyo-db", "patch databases/tokyo-db", ContainSubstring("create jobs/tokyo-schema-"),
 			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
 			"create servicemonitors/tokyo", "create prometheusrules/tokyo", "create discordchannels/tokyo-alerts",
 			"create alertmanagerconfigs/tokyo"))

@@ -94,7 +94,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		AddReportEntry("writes of a Dojo with postgres.cluster and backups", writes)
 		Expect(withoutStatus(writes)).To(ConsistOf(
 			"create clusters/tokyo-db", "create scheduledbackups/tokyo-db", "create secrets/tokyo-db",
-			"create databaseroles/tokyo-db", "create databases/tokyo-db",
+			"create databaseroles/tokyo-db",
+			"create databases/tokyo-db", "patch databases/tokyo-db",
 			"create jobs/"+schemaJobs(ctx, dojo)[0].Name, "create secrets/tokyo-credentials",
 			"create deployments/tokyo", "create services/tokyo"))
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())

@@ -57,7 +57,8 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		writes := operator.WritesAtRest(ns)
 		AddReportEntry("writes of a Dojo with postgres.clusterRef", writes)
 		Expect(withoutStatus(writes)).To(ConsistOf(
-			"create secrets/tokyo-db", "create databaseroles/tokyo-db", "create databases/tokyo-db", "create jobs/"+job,
+			"create secrets/tokyo-db", "create databaseroles/tokyo-db",
+			"create databases/tokyo-db", "patch databases/tokyo-db", "create jobs/"+job,
 			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
 			"create poddisruptionbudgets/tokyo"))
 		Expect(len(writes)-len(withoutStatus(writes))).To(BeNumerically("<=", 6), "one status for each step, and Ready")

@@ -2,9 +2,11 @@ package specs_test
 
 import (
 	"context"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -62,6 +64,68 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
+	It("does not run again for a label, another key, or when its Job is deleted", func(ctx context.Context) {
+		sql, secret := tables(), users()
+		Expect(k8s.Create(ctx, sql)).To(Succeed())
+		Expect(k8s.Create(ctx, secret)).To(Succeed())
+		dojo := dojoInCluster(ctx, ns, withSQL)
+		job := schemaJobs(ctx, dojo)[0]
+		edit(ctx, sql, func(sql *corev1.ConfigMap) { sql.Labels, sql.Data["more"] = map[string]string{"a": "b"}, "x" })
+		edit(ctx, secret, func(secret *corev1.Secret) { secret.Labels = map[string]string{"a": "b"} })
+		Expect(k8s.Delete(ctx, &job, client.PropagationPolicy("Background"))).To(Succeed(), "as a TTL does")
+		Consistently(ctx, func(ctx context.Context) []batchv1.Job { return schemaJobs(ctx, dojo) }).
+			WithTimeout(3 * time.Second).Should(BeEmpty())
+		eventuallyReady(ctx, dojo)
+		edit(ctx, ofKind("Database", ns, "tokyo-db"), func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
+		Eventually(ctx, func(ctx context.Context) []batchv1.Job { return schemaJobs(ctx, dojo) }).
+			Should(HaveLen(1), "the record was taken away, to run it once more")
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("reports a key that is missing", func(ctx context.Context) {
+		sql := tables()
+		sql.Data = map[string]string{"table.sql": "SELECT 1"}
+		Expect(k8s.Create(ctx, sql)).To(Succeed())
+		Expect(k8s.Create(ctx, users())).To(Succeed())
+		existingCluster(ctx, ns, "pg")
+		dojo := newDojo(ns, "tokyo", inCluster, withSQL)
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonSQLNotFound)
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("The key tables.sql of the ConfigMap " + ns + "/sql"))
+		edit(ctx, sql, func(sql *corev1.ConfigMap) { sql.Data["tables.sql"] = "SELECT 1" })
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("runs alone: after the pods of the former Job have gone, and before a new image", func(ctx context.Context) {
+		sql := tables()
+		Expect(k8s.Create(ctx, sql)).To(Succeed())
+		Expect(k8s.Create(ctx, users())).To(Succeed())
+		dojo := dojoInCluster(ctx, ns, withSQL)
+		held := schemaPod(ctx, ns)
+		edit(ctx, &held, func(pod *corev1.Pod) { pod.Finalizers = append(pod.Finalizers, "example.org/held") })
+		deployment := deploymentOf(dojo)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
+		image := deployment.Spec.Template.Spec.Containers[0].Image
+
+		edit(ctx, sql, func(sql *corev1.ConfigMap) { sql.Data["tables.sql"] = "SELECT 2" })
+		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady",
+			Equal("Waiting until nothing is left of former SQL: pod "+held.Name+".")))
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+			dojo.Spec.Image, dojo.Spec.Replicas = "registry.example.org/dojo:next", new(int32(2))
+		})
+		Eventually(ctx, refetch(deployment)).Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(2))))
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonSchemaStalled)
+		Expect(schemaJobs(ctx, dojo)).To(BeEmpty())
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
+		Expect(deployment.Spec.Template.Spec.Containers[0].Image).To(Equal(image))
+
+		edit(ctx, &held, func(pod *corev1.Pod) { pod.Finalizers = nil })
+		Eventually(ctx, refetch(deployment)).
+			Should(HaveField("Spec.Template.Spec.Containers", ContainElement(HaveField("Image", "registry.example.org/dojo:next"))),
+				"the SQL has run")
+		eventuallyReady(ctx, dojo)
+	})
+
 	It("runs again in a database that was created again", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		first := schemaJobs(ctx, dojo)[0].Name
@@ -100,6 +164,16 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 })
+
+// schemaPod is the pod of the schema's Job.
+func schemaPod(ctx context.Context, namespace string) corev1.Pod {
+	GinkgoHelper()
+	var pods corev1.PodList
+	Expect(k8s.List(ctx, &pods, client.InNamespace(namespace),
+		client.MatchingLabels{"app.kubernetes.io/name": "dojo-schema"})).To(Succeed())
+	Expect(pods.Items).To(HaveLen(1))
+	return pods.Items[0]
+}
 
 // endSchemaPod terminates the pod of the schema's Job.
 func endSchemaPod(ctx context.Context, namespace string, state corev1.ContainerStateTerminated) {

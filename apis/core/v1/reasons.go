@@ -105,8 +105,8 @@ const (
 	ReasonCreatingRole = "CreatingRole"
 	// ReasonCreatingDatabase (Progressing): Postgres does not have the database yet.
 	ReasonCreatingDatabase = "CreatingDatabase"
-	// ReasonWaitingForSQL (Progressing): a ConfigMap or Secret of spec.postgres.initSQL does not
-	// exist yet.
+	// ReasonWaitingForSQL (Progressing): a ConfigMap or Secret of spec.postgres.initSQL, or the key
+	// in it, does not exist yet.
 	ReasonWaitingForSQL = "WaitingForSQL"
 	// ReasonApplyingSchema (Progressing): a Job applies the SQL.
 	ReasonApplyingSchema = "ApplyingSchema"
@@ -132,12 +132,15 @@ const (
 	// ReasonDatabaseFailed (Degraded): CloudNativePG cannot create or change the role or the
 	// database in Postgres; the message has its error.
 	ReasonDatabaseFailed = "DatabaseFailed"
-	// ReasonSQLNotFound (Degraded): a ConfigMap or Secret of spec.postgres.initSQL does not exist
-	// after --progress-deadline. Create it, or remove the reference.
+	// ReasonSQLNotFound (Degraded): a ConfigMap or Secret of spec.postgres.initSQL, or the key in it,
+	// does not exist after --progress-deadline. Create it, or remove the reference.
 	ReasonSQLNotFound = "SQLNotFound"
 	// ReasonSchemaFailed (Degraded): the Job that applies the SQL has failed; the message has the
 	// last lines of its log. Fix the SQL, or delete the Job to retry it.
 	ReasonSchemaFailed = "SchemaFailed"
+	// ReasonSchemaStalled (Degraded): the Job that applies the SQL has not started, runs for longer
+	// than --database-deadline or does not end; or a former one does not. The message has the cause.
+	ReasonSchemaStalled = "SchemaStalled"
 	// ReasonFinalBackupFailed (Degraded): the final backup of a Dojo that is being deleted has
 	// failed, so nothing is deleted. Delete the Backup to retry it, or set finalBackup to false.
 	ReasonFinalBackupFailed = "FinalBackupFailed"

@@ -33,6 +33,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
@@ -78,7 +79,7 @@ type Kinds interface {
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=services,verbs=list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch;create;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=list;watch;create;patch;delete
@@ -99,7 +100,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	all := append(postgres.Kinds(), monitoring.Kinds()...)
+	all := append(cnpg.Kinds(), monitoring.Kinds()...)
 	kinds := optional.New(mgr, r.Clock, r.Config.Credentials.Namespaces, all...)
 	r.Kinds = kinds
 	objects := handler.EnqueueRequestsFromMapFunc(r.dojosOf)
@@ -177,7 +178,7 @@ func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, e
 	}
 	var generated *credentials.Generated
 	if d.Spec.Postgres != nil {
-		name := client.ObjectKey{Namespace: d.Namespace, Name: postgres.ObjectName(d)}
+		name := client.ObjectKey{Namespace: d.Namespace, Name: cnpg.ObjectName(d)}
 		generated = &credentials.Generated{Name: name, Secret: s.Postgres.Secret}
 	}
 	s.Credentials, err = credentials.Observe(ctx, reader, d, generated, r.Config.Credentials, now)

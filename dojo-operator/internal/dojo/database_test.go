@@ -213,6 +213,14 @@ func (w *databaseWorld) schemaEnds(with batchv1.JobConditionType) {
 	}
 }
 
+// schemaFails makes the SQL run again, and fail.
+func (w *databaseWorld) schemaFails() {
+	w.t.Helper()
+	applytest.Edit(w.t, w.server, "others", inWorld[cnpgv1.Database](w, "tokyo-db"),
+		func(db *cnpgv1.Database) { db.Annotations = nil })
+	w.schemaEnds(batchv1.JobFailed)
+}
+
 // serve makes so many pods of the Deployment ready; all are there.
 func (w *databaseWorld) serve(ready int32) {
 	w.t.Helper()
@@ -267,7 +275,7 @@ func TestTheWayToADojoWithADatabase(t *testing.T) {
 	t.Parallel()
 	way := []string{
 		"Secret DatabaseRole: Progressing/CreatingRole", "Database: Progressing/CreatingDatabase",
-		"Job: Progressing/ApplyingSchema", "Secret Deployment Service: Progressing/RollingOut", ": ",
+		"Job: Progressing/ApplyingSchema", "Database Secret Deployment Service: Progressing/RollingOut", ": ",
 	}
 	cases := map[string]struct {
 		dojo *corev1api.Dojo
@@ -310,10 +318,11 @@ func TestPlanOfADojoWithADatabase(t *testing.T) {
 	const notInstalled, creatingRole = "Degraded/CloudNativePGNotInstalled", "Progressing/CreatingRole"
 	removed := func(w *databaseWorld) { w.without = "Database" }
 	scaled := func(w *databaseWorld) { w.dojo.Spec.Replicas = ptr.To[int32](5) }
+	imaged := func(w *databaseWorld) { w.dojo.Spec.Image = "dojo:next" }
 	behind := func(w *databaseWorld) {
 		setStatus(w, "tokyo-db", func(r *cnpgv1.DatabaseRole) { r.Status.ObservedGeneration = 0 })
 	}
-	failed := func(w *databaseWorld) { w.schemaEnds(batchv1.JobFailed) }
+	failed := func(w *databaseWorld) { w.schemaFails() }
 	noPassword := func(w *databaseWorld) { w.remove(&corev1.Secret{}, "tokyo-db") }
 	noService := func(w *databaseWorld) { w.remove(&corev1.Service{}, "tokyo") }
 	taken := func(w *databaseWorld) {
@@ -331,7 +340,11 @@ func TestPlanOfADojoWithADatabase(t *testing.T) {
 			result{[]string{"Deployment", "PodDisruptionBudget"}, notInstalled, notInstalled}},
 		"in sync, pods crash":       {[]func(*databaseWorld){crash}, result{nil, crashes, ""}},
 		"schema failed, pods crash": {[]func(*databaseWorld){failed, crash}, result{nil, schemaFailed, schemaFailed}},
-		"waits, pods crash":         {[]func(*databaseWorld){behind, crash}, result{nil, crashes, creatingRole}},
+		"a new image":               {[]func(*databaseWorld){imaged}, result{[]string{"Deployment"}, "Progressing/RollingOut", ""}},
+		"a new image waits for SQL": {[]func(*databaseWorld){failed, imaged}, result{nil, schemaFailed, schemaFailed}},
+		"that is all that waits for it": {[]func(*databaseWorld){failed, imaged, scaled},
+			result{[]string{"Deployment", "PodDisruptionBudget"}, schemaFailed, schemaFailed}},
+		"waits, pods crash": {[]func(*databaseWorld){behind, crash}, result{nil, crashes, creatingRole}},
 		"waits, Service deleted": {[]func(*databaseWorld){behind, noService},
 			result{[]string{"Service"}, creatingRole, creatingRole}},
 		"password and Service deleted": {[]func(*databaseWorld){noPassword, noService},
@@ -363,7 +376,7 @@ func TestPodsGetTheirPasswordWhateverTheSchemaDoes(t *testing.T) {
 	w.remove(&corev1.Secret{}, "tokyo-db")
 	w.reconcile()
 	w.play()
-	w.schemaEnds(batchv1.JobFailed)
+	w.schemaFails()
 	_, plan := w.reconcile()
 	if diff := cmp.Diff([]string{"Secret", "Deployment"}, writtenKinds(plan)); diff != "" {
 		t.Error(diff)

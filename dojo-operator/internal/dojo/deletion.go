@@ -7,6 +7,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -36,8 +37,8 @@ func planStop(d *corev1api.Dojo, s State) (p apply.Plan) {
 		p.Report(postgres.Deleting("the application to stop"))
 		return p
 	}
-	p = postgres.StopJobs(d, s.Postgres)
-	if left := len(s.Workload.Pods) + len(s.Postgres.JobPods); left > 0 {
+	p = schema.Stop(s.Postgres.Schema)
+	if left := len(s.Workload.Pods) + len(s.Postgres.Schema.Pods); left > 0 {
 		p.Report(postgres.Deleting(fmt.Sprintf("%d pods to end", left)))
 	}
 	return p

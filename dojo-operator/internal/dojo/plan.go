@@ -42,7 +42,7 @@ func Plan(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	access := credentials.Plan(d, s.Credentials, database.Usable(s.Credentials.Own != nil), cfg.Credentials)
 	app := workload.Plan(d, s.Workload, workload.Credentials{
 		SecretName: credentials.Name(d), Keys: credentials.Keys, Revision: access.Revision,
-	}, cfg.Workload)
+	}, database.Migrating(), cfg.Workload)
 	alerts := monitoring.Plan(d, s.Monitoring, workload.PortName, cfg.Monitoring)
 	return apply.Join(apply.Plan{Finalizers: planFinalizers(d)}, database.Plan, access.Plan, app, alerts)
 }

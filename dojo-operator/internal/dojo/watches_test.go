@@ -27,7 +27,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
-	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
@@ -105,7 +105,7 @@ func TestIndexes(t *testing.T) {
 // kindNamed is an optional kind by its name.
 func kindNamed(t *testing.T, name string) optional.Kind {
 	t.Helper()
-	kinds := slices.Concat(postgres.Kinds(), monitoring.Kinds())
+	kinds := slices.Concat(cnpg.Kinds(), monitoring.Kinds())
 	i := slices.IndexFunc(kinds, func(kind optional.Kind) bool { return kind.Kind == name })
 	if i < 0 {
 		t.Fatalf("no kind %s", name)

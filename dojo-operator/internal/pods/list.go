@@ -81,7 +81,7 @@ func List(ctx context.Context, r apply.Reader, d *corev1api.Dojo, index string) 
 }
 
 // Changed lets through a pod only when what keeps it from being ready changes, or when a pod of the
-// schema has said why it failed. How many pods are ready is the Deployment's to report.
+// schema has said why it failed, or has gone. How many pods are ready is the Deployment's to report.
 var Changed = predicate.Funcs{
 	CreateFunc: func(e event.CreateEvent) bool { return atStart(e.Object).Reason != "" },
 	UpdateFunc: func(e event.UpdateEvent) bool {
@@ -89,7 +89,9 @@ var Changed = predicate.Funcs{
 		return atStart(before) != atStart(after) || after.Labels[ownership.NameLabel] == ownership.Schema &&
 			TerminationMessage([]corev1.Pod{*before}) != TerminationMessage([]corev1.Pod{*after})
 	},
-	DeleteFunc:  func(e event.DeleteEvent) bool { return atStart(e.Object).Reason != "" },
+	DeleteFunc: func(e event.DeleteEvent) bool {
+		return atStart(e.Object).Reason != "" || e.Object.GetLabels()[ownership.NameLabel] == ownership.Schema
+	},
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 

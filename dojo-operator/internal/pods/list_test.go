@@ -39,9 +39,10 @@ func TestChanged(t *testing.T) {
 		"the schema is done": {updated(endedPod(ownership.Schema, "", 0), endedPod(ownership.Schema, "", 0)), false},
 		"the application has ended": {updated(endedPod(ownership.Application, "", 0),
 			endedPod(ownership.Application, "no", 3)), false},
-		"gone and was fine":  {Changed.Delete(event.DeleteEvent{Object: &fine}), false},
-		"gone, with trouble": {Changed.Delete(event.DeleteEvent{Object: &failing}), true},
-		"anything else":      {Changed.Generic(event.GenericEvent{Object: &failing}), false},
+		"gone and was fine":   {Changed.Delete(event.DeleteEvent{Object: &fine}), false},
+		"gone, of the schema": {Changed.Delete(event.DeleteEvent{Object: endedPod(ownership.Schema, "", 0)}), true},
+		"gone, with trouble":  {Changed.Delete(event.DeleteEvent{Object: &failing}), true},
+		"anything else":       {Changed.Generic(event.GenericEvent{Object: &failing}), false},
 	}
 	for name, c := range cases {
 		if c.got != c.want {

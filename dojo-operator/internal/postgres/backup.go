@@ -15,6 +15,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -42,7 +43,7 @@ func addBackup(spec map[string]any, b *corev1api.Backup) {
 // backupSpec is what ScheduledBackup and Backup have in common. The method is always named:
 // CloudNativePG's default is deprecated.
 func backupSpec(d *corev1api.Dojo, b *corev1api.Backup) map[string]any {
-	spec := map[string]any{"cluster": map[string]any{"name": ClusterName(d)}, "method": "volumeSnapshot"}
+	spec := map[string]any{"cluster": map[string]any{"name": cnpg.ClusterName(d)}, "method": "volumeSnapshot"}
 	if b.Method == corev1api.BackupPlugin {
 		spec["method"] = "plugin"
 		spec["pluginConfiguration"] = map[string]any{"name": b.Plugin.Name}
@@ -55,7 +56,7 @@ func scheduleFor(d *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructu
 	spec["schedule"] = "0 " + b.Schedule // CloudNativePG's has six fields, seconds first
 	spec["immediate"] = true
 	spec["backupOwnerReference"] = "none" // backups outlive their schedule
-	return ownership.Data(d, scheduleKind.GroupVersionKind, ObjectName(d), spec)
+	return ownership.Data(d, cnpg.ScheduleKind.GroupVersionKind, cnpg.ObjectName(d), spec)
 }
 
 // schedule writes the schedule of the backups, or removes it.
@@ -63,7 +64,7 @@ func (w *way) schedule() {
 	b, live := w.dojo.BackupPolicy(), w.state.Schedule
 	switch {
 	case b == nil && live != nil:
-		w.Plan.Delete = append(w.Plan.Delete, apply.Delete(scheduleKind.Kind, live))
+		w.Plan.Delete = append(w.Plan.Delete, apply.Delete(cnpg.ScheduleKind.Kind, live))
 	case b != nil && up(w.state.Cluster): // the first backup is taken at once
 		w.Plan.Add(sync(w.state, live, scheduleFor(w.dojo, b)))
 	}
@@ -105,7 +106,7 @@ func (s *State) observeBackups(ctx context.Context, r apply.Reader, d *corev1api
 	}
 	for i := range backups.Items {
 		b := &backups.Items[i]
-		if b.Spec.Cluster.Name != ClusterName(d) || b.Status.Phase != cnpgv1.BackupPhaseCompleted {
+		if b.Spec.Cluster.Name != cnpg.ClusterName(d) || b.Status.Phase != cnpgv1.BackupPhaseCompleted {
 			continue
 		}
 		if s.LastBackup == nil || completed(b).After(completed(s.LastBackup)) {
@@ -158,7 +159,7 @@ func StripBackup(b *cnpgv1.Backup) {
 // finalBackupName names the last backup of this very Dojo: that of a former one of the same name
 // may still exist.
 func finalBackupName(d *corev1api.Dojo) string {
-	return ObjectName(d) + "-final-" + shortHash(string(d.UID))
+	return cnpg.ObjectName(d) + "-final-" + cnpg.ShortHash(string(d.UID))
 }
 
 // FinalBackup plans the backup before anything is deleted. The plan has an issue until it has
@@ -172,7 +173,7 @@ func FinalBackup(d *corev1api.Dojo, s State) (p apply.Plan) {
 		"Waiting until the Backup %s has completed; nothing is deleted before.", name)
 	switch {
 	case live == nil:
-		desired := ownership.Data(d, backupKind.GroupVersionKind, name, backupSpec(d, b))
+		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, backupSpec(d, b))
 		p.Add(apply.Write(ownership.FieldOwner, live, desired))
 	case live.Status.Phase == cnpgv1.BackupPhaseCompleted:
 		return p

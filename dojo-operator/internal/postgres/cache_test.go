@@ -124,7 +124,7 @@ func TestStripKeepsWhatPlanReads(t *testing.T) {
 			t.Parallel()
 			d := tokyo(inPG)
 			w := inSync(t, d)
-			w.jobs = nil // so that one is planned
+			w.SQL, w.jobs = "other", nil // so that a Job is planned
 			of := func(cluster *cnpgv1.Cluster) string { return described(w, d, cluster) }
 			whole := largeCluster()
 			c.state(whole)

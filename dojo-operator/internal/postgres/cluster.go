@@ -11,6 +11,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -50,7 +51,7 @@ func (w *way) cluster() *conditions.Issue {
 }
 
 func (w *way) clusterMissing() *conditions.Issue {
-	object := fmt.Sprintf("Cluster %s/%s", w.dojo.Namespace, ClusterName(w.dojo))
+	object := fmt.Sprintf("Cluster %s/%s", w.dojo.Namespace, cnpg.ClusterName(w.dojo))
 	return conditions.WaitUntil(w.state.Now, w.dojo.WaitingSince(object, w.state.Now), w.config.Deadline,
 		conditions.Progressing(corev1api.ReasonWaitingForCluster,
 			"Waiting for the %s of CloudNativePG.", object).For(object),
@@ -65,7 +66,7 @@ func waitForInstances(d *corev1api.Dojo, c *cnpgv1.Cluster) *conditions.Issue {
 	}
 	return conditions.Progressing(corev1api.ReasonWaitingForCluster,
 		"%d of %d instances of the Cluster %s/%s are ready%s.",
-		c.Status.ReadyInstances, c.Spec.Instances, d.Namespace, ClusterName(d), phase)
+		c.Status.ReadyInstances, c.Spec.Instances, d.Namespace, cnpg.ClusterName(d), phase)
 }
 
 func (w *way) clusterDeadline(waiting *conditions.Issue) *conditions.Issue {
@@ -100,7 +101,7 @@ func clusterFor(d *corev1api.Dojo, cfg Config) *unstructured.Unstructured {
 		spec["resources"] = resources
 	}
 	addBackup(spec, want.Backup)
-	return ownership.Data(d, clusterKind.GroupVersionKind, ObjectName(d), spec)
+	return ownership.Data(d, cnpg.ClusterKind.GroupVersionKind, cnpg.ObjectName(d), spec)
 }
 
 func hibernates(c *cnpgv1.Cluster) bool { return c.Annotations[hibernation] == "on" }

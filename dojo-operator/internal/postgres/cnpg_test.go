@@ -68,7 +68,7 @@ func appliedFor(t *testing.T, d *corev1api.Dojo) []*unstructured.Unstructured {
 	t.Helper()
 	retried := &cnpgv1.DatabaseRole{}
 	retried.Annotations = map[string]string{retryAnnotation: "2026-01-02T12:00:00Z"}
-	all := []*unstructured.Unstructured{roleFor(d, nil), roleFor(d, retried), databaseFor(d)}
+	all := []*unstructured.Unstructured{roleFor(d, nil), roleFor(d, retried), databaseFor(d, nil)}
 	if d.Spec.Postgres.Cluster == nil {
 		return all
 	}
@@ -242,7 +242,7 @@ func TestWhatIsApplied(t *testing.T) {
 			"comment":        "owner of the database of Dojo school/tokyo",
 			"passwordSecret": fields{"name": "tokyo-db"}, "databaseRoleReclaimPolicy": "retain",
 		}},
-		"database": {"deleted with the Dojo", databaseFor, fields{
+		"database": {"deleted with the Dojo", database, fields{
 			"cluster": fields{"name": "pg"}, "name": "dojo_school_tokyo", "owner": "dojo_school_tokyo",
 			"databaseReclaimPolicy": "delete",
 		}},
@@ -267,3 +267,5 @@ func cluster(d *corev1api.Dojo) *unstructured.Unstructured { return clusterFor(d
 func schedule(d *corev1api.Dojo) *unstructured.Unstructured { return scheduleFor(d, d.BackupPolicy()) }
 
 func role(d *corev1api.Dojo) *unstructured.Unstructured { return roleFor(d, nil) }
+
+func database(d *corev1api.Dojo) *unstructured.Unstructured { return databaseFor(d, nil) }

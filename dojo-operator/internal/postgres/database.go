@@ -1,10 +1,16 @@
 package postgres
 
 import (
+	"maps"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -12,19 +18,45 @@ import (
 func (w *way) database() *conditions.Issue {
 	const what = "the database"
 	live := w.state.Database
-	if o := sync(w.state, live, databaseFor(w.dojo)); o != nil {
+	if o := sync(w.state, live, databaseFor(w.dojo, schema.Recorded(live))); o != nil {
 		w.write(o)
 		return w.step(corev1api.ReasonCreatingDatabase, what)
 	}
 	says := observed{live.Status.Applied, live.Status.ObservedGeneration == live.Generation, live.Status.Message}
-	return w.waitForPostgres(live, databaseKind.Kind, says, corev1api.ReasonCreatingDatabase, what)
+	return w.waitForPostgres(live, cnpg.DatabaseKind.Kind, says, corev1api.ReasonCreatingDatabase, what)
 }
 
-func databaseFor(d *corev1api.Dojo) *unstructured.Unstructured {
-	return ownership.Data(d, databaseKind.GroupVersionKind, ObjectName(d), map[string]any{
-		"cluster":               map[string]any{"name": ClusterName(d)},
-		"name":                  sqlName(d),
-		"owner":                 sqlName(d),
+// databaseFor is the Database, with the record of the SQL that has run in it.
+func databaseFor(d *corev1api.Dojo, ran schema.Record) *unstructured.Unstructured {
+	db := ownership.Data(d, cnpg.DatabaseKind.GroupVersionKind, cnpg.ObjectName(d), map[string]any{
+		"cluster":               map[string]any{"name": cnpg.ClusterName(d)},
+		"name":                  cnpg.SQLName(d),
+		"owner":                 cnpg.SQLName(d),
 		"databaseReclaimPolicy": reclaimPolicy(d),
 	})
+	if len(ran) > 0 {
+		db.SetAnnotations(ran)
+	}
+	return db
+}
+
+// schema runs the SQL that has not run yet in this database, and waits until it has.
+func (w *way) schema() *conditions.Issue {
+	live := w.state.Database
+	step := schema.Plan(w.dojo, w.state.Schema, live, w.state.Cluster.Status.Image, w.config.schema())
+	if !maps.Equal(step.Record, schema.Recorded(live)) {
+		o := apply.Write(ownership.FieldOwner, live, databaseFor(w.dojo, step.Record))
+		o.Drift = false // the record is new, not changed
+		w.write(o)
+	}
+	if step.Job != nil {
+		step.Job.After = append(step.Job.After, expectations.KeyOf(cnpg.DatabaseKind.Kind, w.dojo.Namespace, live.Name))
+		w.write(step.Job)
+	}
+	w.Plan.Delete = append(w.Plan.Delete, step.Delete...)
+	return step.Issue
+}
+
+func (c Config) schema() schema.Config {
+	return schema.Config{Deadline: c.Deadline, ProgressDeadline: c.ProgressDeadline}
 }

@@ -88,50 +88,22 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	type result struct {
-		Missing, MissingSQL                               string
+		Missing                                           string
 		Cluster, Role, Database, Schedule, Backup, Secret bool
-		Job                                               bool
-		SQL, Former, Pods                                 int
 	}
 	all := func(kind optional.Kind) bool { return kind.Group == cnpgv1.SchemeGroupVersion.Group }
-	old := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-schema-old"}}
-	old.OwnerReferences = controlledBy(tokyo())
-	foreign, ending := old.DeepCopy(), old.DeepCopy()
-	foreign.Name, foreign.OwnerReferences = "tokyo-schema-foreign", nil
-	ending.Name, ending.DeletionTimestamp = "tokyo-schema-ending", &metav1.Time{Time: noon}
-	sql := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "sql", UID: "u"}}
-	users := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "users", UID: "v"}}
-	sql.ResourceVersion, users.ResourceVersion = "5", "6"
-	leaving := func(d *corev1api.Dojo) { d.DeletionTimestamp = &metav1.Time{Time: noon} }
-	runs := func(w *world) { w.jobs[0].Status.Conditions = nil }
 	cases := map[string]struct {
-		dojo   *corev1api.Dojo
-		has    func(optional.Kind) bool
-		change func(*world)
-		more   []client.Object
-		want   result
+		dojo *corev1api.Dojo
+		has  func(optional.Kind) bool
+		want result
 	}{
-		"all": {tokyo(ownPG, backedUp), all, func(*world) {}, nil,
-			result{Cluster: true, Role: true, Database: true, Schedule: true, Backup: true, Secret: true, Job: true}},
-		"in a Cluster of another owner": {tokyo(inPG), all, func(*world) {}, nil,
-			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, Job: true}},
-		"no database wanted": {tokyo(), all, func(*world) {}, nil, result{}},
-		"CloudNativePG gone": {tokyo(inPG), func(k optional.Kind) bool { return k.Kind != "Database" }, func(*world) {}, nil,
-			result{Missing: "Database", Secret: true, Former: 1, Pods: 1}},
-		"the schema runs": {tokyo(inPG), all, runs, nil,
-			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, Job: true, Pods: 1}},
-		"the Dojo is being deleted": {tokyo(inPG, leaving), all, func(*world) {}, nil,
-			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, Job: true, Pods: 1}},
-		"former Jobs": {tokyo(inPG), all, func(*world) {}, []client.Object{old, foreign, ending},
-			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, Job: true, Former: 1}},
-		"other SQL": {tokyo(inPG, withSQL), all, func(*world) {}, []client.Object{sql, users},
-			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, SQL: 2, Former: 1, Pods: 1}},
-		"SQL missing": {tokyo(inPG, withSQL), all, func(*world) {}, []client.Object{sql},
-			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, SQL: 1, Former: 1, Pods: 1,
-				MissingSQL: "Secret school/users"}},
-		"all SQL missing": {tokyo(inPG, withSQL), all, func(*world) {}, nil,
-			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true, Job: true,
-				MissingSQL: "ConfigMap school/sql"}},
+		"all": {tokyo(ownPG, backedUp), all,
+			result{Cluster: true, Role: true, Database: true, Schedule: true, Backup: true, Secret: true}},
+		"in a Cluster of another owner": {tokyo(inPG), all,
+			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true}},
+		"no database wanted": {tokyo(), all, result{}},
+		"CloudNativePG gone": {tokyo(inPG), func(k optional.Kind) bool { return k.Kind != "Database" },
+			result{Missing: "Database", Secret: true}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +113,6 @@ func TestObserve(t *testing.T) {
 				before = c.dojo
 			}
 			w := inSync(t, before)
-			c.change(w)
 			backup := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: finalBackupName(c.dojo)}}
 			cache := append(objects(w.Cluster), objects(w.Role)...)
 			cache = append(cache, objects(w.Database)...)
@@ -149,14 +120,15 @@ func TestObserve(t *testing.T) {
 			cache = append(cache, objects(w.secret)...)
 			cache = append(cache, objects(w.jobs...)...)
 			cache = append(cache, backup, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "schema"}})
-			cache = append(cache, c.more...)
 			s, err := Observe(t.Context(), readerOf(cache, cache), c.dojo, c.has, noon)
 			must(t, err)
 			got := result{
-				Missing: s.Missing, MissingSQL: s.MissingSQL,
+				Missing: s.Missing,
 				Cluster: s.Cluster != nil, Role: s.Role != nil, Database: s.Database != nil,
-				Schedule: s.Schedule != nil, Backup: s.FinalBackup != nil, Secret: s.Secret != nil, Job: s.Job != nil,
-				SQL: len(s.SQL), Former: len(s.FormerJobs), Pods: len(s.JobPods),
+				Schedule: s.Schedule != nil, Backup: s.FinalBackup != nil, Secret: s.Secret != nil,
+			}
+			if (s.Schema.Digest != "") != (s.Database != nil) || !s.Schema.Now.Equal(noon) && c.dojo.Spec.Postgres != nil {
+				t.Errorf("the schema is %+v", s.Schema)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
@@ -178,19 +150,5 @@ func TestObserveWaitsForOurOwnWrites(t *testing.T) {
 		if !errors.Is(err, apply.ErrStale) {
 			t.Errorf("%s: %v", kind, err)
 		}
-	}
-}
-
-// The same SQL has the same identity, and other SQL another one.
-func TestObservedSQL(t *testing.T) {
-	t.Parallel()
-	sql := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "sql", UID: "u"}}
-	users := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "users", UID: "v"}}
-	sql.ResourceVersion, users.ResourceVersion = "5", "6"
-	var s State
-	cache := reading{sql, users}
-	must(t, s.observeSQL(t.Context(), readerOf(cache, nil), tokyo(inPG, withSQL)))
-	if diff := cmp.Diff([]string{"ConfigMap/sql/tables.sql/u/5", "Secret/users/all/v/6"}, s.SQL); diff != "" {
-		t.Error(diff)
 	}
 }

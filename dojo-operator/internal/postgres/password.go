@@ -7,6 +7,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -26,13 +27,13 @@ var passwordKeys = []string{"host", "port", "dbname", "user", "username", "passw
 // passwordFor is the Secret with the password of the database's owner. It stays with the data: the
 // Dojo owns it only where the data goes with the Dojo.
 func passwordFor(d *corev1api.Dojo, password []byte, rotation string) *corev1ac.SecretApplyConfiguration {
-	name := []byte(sqlName(d))
-	want := corev1ac.Secret(ObjectName(d), d.Namespace).
+	name := []byte(cnpg.SQLName(d))
+	want := corev1ac.Secret(cnpg.ObjectName(d), d.Namespace).
 		WithLabels(passwordLabels(d)).
 		WithAnnotations(map[string]string{rotationAnnotation: rotation}).
 		WithType(corev1.SecretTypeBasicAuth).
 		WithData(map[string][]byte{
-			"host": []byte(host(d)), "port": []byte(port), "dbname": name, "user": name, "username": name, "password": password,
+			"host": []byte(cnpg.Host(d)), "port": []byte(port), "dbname": name, "user": name, "username": name, "password": password,
 		})
 	if Reclaims(d) {
 		want.WithOwnerReferences(ownership.Reference(d))

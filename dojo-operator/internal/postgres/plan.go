@@ -10,6 +10,8 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
@@ -21,7 +23,13 @@ type Database struct {
 	// complete is whether the database is there, passwordCurrent whether Postgres has the password
 	// in the Secret.
 	complete, passwordCurrent bool
+	// migrating is whether SQL has yet to run in the database.
+	migrating bool
 }
+
+// Migrating reports whether SQL has yet to run in the database, so that the application that needs it
+// must not start.
+func (db *Database) Migrating() bool { return db.migrating && !db.complete }
 
 // Usable reports whether the credentials may be passed on to the pods. Those that are in use follow
 // the password that Postgres has, whatever else goes wrong.
@@ -34,6 +42,7 @@ func Plan(d *corev1api.Dojo, s State, cfg Config) Database {
 		return Database{complete: true}
 	}
 	w := &way{dojo: d, state: s, config: cfg}
+	w.migrating = !schema.Applied(s.Schema, s.Database)
 	w.Plan.Report(w.walk())
 	w.Plan = w.Plan.ForPart(corev1api.ConditionDatabaseReady)
 	return w.Database
@@ -66,8 +75,8 @@ func (w *way) write(o *apply.Object) {
 	if o == nil {
 		return
 	}
-	for _, before := range []string{clusterKind.Kind, "Secret"} {
-		if key := expectations.KeyOf(before, w.dojo.Namespace, ObjectName(w.dojo)); key != o.Key {
+	for _, before := range []string{cnpg.ClusterKind.Kind, "Secret"} {
+		if key := expectations.KeyOf(before, w.dojo.Namespace, cnpg.ObjectName(w.dojo)); key != o.Key {
 			o.After = append(o.After, key)
 		}
 	}
@@ -92,13 +101,13 @@ func (w *way) installed() *conditions.Issue {
 // names makes sure that no foreign object has the name of one of the database's.
 func (w *way) names() *conditions.Issue {
 	d, s := w.dojo, w.state
-	issue := cmp.Or(ownership.DataConflict(d, "Secret", s.Secret), ownership.DataConflict(d, roleKind.Kind, s.Role),
-		ownership.DataConflict(d, databaseKind.Kind, s.Database))
+	issue := cmp.Or(ownership.DataConflict(d, "Secret", s.Secret), ownership.DataConflict(d, cnpg.RoleKind.Kind, s.Role),
+		ownership.DataConflict(d, cnpg.DatabaseKind.Kind, s.Database))
 	if d.Spec.Postgres.Cluster != nil {
-		issue = cmp.Or(issue, ownership.DataConflict(d, clusterKind.Kind, s.Cluster),
-			ownership.DataConflict(d, scheduleKind.Kind, s.Schedule))
+		issue = cmp.Or(issue, ownership.DataConflict(d, cnpg.ClusterKind.Kind, s.Cluster),
+			ownership.DataConflict(d, cnpg.ScheduleKind.Kind, s.Schedule))
 	}
-	return cmp.Or(issue, ownership.NameConflict(d, "Job", s.Job))
+	return cmp.Or(issue, ownership.NameConflict(d, "Job", s.Schema.Named))
 }
 
 // observed is what an object of CloudNativePG says of whether Postgres has it. Neither a Database
@@ -127,11 +136,11 @@ func (w *way) waitForPostgres(o metav1.Object, kind string, says observed, reaso
 	since := latest(lastWritten(o), lastWritten(w.state.Secret), readySince(w.state.Cluster))
 	return conditions.WaitUntil(w.state.Now, since, deadline, waiting, conditions.Degraded(corev1api.ReasonDatabaseFailed,
 		"Postgres has not got %s %s for more than %s. %s. See `kubectl describe %s %s`.",
-		what, sqlName(w.dojo), deadline.Round(time.Second), message, kind, o.GetName()))
+		what, cnpg.SQLName(w.dojo), deadline.Round(time.Second), message, kind, o.GetName()))
 }
 
 func (w *way) step(reason, what string) *conditions.Issue {
-	return conditions.Progressing(reason, "Waiting until Postgres has %s %s.", what, sqlName(w.dojo))
+	return conditions.Progressing(reason, "Waiting until Postgres has %s %s.", what, cnpg.SQLName(w.dojo))
 }
 
 // lastWritten is when an object was last changed, its status included.

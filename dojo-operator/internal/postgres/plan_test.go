@@ -14,6 +14,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -23,7 +24,7 @@ func TestTheWayToADatabase(t *testing.T) {
 		"Secret DatabaseRole: Progressing/CreatingRole: not usable",
 		"Database: Progressing/CreatingDatabase: usable where they are in use",
 		"Job: Progressing/ApplyingSchema: usable where they are in use",
-		": : usable",
+		"Database: : usable", // which records the SQL
 	}
 	cases := map[string]struct {
 		dojo *corev1api.Dojo
@@ -171,14 +172,16 @@ func TestPlan(t *testing.T) {
 		"foreign, on its way out": {tokyo(inPG), func(w *world) {
 			w.Database.Labels, w.Database.DeletionTimestamp = nil, &metav1.Time{Time: noon}
 		}, result{nil, "Progressing/WaitingForDeletion", no}},
-		"SQL changed": {tokyo(inPG), func(w *world) { w.SQL = []string{"ConfigMap/sql/a/u/2"} },
-			result{[]string{"Job"}, applyingSchema, inUse}},
+		"SQL changed": {tokyo(inPG), func(w *world) { w.SQL = "other" },
+			result{nil, applyingSchema, inUse}},
+		"SQL changed, the former is gone": {tokyo(inPG), func(w *world) { w.SQL, w.jobs = "other", nil },
+			result{[]string{"Database", "Job"}, applyingSchema, inUse}},
 		"SQL missing": {tokyo(inPG), noSQL, result{nil, "Progressing/WaitingForSQL", inUse}},
 		"SQL missing for long": {tokyo(inPG, waitingFor("ConfigMap school/sql", 2*time.Minute)), noSQL,
 			result{nil, "Degraded/SQLNotFound", inUse}},
 		"schema Job deleted": {tokyo(inPG), func(w *world) { w.jobs = nil },
-			result{[]string{"Job"}, applyingSchema, inUse}},
-		"schema Job runs": {tokyo(inPG), func(w *world) { w.jobs[0].Status.Conditions = nil },
+			result{nil, "", yes}},
+		"schema Job runs": {tokyo(inPG), otherSQL,
 			result{nil, applyingSchema, inUse}},
 		"schema failed":        {tokyo(inPG), failedSchema, result{nil, "Degraded/SchemaFailed", inUse}},
 		"schema pod stuck":     {tokyo(inPG), stuckSchema, result{nil, "Degraded/SchemaFailed", inUse}},
@@ -229,17 +232,17 @@ func passwordWritten(w *world) { w.secret.CreationTimestamp = metav1.NewTime(noo
 func noSQL(w *world) { w.MissingSQL = "ConfigMap school/sql" }
 
 func failedSchema(w *world) {
+	otherSQL(w)
 	w.jobs[0].Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
-	w.JobPods = []corev1.Pod{{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
-		State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 3, Message: "ERROR: no\n"}},
-	}}}}}
 }
 
 func stuckSchema(w *world) {
-	w.jobs[0].Status.Conditions = nil
-	w.JobPods = []corev1.Pod{{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
+	otherSQL(w)
+	pod := corev1.Pod{Status: corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{
 		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "InvalidImageName"}},
-	}}}}}
+	}}}}
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.jobs[0], batchv1.SchemeGroupVersion.WithKind("Job"))}
+	w.Schema.Pods = []corev1.Pod{pod}
 }
 
 // An issue names when to reconcile again, and the object that another party has to provide.
@@ -269,7 +272,7 @@ func TestHowLongAnIssueWaits(t *testing.T) {
 		"for the role": {tokyo(inPG), func(w *world) { w.Role.Status.Applied = nil }, 10 * time.Minute, ""},
 		"for a database, refused": {tokyo(inPG), func(w *world) { w.Database.Status.Applied = ptr.To(false) },
 			90 * time.Second, ""},
-		"for the schema": {tokyo(inPG), func(w *world) { w.jobs[0].Status.Conditions = nil }, 0, ""},
+		"for the schema to start": {tokyo(inPG), otherSQL, 90 * time.Second, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -386,7 +389,7 @@ func TestNames(t *testing.T) {
 		{"school", long + "-x", "dojo_school_" + strings.Repeat("a", 42) + "_"},
 		{"school", long + "-y", "dojo_school_" + strings.Repeat("a", 42) + "_"},
 	} {
-		got := sqlName(tokyo(func(d *corev1api.Dojo) { d.Namespace, d.Name = c.namespace, c.name }))
+		got := cnpg.SQLName(tokyo(func(d *corev1api.Dojo) { d.Namespace, d.Name = c.namespace, c.name }))
 		if !strings.HasPrefix(got, c.want) || len(got) > 63 || names[got] {
 			t.Errorf("the database of %s/%s has the name %s", c.namespace, c.name, got)
 		}

@@ -10,6 +10,8 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -31,17 +33,6 @@ func Reclaims(d *corev1api.Dojo) bool {
 	return d.Spec.Postgres != nil && d.Spec.Postgres.ReclaimPolicy == corev1api.ReclaimDelete
 }
 
-// StopJobs plans the end of the schema's Jobs, which may have a session in the database.
-func StopJobs(d *corev1api.Dojo, s State) (p apply.Plan) {
-	if s.Job != nil && !ownership.Conflicts(d, s.Job) {
-		p.Delete = append(p.Delete, apply.Delete("Job", s.Job))
-	}
-	for _, job := range s.FormerJobs {
-		p.Delete = append(p.Delete, apply.Delete("Job", job))
-	}
-	return p
-}
-
 // Drop plans the deletion of the data, one object after the other, since the other way round it
 // hangs: a database with open sessions is not dropped, a role that owns something neither, and
 // without its Cluster nothing is. The plan has an issue until all are gone.
@@ -49,13 +40,13 @@ func Drop(d *corev1api.Dojo, s State) apply.Plan {
 	own := d.Spec.Postgres.Cluster != nil
 	switch {
 	case ownership.Holds(d, s.Database):
-		return drop(s, databaseKind.Kind, s.Database, s.Database.Status.Message, databaseFor(d))
+		return drop(s, cnpg.DatabaseKind.Kind, s.Database, s.Database.Status.Message, databaseFor(d, schema.Recorded(s.Database)))
 	case ownership.Holds(d, s.Role):
-		return drop(s, roleKind.Kind, s.Role, s.Role.Status.Message, roleFor(d, s.Role))
+		return drop(s, cnpg.RoleKind.Kind, s.Role, s.Role.Status.Message, roleFor(d, s.Role))
 	case own && ownership.Holds(d, s.Schedule):
-		return drop(s, scheduleKind.Kind, s.Schedule, "", nil)
+		return drop(s, cnpg.ScheduleKind.Kind, s.Schedule, "", nil)
 	case own && ownership.Holds(d, s.Cluster):
-		return drop(s, clusterKind.Kind, s.Cluster, "", nil)
+		return drop(s, cnpg.ClusterKind.Kind, s.Cluster, "", nil)
 	}
 	return apply.Plan{}
 }

@@ -106,37 +106,6 @@ func TestDropReportsWhatCloudNativePGSays(t *testing.T) {
 	}
 }
 
-func TestStopJobs(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		change func(*world)
-		want   int
-	}{
-		"one":                   {func(*world) {}, 1},
-		"none":                  {func(w *world) { w.jobs = nil }, 0},
-		"a foreign one":         {func(w *world) { w.jobs[0].OwnerReferences = nil }, 0},
-		"that of former SQL":    {func(w *world) { w.SQL = []string{"x"} }, 1},
-		"CloudNativePG is gone": {func(w *world) { w.Missing = "Cluster" }, 1},
-		"both": {func(w *world) {
-			former := w.jobs[0].DeepCopy()
-			former.Name = "tokyo-schema-former"
-			w.jobs = append(w.jobs, former)
-		}, 2},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			d := tokyo(inPG, dropping)
-			w := inSync(t, d)
-			c.change(w)
-			plan := StopJobs(d, w.observe(d))
-			if got := deleted(plan); len(got) != c.want || plan.Apply != nil || plan.Issues != nil {
-				t.Errorf("deletes %v", got)
-			}
-		})
-	}
-}
-
 func TestFinalBackup(t *testing.T) {
 	t.Parallel()
 	const taking = "Progressing/TakingFinalBackup"

@@ -10,6 +10,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -39,7 +40,7 @@ func (w *way) role() *conditions.Issue {
 	if says.done() && live.Status.SecretResourceVersion != w.state.Secret.GetResourceVersion() {
 		says.current, says.message = false, "" // Postgres still has an older password
 	}
-	issue := w.waitForPostgres(live, roleKind.Kind, says, corev1api.ReasonCreatingRole, what)
+	issue := w.waitForPostgres(live, cnpg.RoleKind.Kind, says, corev1api.ReasonCreatingRole, what)
 	if issue != nil && !issue.IsDegraded() {
 		w.retryRole(says, issue)
 	}
@@ -80,12 +81,12 @@ func untilRetry(role *cnpgv1.DatabaseRole, says observed, now time.Time) (wait t
 // roleFor is the role, with the live one's record of when CloudNativePG was last made to look at it
 // again.
 func roleFor(d *corev1api.Dojo, live *cnpgv1.DatabaseRole) *unstructured.Unstructured {
-	role := ownership.Data(d, roleKind.GroupVersionKind, ObjectName(d), map[string]any{
-		"cluster":                   map[string]any{"name": ClusterName(d)},
-		"name":                      sqlName(d),
+	role := ownership.Data(d, cnpg.RoleKind.GroupVersionKind, cnpg.ObjectName(d), map[string]any{
+		"cluster":                   map[string]any{"name": cnpg.ClusterName(d)},
+		"name":                      cnpg.SQLName(d),
 		"comment":                   fmt.Sprintf("owner of the database of Dojo %s/%s", d.Namespace, d.Name),
 		"login":                     true,
-		"passwordSecret":            map[string]any{"name": ObjectName(d)},
+		"passwordSecret":            map[string]any{"name": cnpg.ObjectName(d)},
 		"databaseRoleReclaimPolicy": reclaimPolicy(d),
 	})
 	if live != nil && live.Annotations[retryAnnotation] != "" {

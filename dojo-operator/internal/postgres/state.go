@@ -4,20 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
-	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -54,15 +51,8 @@ type State struct {
 	// LastBackup is the last one of the Dojo's own Cluster that has completed.
 	LastBackup *cnpgv1.Backup
 
-	// SQL identifies each piece of spec.postgres.initSQL as it is now; MissingSQL is the first that
-	// does not exist, empty where all do.
-	SQL        []string
-	MissingSQL string
-	// Job is the one for the present SQL, FormerJobs are those for other SQL, JobPods are the pods
-	// of the present one.
-	Job        *batchv1.Job
-	FormerJobs []*batchv1.Job
-	JobPods    []corev1.Pod
+	// Schema is what there is of the SQL, its Jobs and their pods.
+	Schema schema.State
 	// Unchanged are the objects whose last apply changed nothing.
 	Unchanged apply.Unchanged
 }
@@ -79,26 +69,28 @@ func Observe(
 	if err := s.observeObjects(ctx, r, d, has); err != nil {
 		return s, err
 	}
-	err = errors.Join(s.observeBackups(ctx, r, d), s.observePassword(ctx, r, d),
-		s.observeSQL(ctx, r, d), s.observeJobs(ctx, r, d))
+	if err := errors.Join(s.observeBackups(ctx, r, d), s.observePassword(ctx, r, d)); err != nil {
+		return s, err
+	}
+	s.Schema, err = schema.Observe(ctx, r, d, s.Cluster, s.Database, now)
 	return s, err
 }
 
 func (s *State) observeObjects(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optional.Kind) bool,
 ) error {
-	for _, kind := range Kinds() {
+	for _, kind := range cnpg.Kinds() {
 		if !has(kind) {
 			s.Missing = kind.Kind
 			return nil
 		}
 	}
 	return errors.Join(
-		observe(ctx, r, clusterKind.Kind, d.Namespace, ClusterName(d), &s.Cluster),
-		observe(ctx, r, roleKind.Kind, d.Namespace, ObjectName(d), &s.Role),
-		observe(ctx, r, databaseKind.Kind, d.Namespace, ObjectName(d), &s.Database),
-		observe(ctx, r, scheduleKind.Kind, d.Namespace, ObjectName(d), &s.Schedule),
-		observe(ctx, r, backupKind.Kind, d.Namespace, finalBackupName(d), &s.FinalBackup),
+		observe(ctx, r, cnpg.ClusterKind.Kind, d.Namespace, cnpg.ClusterName(d), &s.Cluster),
+		observe(ctx, r, cnpg.RoleKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Role),
+		observe(ctx, r, cnpg.DatabaseKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Database),
+		observe(ctx, r, cnpg.ScheduleKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Schedule),
+		observe(ctx, r, cnpg.BackupKind.Kind, d.Namespace, finalBackupName(d), &s.FinalBackup),
 	)
 }
 
@@ -112,7 +104,7 @@ func observe[T any, L interface {
 }
 
 func (s *State) observePassword(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (err error) {
-	name := types.NamespacedName{Namespace: d.Namespace, Name: ObjectName(d)}
+	name := types.NamespacedName{Namespace: d.Namespace, Name: cnpg.ObjectName(d)}
 	if s.Secret, err = apply.Get(ctx, r, "Secret", name, apply.Metadata("v1", "Secret")); err != nil {
 		return err
 	}
@@ -126,53 +118,5 @@ func (s *State) observePassword(ctx context.Context, r apply.Reader, d *corev1ap
 	if err == nil {
 		s.Password = secret.Data["password"]
 	}
-	return err
-}
-
-// observeSQL records which state of spec.postgres.initSQL there is; its text is for the Job alone
-// to read.
-func (s *State) observeSQL(ctx context.Context, r apply.Reader, d *corev1api.Dojo) error {
-	for _, source := range d.Spec.Postgres.InitSQL {
-		kind, ref := "ConfigMap", source.ConfigMapKeyRef
-		if source.SecretKeyRef != nil {
-			kind, ref = "Secret", source.SecretKeyRef
-		}
-		name := types.NamespacedName{Namespace: d.Namespace, Name: ref.Name}
-		live, err := apply.Get(ctx, r, kind, name, apply.Metadata("v1", kind))
-		switch {
-		case err != nil:
-			return err
-		case live != nil:
-			s.SQL = append(s.SQL, fmt.Sprintf("%s/%s/%s/%s/%s", kind, live.Name, ref.Key, live.UID, live.ResourceVersion))
-		case s.MissingSQL == "":
-			s.MissingSQL = fmt.Sprintf("%s %s", kind, name)
-		}
-	}
-	return nil
-}
-
-// observeJobs reads the schema's Jobs, and the pods of the present one until it has completed.
-func (s *State) observeJobs(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (err error) {
-	var jobs batchv1.JobList
-	ours := client.MatchingFields{pods.JobOfDojo: d.Name}
-	if err := r.Cache.List(ctx, &jobs, client.InNamespace(d.Namespace), ours); err != nil {
-		return fmt.Errorf("list Jobs: %w", err)
-	}
-	present := ""
-	if s.Cluster != nil && s.Database != nil {
-		present = schemaName(d, s)
-		if err := observe(ctx, r, "Job", d.Namespace, present, &s.Job); err != nil {
-			return err
-		}
-	}
-	for i := range jobs.Items {
-		if job := &jobs.Items[i]; job.Name != present && metav1.IsControlledBy(job, d) && job.DeletionTimestamp == nil {
-			s.FormerJobs = append(s.FormerJobs, job)
-		}
-	}
-	if s.Job != nil && jobIs(s.Job, batchv1.JobComplete) && d.DeletionTimestamp == nil {
-		return nil
-	}
-	s.JobPods, err = pods.List(ctx, r, d, pods.OfSchema)
 	return err
 }

@@ -20,6 +20,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -95,14 +96,17 @@ func waitingFor(object string, waited time.Duration) func(*corev1api.Dojo) {
 type world struct {
 	State
 	t       *testing.T
+	dojo    *corev1api.Dojo
 	secret  *corev1.Secret
 	jobs    []*batchv1.Job
 	version int
+	// SQL is what has to run, MissingSQL a piece of it that does not exist.
+	SQL, MissingSQL string
 }
 
 // newWorld is one without a database, but with the Cluster that a Dojo refers to.
 func newWorld(t *testing.T, d *corev1api.Dojo) *world {
-	w := &world{t: t, State: State{Now: noon}}
+	w := &world{t: t, dojo: d, State: State{Now: noon}}
 	if d.Spec.Postgres.ClusterRef != nil {
 		w.Cluster = &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
 			Namespace: d.Namespace, Name: "pg", UID: "uid of pg", CreationTimestamp: metav1.NewTime(noon),
@@ -138,16 +142,21 @@ func (w *world) observe(d *corev1api.Dojo) State {
 			s.Password = w.secret.Data["password"]
 		}
 	}
-	for _, job := range w.jobs {
-		if s.Cluster != nil && s.Database != nil && job.Name == schemaName(d, &s) {
-			s.Job = job
-		} else {
-			s.FormerJobs = append(s.FormerJobs, job)
-		}
-	}
 	if s.Missing != "" {
-		s.Cluster, s.Role, s.Database, s.Schedule, s.FinalBackup, s.Job = nil, nil, nil, nil, nil, nil
-		s.FormerJobs = w.jobs
+		s.Cluster, s.Role, s.Database, s.Schedule, s.FinalBackup = nil, nil, nil, nil, nil
+	}
+	s.Schema = schema.State{Now: noon, Missing: w.MissingSQL, Pods: w.Schema.Pods}
+	if s.Cluster != nil && s.Database != nil && w.MissingSQL == "" {
+		s.Schema.Digest = fmt.Sprint(w.SQL, " for ", s.Cluster.UID, s.Database.UID)
+		s.Schema.Versions = "versions of " + s.Schema.Digest
+	}
+	for _, job := range w.jobs {
+		if job.Annotations["core.jutsu.com/schema"] == s.Schema.Digest {
+			s.Schema.Named = job
+		}
+		if metav1.IsControlledBy(job, d) {
+			s.Schema.Jobs = append(s.Schema.Jobs, job)
+		}
 	}
 	return s
 }
@@ -163,7 +172,9 @@ func (w *world) reconcile(d *corev1api.Dojo) Database {
 		case "Secret":
 			w.secret = stored(w, w.secret, o)
 		case "Job":
-			w.jobs = append(w.jobs, stored[batchv1.Job](w, nil, o))
+			job := stored[batchv1.Job](w, nil, o)
+			job.UID = types.UID(job.Name)
+			w.jobs = append(w.jobs, job)
 		case "Cluster":
 			w.Cluster = stored(w, w.Cluster, o)
 		case "DatabaseRole":
@@ -209,6 +220,13 @@ func stored[T any, L interface {
 
 // play does what CloudNativePG and the Job's pod would do.
 func (w *world) play() {
+	w.playPostgres()
+	for _, job := range w.jobs {
+		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	}
+}
+
+func (w *world) playPostgres() {
 	if c := w.Cluster; c != nil {
 		c.Status = cnpgv1.ClusterStatus{
 			ReadyInstances: c.Spec.Instances, CurrentPrimary: "pg-1", Image: "postgres:17", Conditions: c.Status.Conditions,
@@ -223,9 +241,6 @@ func (w *world) play() {
 	if w.Database != nil {
 		w.Database.Status = cnpgv1.DatabaseStatus{Applied: ptr.To(true), ObservedGeneration: w.Database.Generation}
 	}
-	for _, job := range w.jobs {
-		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
-	}
 }
 
 // unwrittenFor makes the last change of all objects that long ago.
@@ -239,6 +254,13 @@ func (w *world) unwrittenFor(passed time.Duration) {
 		}
 		o.SetManagedFields(fields)
 	}
+}
+
+// otherSQL makes other SQL run: its Job is there.
+func otherSQL(w *world) {
+	w.SQL, w.jobs = "other", nil
+	w.reconcile(w.dojo)
+	w.playPostgres()
 }
 
 // controlledBy are the owner references of a child of the Dojo.

@@ -61,6 +61,18 @@ func deploymentFor(
 		WithSpec(spec)
 }
 
+// image is the application's image in a Deployment, empty where there is none.
+func image(live *appsv1.Deployment) string {
+	if live != nil {
+		for i := range live.Spec.Template.Spec.Containers {
+			if c := &live.Spec.Template.Spec.Containers[i]; c.Name == containerName {
+				return c.Image
+			}
+		}
+	}
+	return ""
+}
+
 func podFor(d *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.PodSpecApplyConfiguration {
 	return pods.Spec(d, anyUser, "64Mi", containerFor(d, access, cfg)).
 		WithTerminationGracePeriodSeconds(30).

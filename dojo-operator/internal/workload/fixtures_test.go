@@ -52,7 +52,7 @@ func observe(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo) State {
 
 func planFor(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo) apply.Plan {
 	t.Helper()
-	return Plan(d, observe(t, c, d), access, testConfig)
+	return Plan(d, observe(t, c, d), access, false, testConfig)
 }
 
 // deployed is a cluster in which the application of the Dojo runs.

@@ -19,13 +19,18 @@ type Credentials struct {
 	Revision string
 }
 
-// Plan decides about the application.
-func Plan(d *corev1api.Dojo, s State, access Credentials, cfg Config) (p apply.Plan) {
+// Plan decides about the application. While its database is migrating, pods that run keep their
+// image: a new one may need what the SQL creates.
+func Plan(d *corev1api.Dojo, s State, access Credentials, migrating bool, cfg Config) (p apply.Plan) {
 	if access.Revision == "" && s.Deployment != nil {
 		access.Revision = s.Deployment.Spec.Template.Annotations[ownership.RevisionAnnotation]
 	}
 	if access.Revision == "" {
 		return p // pods without credentials would only fail
+	}
+	if live := image(s.Deployment); migrating && live != "" {
+		cfg.Image, d = live, d.DeepCopy()
+		d.Spec.Image = ""
 	}
 	if deployment := planDeployment(d, s, access, cfg); deployment != nil {
 		deployment.After = []expectations.Key{expectations.KeyOf("Secret", d.Namespace, access.SecretName)}

@@ -206,10 +206,10 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo()
 	none := Credentials{SecretName: access.SecretName, Keys: access.Keys}
-	if plan := Plan(d, State{}, none, testConfig); plan.Apply != nil || plan.Issues != nil {
+	if plan := Plan(d, State{}, none, false, testConfig); plan.Apply != nil || plan.Issues != nil {
 		t.Errorf("without credentials, plans %+v", plan)
 	}
-	plan := Plan(d, State{}, access, testConfig)
+	plan := Plan(d, State{}, access, false, testConfig)
 	if diff := cmp.Diff([]string{"Deployment", "Service", "PodDisruptionBudget"}, dojotest.Kinds(plan)); diff != "" {
 		t.Error(diff)
 	}
@@ -227,11 +227,11 @@ func TestPlanKeepsTheRevision(t *testing.T) {
 	d := dojotest.Dojo()
 	none := Credentials{SecretName: access.SecretName, Keys: access.Keys}
 	c := deployed(t, d)
-	if plan := Plan(d, observe(t, c, d), none, testConfig); plan.Apply != nil || plan.Issues != nil {
+	if plan := Plan(d, observe(t, c, d), none, false, testConfig); plan.Apply != nil || plan.Issues != nil {
 		t.Errorf("plans %+v", plan)
 	}
 	dojotest.Replicas(5)(d)
-	plan := Plan(d, observe(t, c, d), none, testConfig)
+	plan := Plan(d, observe(t, c, d), none, false, testConfig)
 	if diff := cmp.Diff([]string{"Deployment"}, dojotest.Kinds(plan)); diff != "" {
 		t.Error(diff)
 	}
@@ -242,5 +242,27 @@ func TestPlanKeepsTheRevision(t *testing.T) {
 	live := deploymentOf(t, c)
 	if got := live.Spec.Template.Annotations[ownership.RevisionAnnotation]; got != "r" || *live.Spec.Replicas != 5 {
 		t.Errorf("%d replicas of revision %q", *live.Spec.Replicas, got)
+	}
+}
+
+// A new image may need what the SQL creates that is still to run: until then pods keep the one they
+// have, and all else goes on.
+func TestPlanKeepsTheImageWhileTheDatabaseMigrates(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo()
+	c := deployed(t, d)
+	before := image(deploymentOf(t, c))
+	d.Spec.Image = "dojo:next"
+	if plan := Plan(d, observe(t, c, d), access, true, testConfig); plan.Apply != nil || plan.Issues != nil {
+		t.Errorf("plans %+v", plan)
+	}
+	dojotest.Replicas(5)(d)
+	c.Do(d, Plan(d, observe(t, c, d), access, true, testConfig))
+	if live := deploymentOf(t, c); image(live) != before || *live.Spec.Replicas != 5 {
+		t.Errorf("%d replicas of %s", *live.Spec.Replicas, image(live))
+	}
+	c.Do(d, Plan(d, observe(t, c, d), access, false, testConfig))
+	if live := deploymentOf(t, c); image(live) != "dojo:next" {
+		t.Errorf("still runs %s", image(live))
 	}
 }

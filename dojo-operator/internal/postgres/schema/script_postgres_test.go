@@ -1,10 +1,12 @@
-package postgres
+package schema
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -93,14 +95,17 @@ func (p *server) as(user, statement string) string {
 // it prints.
 func (p *server) script(files map[string]string) (int, string) {
 	p.t.Helper()
-	sql := filepath.Join(p.folder, "sql")
-	must(p.t, os.RemoveAll(sql))
+	folder, err := os.MkdirTemp(p.folder, "script-")
+	must(p.t, err)
+	must(p.t, os.Chmod(folder, 0o777))
+	sql := filepath.Join(folder, "sql")
 	must(p.t, os.Mkdir(sql, 0o755))
 	for name, text := range files {
 		must(p.t, os.WriteFile(filepath.Join(sql, name), []byte(text), 0o644))
 	}
 	c := p.command("psql")
-	c.Path, c.Args = "/bin/sh", []string{"sh", "-c", strings.ReplaceAll(schemaScript, "/sql/*", sql+"/*")}
+	text := strings.ReplaceAll(strings.ReplaceAll(script, "/sql/*", sql+"/*"), "'10s'", "'1s'")
+	c.Path, c.Args, c.Dir = "/bin/sh", []string{"sh", "-c", text}, folder
 	c.Env = append(c.Env, "PGUSER=owner", "PGDATABASE=app")
 	out, _ := c.CombinedOutput()
 	return c.ProcessState.ExitCode(), string(out)
@@ -152,5 +157,39 @@ func TestSchemaScriptOnPostgres(t *testing.T) {
 	}
 	if code, says := (&server{t: t, bin: p.bin, folder: p.folder + "/data"}).script(nil); code != 2 {
 		t.Errorf("a database that cannot be reached: exit code %d, %s", code, says)
+	}
+}
+
+// Two sessions that create the same table at once get in each other's way ("duplicate key value
+// violates unique constraint pg_type_typname_nsp_index"), so that the script lets in one at a time;
+// and one that waits for a lock of the application gives up, to be retried.
+func TestSchemaScriptAlone(t *testing.T) {
+	t.Parallel()
+	p := startPostgres(t)
+	p.as("postgres", "CREATE ROLE owner LOGIN")
+	for round := range 4 {
+		p.as("postgres", "DROP DATABASE IF EXISTS app")
+		p.as("postgres", "CREATE DATABASE app OWNER owner")
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() {
+				if code, says := p.script(map[string]string{"00-a.sql": "CREATE TABLE IF NOT EXISTS a (b int);"}); code != 0 {
+					t.Errorf("round %d: exit code %d, says %q", round, code, says)
+				}
+			})
+		}
+		all.Wait()
+	}
+	busy := p.command("psql", "-U", "owner", "-d", "app", "-c", "BEGIN", "-c", "LOCK a", "-c", `\! echo locked; sleep 60`)
+	out, err := busy.StdoutPipe()
+	must(t, err)
+	must(t, busy.Start())
+	t.Cleanup(func() { _ = busy.Process.Kill(); _ = busy.Wait() })
+	for lines := bufio.NewScanner(out); lines.Scan() && lines.Text() != "locked"; {
+		continue
+	}
+	code, says := p.script(map[string]string{"00-a.sql": "ALTER TABLE a ADD COLUMN c int;"})
+	if code != 75 || !strings.Contains(says, "00-a.sql:1: ERROR:  canceling statement due to lock timeout") {
+		t.Errorf("exit code %d, says %q", code, says)
 	}
 }

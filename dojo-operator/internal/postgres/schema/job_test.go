@@ -1,4 +1,4 @@
-package postgres
+package schema
 
 import (
 	"os"
@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
@@ -19,15 +19,14 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
-	"jutsu.com/operators/libs/conditions"
 )
 
-func TestSchemaPodsAreRestrictedAndNoneOfTheApplication(t *testing.T) {
+func TestPodsAreRestrictedAndNoneOfTheApplication(t *testing.T) {
 	t.Parallel()
 	evaluator, err := policy.NewEvaluator(policy.DefaultChecks(), nil)
 	must(t, err)
-	d := tokyo(inPG, withSQL)
-	job := inSync(t, d).jobs[0]
+	d := tokyo(withSQL)
+	job := jobOf(t, d, "now")
 	template := job.Spec.Template
 	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
 	checks := evaluator.EvaluatePod(level, &template.ObjectMeta, &template.Spec)
@@ -40,19 +39,27 @@ func TestSchemaPodsAreRestrictedAndNoneOfTheApplication(t *testing.T) {
 	if template.Labels[ownership.NameLabel] == ownership.Selector(d)[ownership.NameLabel] {
 		t.Error("the Service would send requests to the schema's pods")
 	}
-	want := ownership.Labels(d, ownership.Schema)
-	if diff := cmp.Diff([]map[string]string{want, want}, []map[string]string{job.Labels, template.Labels}); diff != "" {
-		t.Error("no event would show its end", diff)
+	for name, labels := range map[string]map[string]string{"Job": job.Labels, "pods": template.Labels} {
+		for key, value := range ownership.Labels(d, ownership.Schema) {
+			if labels[key] != value {
+				t.Errorf("no event of the %s would show their end: %v", name, labels)
+			}
+		}
+	}
+	if template.Labels["sidecar.istio.io/inject"] != "false" || template.Annotations["linkerd.io/inject"] != "disabled" {
+		t.Errorf("a sidecar would never end: %v %v", template.Labels, template.Annotations)
 	}
 	if !metav1.IsControlledBy(job, d) {
 		t.Errorf("the Dojo does not control it: %v", job.OwnerReferences)
 	}
-	if len(job.Name) > 63 {
-		t.Errorf("%s is too long for a label", job.Name)
-	}
 	c := template.Spec.Containers[0]
 	if c.Image != "postgres:17" || c.TerminationMessagePolicy != corev1.TerminationMessageFallbackToLogsOnError {
 		t.Errorf("image %s, messages %s", c.Image, c.TerminationMessagePolicy)
+	}
+	for _, of := range []corev1.ResourceName{corev1.ResourceMemory, corev1.ResourceEphemeralStorage} {
+		if c.Resources.Requests.Name(of, resource.BinarySI).IsZero() || c.Resources.Limits.Name(of, resource.BinarySI).IsZero() {
+			t.Errorf("%s: %v", of, c.Resources)
+		}
 	}
 	rule := job.Spec.PodFailurePolicy.Rules[0]
 	if rule.Action != batchv1.PodFailurePolicyActionFailJob || *rule.OnExitCodes.ContainerName != c.Name ||
@@ -61,32 +68,14 @@ func TestSchemaPodsAreRestrictedAndNoneOfTheApplication(t *testing.T) {
 	}
 }
 
-func TestSchemaNames(t *testing.T) {
+func TestJobName(t *testing.T) {
 	t.Parallel()
-	s := State{Cluster: &cnpgv1.Cluster{}, Database: &cnpgv1.Database{}}
-	name := func(d *corev1api.Dojo, sql ...string) string {
-		s.SQL = sql
-		return schemaName(d, &s)
+	long := tokyo(func(d *corev1api.Dojo) { d.Name = strings.Repeat("a", 63) })
+	if got := jobName(long, "now"); len(got) > 63 {
+		t.Errorf("%s is too long for a label", got)
 	}
-	if got := name(tokyo(inPG, named(strings.Repeat("a", 63)))); len(got) > 63 {
-		t.Errorf("%s has %d characters", got, len(got))
-	}
-	if name(tokyo(inPG), "a", "b") == name(tokyo(inPG), "b", "a") || name(tokyo(inPG), "a") == name(tokyo(inPG)) {
-		t.Error("other SQL would not run")
-	}
-	before := name(tokyo(inPG), "a")
-	for what, uid := range map[string]*metav1.ObjectMeta{
-		"Cluster": &s.Cluster.ObjectMeta, "Database": &s.Database.ObjectMeta,
-	} {
-		uid.UID = "another"
-		if name(tokyo(inPG), "a") == before {
-			t.Errorf("does not run in a %s that was created again", what)
-		}
-		uid.UID = ""
-	}
-	scaled := tokyo(inPG, func(d *corev1api.Dojo) { d.Spec.Replicas = ptr.To[int32](7) })
-	if name(scaled, "a") != before {
-		t.Error("runs again for nothing")
+	if jobName(tokyo(), "now") == jobName(tokyo(), "then") {
+		t.Error("other SQL would have the same Job")
 	}
 }
 
@@ -112,6 +101,8 @@ func TestSchemaScript(t *testing.T) {
 			[]string{"weapons", "broken"}, "psql: ERROR: hollow purple"},
 		"a Secret fails": {map[string]string{"00-b.secret.sql": "broken"}, 3,
 			[]string{"weapons", "broken"}, secret},
+		"a lock is not free": {map[string]string{"00-a.sql": "locked"}, 75,
+			[]string{"weapons", "locked"}, "canceling statement due to lock timeout"},
 		"the database is not reached": {map[string]string{"00-a.sql": "away"}, 2, []string{"weapons", "away"}, ""},
 	}
 	for name, c := range cases {
@@ -123,7 +114,8 @@ func TestSchemaScript(t *testing.T) {
 				must(t, os.WriteFile(filepath.Join(folder, "sql", name), []byte(text), 0o600))
 			}
 			record := filepath.Join(folder, "record")
-			command := exec.Command("/bin/sh", "-c", strings.ReplaceAll(schemaScript, "/sql/*", folder+"/sql/*"))
+			command := exec.Command("/bin/sh", "-c", strings.ReplaceAll(script, "/sql/*", folder+"/sql/*"))
+			command.Dir = folder
 			command.Env = append(os.Environ(), "PATH="+programs+":"+os.Getenv("PATH"), "RECORD="+record)
 			said, _ := command.CombinedOutput()
 			if code := command.ProcessState.ExitCode(); code != c.code {
@@ -151,9 +143,8 @@ func TestSchemaScript(t *testing.T) {
 
 func TestSQLIsMountedInOrder(t *testing.T) {
 	t.Parallel()
-	job := inSync(t, tokyo(inPG, withSQL)).jobs[0]
 	var paths []string
-	for _, source := range job.Spec.Template.Spec.Volumes[1].Projected.Sources {
+	for _, source := range jobOf(t, tokyo(withSQL), "now").Spec.Template.Spec.Volumes[1].Projected.Sources {
 		if source.ConfigMap != nil {
 			paths = append(paths, source.ConfigMap.Name+"/"+source.ConfigMap.Items[0].Key+" "+source.ConfigMap.Items[0].Path)
 		} else {
@@ -165,11 +156,10 @@ func TestSQLIsMountedInOrder(t *testing.T) {
 	}
 }
 
-func TestSchemaRunsAsTheOwnerOfTheDatabase(t *testing.T) {
+func TestSQLRunsAsTheOwnerOfTheDatabase(t *testing.T) {
 	t.Parallel()
-	job := inSync(t, tokyo(inPG)).jobs[0]
 	got := map[string]string{}
-	for _, v := range job.Spec.Template.Spec.Containers[0].Env {
+	for _, v := range jobOf(t, tokyo(), "now").Spec.Template.Spec.Containers[0].Env {
 		got[v.Name] = v.ValueFrom.SecretKeyRef.Name + "/" + v.ValueFrom.SecretKeyRef.Key
 	}
 	want := map[string]string{
@@ -178,51 +168,5 @@ func TestSchemaRunsAsTheOwnerOfTheDatabase(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func TestSchemaFailureIsExplained(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		change func(*world)
-		want   string // JOB is the Job's name
-	}{
-		"by Postgres": {failedSchema, "ERROR: no."},
-		"by nothing":  {func(w *world) { failedSchema(w); w.JobPods = nil }, "see `kubectl logs job/JOB`."},
-		"by the pod": {func(w *world) { stuckSchema(w); w.JobPods[0].Name = "p" },
-			"pod p: container : InvalidImageName; see `kubectl describe pod p`."},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			d := tokyo(inPG)
-			w := inSync(t, d)
-			c.change(w)
-			want := "The schema cannot be updated: " + c.want +
-				" Fix the SQL; to retry the same SQL, delete the Job with `kubectl delete job JOB`."
-			got := conditions.Worst(w.plan(d).Plan.Issues).Message
-			if diff := cmp.Diff(strings.ReplaceAll(want, "JOB", w.jobs[0].Name), got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-// Jobs for former SQL are kept until that for the present SQL has completed.
-func TestFormerJobs(t *testing.T) {
-	t.Parallel()
-	d := tokyo(inPG)
-	w := inSync(t, d)
-	w.SQL = []string{"ConfigMap/sql/a/u/2"}
-	if plan := w.reconcile(d).Plan; plan.Delete != nil {
-		t.Errorf("deletes %v before there is another", deleted(plan))
-	}
-	if plan := w.plan(d).Plan; plan.Delete != nil || worst(plan) != "Progressing/ApplyingSchema" {
-		t.Errorf("deletes %v before the other has completed", deleted(plan))
-	}
-	w.play()
-	if plan := w.plan(d).Plan; !cmp.Equal(deleted(plan), []string{"Job"}) ||
-		plan.Delete[0].Object.GetName() != w.jobs[0].Name {
-		t.Errorf("deletes %v", plan.Delete)
 	}
 }

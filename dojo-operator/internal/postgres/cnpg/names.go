@@ -1,0 +1,68 @@
+// Package cnpg names what a Dojo has on CloudNativePG: the kinds, the objects, and what they are called
+// in Postgres.
+package cnpg
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
+)
+
+// The kinds of CloudNativePG.
+var (
+	ClusterKind  = kind("Cluster", "clusters")
+	RoleKind     = kind("DatabaseRole", "databaseroles")
+	DatabaseKind = kind("Database", "databases")
+	ScheduleKind = kind("ScheduledBackup", "scheduledbackups")
+	BackupKind   = kind("Backup", "backups")
+)
+
+func kind(name, plural string) optional.Kind {
+	return optional.Kind{GroupVersionKind: cnpgv1.SchemeGroupVersion.WithKind(name), Plural: plural}
+}
+
+// Kinds are those that the cluster has to have for spec.postgres.
+func Kinds() []optional.Kind {
+	return []optional.Kind{ClusterKind, RoleKind, DatabaseKind, ScheduleKind, BackupKind}
+}
+
+// ObjectName is the name of every object of the database: the Secret with its password, the role,
+// the database, the Cluster.
+func ObjectName(d *corev1api.Dojo) string { return d.Name + "-db" }
+
+// ClusterName is the name of the Cluster that holds the database; empty without spec.postgres.
+func ClusterName(d *corev1api.Dojo) string {
+	switch {
+	case d.Spec.Postgres == nil:
+		return ""
+	case d.Spec.Postgres.ClusterRef != nil:
+		return d.Spec.Postgres.ClusterRef.Name
+	}
+	return ObjectName(d)
+}
+
+// Host is the Service of the Cluster's primary.
+func Host(d *corev1api.Dojo) string { return ClusterName(d) + "-rw" }
+
+// SQLName is the name of the database and of its owner in Postgres, at most 63 bytes. Names cannot
+// collide: no name of Kubernetes has an underscore, and one that is cut ends with a hash of the
+// whole.
+func SQLName(d *corev1api.Dojo) string {
+	const maxLength = 63
+	name := strings.ReplaceAll("dojo_"+d.Namespace+"_"+d.Name, "-", "_")
+	if len(name) <= maxLength {
+		return name
+	}
+	return name[:maxLength-9] + "_" + ShortHash(d.Namespace+"/"+d.Name)
+}
+
+// ShortHash is a hash for a name: long enough for the few objects of a Dojo.
+func ShortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:4])
+}

@@ -1,0 +1,256 @@
+package schema
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// noon is when every plan is made.
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+var testConfig = Config{Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second}
+
+func tokyo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
+	d := &corev1api.Dojo{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo", UID: "uid of tokyo"},
+		Spec:       corev1api.DojoSpec{Postgres: &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}},
+	}
+	for _, change := range changes {
+		change(d)
+	}
+	return d
+}
+
+func withSQL(d *corev1api.Dojo) {
+	d.Spec.Postgres.InitSQL = []corev1api.SQLSource{
+		{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "tables.sql"}},
+		{SecretKeyRef: &corev1api.KeyReference{Name: "users", Key: "all"}},
+	}
+}
+
+// jobOf is the Job for the SQL with a digest, made a minute ago.
+func jobOf(t *testing.T, d *corev1api.Dojo, digest string) *batchv1.Job {
+	t.Helper()
+	desired := apply.Typed(jobFor(d, &State{Digest: digest, Versions: "of " + digest}, "postgres:17"))
+	var job batchv1.Job
+	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(desired.Object, &job))
+	job.UID, job.CreationTimestamp = types.UID(job.Name), metav1.NewTime(noon.Add(-time.Minute))
+	return &job
+}
+
+// podOf is a pod of a Job whose container is in a state.
+func podOf(job *batchv1.Job, state corev1.ContainerState) corev1.Pod {
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "p", CreationTimestamp: job.CreationTimestamp}}
+	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "dojo-schema", State: state}}
+	return pod
+}
+
+func running(since time.Duration) corev1.ContainerState {
+	return corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(noon.Add(-since))}}
+}
+
+func ended(code int32, since time.Duration) corev1.ContainerState {
+	return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+		ExitCode: code, Message: "no route to host\n", FinishedAt: metav1.NewTime(noon.Add(-since)),
+	}}
+}
+
+func waitingFor(reason string) corev1.ContainerState {
+	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason}}
+}
+
+func is(kind batchv1.JobConditionType) func(*batchv1.Job) {
+	return func(job *batchv1.Job) {
+		job.Status.Conditions = []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue}}
+	}
+}
+
+func leaving(since time.Duration) func(*batchv1.Job) {
+	return func(job *batchv1.Job) { job.DeletionTimestamp = &metav1.Time{Time: noon.Add(-since)} }
+}
+
+func oldFor(age time.Duration) func(*batchv1.Job) {
+	return func(job *batchv1.Job) { job.CreationTimestamp = metav1.NewTime(noon.Add(-age)) }
+}
+
+// oldImage is a Job whose pods should have another template now.
+func oldImage(job *batchv1.Job) { job.Annotations[templateAnnotation] = "another" }
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	const applying, stalled, failed = "Progressing/ApplyingSchema", "Degraded/SchemaStalled", "Degraded/SchemaFailed"
+	type result struct {
+		Creates bool
+		Deletes int
+		Record  string
+		Issue   string
+		Says    string // a part of its message
+	}
+	job := func(digest string, changes ...func(*batchv1.Job)) *batchv1.Job {
+		j := jobOf(t, tokyo(), digest)
+		for _, change := range changes {
+			change(j)
+		}
+		return j
+	}
+	type jobs = []*batchv1.Job
+	orphan := podOf(job("then"), running(time.Minute))
+	orphan.OwnerReferences = nil
+	old := orphan
+	old.CreationTimestamp = metav1.NewTime(noon.Add(-time.Hour))
+	unschedulable := podOf(job("now"), corev1.ContainerState{})
+	unschedulable.Status.Conditions = []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+	}}
+	one := func(j *batchv1.Job, states ...corev1.ContainerState) (pods []corev1.Pod) {
+		for _, state := range states {
+			pods = append(pods, podOf(j, state))
+		}
+		return pods
+	}
+	long := 10*time.Minute + time.Second
+	cases := map[string]struct {
+		recorded string
+		jobs     jobs
+		pods     []corev1.Pod
+		want     result
+	}{
+		"nothing has run":     {"", nil, nil, result{Creates: true, Issue: applying, Says: "updates the schema"}},
+		"it has run":          {"now", jobs{job("now", is(batchv1.JobComplete))}, nil, result{Record: "now"}},
+		"its Job was deleted": {"now", nil, nil, result{Record: "now"}},
+		"it has ended":        {"", jobs{job("now", is(batchv1.JobComplete))}, nil, result{Record: "now"}},
+		"other SQL has run": {"then", jobs{job("then", is(batchv1.JobComplete))}, nil,
+			result{Deletes: 1, Record: "then", Issue: applying, Says: "former SQL: Job tokyo-schema-"}},
+		"other SQL runs": {"", jobs{job("then")}, one(job("then"), running(time.Minute)),
+			result{Deletes: 1, Issue: applying, Says: ", pod p."}},
+		"its Job is being deleted": {"then", jobs{job("then", leaving(time.Minute))}, nil,
+			result{Record: "then", Issue: applying}},
+		"for too long": {"then", jobs{job("then", leaving(long))}, nil,
+			result{Record: "then", Issue: stalled, Says: "Former SQL has not ended"}},
+		"its pods are left":                   {"then", nil, one(job("then"), running(time.Hour)), result{Record: "then", Issue: applying}},
+		"a pod without a Job":                 {"then", nil, []corev1.Pod{orphan}, result{Record: "then", Issue: applying}},
+		"a pod without a Job, for long":       {"then", nil, []corev1.Pod{old}, result{Record: "then", Issue: stalled, Says: "pod p"}},
+		"nothing is left of other SQL":        {"then", nil, nil, result{Creates: true, Issue: applying}},
+		"back to SQL before the other began":  {"now", jobs{job("then", leaving(0))}, nil, result{Record: "now"}},
+		"a former Job beside what has run":    {"now", jobs{job("then", is(batchv1.JobComplete))}, nil, result{Deletes: 1, Record: "now"}},
+		"both, the other is being deleted":    {"", jobs{job("now"), job("then", leaving(0))}, nil, result{Issue: applying}},
+		"it starts":                           {"", jobs{job("now")}, nil, result{Issue: applying}},
+		"it runs":                             {"", jobs{job("now")}, one(job("now"), running(time.Minute)), result{Issue: applying}},
+		"no pod is created":                   {"", jobs{job("now", oldFor(91*time.Second))}, nil, result{Issue: stalled, Says: "No pod of the Job"}},
+		"its pod cannot be scheduled":         {"", jobs{job("now", oldFor(91*time.Second))}, []corev1.Pod{unschedulable}, result{Issue: stalled, Says: "cannot be scheduled"}},
+		"a stuck pod of a former Job":         {"", jobs{job("now")}, one(job("then"), waitingFor("InvalidImageName")), result{Issue: applying, Says: "former SQL"}},
+		"it runs for too long":                {"", jobs{job("now")}, one(job("now"), ended(2, time.Hour), running(long)), result{Issue: stalled, Says: "has run for more than 10m0s"}},
+		"a sidecar runs on":                   {"", jobs{job("now")}, one(job("now"), ended(0, 91*time.Second)), result{Issue: stalled, Says: "another container"}},
+		"a sidecar ends soon":                 {"", jobs{job("now")}, one(job("now"), ended(0, time.Second)), result{Issue: applying}},
+		"it is retried":                       {"", jobs{job("now", oldFor(5*time.Minute))}, one(job("now"), ended(2, time.Second)), result{Issue: applying}},
+		"it is retried in vain":               {"", jobs{job("now", oldFor(long))}, one(job("now"), ended(2, time.Second)), result{Issue: stalled, Says: "no route to host."}},
+		"it fails":                            {"", jobs{job("now", is(batchv1.JobFailed))}, one(job("now"), ended(3, 0)), result{Issue: failed, Says: "no route to host. Fix the SQL"}},
+		"its image is wrong":                  {"", jobs{job("now")}, one(job("now"), waitingFor("InvalidImageName")), result{Issue: failed, Says: "pod p: container dojo-schema: InvalidImageName"}},
+		"it should have another pod":          {"", jobs{job("now", oldImage)}, one(job("now"), waitingFor("ErrImagePull")), result{Deletes: 1, Issue: applying, Says: "former SQL"}},
+		"it should have another pod and runs": {"", jobs{job("now", oldImage)}, one(job("now"), running(0)), result{Issue: applying, Says: "updates the schema"}},
+		"had another pod and has run":         {"", jobs{job("now", oldImage, is(batchv1.JobComplete))}, nil, result{Record: "now"}},
+		"failed, and has another pod now":     {"", jobs{job("now", oldImage, is(batchv1.JobFailed))}, nil, result{Deletes: 1, Issue: applying}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := &cnpgv1.Database{}
+			if c.recorded != "" {
+				db.Annotations = map[string]string{digestAnnotation: c.recorded, versionsAnnotation: "of " + c.recorded}
+			}
+			s := State{Now: noon, Digest: "now", Versions: "of now", Jobs: c.jobs, Pods: c.pods}
+			step := Plan(tokyo(), s, db, "postgres:17", testConfig)
+			got := result{step.Job != nil, len(step.Delete), step.Record[digestAnnotation], "", ""}
+			message := ""
+			if step.Issue != nil {
+				got.Issue, message = step.Issue.Type+"/"+step.Issue.Reason, step.Issue.Message
+				if strings.Contains(message, c.want.Says) {
+					got.Says = c.want.Says
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff, message)
+			}
+			if step.Issue != nil && step.Issue.RequeueAfter == 0 && got.Issue != failed && step.Job == nil {
+				t.Error("no event and no time brings it back")
+			}
+		})
+	}
+}
+
+// Two Jobs are never planned to run at once, whatever is there.
+func TestOneJobAtATime(t *testing.T) {
+	t.Parallel()
+	for _, left := range []State{
+		{Jobs: []*batchv1.Job{jobOf(t, tokyo(), "then")}}, {Pods: []corev1.Pod{podOf(jobOf(t, tokyo(), "then"), running(0))}},
+	} {
+		left.Now, left.Digest = noon, "now"
+		if step := Plan(tokyo(), left, &cnpgv1.Database{}, "postgres:17", testConfig); step.Job != nil {
+			t.Errorf("creates %s beside %+v", step.Job.Name, left)
+		}
+	}
+}
+
+func TestMissingSQL(t *testing.T) {
+	t.Parallel()
+	const key = "key tables.sql of the ConfigMap school/sql"
+	waiting := tokyo(func(d *corev1api.Dojo) {
+		d.Status.WaitingFor = []corev1api.Wait{{Object: key, Since: metav1.NewTime(noon.Add(-time.Hour))}}
+	})
+	for want, d := range map[string]*corev1api.Dojo{
+		"Progressing/WaitingForSQL: Waiting for the " + key + " of spec.postgres.initSQL.": tokyo(),
+		"Degraded/SQLNotFound: The " + key + " of spec.postgres.initSQL does not exist. " +
+			"Create it, or remove it from the list.": waiting,
+	} {
+		step := Plan(d, State{Now: noon, Missing: key}, &cnpgv1.Database{}, "postgres:17", testConfig)
+		if got := fmt.Sprintf("%s/%s: %s", step.Issue.Type, step.Issue.Reason, step.Issue.Message); got != want {
+			t.Error(cmp.Diff(want, got))
+		}
+	}
+}
+
+func TestFailureIsExplained(t *testing.T) {
+	t.Parallel()
+	job := jobOf(t, tokyo(), "now")
+	is(batchv1.JobFailed)(job)
+	s := State{Now: noon, Digest: "now", Jobs: []*batchv1.Job{job}}
+	want := fmt.Sprintf("The schema cannot be updated: see `kubectl logs job/%[1]s`. Fix the SQL; "+
+		"to retry the same SQL, delete the Job with `kubectl delete job %[1]s`.", job.Name)
+	got := Plan(tokyo(), s, &cnpgv1.Database{}, "postgres:17", testConfig).Issue
+	if diff := cmp.Diff(want, got.Message); diff != "" || !got.IsDegraded() || got.Type != conditions.TypeDegraded {
+		t.Error(diff)
+	}
+}
+
+func TestStop(t *testing.T) {
+	t.Parallel()
+	ending := jobOf(t, tokyo(), "ending")
+	leaving(0)(ending)
+	s := State{Jobs: []*batchv1.Job{jobOf(t, tokyo(), "now"), jobOf(t, tokyo(), "then"), ending}}
+	if plan := Stop(s); len(plan.Delete) != 2 || plan.Apply != nil || plan.Issues != nil {
+		t.Errorf("plans %+v", plan)
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
