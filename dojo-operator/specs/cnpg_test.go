@@ -129,6 +129,16 @@ func schemaJobs(ctx context.Context, dojo *corev1api.Dojo) []batchv1.Job {
 	return jobs.Items
 }
 
+// schemaJob returns the name of the schema's Job, empty while there is none.
+func schemaJob(dojo *corev1api.Dojo) func(context.Context) string {
+	return func(ctx context.Context) string {
+		for _, job := range schemaJobs(ctx, dojo) {
+			return job.Name
+		}
+		return ""
+	}
+}
+
 // podPassword reads the password that the Dojo's pods read.
 func podPassword(dojo *corev1api.Dojo) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {

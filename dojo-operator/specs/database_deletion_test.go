@@ -85,6 +85,35 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), passwordSecretOf(dojo))).To(Succeed())
 	})
 
+	It("keeps the data when the policy becomes Retain at the last moment", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		cloudNativePG.Pause(ns, "pg")
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		Eventually(ctx, refetch(dojo)).
+			Should(haveMessage("DatabaseReady", ContainSubstring("the Database tokyo-db to be deleted")))
+		edit(ctx, dojo, withPolicy(corev1api.ReclaimRetain))
+		eventuallyGone(ctx, dojo)
+		database := child("Database")
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), database)).To(Succeed())
+		Expect(database).To(haveField("spec.databaseReclaimPolicy", "retain"), "it goes, but what is in Postgres stays")
+		role := child("DatabaseRole")
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), role)).To(Succeed())
+		Expect(role).To(haveField("spec.databaseRoleReclaimPolicy", "retain"))
+		Consistently(ctx, func(ctx context.Context) error {
+			return k8s.Get(ctx, nameOf(ns, "tokyo-db"), passwordSecretOf(dojo))
+		}).Should(Succeed())
+		cloudNativePG.Resume(ns, "pg")
+	})
+
+	It("says what to do where a deletion was to leave the Deployment", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		Expect(k8s.Delete(ctx, dojo, client.PropagationPolicy(metav1.DeletePropagationOrphan))).To(Succeed())
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonDeletionStalled))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("kubectl delete deployment tokyo"))
+		Expect(k8s.Delete(ctx, deploymentOf(dojo))).To(Succeed())
+		eventuallyGone(ctx, dojo)
+	})
+
 	It("waits, and reports for what, while the Cluster does not answer", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.Pause(ns, "pg")

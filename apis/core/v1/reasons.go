@@ -113,13 +113,17 @@ const (
 	// ReasonTakingFinalBackup (Progressing): the Dojo is being deleted and waits for a final
 	// backup.
 	ReasonTakingFinalBackup = "TakingFinalBackup"
-	// ReasonDeletingDatabase (Progressing): the Dojo is being deleted with its data; the message
-	// names what it waits for.
+	// ReasonDeletingDatabase (Progressing): the Dojo is being deleted with its data, or with the policy
+	// Retain instead of a former Delete; the message names what it waits for.
 	ReasonDeletingDatabase = "DeletingDatabase"
 
 	// ReasonCloudNativePGNotInstalled (Degraded): the cluster lacks a kind of CloudNativePG 1.30.
 	// Install it; the Dojo then continues automatically. Running pods are not affected.
 	ReasonCloudNativePGNotInstalled = "CloudNativePGNotInstalled"
+	// ReasonCloudNativePGNotReadable: a kind of CloudNativePG is installed and cannot be read, because
+	// the API server does not serve it, or does not permit it. Nothing is decided meanwhile. Progressing
+	// at first, and Degraded after --progress-deadline.
+	ReasonCloudNativePGNotReadable = "CloudNativePGNotReadable"
 	// ReasonClusterNotFound (Degraded): the Cluster of spec.postgres.clusterRef does not exist
 	// after --database-deadline. Create it.
 	ReasonClusterNotFound = "ClusterNotFound"
@@ -141,8 +145,15 @@ const (
 	// ReasonSchemaStalled (Degraded): the Job that applies the SQL has not started, runs for longer
 	// than --database-deadline or does not end; or a former one does not. The message has the cause.
 	ReasonSchemaStalled = "SchemaStalled"
-	// ReasonFinalBackupFailed (Degraded): the final backup of a Dojo that is being deleted has
-	// failed, so nothing is deleted. Delete the Backup to retry it, or set finalBackup to false.
+	// ReasonClusterInUse (Degraded): the Dojo is being deleted with its Cluster, and others have
+	// databases in it; the message names them. Nothing is deleted before they are gone.
+	ReasonClusterInUse = "ClusterInUse"
+	// ReasonDeletionStalled (Degraded): the Dojo is being deleted with its data, and a step of that does
+	// not end; the message has what it waits for, and what to do.
+	ReasonDeletionStalled = "DeletionStalled"
+	// ReasonFinalBackupFailed (Degraded): the final backup of a Dojo that is being deleted has failed,
+	// or its definition is invalid, so no data is deleted. Delete the Backup to retry it, or set
+	// finalBackup to false.
 	ReasonFinalBackupFailed = "FinalBackupFailed"
 )
 

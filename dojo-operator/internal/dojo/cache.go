@@ -73,6 +73,8 @@ func stripForeign(o client.Object) {
 		credentials.Strip(o)
 	case *cnpgv1.Cluster:
 		postgres.Strip(o)
+	case *cnpgv1.Database:
+		postgres.StripDatabase(o)
 	case *cnpgv1.Backup:
 		postgres.StripBackup(o)
 	case *discordv1alpha1.DiscordChannel:

@@ -65,9 +65,7 @@ type Reconciler struct {
 }
 
 // Kinds knows which optional kinds the cache shows.
-type Kinds interface {
-	Has(kind optional.Kind) bool
-}
+type Kinds = postgres.Kinds
 
 // The operator writes nothing of a Dojo but its status and its finalizers. It deletes no Secret,
 // but takes the owner off the database's password when the data is to be kept, for which clusters
@@ -117,6 +115,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 		WatchesMetadata(&corev1.ConfigMap{}, objects).
 		WatchesMetadata(&corev1.Secret{}, objects).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(dojoOfPod), builder.WithPredicates(pods.Changed)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.deletedDojoOfPod), builder.WithPredicates(goneOnly)).
+		Watches(&corev1api.Dojo{}, handler.EnqueueRequestsFromMapFunc(r.ownerOfClusterOf), builder.WithPredicates(goneOnly)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(dojoOfAutoscaler),
 			builder.WithPredicates(targetChanged)).
 		WithOptions(controller.Options{
@@ -173,7 +173,7 @@ func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, e
 	if s.Monitoring, err = monitoring.Observe(ctx, reader, d, r.Kinds.Has, now); err != nil {
 		return s, err
 	}
-	if s.Postgres, err = postgres.Observe(ctx, reader, d, r.Kinds.Has, now); err != nil {
+	if s.Postgres, err = postgres.Observe(ctx, reader, d, r.Kinds, now); err != nil {
 		return s, err
 	}
 	var generated *credentials.Generated

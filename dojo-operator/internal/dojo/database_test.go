@@ -89,13 +89,19 @@ type databaseWorld struct {
 	t      *testing.T
 	server *applytest.Server
 	dojo   *corev1api.Dojo
-	// without is a kind that the cluster does not have.
-	without string
+	// without is a kind that the cluster does not have, or has and that cannot be read.
+	without    string
+	unreadable bool
 }
 
 // Has implements Kinds: there is CloudNativePG and nothing else that is optional.
 func (w *databaseWorld) Has(kind optional.Kind) bool {
 	return kind.Group == cnpgv1.SchemeGroupVersion.Group && kind.Kind != w.without
+}
+
+// Defined implements Kinds.
+func (w *databaseWorld) Defined(_ context.Context, kind optional.Kind) (bool, error) {
+	return w.Has(kind) || w.unreadable && kind.Kind == w.without, nil
 }
 
 func newDatabaseWorld(t *testing.T, d *corev1api.Dojo) *databaseWorld {
@@ -218,6 +224,8 @@ func (w *databaseWorld) schemaFails() {
 	w.t.Helper()
 	applytest.Edit(w.t, w.server, "others", inWorld[cnpgv1.Database](w, "tokyo-db"),
 		func(db *cnpgv1.Database) { db.Annotations = nil })
+	w.reconcile()
+	w.play()
 	w.schemaEnds(batchv1.JobFailed)
 }
 
@@ -373,10 +381,11 @@ func TestPodsGetTheirPasswordWhateverTheSchemaDoes(t *testing.T) {
 	t.Parallel()
 	w := upToDate(t, withDatabase())
 	old := string(inWorld[corev1.Secret](w, "tokyo-credentials").Data["DB_PASS"])
+	w.schemaFails()
 	w.remove(&corev1.Secret{}, "tokyo-db")
 	w.reconcile()
 	w.play()
-	w.schemaFails()
+	w.schemaEnds(batchv1.JobFailed)
 	_, plan := w.reconcile()
 	if diff := cmp.Diff([]string{"Secret", "Deployment"}, writtenKinds(plan)); diff != "" {
 		t.Error(diff)

@@ -3,45 +3,107 @@ package dojo
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
 )
 
-// planDeletion deletes the data of a Dojo that is being deleted, one step after the other; the
-// finalizer goes last. The garbage collector takes everything else.
-func planDeletion(d *corev1api.Dojo, s State) apply.Plan {
+// planDeletion deletes the data of a Dojo that is being deleted, one step after the other: stop, back
+// up, drop. With the policy Retain, which it may have got at the last moment, it makes sure that all
+// of the data stays. The finalizer goes last; the garbage collector takes everything else.
+func planDeletion(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
+	steps := []func() apply.Plan{
+		func() apply.Plan { return only(postgres.Unreadable(d, s.Postgres, cfg.Postgres)) },
+		func() apply.Plan { return postgres.Keep(d, s.Postgres) },
+	}
+	if postgres.Reclaims(d) {
+		steps = append(steps,
+			func() apply.Plan { return only(postgres.InUse(d, s.Postgres)) },
+			func() apply.Plan { return planStop(d, s, cfg) },
+			func() apply.Plan { return postgres.FinalBackup(d, s.Postgres, cfg.Postgres) },
+			func() apply.Plan { return postgres.Drop(d, s.Postgres, cfg.Postgres) })
+	}
 	var plan apply.Plan
-	if postgres.Reclaims(d) { // unless the policy was changed at the last moment
-		for _, step := range []apply.Plan{postgres.FinalBackup(d, s.Postgres), planStop(d, s), postgres.Drop(d, s.Postgres)} {
-			plan = apply.Join(plan, step)
-			if len(step.Issues) > 0 {
-				return plan.ForPart(corev1api.ConditionDatabaseReady)
-			}
+	for _, step := range steps {
+		next := step()
+		plan = apply.Join(plan, next)
+		if len(next.Issues) > 0 {
+			return plan.ForPart(corev1api.ConditionDatabaseReady)
 		}
 	}
 	plan.Finalizers = withoutFinalizer(d)
 	return plan
 }
 
+// only is a plan that has an issue, if it is one, and does nothing.
+func only(issue *conditions.Issue) (p apply.Plan) {
+	p.Report(issue)
+	return p
+}
+
 // planStop ends everything that may have a session in the database. The plan has an issue until all
 // pods have ended.
-func planStop(d *corev1api.Dojo, s State) (p apply.Plan) {
-	if live := s.Workload.Deployment; live != nil && !ownership.Conflicts(d, live) {
+func planStop(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
+	now, deadline, live := s.Workload.Now, cfg.Postgres.Deadline, s.Workload.Deployment
+	if live != nil && ownership.Conflicts(d, live) && ownership.LabelledFor(d.Name, live) {
+		return only(conditions.Degraded(corev1api.ReasonDeletionStalled,
+			"The Dojo is being deleted with its data, which the pods of the Deployment %s use: "+
+				"it is ours by its labels and no longer controlled by the Dojo, as after a deletion with --cascade=orphan. "+
+				"Delete it with `kubectl delete deployment %s`, or set the reclaimPolicy to Retain.", live.Name, live.Name))
+	}
+	if live != nil && !ownership.Conflicts(d, live) {
+		since := now
 		if live.DeletionTimestamp == nil {
 			p.Delete = append(p.Delete, apply.Delete("Deployment", live))
+		} else {
+			since = live.DeletionTimestamp.Time
 		}
-		p.Report(postgres.Deleting("the application to stop"))
+		p.Report(postgres.Deleting(now, since, deadline, "the application to stop",
+			fmt.Sprintf("Find out which finalizer holds the Deployment %s, and why.", live.Name)))
 		return p
 	}
-	p = schema.Stop(s.Postgres.Schema)
-	if left := len(s.Workload.Pods) + len(s.Postgres.Schema.Pods); left > 0 {
-		p.Report(postgres.Deleting(fmt.Sprintf("%d pods to end", left)))
+	if p = schema.Stop(s.Postgres.Schema); p.Delete != nil {
+		p.Report(postgres.Deleting(now, now, deadline, "the schema's Job to end", ""))
+		return p
+	}
+	if left := slices.Concat(s.Workload.Pods, s.Postgres.Schema.Pods); len(left) > 0 {
+		p.Report(postgres.Deleting(now, stopping(d, left), deadline, fmt.Sprintf("%d pods to end", len(left)),
+			fmt.Sprintf("They may write to the database: %s. Find out why they do not end, "+
+				"such as a node that does not answer, or delete them.", names(left))))
 	}
 	return p
+}
+
+// stopping is since when pods have been asked to end: a Dojo's deletion ends all that it controls.
+func stopping(d *corev1api.Dojo, left []corev1.Pod) time.Time {
+	since := d.DeletionTimestamp.Time
+	for i := range left {
+		if asked := left[i].DeletionTimestamp; asked != nil && asked.After(since) {
+			since = asked.Time
+		}
+	}
+	return since
+}
+
+// names are the names of a few pods.
+func names(pods []corev1.Pod) string {
+	var all []string
+	for i := range pods {
+		all = append(all, pods[i].Name)
+	}
+	slices.Sort(all)
+	if len(all) > 5 {
+		all = append(all[:5], "...")
+	}
+	return strings.Join(all, ", ")
 }
 
 // finalizes reports whether the Dojo's deletion waits for its data to be deleted.

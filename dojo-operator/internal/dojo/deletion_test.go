@@ -2,12 +2,14 @@ package dojo
 
 import (
 	"testing"
+	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/google/go-cmp/cmp"
@@ -25,6 +27,7 @@ func TestDeletion(t *testing.T) {
 		Issue           string
 		Released        bool
 	}
+	const stalled, notReadable = "Degraded/DeletionStalled", "Progressing/CloudNativePGNotReadable"
 	const waits, taking = "Progressing/DeletingDatabase", "Progressing/TakingFinalBackup"
 	noJobs := func(w *databaseWorld) {
 		w.t.Helper()
@@ -51,10 +54,22 @@ func TestDeletion(t *testing.T) {
 		applytest.Edit(w.t, w.server, "others", inWorld[cnpgv1.Database](w, "tokyo-db"),
 			func(db *cnpgv1.Database) { db.Labels = nil })
 	}
-	foreignDeployment := func(w *databaseWorld) {
+	orphaned := func(w *databaseWorld) {
 		noJobs(w)
 		applytest.Edit(w.t, w.server, "others", inWorld[appsv1.Deployment](w, "tokyo"),
 			func(d *appsv1.Deployment) { d.OwnerReferences = nil })
+	}
+	foreignDeployment := func(w *databaseWorld) {
+		orphaned(w)
+		applytest.Edit(w.t, w.server, "others", inWorld[appsv1.Deployment](w, "tokyo"),
+			func(d *appsv1.Deployment) { d.Labels = nil })
+	}
+	unreadable := func(w *databaseWorld) { w.without, w.unreadable = "Database", true }
+	later := func(change func(*databaseWorld)) func(*databaseWorld) {
+		return func(w *databaseWorld) {
+			change(w)
+			w.Clock.(*testclock.FakePassiveClock).SetTime(databaseNoon.Add(time.Hour))
+		}
 	}
 	held := func(o client.Object) { o.SetFinalizers([]string{"example.org/theirs"}) }
 	stopping := func(w *databaseWorld) {
@@ -73,6 +88,7 @@ func TestDeletion(t *testing.T) {
 	}
 	finalBackup := func(phase cnpgv1.BackupPhase) func(*databaseWorld) {
 		return func(w *databaseWorld) {
+			stopped(w)
 			_, plan := w.reconcile()
 			setStatus(w, plan.Apply[0].Name, func(b *cnpgv1.Backup) { b.Status.Phase, b.Status.Error = phase, "e" })
 		}
@@ -88,7 +104,22 @@ func TestDeletion(t *testing.T) {
 		"it is being deleted": {withDatabase(reclaimed), stopping, result{nil, nil, waits, false}},
 		"a foreign Deployment": {withDatabase(reclaimed), foreignDeployment,
 			result{nil, []string{"Database"}, waits, false}},
-		"its pods have to end": {withDatabase(reclaimed), podLeft(ownership.Application),
+		"an orphaned one": {withDatabase(reclaimed), orphaned, result{nil, nil, stalled, false}},
+		"its pods do not end": {withDatabase(reclaimed), later(func(w *databaseWorld) { podLeft(ownership.Application)(w); noJobs(w) }),
+			result{nil, nil, stalled, false}},
+		"it does not stop":       {withDatabase(reclaimed), later(stopping), result{nil, nil, stalled, false}},
+		"a kind is unreadable":   {withDatabase(reclaimed), unreadable, result{nil, nil, notReadable, false}},
+		"unreadable, to be kept": {withDatabase(), unreadable, result{nil, nil, notReadable, false}},
+		"the policy was changed a moment ago": {withDatabase(reclaimed),
+			func(w *databaseWorld) { w.dojo.Spec.Postgres.ReclaimPolicy = corev1api.ReclaimRetain },
+			result{[]string{"Database", "DatabaseRole", "Secret"}, nil, waits, false}},
+		"its Cluster is in use": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+			guest := withDatabase(func(d *corev1api.Dojo) { d.Name, d.Spec.Postgres.ClusterRef.Name = "kyoto", "tokyo-db" })
+			noError(w.t, w.server.Create(w.t.Context(), guest))
+		}, result{nil, nil, "Degraded/ClusterInUse", false}},
+		"its pods have to end": {withDatabase(reclaimed), func(w *databaseWorld) { podLeft(ownership.Application)(w); noJobs(w) },
+			result{nil, nil, waits, false}},
+		"the schema's Job too": {withDatabase(reclaimed), func(w *databaseWorld) { w.remove(&appsv1.Deployment{}, "tokyo") },
 			result{nil, []string{"Job"}, waits, false}},
 		"the schema's pods too": {withDatabase(reclaimed), podLeft(ownership.Schema),
 			result{nil, []string{"Job"}, waits, false}},
@@ -96,8 +127,8 @@ func TestDeletion(t *testing.T) {
 			result{nil, []string{"Database"}, waits, false}},
 		"then the role": {withDatabase(reclaimed), noDatabase,
 			result{nil, []string{"DatabaseRole"}, waits, false}},
-		"then the Dojo may go":      {withDatabase(reclaimed), noRole, result{nil, nil, "", true}},
-		"the policy changed lately": {withDatabase(), nothing, result{nil, nil, "", true}},
+		"then the Dojo may go": {withDatabase(reclaimed), noRole, result{nil, nil, "", true}},
+		"to be kept":           {withDatabase(), nothing, result{nil, nil, "", true}},
 		"CloudNativePG removed": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); w.without = "Cluster" },
 			result{nil, nil, "", true}},
 		"removed, the application runs": {withDatabase(reclaimed), func(w *databaseWorld) { w.without = "Cluster" },
@@ -109,18 +140,23 @@ func TestDeletion(t *testing.T) {
 			result{[]string{"Database"}, nil, waits, false}},
 		"own Cluster: its schedule": {withDatabase(inOwnCluster, reclaimed, nightly), func(w *databaseWorld) {
 			w.dojo.Spec.Postgres.Cluster.Backup.FinalBackup = false
-			noRole(w)
+			stopped(w)
 		}, result{nil, []string{"ScheduledBackup"}, waits, false}},
-		"own Cluster: itself": {withDatabase(inOwnCluster, reclaimed), noRole,
+		"own Cluster: itself": {withDatabase(inOwnCluster, reclaimed), stopped,
 			result{nil, []string{"Cluster"}, waits, false}},
-		"a last backup": {withDatabase(inOwnCluster, reclaimed, nightly), nothing,
+		"own Cluster: then the database": {withDatabase(inOwnCluster, reclaimed),
+			func(w *databaseWorld) { stopped(w); w.remove(&cnpgv1.Cluster{}, "tokyo-db") },
+			result{nil, []string{"Database"}, waits, false}},
+		"a last backup, but stop before": {withDatabase(inOwnCluster, reclaimed, nightly), nothing,
+			result{nil, []string{"Deployment"}, waits, false}},
+		"a last backup": {withDatabase(inOwnCluster, reclaimed, nightly), stopped,
 			result{[]string{"Backup"}, nil, taking, false}},
 		"it is under way": {withDatabase(inOwnCluster, reclaimed, nightly), finalBackup("running"),
 			result{nil, nil, taking, false}},
 		"it has failed": {withDatabase(inOwnCluster, reclaimed, nightly), finalBackup("failed"),
 			result{nil, nil, "Degraded/FinalBackupFailed", false}},
 		"it is done": {withDatabase(inOwnCluster, reclaimed, nightly), finalBackup("completed"),
-			result{nil, []string{"Deployment"}, waits, false}},
+			result{nil, []string{"ScheduledBackup"}, waits, false}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -175,9 +211,8 @@ func TestDeletionComesToItsEnd(t *testing.T) {
 		}
 	}
 	want := []string{
-		"writes Backup", "deletes Deployment",
-		"deletes Job", "deletes Database", "deletes DatabaseRole", "deletes ScheduledBackup",
-		"deletes Cluster",
+		"deletes Deployment", "deletes Job", "writes Backup",
+		"deletes ScheduledBackup", "deletes Cluster", "deletes Database", "deletes DatabaseRole",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || w.dojo != nil {
 		t.Error("the Dojo is left:", w.dojo != nil, diff)
@@ -203,7 +238,7 @@ func TestFinalizers(t *testing.T) {
 		"retained, ours alone": {withDatabase(ours), []string{}},
 	}
 	for name, c := range cases {
-		if diff := cmp.Diff(c.want, planFinalizers(c.dojo)); diff != "" {
+		if diff := cmp.Diff(c.want, planFinalizers(c.dojo, State{})); diff != "" {
 			t.Error(name, diff)
 		}
 	}

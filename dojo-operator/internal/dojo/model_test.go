@@ -59,6 +59,8 @@ type allKinds struct{}
 
 func (allKinds) Has(optional.Kind) bool { return true }
 
+func (allKinds) Defined(context.Context, optional.Kind) (bool, error) { return true, nil }
+
 var modelScheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

@@ -33,7 +33,7 @@ type State struct {
 // not stop the others: a Dojo whose credentials are gone can still be scaled.
 func Plan(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if d.DeletionTimestamp != nil {
-		return planDeletion(d, s) // stop, back up, drop
+		return planDeletion(d, s, cfg) // stop, back up, drop
 	}
 	if issue := blocked(d, s); issue != nil {
 		return apply.Plan{Issues: ofAllParts(*issue)}
@@ -44,7 +44,7 @@ func Plan(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		SecretName: credentials.Name(d), Keys: credentials.Keys, Revision: access.Revision,
 	}, database.Migrating(), cfg.Workload)
 	alerts := monitoring.Plan(d, s.Monitoring, workload.PortName, cfg.Monitoring)
-	return apply.Join(apply.Plan{Finalizers: planFinalizers(d)}, database.Plan, access.Plan, app, alerts)
+	return apply.Join(apply.Plan{Finalizers: planFinalizers(d, s)}, database.Plan, access.Plan, app, alerts)
 }
 
 // blocked is why nothing at all is done about a Dojo: a foreign object has the name of a child that
@@ -67,12 +67,12 @@ func ofAllParts(issue conditions.Issue) (all []conditions.Issue) {
 
 // planFinalizers returns the finalizers that a Dojo should have, nil where it has them. One whose
 // data outlives it needs none: nothing that holds data is owned, so the garbage collector leaves it
-// alone.
-func planFinalizers(d *corev1api.Dojo) []string {
+// alone. Where it has been to be deleted, the finalizer stays until nothing is left of that.
+func planFinalizers(d *corev1api.Dojo, s State) []string {
 	switch desired, present := postgres.Reclaims(d), finalizes(d); {
 	case desired && !present:
 		return append(slices.Clone(d.Finalizers), corev1api.DatabaseFinalizer)
-	case !desired && present:
+	case !desired && present && postgres.Kept(d, s.Postgres):
 		return withoutFinalizer(d)
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
@@ -51,12 +52,14 @@ func referencesOf(o client.Object) []string {
 // to it or need its name, so that a name conflict ends when a foreign object is gone. No label is
 // required of what is referred to: any client can make it.
 func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.Request {
-	name := client.ObjectKeyFromObject(o)
-	if backup, ok := o.(*cnpgv1.Backup); ok && !ownership.Managed(o) {
-		name.Name = backup.Spec.Cluster.Name // one of its schedule is named by CloudNativePG
-	}
 	requests := r.dojosThat(ctx, func(*corev1api.Dojo) bool { return true },
-		client.MatchingFields{references: name.String()})
+		client.MatchingFields{references: client.ObjectKeyFromObject(o).String()})
+	switch o := o.(type) {
+	case *cnpgv1.Backup: // one of its schedule is named by CloudNativePG
+		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.Cluster.Name)...)
+	case *cnpgv1.Database:
+		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.ClusterRef.Name)...)
+	}
 	if dojo := o.GetLabels()[ownership.InstanceLabel]; dojo != "" && ownership.Managed(o) {
 		requests = append(requests, request(o.GetNamespace(), dojo))
 	}
@@ -64,6 +67,38 @@ func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.R
 		requests = append(requests, request(o.GetNamespace(), metav1.GetControllerOfNoCopy(o).Name))
 	}
 	return requests
+}
+
+// ownerOfCluster returns the Dojo whose own Cluster has this name.
+func (r *Reconciler) ownerOfCluster(ctx context.Context, namespace, cluster string) []reconcile.Request {
+	own := func(d *corev1api.Dojo) bool {
+		return d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil && cnpg.ClusterName(d) == cluster
+	}
+	name := types.NamespacedName{Namespace: namespace, Name: cluster}
+	return r.dojosThat(ctx, own, client.MatchingFields{references: name.String()})
+}
+
+// ownerOfClusterOf returns the Dojo in whose Cluster another one has its database.
+func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []reconcile.Request {
+	return r.ownerOfCluster(ctx, o.GetNamespace(), cnpg.ClusterName(o.(*corev1api.Dojo)))
+}
+
+// deletedDojoOfPod returns the Dojo of a pod where it is being deleted, and waits for the pod to end.
+func (r *Reconciler) deletedDojoOfPod(ctx context.Context, pod client.Object) []reconcile.Request {
+	var d corev1api.Dojo
+	for _, request := range dojoOfPod(ctx, pod) {
+		if r.Client.Get(ctx, request.NamespacedName, &d) == nil && d.DeletionTimestamp != nil {
+			return []reconcile.Request{request}
+		}
+	}
+	return nil
+}
+
+// goneOnly passes only what has gone.
+var goneOnly = predicate.Funcs{
+	CreateFunc:  func(event.CreateEvent) bool { return false },
+	UpdateFunc:  func(event.UpdateEvent) bool { return false },
+	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
 // dojosWithKind returns the Dojos that an optional kind concerns, when it appears or vanishes.

@@ -53,6 +53,9 @@ type world struct {
 // Has implements [Kinds].
 func (w *world) Has(kind optional.Kind) bool { return kind.Kind != w.without }
 
+// Defined implements [Kinds].
+func (w *world) Defined(_ context.Context, kind optional.Kind) (bool, error) { return w.Has(kind), nil }
+
 func newWorld(t dojotest.TB, objects ...client.Object) *world {
 	t.Helper()
 	c := dojotest.NewCluster(t, objects...)

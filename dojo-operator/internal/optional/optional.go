@@ -14,10 +14,13 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -37,6 +40,8 @@ const (
 	// oldRetry is the same for one that has been defined for longer and is not served, such as in
 	// another version.
 	oldRetry = time.Minute
+	// failedRetry is the same where the API server does not answer the question.
+	failedRetry = 2 * time.Second
 )
 
 // Kind is a kind that may or may not be installed.
@@ -62,8 +67,8 @@ func (k *Kinds) object(kind Kind) client.Object {
 	return kind.Object()
 }
 
-// definition is the name of its CustomResourceDefinition.
-func (k Kind) definition() string { return k.Plural + "." + k.Group }
+// Definition is the name of its CustomResourceDefinition.
+func (k Kind) Definition() string { return k.Plural + "." + k.Group }
 
 // Definition returns empty metadata of a CustomResourceDefinition.
 func Definition() *metav1.PartialObjectMetadata {
@@ -98,7 +103,7 @@ func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...K
 		k.probed = client.InNamespace(namespaces[0])
 	}
 	for _, kind := range kinds {
-		k.byName[kind.definition()] = kind
+		k.byName[kind.Definition()] = kind
 	}
 	return k
 }
@@ -108,6 +113,16 @@ func New(mgr ctrl.Manager, c clock.PassiveClock, namespaces []string, kinds ...K
 func (k *Kinds) Has(kind Kind) bool {
 	_, shown := k.shown.Load(kind.GroupVersionKind)
 	return shown
+}
+
+// Defined reports whether the kind has a CustomResourceDefinition. Only one that has none is absent:
+// one that has, and that the cache does not show, may hold objects all the same.
+func (k *Kinds) Defined(ctx context.Context, kind Kind) (bool, error) {
+	err := k.cache.Get(ctx, types.NamespacedName{Name: kind.Definition()}, Definition())
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("get the definition of %s: %w", kind.Kind, err)
+	}
+	return err == nil, nil
 }
 
 // SetupWithManager feeds a controller, which must not be started yet, with the objects of the kinds
@@ -164,6 +179,9 @@ func (k *Kinds) take(ctx context.Context, kind Kind, since time.Time) (reconcile
 	if !k.watched[kind.GroupVersionKind] {
 		if err := k.served(ctx, kind); err != nil {
 			wait := k.pause(since)
+			if !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err) && !apierrors.IsForbidden(err) {
+				wait = min(wait, failedRetry)
+			}
 			log.V(1).Info("not served yet", "error", err.Error(), "again", wait)
 			return reconcile.Result{RequeueAfter: wait}, nil
 		}

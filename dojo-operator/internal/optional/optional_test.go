@@ -14,7 +14,7 @@ var widgets = Kind{schema.GroupVersionKind{Group: "example.org", Version: "v1", 
 
 func TestKind(t *testing.T) {
 	t.Parallel()
-	if got := widgets.definition(); got != "widgets.example.org" {
+	if got := widgets.Definition(); got != "widgets.example.org" {
 		t.Errorf("is defined by %s", got)
 	}
 	if got := widgets.Object().GroupVersionKind(); got != widgets.GroupVersionKind {

@@ -97,7 +97,7 @@ func BackupCondition(d *corev1api.Dojo, s State) *metav1.Condition {
 
 // observeBackups finds the last backup of the Dojo's own Cluster that has completed.
 func (s *State) observeBackups(ctx context.Context, r apply.Reader, d *corev1api.Dojo) error {
-	if d.BackupPolicy() == nil || s.Missing != "" {
+	if d.BackupPolicy() == nil || !s.readable() {
 		return nil
 	}
 	var backups cnpgv1.BackupList
@@ -131,7 +131,7 @@ func completed(b *cnpgv1.Backup) time.Time {
 func addBackups(d *corev1api.Dojo, s State, status *corev1api.DatabaseStatus) {
 	switch known := d.Status.Database; {
 	case d.BackupPolicy() == nil:
-	case s.Missing != "":
+	case !s.readable():
 		if known != nil {
 			status.LastBackup, status.NextBackup = known.LastBackup, known.NextBackup
 		}
@@ -162,27 +162,42 @@ func finalBackupName(d *corev1api.Dojo) string {
 	return cnpg.ObjectName(d) + "-final-" + cnpg.ShortHash(string(d.UID))
 }
 
-// FinalBackup plans the backup before anything is deleted. The plan has an issue until it has
-// completed.
-func FinalBackup(d *corev1api.Dojo, s State) (p apply.Plan) {
+// maxBackupTime is how long a final backup may run before it is called stalled: as long as a large
+// database may take.
+const maxBackupTime = 6 * time.Hour
+
+// FinalBackup plans the backup before any data is deleted, when nothing writes any more. The plan has
+// an issue until it has completed.
+func FinalBackup(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	b, name, live := d.BackupPolicy(), finalBackupName(d), s.FinalBackup
 	if b == nil || !b.FinalBackup || !ownership.Holds(d, s.Cluster) || s.Cluster.DeletionTimestamp != nil {
 		return p
 	}
-	issue := conditions.Progressing(corev1api.ReasonTakingFinalBackup,
-		"Waiting until the Backup %s has completed; nothing is deleted before.", name)
+	const without = "without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup."
+	taking := conditions.Progressing(corev1api.ReasonTakingFinalBackup,
+		"Waiting until the Backup %s has completed; no data is deleted before.", name)
 	switch {
+	case live != nil && live.Status.Phase == cnpgv1.BackupPhaseCompleted:
+		return p
+	case live != nil && (live.Status.Phase == cnpgv1.BackupPhaseFailed || live.Status.Phase == cnpgv1.BackupPhaseDefinitionInvalid):
+		taking = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
+			"The Backup %s has failed, so no data is deleted: %s. Retry it with `kubectl delete backup %s`; "+without,
+			name, strings.TrimSuffix(live.Status.Error, "."), name)
+	case hibernates(s.Cluster):
+		taking = conditions.Degraded(corev1api.ReasonClusterHibernated, "The Cluster %s/%s is hibernated, "+
+			"so that no final backup can be taken. Resume it with `kubectl annotate cluster %s %s-`; "+without,
+			d.Namespace, s.Cluster.Name, s.Cluster.Name, hibernation)
 	case live == nil:
 		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, backupSpec(d, b))
 		p.Add(apply.Write(ownership.FieldOwner, live, desired))
-	case live.Status.Phase == cnpgv1.BackupPhaseCompleted:
-		return p
-	case live.Status.Phase == cnpgv1.BackupPhaseFailed:
-		issue = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
-			"The Backup %s has failed, so nothing is deleted: %s. Retry it with `kubectl delete backup %s`; "+
-				"without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup.",
-			name, live.Status.Error, name)
+	default:
+		deadline, since := cfg.Deadline, live.CreationTimestamp.Time
+		if started := live.Status.StartedAt; started != nil {
+			deadline, since = maxBackupTime, started.Time
+		}
+		taking = conditions.WaitUntil(s.Now, since, deadline, taking, stalled("the Backup "+name+" to complete",
+			"See `kubectl describe backup "+name+"`; "+without))
 	}
-	p.Report(issue)
+	p.Report(taking)
 	return p
 }

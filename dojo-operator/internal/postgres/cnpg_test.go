@@ -16,6 +16,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 )
 
 // variants are Dojos that differ in what is sent to CloudNativePG.
@@ -68,14 +69,14 @@ func appliedFor(t *testing.T, d *corev1api.Dojo) []*unstructured.Unstructured {
 	t.Helper()
 	retried := &cnpgv1.DatabaseRole{}
 	retried.Annotations = map[string]string{retryAnnotation: "2026-01-02T12:00:00Z"}
-	all := []*unstructured.Unstructured{roleFor(d, nil), roleFor(d, retried), databaseFor(d, nil)}
+	all := []*unstructured.Unstructured{roleFor(d, nil), roleFor(d, retried), databaseFor(d, schema.Recorded(nil))}
 	if d.Spec.Postgres.Cluster == nil {
 		return all
 	}
 	all = append(all, clusterFor(d, testConfig))
 	if b := d.BackupPolicy(); b != nil {
 		cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Labels: ownership.Labels(d, ownership.Application)}}
-		last := FinalBackup(d, State{Cluster: cluster})
+		last := FinalBackup(d, State{Cluster: cluster}, testConfig)
 		if len(last.Apply) != 1 {
 			t.Fatalf("writes %v", kinds(last))
 		}
@@ -268,4 +269,6 @@ func schedule(d *corev1api.Dojo) *unstructured.Unstructured { return scheduleFor
 
 func role(d *corev1api.Dojo) *unstructured.Unstructured { return roleFor(d, nil) }
 
-func database(d *corev1api.Dojo) *unstructured.Unstructured { return databaseFor(d, nil) }
+func database(d *corev1api.Dojo) *unstructured.Unstructured {
+	return databaseFor(d, schema.Recorded(nil))
+}

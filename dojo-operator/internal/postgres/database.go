@@ -34,9 +34,7 @@ func databaseFor(d *corev1api.Dojo, ran schema.Record) *unstructured.Unstructure
 		"owner":                 cnpg.SQLName(d),
 		"databaseReclaimPolicy": reclaimPolicy(d),
 	})
-	if len(ran) > 0 {
-		db.SetAnnotations(ran)
-	}
+	db.SetAnnotations(ran)
 	return db
 }
 

@@ -72,6 +72,14 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 			if job, ok := o.(*batchv1.Job); ok && by.FieldSelector.String() == pods.JobOfDojo+"=tokyo" {
 				list.Items = append(list.Items, *job)
 			}
+		case *corev1api.DojoList:
+			if d, ok := o.(*corev1api.Dojo); ok {
+				list.Items = append(list.Items, *d)
+			}
+		case *cnpgv1.DatabaseList:
+			if db, ok := o.(*cnpgv1.Database); ok {
+				list.Items = append(list.Items, *db)
+			}
 		case *cnpgv1.BackupList:
 			if b, ok := o.(*cnpgv1.Backup); ok {
 				list.Items = append(list.Items, *b)
@@ -85,16 +93,30 @@ func (r reading) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
+// installed are the kinds that can be read, all but without; which is defined all the same where unreadable.
+type installed struct {
+	without    string
+	unreadable bool
+}
+
+func (k installed) Has(kind optional.Kind) bool {
+	return kind.Group == cnpgv1.SchemeGroupVersion.Group && kind.Kind != k.without
+}
+
+func (k installed) Defined(_ context.Context, kind optional.Kind) (bool, error) {
+	return k.Has(kind) || k.unreadable, nil
+}
+
 func TestObserve(t *testing.T) {
 	t.Parallel()
 	type result struct {
-		Missing                                           string
+		Missing, Unreadable                               string
 		Cluster, Role, Database, Schedule, Backup, Secret bool
 	}
-	all := func(kind optional.Kind) bool { return kind.Group == cnpgv1.SchemeGroupVersion.Group }
+	all := installed{}
 	cases := map[string]struct {
 		dojo *corev1api.Dojo
-		has  func(optional.Kind) bool
+		has  installed
 		want result
 	}{
 		"all": {tokyo(ownPG, backedUp), all,
@@ -102,8 +124,10 @@ func TestObserve(t *testing.T) {
 		"in a Cluster of another owner": {tokyo(inPG), all,
 			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true}},
 		"no database wanted": {tokyo(), all, result{}},
-		"CloudNativePG gone": {tokyo(inPG), func(k optional.Kind) bool { return k.Kind != "Database" },
+		"CloudNativePG gone": {tokyo(inPG), installed{without: "Database"},
 			result{Missing: "Database", Secret: true}},
+		"one kind unreadable": {tokyo(inPG), installed{without: "Database", unreadable: true},
+			result{Unreadable: "Database", Secret: true}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -127,6 +151,9 @@ func TestObserve(t *testing.T) {
 				Cluster: s.Cluster != nil, Role: s.Role != nil, Database: s.Database != nil,
 				Schedule: s.Schedule != nil, Backup: s.FinalBackup != nil, Secret: s.Secret != nil,
 			}
+			if s.Unreadable != nil {
+				got.Unreadable = s.Unreadable.Kind
+			}
 			if (s.Schema.Digest != "") != (s.Database != nil) || !s.Schema.Now.Equal(noon) && c.dojo.Spec.Postgres != nil {
 				t.Errorf("the schema is %+v", s.Schema)
 			}
@@ -146,7 +173,7 @@ func TestObserveWaitsForOurOwnWrites(t *testing.T) {
 	for _, kind := range []string{"Cluster", "DatabaseRole", "Database", "ScheduledBackup", "Secret"} {
 		r := readerOf(nil, nil)
 		r.Expectations.Expect(expectations.KeyOf(kind, "school", "tokyo-db"), "7")
-		_, err := Observe(t.Context(), r, tokyo(ownPG), func(optional.Kind) bool { return true }, noon)
+		_, err := Observe(t.Context(), r, tokyo(ownPG), installed{}, noon)
 		if !errors.Is(err, apply.ErrStale) {
 			t.Errorf("%s: %v", kind, err)
 		}

@@ -88,10 +88,10 @@ func sync[L apply.Live](s State, live L, desired *unstructured.Unstructured) *ap
 	return apply.Sync(ownership.FieldOwner, live, desired, s.Unchanged)
 }
 
-// installed makes sure that the cluster has all kinds of CloudNativePG.
+// installed makes sure that the cluster has all kinds of CloudNativePG, and that they can be read.
 func (w *way) installed() *conditions.Issue {
 	if w.state.Missing == "" {
-		return nil
+		return Unreadable(w.dojo, w.state, w.config)
 	}
 	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
 		"spec.postgres needs CloudNativePG 1.30 or newer, and this cluster does not have its kind %s. "+

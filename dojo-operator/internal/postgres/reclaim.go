@@ -1,7 +1,10 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
@@ -16,10 +19,6 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// deletionRetry is when a Dojo that is being deleted with its data is reconciled again: no event
-// shows that a pod has ended.
-const deletionRetry = time.Second
-
 // reclaimPolicy is the policy in CloudNativePG's words.
 func reclaimPolicy(d *corev1api.Dojo) string {
 	if Reclaims(d) {
@@ -33,45 +32,166 @@ func Reclaims(d *corev1api.Dojo) bool {
 	return d.Spec.Postgres != nil && d.Spec.Postgres.ReclaimPolicy == corev1api.ReclaimDelete
 }
 
-// Drop plans the deletion of the data, one object after the other, since the other way round it
-// hangs: a database with open sessions is not dropped, a role that owns something neither, and
-// without its Cluster nothing is. The plan has an issue until all are gone.
-func Drop(d *corev1api.Dojo, s State) apply.Plan {
+// Unreadable is the issue with kinds of CloudNativePG that are installed and cannot be read; nil where
+// there are none.
+func Unreadable(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+	if s.Unreadable == nil {
+		return nil
+	}
+	object := "CustomResourceDefinition " + s.Unreadable.Definition()
+	message := fmt.Sprintf("The kind %s of CloudNativePG is installed and cannot be read: "+
+		"the API server does not serve it, or does not permit it", s.Unreadable.Kind)
+	return conditions.WaitUntil(s.Now, d.WaitingSince(object, s.Now), cfg.ProgressDeadline,
+		conditions.Progressing(corev1api.ReasonCloudNativePGNotReadable, "%s.", message).For(object),
+		conditions.Degraded(corev1api.ReasonCloudNativePGNotReadable,
+			"%s. See `kubectl describe crd %s` and docs/rbac.md.", message, s.Unreadable.Definition()).For(object))
+}
+
+// observeUsers finds out who else has a database in the Cluster that is to be deleted. Of a Dojo that
+// was deleted with the policy Retain the Database is left.
+func (s *State) observeUsers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) error {
+	if d.DeletionTimestamp == nil || d.Spec.Postgres.Cluster == nil || !Reclaims(d) {
+		return nil
+	}
+	var dojos corev1api.DojoList
+	if err := r.Cache.List(ctx, &dojos, client.InNamespace(d.Namespace)); err != nil {
+		return fmt.Errorf("list Dojos: %w", err)
+	}
+	known := map[string]bool{cnpg.ObjectName(d): true}
+	for i := range dojos.Items {
+		if other := &dojos.Items[i]; other.UID != d.UID && cnpg.ClusterName(other) == cnpg.ClusterName(d) {
+			s.ClusterUsers = append(s.ClusterUsers, "Dojo "+other.Name)
+			known[cnpg.ObjectName(other)] = true
+		}
+	}
+	if !s.readable() {
+		return nil
+	}
+	var databases cnpgv1.DatabaseList
+	if err := r.Cache.List(ctx, &databases, client.InNamespace(d.Namespace)); err != nil {
+		return fmt.Errorf("list Databases: %w", err)
+	}
+	for i := range databases.Items {
+		if db := &databases.Items[i]; db.Spec.ClusterRef.Name == cnpg.ClusterName(d) && !known[db.Name] {
+			s.ClusterUsers = append(s.ClusterUsers, "Database "+db.Name)
+		}
+	}
+	slices.Sort(s.ClusterUsers)
+	return nil
+}
+
+// StripDatabase leaves of a foreign Database its identity, and in which Cluster it is.
+func StripDatabase(db *cnpgv1.Database) {
+	cluster := db.Spec.ClusterRef
+	ownership.Strip(db)
+	db.Spec.ClusterRef = cluster
+}
+
+// InUse is the issue with a Cluster that is to be deleted and in which others have databases; nil
+// where there are none.
+func InUse(d *corev1api.Dojo, s State) *conditions.Issue {
+	if len(s.ClusterUsers) == 0 || !ownership.Holds(d, s.Cluster) {
+		return nil
+	}
+	return conditions.Degraded(corev1api.ReasonClusterInUse,
+		"The Dojo is being deleted with its Cluster %s, in which others have databases: %s. "+
+			"Nothing is deleted before they are gone; with the reclaimPolicy Retain the Cluster stays.",
+		s.Cluster.Name, strings.Join(s.ClusterUsers, ", "))
+}
+
+// Keep plans that the data outlives the Dojo, where it should not have before: the policies and the
+// owner of the password are put back. The plan has an issue until they are.
+func Keep(d *corev1api.Dojo, s State) (p apply.Plan) {
+	if d.Spec.Postgres == nil || Reclaims(d) {
+		return p
+	}
+	if ownership.Holds(d, s.Database) {
+		p.Add(sync(s, s.Database, databaseFor(d, schema.Recorded(s.Database))))
+	}
+	if ownership.Holds(d, s.Role) {
+		p.Add(sync(s, s.Role, roleFor(d, s.Role)))
+	}
+	if ownership.Holds(d, s.Secret) && s.Secret.DeletionTimestamp == nil {
+		p.Add(planPassword(d, s))
+	}
+	if p.Apply != nil {
+		p.Report(conditions.Progressing(corev1api.ReasonDeletingDatabase,
+			"The Dojo is being deleted, and its data is kept. Waiting until all of it is marked to be."))
+	}
+	return p
+}
+
+// Kept reports whether the data outlives the Dojo without anything left to do.
+func Kept(d *corev1api.Dojo, s State) bool {
+	return !Reclaims(d) && s.Unreadable == nil && Keep(d, s).Apply == nil
+}
+
+// Drop plans the deletion of the data, one object after the other. A Cluster of the Dojo's own goes
+// first: with it CloudNativePG releases what is in it, even where it is hibernated or broken. In one of
+// others, the other way round hangs: a database with open sessions is not dropped, a role that owns
+// something neither. The plan has an issue until all are gone.
+func Drop(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	own := d.Spec.Postgres.Cluster != nil
 	switch {
-	case ownership.Holds(d, s.Database):
-		return drop(s, cnpg.DatabaseKind.Kind, s.Database, s.Database.Status.Message, databaseFor(d, schema.Recorded(s.Database)))
-	case ownership.Holds(d, s.Role):
-		return drop(s, cnpg.RoleKind.Kind, s.Role, s.Role.Status.Message, roleFor(d, s.Role))
 	case own && ownership.Holds(d, s.Schedule):
-		return drop(s, cnpg.ScheduleKind.Kind, s.Schedule, "", nil)
+		return drop(s, cfg, cnpg.ScheduleKind.Kind, s.Schedule, "", nil)
 	case own && ownership.Holds(d, s.Cluster):
-		return drop(s, cnpg.ClusterKind.Kind, s.Cluster, "", nil)
+		return drop(s, cfg, cnpg.ClusterKind.Kind, s.Cluster, "", nil)
+	case ownership.Holds(d, s.Database):
+		if issue := cannotDrop(d, s); issue != nil {
+			return apply.Plan{Issues: []conditions.Issue{*issue}}
+		}
+		return drop(s, cfg, cnpg.DatabaseKind.Kind, s.Database, s.Database.Status.Message,
+			databaseFor(d, schema.Recorded(s.Database)))
+	case ownership.Holds(d, s.Role):
+		return drop(s, cfg, cnpg.RoleKind.Kind, s.Role, s.Role.Status.Message, roleFor(d, s.Role))
 	}
 	return apply.Plan{}
 }
 
+// cannotDrop is the issue with a Cluster in which nothing can be dropped; nil where it can.
+func cannotDrop(d *corev1api.Dojo, s State) *conditions.Issue {
+	if s.Cluster == nil || !hibernates(s.Cluster) {
+		return nil
+	}
+	return conditions.Degraded(corev1api.ReasonClusterHibernated,
+		"The Cluster %s/%s is hibernated, so that no database in it can be deleted. "+
+			"Resume it with `kubectl annotate cluster %s %s-`, or set the reclaimPolicy to Retain.",
+		d.Namespace, s.Cluster.Name, s.Cluster.Name, hibernation)
+}
+
 // drop plans the deletion of an object, with the policy that desired has, which may have changed a
 // moment ago.
-func drop(s State, kind string, live client.Object, says string, desired *unstructured.Unstructured) (p apply.Plan) {
-	if live.GetDeletionTimestamp() == nil {
-		if desired != nil {
-			p.Add(sync(s, live, desired))
-		}
-		if p.Apply == nil {
-			p.Delete = []apply.Deletion{apply.Delete(kind, live)}
-		}
+func drop(
+	s State, cfg Config, kind string, live client.Object, says string, desired *unstructured.Unstructured,
+) (p apply.Plan) {
+	since := s.Now
+	if deleted := live.GetDeletionTimestamp(); deleted != nil {
+		since = deleted.Time
+	} else if desired != nil {
+		p.Add(sync(s, live, desired))
+	}
+	if live.GetDeletionTimestamp() == nil && p.Apply == nil {
+		p.Delete = []apply.Deletion{apply.Delete(kind, live)}
 	}
 	what := fmt.Sprintf("the %s %s to be deleted", kind, live.GetName())
 	if says != "" {
 		what += "; CloudNativePG reports: " + says
 	}
-	p.Report(Deleting(what))
+	p.Report(Deleting(s.Now, since, cfg.Deadline, what, fmt.Sprintf("See `kubectl describe %s %s`, "+
+		"and whether CloudNativePG runs and Postgres can be reached; with the reclaimPolicy Retain the data stays.",
+		strings.ToLower(kind), live.GetName())))
 	return p
 }
 
-// Deleting is the issue with a Dojo that is being deleted with its data, and what it waits for.
-func Deleting(what string) *conditions.Issue {
-	return conditions.Progressing(corev1api.ReasonDeletingDatabase,
-		"The Dojo is being deleted with its data. Waiting for %s.", what).After(deletionRetry)
+// Deleting is the issue with a Dojo that is being deleted with its data, and what it has waited for
+// since a time. Past the deadline it says what to do.
+func Deleting(now, since time.Time, deadline time.Duration, what, remedy string) *conditions.Issue {
+	return conditions.WaitUntil(now, since, deadline, conditions.Progressing(corev1api.ReasonDeletingDatabase,
+		"The Dojo is being deleted with its data. Waiting for %s.", what), stalled(what, remedy))
+}
+
+func stalled(what, remedy string) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonDeletionStalled,
+		"The Dojo is being deleted with its data, and has waited for too long for %s. %s", what, remedy)
 }

@@ -6,10 +6,12 @@ import (
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
 
 type removal struct {
@@ -17,12 +19,15 @@ type removal struct {
 	Issue           string
 }
 
-const deletingDatabase = "Progressing/DeletingDatabase"
+const deletingDatabase, deletionStalled = "Progressing/DeletingDatabase", "Degraded/DeletionStalled"
 
 func TestDrop(t *testing.T) {
 	t.Parallel()
 	noDatabase := func(w *world) { w.Database = nil }
 	noRole := func(w *world) { w.Database, w.Role = nil, nil }
+	noCluster := func(w *world) { w.Cluster = nil }
+	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{hibernation: "on"} }
+	overdue := func(o metav1.Object) { o.SetDeletionTimestamp(&metav1.Time{Time: noon.Add(-11 * time.Minute)}) }
 	leaving := func(o metav1.Object) { o.SetDeletionTimestamp(&metav1.Time{Time: noon}) }
 	nothing := func(w *world) { noRole(w); w.Cluster = nil }
 	cases := map[string]struct {
@@ -35,24 +40,33 @@ func TestDrop(t *testing.T) {
 		"then the role": {tokyo(inPG, dropping), noDatabase,
 			removal{nil, []string{"DatabaseRole"}, deletingDatabase}},
 		"not a Cluster of others": {tokyo(inPG, dropping), noRole, removal{}},
-		"then its own Cluster":    {tokyo(ownPG, dropping), noRole, removal{nil, []string{"Cluster"}, deletingDatabase}},
-		"but the schedule before": {tokyo(ownPG, dropping, backedUp), noRole,
+		"its own Cluster first":   {tokyo(ownPG, dropping), func(*world) {}, removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"but the schedule before": {tokyo(ownPG, dropping, backedUp), func(*world) {},
 			removal{nil, []string{"ScheduledBackup"}, deletingDatabase}},
+		"then the database in it": {tokyo(ownPG, dropping), noCluster, removal{nil, []string{"Database"}, deletingDatabase}},
+		"own, hibernated":         {tokyo(ownPG, dropping), hibernated, removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"hibernated":              {tokyo(inPG, dropping), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
+		"hibernated, too late": {tokyo(inPG, dropping), func(w *world) { hibernated(w); leaving(w.Database) },
+			removal{nil, nil, "Degraded/ClusterHibernated"}},
 		"all are gone":          {tokyo(ownPG, dropping), nothing, removal{}},
 		"CloudNativePG removed": {tokyo(ownPG, dropping), func(w *world) { w.Missing = "Cluster" }, removal{}},
 		"database being deleted": {tokyo(inPG, dropping), func(w *world) { leaving(w.Database) },
 			removal{nil, nil, deletingDatabase}},
 		"role being deleted": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); leaving(w.Role) },
 			removal{nil, nil, deletingDatabase}},
-		"schedule being deleted": {tokyo(ownPG, dropping, backedUp), func(w *world) { noRole(w); leaving(w.Schedule) },
+		"schedule being deleted": {tokyo(ownPG, dropping, backedUp), func(w *world) { leaving(w.Schedule) },
 			removal{nil, nil, deletingDatabase}},
-		"Cluster being deleted": {tokyo(ownPG, dropping), func(w *world) { noRole(w); leaving(w.Cluster) },
+		"Cluster being deleted": {tokyo(ownPG, dropping), func(w *world) { leaving(w.Cluster) },
 			removal{nil, nil, deletingDatabase}},
+		"for too long": {tokyo(ownPG, dropping), func(w *world) { leaving(w.Cluster); overdue(w.Cluster) },
+			removal{nil, nil, deletionStalled}},
+		"database for too long": {tokyo(inPG, dropping), func(w *world) { overdue(w.Database) },
+			removal{nil, nil, deletionStalled}},
 		"foreign database": {tokyo(inPG, dropping), func(w *world) { w.Database.Labels = nil },
 			removal{nil, []string{"DatabaseRole"}, deletingDatabase}},
 		"foreign role": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); w.Role.Labels = nil },
 			removal{}},
-		"foreign schedule": {tokyo(ownPG, dropping, backedUp), func(w *world) { noRole(w); w.Schedule.Labels = nil },
+		"foreign schedule": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Schedule.Labels = nil },
 			removal{nil, []string{"Cluster"}, deletingDatabase}},
 		"foreign Cluster": {tokyo(ownPG, dropping), func(w *world) { noRole(w); w.Cluster.Labels = nil },
 			removal{}},
@@ -67,12 +81,12 @@ func TestDrop(t *testing.T) {
 			t.Parallel()
 			w := inSync(t, c.dojo)
 			c.change(w)
-			plan := Drop(c.dojo, w.observe(c.dojo))
+			plan := Drop(c.dojo, w.observe(c.dojo), testConfig)
 			if diff := cmp.Diff(c.want, removal{kinds(plan), deleted(plan), worst(plan)}); diff != "" {
 				t.Error(diff)
 			}
-			if len(plan.Issues) > 0 && plan.Issues[0].RequeueAfter != time.Second {
-				t.Errorf("no event shows the end of a pod: %+v", plan.Issues[0])
+			if len(plan.Issues) > 0 && c.want.Issue == deletingDatabase && plan.Issues[0].RequeueAfter != testConfig.Deadline {
+				t.Errorf("its deadline would not be noticed: %+v", plan.Issues[0])
 			}
 		})
 	}
@@ -99,7 +113,7 @@ func TestDropReportsWhatCloudNativePGSays(t *testing.T) {
 			d := tokyo(inPG, dropping)
 			w := inSync(t, d)
 			c.change(w)
-			if diff := cmp.Diff(c.want, Drop(d, w.observe(d)).Issues[0].Message); diff != "" {
+			if diff := cmp.Diff(c.want, Drop(d, w.observe(d), testConfig).Issues[0].Message); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -112,8 +126,20 @@ func TestFinalBackup(t *testing.T) {
 	phase := func(phase cnpgv1.BackupPhase) func(*world) {
 		return func(w *world) {
 			w.FinalBackup = &cnpgv1.Backup{Status: cnpgv1.BackupStatus{Phase: phase, Error: "no space left"}}
+			w.FinalBackup.CreationTimestamp = metav1.NewTime(noon.Add(-time.Minute))
 		}
 	}
+	since := func(passed time.Duration, started bool) func(*world) {
+		return func(w *world) {
+			phase(cnpgv1.BackupPhasePending)(w)
+			at := metav1.NewTime(noon.Add(-passed))
+			w.FinalBackup.CreationTimestamp = at
+			if started {
+				w.FinalBackup.Status.Phase, w.FinalBackup.Status.StartedAt = cnpgv1.BackupPhaseRunning, &at
+			}
+		}
+	}
+	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{hibernation: "on"} }
 	unwanted := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup.FinalBackup = false }
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
@@ -127,7 +153,14 @@ func TestFinalBackup(t *testing.T) {
 			removal{nil, nil, taking}},
 		"failed": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseFailed),
 			removal{nil, nil, "Degraded/FinalBackupFailed"}},
-		"completed":              {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseCompleted), removal{}},
+		"completed": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseCompleted), removal{}},
+		"of an invalid definition": {tokyo(ownPG, dropping, backedUp), phase(cnpgv1.BackupPhaseDefinitionInvalid),
+			removal{nil, nil, "Degraded/FinalBackupFailed"}},
+		"pending":                {tokyo(ownPG, dropping, backedUp), since(9*time.Minute, false), removal{nil, nil, taking}},
+		"pending for long":       {tokyo(ownPG, dropping, backedUp), since(11*time.Minute, false), removal{nil, nil, deletionStalled}},
+		"runs for an hour":       {tokyo(ownPG, dropping, backedUp), since(time.Hour, true), removal{nil, nil, taking}},
+		"runs for a day":         {tokyo(ownPG, dropping, backedUp), since(24*time.Hour, true), removal{nil, nil, deletionStalled}},
+		"in hibernation":         {tokyo(ownPG, dropping, backedUp), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
 		"not wanted":             {tokyo(ownPG, dropping, backedUp, unwanted), func(*world) {}, removal{}},
 		"no backups":             {tokyo(ownPG, dropping), func(*world) {}, removal{}},
 		"in a Cluster of others": {tokyo(inPG, dropping), func(*world) {}, removal{}},
@@ -143,7 +176,7 @@ func TestFinalBackup(t *testing.T) {
 			t.Parallel()
 			w := inSync(t, c.dojo)
 			c.change(w)
-			plan := FinalBackup(c.dojo, w.observe(c.dojo))
+			plan := FinalBackup(c.dojo, w.observe(c.dojo), testConfig)
 			if diff := cmp.Diff(c.want, removal{kinds(plan), deleted(plan), worst(plan)}); diff != "" {
 				t.Error(diff)
 			}
@@ -158,10 +191,10 @@ func TestFinalBackup(t *testing.T) {
 	w := inSync(t, d)
 	phase(cnpgv1.BackupPhaseFailed)(w)
 	name := finalBackupName(d)
-	want := "The Backup " + name + " has failed, so nothing is deleted: no space left. " +
+	want := "The Backup " + name + " has failed, so no data is deleted: no space left. " +
 		"Retry it with `kubectl delete backup " + name + "`; " +
 		"without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup."
-	if diff := cmp.Diff(want, FinalBackup(d, w.observe(d)).Issues[0].Message); diff != "" {
+	if diff := cmp.Diff(want, FinalBackup(d, w.observe(d), testConfig).Issues[0].Message); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -184,5 +217,114 @@ func TestReclaims(t *testing.T) {
 		if got := Reclaims(c.dojo); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// What has a database in the Cluster that would go is named, and nothing is deleted: another Dojo,
+// what is left of one, and what a user has made.
+func TestInUse(t *testing.T) {
+	t.Parallel()
+	leaving := func(d *corev1api.Dojo) { d.DeletionTimestamp = &metav1.Time{Time: noon} }
+	guest := func(name, cluster string) *corev1api.Dojo {
+		return tokyo(named(name), inPG, func(d *corev1api.Dojo) { d.Spec.Postgres.ClusterRef.Name = cluster })
+	}
+	database := func(name, cluster string) *cnpgv1.Database {
+		db := &cnpgv1.Database{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: name}}
+		db.Spec.ClusterRef.Name = cluster
+		return db
+	}
+	all := []client.Object{
+		guest("kyoto", "tokyo-db"), database("kyoto-db", "tokyo-db"), guest("osaka", "pg"), database("osaka-db", "pg"),
+		database("reports", "tokyo-db"), database("tokyo-db", "tokyo-db"), tokyo(ownPG), tokyo(named("nara")),
+	}
+	users := []string{"Database reports", "Dojo kyoto"}
+	for name, c := range map[string]struct {
+		dojo *corev1api.Dojo
+		want []string
+	}{
+		"being deleted":                 {tokyo(ownPG, dropping, leaving), users},
+		"being deleted, data kept":      {tokyo(ownPG, leaving), nil},
+		"not being deleted":             {tokyo(ownPG, dropping), nil},
+		"in a Cluster of another owner": {tokyo(inPG, dropping, leaving), nil},
+	} {
+		var s State
+		must(t, s.observeUsers(t.Context(), readerOf(all, nil), c.dojo))
+		if diff := cmp.Diff(c.want, s.ClusterUsers); diff != "" {
+			t.Error(name, diff)
+		}
+	}
+	d := tokyo(ownPG, dropping)
+	w := inSync(t, d)
+	if issue := InUse(d, w.observe(d)); issue != nil {
+		t.Errorf("without others: %s", issue.Message)
+	}
+	w.ClusterUsers = users
+	want := "The Dojo is being deleted with its Cluster tokyo-db, in which others have databases: Database reports, Dojo kyoto. " +
+		"Nothing is deleted before they are gone; with the reclaimPolicy Retain the Cluster stays."
+	if issue := InUse(d, w.observe(d)); issue == nil || issue.Message != want || !issue.IsDegraded() {
+		t.Errorf("%+v", issue)
+	}
+	w.Cluster.Labels = nil
+	if issue := InUse(d, w.observe(d)); issue != nil {
+		t.Errorf("a foreign Cluster stays anyway: %s", issue.Message)
+	}
+}
+
+// With the policy Retain after Delete, all that would take the data is put back before the Dojo goes.
+func TestKeep(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		dojo   *corev1api.Dojo
+		change func(*world)
+		want   removal
+	}{
+		"all of it": {tokyo(inPG), func(*world) {},
+			removal{[]string{"Database", "DatabaseRole", "Secret"}, nil, deletingDatabase}},
+		"while the Cluster is down": {tokyo(inPG), func(w *world) { w.Cluster = nil },
+			removal{[]string{"Database", "DatabaseRole", "Secret"}, nil, deletingDatabase}},
+		"no password any more": {tokyo(inPG), func(w *world) { w.secret = nil },
+			removal{[]string{"Database", "DatabaseRole"}, nil, deletingDatabase}},
+		"a foreign database": {tokyo(inPG), func(w *world) { w.Database.Labels = nil },
+			removal{[]string{"DatabaseRole", "Secret"}, nil, deletingDatabase}},
+		"it is to be deleted": {tokyo(inPG, dropping), func(*world) {}, removal{}},
+		"no database":         {tokyo(), func(*world) {}, removal{}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := inSync(t, tokyo(inPG, dropping))
+			c.change(w)
+			plan := Keep(c.dojo, w.observe(c.dojo))
+			if diff := cmp.Diff(c.want, removal{kinds(plan), deleted(plan), worst(plan)}); diff != "" {
+				t.Error(diff)
+			}
+			if c.want.Writes != nil && Kept(c.dojo, w.observe(c.dojo)) {
+				t.Error("the finalizer would go first")
+			}
+		})
+	}
+	w := inSync(t, tokyo(inPG))
+	if !Kept(tokyo(inPG), w.observe(tokyo(inPG))) || Kept(tokyo(inPG, dropping), w.observe(tokyo(inPG, dropping))) {
+		t.Error("what is to be kept is, and what is to be deleted is not")
+	}
+	w.Unreadable = &cnpg.DatabaseKind
+	if Kept(tokyo(inPG), w.observe(tokyo(inPG))) {
+		t.Error("it is not known what there is")
+	}
+}
+
+func TestUnreadableKinds(t *testing.T) {
+	t.Parallel()
+	const object = "CustomResourceDefinition databases.postgresql.cnpg.io"
+	for want, d := range map[string]*corev1api.Dojo{
+		"Progressing": tokyo(inPG), "Degraded": tokyo(inPG, waitingFor(object, time.Hour)),
+	} {
+		issue := Unreadable(d, State{Now: noon, Unreadable: &cnpg.DatabaseKind}, testConfig)
+		if issue == nil || issue.Type != want || issue.Reason != "CloudNativePGNotReadable" || issue.WaitingFor != object {
+			t.Errorf("%+v", issue)
+		}
+	}
+	if issue := Unreadable(tokyo(inPG), State{Now: noon}, testConfig); issue != nil {
+		t.Errorf("%+v", issue)
 	}
 }

@@ -35,9 +35,11 @@ type State struct {
 	Now time.Time
 	// NewPassword is a random word.
 	NewPassword string
-	// Missing is a kind of CloudNativePG that the cluster does not have, empty where it has all.
-	// With one missing, no object of CloudNativePG is read.
-	Missing string
+	// Missing is a kind of CloudNativePG that the cluster does not have, empty where it has all;
+	// Unreadable is one that it has and that cannot be read now. With either, no object of
+	// CloudNativePG is read, and what is unreadable may exist.
+	Missing    string
+	Unreadable *optional.Kind
 	// Secret is the metadata of the Secret with the password; Password is the one in it, read only
 	// where it has to be written anew.
 	Secret   *metav1.PartialObjectMetadata
@@ -53,37 +55,42 @@ type State struct {
 
 	// Schema is what there is of the SQL, its Jobs and their pods.
 	Schema schema.State
+	// ClusterUsers are those beside the Dojo that have a database in its own Cluster, such as
+	// "Dojo kyoto"; read only while it is being deleted.
+	ClusterUsers []string
 	// Unchanged are the objects whose last apply changed nothing.
 	Unchanged apply.Unchanged
 }
 
-// Observe reads the database; nothing without spec.postgres. has reports which kinds the cluster
-// has.
+// Kinds knows which optional kinds the cluster has.
+type Kinds interface {
+	// Has reports whether objects of a kind can be read.
+	Has(kind optional.Kind) bool
+	// Defined reports whether the cluster has a kind at all.
+	Defined(ctx context.Context, kind optional.Kind) (bool, error)
+}
+
+// Observe reads the database; nothing without spec.postgres.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optional.Kind) bool, now time.Time,
+	ctx context.Context, r apply.Reader, d *corev1api.Dojo, kinds Kinds, now time.Time,
 ) (s State, err error) {
 	s = State{Now: now, NewPassword: rand.Text(), Unchanged: r.Unchanged}
 	if d.Spec.Postgres == nil {
 		return s, nil
 	}
-	if err := s.observeObjects(ctx, r, d, has); err != nil {
+	if err := s.observeObjects(ctx, r, d, kinds); err != nil {
 		return s, err
 	}
-	if err := errors.Join(s.observeBackups(ctx, r, d), s.observePassword(ctx, r, d)); err != nil {
+	if err := errors.Join(s.observeBackups(ctx, r, d), s.observeUsers(ctx, r, d), s.observePassword(ctx, r, d)); err != nil {
 		return s, err
 	}
 	s.Schema, err = schema.Observe(ctx, r, d, s.Cluster, s.Database, now)
 	return s, err
 }
 
-func (s *State) observeObjects(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, has func(optional.Kind) bool,
-) error {
-	for _, kind := range cnpg.Kinds() {
-		if !has(kind) {
-			s.Missing = kind.Kind
-			return nil
-		}
+func (s *State) observeObjects(ctx context.Context, r apply.Reader, d *corev1api.Dojo, kinds Kinds) error {
+	if err := s.observeKinds(ctx, kinds); err != nil || s.Missing != "" || s.Unreadable != nil {
+		return err
 	}
 	return errors.Join(
 		observe(ctx, r, cnpg.ClusterKind.Kind, d.Namespace, cnpg.ClusterName(d), &s.Cluster),
@@ -93,6 +100,27 @@ func (s *State) observeObjects(
 		observe(ctx, r, cnpg.BackupKind.Kind, d.Namespace, finalBackupName(d), &s.FinalBackup),
 	)
 }
+
+// observeKinds finds out whether all kinds can be read.
+func (s *State) observeKinds(ctx context.Context, kinds Kinds) error {
+	for _, kind := range cnpg.Kinds() {
+		if kinds.Has(kind) {
+			continue
+		}
+		switch defined, err := kinds.Defined(ctx, kind); {
+		case err != nil:
+			return err
+		case defined:
+			s.Unreadable = &kind
+		case s.Missing == "":
+			s.Missing = kind.Kind
+		}
+	}
+	return nil
+}
+
+// readable reports whether the objects of CloudNativePG have been read.
+func (s *State) readable() bool { return s.Missing == "" && s.Unreadable == nil }
 
 // observe reads an object into the field of the State that is for it.
 func observe[T any, L interface {

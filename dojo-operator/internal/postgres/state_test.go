@@ -142,7 +142,7 @@ func (w *world) observe(d *corev1api.Dojo) State {
 			s.Password = w.secret.Data["password"]
 		}
 	}
-	if s.Missing != "" {
+	if !s.readable() {
 		s.Cluster, s.Role, s.Database, s.Schedule, s.FinalBackup = nil, nil, nil, nil, nil
 	}
 	s.Schema = schema.State{Now: noon, Missing: w.MissingSQL, Pods: w.Schema.Pods}

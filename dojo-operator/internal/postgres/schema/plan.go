@@ -28,17 +28,20 @@ type Config struct {
 	ProgressDeadline time.Duration
 }
 
-// Record is what a Database records of the SQL that has run in it last, as annotations.
+// Record is what a Database records of the SQL that has run in it last, as annotations. It has the
+// same keys from the creation on: another field, later, would cost one more write (libs/apply).
 type Record map[string]string
 
-// Recorded is the record that a Database has; nil where it has none, and for no Database.
+// nothing is recorded where no SQL has run, or other SQL has begun since.
+const nothing = "none"
+
+// Recorded is the record that a Database has.
 func Recorded(db *cnpgv1.Database) Record {
-	if db == nil || db.Annotations[digestAnnotation] == "" {
-		return nil
-	}
-	r := Record{digestAnnotation: db.Annotations[digestAnnotation]}
-	if versions := db.Annotations[versionsAnnotation]; versions != "" {
-		r[versionsAnnotation] = versions
+	r := Record{digestAnnotation: nothing, versionsAnnotation: nothing}
+	if db != nil {
+		for key := range r {
+			r[key] = cmp.Or(db.Annotations[key], nothing)
+		}
 	}
 	return r
 }
@@ -140,7 +143,7 @@ func (p *planner) run() *conditions.Issue {
 		return p.waitForFormer()
 	}
 	if p.job == nil {
-		p.step.Record = nil // what is recorded is true no longer once this runs
+		p.step.Record = Recorded(nil) // what is recorded is true no longer once this runs
 		p.step.Job = apply.Write(ownership.FieldOwner, p.job, apply.Typed(jobFor(p.dojo, &p.State, p.image)))
 		return p.applying()
 	}

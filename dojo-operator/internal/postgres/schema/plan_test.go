@@ -176,7 +176,7 @@ func TestPlan(t *testing.T) {
 			}
 			s := State{Now: noon, Digest: "now", Versions: "of now", Jobs: c.jobs, Pods: c.pods}
 			step := Plan(tokyo(), s, db, "postgres:17", testConfig)
-			got := result{step.Job != nil, len(step.Delete), step.Record[digestAnnotation], "", ""}
+			got := result{step.Job != nil, len(step.Delete), strings.TrimPrefix(step.Record[digestAnnotation], nothing), "", ""}
 			message := ""
 			if step.Issue != nil {
 				got.Issue, message = step.Issue.Type+"/"+step.Issue.Reason, step.Issue.Message
