@@ -226,6 +226,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 				at("postgres.cluster", map[string]any{"storage": map[string]any{"size": "1Gi"}})),
 			"clusterRef and cluster cannot be exchanged"),
 		Entry("to an older Postgres", ownDojo, at("postgres.cluster.version", "15"), "version cannot go down"),
+		Entry("to no version", ownDojo, at("postgres.cluster.version", nil), "cannot both be taken away"),
 		Entry("to a smaller volume", ownDojo, at("postgres.cluster.storage.size", "5Gi"), "size cannot shrink"),
 		Entry("to another storage class", ownDojo, at("postgres.cluster.storage.storageClassName", "slow"),
 			"storageClassName cannot be changed"),

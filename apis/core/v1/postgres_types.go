@@ -85,6 +85,7 @@ type ClusterReference struct {
 // PostgresCluster is a CloudNativePG Cluster for one Dojo.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.version) && has(self.imageName))",message="version and imageName exclude each other: an image has a version"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.version) && !has(oldSelf.imageName) || has(self.version) || has(self.imageName)",message="version and imageName cannot both be taken away: CloudNativePG's default image may be of a newer version. Name the one that runs"
 // +kubebuilder:validation:XValidation:rule="!has(self.version) || !has(oldSelf.version) || int(self.version) >= int(oldSelf.version)",message="version cannot go down: Postgres does not open the data of a newer version"
 type PostgresCluster struct {
 	// instances is the number of Postgres servers, 1 to 9: one primary, and
@@ -97,9 +98,10 @@ type PostgresCluster struct {
 	Instances *int32 `json:"instances,omitempty"`
 
 	// version is the major version of Postgres, such as "17"; 14 or newer. A
-	// higher one upgrades in place, during which the database is not available.
-	// Without version and imageName the version is that of CloudNativePG's default
-	// image.
+	// higher one upgrades in place, during which the database is not available; a
+	// lower one than the data has is refused. Without version and imageName the
+	// image is CloudNativePG's default one at the time of the creation. Neither can
+	// be taken away once one is set.
 	//
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(1[4-9]|[2-9][0-9])$')",message="must be a major version of Postgres, 14 or newer, such as \"17\""

@@ -130,6 +130,9 @@ const (
 	// ReasonClusterNotReady (Degraded): the Cluster lacks ready instances and has made no progress
 	// for --database-deadline. See `kubectl describe cluster` and its pods.
 	ReasonClusterNotReady = "ClusterNotReady"
+	// ReasonVersionTooLow (Degraded): version or imageName is of a lower major version of Postgres than
+	// the data of the Cluster. The Cluster is not changed. Name the version of the data, or a higher one.
+	ReasonVersionTooLow = "VersionTooLow"
 	// ReasonClusterHibernated (Degraded): the Cluster is hibernated. Remove its annotation
 	// cnpg.io/hibernation.
 	ReasonClusterHibernated = "ClusterHibernated"

@@ -85,7 +85,8 @@ var (
 	transitionDesc = prometheus.NewDesc("dojo_ready_transition_timestamp_seconds",
 		"When the condition Ready of a Dojo last changed its status, in seconds since 1970.", perDojo, nil)
 	backupDesc = prometheus.NewDesc("dojo_last_backup_timestamp_seconds",
-		"When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first one.", perDojo, nil)
+		"When the last backup of a Dojo's own Cluster completed, in seconds since 1970; 0 before the first one.",
+		perDojo, nil)
 )
 
 // gauges are the states of all Dojos.

@@ -162,6 +162,10 @@ func finalBackupName(d *corev1api.Dojo) string {
 	return cnpg.ObjectName(d) + "-final-" + cnpg.ShortHash(string(d.UID))
 }
 
+func failed(b *cnpgv1.Backup) bool {
+	return b.Status.Phase == cnpgv1.BackupPhaseFailed || b.Status.Phase == cnpgv1.BackupPhaseDefinitionInvalid
+}
+
 // maxBackupTime is how long a final backup may run before it is called stalled: as long as a large
 // database may take.
 const maxBackupTime = 6 * time.Hour
@@ -179,7 +183,7 @@ func FinalBackup(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 	switch {
 	case live != nil && live.Status.Phase == cnpgv1.BackupPhaseCompleted:
 		return p
-	case live != nil && (live.Status.Phase == cnpgv1.BackupPhaseFailed || live.Status.Phase == cnpgv1.BackupPhaseDefinitionInvalid):
+	case live != nil && failed(live):
 		taking = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
 			"The Backup %s has failed, so no data is deleted: %s. Retry it with `kubectl delete backup %s`; "+without,
 			name, strings.TrimSuffix(live.Status.Error, "."), name)

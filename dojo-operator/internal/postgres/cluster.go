@@ -1,13 +1,17 @@
 package postgres
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -24,7 +28,10 @@ func (w *way) cluster() *conditions.Issue {
 	d, live := w.dojo, w.state.Cluster
 	own := d.Spec.Postgres.Cluster
 	if own != nil {
-		c := sync(w.state, live, clusterFor(d, w.config))
+		c := sync(w.state, live, clusterFor(d, live, w.config))
+		if w.incomplete = versionTooLow(d, live, w.config); w.incomplete != nil {
+			c = nil // not even another field: CloudNativePG would refuse it with this one
+		}
 		w.write(c)
 		w.schedule()
 		if live == nil {
@@ -44,7 +51,7 @@ func (w *way) cluster() *conditions.Issue {
 			d.Namespace, live.Name, live.Name, hibernation)
 	case !up(live):
 		return w.clusterDeadline(waiting)
-	case own != nil && live.Status.ReadyInstances < live.Spec.Instances:
+	case own != nil && !w.incomplete.IsDegraded() && live.Status.ReadyInstances < live.Spec.Instances:
 		w.incomplete = w.clusterDeadline(waiting)
 	}
 	return nil
@@ -80,7 +87,7 @@ func (w *way) clusterDeadline(waiting *conditions.Issue) *conditions.Issue {
 // clusterFor is the Cluster of a Dojo that has one of its own. Nothing empty may be sent:
 // CloudNativePG compares some fields with what the API server made of them, and would restart the
 // primary for ever.
-func clusterFor(d *corev1api.Dojo, cfg Config) *unstructured.Unstructured {
+func clusterFor(d *corev1api.Dojo, live *cnpgv1.Cluster, cfg Config) *unstructured.Unstructured {
 	want := d.Spec.Postgres.Cluster
 	storage := map[string]any{"size": want.Storage.Size.String()}
 	if class := want.Storage.StorageClassName; class != "" {
@@ -91,17 +98,60 @@ func clusterFor(d *corev1api.Dojo, cfg Config) *unstructured.Unstructured {
 		"instances":   int64(ptr.Deref(want.Instances, 1)),
 		"storage":     storage,
 	}
-	switch {
-	case want.ImageName != "":
-		spec["imageName"] = want.ImageName
-	case want.Version != "":
-		spec["imageName"] = cfg.Image + ":" + want.Version
+	if image := imageFor(want, live, cfg); image != "" {
+		spec["imageName"] = image
 	}
 	if resources := apply.As[map[string]any](want.Resources); len(resources) > 0 {
 		spec["resources"] = resources
 	}
 	addBackup(spec, want.Backup)
 	return ownership.Data(d, cnpg.ClusterKind.GroupVersionKind, cnpg.ObjectName(d), spec)
+}
+
+// imageFor is the image of Postgres, empty where CloudNativePG chooses it, which it does once: it
+// writes its default into the spec. Where we have named one before, it stays: not to name it any more
+// would let CloudNativePG write the default of today, and upgrade.
+func imageFor(want *corev1api.PostgresCluster, live *cnpgv1.Cluster, cfg Config) string {
+	switch {
+	case want.ImageName != "":
+		return want.ImageName
+	case want.Version != "":
+		return cfg.Image + ":" + want.Version
+	case live != nil && apply.OwnedFields(ownership.FieldOwner, live).Has(fieldpath.MakePathOrDie("spec", "imageName")):
+		return live.Spec.ImageName
+	}
+	return ""
+}
+
+// versionTooLow is the issue with a version that does not open the data of the Cluster; nil where it
+// does, or where an image does not say its version.
+func versionTooLow(d *corev1api.Dojo, live *cnpgv1.Cluster, cfg Config) *conditions.Issue {
+	if live == nil {
+		return nil
+	}
+	has := majorOf(cmp.Or(live.Status.Image, live.Spec.ImageName))
+	if info := live.Status.PGDataImageInfo; info != nil {
+		has = info.MajorVersion
+	}
+	image := imageFor(d.Spec.Postgres.Cluster, live, cfg)
+	if wants := majorOf(image); wants == 0 || wants >= has {
+		return nil
+	}
+	return conditions.Degraded(corev1api.ReasonVersionTooLow,
+		"The data of the Cluster %s/%s is of Postgres %d, which the image %s does not open, so the Cluster is not changed. "+
+			"Name %d or a higher version in spec.postgres.cluster.", d.Namespace, live.Name, has, image, has)
+}
+
+// majorOf is the major version in the tag of an image of Postgres, 0 where it has none.
+func majorOf(image string) int {
+	image, _, _ = strings.Cut(image, "@")
+	_, tag, tagged := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	digits := strings.IndexFunc(tag+".", func(r rune) bool { return r < '0' || r > '9' })
+	major, err := strconv.Atoi(tag[:digits])
+	if !tagged || err != nil {
+		return 0
+	}
+	return major
 }
 
 func hibernates(c *cnpgv1.Cluster) bool { return c.Annotations[hibernation] == "on" }

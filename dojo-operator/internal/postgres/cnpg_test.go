@@ -73,7 +73,7 @@ func appliedFor(t *testing.T, d *corev1api.Dojo) []*unstructured.Unstructured {
 	if d.Spec.Postgres.Cluster == nil {
 		return all
 	}
-	all = append(all, clusterFor(d, testConfig))
+	all = append(all, clusterFor(d, nil, testConfig))
 	if b := d.BackupPolicy(); b != nil {
 		cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Labels: ownership.Labels(d, ownership.Application)}}
 		last := FinalBackup(d, State{Cluster: cluster}, testConfig)
@@ -263,7 +263,7 @@ func TestWhatIsApplied(t *testing.T) {
 	}
 }
 
-func cluster(d *corev1api.Dojo) *unstructured.Unstructured { return clusterFor(d, testConfig) }
+func cluster(d *corev1api.Dojo) *unstructured.Unstructured { return clusterFor(d, nil, testConfig) }
 
 func schedule(d *corev1api.Dojo) *unstructured.Unstructured { return scheduleFor(d, d.BackupPolicy()) }
 

@@ -33,7 +33,8 @@ func passwordFor(d *corev1api.Dojo, password []byte, rotation string) *corev1ac.
 		WithAnnotations(map[string]string{rotationAnnotation: rotation}).
 		WithType(corev1.SecretTypeBasicAuth).
 		WithData(map[string][]byte{
-			"host": []byte(cnpg.Host(d)), "port": []byte(port), "dbname": name, "user": name, "username": name, "password": password,
+			"host": []byte(cnpg.Host(d)), "port": []byte(port), "dbname": name,
+			"user": name, "username": name, "password": password,
 		})
 	if Reclaims(d) {
 		want.WithOwnerReferences(ownership.Reference(d))

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -129,6 +130,11 @@ func TestPlan(t *testing.T) {
 			result{nil, "Degraded/ClusterNotReady", yes}},
 		"own, lacks them, changed": {tokyo(ownPG), do(ready(2), unwrittenFor(time.Hour), clusterWritten),
 			result{nil, waitingForCluster, yes}},
+		"own, of a lower version":  {tokyo(ownPG, pgVersion("17")), data(18), result{nil, "Degraded/VersionTooLow", yes}},
+		"own, of the same version": {tokyo(ownPG, pgVersion("17")), data(17), result{nil, "", yes}},
+		"own, version not known":   {tokyo(ownPG, pgVersion("17")), data(0), result{nil, "", yes}},
+		"own, too low and lacking": {tokyo(ownPG, pgVersion("17")), do(data(18), ready(2)),
+			result{nil, "Degraded/VersionTooLow", yes}},
 		"own, changed": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.StorageConfiguration.Size = "2Gi" },
 			result{[]string{"Cluster"}, waitingForCluster, yes}},
 		"own, changed, role deleted": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.Instances, w.Role = 1, nil },
@@ -222,6 +228,63 @@ func flipped(passed time.Duration) func(*world) {
 		w.Cluster.Status.Conditions = []metav1.Condition{{
 			Type: "Ready", Status: metav1.ConditionTrue, LastTransitionTime: metav1.NewTime(noon.Add(-passed)),
 		}}
+	}
+}
+
+func pgVersion(version string) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Version = version }
+}
+
+// data makes the data of the Cluster of a major version; 0 is unknown.
+func data(major int) func(*world) {
+	return func(w *world) {
+		w.Cluster.Status.Image = "registry.example/postgres"
+		w.Cluster.Status.PGDataImageInfo = &cnpgv1.ImageInfo{MajorVersion: major}
+	}
+}
+
+func TestImages(t *testing.T) {
+	t.Parallel()
+	pg := func(version, image string) *corev1api.PostgresCluster {
+		return &corev1api.PostgresCluster{Version: version, ImageName: image}
+	}
+	versioned := inSync(t, tokyo(ownPG, pgVersion("17"))).Cluster
+	byDefault := inSync(t, tokyo(ownPG)).Cluster
+	byDefault.Spec.ImageName = "cnpg/postgresql:18" // which CloudNativePG has written
+	for name, c := range map[string]struct {
+		want *corev1api.PostgresCluster
+		live *cnpgv1.Cluster
+		is   string
+	}{
+		"none":                {pg("", ""), nil, ""},
+		"version":             {pg("17", ""), nil, "registry.example/postgres:17"},
+		"image":               {pg("", "x:17"), nil, "x:17"},
+		"none, by default":    {pg("", ""), byDefault, ""},
+		"version taken away":  {pg("", ""), versioned, "registry.example/postgres:17"},
+		"version, by default": {pg("18", ""), byDefault, "registry.example/postgres:18"},
+	} {
+		if got := imageFor(c.want, c.live, testConfig); got != c.is {
+			t.Errorf("%s: %q, not %q", name, got, c.is)
+		}
+	}
+	for image, want := range map[string]int{
+		"postgres:17": 17, "r:5000/pg:16.4-bookworm@sha256:ab": 16, "r:5000/pg": 0, "pg:latest": 0, "": 0, "pg@sha256:17": 0,
+		"ghcr.io/cloudnative-pg/postgresql:18-standin": 18,
+	} {
+		if got := majorOf(image); got != want {
+			t.Errorf("%s is of version %d", image, got)
+		}
+	}
+	// Whichever field held the higher version, a lower one is refused.
+	for name, d := range map[string]*corev1api.Dojo{
+		"version": tokyo(ownPG, pgVersion("16")),
+		"image":   tokyo(ownPG, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.ImageName = "x:16.9" }),
+	} {
+		for was, live := range map[string]*cnpgv1.Cluster{"version": versioned, "default": byDefault} {
+			if issue := versionTooLow(d, live, testConfig); issue == nil || !issue.IsDegraded() {
+				t.Errorf("%s 16 after %s: %+v", name, was, issue)
+			}
+		}
 	}
 }
 

@@ -81,7 +81,8 @@ func Observe(
 	if err := s.observeObjects(ctx, r, d, kinds); err != nil {
 		return s, err
 	}
-	if err := errors.Join(s.observeBackups(ctx, r, d), s.observeUsers(ctx, r, d), s.observePassword(ctx, r, d)); err != nil {
+	err = errors.Join(s.observeBackups(ctx, r, d), s.observeUsers(ctx, r, d), s.observePassword(ctx, r, d))
+	if err != nil {
 		return s, err
 	}
 	s.Schema, err = schema.Observe(ctx, r, d, s.Cluster, s.Database, now)
