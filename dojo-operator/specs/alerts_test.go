@@ -283,7 +283,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
 			"create servicemonitors/tokyo", "create prometheusrules/tokyo", "create discordchannels/tokyo-alerts",
 			"create alertmanagerconfigs/tokyo"))
-		Expect(children).To(HaveLen(13), "each of them once")
+		Expect(children).To(HaveLen(14), "each of them once")
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).
 			Should(BeEmpty(), "a Dojo that is reconciled should not be written")
 	})

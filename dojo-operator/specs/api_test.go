@@ -137,7 +137,7 @@ var _ = Describe("The API of a Dojo", func() {
 			}
 		}
 		Expect(narrow).To(Equal([]string{"Name", "Ready", "Up-to-date", "Available", "Account", "Age"}))
-		Expect(all[6:]).To(Equal([]string{"Database", "Status"}))
+		Expect(all[6:]).To(Equal([]string{"Database", "Last-backup", "Status"}))
 		cells := fmt.Sprint(table.Rows[0].Cells...)
 		Expect(cells).To(And(ContainSubstring(dojo.Name), ContainSubstring("2/2"), ContainSubstring("Masamichi Yaga"),
 			ContainSubstring("Postgres"), ContainSubstring("Reconciled")))

@@ -103,8 +103,7 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		dojo := dojoInCluster(ctx, ns, withSQL)
 		held := schemaPod(ctx, ns) // one that no Job and no node knows: kwok ends all others at once
 		held.ObjectMeta = metav1.ObjectMeta{Namespace: ns, Name: "held", Labels: held.Labels}
-		held.Spec = corev1.PodSpec{SchedulerName: "none", Containers: []corev1.Container{{Name: "dojo-schema", Image: "x"}}}
-		held.Status = corev1.PodStatus{}
+		held.Spec.NodeName, held.Spec.SchedulerName, held.Status = "", "none", corev1.PodStatus{}
 		Expect(k8s.Create(ctx, &held)).To(Succeed())
 		deployment := deploymentOf(dojo)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())

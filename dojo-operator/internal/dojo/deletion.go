@@ -74,7 +74,7 @@ func planStop(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
 		p.Report(postgres.Deleting(now, now, deadline, "the schema's Job to end", ""))
 		return p
 	}
-	if left := slices.Concat(s.Workload.Pods, s.Postgres.Schema.Pods); len(left) > 0 {
+	if left := slices.Concat(s.Workload.Pods, s.Postgres.Schema.Alive()); len(left) > 0 {
 		p.Report(postgres.Deleting(now, stopping(d, left), deadline, fmt.Sprintf("%d pods to end", len(left)),
 			fmt.Sprintf("They may write to the database: %s. Find out why they do not end, "+
 				"such as a node that does not answer, or delete them.", names(left))))

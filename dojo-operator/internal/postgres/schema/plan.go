@@ -101,7 +101,7 @@ func (p *planner) divide() {
 			p.former = append(p.former, job)
 		}
 	}
-	p.formerPods = slices.DeleteFunc(slices.Clone(p.Pods), func(pod corev1.Pod) bool {
+	p.formerPods = slices.DeleteFunc(p.Alive(), func(pod corev1.Pod) bool {
 		return p.job != nil && metav1.IsControlledBy(&pod, p.job)
 	})
 }
@@ -257,6 +257,15 @@ func container(pod *corev1.Pod) corev1.ContainerState {
 		}
 	}
 	return corev1.ContainerState{}
+}
+
+// Alive are the pods that may have a session in the database: one whose containers have all ended has
+// none, and does not start again.
+func (s *State) Alive() []corev1.Pod {
+	return slices.DeleteFunc(slices.Clone(s.Pods), func(pod corev1.Pod) bool {
+		running := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
+		return len(pod.Status.ContainerStatuses) > 0 && !slices.ContainsFunc(pod.Status.ContainerStatuses, running)
+	})
 }
 
 func runs(pod corev1.Pod) bool { return container(&pod).Running != nil }

@@ -146,6 +146,7 @@ func TestPlan(t *testing.T) {
 		"its pods are left":                   {"then", nil, one(job("then"), running(time.Hour)), result{Record: "then", Issue: applying}},
 		"a pod without a Job":                 {"then", nil, []corev1.Pod{orphan}, result{Record: "then", Issue: applying}},
 		"a pod without a Job, for long":       {"then", nil, []corev1.Pod{old}, result{Record: "then", Issue: stalled, Says: "pod p"}},
+		"a pod of other SQL that has ended":   {"then", nil, one(job("then"), ended(0, 0)), result{Creates: true, Issue: applying}},
 		"nothing is left of other SQL":        {"then", nil, nil, result{Creates: true, Issue: applying}},
 		"back to SQL before the other began":  {"now", jobs{job("then", leaving(0))}, nil, result{Record: "now"}},
 		"a former Job beside what has run":    {"now", jobs{job("then", is(batchv1.JobComplete))}, nil, result{Deletes: 1, Record: "now"}},
