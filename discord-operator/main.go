@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command discord-operator reconciles DiscordServer, DiscordGroup and DiscordChannel objects with
 // Discord.
 package main

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command dojo-operator turns Dojo objects into running, monitored applications.
 package main
 

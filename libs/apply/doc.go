@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package apply brings objects of the cluster into a desired state. It knows no kind of ours.
 //
 // A part of an operator decides, by a pure function, on a [Plan]: which objects to write, which to

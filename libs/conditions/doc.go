@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package conditions gives the four conditions of every kind of ours one meaning.
 //
 //   - Available: it can be used now.

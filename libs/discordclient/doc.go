@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package discordclient makes calls of Discord's REST API as an operator needs them: it never
 // sleeps, never repeats a create and shows no secret.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package manager creates the controller-runtime manager of both operators: the same flags, leader
 // election, authenticated metrics, and health and readiness probes.
 package manager

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package testcluster starts a real Kubernetes API on this machine, without Docker: etcd and
 // kube-apiserver, and on request kube-controller-manager, kube-scheduler and fake nodes
 // (https://kwok.sigs.k8s.io). It is for tests, benchmarks and `make run`. It runs on Linux, as root

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command bench measures the operators: `make bench`. It prints a table and writes
 // out/bench/figures.json and profiles; nothing passes or fails on time, so that figures of
 // different machines stay figures.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command chaos breaks everything around the operators, again and again, and checks that they never
 // do what they must not: `make chaos`. What it does, what it checks and how to read a failure is in
 // docs/chaos.md.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command playground shows the operators at work, on a real Kubernetes API that it starts on this
 // machine: `make run`.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command release builds the operators' images, says whether their API is still what the last release promised, and releases each of them by itself.
 package main
 

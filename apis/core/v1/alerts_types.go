@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package v1
 
 // Alerts configures where the alerts of a Dojo are sent.

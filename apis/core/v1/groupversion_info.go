@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package v1 holds the custom resources of the group core.jutsu.com: the
 // Dojo, a small web application with a Postgres database.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package v1
 
 // The reasons that the conditions of a Dojo have, beside conditions.ReasonReconciled and

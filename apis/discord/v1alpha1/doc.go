@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package v1alpha1 holds the custom resources of the group discord.jutsu.com: a
 // Discord server, the groups (categories) in it, and its text channels.
 //

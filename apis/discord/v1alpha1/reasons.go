@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package v1alpha1
 
 // The reasons that the conditions of these kinds have, beside conditions.ReasonReconciled and

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package bot keeps one connection to Discord for each bot token that a DiscordServer names, on the
 // leader only, and says what an object may use of its server.
 //

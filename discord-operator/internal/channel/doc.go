@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package channel reconciles DiscordChannel objects.
 //
 // A channel needs, in this order: its server to be Available and, where it names one, its group to

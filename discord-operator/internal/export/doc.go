@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package export prints a live Discord server as manifests: `discord-operator export`.
 //
 // Applied unchanged they change nothing on Discord: every object adopts what exists and has each

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package external is the life of what lives outside the cluster: the channels and categories of
 // Discord that objects stand for. Each is bound, planned by its kind, and then created, edited, put
 // into its place or deleted here.

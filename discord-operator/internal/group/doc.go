@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package group reconciles DiscordGroup objects: the categories of a server.
 //
 // It is only what a category differs in: what is observed of a group, its plan, its status and its

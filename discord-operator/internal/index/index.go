@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package index registers the cache's field indexes: objects by what they refer to.
 package index
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package issues says what a response of Discord means for an object: whether it resolves by
 // itself, whether a user must act, or whether a retry may help. It is the one place where errors of
 // discordclient become issues.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package metrics is the operator's own metrics, beside those of controller-runtime and
 // discordclient. Gauges are collected from the cache at scrape time, on the leader only, so that no
 // series has two sources. No label has a Discord id.

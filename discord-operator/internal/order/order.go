@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package order sorts managed siblings (the channels of a category, or the categories of a server)
 // by the positions of their specs, and moves as few other channels as possible. It is pure.
 //

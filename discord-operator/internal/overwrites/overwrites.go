@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package overwrites converts the permission overwrites of a spec to Discord's, and compares them.
 // It is pure.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package server reconciles DiscordServer objects.
 //
 // A server needs, in this order: a bot token that Discord takes; a guild that the bot is in (given

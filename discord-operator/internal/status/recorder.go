@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package status writes what an operator writes to its own objects: the finalizer, the status, and
 // events. Every write is expected in the cache, so that a reconcile can tell whether it is shown.
 package status

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package webhook is the webhook of a DiscordChannel and the Secret with its URL.
 //
 // The webhook is the channel's own if the status or this process knows it, or if this bot has made

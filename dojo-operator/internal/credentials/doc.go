@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package credentials copies the credentials of a Dojo's database into a Secret of its own, in the
 // form that the application reads.
 //

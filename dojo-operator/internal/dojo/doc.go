@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package dojo reconciles Dojos.
 //
 // A reconcile observes, plans, applies and updates the status (controller.go). What a Dojo is reads

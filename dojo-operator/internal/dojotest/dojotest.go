@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package dojotest has what the tests of the parts share: a Dojo, and an API server that a plan is
 // carried out on.
 package dojotest

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package metrics are the operator's own metrics, beside those of controller-runtime.
 package metrics
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package monitoring lets Prometheus watch a Dojo and brings its alerts to Discord.
 //
 // An alert goes this way: a rule fires, Alertmanager finds the Dojo's AlertmanagerConfig, and posts

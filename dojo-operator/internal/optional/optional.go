@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package optional watches kinds that a cluster may or may not have.
 //
 // A watch of a kind that is not installed never gets ready, and one of a kind that goes away fails

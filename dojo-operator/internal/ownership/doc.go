@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ownership says which objects belong to a Dojo: their labels and owner references, and
 // what a name conflict is.
 //

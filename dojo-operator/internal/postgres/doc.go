@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package postgres gives a Dojo with spec.postgres its database on CloudNativePG, 1.30 or newer
 // (https://github.com/cloudnative-pg/cloudnative-pg/tree/v1.30.0/api/v1).
 //

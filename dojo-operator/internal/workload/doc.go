@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package workload runs the application of a Dojo: a Deployment whose pods read the Dojo's
 // credentials, a Service, and where they are asked for a PodDisruptionBudget and an Ingress. It
 // reports the health of the rollout.

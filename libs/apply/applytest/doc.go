@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package applytest is an API server in memory, for tests of what is applied. Its managedFields are
 // the real ones: they are made by the code that the API server itself runs for that (apimachinery's
 // managedfields), with the schemas of the built-in kinds and of the CustomResourceDefinitions that

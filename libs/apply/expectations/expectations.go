@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package expectations answers whether a cache already shows what this process has written itself
 // (read-your-writes).
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package discordtest is a Discord in memory, as httptest is to http: REST (API v10 and v9), the
 // Gateway, and a page that shows servers, groups, channels and messages as a user would see them.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gateway keeps one connection to Discord's Gateway up:
 // https://discord.com/developers/docs/events/gateway.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package guildcache keeps a live view of the guilds of a bot in memory, as an informer of
 // client-go does of objects:
 //

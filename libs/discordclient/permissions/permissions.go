@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package permissions translates Discord's permission bits to names and back.
 //
 // Names are those of Discord's documentation in CamelCase (VIEW_CHANNEL is ViewChannel, USE_VAD is

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package recovery finds out what came of a create whose answer was lost.
 //
 // A create has no idempotency key: when its answer was lost, or the process died before it could

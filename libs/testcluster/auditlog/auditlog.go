@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package auditlog follows the audit log of a testcluster (its Options.Audit) as it grows.
 package auditlog
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cnpgtest stands in for CloudNativePG where no containers run, as httptest stands in for a
 // web server. It is for tests and for the playground; nothing of it is in an operator.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package manifests renders kustomizations and applies them, as `kubectl apply --server-side -k`
 // does, and says what a Deployment in them would run, so that tests run exactly that.
 package manifests

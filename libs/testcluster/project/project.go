@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package project finds the files of this project, wherever in it a program or a test was started.
 package project
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rbacusage finds the permissions that a ServiceAccount has and never uses: what the roles
 // in its manifests grant, against the requests of it in the API server's audit log.
 package rbacusage

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package spec runs an operator in ginkgo specs as production does: the real binary as a process of
 // its own, as the ServiceAccount, with the permissions, the arguments and the environment that
 // deploy/ gives it, in an environment. What goes wrong fails the spec that runs.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package kubectl is the kubectl of the version that is pinned, so that what tests print does not
 // depend on the machine.
 package kubectl

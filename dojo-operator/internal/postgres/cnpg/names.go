@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package cnpg names what a Dojo has on CloudNativePG: the kinds, the objects, and what they are called
 // in Postgres.
 package cnpg

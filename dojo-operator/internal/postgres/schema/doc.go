@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package schema brings the SQL of a Dojo into its database: the table weapons, and
 // spec.postgres.initSQL.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package contract holds REST traffic against Discord's own OpenAPI description: requests of a
 // client and answers of a server alike. The description is data that is not part of this
 // repository; tests name it in the environment variable DISCORD_OPENAPI and are skipped without it,

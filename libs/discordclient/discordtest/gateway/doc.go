@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package gateway is Discord's websocket side: connections, sessions and the events that they get.
 //
 // A connection (conn.go) says HELLO, reads frames and writes them in order; IDENTIFY or RESUME

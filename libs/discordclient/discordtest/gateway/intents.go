@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package gateway
 
 // Intents that decide which events a session gets; source: Discord's documentation, "Gateway

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package page is the live page: servers, groups, channels and messages as a user sees them in the
 // Discord app. Its HTML, CSS and JavaScript are in static/.
 package page

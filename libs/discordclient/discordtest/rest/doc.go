@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rest answers Discord's REST API.
 //
 // routes.go is the table of routes: each names the function that answers it, in the package of what

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package ratelimit
 
 // Buckets is how many buckets are kept in memory.

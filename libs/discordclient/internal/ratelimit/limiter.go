@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package ratelimit keeps account of Discord's rate limits and says, without ever waiting itself,
 // whether a call may be made now or how long its caller has to wait. It does no I/O: its callers
 // report the answers.

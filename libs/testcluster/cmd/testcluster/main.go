@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command testcluster builds the binaries of a test cluster ahead of time: etcd, Kubernetes and
 // kwok, once, and what else its arguments name, such as prometheus.
 package main

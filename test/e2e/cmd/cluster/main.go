@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command cluster starts the cluster of the end-to-end tests and keeps it, to look around in it or
 // to run the tests on it again and again.
 package main

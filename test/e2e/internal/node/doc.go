@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package node runs a real Kubernetes node on this machine, as root and without Docker: containerd,
 // kubelet and kube-proxy, joined to a testcluster.Cluster.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command dojo stands in for the Dojo application, which is not part of this project: the same
 // environment, the same paths and the same metrics, on a real Postgres. What an operator may expect
 // of the application is what this program does, and nothing else:

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command visitor asks for a page of a Service again and again, from within the cluster as its
 // users do, and serves on port 8080, as JSON, how that went.
 //

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command discordtest runs a simulated Discord as a process of its own, for the playground and for
 // end-to-end tests: REST, Gateway and a live page, all on one address. It keeps everything in
 // memory.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package clock is the simulator's time: real time plus what a test has added, or standing still.
 package clock
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package limits has how much of what Discord allows, and the windows of time in which REST and the
 // Gateway count it.
 package limits

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package model is the state of a simulated Discord: users, bots, guilds and all that is in them,
 // under one lock.
 //

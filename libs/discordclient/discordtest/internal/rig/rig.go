@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package rig is what the tests of discordtest start from: a Discord with one guild and one bot in
 // it, and a plain HTTP client whose calls and answers are held against Discord's OpenAPI
 // description where there is one.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package faults makes REST calls go wrong as a test says: which call (Fault), what happens to it
 // (Action), and how its answer is delayed, cut or dropped (deliver.go). What goes wrong with the
 // Gateway is in gateway/faults.go.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package guilds answers the routes of guilds: settings, roles, members and the audit log.
 package guilds
 

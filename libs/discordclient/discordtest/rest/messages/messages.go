@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package messages answers the routes of messages, those of bots and those sent through webhooks.
 package messages
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package users answers the routes of the bot itself: its user, its guilds, its application, and
 // where its Gateway is.
 package users

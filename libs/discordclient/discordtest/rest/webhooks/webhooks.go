@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package webhooks answers the routes of webhooks, by their id or with their token.
 package webhooks
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package fanout hands values to subscribers, none of which can hold up the sender.
 package fanout
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package pending orders own writes and events about the same object. Discord gives neither a
 // version, and the two come on different ways: an answer can be older than an event that came
 // before it, and an event can be older than an answer. Events among themselves come in order. So:

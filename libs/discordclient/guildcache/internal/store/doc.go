@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package store is the state of guilds in memory: it takes in the Gateway's events, the results of
 // polls and the answers of own writes, and gives out snapshots and events. It does no I/O.
 //
