@@ -58,7 +58,8 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 
 func startDiscord(context.Context) (environment.DiscordAPI, error) {
 	discord = discordtest.New(discordtest.Options{Limits: limits(), KeepRequests: 1_000_000})
-	return discord, discord.Start()
+	err := discord.Start()
+	return discord, err
 }
 
 // limits are Discord's own, except that a bot may identify at once: the operator starts often here.

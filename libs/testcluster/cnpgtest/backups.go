@@ -31,7 +31,8 @@ const (
 	scheduleLabel = "cnpg.io/scheduled-backup"
 )
 
-// SetBackups says how far the Backups of a Cluster come from now on, those that are under way included; at first they are completed.
+// SetBackups sets how far the Backups of a Cluster come from now on, those that are under way included. At first they
+// are completed.
 func (s *StandIn) SetBackups(namespace, cluster string, phase BackupPhase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +110,9 @@ func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) 
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "cluster", "name")
 	to := s.backupsComeTo(o.GetNamespace(), name)
 	if to == BackupInvalid {
-		return s.setStatus(ctx, o, map[string]any{"phase": string(to), "error": "cannot use the plugin method without plugins"})
+		return s.setStatus(ctx, o, map[string]any{
+			"phase": string(to), "error": "cannot use the plugin method without plugins",
+		})
 	}
 	cluster, up := s.cluster(ctx, o)
 	if phase != BackupStarted {
@@ -119,7 +122,9 @@ func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) 
 		if err := s.setLastBackup(ctx, cluster, "False", "BackupStarted", "New Backup starting up"); err != nil {
 			return err
 		}
-		return s.setStatus(ctx, o, map[string]any{"phase": string(BackupStarted), "startedAt": time.Now().UTC().Format(time.RFC3339)})
+		return s.setStatus(ctx, o, map[string]any{
+			"phase": string(BackupStarted), "startedAt": time.Now().UTC().Format(time.RFC3339),
+		})
 	}
 	if cluster == nil || to == BackupStarted {
 		return nil
@@ -153,7 +158,9 @@ func (s *StandIn) otherRuns(ctx context.Context, o *unstructured.Unstructured, c
 	})
 }
 
-func (s *StandIn) setLastBackup(ctx context.Context, cluster *unstructured.Unstructured, status, reason, message string) error {
+func (s *StandIn) setLastBackup(
+	ctx context.Context, cluster *unstructured.Unstructured, status, reason, message string,
+) error {
 	return s.setStatus(ctx, cluster, map[string]any{
 		"conditions": withCondition(cluster, lastBackup, status, reason, message, time.Now()),
 	})

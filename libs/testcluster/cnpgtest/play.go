@@ -48,7 +48,8 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 func withCondition(o *unstructured.Unstructured, kind, status, reason, message string, now time.Time) []any {
 	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	c := map[string]any{
-		"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": now.UTC().Format(time.RFC3339),
+		"type": kind, "status": status, "reason": reason, "message": message,
+		"lastTransitionTime": now.UTC().Format(time.RFC3339),
 	}
 	for i := range all {
 		if was := all[i].(map[string]any); was["type"] == kind {
