@@ -105,6 +105,15 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		cloudNativePG.Resume(ns, "pg")
 	})
 
+	It("says what to do where a deletion was to leave the Deployment", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		Expect(k8s.Delete(ctx, dojo, client.PropagationPolicy(metav1.DeletePropagationOrphan))).To(Succeed())
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonDeletionStalled))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("kubectl delete deployment tokyo"))
+		Expect(k8s.Delete(ctx, deploymentOf(dojo))).To(Succeed())
+		eventuallyGone(ctx, dojo)
+	})
+
 	It("waits, and reports for what, while the Cluster does not answer", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.Pause(ns, "pg")
