@@ -107,15 +107,13 @@ func planAlerts(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
 	}
 	route := ownership.PlanOption(d, p, routeKind.Kind, s.Route, d.Spec.Alerts != nil, desired, s.Unchanged)
 	moved := desired != nil && route == nil && !ownership.Conflicts(d, s.Route)
-	planObsoleteChannel(d, s, moved, p)
+	planObsoleteChannel(d, s, cfg, moved, p)
 }
 
-// handover is how long Alertmanager may take to read its new configuration.
-const handover = 2 * time.Minute
-
 // planObsoleteChannel deletes the Dojo's own channel, with its messages, where it has another one now:
-// once the alerts go there. moved is whether the AlertmanagerConfig says so.
-func planObsoleteChannel(d *corev1api.Dojo, s State, moved bool, p *apply.Plan) {
+// once the alerts go there. moved is whether the AlertmanagerConfig says so, which Alertmanager may
+// take the progress deadline to read.
+func planObsoleteChannel(d *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
 	own := s.OwnChannel
 	if own == nil || hasOwnChannel(d) || ownership.Conflicts(d, own) || own.DeletionTimestamp != nil {
 		return // Discord takes a while
@@ -125,10 +123,10 @@ func planObsoleteChannel(d *corev1api.Dojo, s State, moved bool, p *apply.Plan) 
 	case !moved:
 		return
 	default:
-		if left := handover - s.Now.Sub(lastWritten(s.Route)); left > 0 {
+		if left := cfg.ProgressDeadline - s.Now.Sub(lastWritten(s.Route)); left > 0 {
 			p.Report(conditions.Progressing(corev1api.ReasonMovingAlerts,
 				"The alerts move to the DiscordChannel %s. %s is deleted when Alertmanager has its new configuration.",
-				ChannelName(d), own.Name).After(min(left, handover)))
+				ChannelName(d), own.Name).After(min(left, cfg.ProgressDeadline)))
 			return
 		}
 	}

@@ -411,7 +411,7 @@ func TestTheFormerChannelStaysUntilTheAlertsHaveMoved(t *testing.T) {
 	report(t, c, "all", usable, nil, "another hook")
 	step("the route is written", dojotest.Noon, nil, "")
 	step("it is there", dojotest.Noon, nil, "MovingAlerts")
-	step("two minutes later", dojotest.Noon.Add(handover), []string{"DiscordChannel/tokyo-alerts"}, "")
+	step("later", dojotest.Noon.Add(testConfig.ProgressDeadline), []string{"DiscordChannel/tokyo-alerts"}, "")
 }
 
 // While there is no new webhook, the alerts go to the former channel.
