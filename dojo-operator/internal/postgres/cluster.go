@@ -76,12 +76,21 @@ func waitForInstances(d *corev1api.Dojo, c *cnpgv1.Cluster) *conditions.Issue {
 		c.Status.ReadyInstances, c.Spec.Instances, d.Namespace, cnpg.ClusterName(d), phase)
 }
 
+// clusterDeadline waits for instances until nothing has changed for a while. Of a Cluster of others
+// the cache does not have when it was written, and its Ready condition stays True in hibernation: it
+// counts since when the Dojo waits.
 func (w *way) clusterDeadline(waiting *conditions.Issue) *conditions.Issue {
 	live := w.state.Cluster
-	return conditions.WaitUntil(w.state.Now, latest(readySince(live), lastWritten(live)), w.config.Deadline, waiting,
-		conditions.Degraded(corev1api.ReasonClusterNotReady,
-			"%s Nothing has changed for %s. See `kubectl describe cluster %s` and its pods.",
-			waiting.Message, w.config.Deadline, live.Name))
+	since := latest(readySince(live), lastWritten(live))
+	degraded := conditions.Degraded(corev1api.ReasonClusterNotReady,
+		"%s Nothing has changed for %s. See `kubectl describe cluster %s` and its pods.",
+		waiting.Message, w.config.Deadline, live.Name)
+	if w.dojo.Spec.Postgres.Cluster == nil {
+		object := fmt.Sprintf("instances of the Cluster %s/%s", live.Namespace, live.Name)
+		since = latest(since, w.dojo.WaitingSince(object, w.state.Now))
+		waiting, degraded = waiting.For(object), degraded.For(object)
+	}
+	return conditions.WaitUntil(w.state.Now, since, w.config.Deadline, waiting, degraded)
 }
 
 // clusterFor is the Cluster of a Dojo that has one of its own. Nothing empty may be sent:
