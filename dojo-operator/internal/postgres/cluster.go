@@ -107,7 +107,11 @@ func clusterFor(d *corev1api.Dojo, live *cnpgv1.Cluster, cfg Config) *unstructur
 		"instances":   int64(ptr.Deref(want.Instances, 1)),
 		"storage":     storage,
 	}
-	if image := imageFor(want, live, cfg); image != "" {
+	if major, err := strconv.ParseInt(want.Version, 10, 64); err == nil && cfg.Catalog != "" {
+		spec["imageCatalogRef"] = map[string]any{
+			"apiGroup": cnpgv1.SchemeGroupVersion.Group, "kind": "ClusterImageCatalog", "name": cfg.Catalog, "major": major,
+		}
+	} else if image := imageFor(want, live, cfg); image != "" {
 		spec["imageName"] = image
 	}
 	if resources := apply.As[map[string]any](want.Resources); len(resources) > 0 {
@@ -153,14 +157,21 @@ func versionTooLow(d *corev1api.Dojo, live *cnpgv1.Cluster, cfg Config) *conditi
 
 // majorOf is the major version in the tag of an image of Postgres, 0 where it has none.
 func majorOf(image string) int {
-	image, _, _ = strings.Cut(image, "@")
-	_, tag, tagged := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-	digits := strings.IndexFunc(tag+".", func(r rune) bool { return r < '0' || r > '9' })
-	major, err := strconv.Atoi(tag[:digits])
-	if !tagged || err != nil {
-		return 0
-	}
+	digits, _, _ := strings.Cut(versionOf(image), ".")
+	major, _ := strconv.Atoi(digits)
 	return major
+}
+
+// versionOf is the version in the tag of an image of Postgres, such as "17.6" or "17"; empty where it
+// has none.
+func versionOf(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	end := strings.IndexFunc(tag, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end < 0 {
+		end = len(tag)
+	}
+	return strings.Trim(tag[:end], ".")
 }
 
 func hibernates(c *cnpgv1.Cluster) bool { return c.Annotations[hibernation] == "on" }

@@ -276,6 +276,25 @@ func TestImages(t *testing.T) {
 			t.Errorf("%s is of version %d", image, got)
 		}
 	}
+	for image, want := range map[string]string{
+		"pg:17": "17", "pg:17.6": "17.6", "r:5000/x/pg:17.6-standard-bookworm@sha256:ab": "17.6", "pg:latest": "", "pg": "",
+	} {
+		if got := versionOf(image); got != want {
+			t.Errorf("%s is of version %q", image, got)
+		}
+	}
+	cfg := testConfig
+	cfg.Catalog = "postgresql"
+	spec := clusterFor(tokyo(ownPG, pgVersion("17")), nil, cfg).Object["spec"].(map[string]any)
+	catalog := map[string]any{
+		"apiGroup": "postgresql.cnpg.io", "kind": "ClusterImageCatalog", "name": "postgresql", "major": int64(17),
+	}
+	if diff := cmp.Diff(catalog, spec["imageCatalogRef"]); diff != "" || spec["imageName"] != nil {
+		t.Error(diff, spec["imageName"])
+	}
+	if spec := clusterFor(tokyo(ownPG), nil, cfg).Object["spec"].(map[string]any); spec["imageCatalogRef"] != nil {
+		t.Error("without a version there is nothing to look up in a catalog")
+	}
 	// Whichever field held the higher version, a lower one is refused.
 	for name, d := range map[string]*corev1api.Dojo{
 		"version": tokyo(ownPG, pgVersion("16")),

@@ -28,6 +28,9 @@ type Config struct {
 	// Image is the image of Postgres without its tag, which is the major version that a Dojo asks
 	// for.
 	Image string
+	// Catalog is the ClusterImageCatalog that has the image of a version, instead of Image; empty for
+	// none.
+	Catalog string
 }
 
 // State is what there is of the database of a Dojo with spec.postgres. What does not exist is nil.
