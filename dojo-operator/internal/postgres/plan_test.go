@@ -8,6 +8,7 @@ import (
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -174,6 +175,13 @@ func TestPlan(t *testing.T) {
 			result{nil, nameConflict, no}},
 		"foreign Job": {tokyo(inPG), func(w *world) { w.jobs[0].OwnerReferences = nil },
 			result{nil, nameConflict, no}},
+		"budget of another Dojo": {tokyo(ownPG), func(w *world) {
+			w.Cluster, w.Budget = nil, &policyv1.PodDisruptionBudget{}
+			w.Budget.OwnerReferences = controlledBy(tokyo(named("tokyo-db")))
+		}, result{nil, nameConflict, no}},
+		"budget of a former Cluster": {tokyo(ownPG), func(w *world) {
+			w.Cluster, w.Budget = nil, &policyv1.PodDisruptionBudget{}
+		}, result{[]string{"Cluster"}, waitingForCluster, no}},
 		"role of another Dojo": {tokyo(inPG), func(w *world) { w.Role.Labels = ofKyoto },
 			result{nil, nameConflict, no}},
 		"foreign, on its way out": {tokyo(inPG), func(w *world) {
