@@ -22,6 +22,7 @@ type options struct {
 	manager          manager.Flags
 	image            string
 	postgresImage    string
+	postgresCatalog  string
 	progressDeadline time.Duration
 	databaseDeadline time.Duration
 	workers          int
@@ -31,7 +32,8 @@ type options struct {
 func (o *options) config() dojo.Config {
 	return dojo.Config{
 		Postgres: postgres.Config{
-			Deadline: o.databaseDeadline, ProgressDeadline: o.progressDeadline, Image: o.postgresImage,
+			Deadline: o.databaseDeadline, ProgressDeadline: o.progressDeadline,
+			Image: o.postgresImage, Catalog: o.postgresCatalog,
 		},
 		Credentials: credentials.Config{ProgressDeadline: o.progressDeadline, Namespaces: o.manager.Namespaces},
 		Workload:    workload.Config{Image: o.image, ProgressDeadline: o.progressDeadline},
@@ -50,6 +52,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"how long CloudNativePG may take for a step towards the database of a Dojo before the Dojo is Degraded; 1s to 24h")
 	flags.StringVar(&o.postgresImage, "postgres-image", "ghcr.io/cloudnative-pg/postgresql",
 		"`image` of Postgres, without a tag, for Dojos that ask for a version; the tag is the major version")
+	flags.StringVar(&o.postgresCatalog, "postgres-image-catalog", "",
+		"`name` of the ClusterImageCatalog that has the image of each version, instead of --postgres-image; "+
+			"a change of the catalog rolls the Clusters")
 	flags.IntVar(&o.workers, "concurrency", 4, "number of Dojos that are reconciled at once; at least 1")
 	introduction := "dojo-operator " + version + " turns Dojo objects into running applications.\n\n" +
 		"Usage: dojo-operator [flags]\n\n"

@@ -39,9 +39,9 @@ func TestFlags(t *testing.T) {
 		}, 4},
 		"all changed": {[]string{
 			"--dojo-image=dojo:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s",
-			"--concurrency=1", "--watch-namespaces=team-b, team-a",
+			"--concurrency=1", "--watch-namespaces=team-b, team-a", "--postgres-image-catalog=pinned",
 		}, dojo.Config{
-			Postgres: postgres.Config{Deadline: 20 * time.Second, ProgressDeadline: 10 * time.Second, Image: "pg"},
+			Postgres: postgres.Config{Deadline: 20 * time.Second, ProgressDeadline: 10 * time.Second, Image: "pg", Catalog: "pinned"},
 			Credentials: credentials.Config{
 				ProgressDeadline: 10 * time.Second, Namespaces: []string{"team-a", "team-b"},
 			},

@@ -154,7 +154,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		shared := sharedChannel(ctx, ns)
 		edit(ctx, dojo, inChannel)
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChannelWithoutWebhook)
-		eventuallyGone(ctx, channel)
+		Consistently(ctx, refetch(channel)).Should(Not(BeNil()), "its messages go with it")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(routing), routing)).To(Succeed())
 		Expect(webhookSecret(routing)).
 			To(HaveKeyWithValue("name", "renewed"), "until the other channel can be posted to, the former one gets the alerts")
@@ -164,6 +164,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		postable(ctx, shared, "all-webhook")
 		eventuallyReady(ctx, dojo)
 		Eventually(ctx, refetch(routing)).Should(WithTransform(webhookSecret, HaveKeyWithValue("name", "all-webhook")))
+		eventuallyGone(ctx, channel, "the alerts go to the other one")
 		Expect(operator.Writes(ns)).
 			NotTo(ContainElement(HaveSuffix("discordchannels/all")), "a channel that the Dojo does not own is never written to")
 

@@ -204,7 +204,10 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "False", "LastBackupFailed"))
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupCompleted)
 		backup := ofKind("Backup", ns, "by-hand")
-		backup.Object["spec"] = map[string]any{"cluster": map[string]any{"name": "tokyo-db"}, "method": "plugin"}
+		backup.Object["spec"] = map[string]any{
+			"cluster": map[string]any{"name": "tokyo-db"}, "method": "plugin",
+			"pluginConfiguration": map[string]any{"name": "barman-cloud.cloudnative-pg.io"},
+		}
 		Expect(k8s.Create(ctx, backup)).To(Succeed())
 		Eventually(ctx, refetch(dojo)).Should(And(
 			HaveCondition(corev1api.ConditionBackupSucceeded, "True", "LastBackupSucceeded"),

@@ -107,6 +107,17 @@ var _ = Describe("Deleting a Dojo with a database", func() {
 		cloudNativePG.Resume(ns, "pg")
 	})
 
+	It("says what to do where the Deployment is no longer the Dojo's, as after --cascade=orphan", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		edit(ctx, deploymentOf(dojo), func(deployment *appsv1.Deployment) { deployment.OwnerReferences = nil })
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonDeletionStalled))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("kubectl delete deployment tokyo"))
+		Expect(k8s.Delete(ctx, deploymentOf(dojo))).To(Succeed())
+		eventuallyGone(ctx, dojo)
+	})
+
 	It("waits, and reports for what, while the Cluster does not answer", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.Pause(ns, "pg")

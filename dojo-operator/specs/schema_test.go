@@ -4,6 +4,8 @@ package specs_test
 
 import (
 	"context"
+	"maps"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -98,6 +100,40 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
+	It("runs alone: after the pods of the former Job have gone, and before a new image", func(ctx context.Context) {
+		sql := tables()
+		Expect(k8s.Create(ctx, sql)).To(Succeed())
+		Expect(k8s.Create(ctx, users())).To(Succeed())
+		dojo := dojoInCluster(ctx, ns, withSQL)
+		held := schemaPod(ctx, ns) // one that no Job and no node knows: kwok ends all others at once
+		labels := maps.Clone(held.Labels)
+		maps.DeleteFunc(labels, func(key, _ string) bool { return !strings.HasPrefix(key, "app.kubernetes.io/") })
+		held.ObjectMeta = metav1.ObjectMeta{Namespace: ns, Name: "held", Labels: labels}
+		held.Spec.NodeName, held.Spec.SchedulerName, held.Status = "", "none", corev1.PodStatus{}
+		Expect(k8s.Create(ctx, &held)).To(Succeed())
+		deployment := deploymentOf(dojo)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
+		image := deployment.Spec.Template.Spec.Containers[0].Image
+
+		edit(ctx, sql, func(sql *corev1.ConfigMap) { sql.Data["tables.sql"] = "SELECT 2" })
+		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady",
+			Equal("Waiting until nothing is left of former SQL: pod "+held.Name+".")))
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+			dojo.Spec.Image, dojo.Spec.Replicas = "registry.example.org/dojo:next", new(int32(2))
+		})
+		Eventually(ctx, refetch(deployment)).Should(HaveField("Spec.Replicas", HaveValue(BeEquivalentTo(2))))
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonSchemaStalled)
+		Expect(schemaJobs(ctx, dojo)).To(BeEmpty())
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
+		Expect(deployment.Spec.Template.Spec.Containers[0].Image).To(Equal(image))
+
+		Expect(k8s.Delete(ctx, &held, client.GracePeriodSeconds(0))).To(Succeed())
+		Eventually(ctx, refetch(deployment)).
+			Should(HaveField("Spec.Template.Spec.Containers", ContainElement(HaveField("Image", "registry.example.org/dojo:next"))),
+				"the SQL has run")
+		eventuallyReady(ctx, dojo)
+	})
+
 	It("runs again in a database that was created again", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		first := schemaJobs(ctx, dojo)[0].Name
@@ -134,6 +170,16 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 })
+
+// schemaPod is the pod of the schema's Job.
+func schemaPod(ctx context.Context, namespace string) corev1.Pod {
+	GinkgoHelper()
+	var pods corev1.PodList
+	Expect(k8s.List(ctx, &pods, client.InNamespace(namespace),
+		client.MatchingLabels{"app.kubernetes.io/name": "dojo-schema"})).To(Succeed())
+	Expect(pods.Items).To(HaveLen(1))
+	return pods.Items[0]
+}
 
 // endSchemaPod terminates the pod of the schema's Job.
 func endSchemaPod(ctx context.Context, namespace string, state corev1.ContainerStateTerminated) {

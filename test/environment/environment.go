@@ -45,6 +45,8 @@ type Options struct {
 	// CloudNativePG has CloudNativePG's kinds served and played in the way that it returns; nil for
 	// neither.
 	CloudNativePG func(admin client.Client) cnpgtest.Options
+	// Admission runs CloudNativePG's own admission webhooks beside its stand-in.
+	Admission bool
 	// Prometheus has the kinds of prometheus-operator served.
 	Prometheus bool
 	// Discord starts a Discord, while the cluster starts; nil for none.
@@ -63,6 +65,8 @@ type Environment struct {
 	Admin client.Client
 	// Postgres is CloudNativePG's stand-in, nil where there is none.
 	Postgres *cnpgtest.StandIn
+	// Admission are CloudNativePG's own webhooks, nil where Options do not ask for them.
+	Admission *cnpgtest.Webhooks
 	// Discord is nil where Options have none.
 	Discord DiscordAPI
 	// OtherKinds are the folders with the CustomResourceDefinitions of others.
@@ -118,7 +122,10 @@ func (e *Environment) start(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return nil
+	if e.options.Admission {
+		e.Admission, err = cnpgtest.StartWebhooks(ctx, e.Cluster.Config(), e.options.Cluster.Progress)
+	}
+	return err
 }
 
 func (e *Environment) startCluster(ctx context.Context) (err error) {
@@ -239,6 +246,9 @@ func (e *Environment) Stop() error {
 		ending.Go(func() error { return p.Stop(Grace) })
 	}
 	errs := []error{ending.Wait()}
+	if e.Admission != nil {
+		errs = append(errs, e.Admission.Stop())
+	}
 	if e.Postgres != nil {
 		e.Postgres.Stop()
 	}

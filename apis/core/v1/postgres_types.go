@@ -298,6 +298,12 @@ type DatabaseStatus struct {
 	// +required
 	Host string `json:"host"`
 
+	// version is that of Postgres in the Dojo's own Cluster, as the tag of its
+	// image says, such as "17.6".
+	//
+	// +optional
+	Version string `json:"version,omitempty"`
+
 	// lastBackup is the last backup of the Dojo's own Cluster that has completed.
 	// Not set before the first one, and without backups.
 	//

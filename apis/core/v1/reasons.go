@@ -188,6 +188,9 @@ const (
 	ReasonAlertsReady = "Ready"
 	// ReasonWaitingForChannel (Progressing): the DiscordChannel does not exist or is not Ready yet.
 	ReasonWaitingForChannel = "WaitingForChannel"
+	// ReasonMovingAlerts (Progressing): the alerts go to another channel now, and the Dojo's own one is
+	// deleted as soon as Alertmanager has its new configuration.
+	ReasonMovingAlerts = "MovingAlerts"
 
 	// ReasonDiscordOperatorNotInstalled (Degraded): the cluster lacks the kind DiscordChannel.
 	// Install discord-operator; the Dojo then continues automatically.

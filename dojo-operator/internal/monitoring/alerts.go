@@ -5,8 +5,10 @@ package monitoring
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -90,11 +92,6 @@ const (
 // planAlerts brings the alerts to Discord, as far as what others provide exists: the pods do not
 // wait for it.
 func planAlerts(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
-	own := s.OwnChannel
-	obsolete := own != nil && !hasOwnChannel(d) && !ownership.Conflicts(d, own)
-	if obsolete && own.DeletionTimestamp == nil { // Discord takes a while
-		p.Delete = append(p.Delete, apply.Delete(channelKind.Kind, own))
-	}
 	secret := ""
 	if d.Spec.Alerts != nil {
 		var issue *conditions.Issue
@@ -110,7 +107,43 @@ func planAlerts(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
 	if secret != "" {
 		desired = routeFor(d, secret)
 	}
-	ownership.PlanOption(d, p, routeKind.Kind, s.Route, d.Spec.Alerts != nil, desired, s.Unchanged)
+	route := ownership.PlanOption(d, p, routeKind.Kind, s.Route, d.Spec.Alerts != nil, desired, s.Unchanged)
+	moved := desired != nil && route == nil && !ownership.Conflicts(d, s.Route)
+	planObsoleteChannel(d, s, cfg, moved, p)
+}
+
+// planObsoleteChannel deletes the Dojo's own channel, with its messages, where it has another one now:
+// once the alerts go there. moved is whether the AlertmanagerConfig says so, which Alertmanager may
+// take the progress deadline to read.
+func planObsoleteChannel(d *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
+	own := s.OwnChannel
+	if own == nil || hasOwnChannel(d) || ownership.Conflicts(d, own) || own.DeletionTimestamp != nil {
+		return // Discord takes a while
+	}
+	switch {
+	case d.Spec.Alerts == nil:
+	case !moved:
+		return
+	default:
+		if left := cfg.ProgressDeadline - s.Now.Sub(lastWritten(s.Route)); left > 0 {
+			p.Report(conditions.Progressing(corev1api.ReasonMovingAlerts,
+				"The alerts move to the DiscordChannel %s. %s is deleted when Alertmanager has its new configuration.",
+				ChannelName(d), own.Name).After(min(left, cfg.ProgressDeadline)))
+			return
+		}
+	}
+	p.Delete = append(p.Delete, apply.Delete(channelKind.Kind, own))
+}
+
+// lastWritten is when we have last written an object.
+func lastWritten(o metav1.Object) time.Time {
+	at := o.GetCreationTimestamp().Time
+	for _, entry := range o.GetManagedFields() {
+		if entry.Manager == ownership.FieldOwner && entry.Time != nil && entry.Time.After(at) {
+			at = entry.Time.Time
+		}
+	}
+	return at
 }
 
 // planChannel makes the Dojo's own channel where it asks for one. It returns the Secret with the

@@ -368,9 +368,9 @@ func TestAlertsThatMove(t *testing.T) {
 		change   func(*testing.T, *dojotest.Cluster)
 		want     []string
 	}{
-		"no longer desired":               {inGroup, noAlerts, nothing, []string{monitor, rule, channel, route}},
-		"no longer desired, but metrics":  {inGroup, monitored, nothing, []string{channel, route}},
-		"into a shared channel":           {inGroup, inChannel, nothing, []string{channel}},
+		"no longer desired":               {inGroup, noAlerts, nothing, []string{monitor, rule, route, channel}},
+		"no longer desired, but metrics":  {inGroup, monitored, nothing, []string{route, channel}},
+		"into a shared channel":           {inGroup, inChannel, nothing, nil}, // see below
 		"out of a shared channel":         {inChannel, noAlerts, nothing, []string{monitor, rule, route}},
 		"a channel that is being deleted": {inGroup, inChannel, deleting, nil},
 		"foreign by now":                  {inGroup, monitored, released, nil},
@@ -384,6 +384,36 @@ func TestAlertsThatMove(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A channel of its own is kept until the alerts go to the other one: its messages go with it.
+func TestTheFormerChannelStaysUntilTheAlertsHaveMoved(t *testing.T) {
+	t.Parallel()
+	c := alerting(t, dojotest.Dojo(inGroup))
+	d := dojotest.Dojo(inChannel)
+	step := func(what string, now time.Time, deletes []string, reason string) {
+		t.Helper()
+		s := observe(t, c, d, "")
+		s.Now = now
+		plan := Plan(d, s, "http", testConfig)
+		if diff := cmp.Diff(deletes, dojotest.Deleted(plan)); diff != "" {
+			t.Error(what, diff)
+		}
+		if worst := conditions.Worst(plan.Issues); (worst == nil) != (reason == "") || worst != nil && worst.Reason != reason {
+			t.Errorf("%s: %+v, not %s", what, worst, reason)
+		}
+		c.Do(d, plan)
+	}
+	step("no channel", dojotest.Noon, nil, "WaitingForChannel")
+	c.Put(&discordv1alpha1.DiscordChannel{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "all"},
+		Spec:       discordv1alpha1.DiscordChannelSpec{Webhook: &discordv1alpha1.ChannelWebhook{Name: "x"}},
+	})
+	step("no webhook", dojotest.Noon, nil, "WaitingForChannel")
+	report(t, c, "all", usable, nil, "another hook")
+	step("the route is written", dojotest.Noon, nil, "")
+	step("it is there", dojotest.Noon, nil, "MovingAlerts")
+	step("later", dojotest.Noon.Add(testConfig.ProgressDeadline), []string{"DiscordChannel/tokyo-alerts"}, "")
 }
 
 // While there is no new webhook, the alerts go to the former channel.

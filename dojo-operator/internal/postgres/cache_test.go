@@ -124,7 +124,7 @@ func TestStripKeepsWhatPlanReads(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := tokyo(inPG)
+			d := tokyo(inPG, waitingFor("instances of the Cluster school/pg", 2*time.Hour))
 			w := inSync(t, d)
 			w.SQL, w.jobs = "other", nil // so that a Job is planned
 			of := func(cluster *cnpgv1.Cluster) string { return described(w, d, cluster) }

@@ -78,12 +78,21 @@ func waitForInstances(d *corev1api.Dojo, c *cnpgv1.Cluster) *conditions.Issue {
 		c.Status.ReadyInstances, c.Spec.Instances, d.Namespace, cnpg.ClusterName(d), phase)
 }
 
+// clusterDeadline waits for instances until nothing has changed for a while. Of a Cluster of others
+// the cache does not have when it was written, and its Ready condition stays True in hibernation: it
+// counts since when the Dojo waits.
 func (w *way) clusterDeadline(waiting *conditions.Issue) *conditions.Issue {
 	live := w.state.Cluster
-	return conditions.WaitUntil(w.state.Now, latest(readySince(live), lastWritten(live)), w.config.Deadline, waiting,
-		conditions.Degraded(corev1api.ReasonClusterNotReady,
-			"%s Nothing has changed for %s. See `kubectl describe cluster %s` and its pods.",
-			waiting.Message, w.config.Deadline, live.Name))
+	since := latest(readySince(live), lastWritten(live))
+	degraded := conditions.Degraded(corev1api.ReasonClusterNotReady,
+		"%s Nothing has changed for %s. See `kubectl describe cluster %s` and its pods.",
+		waiting.Message, w.config.Deadline, live.Name)
+	if w.dojo.Spec.Postgres.Cluster == nil {
+		object := fmt.Sprintf("instances of the Cluster %s/%s", live.Namespace, live.Name)
+		since = latest(since, w.dojo.WaitingSince(object, w.state.Now))
+		waiting, degraded = waiting.For(object), degraded.For(object)
+	}
+	return conditions.WaitUntil(w.state.Now, since, w.config.Deadline, waiting, degraded)
 }
 
 // clusterFor is the Cluster of a Dojo that has one of its own. Nothing empty may be sent:
@@ -100,7 +109,11 @@ func clusterFor(d *corev1api.Dojo, live *cnpgv1.Cluster, cfg Config) *unstructur
 		"instances":   int64(ptr.Deref(want.Instances, 1)),
 		"storage":     storage,
 	}
-	if image := imageFor(want, live, cfg); image != "" {
+	if major, err := strconv.ParseInt(want.Version, 10, 64); err == nil && cfg.Catalog != "" {
+		spec["imageCatalogRef"] = map[string]any{
+			"apiGroup": cnpgv1.SchemeGroupVersion.Group, "kind": "ClusterImageCatalog", "name": cfg.Catalog, "major": major,
+		}
+	} else if image := imageFor(want, live, cfg); image != "" {
 		spec["imageName"] = image
 	}
 	if resources := apply.As[map[string]any](want.Resources); len(resources) > 0 {
@@ -146,14 +159,21 @@ func versionTooLow(d *corev1api.Dojo, live *cnpgv1.Cluster, cfg Config) *conditi
 
 // majorOf is the major version in the tag of an image of Postgres, 0 where it has none.
 func majorOf(image string) int {
-	image, _, _ = strings.Cut(image, "@")
-	_, tag, tagged := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
-	digits := strings.IndexFunc(tag+".", func(r rune) bool { return r < '0' || r > '9' })
-	major, err := strconv.Atoi(tag[:digits])
-	if !tagged || err != nil {
-		return 0
-	}
+	digits, _, _ := strings.Cut(versionOf(image), ".")
+	major, _ := strconv.Atoi(digits)
 	return major
+}
+
+// versionOf is the version in the tag of an image of Postgres, such as "17.6" or "17"; empty where it
+// has none.
+func versionOf(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	_, tag, _ := strings.Cut(image[strings.LastIndex(image, "/")+1:], ":")
+	end := strings.IndexFunc(tag, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+	if end < 0 {
+		end = len(tag)
+	}
+	return strings.Trim(tag[:end], ".")
 }
 
 func hibernates(c *cnpgv1.Cluster) bool { return c.Annotations[hibernation] == "on" }

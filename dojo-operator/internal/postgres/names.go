@@ -15,6 +15,9 @@ func Status(d *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 		return nil
 	}
 	status := &corev1api.DatabaseStatus{ClusterName: cnpg.ClusterName(d), Name: cnpg.SQLName(d), Host: cnpg.Host(d)}
+	if d.Spec.Postgres.Cluster != nil && s.Cluster != nil {
+		status.Version = versionOf(s.Cluster.Status.Image)
+	}
 	addBackups(d, s, status)
 	return status
 }

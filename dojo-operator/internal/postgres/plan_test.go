@@ -10,6 +10,7 @@ import (
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -119,8 +120,9 @@ func TestPlan(t *testing.T) {
 		"primary lost":        {tokyo(inPG), ready(0), result{nil, waitingForCluster, no}},
 		"primary not known": {tokyo(inPG), func(w *world) { w.Cluster.Status.CurrentPrimary = "" },
 			result{nil, waitingForCluster, no}},
-		"primary lost for long": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour)),
-			result{nil, "Degraded/ClusterNotReady", no}},
+		"primary lost for long": {tokyo(inPG, waitingFor("instances of the Cluster school/pg", time.Hour)),
+			do(ready(0), unwrittenFor(time.Hour)), result{nil, "Degraded/ClusterNotReady", no}},
+		"resumed a moment ago": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour)), result{nil, waitingForCluster, no}},
 		"lost for long, then changed": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour), flipped(time.Minute)),
 			result{nil, waitingForCluster, no}},
 		"hibernated":      {tokyo(inPG), hibernated, result{nil, "Degraded/ClusterHibernated", no}},
@@ -175,6 +177,13 @@ func TestPlan(t *testing.T) {
 			result{nil, nameConflict, no}},
 		"foreign Job": {tokyo(inPG), func(w *world) { w.jobs[0].OwnerReferences = nil },
 			result{nil, nameConflict, no}},
+		"budget of another Dojo": {tokyo(ownPG), func(w *world) {
+			w.Cluster, w.Budget = nil, &policyv1.PodDisruptionBudget{}
+			w.Budget.OwnerReferences = controlledBy(tokyo(named("tokyo-db")))
+		}, result{nil, nameConflict, no}},
+		"budget of a former Cluster": {tokyo(ownPG), func(w *world) {
+			w.Cluster, w.Budget = nil, &policyv1.PodDisruptionBudget{}
+		}, result{[]string{"Cluster"}, waitingForCluster, no}},
 		"role of another Dojo": {tokyo(inPG), func(w *world) { w.Role.Labels = ofKyoto },
 			result{nil, nameConflict, no}},
 		"foreign, on its way out": {tokyo(inPG), func(w *world) {
@@ -276,6 +285,25 @@ func TestImages(t *testing.T) {
 		if got := majorOf(image); got != want {
 			t.Errorf("%s is of version %d", image, got)
 		}
+	}
+	for image, want := range map[string]string{
+		"pg:17": "17", "pg:17.6": "17.6", "r:5000/x/pg:17.6-standard-bookworm@sha256:ab": "17.6", "pg:latest": "", "pg": "",
+	} {
+		if got := versionOf(image); got != want {
+			t.Errorf("%s is of version %q", image, got)
+		}
+	}
+	cfg := testConfig
+	cfg.Catalog = "postgresql"
+	spec := clusterFor(tokyo(ownPG, pgVersion("17")), nil, cfg).Object["spec"].(map[string]any)
+	catalog := map[string]any{
+		"apiGroup": "postgresql.cnpg.io", "kind": "ClusterImageCatalog", "name": "postgresql", "major": int64(17),
+	}
+	if diff := cmp.Diff(catalog, spec["imageCatalogRef"]); diff != "" || spec["imageName"] != nil {
+		t.Error(diff, spec["imageName"])
+	}
+	if spec := clusterFor(tokyo(ownPG), nil, cfg).Object["spec"].(map[string]any); spec["imageCatalogRef"] != nil {
+		t.Error("without a version there is nothing to look up in a catalog")
 	}
 	// Whichever field held the higher version, a lower one is refused.
 	for name, d := range map[string]*corev1api.Dojo{

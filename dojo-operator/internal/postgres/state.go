@@ -9,6 +9,7 @@ import (
 	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -30,6 +31,9 @@ type Config struct {
 	// Image is the image of Postgres without its tag, which is the major version that a Dojo asks
 	// for.
 	Image string
+	// Catalog is the ClusterImageCatalog that has the image of a version, instead of Image; empty for
+	// none.
+	Catalog string
 }
 
 // State is what there is of the database of a Dojo with spec.postgres. What does not exist is nil.
@@ -47,7 +51,10 @@ type State struct {
 	Secret   *metav1.PartialObjectMetadata
 	Password []byte
 
-	Cluster     *cnpgv1.Cluster
+	Cluster *cnpgv1.Cluster
+	// Budget has the name of the one that CloudNativePG makes for the Dojo's own Cluster, without asking
+	// whose it is; read only before the Cluster is created.
+	Budget      *policyv1.PodDisruptionBudget
 	Role        *cnpgv1.DatabaseRole
 	Database    *cnpgv1.Database
 	Schedule    *cnpgv1.ScheduledBackup
@@ -95,8 +102,11 @@ func (s *State) observeObjects(ctx context.Context, r apply.Reader, d *corev1api
 	if err := s.observeKinds(ctx, kinds); err != nil || s.Missing != "" || s.Unreadable != nil {
 		return err
 	}
-	return errors.Join(
-		observe(ctx, r, cnpg.ClusterKind.Kind, d.Namespace, cnpg.ClusterName(d), &s.Cluster),
+	err := observe(ctx, r, cnpg.ClusterKind.Kind, d.Namespace, cnpg.ClusterName(d), &s.Cluster)
+	if err == nil && s.Cluster == nil && d.Spec.Postgres.Cluster != nil {
+		err = observe(ctx, r, "PodDisruptionBudget", d.Namespace, cnpg.ClusterName(d), &s.Budget)
+	}
+	return errors.Join(err,
 		observe(ctx, r, cnpg.RoleKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Role),
 		observe(ctx, r, cnpg.DatabaseKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Database),
 		observe(ctx, r, cnpg.ScheduleKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Schedule),

@@ -24,6 +24,9 @@
 //     one runs, the condition LastBackupSucceeded of the Cluster is False with the reason
 //     BackupStarted.
 //
+// With StartWebhooks, CloudNativePG's own manager admits its kinds: defaults, refusals and limits are
+// then the original's.
+//
 // What it does not do: run Postgres, run SQL, keep passwords. It never reads a Secret's values
 // beyond the user's name.
 package cnpgtest

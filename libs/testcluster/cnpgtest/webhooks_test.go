@@ -1,0 +1,44 @@
+package cnpgtest
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster"
+)
+
+// What CloudNativePG's webhooks do is theirs; here it is that they answer.
+func TestWebhooks(t *testing.T) {
+	g := NewWithT(t)
+	g.SetDefaultEventuallyTimeout(30 * time.Second)
+	crds, err := testcluster.CloudNativePGCRDs(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{CRDs: []string{crds}})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = cluster.Stop() })
+	webhooks, err := StartWebhooks(t.Context(), cluster.Config(), os.Stderr)
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = webhooks.Stop() })
+	c, err := client.New(cluster.Config(), client.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	storage := map[string]any{"size": "1Gi"}
+
+	pg := object("Cluster", "pg", map[string]any{"instances": int64(3), "storage": storage})
+	g.Eventually(func() error { return c.Create(t.Context(), pg) }).Should(Succeed())
+	image, _, _ := unstructured.NestedString(pg.Object, "spec", "imageName")
+	g.Expect(image).To(HavePrefix("ghcr.io/cloudnative-pg/postgresql:18"), "its default is written into the spec")
+	none := object("Cluster", "none", map[string]any{"instances": int64(1), "storage": map[string]any{"size": "none"}})
+	g.Expect(c.Create(t.Context(), none)).To(MatchError(ContainSubstring("spec.storage.size: Invalid value")))
+	g.Expect(unstructured.SetNestedMap(pg.Object, map[string]any{"size": "500Mi"}, "spec", "storage")).To(Succeed())
+	g.Expect(c.Update(t.Context(), pg)).To(MatchError(ContainSubstring("can't shrink existing storage")))
+	schedule := object("ScheduledBackup", "pg", map[string]any{
+		"cluster": map[string]any{"name": "pg"}, "schedule": "0 0 99 * * *", "method": "plugin",
+		"pluginConfiguration": map[string]any{"name": "x"},
+	})
+	g.Expect(c.Create(t.Context(), schedule)).To(MatchError(ContainSubstring("99")))
+}
