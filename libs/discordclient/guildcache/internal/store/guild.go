@@ -179,7 +179,10 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 		delete(byID, id)
 	}
 	before := g.snap()
-	after := discordclient.GuildChannels(slices.Collect(maps.Values(byID)), g.id)
+	// Snapshots have some of them already, so that none is written to.
+	after := slices.SortedFunc(maps.Values(byID), func(a, b *discordclient.Channel) int {
+		return discordclient.CompareIDs(a.ID, b.ID)
+	})
 	g.update(func(s *Snapshot) {
 		s.channels, s.CompleteAt = after, since
 		s.hooks = maps.Clone(s.hooks)
