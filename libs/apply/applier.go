@@ -170,6 +170,9 @@ func (a *Applier) create(ctx context.Context, desired *unstructured.Unstructured
 func (a *Applier) apply(ctx context.Context, o *Object) (client.Object, error) {
 	object := o.Desired.DeepCopy()
 	object.SetUID(o.Live.GetUID())
+	if o.Pinned {
+		object.SetResourceVersion(o.Live.GetResourceVersion())
+	}
 	return object, a.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.ForceOwnership)
 }
 

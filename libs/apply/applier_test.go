@@ -210,6 +210,28 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
+// What is pinned is not written over an object that another client has changed meanwhile.
+func TestPinned(t *testing.T) {
+	t.Parallel()
+	for _, pinned := range []bool{false, true} {
+		w := newWorld(t)
+		w.run(plan(w, &appsv1.Deployment{}, deployment(wanted{new(int32(3)), "dojo:1", nil, false})))
+		o := plan(w, &appsv1.Deployment{}, deployment(wanted{new(int32(5)), "dojo:1", nil, false}))
+		o.Pinned = pinned
+		theirs := w.deployment()
+		theirs.Labels["theirs"] = "yes"
+		if err := w.server.Update(testContext, theirs); err != nil {
+			t.Fatal(err)
+		}
+		if results := w.run(o); results.Stale != pinned || len(results.Issues) > 0 {
+			t.Errorf("pinned %v: results %+v", pinned, results)
+		}
+		if written := *w.deployment().Spec.Replicas == 5; written == pinned {
+			t.Errorf("pinned %v, written %v", pinned, written)
+		}
+	}
+}
+
 func TestAfter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -45,6 +45,9 @@ type Object struct {
 	Drift bool
 	// Rotation is whether the write passes on credentials that have changed.
 	Rotation bool
+	// Pinned is whether the write fails where the object is not as it was observed any more: what is
+	// desired depends on it. It is observed again.
+	Pinned bool
 	// synced is whether the object is written only while it is not in sync, so that a write that
 	// does not bring it there is remembered.
 	synced bool

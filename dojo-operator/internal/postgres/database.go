@@ -47,6 +47,7 @@ func (w *way) schema() *conditions.Issue {
 	if !maps.Equal(step.Record, schema.Recorded(live)) {
 		o := apply.Write(ownership.FieldOwner, live, databaseFor(w.dojo, step.Record))
 		o.Drift = false // the record is new, not changed
+		o.Pinned = true // a client that takes the record away, to run the SQL again, wins
 		w.write(o)
 	}
 	if step.Job != nil {
