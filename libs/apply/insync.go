@@ -98,12 +98,7 @@ func compare(live, desired any, fields *fieldpath.Set) (owned, same bool) {
 	owned, same = true, true
 	each := func(at fieldpath.PathElement, desired any) {
 		value, _ := child(live, at)
-		isOwned, isSame := fields.Members.Has(at), equal(value, desired) // a scalar, or owned as a whole
-		if inner := fields.WithPrefix(at); !inner.Empty() {
-			isOwned, isSame = compare(value, desired, inner)
-		} else if _, ok := desired.(map[string]any); ok {
-			isOwned = isOwned && isSame // so is a map of which others have taken all that was ours
-		}
+		isOwned, isSame := compareAt(at, value, desired, fields)
 		owned, same = owned && isOwned, same && isSame
 	}
 	switch desired := desired.(type) {
@@ -117,6 +112,18 @@ func compare(live, desired any, fields *fieldpath.Set) (owned, same bool) {
 		}
 	default:
 		return owned, false
+	}
+	return owned, same
+}
+
+// compareAt is compare of one field or item.
+func compareAt(at fieldpath.PathElement, live, desired any, fields *fieldpath.Set) (owned, same bool) {
+	if inner := fields.WithPrefix(at); !inner.Empty() {
+		return compare(live, desired, inner)
+	}
+	owned, same = fields.Members.Has(at), equal(live, desired) // a scalar, or owned as a whole
+	if _, ok := desired.(map[string]any); ok {
+		owned = owned && same // so is a map of which others have taken all that was ours
 	}
 	return owned, same
 }
@@ -184,7 +191,7 @@ func surplus(fields *fieldpath.Set, desired *unstructured.Unstructured) bool {
 // outgrown reports whether one of our fields by update may not be desired any more. Where the shape
 // of what is desired is still that of the POST, all others are the API server's defaults.
 func outgrown(updated *fieldpath.Set, live client.Object, desired *unstructured.Unstructured) bool {
-	return surplus(updated, desired) && live.GetAnnotations()[ShapeAnnotation] != shape(desired)
+	return !updated.Empty() && live.GetAnnotations()[ShapeAnnotation] != shape(desired) && surplus(updated, desired)
 }
 
 // drifted reports whether another client has changed what we want of an object, or taken it away:
