@@ -157,11 +157,11 @@ func (a *Applier) send(ctx context.Context, o *Object) (client.Object, error) {
 
 // create makes an object that does not exist.
 func (a *Applier) create(ctx context.Context, desired *unstructured.Unstructured) (client.Object, error) {
-	object := desired.DeepCopy()
-	err := unstructured.SetNestedField(object.Object, shape(desired), "metadata", "annotations", ShapeAnnotation)
-	if err != nil {
-		return nil, err
-	}
+	object := &unstructured.Unstructured{Object: maps.Clone(desired.Object)} // the desired state stays as it is
+	object.Object["metadata"] = maps.Clone(desired.Object["metadata"].(map[string]any))
+	annotations := map[string]string{ShapeAnnotation: shape(desired)}
+	maps.Copy(annotations, desired.GetAnnotations())
+	object.SetAnnotations(annotations)
 	return object, a.client.Create(ctx, object)
 }
 

@@ -164,7 +164,9 @@ func planDeployment(d *corev1api.Dojo, s State, access Credentials, cfg Config) 
 // up would reset it to 1. Where managedFields are lost, nothing shows who has. Replicas 0 are the
 // Dojo's own, which also switches the autoscaler off.
 func scaledByOthers(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) bool {
+	if !hasAutoscaler || *d.Spec.Replicas == 0 {
+		return false
+	}
 	ours := apply.OwnedFields(ownership.FieldOwner, live)
-	return hasAutoscaler && *d.Spec.Replicas > 0 &&
-		!ours.Empty() && !ours.Has(fieldpath.MakePathOrDie("spec", "replicas"))
+	return !ours.Empty() && !ours.Has(fieldpath.MakePathOrDie("spec", "replicas"))
 }
