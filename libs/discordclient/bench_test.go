@@ -14,7 +14,7 @@ import (
 // no limit in its way.
 func answeringOne(b *testing.B) *discordclient.Client {
 	b.Helper()
-	body := []byte(`{"id":"175928847299117063","type":0,"guild_id":"175928847299117000","name":"tokyo-alarms","position":3,"flags":0,"topic":"fire",` +
+	body := []byte(`{"id":"175928847299117063","type":0,"guild_id":"175928847299117000","name":"tokyo-alerts","position":3,"flags":0,"topic":"fire",` +
 		`"parent_id":"175928847299117001","nsfw":false,"rate_limit_per_user":0,"permission_overwrites":[{"id":"175928847299117000","type":0,"allow":"0","deny":"1024"}]}`)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) }))
 	b.Cleanup(srv.Close)

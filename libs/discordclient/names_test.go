@@ -18,7 +18,7 @@ import (
 func TestNormaliseChannelName(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"tokyo-alarms": "tokyo-alarms", "Tokyo Alarms": "tokyo-alarms", "  a   b  ": "a-b", "a - ~ b": "a-b", "--a--b--": "a-b-",
+		"tokyo-alerts": "tokyo-alerts", "Tokyo Alerts": "tokyo-alerts", "  a   b  ": "a-b", "a - ~ b": "a-b", "--a--b--": "a-b-",
 		"a!b?c": "abc", "a ! b": "a-b", "under_score": "under_score", "🔥 Fire": "🔥-fire", "ÄÖÜ": "äöü", "東京": "東京", "a\tb\nc": "a-b-c",
 		"!!!": "", "": "", "#general": "general", "50%": "50", "a~b": "a-b", "Ünï-Cödé 2": "ünï-cödé-2",
 	} {
@@ -27,7 +27,7 @@ func TestNormaliseChannelName(t *testing.T) {
 		}
 	}
 	for _, kind := range []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory, discordgo.ChannelTypeGuildVoice, discordgo.ChannelTypeGuildStageVoice} {
-		if got := discordclient.NormaliseChannelName(kind, " Tokyo: Alarms! "); got != "Tokyo: Alarms!" {
+		if got := discordclient.NormaliseChannelName(kind, " Tokyo: Alerts! "); got != "Tokyo: Alerts!" {
 			t.Errorf("a channel of type %d is called %q", kind, got)
 		}
 	}
@@ -40,7 +40,7 @@ func TestSameChannelName(t *testing.T) {
 		same                 bool
 	}{
 		"equal":                             {"tokyo", "tokyo", "", true},
-		"as Discord rewrites it":            {"Tokyo Alarms", "tokyo-alarms", "", true},
+		"as Discord rewrites it":            {"Tokyo Alerts", "tokyo-alerts", "", true},
 		"as an old guild holds it":          {"Tokyo", "Tokyo", "", true},
 		"as Discord answered":               {"a$b", "a_b", "a_b", true},
 		"another":                           {"tokyo", "kyoto", "", false},
@@ -53,7 +53,7 @@ func TestSameChannelName(t *testing.T) {
 }
 
 func FuzzNormaliseChannelName(f *testing.F) {
-	for _, seed := range []string{"Tokyo Alarms", "--a--", "🔥 ~ x", "\xff\x00", "İ", "a!-!b"} {
+	for _, seed := range []string{"Tokyo Alerts", "--a--", "🔥 ~ x", "\xff\x00", "İ", "a!-!b"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, name string) {

@@ -19,17 +19,17 @@ func TestChannelsFromCreateToDelete(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := t.Context()
-	group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory})
+	group := r.create(discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory})
 	// Without an overwrite of its own the bot would lock itself out. In the order of the ids, as
 	// they are returned.
 	private := []discordclient.Overwrite{
 		{ID: r.bot.UserID, Type: discordgo.PermissionOverwriteTypeMember, Allow: permissions.ViewChannel}, {ID: r.guild, Deny: permissions.ViewChannel},
 	}
 	made := r.create(discordclient.ChannelCreate{
-		Name: "tokyo-alarms", Topic: "fire", ParentID: group.ID, NSFW: true, Slowmode: 60, DefaultAutoArchive: 1440, Overwrites: private,
+		Name: "tokyo-alerts", Topic: "fire", ParentID: group.ID, NSFW: true, Slowmode: 60, DefaultAutoArchive: 1440, Overwrites: private,
 	})
 	want := &discordclient.Channel{
-		ID: made.ID, GuildID: r.guild, Name: "tokyo-alarms", Topic: "fire", ParentID: group.ID, NSFW: true, Slowmode: 60,
+		ID: made.ID, GuildID: r.guild, Name: "tokyo-alerts", Topic: "fire", ParentID: group.ID, NSFW: true, Slowmode: 60,
 		DefaultAutoArchive: 1440, Overwrites: private, Position: made.Position,
 	}
 	if diff := cmp.Diff(want, made); diff != "" {
@@ -45,7 +45,7 @@ func TestChannelsFromCreateToDelete(t *testing.T) {
 		Overwrites: discordclient.Set[[]discordclient.Overwrite](nil), DefaultAutoArchive: discordclient.Set(60), Position: discordclient.Set(7),
 	}, "all of it")
 	want = &discordclient.Channel{
-		ID: made.ID, GuildID: r.guild, Name: "tokyo-alarms", Type: discordgo.ChannelTypeGuildNews, DefaultAutoArchive: 60, Position: 7,
+		ID: made.ID, GuildID: r.guild, Name: "tokyo-alerts", Type: discordgo.ChannelTypeGuildNews, DefaultAutoArchive: 60, Position: 7,
 	}
 	if diff := cmp.Diff(want, edited); err != nil || diff != "" {
 		t.Errorf("edited %v (-want +got):\n%s", err, diff)
@@ -64,7 +64,7 @@ func TestOverwritesAndPositions(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	ctx := t.Context()
-	group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory, Overwrites: []discordclient.Overwrite{{ID: r.guild, Deny: permissions.SendMessages}}})
+	group := r.create(discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory, Overwrites: []discordclient.Overwrite{{ID: r.guild, Deny: permissions.SendMessages}}})
 	a, b := r.create(discordclient.ChannelCreate{Name: "a"}), r.create(discordclient.ChannelCreate{Name: "b"})
 	err := r.client.MoveChannels(ctx, r.guild, []discordclient.ChannelMove{
 		{ID: a.ID, Position: discordclient.Set(5)},

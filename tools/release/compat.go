@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// finding is a difference between two states of an API that somebody who uses it may notice.
+// finding is a difference between two states of an API that its users may notice.
 type finding struct {
 	// Breaking says that objects, clients or manifests which worked before may not work any more.
 	Breaking bool

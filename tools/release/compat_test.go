@@ -149,15 +149,15 @@ func TestCompare(t *testing.T) {
 			said := strings.Join(texts, "\n")
 			switch {
 			case test.want == "" && said != "":
-				t.Errorf("it is told of, without need:\n%s", said)
+				t.Errorf("reported without need:\n%s", said)
 			case !strings.Contains(said, test.want):
-				t.Errorf("it is not told of %q but of:\n%s", test.want, said)
+				t.Errorf("reported is not %q but:\n%s", test.want, said)
 			case test.want != "" && breaks == test.warns:
 				t.Errorf("whether it breaks is %t:\n%s", breaks, said)
 			}
 			for _, f := range found {
 				if !strings.HasPrefix(f.Where, test.kind) {
-					t.Errorf("another kind is told of: %s", f)
+					t.Errorf("another kind is reported: %s", f)
 				}
 			}
 		})

@@ -21,11 +21,11 @@ type repository struct{ root string }
 func (r repository) git(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir = r.root
-	var told bytes.Buffer
-	cmd.Stderr = &told
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(told.String()))
+		return "", fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
 	}
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
@@ -53,7 +53,7 @@ func (r repository) head(ctx context.Context) (revision string, at time.Time, er
 	return revision, time.Unix(seconds, 0).UTC(), nil
 }
 
-// describe tells the version of what is checked out by an operator's own tags, as `make build` does.
+// describe returns the version of what is checked out by an operator's own tags, as `make build` does.
 func (r repository) describe(ctx context.Context, operator string) (string, error) {
 	out, err := r.git(ctx, "describe", "--tags", "--always", "--dirty", "--match", operator+"/*")
 	return strings.TrimPrefix(out, operator+"/"), err

@@ -124,7 +124,7 @@ func TestImage(t *testing.T) {
 				})
 			}
 			t.Run("bills of materials", func(t *testing.T) { checkBills(t, o, b, index) })
-			t.Run("the binary tells its version", func(t *testing.T) { checkVersion(t, o, found["linux/"+runtime.GOARCH]) })
+			t.Run("the binary prints its version", func(t *testing.T) { checkVersion(t, o, found["linux/"+runtime.GOARCH]) })
 			t.Run("the archive", func(t *testing.T) { checkArchive(t, o, b) })
 		})
 	}
@@ -298,7 +298,7 @@ func checkArchive(t *testing.T, o imageOptions, b *built) {
 	}
 }
 
-// TestBase asks that the base is the same whoever builds it, whenever and wherever.
+// TestBase asks that the base is the same from every build, at any time and place.
 func TestBase(t *testing.T) {
 	index, err := base()
 	if err != nil {

@@ -155,8 +155,8 @@ func writeRelease(root, folder string, o releaseOptions, reference, text string)
 	if err := os.WriteFile(filepath.Join(folder, "install.yaml"), install, 0o644); err != nil {
 		return err
 	}
-	told := fmt.Sprintf("%s\n## Install\n\n```sh\nkubectl apply --server-side -f install.yaml\n```\n\nImage: %#q\n", text, reference)
-	if err := os.WriteFile(filepath.Join(folder, "notes.md"), []byte(told), 0o644); err != nil {
+	notes := fmt.Sprintf("%s\n## Install\n\n```sh\nkubectl apply --server-side -f install.yaml\n```\n\nImage: %#q\n", text, reference)
+	if err := os.WriteFile(filepath.Join(folder, "notes.md"), []byte(notes), 0o644); err != nil {
 		return err
 	}
 	return writeChecksums(folder)

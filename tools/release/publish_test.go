@@ -96,7 +96,7 @@ func (p *project) tags(of repository) []string {
 	return found
 }
 
-// release releases, and returns what it tells.
+// release releases, and returns what it prints.
 func (p *project) release(o releaseOptions) (string, error) {
 	p.t.Helper()
 	var out bytes.Buffer
@@ -105,7 +105,7 @@ func (p *project) release(o releaseOptions) (string, error) {
 	return out.String(), err
 }
 
-// TestMain gives git somebody to commit as, keeps it from what the person at this machine has set, and ko from telling all that it does.
+// TestMain gives git an author, keeps it from what the person at this machine has set, and ko from printing all that it does.
 func TestMain(m *testing.M) {
 	for key, value := range map[string]string{
 		"GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@example.invalid", "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@example.invalid",
@@ -134,7 +134,7 @@ func TestRefusedReleases(t *testing.T) {
 		"something uncommitted":  {before: func(p *project) { p.write("new", "") }, o: wanted, want: "this is not committed:\n?? new"},
 		"released from here":     {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.2.0"); p.commit("next") }, o: wanted, want: "take the next version"},
 		"an old version":         {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.3.0"); p.commit("next") }, o: wanted, want: "v0.2.0 is not newer than v0.3.0"},
-		"released by somebody":   {before: releasedElsewhere, o: wanted, want: "the tag dojo-operator/v0.2.0 is there already"},
+		"released from elsewhere":   {before: releasedElsewhere, o: wanted, want: "the tag dojo-operator/v0.2.0 is there already"},
 		"an API that breaks":     {before: breaksSince(dojo + "/v0.1.0"), o: wanted, want: "breaks those who use it since dojo-operator/v0.1.0"},
 		"an API that broke once": {before: breaksSince(dojo+"/v0.0.1", dojo+"/v0.1.0-rc.1"), o: wanted, want: "since dojo-operator/v0.0.1"},
 	} {
@@ -146,7 +146,7 @@ func TestRefusedReleases(t *testing.T) {
 			before := p.tags(p.repository)
 			out, err := p.release(test.o)
 			if err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("the error is %v, want %q; it told:\n%s", err, test.want, out)
+				t.Errorf("the error is %v, want %q; it printed:\n%s", err, test.want, out)
 			}
 			if diff := cmp.Diff(before, p.tags(p.repository)); diff != "" {
 				t.Errorf("tags (-before +after):\n%s", diff)

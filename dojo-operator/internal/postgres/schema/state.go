@@ -35,7 +35,7 @@ type State struct {
 	Versions string
 	// Missing is the first piece of spec.postgres.initSQL that does not exist, empty where all do.
 	Missing string
-	// Named is the Job with the name of that for the digest, whoever controls it.
+	// Named is the Job with the name of that for the digest, whatever controls it.
 	Named *batchv1.Job
 	// Jobs are the Dojo's, for whatever SQL, and Pods are theirs; nil where nothing has to run.
 	Jobs []*batchv1.Job

@@ -82,9 +82,9 @@ function showChannel({ channel, chosen }) {
   document.body.classList.toggle("reading", chosen);
   by("channel-name").replaceChildren(...(channel ? [sign(channel), channel.name] : []));
   by("channel-topic").textContent = channel ? channel.topic : "";
-  const told = channel ? [channel.private && "private", channel.nsfw && "age-restricted", channel.slowmode && `slow mode ${channel.slowmode} s`,
+  const marks = channel ? [channel.private && "private", channel.nsfw && "age-restricted", channel.slowmode && `slow mode ${channel.slowmode} s`,
     channel.webhooks && `${channel.webhooks} webhook${channel.webhooks > 1 ? "s" : ""}`] : [];
-  by("marks").replaceChildren(...told.filter(Boolean).map((t) => element("span", { class: "mark" }, t)));
+  by("marks").replaceChildren(...marks.filter(Boolean).map((t) => element("span", { class: "mark" }, t)));
 }
 
 function showMessages({ guild, channel }) {
