@@ -6,8 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -57,9 +55,9 @@ func (o *options) validate() error {
 		return fmt.Errorf("--recovery-wait is %s, it must be at least 1s and at most 10m", o.recoveryWait)
 	case o.workers < 1:
 		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.workers)
-	case !slices.ContainsFunc([]string{"http://", "https://"},
-		func(scheme string) bool { return strings.HasPrefix(o.apiURL, scheme) }):
-		return fmt.Errorf("--discord-api-url is %q, it must be an address such as %s", o.apiURL, discordclient.DefaultAPIURL)
+	}
+	if _, err := discordclient.ParseAPIURL(o.apiURL); err != nil {
+		return fmt.Errorf("--discord-api-url: %w", err)
 	}
 	return nil
 }

@@ -57,16 +57,19 @@ func TestWrongFlags(t *testing.T) {
 		want string // "" where it is right
 	}{
 		"an API without a scheme": {[]string{"--discord-api-url=discord.com/api"},
-			"it must be an address such as https://discord.com/api/v10"},
-		"resync too often":        {[]string{"--resync-period=999ms"}, "--resync-period is 999ms, it must be at least 1s"},
-		"resync too seldom":       {[]string{"--resync-period=25h"}, "must be at least 1s and at most 24h"},
-		"longest resync":          {[]string{"--resync-period=24h"}, ""},
-		"recovery too soon":       {[]string{"--recovery-wait=0s"}, "--recovery-wait is 0s, it must be at least 1s"},
-		"recovery too late":       {[]string{"--recovery-wait=11m"}, "must be at least 1s and at most 10m"},
-		"no worker":               {[]string{"--concurrency=0"}, "--concurrency is 0"},
-		"a token as a flag":       {[]string{"--token=secret"}, "flag provided but not defined: -token; see --help"},
-		"a word that is no flag":  {[]string{"import"}, `unexpected argument "import"; see --help`},
-		"what no operator allows": {[]string{"--lease-duration=10s"}, "must be longer than --lease-renew-deadline"},
+			"--discord-api-url: the API's address is not one such as https://discord.com/api/v10"},
+		"an API of another version": {[]string{"--discord-api-url=https://discord.com/api/v9"},
+			"ends with v9, but only v10 of Discord's API is spoken"},
+		"a password in the API's address": {[]string{"--discord-api-url=https://me:secret@discord.com"}, "without a user"},
+		"resync too often":                {[]string{"--resync-period=999ms"}, "--resync-period is 999ms, it must be at least 1s"},
+		"resync too seldom":               {[]string{"--resync-period=25h"}, "must be at least 1s and at most 24h"},
+		"longest resync":                  {[]string{"--resync-period=24h"}, ""},
+		"recovery too soon":               {[]string{"--recovery-wait=0s"}, "--recovery-wait is 0s, it must be at least 1s"},
+		"recovery too late":               {[]string{"--recovery-wait=11m"}, "must be at least 1s and at most 10m"},
+		"no worker":                       {[]string{"--concurrency=0"}, "--concurrency is 0"},
+		"a token as a flag":               {[]string{"--token=secret"}, "flag provided but not defined: -token; see --help"},
+		"a word that is no flag":          {[]string{"import"}, `unexpected argument "import"; see --help`},
+		"what no operator allows":         {[]string{"--lease-duration=10s"}, "must be longer than --lease-renew-deadline"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -63,7 +63,7 @@ var _ = Describe("A DiscordChannel", func() {
 		}))
 		Expect(c.Status).To(And(HaveField("ServerID", w.guild), HaveField("GroupID", g.Status.GroupID),
 			HaveField("ServerRef.Name", "jujutsu"),
-			HaveField("ChannelURL", "https://discord.com/channels/"+w.guild+"/"+c.Status.ChannelID)))
+			HaveField("ChannelURL", discord.URL()+"/channels/"+w.guild+"/"+c.Status.ChannelID)))
 		Expect(eventsOf(c)(ctx)).To(ConsistOf("Normal Created", "Normal Ready"))
 		w.expectInSync(ctx, c)
 	})

@@ -53,7 +53,7 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(text).To(And(ContainSubstring("spec.serverId"), ContainSubstring(s.Status.InviteURL)))
 		// ViewChannel, ManageChannels, ManageWebhooks, ManageGuild, ViewAuditLog, ManageRoles.
 		Expect(s.Status.InviteURL).
-			To(And(HavePrefix("https://discord.com/oauth2/authorize?"), ContainSubstring("client_id="+w.bot.ApplicationID),
+			To(And(HavePrefix(discord.URL()+"/oauth2/authorize?"), ContainSubstring("client_id="+w.bot.ApplicationID),
 				ContainSubstring("scope=bot"), ContainSubstring("permissions=805307568")))
 		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
 

@@ -35,10 +35,14 @@ func New(o Options) (*Client, error) {
 		return nil, err
 	}
 	return &Client{
-		opts: o, base: base, webhookBase: strings.TrimSuffix(base.String(), "/v10"), inner: o.Transport,
+		opts: o, base: base, webhookBase: strings.TrimSuffix(base.String(), "/"+apiVersion), inner: o.Transport,
 		limiter: ratelimit.New(o.GlobalPerSecond, o.Now), done: make(chan struct{}),
 	}, nil
 }
+
+// WebURL is where users see what the API serves: its address before /api/v10, such as
+// "https://discord.com".
+func (c *Client) WebURL() string { return strings.TrimSuffix(c.webhookBase, "/api") }
 
 // Options returns what the Client was made with, defaults filled in.
 func (c *Client) Options() Options { return c.opts }

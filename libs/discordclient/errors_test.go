@@ -232,6 +232,39 @@ func TestContextEndsACall(t *testing.T) {
 	}
 }
 
+func TestAPIURL(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"https://discord.com":             "https://discord.com/api/v10",
+		"https://discord.com/":            "https://discord.com/api/v10",
+		"https://discord.com/api":         "https://discord.com/api/v10",
+		"https://discord.com/api/":        "https://discord.com/api/v10",
+		"https://discord.com/api/v10":     "https://discord.com/api/v10",
+		"http://localhost:3001/chat":      "http://localhost:3001/chat/api/v10",
+		"http://localhost:3001/chat/v10/": "http://localhost:3001/chat/v10",
+	} {
+		if got, err := discordclient.ParseAPIURL(raw); err != nil || got.String() != want {
+			t.Errorf("%s is read as %v, %v; want %s", raw, got, err, want)
+		}
+	}
+	for _, raw := range []string{"https://discord.com/api/v9", "https://discord.com/v6/", "https://discord.com/api/v100"} {
+		if _, err := discordclient.ParseAPIURL(raw); err == nil || !strings.Contains(err.Error(), "only v10") {
+			t.Errorf("%s: %v", raw, err)
+		}
+	}
+	for api, want := range map[string]string{
+		"": "https://discord.com", "http://localhost:3001/api": "http://localhost:3001", "http://localhost/chat/v10": "http://localhost/chat",
+	} {
+		c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret("token"), APIURL: api})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.WebURL() != want {
+			t.Errorf("the web of %q is at %s, want %s", api, c.WebURL(), want)
+		}
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	token := discordclient.NewSecret("token")

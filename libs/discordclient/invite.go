@@ -19,9 +19,9 @@ const (
 )
 
 // InviteURL is where a user adds the bot of an application to a guild, with exactly the given
-// permissions. guildID chooses the guild beforehand; empty leaves it to the user. Source:
+// permissions, below the web's address ([Client.WebURL]). guildID chooses the guild beforehand; empty leaves it to the user. Source:
 // https://discord.com/developers/docs/topics/oauth2#bot-authorization-flow.
-func InviteURL(applicationID string, wanted permissions.Bits, guildID string) string {
+func InviteURL(web, applicationID string, wanted permissions.Bits, guildID string) string {
 	query := url.Values{
 		"client_id": {applicationID}, "scope": {"bot"}, "permissions": {strconv.FormatUint(uint64(wanted), 10)},
 	}
@@ -29,5 +29,5 @@ func InviteURL(applicationID string, wanted permissions.Bits, guildID string) st
 		query.Set("guild_id", guildID)
 		query.Set("disable_guild_select", "true")
 	}
-	return "https://discord.com/oauth2/authorize?" + query.Encode()
+	return web + "/oauth2/authorize?" + query.Encode()
 }

@@ -75,7 +75,7 @@ func TestInviteURL(t *testing.T) {
 	if discordclient.PermissionsCore != 536871952 || discordclient.PermissionsGuild != 536872112 || discordclient.PermissionsOverwrites != 805307568 {
 		t.Error("the permissions are not those of the documentation")
 	}
-	got := discordclient.InviteURL("42", discordclient.PermissionsGuild|permissions.SendMessages, "7")
+	got := discordclient.InviteURL("https://discord.com", "42", discordclient.PermissionsGuild|permissions.SendMessages, "7")
 	u, err := url.Parse(got)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestInviteURL(t *testing.T) {
 	if u.Scheme+"://"+u.Host+u.Path != "https://discord.com/oauth2/authorize" || u.RawQuery != want.Encode() {
 		t.Errorf("got %s, want the query %s", got, want.Encode())
 	}
-	if got := discordclient.InviteURL("42", 8, ""); got != "https://discord.com/oauth2/authorize?client_id=42&permissions=8&scope=bot" {
+	if got := discordclient.InviteURL("https://discord.com", "42", 8, ""); got != "https://discord.com/oauth2/authorize?client_id=42&permissions=8&scope=bot" {
 		t.Errorf("got %s", got)
 	}
 }

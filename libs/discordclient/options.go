@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"path"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -21,9 +23,8 @@ type Options struct {
 	// Token of the bot, without "Bot " in front. One Client is for one token: a new token needs a
 	// new Client.
 	Token Secret
-	// APIURL is where the API is, such as "https://discord.com/api/v10" (the default) or
-	// "http://127.0.0.1:8080/api/v10"; "/v10" is added when it is missing. No request goes to
-	// another host.
+	// APIURL is where the API is, as [ParseAPIURL] reads it. Default [DefaultAPIURL]. No request
+	// goes to another host.
 	APIURL string
 	// Timeout of one REST call. Default 15 s.
 	Timeout time.Duration
@@ -65,22 +66,37 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	if o.Transport == nil {
 		o.Transport = defaultTransport()
 	}
-	base, err := apiBase(o.APIURL)
+	base, err := ParseAPIURL(o.APIURL)
 	if err == nil {
 		o.APIURL = base.String()
 	}
 	return o, base, err
 }
 
-// apiBase reads the API's address; the result has no slash at its end.
-func apiBase(raw string) (*url.URL, error) {
+// apiVersion is the version of Discord's API that this package speaks.
+const apiVersion = "v10"
+
+var anyVersion = regexp.MustCompile(`^v[0-9]+$`)
+
+// ParseAPIURL reads the address of an API: "https://discord.com", "https://discord.com/api" and
+// "https://discord.com/api/v10" are the same, and the last is returned. Another version is an
+// error, as is a user or a query, neither of which is quoted: they may be secret.
+func ParseAPIURL(raw string) (*url.URL, error) {
 	base, err := url.Parse(strings.TrimRight(raw, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "https" && base.Scheme != "http" ||
 		base.User != nil || base.RawQuery != "" { // it may hold a password, so it is not shown
 		return nil, errors.New("the API's address is not one such as " + DefaultAPIURL + ", without a user or a query")
 	}
-	if !strings.HasSuffix(base.Path, "/v10") {
-		base.Path += "/v10"
+	version := path.Base(base.Path)
+	switch {
+	case version == apiVersion:
+	case anyVersion.MatchString(version):
+		return nil, fmt.Errorf("the API's address ends with %s, but only %s of Discord's API is spoken: "+
+			"give the address without a version", version, apiVersion)
+	case version == "api":
+		base.Path += "/" + apiVersion
+	default:
+		base.Path += "/api/" + apiVersion
 	}
 	return base, nil
 }

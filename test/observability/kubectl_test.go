@@ -34,7 +34,7 @@ func (s *stage) kubectl(t *testing.T) {
 			now.WriteString(line)
 			// an error is a part of what users see
 			out, _ := exec.CommandContext(t.Context(), "bash", "-c", command).CombinedOutput()
-			now.WriteString(trimmed(string(out)))
+			now.WriteString(trimmed(strings.ReplaceAll(string(out), s.discord.URL(), "https://discord.com")))
 		}
 		now.WriteString("```")
 		if cmp.Equal(timeless(now.String()), timeless(block)) {

@@ -35,9 +35,11 @@ const (
 
 // Guild is what a group or a channel may use of its DiscordServer.
 type Guild struct {
-	Server   *v1alpha1.DiscordServer
-	Bot      *Bot
-	ID       string
+	Server *v1alpha1.DiscordServer
+	Bot    *Bot
+	ID     string
+	// URL is where users see the guild.
+	URL      string
 	Snapshot *guildcache.Snapshot
 }
 
@@ -56,6 +58,7 @@ func (b *Bots) Guild(ctx context.Context, name types.NamespacedName) (*Guild, er
 	}
 	g := &Guild{Server: server, ID: server.Status.ServerID}
 	if g.Bot, err = b.Of(ctx, server); err == nil {
+		g.URL = g.Bot.WebURL() + "/channels/" + g.ID
 		g.Snapshot, err = g.Bot.Snapshot(ctx, g.ID)
 	}
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server reports it

@@ -33,7 +33,7 @@ func statusOf(
 	}
 	if live := results.Channel; live != nil {
 		now.ServerID, now.GroupID, now.ChannelID = s.Guild.ID, live.ParentID, live.ID
-		now.ChannelURL = "https://discord.com/channels/" + s.Guild.ID + "/" + live.ID
+		now.ChannelURL = s.Guild.URL + "/" + live.ID
 		now.Webhook = webhook.Status(c, results.Webhook, worst)
 		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The channel exists on Discord.")
 	}

@@ -20,7 +20,7 @@ import (
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	observed := State{Guild: &bot.Guild{ID: "1"}, Server: "jujutsu"}
+	observed := State{Guild: &bot.Guild{ID: "1", URL: "https://discord.com/channels/1"}, Server: "jujutsu"}
 	live := &discordclient.Channel{ID: "2", ParentID: "3"}
 	full := v1alpha1.DiscordChannelStatus{
 		ServerRef: &v1alpha1.ServerReference{Name: "jujutsu"}, ServerID: "1", ChannelID: "2", GroupID: "3", ChannelURL: "https://discord.com/channels/1/2",

@@ -47,7 +47,7 @@ func school(channels ...*discordclient.Channel) *server {
 				{ID: "1401681709430341803", Name: "Student"},
 			},
 		},
-		bot:      bot{userID: botID, applicationID: botID, permissions: discordclient.PermissionsOverwrites},
+		bot:      bot{userID: botID, applicationID: botID, webURL: "https://discord.com", permissions: discordclient.PermissionsOverwrites},
 		channels: channels,
 	}
 }

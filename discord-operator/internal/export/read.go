@@ -24,7 +24,7 @@ type server struct {
 
 // bot is the bot whose token was used.
 type bot struct {
-	userID, applicationID string
+	userID, applicationID, webURL string
 	// permissions are what it may do in the whole server.
 	permissions permissions.Bits
 }
@@ -40,11 +40,11 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	if err != nil {
 		return nil, err
 	}
-	s.bot = bot{userID: user.ID, applicationID: app.ID}
+	s.bot = bot{userID: user.ID, applicationID: app.ID, webURL: api.WebURL()}
 	if s.guild, err = api.GetGuild(ctx, serverID); discordclient.ClassOf(err) == discordclient.ClassGone {
 		return nil, fmt.Errorf("the bot %q is not a member of server %s, or the server does not exist; "+
 			"a user who may manage the server can add it: %s",
-			user.Name, serverID, discordclient.InviteURL(app.ID, discordclient.PermissionsOverwrites, serverID))
+			user.Name, serverID, discordclient.InviteURL(api.WebURL(), app.ID, discordclient.PermissionsOverwrites, serverID))
 	} else if err != nil {
 		return nil, err
 	}

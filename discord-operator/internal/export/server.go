@@ -59,7 +59,8 @@ func (e *exporter) serverEntry() entry {
 	if missing := e.bot.permissions.Missing(discordclient.PermissionsOverwrites); missing != 0 {
 		notes.add("The bot lacks %s, so not everything below can be kept as it is. "+
 			"A user who may manage the server can grant them: %s",
-			missing, discordclient.InviteURL(e.bot.applicationID, discordclient.PermissionsOverwrites|e.bot.permissions, g.ID))
+			missing, discordclient.InviteURL(e.bot.webURL, e.bot.applicationID,
+				discordclient.PermissionsOverwrites|e.bot.permissions, g.ID))
 	}
 	if e.webhooksUnread {
 		notes.add("The bot may not see webhooks (it lacks ManageWebhooks), so none is here.")

@@ -137,7 +137,8 @@ func required(s State, settings bool) permissions.Bits {
 // mention.
 func inviteURL(s State) string {
 	mentioned, _, _ := s.mentioned()
-	return discordclient.InviteURL(s.Application.ID, discordclient.PermissionsOverwrites|mentioned, s.GuildID)
+	return discordclient.InviteURL(s.Bot.WebURL(), s.Application.ID,
+		discordclient.PermissionsOverwrites|mentioned, s.GuildID)
 }
 
 // managed reports whether the spec names any setting.

@@ -12,6 +12,19 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/rig"
 )
 
+// TestChannelAddress: the address of a channel on Discord leads to it on the page.
+func TestChannelAddress(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Get(r.Srv.URL() + "/channels/1/2")
+	rig.Check(t, err)
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusFound || res.Header.Get("Location") != "/#/1/2" {
+		t.Errorf("%s to %q", res.Status, res.Header.Get("Location"))
+	}
+}
+
 // TestCalls: another process can read how many calls each route got.
 func TestCalls(t *testing.T) {
 	t.Parallel()

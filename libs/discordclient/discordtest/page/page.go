@@ -60,6 +60,10 @@ func (p *Page) Mount(mux *http.ServeMux) {
 		static.ServeHTTP(w, r)
 	})
 	mux.HandleFunc("GET /live", p.live)
+	// Where the Discord app is, so that the addresses of channels lead to them.
+	mux.HandleFunc("GET /channels/{place...}", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/#/"+r.PathValue("place"), http.StatusFound)
+	})
 	// How many calls each route got so far, for end-to-end tests in another process.
 	mux.HandleFunc("GET /calls", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
