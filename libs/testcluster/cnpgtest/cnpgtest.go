@@ -47,6 +47,7 @@ type StandIn struct {
 
 	mu      sync.Mutex
 	paused  map[string]bool        // Clusters, as namespace/name, whose instance manager does not answer
+	pods    map[string]instances   // by the namespace/name of their Cluster
 	backups map[string]BackupPhase // how far backups come, by the namespace/name of their Cluster
 	tried   map[string]time.Time   // objects that could not be applied, by kind/namespace/name/version
 }
@@ -64,7 +65,7 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error
 	ctx, cancel := context.WithCancel(ctx)
 	s := &StandIn{
 		options: o, client: c, cancel: cancel, done: make(chan struct{}),
-		paused: map[string]bool{}, backups: map[string]BackupPhase{}, tried: map[string]time.Time{},
+		paused: map[string]bool{}, pods: map[string]instances{}, backups: map[string]BackupPhase{}, tried: map[string]time.Time{},
 	}
 	go s.run(ctx)
 	return s, nil

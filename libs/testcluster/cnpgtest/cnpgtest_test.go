@@ -11,8 +11,10 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/testcluster"
@@ -65,6 +67,7 @@ func TestStandIn(t *testing.T) {
 	create(pg)
 	g.Eventually(reads(pg, "readyInstances")).Should(Equal(int64(3)))
 	g.Expect(reads(pg, "image")()).To(Equal(Image))
+	testInstances(t, g, s, c, pg)
 
 	database := object("Database", "app",
 		map[string]any{"cluster": inPG, "name": "app", "owner": "app", "databaseReclaimPolicy": "delete"})
@@ -157,4 +160,56 @@ func TestStandIn(t *testing.T) {
 	g.Eventually(reads(last, "phase")).Should(Equal("completed"))
 	g.Expect(reads(last, "stoppedAt")()).NotTo(BeNil())
 	g.Eventually(lastBackup).Should(Equal("True/LastBackupSucceeded"))
+}
+
+// testInstances lets happen to a Cluster of three instances what may happen, and leaves it as it was.
+func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unstructured.Unstructured) {
+	t.Helper()
+	shows := func() string {
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(pg), pg); err != nil {
+			return err.Error()
+		}
+		status, _, _ := unstructured.NestedMap(pg.Object, "status")
+		ready := ""
+		for _, condition := range status["conditions"].([]any) {
+			if condition := condition.(map[string]any); condition["type"] == "Ready" {
+				ready = condition["status"].(string)
+			}
+		}
+		return fmt.Sprint(status["phase"], ", ", status["currentPrimary"], " to ", status["targetPrimary"], ", ",
+			status["readyInstances"], " ready of ", status["instancesStatus"], ", Ready ", ready)
+	}
+	const well = "Cluster in healthy state, pg-1 to pg-1, 3 ready of map[healthy:[pg-1 pg-2 pg-3]], Ready True"
+	g.Eventually(shows).Should(Equal(well))
+	s.SetReadyInstances("default", "pg", 1)
+	g.Eventually(shows).Should(Equal("Creating a new replica, pg-1 to pg-1, 1 ready of map[healthy:[pg-1]], Ready False"))
+	s.SetReadyInstances("default", "pg", -1)
+	s.FillDisk("default", "pg", true)
+	g.Eventually(shows).Should(Equal("Not enough disk space, pg-1 to pg-1, 2 ready of map[healthy:[pg-2 pg-3]], Ready False"))
+	s.FillDisk("default", "pg", false)
+	s.FailPrimary("default", "pg")
+	g.Eventually(shows).Should(Equal("Failing over, pg-1 to pending, 2 ready of map[healthy:[pg-2 pg-3]], Ready False"))
+	s.Promote("default", "pg")
+	g.Eventually(shows).Should(Equal(
+		"Cluster in healthy state, pg-2 to pg-2, 3 ready of map[healthy:[pg-2 pg-3 pg-1]], Ready True"))
+	s.Promote("default", "pg")
+	s.Promote("default", "pg")
+	g.Eventually(shows).Should(Equal(well))
+
+	for _, name := range []string{"pg-rw", "pg-ro", "pg-r"} {
+		service := &corev1.Service{}
+		g.Expect(c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: name}, service)).To(Succeed())
+		g.Expect(metav1.IsControlledBy(service, pg)).To(BeTrue())
+	}
+	secret := &corev1.Secret{}
+	g.Expect(c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: "pg-app"}, secret)).To(Succeed())
+	g.Expect(secret.Data).To(And(HaveKeyWithValue("username", []byte("app")), HaveKeyWithValue("host", []byte("pg-rw"))))
+	budget := &policyv1.PodDisruptionBudget{}
+	g.Expect(c.Get(t.Context(), client.ObjectKeyFromObject(pg), budget)).To(Succeed())
+	budget.Spec.MinAvailable = new(intstr.FromInt32(7))
+	g.Expect(c.Update(t.Context(), budget)).To(Succeed())
+	g.Eventually(func() *intstr.IntOrString {
+		_ = c.Get(t.Context(), client.ObjectKeyFromObject(pg), budget)
+		return budget.Spec.MinAvailable
+	}).Should(HaveValue(Equal(intstr.FromInt32(1))), "it takes every budget of this name for its own")
 }

@@ -7,9 +7,12 @@
 // (testcluster.CloudNativePGCRDs). What is played is the part of its operator and of the instance
 // manager in each pod, as far as it shows through the API, in version 1.30:
 //
-//   - A Cluster gets the instances that it asks for, all at once: phase, readyInstances,
-//     currentPrimary, writeService, image, the Ready condition, and the Services. Hibernated, it
-//     has no ready instance and stays Ready=True.
+//   - A Cluster gets the instances that it asks for, all at once or as many as
+//     StandIn.SetReadyInstances allows: phase, readyInstances, instancesStatus, currentPrimary,
+//     targetPrimary, writeService, image, the Ready condition; the Services, the Secret of the
+//     application, and the PodDisruptionBudgets, in place of any others of their names. Hibernated, it
+//     has no ready instance and stays Ready=True. StandIn.FailPrimary, Promote and FillDisk are
+//     what happens to it.
 //   - A DatabaseRole is applied once its Cluster is up and its password Secret names the role;
 //     status.secretResourceVersion is that of the password. A change of the Secret is noticed only
 //     with the label cnpg.io/reload=true.

@@ -10,39 +10,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
-
-// healthy is the phase of a Cluster that lacks nothing.
-const healthy = "Cluster in healthy state"
-
-func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured) error {
-	if o.GetDeletionTimestamp() != nil || s.isPaused(o.GetNamespace(), o.GetName()) {
-		return nil
-	}
-	wanted, _, _ := unstructured.NestedInt64(o.Object, "spec", "instances")
-	image, ok, _ := unstructured.NestedString(o.Object, "spec", "imageName")
-	if !ok {
-		image = Image
-	}
-	ready, phase := wanted, healthy
-	if o.GetAnnotations()[hibernation] == "on" {
-		ready, phase = 0, "Cluster hibernated"
-	}
-	if err := s.createService(ctx, o.GetNamespace(), o.GetName()+"-rw"); err != nil {
-		return err
-	}
-	return s.setStatus(ctx, o, map[string]any{
-		"phase": phase, "image": image, "instances": wanted, "readyInstances": ready,
-		"currentPrimary": o.GetName() + "-1", "targetPrimary": o.GetName() + "-1", "writeService": o.GetName() + "-rw",
-		"conditions": withCondition(o, "Ready", "True", "ClusterIsReady", "Cluster is Ready", o.GetCreationTimestamp().Time),
-	})
-}
 
 // withCondition are the conditions of a Cluster with the given one; its time moves only with its status.
 func withCondition(o *unstructured.Unstructured, kind, status, reason, message string, now time.Time) []any {
@@ -63,17 +35,6 @@ func withCondition(o *unstructured.Unstructured, kind, status, reason, message s
 	return append(all, c)
 }
 
-func (s *StandIn) createService(ctx context.Context, namespace, name string) error {
-	service := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "postgres", Port: 5432}}},
-	}
-	if err := s.client.Create(ctx, service); !apierrors.IsAlreadyExists(err) {
-		return err
-	}
-	return nil
-}
-
 // cluster returns the Cluster of a role or database when its primary can act on it.
 func (s *StandIn) cluster(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "cluster", "name")
@@ -81,8 +42,9 @@ func (s *StandIn) cluster(ctx context.Context, o *unstructured.Unstructured) (*u
 	if cluster == nil {
 		return nil, false
 	}
-	ready, _, _ := unstructured.NestedInt64(cluster.Object, "status", "readyInstances")
-	return cluster, ready > 0 && !s.isPaused(o.GetNamespace(), name)
+	primary, _, _ := unstructured.NestedString(cluster.Object, "status", "currentPrimary")
+	healthy, _, _ := unstructured.NestedStringSlice(cluster.Object, "status", "instancesStatus", "healthy")
+	return cluster, slices.Contains(healthy, primary) && !s.isPaused(o.GetNamespace(), name)
 }
 
 func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) error {

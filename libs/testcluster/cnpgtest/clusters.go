@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cnpgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+)
+
+// The phases of a Cluster (api/v1/cluster_types.go, and ensureNoFailoverOnFullDisk in
+// internal/controller/cluster_controller.go).
+const (
+	healthy       = "Cluster in healthy state"
+	hibernated    = "Cluster hibernated"
+	firstPrimary  = "Setting up primary"
+	creating      = "Creating a new replica"
+	failingOver   = "Failing over"
+	waitingActive = "Waiting for the instances to become active"
+	diskFull      = "Not enough disk space"
+)
+
+// pendingFailover is the target primary while it is not known which instance takes over.
+const pendingFailover = "pending"
+
+// instances are what is special about those of a Cluster.
+type instances struct {
+	atMost   *int64 // that become ready
+	primary  int64  // its number less one
+	lost     bool   // the primary's pod has gone, and no other instance has taken over
+	diskFull bool
+}
+
+// SetReadyInstances lets only so many instances of a Cluster be ready from now on: one that comes up
+// slowly, or whose pods find no node. A negative number lets all be ready.
+func (s *StandIn) SetReadyInstances(namespace, cluster string, atMost int) {
+	s.change(namespace, cluster, func(i *instances) {
+		i.atMost = nil
+		if atMost >= 0 {
+			i.atMost = ptr.To(int64(atMost))
+		}
+	})
+}
+
+// FailPrimary takes the pod of the primary away. Until Promote there is none.
+func (s *StandIn) FailPrimary(namespace, cluster string) {
+	s.change(namespace, cluster, func(i *instances) { i.lost = true })
+}
+
+// Promote lets the next instance take over as the primary, the only one itself; the former primary
+// becomes a standby.
+func (s *StandIn) Promote(namespace, cluster string) {
+	s.change(namespace, cluster, func(i *instances) { i.lost, i.primary = false, i.primary+1 })
+}
+
+// FillDisk leaves the primary no space for its write-ahead log, so that it ends, and no other
+// instance takes over; or gives it space again.
+func (s *StandIn) FillDisk(namespace, cluster string, full bool) {
+	s.change(namespace, cluster, func(i *instances) { i.diskFull = full })
+}
+
+func (s *StandIn) change(namespace, cluster string, change func(*instances)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := s.pods[namespace+"/"+cluster]
+	change(&i)
+	s.pods[namespace+"/"+cluster] = i
+}
+
+func (s *StandIn) instancesOf(o *unstructured.Unstructured) instances {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pods[o.GetNamespace()+"/"+o.GetName()]
+}
+
+func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured) error {
+	if o.GetDeletionTimestamp() != nil || s.isPaused(o.GetNamespace(), o.GetName()) {
+		return nil
+	}
+	if err := s.createObjects(ctx, o); err != nil {
+		return err
+	}
+	image, ok, _ := unstructured.NestedString(o.Object, "spec", "imageName")
+	if !ok {
+		image = Image
+	}
+	status := s.instancesOf(o).status(o)
+	status["image"], status["writeService"] = image, o.GetName()+"-rw"
+	ready, reason, message, since := "True", "ClusterIsReady", "Cluster is Ready", time.Now()
+	switch phase := status["phase"]; {
+	case phase != healthy && phase != hibernated: // hibernation leaves it as it was
+		ready, reason, message = "False", "ClusterIsNotReady", "Cluster Is Not Ready"
+	case !hasCondition(o, "Ready"):
+		since = o.GetCreationTimestamp().Time
+	}
+	status["conditions"] = withCondition(o, "Ready", ready, reason, message, since)
+	return s.setStatus(ctx, o, status)
+}
+
+// status is what the status of a Cluster says of its instances.
+func (i instances) status(o *unstructured.Unstructured) map[string]any {
+	wanted, _, _ := unstructured.NestedInt64(o.Object, "spec", "instances")
+	was, _, _ := unstructured.NestedString(o.Object, "status", "currentPrimary")
+	primary := fmt.Sprintf("%s-%d", o.GetName(), i.primary%wanted+1)
+	target, phase := primary, healthy
+	var ready []any // a pod that is being deleted is in none of the lists of instancesStatus
+	for n := range wanted {
+		if i.atMost == nil || n < *i.atMost {
+			ready = append(ready, fmt.Sprintf("%s-%d", o.GetName(), (i.primary+n)%wanted+1))
+		}
+	}
+	without := func(name string) []any { return slices.DeleteFunc(ready, func(r any) bool { return r == name }) }
+	switch {
+	case o.GetAnnotations()[hibernation] == "on":
+		ready, phase = nil, hibernated
+	case i.diskFull:
+		ready, phase = without(primary), diskFull
+	case i.lost && wanted > 1:
+		ready, phase, target = without(primary), failingOver, pendingFailover
+	case i.lost:
+		ready, phase = nil, waitingActive
+	case len(ready) == 0:
+		phase = firstPrimary
+	case int64(len(ready)) < wanted:
+		phase = creating
+	}
+	if len(ready) == 0 && was == "" && phase == firstPrimary {
+		primary = "" // set by the instance manager when Postgres runs
+	}
+	return map[string]any{
+		"phase": phase, "instances": wanted, "readyInstances": int64(len(ready)),
+		"instancesStatus": map[string]any{"healthy": ready}, "currentPrimary": primary, "targetPrimary": target,
+	}
+}
+
+func hasCondition(o *unstructured.Unstructured, kind string) bool {
+	all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	return slices.ContainsFunc(all, func(c any) bool { return c.(map[string]any)["type"] == kind })
+}
+
+// createObjects makes what CloudNativePG makes for a Cluster, which goes with it.
+func (s *StandIn) createObjects(ctx context.Context, cluster *unstructured.Unstructured) error {
+	for _, suffix := range []string{"-rw", "-ro", "-r"} {
+		service := &corev1.Service{
+			ObjectMeta: metaOf(cluster, suffix),
+			Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "postgres", Port: 5432}}},
+		}
+		if err := s.createOnce(ctx, cluster, service); err != nil {
+			return err
+		}
+	}
+	if err := s.createApplicationSecret(ctx, cluster); err != nil {
+		return err
+	}
+	return s.writeBudgets(ctx, cluster)
+}
+
+func metaOf(cluster *unstructured.Unstructured, suffix string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: cluster.GetNamespace(), Name: cluster.GetName() + suffix, Labels: map[string]string{
+			clusterLabel: cluster.GetName(), "app.kubernetes.io/managed-by": "cloudnative-pg",
+		},
+	}
+}
+
+func (s *StandIn) createOnce(ctx context.Context, cluster *unstructured.Unstructured, o client.Object) error {
+	if s.client.Get(ctx, client.ObjectKeyFromObject(o), o) == nil {
+		return nil
+	}
+	if err := controllerutil.SetControllerReference(cluster, o, s.client.Scheme()); err != nil {
+		return err
+	}
+	return client.IgnoreAlreadyExists(s.client.Create(ctx, o))
+}
+
+// createApplicationSecret makes the Secret of the owner of the database that initdb makes, unless a
+// Secret is named for it (ShouldInitDBCreateApplicationSecret in api/v1/cluster_funcs.go).
+func (s *StandIn) createApplicationSecret(ctx context.Context, cluster *unstructured.Unstructured) error {
+	bootstrap, given, _ := unstructured.NestedMap(cluster.Object, "spec", "bootstrap")
+	initdb, ok := bootstrap["initdb"].(map[string]any)
+	if given && !ok || initdb["secret"] != nil {
+		return nil
+	}
+	value := func(field string) string {
+		if text, ok := initdb[field].(string); ok {
+			return text
+		}
+		return "app"
+	}
+	secret := &corev1.Secret{ObjectMeta: metaOf(cluster, "-app"), Type: corev1.SecretTypeBasicAuth, StringData: map[string]string{
+		"username": value("owner"), "user": value("owner"), "password": rand.Text(), "dbname": value("database"),
+		"host": cluster.GetName() + "-rw", "port": "5432",
+	}}
+	secret.Labels[reloadLabel], secret.Labels["cnpg.io/userType"] = "true", "app"
+	return s.createOnce(ctx, cluster, secret)
+}
+
+// writeBudgets makes the PodDisruptionBudgets; or overwrites, and with few instances deletes, those
+// of their names, which may be another owner's (pkg/specs/poddisruptionbudget.go, and handlePDB in
+// internal/controller/cluster_create.go).
+func (s *StandIn) writeBudgets(ctx context.Context, cluster *unstructured.Unstructured) error {
+	wanted, _, _ := unstructured.NestedInt64(cluster.Object, "spec", "instances")
+	for _, b := range []struct {
+		suffix, role string
+		available    int64
+	}{{"-primary", "primary", 1}, {"", "replica", wanted - 2}} {
+		budget := &policyv1.PodDisruptionBudget{ObjectMeta: metaOf(cluster, b.suffix)}
+		if b.available < 1 {
+			if err := client.IgnoreNotFound(s.client.Delete(ctx, budget)); err != nil {
+				return err
+			}
+			continue
+		}
+		_, err := controllerutil.CreateOrPatch(ctx, s.client, budget, func() error {
+			budget.Labels = metaOf(cluster, b.suffix).Labels
+			budget.Spec = policyv1.PodDisruptionBudgetSpec{
+				MinAvailable: ptr.To(intstr.FromInt32(int32(b.available))), //nolint:gosec // G115: at most 7
+				Selector: &metav1.LabelSelector{
+					MatchLabels: map[string]string{clusterLabel: cluster.GetName(), "cnpg.io/instanceRole": b.role},
+				},
+			}
+			if budget.UID != "" {
+				return nil
+			}
+			return controllerutil.SetControllerReference(cluster, budget, s.client.Scheme())
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
