@@ -41,6 +41,7 @@ spec:
   postgres:
     cluster:
       instances: 3
+      synchronous: {number: 2}
       version: "16"
       storage: {size: 10Gi, storageClassName: fast}
       resources: {requests: {memory: 1Gi}}
@@ -102,7 +103,8 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 
 	It("accepts every field, and sets the defaults", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, parsed(sharedDojo, all()))).To(Succeed())
-		Expect(k8s.Create(ctx, parsed(ownDojo, at("postgres.cluster.instances", nil)))).To(Succeed())
+		alone := all(at("postgres.cluster.instances", nil), at("postgres.cluster.synchronous", nil))
+		Expect(k8s.Create(ctx, parsed(ownDojo, alone))).To(Succeed())
 		var shared, own corev1api.Dojo
 		Expect(k8s.Get(ctx, nameOf(ns, "shared"), &shared)).To(Succeed())
 		Expect(shared.Spec.Postgres.ReclaimPolicy).To(Equal(corev1api.ReclaimRetain))
@@ -144,6 +146,14 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Entry("no instances", ownDojo, at("postgres.cluster.instances", int64(0)), "should be greater than or equal to 1"),
 		Entry("too many instances", ownDojo, at("postgres.cluster.instances", int64(10)),
 			"should be less than or equal to 9"),
+		Entry("as many synchronous standbys as instances", ownDojo, at("postgres.cluster.synchronous.number", int64(3)),
+			"synchronous.number must be less than instances"),
+		Entry("a synchronous standby of the only instance", ownDojo, at("postgres.cluster.instances", nil),
+			"synchronous.number must be less than instances"),
+		Entry("no synchronous standby", ownDojo, at("postgres.cluster.synchronous.number", int64(0)),
+			"should be greater than or equal to 1"),
+		Entry("synchronous without a number", ownDojo, at("postgres.cluster.synchronous", map[string]any{}),
+			"spec.postgres.cluster.synchronous.number: Required value"),
 		Entry("an unsupported version", ownDojo, at("postgres.cluster.version", "9"),
 			"must be a major version of Postgres, 14 or newer"),
 		Entry("a minor version", ownDojo, at("postgres.cluster.version", "16.1"), "may not be more than 2 bytes"),
@@ -229,6 +239,8 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			"clusterRef and cluster cannot be exchanged"),
 		Entry("to an older Postgres", ownDojo, at("postgres.cluster.version", "15"), "version cannot go down"),
 		Entry("to no version", ownDojo, at("postgres.cluster.version", nil), "cannot both be taken away"),
+		Entry("to fewer instances than commits wait for", ownDojo, at("postgres.cluster.instances", int64(2)),
+			"synchronous.number must be less than instances"),
 		Entry("to a smaller volume", ownDojo, at("postgres.cluster.storage.size", "5Gi"), "size cannot shrink"),
 		Entry("to another storage class", ownDojo, at("postgres.cluster.storage.storageClassName", "slow"),
 			"storageClassName cannot be changed"),

@@ -108,9 +108,13 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
 			dojo.Spec.Postgres.Cluster.Instances, dojo.Spec.Postgres.Cluster.Backup = new(int32(2)), nil
 			dojo.Spec.Postgres.Cluster.Storage.Size = resource.MustParse("2Gi")
+			dojo.Spec.Postgres.Cluster.Synchronous = &corev1api.Synchronous{Number: 1}
 		})
 		Eventually(ctx, refetch(theCluster())).Should(And(
-			haveField("spec.instances", int64(2)), haveField("spec.storage.size", "2Gi"), haveField("spec.plugins", nil)))
+			haveField("spec.instances", int64(2)), haveField("spec.storage.size", "2Gi"), haveField("spec.plugins", nil),
+			haveField("spec.postgresql.synchronous", map[string]any{
+				"method": "any", "number": int64(1), "dataDurability": "required", "failoverQuorum": true,
+			})))
 		Eventually(ctx, func(ctx context.Context) error {
 			return k8s.Get(ctx, nameOf(ns, "tokyo-db"), ofKind("ScheduledBackup", ns, ""))
 		}).ShouldNot(Succeed())
@@ -122,6 +126,13 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 			Expect(unstructured.SetNestedField(o.Object, "unsupervised", "spec", "primaryUpdateStrategy")).To(Succeed())
 		})
 		Eventually(ctx, refetch(live)).Should(haveField("spec.instances", int64(2)))
+		eventuallyReady(ctx, dojo)
+		By("giving up the standby")
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+			dojo.Spec.Postgres.Cluster.Instances, dojo.Spec.Postgres.Cluster.Synchronous = new(int32(1)), nil
+		})
+		Eventually(ctx, refetch(live)).Should(And(
+			haveField("spec.instances", int64(1)), haveField("spec.postgresql.synchronous", nil)))
 		eventuallyReady(ctx, dojo)
 	})
 
@@ -138,7 +149,9 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 		cloudNativePG.Pause(ns, "tokyo-db")
 		setClusterStatus(ctx, live, map[string]any{
-			"phase": "Creating replica", "readyInstances": int64(2), "currentPrimary": "tokyo-db-1", "image": "postgres:17",
+			"phase": "Creating replica", "readyInstances": int64(2), "image": "postgres:17",
+			"currentPrimary": "tokyo-db-1", "targetPrimary": "tokyo-db-1",
+			"instancesStatus": map[string]any{"healthy": []any{"tokyo-db-1", "tokyo-db-2"}},
 		})
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady",
 			Equal(fmt.Sprintf("2 of 3 instances of the Cluster %s/tokyo-db are ready: Creating replica.", ns))))

@@ -220,10 +220,11 @@ type DojoStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
 	// conditions are the latest observations of the Dojo's state: Available (at
-	// least one replica is ready), Progressing (the operator is working towards
-	// the spec), Degraded (a user must act; the message says how) and Ready (the
-	// object matches its spec). Degraded and Progressing are never True together.
-	// With spec.postgres there is also DatabaseReady, with the current step, with
+	// least one replica is ready, and with spec.postgres requests can reach the
+	// primary of Postgres), Progressing (the operator is working towards the
+	// spec), Degraded (a user must act; the message says how) and Ready (the object
+	// matches its spec). Degraded and Progressing are never True together. With
+	// spec.postgres there is also DatabaseReady, with the current step, with
 	// backups also BackupSucceeded, and with spec.alerts also AlertsReady.
 	//
 	// +optional

@@ -89,6 +89,7 @@ type ClusterReference struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.version) && has(self.imageName))",message="version and imageName exclude each other: an image has a version"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.version) && !has(oldSelf.imageName) || has(self.version) || has(self.imageName)",message="version and imageName cannot both be taken away: CloudNativePG's default image may be of a newer version. Name the one that runs"
 // +kubebuilder:validation:XValidation:rule="!has(self.version) || !has(oldSelf.version) || int(self.version) >= int(oldSelf.version)",message="version cannot go down: Postgres does not open the data of a newer version"
+// +kubebuilder:validation:XValidation:rule="!has(self.synchronous) || self.synchronous.number < (has(self.instances) ? self.instances : 1)",message="synchronous.number must be less than instances: one of the instances is the primary, and a commit waits for others"
 type PostgresCluster struct {
 	// instances is the number of Postgres servers, 1 to 9: one primary, and
 	// standbys that replicate it and take over. Defaults to 1.
@@ -98,6 +99,14 @@ type PostgresCluster struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=9
 	Instances *int32 `json:"instances,omitempty"`
+
+	// synchronous makes every commit wait until standbys have it, so that a
+	// failover loses none. Without it a commit waits for the primary alone, and a
+	// failover may lose the last ones. It can be changed at any time, without a
+	// restart.
+	//
+	// +optional
+	Synchronous *Synchronous `json:"synchronous,omitempty"`
 
 	// version is the major version of Postgres, such as "17"; 14 or newer. A
 	// higher one upgrades in place, during which the database is not available; a
@@ -134,6 +143,21 @@ type PostgresCluster struct {
 	//
 	// +optional
 	Backup *Backup `json:"backup,omitempty"`
+}
+
+// Synchronous configures synchronous replication: what CloudNativePG calls
+// postgresql.synchronous, with the method any, the durability required and the
+// failover quorum.
+type Synchronous struct {
+	// number of standbys that must have a commit before it succeeds, 1 to 8, and
+	// less than instances. While fewer of them are ready, writes wait: for writes
+	// to survive the loss of an instance, instances must be larger by 2. No standby
+	// takes over that may lack such a commit.
+	//
+	// +required
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=8
+	Number int32 `json:"number"`
 }
 
 // PostgresStorage is the volume of a Postgres instance.

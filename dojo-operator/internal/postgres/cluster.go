@@ -119,6 +119,14 @@ func clusterFor(d *corev1api.Dojo, live *cnpgv1.Cluster, cfg Config) *unstructur
 	if resources := apply.As[map[string]any](want.Resources); len(resources) > 0 {
 		spec["resources"] = resources
 	}
+	if sync := want.Synchronous; sync != nil {
+		spec["postgresql"] = map[string]any{"synchronous": map[string]any{
+			"method": "any", "number": int64(sync.Number),
+			// Both so that no acknowledged commit is ever lost: writes wait while standbys are missing, and
+			// none takes over that may lack a commit (docs/src/failover.md, Failover quorum).
+			"dataDurability": "required", "failoverQuorum": true,
+		}}
+	}
 	addBackup(spec, want.Backup)
 	return ownership.Data(d, cnpg.ClusterKind.GroupVersionKind, cnpg.ObjectName(d), spec)
 }

@@ -51,6 +51,9 @@ func variants() map[string]*corev1api.Dojo {
 		"no count of instances":         pg(func(c *corev1api.PostgresCluster) { c.Instances = nil }),
 		"version":                       pg(func(c *corev1api.PostgresCluster) { c.Version = "17" }),
 		"image":                         pg(func(c *corev1api.PostgresCluster) { c.ImageName = image }),
+		"synchronous": pg(func(c *corev1api.PostgresCluster) {
+			c.Synchronous = &corev1api.Synchronous{Number: 2}
+		}),
 		"storage class":                 pg(func(c *corev1api.PostgresCluster) { c.Storage.StorageClassName = "fast" }),
 		"resources":                     pg(func(c *corev1api.PostgresCluster) { c.Resources = limits }),
 		"empty resources": pg(func(c *corev1api.PostgresCluster) {
@@ -215,6 +218,12 @@ func TestWhatIsApplied(t *testing.T) {
 		"Cluster, image": {"image", cluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
 			"imageName": "registry.example/postgres:17.2",
+		}},
+		"Cluster, synchronous": {"synchronous", cluster, fields{
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"postgresql": fields{"synchronous": fields{
+				"method": "any", "number": int64(2), "dataDurability": "required", "failoverQuorum": true,
+			}},
 		}},
 		"Cluster, resources": {"resources", cluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
