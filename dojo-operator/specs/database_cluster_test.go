@@ -79,6 +79,7 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(live).To(And(
 			haveField("spec.instances", int64(3)), haveField("spec.imageName", "ghcr.io/cloudnative-pg/postgresql:17"),
 			haveField("spec.storage.size", "1Gi"), haveField("spec.storage.storageClass", "fast"),
+			haveField("spec.smartShutdownTimeout", int64(0)),
 			haveField("spec.resources.requests", map[string]any{"memory": "1Gi"})))
 		Expect(field(live, "spec.plugins")).To(HaveExactElements(And(
 			HaveKeyWithValue("name", "barman-cloud.cloudnative-pg.io"), HaveKeyWithValue("isWALArchiver", true),
@@ -157,6 +158,48 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 			Equal(fmt.Sprintf("2 of 3 instances of the Cluster %s/tokyo-db are ready: Creating replica.", ns))))
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", ""))
 		cloudNativePG.Resume(ns, "tokyo-db")
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("is not Available while it has no primary, and continues with the next one", func(ctx context.Context) {
+		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }))
+		unreachable := fmt.Sprintf(
+			"Requests cannot reach Postgres: the primary tokyo-db-1 of the Cluster %s/tokyo-db is not ready.", ns)
+		cloudNativePG.FailPrimary(ns, "tokyo-db")
+		Eventually(ctx, refetch(dojo)).Should(And(
+			HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable), haveMessage("Available", Equal(unreachable)),
+			HaveCondition("DatabaseReady", "False", corev1api.ReasonWaitingForCluster), haveMessage("DatabaseReady",
+				Equal(unreachable+fmt.Sprintf(" 2 of 3 instances of the Cluster %s/tokyo-db are ready: Failing over.", ns)))))
+		Expect(dojo.Status.ReadyReplicas).To(BeNumerically(">", 0), "the pods know nothing of it")
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterNotReady)
+		cloudNativePG.Promote(ns, "tokyo-db")
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
+		eventuallyReady(ctx, dojo)
+
+		By("having no space on the disk of the primary")
+		cloudNativePG.FillDisk(ns, "tokyo-db", true)
+		Eventually(ctx, refetch(dojo)).Should(And(
+			HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable),
+			haveMessage("DatabaseReady", ContainSubstring("Not enough disk space"))))
+		cloudNativePG.FillDisk(ns, "tokyo-db", false)
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("comes up slowly, and its application starts with the primary", func(ctx context.Context) {
+		cloudNativePG.SetReadyInstances(ns, "tokyo-db", 0)
+		dojo := newDojo(ns, "tokyo", withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		waits := func(ready int, phase string) {
+			GinkgoHelper()
+			Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", Equal(
+				fmt.Sprintf("%d of 3 instances of the Cluster %s/tokyo-db are ready: %s.", ready, ns, phase))))
+		}
+		waits(0, "Setting up primary")
+		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonStarting))
+		cloudNativePG.SetReadyInstances(ns, "tokyo-db", 1)
+		waits(1, "Creating a new replica")
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", corev1api.ReasonReplicasReady))
+		cloudNativePG.SetReadyInstances(ns, "tokyo-db", -1)
 		eventuallyReady(ctx, dojo)
 	})
 

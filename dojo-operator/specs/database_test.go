@@ -88,7 +88,8 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo"), deploymentOf(dojo))).NotTo(Succeed(), "pods would fail without a database")
 
 		setClusterStatus(ctx, pg, map[string]any{
-			"phase": "Waiting for the instances to become active", "readyInstances": int64(1), "currentPrimary": "pg-1",
+			"phase": "Waiting for the instances to become active", "readyInstances": int64(1),
+			"currentPrimary": "pg-1", "targetPrimary": "pg-1", "instancesStatus": map[string]any{"healthy": []any{"pg-1"}},
 			"image": "postgres:17",
 		})
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("DatabaseReady", "False", corev1api.ReasonCreatingRole))
@@ -165,13 +166,14 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		Consistently(ctx, refetch(role)).Should(HaveField("GetAnnotations()", before), "one write is enough")
 	})
 
-	It("serves while the Cluster hibernates, and is Degraded", func(ctx context.Context) {
+	It("is not Available while the Cluster hibernates, and Degraded, and goes on with its Deployment", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns)
 		pg := ofKind("Cluster", ns, "pg")
 		edit(ctx, pg,
 			func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"cnpg.io/hibernation": "on"}) })
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterHibernated)
-		Expect(dojo).To(HaveCondition("Available", "True", ""))
+		Expect(dojo).To(And(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable),
+			haveMessage("Available", Equal("Requests cannot reach Postgres: the Cluster "+ns+"/pg is hibernated."))))
 		edit(ctx, dojo, replicas(3))
 		Eventually(ctx, refetch(deploymentOf(dojo))).
 			Should(HaveField("Spec.Replicas", HaveValue(Equal(int32(3)))), "the Deployment is still reconciled")
@@ -257,8 +259,10 @@ func refusedRole(ctx context.Context, namespace, message string) (*corev1api.Doj
 	GinkgoHelper()
 	pg := existingCluster(ctx, namespace, "pg")
 	cloudNativePG.Pause(namespace, "pg")
-	setClusterStatus(ctx, pg,
-		map[string]any{"readyInstances": int64(2), "currentPrimary": "pg-1", "image": "postgres:17"})
+	setClusterStatus(ctx, pg, map[string]any{
+		"readyInstances": int64(2), "currentPrimary": "pg-1", "targetPrimary": "pg-1",
+		"instancesStatus": map[string]any{"healthy": []any{"pg-1", "pg-2"}}, "image": "postgres:17",
+	})
 	dojo := newDojo(namespace, "tokyo", inCluster)
 	Expect(k8s.Create(ctx, dojo)).To(Succeed())
 	role := ofKind("DatabaseRole", namespace, "tokyo-db")

@@ -17,6 +17,9 @@ const (
 	// ReasonNoReadyReplicas (Available=False): pods have been ready before, and none is now. This
 	// is an outage.
 	ReasonNoReadyReplicas = "NoReadyReplicas"
+	// ReasonDatabaseUnreachable (Available=False): the Cluster of spec.postgres has no ready primary, so
+	// that requests cannot reach Postgres. This is an outage, even while pods are ready.
+	ReasonDatabaseUnreachable = "DatabaseUnreachable"
 
 	// ReasonRollingOut (Progressing): pods are being started or stopped, for a new revision or a
 	// changed number of replicas.

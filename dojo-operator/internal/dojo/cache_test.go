@@ -127,13 +127,13 @@ func TestStripForeign(t *testing.T) {
 			&cnpgv1.Cluster{
 				ObjectMeta: hibernated(large()), Spec: cnpgv1.ClusterSpec{Instances: 3, ImageName: "x"},
 				Status: cnpgv1.ClusterStatus{
-					Phase: "fine", Image: "x", ReadyInstances: 2, CurrentPrimary: "a", Conditions: ready, Instances: 3,
+					Phase: "fine", Image: "x", ReadyInstances: 2, CurrentPrimary: "a", TargetPrimary: "a", Conditions: ready, Instances: 3,
 				},
 			},
 			&cnpgv1.Cluster{
 				ObjectMeta: hibernated(small()), Spec: cnpgv1.ClusterSpec{Instances: 3},
 				Status: cnpgv1.ClusterStatus{
-					Phase: "fine", Image: "x", ReadyInstances: 2, CurrentPrimary: "a", Conditions: ready,
+					Phase: "fine", Image: "x", ReadyInstances: 2, CurrentPrimary: "a", TargetPrimary: "a", Conditions: ready,
 				},
 			},
 		},

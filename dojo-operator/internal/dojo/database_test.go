@@ -195,6 +195,8 @@ func (w *databaseWorld) play() {
 	for _, name := range []string{"pg", "tokyo-db"} {
 		setStatus(w, name, func(c *cnpgv1.Cluster) {
 			c.Status.ReadyInstances, c.Status.CurrentPrimary, c.Status.Image = c.Spec.Instances, "pg-1", "postgres:17"
+			c.Status.TargetPrimary = "pg-1"
+			c.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1"}}
 		})
 	}
 	setStatus(w, "tokyo-db", func(r *cnpgv1.DatabaseRole) {

@@ -58,7 +58,8 @@ func status(d *corev1api.Dojo, s State, results apply.Results, issues []conditio
 		results.Wrote(expectations.KeyOf("Service", d.Namespace, d.Name)) {
 		now.Endpoint = workload.Endpoint(d)
 	}
-	conditions.Set(&now.Conditions, d.Generation, availability(&now), conditions.Worst(issues))
+	available := availability(&now, postgres.Unreachable(d, s.Postgres))
+	conditions.Set(&now.Conditions, d.Generation, available, conditions.Worst(issues))
 	setParts(d, s, issues, &now.Conditions)
 	return now
 }
@@ -70,7 +71,12 @@ func unobserved(d *corev1api.Dojo, issues []conditions.Issue) corev1api.DojoStat
 	if now.DesiredReplicas == nil {
 		now.DesiredReplicas = d.Spec.Replicas
 	}
-	conditions.Set(&now.Conditions, d.Generation, availability(&now), conditions.Worst(issues))
+	unreachable := ""
+	if was := meta.FindStatusCondition(now.Conditions, conditions.TypeAvailable); was != nil &&
+		was.Reason == corev1api.ReasonDatabaseUnreachable {
+		unreachable = was.Message
+	}
+	conditions.Set(&now.Conditions, d.Generation, availability(&now, unreachable), conditions.Worst(issues))
 	return now
 }
 
@@ -108,10 +114,13 @@ func waits(d *corev1api.Dojo, now time.Time, issues []conditions.Issue) (all []c
 	return all
 }
 
-// availability says whether clients are served now, and if not, whether that is an outage.
-func availability(s *corev1api.DojoStatus) conditions.Availability {
+// availability says whether clients are served now, and if not, whether that is an outage. unreachable
+// is why requests cannot reach the database, empty where they can.
+func availability(s *corev1api.DojoStatus, unreachable string) conditions.Availability {
 	was := meta.FindStatusCondition(s.Conditions, conditions.TypeAvailable)
 	switch {
+	case s.ReadyReplicas > 0 && unreachable != "":
+		return conditions.Unusable(corev1api.ReasonDatabaseUnreachable, unreachable)
 	case s.ReadyReplicas > 0:
 		return conditions.Usable(corev1api.ReasonReplicasReady, "Ready replicas: "+s.ReadyStatus+".")
 	case *s.DesiredReplicas == 0:
@@ -120,6 +129,9 @@ func availability(s *corev1api.DojoStatus) conditions.Availability {
 		return conditions.Unusable(corev1api.ReasonStarting, "No replica has been ready yet.")
 	case was.Reason == corev1api.ReasonScaledToZero || was.Reason == corev1api.ReasonScalingUp:
 		return conditions.Unusable(corev1api.ReasonScalingUp, "No replica has been ready since the Dojo was scaled to zero.")
+	}
+	if unreachable != "" { // which the readiness of the pods may depend on
+		return conditions.Unusable(corev1api.ReasonDatabaseUnreachable, unreachable)
 	}
 	return conditions.Unusable(corev1api.ReasonNoReadyReplicas, "No replica is ready any more.")
 }

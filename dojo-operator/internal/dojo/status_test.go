@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -16,6 +17,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
@@ -104,6 +106,65 @@ func TestStatusConditions(t *testing.T) {
 			}
 			checkConditions(t, got, c.available, c.isReady)
 		})
+	}
+}
+
+// Requests reach the database or do not, whatever the pods say.
+func TestAvailabilityWithADatabase(t *testing.T) {
+	t.Parallel()
+	const reason = corev1api.ReasonDatabaseUnreachable
+	unreachable := reported(3, conditions.Unusable(reason, "Requests cannot reach Postgres: x."), rolling)
+	up := func(c *cnpgv1.Cluster) {
+		c.Status.CurrentPrimary, c.Status.TargetPrimary = "pg-1", "pg-1"
+		c.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1"}}
+	}
+	cases := map[string]struct {
+		before     func(*corev1api.Dojo)
+		ready      int32
+		replicas   int32
+		change     func(*postgres.State)
+		want, says string
+	}{
+		"all well": {serves, 3, 3, func(*postgres.State) {}, "True/ReplicasReady", "Ready replicas: 3/3."},
+		"the primary fails": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Status.InstancesStatus = nil },
+			"False/" + reason, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/pg is not ready."},
+		"and pods with it": {unreachable, 0, 3, func(s *postgres.State) { s.Cluster.Status.InstancesStatus = nil },
+			"False/" + reason, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/pg is not ready."},
+		"another takes over": {serves, 3, 3, func(s *postgres.State) { s.Cluster.Status.TargetPrimary = "pending" },
+			"False/" + reason, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/pg is not ready."},
+		"it is back, pods are not": {unreachable, 0, 3, func(*postgres.State) {},
+			"False/NoReadyReplicas", "No replica is ready any more."},
+		"all is back": {unreachable, 3, 3, func(*postgres.State) {}, "True/ReplicasReady", "Ready replicas: 3/3."},
+		"hibernated": {serves, 3, 3, func(s *postgres.State) {
+			s.Cluster.Annotations = map[string]string{"cnpg.io/hibernation": "on"}
+		}, "False/" + reason, "Requests cannot reach Postgres: the Cluster school/pg is hibernated."},
+		"deleted": {serves, 3, 3, func(s *postgres.State) { s.Cluster = nil },
+			"False/" + reason, "Requests cannot reach Postgres: the Cluster school/pg does not exist."},
+		"not known": {serves, 3, 3, func(s *postgres.State) { s.Cluster, s.Missing = nil, "Cluster" },
+			"True/ReplicasReady", "Ready replicas: 3/3."},
+		"the first start": {starts, 0, 3, func(s *postgres.State) { s.Cluster = nil },
+			"False/Starting", "No replica has been ready yet."},
+		"scaled to zero": {isOff, 0, 0, func(s *postgres.State) { s.Cluster = nil },
+			"False/ScaledToZero", "No replicas are desired, so nothing runs."},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := dojotest.Dojo(c.before, inCluster, dojotest.Replicas(c.replicas))
+			s := serving(d, c.ready)
+			s.Postgres.Cluster = &cnpgv1.Cluster{}
+			up(s.Postgres.Cluster)
+			c.change(&s.Postgres)
+			got := status(d, s, apply.Results{}, nil)
+			available := meta.FindStatusCondition(got.Conditions, conditions.TypeAvailable)
+			if is := conditionOf(got, conditions.TypeAvailable); is != c.want || available.Message != c.says {
+				t.Errorf("Available is %s: %s", is, available.Message)
+			}
+		})
+	}
+	d := dojotest.Dojo(unreachable, inCluster)
+	if got := unobserved(d, nil); conditionOf(got, conditions.TypeAvailable) != "False/"+reason {
+		t.Errorf("what was known does not stand: %s", conditionOf(got, conditions.TypeAvailable))
 	}
 }
 

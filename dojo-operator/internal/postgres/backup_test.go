@@ -91,7 +91,7 @@ func TestSchedule(t *testing.T) {
 		"deleted": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) { w.Schedule = nil },
 			[]string{"ScheduledBackup"}, nil},
 		"deleted, and is down": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
-			func(w *world) { w.Schedule, w.Cluster.Status.ReadyInstances = nil, 0 }, nil, nil},
+			func(w *world) { w.Schedule = nil; setReady(w.Cluster, 0) }, nil, nil},
 		"not of others": {tokyo(inPG), tokyo(inPG), func(w *world) { w.Schedule = &cnpgv1.ScheduledBackup{} },
 			nil, nil},
 	}

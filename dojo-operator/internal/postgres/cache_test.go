@@ -40,8 +40,9 @@ func largeCluster() *cnpgv1.Cluster {
 	c.Annotations[hibernation] = "off"
 	c.Spec = cnpgv1.ClusterSpec{Instances: 3, ImageName: "x", Description: "theirs"}
 	c.Status = cnpgv1.ClusterStatus{
-		Phase: "fine", Image: "postgres:17", CurrentPrimary: "pg-1", ReadyInstances: 2,
-		Conditions: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
+		Phase: "fine", Image: "postgres:17", CurrentPrimary: "pg-1", TargetPrimary: "pg-1", ReadyInstances: 2,
+		InstancesStatus: map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1", "pg-2"}},
+		Conditions:      []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
 		Instances:  3, InstanceNames: []string{"pg-1"}, WriteService: "pg-rw",
 	}
 	return c
@@ -54,8 +55,9 @@ func TestStrip(t *testing.T) {
 	small.Annotations = map[string]string{hibernation: "off"}
 	small.Spec.Instances = 3
 	small.Status = cnpgv1.ClusterStatus{
-		Phase: "fine", Image: "postgres:17", CurrentPrimary: "pg-1", ReadyInstances: 2,
-		Conditions: []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
+		Phase: "fine", Image: "postgres:17", CurrentPrimary: "pg-1", TargetPrimary: "pg-1", ReadyInstances: 2,
+		InstancesStatus: map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1", "pg-2"}},
+		Conditions:      []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
 	}
 	unhibernated, smallUnhibernated := largeCluster(), small.DeepCopy()
 	delete(unhibernated.Annotations, hibernation)
@@ -97,7 +99,7 @@ func TestStripBackup(t *testing.T) {
 // whole Cluster.
 func TestStripKeepsWhatPlanReads(t *testing.T) {
 	t.Parallel()
-	down := func(c *cnpgv1.Cluster) { c.Status.ReadyInstances = 0 }
+	down := func(c *cnpgv1.Cluster) { setReady(c, 0) }
 	downFor := func(passed time.Duration) func(*cnpgv1.Cluster) {
 		return func(c *cnpgv1.Cluster) {
 			down(c)
@@ -109,7 +111,9 @@ func TestStripKeepsWhatPlanReads(t *testing.T) {
 		"instances":       {down, func(c *cnpgv1.Cluster) { c.Spec.Instances = 0 }},
 		"phase":           {down, func(c *cnpgv1.Cluster) { c.Status.Phase = "" }},
 		"primary":         {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.Status.CurrentPrimary = "" }},
-		"ready instances": {func(*cnpgv1.Cluster) {}, down},
+		"next primary":    {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.Status.TargetPrimary = "" }},
+		"ready instances": {down, func(c *cnpgv1.Cluster) { c.Status.ReadyInstances = 1 }},
+		"healthy":         {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.Status.InstancesStatus = nil }},
 		"image":           {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.Status.Image = "" }},
 		"name":            {down, func(c *cnpgv1.Cluster) { c.Name = "" }},
 		"UID":             {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.UID = "" }},

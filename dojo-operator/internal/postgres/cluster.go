@@ -5,6 +5,7 @@ package postgres
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,9 +53,9 @@ func (w *way) cluster() *conditions.Issue {
 			"The Cluster %s/%s is hibernated. Resume it with `kubectl annotate cluster %s %s-`.",
 			d.Namespace, live.Name, live.Name, hibernation)
 	case !up(live):
-		return w.clusterDeadline(waiting)
+		return w.waitForPrimary(waiting)
 	case own != nil && !w.incomplete.IsDegraded() && live.Status.ReadyInstances < live.Spec.Instances:
-		w.incomplete = w.clusterDeadline(waiting)
+		w.incomplete = w.waitForStandbys(waiting)
 	}
 	return nil
 }
@@ -78,21 +79,53 @@ func waitForInstances(d *corev1api.Dojo, c *cnpgv1.Cluster) *conditions.Issue {
 		c.Status.ReadyInstances, c.Spec.Instances, d.Namespace, cnpg.ClusterName(d), phase)
 }
 
-// clusterDeadline waits for instances until nothing has changed for a while. Of a Cluster of others
-// the cache does not have when it was written, and its Ready condition stays True in hibernation: it
-// counts since when the Dojo waits.
-func (w *way) clusterDeadline(waiting *conditions.Issue) *conditions.Issue {
+// waitForPrimary waits until Postgres can be reached. It counts since when the Dojo waits:
+// CloudNativePG writes the status of a Cluster that fails over every second
+// (internal/controller/cluster_status.go resets targetPrimary), of one of others the cache does not
+// have when it was written, and the Ready condition stays True in hibernation.
+func (w *way) waitForPrimary(waiting *conditions.Issue) *conditions.Issue {
 	live := w.state.Cluster
-	since := latest(readySince(live), lastWritten(live))
-	degraded := conditions.Degraded(corev1api.ReasonClusterNotReady,
-		"%s Nothing has changed for %s. See `kubectl describe cluster %s` and its pods.",
-		waiting.Message, w.config.Deadline, live.Name)
-	if w.dojo.Spec.Postgres.Cluster == nil {
-		object := fmt.Sprintf("instances of the Cluster %s/%s", live.Namespace, live.Name)
-		since = latest(since, w.dojo.WaitingSince(object, w.state.Now))
-		waiting, degraded = waiting.For(object), degraded.For(object)
+	if live.Status.CurrentPrimary != "" { // there has been one
+		waiting.Message = unreachable(w.dojo, live) + " " + waiting.Message
 	}
-	return conditions.WaitUntil(w.state.Now, since, w.config.Deadline, waiting, degraded)
+	object := fmt.Sprintf("instances of the Cluster %s/%s", live.Namespace, live.Name)
+	since := latest(readySince(live), w.dojo.WaitingSince(object, w.state.Now))
+	return conditions.WaitUntil(w.state.Now, since, w.config.Deadline, waiting.For(object), w.notReady(waiting).For(object))
+}
+
+// waitForStandbys waits for all instances, beside the primary, until nothing has changed for a while.
+func (w *way) waitForStandbys(waiting *conditions.Issue) *conditions.Issue {
+	since := latest(readySince(w.state.Cluster), lastWritten(w.state.Cluster))
+	return conditions.WaitUntil(w.state.Now, since, w.config.Deadline, waiting, w.notReady(waiting))
+}
+
+func (w *way) notReady(waiting *conditions.Issue) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonClusterNotReady,
+		"%s Nothing has changed for %s. See `kubectl describe cluster %s` and its pods.",
+		waiting.Message, w.config.Deadline, w.state.Cluster.Name)
+}
+
+// Unreachable says why requests cannot reach Postgres; empty where they can, and where that is not
+// known.
+func Unreachable(d *corev1api.Dojo, s State) string {
+	if d.Spec.Postgres == nil || !s.readable() || up(s.Cluster) {
+		return ""
+	}
+	return unreachable(d, s.Cluster)
+}
+
+func unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster) string {
+	const message = "Requests cannot reach Postgres: "
+	name := fmt.Sprintf("Cluster %s/%s", d.Namespace, cnpg.ClusterName(d))
+	switch {
+	case c == nil:
+		return message + "the " + name + " does not exist."
+	case hibernates(c):
+		return message + "the " + name + " is hibernated."
+	case c.Status.CurrentPrimary == "":
+		return message + "the " + name + " has no primary."
+	}
+	return fmt.Sprintf("%sthe primary %s of the %s is not ready.", message, c.Status.CurrentPrimary, name)
 }
 
 // clusterFor is the Cluster of a Dojo that has one of its own. Nothing empty may be sent:
@@ -108,6 +141,10 @@ func clusterFor(d *corev1api.Dojo, live *cnpgv1.Cluster, cfg Config) *unstructur
 		"description": fmt.Sprintf("database of Dojo %s/%s", d.Namespace, d.Name),
 		"instances":   int64(ptr.Deref(want.Instances, 1)),
 		"storage":     storage,
+		// A smart shutdown refuses new connections and waits for those of the application, which a pool
+		// never closes, up to three minutes, before another instance can take over
+		// (TryShuttingDownSmartFast in pkg/management/postgres/instance.go).
+		"smartShutdownTimeout": int64(0),
 	}
 	if major, err := strconv.ParseInt(want.Version, 10, 64); err == nil && cfg.Catalog != "" {
 		spec["imageCatalogRef"] = map[string]any{
@@ -186,10 +223,14 @@ func versionOf(image string) string {
 
 func hibernates(c *cnpgv1.Cluster) bool { return c.Annotations[hibernation] == "on" }
 
-// up reports whether Postgres can be reached. The Ready condition does not: it stays True in
-// hibernation.
+// up reports whether Postgres can be reached: the pod of the primary is ready, and no other instance
+// is to take over. Nothing else says so: readyInstances counts standbys too, and the Ready condition
+// stays True in hibernation. A pod that is being deleted is in none of the lists of instancesStatus
+// (api/v1/base_funcs.go).
 func up(c *cnpgv1.Cluster) bool {
-	return c != nil && c.Status.ReadyInstances > 0 && c.Status.CurrentPrimary != "" && !hibernates(c)
+	return c != nil && !hibernates(c) && c.Status.CurrentPrimary != "" &&
+		c.Status.CurrentPrimary == c.Status.TargetPrimary &&
+		slices.Contains(c.Status.InstancesStatus[cnpgv1.PodHealthy], c.Status.CurrentPrimary)
 }
 
 // readySince is when the Ready condition of a Cluster last flipped.
@@ -209,7 +250,9 @@ func Strip(c *cnpgv1.Cluster) {
 		c.Annotations = map[string]string{hibernation: value}
 	}
 	c.Status = cnpgv1.ClusterStatus{
-		Phase: was.Status.Phase, Image: was.Status.Image, CurrentPrimary: was.Status.CurrentPrimary,
-		ReadyInstances: was.Status.ReadyInstances, Conditions: was.Status.Conditions,
+		Phase: was.Status.Phase, Image: was.Status.Image,
+		CurrentPrimary: was.Status.CurrentPrimary, TargetPrimary: was.Status.TargetPrimary,
+		ReadyInstances: was.Status.ReadyInstances, InstancesStatus: was.Status.InstancesStatus,
+		Conditions: was.Status.Conditions,
 	}
 }

@@ -206,35 +206,35 @@ func TestWhatIsApplied(t *testing.T) {
 		want fields
 	}{
 		"Cluster": {"smallest", cluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 		}},
 		"Cluster, no count": {"no count of instances", cluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(1), "storage": fields{"size": "1Gi"},
+			"description": "database of Dojo school/tokyo", "instances": int64(1), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 		}},
 		"Cluster, version": {"version", cluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"imageName": "registry.example/postgres:17",
 		}},
 		"Cluster, image": {"image", cluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"imageName": "registry.example/postgres:17.2",
 		}},
 		"Cluster, synchronous": {"synchronous", cluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"postgresql": fields{"synchronous": fields{
 				"method": "any", "number": int64(2), "dataDurability": "required", "failoverQuorum": true,
 			}},
 		}},
 		"Cluster, resources": {"resources", cluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"resources": fields{"limits": fields{"memory": "1Gi", "cpu": "500m"}},
 		}},
 		"Cluster, snapshots of a class": {"snapshots of a class", cluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"backup": fields{"volumeSnapshot": fields{"snapshotOwnerReference": "none", "className": "csi"}},
 		}},
 		"Cluster, plugin": {"plugin with parameters", cluster, fields{
-			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"},
+			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"plugins": []any{fields{
 				"name": "barman-cloud.cloudnative-pg.io", "enabled": true, "isWALArchiver": true,
 				"parameters": fields{"barmanObjectName": "store"},

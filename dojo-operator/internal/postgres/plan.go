@@ -138,7 +138,7 @@ func (w *way) waitForPostgres(o metav1.Object, kind string, says observed, reaso
 		deadline, message = w.config.ProgressDeadline, "CloudNativePG reports: "+says.message
 		waiting.Message += " " + message
 	}
-	since := latest(lastWritten(o), lastWritten(w.state.Secret), readySince(w.state.Cluster))
+	since := latest(lastAsked(o), lastWritten(w.state.Secret), readySince(w.state.Cluster))
 	return conditions.WaitUntil(w.state.Now, since, deadline, waiting, conditions.Degraded(corev1api.ReasonDatabaseFailed,
 		"Postgres has not got %s %s for more than %s. %s. See `kubectl describe %s %s`.",
 		what, cnpg.SQLName(w.dojo), deadline.Round(time.Second), message, kind, o.GetName()))
@@ -150,9 +150,19 @@ func (w *way) step(reason, what string) *conditions.Issue {
 
 // lastWritten is when an object was last changed, its status included.
 func lastWritten(o metav1.Object) time.Time {
+	return lastEntry(o, func(metav1.ManagedFieldsEntry) bool { return true })
+}
+
+// lastAsked is when an object was last changed, its status not included: CloudNativePG writes each
+// refusal there, and its message may be another one each time.
+func lastAsked(o metav1.Object) time.Time {
+	return lastEntry(o, func(entry metav1.ManagedFieldsEntry) bool { return entry.Subresource != "status" })
+}
+
+func lastEntry(o metav1.Object, counts func(metav1.ManagedFieldsEntry) bool) time.Time {
 	at := o.GetCreationTimestamp().Time
 	for _, entry := range o.GetManagedFields() {
-		if entry.Time != nil {
+		if entry.Time != nil && counts(entry) {
 			at = latest(at, entry.Time.Time)
 		}
 	}

@@ -94,8 +94,10 @@ func TestPlan(t *testing.T) {
 		return func(w *world) { w.unwrittenFor(passed) }
 	}
 	ready := func(instances int) func(*world) {
-		return func(w *world) { w.Cluster.Status.ReadyInstances = instances }
+		return func(w *world) { setReady(w.Cluster, instances) }
 	}
+	failover := func(w *world) { setReady(w.Cluster, 1); w.Cluster.Status.InstancesStatus[cnpgv1.PodHealthy] = []string{"pg-2"} }
+	switchover := func(w *world) { w.Cluster.Status.TargetPrimary = "pg-2" }
 	refused := func(w *world) { w.Database.Status.Applied, w.Database.Status.Message = ptr.To(false), "no" }
 	behind := func(w *world) { w.Role.Status.ObservedGeneration = 0 }
 	noCluster := func(w *world) { w.Cluster = nil }
@@ -120,6 +122,12 @@ func TestPlan(t *testing.T) {
 		"primary lost":        {tokyo(inPG), ready(0), result{nil, waitingForCluster, no}},
 		"primary not known": {tokyo(inPG), func(w *world) { w.Cluster.Status.CurrentPrimary = "" },
 			result{nil, waitingForCluster, no}},
+		"primary lost, a standby is ready": {tokyo(inPG), failover, result{nil, waitingForCluster, no}},
+		"another instance takes over":      {tokyo(inPG), switchover, result{nil, waitingForCluster, no}},
+		"own, primary lost":                {tokyo(ownPG), failover, result{nil, waitingForCluster, no}},
+		"own, primary lost for long, its status written every second": {
+			tokyo(ownPG, waitingFor("instances of the Cluster school/tokyo-db", time.Hour)),
+			do(failover, unwrittenFor(time.Hour), clusterWritten), result{nil, "Degraded/ClusterNotReady", no}},
 		"primary lost for long": {tokyo(inPG, waitingFor("instances of the Cluster school/pg", time.Hour)),
 			do(ready(0), unwrittenFor(time.Hour)), result{nil, "Degraded/ClusterNotReady", no}},
 		"resumed a moment ago": {tokyo(inPG), do(ready(0), unwrittenFor(time.Hour)), result{nil, waitingForCluster, no}},
@@ -159,6 +167,12 @@ func TestPlan(t *testing.T) {
 			result{nil, creatingDatabase, inUse}},
 		"database refused, past it": {tokyo(inPG), do(refused, unwrittenFor(91*time.Second)),
 			result{nil, databaseFailed, inUse}},
+		"database refused, past it, with other words a moment ago": {
+			tokyo(inPG), do(refused, unwrittenFor(91*time.Second), func(w *world) {
+				w.Database.ManagedFields = append(w.Database.ManagedFields, metav1.ManagedFieldsEntry{
+					Manager: "manager", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &metav1.Time{Time: noon},
+				})
+			}), result{nil, databaseFailed, inUse}},
 		"refused, Cluster just up": {tokyo(inPG), do(refused, unwrittenFor(time.Hour), flipped(time.Minute)),
 			result{nil, creatingDatabase, inUse}},
 		"password deleted": {tokyo(inPG), noPassword, result{[]string{"Secret"}, creatingRole, no}},
@@ -342,7 +356,7 @@ func stuckSchema(w *world) {
 func TestHowLongAnIssueWaits(t *testing.T) {
 	t.Parallel()
 	noCluster := func(w *world) { w.Cluster = nil }
-	lacking := func(w *world) { w.Cluster.Status.ReadyInstances = 2 }
+	lacking := func(w *world) { setReady(w.Cluster, 2) }
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
 		change func(*world)
@@ -392,9 +406,15 @@ func TestMessages(t *testing.T) {
 			"spec.postgres needs CloudNativePG 1.30 or newer, and this cluster does not have its kind Database. " +
 				"Install it (https://cloudnative-pg.io); the Dojo then continues automatically."},
 		"Cluster comes up": {tokyo(ownPG), func(w *world) {
-			w.Cluster.Status.ReadyInstances, w.Cluster.Status.Phase = 1, "Setting up primary"
+			setReady(w.Cluster, 1)
+			w.Cluster.Status.Phase = "Setting up primary"
 		},
 			"1 of 3 instances of the Cluster school/tokyo-db are ready: Setting up primary."},
+		"primary lost": {tokyo(ownPG), func(w *world) {
+			setReady(w.Cluster, 0)
+			w.Cluster.Status.ReadyInstances, w.Cluster.Status.Phase = 2, "Failing over"
+		}, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/tokyo-db is not ready. " +
+			"2 of 3 instances of the Cluster school/tokyo-db are ready: Failing over."},
 		"Cluster is new": {tokyo(ownPG), func(w *world) { w.Cluster = nil },
 			"0 of 3 instances of the Cluster school/tokyo-db are ready."},
 		"hibernated": {tokyo(inPG), func(w *world) { w.Cluster.Annotations = map[string]string{hibernation: "on"} },

@@ -231,8 +231,9 @@ func (w *world) play() {
 func (w *world) playPostgres() {
 	if c := w.Cluster; c != nil {
 		c.Status = cnpgv1.ClusterStatus{
-			ReadyInstances: c.Spec.Instances, CurrentPrimary: "pg-1", Image: "postgres:17", Conditions: c.Status.Conditions,
+			CurrentPrimary: "pg-1", TargetPrimary: "pg-1", Image: "postgres:17", Conditions: c.Status.Conditions,
 		}
+		setReady(c, c.Spec.Instances)
 	}
 	if w.Role != nil {
 		w.Role.Status = cnpgv1.DatabaseRoleStatus{Applied: ptr.To(true), ObservedGeneration: w.Role.Generation}
@@ -243,6 +244,16 @@ func (w *world) playPostgres() {
 	if w.Database != nil {
 		w.Database.Status = cnpgv1.DatabaseStatus{Applied: ptr.To(true), ObservedGeneration: w.Database.Generation}
 	}
+}
+
+// setReady makes so many instances of a Cluster ready, the primary first.
+func setReady(c *cnpgv1.Cluster, instances int) {
+	var ready []string
+	for i := range instances {
+		ready = append(ready, fmt.Sprint("pg-", i+1))
+	}
+	c.Status.ReadyInstances = instances
+	c.Status.InstancesStatus = map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: ready}
 }
 
 // unwrittenFor makes the last change of all objects that long ago.
