@@ -188,6 +188,8 @@ func classify(status, code int, fields []Field, mutating bool) Class {
 		return ClassBadToken
 	case status == 403:
 		return ClassDenied
+	case status == 404 && code != 0: // without a code there is no such route
+		return ClassGone
 	case status == 409:
 		return ClassLimit
 	case status >= 500 && mutating:

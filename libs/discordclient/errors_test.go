@@ -49,6 +49,7 @@ func TestEveryAnswerHasItsClass(t *testing.T) {
 	}{
 		"unknown channel":         {404, body("10003", "Unknown Channel"), gone, gone, "Unknown Channel (HTTP 404, code 10003)"},
 		"unknown guild":           {404, body("10004", "Unknown Guild"), gone, gone, "10004"},
+		"gone, another code":      {404, body("40400", "no such channel"), gone, gone, "40400"},
 		"no such route":           {404, body("0", "404: Not Found"), invalid, invalid, "404: Not Found"},
 		"missing access":          {403, body("50001", "Missing Access"), denied, denied, "50001"},
 		"missing permissions":     {403, body("50013", "Missing Permissions"), denied, denied, "50013"},
