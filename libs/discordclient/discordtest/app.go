@@ -103,6 +103,7 @@ func (s *Server) CreateWebhookByHand(channelID, name string) Webhook {
 		ID: s.discord.NewID(), GuildID: g.ID, ChannelID: ch.ID, Name: name, Token: s.discord.Secret(68), CreatorID: g.OwnerID,
 	}
 	g.Webhooks[w.ID] = w
+	s.discord.WroteWebhook(g, w.ID, nil)
 	s.discord.WebhookChanged(g, ch.ID, AuditEntry{
 		Action: model.AuditWebhookCreate, UserID: g.OwnerID, TargetID: w.ID,
 	})
@@ -118,9 +119,18 @@ func (s *Server) DeleteWebhookByHand(id string) {
 		panic(fmt.Sprintf("discordtest: no webhook %q", id))
 	}
 	delete(g.Webhooks, id)
+	s.discord.WroteWebhook(g, id, w)
 	s.discord.WebhookChanged(g, w.ChannelID, AuditEntry{
 		Action: model.AuditWebhookDelete, UserID: g.OwnerID, TargetID: id,
 	})
+}
+
+// FillAuditLog writes n entries of channels that another bot made, as a busy guild's log has them: at
+// once, with no event, and the channels are gone already.
+func (s *Server) FillAuditLog(guildID string, n int) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	s.discord.Fill(s.mustGuild(guildID), s.addUser("tickets"), n)
 }
 
 // PostByHand writes a message as a user; returns its id.

@@ -15,6 +15,31 @@
 // Discord's codes, statuses and nested bodies. Where Discord's behaviour is not documented the
 // comment at the rule says so, and Options makes it configurable where it matters.
 //
+// # What is harder on clients, where a test asks for it
+//
+// Each with its source: [S] is Discord's OpenAPI description, [D] its reference, [C] what users and
+// libraries report, [G] a guess.
+//
+//   - Options.Obfuscate: channels that a bot may not view are obfuscated over the Gateway (flag
+//     1<<17, name, one overwrite; id, type and position are real), omitted from the list and 403 with
+//     50001 to GET [D]; 403 with 50001 to PATCH and DELETE too [G]. Access gained sends
+//     CHANNEL_UPDATE, for the category too [D], access lost sends it obfuscated [G]. The audit log
+//     names them, quantities count them [G].
+//   - Options.Weakness: reads and edits that find things as before the last write, or not at all [C],
+//     as Discord promises no more than eventual consistency [D]; for how long is a guess. 401, 403
+//     and 5xx for no reason [C].
+//   - The audit log forgets after 45 days [D]; FillAuditLog, for others share it. AuditJitter: each
+//     entry is late by a time of its own [C]. IgnoreTargetID: the filter is in [S], not in [D].
+//   - Limits.Sliding [G], Limits.Buckets: routes share buckets [D], which do is not published;
+//     Limits.ChannelCreates and WebhookCreates: hidden limits exist [C], the figures are guesses.
+//     StrictLimits has them all.
+//   - Options.Altered: topics, slowmode of announcement channels, locale and description outside
+//     Community guilds are stored otherwise or ignored. The types and guilds for which they are
+//     documented are [D]; that others are ignored without an error is a guess.
+//   - Limits.GuildsPerSession: from 2,500 guilds on, GET /gateway/bot asks for shards and the Gateway
+//     closes a session without them with 4011 [D].
+//   - Options.Compatible: a server of other people's making, as one was seen to behave.
+//
 // # Known not to be like Discord
 //
 // Left out:
@@ -28,10 +53,10 @@
 //
 // Simpler than there:
 //   - an answer and its events are one step, and all clients see the same state at once, unless
-//     GatewayFaults.Delay, Miss and LoseOnWire or Faults say otherwise; on Discord events may
-//     overtake answers and the audit log both;
-//   - rate limits are fixed windows in one place; which routes share a bucket, and how large
-//     buckets are, is not published;
+//     GatewayFaults.Delay, Miss and LoseOnWire, Weakness or Faults say otherwise; on Discord events
+//     may overtake answers and the audit log both;
+//   - GUILD_CREATE is never stale, nor are roles and members;
+//   - by default, rate limits are fixed windows, and no routes share a bucket;
 //   - a 5xx is JSON unless a fault says otherwise (BadGateway, Banned); anti-abuse blocks are not
 //     simulated;
 //   - unknown fields of requests are ignored, as on Discord: the package contract sees them;
@@ -40,9 +65,8 @@
 // Guesses, each marked where it is made:
 //   - how text channels' names are normalised in the corners (Options.Normalise), and whether
 //     double white space in names of guilds stays, as here;
-//   - how long a session can be resumed (Options.SessionLife), which events a bot gets of channels
-//     that it cannot see (Options.HideUnseen), the order of the events when a role or channel is
-//     deleted, that an IDENTIFY without properties is refused with 4002;
+//   - how long a session can be resumed (Options.SessionLife), the order of the events when a role
+//     or channel is deleted or hidden, that an IDENTIFY without properties is refused with 4002;
 //   - whether changes of name and topic count together (Limits.NameAndTopicApart) and as shared;
 //   - which of several errors of a call is answered: permission before form, form before quantity,
 //     as here;

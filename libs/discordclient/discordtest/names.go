@@ -48,6 +48,10 @@ type (
 	GatewayFaults = gateway.Faults
 	// Limits are what Discord allows.
 	Limits = limits.Limits
+	// Weakness is how answers may be wrong for a moment.
+	Weakness = model.Weakness
+	// Altered is what is stored otherwise than it was sent.
+	Altered = call.Altered
 	// Rate is a number per window of time.
 	Rate = limits.Rate
 	// Request is a REST call that arrived.
@@ -81,6 +85,10 @@ const (
 
 // DefaultLimits are Discord's, as far as they are known.
 func DefaultLimits() *Limits { return limits.Default() }
+
+// StrictLimits are DefaultLimits with all that Discord may do and does not publish: sliding windows,
+// buckets that routes share, hidden limits of creates. The figures are guesses.
+func StrictLimits() *Limits { return limits.Strict() }
 
 // NoRateLimits keeps the limits of quantity (500 channels ...) and drops every limit of rate: for
 // tests about something else that must not wait.

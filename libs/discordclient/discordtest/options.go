@@ -27,21 +27,40 @@ type Options struct {
 	// Seed drives everything random (fault probabilities, tokens), so that a run can be repeated.
 	// Default 1.
 	Seed uint64
-	// Limits are the rate and quantity limits; nil means DefaultLimits.
+	// Limits are the rate and quantity limits; nil means DefaultLimits. StrictLimits has more.
 	Limits *Limits
+	// Weakness is how answers may be wrong for a moment; the default is never. Weaken changes it.
+	Weakness Weakness
+	// Altered is what is stored otherwise than it was sent, or ignored; default: nothing.
+	Altered Altered
 	// AuditDelay is how long after an action its audit log entry becomes visible; default 500 ms.
 	// Negative: at once. Discord promises no bound.
 	AuditDelay time.Duration
+	// AuditJitter is how much later still an entry may become visible: each takes a random time up
+	// to it. Default none. Entries may so appear in another order than they were made in.
+	AuditJitter time.Duration
+	// IgnoreTargetID has the audit log ignore the filter target_id, which the OpenAPI description
+	// has and the reference has not.
+	IgnoreTargetID bool
 	// HeartbeatInterval is what HELLO asks of clients; default 41.25 s. A client that sends no
 	// heartbeat for one and a half intervals is closed with 4009.
 	HeartbeatInterval time.Duration
 	// SessionLife is how long a Gateway session without a connection may be resumed; default 3 min.
 	// Discord names no time.
 	SessionLife time.Duration
-	// HideUnseen leaves channels that a bot cannot see out of GET /guilds/{guild_id}/channels,
-	// GUILD_CREATE and the CHANNEL_* events. Discord lists them today and means to stop. What
-	// becomes hidden just falls silent, which is a guess.
+	// Obfuscate hides channels that a bot may not view, as Discord does since 16 November 2026: the
+	// Gateway has them obfuscated, GET /guilds/{guild_id}/channels leaves them out. Without it both
+	// have them in full, as before.
+	Obfuscate bool
+	// HideUnseen leaves channels that a bot may not view out of the Gateway too, as compatible
+	// servers may; what becomes hidden just falls silent.
 	HideUnseen bool
+	// Compatible makes it a server of other people's making, with what such a one was seen to do:
+	// HTTP statuses in the place of Discord's error codes, an audit log that is always empty, no
+	// roles in GET /guilds/{guild_id}, 500 for a parent_id of null, edits of nsfw,
+	// rate_limit_per_user and a guild's description that are answered and not applied, events of
+	// channels only for those that were there when the session started, and those twice.
+	Compatible bool
 	// Normalise rewrites the names of text-like channels; default NormaliseName. Discord's exact
 	// order of steps is not documented, so tests can put another one here.
 	Normalise func(name string) string

@@ -41,15 +41,20 @@ type Server struct {
 func New(opts Options) *Server {
 	opts = opts.withDefaults()
 	d := model.New(clock.New(opts.Clock, opts.Frozen),
-		model.Options{Seed: opts.Seed, AuditDelay: opts.AuditDelay, HideUnseen: opts.HideUnseen})
-	d.URL = opts.PublicURL
-	windows := limits.NewWindows()
+		model.Options{
+			Seed: opts.Seed, AuditDelay: opts.AuditDelay, AuditJitter: opts.AuditJitter,
+			HideUnseen: opts.HideUnseen, Obfuscate: opts.Obfuscate, Compatible: opts.Compatible,
+		})
+	d.URL, d.Weakness = opts.PublicURL, opts.Weakness
+	windows := limits.NewWindows(opts.Limits.Sliding)
 	s := &Server{opts: opts, discord: d, mux: http.NewServeMux()}
 	s.gateway = gateway.New(d, windows, gateway.Options{
 		Limits: opts.Limits, HeartbeatInterval: opts.HeartbeatInterval, SessionLife: opts.SessionLife,
+		Compatible: opts.Compatible,
 	})
 	s.rest = rest.New(d, windows, call.Options{
 		Limits: opts.Limits, AllowGuilds: opts.AllowGuilds, AnyUserAgent: opts.AnyUserAgent, Normalise: opts.Normalise,
+		Altered: opts.Altered, IgnoreTargetID: opts.IgnoreTargetID, Compatible: opts.Compatible,
 	}, opts.KeepRequests)
 	s.page = page.New(d, s.rest.RequestCounts, func() int { return s.gateway.Stats().Open })
 	s.rest.Mount(s.mux)
@@ -146,6 +151,13 @@ func (s *Server) Faults() *faults.Faults { return s.rest.Faults }
 
 // Gateway gives access to the websocket side and its faults.
 func (s *Server) Gateway() *Gateway { return s.gateway }
+
+// Weaken changes how answers may be wrong for a moment; what was written before counts as before.
+func (s *Server) Weaken(w Weakness) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	s.discord.Weakness = w
+}
 
 // Requests are the REST calls so far, oldest first.
 func (s *Server) Requests() []Request { return s.rest.Requests() }

@@ -88,7 +88,7 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestHiddenChannels: Discord with Options.HideUnseen leaves out channels that a bot cannot see.
+// TestHiddenChannels: a server with Options.HideUnseen leaves out channels that a bot cannot see.
 func TestHiddenChannels(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.HideUnseen = true })

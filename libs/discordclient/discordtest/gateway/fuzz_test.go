@@ -24,7 +24,7 @@ func FuzzGatewayFrame(f *testing.F) {
 	lawful := map[int]bool{4001: true, 4002: true, 4003: true, 4004: true, 4005: true, 4007: true, 4010: true, 4013: true, 4014: true}
 	f.Fuzz(func(t *testing.T, data []byte, before bool) {
 		d := model.New(clock.New(time.Time{}, true), model.Options{Seed: 1})
-		g := New(d, limits.NewWindows(), Options{
+		g := New(d, limits.NewWindows(false), Options{
 			Limits: limits.None(), HeartbeatInterval: 41250 * time.Millisecond, SessionLife: 3 * time.Minute,
 		})
 		b := d.AddBot(model.Bot{Token: "T"})

@@ -31,6 +31,8 @@ type Options struct {
 	Limits            *limits.Limits
 	HeartbeatInterval time.Duration
 	SessionLife       time.Duration
+	// Compatible sends the events of channels as compatible servers do.
+	Compatible bool
 }
 
 // New makes a Gateway that sends what happens in a Discord.
@@ -99,9 +101,16 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request) {
 // Event sends an event of a guild to all sessions that are to have it.
 func (g *Gateway) Event(gl *model.GuildState, name string, data map[string]any) {
 	for _, s := range g.sessions {
-		if s.has(gl) && s.wants(gl, name, data) {
-			s.dispatch(name, s.view(name, data))
+		if !s.has(gl) {
+			continue
 		}
+		if s.wants(gl, name, data) {
+			view := s.view(gl, name, data)
+			for range s.copies(name, data) {
+				s.dispatch(name, view)
+			}
+		}
+		s.look(gl, name, data)
 	}
 }
 

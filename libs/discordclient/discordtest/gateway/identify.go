@@ -33,7 +33,7 @@ func (c *conn) start(d json.RawMessage) {
 		c.close(4004, "Authentication failed.")
 		return
 	}
-	if code, reason := refusal(b, id, discord.GuildsOf(b.UserID)); code != 0 {
+	if code, reason := c.refusal(b, id); code != 0 {
 		c.close(code, reason)
 		return
 	}
@@ -53,7 +53,7 @@ func (c *conn) start(d json.RawMessage) {
 	}
 	s := &session{
 		id: discord.Secret(32), bot: b, intents: *id.Intents, shard: id.Shard, conn: c, gateway: g, compress: id.Compress,
-		keep: func() {},
+		keep: func() {}, hidden: map[string]bool{}, met: map[string]bool{},
 	}
 	g.sessions[s.id], c.session = s, s
 	g.stats.Identifies++
@@ -62,7 +62,7 @@ func (c *conn) start(d json.RawMessage) {
 }
 
 // refusal is the close code for an IDENTIFY that cannot be accepted; 0 when it can.
-func refusal(b *model.BotState, id identify, guilds int) (int, string) {
+func (c *conn) refusal(b *model.BotState, id identify) (int, string) {
 	switch {
 	case id.Intents == nil || *id.Intents < 0 || *id.Intents&^intentsKnown != 0:
 		return 4013, "Invalid intent(s)."
@@ -70,7 +70,14 @@ func refusal(b *model.BotState, id identify, guilds int) (int, string) {
 		return 4014, "Disallowed intent(s)."
 	case id.Shard != nil && (id.Shard[0] < 0 || id.Shard[0] >= id.Shard[1]):
 		return 4010, "Invalid shard."
-	case id.Shard == nil && guilds >= 2500:
+	}
+	guilds := 0
+	for _, g := range c.gateway.discord.Guilds {
+		if g.Members[b.UserID] != nil && ofShard(g.ID, id.Shard) {
+			guilds++
+		}
+	}
+	if n := c.gateway.opts.Limits.GuildsPerSession; n > 0 && guilds >= n {
 		return 4011, "Sharding required."
 	}
 	return 0, ""
@@ -121,6 +128,7 @@ func (s *session) present(g *model.GuildState) {
 	case g.Unavailable:
 		s.dispatch("GUILD_CREATE", g.Stub())
 	default:
+		s.meet(g)
 		s.dispatch("GUILD_CREATE", s.gateway.discord.GuildCreate(g, s.bot))
 	}
 }

@@ -25,6 +25,10 @@ type session struct {
 	conn    *conn
 	gateway *Gateway
 	shard   *[2]int
+	// hidden are the channels that the session was last sent obfuscated.
+	hidden map[string]bool
+	// met are the channels that were there when the session started: Options.Compatible.
+	met map[string]bool
 	// compress is whether the client takes large payloads compressed one by one.
 	compress bool
 	// late are events on their way (GatewayFaults.Delay), and lateUntil is when the last of them
@@ -61,7 +65,7 @@ func (s *session) wants(g *model.GuildState, event string, data map[string]any) 
 		return false
 	case strings.HasPrefix(event, "CHANNEL_"):
 		ch := &model.Channel{Overwrites: data["permission_overwrites"].([]model.Overwrite)}
-		return s.gateway.discord.Shows(g, ch, s.bot.UserID)
+		return !s.gateway.discord.Omits(g, ch, s.bot.UserID)
 	case intent == intentModeration:
 		return g.GuildPermissions(s.bot.UserID).Has(model.PermViewAuditLog)
 	case intent == intentMessages:
@@ -71,9 +75,12 @@ func (s *session) wants(g *model.GuildState, event string, data map[string]any) 
 	return true
 }
 
-// view is the event as the session may see it: without the intent, messages of others come without
-// content.
-func (s *session) view(event string, data map[string]any) map[string]any {
+// view is the event as the session may see it: a channel that the bot may not view is obfuscated;
+// without the intent, messages of others come without content.
+func (s *session) view(g *model.GuildState, event string, data map[string]any) map[string]any {
+	if strings.HasPrefix(event, "CHANNEL_") {
+		return s.channel(g, event, data)
+	}
 	if intentOf[event] != intentMessages || s.intents&intentContent != 0 || data["content"] == nil {
 		return data
 	}

@@ -100,3 +100,95 @@ func TestAuditDelay(t *testing.T) {
 		t.Errorf("%d entries, one of three was to be lost", n)
 	}
 }
+
+// TestAuditForgets: entries are kept for 45 days.
+func TestAuditForgets(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	seen := func() int { return len(actions(r.Must(200, "GET", "/guilds/"+r.Guild+"/audit-logs", nil))) }
+	r.Channel(obj{"name": "a"})
+	r.Srv.Advance(45*24*time.Hour - time.Minute)
+	r.Channel(obj{"name": "b"})
+	if n := seen(); n != 2 {
+		t.Errorf("%d entries a minute before the first is forgotten", n)
+	}
+	r.Srv.Advance(time.Minute)
+	if n := seen(); n != 1 {
+		t.Errorf("%d entries after 45 days", n)
+	}
+}
+
+// TestBusyAuditLog: others fill the log; filters and pages find one's own entry.
+func TestBusyAuditLog(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	before := strconv.FormatUint(discordtest.SnowflakeAt(r.Srv.Now())-1, 10)
+	log := "/guilds/" + r.Guild + "/audit-logs?action_type=10&limit=100"
+	r.Srv.FillAuditLog(r.Guild, 1000)
+	id := r.Channel(obj{"name": "mine"})
+	r.Srv.FillAuditLog(r.Guild, 1000)
+	entries := func(query string) []any {
+		return r.Must(200, "GET", log+query, nil).JSON["audit_log_entries"].([]any)
+	}
+	pages, last, found := 0, before, 0
+	for {
+		page := entries("&after=" + last)
+		if len(page) == 0 {
+			break
+		}
+		pages++
+		for _, e := range page {
+			if e.(obj)["target_id"] == id {
+				found = pages
+			}
+		}
+		last = page[len(page)-1].(obj)["id"].(string)
+	}
+	if pages != 21 || found != 11 {
+		t.Errorf("%d pages, one's own entry on page %d; want 21 and 11", pages, found)
+	}
+	if own := entries("&user_id=" + r.Bot.UserID); len(own) != 1 || own[0].(obj)["target_id"] != id {
+		t.Errorf("by user: %v", own)
+	}
+	if own := entries("&target_id=" + id); len(own) != 1 {
+		t.Errorf("by target: %d entries", len(own))
+	}
+	if n := len(r.Srv.Guild(r.Guild).Channels); n != 1 {
+		t.Errorf("%d channels", n)
+	}
+
+	deaf := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.IgnoreTargetID = true })
+	one := deaf.Channel(obj{"name": "a"})
+	deaf.Channel(obj{"name": "b"})
+	if got := actions(deaf.Must(200, "GET", "/guilds/"+deaf.Guild+"/audit-logs?target_id="+one, nil)); len(got) != 2 {
+		t.Errorf("an ignored target_id filters: %v", got)
+	}
+}
+
+// TestAuditJitter: entries come late by a time of their own each.
+func TestAuditJitter(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.AuditJitter = 10 * time.Second })
+	for range 50 {
+		r.Channel(obj{"name": "a"})
+	}
+	visible := map[time.Time]bool{}
+	for _, e := range r.Srv.Guild(r.Guild).Audit {
+		if late := e.VisibleAt.Sub(r.Srv.Now()); late <= 0 || late > 10*time.Second {
+			t.Errorf("an entry comes %s late", late)
+		}
+		visible[e.VisibleAt] = true
+	}
+	if len(visible) < 45 {
+		t.Errorf("%d different times for 50 entries", len(visible))
+	}
+	seen := func() int { return len(actions(r.Must(200, "GET", "/guilds/"+r.Guild+"/audit-logs?limit=100", nil))) }
+	r.Srv.Advance(5 * time.Second)
+	if n := seen(); n == 0 || n == 50 {
+		t.Errorf("%d of 50 entries after half of the time", n)
+	}
+	r.Srv.Advance(5 * time.Second)
+	if n := seen(); n != 50 {
+		t.Errorf("%d of 50 entries in the end", n)
+	}
+}

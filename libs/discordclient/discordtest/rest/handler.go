@@ -68,6 +68,7 @@ func (h *Handler) decide(c *call.Call, rt *route, rec *call.Request, fault *faul
 	h.discord.Lock()
 	defer h.discord.Unlock()
 	c.Now = h.discord.Clock.Now()
+	c.Stale = h.discord.Weakness.Stale > 0 && h.discord.Chance(h.discord.Weakness.Stale)
 	addr := host(c.Request.RemoteAddr)
 	until := h.banned[addr]
 	banned := c.Now.Before(until)
@@ -106,7 +107,7 @@ func (h *Handler) answer(c *call.Call, rt *route) call.Answer {
 	if limited, ok := errors.AsType[*call.TooMany](err); ok {
 		status, body = limited.Write(c.Header)
 	} else if refused, ok := errors.AsType[*call.Error](err); ok {
-		status, body = refused.Status, refused
+		status, body = refused.Status, refused.For(h.opts.Compatible)
 	}
 	a := call.Answer{Status: status, Header: c.Header}
 	if body != nil {

@@ -216,3 +216,72 @@ func TestDefaultLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestSlidingWindow: each call counts for its own time, so that a window is not empty at once.
+func TestSlidingWindow(t *testing.T) {
+	t.Parallel()
+	r := rig.Limited(t, func(l *discordtest.Limits) {
+		l.Sliding = true
+		l.Routes = map[string]discordtest.Rate{"GET /channels/{channel_id}": {N: 2, Per: 10 * time.Second}}
+	})
+	path := "/channels/" + r.Channel(obj{"name": "a"})
+	for _, tc := range []struct {
+		after            time.Duration
+		status           int
+		remaining, reset string
+	}{
+		{0, 200, "1", "10.000"},
+		{6 * time.Second, 200, "0", "4.000"},
+		{3 * time.Second, 429, "0", "1.000"},
+		{time.Second, 200, "0", "6.000"}, // the first has gone, the second has not
+		{time.Second, 429, "0", "5.000"},
+		{9 * time.Second, 200, "1", "10.000"},
+	} {
+		r.Srv.Advance(tc.after)
+		r.Must(tc.status, "GET", path, nil)
+		if left, reset := r.Last.Get("X-RateLimit-Remaining"), r.Last.Get("X-RateLimit-Reset-After"); left != tc.remaining || reset != tc.reset {
+			t.Errorf("after %s: remaining %s, reset after %s; want %s, %s", tc.after, left, reset, tc.remaining, tc.reset)
+		}
+	}
+}
+
+// TestHiddenCreates: creates have limits that no header shows.
+func TestHiddenCreates(t *testing.T) {
+	t.Parallel()
+	r := rig.Limited(t, func(l *discordtest.Limits) {
+		l.ChannelCreates, l.WebhookCreates = discordtest.Rate{N: 2, Per: time.Minute}, discordtest.Rate{N: 1, Per: time.Minute}
+		l.Routes = map[string]discordtest.Rate{
+			"POST /guilds/{guild_id}/channels": {N: 9, Per: time.Second}, "POST /channels/{channel_id}/webhooks": {N: 9, Per: time.Second},
+		}
+	})
+	one, two := r.Channel(obj{"name": "one"}), r.Channel(obj{"name": "two"})
+	r.Must(200, "POST", "/channels/"+one+"/webhooks", obj{"name": "w"})
+	r.Must(200, "POST", "/channels/"+two+"/webhooks", obj{"name": "w"})
+	for _, call := range []struct{ path, remaining string }{
+		{"/guilds/" + r.Guild + "/channels", "6"}, {"/channels/" + one + "/webhooks", "7"},
+	} {
+		got := r.Must(429, "POST", call.path, obj{"name": "more"})
+		if left := r.Last.Get("X-RateLimit-Remaining"); left != call.remaining || r.Last.Get("X-RateLimit-Scope") != "user" || got.JSON["retry_after"] != 60.0 {
+			t.Errorf("%s: %s left, headers %v, body %s", call.path, left, r.Last, got.Raw)
+		}
+	}
+	if n := len(r.Srv.Guild(r.Guild).Channels); n != 2 {
+		t.Errorf("%d channels", n)
+	}
+	r.Srv.Advance(time.Minute)
+	r.Channel(obj{"name": "three"})
+}
+
+// TestStrictLimits: what may be so on Discord is in them.
+func TestStrictLimits(t *testing.T) {
+	t.Parallel()
+	l := discordtest.StrictLimits()
+	if !l.Sliding || l.ChannelCreates.N == 0 || l.WebhookCreates.N == 0 || l.Global.N != 50 {
+		t.Errorf("%+v", l)
+	}
+	for route, bucket := range l.Buckets {
+		if _, ok := l.Routes[bucket]; !ok || !strings.Contains(strings.Join(discordtest.Routes(), "\n")+"\n", route+"\n") {
+			t.Errorf("%s shares bucket %q, which has no rate, or is no route", route, bucket)
+		}
+	}
+}

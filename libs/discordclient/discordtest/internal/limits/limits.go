@@ -23,6 +23,9 @@ type Limits struct {
 	WebhooksPerChannel, WebhooksPerGuild int
 	// OverwritesPerChannel: 1000 (30060).
 	OverwritesPerChannel int
+	// GuildsPerSession is from how many guilds on a bot needs more than one Gateway session (4011);
+	// Discord: 2500.
+	GuildsPerSession int
 
 	// Global is the limit over all REST calls of one bot; Discord: 50 per second. Webhook execution
 	// is exempt.
@@ -36,6 +39,14 @@ type Limits struct {
 	// Routes knows it by. Which routes share one on Discord is not published; clients learn it from
 	// the X-RateLimit-Bucket header.
 	Buckets map[string]string
+	// Sliding has each call count for its own Per, instead of all calls of a window until its end.
+	// Headers then say when the next call is free, not when all are. What Discord does is not
+	// documented.
+	Sliding bool
+	// ChannelCreates, per guild, and WebhookCreates, per channel, are hidden limits of creates: no
+	// header shows them before the 429. Discord is said to have both and publishes neither; the
+	// scope of their 429 (user) is a guess.
+	ChannelCreates, WebhookCreates Rate
 	// NameTopic is the hidden limit of changes of one channel's name or topic; Discord: 2 per 10
 	// minutes. Whether each has a window of its own there is not known: NameAndTopicApart.
 	NameTopic         Rate
@@ -93,12 +104,28 @@ func Default() *Limits {
 	return l
 }
 
+// Strict are Default with all that Discord may do and does not publish: sliding windows, buckets that
+// routes share, hidden limits of creates. The figures are guesses.
+func Strict() *Limits {
+	l := Default()
+	l.Sliding = true
+	l.ChannelCreates = Rate{60, time.Minute}
+	l.WebhookCreates = Rate{10, time.Minute}
+	l.Routes["a channel"] = l.Routes["PATCH /channels/{channel_id}"]
+	l.Routes["channels of a guild"] = l.Routes["POST /guilds/{guild_id}/channels"]
+	l.Buckets = map[string]string{
+		"PATCH /channels/{channel_id}": "a channel", "DELETE /channels/{channel_id}": "a channel",
+		"POST /guilds/{guild_id}/channels": "channels of a guild", "PATCH /guilds/{guild_id}/channels": "channels of a guild",
+	}
+	return l
+}
+
 // None keeps the limits of quantity (500 channels ...) and drops every limit of rate: for tests
 // about something else that must not wait.
 func None() *Limits {
 	return &Limits{
 		Channels: 500, ChannelsPerCategory: 50, Categories: 50,
-		WebhooksPerChannel: 15, WebhooksPerGuild: 1000, OverwritesPerChannel: 1000,
+		WebhooksPerChannel: 15, WebhooksPerGuild: 1000, OverwritesPerChannel: 1000, GuildsPerSession: 2500,
 		Ban: 24 * time.Hour,
 	}
 }

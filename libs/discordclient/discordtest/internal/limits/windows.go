@@ -4,6 +4,7 @@ package limits
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -12,16 +13,22 @@ const keepWindows = 10_000
 
 // Windows counts what happens in windows of time, by key: per bot, per bucket, per channel, per
 // address. The lock of the state guards it.
-type Windows struct{ all map[string]*Window }
+type Windows struct {
+	all     map[string]*Window
+	sliding bool
+}
 
-// Window counts what happens from its start to its end.
+// Window counts what happens from its start to its end. A sliding one starts with the oldest event
+// that still counts and ends when the newest no longer does.
 type Window struct {
 	Start, End time.Time
 	Used       int
+
+	events []time.Time // of a sliding one
 }
 
 // NewWindows starts with nothing used.
-func NewWindows() *Windows { return &Windows{all: map[string]*Window{}} }
+func NewWindows(sliding bool) *Windows { return &Windows{all: map[string]*Window{}, sliding: sliding} }
 
 // Current is the window of a key: a new one when the old one is over.
 func (l *Windows) Current(key string, r Rate, now time.Time) *Window {
@@ -33,7 +40,19 @@ func (l *Windows) Current(key string, r Rate, now time.Time) *Window {
 		w = &Window{Start: now, End: now.Add(r.Per)}
 		l.all[key] = w
 	}
+	if l.sliding {
+		w.slide(r, now)
+	}
 	return w
+}
+
+// slide drops the events that no longer count.
+func (w *Window) slide(r Rate, now time.Time) {
+	w.events = slices.DeleteFunc(w.events, func(t time.Time) bool { return !now.Before(t.Add(r.Per)) })
+	w.Used, w.Start = len(w.events), now
+	if w.Used > 0 {
+		w.Start = w.events[0]
+	}
 }
 
 // Take counts one event, unless the window is full: then it says for how long.
@@ -46,6 +65,9 @@ func (l *Windows) Take(key string, r Rate, now time.Time) (wait time.Duration, o
 		return r.Per - now.Sub(w.Start), false
 	}
 	w.Used++
+	if l.sliding {
+		w.events, w.End = append(w.events, now), now.Add(r.Per)
+	}
 	return 0, true
 }
 

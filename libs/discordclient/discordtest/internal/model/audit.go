@@ -24,6 +24,9 @@ const (
 	AuditWebhookDelete   = 52
 )
 
+// AuditKept is for how long Discord keeps the audit log.
+const AuditKept = 45 * 24 * time.Hour
+
 // AuditEntry is an entry of the audit log; readers see it from VisibleAt on. One that is Lost
 // (Faults.LoseAudit) they never see: only snapshots have it, for tests.
 type AuditEntry struct {
@@ -42,9 +45,13 @@ type Change struct {
 	Old any    `json:"old_value,omitempty"`
 }
 
-// Log writes an entry that readers see after Options.AuditDelay; members with the intent and
-// VIEW_AUDIT_LOG get it as an event then. A fault may lose it.
+// Log writes an entry that readers see after Options.AuditDelay, and up to Options.AuditJitter later
+// still; members with the intent and VIEW_AUDIT_LOG get it as an event then. A fault may lose it. A
+// compatible server has no audit log.
 func (d *Discord) Log(g *GuildState, e AuditEntry) {
+	if d.opts.Compatible {
+		return
+	}
 	e.ID = d.NewID()
 	if d.LoseAudit != 0 {
 		d.LoseAudit--
@@ -53,6 +60,9 @@ func (d *Discord) Log(g *GuildState, e AuditEntry) {
 		return
 	}
 	delay := max(0, d.opts.AuditDelay)
+	if d.opts.AuditJitter > 0 {
+		delay += d.Upto(d.opts.AuditJitter)
+	}
 	e.VisibleAt = d.Clock.Now().Add(delay)
 	g.Audit = append(g.Audit, e)
 	publish := func() {
@@ -65,6 +75,17 @@ func (d *Discord) Log(g *GuildState, e AuditEntry) {
 		return
 	}
 	d.After(delay, publish)
+}
+
+// Fill writes n entries that are visible at once and no event: channels that a user has made.
+func (d *Discord) Fill(g *GuildState, user string, n int) {
+	for range n {
+		id := d.NewID()
+		g.Audit = append(g.Audit, AuditEntry{
+			ID: d.NewID(), Action: AuditChannelCreate, UserID: user, TargetID: id, VisibleAt: d.Clock.Now(),
+			Changes: []Change{{Key: "name", New: "ticket-" + id}, {Key: "type", New: TypeText}},
+		})
+	}
 }
 
 // LogUpdate is log for the edit of a channel: one entry with the fields that differ, none when none

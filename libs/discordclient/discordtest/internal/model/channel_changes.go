@@ -11,11 +11,14 @@ import (
 func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	before := ch.Clone()
 	*ch = after
+	wrote(d, g.channelLags, ch.ID, &before)
 	d.Emit(g, "CHANNEL_UPDATE", ch.Wire())
 	if ch.Type == TypeCategory && !SameOverwrites(before.Overwrites, ch.Overwrites) {
 		for _, child := range g.Children(ch.ID) {
 			if SameOverwrites(child.Overwrites, before.Overwrites) {
+				was := child.Clone()
 				child.Overwrites = after.Clone().Overwrites
+				wrote(d, g.channelLags, child.ID, &was)
 				d.Emit(g, "CHANNEL_UPDATE", child.Wire())
 			}
 		}
@@ -27,6 +30,7 @@ func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 func (d *Discord) InsertChannel(g *GuildState, ch *Channel) {
 	ch.ID = d.NewID()
 	g.Channels[ch.ID] = ch
+	wrote(d, g.channelLags, ch.ID, nil)
 	d.Emit(g, "CHANNEL_CREATE", ch.Wire())
 	d.OnChange()
 }
@@ -53,6 +57,8 @@ func (g *GuildState) Required(id string) bool {
 // (GUILD_UPDATE). Positions stay.
 func (d *Discord) RemoveChannel(g *GuildState, ch *Channel) {
 	delete(g.Channels, ch.ID)
+	was := ch.Clone()
+	wrote(d, g.channelLags, ch.ID, &was)
 	d.Emit(g, "CHANNEL_DELETE", ch.Wire())
 	for _, child := range g.Children(ch.ID) {
 		child.ParentID = ""

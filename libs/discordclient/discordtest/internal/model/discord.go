@@ -28,6 +28,8 @@ type Discord struct {
 	Events Events
 	// OnChange runs after every change, for the page.
 	OnChange func()
+	// Weakness is how answers may be wrong for a moment.
+	Weakness Weakness
 	// LoseAudit is how many of the next actions leave no audit log entry; negative: all.
 	LoseAudit int
 
@@ -38,9 +40,10 @@ type Discord struct {
 
 // Options are the choices that concern the state; discordtest.Options documents them.
 type Options struct {
-	Seed       uint64
-	AuditDelay time.Duration
-	HideUnseen bool
+	Seed                    uint64
+	AuditDelay, AuditJitter time.Duration
+	HideUnseen, Obfuscate   bool
+	Compatible              bool
 }
 
 // Events sends events to clients. Its methods run under the lock.
@@ -79,6 +82,11 @@ func (d *Discord) NewID() string { return d.ids.next(d.Clock.Now()) }
 
 // Chance is true with a probability.
 func (d *Discord) Chance(p float64) bool { return d.random.Float64() < p }
+
+// Upto is a random time of more than zero, up to the longest.
+func (d *Discord) Upto(longest time.Duration) time.Duration {
+	return 1 + time.Duration(d.random.Int64N(int64(longest)))
+}
 
 // Secret makes a random text of n characters.
 func (d *Discord) Secret(n int) string {

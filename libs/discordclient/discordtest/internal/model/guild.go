@@ -39,6 +39,11 @@ type GuildState struct {
 	Members     map[string]*Member
 	Audit       []AuditEntry
 	Unavailable bool // during an outage
+
+	// What reads may get for a moment instead of what was written (weakness.go), by id.
+	channelLags  map[string]lag[Channel]
+	webhookLags  map[string]lag[Webhook]
+	settingsLags map[string]lag[Guild]
 }
 
 // Role finds a role; the pointer is into the guild.
@@ -51,23 +56,31 @@ func (g *GuildState) Role(id string) *Role {
 }
 
 // sorted are the channels by age, which is how REST lists them.
-func (g *GuildState) sorted() []*Channel {
-	return slices.SortedFunc(maps.Values(g.Channels), func(a, b *Channel) int { return CompareIDs(a.ID, b.ID) })
+func (g *GuildState) sorted() []*Channel { return byAge(g.Channels) }
+
+// byAge are channels by age.
+func byAge(channels map[string]*Channel) []*Channel {
+	return slices.SortedFunc(maps.Values(channels), func(a, b *Channel) int { return CompareIDs(a.ID, b.ID) })
 }
 
 // SortedWebhooks are the webhooks by age.
-func (g *GuildState) SortedWebhooks() []*Webhook {
-	return slices.SortedFunc(maps.Values(g.Webhooks), func(a, b *Webhook) int { return CompareIDs(a.ID, b.ID) })
+func (g *GuildState) SortedWebhooks() []*Webhook { return webhooksByAge(g.Webhooks) }
+
+// webhooksByAge are webhooks by age.
+func webhooksByAge(webhooks map[string]*Webhook) []*Webhook {
+	return slices.SortedFunc(maps.Values(webhooks), func(a, b *Webhook) int { return CompareIDs(a.ID, b.ID) })
 }
 
-// Shows says whether a bot gets a channel at all (Options.HideUnseen).
-func (d *Discord) Shows(g *GuildState, c *Channel, user string) bool {
-	return !d.opts.HideUnseen || g.PermissionsIn(c, user).Has(PermViewChannel)
+// ListChannels are the channels by age as REST lists them for a bot: without those that it may not
+// view. The read may be stale.
+func (d *Discord) ListChannels(g *GuildState, user string, stale bool) []*Channel {
+	all := byAge(reads(d, g.channelLags, g.Channels, stale))
+	return slices.DeleteFunc(all, func(c *Channel) bool { return d.Hides(g, c, user) || d.Omits(g, c, user) })
 }
 
-// Shown are the channels by age that a bot gets.
-func (d *Discord) Shown(g *GuildState, user string) []*Channel {
-	return slices.DeleteFunc(g.sorted(), func(c *Channel) bool { return !d.Shows(g, c, user) })
+// ListWebhooks are the webhooks by age as REST lists them. The read may be stale.
+func (d *Discord) ListWebhooks(g *GuildState, stale bool) []*Webhook {
+	return webhooksByAge(reads(d, g.webhookLags, g.Webhooks, stale))
 }
 
 // Children are the channels of a category by age.
@@ -163,8 +176,14 @@ func (g *GuildState) Stub() map[string]any { return map[string]any{"id": g.ID, "
 func (d *Discord) GuildCreate(g *GuildState, to *BotState) map[string]any {
 	w := g.Wire()
 	channels, members := []any{}, []any{}
-	for _, c := range d.Shown(g, to.UserID) {
+	for _, c := range g.sorted() {
+		if d.Omits(g, c, to.UserID) {
+			continue
+		}
 		cw := c.Wire()
+		if d.Hides(g, c, to.UserID) {
+			cw = c.Obfuscated()
+		}
 		delete(cw, "guild_id")
 		channels = append(channels, cw)
 	}

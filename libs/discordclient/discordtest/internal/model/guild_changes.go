@@ -18,6 +18,7 @@ func newGuild(spec GuildSpec, owner string) *GuildState {
 		},
 		Channels: map[string]*Channel{}, Webhooks: map[string]*Webhook{},
 		Messages: map[string][]*Message{}, Members: map[string]*Member{},
+		channelLags: map[string]lag[Channel]{}, webhookLags: map[string]lag[Webhook]{}, settingsLags: map[string]lag[Guild]{},
 	}
 }
 
@@ -62,7 +63,7 @@ func withNews(features []string) []string {
 
 // ReplaceGuild puts new settings in place and logs what differs.
 func (d *Discord) ReplaceGuild(g *GuildState, after Guild, user, reason string) {
-	before := g.Wire()
+	before, was := g.Wire(), g.Guild
 	g.Guild = after
 	g.Features = withNews(g.Features)
 	var changes []Change
@@ -75,6 +76,7 @@ func (d *Discord) ReplaceGuild(g *GuildState, after Guild, user, reason string) 
 	if len(changes) == 0 {
 		return
 	}
+	wrote(d, g.settingsLags, g.ID, &was)
 	d.Log(g, AuditEntry{Action: auditGuildUpdate, UserID: user, TargetID: g.ID, Reason: reason, Changes: changes})
 	d.Emit(g, "GUILD_UPDATE", g.Wire())
 	d.OnChange()

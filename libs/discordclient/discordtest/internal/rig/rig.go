@@ -29,6 +29,8 @@ type Rig struct {
 	Last  http.Header // of the last answer
 	// Client makes the calls.
 	Client *http.Client
+
+	compatible bool // and so not in all like Discord
 }
 
 // Usual are the permissions that the operator asks for, with roles.
@@ -50,7 +52,7 @@ func New(
 	for _, c := range change {
 		c(&opts, &spec)
 	}
-	r := &Rig{T: t, Srv: discordtest.Run(t, opts), Client: http.DefaultClient}
+	r := &Rig{T: t, Srv: discordtest.Run(t, opts), Client: http.DefaultClient, compatible: opts.Compatible}
 	r.Bot = r.Srv.AddBot(discordtest.Bot{Name: "operator"})
 	r.Guild = r.Srv.AddGuild(spec).ID
 	r.Srv.AddMember(r.Guild, r.Bot.UserID, p)
@@ -163,6 +165,9 @@ func (r *Rig) holdAgainstContract(req *http.Request, status int, header http.Hea
 		return
 	}
 	for _, v := range contract.FromEnv(r.T).Response(req, status, header, body) {
+		if r.compatible && v.Reason == "missing property 'roles'" {
+			continue
+		}
 		r.T.Errorf("%s\n%s", v, body)
 	}
 }

@@ -3,6 +3,8 @@
 package call
 
 import (
+	"net/http"
+
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
 )
 
@@ -27,21 +29,33 @@ func (c *Call) GuildWith(p model.Permissions) (*model.GuildState, error) {
 	return g, c.May(g, g.GuildPermissions(c.Bot.UserID), p)
 }
 
-// Channel finds the channel of the path. A channel that the bot cannot see exists (50001): denied
-// is not gone.
+// Channel finds the channel of the path. A channel that the bot may not view exists (50001): denied
+// is not gone. A read or an edit may not find yet what is there.
 func (c *Call) Channel() (*model.GuildState, *model.Channel, error) {
 	id := c.Path("channel_id")
 	if !model.IsSnowflake(id) {
 		return nil, nil, Invalid("channel_id", "NUMBER_TYPE_COERCE", "Value \""+id+"\" is not snowflake.")
 	}
 	g, ch := c.Discord.FindChannel(id)
+	if c.mayLag() {
+		was, read := c.Discord.ReadChannel(id, c.Stale)
+		if read == nil || c.Request.Method == http.MethodGet {
+			g, ch = was, read
+		}
+	}
 	switch {
 	case ch == nil:
 		return nil, nil, ErrUnknownChannel
-	case !g.PermissionsIn(ch, c.Bot.UserID).Has(model.PermViewChannel):
+	case !g.Sees(ch, c.Bot.UserID):
 		return nil, nil, ErrMissingAccess
 	}
 	return g, ch, nil
+}
+
+// mayLag says whether the call may find things as they were before: reads and edits do, creates and
+// deletions do not.
+func (c *Call) mayLag() bool {
+	return c.Request.Method == http.MethodGet || c.Request.Method == http.MethodPatch
 }
 
 // ChannelWith is Channel for a route that needs permissions in it.
@@ -67,7 +81,14 @@ func (c *Call) May(g *model.GuildState, have, want model.Permissions) error {
 // Webhook finds the webhook of the path for a bot: its own application's, or with MANAGE_WEBHOOKS
 // in the channel. To read its own a bot needs no permission; to change it, it does.
 func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
-	g, w := c.Discord.FindWebhook(c.Path("webhook_id"))
+	id := c.Path("webhook_id")
+	g, w := c.Discord.FindWebhook(id)
+	if c.mayLag() {
+		was, read := c.Discord.ReadWebhook(id, c.Stale)
+		if read == nil || c.Request.Method == http.MethodGet {
+			g, w = was, read
+		}
+	}
 	if w == nil {
 		return nil, nil, errUnknownWebhook
 	}

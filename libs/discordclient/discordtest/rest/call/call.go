@@ -22,7 +22,9 @@ type Call struct {
 	Body    []byte
 	Bot     *model.BotState // nil on calls that need no authorization and bring none
 	Now     time.Time
-	Header  http.Header // of the answer
+	// Stale is whether a read answers as before the last write.
+	Stale  bool
+	Header http.Header // of the answer
 }
 
 // Options are the choices that concern REST; discordtest.Options documents them.
@@ -31,6 +33,23 @@ type Options struct {
 	AllowGuilds  bool
 	AnyUserAgent bool
 	Normalise    func(name string) string
+	Altered      Altered
+	// IgnoreTargetID lets target_id filter no audit log.
+	IgnoreTargetID bool
+	Compatible     bool
+}
+
+// Altered is what Discord stores otherwise than it was sent, or not at all, without an error. That
+// it does so is a guess in each case; the zero value stores what was sent.
+type Altered struct {
+	// Topic rewrites the topic of a channel, after white space around it has gone.
+	Topic func(topic string) string
+	// AnnouncementSlowmode ignores rate_limit_per_user of announcement channels: documented are the
+	// other types.
+	AnnouncementSlowmode bool
+	// Locale ignores preferred_locale outside Community guilds, for which alone it is documented;
+	// Description ignores the description there.
+	Locale, Description bool
 }
 
 // Answer is what a client gets.
@@ -81,6 +100,14 @@ func (c *Call) Reason() (string, error) {
 		return "", Invalid("reason", "BASE_TYPE_MAX_LENGTH", "Must be 512 or fewer in length.")
 	}
 	return text, nil
+}
+
+// HiddenLimit counts the call against a limit that no header shows before it is reached.
+func (c *Call) HiddenLimit(key string, r limits.Rate) error {
+	if wait, ok := c.Windows.Take(key, r, c.Now); !ok {
+		return &TooMany{After: wait, Scope: "user"}
+	}
+	return nil
 }
 
 // MaxBody is the largest request body that is read, 25 MiB, Discord's limit of uploads.

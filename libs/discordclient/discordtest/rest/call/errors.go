@@ -23,6 +23,15 @@ type Error struct {
 // Error is the text for logs of tests; clients get the JSON.
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
+// For is the error as Discord writes it, or as a compatible server does, which has the HTTP status
+// in the place of Discord's codes.
+func (e *Error) For(compatible bool) *Error {
+	if !compatible {
+		return e
+	}
+	return &Error{Status: e.Status, Code: e.Status, Message: e.Message, Errors: e.Errors}
+}
+
 // refusal is an error that needs no detail.
 func refusal(status, code int, message string) *Error {
 	return &Error{Status: status, Code: code, Message: message}
@@ -43,6 +52,7 @@ var (
 	ErrBotsCannot       = refusal(http.StatusForbidden, 20001, "Bots cannot use this endpoint")
 	ErrNetwork          = refusal(http.StatusForbidden, 40333, "internal network error")
 	ErrTwoParents       = refusal(http.StatusBadRequest, 40009, "Only one channel can change its parent in a request")
+	ErrInternal         = refusal(http.StatusInternalServerError, 0, "500: Internal Server Error")
 	ErrMissingAccess    = refusal(http.StatusForbidden, 50001, "Missing Access")
 	ErrEmptyMessage     = refusal(http.StatusBadRequest, 50006, "Cannot send an empty message")
 	ErrNonTextChannel   = refusal(http.StatusBadRequest, 50008, "Cannot send messages in a non-text channel")

@@ -36,6 +36,9 @@ func Create(c *call.Call) (int, any, error) {
 	if err := room(c, g, ch); err != nil {
 		return 0, nil, err
 	}
+	if err := c.HiddenLimit("creates/"+g.ID, c.Options.Limits.ChannelCreates); err != nil {
+		return 0, nil, err
+	}
 	reason, err := c.Reason()
 	if err != nil {
 		return 0, nil, err

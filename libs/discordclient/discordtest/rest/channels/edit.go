@@ -23,6 +23,9 @@ func Edit(c *call.Call) (int, any, error) {
 	if err := readFields(c, f, g, &after, false); err != nil {
 		return 0, nil, err
 	}
+	if c.Options.Compatible {
+		after.NSFW, after.RateLimitPerUser = ch.NSFW, ch.RateLimitPerUser
+	}
 	have := g.PermissionsIn(ch, c.Bot.UserID)
 	if f.Has("permission_overwrites") {
 		if err := c.May(g, have, model.PermManageRoles); err != nil {

@@ -32,10 +32,13 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Chann
 	f.Integer("position", 0, math.MaxInt32, ch.Position, &ch.Position)
 	readParent(f, g, ch)
 	if ch.Type != model.TypeCategory {
-		readDetails(f, ch)
+		readDetails(c, f, ch)
 	}
 	if ch.Type != model.TypeVoice && ch.Type != model.TypeStage {
 		ch.Bitrate = 0
+	}
+	if c.Options.Compatible && f.Null("parent_id") {
+		return call.ErrInternal
 	}
 	return f.Err()
 }
@@ -74,9 +77,13 @@ func readParent(f *call.Form, g *model.GuildState, ch *model.Channel) {
 }
 
 // readDetails reads what categories do not have.
-func readDetails(f *call.Form, ch *model.Channel) {
+func readDetails(c *call.Call, f *call.Form, ch *model.Channel) {
+	before := *ch
 	f.Boolean("nsfw", &ch.NSFW)
 	f.Integer("rate_limit_per_user", 0, 21600, 0, &ch.RateLimitPerUser)
+	if ch.Type == model.TypeAnnouncement && c.Options.Altered.AnnouncementSlowmode {
+		ch.RateLimitPerUser = before.RateLimitPerUser
+	}
 	if ch.Type == model.TypeVoice || ch.Type == model.TypeStage {
 		f.Integer("bitrate", 8000, 384000, 64000, &ch.Bitrate)
 		f.Integer("user_limit", 0, 10000, 0, &ch.UserLimit)
@@ -87,5 +94,8 @@ func readDetails(f *call.Form, ch *model.Channel) {
 		longest = 4096
 	}
 	f.Text("topic", 0, longest, &ch.Topic)
+	if c.Options.Altered.Topic != nil && ch.Topic != before.Topic {
+		ch.Topic = c.Options.Altered.Topic(ch.Topic)
+	}
 	f.Choice("default_auto_archive_duration", 0, &ch.DefaultAutoArchive, 60, 1440, 4320, 10080)
 }

@@ -8,15 +8,15 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
 )
 
-// List lists all channels, also those that the bot cannot see, as Discord does today
-// (Options.HideUnseen).
+// List lists the channels that the bot may view; all of them where neither Options.Obfuscate nor
+// Options.HideUnseen is on.
 func List(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {
 		return 0, nil, err
 	}
 	out := []any{}
-	for _, ch := range c.Discord.Shown(g, c.Bot.UserID) {
+	for _, ch := range c.Discord.ListChannels(g, c.Bot.UserID, c.Stale) {
 		out = append(out, ch.Wire())
 	}
 	return http.StatusOK, out, nil

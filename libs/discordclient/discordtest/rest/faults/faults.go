@@ -8,6 +8,7 @@ package faults
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
@@ -115,7 +116,33 @@ func (f *Faults) Pick(r call.Request) *Fault {
 		copied := *x
 		return &copied
 	}
-	return nil
+	return f.spurious(r)
+}
+
+// spurious is what hits a call of a bot for no reason (Options.Weakness), or nil.
+func (f *Faults) spurious(r call.Request) *Fault {
+	hits := func(rate float64) bool { return rate > 0 && f.discord.Chance(rate) }
+	w, x := f.discord.Weakness, &Fault{}
+	switch {
+	case r.BotID == "":
+		return nil
+	case hits(w.Unauthorized):
+		x.Status, x.Body = http.StatusUnauthorized, `{"message": "401: Unauthorized", "code": 0}`
+	case hits(w.Forbidden):
+		x.Status, x.Body = http.StatusForbidden, `{"message": "Missing Access", "code": 50001}`
+	case hits(w.ServerErrors):
+		// 500 and 504 may come after the effect, 502 and 503 come without one.
+		x.Effect = f.discord.Chance(0.25)
+		x.Status = http.StatusBadGateway
+		if x.Effect || f.discord.Chance(0.5) {
+			x.Status = http.StatusInternalServerError
+		}
+		x.Body = `{"message": "` + strconv.Itoa(x.Status) + ": " + http.StatusText(x.Status) + `", "code": 0}`
+	default:
+		return nil
+	}
+	f.injected++
+	return x
 }
 
 // Release lets held answers go, for good.

@@ -33,19 +33,27 @@ func AuditLog(c *call.Call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	found := slices.DeleteFunc(slices.Clone(g.Audit), func(e model.AuditEntry) bool {
-		return e.Lost || e.VisibleAt.After(c.Now) || action != 0 && e.Action != action ||
-			!matches(q.Get("user_id"), e.UserID) || !matches(q.Get("target_id"), e.TargetID) ||
-			q.Get("before") != "" && model.CompareIDs(e.ID, q.Get("before")) >= 0 ||
-			q.Get("after") != "" && model.CompareIDs(e.ID, q.Get("after")) <= 0
-	})
-	slices.SortFunc(found, func(a, b model.AuditEntry) int {
-		if q.Get("after") != "" {
-			return model.CompareIDs(a.ID, b.ID)
+	target := q.Get("target_id")
+	if c.Options.IgnoreTargetID {
+		target = ""
+	}
+	fits := func(e *model.AuditEntry) bool {
+		return !e.Lost && !e.VisibleAt.After(c.Now) && c.Now.Sub(model.SnowflakeTime(e.ID)) < model.AuditKept &&
+			(action == 0 || e.Action == action) && matches(q.Get("user_id"), e.UserID) && matches(target, e.TargetID) &&
+			(q.Get("before") == "" || model.CompareIDs(e.ID, q.Get("before")) < 0) &&
+			(q.Get("after") == "" || model.CompareIDs(e.ID, q.Get("after")) > 0)
+	}
+	var found []model.AuditEntry
+	for i := 0; i < len(g.Audit) && len(found) < limit; i++ { // the log is by age
+		e := &g.Audit[i]
+		if q.Get("after") == "" {
+			e = &g.Audit[len(g.Audit)-1-i]
 		}
-		return model.CompareIDs(b.ID, a.ID)
-	})
-	return http.StatusOK, auditPage(c, g, found[:min(limit, len(found))]), nil
+		if fits(e) {
+			found = append(found, *e)
+		}
+	}
+	return http.StatusOK, auditPage(c, g, found), nil
 }
 
 // matches says whether a filter lets a value through.

@@ -53,9 +53,17 @@ func Get(c *call.Call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	w := g.Wire()
+	w := settings(c, c.Discord.ReadSettings(g, c.Stale))
 	if c.Flag("with_counts") {
 		w["approximate_member_count"], w["approximate_presence_count"] = len(g.Members), 1
 	}
 	return http.StatusOK, w, nil
+}
+
+// settings are a guild's as REST answers with them. A compatible server leaves the roles out.
+func settings(c *call.Call, wire map[string]any) map[string]any {
+	if c.Options.Compatible {
+		delete(wire, "roles")
+	}
+	return wire
 }

@@ -33,7 +33,7 @@ func Edit(c *call.Call) (int, any, error) {
 	}
 	after := g.Guild
 	after.Features = slices.Clone(g.Features)
-	readSettings(f, &after)
+	readSettings(c, f, &after)
 	readChannelSettings(f, g, &after)
 	readImages(f, &after)
 	readFeatures(f, &after)
@@ -53,7 +53,7 @@ func Edit(c *call.Call) (int, any, error) {
 		return 0, nil, err
 	}
 	c.Discord.ReplaceGuild(g, after, c.Bot.UserID, reason)
-	return http.StatusOK, g.Wire(), nil
+	return http.StatusOK, settings(c, g.Wire()), nil
 }
 
 // mayCommunity asks for what switching COMMUNITY on or off needs: an administrator, and, to switch
@@ -79,7 +79,8 @@ func mayCommunity(c *call.Call, g *model.GuildState, after *model.Guild) error {
 }
 
 // readSettings reads the plain settings.
-func readSettings(f *call.Form, g *model.Guild) {
+func readSettings(c *call.Call, f *call.Form, g *model.Guild) {
+	before, community := *g, slices.Contains(g.Features, "COMMUNITY")
 	f.NotNull("name")
 	f.Text("name", 2, 100, &g.Name)
 	f.Text("description", 0, 300, &g.Description)
@@ -97,6 +98,12 @@ func readSettings(f *call.Form, g *model.Guild) {
 		g.PreferredLocale = locale
 	default:
 		f.Fail("preferred_locale", "BASE_TYPE_CHOICES", "Value must be one of the available locales.")
+	}
+	if c.Options.Altered.Locale && !community {
+		g.PreferredLocale = before.PreferredLocale
+	}
+	if c.Options.Altered.Description && !community || c.Options.Compatible {
+		g.Description = before.Description
 	}
 }
 

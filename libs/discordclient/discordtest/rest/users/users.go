@@ -28,11 +28,24 @@ func GatewayBot(c *call.Call) (int, any, error) {
 		used, reset = w.Used, int((l.SessionStarts.Per - c.Now.Sub(w.Start)).Milliseconds())
 	}
 	return http.StatusOK, map[string]any{
-		"url": c.Discord.GatewayURL(), "shards": 1,
+		"url": c.Discord.GatewayURL(), "shards": shards(c),
 		"session_start_limit": map[string]any{
 			"total": total, "remaining": max(0, total-used), "reset_after": reset, "max_concurrency": max(1, l.Identify.N),
 		},
 	}, nil
+}
+
+// shardSize is how many guilds Discord recommends for one of several sessions.
+const shardSize = 1000
+
+// shards is how many sessions Discord recommends: one until it demands more.
+func shards(c *call.Call) int {
+	guilds, most := c.Discord.GuildsOf(c.Bot.UserID), c.Options.Limits.GuildsPerSession
+	if most == 0 || guilds < most {
+		return 1
+	}
+	size := min(shardSize, most)
+	return (guilds + size - 1) / size
 }
 
 // Me is GET /users/@me.

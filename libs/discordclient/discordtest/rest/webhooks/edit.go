@@ -108,7 +108,9 @@ func apply(c *call.Call, g *model.GuildState, w *model.Webhook, user string, mov
 	changes := []model.Change{
 		{Key: "name", Old: w.Name, New: after.Name}, {Key: "channel_id", Old: from, New: after.ChannelID},
 	}
+	before := *w
 	*w = after
+	c.Discord.WroteWebhook(g, w.ID, &before)
 	c.Discord.WebhookChanged(g, w.ChannelID, model.AuditEntry{
 		Action: model.AuditWebhookUpdate, UserID: user, TargetID: w.ID, Reason: reason, Changes: changes,
 	})

@@ -30,12 +30,16 @@ func Create(c *call.Call) (int, any, error) {
 	if err := room(c, g, ch.ID); err != nil {
 		return 0, nil, err
 	}
+	if err := c.HiddenLimit("webhook creates/"+ch.ID, c.Options.Limits.WebhookCreates); err != nil {
+		return 0, nil, err
+	}
 	reason, err := c.Reason()
 	if err != nil {
 		return 0, nil, err
 	}
 	w.ID, w.Token = c.Discord.NewID(), c.Discord.Secret(68)
 	g.Webhooks[w.ID] = w
+	c.Discord.WroteWebhook(g, w.ID, nil)
 	c.Discord.WebhookChanged(g, ch.ID, model.AuditEntry{
 		Action: model.AuditWebhookCreate, UserID: c.Bot.UserID, TargetID: w.ID, Reason: reason,
 		Changes: []model.Change{
@@ -66,7 +70,7 @@ func ListOfGuild(c *call.Call) (int, any, error) {
 // list lists by age; channel "" is all.
 func list(c *call.Call, g *model.GuildState, channel string) []any {
 	out := []any{}
-	for _, w := range g.SortedWebhooks() {
+	for _, w := range c.Discord.ListWebhooks(g, c.Stale) {
 		if channel == "" || w.ChannelID == channel {
 			out = append(out, c.Discord.WebhookWire(w, c.Bot.ApplicationID))
 		}
@@ -117,6 +121,7 @@ func remove(c *call.Call, g *model.GuildState, w *model.Webhook, user string) (i
 		return 0, nil, err
 	}
 	delete(g.Webhooks, w.ID)
+	c.Discord.WroteWebhook(g, w.ID, w)
 	c.Discord.WebhookChanged(g, w.ChannelID, model.AuditEntry{
 		Action: model.AuditWebhookDelete, UserID: user, TargetID: w.ID, Reason: reason,
 		Changes: []model.Change{{Key: "name", Old: w.Name}},
