@@ -52,6 +52,6 @@ func (c *Client) ListMemberships(ctx context.Context) ([]Membership, error) {
 
 // GatewayStart returns where the Gateway is and how many sessions may still be started.
 func (c *Client) GatewayStart(ctx context.Context) (start discordgo.GatewayBotResponse, err error) {
-	err = c.do(ctx, get("look up the Gateway", "/gateway/bot", discordgo.EndpointGatewayBot), nil, &start)
+	err = c.do(ctx, get("look up the Gateway", routeGateway, discordgo.EndpointGatewayBot), nil, &start)
 	return start, err
 }

@@ -23,6 +23,7 @@ type Client struct {
 	webhookBase string // what webhook URLs start with: the API's address without its version
 	inner       http.RoundTripper
 	limiter     *ratelimit.Limiter
+	outage      *outage
 	refused     atomic.Pointer[Error] // set once the token was refused
 	refuseOnce  sync.Once
 	done        chan struct{}
@@ -36,7 +37,7 @@ func New(o Options) (*Client, error) {
 	}
 	return &Client{
 		opts: o, base: base, webhookBase: strings.TrimSuffix(base.String(), "/"+apiVersion), inner: o.Transport,
-		limiter: ratelimit.New(o.GlobalPerSecond, o.Now), done: make(chan struct{}),
+		limiter: ratelimit.New(o.GlobalPerSecond, o.Now), outage: &outage{now: o.Now}, done: make(chan struct{}),
 	}, nil
 }
 

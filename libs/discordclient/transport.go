@@ -154,6 +154,13 @@ func (c *Client) send(req *http.Request, cl *call) ([]byte, error) {
 	if wait != nil {
 		return nil, &RateLimited{Op: cl.op, After: wait.After, Scope: wait.Scope, Local: true}
 	}
+	body, err := c.ask(req, cl, ticket)
+	c.outage.record(err)
+	return body, err
+}
+
+// ask sends a request and gives its ticket back.
+func (c *Client) ask(req *http.Request, cl *call, ticket ratelimit.Ticket) ([]byte, error) {
 	resp, err := c.exchange(req, cl)
 	if resp == nil {
 		c.limiter.Done(ticket, nil)
@@ -179,7 +186,7 @@ func (c *Client) admit(cl *call) error {
 	if wait := c.opts.Invalid.wait(); wait > 0 {
 		return &RateLimited{Op: cl.op, After: wait, Scope: ratelimit.ScopeBlocked, Local: true}
 	}
-	return nil
+	return c.outage.admit(cl)
 }
 
 // maxReason is the length that Discord accepts for an encoded reason; a longer one fails the call.

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package discordclient_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// failing is a Discord that answers with the status, and with success where that is 200.
+type failing struct {
+	*httptest.Server
+	status, calls int
+}
+
+func newFailing(t *testing.T) *failing {
+	f := &failing{status: http.StatusBadGateway}
+	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		f.calls++
+		w.WriteHeader(f.status)
+		_, _ = w.Write([]byte(`{"id":"1","url":"wss://gateway.discord.gg","code":7}`))
+	}))
+	t.Cleanup(f.Close)
+	return f
+}
+
+// A Discord that fails at once gets a few calls per second, whoever makes them, and all of them as
+// soon as it answers one.
+func TestOutagesAreSpared(t *testing.T) {
+	t.Parallel()
+	srv, now := newFailing(t), time.Unix(1, 0)
+	c, err := discordclient.New(discordclient.Options{
+		Token: discordclient.NewSecret("token"), APIURL: srv.URL, Now: func() time.Time { return now },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() error { _, err := c.GetChannel(t.Context(), "1"); return err }
+	for range 600 { // as hundreds of objects do in a minute
+		wantClass(t, ask(), discordclient.ClassTransient)
+		now = now.Add(100 * time.Millisecond)
+	}
+	if srv.calls > 125 || srv.calls < 115 {
+		t.Errorf("%d calls in a minute, want two in a second", srv.calls)
+	}
+	calls := srv.calls
+	if _, err := c.CreateChannel(t.Context(), "1", discordclient.ChannelCreate{Name: "a"}, ""); srv.calls == calls {
+		wantClass(t, err, discordclient.ClassTransient) // it has surely not been made
+	}
+	if _, err := c.GatewayStart(t.Context()); err == nil || srv.calls == calls {
+		t.Errorf("the Gateway was not looked up: %v", err)
+	}
+	srv.status = http.StatusOK
+	now = now.Add(time.Second)
+	for range 30 {
+		wantClass(t, ask(), discordclient.ClassNone)
+	}
+}
+
+// Only failures of Discord slow calls down: not what it refuses, and not what a caller gives up.
+func TestOnlyAnOutageIsSpared(t *testing.T) {
+	t.Parallel()
+	srv := newFailing(t)
+	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret("token"), APIURL: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.status = http.StatusBadRequest
+	for range 10 {
+		_, err := c.GetChannel(t.Context(), "1")
+		wantClass(t, err, discordclient.ClassInvalid)
+	}
+	given, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 10 {
+		_, err := c.GetChannel(given, "1")
+		wantClass(t, err, discordclient.ClassTransient)
+	}
+	if srv.calls != 10 {
+		t.Errorf("%d of 10 calls that Discord refuses were made", srv.calls)
+	}
+	if _, err := c.GetChannel(t.Context(), "1"); srv.calls != 11 {
+		t.Errorf("a call after those that were given up: %v", err)
+	}
+}
