@@ -12,6 +12,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/dojo"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
+	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/manager"
@@ -25,6 +26,7 @@ type options struct {
 	postgresCatalog  string
 	progressDeadline time.Duration
 	databaseDeadline time.Duration
+	users            pods.Users
 	workers          int
 }
 
@@ -33,10 +35,10 @@ func (o *options) config() dojo.Config {
 	return dojo.Config{
 		Postgres: postgres.Config{
 			Deadline: o.databaseDeadline, ProgressDeadline: o.progressDeadline,
-			Image: o.postgresImage, Catalog: o.postgresCatalog,
+			Image: o.postgresImage, Catalog: o.postgresCatalog, Users: o.users,
 		},
 		Credentials: credentials.Config{ProgressDeadline: o.progressDeadline, Namespaces: o.manager.Namespaces},
-		Workload:    workload.Config{Image: o.image, ProgressDeadline: o.progressDeadline},
+		Workload:    workload.Config{Image: o.image, ProgressDeadline: o.progressDeadline, Users: o.users},
 		Monitoring:  monitoring.Config{ProgressDeadline: o.progressDeadline},
 	}
 }
@@ -55,6 +57,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.postgresCatalog, "postgres-image-catalog", "",
 		"`name` of the ClusterImageCatalog that has the image of each version, instead of --postgres-image; "+
 			"a change of the catalog rolls the Clusters")
+	flags.BoolVar(&o.users.ByPlatform, "platform-users", false,
+		"leave the users and groups of pods to the platform, as OpenShift's restricted SCC requires; "+
+			"the images must not run as root by themselves")
 	flags.IntVar(&o.workers, "concurrency", 4, "number of Dojos that are reconciled at once; at least 1")
 	introduction := "dojo-operator " + version + " turns Dojo objects into running applications.\n\n" +
 		"Usage: dojo-operator [flags]\n\n"

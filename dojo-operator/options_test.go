@@ -16,6 +16,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/dojo"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
+	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
@@ -40,12 +41,18 @@ func TestFlags(t *testing.T) {
 		"all changed": {[]string{
 			"--dojo-image=dojo:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s",
 			"--concurrency=1", "--watch-namespaces=team-b, team-a", "--postgres-image-catalog=pinned",
+			"--platform-users",
 		}, dojo.Config{
-			Postgres: postgres.Config{Deadline: 20 * time.Second, ProgressDeadline: 10 * time.Second, Image: "pg", Catalog: "pinned"},
+			Postgres: postgres.Config{
+				Deadline: 20 * time.Second, ProgressDeadline: 10 * time.Second, Image: "pg", Catalog: "pinned",
+				Users: pods.Users{ByPlatform: true},
+			},
 			Credentials: credentials.Config{
 				ProgressDeadline: 10 * time.Second, Namespaces: []string{"team-a", "team-b"},
 			},
-			Workload:   workload.Config{Image: "dojo:9", ProgressDeadline: 10 * time.Second},
+			Workload: workload.Config{
+				Image: "dojo:9", ProgressDeadline: 10 * time.Second, Users: pods.Users{ByPlatform: true},
+			},
 			Monitoring: monitoring.Config{ProgressDeadline: 10 * time.Second},
 		}, 1},
 	}

@@ -212,7 +212,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			"are the operator's own"),
 	)
 
-	DescribeTable("refuses changes that would lose the data",
+	DescribeTable("refuses changes that would lose the data, or the way to the application",
 		func(ctx context.Context, text string, change func(o map[string]any), want string) {
 			o := parsed(text, all())
 			Expect(k8s.Create(ctx, o)).To(Succeed())
@@ -241,6 +241,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Entry("to no version", ownDojo, at("postgres.cluster.version", nil), "cannot both be taken away"),
 		Entry("to fewer instances than commits wait for", ownDojo, at("postgres.cluster.instances", int64(2)),
 			"synchronous.number must be less than instances"),
+		Entry("to no IngressClass", ownDojo, at("ingress.className", nil), "className cannot be taken away"),
 		Entry("to a smaller volume", ownDojo, at("postgres.cluster.storage.size", "5Gi"), "size cannot shrink"),
 		Entry("to another storage class", ownDojo, at("postgres.cluster.storage.storageClassName", "slow"),
 			"storageClassName cannot be changed"),

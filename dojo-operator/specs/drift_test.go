@@ -93,7 +93,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 				delete(dojo.Spec.NodeSelector, corev1.LabelArchStable)
 				dojo.Spec.Tolerations = dojo.Spec.Tolerations[1:]
 				dojo.Spec.Env = dojo.Spec.Env[1:]
-				dojo.Spec.Ingress.ClassName = ""
+				dojo.Spec.Ingress.TLSSecretName = ""
 				delete(dojo.Spec.Monitoring.Labels, "team")
 				dojo.Spec.Replicas = new(int32(0))
 			})
@@ -102,7 +102,7 @@ var _ = Describe("The fields of a Dojo's children", func() {
 				haveField("spec.template.spec.tolerations", HaveExactElements(HaveKeyWithValue("key", "reserved"))),
 				WithTransform(variables, And(ContainElement("SHAPE"), Not(ContainElement("COLOUR"))))))
 			Eventually(ctx, refetch(ingress)).Should(And(
-				haveField("spec.ingressClassName", nil), haveField("spec.tls", HaveLen(1))))
+				haveField("spec.ingressClassName", "nginx"), haveField("spec.tls", nil)))
 			for _, child := range []*unstructured.Unstructured{monitor, rule} {
 				Eventually(ctx, refetch(child)).Should(HaveField("GetLabels()",
 					And(HaveKeyWithValue("release", "prometheus"), Not(HaveKey("team")))))

@@ -68,6 +68,18 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
+	It("waits for a key under names as long as they may be", func(ctx context.Context) {
+		name, key := strings.Repeat("n", 253), strings.Repeat("k", 253)
+		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}})).To(Succeed())
+		existingCluster(ctx, ns, "pg")
+		dojo := newDojo(ns, "tokyo", inCluster, func(dojo *corev1api.Dojo) {
+			dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{{ConfigMapKeyRef: &corev1api.KeyReference{Name: name, Key: key}}}
+		})
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("DatabaseReady", "False", corev1api.ReasonWaitingForSQL))
+		Expect(message(dojo, "DatabaseReady")).To(ContainSubstring("key " + key + " of the ConfigMap " + ns + "/" + name))
+	})
+
 	It("does not run again for a label, another key, or when its Job is deleted", func(ctx context.Context) {
 		sql, secret := tables(), users()
 		Expect(k8s.Create(ctx, sql)).To(Succeed())

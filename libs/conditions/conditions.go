@@ -107,10 +107,17 @@ func condition(kind string, isTrue bool, reason, message string) metav1.Conditio
 	if isTrue {
 		status = metav1.ConditionTrue
 	}
+	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: Truncated(message)}
+}
+
+// Truncated is a message with at most as many bytes as a condition has room for. It is for those who
+// set a condition without Set and SetPart: a longer message would keep the whole status from being
+// written.
+func Truncated(message string) string {
 	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
+		return strings.ToValidUTF8(message[:maxMessage-3], "") + "..."
 	}
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+	return message
 }
 
 // Event is reported once, for users to read.

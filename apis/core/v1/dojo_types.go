@@ -313,7 +313,7 @@ type Wait struct {
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:MaxLength=1024
 	Object string `json:"object"`
 
 	// since is the time at which the wait began.

@@ -3,6 +3,8 @@
 package v1
 
 // Ingress exposes a Dojo outside of the cluster.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.className) || has(self.className)",message="className cannot be taken away: the cluster's default class is given to new objects only, and the Ingress would have none. Name the class, or remove spec.ingress and add it again"
 type Ingress struct {
 	// host is the host name at which clients reach the Dojo, such as
 	// dojo.example.org.
@@ -14,7 +16,7 @@ type Ingress struct {
 	Host string `json:"host"`
 
 	// className is the name of the IngressClass. Defaults to the default class of
-	// the cluster.
+	// the cluster. It can be changed, and not be taken away.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1

@@ -14,18 +14,28 @@ import (
 // workingDir is the only place that a container can write to.
 const workingDir = "/tmp"
 
+// Users says as whom pods run.
+type Users struct {
+	// ByPlatform leaves the user and the groups to the platform: OpenShift's restricted
+	// SecurityContextConstraints refuse any that are not of the namespace's own range.
+	ByPlatform bool
+}
+
 // Spec is a pod with one container, placed as the spec of the Dojo says, which passes "restricted"
-// pod security as this unprivileged user and group, has no access to the API server, and has a
-// working directory of this size.
+// pod security as this unprivileged user and group, unless users says otherwise, has no access to
+// the API server, and has a working directory of this size.
 func Spec(
-	d *corev1api.Dojo, user int64, size string, container *corev1ac.ContainerApplyConfiguration,
+	d *corev1api.Dojo, user int64, users Users, size string, container *corev1ac.ContainerApplyConfiguration,
 ) *corev1ac.PodSpecApplyConfiguration {
+	security := corev1ac.PodSecurityContext().WithRunAsNonRoot(true).
+		WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))
+	if !users.ByPlatform {
+		security.WithRunAsUser(user).WithRunAsGroup(user).WithFSGroup(user)
+	}
 	pod := corev1ac.PodSpec().
 		WithAutomountServiceAccountToken(false).
 		WithEnableServiceLinks(false).
-		WithSecurityContext(corev1ac.PodSecurityContext().
-			WithRunAsNonRoot(true).WithRunAsUser(user).WithRunAsGroup(user).WithFSGroup(user).
-			WithSeccompProfile(corev1ac.SeccompProfile().WithType(corev1.SeccompProfileTypeRuntimeDefault))).
+		WithSecurityContext(security).
 		WithVolumes(corev1ac.Volume().WithName("tmp").
 			WithEmptyDir(corev1ac.EmptyDirVolumeSource().WithSizeLimit(resource.MustParse(size)))).
 		WithContainers(container.

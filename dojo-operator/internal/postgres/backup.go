@@ -58,7 +58,7 @@ func scheduleFor(d *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructu
 	spec["schedule"] = "0 " + b.Schedule // CloudNativePG's has six fields, seconds first
 	spec["immediate"] = true
 	spec["backupOwnerReference"] = "none" // backups outlive their schedule
-	return ownership.Data(d, cnpg.ScheduleKind.GroupVersionKind, cnpg.ObjectName(d), spec)
+	return ownership.Data(d, cnpg.ScheduleKind.GroupVersionKind, cnpg.ScheduleName(d), spec)
 }
 
 // schedule writes the schedule of the backups, or removes it.
@@ -86,7 +86,8 @@ func BackupCondition(d *corev1api.Dojo, s State) *metav1.Condition {
 		c.Status, c.Reason, c.Message = metav1.ConditionTrue, corev1api.ReasonBackupSucceeded, "The last backup succeeded."
 	case last.Reason == string(cnpgv1.ConditionReasonLastBackupFailed):
 		c.Status, c.Reason = metav1.ConditionFalse, corev1api.ReasonBackupFailed
-		c.Message = "The last backup failed: " + strings.TrimSuffix(last.Message, ".") + ". See `kubectl get backups`."
+		c.Message = conditions.Truncated(
+			"The last backup failed: " + strings.TrimSuffix(last.Message, ".") + ". See `kubectl get backups`.")
 	default:
 		known := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionBackupSucceeded)
 		if known == nil {
@@ -158,12 +159,6 @@ func StripBackup(b *cnpgv1.Backup) {
 	}
 }
 
-// finalBackupName names the last backup of this very Dojo: that of a former one of the same name
-// may still exist.
-func finalBackupName(d *corev1api.Dojo) string {
-	return cnpg.ObjectName(d) + "-final-" + cnpg.ShortHash(string(d.UID))
-}
-
 func failed(b *cnpgv1.Backup) bool {
 	return b.Status.Phase == cnpgv1.BackupPhaseFailed || b.Status.Phase == cnpgv1.BackupPhaseDefinitionInvalid
 }
@@ -175,7 +170,7 @@ const maxBackupTime = 6 * time.Hour
 // FinalBackup plans the backup before any data is deleted, when nothing writes any more. The plan has
 // an issue until it has completed.
 func FinalBackup(d *corev1api.Dojo, s State, cfg Config) (p apply.Plan) {
-	b, name, live := d.BackupPolicy(), finalBackupName(d), s.FinalBackup
+	b, name, live := d.BackupPolicy(), cnpg.FinalBackupName(d), s.FinalBackup
 	if b == nil || !b.FinalBackup || !ownership.Holds(d, s.Cluster) || s.Cluster.DeletionTimestamp != nil {
 		return p
 	}

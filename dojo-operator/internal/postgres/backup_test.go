@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -70,6 +71,19 @@ func TestBackupCondition(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A message that is longer than a condition may have would keep the whole status from being written.
+func TestBackupConditionIsShort(t *testing.T) {
+	t.Parallel()
+	d := tokyo(ownPG, backedUp)
+	w := inSync(t, d)
+	w.Cluster.Status.Conditions = []metav1.Condition{{
+		Type: "LastBackupSucceeded", Status: metav1.ConditionFalse, Reason: "LastBackupFailed", Message: strings.Repeat("no ", 10_900),
+	}}
+	if got := BackupCondition(d, w.observe(d)); len(got.Message) > 4096 {
+		t.Errorf("a message of %d bytes", len(got.Message))
 	}
 }
 

@@ -43,7 +43,7 @@ func largeCluster() *cnpgv1.Cluster {
 		Phase: "fine", Image: "postgres:17", CurrentPrimary: "pg-1", TargetPrimary: "pg-1", ReadyInstances: 2,
 		InstancesStatus: map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"pg-1", "pg-2"}},
 		Conditions:      []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
-		Instances:  3, InstanceNames: []string{"pg-1"}, WriteService: "pg-rw",
+		Instances:       3, InstanceNames: []string{"pg-1"}, WriteService: "pg-rw",
 	}
 	return c
 }

@@ -54,8 +54,8 @@ func variants() map[string]*corev1api.Dojo {
 		"synchronous": pg(func(c *corev1api.PostgresCluster) {
 			c.Synchronous = &corev1api.Synchronous{Number: 2}
 		}),
-		"storage class":                 pg(func(c *corev1api.PostgresCluster) { c.Storage.StorageClassName = "fast" }),
-		"resources":                     pg(func(c *corev1api.PostgresCluster) { c.Resources = limits }),
+		"storage class": pg(func(c *corev1api.PostgresCluster) { c.Storage.StorageClassName = "fast" }),
+		"resources":     pg(func(c *corev1api.PostgresCluster) { c.Resources = limits }),
 		"empty resources": pg(func(c *corev1api.PostgresCluster) {
 			c.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{}, Claims: []corev1.ResourceClaim{}}
 		}),

@@ -59,5 +59,5 @@ func (w *way) schema() *conditions.Issue {
 }
 
 func (c Config) schema() schema.Config {
-	return schema.Config{Deadline: c.Deadline, ProgressDeadline: c.ProgressDeadline}
+	return schema.Config{Deadline: c.Deadline, ProgressDeadline: c.ProgressDeadline, Users: c.Users}
 }

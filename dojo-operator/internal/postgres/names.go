@@ -29,6 +29,9 @@ func References(d *corev1api.Dojo) (names []string) {
 		return nil
 	}
 	names = []string{cnpg.ObjectName(d), cnpg.ClusterName(d)}
+	if d.Spec.Postgres.Cluster != nil {
+		names = append(names, cnpg.ClusterName(d)+"-primary", cnpg.ScheduleName(d))
+	}
 	for _, source := range d.Spec.Postgres.InitSQL {
 		if ref := cmp.Or(source.ConfigMapKeyRef, source.SecretKeyRef); ref != nil {
 			names = append(names, ref.Name)

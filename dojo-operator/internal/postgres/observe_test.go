@@ -22,6 +22,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
 )
@@ -139,7 +140,7 @@ func TestObserve(t *testing.T) {
 				before = c.dojo
 			}
 			w := inSync(t, before)
-			backup := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: finalBackupName(c.dojo)}}
+			backup := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: cnpg.FinalBackupName(c.dojo)}}
 			cache := append(objects(w.Cluster), objects(w.Role)...)
 			cache = append(cache, objects(w.Database)...)
 			cache = append(cache, objects(w.Schedule)...)

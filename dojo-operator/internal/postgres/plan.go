@@ -106,8 +106,10 @@ func (w *way) names() *conditions.Issue {
 	issue := cmp.Or(ownership.DataConflict(d, "Secret", s.Secret), ownership.DataConflict(d, cnpg.RoleKind.Kind, s.Role),
 		ownership.DataConflict(d, cnpg.DatabaseKind.Kind, s.Database))
 	if d.Spec.Postgres.Cluster != nil {
-		if s.Budget != nil && ownership.ByDojo(s.Budget) { // not what is left of a former Cluster
-			issue = cmp.Or(issue, ownership.NameConflict(d, "PodDisruptionBudget", s.Budget))
+		for _, budget := range s.Budgets {
+			if budget != nil && ownership.ByDojo(budget) { // not what is left of a former Cluster
+				issue = cmp.Or(issue, ownership.NameConflict(d, "PodDisruptionBudget", budget))
+			}
 		}
 		issue = cmp.Or(issue, ownership.DataConflict(d, cnpg.ClusterKind.Kind, s.Cluster),
 			ownership.DataConflict(d, cnpg.ScheduleKind.Kind, s.Schedule))

@@ -96,7 +96,10 @@ func TestPlan(t *testing.T) {
 	ready := func(instances int) func(*world) {
 		return func(w *world) { setReady(w.Cluster, instances) }
 	}
-	failover := func(w *world) { setReady(w.Cluster, 1); w.Cluster.Status.InstancesStatus[cnpgv1.PodHealthy] = []string{"pg-2"} }
+	failover := func(w *world) {
+		setReady(w.Cluster, 1)
+		w.Cluster.Status.InstancesStatus[cnpgv1.PodHealthy] = []string{"pg-2"}
+	}
 	switchover := func(w *world) { w.Cluster.Status.TargetPrimary = "pg-2" }
 	refused := func(w *world) { w.Database.Status.Applied, w.Database.Status.Message = ptr.To(false), "no" }
 	behind := func(w *world) { w.Role.Status.ObservedGeneration = 0 }
@@ -192,11 +195,13 @@ func TestPlan(t *testing.T) {
 		"foreign Job": {tokyo(inPG), func(w *world) { w.jobs[0].OwnerReferences = nil },
 			result{nil, nameConflict, no}},
 		"budget of another Dojo": {tokyo(ownPG), func(w *world) {
-			w.Cluster, w.Budget = nil, &policyv1.PodDisruptionBudget{}
-			w.Budget.OwnerReferences = controlledBy(tokyo(named("tokyo-db")))
+			w.Cluster, w.Budgets[0] = nil, budgetOf(tokyo(named("tokyo-db")))
+		}, result{nil, nameConflict, no}},
+		"budget of another Dojo, that of the primary": {tokyo(ownPG), func(w *world) {
+			w.Cluster, w.Budgets[1] = nil, budgetOf(tokyo(named("tokyo-db-primary")))
 		}, result{nil, nameConflict, no}},
 		"budget of a former Cluster": {tokyo(ownPG), func(w *world) {
-			w.Cluster, w.Budget = nil, &policyv1.PodDisruptionBudget{}
+			w.Cluster, w.Budgets[0] = nil, &policyv1.PodDisruptionBudget{}
 		}, result{[]string{"Cluster"}, waitingForCluster, no}},
 		"role of another Dojo": {tokyo(inPG), func(w *world) { w.Role.Labels = ofKyoto },
 			result{nil, nameConflict, no}},
@@ -245,6 +250,10 @@ func TestPlan(t *testing.T) {
 			}
 		})
 	}
+}
+
+func budgetOf(d *corev1api.Dojo) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{ObjectMeta: metav1.ObjectMeta{Name: d.Name, OwnerReferences: controlledBy(d)}}
 }
 
 // flipped makes the Ready condition of the Cluster flip that long ago.
@@ -510,6 +519,27 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// CloudNativePG makes the name of a Backup into a label of its snapshots.
+func TestNamesOfBackupsAreLabels(t *testing.T) {
+	t.Parallel()
+	names := map[string]bool{}
+	for _, dojo := range []string{
+		"tokyo", strings.Repeat("a", 45), strings.Repeat("a", 46), strings.Repeat("a", 46) + "b", strings.Repeat("a", 46) + "c",
+	} {
+		d := tokyo(ownPG, backedUp, named(dojo))
+		scheduled := scheduleFor(d, d.BackupPolicy()).GetName()
+		for _, name := range []string{scheduled + "-20060102150405", cnpg.FinalBackupName(d)} {
+			if len(name) > 63 || names[name] {
+				t.Errorf("the name of a Backup of %s is %s, of %d characters, known: %t", dojo, name, len(name), names[name])
+			}
+			names[name] = true
+		}
+		if len(dojo) <= 45 && scheduled != dojo+"-db" {
+			t.Errorf("the schedule of %s is %s", dojo, scheduled)
+		}
+	}
+}
+
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -537,7 +567,7 @@ func TestReferences(t *testing.T) {
 	}{
 		"no database":                   {tokyo(), nil},
 		"in a Cluster of another owner": {tokyo(inPG), []string{"tokyo-db", "pg"}},
-		"in one of its own":             {tokyo(ownPG), []string{"tokyo-db", "tokyo-db"}},
+		"in one of its own":             {tokyo(ownPG), []string{"tokyo-db", "tokyo-db", "tokyo-db-primary", "tokyo-db"}},
 		"with SQL":                      {tokyo(inPG, withSQL), []string{"tokyo-db", "pg", "sql", "users"}},
 	}
 	for name, c := range cases {

@@ -183,7 +183,7 @@ func TestFinalBackup(t *testing.T) {
 				t.Error(diff)
 			}
 			for _, o := range plan.Apply {
-				if o.Name != finalBackupName(c.dojo) || o.Live != nil {
+				if o.Name != cnpg.FinalBackupName(c.dojo) || o.Live != nil {
 					t.Errorf("writes %v over %v", o.Key, o.Live)
 				}
 			}
@@ -192,7 +192,7 @@ func TestFinalBackup(t *testing.T) {
 	d := tokyo(ownPG, dropping, backedUp)
 	w := inSync(t, d)
 	phase(cnpgv1.BackupPhaseFailed)(w)
-	name := finalBackupName(d)
+	name := cnpg.FinalBackupName(d)
 	want := "The Backup " + name + " has failed, so no data is deleted: no space left. " +
 		"Retry it with `kubectl delete backup " + name + "`; " +
 		"without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup."
@@ -205,8 +205,8 @@ func TestFinalBackup(t *testing.T) {
 func TestFinalBackupIsOfThisDojo(t *testing.T) {
 	t.Parallel()
 	former := tokyo(func(d *corev1api.Dojo) { d.UID = "the former" })
-	if finalBackupName(tokyo()) == finalBackupName(former) {
-		t.Errorf("both are %s", finalBackupName(former))
+	if cnpg.FinalBackupName(tokyo()) == cnpg.FinalBackupName(former) {
+		t.Errorf("both are %s", cnpg.FinalBackupName(former))
 	}
 }
 

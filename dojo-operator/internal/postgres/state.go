@@ -16,6 +16,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
@@ -34,6 +35,8 @@ type Config struct {
 	// Catalog is the ClusterImageCatalog that has the image of a version, instead of Image; empty for
 	// none.
 	Catalog string
+	// Users says as whom pods run.
+	Users pods.Users
 }
 
 // State is what there is of the database of a Dojo with spec.postgres. What does not exist is nil.
@@ -52,9 +55,9 @@ type State struct {
 	Password []byte
 
 	Cluster *cnpgv1.Cluster
-	// Budget has the name of the one that CloudNativePG makes for the Dojo's own Cluster, without asking
-	// whose it is; read only before the Cluster is created.
-	Budget      *policyv1.PodDisruptionBudget
+	// Budgets have the names of those that CloudNativePG makes for the Dojo's own Cluster, without asking
+	// whose they are; read only before the Cluster is created. Either may be nil.
+	Budgets     [2]*policyv1.PodDisruptionBudget
 	Role        *cnpgv1.DatabaseRole
 	Database    *cnpgv1.Database
 	Schedule    *cnpgv1.ScheduledBackup
@@ -104,13 +107,15 @@ func (s *State) observeObjects(ctx context.Context, r apply.Reader, d *corev1api
 	}
 	err := observe(ctx, r, cnpg.ClusterKind.Kind, d.Namespace, cnpg.ClusterName(d), &s.Cluster)
 	if err == nil && s.Cluster == nil && d.Spec.Postgres.Cluster != nil {
-		err = observe(ctx, r, "PodDisruptionBudget", d.Namespace, cnpg.ClusterName(d), &s.Budget)
+		const kind = "PodDisruptionBudget"
+		err = errors.Join(observe(ctx, r, kind, d.Namespace, cnpg.ClusterName(d), &s.Budgets[0]),
+			observe(ctx, r, kind, d.Namespace, cnpg.ClusterName(d)+"-primary", &s.Budgets[1]))
 	}
 	return errors.Join(err,
 		observe(ctx, r, cnpg.RoleKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Role),
 		observe(ctx, r, cnpg.DatabaseKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Database),
-		observe(ctx, r, cnpg.ScheduleKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Schedule),
-		observe(ctx, r, cnpg.BackupKind.Kind, d.Namespace, finalBackupName(d), &s.FinalBackup),
+		observe(ctx, r, cnpg.ScheduleKind.Kind, d.Namespace, cnpg.ScheduleName(d), &s.Schedule),
+		observe(ctx, r, cnpg.BackupKind.Kind, d.Namespace, cnpg.FinalBackupName(d), &s.FinalBackup),
 	)
 }
 

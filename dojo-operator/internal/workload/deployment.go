@@ -76,7 +76,7 @@ func image(live *appsv1.Deployment) string {
 }
 
 func podFor(d *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.PodSpecApplyConfiguration {
-	return pods.Spec(d, anyUser, "64Mi", containerFor(d, access, cfg)).
+	return pods.Spec(d, anyUser, cfg.Users, "64Mi", containerFor(d, access, cfg)).
 		WithTerminationGracePeriodSeconds(30).
 		WithTopologySpreadConstraints(spread(d)...)
 }

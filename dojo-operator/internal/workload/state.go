@@ -51,6 +51,8 @@ type Config struct {
 	// ProgressDeadline is how long a rollout may make no progress before the Dojo is Degraded; at
 	// least a second.
 	ProgressDeadline time.Duration
+	// Users says as whom pods run.
+	Users pods.Users
 }
 
 // State is what there is of the application. What does not exist is nil.

@@ -37,6 +37,26 @@ func Kinds() []optional.Kind {
 // the database, the Cluster.
 func ObjectName(d *corev1api.Dojo) string { return d.Name + "-db" }
 
+// maxStem is the length up to which the name of a Dojo is part of those of its Backups: with what
+// follows they have at most 63 characters, since CloudNativePG labels snapshots with the name of their
+// Backup (pkg/reconciler/backup/volumesnapshot/reconciler.go).
+const maxStem = 45
+
+// ScheduleName is the name of the ScheduledBackup, to which CloudNativePG adds 15 characters for each
+// Backup.
+func ScheduleName(d *corev1api.Dojo) string {
+	if len(d.Name) <= maxStem {
+		return ObjectName(d)
+	}
+	return d.Name[:maxStem-9] + "-" + ShortHash(d.Name) + "-db"
+}
+
+// FinalBackupName is the name of the last Backup of this very Dojo: that of a former one of the same
+// name may still exist.
+func FinalBackupName(d *corev1api.Dojo) string {
+	return d.Name[:min(len(d.Name), maxStem)] + "-db-final-" + ShortHash(string(d.UID))
+}
+
 // ClusterName is the name of the Cluster that holds the database; empty without spec.postgres.
 func ClusterName(d *corev1api.Dojo) string {
 	switch {

@@ -56,8 +56,8 @@ func jobName(d *corev1api.Dojo, digest string) string {
 
 // jobFor is the Job that runs the SQL with an image of Postgres. Its pods are not those of the
 // application: the Service and the budget must not select them.
-func jobFor(d *corev1api.Dojo, s *State, image string) *batchv1ac.JobApplyConfiguration {
-	template := podFor(d, image)
+func jobFor(d *corev1api.Dojo, s *State, image string, users pods.Users) *batchv1ac.JobApplyConfiguration {
+	template := podFor(d, image, users)
 	return batchv1ac.Job(jobName(d, s.Digest), d.Namespace).
 		WithLabels(ownership.Labels(d, ownership.Schema)).
 		WithAnnotations(map[string]string{
@@ -83,12 +83,12 @@ func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 	return cnpg.ShortHash(string(text))
 }
 
-func podFor(d *corev1api.Dojo, image string) *corev1ac.PodTemplateSpecApplyConfiguration {
+func podFor(d *corev1api.Dojo, image string, users pods.Users) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return corev1ac.PodTemplateSpec().
 		WithLabels(ownership.Labels(d, ownership.Schema)).
 		WithLabels(outOfMeshesLabels).
 		WithAnnotations(outOfMeshes).
-		WithSpec(pods.Spec(d, postgresUser, "16Mi", containerFor(d, image)).
+		WithSpec(pods.Spec(d, postgresUser, users, "16Mi", containerFor(d, image)).
 			WithRestartPolicy(corev1.RestartPolicyNever).
 			WithVolumes(corev1ac.Volume().WithName("sql").WithProjected(sqlVolume(d))))
 }

@@ -28,6 +28,8 @@ type Config struct {
 	Deadline time.Duration
 	// ProgressDeadline is the same for missing SQL, and for a pod that does not start or end.
 	ProgressDeadline time.Duration
+	// Users says as whom pods run.
+	Users pods.Users
 }
 
 // Record is what a Database records of the SQL that has run in it last, as annotations. It has the
@@ -115,7 +117,7 @@ func (p *planner) present(job *batchv1.Job, itsPods []corev1.Pod) bool {
 	if jobIs(job, batchv1.JobComplete) || slices.ContainsFunc(itsPods, runs) {
 		return true
 	}
-	return job.Annotations[templateAnnotation] == templateHash(podFor(p.dojo, p.image))
+	return job.Annotations[templateAnnotation] == templateHash(podFor(p.dojo, p.image, p.config.Users))
 }
 
 func (p *planner) record() Record {
@@ -146,7 +148,7 @@ func (p *planner) run() *conditions.Issue {
 	}
 	if p.job == nil {
 		p.step.Record = Recorded(nil) // what is recorded is true no longer once this runs
-		p.step.Job = apply.Write(ownership.FieldOwner, p.job, apply.Typed(jobFor(p.dojo, &p.State, p.image)))
+		p.step.Job = apply.Write(ownership.FieldOwner, p.job, apply.Typed(jobFor(p.dojo, &p.State, p.image, p.config.Users)))
 		return p.applying()
 	}
 	trouble := pods.Worst(p.Now, p.pods)

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -48,7 +49,7 @@ func withSQL(d *corev1api.Dojo) {
 // jobOf is the Job for the SQL with a digest, made a minute ago.
 func jobOf(t *testing.T, d *corev1api.Dojo, digest string) *batchv1.Job {
 	t.Helper()
-	desired := apply.Typed(jobFor(d, &State{Digest: digest, Versions: "of " + digest}, "postgres:17"))
+	desired := apply.Typed(jobFor(d, &State{Digest: digest, Versions: "of " + digest}, "postgres:17", pods.Users{}))
 	var job batchv1.Job
 	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(desired.Object, &job))
 	job.UID, job.CreationTimestamp = types.UID(job.Name), metav1.NewTime(noon.Add(-time.Minute))
