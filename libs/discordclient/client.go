@@ -24,6 +24,7 @@ type Client struct {
 	inner       http.RoundTripper
 	limiter     *ratelimit.Limiter
 	outage      *outage
+	refusals    *InvalidRequests      // of this bot alone
 	refused     atomic.Pointer[Error] // set once the token was refused
 	refuseOnce  sync.Once
 	done        chan struct{}
@@ -37,7 +38,8 @@ func New(o Options) (*Client, error) {
 	}
 	return &Client{
 		opts: o, base: base, webhookBase: strings.TrimSuffix(base.String(), "/"+apiVersion), inner: o.Transport,
-		limiter: ratelimit.New(o.GlobalPerSecond, o.Now), outage: &outage{now: o.Now}, done: make(chan struct{}),
+		limiter: ratelimit.New(o.GlobalPerSecond, o.Now), outage: &outage{now: o.Now},
+		refusals: NewInvalidRequests(o.Now), done: make(chan struct{}),
 	}, nil
 }
 

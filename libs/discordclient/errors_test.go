@@ -184,28 +184,69 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 		_, _ = w.Write([]byte(`{"code":50013,"message":"Missing Permissions"}`))
 	}))
 	defer srv.Close()
-	c, err := discordclient.New(discordclient.Options{
-		Token: discordclient.NewSecret("token"), APIURL: srv.URL, Invalid: invalid, GlobalPerSecond: 100_000, Now: func() time.Time { return now },
-	})
+	client := func() *discordclient.Client {
+		c, err := discordclient.New(discordclient.Options{
+			Token: discordclient.NewSecret("token"), APIURL: srv.URL, Invalid: invalid, GlobalPerSecond: 100_000,
+			Now: func() time.Time { return now },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := client()
+	ask := func() error { _, err := c.GetChannel(t.Context(), "1"); return err }
+	stop := func() (refusals int) {
+		for ; refusals < 10_000; refusals++ {
+			if err := ask(); discordclient.ClassOf(err) != discordclient.ClassDenied {
+				if got := limited(t, err); got.Scope != "blocked" || !got.Local {
+					t.Errorf("after %d refusals: %+v", refusals, got)
+				}
+				return refusals
+			}
+		}
+		return refusals
+	}
+	if got := stop(); got != 429 { // a twentieth of what is left of 9,000
+		t.Errorf("one bot stops after %d refusals, want 429", got)
+	}
+	for range 50 { // more of them never use up what a bot needs that is refused now and then
+		c = client()
+		if stop(); c.Stats().Forbidden >= 9000 {
+			t.Fatalf("%d refusals in all", c.Stats().Forbidden)
+		}
+	}
+	c = client()
+	for range 10 {
+		wantClass(t, ask(), discordclient.ClassDenied)
+	}
+	now = now.Add(11 * time.Minute)
+	wantClass(t, ask(), discordclient.ClassDenied)
+	if got := c.Stats().Forbidden; got != 1 {
+		t.Errorf("%d refusals are counted eleven minutes later, want 1", got)
+	}
+}
+
+// A call that its caller cuts off after it was sent may have been refused: it counts.
+func TestCallsThatAreCutOffCount(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	release := make(chan struct{})
+	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		cancel()
+		<-release
+	}))
+	defer srv.Close()
+	defer close(release)
+	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret("token"), APIURL: srv.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 9000 {
-		_, err = c.GetChannel(t.Context(), "1")
+	if _, err = c.GetChannel(ctx, "1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
-	wantClass(t, err, discordclient.ClassDenied)
-	_, err = c.GetChannel(t.Context(), "1")
-	if got := limited(t, err); got.Scope != "blocked" || !got.Local {
-		t.Errorf("after 9000 refusals: %+v", got)
-	}
-	if got := c.Stats().Forbidden; got != 9000 {
-		t.Errorf("%d refusals are counted, want 9000", got)
-	}
-	now = now.Add(11 * time.Minute)
-	_, err = c.GetChannel(t.Context(), "1")
-	wantClass(t, err, discordclient.ClassDenied)
-	if got := c.Stats().Forbidden; got != 1 {
-		t.Errorf("%d refusals are counted eleven minutes later, want 1", got)
+	if got := c.Stats().Unauthorized; got != 1 {
+		t.Errorf("%d calls are counted, want 1", got)
 	}
 }
 

@@ -16,6 +16,10 @@ const (
 	invalidPause  = 10 * time.Second
 	// invalidStop is where we stop by ourselves: others may share the address.
 	invalidStop = invalidLimit * 9 / 10
+	// invalidShare is the part of what is left of that, one in so many, that a bot may use up. So
+	// bots that are refused all the time never use up everything, however many they are, and those
+	// that are refused now and then go on.
+	invalidShare = 20
 )
 
 // InvalidRequests counts the refusals of the last ten minutes by status. Discord counts them by
@@ -54,9 +58,21 @@ func (i *InvalidRequests) add(status int) {
 	i.times[status] = append(i.times[status], i.now())
 }
 
-// wait is 0 while calls may be made, else how long to wait for older refusals to be forgotten.
-func (i *InvalidRequests) wait() time.Duration {
-	if a, b, c := i.Counts(); a+b+c < invalidStop {
+func (i *InvalidRequests) total() int {
+	unauthorized, forbidden, tooMany := i.Counts()
+	return unauthorized + forbidden + tooMany
+}
+
+// countRefusal counts a refusal, or a call of which it is not known whether it was refused.
+func (c *Client) countRefusal(status int) {
+	c.refusals.add(status)
+	c.opts.Invalid.add(status)
+}
+
+// pause is 0 while the bot may make calls, else how long to wait for older refusals to be
+// forgotten.
+func (c *Client) pause() time.Duration {
+	if c.refusals.total()*invalidShare < invalidStop-c.opts.Invalid.total() {
 		return 0
 	}
 	return invalidPause

@@ -32,7 +32,7 @@ type Options struct {
 	// deletes. Default 50, Discord's.
 	GlobalPerSecond int
 	// Invalid counts refused requests. Discord counts by address, so give all Clients of a process
-	// the same. Default: its own.
+	// the same; each may use up a twentieth of what the others leave. Default: its own.
 	Invalid *InvalidRequests
 	// Metrics counts what this Client does. Default: nothing is counted.
 	Metrics *Metrics

@@ -63,8 +63,11 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 	if err != nil && asked.Load() > maxConnections {
 		err = errAgain
 	}
-	if err != nil {
-		return nil, c.broken(cl, err, connected.Load() || asked.Load() == 0)
+	if sent := connected.Load() || asked.Load() == 0; err != nil {
+		if sent && errors.Is(err, context.Canceled) { // as when a token is replaced: the answer may have been a refusal
+			c.countRefusal(http.StatusUnauthorized)
+		}
+		return nil, c.broken(cl, err, sent)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	got := &response{status: resp.StatusCode, header: resp.Header}
@@ -123,12 +126,12 @@ func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) err
 	status := resp.status
 	if refused != nil {
 		if refused.Scope != ratelimit.ScopeShared {
-			c.opts.Invalid.add(status)
+			c.countRefusal(status)
 		}
 		return &RateLimited{Op: cl.op, After: refused.After, Scope: refused.Scope}
 	}
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
-		c.opts.Invalid.add(status)
+		c.countRefusal(status)
 	}
 	if status >= 200 && status < 300 {
 		return nil
