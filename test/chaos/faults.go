@@ -38,6 +38,7 @@ func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 
 // killAPIServer kills the API server, and lets it come back at once or after a while.
 func (r *run) killAPIServer(ctx context.Context, a action) (string, error) {
+	r.blind = true
 	return r.killComponent(ctx, testcluster.APIServer, time.Duration(a.random().IntN(5))*time.Second)
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/auditlog"
 	"jutsu.com/operators/libs/testcluster/project"
 	"jutsu.com/operators/test/environment"
@@ -32,7 +33,9 @@ type run struct {
 	audit    *auditlog.Log
 	// pending is what ends by itself after a while: faults, outages, freezes.
 	pending sync.WaitGroup
-	slowest time.Duration // round to settle
+	slowest time.Duration // round until all is reconciled
+	// blind is whether the API server was killed in this round.
+	blind bool
 }
 
 // chaos runs rounds until the time is over or something is wrong.
@@ -142,7 +145,7 @@ func (r *run) calm(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.options.roundTimeout)
 	defer cancel()
 	for {
-		err := r.writeToken(ctx)
+		err := errors.Join(r.writeToken(ctx), r.restoreCollector(ctx))
 		if err == nil {
 			return r.ready(ctx)
 		}
@@ -150,6 +153,21 @@ func (r *run) calm(ctx context.Context) error {
 			return errors.Join(waited, err)
 		}
 	}
+}
+
+// restoreCollector restarts the controllers after the API server was killed. Their garbage collector
+// sees an owner that was deleted and created again in the meantime as one that was updated (its
+// UpdateFunc in k8s.io/kubernetes/pkg/controller/garbagecollector does not compare UIDs), and keeps
+// what the deleted one owned until it is started again.
+func (r *run) restoreCollector(ctx context.Context) error {
+	if !r.blind {
+		return nil
+	}
+	if err := r.Cluster.Restart(ctx, testcluster.ControllerManager); err != nil {
+		return err
+	}
+	r.blind = false
+	return nil
 }
 
 // awaitReconciled returns when all is as it should be and the operators are at rest, and what is
