@@ -119,7 +119,7 @@ func populate(ctx context.Context, w *world) {
 	bot, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(w.bot.Token),
 		APIURL: discord.APIURL()})
 	Expect(err).NotTo(HaveOccurred())
-	_, err = bot.CreateWebhook(ctx, tokyo, discordclient.WebhookCreate{Name: "Alertmanager"}, "")
+	_, err = bot.CreateWebhook(ctx, tokyo, "Alertmanager", "")
 	Expect(err).NotTo(HaveOccurred())
 	discord.CreateWebhookByHand(tokyo, "a user's")
 }

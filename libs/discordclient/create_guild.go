@@ -13,25 +13,17 @@ import (
 // The calls that Discord withdrew from bots in July 2025 (ClassDenied). They are kept as a path for
 // compatible servers.
 
-// GuildCreate describes a new guild.
-type GuildCreate struct {
-	Name string `json:"name"` // 2 to 100 characters
-}
-
-// CreateGuild cannot be repeated.
-func (c *Client) CreateGuild(ctx context.Context, in GuildCreate) (Guild, error) {
-	guild, err := orZero(object(ctx, c, call{
-		op: "create guild", method: http.MethodPost, route: "/guilds", url: discordgo.EndpointGuildCreate,
-	}, in, guildID))
+// CreateGuild cannot be repeated. The name has 2 to 100 characters.
+func (c *Client) CreateGuild(ctx context.Context, name string) (Guild, error) {
+	cl := write(http.MethodPost, "create guild", "/guilds", discordgo.EndpointGuildCreate, "")
+	guild, err := result[Guild](ctx, c, cl, map[string]string{"name": name})
 	return guild, withdrawn(err)
 }
 
 // DeleteGuild deletes a guild that the bot owns.
 func (c *Client) DeleteGuild(ctx context.Context, id string) error {
-	return withdrawn(c.do(ctx, call{
-		op: "delete guild", method: http.MethodDelete, route: "/guilds/{guild_id}",
-		url: discordgo.EndpointGuild(id),
-	}, nil, nil, id))
+	cl := write(http.MethodDelete, "delete guild", "/guilds/{guild_id}", discordgo.EndpointGuild(id), "")
+	return withdrawn(c.do(ctx, cl, nil, nil, id))
 }
 
 // withdrawn corrects the class of an error of a route that is gone from Discord: it may be answered

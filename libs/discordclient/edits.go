@@ -9,44 +9,32 @@ import (
 )
 
 // Change is how an edit treats one field of an object: the zero value leaves it alone, [Set] gives
-// it a value, [Clear] empties it (JSON null).
+// it a value.
 type Change[T any] struct {
 	value T
-	kind  changeKind
+	set   bool
 }
 
-type changeKind byte
-
-const (
-	leave changeKind = iota
-	set
-	setNull
-)
-
-// Set changes a field to a value.
-func Set[T any](value T) Change[T] { return Change[T]{value, set} }
-
-// Clear empties a field.
-func Clear[T any]() Change[T] { return Change[T]{kind: setNull} }
+// Set changes a field to a value. An empty text or id empties the field.
+func Set[T any](value T) Change[T] { return Change[T]{value, true} }
 
 // IsZero reports whether the field is left alone; encoding/json's omitzero then leaves it out.
-func (c Change[T]) IsZero() bool { return c.kind == leave }
+func (c Change[T]) IsZero() bool { return !c.set }
 
-// Get returns the new value (the zero value for a cleared field) and whether the field changes.
-func (c Change[T]) Get() (T, bool) { return c.value, c.kind != leave }
+// Get returns the new value and whether the field changes.
+func (c Change[T]) Get() (T, bool) { return c.value, c.set }
 
-// orNull makes of the empty text, which is no id, the null that Discord expects for "none".
-func orNull(c Change[string]) Change[string] {
-	if id, ok := c.Get(); ok && id == "" {
-		return Clear[string]()
-	}
-	return c
-}
-
-// MarshalJSON writes the value, or null.
+// MarshalJSON writes the value in the form in which Discord takes it: null is no text, and no list.
 func (c Change[T]) MarshalJSON() ([]byte, error) {
-	if c.kind != set {
-		return []byte("null"), nil
+	switch v := any(c.value).(type) {
+	case string:
+		if v == "" {
+			return []byte("null"), nil
+		}
+	case []Overwrite:
+		if v == nil {
+			return []byte("[]"), nil
+		}
 	}
 	return json.Marshal(c.value)
 }
@@ -92,11 +80,8 @@ func (e ChannelEdit) hidden() string {
 
 // ChannelMove is one line of a bulk change of positions.
 type ChannelMove struct {
-	ID       string         `json:"id"`
-	Position Change[int]    `json:"position,omitzero"`
-	ParentID Change[string] `json:"parent_id,omitzero"` // at most one move of a request may change it
-	// LockPermissions takes over the overwrites of the new parent. Only with ParentID.
-	LockPermissions bool `json:"lock_permissions,omitempty"`
+	ID       string `json:"id"`
+	Position int    `json:"position"`
 }
 
 // GuildEdit changes settings of a guild.
@@ -110,25 +95,6 @@ type GuildEdit struct {
 	AFKChannelID           Change[string]   `json:"afk_channel_id,omitzero"`
 	AFKTimeout             Change[int]      `json:"afk_timeout,omitzero"`
 	SystemChannelID        Change[string]   `json:"system_channel_id,omitzero"`
-	SystemChannelFlags     Change[int]      `json:"system_channel_flags,omitzero"`
-	RulesChannelID         Change[string]   `json:"rules_channel_id,omitzero"`
-	PublicUpdatesChannelID Change[string]   `json:"public_updates_channel_id,omitzero"`
-	SafetyAlertsChannelID  Change[string]   `json:"safety_alerts_channel_id,omitzero"`
-	Features               Change[[]string] `json:"features,omitzero"` // replaces the list
-	Icon                   Change[string]   `json:"icon,omitzero"`     // data:image/png;base64,...
-}
-
-// WebhookCreate describes a new webhook.
-type WebhookCreate struct {
-	Name   string `json:"name"`             // 1 to 80 characters, without "discord" and "clyde"
-	Avatar string `json:"avatar,omitempty"` // data:image/png;base64,...
-}
-
-// WebhookEdit changes a webhook.
-type WebhookEdit struct {
-	Name      Change[string] `json:"name,omitzero"`
-	Avatar    Change[string] `json:"avatar,omitzero"`
-	ChannelID Change[string] `json:"channel_id,omitzero"` // moves it to another channel of the guild
 }
 
 // AuditQuery selects entries of the audit log; zero fields do not select.

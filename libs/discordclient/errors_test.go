@@ -124,7 +124,7 @@ func TestWithdrawnRoutesAreDenied(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client, _ := answering(t, c.status, nil, c.body)
-			_, err := client.CreateGuild(t.Context(), discordclient.GuildCreate{Name: "Kyoto"})
+			_, err := client.CreateGuild(t.Context(), "Kyoto")
 			wantClass(t, err, c.create)
 			wantClass(t, client.DeleteGuild(t.Context(), "1"), c.delete)
 			wantClass(t, client.DeleteGuild(t.Context(), "no id"), discordclient.ClassInvalid)

@@ -12,48 +12,23 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-func guildID(g *Guild) string { return g.ID }
-
-// orZero returns what a pointer points to, the zero value for nil.
-func orZero[T any](p *T, err error) (T, error) {
-	var v T
-	if p != nil {
-		v = *p
-	}
-	return v, err
-}
-
 // GetGuild returns a guild with its roles.
 func (c *Client) GetGuild(ctx context.Context, id string) (Guild, error) {
-	return orZero(object(ctx, c, get("get guild", "/guilds/{guild_id}", discordgo.EndpointGuild(id)), nil, guildID, id))
+	return result[Guild](ctx, c, get("get guild", "/guilds/{guild_id}", discordgo.EndpointGuild(id)), nil, id)
 }
 
 // EditGuild changes settings of a guild.
 func (c *Client) EditGuild(ctx context.Context, id string, edit GuildEdit, reason string) (Guild, error) {
-	if list, ok := edit.Features.Get(); ok && list == nil {
-		edit.Features = Set([]string{}) // an empty list: null is not one
-	}
-	for _, id := range []*Change[string]{
-		&edit.AFKChannelID, &edit.SystemChannelID, &edit.RulesChannelID, &edit.PublicUpdatesChannelID,
-		&edit.SafetyAlertsChannelID,
-	} {
-		*id = orNull(*id)
-	}
-	return orZero(object(ctx, c, call{
-		op: "edit guild", method: http.MethodPatch, route: "/guilds/{guild_id}",
-		url: discordgo.EndpointGuild(id), reason: reason,
-	}, edit, guildID, id))
+	cl := write(http.MethodPatch, "edit guild", "/guilds/{guild_id}", discordgo.EndpointGuild(id), reason)
+	return result[Guild](ctx, c, cl, edit, id)
 }
 
 // ListRoles returns the roles of a guild in the order of their ids.
 func (c *Client) ListRoles(ctx context.Context, guildID string) ([]Role, error) {
-	var roles []Role
 	cl := get("list roles", "/guilds/{guild_id}/roles", discordgo.EndpointGuildRoles(guildID))
-	if err := c.do(ctx, cl, nil, &roles, guildID); err != nil {
-		return nil, err
-	}
+	roles, err := result[[]Role](ctx, c, cl, nil, guildID)
 	sortRoles(roles)
-	return roles, nil
+	return roles, err
 }
 
 // ListAuditLog returns entries of a guild's audit log.
@@ -67,13 +42,11 @@ func (c *Client) ListAuditLog(ctx context.Context, guildID string, q AuditQuery)
 			query.Set(key, value)
 		}
 	}
-	var log struct {
+	type auditLog struct {
 		Entries []AuditEntry `json:"audit_log_entries"`
 	}
 	endpoint := discordgo.EndpointGuildAuditLogs(guildID) + "?" + query.Encode()
 	cl := get("read audit log", "/guilds/{guild_id}/audit-logs", endpoint)
-	if err := c.do(ctx, cl, nil, &log, guildID); err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(log.Entries, func(e AuditEntry) bool { return e.ID == "" }), nil
+	log, err := result[auditLog](ctx, c, cl, nil, guildID)
+	return slices.DeleteFunc(log.Entries, func(e AuditEntry) bool { return e.ID == "" }), err
 }

@@ -46,6 +46,11 @@ func get(op, route, url string) call {
 	return call{op: op, method: http.MethodGet, route: route, url: url}
 }
 
+// write is a call that changes something.
+func write(method, op, route, url, reason string) call {
+	return call{op: op, method: method, route: route, url: url, reason: reason}
+}
+
 // unreadable is the error of a success that does not say what came of the call.
 func (c *call) unreadable(why string) error {
 	class := ClassTransient
@@ -100,17 +105,22 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	return nil
 }
 
-// object makes a call that returns an object, which must have the id that id reads out of it.
-func object[T any](ctx context.Context, c *Client, cl call, in any, id func(*T) string, ids ...string) (*T, error) {
-	out := new(T)
-	if err := c.do(ctx, cl, in, out, ids...); err != nil {
-		return nil, err
+// result makes a call and returns what it is answered with. A channel, guild or webhook must have
+// its id.
+func result[T any](ctx context.Context, c *Client, cl call, in any, ids ...string) (out T, err error) {
+	var none T
+	if err := c.do(ctx, cl, in, &out, ids...); err != nil {
+		return none, err
 	}
-	if id(out) == "" {
-		return nil, cl.unreadable("an object without an id")
+	if o, ok := any(out).(interface{ id() string }); ok && o.id() == "" {
+		return none, cl.unreadable("an object without an id")
 	}
 	return out, nil
 }
+
+func (c *Channel) id() string { return c.ID }
+func (g Guild) id() string    { return g.ID }
+func (w Webhook) id() string  { return w.ID }
 
 // request makes the HTTP request of a call. discordgo's endpoints begin with Discord's host and API
 // v9; only what follows that is used, so that the host cannot be anything but the configured one.

@@ -102,7 +102,6 @@ type Guild struct {
 	Name                   string   `json:"name"`
 	Description            string   `json:"description"`
 	OwnerID                string   `json:"owner_id"`
-	Icon                   string   `json:"icon"`                          // a hash; the image itself cannot be read back
 	VerificationLevel      int      `json:"verification_level"`            // 0 none to 4 very high
 	DefaultNotifications   int      `json:"default_message_notifications"` // 0 all messages, 1 mentions only
 	ExplicitContentFilter  int      `json:"explicit_content_filter"`       // 0 off, 1 members without roles, 2 all
@@ -110,10 +109,6 @@ type Guild struct {
 	AFKChannelID           string   `json:"afk_channel_id"`
 	AFKTimeout             int      `json:"afk_timeout"` // seconds: 60, 300, 900, 1800 or 3600
 	SystemChannelID        string   `json:"system_channel_id"`
-	SystemChannelFlags     int      `json:"system_channel_flags"`
-	RulesChannelID         string   `json:"rules_channel_id"`
-	PublicUpdatesChannelID string   `json:"public_updates_channel_id"`
-	SafetyAlertsChannelID  string   `json:"safety_alerts_channel_id"`
 	Features               []string `json:"features"` // sorted
 	Roles                  []Role   `json:"roles"`    // in the order of their ids; nil where Discord sent none
 }

@@ -23,32 +23,28 @@ func (c *Client) withURL(hook Webhook) Webhook {
 
 // webhook makes a call that returns a webhook.
 func (c *Client) webhook(ctx context.Context, cl call, in any, id string) (Webhook, error) {
-	hook, err := orZero(object(ctx, c, cl, in, func(w *Webhook) string { return w.ID }, id))
+	hook, err := result[Webhook](ctx, c, cl, in, id)
 	return c.withURL(hook), err
 }
 
 // webhooks makes a call that returns a list of webhooks.
 func (c *Client) webhooks(ctx context.Context, cl call, id string) ([]Webhook, error) {
-	var hooks []Webhook
-	if err := c.do(ctx, cl, nil, &hooks, id); err != nil {
-		return nil, err
-	}
+	hooks, err := result[[]Webhook](ctx, c, cl, nil, id)
 	hooks = slices.DeleteFunc(hooks, func(w Webhook) bool { return w.ID == "" })
 	for i := range hooks {
 		hooks[i] = c.withURL(hooks[i])
 	}
-	return hooks, nil
+	return hooks, err
 }
 
 // CreateWebhook cannot be repeated: after ClassUnknown list those of the channel first, where it
 // has its token.
-func (c *Client) CreateWebhook(
-	ctx context.Context, channelID string, in WebhookCreate, reason string,
-) (Webhook, error) {
-	return c.webhook(ctx, call{
-		op: "create webhook", method: http.MethodPost, route: "/channels/{channel_id}/webhooks",
-		url: discordgo.EndpointChannelWebhooks(channelID), reason: reason,
-	}, in, channelID)
+//
+// Its name has 1 to 80 characters, without "discord" and "clyde".
+func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason string) (Webhook, error) {
+	endpoint := discordgo.EndpointChannelWebhooks(channelID)
+	cl := write(http.MethodPost, "create webhook", "/channels/{channel_id}/webhooks", endpoint, reason)
+	return c.webhook(ctx, cl, map[string]string{"name": name}, channelID)
 }
 
 // ListChannelWebhooks returns the webhooks of a channel.
@@ -63,18 +59,14 @@ func (c *Client) ListGuildWebhooks(ctx context.Context, guildID string) ([]Webho
 	return c.webhooks(ctx, get("list webhooks of guild", "/guilds/{guild_id}/webhooks", endpoint), guildID)
 }
 
-// EditWebhook changes a webhook.
-func (c *Client) EditWebhook(ctx context.Context, id string, edit WebhookEdit, reason string) (Webhook, error) {
-	return c.webhook(ctx, call{
-		op: "edit webhook", method: http.MethodPatch, route: "/webhooks/{webhook_id}",
-		url: discordgo.EndpointWebhook(id), reason: reason,
-	}, edit, id)
+// RenameWebhook changes the name of a webhook.
+func (c *Client) RenameWebhook(ctx context.Context, id, name, reason string) (Webhook, error) {
+	cl := write(http.MethodPatch, "edit webhook", "/webhooks/{webhook_id}", discordgo.EndpointWebhook(id), reason)
+	return c.webhook(ctx, cl, map[string]string{"name": name}, id)
 }
 
 // DeleteWebhook deletes a webhook; its URL works no more.
 func (c *Client) DeleteWebhook(ctx context.Context, id, reason string) error {
-	return c.do(ctx, call{
-		op: "delete webhook", method: http.MethodDelete, route: "/webhooks/{webhook_id}",
-		url: discordgo.EndpointWebhook(id), reason: reason,
-	}, nil, nil, id)
+	cl := write(http.MethodDelete, "delete webhook", "/webhooks/{webhook_id}", discordgo.EndpointWebhook(id), reason)
+	return c.do(ctx, cl, nil, nil, id)
 }

@@ -26,7 +26,7 @@ func TestNullAndEmptyAnswersAreErrors(t *testing.T) {
 		for _, err := range []error{list, guild, hooks, channel} {
 			wantClass(t, err, discordclient.ClassTransient)
 		}
-		_, created := c.CreateWebhook(ctx, "1", discordclient.WebhookCreate{Name: "x"}, "")
+		_, created := c.CreateWebhook(ctx, "1", "x", "")
 		_, edited := c.EditGuild(ctx, "1", discordclient.GuildEdit{}, "")
 		for _, err := range []error{created, edited} {
 			wantClass(t, err, discordclient.ClassUnknown)

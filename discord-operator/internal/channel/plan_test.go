@@ -116,9 +116,9 @@ func TestPlanOfAnEdit(t *testing.T) {
 		"a name with capitals from old days": {
 			spec: spec{Name: "a"}, live: discordclient.Channel{Name: "A"}, want: edit{Name: discordclient.Set("a")}, fields: []string{"name"},
 		},
-		"the topic is cleared":       {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a", Topic: "x"}, want: edit{Topic: discordclient.Clear[string]()}, fields: []string{"topic"}},
+		"the topic is cleared":       {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a", Topic: "x"}, want: edit{Topic: discordclient.Set("")}, fields: []string{"topic"}},
 		"no topic where none is":     {spec: spec{Name: "a", Topic: ptr.To("")}, live: discordclient.Channel{Name: "a"}},
-		"it leaves its category":     {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, want: edit{ParentID: discordclient.Clear[string]()}, fields: []string{"group"}},
+		"it leaves its category":     {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, want: edit{ParentID: discordclient.Set("")}, fields: []string{"group"}},
 		"it moves":                   {spec: spec{Name: "a"}, live: discordclient.Channel{Name: "a", ParentID: s.a}, parent: s.b, want: edit{ParentID: discordclient.Set(s.b)}, fields: []string{"group"}},
 		"false and 0 are values too": {spec: spec{Name: "a", NSFW: ptr.To(false), Slowmode: &metav1.Duration{}}, live: discordclient.Channel{Name: "a", NSFW: true, Slowmode: 5}, want: edit{NSFW: discordclient.Set(false), Slowmode: discordclient.Set(0)}, fields: []string{"nsfw", "slowmode"}},
 		"text again":                 {spec: spec{Name: "a", Type: v1alpha1.ChannelTypeText}, live: discordclient.Channel{Name: "a", Type: discordgo.ChannelTypeGuildNews}, want: edit{Type: discordclient.Set(discordgo.ChannelTypeGuildText)}, fields: []string{"type"}},

@@ -66,7 +66,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hook, err := client.CreateWebhook(t.Context(), channel, discordclient.WebhookCreate{Name: "Alertmanager"}, "")
+	hook, err := client.CreateWebhook(t.Context(), channel, "Alertmanager", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func Moves(siblings []*discordclient.Channel, ranks Ranks) []discordclient.Chann
 		}
 		last = max(position, last+1)
 		if c.Position != last {
-			moves = append(moves, discordclient.ChannelMove{ID: c.ID, Position: discordclient.Set(last)})
+			moves = append(moves, discordclient.ChannelMove{ID: c.ID, Position: last})
 		}
 	}
 	return moves

@@ -53,7 +53,7 @@ func TestMoves(t *testing.T) {
 				if got == nil {
 					got = map[string]int{}
 				}
-				got[m.ID], _ = m.Position.Get()
+				got[m.ID] = m.Position
 			}
 			if diff := gocmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
@@ -127,7 +127,7 @@ func apply(list []*discordclient.Channel, moves []discordclient.ChannelMove) []*
 		moved := *c
 		for _, m := range moves {
 			if m.ID == c.ID {
-				moved.Position, _ = m.Position.Get()
+				moved.Position = m.Position
 			}
 		}
 		after = append(after, &moved)

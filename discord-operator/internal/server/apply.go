@@ -33,12 +33,12 @@ func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, 
 		results.GuildID, results.Guild = s.GuildID, &s.Snapshot.Guild
 	}
 	var err error
-	if p.Manageable || p.Create != nil {
+	if p.Manageable || p.Create != "" {
 		err = r.Status.EnsureFinalizer(ctx, server)
 	}
 	switch {
 	case err != nil:
-	case p.Create != nil:
+	case p.Create != "":
 		err = r.create(ctx, server, s, p, &results)
 	case p.Manageable:
 		err = r.edit(ctx, server, s, p, &results)
@@ -53,7 +53,7 @@ func (r *Reconciler) create(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {
 	r.Records.Absent(server.UID)
-	guild, err := s.Bot.CreateGuild(ctx, *p.Create)
+	guild, err := s.Bot.CreateGuild(ctx, p.Create)
 	switch discordclient.ClassOf(err) {
 	case discordclient.ClassNone:
 		r.Records.Bound(server.UID, guild.ID)

@@ -17,8 +17,8 @@ import (
 
 // Plan is what has to be done about a server; a zero field is nothing to do.
 type Plan struct {
-	// Create is the guild to create, which Discord itself does not let bots do any more.
-	Create *discordclient.GuildCreate
+	// Create is the name of a guild to create, which Discord itself does not let bots do any more.
+	Create string
 	// Edit changes the Fields of the guild.
 	Edit   discordclient.GuildEdit
 	Fields []string
@@ -34,7 +34,7 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 		return Plan{Issues: []conditions.Issue{*issue}}
 	}
 	if s.Absent {
-		return Plan{Create: &discordclient.GuildCreate{Name: guildName(server)}}
+		return Plan{Create: guildName(server)}
 	}
 	var waits *conditions.Issue
 	p.Manageable = true

@@ -67,12 +67,11 @@ func (w *Webhooks) provide(
 		}
 		results.Changed = true
 	case p.Rename:
-		edit := discordclient.WebhookEdit{Name: discordclient.Set(c.Spec.Webhook.Name)}
-		edited, err := api.EditWebhook(ctx, hook.ID, edit, w.reason(c))
+		renamed, err := api.RenameWebhook(ctx, hook.ID, c.Spec.Webhook.Name, w.reason(c))
 		if err != nil {
 			return err
 		}
-		if hook = &edited; status.Reconciled(c.Status.Conditions, c.Generation) {
+		if hook = &renamed; status.Reconciled(c.Status.Conditions, c.Generation) {
 			w.Status.DriftCorrected(c, "webhook.name")
 		}
 	}
@@ -93,7 +92,7 @@ func (w *Webhooks) create(
 	ctx context.Context, c *v1alpha1.DiscordChannel, api *guildcache.Client, channelID string,
 ) (*discordclient.Webhook, error) {
 	w.Records.Absent(c.UID)
-	made, err := api.CreateWebhook(ctx, channelID, discordclient.WebhookCreate{Name: c.Spec.Webhook.Name}, w.reason(c))
+	made, err := api.CreateWebhook(ctx, channelID, c.Spec.Webhook.Name, w.reason(c))
 	if discordclient.ClassOf(err) == discordclient.ClassUnknown {
 		w.Records.Unknown(c.UID)
 		return nil, conditions.Progressing(v1alpha1.ReasonCreatePending,

@@ -120,7 +120,8 @@ func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []disco
 		}
 		states := map[string]*discordclient.Channel{}
 		for _, m := range moves {
-			if channel, ok := c.moved(m); ok {
+			if channel, ok := c.store.Channel(m.ID); ok {
+				channel.Position = m.Position
 				states[m.ID] = &channel
 			}
 		}
@@ -128,36 +129,17 @@ func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []disco
 	}, ids...)
 }
 
-// moved works out what a move does to a channel.
-func (c *Client) moved(m discordclient.ChannelMove) (discordclient.Channel, bool) {
-	channel, ok := c.store.Channel(m.ID)
-	if position, change := m.Position.Get(); change {
-		channel.Position = position
-	}
-	if parentID, change := m.ParentID.Get(); change {
-		channel.ParentID = parentID
-		if parent, found := c.store.Channel(parentID); found && m.LockPermissions {
-			channel.Overwrites = parent.Overwrites
-		}
-	}
-	return channel, ok
-}
-
 // CreateWebhook makes the call of [discordclient.Client].
-func (c *Client) CreateWebhook(
-	ctx context.Context, channelID string, in discordclient.WebhookCreate, reason string,
-) (discordclient.Webhook, error) {
+func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason string) (discordclient.Webhook, error) {
 	return c.store.WriteWebhook(channelID, "", func() (discordclient.Webhook, error) {
-		return c.Client.CreateWebhook(ctx, channelID, in, reason)
+		return c.Client.CreateWebhook(ctx, channelID, name, reason)
 	})
 }
 
-// EditWebhook makes the call of [discordclient.Client].
-func (c *Client) EditWebhook(
-	ctx context.Context, webhookID string, edit discordclient.WebhookEdit, reason string,
-) (discordclient.Webhook, error) {
+// RenameWebhook makes the call of [discordclient.Client].
+func (c *Client) RenameWebhook(ctx context.Context, webhookID, name, reason string) (discordclient.Webhook, error) {
 	return c.store.WriteWebhook("", webhookID, func() (discordclient.Webhook, error) {
-		return c.Client.EditWebhook(ctx, webhookID, edit, reason)
+		return c.Client.RenameWebhook(ctx, webhookID, name, reason)
 	})
 }
 

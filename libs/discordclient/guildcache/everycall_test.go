@@ -16,7 +16,7 @@ func everyCall(c *guildcache.Client, guild, channel string, hook discordclient.W
 	one := func(err error) (any, error) { return nil, err }
 	return map[string]func(ctx ctx) (any, error){
 		"GetGuild":    func(x ctx) (any, error) { return c.GetGuild(x, guild) },
-		"CreateGuild": func(x ctx) (any, error) { return c.CreateGuild(x, discordclient.GuildCreate{Name: "Kyoto"}) },
+		"CreateGuild": func(x ctx) (any, error) { return c.CreateGuild(x, "Kyoto") },
 		"EditGuild": func(x ctx) (any, error) {
 			return c.EditGuild(x, guild, discordclient.GuildEdit{AFKTimeout: discordclient.Set(900)}, "why")
 		},
@@ -33,15 +33,15 @@ func everyCall(c *guildcache.Client, guild, channel string, hook discordclient.W
 		},
 		"DeleteChannel": func(x ctx) (any, error) { return one(c.DeleteChannel(x, channel, "why")) },
 		"MoveChannels": func(x ctx) (any, error) {
-			return one(c.MoveChannels(x, guild, []discordclient.ChannelMove{{ID: channel, Position: discordclient.Set(1)}}))
+			return one(c.MoveChannels(x, guild, []discordclient.ChannelMove{{ID: channel, Position: 1}}))
 		},
 		"CreateWebhook": func(x ctx) (any, error) {
-			return c.CreateWebhook(x, channel, discordclient.WebhookCreate{Name: "a"}, "why")
+			return c.CreateWebhook(x, channel, "a", "why")
 		},
 		"ListChannelWebhooks": func(x ctx) (any, error) { return c.ListChannelWebhooks(x, channel) },
 		"ListGuildWebhooks":   func(x ctx) (any, error) { return c.ListGuildWebhooks(x, guild) },
-		"EditWebhook": func(x ctx) (any, error) {
-			return c.EditWebhook(x, hook.ID, discordclient.WebhookEdit{Name: discordclient.Set("b")}, "why")
+		"RenameWebhook": func(x ctx) (any, error) {
+			return c.RenameWebhook(x, hook.ID, "b", "why")
 		},
 		"DeleteWebhook":      func(x ctx) (any, error) { return one(c.DeleteWebhook(x, hook.ID, "why")) },
 		"ListAuditLog":       func(x ctx) (any, error) { return c.ListAuditLog(x, guild, discordclient.AuditQuery{}) },

@@ -53,7 +53,7 @@ func TestSecretsAreNeverSaid(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(metrics)
 	c := r.create(discordclient.ChannelCreate{Name: "a"})
-	hook, err := r.client.CreateWebhook(t.Context(), c.ID, discordclient.WebhookCreate{Name: "a"}, "")
+	hook, err := r.client.CreateWebhook(t.Context(), c.ID, "a", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -113,9 +113,9 @@ func TestOwnWritesAreSeenAtOnce(t *testing.T) {
 			if hooks, known := v.Snapshot().Webhooks(c.ID); !known || len(hooks) != 0 {
 				t.Error("a new channel's webhooks are not known to be none")
 			}
-			_, err := r.client.EditChannel(ctx, c.ID, discordclient.ChannelEdit{Topic: discordclient.Set("fire")}, "")
+			_, err := r.client.EditChannel(ctx, c.ID, discordclient.ChannelEdit{Topic: discordclient.Set("fire"), ParentID: discordclient.Set(group.ID)}, "")
 			sees("the edit", func(got *discordclient.Channel) bool { return err == nil && got.Topic == "fire" })
-			err = r.client.MoveChannels(ctx, r.guild, []discordclient.ChannelMove{{ID: c.ID, Position: discordclient.Set(9), ParentID: discordclient.Set(group.ID)}})
+			err = r.client.MoveChannels(ctx, r.guild, []discordclient.ChannelMove{{ID: c.ID, Position: 9}})
 			sees("the move", func(got *discordclient.Channel) bool {
 				return err == nil && got.Position == 9 && got.ParentID == group.ID
 			})
@@ -147,7 +147,7 @@ func TestWebhooksAreKnownUntilOthersChangeThem(t *testing.T) {
 	ctx := t.Context()
 	events := r.client.Subscribe(ctx)
 	c := r.create(discordclient.ChannelCreate{Name: "tokyo"})
-	hook, err := r.client.CreateWebhook(ctx, c.ID, discordclient.WebhookCreate{Name: "alertmanager"}, "")
+	hook, err := r.client.CreateWebhook(ctx, c.ID, "alertmanager", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,11 +171,11 @@ func TestWebhooksAreKnownUntilOthersChangeThem(t *testing.T) {
 	if hooks, known := v.Snapshot().Webhooks(c.ID); !known || len(hooks) != 0 {
 		t.Errorf("known %v: %v, want none", known, hooks)
 	}
-	second, err := r.client.CreateWebhook(ctx, c.ID, discordclient.WebhookCreate{Name: "b"}, "")
+	second, err := r.client.CreateWebhook(ctx, c.ID, "b", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = r.client.EditWebhook(ctx, second.ID, discordclient.WebhookEdit{Name: discordclient.Set("c")}, ""); err != nil {
+	if _, err = r.client.RenameWebhook(ctx, second.ID, "c", ""); err != nil {
 		t.Fatal(err)
 	}
 	marker()
@@ -253,7 +253,7 @@ func TestDeletingAGuildShowsInTheView(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, func(o *discordtest.Options, _ *guildcache.Options) { o.AllowGuilds = true })
-			own, err := r.client.CreateGuild(t.Context(), discordclient.GuildCreate{Name: "Kyoto"})
+			own, err := r.client.CreateGuild(t.Context(), "Kyoto")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -319,7 +319,7 @@ func TestLostWebhooksAreFoundWithTheirToken(t *testing.T) {
 			c := r.create(discordclient.ChannelCreate{Name: "a"})
 			r.srv.CreateWebhookByHand(c.ID, "alertmanager") // a user's, with the same name
 			r.srv.Faults().Add(discordtest.Fault{Route: "POST /channels/{channel_id}/webhooks", Times: 1, Action: action})
-			_, err := r.client.CreateWebhook(t.Context(), c.ID, discordclient.WebhookCreate{Name: "alertmanager"}, "")
+			_, err := r.client.CreateWebhook(t.Context(), c.ID, "alertmanager", "")
 			wantClass(t, err, discordclient.ClassUnknown)
 			hooks, err := r.client.ListChannelWebhooks(t.Context(), c.ID)
 			if err != nil {
