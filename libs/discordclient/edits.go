@@ -86,15 +86,15 @@ type ChannelMove struct {
 
 // GuildEdit changes settings of a guild.
 type GuildEdit struct {
-	Name                   Change[string]   `json:"name,omitzero"`
-	Description            Change[string]   `json:"description,omitzero"`
-	VerificationLevel      Change[int]      `json:"verification_level,omitzero"`
-	DefaultNotifications   Change[int]      `json:"default_message_notifications,omitzero"`
-	ExplicitContentFilter  Change[int]      `json:"explicit_content_filter,omitzero"`
-	PreferredLocale        Change[string]   `json:"preferred_locale,omitzero"`
-	AFKChannelID           Change[string]   `json:"afk_channel_id,omitzero"`
-	AFKTimeout             Change[int]      `json:"afk_timeout,omitzero"`
-	SystemChannelID        Change[string]   `json:"system_channel_id,omitzero"`
+	Name                  Change[string] `json:"name,omitzero"`
+	Description           Change[string] `json:"description,omitzero"`
+	VerificationLevel     Change[int]    `json:"verification_level,omitzero"`
+	DefaultNotifications  Change[int]    `json:"default_message_notifications,omitzero"`
+	ExplicitContentFilter Change[int]    `json:"explicit_content_filter,omitzero"`
+	PreferredLocale       Change[string] `json:"preferred_locale,omitzero"`
+	AFKChannelID          Change[string] `json:"afk_channel_id,omitzero"`
+	AFKTimeout            Change[int]    `json:"afk_timeout,omitzero"`
+	SystemChannelID       Change[string] `json:"system_channel_id,omitzero"`
 }
 
 // AuditQuery selects entries of the audit log; zero fields do not select.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
@@ -16,29 +17,31 @@ import (
 // not distinguished, since ids as labels would make a series of each. Routes are templates. A nil
 // Metrics counts nothing.
 type Metrics struct {
+	prometheus.Collector
 	requests    *prometheus.CounterVec
 	duration    *prometheus.HistogramVec
 	limited     *prometheus.CounterVec
 	limitedWait *prometheus.HistogramVec
 }
 
-var _ prometheus.Collector = (*Metrics)(nil)
-
 // NewMetrics makes an unregistered set of metrics. Those of package guildcache include it.
 func NewMetrics() *Metrics {
+	registry := prometheus.NewRegistry()
+	auto := promauto.With(registry)
 	m := &Metrics{
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "discord_requests_total",
+		Collector: registry,
+		requests: auto.NewCounterVec(prometheus.CounterOpts{Name: "discord_requests_total",
 			Help: "Calls of Discord's REST API that were sent, by method, route template and class of the response: " +
 				"2xx to 5xx, or none without a response.",
 		}, []string{"method", "route", "status"}),
-		limited: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "discord_rate_limited_total",
+		limited: auto.NewCounterVec(prometheus.CounterOpts{Name: "discord_rate_limited_total",
 			Help: "Calls that a rate limit delayed, by its scope and by origin: local (not sent) or discord (a 429).",
 		}, []string{"scope", "origin"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		duration: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "discord_request_duration_seconds", Help: "Duration of calls of Discord's REST API that were sent.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 20},
 		}, []string{"method", "route"}),
-		limitedWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		limitedWait: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "discord_rate_limit_wait_seconds", Help: "Delays of calls because of a rate limit, by its scope.",
 			Buckets: []float64{.1, .5, 1, 2, 5, 15, 60, 300, 600},
 		}, []string{"scope"}),
@@ -55,24 +58,6 @@ func NewMetrics() *Metrics {
 		}
 	}
 	return m
-}
-
-func (m *Metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.requests, m.duration, m.limited, m.limitedWait}
-}
-
-// Describe implements prometheus.Collector.
-func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, c := range m.collectors() {
-		c.Describe(out)
-	}
-}
-
-// Collect implements prometheus.Collector.
-func (m *Metrics) Collect(out chan<- prometheus.Metric) {
-	for _, c := range m.collectors() {
-		c.Collect(out)
-	}
 }
 
 // observe counts a call by how it ended.

@@ -98,19 +98,19 @@ func sortRoles(roles []Role) {
 
 // Guild is a Discord server and its settings.
 type Guild struct {
-	ID                     string   `json:"id"`
-	Name                   string   `json:"name"`
-	Description            string   `json:"description"`
-	OwnerID                string   `json:"owner_id"`
-	VerificationLevel      int      `json:"verification_level"`            // 0 none to 4 very high
-	DefaultNotifications   int      `json:"default_message_notifications"` // 0 all messages, 1 mentions only
-	ExplicitContentFilter  int      `json:"explicit_content_filter"`       // 0 off, 1 members without roles, 2 all
-	PreferredLocale        string   `json:"preferred_locale"`
-	AFKChannelID           string   `json:"afk_channel_id"`
-	AFKTimeout             int      `json:"afk_timeout"` // seconds: 60, 300, 900, 1800 or 3600
-	SystemChannelID        string   `json:"system_channel_id"`
-	Features               []string `json:"features"` // sorted
-	Roles                  []Role   `json:"roles"`    // in the order of their ids; nil where Discord sent none
+	ID                    string   `json:"id"`
+	Name                  string   `json:"name"`
+	Description           string   `json:"description"`
+	OwnerID               string   `json:"owner_id"`
+	VerificationLevel     int      `json:"verification_level"`            // 0 none to 4 very high
+	DefaultNotifications  int      `json:"default_message_notifications"` // 0 all messages, 1 mentions only
+	ExplicitContentFilter int      `json:"explicit_content_filter"`       // 0 off, 1 members without roles, 2 all
+	PreferredLocale       string   `json:"preferred_locale"`
+	AFKChannelID          string   `json:"afk_channel_id"`
+	AFKTimeout            int      `json:"afk_timeout"` // seconds: 60, 300, 900, 1800 or 3600
+	SystemChannelID       string   `json:"system_channel_id"`
+	Features              []string `json:"features"` // sorted
+	Roles                 []Role   `json:"roles"`    // in the order of their ids; nil where Discord sent none
 }
 
 // UnmarshalJSON reads a guild as Discord sends it and puts its lists in order, so that two states

@@ -8,6 +8,7 @@ import (
 	"weak"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/store"
@@ -16,6 +17,7 @@ import (
 // Metrics counts what the Clients of a process do, all of them together, their calls included. Make
 // one per process with [NewMetrics] and register it.
 type Metrics struct {
+	prometheus.Collector
 	calls    *discordclient.Metrics
 	counters store.Counters
 
@@ -23,18 +25,18 @@ type Metrics struct {
 	clients []weak.Pointer[Client] // weak: a Client whose token was replaced must be able to go
 }
 
-var _ prometheus.Collector = (*Metrics)(nil)
-
 // NewMetrics makes an unregistered set of metrics.
 func NewMetrics() *Metrics {
+	registry := prometheus.NewRegistry()
+	auto := promauto.With(registry)
 	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+		return auto.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 	}
-	return &Metrics{
-		calls: discordclient.NewMetrics(), counters: store.Counters{
-			Events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "discord_gateway_events_total",
+	m := &Metrics{
+		Collector: registry, calls: discordclient.NewMetrics(), counters: store.Counters{
+			Events: auto.NewCounterVec(prometheus.CounterOpts{Name: "discord_gateway_events_total",
 				Help: "Events received from the Gateway, by type; types that are not used count as other."}, []string{"type"}),
-			Resyncs: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "discord_resyncs_total",
+			Resyncs: auto.NewCounterVec(prometheus.CounterOpts{Name: "discord_resyncs_total",
 				Help: "Complete reads of a guild, by source: gateway, or rest while the Gateway was not connected " +
 					"or after missed events.",
 			}, []string{"source"}),
@@ -43,13 +45,14 @@ func NewMetrics() *Metrics {
 			Connects:    counter("discord_gateway_connects_total", "Sessions started on the Gateway."),
 			Disconnects: counter("discord_gateway_disconnects_total", "Connections to the Gateway that ended or failed."),
 		}}
+	registry.MustRegister(m.calls, gauges{m})
+	return m
 }
 
 func gaugeDesc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
-// Gauges are read from the Clients when they are asked for.
 var (
 	descConnected = gaugeDesc("discord_gateway_connected", "Bots that are connected to the Gateway.")
 	descClients   = gaugeDesc("discord_clients", "Bots that are in use.")
@@ -63,16 +66,11 @@ var (
 	descAge   = gaugeDesc("discord_view_age_seconds", "Age of what is known of the most outdated guild in use.")
 )
 
-func (m *Metrics) collectors() []prometheus.Collector {
-	n := m.counters
-	return []prometheus.Collector{m.calls, n.Events, n.Resyncs, n.Gaps, n.Connects, n.Disconnects}
-}
+// gauges are read from the Clients when they are asked for.
+type gauges struct{ metrics *Metrics }
 
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
-	for _, c := range m.collectors() {
-		c.Describe(out)
-	}
+func (gauges) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
 		descConnected, descClients, descRefused, descRemaining, descInvalid, descViews, descAge,
 	} {
@@ -81,17 +79,14 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (m *Metrics) Collect(out chan<- prometheus.Metric) {
-	for _, c := range m.collectors() {
-		c.Collect(out)
-	}
+func (g gauges) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	var connected, refused, views float64
 	var age time.Duration
 	invalid := map[*discordclient.InvalidRequests]discordclient.Stats{} // shared by Clients
-	clients, remaining := m.living(), -1
+	clients, remaining := g.metrics.living(), -1
 	for _, c := range clients {
 		s := c.Stats()
 		if s.GatewayConnected {
