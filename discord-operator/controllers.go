@@ -29,14 +29,9 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	counts, err := operatormetrics.New(metrics.Registry, mgr.GetCache(), mgr.Elected())
-	if err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
+	counts := operatormetrics.New(metrics.Registry, mgr.GetCache(), mgr.Elected())
 	calls := guildcache.NewMetrics()
-	if err := metrics.Registry.Register(calls); err != nil {
-		return fmt.Errorf("register metrics: %w", err)
-	}
+	metrics.Registry.MustRegister(calls)
 	bots := bot.New(ctx, mgr.GetClient(), mgr.GetAPIReader(), bot.Config{
 		APIURL: o.apiURL, Resync: o.resync, Metrics: calls, Log: ctrl.Log.WithName("discord"),
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,9 +27,10 @@ type Metrics struct {
 }
 
 // New registers the metrics. Objects are read from the reader once elected is closed.
-func New(registry prometheus.Registerer, objects client.Reader, elected <-chan struct{}) (*Metrics, error) {
+func New(registry prometheus.Registerer, objects client.Reader, elected <-chan struct{}) *Metrics {
+	auto := promauto.With(registry)
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+		return auto.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
 	m := &Metrics{
 		drift: counter("discord_drift_corrections_total",
@@ -40,20 +42,15 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 		deletes: counter("discord_deletes_total",
 			"Deleted objects, by kind and by what happened on Discord: deleted, retained, "+
 				"gone, which is deleted there before, or abandoned, which is left there by force.", "kind", "how"),
-		timeToReady: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		timeToReady: auto.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "discord_time_to_ready_seconds",
 			Help:    "Time from the creation of an object until it was first Ready, by kind.",
 			Buckets: []float64{.25, .5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800},
 		}, []string{"kind"}),
 	}
 	m.initialize()
-	for _, c := range []prometheus.Collector{m.drift, m.creates, m.deletes, m.timeToReady,
-		&gauges{objects: objects, elected: elected}} {
-		if err := registry.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return m, nil
+	registry.MustRegister(&gauges{objects: objects, elected: elected})
+	return m
 }
 
 // initialize starts all series at 0, so that the first event of each shows as an increase.
