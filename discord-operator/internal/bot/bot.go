@@ -10,24 +10,16 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
-	"k8s.io/apimachinery/pkg/types"
 
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// Bot is the bot of a server.
+// Bot is the bot of a token, which servers may share.
 type Bot struct {
 	*guildcache.Client
-	*connection
-}
-
-// connection is the connection of one token.
-type connection struct {
 	token   string
-	client  *guildcache.Client
-	servers map[types.NamespacedName]bool // guarded by Bots.mu
 	started time.Time
 	stop    context.CancelFunc
 

@@ -53,7 +53,7 @@ type Bots struct {
 
 	reading singleflight.Group
 	mu      sync.Mutex
-	tokens  map[string]*connection
+	tokens  map[string]*Bot
 	uses    map[types.NamespacedName]use // by server
 	outs    []chan Event
 }
@@ -62,7 +62,7 @@ type Bots struct {
 // reads, empty while that is not known.
 type use struct {
 	version string
-	bot     *connection
+	bot     *Bot
 	guild   string
 }
 
@@ -71,7 +71,7 @@ type use struct {
 func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	return &Bots{
 		ctx: ctx, cached: cached, live: live, config: config, invalid: discordclient.NewInvalidRequests(time.Now),
-		tokens: map[string]*connection{}, uses: map[types.NamespacedName]use{},
+		tokens: map[string]*Bot{}, uses: map[types.NamespacedName]use{},
 	}
 }
 
@@ -109,22 +109,21 @@ func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, er
 		}
 		have = found.(use)
 	}
-	if have.bot.client.Stats().TokenRefused {
+	if have.bot.Err() != nil {
 		return nil, TokenRefused(server)
 	}
-	return &Bot{have.bot.client, have.bot}, nil
+	return have.bot, nil
 }
 
-// last returns the bot that a server had last, also when its Secret is gone by now. It lasts until
-// the server is gone.
-func (b *Bots) last(server types.NamespacedName) (*Bot, bool) {
+// last returns the bot that a server had last, also when its Secret is gone by now; nil for none.
+// It lasts until the server is gone.
+func (b *Bots) last(server types.NamespacedName) *Bot {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.uses[server].bot
-	if c == nil || c.client.Stats().TokenRefused {
-		return nil, false
+	if last := b.uses[server].bot; last != nil && last.Err() == nil {
+		return last
 	}
-	return &Bot{c.client, c}, true
+	return nil
 }
 
 // read takes the token out of the Secret and gives the server the bot of that token.
@@ -162,25 +161,21 @@ func missing(server *v1alpha1.DiscordServer, what string) *conditions.Issue {
 func (b *Bots) assign(server types.NamespacedName, token, version string) (use, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := b.tokens[token]
-	if c != nil && c.client.Stats().TokenRefused && b.uses[server].version != version {
-		c = nil // the Secret was written again: the same token is tried once more
+	bot, before := b.tokens[token], b.uses[server]
+	if bot != nil && bot.Err() != nil && before.version != version {
+		bot = nil // the Secret was written again: the same token is tried once more
 	}
-	if c == nil {
+	if bot == nil {
 		var err error
-		if c, err = b.start(token); err != nil {
+		if bot, err = b.start(token); err != nil {
 			return use{}, conditions.Degraded(v1alpha1.ReasonAuthenticationFailed, "The bot token is not usable: %s.", err)
 		}
-		b.tokens[token] = c
+		b.tokens[token] = bot
 	}
-	before := b.uses[server]
-	c.servers[server] = true
-	b.uses[server] = use{version: version, bot: c, guild: before.guild}
-	if before.bot != c {
-		b.forget(before)
-		b.drop(before.bot, server)
-	}
-	return b.uses[server], nil
+	now := use{version: version, bot: bot, guild: before.guild}
+	b.uses[server] = now
+	b.end(before)
+	return now, nil
 }
 
 // Follow records which guild a server with a bot reads. The guild that it read before is not read
@@ -193,7 +188,7 @@ func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 		return
 	}
 	b.uses[server] = use{version: before.version, bot: before.bot, guild: guildID}
-	b.forget(before)
+	b.end(before)
 }
 
 // Release takes the bot from a server; its connection ends with its last server.
@@ -202,40 +197,31 @@ func (b *Bots) Release(server types.NamespacedName) {
 	defer b.mu.Unlock()
 	before := b.uses[server]
 	delete(b.uses, server)
-	b.forget(before)
-	b.drop(before.bot, server)
+	b.end(before)
 }
 
-// forget ends the reading of a guild that no server of a bot reads any more: it would be polled,
-// and reported in metrics, for as long as the bot is in use. The lock is held.
-func (b *Bots) forget(before use) {
-	if before.bot == nil || before.guild == "" {
-		return
-	}
+// end ends what no server uses any more of a former use: the reading of the guild, which would be
+// polled, and reported in metrics, for as long as the bot is in use; and the bot. The lock is held.
+func (b *Bots) end(former use) {
+	bot := former.bot
+	used, read := bot == nil, former.guild == ""
 	for _, u := range b.uses {
-		if u.bot == before.bot && u.guild == before.guild {
-			return
-		}
+		used, read = used || u.bot == bot, read || u.bot == bot && u.guild == former.guild
 	}
-	before.bot.client.Forget(before.guild)
-}
-
-// drop takes a server from a bot. The lock is held.
-func (b *Bots) drop(c *connection, server types.NamespacedName) {
-	if c == nil {
+	if bot != nil && !read {
+		bot.Forget(former.guild)
+	}
+	if used {
 		return
 	}
-	if delete(c.servers, server); len(c.servers) > 0 {
-		return
+	if b.tokens[bot.token] == bot {
+		delete(b.tokens, bot.token)
 	}
-	if b.tokens[c.token] == c {
-		delete(b.tokens, c.token)
-	}
-	c.stop()
+	bot.stop()
 }
 
 // start connects a bot. The lock is held.
-func (b *Bots) start(token string) (*connection, error) {
+func (b *Bots) start(token string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{
 			Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Invalid: b.invalid,
@@ -246,9 +232,6 @@ func (b *Bots) start(token string) (*connection, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(b.ctx)
-	c := &connection{
-		token: token, client: api, servers: map[types.NamespacedName]bool{}, started: time.Now(), stop: stop,
-	}
 	outs := b.outs
 	events := api.Subscribe(ctx)
 	go func() {
@@ -262,7 +245,7 @@ func (b *Bots) start(token string) (*connection, error) {
 			send(ctx, outs, guildcache.Event{Kind: EventTokenRefused})
 		}
 	}()
-	return c, nil
+	return &Bot{Client: api, token: token, started: time.Now(), stop: stop}, nil
 }
 
 func send(ctx context.Context, outs []chan Event, e guildcache.Event) {

@@ -100,7 +100,7 @@ func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*B
 	if !issue.IsDegraded() {
 		return found, err
 	}
-	if last, ok := b.last(client.ObjectKeyFromObject(server)); ok {
+	if last := b.last(client.ObjectKeyFromObject(server)); last != nil {
 		return last, nil
 	}
 	return nil, issues.DeletionFailed(issue.Message)
@@ -186,7 +186,7 @@ func (g *Guild) Full() *conditions.Issue {
 // known exactly.
 func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue {
 	have, exact := g.Snapshot.BotPermissions()
-	return lacks(have, exact, needed, forWhat, g.Server.Status.InviteURL)
+	return issues.Lacking(have, exact, needed, forWhat, g.Server.Status.InviteURL)
 }
 
 // LacksIn is Lacks for a channel or category with overwrites of its own. To invite the bot again
@@ -195,7 +195,7 @@ func (g *Guild) LacksIn(
 	ch *discordclient.Channel, needed permissions.Bits, forWhat, inviteURL string,
 ) *conditions.Issue {
 	have, exact := g.Snapshot.BotPermissionsIn(ch)
-	return lacks(have, exact, needed, forWhat, inviteURL)
+	return issues.Lacking(have, exact, needed, forWhat, inviteURL)
 }
 
 // LacksForEdit is why the bot may not edit a channel or category.
@@ -211,11 +211,4 @@ func (g *Guild) LacksForEdit(
 		}
 	}
 	return g.LacksIn(live, needed, "which it needs in this "+noun, "")
-}
-
-func lacks(have permissions.Bits, exact bool, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
-	if !exact || have.Missing(needed) == 0 {
-		return nil
-	}
-	return issues.Lacking(have.Missing(needed).Names(), forWhat, inviteURL)
 }

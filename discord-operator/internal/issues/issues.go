@@ -19,6 +19,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 const (
@@ -119,8 +120,13 @@ func Full(format string, args ...any) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonLimitReached, format, args...).After(fullRetry)
 }
 
-// Lacking says which permissions the bot lacks for what.
-func Lacking(names []string, forWhat, inviteURL string) *conditions.Issue {
+// Lacking is the issue that the bot lacks permissions for something; nil while it is not known
+// exactly which it has. To invite the bot again helps only where inviteURL is given.
+func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat, inviteURL string) *conditions.Issue {
+	names := have.Missing(needed).Names()
+	if !exact || len(names) == 0 {
+		return nil
+	}
 	format := "The bot lacks the permissions %s, %s. Give them to a role of the bot"
 	if len(names) == 1 {
 		format = "The bot lacks the permission %s, %s. Give it to a role of the bot"

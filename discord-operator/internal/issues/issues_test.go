@@ -16,6 +16,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 // transient is an error that a retry may resolve.
@@ -159,13 +160,19 @@ func TestWorst(t *testing.T) {
 func TestLacking(t *testing.T) {
 	t.Parallel()
 	for want, got := range map[string]error{
-		"The bot lacks the permission A, which it needs. Give it to a role of the bot":                                Lacking([]string{"A"}, "which it needs", ""),
-		"The bot lacks the permissions A, B, which it needs. Give them to a role of the bot, or invite it again: URL": Lacking([]string{"A", "B"}, "which it needs", "URL"),
+		"The bot lacks the permission ViewChannel, which it needs. Give it to a role of the bot":                                             Lacking(permissions.ManageRoles, true, permissions.ManageRoles|permissions.ViewChannel, "which it needs", ""),
+		"The bot lacks the permissions ManageChannels, ViewChannel, which it needs. Give them to a role of the bot, or invite it again: URL": Lacking(0, true, permissions.ManageChannels|permissions.ViewChannel, "which it needs", "URL"),
 	} {
 		wrong, ok := errors.AsType[*conditions.Issue](got)
 		if !ok || !wrong.IsDegraded() || wrong.Message != want || wrong.RequeueAfter == 0 {
 			t.Errorf("got %v, want %s", got, want)
 		}
+	}
+	if got := Lacking(0, false, permissions.ViewChannel, "which it needs", ""); got != nil {
+		t.Errorf("what is not known exactly is reported: %v", got)
+	}
+	if got := Lacking(permissions.ViewChannel, true, permissions.ViewChannel, "which it needs", ""); got != nil {
+		t.Errorf("nothing is lacking, and reported: %v", got)
 	}
 }
 

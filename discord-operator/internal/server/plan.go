@@ -40,12 +40,12 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	p.Manageable = true
 	p.Edit, p.Fields, waits = differences(server, s)
 	have, exact := s.Snapshot.BotPermissions()
-	if missing := have.Missing(required(s, len(p.Fields) > 0 || managed(server))); exact && missing != 0 {
-		p.Issues = append(p.Issues,
-			*issues.Lacking(missing.Names(), "which this server's settings, groups and channels require", inviteURL(s)))
-	}
-	if waits != nil {
-		p.Issues = append(p.Issues, *waits)
+	needed := required(s, len(p.Fields) > 0 || managed(server))
+	const forWhat = "which this server's settings, groups and channels require"
+	for _, issue := range []*conditions.Issue{issues.Lacking(have, exact, needed, forWhat, s.InviteURL), waits} {
+		if issue != nil {
+			p.Issues = append(p.Issues, *issue)
+		}
 	}
 	if exact && !have.Has(permissions.ManageGuild) {
 		p.Edit, p.Fields = discordclient.GuildEdit{}, nil
@@ -64,17 +64,14 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 		return conditions.Degraded(v1alpha1.ReasonBotNotInServer,
 			"The bot %q is not a member of server %s, or the server does not exist. "+
 				"A user who may manage the server can add it: %s",
-			s.Application.Name, s.GuildID, inviteURL(s))
+			s.Application.Name, s.GuildID, s.InviteURL)
 	case foreign(server, s):
 		return conditions.Degraded(v1alpha1.ReasonConflict,
 			"Server %s is already managed by DiscordServer %s. Delete one of the two objects.",
 			s.GuildID, client.ObjectKeyFromObject(s.Manager))
 	}
 	have, exact := s.Snapshot.BotPermissions()
-	if missing := have.Missing(essential); exact && missing != 0 {
-		return issues.Lacking(missing.Names(), "without which it cannot manage the server", inviteURL(s))
-	}
-	return nil
+	return issues.Lacking(have, exact, essential, "without which it cannot manage the server", s.InviteURL)
 }
 
 // foreign reports whether another server manages the guild.
@@ -93,7 +90,7 @@ func serverIDRequired(s State) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonServerIDRequired,
 		"Discord does not let bots create servers. Create one in Discord, add the bot %q to it (%s), "+
 			"and set spec.serverId to its id: right-click the server with developer mode on, \"Copy Server ID\".",
-		s.Application.Name, inviteURL(s))
+		s.Application.Name, s.InviteURL)
 }
 
 // planDeletion plans what becomes of the guild of a deleted server, unless something is known that
@@ -131,14 +128,6 @@ func required(s State, settings bool) permissions.Bits {
 		needed |= permissions.ManageWebhooks
 	}
 	return needed
-}
-
-// inviteURL asks for everything that the operator may ever need, and for what the overwrites
-// mention.
-func inviteURL(s State) string {
-	mentioned, _, _ := s.mentioned()
-	return discordclient.InviteURL(s.Bot.WebURL(), s.Application.ID,
-		discordclient.PermissionsOverwrites|mentioned, s.GuildID)
 }
 
 // managed reports whether the spec names any setting.

@@ -30,6 +30,9 @@ type State struct {
 	// Bot and its Application are nil where the server could not be observed.
 	Bot         *bot.Bot
 	Application *discordclient.Application
+	// InviteURL asks for everything that the operator may ever need, and for what the overwrites
+	// mention.
+	InviteURL string
 	// GuildID is the guild's, empty while there is none. Absent says that there is surely none;
 	// Recovered, that it is the result of a create whose outcome was not known.
 	GuildID           string
@@ -56,7 +59,11 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 	if err := r.observeChildren(ctx, server, &s); err != nil {
 		return s, err
 	}
-	if err := r.observeGuild(ctx, server, &s); err != nil || s.Absent {
+	err = r.observeGuild(ctx, server, &s)
+	mentioned, _, _ := s.mentioned()
+	wanted := discordclient.PermissionsOverwrites | mentioned
+	s.InviteURL = discordclient.InviteURL(s.Bot.WebURL(), app.ID, wanted, s.GuildID)
+	if err != nil || s.Absent {
 		return s, err
 	}
 	r.Bots.Follow(client.ObjectKeyFromObject(server), s.GuildID)

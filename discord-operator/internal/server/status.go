@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -27,7 +28,7 @@ func statusOf(
 		ApplicationID: was.ApplicationID, InviteURL: was.InviteURL,
 	}
 	if s.Application != nil {
-		now.ApplicationID, now.InviteURL = s.Application.ID, inviteURL(s)
+		now.ApplicationID, now.InviteURL = s.Application.ID, cmp.Or(s.InviteURL, now.InviteURL)
 	}
 	if results.GuildID != "" {
 		now.ServerID = results.GuildID
