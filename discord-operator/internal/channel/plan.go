@@ -7,11 +7,14 @@ import (
 	"slices"
 
 	"github.com/bwmarrin/discordgo"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/discord-operator/internal/settings"
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -86,17 +89,9 @@ func desiredOverwrites(c *v1alpha1.DiscordChannel, s State) ([]discordclient.Ove
 func create(c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite) *discordclient.ChannelCreate {
 	spec, parentID := c.Spec, s.Binding.ParentID
 	in := &discordclient.ChannelCreate{
-		Name: spec.Name, Type: channelTypes(spec.Type)[0], ParentID: parentID, Overwrites: want,
-		DefaultAutoArchive: minutes[spec.DefaultAutoArchive],
-	}
-	if spec.Topic != nil {
-		in.Topic = *spec.Topic
-	}
-	if spec.NSFW != nil {
-		in.NSFW = *spec.NSFW
-	}
-	if spec.Slowmode != nil {
-		in.Slowmode = int(spec.Slowmode.Seconds())
+		Name: spec.Name, Type: channelTypes(spec.Type)[0], Topic: ptr.Deref(spec.Topic, ""), ParentID: parentID,
+		NSFW: ptr.Deref(spec.NSFW, false), Slowmode: ptr.Deref(seconds(spec.Slowmode), 0), Overwrites: want,
+		DefaultAutoArchive: ptr.Deref(settings.AutoArchives.Number(spec.DefaultAutoArchive), 0),
 	}
 	if s.Position != nil {
 		in.Position = s.Position.First(textLike(s.Guild.Snapshot, parentID))
@@ -130,56 +125,36 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 		"Enable Community in its settings on Discord, or set spec.type to Text.")
 }
 
-var minutes = map[v1alpha1.AutoArchive]int{
-	v1alpha1.AutoArchiveOneHour: 60, v1alpha1.AutoArchiveOneDay: 1440,
-	v1alpha1.AutoArchiveThreeDays: 4320, v1alpha1.AutoArchiveOneWeek: 10080,
-}
-
 // differences returns the edit that makes the channel match the spec, and the fields that it
 // changes. What the spec leaves out is not compared.
 func differences(
 	c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite,
 ) (edit discordclient.ChannelEdit, fields []string) {
 	live, spec, parentID := s.Binding.Channel, c.Spec, s.Binding.ParentID
-	differs := func(field string, yes bool) bool {
-		if yes {
-			fields = append(fields, field)
-		}
-		return yes
+	if !discordclient.SameChannelName(live.Type, spec.Name, live.Name, s.Binding.StoredName) {
+		external.Differ(&fields, "name", &spec.Name, live.Name, &edit.Name)
 	}
-	if differs("name", !discordclient.SameChannelName(live.Type, spec.Name, live.Name, s.Binding.StoredName)) {
-		edit.Name = discordclient.Set(spec.Name)
+	if spec.Type != "" {
+		external.Differ(&fields, "type", &channelTypes(spec.Type)[0], live.Type, &edit.Type)
 	}
-	if differs("type", spec.Type != "" && channelTypes(spec.Type)[0] != live.Type) {
-		edit.Type = discordclient.Set(channelTypes(spec.Type)[0])
-	}
-	if differs("topic", spec.Topic != nil && *spec.Topic != live.Topic) {
-		edit.Topic = orClear(*spec.Topic)
-	}
-	if differs("nsfw", spec.NSFW != nil && *spec.NSFW != live.NSFW) {
-		edit.NSFW = discordclient.Set(*spec.NSFW)
-	}
-	if differs("slowmode", spec.Slowmode != nil && int(spec.Slowmode.Seconds()) != live.Slowmode) {
-		edit.Slowmode = discordclient.Set(int(spec.Slowmode.Seconds()))
-	}
-	archive := minutes[spec.DefaultAutoArchive]
-	if differs("defaultAutoArchive", spec.DefaultAutoArchive != "" && archive != live.DefaultAutoArchive) {
-		edit.DefaultAutoArchive = discordclient.Set(archive)
-	}
-	if differs("group", parentID != live.ParentID) {
-		edit.ParentID = orClear(parentID)
-	}
-	if differs("permissionOverwrites", spec.PermissionOverwrites != nil && !overwrites.Same(live.Overwrites, want)) {
-		edit.Overwrites = discordclient.Set(want)
+	external.Differ(&fields, "topic", spec.Topic, live.Topic, &edit.Topic)
+	external.Differ(&fields, "nsfw", spec.NSFW, live.NSFW, &edit.NSFW)
+	external.Differ(&fields, "slowmode", seconds(spec.Slowmode), live.Slowmode, &edit.Slowmode)
+	archive := settings.AutoArchives.Number(spec.DefaultAutoArchive)
+	external.Differ(&fields, "defaultAutoArchive", archive, live.DefaultAutoArchive, &edit.DefaultAutoArchive)
+	external.Differ(&fields, "group", &parentID, live.ParentID, &edit.ParentID)
+	if spec.PermissionOverwrites != nil && !overwrites.Same(live.Overwrites, want) {
+		fields, edit.Overwrites = append(fields, "permissionOverwrites"), discordclient.Set(want)
 	}
 	return edit, fields
 }
 
-func orClear(s string) discordclient.Change[string] {
-	if s == "" {
-		return discordclient.Clear[string]()
+// seconds are what Discord counts in; nil for no duration.
+func seconds(d *metav1.Duration) *int {
+	if d == nil {
+		return nil
 	}
-	return discordclient.Set(s)
+	return new(int(d.Seconds()))
 }
 
 // refusedEdit is why Discord would refuse an edit.

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/settings"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
@@ -25,11 +26,6 @@ const (
 	// manage is what the operator needs in every channel and category.
 	manage = permissions.ViewChannel | permissions.ManageChannels
 )
-
-var autoArchives = map[int]v1alpha1.AutoArchive{
-	60: v1alpha1.AutoArchiveOneHour, 1440: v1alpha1.AutoArchiveOneDay,
-	4320: v1alpha1.AutoArchiveThreeDays, 10080: v1alpha1.AutoArchiveOneWeek,
-}
 
 // groupEntry is the object of a category.
 func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
@@ -106,7 +102,7 @@ func (e *exporter) autoArchive(notes *notes, c *discordclient.Channel) v1alpha1.
 	if c.DefaultAutoArchive == 0 {
 		return ""
 	}
-	return named(notes, "defaultAutoArchive", autoArchives, c.DefaultAutoArchive)
+	return named(notes, "defaultAutoArchive", settings.AutoArchives, c.DefaultAutoArchive)
 }
 
 // webhook is the bot's own webhook in a channel; of several the oldest, as the operator chooses it.

@@ -8,23 +8,8 @@ import (
 	"strings"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/settings"
 	"jutsu.com/operators/libs/discordclient"
-)
-
-// Settings by Discord's numbers. Source: https://discord.com/developers/docs/resources/guild.
-var (
-	verificationLevels = map[int]v1alpha1.VerificationLevel{
-		0: v1alpha1.VerificationLevelNone, 1: v1alpha1.VerificationLevelLow, 2: v1alpha1.VerificationLevelMedium,
-		3: v1alpha1.VerificationLevelHigh, 4: v1alpha1.VerificationLevelVeryHigh,
-	}
-	defaultNotifications = map[int]v1alpha1.DefaultNotifications{
-		0: v1alpha1.DefaultNotificationsAllMessages, 1: v1alpha1.DefaultNotificationsOnlyMentions,
-	}
-	explicitContentFilters = map[int]v1alpha1.ExplicitContentFilter{
-		0: v1alpha1.ExplicitContentFilterDisabled, 1: v1alpha1.ExplicitContentFilterMembersWithoutRoles,
-		2: v1alpha1.ExplicitContentFilterAllMembers,
-	}
-	afkTimeouts = map[int]v1alpha1.AFKTimeout{60: "1m", 300: "5m", 900: "15m", 1800: "30m", 3600: "1h"}
 )
 
 // locales are those of the schema.
@@ -38,13 +23,14 @@ const maxDescription = 300
 func (e *exporter) serverEntry() entry {
 	g, notes := e.guild, notes{}
 	spec := v1alpha1.DiscordServerSpec{
-		TokenSecretRef:        v1alpha1.TokenSecretReference{Name: e.o.tokenSecret},
-		ServerID:              g.ID,
-		VerificationLevel:     named(&notes, "verificationLevel", verificationLevels, g.VerificationLevel),
-		DefaultNotifications:  named(&notes, "defaultNotifications", defaultNotifications, g.DefaultNotifications),
-		ExplicitContentFilter: named(&notes, "explicitContentFilter", explicitContentFilters, g.ExplicitContentFilter),
-		AFKTimeout:            named(&notes, "afkTimeout", afkTimeouts, g.AFKTimeout),
-		DeletionPolicy:        v1alpha1.DeletionPolicyRetain,
+		TokenSecretRef:       v1alpha1.TokenSecretReference{Name: e.o.tokenSecret},
+		ServerID:             g.ID,
+		VerificationLevel:    named(&notes, "verificationLevel", settings.VerificationLevels, g.VerificationLevel),
+		DefaultNotifications: named(&notes, "defaultNotifications", settings.DefaultNotifications, g.DefaultNotifications),
+		ExplicitContentFilter: named(&notes, "explicitContentFilter", settings.ExplicitContentFilters,
+			g.ExplicitContentFilter),
+		AFKTimeout:     named(&notes, "afkTimeout", settings.AFKTimeouts, g.AFKTimeout),
+		DeletionPolicy: v1alpha1.DeletionPolicyRetain,
 	}
 	keep(&notes, "name", &spec.Name, g.Name, plain(g.Name, 2, discordclient.MaxNameLength),
 		fmt.Sprintf("%q is not what the schema allows: 2 to 100 characters without white space around them", g.Name))
@@ -86,7 +72,7 @@ func (e *exporter) systemChannel(notes *notes) *v1alpha1.ChannelReference {
 }
 
 // named translates a number of Discord's, and leaves out unknown ones.
-func named[T ~string](notes *notes, field string, names map[int]T, number int) T {
+func named[T ~string](notes *notes, field string, names settings.Names[T], number int) T {
 	name, ok := names[number]
 	if !ok {
 		notes.leave(field, fmt.Sprintf("Discord says %d, which this version of discord-operator does not know", number))

@@ -71,8 +71,7 @@ func differences(
 ) (edit discordclient.ChannelEdit, fields []string) {
 	live := s.Binding.Channel
 	if !discordclient.SameChannelName(discordgo.ChannelTypeGuildCategory, g.Spec.Name, live.Name, s.Binding.StoredName) {
-		edit.Name = discordclient.Set(g.Spec.Name)
-		fields = append(fields, "name")
+		external.Differ(&fields, "name", &g.Spec.Name, live.Name, &edit.Name)
 	}
 	if g.Spec.PermissionOverwrites != nil && !overwrites.Same(live.Overwrites, want) {
 		edit.Overwrites = discordclient.Set(want)

@@ -9,6 +9,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/settings"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -138,57 +139,28 @@ func managed(server *v1alpha1.DiscordServer) bool {
 		spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelRef != nil
 }
 
-var (
-	verificationLevels = map[v1alpha1.VerificationLevel]int{
-		v1alpha1.VerificationLevelNone: 0, v1alpha1.VerificationLevelLow: 1, v1alpha1.VerificationLevelMedium: 2,
-		v1alpha1.VerificationLevelHigh: 3, v1alpha1.VerificationLevelVeryHigh: 4,
-	}
-	notifications = map[v1alpha1.DefaultNotifications]int{
-		v1alpha1.DefaultNotificationsAllMessages: 0, v1alpha1.DefaultNotificationsOnlyMentions: 1,
-	}
-	contentFilters = map[v1alpha1.ExplicitContentFilter]int{
-		v1alpha1.ExplicitContentFilterDisabled: 0, v1alpha1.ExplicitContentFilterMembersWithoutRoles: 1,
-		v1alpha1.ExplicitContentFilterAllMembers: 2,
-	}
-	timeouts = map[v1alpha1.AFKTimeout]int{"1m": 60, "5m": 300, "15m": 900, "30m": 1800, "1h": 3600}
-)
-
 // differences returns the edit that makes the settings match the spec, the fields that it changes,
 // and what a setting waits for. What the spec leaves out is not compared.
 func differences(
 	server *v1alpha1.DiscordServer, s State,
 ) (edit discordclient.GuildEdit, fields []string, waits *conditions.Issue) {
 	live, spec := s.Snapshot.Guild, server.Spec
-	text := func(field string, want *string, have string, change *discordclient.Change[string]) {
-		if want == nil || *want == have {
-			return
-		}
-		fields = append(fields, field)
-		if *change = discordclient.Set(*want); *want == "" {
-			*change = discordclient.Clear[string]()
-		}
-	}
-	number := func(field string, want int, asked bool, have int, change *discordclient.Change[int]) {
-		if asked && want != have {
-			fields = append(fields, field)
-			*change = discordclient.Set(want)
-		}
-	}
-	text("name", notEmpty(spec.Name), live.Name, &edit.Name)
-	text("description", spec.Description, live.Description, &edit.Description)
-	number("verificationLevel", verificationLevels[spec.VerificationLevel], spec.VerificationLevel != "",
-		live.VerificationLevel, &edit.VerificationLevel)
-	number("defaultNotifications", notifications[spec.DefaultNotifications], spec.DefaultNotifications != "",
-		live.DefaultNotifications, &edit.DefaultNotifications)
-	number("explicitContentFilter", contentFilters[spec.ExplicitContentFilter], spec.ExplicitContentFilter != "",
-		live.ExplicitContentFilter, &edit.ExplicitContentFilter)
-	text("preferredLocale", notEmpty(spec.PreferredLocale), live.PreferredLocale, &edit.PreferredLocale)
-	text("afkChannelId", spec.AFKChannelID, live.AFKChannelID, &edit.AFKChannelID)
-	number("afkTimeout", timeouts[spec.AFKTimeout], spec.AFKTimeout != "", live.AFKTimeout, &edit.AFKTimeout)
+	text, number := external.Differ[string], external.Differ[int]
+	level := settings.VerificationLevels.Number(spec.VerificationLevel)
+	notifications := settings.DefaultNotifications.Number(spec.DefaultNotifications)
+	filter := settings.ExplicitContentFilters.Number(spec.ExplicitContentFilter)
+	text(&fields, "name", notEmpty(spec.Name), live.Name, &edit.Name)
+	text(&fields, "description", spec.Description, live.Description, &edit.Description)
+	number(&fields, "verificationLevel", level, live.VerificationLevel, &edit.VerificationLevel)
+	number(&fields, "defaultNotifications", notifications, live.DefaultNotifications, &edit.DefaultNotifications)
+	number(&fields, "explicitContentFilter", filter, live.ExplicitContentFilter, &edit.ExplicitContentFilter)
+	text(&fields, "preferredLocale", notEmpty(spec.PreferredLocale), live.PreferredLocale, &edit.PreferredLocale)
+	text(&fields, "afkChannelId", spec.AFKChannelID, live.AFKChannelID, &edit.AFKChannelID)
+	number(&fields, "afkTimeout", settings.AFKTimeouts.Number(spec.AFKTimeout), live.AFKTimeout, &edit.AFKTimeout)
 	if spec.SystemChannelRef != nil {
 		var id string
 		if id, waits = systemChannel(server, s); waits == nil {
-			text("systemChannelRef", &id, live.SystemChannelID, &edit.SystemChannelID)
+			text(&fields, "systemChannelRef", &id, live.SystemChannelID, &edit.SystemChannelID)
 		}
 	}
 	return edit, fields, waits
