@@ -45,29 +45,25 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 			Expectations: applier.Expectations, Metrics: counts, Clock: now, Resync: o.resync,
 		}
 	}
+	records := func() *external.Records { return external.NewRecords(now, o.recoveryWait) }
 	resources := func(kind external.Kind) *external.Resources {
 		return &external.Resources{
-			Kind: kind, Cache: mgr.GetClient(), Status: recorder(kind.Name),
-			Records: external.NewRecords(now), RecoveryWait: o.recoveryWait, Clock: now,
+			Kind: kind, Cache: mgr.GetClient(), Status: recorder(kind.Name), Records: records(),
 		}
 	}
-	categories, channels := resources(group.Kind), resources(channel.Kind)
+	channels := resources(channel.Kind)
 	webhooks := &webhook.Webhooks{
-		Client: mgr.GetClient(), Applier: applier, Records: external.NewRecords(now), Status: channels.Status,
-		RecoveryWait: o.recoveryWait, Clock: now,
+		Client: mgr.GetClient(), Applier: applier, Records: records(), Status: channels.Status,
 	}
 	for kind, controller := range map[string]interface {
 		SetupWithManager(mgr ctrl.Manager, workers int) error
 	}{
 		server.Kind: &server.Reconciler{
-			Client: mgr.GetClient(), Bots: bots, Records: external.NewRecords(now), RecoveryWait: o.recoveryWait,
-			Status: recorder(server.Kind),
+			Client: mgr.GetClient(), Bots: bots, Records: records(), Status: recorder(server.Kind),
 		},
-		group.Kind.Name: &group.Reconciler{
-			Client: mgr.GetClient(), Bots: bots, Categories: categories, Status: categories.Status,
-		},
+		group.Kind.Name: &group.Reconciler{Client: mgr.GetClient(), Bots: bots, Categories: resources(group.Kind)},
 		channel.Kind.Name: &channel.Reconciler{
-			Client: mgr.GetClient(), Bots: bots, Channels: channels, Webhooks: webhooks, Status: channels.Status,
+			Client: mgr.GetClient(), Bots: bots, Channels: channels, Webhooks: webhooks,
 		},
 	} {
 		if err := controller.SetupWithManager(mgr, o.workers); err != nil {

@@ -299,6 +299,9 @@ func (c *DiscordChannel) WebhookSecretName() string {
 	return c.Name + "-webhook"
 }
 
+// GetConditions returns the conditions of the status.
+func (c *DiscordChannel) GetConditions() []metav1.Condition { return c.Status.Conditions }
+
 // DiscordChannelList is a list of DiscordChannels.
 //
 // +kubebuilder:object:root=true

@@ -122,6 +122,9 @@ type DiscordGroup struct {
 	Status DiscordGroupStatus `json:"status,omitempty"`
 }
 
+// GetConditions returns the conditions of the status.
+func (g *DiscordGroup) GetConditions() []metav1.Condition { return g.Status.Conditions }
+
 // DiscordGroupList is a list of DiscordGroups.
 //
 // +kubebuilder:object:root=true

@@ -274,6 +274,9 @@ type DiscordServer struct {
 	Status DiscordServerStatus `json:"status,omitempty"`
 }
 
+// GetConditions returns the conditions of the status.
+func (s *DiscordServer) GetConditions() []metav1.Condition { return s.Status.Conditions }
+
 // DiscordServerList is a list of DiscordServers.
 //
 // +kubebuilder:object:root=true

@@ -34,7 +34,7 @@ var Kind = external.Kind{
 		c := o.(*v1alpha1.DiscordChannel)
 		return external.Identity{
 			Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Position: c.Spec.Position,
-			Policy: c.Spec.DeletionPolicy, Conditions: c.Status.Conditions,
+			Policy: c.Spec.DeletionPolicy,
 		}
 	},
 	Siblings: textLike,
@@ -49,8 +49,6 @@ type Reconciler struct {
 	// Channels are the external resources, Webhooks those of the channels.
 	Channels *external.Resources
 	Webhooks *webhook.Webhooks
-	// Status records what becomes of a channel.
-	Status *status.Recorder
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch;patch
@@ -68,7 +66,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	ofEvent := handler.TypedEnqueueRequestsFromMapFunc(r.Channels.OfEvent(r.ofServer))
 	return builder.ControllerManagedBy(mgr).
 		Named("discordchannel").
-		For(&v1alpha1.DiscordChannel{}, when(r.Status.Relevant())).
+		For(&v1alpha1.DiscordChannel{}, when(r.Channels.Status.Relevant())).
 		Watches(&v1alpha1.DiscordChannel{}, requests(r.Channels.Rivals), when(r.Channels.Released())).
 		Watches(&v1alpha1.DiscordGroup{}, requests(r.ofGroup), when(groupChanged)).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
@@ -80,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
-	if !r.Status.Satisfied(c) {
+	if !r.Channels.Status.Satisfied(c) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
 	if !c.DeletionTimestamp.IsZero() {
@@ -91,7 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
 	if err != nil {
-		results := Results{Results: external.Results{Issues: issues.Of(err, r.Status.Clock.Now())}}
+		results := Results{Results: external.Results{Issues: issues.Of(err, r.Channels.Status.Clock.Now())}}
 		return r.updateStatus(ctx, c, state, results)
 	}
 	plan := NewPlan(c, state)
@@ -119,7 +117,7 @@ func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s St
 	var err error
 	results.Webhook, err = r.Webhooks.Apply(ctx, c, api, results.Channel.ID, plan.Webhook)
 	results.Changed = results.Changed || results.Webhook.Changed
-	results.Fail(err, r.Status.Clock.Now())
+	results.Fail(err, r.Channels.Status.Clock.Now())
 	return results
 }
 
@@ -129,8 +127,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, c *v1alpha1.DiscordCha
 		return reconcile.Result{}, nil
 	}
 	state, err := r.observeDeletion(ctx, c)
-	plan := planDeletion(c, state, issues.Of(err, r.Status.Clock.Now()))
-	results := external.Delete(ctx, state.Guild.OrNone(), r.Status, c, plan)
+	plan := planDeletion(c, state, issues.Of(err, r.Channels.Status.Clock.Now()))
+	results := external.Delete(ctx, state.Guild.OrNone(), r.Channels.Status, c, plan)
 	if results.Deleted {
 		r.Channels.Records.Forget(c.UID)
 		r.Webhooks.Records.Forget(c.UID)

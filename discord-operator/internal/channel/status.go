@@ -4,7 +4,6 @@ package channel
 
 import (
 	"context"
-	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -19,15 +18,11 @@ import (
 func statusOf(
 	c *v1alpha1.DiscordChannel, s State, results Results, worst *conditions.Issue,
 ) v1alpha1.DiscordChannelStatus {
-	was := c.Status
-	now := v1alpha1.DiscordChannelStatus{
-		ObservedGeneration: c.Generation, Conditions: slices.Clone(was.Conditions), ServerRef: was.ServerRef,
-		ServerID: was.ServerID, GroupID: was.GroupID, ChannelID: was.ChannelID, ChannelURL: was.ChannelURL,
-		Webhook: was.Webhook,
-	}
+	now := *c.Status.DeepCopy()
+	now.ObservedGeneration = c.Generation
 	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The channel does not exist on Discord.")
 	if s.Guild == nil {
-		can = status.Available(was.Conditions, can)
+		can = status.Available(now.Conditions, can)
 	} else {
 		now.ServerRef = &v1alpha1.ServerReference{Name: s.Server}
 	}
@@ -47,8 +42,8 @@ func (r *Reconciler) updateStatus(
 ) (reconcile.Result, error) {
 	worst, after := issues.Worst(results.Issues), c.DeepCopy()
 	after.Status = statusOf(c, s, results, worst)
-	return r.Status.Update(ctx, status.Report{
+	return r.Channels.Status.Update(ctx, status.Report{
 		Name: "channel #" + c.Spec.Name, Before: c, After: after,
-		Was: c.Status.Conditions, Now: after.Status.Conditions, Changed: results.Changed, Worst: worst, Stale: results.Stale,
+		Changed: results.Changed, Worst: worst, Stale: results.Stale,
 	})
 }

@@ -54,7 +54,7 @@ func (r *Results) Fail(err error, now time.Time) bool {
 
 // Apply carries out the plan of an object that is not deleted.
 func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) Results {
-	now := r.Clock.Now()
+	now := r.Status.Clock.Now()
 	results := Results{Channel: b.Channel, Issues: slices.Clone(plan.Issues)}
 	if plan.Create == nil && b.Channel == nil {
 		results.Blocked = true
@@ -175,14 +175,11 @@ func (r *Resources) edit(
 		r.Records.SetStoredName(b.Object.GetUID(), name, ch.Name)
 	}
 	results.Channel, results.Changed = ch, true
-	if reconciled(b) && !b.Adopted {
+	if status.Reconciled(b.Object) && !b.Adopted {
 		r.Status.DriftCorrected(b.Object, fields...)
 	}
 	return err
 }
-
-// reconciled reports whether a difference is drift, and not the result of a new spec.
-func reconciled(b Binding) bool { return status.Reconciled(b.Conditions, b.Object.GetGeneration()) }
 
 func without(list []string, drop ...string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(drop, s) })
@@ -213,7 +210,7 @@ func (r *Resources) order(
 	if err := api.MoveChannels(ctx, b.GuildID, moves); err != nil {
 		return err
 	}
-	if reconciled(b) {
+	if status.Reconciled(b.Object) {
 		r.Status.DriftCorrected(b.Object, "position")
 	}
 	return nil

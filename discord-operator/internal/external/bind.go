@@ -11,9 +11,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -59,8 +57,6 @@ type Identity struct {
 	Position *int32
 	// Policy is what becomes of the resource when the object is deleted.
 	Policy v1alpha1.DeletionPolicy
-	// Conditions are those of the status.
-	Conditions []metav1.Condition
 }
 
 // Retained reports whether the resource of a deleted object stays. By default an adopted one does,
@@ -88,16 +84,13 @@ type Resources struct {
 	Cache   client.Reader
 	Status  *status.Recorder
 	Records *Records
-	// RecoveryWait is how long after a create of unknown outcome a resource counts as absent.
-	RecoveryWait time.Duration
-	Clock        clock.PassiveClock
 
 	turns order.Turns
 }
 
 // Lookup is where the external resource of an object is to be found or created.
 type Lookup struct {
-	Object            client.Object
+	Object            status.Object
 	GuildID, ParentID string
 	// Types are what the resource may be; the first is what is created.
 	Types []discordgo.ChannelType
@@ -243,7 +236,7 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 	result, err := recovery.Channel(ctx, api, recovery.Intent{
 		GuildID: b.GuildID, Type: b.Types[0], ParentID: b.ParentID, Name: b.Name, Reason: Reason(r.Kind.Name, b.Object),
 		NotBefore: b.Object.GetCreationTimestamp().Time, LastAttempt: record.LastAttempt,
-		Propagation: r.RecoveryWait, Now: r.Clock.Now,
+		Propagation: r.Records.Wait, Now: r.Status.Clock.Now,
 		Claimed: func(id string) bool {
 			if holder := r.Records.Holder(id); holder != "" && holder != uid {
 				return true

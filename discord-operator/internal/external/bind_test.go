@@ -63,13 +63,10 @@ func newResources(clock clock.PassiveClock, claims func(id string) ([]claim, err
 			return Identity{Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt}
 		},
 	}
-	counts, err := metrics.New(prometheus.NewRegistry(), nil, nil)
-	if err != nil {
-		panic(err)
-	}
+	counts := metrics.New(prometheus.NewRegistry(), nil, nil)
 	recorder := &status.Recorder{Kind: kind.Name, Events: noEvents{}, Metrics: counts, Clock: clock}
 	return &Resources{
-		Kind: kind, Cache: objects{claims: claims}, Status: recorder, Records: NewRecords(clock), RecoveryWait: settle, Clock: clock,
+		Kind: kind, Cache: objects{claims: claims}, Status: recorder, Records: NewRecords(clock, settle),
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 
 // Records are what this process knows of its own creates. They are safe for concurrent use.
 type Records struct {
+	// Wait is how long after a create of unknown outcome its result counts as absent.
+	Wait  time.Duration
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
@@ -35,9 +37,10 @@ type Record struct {
 }
 
 // NewRecords makes empty records: what was created before, another process has created.
-func NewRecords(c clock.PassiveClock) *Records {
+func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 	return &Records{
-		clock: c, records: map[types.UID]Record{}, holders: map[string]types.UID{}, names: map[types.UID]storedName{},
+		Wait: wait, clock: c,
+		records: map[types.UID]Record{}, holders: map[string]types.UID{}, names: map[types.UID]storedName{},
 	}
 }
 

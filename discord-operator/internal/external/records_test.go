@@ -40,7 +40,7 @@ func TestRecords(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			clock := clocktesting.NewFakePassiveClock(begin)
-			r := NewRecords(clock)
+			r := NewRecords(clock, time.Minute)
 			r.Of("first")
 			c.do(r)
 			clock.SetTime(begin.Add(time.Hour))
@@ -153,7 +153,7 @@ func TestReasonNamesTheObjectForGood(t *testing.T) {
 
 func TestRecordsKeepNamesThatDiscordStoresInAnotherWay(t *testing.T) {
 	t.Parallel()
-	r := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)))
+	r := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)), time.Minute)
 	stored := func(asked, want string) {
 		t.Helper()
 		if got := r.StoredName("uid", asked); got != want {

@@ -33,7 +33,7 @@ var Kind = external.Kind{
 		g := o.(*v1alpha1.DiscordGroup)
 		return external.Identity{
 			Name: g.Spec.Name, StatusID: g.Status.GroupID, Adopt: g.Spec.Adopt, Position: g.Spec.Position,
-			Policy: g.Spec.DeletionPolicy, Conditions: g.Status.Conditions,
+			Policy: g.Spec.DeletionPolicy,
 		}
 	},
 	Siblings: func(snap *guildcache.Snapshot, _ string) []*discordclient.Channel { return snap.Categories() },
@@ -47,8 +47,6 @@ type Reconciler struct {
 	Bots *bot.Bots
 	// Categories are the external resources.
 	Categories *external.Resources
-	// Status records what becomes of a group.
-	Status *status.Recorder
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordgroups,verbs=list;watch;patch
@@ -64,7 +62,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	ofEvent := handler.TypedEnqueueRequestsFromMapFunc(r.Categories.OfEvent(r.ofServer))
 	return builder.ControllerManagedBy(mgr).
 		Named("discordgroup").
-		For(&v1alpha1.DiscordGroup{}, when(r.Status.Relevant())).
+		For(&v1alpha1.DiscordGroup{}, when(r.Categories.Status.Relevant())).
 		Watches(&v1alpha1.DiscordGroup{}, requests(r.Categories.Rivals), when(r.Categories.Released())).
 		Watches(&v1alpha1.DiscordChannel{}, requests(ofChannel), when(left)).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
@@ -75,7 +73,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (reconcile.Result, error) {
-	if !r.Status.Satisfied(g) {
+	if !r.Categories.Status.Satisfied(g) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
 	if !g.DeletionTimestamp.IsZero() {
@@ -83,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (r
 	}
 	state, err := r.observe(ctx, g)
 	if err != nil {
-		return r.updateStatus(ctx, g, state, external.Results{Issues: issues.Of(err, r.Status.Clock.Now())})
+		return r.updateStatus(ctx, g, state, external.Results{Issues: issues.Of(err, r.Categories.Status.Clock.Now())})
 	}
 	plan := Plan(g, state)
 	results := r.Categories.Apply(ctx, state.Guild.Bot.Client, state.Binding, plan)
@@ -96,8 +94,8 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, g *v1alpha1.DiscordGro
 		return reconcile.Result{}, nil
 	}
 	state, err := r.observeDeletion(ctx, g)
-	plan := external.PlanDeletion(Kind.Noun, retained(g), state.Binding, issues.Of(err, r.Status.Clock.Now()))
-	results := external.Delete(ctx, state.Guild.OrNone(), r.Status, g, plan)
+	plan := external.PlanDeletion(Kind.Noun, retained(g), state.Binding, issues.Of(err, r.Categories.Status.Clock.Now()))
+	results := external.Delete(ctx, state.Guild.OrNone(), r.Categories.Status, g, plan)
 	if results.Deleted {
 		r.Categories.Records.Forget(g.UID)
 		return reconcile.Result{}, nil

@@ -4,7 +4,6 @@ package group
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -20,10 +19,8 @@ import (
 func statusOf(
 	g *v1alpha1.DiscordGroup, s State, results external.Results, worst *conditions.Issue,
 ) v1alpha1.DiscordGroupStatus {
-	now := v1alpha1.DiscordGroupStatus{
-		ObservedGeneration: g.Generation, Conditions: slices.Clone(g.Status.Conditions),
-		GroupID: g.Status.GroupID, ServerID: g.Status.ServerID,
-	}
+	now := *g.Status.DeepCopy()
+	now.ObservedGeneration = g.Generation
 	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The category does not exist on Discord.")
 	switch {
 	case results.Channel != nil:
@@ -42,8 +39,8 @@ func (r *Reconciler) updateStatus(
 ) (reconcile.Result, error) {
 	worst, after := issues.Worst(results.Issues), g.DeepCopy()
 	after.Status = statusOf(g, s, results, worst)
-	return r.Status.Update(ctx, status.Report{
+	return r.Categories.Status.Update(ctx, status.Report{
 		Name: "group " + strconv.Quote(g.Spec.Name), Before: g, After: after,
-		Was: g.Status.Conditions, Now: after.Status.Conditions, Changed: results.Changed, Worst: worst, Stale: results.Stale,
+		Changed: results.Changed, Worst: worst, Stale: results.Stale,
 	})
 }

@@ -98,7 +98,7 @@ func (r *Reconciler) edit(
 		return err
 	}
 	results.Guild, results.Changed = &guild, true
-	if status.Reconciled(server.Status.Conditions, server.Generation) {
+	if status.Reconciled(server) {
 		r.Status.DriftCorrected(server, p.Fields...)
 	}
 	return nil

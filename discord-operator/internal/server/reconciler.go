@@ -5,7 +5,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,8 +35,6 @@ type Reconciler struct {
 	Bots *bot.Bots
 	// Records are what this process knows of its creates of guilds.
 	Records *external.Records
-	// RecoveryWait is how long after a create of unknown outcome a guild counts as absent.
-	RecoveryWait time.Duration
 	// Status records what becomes of a server.
 	Status *status.Recorder
 }

@@ -118,7 +118,7 @@ func (r *Reconciler) observeGuild(ctx context.Context, server *v1alpha1.DiscordS
 			return err
 		}
 	}
-	if wait := r.RecoveryWait - r.Status.Clock.Since(record.LastAttempt); wait > 0 {
+	if wait := r.Records.Wait - r.Status.Clock.Since(record.LastAttempt); wait > 0 {
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"An earlier create of the server may have succeeded. The operator looks for it before it creates another one.",
 		).After(wait)

@@ -5,7 +5,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -21,12 +20,8 @@ import (
 func statusOf(
 	server *v1alpha1.DiscordServer, s State, results Results, worst *conditions.Issue,
 ) v1alpha1.DiscordServerStatus {
-	was := server.Status
-	now := v1alpha1.DiscordServerStatus{
-		ObservedGeneration: server.Generation, Conditions: slices.Clone(was.Conditions),
-		ServerID: was.ServerID, Name: was.Name, OwnerID: was.OwnerID, Channels: was.Channels,
-		ApplicationID: was.ApplicationID, InviteURL: was.InviteURL,
-	}
+	now := *server.Status.DeepCopy()
+	now.ObservedGeneration = server.Generation
 	if s.Application != nil {
 		now.ApplicationID, now.InviteURL = s.Application.ID, cmp.Or(s.InviteURL, now.InviteURL)
 	}
@@ -64,7 +59,6 @@ func (r *Reconciler) updateStatus(
 	after.Status = statusOf(server, s, results, worst)
 	return r.Status.Update(ctx, status.Report{
 		Name: "server", Before: server, After: after,
-		Was: server.Status.Conditions, Now: after.Status.Conditions,
 		Changed: results.Changed, Worst: worst, Stale: results.Stale,
 	})
 }

@@ -20,14 +20,18 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
+// Object is one of ours.
+type Object interface {
+	client.Object
+	GetConditions() []metav1.Condition
+}
+
 // Report is how a reconcile ended.
 type Report struct {
 	// Name names the object in an error: `group "alerts"`.
 	Name string
 	// Before is the object as it was read, After has its new status.
-	Before, After client.Object
-	// Was and Now are the conditions of the two.
-	Was, Now []metav1.Condition
+	Before, After Object
 	// Changed is whether something was changed on Discord, which is reported in any case.
 	Changed bool
 	// Worst is the worst issue; nil where there is none.
@@ -44,7 +48,7 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
 	age := r.Clock.Since(report.Before.GetCreationTimestamp().Time)
-	if wait := issues.Unreported(report.Worst, report.Was, age); wait > 0 && !report.Changed {
+	if wait := issues.Unreported(report.Worst, report.Before.GetConditions(), age); wait > 0 && !report.Changed {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
 	var list []conditions.Issue
@@ -72,7 +76,7 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 	if equality.Semantic.DeepEqual(report.Before, report.After) {
 		return nil
 	}
-	after := report.After
+	after, was, now := report.After, report.Before.GetConditions(), report.After.GetConditions()
 	done := r.Expectations.Writing(r.key(after))
 	if err := r.Client.Status().Patch(ctx, after, client.MergeFrom(report.Before)); err != nil {
 		done("")
@@ -82,12 +86,12 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 		return fmt.Errorf("patch status: %w", err)
 	}
 	others := done(after.GetResourceVersion())
-	if e := conditions.EventFor(report.Was, report.Now); e != nil {
+	if e := conditions.EventFor(was, now); e != nil {
 		r.Event(after, e.Type, e.Reason, e.Message)
 	}
 	// Before an object is Ready for the first time, it has never been Available.
-	if !meta.IsStatusConditionTrue(report.Was, conditions.TypeAvailable) &&
-		meta.IsStatusConditionTrue(report.Now, conditions.TypeReady) {
+	if !meta.IsStatusConditionTrue(was, conditions.TypeAvailable) &&
+		meta.IsStatusConditionTrue(now, conditions.TypeReady) {
 		r.Metrics.Ready(r.Kind, r.Clock.Since(after.GetCreationTimestamp().Time))
 	}
 	if others {
@@ -111,7 +115,7 @@ func Available(was []metav1.Condition, unknown conditions.Availability) conditio
 
 // Reconciled reports whether the object was Ready for this very spec, so that a difference was made
 // on Discord.
-func Reconciled(was []metav1.Condition, generation int64) bool {
-	ready := meta.FindStatusCondition(was, conditions.TypeReady)
-	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == generation
+func Reconciled(o Object) bool {
+	ready := meta.FindStatusCondition(o.GetConditions(), conditions.TypeReady)
+	return ready != nil && ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == o.GetGeneration()
 }

@@ -53,6 +53,7 @@ func TestUpdate(t *testing.T) {
 	transient := conditions.Worst(conditions.Of(broken))
 	cases := map[string]struct {
 		report Report
+		was    []metav1.Condition
 		age    time.Duration
 		others bool  // another client writes at the same time
 		failed error // what the write fails with
@@ -60,25 +61,22 @@ func TestUpdate(t *testing.T) {
 		again  time.Duration
 		err    string
 	}{
-		"reconciled":                         {report: Report{Was: reported}, writes: true, again: time.Hour},
-		"reconciled, and not reported":       {report: Report{Was: reported}, writes: true, failed: broken, err: "channel #tokyo: patch status: connection refused"},
-		"reported, while another one wrote":  {report: Report{Was: reported, Worst: degraded}, writes: true, others: true, again: apply.StaleRetry},
-		"transient, while another one wrote": {report: Report{Was: reported, Worst: transient}, writes: true, others: true, err: "channel #tokyo: connection refused"},
-		"a cache that lags":                  {report: Report{Was: reported, Stale: true}, again: apply.StaleRetry},
-		"brief":                              {report: Report{Was: reported, Worst: issues.Brief(time.Second)}, again: time.Second},
-		"brief, but something new":           {report: Report{Was: reported, Worst: issues.Brief(time.Second), Changed: true}, writes: true, again: time.Second},
-		"waits":                              {report: Report{Was: reported, Worst: waiting}, writes: true, again: 3 * time.Second},
+		"reconciled":                         {was: reported, writes: true, again: time.Hour},
+		"reconciled, and not reported":       {was: reported, writes: true, failed: broken, err: "channel #tokyo: patch status: connection refused"},
+		"reported, while another one wrote":  {was: reported, report: Report{Worst: degraded}, writes: true, others: true, again: apply.StaleRetry},
+		"transient, while another one wrote": {was: reported, report: Report{Worst: transient}, writes: true, others: true, err: "channel #tokyo: connection refused"},
+		"a cache that lags":                  {was: reported, report: Report{Stale: true}, again: apply.StaleRetry},
+		"brief":                              {was: reported, report: Report{Worst: issues.Brief(time.Second)}, again: time.Second},
+		"brief, but something new":           {was: reported, report: Report{Worst: issues.Brief(time.Second), Changed: true}, writes: true, again: time.Second},
+		"waits":                              {was: reported, report: Report{Worst: waiting}, writes: true, again: 3 * time.Second},
 		"waits, but is new":                  {report: Report{Worst: waiting}, age: issues.MaxBrief - time.Second, again: time.Second},
-		"needs a user":                       {report: Report{Was: reported, Worst: degraded}, writes: true, again: time.Hour},
-		"transient":                          {report: Report{Was: reported, Worst: transient}, writes: true, err: "channel #tokyo: connection refused"},
+		"needs a user":                       {was: reported, report: Report{Worst: degraded}, writes: true, again: time.Hour},
+		"transient":                          {was: reported, report: Report{Worst: transient}, writes: true, err: "channel #tokyo: connection refused"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			counts, err := metrics.New(prometheus.NewRegistry(), nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			counts := metrics.New(prometheus.NewRegistry(), nil, nil)
 			clock := clocktesting.NewFakePassiveClock(now)
 			r := &Recorder{
 				Kind: "DiscordChannel", Events: noEvents{}, Expectations: expectations.NewSet(clock), Metrics: counts, Clock: clock, Resync: time.Hour,
@@ -97,6 +95,7 @@ func TestUpdate(t *testing.T) {
 			before := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{
 				Name: "tokyo", ResourceVersion: "1", CreationTimestamp: metav1.NewTime(now.Add(-c.age)),
 			}}
+			before.Status.Conditions = c.was
 			after := before.DeepCopy()
 			after.Status.ObservedGeneration = 1
 			c.report.Name, c.report.Before, c.report.After = "channel #tokyo", before, after

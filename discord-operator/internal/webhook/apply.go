@@ -71,7 +71,7 @@ func (w *Webhooks) provide(
 		if err != nil {
 			return err
 		}
-		if hook = &renamed; status.Reconciled(c.Status.Conditions, c.Generation) {
+		if hook = &renamed; status.Reconciled(c) {
 			w.Status.DriftCorrected(c, "webhook.name")
 		}
 	}

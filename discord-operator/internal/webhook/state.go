@@ -10,7 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -32,9 +31,6 @@ type Webhooks struct {
 	Records *external.Records
 	// Status records what becomes of a channel.
 	Status *status.Recorder
-	// RecoveryWait is how long after a create of unknown outcome a webhook counts as absent.
-	RecoveryWait time.Duration
-	Clock        clock.PassiveClock
 }
 
 // State is what was observed of the webhook of a channel.
@@ -88,9 +84,9 @@ func (w *Webhooks) Observe(
 // observeHooks reads the channel's webhooks. Where one would be created after a create that may
 // have been carried out, only a list counts that must show the result of that one.
 func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel, s *State) (err error) {
-	shown := s.Record.LastAttempt.Add(w.RecoveryWait)
+	shown := s.Record.LastAttempt.Add(w.Records.Wait)
 	uncertain := !s.Record.Known && status.Finalized(c)
-	s.Complete = !uncertain || w.Clock.Now().After(shown)
+	s.Complete = !uncertain || w.Status.Clock.Now().After(shown)
 	if s.Channel == nil {
 		return nil
 	}

@@ -17,7 +17,7 @@ func TestRecordsBeginWithTheFirstChannel(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(100, 0)
 	clock := clocktesting.NewFakePassiveClock(start)
-	w := &Webhooks{Records: external.NewRecords(clock)}
+	w := &Webhooks{Records: external.NewRecords(clock, time.Minute)}
 	if _, err := w.Observe(t.Context(), object(spec{Name: "alerts"}), nil, nil); err != nil {
 		t.Fatal(err)
 	}
