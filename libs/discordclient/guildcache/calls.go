@@ -88,8 +88,7 @@ func (c *Client) EditChannel(
 	ctx context.Context, channelID string, edit discordclient.ChannelEdit, reason string,
 ) (*discordclient.Channel, error) {
 	var channel *discordclient.Channel
-	err := c.store.Write(func() (map[string]*discordclient.Channel, error) {
-		var err error
+	err := c.store.Write(func() (_ map[string]*discordclient.Channel, err error) {
 		channel, err = c.Client.EditChannel(ctx, channelID, edit, reason)
 		return map[string]*discordclient.Channel{channelID: channel}, err
 	}, channelID)
@@ -99,11 +98,7 @@ func (c *Client) EditChannel(
 // DeleteChannel makes the call of [discordclient.Client].
 func (c *Client) DeleteChannel(ctx context.Context, channelID, reason string) error {
 	return c.store.Write(func() (map[string]*discordclient.Channel, error) {
-		err := c.Client.DeleteChannel(ctx, channelID, reason)
-		if err == nil {
-			c.store.Deleted(channelID)
-		}
-		return nil, err
+		return map[string]*discordclient.Channel{channelID: nil}, c.Client.DeleteChannel(ctx, channelID, reason)
 	}, channelID)
 }
 

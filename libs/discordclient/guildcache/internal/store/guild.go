@@ -35,13 +35,12 @@ type guildState struct {
 	nextPoll time.Time
 	retry    time.Duration // the last pause after a poll that failed; 0 after one that did not
 
-	recent       []change                   // the last changes of channels, oldest first
-	tombstones   map[string]time.Time       // deleted channels: what still comes for them is outdated
-	guildAt      time.Time                  // when its settings last changed
-	writes       map[string]*pending.Writes // by the id of a channel, or the guild's own
-	pendingHooks map[string][]time.Time     // by channel: own writes to its webhooks whose events are still to come
-	hooksChanged map[string]time.Time       // by channel: when its webhooks last changed, or an own write began or ended
-	goneAt       time.Time                  // when the Gateway last took the guild away
+	recent      []change                   // the last changes of channels, oldest first
+	tombstones  map[string]time.Time       // deleted channels: what still comes for them is outdated
+	guildAt     time.Time                  // when its settings last changed
+	writes      map[string]*pending.Writes // by the id of a channel, or the guild's own
+	hookChanges map[string]hookChanges     // by channel
+	goneAt      time.Time                  // when the Gateway last took the guild away
 }
 
 // change is a change of a channel, by an event or an own write; a nil channel was deleted.
@@ -54,7 +53,7 @@ type change struct {
 func newGuildState(st *Store, id string) *guildState {
 	g := &guildState{
 		store: st, id: id, since: time.Now(), tombstones: map[string]time.Time{}, writes: map[string]*pending.Writes{},
-		pendingHooks: map[string][]time.Time{}, hooksChanged: map[string]time.Time{},
+		hookChanges: map[string]hookChanges{},
 	}
 	g.view = &View{store: st}
 	g.view.current.Store(&Snapshot{Guild: discordclient.Guild{ID: id}, selfID: st.selfID})
@@ -119,21 +118,13 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 				orphans = append(orphans, channel.ID)
 			}
 		}
-		s.hooks = withoutKey(s.hooks, id)
 	})
+	g.forgetHooks(id)
 	for _, orphan := range orphans {
 		g.store.emit(EventChannel, g.id, orphan)
 	}
-	delete(g.hooksChanged, id)
-	delete(g.pendingHooks, id)
+	delete(g.hookChanges, id)
 	return true
-}
-
-// invalidate forgets what is remembered of a channel, since Discord contradicted it, and has the
-// guild read again.
-func (g *guildState) invalidate(id string) {
-	g.recent = slices.DeleteFunc(g.recent, func(r change) bool { return r.id == id })
-	g.store.markStale(g, 0)
 }
 
 // remember records a change and forgets old ones.
@@ -185,11 +176,11 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 	})
 	g.update(func(s *Snapshot) {
 		s.channels, s.CompleteAt = after, since
-		s.hooks = maps.Clone(s.hooks)
-		maps.DeleteFunc(s.hooks, func(id string, _ hookList) bool { return byID[id] == nil })
 	})
-	maps.DeleteFunc(g.hooksChanged, func(id string, _ time.Time) bool { return byID[id] == nil })
-	maps.DeleteFunc(g.pendingHooks, func(id string, _ []time.Time) bool { return byID[id] == nil })
+	g.changeHooks(func(known map[string]hookList) {
+		maps.DeleteFunc(known, func(id string, _ hookList) bool { return byID[id] == nil })
+	})
+	maps.DeleteFunc(g.hookChanges, func(id string, _ hookChanges) bool { return byID[id] == nil })
 	g.emitDifferences(before.channels, after)
 }
 
@@ -247,20 +238,4 @@ func (g *guildState) pendingFor(id string) *pending.Writes {
 		g.writes[id] = p
 	}
 	return p
-}
-
-// The two below change copies: maps in a snapshot are never changed.
-
-func withKey[V any](m map[string]V, key string, value V) map[string]V {
-	if m = maps.Clone(m); m == nil {
-		m = map[string]V{}
-	}
-	m[key] = value
-	return m
-}
-
-func withoutKey[V any](m map[string]V, key string) map[string]V {
-	m = maps.Clone(m)
-	delete(m, key)
-	return m
 }

@@ -82,16 +82,15 @@ func (st *Store) onWebhooks(event *webhooksEvent) error {
 	if g == nil {
 		return nil
 	}
-	g.hooksChanged[event.ChannelID] = time.Now()
-	own := g.pendingHooks[event.ChannelID]
+	own := g.hookChanges[event.ChannelID].own
 	for len(own) > 0 && time.Since(own[0]) > pending.Life {
 		own = own[1:]
 	}
 	if len(own) > 0 {
-		g.expectHooks(event.ChannelID, own[1:])
+		g.hookChanges[event.ChannelID] = hookChanges{time.Now(), own[1:]}
 		return nil
 	}
-	delete(g.pendingHooks, event.ChannelID)
+	g.hookChanges[event.ChannelID] = hookChanges{last: time.Now()}
 	g.forgetHooks(event.ChannelID)
 	st.emit(EventWebhooks, g.id, event.ChannelID)
 	return nil

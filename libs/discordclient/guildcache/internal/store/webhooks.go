@@ -12,6 +12,12 @@ import (
 
 // What the views know of webhooks: the lists and own writes of them. Their event is in members.go.
 
+// hookChanges are the changes of the webhooks of a channel.
+type hookChanges struct {
+	last time.Time   // when they last changed, or an own write began or ended
+	own  []time.Time // the own writes whose events are still to come
+}
+
 // ChannelIDs returns the ids of all channels in the view of a guild.
 func (st *Store) ChannelIDs(guildID string) (ids []string) {
 	st.with(guildID, func(g *guildState) {
@@ -37,16 +43,15 @@ func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, c
 		if g.outdated(since) {
 			return
 		}
-		known := map[string]hookList{}
-		maps.Copy(known, g.snap().hooks)
-		for id, list := range byChannel {
-			if _, there := g.snap().find(id); there && g.hooksChanged[id].Before(since) {
-				known[id] = hookList{hooks: list, listed: since}
-			} else {
-				delete(known, id)
+		g.changeHooks(func(known map[string]hookList) {
+			for id, list := range byChannel {
+				if _, there := g.snap().find(id); there && g.hookChanges[id].last.Before(since) {
+					known[id] = hookList{hooks: list, listed: since}
+				} else {
+					delete(known, id)
+				}
 			}
-		}
-		g.update(func(s *Snapshot) { s.hooks = known })
+		})
 	})
 }
 
@@ -58,75 +63,72 @@ func (st *Store) WriteWebhook(
 ) (discordclient.Webhook, error) {
 	st.mu.Lock()
 	if channelID == "" {
-		_, channelID, _ = st.holder(webhookID)
+		channelID = st.holder(webhookID)
 	}
 	g := st.owner(channelID)
 	if g != nil {
-		g.hooksChanged[channelID] = time.Now()
-		g.pendingHooks[channelID] = append(g.pendingHooks[channelID], time.Now())
+		now := time.Now()
+		g.hookChanges[channelID] = hookChanges{now, append(g.hookChanges[channelID].own, now)}
 	}
 	st.mu.Unlock()
 	hook, err := do()
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if err == nil {
-		st.webhookWritten(webhookID, hook)
-	}
 	if g == nil {
 		return hook, err
 	}
-	g.hooksChanged[channelID] = time.Now()
-	if own := g.pendingHooks[channelID]; len(own) > 0 && err != nil {
-		g.expectHooks(channelID, own[:len(own)-1]) // should it come after all, a list made meanwhile may lack the change
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	own := g.hookChanges[channelID].own
+	if len(own) > 0 && err != nil {
+		own = own[:len(own)-1] // should it come after all, a list made meanwhile may lack the change
 	}
-	if class := discordclient.ClassOf(err); class == discordclient.ClassUnknown || class == discordclient.ClassGone {
-		g.forgetHooks(channelID)
-	}
+	g.hookChanges[channelID] = hookChanges{time.Now(), own}
+	g.webhookWritten(channelID, webhookID, hook, discordclient.ClassOf(err))
 	return hook, err
 }
 
-// holder finds the channel in whose list a webhook is. The lock is held.
-func (st *Store) holder(webhookID string) (g *guildState, channelID string, i int) {
+// holder finds the channel in whose list a webhook is; empty for none. The lock is held.
+func (st *Store) holder(webhookID string) string {
 	for _, g := range st.guilds {
 		for channelID, list := range g.snap().hooks {
-			i := slices.IndexFunc(list.hooks, func(w discordclient.Webhook) bool { return w.ID == webhookID })
-			if i >= 0 {
-				return g, channelID, i
+			if slices.ContainsFunc(list.hooks, func(w discordclient.Webhook) bool { return w.ID == webhookID }) {
+				return channelID
 			}
 		}
 	}
-	return nil, "", 0
+	return ""
 }
 
-// webhookWritten takes over the new state of a webhook where those of its channel are known.
-func (st *Store) webhookWritten(webhookID string, hook discordclient.Webhook) {
-	if g, channelID, i := st.holder(webhookID); g != nil {
-		list := g.snap().hooks[channelID]
-		list.hooks = slices.Delete(slices.Clone(list.hooks), i, i+1)
+// webhookWritten takes over the new state of a webhook, where those of its channel are known.
+func (g *guildState) webhookWritten(channelID, webhookID string, hook discordclient.Webhook, class discordclient.Class) {
+	list, known := g.snap().hooks[channelID]
+	moved := hook.ID != "" && hook.ChannelID != channelID // by another client
+	switch {
+	case class == discordclient.ClassUnknown, class == discordclient.ClassGone, moved:
+		g.forgetHooks(channelID)
+	case class == discordclient.ClassNone && known:
+		list.hooks = slices.DeleteFunc(slices.Clone(list.hooks), func(w discordclient.Webhook) bool { return w.ID == webhookID })
+		if hook.ID != "" {
+			list.hooks = append(list.hooks, hook)
+		}
 		g.setHooks(channelID, list)
 	}
-	if g := st.owner(hook.ChannelID); g != nil {
-		g.hooksChanged[hook.ChannelID] = time.Now()
-		if list, known := g.snap().hooks[hook.ChannelID]; known {
-			list.hooks = append(slices.Clone(list.hooks), hook)
-			g.setHooks(hook.ChannelID, list)
-		}
-	}
 }
 
-// expectHooks records which own writes to the webhooks of a channel have their events still to
-// come.
-func (g *guildState) expectHooks(channelID string, own []time.Time) {
-	if len(own) == 0 {
-		delete(g.pendingHooks, channelID)
-	} else {
-		g.pendingHooks[channelID] = own
-	}
+// changeHooks changes what is known of webhooks, in a copy: a snapshot never changes.
+func (g *guildState) changeHooks(change func(known map[string]hookList)) {
+	known := map[string]hookList{}
+	maps.Copy(known, g.snap().hooks)
+	change(known)
+	g.update(func(s *Snapshot) { s.hooks = known })
+}
+
+func (g *guildState) setHooks(channelID string, list hookList) {
+	g.changeHooks(func(known map[string]hookList) { known[channelID] = list })
 }
 
 // forgetHooks makes the webhooks of a channel unknown.
 func (g *guildState) forgetHooks(channelID string) {
-	g.update(func(s *Snapshot) { s.hooks = withoutKey(s.hooks, channelID) })
+	g.changeHooks(func(known map[string]hookList) { delete(known, channelID) })
 }
 
 // forgetAllHooks makes all webhooks of a guild unknown, since they may have changed while the
@@ -136,10 +138,6 @@ func (g *guildState) forgetAllHooks() {
 	for channelID := range g.snap().hooks {
 		g.store.emit(EventWebhooks, g.id, channelID)
 	}
-	clear(g.pendingHooks)
+	clear(g.hookChanges)
 	g.update(func(s *Snapshot) { s.hooks = nil })
-}
-
-func (g *guildState) setHooks(channelID string, list hookList) {
-	g.update(func(s *Snapshot) { s.hooks = withKey(s.hooks, channelID, list) })
 }

@@ -24,7 +24,7 @@ func (st *Store) owner(channelID string) *guildState {
 }
 
 // Write makes an own write to channels known to their guild: begin before it, end with the states
-// that it led to. A channel that is in no view is left alone.
+// that it led to, nil for a deleted channel. A channel that is in no view is left alone.
 func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids ...string) error {
 	st.mu.Lock()
 	own := map[string]*pending.Writes{}
@@ -38,45 +38,50 @@ func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids
 	states, err := do()
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	now := time.Now()
 	for id, p := range own {
-		channel := states[id]
-		if channel == nil {
-			p.End(nil, now)
-		} else if g := st.owner(id); p.End(channel, now) && g != nil {
-			g.setChannel(channel, now)
-		}
+		st.written(id, p, states, err)
 	}
 	if discordclient.ClassOf(err) == discordclient.ClassGone {
-		st.contradicted(err, ids)
+		missing := discordclient.CodeOf(err) == discordgo.ErrCodeUnknownChannel && len(ids) == 1
+		for _, id := range ids {
+			st.contradicted(id, missing)
+		}
 	}
 	return err
 }
 
-// contradicted handles that something a write was about is not there, though the views may have it.
-func (st *Store) contradicted(err error, ids []string) {
-	if discordclient.CodeOf(err) == discordgo.ErrCodeUnknownChannel && len(ids) == 1 {
-		st.invalidate(ids[0])
-		return
-	}
-	for _, id := range ids {
-		if g := st.owner(id); g != nil {
-			g.invalidate(id)
+// written ends an own write to a channel.
+func (st *Store) written(id string, p *pending.Writes, states map[string]*discordclient.Channel, err error) {
+	g, now := st.owner(id), time.Now()
+	channel, ok := states[id]
+	switch {
+	case err != nil, !ok:
+		p.End(nil, now)
+	case channel == nil:
+		p.End(nil, now)
+		if g != nil {
+			g.dropChannel(id, now)
 		}
+	case p.End(channel, now) && g != nil:
+		g.setChannel(channel, now)
 	}
 }
 
-// invalidate takes a channel out of the view that Discord says is not there, and has the guild read
-// again: Discord has been seen to say so too early.
-func (st *Store) invalidate(channelID string) {
+// contradicted handles that something a write was about is not there, though the view has it: it is
+// read again. A channel that is missing itself leaves the view, for now: Discord has been seen to
+// say so too early.
+func (st *Store) contradicted(channelID string, missing bool) {
 	g := st.owner(channelID)
 	if g == nil {
 		return
 	}
-	i, _ := g.snap().find(channelID)
-	g.update(func(s *Snapshot) { s.channels = slices.Delete(slices.Clone(s.channels), i, i+1) })
-	st.emit(EventChannel, g.id, channelID) // the poll will find nothing that differs from the view
-	g.invalidate(channelID)
+	if missing {
+		i, _ := g.snap().find(channelID)
+		g.update(func(s *Snapshot) { s.channels = slices.Delete(slices.Clone(s.channels), i, i+1) })
+		st.emit(EventChannel, g.id, channelID) // the poll will find nothing that differs from the view
+	}
+	g.recent = slices.DeleteFunc(g.recent, func(r change) bool { return r.id == channelID })
+	st.markStale(g, 0)
 }
 
 // Channel returns a copy of a channel as the view has it.
@@ -106,15 +111,6 @@ func (st *Store) Created(guildID string, channel *discordclient.Channel) {
 		p.End(channel, now)
 		g.setChannel(channel, now)
 	})
-}
-
-// Deleted takes a channel out of the view for good.
-func (st *Store) Deleted(channelID string) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if g := st.owner(channelID); g != nil {
-		g.dropChannel(channelID, time.Now())
-	}
 }
 
 // GuildDeleted records that the bot has deleted a guild; GUILD_DELETE or the next poll say the
