@@ -3,11 +3,10 @@
 package discordclient
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
@@ -24,10 +23,9 @@ type Client struct {
 	inner       http.RoundTripper
 	limiter     *ratelimit.Limiter
 	outage      *outage
-	refusals    *InvalidRequests      // of this bot alone
-	refused     atomic.Pointer[Error] // set once the token was refused
-	refuseOnce  sync.Once
-	done        chan struct{}
+	refusals    *InvalidRequests // of this bot alone
+	usable      context.Context  //nolint:containedctx // ends, with the cause, once the token was refused
+	refuse      context.CancelCauseFunc
 }
 
 // New makes a Client. It does no I/O.
@@ -36,10 +34,11 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	usable, refuse := context.WithCancelCause(context.Background())
 	return &Client{
 		opts: o, base: base, webhookBase: strings.TrimSuffix(base.String(), "/"+apiVersion), inner: o.Transport,
 		limiter: ratelimit.New(o.GlobalPerSecond, o.Now), outage: &outage{now: o.Now},
-		refusals: NewInvalidRequests(o.Now), done: make(chan struct{}),
+		refusals: NewInvalidRequests(o.Now), usable: usable, refuse: refuse,
 	}, nil
 }
 
@@ -68,25 +67,15 @@ func (c *Client) Stats() Stats {
 
 // Done is closed when the token is refused; [Client.Err] then says why, and no further request is
 // made with it.
-func (c *Client) Done() <-chan struct{} { return c.done }
+func (c *Client) Done() <-chan struct{} { return c.usable.Done() }
 
 // Err returns an *[Error] of ClassBadToken once the token was refused, nil before.
-func (c *Client) Err() error {
-	if e := c.refused.Load(); e != nil {
-		return e
-	}
-	return nil
-}
+func (c *Client) Err() error { return context.Cause(c.usable) }
 
 // RefuseToken records that Discord refuses the token elsewhere: the Gateway closes a connection for
 // that reason.
 func (c *Client) RefuseToken(op, why string) {
 	c.refuse(&Error{Class: ClassBadToken, Op: op, Message: why})
-}
-
-func (c *Client) refuse(why *Error) {
-	c.refused.CompareAndSwap(nil, why)
-	c.refuseOnce.Do(func() { close(c.done) })
 }
 
 // MayCreateChannel returns, as an error of CreateChannel, what such a call would be refused for now

@@ -190,7 +190,7 @@ func (c *Client) ask(req *http.Request, cl *call, ticket ratelimit.Ticket) ([]by
 
 // admit refuses calls that must not reach Discord at all.
 func (c *Client) admit(cl *call) error {
-	if c.refused.Load() != nil {
+	if c.Err() != nil {
 		return &Error{Class: ClassBadToken, Op: cl.op, Message: "the bot token was refused before; replace it", unsent: true}
 	}
 	if wait := c.pause(); wait > 0 {

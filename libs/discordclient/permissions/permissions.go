@@ -92,27 +92,8 @@ func (b Bits) Names() []string {
 	return names
 }
 
-// Parse returns the bits of the names; the order and repetition do not matter. Its error names
-// every unknown one.
-func Parse(names ...string) (Bits, error) {
-	var bits Bits
-	var unknown []string
-	for _, name := range names {
-		b, ok := parse(name)
-		if !ok {
-			unknown = append(unknown, strconv.Quote(name))
-			continue
-		}
-		bits |= b
-	}
-	if unknown != nil {
-		return bits, fmt.Errorf("unknown Discord permission %s (names look like ViewChannel)", strings.Join(unknown, ", "))
-	}
-	return bits, nil
-}
-
-// parse reads one name, in either of its two forms.
-func parse(name string) (Bits, bool) {
+// Parse returns the bit of a name, in either of its two forms, and whether there is one.
+func Parse(name string) (Bits, bool) {
 	if b, ok := byName[name]; ok {
 		return b, true
 	}

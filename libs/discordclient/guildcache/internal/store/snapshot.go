@@ -107,26 +107,25 @@ func (s *Snapshot) find(id string) (int, bool) {
 // Children returns the channels in a category, in the order that Discord shows them; "" stands for
 // those in none, where categories are left out.
 func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
-	var children []*discordclient.Channel
-	for _, c := range s.channels {
-		if c.ParentID == parentID && c.Type != discordgo.ChannelTypeGuildCategory {
-			children = append(children, c)
-		}
-	}
-	discordclient.SortChannels(children)
-	return children
+	return s.shown(func(c *discordclient.Channel) bool {
+		return c.ParentID == parentID && c.Type != discordgo.ChannelTypeGuildCategory
+	})
 }
 
 // Categories returns the categories in the order that Discord shows them.
 func (s *Snapshot) Categories() []*discordclient.Channel {
-	var categories []*discordclient.Channel
+	return s.shown(func(c *discordclient.Channel) bool { return c.Type == discordgo.ChannelTypeGuildCategory })
+}
+
+// shown returns some channels in the order that Discord shows them.
+func (s *Snapshot) shown(which func(*discordclient.Channel) bool) (some []*discordclient.Channel) {
 	for _, c := range s.channels {
-		if c.Type == discordgo.ChannelTypeGuildCategory {
-			categories = append(categories, c)
+		if which(c) {
+			some = append(some, c)
 		}
 	}
-	discordclient.SortChannels(categories)
-	return categories
+	discordclient.SortChannels(some)
+	return some
 }
 
 // Role returns a role by its id.
