@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/apply"
 )
 
 // cacheOptions restricts the cache to our kinds and the metadata of Secrets, stripped where they
@@ -15,7 +16,7 @@ import (
 func cacheOptions(namespaces []string) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
-		ByObject:                    map[client.Object]cache.ByObject{secretMetadata(): {Transform: strip}},
+		ByObject:                    map[client.Object]cache.ByObject{apply.Metadata("v1", "Secret"): {Transform: strip}},
 	}
 	for _, namespace := range namespaces {
 		if o.DefaultNamespaces == nil {
@@ -26,14 +27,10 @@ func cacheOptions(namespaces []string) cache.Options {
 	return o
 }
 
-func secretMetadata() *metav1.PartialObjectMetadata {
-	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
-}
-
 // watched are the kinds whose cache has to sync before the first reconcile.
 func watched() []client.Object {
 	return []client.Object{&v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{},
-		secretMetadata()}
+		apply.Metadata("v1", "Secret")}
 }
 
 // strip reduces a Secret that is not ours to its name, version, state and owners.

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/apply"
 )
 
 // The cache strips Secrets that are not a channel's, and keeps of a channel's own what reveals
@@ -16,7 +17,7 @@ import (
 func TestStrip(t *testing.T) {
 	t.Parallel()
 	secret := func(owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {
-		s := secretMetadata()
+		s := apply.Metadata("v1", "Secret")
 		s.ObjectMeta = metav1.ObjectMeta{
 			Namespace: "school", Name: "hook", UID: "1", ResourceVersion: "7", Labels: map[string]string{"a": "b"},
 			Annotations: map[string]string{"c": "d"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
@@ -30,7 +31,7 @@ func TestStrip(t *testing.T) {
 		Controller: new(true)}
 	other := &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "alerts", Controller: new(true)}
 	stripped := func(owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {
-		s := secretMetadata()
+		s := apply.Metadata("v1", "Secret")
 		s.Namespace, s.Name, s.UID, s.ResourceVersion = "school", "hook", "1", "7"
 		s.OwnerReferences = secret(owner).OwnerReferences
 		return s

@@ -39,11 +39,19 @@ type Flags struct {
 	shutdownTimeout time.Duration
 }
 
-// Parse adds the flags to those of the operator in the set, and reads the command line. An error
-// names the flag and the cause. For --help it prints the introduction and all flags to out, and
-// returns flag.ErrHelp.
+// Parse adds the flags to those of the operator in the set, and reads the command line as the
+// function Parse does.
 func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out io.Writer) error {
 	f.bind(set)
+	if err := Parse(set, introduction, args, out); err != nil {
+		return err
+	}
+	return f.validate()
+}
+
+// Parse reads a command line without arguments that are no flags. An error names the flag and the
+// cause. For --help it prints the introduction and all flags to out, and returns flag.ErrHelp.
+func Parse(set *flag.FlagSet, introduction string, args []string, out io.Writer) error {
 	set.Usage = func() {}
 	set.SetOutput(io.Discard) // the caller reports the error
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -57,7 +65,7 @@ func (f *Flags) Parse(set *flag.FlagSet, introduction string, args []string, out
 	if set.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q; see --help", set.Arg(0))
 	}
-	return f.validate()
+	return nil
 }
 
 func (f *Flags) bind(set *flag.FlagSet) {

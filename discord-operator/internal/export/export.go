@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/manager"
 )
 
 // tokenVariable is the environment variable with the token. A flag for it would be visible to other
@@ -74,7 +75,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("discord-operator export", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.serverID, "server-id", "",
 		"`id` of the Discord server; required. Right-click the server in Discord with developer mode on, \"Copy Server ID\"")
 	flags.StringVar(&o.tokenFile, "token-file", "",
@@ -86,24 +86,13 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.name, "name", "jujutsu", "`name` of the DiscordServer object")
 	flags.StringVar(&o.tokenSecret, "token-secret", "discord-bot",
 		"`name` of the Secret that will hold the bot's token, under the key token")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		flags.SetOutput(out)
-		_, _ = fmt.Fprint(out,
-			"discord-operator export prints a live Discord server as manifests that adopt it. "+
-				"It changes nothing on Discord.\n\n"+
-				"Usage: discord-operator export --server-id=ID --token-file=FILE [flags] > server.yaml\n\n")
-		flags.PrintDefaults()
-		return nil, err
-	} else if err != nil {
-		return nil, fmt.Errorf("%w; see --help", err)
-	}
-	if flags.NArg() > 0 {
-		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
-	}
-	if err := o.validate(); err != nil {
+	const introduction = "discord-operator export prints a live Discord server as manifests that adopt it. " +
+		"It changes nothing on Discord.\n\n" +
+		"Usage: discord-operator export --server-id=ID --token-file=FILE [flags] > server.yaml\n\n"
+	if err := manager.Parse(flags, introduction, args, out); err != nil {
 		return nil, err
 	}
-	return o, nil
+	return o, o.validate()
 }
 
 // discordID is the form of ids that the schemas accept.

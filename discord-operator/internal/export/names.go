@@ -54,28 +54,22 @@ func choices(prefix, stem, nameless, id string) []string {
 func distinct(all []candidates) map[string]string {
 	level := map[string]int{}
 	for {
-		holders := map[string][]candidates{}
+		chosen, holders := map[string]string{}, map[string]int{}
 		for _, c := range all {
 			name := c.names[level[c.id]]
-			holders[name] = append(holders[name], c)
+			chosen[c.id] = name
+			holders[name]++
 		}
 		again := false
-		for _, sharing := range holders {
-			for _, c := range sharing {
-				if len(sharing) > 1 && level[c.id] < len(c.names)-1 {
-					level[c.id]++
-					again = true
-				}
+		for _, c := range all {
+			if holders[chosen[c.id]] > 1 && level[c.id] < len(c.names)-1 {
+				level[c.id]++
+				again = true
 			}
 		}
-		if again {
-			continue
+		if !again {
+			return chosen
 		}
-		chosen := make(map[string]string, len(all))
-		for _, c := range all {
-			chosen[c.id] = c.names[level[c.id]]
-		}
-		return chosen
 	}
 }
 

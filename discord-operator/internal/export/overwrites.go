@@ -65,19 +65,11 @@ func (e *exporter) role(id string) string {
 	if id == e.guild.ID {
 		return everyone
 	}
-	name := ""
-	for _, r := range e.guild.Roles {
-		if r.ID == id {
-			name = r.Name
-		}
-	}
-	alike := 0
-	for _, r := range e.guild.Roles {
-		if r.Name == name || r.ID == name {
-			alike++
-		}
-	}
-	if name == everyone || alike != 1 || length(name) > discordclient.MaxNameLength || length(name) == 0 {
+	of := slices.IndexFunc(e.guild.Roles, func(r discordclient.Role) bool { return r.ID == id })
+	name := e.guild.Roles[of].Name // unwritable has seen that there is one
+	other := func(r discordclient.Role) bool { return r.ID != id && r.Name == name || r.ID == name }
+	if name == everyone || name == "" || length(name) > discordclient.MaxNameLength ||
+		slices.ContainsFunc(e.guild.Roles, other) {
 		return id
 	}
 	return name

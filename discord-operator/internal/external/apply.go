@@ -198,11 +198,11 @@ func (r *Resources) order(
 	if order.Right(siblings(), ranks) {
 		return nil
 	}
-	done, ok := r.turns.Take(b.GuildID + "/" + ch.ParentID)
-	if !ok {
+	parent := b.GuildID + "/" + ch.ParentID
+	if _, taken := r.turns.LoadOrStore(parent, true); taken {
 		return issues.Brief(turnRetry)
 	}
-	defer done()
+	defer r.turns.Delete(parent)
 	moves := order.Moves(siblings(), ranks)
 	if moves == nil {
 		return nil

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -85,7 +86,7 @@ type Resources struct {
 	Status  *status.Recorder
 	Records *Records
 
-	turns order.Turns
+	turns sync.Map // by the parent: one reconcile at a time sorts its children
 }
 
 // Lookup is where the external resource of an object is to be found or created.

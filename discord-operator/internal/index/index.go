@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/apply"
 )
 
 // The names of the indexes, by kind, and the indexed fields.
@@ -65,7 +66,7 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 			}
 			return []string{c.WebhookSecretName()}
 		}),
-		by(secretMetadata(), SecretByOwner, func(s *metav1.PartialObjectMetadata) []string {
+		by(apply.Metadata("v1", "Secret"), SecretByOwner, func(s *metav1.PartialObjectMetadata) []string {
 			return []string{string(ptr.Deref(metav1.GetControllerOfNoCopy(s), metav1.OwnerReference{}).UID)}
 		}),
 	} {
@@ -81,8 +82,4 @@ func by[T client.Object](kind T, name string, values func(T) []string) index {
 	return index{kind, name, func(o client.Object) []string {
 		return slices.Compact(slices.DeleteFunc(values(o.(T)), func(v string) bool { return v == "" }))
 	}}
-}
-
-func secretMetadata() *metav1.PartialObjectMetadata {
-	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
 }

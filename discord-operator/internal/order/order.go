@@ -11,7 +11,6 @@ package order
 import (
 	"cmp"
 	"slices"
-	"sync"
 
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -71,18 +70,4 @@ func First(siblings []*discordclient.Channel, ranks Ranks, rank int32) *int {
 		position = max(above, 0)
 	}
 	return &position
-}
-
-// Turns lets one reconcile at a time sort siblings, for all of them. The zero value is ready.
-type Turns struct {
-	busy sync.Map
-}
-
-// Take reports whether no other reconcile sorts these siblings; if so, others may not until done is
-// called.
-func (t *Turns) Take(siblings string) (done func(), ok bool) {
-	if _, taken := t.busy.LoadOrStore(siblings, true); taken {
-		return nil, false
-	}
-	return func() { t.busy.Delete(siblings) }, true
 }
