@@ -42,7 +42,7 @@ func TestRequestsKeepTheContract(t *testing.T) {
 		}
 		return made
 	}
-	group := create(discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory})
+	group := create(discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory})
 	position := 3
 	full := create(carriesAll(t, discordclient.ChannelCreate{
 		Name: "tokyo", Type: discordgo.ChannelTypeGuildNews, Topic: "fire", ParentID: group.ID, Position: &position, NSFW: true,

@@ -44,7 +44,7 @@ func (r *rig) agrees(v *guildcache.View) {
 func TestLiveViewFollowsUsers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	group := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Alarms", Type: 4})
+	group := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Alerts", Type: 4})
 	r.run()
 	v := r.live()
 	events := r.client.Subscribe(t.Context())
@@ -101,7 +101,7 @@ func TestOwnWritesAreSeenAtOnce(t *testing.T) {
 			v := r.client.Guild(r.guild)
 			eventually(t, "the view is known", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
 			ctx := t.Context()
-			group := r.create(discordclient.ChannelCreate{Name: "Alarms", Type: discordgo.ChannelTypeGuildCategory})
+			group := r.create(discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory})
 			c := r.create(discordclient.ChannelCreate{Name: "tokyo"})
 			sees := func(what string, ok func(c *discordclient.Channel) bool) {
 				t.Helper()

@@ -25,7 +25,7 @@ func TestDecide(t *testing.T) {
 	at := func(d time.Duration) string { return discordclient.SnowflakeAt(t0.Add(d)) }
 	second := func(n int) time.Time { return t0.Add(time.Duration(n) * time.Second) }
 	fits := func(id string) *discordclient.Channel {
-		return &discordclient.Channel{ID: id, Name: "tokyo-alarms", ParentID: "7"}
+		return &discordclient.Channel{ID: id, Name: "tokyo-alerts", ParentID: "7"}
 	}
 	entry := func(target, reason string) discordclient.AuditEntry {
 		return discordclient.AuditEntry{Action: discordgo.AuditLogActionChannelCreate, TargetID: target, Reason: reason}
@@ -61,13 +61,13 @@ func TestDecide(t *testing.T) {
 		"two fit, nothing shows which":                 {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, want: Unsure},
 		"older than the intent":                        {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Hour))}, want: Absent},
 		"older by less than clocks differ":             {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Second))}, want: Found, id: at(-time.Second), proof: ProofMatch},
-		"another type":                                 {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Type: discordgo.ChannelTypeGuildVoice, Name: "tokyo-alarms", ParentID: "7"}}, want: Absent},
-		"another category":                             {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Name: "tokyo-alarms"}}, want: Absent},
+		"another type":                                 {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Type: discordgo.ChannelTypeGuildVoice, Name: "tokyo-alerts", ParentID: "7"}}, want: Absent},
+		"another category":                             {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Name: "tokyo-alerts"}}, want: Absent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := Intent{
-				GuildID: "1", ParentID: "7", Name: "Tokyo Alarms", Reason: "uid", NotBefore: t0, LastAttempt: second(10),
+				GuildID: "1", ParentID: "7", Name: "Tokyo Alerts", Reason: "uid", NotBefore: t0, LastAttempt: second(10),
 				Claimed: func(id string) bool { return id == c.claimed }, Now: func() time.Time { return second(c.now) },
 			}.withDefaults()
 			got := decide(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge)})
