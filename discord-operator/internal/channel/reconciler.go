@@ -4,7 +4,6 @@ package channel
 
 import (
 	"context"
-	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -85,11 +84,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 		return r.reconcileDelete(ctx, c)
 	}
 	state, err := r.observe(ctx, c)
-	if errors.Is(err, apply.ErrStale) {
-		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
-	}
 	if err != nil {
-		results := Results{Results: external.Results{Issues: issues.Of(err, r.Channels.Status.Clock.Now())}}
+		var results Results
+		results.Fail(err, r.Channels.Status.Clock.Now())
 		return r.updateStatus(ctx, c, state, results)
 	}
 	plan := NewPlan(c, state)
