@@ -297,6 +297,29 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyGone(ctx, dojo)
 	})
 
+	It("leaves its PodDisruptionBudget to CloudNativePG, whichever Dojo comes first", func(ctx context.Context) {
+		theBudget := ofKind("PodDisruptionBudget", ns, "tokyo-db")
+		ofCloudNativePG := haveField("spec.selector.matchLabels", HaveKeyWithValue("cnpg.io/cluster", "tokyo-db"))
+		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }),
+			withPolicy(corev1api.ReclaimDelete))
+		Eventually(ctx, refetch(theBudget)).Should(ofCloudNativePG)
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		other := newDojo(ns, "tokyo-db", replicas(2))
+		Expect(k8s.Create(ctx, other)).To(Succeed())
+		eventuallyDegraded(ctx, other, corev1api.ReasonNameConflict)
+		Expect(message(other, "Degraded")).To(ContainSubstring("is that of the Cluster of the Dojo tokyo."))
+		Consistently(ctx, refetch(theBudget)).Should(ofCloudNativePG, "nobody fights for it")
+
+		By("deleting the Dojo with the Cluster, and making it again")
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		eventuallyGone(ctx, dojo)
+		eventuallyReady(ctx, other)
+		again := newDojo(ns, "tokyo", withCluster())
+		Expect(k8s.Create(ctx, again)).To(Succeed())
+		eventuallyDegraded(ctx, again, corev1api.ReasonNameConflict)
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), theCluster())).NotTo(Succeed())
+	})
+
 	It("is deleted though it is hibernated", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(), withPolicy(corev1api.ReclaimDelete))
 		edit(ctx, theCluster(), func(o *unstructured.Unstructured) {

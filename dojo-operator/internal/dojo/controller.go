@@ -172,6 +172,9 @@ func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, e
 	if s.Workload, err = workload.Observe(ctx, reader, d, now); err != nil {
 		return s, err
 	}
+	if s.Workload.BudgetTakenBy, err = r.budgetTakenBy(ctx, d); err != nil {
+		return s, err
+	}
 	if s.Monitoring, err = monitoring.Observe(ctx, reader, d, r.Kinds.Has, now); err != nil {
 		return s, err
 	}
@@ -185,6 +188,26 @@ func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, e
 	}
 	s.Credentials, err = credentials.Observe(ctx, reader, d, generated, r.Config.Credentials, now)
 	return s, err
+}
+
+// budgetTakenBy returns the Dojo for whose Cluster CloudNativePG makes a PodDisruptionBudget of this
+// Dojo's name; empty where there is none.
+func (r *Reconciler) budgetTakenBy(ctx context.Context, d *corev1api.Dojo) (string, error) {
+	for _, suffix := range cnpg.BudgetSuffixes() {
+		name, found := strings.CutSuffix(d.Name, suffix)
+		if !found {
+			continue
+		}
+		var other corev1api.Dojo
+		err := r.Client.Get(ctx, client.ObjectKey{Namespace: d.Namespace, Name: name}, &other)
+		if err == nil && other.Spec.Postgres != nil && other.Spec.Postgres.Cluster != nil {
+			return name, nil
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return "", fmt.Errorf("read Dojo %s: %w", name, err)
+		}
+	}
+	return "", nil
 }
 
 // record makes known what was written, as metrics and events.

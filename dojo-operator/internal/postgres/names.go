@@ -30,7 +30,10 @@ func References(d *corev1api.Dojo) (names []string) {
 	}
 	names = []string{cnpg.ObjectName(d), cnpg.ClusterName(d)}
 	if d.Spec.Postgres.Cluster != nil {
-		names = append(names, cnpg.ClusterName(d)+"-primary", cnpg.ScheduleName(d))
+		for _, suffix := range cnpg.BudgetSuffixes() {
+			names = append(names, d.Name+suffix)
+		}
+		names = append(names, cnpg.ScheduleName(d))
 	}
 	for _, source := range d.Spec.Postgres.InitSQL {
 		if ref := cmp.Or(source.ConfigMapKeyRef, source.SecretKeyRef); ref != nil {

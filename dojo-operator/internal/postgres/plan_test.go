@@ -567,7 +567,7 @@ func TestReferences(t *testing.T) {
 	}{
 		"no database":                   {tokyo(), nil},
 		"in a Cluster of another owner": {tokyo(inPG), []string{"tokyo-db", "pg"}},
-		"in one of its own":             {tokyo(ownPG), []string{"tokyo-db", "tokyo-db", "tokyo-db-primary", "tokyo-db"}},
+		"in one of its own":             {tokyo(ownPG), []string{"tokyo-db", "tokyo-db", "tokyo-db", "tokyo-db-primary", "tokyo-db"}},
 		"with SQL":                      {tokyo(inPG, withSQL), []string{"tokyo-db", "pg", "sql", "users"}},
 	}
 	for name, c := range cases {

@@ -107,9 +107,9 @@ func (s *State) observeObjects(ctx context.Context, r apply.Reader, d *corev1api
 	}
 	err := observe(ctx, r, cnpg.ClusterKind.Kind, d.Namespace, cnpg.ClusterName(d), &s.Cluster)
 	if err == nil && s.Cluster == nil && d.Spec.Postgres.Cluster != nil {
-		const kind = "PodDisruptionBudget"
-		err = errors.Join(observe(ctx, r, kind, d.Namespace, cnpg.ClusterName(d), &s.Budgets[0]),
-			observe(ctx, r, kind, d.Namespace, cnpg.ClusterName(d)+"-primary", &s.Budgets[1]))
+		for i, suffix := range cnpg.BudgetSuffixes() {
+			err = errors.Join(err, observe(ctx, r, "PodDisruptionBudget", d.Namespace, d.Name+suffix, &s.Budgets[i]))
+		}
 	}
 	return errors.Join(err,
 		observe(ctx, r, cnpg.RoleKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Role),

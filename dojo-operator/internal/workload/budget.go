@@ -3,6 +3,8 @@
 package workload
 
 import (
+	"time"
+
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
@@ -11,7 +13,12 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
 )
+
+// budgetRetry is when to look again whether the name of the budget is free: nothing shows that the
+// other Dojo has gone.
+const budgetRetry = time.Minute
 
 func budgetFor(d *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfiguration {
 	return policyv1ac.PodDisruptionBudget(d.Name, d.Namespace).
@@ -25,8 +32,15 @@ func budgetFor(d *corev1api.Dojo) *policyv1ac.PodDisruptionBudgetApplyConfigurat
 }
 
 // planBudget makes the PodDisruptionBudget. With a single replica it would only keep nodes from
-// being drained, so it goes.
+// being drained, so it goes. CloudNativePG takes that of a Cluster's name for its own, whose ever it
+// is: it overwrites it, and with few instances deletes it.
 func planBudget(d *corev1api.Dojo, s State, p *apply.Plan) {
+	if s.BudgetTakenBy != "" && s.Replicas(d) > 1 {
+		p.Report(conditions.Degraded(corev1api.ReasonNameConflict,
+			"The PodDisruptionBudget %s/%s is that of the Cluster of the Dojo %s. Give one of the two Dojos another name.",
+			d.Namespace, d.Name, s.BudgetTakenBy).After(budgetRetry))
+		return
+	}
 	desired := apply.Typed(budgetFor(d))
 	budget := ownership.PlanOption(d, p, "PodDisruptionBudget", s.Budget, s.Replicas(d) > 1, desired, s.Unchanged)
 	if budget != nil {

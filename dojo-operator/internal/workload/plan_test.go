@@ -80,8 +80,10 @@ func TestPlanBudget(t *testing.T) {
 		live                     *policyv1.PodDisruptionBudget
 		replicas                 int32
 		creates, writes, deletes bool
-		issue                    string
+		takenBy, issue           string
 	}{
+		"that of a Cluster":        {live: nil, replicas: 2, takenBy: "kyoto", issue: "Degraded/NameConflict"},
+		"of a Cluster, not needed": {live: nil, replicas: 1, takenBy: "kyoto"},
 		"none needed":              {live: nil, replicas: 0},
 		"none for a single pod":    {live: nil, replicas: 1},
 		"first":                    {live: nil, replicas: 2, creates: true},
@@ -96,7 +98,7 @@ func TestPlanBudget(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			var p apply.Plan
-			planBudget(dojotest.Dojo(dojotest.Replicas(c.replicas)), State{Budget: c.live}, &p)
+			planBudget(dojotest.Dojo(dojotest.Replicas(c.replicas)), State{Budget: c.live, BudgetTakenBy: c.takenBy}, &p)
 			creates := len(p.Apply) == 1 && p.Apply[0].Live == nil
 			writes := len(p.Apply) == 1 && p.Apply[0].Live != nil
 			if creates != c.creates || writes != c.writes || (p.Delete != nil) != c.deletes {

@@ -61,7 +61,10 @@ type State struct {
 	Deployment *appsv1.Deployment
 	Service    *corev1.Service
 	Budget     *policyv1.PodDisruptionBudget
-	Ingress    *networkingv1.Ingress
+	// BudgetTakenBy is the Dojo whose Cluster has the name of this Dojo, so that CloudNativePG takes the
+	// budget for its own; empty for none.
+	BudgetTakenBy string
+	Ingress       *networkingv1.Ingress
 	// Autoscaled is whether a HorizontalPodAutoscaler of the Deployment itself decides about its
 	// replicas.
 	Autoscaled bool

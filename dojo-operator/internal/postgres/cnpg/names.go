@@ -68,6 +68,10 @@ func ClusterName(d *corev1api.Dojo) string {
 	return ObjectName(d)
 }
 
+// BudgetSuffixes are what follows the name of a Dojo in those of the PodDisruptionBudgets that
+// CloudNativePG makes for its own Cluster (pkg/specs/poddisruptionbudget.go).
+func BudgetSuffixes() []string { return []string{"-db", "-db-primary"} }
+
 // Host is the Service of the Cluster's primary.
 func Host(d *corev1api.Dojo) string { return ClusterName(d) + "-rw" }
 
