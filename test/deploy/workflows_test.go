@@ -57,7 +57,7 @@ func TestWorkflowsRunWhatExists(t *testing.T) {
 		}
 	}
 
-	for _, job := range regexp.MustCompile(`\{name: ([a-z]+)`).FindAllStringSubmatch(called["weekly.yaml"], -1) {
+	for _, job := range regexp.MustCompile(`\{name: ([a-z0-9-]+)`).FindAllStringSubmatch(called["weekly.yaml"], -1) {
 		makes(t, "weekly.yaml", job[1])
 	}
 

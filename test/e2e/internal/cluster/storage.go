@@ -8,10 +8,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/sig-storage-lib-external-provisioner/v13/controller"
 
@@ -34,8 +37,9 @@ func provideStorage(ctx context.Context, c kubernetes.Interface, root string) (s
 		ObjectMeta: metav1.ObjectMeta{
 			Name: storageClass, Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"},
 		},
-		Provisioner:       provisionerName,
-		VolumeBindingMode: new(storagev1.VolumeBindingWaitForFirstConsumer),
+		Provisioner:          provisionerName,
+		VolumeBindingMode:    new(storagev1.VolumeBindingWaitForFirstConsumer),
+		AllowVolumeExpansion: new(true),
 	}
 	if _, err := c.StorageV1().StorageClasses().Create(ctx, class, metav1.CreateOptions{}); err != nil {
 		cancel()
@@ -46,6 +50,7 @@ func provideStorage(ctx context.Context, c kubernetes.Interface, root string) (s
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		go wait.UntilWithContext(ctx, func(ctx context.Context) { growVolumes(ctx, c) }, time.Second)
 		provisioner.Run(ctx)
 	}()
 	return func() { cancel(); <-ended }, nil
@@ -77,4 +82,27 @@ func (f folders) Provision(_ context.Context, o controller.ProvisionOptions) (*c
 // Delete removes the folder of a volume.
 func (f folders) Delete(_ context.Context, volume *corev1.PersistentVolume) error {
 	return os.RemoveAll(filepath.Join(f.root, volume.Name))
+}
+
+// growVolumes is what a resizer does: it gives claims the size that they ask for. A folder has no
+// size, so that only objects change. What fails is repeated.
+func growVolumes(ctx context.Context, c kubernetes.Interface) {
+	claims, err := c.CoreV1().PersistentVolumeClaims("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return
+	}
+	for i := range claims.Items {
+		claim := &claims.Items[i]
+		wanted, has := claim.Spec.Resources.Requests.Storage(), claim.Status.Capacity.Storage()
+		if claim.Status.Phase != corev1.ClaimBound || wanted.Cmp(*has) <= 0 {
+			continue
+		}
+		size := fmt.Appendf(nil, `{"capacity":{"storage":%q}}`, wanted)
+		_, err := c.CoreV1().PersistentVolumes().Patch(ctx, claim.Spec.VolumeName, types.MergePatchType,
+			fmt.Appendf(nil, `{"spec":%s}`, size), metav1.PatchOptions{})
+		if err == nil {
+			_, _ = c.CoreV1().PersistentVolumeClaims(claim.Namespace).Patch(ctx, claim.Name, types.MergePatchType,
+				fmt.Appendf(nil, `{"status":%s}`, size), metav1.PatchOptions{}, "status")
+		}
+	}
 }

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// maxOutage is how long a failover may keep writes waiting.
+const maxOutage = 30 * time.Second
+
+// What happens to a database in its life, on the real CloudNativePG and Postgres. It takes long, and
+// runs only where the label database is asked for (make e2e-database).
+var _ = Describe("A database of three instances, whose commits wait for one standby",
+	Label("database"), Ordered, Serial, func() {
+		var w *world
+		const naha = `
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: naha}
+spec:
+  accountId: Utahime Iori
+  title: Naha Branch
+  replicas: 2
+  postgres:
+    cluster:
+      instances: 3
+      synchronous: {number: 1}
+      storage: {size: 1Gi}
+    reclaimPolicy: Delete
+`
+		BeforeAll(func(ctx SpecContext) {
+			w = newWorld(ctx, "database")
+			began := time.Now()
+			w.apply(ctx, naha)
+			w.awaitReady(ctx, "naha")
+			measured("three instances are ready after %s", time.Since(began))
+		}, NodeTimeout(10*time.Minute))
+
+		// failover makes the primary fail while weapons are added, and expects another one to take over.
+		failover := func(ctx context.Context, how string, fail func(primary string)) {
+			GinkgoHelper()
+			primary := w.primary(ctx, "naha-db")
+			writer := w.write("naha", how)
+			Eventually(ctx, writer.added).Should(BeNumerically(">", 10))
+			seen := w.watchAvailable(ctx, "naha")
+			fail(primary)
+			Eventually(ctx, w.primary).WithArguments("naha-db").WithTimeout(eventually).
+				Should(And(Not(BeEmpty()), Not(Equal(primary)), Not(Equal("pending"))), "another instance takes over")
+			before := writer.added()
+			Eventually(ctx, writer.added).WithTimeout(eventually).Should(BeNumerically(">", before+20), "writes go on")
+			acknowledged, outage := writer.stop()
+			measured("%s: writes waited for %s, %d were acknowledged", how, outage, len(acknowledged))
+			Expect(outage).To(BeNumerically("<", maxOutage))
+			Expect(seen()).To(ContainElement(corev1api.ReasonDatabaseUnreachable), "the Dojo says so")
+			w.awaitReady(ctx, "naha")
+			weapons, err := w.weapons(ctx, "naha")
+			Expect(err).NotTo(HaveOccurred())
+			ids := map[string]bool{}
+			for _, weapon := range weapons {
+				ids[weapon.ID] = true
+			}
+			for _, id := range acknowledged {
+				Expect(ids).To(HaveKey(id), "a write was acknowledged and is lost")
+			}
+		}
+
+		It("goes on when the pod of the primary is deleted", func(ctx SpecContext) {
+			failover(ctx, "deleted", func(primary string) {
+				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: primary}}
+				Expect(k8s.Delete(ctx, pod)).To(Succeed())
+			})
+		}, SpecTimeout(10*time.Minute))
+
+		It("goes on when the primary is killed", func(ctx SpecContext) {
+			failover(ctx, "killed", func(primary string) {
+				w.kill(ctx, client.MatchingLabels{"cnpg.io/instanceName": primary})
+			})
+		}, SpecTimeout(10*time.Minute))
+
+		It("gets another password under load", func(ctx SpecContext) {
+			w.visit(ctx, "naha")
+			before := w.podNames(ctx, "naha")
+			began := time.Now()
+			w.patch(ctx, "naha", `{"metadata":{"annotations":{"core.jutsu.com/rotate-password":"1"}}}`)
+			Eventually(ctx, func() ([]string, error) { return w.podsOf(ctx, "naha") }).WithTimeout(eventually).
+				Should(And(HaveLen(2), Not(ContainElements(before))), "all pods are new")
+			w.awaitReady(ctx, "naha")
+			visits, err := w.visits(ctx, "naha")
+			Expect(err).NotTo(HaveOccurred())
+			measured("rotation: pods are replaced after %s, %d of %d requests failed, the longest time without an answer was %d ms",
+				time.Since(began), visits.Failures, visits.Failures+visits.Answers, visits.LongestMS)
+			Expect(visits.LongestMS).To(BeNumerically("<", 5000))
+		}, SpecTimeout(10*time.Minute))
+
+		It("gets larger volumes", func(ctx SpecContext) {
+			began := time.Now()
+			w.patch(ctx, "naha", `{"spec":{"postgres":{"cluster":{"storage":{"size":"2Gi"}}}}}`) // and never less again
+			Eventually(ctx, w.volumes).WithArguments("naha-db").WithTimeout(eventually).
+				Should(And(HaveLen(3), HaveEach("2Gi")), "every volume has grown")
+			w.awaitReady(ctx, "naha")
+			measured("growth of three volumes: %s", time.Since(began))
+		}, SpecTimeout(10*time.Minute))
+
+		It("stays when the Dojo is deleted with the policy Retain, and goes with Delete", func(ctx SpecContext) {
+			w.patch(ctx, "naha", `{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}`)
+			w.awaitReady(ctx, "naha")
+			weapons, err := w.weapons(ctx, "naha")
+			Expect(err).NotTo(HaveOccurred())
+			w.deleteDojo(ctx, "naha")
+			Expect(w.existing(ctx, "naha-db")).To(ConsistOf("Cluster", "Database", "DatabaseRole"))
+			w.apply(ctx, strings.Replace(naha, "size: 1Gi", "size: 2Gi", 1))
+			w.awaitReady(ctx, "naha")
+			Expect(w.weapons(ctx, "naha")).To(Equal(weapons))
+
+			began := time.Now()
+			w.deleteDojo(ctx, "naha")
+			measured("deletion of three instances with their data: %s", time.Since(began))
+			Expect(w.existing(ctx, "naha-db")).To(BeEmpty())
+			Eventually(ctx, w.volumes).WithArguments("naha-db").WithTimeout(eventually).Should(BeEmpty())
+		}, SpecTimeout(15*time.Minute))
+	})
+
+// measured reports a figure, for docs/e2e.md.
+func measured(format string, args ...any) {
+	for i := range args {
+		if d, ok := args[i].(time.Duration); ok {
+			args[i] = d.Round(100 * time.Millisecond)
+		}
+	}
+	progress("measured: "+format, args...)
+	AddReportEntry(fmt.Sprintf(format, args...))
+}
+
+// primary is the name of the current primary of a Cluster that no other instance is to take over
+// from; empty while there is none.
+func (w *world) primary(ctx context.Context, cluster string) string {
+	o, err := w.postgres(ctx, "Cluster", cluster)
+	if err != nil {
+		return ""
+	}
+	current, _, _ := unstructured.NestedString(o.Object, "status", "currentPrimary")
+	if target, _, _ := unstructured.NestedString(o.Object, "status", "targetPrimary"); target != current {
+		return ""
+	}
+	return current
+}
+
+// volumes are the sizes of the volumes of a Cluster.
+func (w *world) volumes(ctx context.Context, cluster string) ([]string, error) {
+	var claims corev1.PersistentVolumeClaimList
+	err := k8s.List(ctx, &claims, client.InNamespace(w.namespace), client.MatchingLabels{"cnpg.io/cluster": cluster})
+	var sizes []string
+	for i := range claims.Items {
+		size := claims.Items[i].Status.Capacity[corev1.ResourceStorage]
+		sizes = append(sizes, size.String())
+	}
+	return sizes, err
+}
+
+// deleteDojo deletes a Dojo and waits until it has gone.
+func (w *world) deleteDojo(ctx context.Context, name string) {
+	GinkgoHelper()
+	d, err := w.dojo(ctx, name)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(k8s.Delete(ctx, d)).To(Succeed())
+	Eventually(ctx, gone).WithArguments(d).WithTimeout(eventually).Should(Succeed())
+}
+
+// existing are the kinds of CloudNativePG of which there is an object of this name.
+func (w *world) existing(ctx context.Context, name string) (kinds []string, err error) {
+	for _, kind := range []string{"Cluster", "Database", "DatabaseRole"} {
+		_, err := w.postgres(ctx, kind, name)
+		if err == nil {
+			kinds = append(kinds, kind)
+		} else if client.IgnoreNotFound(err) != nil {
+			return nil, err
+		}
+	}
+	return kinds, nil
+}
+
+// watchAvailable collects the reasons of a Dojo's condition Available from now on.
+func (w *world) watchAvailable(ctx context.Context, name string) (seen func() []string) {
+	GinkgoHelper()
+	watcher, err := client.NewWithWatch(config, client.Options{Scheme: k8s.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	events, err := watcher.Watch(ctx, &corev1api.DojoList{}, client.InNamespace(w.namespace))
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(events.Stop)
+	var mu sync.Mutex
+	var reasons []string
+	go func() {
+		for e := range events.ResultChan() {
+			d, ok := e.Object.(*corev1api.Dojo)
+			if !ok || d.Name != name {
+				continue
+			}
+			for _, c := range d.Status.Conditions {
+				if c.Type == "Available" {
+					mu.Lock()
+					reasons = append(reasons, c.Reason)
+					mu.Unlock()
+				}
+			}
+		}
+	}()
+	return func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return append([]string{}, reasons...)
+	}
+}
+
+// writer adds weapons to a Dojo, one after the other.
+type writer struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+
+	mu           sync.Mutex
+	acknowledged []string
+	last         time.Time
+	outage       time.Duration // the longest time between two that were acknowledged
+}
+
+// write adds weapons, ten times a second at most, until it is stopped.
+func (w *world) write(dojo, name string) *writer {
+	ctx, cancel := context.WithCancel(context.Background())
+	wr := &writer{cancel: cancel, done: make(chan struct{}), last: time.Now()}
+	go func() {
+		defer close(wr.done)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for n := 0; ; n++ {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				id := fmt.Sprintf("%s-%05d", name, n)
+				wr.once(id, w.addWeapon(ctx, dojo, id, "Cursed Tool"))
+			}
+		}
+	}()
+	return wr
+}
+
+func (wr *writer) once(id string, err error) {
+	if err != nil { // it may have been written all the same
+		return
+	}
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	now := time.Now()
+	wr.acknowledged, wr.outage, wr.last = append(wr.acknowledged, id), max(wr.outage, now.Sub(wr.last)), now
+}
+
+func (wr *writer) added() int {
+	wr.mu.Lock()
+	defer wr.mu.Unlock()
+	return len(wr.acknowledged)
+}
+
+func (wr *writer) stop() (acknowledged []string, outage time.Duration) {
+	wr.cancel()
+	<-wr.done
+	return wr.acknowledged, wr.outage
+}
