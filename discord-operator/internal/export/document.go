@@ -135,20 +135,16 @@ const width = 120
 
 // wrapped breaks a text into lines between words.
 func wrapped(text string) string {
-	var out strings.Builder
-	used := 0
+	var lines []string
 	for word := range strings.FieldsSeq(text) {
-		if used > 0 && used+1+length(word) > width {
-			out.WriteString("\n")
-			used = 0
-		} else if used > 0 {
-			out.WriteString(" ")
-			used++
+		last := len(lines) - 1
+		if last < 0 || length(lines[last])+1+length(word) > width {
+			lines = append(lines, word)
+		} else {
+			lines[last] += " " + word
 		}
-		out.WriteString(word)
-		used += length(word)
 	}
-	return out.String()
+	return strings.Join(lines, "\n")
 }
 
 // comment writes lines as comments.
