@@ -19,7 +19,8 @@ const (
 )
 
 // InviteURL is where a user adds the bot of an application to a guild, with exactly the given
-// permissions, below the web's address ([Client.WebURL]). guildID chooses the guild beforehand; empty leaves it to the user. Source:
+// permissions, below the web's address ([Client.WebURL]). guildID chooses the guild beforehand;
+// empty leaves it to the user. Source:
 // https://discord.com/developers/docs/topics/oauth2#bot-authorization-flow.
 func InviteURL(web, applicationID string, wanted permissions.Bits, guildID string) string {
 	query := url.Values{

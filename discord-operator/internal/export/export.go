@@ -92,7 +92,10 @@ func parse(args []string, out io.Writer) (*options, error) {
 	if err := manager.Parse(flags, introduction, args, out); err != nil {
 		return nil, err
 	}
-	return o, o.validate()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 // discordID is the form of ids that the schemas accept.

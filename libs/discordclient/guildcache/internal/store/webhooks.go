@@ -99,14 +99,17 @@ func (st *Store) holder(webhookID string) string {
 }
 
 // webhookWritten takes over the new state of a webhook, where those of its channel are known.
-func (g *guildState) webhookWritten(channelID, webhookID string, hook discordclient.Webhook, class discordclient.Class) {
+func (g *guildState) webhookWritten(
+	channelID, webhookID string, hook discordclient.Webhook, class discordclient.Class,
+) {
 	list, known := g.snap().hooks[channelID]
 	moved := hook.ID != "" && hook.ChannelID != channelID // by another client
 	switch {
 	case class == discordclient.ClassUnknown, class == discordclient.ClassGone, moved:
 		g.forgetHooks(channelID)
 	case class == discordclient.ClassNone && known:
-		list.hooks = slices.DeleteFunc(slices.Clone(list.hooks), func(w discordclient.Webhook) bool { return w.ID == webhookID })
+		before := func(w discordclient.Webhook) bool { return w.ID == webhookID }
+		list.hooks = slices.DeleteFunc(slices.Clone(list.hooks), before)
 		if hook.ID != "" {
 			list.hooks = append(list.hooks, hook)
 		}
