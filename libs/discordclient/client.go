@@ -38,7 +38,7 @@ func New(o Options) (*Client, error) {
 	return &Client{
 		opts: o, base: base, webhookBase: strings.TrimSuffix(base.String(), "/"+apiVersion), inner: o.Transport,
 		limiter: ratelimit.New(o.GlobalPerSecond, o.Now), outage: &outage{now: o.Now},
-		refusals: NewInvalidRequests(o.Now), usable: usable, refuse: refuse,
+		usable: usable, refuse: refuse, refusals: o.Invalid.Share(1),
 	}, nil
 }
 
@@ -61,7 +61,7 @@ type Stats struct {
 // Stats returns the Client's health.
 func (c *Client) Stats() Stats {
 	s := Stats{TokenRefused: c.Err() != nil, GlobalRemaining: c.limiter.Remaining()}
-	s.Unauthorized, s.Forbidden, s.TooMany = c.opts.Invalid.Counts()
+	s.Unauthorized, s.Forbidden, s.TooMany = c.opts.Invalid.Whole().Counts()
 	return s
 }
 

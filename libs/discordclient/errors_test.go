@@ -184,9 +184,9 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 		_, _ = w.Write([]byte(`{"code":50013,"message":"Missing Permissions"}`))
 	}))
 	defer srv.Close()
-	client := func() *discordclient.Client {
+	client := func(refusals *discordclient.InvalidRequests) *discordclient.Client {
 		c, err := discordclient.New(discordclient.Options{
-			Token: discordclient.NewSecret("token"), APIURL: srv.URL, Invalid: invalid, GlobalPerSecond: 100_000,
+			Token: discordclient.NewSecret("token"), APIURL: srv.URL, Invalid: refusals, GlobalPerSecond: 100_000,
 			Now: func() time.Time { return now },
 		})
 		if err != nil {
@@ -194,7 +194,7 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 		}
 		return c
 	}
-	c := client()
+	c := client(invalid)
 	ask := func() error { _, err := c.GetChannel(t.Context(), "1"); return err }
 	stop := func() (refusals int) {
 		for ; refusals < 10_000; refusals++ {
@@ -207,16 +207,25 @@ func TestRefusalsAreCountedAndStopBeforeTheBan(t *testing.T) {
 		}
 		return refusals
 	}
-	if got := stop(); got != 429 { // a twentieth of what is left of 9,000
-		t.Errorf("one bot stops after %d refusals, want 429", got)
+	if got := stop(); got != 4500 { // half of 9,000, so that another bot has the other half
+		t.Errorf("one bot stops after %d refusals, want 4500", got)
+	}
+	now = now.Add(11 * time.Minute)
+	tenant := invalid.Share(20)
+	c = client(tenant)
+	if got := stop(); got != 220 { // half of a twentieth
+		t.Errorf("one bot of a tenant stops after %d refusals, want 220", got)
+	}
+	if c = client(tenant); stop() < 50 { // it does not use up those of the tenant's other bots
+		t.Error("the other bot of a tenant has nothing left")
 	}
 	for range 50 { // more of them never use up what a bot needs that is refused now and then
-		c = client()
+		c = client(invalid.Share(20))
 		if stop(); c.Stats().Forbidden >= 9000 {
 			t.Fatalf("%d refusals in all", c.Stats().Forbidden)
 		}
 	}
-	c = client()
+	c = client(invalid.Share(20))
 	for range 10 {
 		wantClass(t, ask(), discordclient.ClassDenied)
 	}

@@ -16,10 +16,6 @@ const (
 	invalidPause  = 10 * time.Second
 	// invalidStop is where we stop by ourselves: others may share the address.
 	invalidStop = invalidLimit * 9 / 10
-	// invalidShare is the part of what is left of that, one in so many, that a bot may use up. So
-	// bots that are refused all the time never use up everything, however many they are, and those
-	// that are refused now and then go on.
-	invalidShare = 20
 )
 
 // InvalidRequests counts the refusals of the last ten minutes by status. Discord counts them by
@@ -29,11 +25,30 @@ type InvalidRequests struct {
 	mu    sync.Mutex
 	now   func() time.Time
 	times map[int][]time.Time // by status, oldest first
+	whole *InvalidRequests    // of which this is a part; nil for the whole
+	share int                 // one in so many of what is left of the whole may be used up
 }
 
 // NewInvalidRequests makes an empty count. now is time.Now but in tests.
 func NewInvalidRequests(now func() time.Time) *InvalidRequests {
 	return &InvalidRequests{now: now, times: map[int][]time.Time{}}
+}
+
+// Share returns a count of those who may use up one in so many of the refusals that all others
+// leave. So those that are refused all the time never use up everything, however many they are, and
+// who is refused now and then goes on.
+func (i *InvalidRequests) Share(oneIn int) *InvalidRequests {
+	part := NewInvalidRequests(i.now)
+	part.whole, part.share = i, oneIn
+	return part
+}
+
+// Whole is the count that this is a share of, directly or not.
+func (i *InvalidRequests) Whole() *InvalidRequests {
+	for i.whole != nil {
+		i = i.whole
+	}
+	return i
 }
 
 // Counts returns how many answers with each of the three statuses came in the last ten minutes.
@@ -51,28 +66,28 @@ func (i *InvalidRequests) Counts() (unauthorized, forbidden, tooMany int) {
 		len(i.times[http.StatusTooManyRequests])
 }
 
-// add counts a refusal.
+// add counts a refusal, or a call of which it is not known whether it was refused.
 func (i *InvalidRequests) add(status int) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.times[status] = append(i.times[status], i.now())
+	for ; i != nil; i = i.whole {
+		i.mu.Lock()
+		i.times[status] = append(i.times[status], i.now())
+		i.mu.Unlock()
+	}
 }
 
-func (i *InvalidRequests) total() int {
+// left is how many refusals there may still be.
+func (i *InvalidRequests) left() int {
 	unauthorized, forbidden, tooMany := i.Counts()
-	return unauthorized + forbidden + tooMany
+	all := invalidStop
+	if i.whole != nil {
+		all = i.whole.left() / i.share
+	}
+	return all - unauthorized - forbidden - tooMany
 }
 
-// countRefusal counts a refusal, or a call of which it is not known whether it was refused.
-func (c *Client) countRefusal(status int) {
-	c.refusals.add(status)
-	c.opts.Invalid.add(status)
-}
-
-// pause is 0 while the bot may make calls, else how long to wait for older refusals to be
-// forgotten.
-func (c *Client) pause() time.Duration {
-	if c.refusals.total()*invalidShare < invalidStop-c.opts.Invalid.total() {
+// wait is 0 while calls may be made, else how long to wait for older refusals to be forgotten.
+func (i *InvalidRequests) wait() time.Duration {
+	if i.left() > 0 {
 		return 0
 	}
 	return invalidPause

@@ -32,7 +32,8 @@ type Options struct {
 	// deletes. Default 50, Discord's.
 	GlobalPerSecond int
 	// Invalid counts refused requests. Discord counts by address, so give all Clients of a process
-	// the same; each may use up a twentieth of what the others leave. Default: its own.
+	// the same, or shares of it. Each may use up what the others leave, and no more than they did:
+	// a bot that is refused all the time stops before the others. Default: its own.
 	Invalid *InvalidRequests
 	// Metrics counts what this Client does. Default: nothing is counted.
 	Metrics *Metrics

@@ -193,7 +193,7 @@ func (c *Client) admit(cl *call) error {
 	if c.Err() != nil {
 		return &Error{Class: ClassBadToken, Op: cl.op, Message: "the bot token was refused before; replace it", unsent: true}
 	}
-	if wait := c.pause(); wait > 0 {
+	if wait := c.refusals.wait(); wait > 0 {
 		return &RateLimited{Op: cl.op, After: wait, Scope: ratelimit.ScopeBlocked, Local: true}
 	}
 	return c.outage.admit(cl)

@@ -22,10 +22,29 @@ type Bot struct {
 	token   string
 	started time.Time
 	stop    context.CancelFunc
+	// refusedAt is when the token was found to be refused, and refusals how often it had been before,
+	// one time after the other. Guarded by Bots.mu.
+	refusedAt time.Time
+	refusals  int
 
 	application atomic.Pointer[discordclient.Application]
 	asking      sync.Mutex // for the application
 	reading     sync.Map   // *sync.Mutex by guild: one reading of its webhooks at a time
+}
+
+// refusedRetries are when a token is tried again that Discord has refused, one refusal after the
+// other: Discord has been seen to refuse valid ones for a moment, and counts every try.
+var refusedRetries = []time.Duration{time.Minute, 10 * time.Minute, time.Hour}
+
+// untilRetry is how long a refused token is not tried again. The lock of Bots is held.
+func (b *Bot) untilRetry(now time.Time) time.Duration {
+	if b.refusedAt.IsZero() {
+		b.refusedAt = now
+		if b.application.Load() != nil { // it was valid in between
+			b.refusals = 0
+		}
+	}
+	return b.refusedAt.Add(refusedRetries[min(b.refusals, len(refusedRetries)-1)]).Sub(now)
 }
 
 // OrNone is what calls Discord; nil without a bot, where nothing is called.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
@@ -41,15 +43,19 @@ type Config struct {
 	Metrics *guildcache.Metrics
 	// Log receives connects and disconnects.
 	Log logr.Logger
+	// Clock is for when a refused token is tried again; nil for the real one.
+	Clock clock.PassiveClock
 }
 
 // Bots are the bots of all servers. Make them with New.
 type Bots struct {
-	ctx     context.Context //nolint:containedctx // of all connections, which outlive the reconciles that start them
-	cached  client.Reader   // servers, and the metadata of Secrets
-	live    client.Reader   // the data of Secrets
-	config  Config
-	invalid *discordclient.InvalidRequests // Discord counts them by address, so all bots share the account
+	ctx    context.Context //nolint:containedctx // of all connections, which outlive the reconciles that start them
+	cached client.Reader   // servers, and the metadata of Secrets
+	live   client.Reader   // the data of Secrets
+	config Config
+	// Discord counts refused calls by address, so all bots share the account; each namespace has a
+	// share of it.
+	invalid map[string]*discordclient.InvalidRequests // by namespace; "" for the whole
 
 	reading singleflight.Group
 	mu      sync.Mutex
@@ -69,9 +75,13 @@ type use struct {
 // New makes an empty set of bots, whose connections end with the context. Servers and the metadata
 // of Secrets are read from cached, the data of Secrets from live.
 func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
+	if config.Clock == nil {
+		config.Clock = clock.RealClock{}
+	}
 	return &Bots{
-		ctx: ctx, cached: cached, live: live, config: config, invalid: discordclient.NewInvalidRequests(time.Now),
-		tokens: map[string]*Bot{}, uses: map[types.NamespacedName]use{},
+		ctx: ctx, cached: cached, live: live, config: config,
+		invalid: map[string]*discordclient.InvalidRequests{"": discordclient.NewInvalidRequests(time.Now)},
+		tokens:  map[string]*Bot{}, uses: map[types.NamespacedName]use{},
 	}
 }
 
@@ -109,10 +119,59 @@ func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, er
 		}
 		have = found.(use)
 	}
-	if have.bot.Err() != nil {
-		return nil, TokenRefused(server)
+	if have.bot.Err() == nil {
+		return have.bot, nil
 	}
-	return have.bot, nil
+	return b.retry(server)
+}
+
+// retry returns a new bot in the place of one whose token is refused, for all servers that use it,
+// once that is due, and before that the issue.
+func (b *Bots) retry(server *v1alpha1.DiscordServer) (*Bot, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	refused := b.uses[client.ObjectKeyFromObject(server)].bot
+	switch {
+	case refused == nil: // the server is gone by now
+		return nil, tokenRefused(server)
+	case refused.Err() == nil: // another reconcile did
+		return refused, nil
+	}
+	if wait := refused.untilRetry(b.config.Clock.Now()); wait > 0 {
+		return nil, tokenRefused(server).After(wait)
+	}
+	again, err := b.start(refused.token, server.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	again.refusals = refused.refusals + 1
+	b.tokens[again.token] = again
+	for name, u := range b.uses {
+		if u.bot == refused {
+			b.uses[name] = use{version: u.version, bot: again, guild: u.guild}
+		}
+	}
+	refused.stop()
+	return again, nil
+}
+
+// Refused is the issue that Discord refuses the token of a server, and when it is tried again.
+func (b *Bots) Refused(server *v1alpha1.DiscordServer) *conditions.Issue {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	issue := tokenRefused(server)
+	if bot := b.uses[client.ObjectKeyFromObject(server)].bot; bot != nil {
+		issue.After(max(bot.untilRetry(b.config.Clock.Now()), time.Second))
+	}
+	return issue
+}
+
+// HasRefused reports whether a server has a bot whose token is refused.
+func (b *Bots) HasRefused(server types.NamespacedName) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	bot := b.uses[server].bot
+	return bot != nil && bot.Err() != nil
 }
 
 // last returns the bot that a server had last, also when its Secret is gone by now; nil for none.
@@ -141,14 +200,25 @@ func (b *Bots) read(
 	if token == "" {
 		return use{}, missing(server, fmt.Sprintf("has no value for the key %q", key))
 	}
+	if !tokenForm.MatchString(token) {
+		return use{}, conditions.Degraded(v1alpha1.ReasonAuthenticationFailed,
+			"The value of the key %q in Secret %s is not a bot token, which is three words with dots between them: %s",
+			key, name.Name, whereTokensAre)
+	}
 	return b.assign(client.ObjectKeyFromObject(server), token, version)
 }
 
-// TokenRefused is the issue that Discord refuses the token of a server.
-func TokenRefused(server *v1alpha1.DiscordServer) *conditions.Issue {
+// tokenForm is that of the tokens of bots, of Discord (the bot's id, a time, a signature, each in
+// base64url) as of compatible servers. What has another form is not sent: Discord would count the
+// refusal.
+var tokenForm = regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]+$`)
+
+// whereTokensAre is where a user finds a token.
+const whereTokensAre = "https://discord.com/developers/applications, Bot, Reset Token."
+
+func tokenRefused(server *v1alpha1.DiscordServer) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonAuthenticationFailed, "Discord refuses the bot token in Secret %s. "+
-		"Replace it with a valid one: https://discord.com/developers/applications, Bot, Reset Token.",
-		server.Spec.TokenSecretRef.Name)
+		"Replace it with a valid one: "+whereTokensAre, server.Spec.TokenSecretRef.Name)
 }
 
 func missing(server *v1alpha1.DiscordServer, what string) *conditions.Issue {
@@ -162,12 +232,9 @@ func (b *Bots) assign(server types.NamespacedName, token, version string) (use, 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	bot, before := b.tokens[token], b.uses[server]
-	if bot != nil && bot.Err() != nil && before.version != version {
-		bot = nil // the Secret was written again: the same token is tried once more
-	}
 	if bot == nil {
 		var err error
-		if bot, err = b.start(token); err != nil {
+		if bot, err = b.start(token, server.Namespace); err != nil {
 			return use{}, conditions.Degraded(v1alpha1.ReasonAuthenticationFailed, "The bot token is not usable: %s.", err)
 		}
 		b.tokens[token] = bot
@@ -220,11 +287,18 @@ func (b *Bots) end(former use) {
 	bot.stop()
 }
 
-// start connects a bot. The lock is held.
-func (b *Bots) start(token string) (*Bot, error) {
+// namespaceShare is the part of the refusals that Discord allows, one in so many of what the others
+// leave, that a namespace may use up: a wrong token must not stop the bots of other tenants.
+const namespaceShare = 20
+
+// start connects a bot on behalf of a namespace. The lock is held.
+func (b *Bots) start(token, namespace string) (*Bot, error) {
+	if b.invalid[namespace] == nil {
+		b.invalid[namespace] = b.invalid[""].Share(namespaceShare)
+	}
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{
-			Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Invalid: b.invalid,
+			Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Invalid: b.invalid[namespace],
 		},
 		Resync: b.config.Resync, Metrics: b.config.Metrics, Log: slog.New(logr.ToSlogHandler(b.config.Log)),
 	})

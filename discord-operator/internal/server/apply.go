@@ -43,7 +43,7 @@ func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, 
 	case p.Manageable:
 		err = r.edit(ctx, server, s, p, &results)
 	}
-	results.Fail(tokenRefused(server, err), r.Status.Clock.Now())
+	results.Fail(r.tokenRefused(server, err), r.Status.Clock.Now())
 	return results
 }
 

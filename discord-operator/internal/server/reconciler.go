@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.DiscordServ
 	state, err := r.observe(ctx, server)
 	if err != nil {
 		var results Results
-		results.Fail(tokenRefused(server, err), r.Status.Clock.Now())
+		results.Fail(r.tokenRefused(server, err), r.Status.Clock.Now())
 		return r.updateStatus(ctx, server, state, results)
 	}
 	plan := NewPlan(server, state)

@@ -83,9 +83,9 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 
 // tokenRefused returns the issue of a refused token, which is the server's own, and any other error
 // as it is.
-func tokenRefused(server *v1alpha1.DiscordServer, err error) error {
+func (r *Reconciler) tokenRefused(server *v1alpha1.DiscordServer, err error) error {
 	if discordclient.ClassOf(err) == discordclient.ClassBadToken {
-		return bot.TokenRefused(server)
+		return r.Bots.Refused(server)
 	}
 	return err
 }

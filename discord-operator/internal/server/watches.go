@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -101,8 +102,9 @@ func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q queue) {
 		requests = r.requests(ctx, "", index.ServerByGuild, e.Object.GuildID)
 	case guildcache.EventChannel:
 		requests, after = r.requests(ctx, "", index.ServerByGuild, e.Object.GuildID), rest
-	case bot.EventTokenRefused: // whose token it was, each server finds out
-		requests = index.Requests(ctx, r.Client, &v1alpha1.DiscordServerList{}, "", "", "")
+	case bot.EventTokenRefused: // of whose bot, it does not say
+		requests = slices.DeleteFunc(index.Requests(ctx, r.Client, &v1alpha1.DiscordServerList{}, "", "", ""),
+			func(server reconcile.Request) bool { return !r.Bots.HasRefused(server.NamespacedName) })
 	default:
 	}
 	for _, request := range requests {

@@ -97,7 +97,7 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 		}
 		views += float64(s.Guilds)
 		age = max(age, s.OldestView)
-		invalid[c.opts.Invalid] = s.Stats
+		invalid[c.opts.Invalid.Whole()] = s.Stats
 		if remaining < 0 || s.GlobalRemaining < remaining {
 			remaining = s.GlobalRemaining
 		}
