@@ -219,27 +219,6 @@ var _ = Describe("A DiscordChannel", func() {
 		Entry("a channel that exists", true),
 	)
 
-	It("is not created again when it is hidden from the bot, so that Discord omits it", func(ctx context.Context) {
-		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), HideUnseen: true})
-		w := newWorld(ctx)
-		s, c := w.server(), w.channel("", "alerts")
-		ready(ctx, s, c)
-		id, edits := c.Status.ChannelID, len(w.edits())
-		hide := func(o []discordtest.Overwrite) {
-			discord.EditChannelByHand(id, func(ch *discordtest.Channel) { ch.Overwrites = o })
-		}
-		hide([]discordtest.Overwrite{{ID: w.guild, Deny: discordtest.PermViewChannel}})
-		discord.Gateway().Drop(0) // the guild cache starts again, without the channel
-		eventuallyDegraded(ctx, c, v1alpha1.ReasonMissingPermissions)
-		w.expectIdle(ctx)
-		Expect(w.edits()).To(HaveLen(edits))
-		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
-
-		hide(nil)
-		eventuallyReady(ctx, c)
-		Expect(c.Status.ChannelID).To(Equal(id))
-	})
-
 	It("does not rename forever when Discord stores the name in another way than expected", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Normalise: func(name string) string {
 			return strings.ReplaceAll(discordtest.NormaliseName(name), "_", "-")

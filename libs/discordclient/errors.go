@@ -210,3 +210,9 @@ func contextCause(err error) error {
 	}
 	return nil
 }
+
+// IsHidden reports whether an error says that something is there and the bot may not view it: Discord
+// answers so for a hidden channel, and never for one that was deleted.
+func IsHidden(err error) bool {
+	return ClassOf(err) == ClassDenied && CodeOf(err) == discordgo.ErrCodeMissingAccess
+}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -35,14 +36,29 @@ type Channel struct {
 	// for Discord's default.
 	DefaultAutoArchive int         `json:"default_auto_archive_duration"`
 	Overwrites         []Overwrite `json:"permission_overwrites"` // in the order of their ids
+	// Hidden says that the bot may not view the channel. Since 2026-11-16 the Gateway sends no more of
+	// such a one than ID, GuildID, Type and Position, and the rest is empty here; lists leave it out.
+	// Source: https://docs.discord.com/developers/resources/channel#obfuscated-channels.
+	Hidden bool `json:"-"`
 }
+
+// flagObfuscated marks a hidden channel: CHANNEL_OBFUSCATED.
+const flagObfuscated = 1 << 17
 
 // UnmarshalJSON reads a channel as Discord sends it and puts its overwrites in order, so that two
 // states can be compared.
 func (c *Channel) UnmarshalJSON(raw []byte) error {
 	type plain Channel
-	if err := json.Unmarshal(raw, (*plain)(c)); err != nil {
+	sent := struct {
+		*plain
+		Flags json.RawMessage `json:"flags"`
+	}{plain: (*plain)(c)}
+	if err := json.Unmarshal(raw, &sent); err != nil {
 		return err
+	}
+	if flags, err := strconv.Atoi(string(sent.Flags)); err == nil && flags&flagObfuscated != 0 {
+		*c = Channel{ID: c.ID, GuildID: c.GuildID, Type: c.Type, Position: c.Position, Hidden: true}
+		return nil
 	}
 	c.Overwrites = slices.DeleteFunc(c.Overwrites, func(o Overwrite) bool { return o.ID == "" })
 	slices.SortFunc(c.Overwrites, func(a, b Overwrite) int { return CompareIDs(a.ID, b.ID) })

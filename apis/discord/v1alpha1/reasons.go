@@ -58,6 +58,10 @@ const (
 	// ReasonConflict (Degraded): another object manages the same server, channel or category; the
 	// message names it. Delete one of the two.
 	ReasonConflict = "Conflict"
+	// ReasonHiddenFromBot (Degraded): the channel or category exists on Discord, and the bot may not
+	// view it. Nothing is created in its place. Give the bot ViewChannel there; the object continues
+	// automatically.
+	ReasonHiddenFromBot = "HiddenFromBot"
 	// ReasonAdoptNotFound (Degraded): the server has no channel or category with the id of
 	// spec.adopt.
 	ReasonAdoptNotFound = "AdoptNotFound"

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -129,7 +130,7 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 	snap := view.Snapshot()
 	switch {
 	case snap.Presence == guildcache.PresenceUnknown,
-		snap.Presence == guildcache.PresenceUnavailable && len(snap.Channels()) == 0:
+		snap.Presence == guildcache.PresenceUnavailable && len(snap.All()) == 0:
 		if time.Since(b.started) < arrival {
 			return nil, issues.Brief(arrivalRetry)
 		}
@@ -175,11 +176,22 @@ const MaxChannels = 500
 
 // Full is the issue that the guild has no room for one more channel or category.
 func (g *Guild) Full() *conditions.Issue {
-	if len(g.Snapshot.Channels()) < MaxChannels {
+	if len(g.Snapshot.All()) < MaxChannels {
 		return nil
 	}
 	return issues.Full("The server has %d channels and categories, the most that Discord allows. Delete some.",
 		MaxChannels)
+}
+
+// Categories is how many categories the guild has, hidden ones too.
+func (g *Guild) Categories() int {
+	n := 0
+	for _, c := range g.Snapshot.All() {
+		if c.Type == discordgo.ChannelTypeGuildCategory {
+			n++
+		}
+	}
+	return n
 }
 
 // Lacks is the issue that the bot lacks a permission in the guild; nil while its roles are not

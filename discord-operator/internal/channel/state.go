@@ -96,6 +96,10 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 		return guild, "", nil
 	}
 	id := group.Status.GroupID
+	if guild.Snapshot.Hidden(id) {
+		return nil, "", conditions.Progressing(v1alpha1.ReasonWaitingForGroup,
+			"The category of DiscordGroup %s is hidden from the bot. See its conditions.", group.Name).After(groupRetry)
+	}
 	if category, ok := guild.Snapshot.Channel(id); !ok || category.Type != discordgo.ChannelTypeGuildCategory {
 		return nil, "", noCategory(group)
 	}

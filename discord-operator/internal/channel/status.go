@@ -26,6 +26,11 @@ func statusOf(
 	} else {
 		now.ServerRef = &v1alpha1.ServerReference{Name: s.Server}
 	}
+	if id := s.Binding.HiddenID; id != "" {
+		now.ServerID, now.ChannelID = s.Guild.ID, id
+		now.ChannelURL = s.Guild.URL + "/" + id
+		can = conditions.Unusable(v1alpha1.ReasonNotManageable, "The channel is hidden from the bot.")
+	}
 	if live := results.Channel; live != nil {
 		now.ServerID, now.GroupID, now.ChannelID = s.Guild.ID, live.ParentID, live.ID
 		now.ChannelURL = s.Guild.URL + "/" + live.ID

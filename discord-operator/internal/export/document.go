@@ -19,7 +19,7 @@ type document struct {
 	head      []string
 	namespace string
 	entries   []entry
-	// leftOut are the channels on Discord that no kind represents.
+	// leftOut are the channels on Discord that no kind represents, or that the bot may not view.
 	leftOut []string
 }
 

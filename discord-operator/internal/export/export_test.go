@@ -28,7 +28,7 @@ type rig struct {
 
 func newRig(t *testing.T, granted discordtest.Permissions) *rig {
 	t.Helper()
-	r := &rig{srv: discordtest.Run(t, discordtest.Options{}), tokenFile: filepath.Join(t.TempDir(), "token")}
+	r := &rig{srv: discordtest.Run(t, discordtest.Options{Limits: discordtest.NoRateLimits()}), tokenFile: filepath.Join(t.TempDir(), "token")}
 	r.bot = r.srv.AddBot(discordtest.Bot{Name: "operator"})
 	r.guild = r.srv.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High"}).ID
 	r.srv.AddMember(r.guild, r.bot.UserID, granted)
@@ -92,7 +92,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("there is nothing to note here:\n%s", stdout)
 	}
 	if diff := cmp.Diff(map[string]int{
-		"GET /users/@me": 1, "GET /users/@me/guilds": 1, "GET /applications/@me": 1,
+		"GET /gateway/bot": 1, "GET /users/@me": 1, "GET /users/@me/guilds": 1, "GET /applications/@me": 1,
 		"GET /guilds/{guild_id}": 1, "GET /guilds/{guild_id}/channels": 1, "GET /guilds/{guild_id}/webhooks": 1,
 	}, r.srv.RequestCounts()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -101,6 +101,30 @@ func TestRun(t *testing.T) {
 	again, _, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile)
 	if err != nil || again != stdout {
 		t.Errorf("the second time it prints something else (%v):\n%s", err, cmp.Diff(stdout, again))
+	}
+}
+
+// TestHidden names what Discord hides from the bot, or why that is not known.
+func TestHidden(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	deny := []discordtest.Overwrite{{ID: r.guild, Deny: discordtest.PermViewChannel}}
+	category := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "plans", Type: discordtest.TypeCategory, Overwrites: deny})
+	channel := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "secret", Overwrites: deny})
+	for _, unreachable := range []bool{false, true} {
+		r.srv.Gateway().SetFaults(discordtest.GatewayFaults{CloseOnIdentify: map[bool]int{true: 4013}[unreachable]})
+		stdout, stderr, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{"category channel " + category + ": the bot may not view it", "text channel " + channel} {
+			if strings.Contains(stdout, want) == unreachable || strings.Contains(stderr, want) == unreachable {
+				t.Errorf("unreachable %v: %q in\n%s\n%s", unreachable, want, stdout, stderr)
+			}
+		}
+		if strings.Contains(stdout, "NOTE: Discord's Gateway could not be reached") != unreachable {
+			t.Errorf("unreachable %v:\n%s", unreachable, stdout)
+		}
 	}
 }
 

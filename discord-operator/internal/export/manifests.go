@@ -4,6 +4,7 @@ package export
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
@@ -59,6 +60,14 @@ type layout struct {
 func sorted(all []*discordclient.Channel) layout {
 	var l layout
 	parents := map[string]*discordclient.Channel{"": nil}
+	all = slices.Clone(all)
+	all = slices.DeleteFunc(all, func(c *discordclient.Channel) bool {
+		if c.Hidden {
+			l.leftOut = append(l.leftOut, fmt.Sprintf("%s channel %s: the bot may not view it; allow it ViewChannel there, "+
+				"and run this again", strings.ToLower(c.TypeName()), c.ID))
+		}
+		return c.Hidden
+	})
 	for _, c := range all {
 		if c.Type == discordgo.ChannelTypeGuildCategory {
 			parents[c.ID] = c

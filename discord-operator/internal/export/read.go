@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
@@ -17,9 +18,10 @@ type server struct {
 	guild    discordclient.Guild
 	channels []*discordclient.Channel
 	webhooks []discordclient.Webhook
-	// webhooksUnread is true if the bot may not list webhooks.
-	webhooksUnread bool
-	bot            bot
+	// webhooksUnread is true if the bot may not list webhooks, hiddenUnread if it is not known which
+	// channels Discord hides from it.
+	webhooksUnread, hiddenUnread bool
+	bot                          bot
 }
 
 // bot is the bot whose token was used.
@@ -29,7 +31,8 @@ type bot struct {
 	permissions permissions.Bits
 }
 
-// read reads a server by six calls, and one more for every 200 servers that the bot is in.
+// read reads a server by six calls, and one more for every 200 servers that the bot is in. A bot that
+// may not view everything connects to the Gateway besides, since lists leave out what is hidden.
 func read(ctx context.Context, api *discordclient.Client, serverID string) (*server, error) {
 	var s server
 	user, err := api.CurrentUser(ctx) // first, to distinguish a wrong token from a wrong server
@@ -64,7 +67,44 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	if discordclient.ClassOf(err) == discordclient.ClassDenied {
 		s.webhooksUnread, err = true, nil
 	}
+	if !s.bot.permissions.Has(permissions.Administrator) {
+		hidden, known := hiddenChannels(ctx, api.Options(), serverID)
+		s.channels, s.hiddenUnread = append(s.channels, hidden...), !known
+	}
 	return &s, err
+}
+
+// patience is how long the Gateway may take to send a server: it usually does within a second.
+const patience = 10 * time.Second
+
+// hiddenChannels returns the channels and categories that the bot may not view: the Gateway alone
+// names them. They are not known if it cannot be reached.
+func hiddenChannels(
+	ctx context.Context, o discordclient.Options, serverID string,
+) (hidden []*discordclient.Channel, known bool) {
+	cache, err := guildcache.New(guildcache.Options{Options: o, Grace: 2 * patience})
+	if err != nil {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	ended := make(chan struct{})
+	defer func() { cancel(); <-ended }()
+	view, events := cache.Guild(serverID), cache.Subscribe(ctx)
+	go func() {
+		defer close(ended)
+		_ = cache.Run(ctx) // a token that is refused only now shows as an unknown state
+	}()
+	for view.Snapshot().Mode != guildcache.ModeLive {
+		if _, ok := <-events; !ok {
+			return nil, false
+		}
+	}
+	for _, c := range view.Snapshot().All() {
+		if c.Hidden {
+			hidden = append(hidden, c)
+		}
+	}
+	return hidden, true
 }
 
 // explained adds to an error what to do about it.

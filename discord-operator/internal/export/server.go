@@ -51,6 +51,10 @@ func (e *exporter) serverEntry() entry {
 	if e.webhooksUnread {
 		notes.add("The bot may not see webhooks (it lacks ManageWebhooks), so none is here.")
 	}
+	if e.hiddenUnread {
+		notes.add("Discord's Gateway could not be reached, which alone names the channels that the bot may not view. " +
+			"If the server has any, they are not here.")
+	}
 	return entry{kind: kindServer, name: e.o.name, about: fmt.Sprintf("Server %q", g.Name), spec: spec, notes: notes}
 }
 

@@ -26,6 +26,13 @@ import (
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
+// How soon what is hidden from the bot is looked at again, should no event report that it is no longer:
+// what the Gateway reports as hidden, and what only one refused call does.
+const (
+	hiddenRetry  = time.Hour
+	refusedRetry = time.Minute
+)
+
 // briefRetry is when to look again for what the view of a guild does not show yet.
 const briefRetry = time.Second
 
@@ -114,6 +121,8 @@ type Binding struct {
 	Guessed bool
 	// Absent says that there is surely none, so one may be created.
 	Absent bool
+	// HiddenID is the resource that exists and that the bot may not view; empty for none.
+	HiddenID string
 	// Mismatch is why what a deleted object names is not its own.
 	Mismatch *conditions.Issue
 }
@@ -139,11 +148,14 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 		}
 	}
 	for _, id := range known {
-		if err := confirmGone(ctx, api, l.GuildID, id); err != nil {
+		if err := r.confirmGone(ctx, api, &b, snap, id); err != nil {
 			return b, err
 		}
 	}
 	if b.Adopt != nil && len(known) == 0 {
+		if snap.Hidden(b.Adopt.ID) {
+			return b, issues.Hidden(r.Kind.Noun, b.Adopt.ID, hiddenRetry)
+		}
 		ch, ok := snap.Channel(b.Adopt.ID)
 		if !ok {
 			return b, conditions.Degraded(v1alpha1.ReasonAdoptNotFound, "The server has no channel or category "+
@@ -160,10 +172,13 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 }
 
 // BindDeleted is Bind for a deleted object: what it names and is not its own is none of its
-// concern.
+// concern. What is hidden from the bot is its own, and cannot be deleted.
 func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	b, err := r.Bind(ctx, api, l)
-	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() {
+	switch issue, _ := errors.AsType[*conditions.Issue](err); {
+	case issues.IsHidden(err):
+		err = issues.DeletionFailed(issue.Message).After(issue.RequeueAfter)
+	case issue.IsDegraded():
 		b.Mismatch, err = issue, nil
 	}
 	return b, err
@@ -187,16 +202,33 @@ func (r *Resources) Position(ctx context.Context, o client.Object, by, value str
 	})
 }
 
+// hidden is the issue that the resource with an id exists and that the bot may not view it.
+func (r *Resources) hidden(b *Binding, snap *guildcache.Snapshot, id string) *conditions.Issue {
+	b.HiddenID = id
+	if snap.Mode == guildcache.ModeLive && !snap.Hidden(id) { // one call has said so, and no event
+		return issues.Hidden(r.Kind.Noun, id, refusedRetry)
+	}
+	return issues.Hidden(r.Kind.Noun, id, hiddenRetry)
+}
+
 // confirmGone asks Discord itself about a resource that the view does not have: one that is only
 // hidden from the bot would be created a second time.
-func confirmGone(ctx context.Context, api *guildcache.Client, guildID, id string) error {
+func (r *Resources) confirmGone(
+	ctx context.Context, api *guildcache.Client, b *Binding, snap *guildcache.Snapshot, id string,
+) error {
+	if snap.Hidden(id) {
+		return r.hidden(b, snap, id)
+	}
 	_, err := api.GetChannel(ctx, id)
+	if discordclient.IsHidden(err) {
+		return r.hidden(b, snap, id)
+	}
 	switch discordclient.ClassOf(err) {
 	case discordclient.ClassGone:
 		return nil
 	case discordclient.ClassNone:
 		// The view lags behind, or it is in another guild: either shows once the guild was read.
-		return errors.Join(api.Refresh(ctx, guildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
+		return errors.Join(api.Refresh(ctx, b.GuildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
 			"Channel %s exists, but Discord does not list it in this server.", id).After(issues.MaxBrief))
 	default:
 		return err
@@ -258,6 +290,12 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 		}
 		b.Recovered, b.Guessed = true, result.Proof != recovery.ProofAuditLog
 		return r.take(ctx, b, ch)
+	case recovery.Hidden:
+		if !r.Records.Claim(uid, result.ID) {
+			return b, issues.Brief(briefRetry) // another object has just taken it
+		}
+		hidden := r.hidden(&b, api.Guild(b.GuildID).Snapshot(), result.ID)
+		return b, hidden
 	case recovery.Absent:
 		r.Records.Absent(uid)
 		b.Absent = true

@@ -130,6 +130,22 @@ func (r *rig) make(t *testing.T, name, reason string) *discordclient.Channel {
 	return ch
 }
 
+// hide takes the bot's sight of a channel, and waits until its view shows that.
+func (r *rig) hide(t *testing.T, id string) {
+	t.Helper()
+	events := r.client.Subscribe(t.Context())
+	r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) {
+		c.Overwrites = []discordtest.Overwrite{{ID: r.ID, Deny: discordtest.PermViewChannel}}
+	})
+	for timeout := time.After(10 * time.Second); !r.client.Guild(r.ID).Snapshot().Hidden(id); {
+		select {
+		case <-events:
+		case <-timeout:
+			t.Fatal("the view does not show that the channel is hidden")
+		}
+	}
+}
+
 func stored(id string) func(*Lookup) {
 	return func(l *Lookup) { l.Object.(*v1alpha1.DiscordChannel).Status.ChannelID = id }
 }
@@ -206,6 +222,21 @@ func TestBind(t *testing.T) {
 		"a create has left a channel, says the audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(finalized), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
 		}, found: Binding{Recovered: true}},
+		"a create has left a channel that is hidden from the bot": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.hide(t, r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID)
+			r.later(time.Minute)
+			return r.lookup(finalized), ""
+		}, reason: v1alpha1.ReasonHiddenFromBot},
+		"by the status, and hidden from the bot": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "alerts", "").ID
+			r.hide(t, id)
+			return r.lookup(finalized, stored(id)), ""
+		}, reason: v1alpha1.ReasonHiddenFromBot},
+		"adopted what is hidden from the bot": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			r.hide(t, id)
+			return r.lookup(adopts(id)), ""
+		}, reason: v1alpha1.ReasonHiddenFromBot},
 		"what others have made under the same name is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.make(t, "alerts", "by hand")
 			r.later(time.Minute)
@@ -226,6 +257,7 @@ func TestBind(t *testing.T) {
 			if reasonOf(err) != c.reason || c.reason == "" && err != nil {
 				t.Fatalf("got the error %v, want one with the reason %q", err, c.reason)
 			}
+			got.HiddenID = ""
 			id := ""
 			if got.Channel != nil {
 				id, got.Channel = got.Channel.ID, nil

@@ -58,7 +58,7 @@ func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 	if full := s.Guild.Full(); full != nil {
 		return full
 	}
-	if len(s.Guild.Snapshot.Categories()) >= maxCategories {
+	if s.Guild.Categories() >= maxCategories {
 		return issues.Full("The server has %d categories, the most that Discord allows. Delete some.", maxCategories)
 	}
 	return s.Guild.Lacks(manage|overwrites.Changed(nil, want), "which this group requires")

@@ -23,6 +23,9 @@ func statusOf(
 	now.ObservedGeneration = g.Generation
 	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The category does not exist on Discord.")
 	switch {
+	case s.Binding.HiddenID != "":
+		now.GroupID, now.ServerID = s.Binding.HiddenID, s.Guild.ID
+		can = conditions.Unusable(v1alpha1.ReasonNotManageable, "The category is hidden from the bot.")
 	case results.Channel != nil:
 		now.GroupID, now.ServerID = results.Channel.ID, s.Guild.ID
 		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The category exists on Discord.")

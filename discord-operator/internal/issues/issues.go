@@ -138,6 +138,20 @@ func Lacking(have permissions.Bits, exact bool, needed permissions.Bits, forWhat
 	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
 }
 
+// Hidden is the issue that a channel or category exists and Discord hides it from the bot. An event
+// reports when that ends; without one it is looked at again after a while.
+func Hidden(noun, id string, after time.Duration) *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonHiddenFromBot,
+		"The %s %s exists on Discord, which hides it from the bot. Allow ViewChannel there, by a permission overwrite, "+
+			"to the bot or to one of its roles.", noun, id).After(after)
+}
+
+// IsHidden reports whether an error is that issue.
+func IsHidden(err error) bool {
+	issue, ok := errors.AsType[*conditions.Issue](err)
+	return ok && issue.Reason == v1alpha1.ReasonHiddenFromBot
+}
+
 // DeletionFailed says why something cannot be deleted on Discord, and what to do.
 func DeletionFailed(why string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonDeletionFailed,

@@ -30,7 +30,7 @@ func statusOf(
 	}
 	if guild := results.Guild; guild != nil {
 		now.Name, now.OwnerID = guild.Name, guild.OwnerID
-		total := int32(len(s.Snapshot.Channels())) //nolint:gosec // Discord allows 500
+		total := int32(len(s.Snapshot.All())) //nolint:gosec // Discord allows 500
 		now.Channels = &v1alpha1.ChannelCount{Total: total, Limit: bot.MaxChannels}
 	}
 	conditions.Set(&now.Conditions, server.Generation, availability(server, results, worst), worst)

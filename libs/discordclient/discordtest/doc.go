@@ -15,16 +15,17 @@
 // Discord's codes, statuses and nested bodies. Where Discord's behaviour is not documented the
 // comment at the rule says so, and Options makes it configurable where it matters.
 //
-// # What is harder on clients, where a test asks for it
+// Channels that a bot may not view are hidden since 16 November 2026, and so here (Options.ShowHidden
+// ends it): obfuscated over the Gateway (flag 1<<17, name, one overwrite; id, type and position are
+// real), omitted from the list, and 403 with 50001 to GET [D]; to PATCH and DELETE too [G]. Access
+// gained sends CHANNEL_UPDATE, for the category too [D], access lost sends it obfuscated [G]. The
+// audit log names them, quantities count them [G].
 //
-// Each with its source: [S] is Discord's OpenAPI description, [D] its reference, [C] what users and
+// Here and below, [S] is Discord's OpenAPI description, [D] its reference, [C] what users and
 // libraries report, [G] a guess.
 //
-//   - Options.Obfuscate: channels that a bot may not view are obfuscated over the Gateway (flag
-//     1<<17, name, one overwrite; id, type and position are real), omitted from the list and 403 with
-//     50001 to GET [D]; 403 with 50001 to PATCH and DELETE too [G]. Access gained sends
-//     CHANNEL_UPDATE, for the category too [D], access lost sends it obfuscated [G]. The audit log
-//     names them, quantities count them [G].
+// # What is harder on clients, where a test asks for it
+//
 //   - Options.Weakness: reads and edits that find things as before the last write, or not at all [C],
 //     as Discord promises no more than eventual consistency [D]; for how long is a guess. 401, 403
 //     and 5xx for no reason [C].

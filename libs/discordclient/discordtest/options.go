@@ -48,13 +48,10 @@ type Options struct {
 	// SessionLife is how long a Gateway session without a connection may be resumed; default 3 min.
 	// Discord names no time.
 	SessionLife time.Duration
-	// Obfuscate hides channels that a bot may not view, as Discord does since 16 November 2026: the
-	// Gateway has them obfuscated, GET /guilds/{guild_id}/channels leaves them out. Without it both
-	// have them in full, as before.
-	Obfuscate bool
-	// HideUnseen leaves channels that a bot may not view out of the Gateway too, as compatible
-	// servers may; what becomes hidden just falls silent.
-	HideUnseen bool
+	// ShowHidden sends bots the channels that they may not view as all others, as Discord did until
+	// 16 November 2026. By default the Gateway has them obfuscated, and GET
+	// /guilds/{guild_id}/channels leaves them out.
+	ShowHidden bool
 	// Compatible makes it a server of other people's making, with what such a one was seen to do:
 	// HTTP statuses in the place of Discord's error codes, an audit log that is always empty, no
 	// roles in GET /guilds/{guild_id}, 500 for a parent_id of null, edits of nsfw,

@@ -43,7 +43,7 @@ func New(opts Options) *Server {
 	d := model.New(clock.New(opts.Clock, opts.Frozen),
 		model.Options{
 			Seed: opts.Seed, AuditDelay: opts.AuditDelay, AuditJitter: opts.AuditJitter,
-			HideUnseen: opts.HideUnseen, Obfuscate: opts.Obfuscate, Compatible: opts.Compatible,
+			ShowHidden: opts.ShowHidden, Compatible: opts.Compatible,
 		})
 	d.URL, d.Weakness = opts.PublicURL, opts.Weakness
 	windows := limits.NewWindows(opts.Limits.Sliding)

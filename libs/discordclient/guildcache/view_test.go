@@ -196,7 +196,9 @@ func TestBotPermissions(t *testing.T) {
 	for name, gatewayDown := range map[string]bool{"live": false, "polled": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, func(_ *discordtest.Options, o *guildcache.Options) { o.DisableGateway = gatewayDown })
+			r := newRig(t, func(d *discordtest.Options, o *guildcache.Options) {
+				d.ShowHidden, o.DisableGateway = true, gatewayDown // what it may do in a channel that it may not view, too
+			})
 			r.run()
 			v := r.client.Guild(r.guild)
 			eventually(t, "the view is known", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })

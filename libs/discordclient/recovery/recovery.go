@@ -30,6 +30,8 @@ const (
 	Found Outcome = "found"
 	// Absent means: nothing was created, and nothing will be any more; create.
 	Absent Outcome = "absent"
+	// Hidden means: this is the object, and Discord hides it from the bot. Never create now.
+	Hidden Outcome = "hidden"
 	// Unsure means: it is not known yet; look again after [Result.After]. Never create now.
 	Unsure Outcome = "unsure"
 )
@@ -108,6 +110,12 @@ func (in Intent) complete() time.Time { return in.LastAttempt.Add(in.Propagation
 type evidence struct {
 	channels []*discordclient.Channel
 	listed   time.Time // the list is newer than this
+	// hidden are the channels that are there and that the bot may not view, as far as they are known,
+	// and maybe those of them that could be the intent's.
+	hidden map[string]bool
+	maybe  []string
+	// unlisted are the channels that Discord has when it is asked for them, but not in its list.
+	unlisted map[string]bool
 	audit    []discordclient.AuditEntry
 	audited  time.Time // the audit log is newer than this
 }
@@ -131,7 +139,7 @@ func (in Intent) completeFor(fits []string) time.Time {
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
 	snap := c.Guild(in.GuildID).Snapshot()
-	state := evidence{channels: snap.Channels(), listed: snap.CompleteAt}
+	state := in.known(snap)
 	early := in.Now().Before(in.complete())
 	if state.listed.Before(in.complete()) && (!early || snap.Mode != guildcache.ModeLive) {
 		since := in.Now()
@@ -142,7 +150,7 @@ func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, erro
 		state.channels, state.listed = list, since
 	}
 	fits := in.candidates(state)
-	if early && len(fits) == 0 {
+	if early && len(fits)+len(state.maybe) == 0 {
 		return decide(in, state), nil
 	}
 	var err error
@@ -151,7 +159,52 @@ func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, erro
 	if err != nil {
 		return Result{}, err
 	}
+	for _, e := range state.audit {
+		if !in.own(e) || state.lists(e.TargetID) || state.hidden[e.TargetID] {
+			continue
+		}
+		if err := state.ask(ctx, c, e.TargetID); err != nil {
+			return Result{}, err
+		}
+	}
 	return decide(in, state), nil
+}
+
+// known is what the view of the guild shows.
+func (in Intent) known(snap *guildcache.Snapshot) evidence {
+	state := evidence{
+		channels: snap.Channels(), listed: snap.CompleteAt, hidden: map[string]bool{}, unlisted: map[string]bool{},
+	}
+	for _, c := range snap.All() {
+		if !c.Hidden {
+			continue
+		}
+		state.hidden[c.ID] = true
+		if c.Type == in.Type && in.youngEnough(c.ID) {
+			state.maybe = append(state.maybe, c.ID)
+		}
+	}
+	return state
+}
+
+// ask asks Discord itself about a channel that its list does not have: a list leaves out what the
+// bot may not view.
+func (e *evidence) ask(ctx context.Context, c *guildcache.Client, id string) error {
+	_, err := c.GetChannel(ctx, id)
+	switch {
+	case err == nil:
+		e.unlisted[id] = true
+	case discordclient.IsHidden(err):
+		e.hidden[id] = true
+	case discordclient.ClassOf(err) != discordclient.ClassGone:
+		return err
+	}
+	return nil
+}
+
+// lists reports whether the list has a channel.
+func (e *evidence) lists(id string) bool {
+	return slices.ContainsFunc(e.channels, func(c *discordclient.Channel) bool { return c.ID == id })
 }
 
 // decide draws the conclusion. It is pure.
@@ -163,6 +216,10 @@ func decide(in Intent, state evidence) Result {
 	complete := !in.Now().Before(in.complete()) && !state.listed.Before(in.complete())
 	fits := in.candidates(state)
 	switch {
+	case len(in.maybe(state)) > 0:
+		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
+			"channels %s are hidden from the bot, and the audit log does not show who has created them; "+
+				"let the bot view them, or delete them", strings.Join(in.maybe(state), ", "))}
 	case len(fits) > 1:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
 			"channels %s all match, and the audit log does not show which one was created for this object; "+
@@ -182,26 +239,37 @@ func decide(in Intent, state evidence) Result {
 	}
 }
 
-// proven looks for the intent's own entry in the audit log. A channel that it names and that is not
-// in a list newer than it was deleted since: the create is over and did not last.
+// own reports whether an entry of the audit log is that of the intent's create.
+func (in Intent) own(e discordclient.AuditEntry) bool {
+	return e.Action == discordgo.AuditLogActionChannelCreate && in.Reason != "" &&
+		e.Reason == discordclient.CutReason(in.Reason) && !in.Claimed(e.TargetID)
+}
+
+// proven looks for the intent's own entry in the audit log. A channel that it names, that a list
+// newer than it lacks and that Discord does not know by its id either, was deleted since: the create
+// is over and did not last.
 func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
-	var found []string
+	var found, hidden []string
 	unlisted := false
 	for _, e := range state.audit {
-		own := in.Reason != "" && e.Reason == discordclient.CutReason(in.Reason)
-		if e.Action != discordgo.AuditLogActionChannelCreate || !own || in.Claimed(e.TargetID) {
-			continue
-		}
 		switch {
-		case slices.ContainsFunc(state.channels, func(c *discordclient.Channel) bool { return c.ID == e.TargetID }):
+		case !in.own(e):
+		case state.lists(e.TargetID):
 			found = append(found, e.TargetID)
-		case state.listed.Before(discordclient.CreatedAt(e.TargetID).Add(in.Propagation)):
+		case state.hidden[e.TargetID]:
+			hidden = append(hidden, e.TargetID)
+		case state.unlisted[e.TargetID], state.listed.Before(discordclient.CreatedAt(e.TargetID).Add(in.Propagation)):
 			unlisted = true
 		}
 	}
 	if len(found) > 0 {
 		id := slices.MinFunc(found, discordclient.CompareIDs)
 		return Result{Outcome: Found, ID: id, Proof: ProofAuditLog, Why: "the audit log names it"}, true
+	}
+	if len(hidden) > 0 {
+		id := slices.MinFunc(hidden, discordclient.CompareIDs)
+		why := "the audit log names it, and the bot may not view it"
+		return Result{Outcome: Hidden, ID: id, Proof: ProofAuditLog, Why: why}, true
 	}
 	if unlisted {
 		return Result{Outcome: Unsure, After: wait, Why: "the audit log names a channel that is not in the list yet"}, true
@@ -212,19 +280,34 @@ func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 // candidates returns the ids of the channels that could be the intent's, oldest first: of its type,
 // parent and name, not older than it, claimed by no other, and not created for another reason.
 func (in Intent) candidates(state evidence) []string {
+	var ids []string
+	for _, c := range state.channels {
+		if c.Type == in.Type && c.ParentID == in.ParentID && in.youngEnough(c.ID) &&
+			discordclient.SameChannelName(in.Type, in.Name, c.Name, "") {
+			ids = append(ids, c.ID)
+		}
+	}
+	return in.unclaimed(ids, state)
+}
+
+// maybe returns the ids of hidden channels that could be the intent's.
+func (in Intent) maybe(state evidence) []string { return in.unclaimed(state.maybe, state) }
+
+// youngEnough reports whether a channel is not older than the intent.
+func (in Intent) youngEnough(id string) bool {
+	return !discordclient.CreatedAt(id).Before(in.NotBefore.Add(-clockSkew))
+}
+
+// unclaimed leaves the channels that were not created for another reason and that no other claims,
+// oldest first.
+func (in Intent) unclaimed(ids []string, state evidence) []string {
 	foreign := map[string]bool{}
 	for _, e := range state.audit {
 		if e.Action == discordgo.AuditLogActionChannelCreate && e.Reason != discordclient.CutReason(in.Reason) {
 			foreign[e.TargetID] = true
 		}
 	}
-	var ids []string
-	for _, c := range state.channels {
-		if c.Type == in.Type && c.ParentID == in.ParentID && discordclient.SameChannelName(in.Type, in.Name, c.Name, "") &&
-			!discordclient.CreatedAt(c.ID).Before(in.NotBefore.Add(-clockSkew)) && !foreign[c.ID] && !in.Claimed(c.ID) {
-			ids = append(ids, c.ID)
-		}
-	}
-	slices.SortFunc(ids, discordclient.CompareIDs)
-	return ids
+	left := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return foreign[id] || in.Claimed(id) })
+	slices.SortFunc(left, discordclient.CompareIDs)
+	return left
 }

@@ -87,27 +87,3 @@ func TestOutage(t *testing.T) {
 		silent.want(11, "")
 	}
 }
-
-// TestHiddenChannels: a server with Options.HideUnseen leaves out channels that a bot cannot see.
-func TestHiddenChannels(t *testing.T) {
-	t.Parallel()
-	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.HideUnseen = true })
-	seen := r.Channel(obj{"name": "seen"})
-	hidden := discordtest.Channel{Name: "hidden", Overwrites: []discordtest.Overwrite{{ID: r.Guild, Deny: discordtest.PermViewChannel}}}
-	old := r.Srv.CreateChannelByHand(r.Guild, hidden)
-	if got := r.Must(200, "GET", "/guilds/"+r.Guild+"/channels", nil).List; len(got) != 1 || got[0].(obj)["id"] != seen {
-		t.Errorf("listed %v", got)
-	}
-	if got := r.Do("GET", "/channels/"+old, nil); got.Code() != 50001 {
-		t.Errorf("hidden is not gone: %s", got.Raw)
-	}
-	w, _ := identified(r, 1)
-	if g := w.want(0, "GUILD_CREATE").data(); len(g["channels"].([]any)) != 1 {
-		t.Errorf("GUILD_CREATE with %v", g["channels"])
-	}
-	r.Srv.DeleteChannelByHand(r.Srv.CreateChannelByHand(r.Guild, hidden))
-	r.Srv.EditChannelByHand(old, func(c *discordtest.Channel) { c.Overwrites = nil })
-	if f := w.want(0, "CHANNEL_UPDATE"); f.data()["id"] != old {
-		t.Errorf("shown: %v", f.D)
-	}
-}

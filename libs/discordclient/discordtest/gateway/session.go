@@ -63,9 +63,6 @@ func (s *session) wants(g *model.GuildState, event string, data map[string]any) 
 	switch {
 	case s.intents&intent == 0:
 		return false
-	case strings.HasPrefix(event, "CHANNEL_"):
-		ch := &model.Channel{Overwrites: data["permission_overwrites"].([]model.Overwrite)}
-		return !s.gateway.discord.Omits(g, ch, s.bot.UserID)
 	case intent == intentModeration:
 		return g.GuildPermissions(s.bot.UserID).Has(model.PermViewAuditLog)
 	case intent == intentMessages:

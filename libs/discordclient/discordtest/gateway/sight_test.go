@@ -13,11 +13,6 @@ import (
 
 const view = discordtest.PermViewChannel
 
-// hiding is a rig whose Discord hides what a bot may not view.
-func hiding(t *testing.T) *rig.Rig {
-	return rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Obfuscate = true })
-}
-
 // deny hides a channel from everyone without another overwrite.
 func deny(r *rig.Rig) []discordtest.Overwrite {
 	return []discordtest.Overwrite{{ID: r.Guild, Deny: view}}
@@ -44,7 +39,7 @@ func obfuscated(r *rig.Rig, id string, kind, position int) obj {
 // TestHiddenChannel: the Gateway obfuscates a channel that the bot may not view, REST denies it.
 func TestHiddenChannel(t *testing.T) {
 	t.Parallel()
-	r := hiding(t)
+	r := rig.New(t, rig.Usual)
 	group := r.Channel(obj{"name": "Alerts", "type": 4})
 	seen := r.Channel(obj{"name": "seen"})
 	id := r.Srv.CreateChannelByHand(r.Guild, discordtest.Channel{
@@ -121,7 +116,7 @@ func TestSightChanges(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := hiding(t)
+			r := rig.New(t, rig.Usual)
 			sensei := role(r)
 			group := r.Srv.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "Alerts", Type: 4, Overwrites: deny(r)})
 			id := r.Srv.CreateChannelByHand(r.Guild, discordtest.Channel{
@@ -166,7 +161,7 @@ func TestSightChanges(t *testing.T) {
 // moved or deleted, it takes the sight of the category along.
 func TestSightFollowsCategory(t *testing.T) {
 	t.Parallel()
-	r := hiding(t)
+	r := rig.New(t, rig.Usual)
 	group := r.Channel(obj{"name": "Alerts", "type": 4})
 	id := r.Channel(obj{"name": "tokyo", "parent_id": group})
 	w, _ := identified(r, 1)
@@ -195,10 +190,10 @@ func TestSightFollowsCategory(t *testing.T) {
 	next("CHANNEL_UPDATE", group, "___hidden___")
 }
 
-// TestUnhidden: without the option a bot gets all channels, as before 16 November 2026.
+// TestUnhidden: with the option a bot gets all channels, as before 16 November 2026.
 func TestUnhidden(t *testing.T) {
 	t.Parallel()
-	r := rig.New(t, rig.Usual)
+	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.ShowHidden = true })
 	id := r.Srv.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "secret", Overwrites: deny(r)})
 	w, _ := identified(r, 1)
 	if c := w.want(0, "GUILD_CREATE").data()["channels"].([]any); len(c) != 1 || c[0].(obj)["name"] != "secret" {

@@ -35,7 +35,7 @@ func TestPermissions(t *testing.T) {
 		"administrator may all":       {discordtest.PermAdministrator, "DELETE", "/channels/{c}", nil, 200, 0, true},
 		"read a hidden one":           {manage, "GET", "/channels/{c}", nil, 403, 50001, true},
 		"edit a hidden one":           {manage, "PATCH", "/channels/{c}", obj{"name": "b"}, 403, 50001, true},
-		"list includes hidden ones":   {none, "GET", "/guilds/{g}/channels", nil, 200, 0, true},
+		"list, though one is hidden":  {none, "GET", "/guilds/{g}/channels", nil, 200, 0, true},
 		"edit without":                {none, "PATCH", "/channels/{c}", obj{"name": "b"}, 403, 50013, false},
 		"overwrites without roles":    {manage, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{}}, 403, 50013, false},
 		"grant what one has":          {manage | roles, "PATCH", "/channels/{c}", obj{"permission_overwrites": []obj{{"id": "{g}", "deny": "1024"}}}, 200, 0, false},

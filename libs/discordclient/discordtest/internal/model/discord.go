@@ -42,8 +42,7 @@ type Discord struct {
 type Options struct {
 	Seed                    uint64
 	AuditDelay, AuditJitter time.Duration
-	HideUnseen, Obfuscate   bool
-	Compatible              bool
+	ShowHidden, Compatible  bool
 }
 
 // Events sends events to clients. Its methods run under the lock.

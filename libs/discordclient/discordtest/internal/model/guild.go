@@ -75,7 +75,7 @@ func webhooksByAge(webhooks map[string]*Webhook) []*Webhook {
 // view. The read may be stale.
 func (d *Discord) ListChannels(g *GuildState, user string, stale bool) []*Channel {
 	all := byAge(reads(d, g.channelLags, g.Channels, stale))
-	return slices.DeleteFunc(all, func(c *Channel) bool { return d.Hides(g, c, user) || d.Omits(g, c, user) })
+	return slices.DeleteFunc(all, func(c *Channel) bool { return d.Hides(g, c, user) })
 }
 
 // ListWebhooks are the webhooks by age as REST lists them. The read may be stale.
@@ -177,9 +177,6 @@ func (d *Discord) GuildCreate(g *GuildState, to *BotState) map[string]any {
 	w := g.Wire()
 	channels, members := []any{}, []any{}
 	for _, c := range g.sorted() {
-		if d.Omits(g, c, to.UserID) {
-			continue
-		}
 		cw := c.Wire()
 		if d.Hides(g, c, to.UserID) {
 			cw = c.Obfuscated()

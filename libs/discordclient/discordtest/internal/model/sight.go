@@ -29,12 +29,7 @@ func (g *GuildState) Sees(c *Channel, user string) bool {
 
 // Hides says whether a bot learns no more of a channel than that it is there.
 func (d *Discord) Hides(g *GuildState, c *Channel, user string) bool {
-	return d.opts.Obfuscate && !g.Sees(c, user)
-}
-
-// Omits says whether a bot does not even learn that a channel is there.
-func (d *Discord) Omits(g *GuildState, c *Channel, user string) bool {
-	return d.opts.HideUnseen && !g.Sees(c, user)
+	return !d.opts.ShowHidden && !g.Sees(c, user)
 }
 
 // Obfuscated is the channel in Discord's JSON for a bot that may not view it: id, type and position

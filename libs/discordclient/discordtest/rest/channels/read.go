@@ -8,8 +8,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
 )
 
-// List lists the channels that the bot may view; all of them where neither Options.Obfuscate nor
-// Options.HideUnseen is on.
+// List lists the channels that the bot may view; all of them with Options.ShowHidden.
 func List(c *call.Call) (int, any, error) {
 	g, err := c.Guild()
 	if err != nil {

@@ -81,13 +81,17 @@ func (g *guildState) setChannel(channel *discordclient.Channel, at time.Time) bo
 		return false
 	}
 	g.update(func(s *Snapshot) {
-		s.channels = slices.Clone(s.channels)
+		all := slices.Clone(s.channels)
 		if found {
-			s.channels[i] = channel
+			all[i] = channel
 		} else {
-			s.channels = slices.Insert(s.channels, i, channel)
+			all = slices.Insert(all, i, channel)
 		}
+		s.setChannels(all)
 	})
+	if channel.Hidden { // no event says when its webhooks change
+		g.forgetHooks(channel.ID)
+	}
 	return true
 }
 
@@ -108,16 +112,17 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 	}
 	var orphans []string
 	g.update(func(s *Snapshot) {
-		s.channels = slices.Delete(slices.Clone(s.channels), i, i+1)
-		for j, channel := range s.channels {
+		rest := slices.Delete(slices.Clone(s.channels), i, i+1)
+		for j, channel := range rest {
 			if channel.ParentID == id {
 				orphan := *channel
 				orphan.ParentID = ""
-				s.channels[j] = &orphan
+				rest[j] = &orphan
 				g.remember(change{at, channel.ID, &orphan})
 				orphans = append(orphans, channel.ID)
 			}
 		}
+		s.setChannels(rest)
 	})
 	g.forgetHooks(id)
 	for _, orphan := range orphans {
@@ -175,7 +180,8 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 		return discordclient.CompareIDs(a.ID, b.ID)
 	})
 	g.update(func(s *Snapshot) {
-		s.channels, s.CompleteAt = after, since
+		s.setChannels(after)
+		s.CompleteAt = since
 	})
 	g.changeHooks(func(known map[string]hookList) {
 		maps.DeleteFunc(known, func(id string, _ hookList) bool { return byID[id] == nil })
@@ -219,7 +225,8 @@ func (g *guildState) setState(p Presence, m Mode, asOf time.Time) {
 	g.update(func(s *Snapshot) {
 		s.Presence, s.Mode, s.AsOf = p, m, asOf
 		if p == PresenceAbsent {
-			s.channels, s.hooks = nil, nil
+			s.setChannels(nil)
+			s.hooks = nil
 		}
 	})
 	if changed {

@@ -72,7 +72,8 @@ type Snapshot struct {
 	CompleteAt time.Time
 	Guild      discordclient.Guild
 	staleSince time.Time                // since when a live view may have missed something; zero for never
-	channels   []*discordclient.Channel // in the order of their ids
+	channels   []*discordclient.Channel // in the order of their ids, hidden ones too
+	visible    []*discordclient.Channel // those of them that the bot may view
 	selfID     string
 	selfRoles  []string // of the bot in this guild
 	selfKnown  bool
@@ -86,16 +87,39 @@ type Snapshot struct {
 // connected or the current user was asked for.
 func (s *Snapshot) SelfID() string { return s.selfID }
 
-// Channels returns all channels and categories in the order of their ids.
-func (s *Snapshot) Channels() []*discordclient.Channel { return s.channels }
+// Channels returns all channels and categories that the bot may view, in the order of their ids.
+func (s *Snapshot) Channels() []*discordclient.Channel { return s.visible }
 
-// Channel returns a channel or category by its id.
+// All returns Channels and those that Discord hides from the bot, as far as the Gateway has reported
+// them: of these, only id, type and position are known.
+func (s *Snapshot) All() []*discordclient.Channel { return s.channels }
+
+// Channel returns a channel or category by its id, unless it is hidden.
 func (s *Snapshot) Channel(id string) (*discordclient.Channel, bool) {
 	i, ok := s.find(id)
-	if !ok {
+	if !ok || s.channels[i].Hidden {
 		return nil, false
 	}
 	return s.channels[i], true
+}
+
+// Hidden reports whether a channel or category is there and the bot may not view it.
+func (s *Snapshot) Hidden(id string) bool {
+	i, ok := s.find(id)
+	return ok && s.channels[i].Hidden
+}
+
+// hidden returns the channels that are there and that the bot may not view.
+func (s *Snapshot) hidden() []*discordclient.Channel {
+	return slices.DeleteFunc(slices.Clone(s.channels), func(c *discordclient.Channel) bool { return !c.Hidden })
+}
+
+// setChannels replaces all channels, hidden ones too.
+func (s *Snapshot) setChannels(all []*discordclient.Channel) {
+	s.channels, s.visible = all, all
+	if slices.ContainsFunc(all, func(c *discordclient.Channel) bool { return c.Hidden }) {
+		s.visible = slices.DeleteFunc(slices.Clone(all), func(c *discordclient.Channel) bool { return c.Hidden })
+	}
 }
 
 func (s *Snapshot) find(id string) (int, bool) {
@@ -119,7 +143,7 @@ func (s *Snapshot) Categories() []*discordclient.Channel {
 
 // shown returns some channels in the order that Discord shows them.
 func (s *Snapshot) shown(which func(*discordclient.Channel) bool) (some []*discordclient.Channel) {
-	for _, c := range s.channels {
+	for _, c := range s.visible {
 		if which(c) {
 			some = append(some, c)
 		}

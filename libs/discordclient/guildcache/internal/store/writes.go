@@ -62,8 +62,8 @@ func (st *Store) written(id string, p *pending.Writes, states map[string]*discor
 		if g != nil {
 			g.dropChannel(id, now)
 		}
-	case p.End(channel, now) && g != nil:
-		g.setChannel(channel, now)
+	case p.End(channel, now) && g != nil && (!g.live || !g.snap().Hidden(id)):
+		g.setChannel(channel, now) // unless an event has hidden it from the bot meanwhile
 	}
 }
 
@@ -77,7 +77,7 @@ func (st *Store) contradicted(channelID string, missing bool) {
 	}
 	if missing {
 		i, _ := g.snap().find(channelID)
-		g.update(func(s *Snapshot) { s.channels = slices.Delete(slices.Clone(s.channels), i, i+1) })
+		g.update(func(s *Snapshot) { s.setChannels(slices.Delete(slices.Clone(s.channels), i, i+1)) })
 		st.emit(EventChannel, g.id, channelID) // the poll will find nothing that differs from the view
 	}
 	g.recent = slices.DeleteFunc(g.recent, func(r change) bool { return r.id == channelID })
@@ -89,8 +89,9 @@ func (st *Store) Channel(id string) (discordclient.Channel, bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if g := st.owner(id); g != nil {
-		channel, _ := g.snap().Channel(id)
-		return *channel, true
+		if channel, visible := g.snap().Channel(id); visible {
+			return *channel, true
+		}
 	}
 	return discordclient.Channel{}, false
 }
@@ -126,7 +127,8 @@ func (st *Store) GuildDeleted(id string) {
 // meanwhile.
 func (g *guildState) outdated(since time.Time) bool { return g.live && since.Before(g.liveAt) }
 
-// Listed takes over a complete list of channels that was asked for at since.
+// Listed takes over a list of channels that was asked for at since. It has all that the bot may view;
+// what is known to be hidden from it stays.
 func (st *Store) Listed(guildID string, list []*discordclient.Channel, since time.Time) {
 	st.with(guildID, func(g *guildState) {
 		if g.outdated(since) || since.Before(g.snap().CompleteAt) {
@@ -136,7 +138,7 @@ func (st *Store) Listed(guildID string, list []*discordclient.Channel, since tim
 		if g.live {
 			overlay = since.Add(-consistencyDelay) // the list can lag behind the Gateway's events
 		}
-		g.setChannels(list, since, overlay)
+		g.setChannels(append(g.snap().hidden(), list...), since, overlay)
 	})
 }
 

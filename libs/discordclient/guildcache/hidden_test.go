@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package guildcache_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// hide takes the bot's sight of a channel, show gives it back.
+func (r *rig) hide(id string) {
+	r.srv.EditChannelByHand(id, func(c *discordtest.Channel) {
+		c.Overwrites = []discordtest.Overwrite{{ID: r.guild, Deny: discordtest.PermViewChannel}}
+	})
+}
+
+func (r *rig) show(id string) {
+	r.srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = nil })
+}
+
+// TestHiddenIsKnownAndNotRead: of a channel that Discord hides the view keeps that it is there, and
+// no list that lacks it changes that.
+func TestHiddenIsKnownAndNotRead(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	view := r.client.Guild(r.guild)
+	open := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "open"})
+	id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "secret", Topic: "plans", Position: 3})
+	r.hide(id)
+	r.run()
+	expect := func(when string, hidden bool, total int) {
+		t.Helper()
+		eventually(t, when, func() bool {
+			s := view.Snapshot()
+			_, visible := s.Channel(id)
+			return s.Mode == guildcache.ModeLive && s.Hidden(id) == hidden && visible == !hidden && len(s.All()) == total
+		})
+	}
+	expect("hidden from the start", true, 2)
+	for _, c := range view.Snapshot().All() {
+		want := &discordclient.Channel{ID: id, GuildID: r.guild, Position: 3, Hidden: true}
+		if d := cmp.Diff(want, c); c.ID == id && d != "" {
+			t.Errorf("taken from a hidden channel (-want +got):\n%s", d)
+		}
+	}
+	if list := view.Snapshot().Channels(); len(list) != 1 || list[0].ID != open {
+		t.Errorf("channels %v, want the one that may be viewed", list)
+	}
+	if err := r.client.Refresh(t.Context(), r.guild); err != nil {
+		t.Fatal(err)
+	}
+	expect("the list lacks it", true, 2)
+	r.show(id)
+	expect("shown", false, 2)
+	r.hide(id)
+	expect("hidden again", true, 2)
+	r.srv.Gateway().Drop(0)
+	expect("connected again", true, 2)
+	r.srv.DeleteChannelByHand(id)
+	eventually(t, "deleted", func() bool { return !view.Snapshot().Hidden(id) && len(view.Snapshot().All()) == 1 })
+}
+
+// TestOwnEditThatHides: what an own edit hides from the bot stays hidden, whichever of answer and
+// event is first.
+func TestOwnEditThatHides(t *testing.T) {
+	t.Parallel()
+	for _, answerLast := range []bool{false, true} {
+		r := newRig(t)
+		view := r.client.Guild(r.guild)
+		r.run()
+		eventually(t, "live", func() bool { return view.Snapshot().Mode == guildcache.ModeLive })
+		id := r.create(discordclient.ChannelCreate{Name: "a"}).ID
+		release := make(chan struct{})
+		if answerLast {
+			r.srv.Faults().Add(discordtest.Fault{Route: "PATCH /channels/{channel_id}", Times: 1, Action: discordtest.Hold(release)})
+		}
+		done := make(chan error, 1)
+		go func() {
+			_, err := r.client.EditChannel(t.Context(), id, discordclient.ChannelEdit{
+				Overwrites: discordclient.Set([]discordclient.Overwrite{{ID: r.guild, Deny: 1 << 10}}),
+			}, "")
+			done <- err
+		}()
+		if answerLast {
+			eventually(t, "the event is first", func() bool { return view.Snapshot().Hidden(id) })
+		}
+		close(release)
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, "hidden", func() bool { return view.Snapshot().Hidden(id) })
+	}
+}

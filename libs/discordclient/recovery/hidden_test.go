@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery_test
+
+import (
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/recovery"
+)
+
+// What a lost create has made and Discord hides from the bot is not absent: nothing may be created
+// in its place.
+func TestWhatIsHiddenIsNotAbsent(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		live, deleted, lost bool
+		want                recovery.Outcome
+	}{
+		"the Gateway says so":                         {live: true, want: recovery.Hidden},
+		"Discord says so when it is asked":            {want: recovery.Hidden},
+		"deleted":                                     {deleted: true, want: recovery.Absent},
+		"deleted, and the Gateway says so":            {live: true, deleted: true, want: recovery.Absent},
+		"no audit log says whose the hidden one is":   {live: true, lost: true, want: recovery.Unsure},
+		"no audit log, and nothing that may be it":    {live: true, lost: true, deleted: true, want: recovery.Absent},
+		"no audit log, no Gateway: as good as absent": {lost: true, want: recovery.Absent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, func(_ *discordtest.Options, g *guildcache.Options) { g.DisableGateway = !c.live })
+			if c.lost {
+				r.srv.Faults().LoseAudit(1)
+			}
+			r.srv.Faults().Add(discordtest.Fault{Route: "POST /guilds/{guild_id}/channels", Times: 1, Action: discordtest.DropAfter()})
+			_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: "tokyo"}, "uid")
+			wantClass(t, err, discordclient.ClassUnknown)
+			id := r.srv.Guild(r.guild).Channels[0].ID
+			r.srv.EditChannelByHand(id, func(c *discordtest.Channel) {
+				c.Overwrites = []discordtest.Overwrite{{ID: r.guild, Deny: discordtest.PermViewChannel}}
+			})
+			if c.deleted {
+				r.srv.DeleteChannelByHand(id)
+			}
+			r.client = r.newClient()
+			if c.live {
+				go func() { _ = r.client.Run(t.Context()) }()
+				for r.client.Guild(r.guild).Snapshot().Mode != guildcache.ModeLive {
+					<-time.After(time.Millisecond)
+				}
+			}
+			now := time.Now().Add(time.Minute)
+			got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
+				GuildID: r.guild, Name: "tokyo", Reason: "uid", NotBefore: time.Now().Add(-time.Second),
+				LastAttempt: time.Now(), Now: func() time.Time { return now },
+			})
+			if err != nil || got.Outcome != c.want || (got.ID == id) != (c.want == recovery.Hidden) {
+				t.Errorf("%+v, %v; want it %s", got, err, c.want)
+			}
+		})
+	}
+}
