@@ -26,13 +26,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
-// How soon what is hidden from the bot is looked at again, should no event report that it is no longer:
-// what the Gateway reports as hidden, and what only one refused call does.
-const (
-	hiddenRetry  = time.Hour
-	refusedRetry = time.Minute
-)
-
 // briefRetry is when to look again for what the view of a guild does not show yet.
 const briefRetry = time.Second
 
@@ -93,7 +86,8 @@ type Resources struct {
 	Status  *status.Recorder
 	Records *Records
 
-	turns sync.Map // by the parent: one reconcile at a time sorts its children
+	turns  sync.Map // by the parent: one reconcile at a time sorts its children
+	losses losses
 }
 
 // Lookup is where the external resource of an object is to be found or created.
@@ -148,7 +142,7 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 		}
 	}
 	for _, id := range known {
-		if err := r.confirmGone(ctx, api, &b, snap, id); err != nil {
+		if err := r.confirmGone(ctx, api, &b, id); err != nil {
 			return b, err
 		}
 	}
@@ -200,39 +194,6 @@ func (r *Resources) Position(ctx context.Context, o client.Object, by, value str
 		}
 		return nil
 	})
-}
-
-// hidden is the issue that the resource with an id exists and that the bot may not view it.
-func (r *Resources) hidden(b *Binding, snap *guildcache.Snapshot, id string) *conditions.Issue {
-	b.HiddenID = id
-	if snap.Mode == guildcache.ModeLive && !snap.Hidden(id) { // one call has said so, and no event
-		return issues.Hidden(r.Kind.Noun, id, refusedRetry)
-	}
-	return issues.Hidden(r.Kind.Noun, id, hiddenRetry)
-}
-
-// confirmGone asks Discord itself about a resource that the view does not have: one that is only
-// hidden from the bot would be created a second time.
-func (r *Resources) confirmGone(
-	ctx context.Context, api *guildcache.Client, b *Binding, snap *guildcache.Snapshot, id string,
-) error {
-	if snap.Hidden(id) {
-		return r.hidden(b, snap, id)
-	}
-	_, err := api.GetChannel(ctx, id)
-	if discordclient.IsHidden(err) {
-		return r.hidden(b, snap, id)
-	}
-	switch discordclient.ClassOf(err) {
-	case discordclient.ClassGone:
-		return nil
-	case discordclient.ClassNone:
-		// The view lags behind, or it is in another guild: either shows once the guild was read.
-		return errors.Join(api.Refresh(ctx, b.GuildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
-			"Channel %s exists, but Discord does not list it in this server.", id).After(issues.MaxBrief))
-	default:
-		return err
-	}
 }
 
 // take binds what was found, if it is of the right type and no other object's.

@@ -212,7 +212,21 @@ func TestBind(t *testing.T) {
 		}, found: Binding{Adopted: true}},
 		"deleted on Discord, and this process knows that nothing else exists": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			r.resources.Records.Bound("uid", "123456")
-			return r.lookup(finalized, stored("123456")), ""
+			l := r.lookup(finalized, stored("123456"))
+			if _, err := r.bind(t, l); !isBrief(err) {
+				t.Errorf("one 404 is the end of a channel: %v", err)
+			}
+			r.later(settling)
+			return l, ""
+		}, found: Binding{Absent: true}},
+		"deleted on Discord, and the Gateway has reported it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "alerts", "").ID
+			r.resources.Records.Bound("uid", id)
+			r.Discord.DeleteChannelByHand(id)
+			for !r.client.Guild(r.ID).Deleted(id) {
+				<-time.After(time.Millisecond)
+			}
+			return r.lookup(finalized, stored(id)), ""
 		}, found: Binding{Absent: true}},
 		"a create may be under way": {scene: func(_ *testing.T, r *rig) (Lookup, string) { return r.lookup(finalized), "" }, reason: v1alpha1.ReasonCreatePending},
 		"a create has left nothing": {scene: func(_ *testing.T, r *rig) (Lookup, string) {

@@ -29,6 +29,9 @@ func Delete(
 		how, note = cmp.Or(d.How, deleted), d.Note
 		if discordclient.ClassOf(err) == discordclient.ClassGone {
 			how, err = cmp.Or(d.How, gone), nil
+			if d.Channel != "" {
+				err = issues.Brief(briefRetry) // one 404 is not the end of a channel: bind it again
+			}
 		}
 		list = append(list, issues.OfDeletion(err, recorder.Clock.Now())...)
 	}

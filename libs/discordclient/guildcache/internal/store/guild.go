@@ -55,7 +55,7 @@ func newGuildState(st *Store, id string) *guildState {
 		store: st, id: id, since: time.Now(), tombstones: map[string]time.Time{}, writes: map[string]*pending.Writes{},
 		hookChanges: map[string]hookChanges{},
 	}
-	g.view = &View{store: st}
+	g.view = &View{store: st, id: id}
 	g.view.current.Store(&Snapshot{Guild: discordclient.Guild{ID: id}, selfID: st.selfID})
 	return g
 }

@@ -40,12 +40,26 @@ const (
 // View is the live view of one guild. It is safe for concurrent use and never blocks.
 type View struct {
 	store   *Store
+	id      string
 	current atomic.Pointer[Snapshot]
 }
 
 // Snapshot returns the guild as it is known now: one consistent state that never changes under its
 // reader.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
+
+// Deleted reports whether the deletion of a channel is known from the Gateway, or from an answer to the
+// bot's own call. What is only missing from a list may exist all the same.
+func (v *View) Deleted(channelID string) bool {
+	v.store.mu.Lock()
+	defer v.store.mu.Unlock()
+	g := v.store.guilds[v.id]
+	if g == nil {
+		return false
+	}
+	_, deleted := g.tombstones[channelID]
+	return deleted
+}
 
 // AsOf returns when the view was last known to be up to date: for a live view, when something was
 // last heard from the Gateway (a heartbeat's answer at the least), or since when it is stale; for a

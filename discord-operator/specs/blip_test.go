@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+const getChannel = "GET /channels/{channel_id}"
+
+// unknown has calls answered with 404, although the channel exists and stays as it is.
+func (w *world) unknown(route string, times int) {
+	w.fault(discordtest.Fault{Route: route, Times: times,
+		Action: discordtest.Action{Status: 404, Body: `{"code": 10003, "message": "Unknown Channel"}`}})
+}
+
+// Discord has been seen to answer so for a moment.
+var _ = Describe("A channel that Discord does not know for a moment", func() {
+	DescribeTable("is not created again", func(ctx context.Context, live bool) {
+		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s")
+		discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: !live})
+		w := newWorld(ctx)
+		c := w.channel("", "alerts")
+		ready(ctx, w.server(), c)
+		id := c.Status.ChannelID
+		w.unknown(patchChannel, 1)
+		w.unknown(getChannel, 1)
+		w.fault(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Times: 1, Action: discordtest.Action{Status: 200, Body: "[]"}})
+		edit(ctx, c, slowmode(5))
+		eventuallyReady(ctx, c)
+		Expect(on(c).RateLimitPerUser).To(Equal(5))
+		Expect(c.Status.ChannelID).To(Equal(id))
+		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
+	},
+		Entry("with the Gateway", true),
+		Entry("without it", false),
+	)
+
+	It("is deleted with its object all the same", func(ctx context.Context) {
+		w := newWorld(ctx)
+		c, g := w.channel("", "alerts"), w.group("incidents")
+		ready(ctx, w.server(), c, g)
+		w.unknown(deleteChannel, 2)
+		w.unknown(getChannel, 2)
+		deleteAndWait(ctx, c, g)
+		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
+	})
+
+	It("is created again when it was deleted while nothing followed the server", func(ctx context.Context) {
+		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s")
+		discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
+		w := newWorld(ctx)
+		c := w.channel("", "alerts")
+		ready(ctx, w.server(), c)
+		gone := c.Status.ChannelID
+		discord.DeleteChannelByHand(gone)
+		Eventually(ctx, refetch(c)).Should(HaveField("Status.ChannelID", Not(Equal(gone))))
+		eventuallyReady(ctx, c)
+		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
+	})
+})
