@@ -42,7 +42,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	recorder := func(kind string) *status.Recorder {
 		return &status.Recorder{
 			Kind: kind, Client: mgr.GetClient(), Events: mgr.GetEventRecorder("discord-operator"),
-			Expectations: applier.Expectations, Metrics: counts, Clock: now, Resync: o.resync,
+			Expectations: applier.Expectations, Metrics: counts, Clock: now, Resync: o.resync, UnverifiedPeriod: o.unverified,
 		}
 	}
 	records := func() *external.Records { return external.NewRecords(now, o.recoveryWait) }

@@ -19,6 +19,7 @@ type options struct {
 	apiURL       string
 	resync       time.Duration
 	recoveryWait time.Duration
+	unverified   time.Duration
 	workers      int
 }
 
@@ -34,6 +35,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.DurationVar(&o.recoveryWait, "recovery-wait", recovery.DefaultPropagation,
 		"how long after a create of unknown outcome, or after a start, a channel that Discord does not list "+
 			"counts as absent; 1s to 10m")
+	flags.DurationVar(&o.unverified, "unverified-period", 5*time.Minute,
+		"how long an object that was Ready stays Ready while Discord cannot be asked whether it matches its spec still; "+
+			"0s to 24h")
 	flags.IntVar(&o.workers, "concurrency", 8, "how many objects of each kind are reconciled at once; at least 1")
 	introduction := fmt.Sprintf("discord-operator %s reconciles Discord servers with DiscordServer, DiscordGroup "+
 		"and DiscordChannel objects.\n\n"+
@@ -53,6 +57,8 @@ func (o *options) validate() error {
 		return fmt.Errorf("--resync-period is %s, it must be at least 1s and at most 24h", o.resync)
 	case o.recoveryWait < time.Second, o.recoveryWait > 10*time.Minute:
 		return fmt.Errorf("--recovery-wait is %s, it must be at least 1s and at most 10m", o.recoveryWait)
+	case o.unverified < 0, o.unverified > 24*time.Hour:
+		return fmt.Errorf("--unverified-period is %s, it must be at least 0s and at most 24h", o.unverified)
 	case o.workers < 1:
 		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.workers)
 	}

@@ -24,14 +24,14 @@ func TestFlags(t *testing.T) {
 	}{
 		"by default": {nil, map[string]any{
 			"api": "https://discord.com/api/v10", "resync": 5 * time.Minute, "recovery": 15 * time.Second, "workers": 8,
-			"namespaces": "",
+			"unverified": 5 * time.Minute, "namespaces": "",
 		}},
 		"all changed": {[]string{
 			"--discord-api-url=http://discord.example/api", "--resync-period=1s", "--recovery-wait=2s", "--concurrency=1",
-			"--watch-namespaces=a, b",
+			"--watch-namespaces=a, b", "--unverified-period=0s",
 		}, map[string]any{
 			"api": "http://discord.example/api", "resync": time.Second, "recovery": 2 * time.Second, "workers": 1,
-			"namespaces": "a b",
+			"unverified": time.Duration(0), "namespaces": "a b",
 		}},
 	}
 	for name, c := range cases {
@@ -42,6 +42,7 @@ func TestFlags(t *testing.T) {
 			}
 			got := map[string]any{
 				"api": o.apiURL, "resync": o.resync, "recovery": o.recoveryWait, "workers": o.workers,
+				"unverified": o.unverified,
 				"namespaces": strings.Join(o.manager.Namespaces, " "),
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -66,6 +67,7 @@ func TestWrongFlags(t *testing.T) {
 		"longest resync":                  {[]string{"--resync-period=24h"}, ""},
 		"recovery too soon":               {[]string{"--recovery-wait=0s"}, "--recovery-wait is 0s, it must be at least 1s"},
 		"recovery too late":               {[]string{"--recovery-wait=11m"}, "must be at least 1s and at most 10m"},
+		"unverified for too long":         {[]string{"--unverified-period=25h"}, "must be at least 0s and at most 24h"},
 		"no worker":                       {[]string{"--concurrency=0"}, "--concurrency is 0"},
 		"a token as a flag":               {[]string{"--token=secret"}, "flag provided but not defined: -token; see --help"},
 		"a word that is no flag":          {[]string{"import"}, `unexpected argument "import"; see --help`},

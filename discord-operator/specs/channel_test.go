@@ -245,9 +245,11 @@ var _ = Describe("A DiscordChannel", func() {
 			w.fault(discordtest.Fault{Route: route, Action: discordtest.FailBefore(500)})
 		}
 		discord.CreateWebhookByHand(c.Status.ChannelID, "a user's") // so that the webhooks have to be read again
-		eventuallyProgressing(ctx, c, "Retrying")
-		Expect(c).To(HaveCondition("Available", "True", "OnDiscord"))
+		Eventually(ctx, refetch(c)).Should(HaveCondition(v1alpha1.TypeVerified, "False", "Retrying"))
+		Expect(c).To(And(HaveCondition("Ready", "True", "Reconciled"), HaveCondition("Available", "True", "OnDiscord")))
 		edit(ctx, c, with(func(s *channelSpec) { s.NSFW = new(true) }))
+		eventuallyProgressing(ctx, c, "Retrying") // nobody knows whether this spec is met
+		Expect(c).To(HaveCondition("Available", "True", "OnDiscord"))
 		Eventually(func() bool { return on(c).NSFW }).Should(BeTrue(), "the settings are applied all the same")
 		discord.Faults().Clear()
 		edit(ctx, c, func(o *v1alpha1.DiscordChannel) { o.Annotations = map[string]string{"now": "again"} })

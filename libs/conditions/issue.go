@@ -32,6 +32,9 @@ type Issue struct {
 	// default/dojo-app"; empty for other issues. Who keeps the status keeps there since when it is
 	// waited for.
 	WaitingFor string
+	// Unverified is whether the issue is only that it cannot be checked now whether the object matches
+	// its spec, so that one that did may do so still.
+	Unverified bool
 	// Err is the error of a call that may succeed when it is repeated: the queue backs off. Nil for
 	// all others.
 	Err error
@@ -92,8 +95,8 @@ func Of(err error) []Issue {
 	return []Issue{issue}
 }
 
-// Worst returns the issue to report, nil where there is none: Degraded before an error that is
-// retried, that before one that only waits, and among equals the first.
+// Worst returns the issue to report, nil where there is none: Degraded before what is retried
+// because a call failed, that before one that only waits, and among equals the first.
 func Worst(issues []Issue) *Issue {
 	if len(issues) == 0 {
 		return nil
@@ -106,7 +109,7 @@ func severity(i Issue) int {
 	switch {
 	case i.Type == TypeDegraded:
 		return 2
-	case i.Err != nil:
+	case i.Err != nil, i.Unverified:
 		return 1
 	}
 	return 0

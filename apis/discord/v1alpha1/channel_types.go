@@ -216,6 +216,8 @@ type DiscordChannelStatus struct {
 	// exists on Discord), Progressing (the operator is working towards the spec),
 	// Degraded (a user must act; the message says how) and Ready (the object
 	// matches its spec). Degraded and Progressing are never True together.
+	// Verified is there only while Discord cannot be asked about an object that
+	// was Ready: False since then.
 	//
 	// +optional
 	// +listType=map
@@ -301,6 +303,9 @@ func (c *DiscordChannel) WebhookSecretName() string {
 
 // GetConditions returns the conditions of the status.
 func (c *DiscordChannel) GetConditions() []metav1.Condition { return c.Status.Conditions }
+
+// SetConditions sets the conditions of the status.
+func (c *DiscordChannel) SetConditions(now []metav1.Condition) { c.Status.Conditions = now }
 
 // DiscordChannelList is a list of DiscordChannels.
 //

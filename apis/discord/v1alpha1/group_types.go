@@ -71,6 +71,8 @@ type DiscordGroupStatus struct {
 	// exists on Discord), Progressing (the operator is working towards the spec),
 	// Degraded (a user must act; the message says how) and Ready (the object
 	// matches its spec). Degraded and Progressing are never True together.
+	// Verified is there only while Discord cannot be asked about an object that
+	// was Ready: False since then.
 	//
 	// +optional
 	// +listType=map
@@ -124,6 +126,9 @@ type DiscordGroup struct {
 
 // GetConditions returns the conditions of the status.
 func (g *DiscordGroup) GetConditions() []metav1.Condition { return g.Status.Conditions }
+
+// SetConditions sets the conditions of the status.
+func (g *DiscordGroup) SetConditions(now []metav1.Condition) { g.Status.Conditions = now }
 
 // DiscordGroupList is a list of DiscordGroups.
 //

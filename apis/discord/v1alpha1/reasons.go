@@ -2,6 +2,11 @@
 
 package v1alpha1
 
+// TypeVerified is a condition that exists only while it is False: Discord cannot be asked whether the
+// object, which was Ready, matches its spec still. Its lastTransitionTime is since when. The object
+// stays Ready for as long as the operator's flag --unverified-period says.
+const TypeVerified = "Verified"
+
 // The reasons that the conditions of these kinds have, beside conditions.ReasonReconciled and
 // conditions.ReasonRetrying, which all kinds share.
 const (

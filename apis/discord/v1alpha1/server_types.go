@@ -200,6 +200,8 @@ type DiscordServerStatus struct {
 	// bot can manage it), Progressing (the operator is working towards the spec),
 	// Degraded (a user must act; the message says how) and Ready (the object
 	// matches its spec). Degraded and Progressing are never True together.
+	// Verified is there only while Discord cannot be asked about an object that
+	// was Ready: False since then.
 	//
 	// +optional
 	// +listType=map
@@ -276,6 +278,9 @@ type DiscordServer struct {
 
 // GetConditions returns the conditions of the status.
 func (s *DiscordServer) GetConditions() []metav1.Condition { return s.Status.Conditions }
+
+// SetConditions sets the conditions of the status.
+func (s *DiscordServer) SetConditions(now []metav1.Condition) { s.Status.Conditions = now }
 
 // DiscordServerList is a list of DiscordServers.
 //

@@ -135,8 +135,8 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 			return nil, issues.Brief(arrivalRetry)
 		}
 		why := cmp.Or(b.Stats().GatewayError, "no response yet")
-		return nil, conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
-			"The state of the server on Discord is not known yet: %s.", why).After(5 * time.Second)
+		return nil, issues.Unverified(v1alpha1.ReasonWaitingForDiscord,
+			"The state of the server on Discord is not known yet: %s.", why)
 	case snap.SelfID() == "" && snap.Presence == guildcache.PresencePresent:
 		// The Gateway says who the bot is; without it, a call does.
 		if _, err := b.CurrentUser(ctx); err != nil {

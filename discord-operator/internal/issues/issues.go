@@ -49,8 +49,7 @@ func IsBrief(issue *conditions.Issue) bool {
 		issue.RequeueAfter > 0 && issue.RequeueAfter <= MaxBrief
 }
 
-// Of returns the issues of an error. One that is not Discord's, or that a retry may resolve, is
-// retried with back-off.
+// Of returns the issues of an error. One that is not Discord's is retried with the queue's back-off.
 func Of(err error, now time.Time) []conditions.Issue {
 	if issue := of(err, now); issue != nil {
 		return []conditions.Issue{*issue}
@@ -93,9 +92,27 @@ func of(err error, now time.Time) *conditions.Issue {
 		case discordgo.ErrCodeUnknownOverwrite, discordgo.ErrCodeUnknownRole:
 			return invalid(refused).After(deniedRetry)
 		}
+	case discordclient.ClassTransient, discordclient.ClassUnknown:
+		return Unverified(conditions.ReasonRetrying, "Discord does not answer as it should: %s", sentence(failure(refused)))
 	default:
 	}
 	return nil
+}
+
+// failure is how Discord has failed, whichever call it was.
+func failure(e *discordclient.Error) string {
+	if e.Status == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("%s (HTTP %d)", e.Message, e.Status)
+}
+
+// Unverified is the issue that Discord cannot be asked now. It is retried with a back-off of the
+// object's own.
+func Unverified(reason, format string, args ...any) *conditions.Issue {
+	issue := conditions.Progressing(reason, format, args...)
+	issue.Unverified = true
+	return issue
 }
 
 // invalid is the issue that the spec asks for something that Discord refuses.
@@ -185,10 +202,16 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 	return 0
 }
 
-// Abandonable reports whether the external resource of a deleted object may be left where it is, if
-// a user wishes so: not while dependents exist, and not for what is over in a moment.
-func Abandonable(worst *conditions.Issue) bool {
-	return worst != nil && worst.Reason != v1alpha1.ReasonWaitingForDependents && !IsBrief(worst)
+// abandonable is how long a deletion has to wait for a Discord that does not answer, before a user
+// may have it leave the external resource where it is: a single failure is no reason to.
+const abandonable = 10 * time.Second
+
+// Abandonable reports whether the external resource of an object that was deleted a while ago may
+// be left where it is, if a user wishes so: not while dependents exist, and not for what is over in
+// a moment.
+func Abandonable(worst *conditions.Issue, waited time.Duration) bool {
+	return worst != nil && worst.Reason != v1alpha1.ReasonWaitingForDependents && !IsBrief(worst) &&
+		(!worst.Unverified || waited >= abandonable)
 }
 
 // Some names up to ten of many.

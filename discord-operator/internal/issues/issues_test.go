@@ -73,9 +73,13 @@ func TestOf(t *testing.T) {
 			}
 		})
 	}
-	for _, class := range []discordclient.Class{discordclient.ClassGone, discordclient.ClassTransient, discordclient.ClassUnknown} {
-		if err := refusal(class); !errors.Is(Of(err, now)[0].Err, err) {
-			t.Errorf("%s should be retried", class)
+	if err := refusal(discordclient.ClassGone); !errors.Is(Of(err, now)[0].Err, err) {
+		t.Error("what is gone should be retried")
+	}
+	for _, class := range []discordclient.Class{discordclient.ClassTransient, discordclient.ClassUnknown} {
+		got := Of(refusal(class), now)[0]
+		if !got.Unverified || got.IsDegraded() || got.Err != nil || strings.Contains(got.Message, "edit channel") {
+			t.Errorf("%s should be retried, whichever call it was: %+v", class, got)
 		}
 	}
 }

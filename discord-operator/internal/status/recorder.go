@@ -34,6 +34,11 @@ type Recorder struct {
 	Clock        clock.PassiveClock
 	// Resync is when an object is reconciled again without a change.
 	Resync time.Duration
+	// UnverifiedPeriod is how long an object that was Ready stays Ready while Discord cannot be asked
+	// whether it matches its spec still.
+	UnverifiedPeriod time.Duration
+
+	outages outages
 }
 
 func (r *Recorder) key(o client.Object) expectations.Key {
@@ -62,6 +67,7 @@ func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 
 // RemoveFinalizer takes the finalizer off, so that the object can go.
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
+	r.outages.over(o.GetUID())
 	err := r.patch(ctx, o, controllerutil.RemoveFinalizer)
 	if errors.Is(err, apply.ErrStale) { // it is off, although another client has written
 		return nil

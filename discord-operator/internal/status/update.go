@@ -24,6 +24,7 @@ import (
 type Object interface {
 	client.Object
 	GetConditions() []metav1.Condition
+	SetConditions(now []metav1.Condition)
 }
 
 // Report is how a reconcile ended.
@@ -51,6 +52,7 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 	if wait := issues.Unreported(report.Worst, report.Before.GetConditions(), age); wait > 0 && !report.Changed {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
+	r.unverified(ctx, &report)
 	var list []conditions.Issue
 	if report.Worst != nil {
 		list = append(list, *report.Worst)
