@@ -90,7 +90,8 @@ func (w *way) waitForPrimary(waiting *conditions.Issue) *conditions.Issue {
 	}
 	object := fmt.Sprintf("instances of the Cluster %s/%s", live.Namespace, live.Name)
 	since := latest(readySince(live), w.dojo.WaitingSince(object, w.state.Now))
-	return conditions.WaitUntil(w.state.Now, since, w.config.Deadline, waiting.For(object), w.notReady(waiting).For(object))
+	exceeded := w.notReady(waiting).For(object)
+	return conditions.WaitUntil(w.state.Now, since, w.config.Deadline, waiting.For(object), exceeded)
 }
 
 // waitForStandbys waits for all instances, beside the primary, until nothing has changed for a while.

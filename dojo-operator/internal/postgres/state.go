@@ -16,7 +16,6 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
-	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
@@ -36,7 +35,7 @@ type Config struct {
 	// none.
 	Catalog string
 	// Users says as whom pods run.
-	Users pods.Users
+	Users schema.Users
 }
 
 // State is what there is of the database of a Dojo with spec.postgres. What does not exist is nil.

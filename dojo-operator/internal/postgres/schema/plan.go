@@ -21,7 +21,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Config says how long is waited.
+// Users says as whom pods run.
+type Users = pods.Users
+
+// Config says how long is waited, and as whom the pods run.
 type Config struct {
 	// Deadline is how long the SQL may run, and a former Job may take to end, before the Dojo is
 	// Degraded.
@@ -29,7 +32,7 @@ type Config struct {
 	// ProgressDeadline is the same for missing SQL, and for a pod that does not start or end.
 	ProgressDeadline time.Duration
 	// Users says as whom pods run.
-	Users pods.Users
+	Users Users
 }
 
 // Record is what a Database records of the SQL that has run in it last, as annotations. It has the
