@@ -41,10 +41,16 @@ func rulesFor(d *corev1api.Dojo) []any {
 			fmt.Sprintf(`max(dojo_replicas_ready{%s}) < max(dojo_replicas_desired{%s})`, of, of),
 			"Dojo "+dojo+" lacks replicas", "Fewer replicas than desired have been ready for ten minutes."))
 	if d.Spec.Postgres != nil {
-		rules = append(rules, rule(d, "DojoDatabaseNotReady", "10m", "warning",
-			fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="DatabaseReady"}) == 0`, of),
-			"The database of Dojo "+dojo+" is not ready: {{ $labels.reason }}",
-			"The condition DatabaseReady of the Dojo shows what it waits for."))
+		rules = append(rules,
+			rule(d, "DojoDatabaseUnreachable", "2m", "critical",
+				fmt.Sprintf(`max(dojo_condition{%s,type="Available",reason=%q}) == 0`, of, corev1api.ReasonDatabaseUnreachable),
+				"The database of Dojo "+dojo+" cannot be reached",
+				"Its Cluster has had no ready primary for two minutes, so that requests fail: "+
+					"`kubectl describe dojo`, and the Cluster."),
+			rule(d, "DojoDatabaseNotReady", "10m", "warning",
+				fmt.Sprintf(`max by (reason) (dojo_condition{%s,type="DatabaseReady"}) == 0`, of),
+				"The database of Dojo "+dojo+" is not ready: {{ $labels.reason }}",
+				"The condition DatabaseReady of the Dojo shows what it waits for."))
 	}
 	if policy := d.BackupPolicy(); policy != nil {
 		rules = append(rules, backupRules(d, policy, of, dojo)...)

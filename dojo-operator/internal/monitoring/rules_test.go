@@ -55,11 +55,11 @@ func TestAlerts(t *testing.T) {
 	}{
 		"serving":       {dojotest.Dojo(), all()},
 		"off":           {dojotest.Dojo(dojotest.Replicas(0)), common},
-		"with database": {dojotest.Dojo(withCluster(nil)), all("DojoDatabaseNotReady")},
+		"with database": {dojotest.Dojo(withCluster(nil)), all("DojoDatabaseUnreachable", "DojoDatabaseNotReady")},
 		"with backups": {dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"})),
-			all("DojoDatabaseNotReady", "DojoBackupFailed", "DojoBackupOverdue")},
+			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoBackupFailed", "DojoBackupOverdue")},
 		"with backups that CloudNativePG refuses": {dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "99 2 * * *"})),
-			all("DojoDatabaseNotReady", "DojoBackupFailed")},
+			all("DojoDatabaseUnreachable", "DojoDatabaseNotReady", "DojoBackupFailed")},
 	} {
 		if diff := cmp.Diff(c.want, names(c.dojo)); diff != "" {
 			t.Error(name, diff)

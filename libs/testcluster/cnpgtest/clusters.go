@@ -198,10 +198,11 @@ func (s *StandIn) createApplicationSecret(ctx context.Context, cluster *unstruct
 		}
 		return "app"
 	}
-	secret := &corev1.Secret{ObjectMeta: metaOf(cluster, "-app"), Type: corev1.SecretTypeBasicAuth, StringData: map[string]string{
+	secret := &corev1.Secret{ObjectMeta: metaOf(cluster, "-app"), Type: corev1.SecretTypeBasicAuth}
+	secret.StringData = map[string]string{
 		"username": value("owner"), "user": value("owner"), "password": rand.Text(), "dbname": value("database"),
 		"host": cluster.GetName() + "-rw", "port": "5432",
-	}}
+	}
 	secret.Labels[reloadLabel], secret.Labels["cnpg.io/userType"] = "true", "app"
 	return s.createOnce(ctx, cluster, secret)
 }

@@ -65,7 +65,8 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error
 	ctx, cancel := context.WithCancel(ctx)
 	s := &StandIn{
 		options: o, client: c, cancel: cancel, done: make(chan struct{}),
-		paused: map[string]bool{}, pods: map[string]instances{}, backups: map[string]BackupPhase{}, tried: map[string]time.Time{},
+		paused: map[string]bool{}, pods: map[string]instances{}, backups: map[string]BackupPhase{},
+		tried: map[string]time.Time{},
 	}
 	go s.run(ctx)
 	return s, nil
