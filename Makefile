@@ -59,9 +59,11 @@ e2e: bin/release ## End to end on a real node, as root on Linux, else on that of
 	@cd test && $(export_flags) && E2E=1 go tool ginkgo --procs=$(PROCS) --timeout=90m -v --no-color \
 		--junit-report=junit.xml --output-dir=../out/e2e --label-filter='$(LABELS)' $(ARGS) ./e2e
 
+.PHONY: e2e-database
 LABELS = !database
 e2e-database: LABELS = database
 e2e-database: e2e ## The long end-to-end specs: what happens to a database in its life, with figures
+
 .PHONY: chaos
 chaos: build testcluster bin/chaos ## Inject random faults and check invariants of the operators (ARGS="--seed 7 --duration 1h")
 	@cd test && exec ../bin/chaos $(ARGS)
