@@ -77,7 +77,7 @@ func TestIndexes(t *testing.T) {
 		"existing Cluster, SQL": {dojos + references, dojo(inCluster, withSQL), []string{"/", "school/tokyo",
 			"school/tokyo-credentials", "school/tokyo-db", "school/pg", "school/sql", "school/users"}},
 		"Cluster of its own": {dojos + references, dojo(ownCluster), []string{"/", "school/tokyo",
-			"school/tokyo-credentials", "school/tokyo-db", "school/tokyo-db"}},
+			"school/tokyo-credentials", "school/tokyo-db", "school/tokyo-db", "school/tokyo-db-primary"}},
 		"shared channel": {dojos + references, dojo(inChannel),
 			[]string{"school/pg-app", "school/tokyo", "school/tokyo-credentials", "school/all"}},
 		"channel of its own": {dojos + references, dojo(inGroup),

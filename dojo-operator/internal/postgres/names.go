@@ -30,10 +30,12 @@ func References(d *corev1api.Dojo) (names []string) {
 	}
 	names = []string{cnpg.ObjectName(d), cnpg.ClusterName(d)}
 	if d.Spec.Postgres.Cluster != nil {
-		for _, suffix := range cnpg.BudgetSuffixes() {
+		for _, suffix := range cnpg.BudgetSuffixes()[1:] { // the first is that of the Cluster itself
 			names = append(names, d.Name+suffix)
 		}
-		names = append(names, cnpg.ScheduleName(d))
+		if schedule := cnpg.ScheduleName(d); schedule != cnpg.ObjectName(d) {
+			names = append(names, schedule)
+		}
 	}
 	for _, source := range d.Spec.Postgres.InitSQL {
 		if ref := cmp.Or(source.ConfigMapKeyRef, source.SecretKeyRef); ref != nil {

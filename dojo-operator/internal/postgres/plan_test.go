@@ -567,8 +567,12 @@ func TestReferences(t *testing.T) {
 	}{
 		"no database":                   {tokyo(), nil},
 		"in a Cluster of another owner": {tokyo(inPG), []string{"tokyo-db", "pg"}},
-		"in one of its own":             {tokyo(ownPG), []string{"tokyo-db", "tokyo-db", "tokyo-db", "tokyo-db-primary", "tokyo-db"}},
-		"with SQL":                      {tokyo(inPG, withSQL), []string{"tokyo-db", "pg", "sql", "users"}},
+		"in one of its own":             {tokyo(ownPG), []string{"tokyo-db", "tokyo-db", "tokyo-db-primary"}},
+		"under a long name": {tokyo(ownPG, named(strings.Repeat("a", 46))), []string{
+			strings.Repeat("a", 46) + "-db", strings.Repeat("a", 46) + "-db", strings.Repeat("a", 46) + "-db-primary",
+			strings.Repeat("a", 36) + "-" + cnpg.ShortHash(strings.Repeat("a", 46)) + "-db",
+		}},
+		"with SQL": {tokyo(inPG, withSQL), []string{"tokyo-db", "pg", "sql", "users"}},
 	}
 	for name, c := range cases {
 		if diff := cmp.Diff(c.want, References(c.dojo)); diff != "" {
