@@ -100,8 +100,11 @@ type GuildEdit struct {
 // AuditQuery selects entries of the audit log; zero fields do not select.
 type AuditQuery struct {
 	Action discordgo.AuditLogAction
-	UserID string
-	After  string // only newer entries than this id, oldest first
-	Before string // only older entries than this id, newest first
-	Limit  int    // 1 to 100; 0 for Discord's default of 50
+	UserID string // who did it
+	// TargetID is what was acted on. Discord's OpenAPI description has this filter, its reference has
+	// not: check the answer.
+	TargetID string
+	After    string // only newer entries than this id, oldest first
+	Before   string // only older entries than this id, newest first
+	Limit    int    // 1 to 100; 0 for Discord's default of 50
 }

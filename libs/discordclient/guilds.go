@@ -35,7 +35,7 @@ func (c *Client) ListRoles(ctx context.Context, guildID string) ([]Role, error) 
 func (c *Client) ListAuditLog(ctx context.Context, guildID string, q AuditQuery) ([]AuditEntry, error) {
 	query := url.Values{}
 	for key, value := range map[string]string{
-		"user_id": q.UserID, "after": q.After, "before": q.Before,
+		"user_id": q.UserID, "target_id": q.TargetID, "after": q.After, "before": q.Before,
 		"action_type": strconv.Itoa(int(q.Action)), "limit": strconv.Itoa(q.Limit),
 	} {
 		if value != "" && value != "0" {

@@ -4,6 +4,9 @@ package guildcache
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -12,72 +15,147 @@ import (
 )
 
 const (
-	// maxAuditPages bounds how much of the audit log is read at once; what is beyond is as if it
-	// were not written yet.
-	maxAuditPages = 20
+	// maxAuditPages bounds how much of the audit log is read at once. The next reading continues where
+	// this one has come to.
+	maxAuditPages = 4
 	// auditFresh is how long a reading of the audit log serves those for whom it is not complete.
 	auditFresh = time.Second
+	// auditLate is how much later than others an entry may become visible: so far before its end the
+	// log is read again.
+	auditLate = time.Minute
+	// auditStep is what the beginning of a reading is rounded to, so that it serves intents that are
+	// somewhat older too.
+	auditStep = time.Hour
 )
 
-// createsRead is what was read of a guild's audit log.
+// ErrReading says that the audit log of a guild is being read for another caller.
+var ErrReading = errors.New("the audit log is being read for another caller")
+
+// createsRead is what was read of a guild's audit log: the bot's own creates of channels, oldest
+// first, and others where the log cannot be filtered.
 type createsRead struct {
-	from, read time.Time
+	mu sync.Mutex // held while it is read
+
+	from, read time.Time // the log is known from one moment to the other
+	cursor     string    // where the next reading begins
 	entries    []discordclient.AuditEntry
 }
 
-// ChannelCreates returns the creates of channels that the guild's audit log has since a moment,
-// oldest first, and what the log is newer than. A reading that is newer than complete is not
-// repeated, since after a crash many intents ask at once. A log that Discord does not show the bot
-// is an empty one.
-func (c *Client) ChannelCreates(
+// OwnCreates returns the bot's own creates of channels that the guild's audit log has since a
+// moment, oldest first, and what the log is newer than. Since after a crash many intents ask at once,
+// a reading that is newer than complete is not repeated, and none begins anew: it continues where the
+// last one has come to. A log that Discord does not show the bot is an empty one. The error is
+// [ErrReading] while another caller's reading is under way.
+func (c *Client) OwnCreates(
 	ctx context.Context, guildID string, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
-	if last, ok := c.creates.Load(guildID); ok && !last.(*createsRead).from.After(from) {
-		last := last.(*createsRead)
-		// Before it is complete a reading can only prove what is there, and is repeated in any
-		// case.
-		recent := now.Before(complete) && now.Sub(last.read) < auditFresh
-		if recent || !last.read.Before(complete) {
-			return last.entries, last.read, nil
-		}
+	entry, _ := c.creates.LoadOrStore(guildID, &createsRead{})
+	last := entry.(*createsRead)
+	if !last.mu.TryLock() {
+		return nil, time.Time{}, ErrReading
 	}
-	entries, end, err := c.readCreates(ctx, guildID, from)
+	defer last.mu.Unlock()
+	if last.cursor == "" || from.Before(last.from) {
+		last.from, last.read = from.Truncate(auditStep), time.Time{}
+		last.cursor = discordclient.SnowflakeAt(last.from)
+	}
+	// Before it is complete a reading can only prove what is there, and is repeated in any case.
+	recent := now.Before(complete) && now.Sub(last.read) < auditFresh
+	if recent || !last.read.Before(complete) {
+		return last.entries, last.read, nil
+	}
+	end, err := c.readCreates(ctx, guildID, last)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if read = now; end != "" {
-		read = discordclient.CreatedAt(end)
+	if end == "" {
+		last.read = now
+		last.cursor = discordclient.SnowflakeAt(now.Add(-auditLate))
+	} else {
+		last.read = discordclient.CreatedAt(end)
+		last.cursor = end
 	}
-	c.creates.Store(guildID, &createsRead{from, read, entries})
-	return entries, read, nil
+	return last.entries, last.read, nil
 }
 
 // readCreates reads page after page; end is the entry up to which, empty for all there are.
-func (c *Client) readCreates(
-	ctx context.Context, guildID string, from time.Time,
-) (entries []discordclient.AuditEntry, end string, err error) {
-	after := discordclient.SnowflakeAt(from)
+func (c *Client) readCreates(ctx context.Context, guildID string, to *createsRead) (end string, err error) {
+	self, err := c.self(ctx, guildID)
+	if err != nil {
+		return "", err
+	}
+	after := to.cursor
 	for range maxAuditPages {
 		page, err := c.ListAuditLog(ctx, guildID, discordclient.AuditQuery{
-			Action: discordgo.AuditLogActionChannelCreate, After: after, Limit: 100,
+			UserID: self, Action: discordgo.AuditLogActionChannelCreate, After: after, Limit: 100,
 		})
-		if discordclient.ClassOf(err) == discordclient.ClassDenied && discordclient.CodeOf(err) != 0 {
-			return nil, "", nil // what a proxy refuses may be there to be read a moment later
+		if unreadable(err) {
+			return "", nil
 		}
 		if err != nil {
-			return nil, "", err
+			return "", err
 		}
-		entries = append(entries, page...)
 		last := after
 		for _, e := range page {
+			to.add(e, self)
 			if discordclient.CompareIDs(e.ID, last) > 0 {
 				last = e.ID
 			}
 		}
 		if len(page) < 100 || last == after {
-			return entries, "", nil
+			return "", nil
 		}
 		after = last
 	}
-	return entries, after, nil
+	return after, nil
+}
+
+// add keeps an entry once, unless it is another user's: a log may ignore the filter.
+func (r *createsRead) add(e discordclient.AuditEntry, self string) {
+	if e.UserID != "" && e.UserID != self {
+		return
+	}
+	i, there := slices.BinarySearchFunc(r.entries, e.ID, func(e discordclient.AuditEntry, id string) int {
+		return discordclient.CompareIDs(e.ID, id)
+	})
+	if !there {
+		r.entries = slices.Insert(slices.Clone(r.entries), i, e) // those of before were handed out
+	}
+}
+
+// self is the bot's own user id.
+func (c *Client) self(ctx context.Context, guildID string) (string, error) {
+	if id := c.Guild(guildID).Snapshot().SelfID(); id != "" {
+		return id, nil
+	}
+	user, err := c.CurrentUser(ctx)
+	return user.ID, err
+}
+
+// unreadable reports whether Discord does not show the bot the audit log. What a proxy refuses may be
+// there to be read a moment later.
+func unreadable(err error) bool {
+	return discordclient.ClassOf(err) == discordclient.ClassDenied && discordclient.CodeOf(err) != 0
+}
+
+// CreateOf returns the entry of the audit log that a channel's create has, and whether there is one.
+// The log is asked for entries about the channel; where it ignores that, it is read from the channel
+// on, since the entry is written after the channel.
+func (c *Client) CreateOf(ctx context.Context, guildID, channelID string) (discordclient.AuditEntry, bool, error) {
+	query := discordclient.AuditQuery{
+		TargetID: channelID, Action: discordgo.AuditLogActionChannelCreate, Limit: 100,
+	}
+	page, err := c.ListAuditLog(ctx, guildID, query)
+	about := func(e discordclient.AuditEntry) bool { return e.TargetID == channelID && e.Action == query.Action }
+	if err == nil && len(page) > 0 && !slices.ContainsFunc(page, about) {
+		query.After = channelID
+		page, err = c.ListAuditLog(ctx, guildID, query)
+	}
+	if unreadable(err) {
+		return discordclient.AuditEntry{}, false, nil
+	}
+	if i := slices.IndexFunc(page, about); err == nil && i >= 0 {
+		return page[i], true, nil
+	}
+	return discordclient.AuditEntry{}, false, err
 }

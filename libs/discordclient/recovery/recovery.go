@@ -11,6 +11,7 @@ package recovery
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,6 +66,11 @@ const (
 	// clockSkew is by how much the clocks of Discord and of the recorder of the intent may differ
 	// where only the time shows whose a channel is.
 	clockSkew = time.Minute
+	// maxAsked is about how many channels that fit the audit log is asked at once: several cannot be
+	// told apart in any case.
+	maxAsked = 3
+	// tooEarly is why it is not known yet what came of a create.
+	tooEarly = "the result of an earlier create may still appear"
 	// provenSkew is the same for entries of the audit log, which name the intent: looking further
 	// back costs a page at most, and makes no mistake.
 	provenSkew = time.Hour
@@ -118,6 +124,7 @@ type evidence struct {
 	unlisted map[string]bool
 	audit    []discordclient.AuditEntry
 	audited  time.Time // the audit log is newer than this
+	self     string    // the bot's own user id
 }
 
 // completeFor is when the audit log surely has the intent's create, and those of all channels that
@@ -133,9 +140,10 @@ func (in Intent) completeFor(fits []string) time.Time {
 }
 
 // Channel looks for a channel whose create may have been carried out. It makes no call as long as
-// looking cannot help, one of the list of channels (shared by all intents of a guild, through the
-// view) and one per page of the audit log otherwise. Errors are those of the calls; a log that may
-// not be read is none.
+// looking cannot help. Otherwise it makes one for the list of channels and one for the bot's own
+// creates in the audit log, which all intents of a guild share, and one for each channel that fits.
+// What others do in the guild adds none. Errors are those of the calls; a log that may not be read is
+// none.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
 	snap := c.Guild(in.GuildID).Snapshot()
@@ -153,21 +161,57 @@ func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, erro
 	if early && len(fits)+len(state.maybe) == 0 {
 		return decide(in, state), nil
 	}
-	var err error
-	from := in.NotBefore.Add(-provenSkew)
-	state.audit, state.audited, err = c.ChannelCreates(ctx, in.GuildID, from, in.completeFor(fits), in.Now())
+	err := in.readAudit(ctx, c, &state)
+	if errors.Is(err, guildcache.ErrReading) {
+		return Result{Outcome: Unsure, After: time.Second, Why: tooEarly}, nil
+	}
 	if err != nil {
 		return Result{}, err
 	}
+	return decide(in, state), nil
+}
+
+// readAudit reads what the audit log knows of the intent and of the channels that fit, and asks
+// Discord for those that its list lacks.
+func (in Intent) readAudit(ctx context.Context, c *guildcache.Client, state *evidence) (err error) {
+	from, complete := in.NotBefore.Add(-provenSkew), in.completeFor(in.candidates(*state))
+	state.audit, state.audited, err = c.OwnCreates(ctx, in.GuildID, from, complete, in.Now())
+	if err != nil {
+		return err
+	}
+	state.self = c.Guild(in.GuildID).Snapshot().SelfID()
+	if err := in.readCreators(ctx, c, state); err != nil {
+		return err
+	}
 	for _, e := range state.audit {
-		if !in.own(e) || state.lists(e.TargetID) || state.hidden[e.TargetID] {
+		if !in.own(e, state.self) || state.lists(e.TargetID) || state.hidden[e.TargetID] {
 			continue
 		}
 		if err := state.ask(ctx, c, e.TargetID); err != nil {
-			return Result{}, err
+			return err
 		}
 	}
-	return decide(in, state), nil
+	return nil
+}
+
+// readCreators reads who created the channels that fit, unless the intent's is known and there.
+func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *evidence) error {
+	for _, e := range state.audit {
+		if in.own(e, state.self) && (state.lists(e.TargetID) || state.hidden[e.TargetID]) {
+			return nil
+		}
+	}
+	fits := append(in.candidates(*state), in.maybe(*state)...)
+	for _, id := range fits[:min(len(fits), maxAsked)] {
+		e, ok, err := c.CreateOf(ctx, in.GuildID, id)
+		if err != nil {
+			return err
+		}
+		if ok {
+			state.audit = append(slices.Clone(state.audit), e)
+		}
+	}
+	return nil
 }
 
 // known is what the view of the guild shows.
@@ -225,7 +269,7 @@ func decide(in Intent, state evidence) Result {
 			"channels %s all match, and the audit log does not show which one was created for this object; "+
 				"adopt one by its id, or delete them", strings.Join(fits, ", "))}
 	case !complete:
-		return Result{Outcome: Unsure, After: wait, Why: "the result of an earlier create may still appear"}
+		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
 	case len(fits) == 1 && state.audited.Before(in.completeFor(fits)):
 		return Result{Outcome: Unsure, After: max(in.completeFor(fits).Sub(in.Now()), time.Second), Why: fmt.Sprintf(
 			"channel %s matches, and the audit log may not yet show who has created it", fits[0])}
@@ -240,9 +284,14 @@ func decide(in Intent, state evidence) Result {
 }
 
 // own reports whether an entry of the audit log is that of the intent's create.
-func (in Intent) own(e discordclient.AuditEntry) bool {
-	return e.Action == discordgo.AuditLogActionChannelCreate && in.Reason != "" &&
-		e.Reason == discordclient.CutReason(in.Reason) && !in.Claimed(e.TargetID)
+func (in Intent) own(e discordclient.AuditEntry, self string) bool {
+	return e.Action == discordgo.AuditLogActionChannelCreate && !in.foreign(e, self) && !in.Claimed(e.TargetID)
+}
+
+// foreign reports whether an entry has another reason than the intent, or is another user's.
+func (in Intent) foreign(e discordclient.AuditEntry, self string) bool {
+	other := self != "" && e.UserID != "" && e.UserID != self
+	return other || in.Reason == "" || e.Reason != discordclient.CutReason(in.Reason)
 }
 
 // proven looks for the intent's own entry in the audit log. A channel that it names, that a list
@@ -253,7 +302,7 @@ func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 	unlisted := false
 	for _, e := range state.audit {
 		switch {
-		case !in.own(e):
+		case !in.own(e, state.self):
 		case state.lists(e.TargetID):
 			found = append(found, e.TargetID)
 		case state.hidden[e.TargetID]:
@@ -303,7 +352,7 @@ func (in Intent) youngEnough(id string) bool {
 func (in Intent) unclaimed(ids []string, state evidence) []string {
 	foreign := map[string]bool{}
 	for _, e := range state.audit {
-		if e.Action == discordgo.AuditLogActionChannelCreate && e.Reason != discordclient.CutReason(in.Reason) {
+		if e.Action == discordgo.AuditLogActionChannelCreate && in.foreign(e, state.self) {
 			foreign[e.TargetID] = true
 		}
 	}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/recovery"
+)
+
+const auditLog = "GET /guilds/{guild_id}/audit-logs"
+
+// What came of a create is found out with few calls, whatever others do in the guild.
+func TestABusyGuildCostsNoMoreCalls(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		made, foreign, ignored bool
+		want                   recovery.Outcome
+	}{
+		"it was carried out": {made: true, want: recovery.Found},
+		"it was not":         {want: recovery.Absent},
+		"it was not, and another one has made the like":           {foreign: true, want: recovery.Absent},
+		"both, the log ignores target_id":                         {made: true, foreign: true, ignored: true, want: recovery.Found},
+		"another one has made the like, the log ignores the rest": {foreign: true, ignored: true, want: recovery.Absent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, func(o *discordtest.Options, g *guildcache.Options) {
+				o.IgnoreTargetID, g.DisableGateway = c.ignored, true
+			})
+			r.srv.FillAuditLog(r.guild, 5000)
+			began := time.Now()
+			if c.made {
+				r.create(discordclient.ChannelCreate{Name: "tokyo"})
+			}
+			if c.foreign {
+				r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "tokyo"})
+			}
+			r.srv.FillAuditLog(r.guild, 5000)
+			r.client = r.newClient()
+			r.srv.ResetRequests()
+			now := time.Now().Add(time.Minute)
+			got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
+				GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: began, LastAttempt: time.Now(),
+				Now: func() time.Time { return now },
+			})
+			if err != nil || got.Outcome != c.want || c.made && got.Proof != recovery.ProofAuditLog {
+				t.Errorf("%+v, %v; want it %s", got, err, c.want)
+			}
+			calls := 0
+			for _, n := range r.srv.RequestCounts() {
+				calls += n
+			}
+			if calls > 5 {
+				t.Errorf("%d calls, want five at most: %v", calls, r.srv.RequestCounts())
+			}
+		})
+	}
+}
+
+// Several lost creates of a guild share one reading, whichever came first, and where a reading has
+// come to is not read again.
+func TestLostCreatesShareOneReading(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(_ *discordtest.Options, g *guildcache.Options) { g.DisableGateway = true })
+	began := time.Now()
+	for i := range 150 {
+		r.create(discordclient.ChannelCreate{Name: fmt.Sprint("c", i)})
+	}
+	r.client = r.newClient()
+	r.srv.ResetRequests()
+	now := time.Now().Add(time.Minute)
+	look := func(i int, notBefore time.Time) recovery.Result {
+		got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
+			GuildID: r.guild, Name: fmt.Sprint("none", i), Reason: fmt.Sprint("uid", i), NotBefore: notBefore,
+			LastAttempt: began, Now: func() time.Time { return now },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	for i := range 10 {
+		if got := look(i, began.Add(-time.Duration(i)*time.Minute)); got.Outcome != recovery.Absent {
+			t.Errorf("%d: %+v", i, got)
+		}
+	}
+	// Two pages at first, and one for each that asks for more of the past.
+	if n := r.srv.RequestCounts()[auditLog]; n > 11 {
+		t.Errorf("the audit log was read %d times for 10 intents", n)
+	}
+	before := r.srv.RequestCounts()[auditLog]
+	now = now.Add(time.Minute)
+	r.create(discordclient.ChannelCreate{Name: "tokyo"})
+	got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
+		GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: began, LastAttempt: now.Add(-30 * time.Second),
+		Now: func() time.Time { return now },
+	})
+	if err != nil || got.Outcome != recovery.Found {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if n := r.srv.RequestCounts()[auditLog] - before; n > 2 {
+		t.Errorf("%d calls for what is new", n)
+	}
+}
