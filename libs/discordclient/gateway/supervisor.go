@@ -100,7 +100,10 @@ type Timing struct {
 	Spacing time.Duration // between two IDENTIFYs at least; Discord: 5 s
 	MinWait time.Duration // first pause after a failure; default 1 s
 	MaxWait time.Duration // longest pause; default 2 min, less than 1000 sessions a day
-	Steady  time.Duration // a connection that lasts this long resets the pause; default 1 min
+	// Lookup is the longest pause after a look-up that failed, which uses up no session: with the
+	// Gateway all else comes back after an outage. Default 10 s.
+	Lookup time.Duration
+	Steady time.Duration // a connection that lasts this long resets the pause; default 1 min
 	// Invalid is the least pause after op 9; a random part of it is added. Discord: 1 to 5 s;
 	// default 1 s, up to 5 s.
 	Invalid time.Duration
@@ -110,7 +113,8 @@ func (t Timing) withDefaults() Timing {
 	return Timing{
 		Hello: cmp.Or(t.Hello, 20*time.Second), Ready: cmp.Or(t.Ready, 30*time.Second),
 		Spacing: cmp.Or(t.Spacing, 5*time.Second), MinWait: cmp.Or(t.MinWait, time.Second),
-		MaxWait: cmp.Or(t.MaxWait, 2*time.Minute), Steady: cmp.Or(t.Steady, time.Minute),
+		MaxWait: cmp.Or(t.MaxWait, 2*time.Minute), Lookup: cmp.Or(t.Lookup, 10*time.Second),
+		Steady:  cmp.Or(t.Steady, time.Minute),
 		Invalid: cmp.Or(t.Invalid, time.Second),
 	}
 }
@@ -148,7 +152,7 @@ func (s *supervisor) once(ctx context.Context) (time.Duration, error) {
 		return max(retry.After, s.Timing.MinWait), err
 	}
 	if err != nil {
-		return s.backoff(), err
+		return min(s.backoff(), s.Timing.Lookup), err
 	}
 	if start.Remaining <= sessionReserve {
 		return max(start.ResetAfter, s.Timing.MaxWait), fmt.Errorf(

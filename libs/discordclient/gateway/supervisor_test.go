@@ -67,6 +67,29 @@ func TestConnectionsAreSpaced(t *testing.T) {
 	})
 }
 
+// After an outage of any length the Gateway is there within seconds: a look-up that fails uses up no
+// session.
+func TestLookupsGoOn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked []time.Time
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		err := Run(ctx, Config{Handler: &ended{}, Lookup: func(context.Context) (Start, error) {
+			asked = append(asked, time.Now())
+			return Start{}, errors.New("502")
+		}})
+		if err != nil || len(asked) > 720 {
+			t.Fatalf("%d look-ups in an hour, %v", len(asked), err)
+		}
+		for i := 1; i < len(asked); i++ {
+			if got := asked[i].Sub(asked[i-1]); got > 10*time.Second {
+				t.Errorf("look-up %d came %s after the one before", i, got)
+			}
+		}
+	})
+}
+
 type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
