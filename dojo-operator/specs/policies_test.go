@@ -91,6 +91,11 @@ func rewrite(ctx context.Context, field appliedField, namespace string, operatio
 			},
 			MatchConditions: []admissionv1.MatchCondition{{
 				Name: "name", Expression: fmt.Sprintf("object.metadata.name.endsWith(%q)", field.suffix),
+			}, {
+				Name: "not-of-cloudnative-pg", // whose objects of these kinds lack some of the fields
+				Expression: "!has(object.metadata.labels) || " +
+					"!('app.kubernetes.io/managed-by' in object.metadata.labels) || " +
+					"object.metadata.labels['app.kubernetes.io/managed-by'] != 'cloudnative-pg'",
 			}},
 			Mutations: []admissionv1.Mutation{{
 				PatchType: admissionv1.PatchTypeJSONPatch,
