@@ -14,7 +14,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 )
@@ -48,7 +47,7 @@ func (s *StandIn) SetReadyInstances(namespace, cluster string, atMost int) {
 	s.change(namespace, cluster, func(i *instances) {
 		i.atMost = nil
 		if atMost >= 0 {
-			i.atMost = ptr.To(int64(atMost))
+			i.atMost = new(int64(atMost))
 		}
 	})
 }
@@ -226,7 +225,7 @@ func (s *StandIn) writeBudgets(ctx context.Context, cluster *unstructured.Unstru
 		_, err := controllerutil.CreateOrPatch(ctx, s.client, budget, func() error {
 			budget.Labels = metaOf(cluster, b.suffix).Labels
 			budget.Spec = policyv1.PodDisruptionBudgetSpec{
-				MinAvailable: ptr.To(intstr.FromInt32(int32(b.available))), //nolint:gosec // G115: at most 7
+				MinAvailable: new(intstr.FromInt32(int32(b.available))), //nolint:gosec // G115: at most 7
 				Selector: &metav1.LabelSelector{
 					MatchLabels: map[string]string{clusterLabel: cluster.GetName(), "cnpg.io/instanceRole": b.role},
 				},
