@@ -36,7 +36,7 @@ var _ = Describe("discord-operator export", func() {
 		objects := w.expectAdopted(ctx, manifests)
 		Expect(objects).
 			To(HaveLen(1+2+5), "a server, two groups and five channels; not the voice, the hidden and the capitals one")
-		Expect(manifests).To(ContainSubstring("text channel "+w.named("hidden")[0]+": the bot may not view it"))
+		Expect(manifests).To(ContainSubstring("text channel " + w.named("hidden")[0] + ": the bot may not view it"))
 
 		By("having the webhook's URL in its Secret")
 		var secret corev1.Secret

@@ -118,6 +118,33 @@ var _ = Describe("A create whose outcome is not known", func() {
 		Expect(eventsOf(c)(ctx)).To(ContainElement("Normal Recovered"))
 	})
 
+	It("a channel that only matches is retained, until a user names it", func(ctx context.Context) {
+		w := newWorld(ctx)
+		s := w.server()
+		ready(ctx, s)
+		discord.Faults().LoseAudit(-1)
+		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
+		w.fault(discordtest.Fault{Route: postChannel, Times: 3, Action: discordtest.DropAfter()})
+		c, g, named := w.channel("", "alerts"), w.group("incidents"), w.channel("", "named")
+		ready(ctx, c, g, named)
+		for _, o := range []client.Object{c, g, named} {
+			Expect(o).To(HaveField("Status.Matched", BeTrue()))
+		}
+		operator.Restart(ctx) // what the process knew is gone
+		edit(ctx, c, slowmode(5))
+		eventuallyReady(ctx, c)
+		Expect(c.Status.Matched).To(BeTrue())
+		edit(ctx, named, func(c *v1alpha1.DiscordChannel) {
+			c.Spec.Adopt = &v1alpha1.Adoption{ID: c.Status.ChannelID}
+			c.Spec.DeletionPolicy = v1alpha1.DeletionPolicyDelete
+		})
+		Eventually(ctx, refetch(named)).Should(HaveField("Status.Matched", BeFalse()))
+		deleteAndWait(ctx, c, g, named)
+		Expect(w.named("alerts")).To(HaveLen(1), "it may be another user's")
+		Expect(w.named("incidents")).To(HaveLen(1))
+		Expect(w.named("named")).To(BeEmpty())
+	})
+
 	It("never takes for its result what a user has created under the same name", func(ctx context.Context) {
 		unowned := w.channelByHand(discordtest.Channel{Name: "alerts"})
 		w.fault(discordtest.Fault{Route: postChannel, Times: 1, Action: discordtest.FailBefore(500)})

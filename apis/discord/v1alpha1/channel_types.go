@@ -229,6 +229,14 @@ type DiscordChannelStatus struct {
 	// +optional
 	ChannelID string `json:"channelId,omitempty"`
 
+	// matched says that the channel was bound because it alone matches an interrupted
+	// create, and that the audit log does not show who created it. It may be another
+	// user's, so it is retained when the object is deleted. Name it in spec.adopt to
+	// have the deletion policy apply.
+	//
+	// +optional
+	Matched bool `json:"matched,omitempty"`
+
 	// channelURL is the address of the channel in Discord.
 	//
 	// +optional

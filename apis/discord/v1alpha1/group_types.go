@@ -84,6 +84,14 @@ type DiscordGroupStatus struct {
 	// +optional
 	GroupID string `json:"groupId,omitempty"`
 
+	// matched says that the category was bound because it alone matches an interrupted
+	// create, and that the audit log does not show who created it. It may be another
+	// user's, so it is retained when the object is deleted. Name it in spec.adopt to
+	// have the deletion policy apply.
+	//
+	// +optional
+	Matched bool `json:"matched,omitempty"`
+
 	// serverId is the id of the server that the category is in.
 	//
 	// +optional

@@ -34,6 +34,7 @@ func statusOf(
 	if live := results.Channel; live != nil {
 		now.ServerID, now.GroupID, now.ChannelID = s.Guild.ID, live.ParentID, live.ID
 		now.ChannelURL = s.Guild.URL + "/" + live.ID
+		now.Matched = s.Binding.Guessed && !results.Created
 		now.Webhook = webhook.Status(c, results.Webhook, worst)
 		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The channel exists on Discord.")
 	}

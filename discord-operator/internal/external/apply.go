@@ -140,6 +140,11 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 	case b.Adopted:
 		r.Status.Bound("adopted")
 		r.Status.Normal(b.Object, "Adopted", "Adopted %s (%s) on Discord.", title, id)
+	case b.Recovered && b.Guessed:
+		r.Status.Bound("recovered")
+		r.Status.Normal(b.Object, "Recovered", "Found %s (%s) on Discord, which alone matches an interrupted create. "+
+			"Nothing proves that it is its result, so it is retained when the object is deleted. "+
+			"Name it in spec.adopt to have the deletion policy apply.", title, id)
 	case b.Recovered:
 		r.Status.Bound("recovered")
 		r.Status.Normal(b.Object, "Recovered", "Found %s (%s) on Discord, the result of an interrupted create.", title, id)

@@ -56,6 +56,8 @@ type Identity struct {
 	Adopt    *v1alpha1.Adoption
 	// Position is the desired one; nil for none.
 	Position *int32
+	// Matched says that what StatusID names was bound without proof that it is the object's.
+	Matched bool
 	// Policy is what becomes of the resource when the object is deleted.
 	Policy v1alpha1.DeletionPolicy
 }
@@ -63,10 +65,18 @@ type Identity struct {
 // Retained reports whether the resource of a deleted object stays. By default an adopted one does,
 // but not one that was created in its place after it had been deleted on Discord.
 func (i Identity) Retained() bool {
+	if i.guessed(i.StatusID) {
+		return true
+	}
 	if i.Policy != "" {
 		return i.Policy == v1alpha1.DeletionPolicyRetain
 	}
 	return i.Adopt != nil && (i.StatusID == "" || i.StatusID == i.Adopt.ID)
+}
+
+// guessed reports whether a resource was bound without proof, and no user has named it since.
+func (i Identity) guessed(id string) bool {
+	return i.Matched && i.StatusID == id && (i.Adopt == nil || i.Adopt.ID != id)
 }
 
 // claims are the ids that the object claims.
@@ -110,8 +120,8 @@ type Binding struct {
 	// Adopted says that it was not the object's before; Recovered, that it is the result of a
 	// create whose outcome was not known.
 	Adopted, Recovered bool
-	// Guessed says that it was recovered because nothing else matches, without proof in the audit
-	// log.
+	// Guessed says that it was recovered, now or before, because nothing else matches, without proof in
+	// the audit log.
 	Guessed bool
 	// Absent says that there is surely none, so one may be created.
 	Absent bool
@@ -138,6 +148,8 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 	snap := api.Guild(l.GuildID).Snapshot()
 	for _, id := range known {
 		if ch, ok := snap.Channel(id); ok {
+			named := b.Adopt != nil && b.Adopt.ID == id
+			b.Guessed = !named && (b.guessed(id) || r.Records.Guessed(uid, id))
 			return r.take(ctx, b, ch)
 		}
 	}
@@ -250,6 +262,9 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 			return b, issues.Brief(briefRetry) // the view lags behind the list that named it
 		}
 		b.Recovered, b.Guessed = true, result.Proof != recovery.ProofAuditLog
+		if b.Guessed {
+			r.Records.Guess(uid, result.ID) // also while no status shows it
+		}
 		return r.take(ctx, b, ch)
 	case recovery.Hidden:
 		if !r.Records.Claim(uid, result.ID) {

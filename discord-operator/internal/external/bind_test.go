@@ -60,7 +60,7 @@ func newResources(clock clock.PassiveClock, claims func(id string) ([]claim, err
 		List:  func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
 		Identity: func(o client.Object) Identity {
 			c := o.(*v1alpha1.DiscordChannel)
-			return Identity{Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt}
+			return Identity{Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Matched: c.Status.Matched}
 		},
 	}
 	counts := metrics.New(prometheus.NewRegistry(), nil, nil)
@@ -154,6 +154,8 @@ func adopts(id string) func(*Lookup) {
 	return func(l *Lookup) { l.Object.(*v1alpha1.DiscordChannel).Spec.Adopt = &v1alpha1.Adoption{ID: id} }
 }
 
+func matched(l *Lookup) { l.Object.(*v1alpha1.DiscordChannel).Status.Matched = true }
+
 func finalized(l *Lookup) { controllerutil.AddFinalizer(l.Object, v1alpha1.CleanupFinalizer) }
 
 func reasonOf(err error) string {
@@ -193,6 +195,23 @@ func TestBind(t *testing.T) {
 			id := r.make(t, "old", "").ID
 			return r.lookup(finalized, adopts(id), stored(id)), id
 		}},
+		"by the status, which says that it only matches": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "alerts", "").ID
+			return r.lookup(finalized, stored(id), matched), id
+		}, found: Binding{Guessed: true}},
+		"it only matches, and a user has named it since": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "alerts", "").ID
+			return r.lookup(finalized, stored(id), matched, adopts(id)), id
+		}},
+		"it only matches, which no status shows yet": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.Discord.Faults().LoseAudit(1)
+			id := r.make(t, "alerts", "").ID
+			r.later(time.Minute)
+			if first, err := r.bind(t, r.lookup(finalized)); err != nil || !first.Guessed || !first.Recovered {
+				t.Errorf("%+v, %v", first, err)
+			}
+			return r.lookup(finalized), id
+		}, found: Binding{Guessed: true}},
 		"adopted what is not there": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(adopts("123456")), ""
 		}, reason: v1alpha1.ReasonAdoptNotFound},

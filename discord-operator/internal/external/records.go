@@ -21,6 +21,7 @@ type Records struct {
 	records map[types.UID]Record
 	holders map[string]types.UID // by the id of a resource
 	names   map[types.UID]storedName
+	guesses map[types.UID]string
 }
 
 // storedName is under which other name Discord has stored what was asked for.
@@ -41,6 +42,7 @@ func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 	return &Records{
 		Wait: wait, clock: c,
 		records: map[types.UID]Record{}, holders: map[string]types.UID{}, names: map[types.UID]storedName{},
+		guesses: map[types.UID]string{},
 	}
 }
 
@@ -86,6 +88,21 @@ func (r *Records) Forget(uid types.UID) {
 	r.release(uid)
 	delete(r.records, uid)
 	delete(r.names, uid)
+	delete(r.guesses, uid)
+}
+
+// Guess records that a resource is taken for the object's without proof.
+func (r *Records) Guess(uid types.UID, id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.guesses[uid] = id
+}
+
+// Guessed reports whether a resource was taken for the object's without proof.
+func (r *Records) Guessed(uid types.UID, id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return id != "" && r.guesses[uid] == id
 }
 
 // SetStoredName records under which name Discord has stored the desired one. To ask for it again

@@ -120,23 +120,28 @@ func TestRetained(t *testing.T) {
 	t.Parallel()
 	adopted := &v1alpha1.Adoption{ID: "7"}
 	cases := map[string]struct {
-		policy v1alpha1.DeletionPolicy
-		adopt  *v1alpha1.Adoption
-		status string
-		want   bool
+		policy  v1alpha1.DeletionPolicy
+		adopt   *v1alpha1.Adoption
+		status  string
+		matched bool
+		want    bool
 	}{
-		"created":                         {"", nil, "7", false},
-		"created, Retain":                 {v1alpha1.DeletionPolicyRetain, nil, "7", true},
-		"adopted":                         {"", adopted, "7", true},
-		"adopted, Delete":                 {v1alpha1.DeletionPolicyDelete, adopted, "7", false},
-		"to be adopted":                   {"", adopted, "", true},
-		"created in stead of the adopted": {"", adopted, "8", false},
-		"created in its stead, Retain":    {v1alpha1.DeletionPolicyRetain, adopted, "8", true},
+		"it only matches":                 {matched: true, status: "7", want: true},
+		"it only matches, Delete":         {policy: v1alpha1.DeletionPolicyDelete, matched: true, status: "7", want: true},
+		"it matches and is named":         {adopt: adopted, matched: true, status: "7", want: true},
+		"it matches and is named, Delete": {policy: v1alpha1.DeletionPolicyDelete, adopt: adopted, matched: true, status: "7"},
+		"created":                         {status: "7"},
+		"created, Retain":                 {policy: v1alpha1.DeletionPolicyRetain, status: "7", want: true},
+		"adopted":                         {adopt: adopted, status: "7", want: true},
+		"adopted, Delete":                 {policy: v1alpha1.DeletionPolicyDelete, adopt: adopted, status: "7"},
+		"to be adopted":                   {adopt: adopted, want: true},
+		"created in stead of the adopted": {adopt: adopted, status: "8"},
+		"created in its stead, Retain":    {policy: v1alpha1.DeletionPolicyRetain, adopt: adopted, status: "8", want: true},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := (Identity{Policy: c.policy, Adopt: c.adopt, StatusID: c.status}).Retained(); got != c.want {
+			if got := (Identity{Policy: c.policy, Adopt: c.adopt, StatusID: c.status, Matched: c.matched}).Retained(); got != c.want {
 				t.Errorf("got %v", got)
 			}
 		})

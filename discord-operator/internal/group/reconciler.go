@@ -33,7 +33,7 @@ var Kind = external.Kind{
 		g := o.(*v1alpha1.DiscordGroup)
 		return external.Identity{
 			Name: g.Spec.Name, StatusID: g.Status.GroupID, Adopt: g.Spec.Adopt, Position: g.Spec.Position,
-			Policy: g.Spec.DeletionPolicy,
+			Policy: g.Spec.DeletionPolicy, Matched: g.Status.Matched,
 		}
 	},
 	Siblings: func(snap *guildcache.Snapshot, _ string) []*discordclient.Channel { return snap.Categories() },

@@ -28,6 +28,7 @@ func statusOf(
 		can = conditions.Unusable(v1alpha1.ReasonNotManageable, "The category is hidden from the bot.")
 	case results.Channel != nil:
 		now.GroupID, now.ServerID = results.Channel.ID, s.Guild.ID
+		now.Matched = s.Binding.Guessed && !results.Created
 		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The category exists on Discord.")
 	case s.Guild == nil:
 		can = status.Available(g.Status.Conditions, can)
