@@ -148,6 +148,7 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 	snap := api.Guild(l.GuildID).Snapshot()
 	for _, id := range known {
 		if ch, ok := snap.Channel(id); ok {
+			r.losses.end(id)
 			named := b.Adopt != nil && b.Adopt.ID == id
 			b.Guessed = !named && (b.guessed(id) || r.Records.Guessed(uid, id))
 			return r.take(ctx, b, ch)

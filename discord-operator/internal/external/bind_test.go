@@ -344,6 +344,21 @@ func TestTwoThatLookAtOnceDoNotTakeTheSame(t *testing.T) {
 	}
 }
 
+// What Discord does not know once, and once more much later, was there in between.
+func TestALossEndsWithWhatIsThereAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	id := r.make(t, "alerts", "").ID
+	r.resources.losses.begin(id, r.clock.Now()) // one 404
+	if _, err := r.bind(t, r.lookup(finalized, stored(id))); err != nil {
+		t.Fatal(err)
+	}
+	r.later(time.Hour)
+	if since := r.resources.losses.begin(id, r.clock.Now()); !since.Equal(r.clock.Now()) {
+		t.Errorf("the next 404 counts as the second, since %s", since)
+	}
+}
+
 func TestAClaimThatCannotBeReadCreatesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

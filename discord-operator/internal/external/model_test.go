@@ -94,6 +94,9 @@ func newMachine(t *rapid.T) *machine {
 			PublicURL: "http://discord.test", Clock: time.Now().Add(-skew), Limits: discordtest.NoRateLimits(), AuditDelay: auditDelay,
 		}),
 	}
+	if rapid.Bool().Draw(t, "weakly consistent") {
+		m.discord.Weaken(discordtest.Weakness{Stale: 0.3, Missing: 0.2, Forbidden: 0.02, ServerErrors: 0.02})
+	}
 	m.guild, m.bot = m.discord.AddGuild(discordtest.GuildSpec{}).ID, m.discord.AddBot(discordtest.Bot{})
 	m.discord.AddMember(m.guild, m.bot.UserID, all)
 	m.restart(t)
@@ -306,9 +309,28 @@ func (m *machine) HandDelete(t *rapid.T) {
 	m.discord.DeleteChannelByHand(id)
 }
 
+// HandHide lets a user hide a channel of an object from the bot, or show it again.
+func (m *machine) HandHide(t *rapid.T) {
+	id := m.things[m.any(t)].statusID
+	ch, there := m.discord.Channel(id)
+	if !there {
+		t.Skip("it has none")
+	}
+	m.discord.EditChannelByHand(id, func(c *discordtest.Channel) {
+		c.Overwrites = nil
+		if len(ch.Overwrites) == 0 {
+			c.Overwrites = []discordtest.Overwrite{{ID: m.guild, Deny: discordtest.PermViewChannel}}
+		}
+	})
+}
+
 // settle lets everything end well, and expects that it does.
 func (m *machine) settle(t *rapid.T) {
 	m.discord.Faults().Clear()
+	m.discord.Weaken(discordtest.Weakness{})
+	for _, c := range m.discord.Guild(m.guild).Channels {
+		m.discord.EditChannelByHand(c.ID, func(c *discordtest.Channel) { c.Overwrites = nil })
+	}
 	for range enough {
 		<-time.After(30 * time.Second)
 		for _, name := range slices.Sorted(maps.Keys(m.things)) {
