@@ -40,6 +40,8 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 		defer stop()
 		discord.Gateway().SetFaults(unreliableGateway(uint64(GinkgoRandomSeed())))
 		DeferCleanup(func() { discord.Gateway().SetFaults(discordtest.GatewayFaults{}) })
+		discord.Weaken(discordtest.Weakness{Stale: 0.2, Missing: 0.05})
+		DeferCleanup(func() { discord.Weaken(discordtest.Weakness{}) })
 
 		objects := []client.Object{w.server()}
 		for i := range chaosGroups {
@@ -70,6 +72,7 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 		})
 		stop()
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
+		discord.Weaken(discordtest.Weakness{})
 		expectExactly(ctx, w)
 	})
 })
