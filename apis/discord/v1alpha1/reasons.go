@@ -95,6 +95,10 @@ const (
 	// ReasonRefused (Degraded): Discord refuses what the spec requests, or the API server refuses
 	// the webhook's Secret; the message names the field and the cause.
 	ReasonRefused = "Refused"
+	// ReasonNotApplied (Degraded): Discord has accepted a change of fields, which the message names,
+	// and its answer shows that it has not applied it. It is retried every ten minutes, and as soon
+	// as the spec or the resource changes. Change the spec to what Discord shows, or leave it out.
+	ReasonNotApplied = "NotApplied"
 	// ReasonDeletionFailed (Degraded): the object is being deleted, and what it has on Discord
 	// cannot be reached or deleted; the message has the cause. Fix it, or set the annotation
 	// discord.jutsu.com/force-delete: "true" to leave it on Discord.

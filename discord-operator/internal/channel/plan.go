@@ -57,9 +57,10 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) external.Plan {
 		}
 		return p
 	}
-	edit, fields := differences(c, s, want)
-	if !p.Report(refusedEdit(s, edit, fields)) {
-		p.Edit, p.Fields = edit, fields
+	edit, d := differences(c, s, want)
+	p.Report(d.Issue())
+	if !p.Report(refusedEdit(s, edit, d.Fields)) {
+		p.Edit, p.Fields = edit, d.Fields
 	}
 	return p
 }
@@ -73,9 +74,13 @@ func planDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 	return external.PlanDeletion(Kind.Noun, retained(c), s.Binding, known)
 }
 
-// desiredOverwrites returns the overwrites that the spec asks for; nil where it has none.
+// desiredOverwrites returns the overwrites that the spec asks for; nil where it has none. A new
+// channel without any is to have those of its category.
 func desiredOverwrites(c *v1alpha1.DiscordChannel, s State) ([]discordclient.Overwrite, error) {
 	if c.Spec.PermissionOverwrites == nil {
+		if category, ok := s.Guild.Snapshot.Channel(s.Binding.ParentID); ok && s.Binding.Inherits && !s.Binding.Absent {
+			return category.Overwrites, nil
+		}
 		return nil, nil
 	}
 	needed := manage
@@ -125,28 +130,28 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 		"Enable Community in its settings on Discord, or set spec.type to Text.")
 }
 
-// differences returns the edit that makes the channel match the spec, and the fields that it
-// changes. What the spec leaves out is not compared.
+// differences returns the edit that makes the channel match the spec, and how the two differ.
 func differences(
 	c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite,
-) (edit discordclient.ChannelEdit, fields []string) {
+) (edit discordclient.ChannelEdit, d external.Differences) {
 	live, spec, parentID := s.Binding.Channel, c.Spec, s.Binding.ParentID
-	if !discordclient.SameChannelName(live.Type, spec.Name, live.Name, s.Binding.StoredName) {
-		external.Differ(&fields, "name", &spec.Name, live.Name, &edit.Name)
+	d.Stored = s.Binding.Stored
+	if !discordclient.SameChannelName(live.Type, spec.Name, live.Name, "") {
+		external.Differ(&d, "name", &spec.Name, live.Name, &edit.Name)
 	}
 	if spec.Type != "" {
-		external.Differ(&fields, "type", &channelTypes(spec.Type)[0], live.Type, &edit.Type)
+		external.Differ(&d, "type", &channelTypes(spec.Type)[0], live.Type, &edit.Type)
 	}
-	external.Differ(&fields, "topic", spec.Topic, live.Topic, &edit.Topic)
-	external.Differ(&fields, "nsfw", spec.NSFW, live.NSFW, &edit.NSFW)
-	external.Differ(&fields, "slowmode", seconds(spec.Slowmode), live.Slowmode, &edit.Slowmode)
+	external.Differ(&d, "topic", spec.Topic, live.Topic, &edit.Topic)
+	external.Differ(&d, "nsfw", spec.NSFW, live.NSFW, &edit.NSFW)
+	external.Differ(&d, "slowmode", seconds(spec.Slowmode), live.Slowmode, &edit.Slowmode)
 	archive := settings.AutoArchives.Number(spec.DefaultAutoArchive)
-	external.Differ(&fields, "defaultAutoArchive", archive, live.DefaultAutoArchive, &edit.DefaultAutoArchive)
-	external.Differ(&fields, "group", &parentID, live.ParentID, &edit.ParentID)
-	if spec.PermissionOverwrites != nil && !overwrites.Same(live.Overwrites, want) {
-		fields, edit.Overwrites = append(fields, "permissionOverwrites"), discordclient.Set(want)
+	external.Differ(&d, "defaultAutoArchive", archive, live.DefaultAutoArchive, &edit.DefaultAutoArchive)
+	external.Differ(&d, "group", &parentID, live.ParentID, &edit.ParentID)
+	if want != nil && !overwrites.Same(live.Overwrites, want) {
+		external.Differ(&d, "permissionOverwrites", &want, live.Overwrites, &edit.Overwrites)
 	}
-	return edit, fields
+	return edit, d
 }
 
 // seconds are what Discord counts in; nil for no duration.

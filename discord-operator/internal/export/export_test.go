@@ -28,7 +28,13 @@ type rig struct {
 
 func newRig(t *testing.T, granted discordtest.Permissions) *rig {
 	t.Helper()
-	r := &rig{srv: discordtest.Run(t, discordtest.Options{Limits: discordtest.NoRateLimits()}), tokenFile: filepath.Join(t.TempDir(), "token")}
+	return newRigIn(t, discordtest.Options{Limits: discordtest.NoRateLimits()}, granted)
+}
+
+// newRigIn is newRig in a Discord of another kind.
+func newRigIn(t *testing.T, options discordtest.Options, granted discordtest.Permissions) *rig {
+	t.Helper()
+	r := &rig{srv: discordtest.Run(t, options), tokenFile: filepath.Join(t.TempDir(), "token")}
 	r.bot = r.srv.AddBot(discordtest.Bot{Name: "operator"})
 	r.guild = r.srv.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High"}).ID
 	r.srv.AddMember(r.guild, r.bot.UserID, granted)
@@ -54,6 +60,28 @@ func (r *rig) export(t *testing.T, args ...string) (stdout, stderr string, err e
 }
 
 const all = discordtest.Permissions(discordclient.PermissionsOverwrites)
+
+// TestRolesThatAreNotSent: a server that sends none with itself has some all the same, and nobody is
+// advised to remove their overwrites, which would open the channel.
+func TestRolesThatAreNotSent(t *testing.T) {
+	r := newRigIn(t, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, discordtest.PermAdministrator)
+	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "private", Overwrites: []discordtest.Overwrite{
+		{ID: r.guild, Deny: discordtest.PermViewChannel},
+		{ID: r.srv.AddRole(r.guild, "Sensei", 0), Allow: discordtest.PermViewChannel},
+	}})
+	stdout, stderr, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`role: '@everyone'`, "role: Sensei"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("no %q in\n%s", want, stdout)
+		}
+	}
+	if strings.Contains(stdout+stderr, "Remove it") {
+		t.Errorf("advises to remove overwrites:\n%s%s", stdout, stderr)
+	}
+}
 
 // TestRun reads a server over HTTP.
 func TestRun(t *testing.T) {

@@ -31,8 +31,9 @@ type bot struct {
 	permissions permissions.Bits
 }
 
-// read reads a server by six calls, and one more for every 200 servers that the bot is in. A bot that
-// may not view everything connects to the Gateway besides, since lists leave out what is hidden.
+// read reads a server by six calls, one more for every 200 servers that the bot is in, and one for the
+// roles of a server that sends none with itself. A bot that may not view everything connects to the
+// Gateway besides, since lists leave out what is hidden.
 func read(ctx context.Context, api *discordclient.Client, serverID string) (*server, error) {
 	var s server
 	user, err := api.CurrentUser(ctx) // first, to distinguish a wrong token from a wrong server
@@ -50,6 +51,11 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 			user.Name, serverID, discordclient.InviteURL(api.WebURL(), app.ID, discordclient.PermissionsOverwrites, serverID))
 	} else if err != nil {
 		return nil, err
+	}
+	if s.guild.Roles == nil { // not sent with the guild; every guild has some
+		if s.guild.Roles, err = api.ListRoles(ctx, serverID); err != nil {
+			return nil, err
+		}
 	}
 	if s.channels, err = api.ListChannels(ctx, serverID); err != nil {
 		return nil, err

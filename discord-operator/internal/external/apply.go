@@ -68,7 +68,9 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 		if results.Blocked = results.Fail(r.create(ctx, api, b, plan.Create, &results), now); results.Blocked {
 			return results
 		}
-		edit, fields = leftOver(plan.Create, results.Channel)
+		edit, fields = r.leftOver(api, b, plan.Create, results.Channel)
+	} else if b.Inherits && len(plan.Issues) == 0 && edit.Overwrites.IsZero() {
+		r.Records.SetInherits(b.Object.GetUID(), false)
 	}
 	r.recordAdoption(b, &results)
 	if len(fields) > 0 {
@@ -113,7 +115,6 @@ func (r *Resources) create(
 		return err
 	}
 	r.Records.Bound(uid, ch.ID)
-	r.Records.SetStoredName(uid, in.Name, ch.Name)
 	results.Channel, results.Created, results.Changed = ch, true, true
 	r.Status.Bound("created")
 	if b.StatusID != "" {
@@ -124,13 +125,41 @@ func (r *Resources) create(
 	return nil
 }
 
-// leftOver is what a create has not done: Discord gives a channel that asks for no overwrites at
-// all those of its category.
-func leftOver(in *discordclient.ChannelCreate, made *discordclient.Channel) (discordclient.ChannelEdit, []string) {
-	if in.Overwrites == nil || overwrites.Same(made.Overwrites, in.Overwrites) {
-		return discordclient.ChannelEdit{}, nil
+// leftOver is what a create has not done, by its answer. Discord gives a channel that asks for no
+// overwrites at all those of its category; where it has not, the channel is open to more users than
+// its group.
+func (r *Resources) leftOver(
+	api *guildcache.Client, b Binding, in *discordclient.ChannelCreate, made *discordclient.Channel,
+) (edit discordclient.ChannelEdit, fields []string) {
+	texts := []string{"name"}
+	if made.Topic != "" {
+		texts = append(texts, "topic")
 	}
-	return discordclient.ChannelEdit{Overwrites: discordclient.Set(in.Overwrites)}, []string{"permissionOverwrites"}
+	r.Records.Answered(b.Object, texts, in, discordclient.Channel{}, made)
+	d := Differences{Stored: r.Records.Stored(b.Object)}
+	Differ(&d, "topic", asked(in.Topic), made.Topic, &edit.Topic)
+	Differ(&d, "group", asked(in.ParentID), made.ParentID, &edit.ParentID)
+	Differ(&d, "nsfw", asked(in.NSFW), made.NSFW, &edit.NSFW)
+	Differ(&d, "slowmode", asked(in.Slowmode), made.Slowmode, &edit.Slowmode)
+	Differ(&d, "defaultAutoArchive", asked(in.DefaultAutoArchive), made.DefaultAutoArchive, &edit.DefaultAutoArchive)
+	want := in.Overwrites
+	if category, ok := api.Guild(b.GuildID).Snapshot().Channel(in.ParentID); want == nil && ok &&
+		overwrites.Exposes(made.Overwrites, category.Overwrites) {
+		want = category.Overwrites
+		r.Records.SetInherits(b.Object.GetUID(), true)
+	}
+	if want != nil && !overwrites.Same(want, made.Overwrites) {
+		Differ(&d, "permissionOverwrites", &want, made.Overwrites, &edit.Overwrites)
+	}
+	return edit, d.Fields
+}
+
+// asked is a field of a create; nil where it is left out.
+func asked[T comparable](v T) *T {
+	if v == *new(T) {
+		return nil
+	}
+	return &v
 }
 
 // recordAdoption records that the object has a resource that it has not had before.
@@ -176,14 +205,15 @@ func (r *Resources) edit(
 	case err != nil:
 		return err
 	}
-	if name, ok := edit.Name.Get(); ok {
-		r.Records.SetStoredName(b.Object.GetUID(), name, ch.Name)
+	changed, ignored := r.Records.Answered(b.Object, fields, edit, results.Channel, ch)
+	if !edit.Overwrites.IsZero() && !slices.Contains(ignored, "permissionOverwrites") {
+		r.Records.SetInherits(b.Object.GetUID(), false)
 	}
 	results.Channel, results.Changed = ch, true
-	if status.Reconciled(b.Object) && !b.Adopted {
-		r.Status.DriftCorrected(b.Object, fields...)
+	if len(changed) > 0 && status.Reconciled(b.Object) && !b.Adopted {
+		r.Status.DriftCorrected(b.Object, changed...)
 	}
-	return err
+	return errors.Join(err, NotApplied(ignored))
 }
 
 func without(list []string, drop ...string) []string {

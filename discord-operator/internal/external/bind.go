@@ -115,8 +115,10 @@ type Binding struct {
 	Identity
 	// Channel is the resource as it is now.
 	Channel *discordclient.Channel
-	// StoredName is under which other name Discord has stored the desired one; empty for none.
-	StoredName string
+	// Stored is what Discord has stored otherwise than it was asked for.
+	Stored Stored
+	// Inherits says that the channel is new and lacks overwrites of its category, which it is to have.
+	Inherits bool
 	// Adopted says that it was not the object's before; Recovered, that it is the result of a
 	// create whose outcome was not known.
 	Adopted, Recovered bool
@@ -142,8 +144,8 @@ func Reason(kind string, o client.Object) string {
 func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	uid := l.Object.GetUID()
 	record := r.Records.Of(uid)
-	b := Binding{Lookup: l, Identity: r.Kind.Identity(l.Object)}
-	b.StoredName = r.Records.StoredName(uid, b.Name)
+	b := Binding{Lookup: l, Identity: r.Kind.Identity(l.Object), Stored: r.Records.Stored(l.Object)}
+	b.Inherits = r.Records.Inherits(uid)
 	known := slices.DeleteFunc(slices.Compact([]string{record.ID, b.StatusID}), func(id string) bool { return id == "" })
 	snap := api.Guild(l.GuildID).Snapshot()
 	for _, id := range known {
@@ -211,7 +213,7 @@ func (r *Resources) Position(ctx context.Context, o client.Object, by, value str
 
 // take binds what was found, if it is of the right type and no other object's.
 func (r *Resources) take(ctx context.Context, b Binding, ch *discordclient.Channel) (Binding, error) {
-	none := Binding{Lookup: b.Lookup, Identity: b.Identity, StoredName: b.StoredName}
+	none := Binding{Lookup: b.Lookup, Identity: b.Identity, Stored: b.Stored, Inherits: b.Inherits}
 	if !slices.Contains(b.Types, ch.Type) {
 		return none, conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
 			"Channel %s on Discord has the type %s, which this kind cannot manage. Adopt another one.", ch.ID, ch.TypeName())

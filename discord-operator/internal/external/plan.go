@@ -37,14 +37,6 @@ func (p *Position) First(siblings []*discordclient.Channel) *int {
 	return order.First(siblings, p.Ranks, p.Rank)
 }
 
-// Differ compares a setting with what a spec asks for, nil for nothing; the edit corrects a
-// difference.
-func Differ[T comparable](fields *[]string, field string, want *T, live T, edit *discordclient.Change[T]) {
-	if want != nil && *want != live {
-		*fields, *edit = append(*fields, field), discordclient.Set(*want)
-	}
-}
-
 // Report adds an issue and reports whether there was one; nil is none.
 func (p *Plan) Report(issue *conditions.Issue) bool {
 	if issue != nil {

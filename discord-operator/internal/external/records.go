@@ -20,12 +20,11 @@ type Records struct {
 	since   time.Time // of the first use, after this process became the leader: until then another one may have created
 	records map[types.UID]Record
 	holders map[string]types.UID // by the id of a resource
-	names   map[types.UID]storedName
 	guesses map[types.UID]string
+	stored  map[types.UID]Stored
+	// inherits are the objects whose new channel lacks overwrites of its category, which it is to have.
+	inherits map[types.UID]bool
 }
-
-// storedName is under which other name Discord has stored what was asked for.
-type storedName struct{ desired, stored string }
 
 // Record is what is known of one object.
 type Record struct {
@@ -41,8 +40,8 @@ type Record struct {
 func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 	return &Records{
 		Wait: wait, clock: c,
-		records: map[types.UID]Record{}, holders: map[string]types.UID{}, names: map[types.UID]storedName{},
-		guesses: map[types.UID]string{},
+		records: map[types.UID]Record{}, holders: map[string]types.UID{}, guesses: map[types.UID]string{},
+		stored: map[types.UID]Stored{}, inherits: map[types.UID]bool{},
 	}
 }
 
@@ -87,7 +86,8 @@ func (r *Records) Forget(uid types.UID) {
 	defer r.mu.Unlock()
 	r.release(uid)
 	delete(r.records, uid)
-	delete(r.names, uid)
+	delete(r.stored, uid)
+	delete(r.inherits, uid)
 	delete(r.guesses, uid)
 }
 
@@ -105,26 +105,22 @@ func (r *Records) Guessed(uid types.UID, id string) bool {
 	return id != "" && r.guesses[uid] == id
 }
 
-// SetStoredName records under which name Discord has stored the desired one. To ask for it again
-// would change nothing.
-func (r *Records) SetStoredName(uid types.UID, desired, stored string) {
+// SetInherits records whether an object's new channel lacks overwrites of its category.
+func (r *Records) SetInherits(uid types.UID, inherits bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if desired == stored {
-		delete(r.names, uid)
+	if inherits {
+		r.inherits[uid] = true
 	} else {
-		r.names[uid] = storedName{desired, stored}
+		delete(r.inherits, uid)
 	}
 }
 
-// StoredName returns under which other name Discord has stored the desired one, empty for none.
-func (r *Records) StoredName(uid types.UID, desired string) string {
+// Inherits reports whether an object's new channel lacks overwrites of its category.
+func (r *Records) Inherits(uid types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n := r.names[uid]; n.desired == desired {
-		return n.stored
-	}
-	return ""
+	return r.inherits[uid]
 }
 
 // Holder returns which object has the resource with this id, empty for none.

@@ -155,25 +155,3 @@ func TestReasonNamesTheObjectForGood(t *testing.T) {
 		t.Error(got)
 	}
 }
-
-func TestRecordsKeepNamesThatDiscordStoresInAnotherWay(t *testing.T) {
-	t.Parallel()
-	r := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)), time.Minute)
-	stored := func(asked, want string) {
-		t.Helper()
-		if got := r.StoredName("uid", asked); got != want {
-			t.Errorf("%q is stored as %q, want %q", asked, got, want)
-		}
-	}
-	stored("on_call", "")
-	r.SetStoredName("uid", "on_call", "on-call")
-	stored("on_call", "on-call")
-	stored("off_call", "")
-	r.Bound("uid", "7")
-	stored("on_call", "on-call")
-	r.SetStoredName("uid", "on_call", "on_call")
-	stored("on_call", "")
-	r.SetStoredName("uid", "on_call", "on-call")
-	r.Forget("uid")
-	stored("on_call", "")
-}

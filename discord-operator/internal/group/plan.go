@@ -37,9 +37,10 @@ func Plan(g *v1alpha1.DiscordGroup, s State) external.Plan {
 		}
 		return p
 	}
-	edit, fields := differences(g, s, want)
-	if len(fields) > 0 && !p.Report(s.Guild.LacksForEdit(s.Binding.Channel, edit, Kind.Noun)) {
-		p.Edit, p.Fields = edit, fields
+	edit, d := differences(g, s, want)
+	p.Report(d.Issue())
+	if len(d.Fields) > 0 && !p.Report(s.Guild.LacksForEdit(s.Binding.Channel, edit, Kind.Noun)) {
+		p.Edit, p.Fields = edit, d.Fields
 	}
 	return p
 }
@@ -64,18 +65,17 @@ func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 	return s.Guild.Lacks(manage|overwrites.Changed(nil, want), "which this group requires")
 }
 
-// differences returns the edit that makes the category match the spec, and the fields that it
-// changes. What the spec leaves out is not compared.
+// differences returns the edit that makes the category match the spec, and how the two differ.
 func differences(
 	g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite,
-) (edit discordclient.ChannelEdit, fields []string) {
+) (edit discordclient.ChannelEdit, d external.Differences) {
 	live := s.Binding.Channel
-	if !discordclient.SameChannelName(discordgo.ChannelTypeGuildCategory, g.Spec.Name, live.Name, s.Binding.StoredName) {
-		external.Differ(&fields, "name", &g.Spec.Name, live.Name, &edit.Name)
+	d.Stored = s.Binding.Stored
+	if !discordclient.SameChannelName(discordgo.ChannelTypeGuildCategory, g.Spec.Name, live.Name, "") {
+		external.Differ(&d, "name", &g.Spec.Name, live.Name, &edit.Name)
 	}
 	if g.Spec.PermissionOverwrites != nil && !overwrites.Same(live.Overwrites, want) {
-		edit.Overwrites = discordclient.Set(want)
-		fields = append(fields, "permissionOverwrites")
+		external.Differ(&d, "permissionOverwrites", &want, live.Overwrites, &edit.Overwrites)
 	}
-	return edit, fields
+	return edit, d
 }

@@ -169,6 +169,27 @@ func Same(a, b []discordclient.Overwrite) bool {
 	return slices.Equal(slices.SortedFunc(slices.Values(a), byID), slices.SortedFunc(slices.Values(b), byID))
 }
 
+// Exposes reports whether a list denies less than another one, or allows more.
+func Exposes(list, than []discordclient.Overwrite) bool {
+	byID := map[string]discordclient.Overwrite{}
+	for _, o := range than {
+		byID[o.ID] = o
+	}
+	for _, o := range list {
+		other := byID[o.ID]
+		if o.Allow&^other.Allow != 0 || other.Deny&^o.Deny != 0 {
+			return true
+		}
+		delete(byID, o.ID)
+	}
+	for _, other := range byID {
+		if other.Deny != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // Changed are the permissions that Discord requires of the bot for a change from one list to
 // another.
 func Changed(from, to []discordclient.Overwrite) permissions.Bits {

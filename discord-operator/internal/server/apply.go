@@ -98,8 +98,9 @@ func (r *Reconciler) edit(
 		return err
 	}
 	results.Guild, results.Changed = &guild, true
-	if status.Reconciled(server) {
-		r.Status.DriftCorrected(server, p.Fields...)
+	changed, ignored := r.Records.Answered(server, p.Fields, p.Edit, s.Snapshot.Guild, guild)
+	if len(changed) > 0 && status.Reconciled(server) {
+		r.Status.DriftCorrected(server, changed...)
 	}
-	return nil
+	return external.NotApplied(ignored)
 }

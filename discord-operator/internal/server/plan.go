@@ -39,11 +39,13 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	}
 	var waits *conditions.Issue
 	p.Manageable = true
-	p.Edit, p.Fields, waits = differences(server, s)
+	var d external.Differences
+	p.Edit, d, waits = differences(server, s)
+	p.Fields = d.Fields
 	have, exact := s.Snapshot.BotPermissions()
 	needed := required(s, len(p.Fields) > 0 || managed(server))
 	const forWhat = "which this server's settings, groups and channels require"
-	for _, issue := range []*conditions.Issue{issues.Lacking(have, exact, needed, forWhat, s.InviteURL), waits} {
+	for _, issue := range []*conditions.Issue{issues.Lacking(have, exact, needed, forWhat, s.InviteURL), waits, d.Issue()} {
 		if issue != nil {
 			p.Issues = append(p.Issues, *issue)
 		}
@@ -139,31 +141,32 @@ func managed(server *v1alpha1.DiscordServer) bool {
 		spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelRef != nil
 }
 
-// differences returns the edit that makes the settings match the spec, the fields that it changes,
-// and what a setting waits for. What the spec leaves out is not compared.
+// differences returns the edit that makes the settings match the spec, how the two differ, and what
+// a setting waits for.
 func differences(
 	server *v1alpha1.DiscordServer, s State,
-) (edit discordclient.GuildEdit, fields []string, waits *conditions.Issue) {
+) (edit discordclient.GuildEdit, d external.Differences, waits *conditions.Issue) {
+	d.Stored = s.Stored
 	live, spec := s.Snapshot.Guild, server.Spec
 	text, number := external.Differ[string], external.Differ[int]
 	level := settings.VerificationLevels.Number(spec.VerificationLevel)
 	notifications := settings.DefaultNotifications.Number(spec.DefaultNotifications)
 	filter := settings.ExplicitContentFilters.Number(spec.ExplicitContentFilter)
-	text(&fields, "name", notEmpty(spec.Name), live.Name, &edit.Name)
-	text(&fields, "description", spec.Description, live.Description, &edit.Description)
-	number(&fields, "verificationLevel", level, live.VerificationLevel, &edit.VerificationLevel)
-	number(&fields, "defaultNotifications", notifications, live.DefaultNotifications, &edit.DefaultNotifications)
-	number(&fields, "explicitContentFilter", filter, live.ExplicitContentFilter, &edit.ExplicitContentFilter)
-	text(&fields, "preferredLocale", notEmpty(spec.PreferredLocale), live.PreferredLocale, &edit.PreferredLocale)
-	text(&fields, "afkChannelId", spec.AFKChannelID, live.AFKChannelID, &edit.AFKChannelID)
-	number(&fields, "afkTimeout", settings.AFKTimeouts.Number(spec.AFKTimeout), live.AFKTimeout, &edit.AFKTimeout)
+	text(&d, "name", notEmpty(spec.Name), live.Name, &edit.Name)
+	text(&d, "description", spec.Description, live.Description, &edit.Description)
+	number(&d, "verificationLevel", level, live.VerificationLevel, &edit.VerificationLevel)
+	number(&d, "defaultNotifications", notifications, live.DefaultNotifications, &edit.DefaultNotifications)
+	number(&d, "explicitContentFilter", filter, live.ExplicitContentFilter, &edit.ExplicitContentFilter)
+	text(&d, "preferredLocale", notEmpty(spec.PreferredLocale), live.PreferredLocale, &edit.PreferredLocale)
+	text(&d, "afkChannelId", spec.AFKChannelID, live.AFKChannelID, &edit.AFKChannelID)
+	number(&d, "afkTimeout", settings.AFKTimeouts.Number(spec.AFKTimeout), live.AFKTimeout, &edit.AFKTimeout)
 	if spec.SystemChannelRef != nil {
 		var id string
 		if id, waits = systemChannel(server, s); waits == nil {
-			text(&fields, "systemChannelRef", &id, live.SystemChannelID, &edit.SystemChannelID)
+			text(&d, "systemChannelRef", &id, live.SystemChannelID, &edit.SystemChannelID)
 		}
 	}
-	return edit, fields, waits
+	return edit, d, waits
 }
 
 // systemChannel returns the id of the channel that spec.systemChannelRef names.

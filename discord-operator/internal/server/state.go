@@ -15,6 +15,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
@@ -38,6 +39,8 @@ type State struct {
 	GuildID           string
 	Absent, Recovered bool
 	Snapshot          *guildcache.Snapshot
+	// Stored is what Discord has stored otherwise than it was asked for.
+	Stored external.Stored
 	// Manager is whose guild it is, of all servers that claim it; nil for none.
 	Manager *v1alpha1.DiscordServer
 	// Groups and Channels are those that refer to the server.
@@ -77,6 +80,7 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 		}
 		s.Snapshot = s.Bot.Guild(s.GuildID).Snapshot()
 	}
+	s.Stored = r.Records.Stored(server)
 	s.Manager, err = r.manager(ctx, s.GuildID)
 	return s, err
 }

@@ -36,7 +36,8 @@
 //     StrictLimits has them all.
 //   - Options.Altered: topics, slowmode of announcement channels, locale and description outside
 //     Community guilds are stored otherwise or ignored. The types and guilds for which they are
-//     documented are [D]; that others are ignored without an error is a guess.
+//     documented are [D]; that others are ignored without an error is a guess, as is that a new
+//     channel may lack the overwrites of its category.
 //   - Limits.GuildsPerSession: from 2,500 guilds on, GET /gateway/bot asks for shards and the Gateway
 //     closes a session without them with 4011 [D].
 //   - Options.Compatible: a server of other people's making, as one was seen to behave.

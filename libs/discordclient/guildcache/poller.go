@@ -63,12 +63,15 @@ func (p *poller) poll(ctx context.Context, guildID string) {
 	}
 }
 
-// Refresh reads a guild by REST, one GET of the guild and one of its channels, into its view. An
-// unknown guild is believed only when Discord itself refuses its channels too: a refusal by
-// something on the way to it proves nothing.
+// Refresh reads a guild by REST, one GET of the guild and one of its channels, into its view; where a
+// server sends no roles with the guild, one of those too. An unknown guild is believed only when
+// Discord itself refuses its channels too: a refusal by something on the way to it proves nothing.
 func (c *Client) Refresh(ctx context.Context, guildID string) error {
 	since := time.Now()
-	_, err := c.GetGuild(ctx, guildID)
+	guild, err := c.GetGuild(ctx, guildID)
+	if err == nil && guild.Roles == nil {
+		_, err = c.ListRoles(ctx, guildID)
+	}
 	unknown := discordclient.CodeOf(err) == discordgo.ErrCodeUnknownGuild
 	if err != nil && !unknown {
 		return err

@@ -50,6 +50,8 @@ type Altered struct {
 	// Locale ignores preferred_locale outside Community guilds, for which alone it is documented;
 	// Description ignores the description there.
 	Locale, Description bool
+	// Unsynced gives a new channel none of the overwrites of its category.
+	Unsynced bool
 }
 
 // Answer is what a client gets.

@@ -143,9 +143,21 @@ func (g *guildState) remember(last change) {
 	}
 }
 
+// complete takes what was not sent with the settings as it was: every guild has roles.
+func (g *guildState) complete(guild discordclient.Guild) discordclient.Guild {
+	known := g.snap().Guild
+	if guild.Roles == nil {
+		guild.Roles = known.Roles
+	}
+	if guild.Features == nil {
+		guild.Features = known.Features
+	}
+	return guild
+}
+
 // setGuild replaces the settings; it reports whether that changed anything.
 func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
-	g.guildAt = at
+	g.guildAt, guild = at, g.complete(guild)
 	if reflect.DeepEqual(g.snap().Guild, guild) {
 		return false
 	}

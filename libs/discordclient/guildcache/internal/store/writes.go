@@ -211,7 +211,7 @@ func (st *Store) EditGuild(guildID string, do func() (discordclient.Guild, error
 	if p == nil || g == nil { // not in use, or not any more
 		return guild, err
 	}
-	if err != nil {
+	if guild = g.complete(guild); err != nil {
 		p.End(nil, time.Now())
 	} else if now := time.Now(); p.End(guild, now) {
 		if !g.guildAt.Before(since) { // an event of settings or roles that may be newer than the answer
