@@ -141,6 +141,25 @@ func (g *Guild) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// Permissions returns what a member with these roles may do in the guild, before overwrites.
+func (g *Guild) Permissions(userID string, roleIDs []string) permissions.Bits {
+	var everyone permissions.Bits
+	var roles []permissions.Bits
+	for _, r := range g.Roles {
+		if r.ID == g.ID {
+			everyone = r.Permissions
+		} else if slices.Contains(roleIDs, r.ID) {
+			roles = append(roles, r.Permissions)
+		}
+	}
+	return permissions.Base(userID != "" && userID == g.OwnerID, everyone, roles...)
+}
+
+// Member is a user in a guild.
+type Member struct {
+	Roles []string `json:"roles"` // their ids, but @everyone's, which every member has
+}
+
 // Membership is a guild that the bot is a member of.
 type Membership struct {
 	ID          string           `json:"id"`

@@ -167,7 +167,7 @@ func TestRealDiscordOnce(t *testing.T) {
 	g.Expect(string(p.Out.Contents())).To(And(
 		ContainSubstring("is the REAL one"), ContainSubstring("All samples are Ready"),
 		MatchRegexp(`Deleting what this run has created on Discord .*: `+
-			`#kyoto-alerts \(https://\S+\), .*category "Staff room"`),
+			`#kyoto-alerts \(http://127\.0\.0\.1:\d+/channels/\d+/\d+\), .*category "Staff room"`),
 		Not(ContainSubstring(s.bot.Token)), Not(ContainSubstring("Retained on Discord")),
 	))
 	g.Expect(s.srv.RequestCounts()).To(And(
@@ -199,7 +199,7 @@ func TestRealDiscordKeepsWhatItAdopted(t *testing.T) {
 
 	p.Interrupt()
 	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(0))
-	g.Expect(string(p.Out.Contents())).To(MatchRegexp(`Retained on Discord, .*: #treasure \(https://\S+\)\.`))
+	g.Expect(string(p.Out.Contents())).To(MatchRegexp(`Retained on Discord, .*: #treasure \(http://127\.0\.0\.1:\d+/channels/\d+/\d+\)\.`))
 	g.Expect(s.state()).To(Equal(before))
 	p.leavesNothing(g)
 }
@@ -213,7 +213,7 @@ func TestRealDiscordSaysWhatIsLeft(t *testing.T) {
 	p.Interrupt()
 	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(1))
 	g.Expect(string(p.Err.Contents())).To(And(
-		MatchRegexp(`LEFT ON DISCORD, delete it there by hand: .*#tokyo-alerts \(https://\S+\)`),
+		MatchRegexp(`LEFT ON DISCORD, delete it there by hand: .*#tokyo-alerts \(http://127\.0\.0\.1:\d+/channels/\d+/\d+\)`),
 		ContainSubstring(`category "Alerts"`),
 		ContainSubstring("DeletionFailed"),
 	))

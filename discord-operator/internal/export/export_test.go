@@ -120,7 +120,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("there is nothing to note here:\n%s", stdout)
 	}
 	if diff := cmp.Diff(map[string]int{
-		"GET /gateway/bot": 1, "GET /users/@me": 1, "GET /users/@me/guilds": 1, "GET /applications/@me": 1,
+		"GET /gateway/bot": 1, "GET /users/@me": 1, "GET /applications/@me": 1, "GET /guilds/{guild_id}/members/{user_id}": 1,
 		"GET /guilds/{guild_id}": 1, "GET /guilds/{guild_id}/channels": 1, "GET /guilds/{guild_id}/webhooks": 1,
 	}, r.srv.RequestCounts()); diff != "" {
 		t.Errorf("calls (-want +got):\n%s", diff)
@@ -267,7 +267,7 @@ func TestFailures(t *testing.T) {
 func TestEveryCallCanFail(t *testing.T) {
 	r := newRig(t, all)
 	for _, route := range []string{
-		"GET /users/@me", "GET /users/@me/guilds", "GET /applications/@me",
+		"GET /users/@me", "GET /guilds/{guild_id}/members/{user_id}", "GET /applications/@me",
 		"GET /guilds/{guild_id}", "GET /guilds/{guild_id}/channels", "GET /guilds/{guild_id}/webhooks",
 	} {
 		for name, action := range map[string]discordtest.Action{

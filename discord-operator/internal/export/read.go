@@ -31,9 +31,8 @@ type bot struct {
 	permissions permissions.Bits
 }
 
-// read reads a server by six calls, one more for every 200 servers that the bot is in, and one for the
-// roles of a server that sends none with itself. A bot that may not view everything connects to the
-// Gateway besides, since lists leave out what is hidden.
+// read reads a server by six calls, and one for the roles of a server that sends none with itself. A bot
+// that may not view everything connects to the Gateway besides, since lists leave out what is hidden.
 func read(ctx context.Context, api *discordclient.Client, serverID string) (*server, error) {
 	var s server
 	user, err := api.CurrentUser(ctx) // first, to distinguish a wrong token from a wrong server
@@ -60,15 +59,11 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	if s.channels, err = api.ListChannels(ctx, serverID); err != nil {
 		return nil, err
 	}
-	memberships, err := api.ListMemberships(ctx)
+	member, err := api.GetMember(ctx, serverID, user.ID)
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range memberships {
-		if m.ID == serverID {
-			s.bot.permissions = permissions.Base(m.Owner, m.Permissions)
-		}
-	}
+	s.bot.permissions = s.guild.Permissions(user.ID, member.Roles)
 	s.webhooks, err = api.ListGuildWebhooks(ctx, serverID)
 	if discordclient.ClassOf(err) == discordclient.ClassDenied {
 		s.webhooksUnread, err = true, nil

@@ -75,7 +75,7 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 	}
 	if _, exact := s.Snapshot.BotPermissions(); !exact && s.Snapshot.Presence == guildcache.PresencePresent {
 		// Without the Gateway, this is how permissions are known.
-		if _, err := s.Bot.ListMemberships(ctx); err != nil {
+		if _, err := s.Bot.GetMember(ctx, s.GuildID, s.Snapshot.SelfID()); err != nil {
 			return s, err
 		}
 		s.Snapshot = s.Bot.Guild(s.GuildID).Snapshot()

@@ -60,9 +60,15 @@ func (c *Client) CurrentUser(ctx context.Context) (discordclient.User, error) {
 		func(u discordclient.User, _ time.Time) { c.store.Self(u.ID) })
 }
 
-// ListMemberships makes the call of [discordclient.Client].
-func (c *Client) ListMemberships(ctx context.Context) ([]discordclient.Membership, error) {
-	return read(func() ([]discordclient.Membership, error) { return c.Client.ListMemberships(ctx) }, c.store.Memberships)
+// GetMember makes the call of [discordclient.Client].
+func (c *Client) GetMember(ctx context.Context, guildID, userID string) (discordclient.Member, error) {
+	return read(
+		func() (discordclient.Member, error) { return c.Client.GetMember(ctx, guildID, userID) },
+		func(m discordclient.Member, since time.Time) {
+			if userID == c.Guild(guildID).Snapshot().SelfID() {
+				c.store.Member(guildID, m.Roles, since)
+			}
+		})
 }
 
 // ListChannels makes the call of [discordclient.Client].

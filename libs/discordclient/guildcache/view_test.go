@@ -206,7 +206,10 @@ func TestBotPermissions(t *testing.T) {
 				if _, exact := v.Snapshot().BotPermissions(); exact {
 					t.Error("permissions count as exact, though the bot's roles were never read")
 				}
-				if _, err := r.client.ListMemberships(t.Context()); err != nil {
+				if _, err := r.client.CurrentUser(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := r.client.GetMember(t.Context(), r.guild, r.bot.UserID); err != nil {
 					t.Fatal(err)
 				}
 			}

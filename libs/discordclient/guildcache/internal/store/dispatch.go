@@ -175,7 +175,7 @@ func (st *Store) onGuildCreate(event *guildEvent) error {
 	g.nextPoll = g.liveAt.Add(st.period(g))
 	g.forgetAllHooks()
 	g.update(func(s *Snapshot) {
-		s.selfKnown = false
+		s.selfKnown, s.selfAt = false, time.Time{}
 		for _, m := range more.Members {
 			if m.User.ID == st.selfID {
 				s.selfRoles, s.selfKnown = m.Roles, true

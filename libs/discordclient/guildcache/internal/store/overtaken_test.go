@@ -363,13 +363,13 @@ func TestPermissionsAreExactOnlyWhileSomethingKeepsThemTrue(t *testing.T) {
 			t.Errorf("%s: exact %v, want %v", when, got, want)
 		}
 	}
-	memberships := []discordclient.Membership{{ID: "1", Permissions: 8}}
+	roles := []string{"30"}
 	asked := time.Now()
 	st.poll()
-	st.Memberships(memberships, asked)
-	exact("memberships older than the poll", false)
-	st.Memberships(memberships, time.Now())
-	exact("memberships newer than the poll", true)
+	st.Member("1", roles, asked)
+	exact("roles older than the poll", false)
+	st.Member("1", roles, time.Now())
+	exact("roles newer than the poll", true)
 	st.poll()
 	exact("after another poll", false)
 	st.session(t, `{"id":"1","members":[{"user":{"id":"9"},"roles":["30"]}],"channels":[{"id":"20","type":0}]}`)

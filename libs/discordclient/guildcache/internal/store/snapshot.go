@@ -91,9 +91,7 @@ type Snapshot struct {
 	selfID     string
 	selfRoles  []string // of the bot in this guild
 	selfKnown  bool
-	basePerms  permissions.Bits // from the list of memberships, when selfRoles are not known
-	baseKnown  bool
-	baseAt     time.Time           // when that list was asked for
+	selfAt     time.Time           // when they were asked for; zero where the Gateway has sent them
 	hooks      map[string]hookList // by channel; a missing key is not known
 }
 
@@ -208,29 +206,26 @@ func (s *Snapshot) Webhooks(channelID string) (hooks []discordclient.Webhook, kn
 func (s *Snapshot) WebhooksListed(channelID string) time.Time { return s.hooks[channelID].listed }
 
 // BotPermissions returns what the bot may do in the guild, before overwrites. exact is false when
-// nothing keeps that up to date: the view is not live, and the memberships were not listed since it
-// was last polled. Then it is the best guess from the roles that are known. A list of the
-// memberships makes a polled view's exact until the next poll.
+// nothing keeps that up to date: the view is not live, and the bot's roles were not read since it was
+// last polled. Then it is the best guess from the roles that are known.
 func (s *Snapshot) BotPermissions() (bits permissions.Bits, exact bool) {
-	owner := s.selfID != "" && s.Guild.OwnerID == s.selfID
-	everyone, _ := s.Role(s.Guild.ID)
-	if s.Mode != ModeLive && s.baseKnown {
-		return permissions.Base(owner, s.basePerms), true
-	}
-	var roles []permissions.Bits
-	for _, r := range s.Guild.Roles {
-		if slices.Contains(s.selfRoles, r.ID) || !s.selfKnown && s.selfID != "" && r.Tags.BotID == s.selfID {
-			roles = append(roles, r.Permissions)
+	roles := s.selfRoles
+	if !s.selfKnown && s.selfID != "" {
+		for _, r := range s.Guild.Roles {
+			if r.Tags.BotID == s.selfID { // the one that every bot has of its own
+				roles = append(slices.Clone(roles), r.ID)
+			}
 		}
 	}
-	return permissions.Base(owner, everyone.Permissions, roles...), s.selfFollowed()
+	return s.Guild.Permissions(s.selfID, roles), s.selfFollowed()
 }
 
-// selfFollowed reports whether the bot's roles are known and followed.
-func (s *Snapshot) selfFollowed() bool { return s.selfKnown && s.Mode == ModeLive }
+// selfFollowed reports whether the bot's roles are known, and followed or as new as the view.
+func (s *Snapshot) selfFollowed() bool {
+	return s.selfKnown && (s.Mode == ModeLive || !s.selfAt.IsZero() && !s.selfAt.Before(s.AsOf))
+}
 
-// BotPermissionsIn returns what the bot may do in a channel. exact is true only in a live view,
-// since the overwrites ask for the bot's roles.
+// BotPermissionsIn returns what the bot may do in a channel, and whether that is exact.
 func (s *Snapshot) BotPermissionsIn(c *discordclient.Channel) (bits permissions.Bits, exact bool) {
 	base, _ := s.BotPermissions()
 	return permissions.In(base, s.Guild.ID, s.selfID, s.selfRoles, c.Overwrites), s.selfFollowed()

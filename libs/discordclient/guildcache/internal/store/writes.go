@@ -10,7 +10,6 @@ import (
 
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
-	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 // owner finds the guild that has a channel in its view. The lock is held.
@@ -187,7 +186,6 @@ func (g *guildState) refreshed(p Presence, since time.Time) {
 	} else {
 		g.update(func(s *Snapshot) {
 			s.hooks = nil // nothing reports when they change
-			s.baseKnown = s.baseKnown && !s.baseAt.Before(since)
 		})
 		g.setState(p, ModePolled, since)
 	}
@@ -244,19 +242,12 @@ func (st *Store) Self(userID string) {
 	}
 }
 
-// Memberships records what the bot may do in each guild, as it was asked for at since.
-func (st *Store) Memberships(list []discordclient.Membership, since time.Time) {
-	base := map[string]permissions.Bits{}
-	for _, m := range list {
-		base[m.ID] = m.Permissions
-	}
+// Member records which roles the bot has in a guild, as they were asked for at since. A live view
+// has them from the Gateway.
+func (st *Store) Member(guildID string, roles []string, since time.Time) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	for id, g := range st.guilds {
-		bits, known := base[id]
-		if since.Before(g.snap().AsOf) {
-			continue
-		}
-		g.update(func(s *Snapshot) { s.basePerms, s.baseKnown, s.baseAt = bits, known, since })
+	if g := st.guilds[guildID]; g != nil && !g.live && !since.Before(g.snap().AsOf) {
+		g.update(func(s *Snapshot) { s.selfRoles, s.selfKnown, s.selfAt = roles, true, since })
 	}
 }
