@@ -82,7 +82,8 @@ type Snapshot struct {
 	Mode     Mode
 	AsOf     time.Time // of a polled view: when it was read; see [View.AsOf]
 	// CompleteAt is a moment that the last complete list of channels is surely newer than. A
-	// channel that was created before it and not seen in it does not exist.
+	// channel that was created before it and not seen in it does not exist, or is hidden from the
+	// bot.
 	CompleteAt time.Time
 	Guild      discordclient.Guild
 	staleSince time.Time                // since when a live view may have missed something; zero for never
