@@ -161,7 +161,7 @@ func (b *Bots) Refused(server *v1alpha1.DiscordServer) *conditions.Issue {
 	defer b.mu.Unlock()
 	issue := tokenRefused(server)
 	if bot := b.uses[client.ObjectKeyFromObject(server)].bot; bot != nil {
-		issue.After(max(bot.untilRetry(b.config.Clock.Now()), time.Second))
+		issue = issue.After(max(bot.untilRetry(b.config.Clock.Now()), time.Second))
 	}
 	return issue
 }
@@ -203,7 +203,7 @@ func (b *Bots) read(
 	if !tokenForm.MatchString(token) {
 		return use{}, conditions.Degraded(v1alpha1.ReasonAuthenticationFailed,
 			"The value of the key %q in Secret %s is not a bot token, which is three words with dots between them: %s",
-			key, name.Name, whereTokensAre)
+			key, name.Name, resetPage)
 	}
 	return b.assign(client.ObjectKeyFromObject(server), token, version)
 }
@@ -213,12 +213,12 @@ func (b *Bots) read(
 // refusal.
 var tokenForm = regexp.MustCompile(`^[\w-]+\.[\w-]+\.[\w-]+$`)
 
-// whereTokensAre is where a user finds a token.
-const whereTokensAre = "https://discord.com/developers/applications, Bot, Reset Token."
+// resetPage is where a user resets a token.
+const resetPage = "https://discord.com/developers/applications, Bot, Reset Token."
 
 func tokenRefused(server *v1alpha1.DiscordServer) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonAuthenticationFailed, "Discord refuses the bot token in Secret %s. "+
-		"Replace it with a valid one: "+whereTokensAre, server.Spec.TokenSecretRef.Name)
+		"Replace it with a valid one: "+resetPage, server.Spec.TokenSecretRef.Name)
 }
 
 func missing(server *v1alpha1.DiscordServer, what string) *conditions.Issue {

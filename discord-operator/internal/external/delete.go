@@ -39,7 +39,8 @@ func Delete(
 	case worst == nil && note != "":
 		recorder.Normal(o, "Retained", "%s", note)
 	case worst == nil:
-	case issues.Abandonable(worst, recorder.Clock.Since(o.GetDeletionTimestamp().Time)) && o.GetAnnotations()[v1alpha1.ForceDeleteAnnotation] == "true":
+	case o.GetAnnotations()[v1alpha1.ForceDeleteAnnotation] == "true" &&
+		issues.Abandonable(worst, recorder.Clock.Since(o.GetDeletionTimestamp().Time)):
 		how = abandoned
 		recorder.Event(o, corev1.EventTypeWarning, "Abandoned",
 			"Left on Discord, as the annotation requests: "+cmp.Or(worst.Err, error(worst)).Error())

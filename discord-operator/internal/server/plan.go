@@ -45,7 +45,8 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	have, exact := s.Snapshot.BotPermissions()
 	needed := required(s, len(p.Fields) > 0 || managed(server))
 	const forWhat = "which this server's settings, groups and channels require"
-	for _, issue := range []*conditions.Issue{issues.Lacking(have, exact, needed, forWhat, s.InviteURL), waits, d.Issue()} {
+	lacking := issues.Lacking(have, exact, needed, forWhat, s.InviteURL)
+	for _, issue := range []*conditions.Issue{lacking, waits, d.Issue()} {
 		if issue != nil {
 			p.Issues = append(p.Issues, *issue)
 		}

@@ -78,7 +78,8 @@ func (r *Recorder) unverified(ctx context.Context, report *Report) {
 	}
 	retry, news := r.outages.failed(uid, worst.Message)
 	if news {
-		logf.FromContext(ctx).Info("Discord cannot be asked", "error", worst.Message, "retry", retry.Round(time.Second).String())
+		logf.FromContext(ctx).Info("Discord cannot be asked",
+			"error", worst.Message, "retry", retry.Round(time.Second).String())
 	}
 	worst.RequeueAfter = retry
 	report.After.SetConditions(r.unverifiedConditions(report))
