@@ -127,16 +127,16 @@ func TestRefusedReleases(t *testing.T) {
 		o      releaseOptions
 		want   string
 	}{
-		"no version":             {o: releaseOptions{Operator: dojo, DryRun: true}, want: "give it as VERSION=v1.2.3"},
-		"half a version":         {o: releaseOptions{Operator: dojo, Version: "v0.2", DryRun: true}, want: "give it as VERSION=v1.2.3"},
-		"nowhere to push":        {o: releaseOptions{Operator: dojo, Version: "v0.2.0"}, want: "IMAGE_REPO=ghcr.io/you"},
-		"not in the changelog":   {o: releaseOptions{Operator: dojo, Version: "v0.3.0", Repo: repo}, want: "dojo-operator/CHANGELOG.md: it says nothing of v0.3.0"},
-		"something uncommitted":  {before: func(p *project) { p.write("new", "") }, o: wanted, want: "this is not committed:\n?? new"},
-		"released from here":     {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.2.0"); p.commit("next") }, o: wanted, want: "take the next version"},
-		"an old version":         {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.3.0"); p.commit("next") }, o: wanted, want: "v0.2.0 is not newer than v0.3.0"},
-		"released from elsewhere":   {before: releasedElsewhere, o: wanted, want: "the tag dojo-operator/v0.2.0 is there already"},
-		"an API that breaks":     {before: breaksSince(dojo + "/v0.1.0"), o: wanted, want: "breaks those who use it since dojo-operator/v0.1.0"},
-		"an API that broke once": {before: breaksSince(dojo+"/v0.0.1", dojo+"/v0.1.0-rc.1"), o: wanted, want: "since dojo-operator/v0.0.1"},
+		"no version":              {o: releaseOptions{Operator: dojo, DryRun: true}, want: "give it as VERSION=v1.2.3"},
+		"half a version":          {o: releaseOptions{Operator: dojo, Version: "v0.2", DryRun: true}, want: "give it as VERSION=v1.2.3"},
+		"nowhere to push":         {o: releaseOptions{Operator: dojo, Version: "v0.2.0"}, want: "IMAGE_REPO=ghcr.io/you"},
+		"not in the changelog":    {o: releaseOptions{Operator: dojo, Version: "v0.3.0", Repo: repo}, want: "dojo-operator/CHANGELOG.md: it says nothing of v0.3.0"},
+		"something uncommitted":   {before: func(p *project) { p.write("new", "") }, o: wanted, want: "this is not committed:\n?? new"},
+		"released from here":      {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.2.0"); p.commit("next") }, o: wanted, want: "take the next version"},
+		"an old version":          {before: func(p *project) { p.run(p.root, "tag", dojo+"/v0.3.0"); p.commit("next") }, o: wanted, want: "v0.2.0 is not newer than v0.3.0"},
+		"released from elsewhere": {before: releasedElsewhere, o: wanted, want: "the tag dojo-operator/v0.2.0 is there already"},
+		"an API that breaks":      {before: breaksSince(dojo + "/v0.1.0"), o: wanted, want: "breaks those who use it since dojo-operator/v0.1.0"},
+		"an API that broke once":  {before: breaksSince(dojo+"/v0.0.1", dojo+"/v0.1.0-rc.1"), o: wanted, want: "since dojo-operator/v0.0.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProject(t)
