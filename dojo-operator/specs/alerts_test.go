@@ -24,7 +24,7 @@ import (
 
 func inGroup(dojo *corev1api.Dojo) {
 	dojo.Spec.Alerts = &corev1api.Alerts{
-		Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordReference{Name: "alerts"}},
+		Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"}},
 	}
 }
 

@@ -329,7 +329,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 }
 
 func alerts() *corev1api.Alerts {
-	return &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordReference{Name: "group-0"}}}
+	return &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordGroupReference{Name: "group-0"}}}
 }
 
 // misplaced adds a second channel that stands below the first and should stand above it.

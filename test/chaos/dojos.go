@@ -67,7 +67,7 @@ func changeDojo(random *rand.Rand, d *corev1api.Dojo) string {
 		return "env"
 	case 3:
 		d.Spec.Alerts = &corev1api.Alerts{
-			Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordReference{Name: groupRef(random).Name}}}
+			Discord: &corev1api.DiscordAlerts{GroupRef: &corev1api.DiscordGroupReference{Name: groupRef(random).Name}}}
 		return "alerts in " + d.Spec.Alerts.Discord.GroupRef.Name
 	case 4:
 		d.Spec.Alerts = nil

@@ -22,13 +22,14 @@ type DiscordAlerts struct {
 	// +optional
 	ChannelRef *DiscordReference `json:"channelRef,omitempty"`
 
-	// groupRef names a DiscordGroup in the same namespace. The operator creates a
-	// DiscordChannel `<dojo>-alerts` in it, with a webhook. The channel and its
-	// messages are deleted when the Dojo is deleted or refers to another channel
-	// or none. Another group moves it.
+	// groupRef names a DiscordGroup, of another namespace only where that group
+	// allows it. The operator creates a DiscordChannel `<dojo>-alerts` for it, with
+	// a webhook, in the Dojo's namespace. The channel and its messages are deleted
+	// when the Dojo is deleted or refers to another channel or none. Another group
+	// moves it.
 	//
 	// +optional
-	GroupRef *DiscordReference `json:"groupRef,omitempty"`
+	GroupRef *DiscordGroupReference `json:"groupRef,omitempty"`
 }
 
 // DiscordReference names an object of discord.jutsu.com in the Dojo's
@@ -41,6 +42,28 @@ type DiscordReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of an object: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
 	Name string `json:"name"`
+}
+
+// DiscordGroupReference names a DiscordGroup of discord.jutsu.com.
+type DiscordGroupReference struct {
+	// name of the DiscordGroup.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of an object: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
+	Name string `json:"name"`
+
+	// namespace of the DiscordGroup. Defaults to that of the Dojo. Another one has
+	// effect only where the group's spec.allowedNamespaces allows the Dojo's
+	// namespace; otherwise the Dojo's DiscordChannel is Degraded with the reason
+	// NotAllowed.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must be the name of a namespace: lower case letters, digits and '-', starting and ending with a letter or digit"
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // AlertsStatus describes the channel to which the alerts of a Dojo are sent.

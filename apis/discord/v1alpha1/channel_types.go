@@ -141,8 +141,8 @@ type DiscordChannelSpec struct {
 
 	// position orders the channels of a group (or those outside of any) that have
 	// one, in ascending order. Only the order of the numbers counts; channels with
-	// equal numbers are in any order. If it is not set, the channel keeps its
-	// place.
+	// equal numbers are in any order. Channels of different namespaces are not
+	// ordered among each other. If it is not set, the channel keeps its place.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -168,7 +168,8 @@ type DiscordChannelSpec struct {
 	Webhook *ChannelWebhook `json:"webhook,omitempty"`
 
 	// adopt names an existing channel to manage instead of creating one. It cannot
-	// be changed once it is set.
+	// be changed once it is set. In a server of another namespace that needs the
+	// server's spec.allowAdoption.
 	//
 	// +optional
 	Adopt *Adoption `json:"adopt,omitempty"`

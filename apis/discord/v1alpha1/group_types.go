@@ -27,7 +27,8 @@ type DiscordGroupSpec struct {
 
 	// position orders the groups of a server that have one, in ascending order.
 	// Only the order of the numbers counts; groups with equal numbers are in any
-	// order. If it is not set, the group keeps its place.
+	// order. Groups of different namespaces are not ordered among each other. If it
+	// is not set, the group keeps its place.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -44,8 +45,17 @@ type DiscordGroupSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, (has(a.role) ? a.role : '') == (has(b.role) ? b.role : '') && (has(a.user) ? a.user : '') == (has(b.user) ? b.user : '')))",message="a role or user may be listed only once"
 	PermissionOverwrites []PermissionOverwrite `json:"permissionOverwrites,omitzero"`
 
+	// allowedNamespaces says which namespaces may have channels in this group. What
+	// is taken back deletes nothing: the channels of that namespace are Degraded
+	// with the reason NotAllowed and stay on Discord as they are. If it is not set,
+	// only the group's own namespace.
+	//
+	// +optional
+	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
+
 	// adopt names an existing category to manage instead of creating one. It
-	// cannot be changed once it is set.
+	// cannot be changed once it is set. In a server of another namespace that needs
+	// the server's spec.allowAdoption.
 	//
 	// +optional
 	Adopt *Adoption `json:"adopt,omitempty"`

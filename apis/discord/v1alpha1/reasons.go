@@ -63,6 +63,15 @@ const (
 	// ReasonConflict (Degraded): another object manages the same server, channel or category; the
 	// message names it. Delete one of the two.
 	ReasonConflict = "Conflict"
+	// ReasonNotAllowed (Degraded): the object refers to a server or group of another namespace that
+	// does not exist or does not allow its namespace, adopts a channel there without being allowed to,
+	// or the Secret with the bot's token is not for this server; the message says which. Nothing is
+	// changed or deleted on Discord. Have the owner allow it, or change the reference.
+	ReasonNotAllowed = "NotAllowed"
+	// ReasonSelectorUnusable (Degraded): spec.allowedNamespaces.selector is not valid, or the operator
+	// does not read the labels of Namespaces; it selects none. Correct it, use Same or All, or install
+	// the operator for all namespaces with the component namespace-selectors.
+	ReasonSelectorUnusable = "SelectorUnusable"
 	// ReasonHiddenFromBot (Degraded): the channel or category exists on Discord, and the bot may not
 	// view it. Nothing is created in its place. Give the bot ViewChannel there; the object continues
 	// automatically.

@@ -164,6 +164,23 @@ type DiscordServerSpec struct {
 	// +optional
 	SystemChannelRef *ChannelReference `json:"systemChannelRef,omitempty"`
 
+	// allowedNamespaces says which namespaces may have groups and channels in this
+	// server. They never see the token. What is taken back deletes nothing: the
+	// objects of that namespace are Degraded with the reason NotAllowed and their
+	// channels stay on Discord as they are. If it is not set, only the server's own
+	// namespace.
+	//
+	// +optional
+	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
+
+	// allowAdoption allows objects of other namespaces to adopt channels and
+	// categories of this server that no object manages. With it, they can change
+	// and delete every such channel. Objects of the server's own namespace always
+	// may. Taken back, what has been adopted stays so. Defaults to false.
+	//
+	// +optional
+	AllowAdoption bool `json:"allowAdoption,omitempty"`
+
 	// deletionPolicy defines what happens to the server on Discord when this
 	// object is deleted: Retain leaves it as it is, Delete deletes it with all
 	// channels and messages, which only its owner may do, so not an invited bot.
@@ -240,6 +257,12 @@ type DiscordServerStatus struct {
 	//
 	// +optional
 	Channels *ChannelCount `json:"channels,omitempty"`
+
+	// namespaces is how many namespaces have groups or channels in the server. Those
+	// that refer to it and are not allowed to do not count.
+	//
+	// +optional
+	Namespaces int32 `json:"namespaces,omitempty"`
 }
 
 // DiscordServer is a Discord server (a guild) that a bot manages: its
@@ -254,6 +277,7 @@ type DiscordServerStatus struct {
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Reason of the condition Ready"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Channels",type=integer,JSONPath=`.status.channels.total`,priority=1,description="Channels and categories in the server"
+// +kubebuilder:printcolumn:name="Namespaces",type=integer,JSONPath=`.status.namespaces`,priority=1,description="Namespaces that have groups or channels in the server"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the condition Ready"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.serverId) || has(oldSelf.spec.serverId) || !has(oldSelf.status) || !has(oldSelf.status.serverId) || self.spec.serverId == oldSelf.status.serverId",message="spec.serverId cannot be another server than the one that was created for this object, see status.serverId"
 type DiscordServer struct {

@@ -2,6 +2,13 @@
 
 package v1alpha1
 
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
 // CleanupFinalizer is on every object that has, or may have, a channel,
 // category or server on Discord. It is stored before anything is created
 // there, so it also records that a create may have been sent.
@@ -69,7 +76,49 @@ type PermissionOverwrite struct {
 	Deny []Permission `json:"deny,omitempty"`
 }
 
-// ServerReference names a DiscordServer in the same namespace.
+// AllowedServersAnnotation on the Secret with a bot's token lists the ids of the Discord servers that
+// the token may be used for, with commas between them. Without it the token may be used for any server
+// that the bot is in.
+const AllowedServersAnnotation = "discord.jutsu.com/allowed-servers"
+
+// FromNamespaces says which namespaces may refer to an object.
+//
+// +kubebuilder:validation:Enum=Same;All;Selector
+type FromNamespaces string
+
+const (
+	// FromSame is the object's own namespace.
+	FromSame FromNamespaces = "Same"
+	// FromAll is every namespace that the operator watches.
+	FromAll FromNamespaces = "All"
+	// FromSelector is the object's own namespace and those with certain labels.
+	FromSelector FromNamespaces = "Selector"
+)
+
+// AllowedNamespaces says which namespaces may refer to an object, in the words of Gateway API
+// (https://gateway-api.sigs.k8s.io/reference/spec/#routenamespaces). The object's own namespace always
+// may.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.selector) == (self.from == 'Selector')",message="selector is required where from is Selector, and not allowed otherwise"
+type AllowedNamespaces struct {
+	// from is Same, the object's own namespace; All, every namespace that the
+	// operator watches; or Selector, those with the labels of selector. Defaults to
+	// Same.
+	//
+	// +optional
+	// +default="Same"
+	From FromNamespaces `json:"from,omitempty"`
+
+	// selector selects namespaces by their labels; {} selects all. A user who may
+	// label a namespace decides with it. The operator must watch all namespaces and
+	// read their labels (its component namespace-selectors); otherwise it selects
+	// none, and the object is Degraded with the reason SelectorUnusable.
+	//
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+}
+
+// ServerReference names a DiscordServer.
 type ServerReference struct {
 	// name of the DiscordServer.
 	//
@@ -77,9 +126,25 @@ type ServerReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
+
+	// namespace of the DiscordServer. Defaults to that of the object. Another one
+	// has effect only where the server's spec.allowedNamespaces allows it;
+	// otherwise the object is Degraded with the reason NotAllowed, whether the
+	// server exists or not.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must be the name of a namespace: lower case letters, digits and '-', starting and ending with a letter or digit"
+	Namespace string `json:"namespace,omitempty"`
 }
 
-// GroupReference names a DiscordGroup in the same namespace.
+// In returns which DiscordServer is meant by an object of a namespace.
+func (r ServerReference) In(namespace string) types.NamespacedName {
+	return types.NamespacedName{Namespace: cmp.Or(r.Namespace, namespace), Name: r.Name}
+}
+
+// GroupReference names a DiscordGroup.
 type GroupReference struct {
 	// name of the DiscordGroup.
 	//
@@ -87,6 +152,23 @@ type GroupReference struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
+
+	// namespace of the DiscordGroup. Defaults to that of the object. Another one
+	// has effect only where the group's spec.allowedNamespaces allows it; otherwise
+	// the object is Degraded with the reason NotAllowed, whether the group exists
+	// or not. Where the group is not in the namespace of its server, the server
+	// must allow the object's namespace too.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must be the name of a namespace: lower case letters, digits and '-', starting and ending with a letter or digit"
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// In returns which DiscordGroup is meant by an object of a namespace.
+func (r GroupReference) In(namespace string) types.NamespacedName {
+	return types.NamespacedName{Namespace: cmp.Or(r.Namespace, namespace), Name: r.Name}
 }
 
 // ChannelReference names a DiscordChannel in the same namespace.

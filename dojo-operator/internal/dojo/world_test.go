@@ -155,7 +155,7 @@ func referring(namespace string) func(*corev1api.Dojo) {
 // the channel all.
 func inGroup(d *corev1api.Dojo) {
 	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
-		GroupRef: &corev1api.DiscordReference{Name: "alerts"},
+		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},
 	}}
 }
 

@@ -49,8 +49,12 @@ func channelFor(d *corev1api.Dojo) *unstructured.Unstructured {
 	for strings.Contains(name, "--") {
 		name = strings.ReplaceAll(name, "--", "-")
 	}
+	group := map[string]any{"name": d.Spec.Alerts.Discord.GroupRef.Name}
+	if namespace := d.Spec.Alerts.Discord.GroupRef.Namespace; namespace != "" {
+		group["namespace"] = namespace
+	}
 	return ownership.Child(d, channelKind.GroupVersionKind, ownChannelName(d), map[string]any{
-		"groupRef": map[string]any{"name": d.Spec.Alerts.Discord.GroupRef.Name},
+		"groupRef": group,
 		"name":     name,
 		"topic":    fmt.Sprintf("Alerts of the Dojo %s/%s", d.Namespace, d.Name),
 		"webhook":  map[string]any{"name": poster},

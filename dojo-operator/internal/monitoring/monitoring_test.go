@@ -41,7 +41,7 @@ func monitored(d *corev1api.Dojo) {
 // the channel all.
 func inGroup(d *corev1api.Dojo) {
 	d.Spec.Alerts = &corev1api.Alerts{Discord: &corev1api.DiscordAlerts{
-		GroupRef: &corev1api.DiscordReference{Name: "alerts"},
+		GroupRef: &corev1api.DiscordGroupReference{Name: "alerts"},
 	}}
 }
 
@@ -122,6 +122,24 @@ func alerting(t *testing.T, d *corev1api.Dojo) *dojotest.Cluster {
 		t.Fatalf("the alerts do not show: %+v", plan)
 	}
 	return c
+}
+
+func TestChannelInAGroupOfAnotherNamespace(t *testing.T) {
+	t.Parallel()
+	d, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
+	d.Spec.Alerts.Discord.GroupRef.Namespace = "platform"
+	c.Do(d, planFor(t, c, d))
+	group := func() *discordv1alpha1.GroupReference { // of the channel in the Dojo's own namespace
+		return channelOf(t, c, "tokyo-alerts").Spec.GroupRef
+	}
+	if diff := cmp.Diff(&discordv1alpha1.GroupReference{Namespace: "platform", Name: "alerts"}, group()); diff != "" {
+		t.Error(diff)
+	}
+	d.Spec.Alerts.Discord.GroupRef.Namespace = ""
+	c.Do(d, planFor(t, c, d))
+	if diff := cmp.Diff(&discordv1alpha1.GroupReference{Name: "alerts"}, group()); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestMonitoring(t *testing.T) {
