@@ -3,6 +3,7 @@
 package guildcache_test
 
 import (
+	"cmp"
 	"context"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -20,11 +21,15 @@ func everyCall(c *guildcache.Client, guild, channel string, hook discordclient.W
 		"EditGuild": func(x ctx) (any, error) {
 			return c.EditGuild(x, guild, discordclient.GuildEdit{AFKTimeout: discordclient.Set(900)}, "why")
 		},
-		"DeleteGuild":  func(x ctx) (any, error) { return one(c.DeleteGuild(x, guild)) },
-		"ListRoles":    func(x ctx) (any, error) { return c.ListRoles(x, guild) },
-		"GetMember":    func(x ctx) (any, error) { return c.GetMember(x, "1", "9") },
-		"ListChannels": func(x ctx) (any, error) { return c.ListChannels(x, guild) },
-		"GetChannel":   func(x ctx) (any, error) { return c.GetChannel(x, channel) },
+		"DeleteGuild": func(x ctx) (any, error) { return one(c.DeleteGuild(x, guild)) },
+		"ListRoles":   func(x ctx) (any, error) { return c.ListRoles(x, guild) },
+		"GetMember": func(x ctx) (any, error) {
+			me, _ := c.CurrentUser(x)
+			return c.GetMember(x, guild, cmp.Or(me.ID, "9"))
+		},
+		"ListMemberships": func(x ctx) (any, error) { return c.ListMemberships(x) },
+		"ListChannels":    func(x ctx) (any, error) { return c.ListChannels(x, guild) },
+		"GetChannel":      func(x ctx) (any, error) { return c.GetChannel(x, channel) },
 		"CreateChannel": func(x ctx) (any, error) {
 			return c.CreateChannel(x, guild, discordclient.ChannelCreate{Name: "a"}, "why")
 		},
