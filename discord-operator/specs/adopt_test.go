@@ -134,4 +134,18 @@ var _ = Describe("Adopting", func() {
 		Expect(on(c).Name).To(Equal("alerts"))
 		Expect(w.edits()).To(Equal([]string{postChannel}))
 	})
+
+	It("what the operator created stays, with its history, while a rival claims it", func(ctx context.Context) {
+		w := newWorld(ctx)
+		c, g := w.channel("", "alerts"), w.group("incidents")
+		ready(ctx, w.server(), c, g)
+		rival, rivalGroup := w.channel("", "mine", adopting(c.Status.ChannelID)), w.group("mine", groupAdopting(g.Status.GroupID))
+		create(ctx, rival, rivalGroup)
+		Expect(eventuallyDegraded(ctx, rival, "Conflict")).To(ContainSubstring("Delete this object, which deletes nothing on Discord"))
+		eventuallyDegraded(ctx, rivalGroup, "Conflict")
+		deleteAndWait(ctx, c, g)
+		eventuallyReady(ctx, rival, rivalGroup)
+		Expect(on(rival)).To(And(HaveField("ID", c.Status.ChannelID), HaveField("Name", "mine")))
+		Expect(category(rivalGroup)).To(And(HaveField("ID", g.Status.GroupID), HaveField("Name", "mine")))
+	})
 })

@@ -163,6 +163,24 @@ var _ = Describe("A DiscordServer", func() {
 		eventuallyReady(ctx, second)
 	})
 
+	It("stays its object's while the Secret with the token is away for a moment", func(ctx context.Context) {
+		first := w.server()
+		ready(ctx, first)
+		other := newWorld(ctx)
+		discord.AddMember(w.guild, other.bot.UserID, everything)
+		second := other.server(func(s *v1alpha1.DiscordServer) { s.Spec.ServerID = w.guild })
+		create(ctx, second)
+		eventuallyDegraded(ctx, second, v1alpha1.ReasonConflict)
+
+		deleteObjects(ctx, w.token())
+		eventuallyDegraded(ctx, first, v1alpha1.ReasonTokenNotFound)
+		edit(ctx, second, func(s *v1alpha1.DiscordServer) { s.Spec.Description = new("Mine") })
+		eventuallyDegraded(ctx, second, v1alpha1.ReasonConflict)
+		create(ctx, w.token())
+		eventuallyReady(ctx, first)
+		Expect(discord.Guild(w.guild).Description).To(BeEmpty())
+	})
+
 	It("lets several bots work side by side, each in its own server", func(ctx context.Context) {
 		other := newWorld(ctx)
 		ready(ctx, w.server(), w.channel("", "alerts"), other.server(), other.channel("", "alerts"))

@@ -61,7 +61,8 @@ const (
 	// them to a role of the bot, or invite it again by the server's status.inviteURL.
 	ReasonMissingPermissions = "MissingPermissions"
 	// ReasonConflict (Degraded): another object manages the same server, channel or category; the
-	// message names it. Delete one of the two.
+	// message names it. Delete the object that is Degraded, which deletes nothing on Discord; what the
+	// other one has stays on Discord if that is deleted instead.
 	ReasonConflict = "Conflict"
 	// ReasonNotAllowed (Degraded): the object refers to a server or group of another namespace that
 	// does not exist or does not allow its namespace, adopts a channel there without being allowed to,
@@ -91,8 +92,9 @@ const (
 	// are for the same role. Refer to the role by its id.
 	ReasonAmbiguousRole = "AmbiguousRole"
 	// ReasonLimitReached (Degraded): Discord allows 500 channels and categories in a server, 50
-	// categories, 50 channels in a category, and 15 webhooks in a channel; the message names the
-	// limit. The object continues automatically once there is room.
+	// categories, 50 channels in a category, 15 webhooks in a channel, and 100 permission overwrites,
+	// of which the bot may need one; the message names the limit. The object continues automatically
+	// once there is room.
 	ReasonLimitReached = "LimitReached"
 	// ReasonAnnouncementsNotAllowed (Degraded): the server does not allow announcement channels.
 	// Enable Community in its settings on Discord.

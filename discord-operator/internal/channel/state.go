@@ -20,7 +20,6 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
-	"jutsu.com/operators/libs/discordclient"
 )
 
 // groupRetry is when a category that is missing is looked for again: it may come back under the
@@ -148,12 +147,9 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 // retained reports whether the channel of a deleted object stays.
 func retained(c *v1alpha1.DiscordChannel) bool { return Kind.Identity(c).Retained() }
 
-// ownsWebhook reports whether the webhook of a retained channel is deleted. One that is older than
-// the object was adopted with the channel, and stays with it.
+// ownsWebhook reports whether the webhook of a retained channel is deleted.
 func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
-	const clockSkew = time.Minute
-	return c.Spec.DeletionPolicy == "" && c.Status.Webhook != nil &&
-		discordclient.CreatedAt(c.Status.Webhook.ID).After(c.CreationTimestamp.Add(-clockSkew))
+	return c.Spec.DeletionPolicy == "" && webhook.Created(c)
 }
 
 // parentsOf names the server of a deleted channel, and the category in which it is or would have

@@ -131,6 +131,8 @@ type Binding struct {
 	HiddenID string
 	// Mismatch is why what a deleted object names is not its own.
 	Mismatch *conditions.Issue
+	// ClaimedBy is another object that claims the resource and is not deleted; empty for none.
+	ClaimedBy string
 }
 
 // Reason is what the audit log says about all that is done for an object of a kind. It has the UID,
@@ -184,10 +186,7 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 // concern. What is hidden from the bot is its own, and cannot be deleted.
 func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	b, err := r.Bind(ctx, api, l)
-	switch issue, _ := errors.AsType[*conditions.Issue](err); {
-	case issues.IsHidden(err):
-		err = issues.DeletionFailed(issue.Message).After(issue.RequeueAfter)
-	case issue.IsDegraded():
+	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() && !issues.IsHidden(err) {
 		b.Mismatch, err = issue, nil
 	}
 	return b, err
@@ -226,8 +225,13 @@ func (r *Resources) take(ctx context.Context, b Binding, ch *discordclient.Chann
 	if len(claims) > 0 {
 		if owner := winner(claims); owner.uid != uid {
 			return none, conditions.Degraded(v1alpha1.ReasonConflict,
-				"%q (%s) on Discord is already managed by %s. Delete one of the two objects.", ch.Name, ch.ID, owner.name)
+				"%q (%s) on Discord is already managed by %s. Delete this object, which deletes nothing on Discord.",
+				ch.Name, ch.ID, owner.name)
 		}
+	}
+	rival := func(c claim) bool { return c.uid != uid && !c.deleted }
+	if i := slices.IndexFunc(claims, rival); i >= 0 {
+		b.ClaimedBy = claims[i].name.String()
 	}
 	if !b.Recovered {
 		r.Records.Bound(uid, ch.ID)

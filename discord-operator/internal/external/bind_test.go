@@ -90,6 +90,9 @@ func (o objects) List(_ context.Context, list client.ObjectList, options ...clie
 		if c.holds {
 			channel.Status.ChannelID = id
 		}
+		if c.deleted {
+			channel.DeletionTimestamp = &metav1.Time{Time: c.created}
+		}
 		channels := list.(*v1alpha1.DiscordChannelList)
 		channels.Items = append(channels.Items, channel)
 	}
@@ -227,6 +230,11 @@ func TestBind(t *testing.T) {
 		"adopted what another one wants, later": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0)}}
+			return r.lookup(adopts(id)), id
+		}, found: Binding{Adopted: true, ClaimedBy: "ns/"}},
+		"adopted what another one wants, which is deleted": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0), deleted: true}}
 			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true}},
 		"deleted on Discord, and this process knows that nothing else exists": {scene: func(_ *testing.T, r *rig) (Lookup, string) {

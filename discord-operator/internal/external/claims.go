@@ -22,6 +22,7 @@ type claim struct {
 	uid     types.UID
 	created time.Time
 	holds   bool // the status names it, and not only the spec
+	deleted bool // the object is being deleted
 }
 
 // winner returns whose the resource is, of all that claim it: an object that has it comes before
@@ -49,7 +50,9 @@ func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, 
 	err := meta.EachListItem(list, func(item runtime.Object) error {
 		o := item.(client.Object)
 		if holds := r.Kind.Identity(o).StatusID == id; holds || o.GetNamespace() == namespace {
-			claims = append(claims, claim{client.ObjectKeyFromObject(o), o.GetUID(), o.GetCreationTimestamp().Time, holds})
+			claims = append(claims, claim{
+				client.ObjectKeyFromObject(o), o.GetUID(), o.GetCreationTimestamp().Time, holds, !o.GetDeletionTimestamp().IsZero(),
+			})
 		}
 		return nil
 	})

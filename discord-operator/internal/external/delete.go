@@ -12,6 +12,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
@@ -33,19 +34,19 @@ func Delete(
 				err = issues.Brief(briefRetry) // one 404 is not the end of a channel: bind it again
 			}
 		}
-		list = append(list, issues.OfDeletion(err, recorder.Clock.Now())...)
+		list = append(list, issues.Of(err, recorder.Clock.Now())...)
 	}
-	switch worst := issues.Worst(list); {
-	case worst == nil && note != "":
+	worst := issues.Worst(list)
+	if worst != nil {
+		worst = issues.OfDeletion(worst, recorder.Clock.Since(o.GetDeletionTimestamp().Time))
+		if o.GetAnnotations()[v1alpha1.ForceDeleteAnnotation] != "true" || !issues.Abandonable(worst) {
+			return Results{Issues: []conditions.Issue{*worst}}
+		}
+		how, note = abandoned, ""
+		recorder.Event(o, corev1.EventTypeWarning, "Abandoned", "Left on Discord, as the annotation requests: "+worst.Message)
+	}
+	if note != "" {
 		recorder.Normal(o, "Retained", "%s", note)
-	case worst == nil:
-	case o.GetAnnotations()[v1alpha1.ForceDeleteAnnotation] == "true" &&
-		issues.Abandonable(worst, recorder.Clock.Since(o.GetDeletionTimestamp().Time)):
-		how = abandoned
-		recorder.Event(o, corev1.EventTypeWarning, "Abandoned",
-			"Left on Discord, as the annotation requests: "+cmp.Or(worst.Err, error(worst)).Error())
-	default:
-		return Results{Issues: list}
 	}
 	var results Results
 	if results.Fail(recorder.RemoveFinalizer(ctx, o), recorder.Clock.Now()) {

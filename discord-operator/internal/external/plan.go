@@ -77,6 +77,8 @@ func PlanDeletion(noun string, retained bool, b Binding, known []conditions.Issu
 		d = Deletion{How: gone, Note: "Nothing is deleted on Discord: " + b.Mismatch.Message}
 	case b.Channel == nil:
 		d = Deletion{How: gone}
+	case b.ClaimedBy != "":
+		d = Deletion{How: Retained, Note: "Retained the " + noun + " on Discord, which " + b.ClaimedBy + " claims too."}
 	case b.Guessed:
 		d = Deletion{How: Retained, Note: "Retained " + b.Channel.ID +
 			" on Discord: it may be the result of an interrupted create, or belong to another user."}

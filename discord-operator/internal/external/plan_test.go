@@ -32,6 +32,9 @@ func TestPlanDeletion(t *testing.T) {
 		"another object's": {binding: Binding{Mismatch: conditions.Degraded("Conflict", "It is another's.")}, want: &Deletion{
 			How: gone, Note: "Nothing is deleted on Discord: It is another's.",
 		}},
+		"another object claims it too": {binding: Binding{Channel: live, ClaimedBy: "ns/other"}, want: &Deletion{
+			How: Retained, Note: "Retained the channel on Discord, which ns/other claims too.",
+		}},
 		"guessed": {binding: Binding{Channel: live, Recovered: true, Guessed: true}, want: &Deletion{
 			How: Retained, Note: "Retained 7 on Discord: it may be the result of an interrupted create, or belong to another user.",
 		}},

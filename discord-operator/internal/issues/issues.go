@@ -57,16 +57,6 @@ func Of(err error, now time.Time) []conditions.Issue {
 	return conditions.Of(err)
 }
 
-// OfDeletion returns the issues of a deletion on Discord; where Discord refuses it, that it failed.
-func OfDeletion(err error, now time.Time) []conditions.Issue {
-	switch discordclient.ClassOf(err) {
-	case discordclient.ClassDenied, discordclient.ClassInvalid, discordclient.ClassLimit, discordclient.ClassBadToken:
-		return []conditions.Issue{*DeletionFailed(err.Error() + ".").After(deniedRetry)}
-	default:
-		return Of(err, now)
-	}
-}
-
 func of(err error, now time.Time) *conditions.Issue {
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
 		return rateLimited(limited, now)
@@ -202,16 +192,28 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 	return 0
 }
 
-// abandonable is how long a deletion has to wait for a Discord that does not answer, before a user
-// may have it leave the external resource where it is: a single failure is no reason to.
-const abandonable = 10 * time.Second
+// stuck is how long a deletion waits for what should resolve by itself, as for a Discord that does not
+// answer, before that needs a user: a single failure is no reason to leave something on Discord.
+const stuck = 20 * time.Second
 
-// Abandonable reports whether the external resource of an object that was deleted a while ago may
-// be left where it is, if a user wishes so: not while dependents exist, and not for what is over in
-// a moment.
-func Abandonable(worst *conditions.Issue, waited time.Duration) bool {
-	return worst != nil && worst.Reason != v1alpha1.ReasonWaitingForDependents && !IsBrief(worst) &&
-		(!worst.Unverified || waited >= abandonable)
+// OfDeletion is what the worst issue of an object comes to that was deleted a while ago: that its
+// deletion failed, whichever call it was, and how to leave on Discord what it has there. Dependents
+// and rate limits are only waited for.
+func OfDeletion(worst *conditions.Issue, waited time.Duration) *conditions.Issue {
+	switch worst.Reason {
+	case v1alpha1.ReasonDeletionFailed, v1alpha1.ReasonWaitingForDependents, v1alpha1.ReasonRateLimited:
+		return worst
+	}
+	if left := stuck - waited; left > 0 && !worst.IsDegraded() {
+		return worst.After(min(left, cmp.Or(worst.RequeueAfter, left)))
+	}
+	return DeletionFailed(sentence(worst.Message)).After(cmp.Or(worst.RequeueAfter, deletionRetry))
+}
+
+// Abandonable reports whether what a deleted object has on Discord may stay there, if a user wishes
+// so.
+func Abandonable(worst *conditions.Issue) bool {
+	return worst.Reason == v1alpha1.ReasonDeletionFailed || worst.Reason == v1alpha1.ReasonRateLimited && !IsBrief(worst)
 }
 
 // Some names up to ten of many.

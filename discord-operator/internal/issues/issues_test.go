@@ -84,6 +84,44 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// Whichever call keeps a deletion from going on, a user learns how to end it.
+func TestOfDeletion(t *testing.T) {
+	t.Parallel()
+	failed := v1alpha1.ReasonDeletionFailed
+	cases := map[string]struct {
+		worst  error
+		waited time.Duration
+		reason string
+		after  time.Duration
+	}{
+		"refused by Discord":               {refusal(discordclient.ClassDenied), 0, failed, deniedRetry},
+		"hidden from the bot":              {Hidden("channel", "1", time.Hour), 0, failed, time.Hour},
+		"what is said already":             {DeletionFailed("No."), 0, failed, deletionRetry},
+		"a refused token, at first":        {refusal(discordclient.ClassBadToken), time.Second, v1alpha1.ReasonWaitingForServer, stuck - time.Second},
+		"a refused token":                  {refusal(discordclient.ClassBadToken), stuck, failed, deletionRetry},
+		"a Discord that fails, at first":   {refusal(discordclient.ClassTransient), 0, conditions.ReasonRetrying, stuck},
+		"a Discord that fails":             {refusal(discordclient.ClassTransient), stuck, failed, deletionRetry},
+		"what is in a server that is gone": {refusal(discordclient.ClassGone), stuck, failed, deletionRetry},
+		"a lost create, at first":          {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), 0, v1alpha1.ReasonCreatePending, time.Second},
+		"several that match":               {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), stuck, failed, time.Second},
+		"a moment":                         {Brief(time.Second), stuck, v1alpha1.ReasonRateLimited, time.Second},
+		"a rate limit":                     {limited(time.Hour), stuck, v1alpha1.ReasonRateLimited, time.Hour},
+		"dependents":                       {conditions.Progressing(v1alpha1.ReasonWaitingForDependents, "x"), stuck, v1alpha1.ReasonWaitingForDependents, 0},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := OfDeletion(Worst(Of(c.worst, time.Time{})), c.waited)
+			if got.Reason != c.reason || got.RequeueAfter != c.after {
+				t.Errorf("got %+v", got)
+			}
+			if names := strings.Contains(got.Message, v1alpha1.ForceDeleteAnnotation+"=true"); names != (c.reason == failed) {
+				t.Errorf("message %q", got.Message)
+			}
+		})
+	}
+}
+
 func TestUnreported(t *testing.T) {
 	t.Parallel()
 	reported := []metav1.Condition{{Type: "Ready"}}

@@ -22,9 +22,12 @@ import (
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
+// maxOverwrites is how many Discord accepts in a create or an edit. Source: its OpenAPI description.
+const maxOverwrites = 100
+
 // Resolve returns the overwrites of a spec, in the order of the ids, for a live channel or category
 // (nil for a new one). The error is a *conditions.Issue if a role is missing or its name is not
-// unique.
+// unique, or if they are too many.
 func Resolve(
 	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *guildcache.Snapshot,
 	needed permissions.Bits,
@@ -41,7 +44,11 @@ func Resolve(
 		}
 		want = append(want, discordclient.Overwrite{ID: id, Type: kind, Allow: bits(o.Allow), Deny: bits(o.Deny)})
 	}
-	want = allowBot(keepUndocumented(want, live), live, snap, needed)
+	if want = allowBot(keepUndocumented(want, live), live, snap, needed); len(want) > maxOverwrites {
+		return nil, conditions.Degraded(v1alpha1.ReasonLimitReached,
+			"Discord allows %d permission overwrites, and the %d of the spec need one more, which gives the bot access. "+
+				"Remove one, or allow ViewChannel and ManageChannels to a role of the bot.", maxOverwrites, len(spec))
+	}
 	slices.SortFunc(want, func(a, b discordclient.Overwrite) int { return discordclient.CompareIDs(a.ID, b.ID) })
 	return want, nil
 }

@@ -5,6 +5,7 @@ package overwrites
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/bwmarrin/discordgo"
@@ -49,12 +50,13 @@ func TestResolve(t *testing.T) {
 	twins := []string{g.Discord.AddRole(g.ID, "Twin", 0), g.Discord.AddRole(g.ID, "Twin", 0)}
 	snap, bot := g.Snapshot(t), g.Bot.UserID
 	with := func(list ...live) *discordclient.Channel { return &discordclient.Channel{Overwrites: list} }
-	cases := map[string]struct {
+	type resolved struct {
 		spec   []spec
 		live   *discordclient.Channel
 		want   []live
 		reason string
-	}{
+	}
+	cases := map[string]resolved{
 		"an empty list": {spec: []spec{}, want: []live{}},
 		"everyone is the guild": {spec: []spec{{Role: "@everyone", Deny: some{"SendMessages"}}},
 			want: []live{role(g.ID, 0, send)}},
@@ -93,6 +95,11 @@ func TestResolve(t *testing.T) {
 		"what it does not need may be denied": {spec: []spec{{User: bot, Deny: some{"SendMessages"}}},
 			want: []live{member(bot, 0, send)}},
 	}
+	most := []spec{{Role: "@everyone", Deny: some{"ViewChannel"}}}
+	for id := range maxOverwrites - 1 {
+		most = append(most, spec{User: strconv.Itoa(1000 + id)})
+	}
+	cases["as many as Discord accepts, and one for the bot"] = resolved{spec: most, reason: v1alpha1.ReasonLimitReached}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

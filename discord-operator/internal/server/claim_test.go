@@ -13,11 +13,22 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
+var now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
+// since has a server manage the guild until so many minutes ago.
+func since(minutes int, s v1alpha1.DiscordServer) v1alpha1.DiscordServer {
+	s.Status.ServerID = "7"
+	for i := range s.Status.Conditions {
+		s.Status.Conditions[i].LastTransitionTime = metav1.NewTime(now.Add(-time.Duration(minutes) * time.Minute))
+	}
+	return s
+}
+
 // claimant is a server of some age, in minutes, with the conditions that an availability and an
 // outcome lead to.
 func claimant(uid types.UID, age int, can conditions.Availability, end error) v1alpha1.DiscordServer {
 	s := v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{
-		UID: uid, CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC).Add(-time.Duration(age) * time.Minute)),
+		UID: uid, CreationTimestamp: metav1.NewTime(now.Add(-time.Duration(age) * time.Minute)),
 	}}
 	if can != (conditions.Availability{}) {
 		conditions.Set(&s.Status.Conditions, 1, can, conditions.Worst(conditions.Of(end)))
@@ -38,24 +49,27 @@ func TestManager(t *testing.T) {
 		want    types.UID
 	}{
 		"one alone": {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil)}, "a"},
-		"the older of two that were not reconciled yet": {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil), claimant("b", 2, unseen, nil)}, "b"},
-		"of the same age, always the same":              {[]v1alpha1.DiscordServer{claimant("b", 1, unseen, nil), claimant("a", 1, unseen, nil)}, "a"},
-		"the one that manages it already":               {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, nil)}, "b"},
-		"also while it is not Ready":                    {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, waiting)}, "b"},
-		"an older one with a bad token is not waited":   {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unseen, nil)}, "b"},
-		"nor by one that is in conflict":                {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unusable, rival)}, "b"},
-		"an older one in conflict comes next":           {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), claimant("b", 1, unusable, rival)}, "a"},
-		"one that waits keeps its age":                  {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, waiting), claimant("b", 1, unseen, nil)}, "a"},
+		"the older of two that were not reconciled yet":                            {[]v1alpha1.DiscordServer{claimant("a", 1, unseen, nil), claimant("b", 2, unseen, nil)}, "b"},
+		"of the same age, always the same":                                         {[]v1alpha1.DiscordServer{claimant("b", 1, unseen, nil), claimant("a", 1, unseen, nil)}, "a"},
+		"the one that manages it already":                                          {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, nil)}, "b"},
+		"also while it is not Ready":                                               {[]v1alpha1.DiscordServer{claimant("a", 9, unseen, nil), claimant("b", 1, usable, waiting)}, "b"},
+		"an older one with a bad token is not waited":                              {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unseen, nil)}, "b"},
+		"nor by one that is in conflict":                                           {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, broken), claimant("b", 1, unusable, rival)}, "b"},
+		"an older one in conflict comes next":                                      {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), claimant("b", 1, unusable, rival)}, "a"},
+		"the one that managed it a moment ago, as its Secret may be away for that": {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(9, claimant("b", 1, unusable, broken))}, "b"},
+		"not for long": {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, rival), since(10, claimant("b", 1, unusable, broken))}, "a"},
+		"and the one that manages it comes first": {[]v1alpha1.DiscordServer{claimant("a", 1, usable, nil), since(1, claimant("b", 9, unusable, broken))}, "a"},
+		"one that waits keeps its age":            {[]v1alpha1.DiscordServer{claimant("a", 9, unusable, waiting), claimant("b", 1, unseen, nil)}, "a"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := manager(c.servers).UID; got != c.want {
+			if got := manager(c.servers, now).UID; got != c.want {
 				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
 	}
-	if manager(nil) != nil {
+	if manager(nil, now) != nil {
 		t.Error("a guild without claims has a manager")
 	}
 }

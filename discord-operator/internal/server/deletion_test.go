@@ -22,23 +22,25 @@ func TestPlanDeletion(t *testing.T) {
 		policy  v1alpha1.DeletionPolicy
 		guild   string
 		manager string // UID of the server that manages the guild
+		claimed bool   // another one claims it
 		known   []conditions.Issue
 		want    *external.Deletion
 	}{
-		"retained by default":         {guild: "7", want: retained},
-		"Retain":                      {policy: v1alpha1.DeletionPolicyRetain, guild: "7", want: retained},
-		"Delete":                      {policy: v1alpha1.DeletionPolicyDelete, guild: "7", want: &external.Deletion{Guild: "7"}},
-		"Delete, and it manages it":   {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", want: &external.Deletion{Guild: "7"}},
-		"Delete, of another object's": {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "other", want: retained},
-		"Delete, without a guild":     {policy: v1alpha1.DeletionPolicyDelete, want: retained},
-		"something keeps it":          {policy: v1alpha1.DeletionPolicyDelete, guild: "7", known: waits},
+		"retained by default":                  {guild: "7", want: retained},
+		"Retain":                               {policy: v1alpha1.DeletionPolicyRetain, guild: "7", want: retained},
+		"Delete":                               {policy: v1alpha1.DeletionPolicyDelete, guild: "7", want: &external.Deletion{Guild: "7"}},
+		"Delete, and it manages it":            {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", want: &external.Deletion{Guild: "7"}},
+		"Delete, of another object's":          {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "other", want: retained},
+		"Delete, and another one waits for it": {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", claimed: true, want: retained},
+		"Delete, without a guild":              {policy: v1alpha1.DeletionPolicyDelete, want: retained},
+		"something keeps it":                   {policy: v1alpha1.DeletionPolicyDelete, guild: "7", known: waits},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{UID: "uid"}}
 			server.Spec.DeletionPolicy, server.Status.ServerID = c.policy, c.guild
-			var s State
+			s := State{Claimed: c.claimed}
 			if c.manager != "" {
 				s.Manager = &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{UID: types.UID(c.manager)}}
 			}

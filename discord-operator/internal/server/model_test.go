@@ -108,7 +108,7 @@ func (h *history) observe() State {
 		claims = append(claims, *h.rival)
 	}
 	return State{
-		Application: &discordclient.Application{}, GuildID: h.guild.ID, Manager: manager(claims),
+		Application: &discordclient.Application{}, GuildID: h.guild.ID, Manager: manager(claims, time.Now()),
 		Snapshot: &guildcache.Snapshot{Presence: guildcache.PresencePresent, Guild: h.guild},
 	}
 }

@@ -71,7 +71,7 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 			s.Application.Name, s.GuildID, s.InviteURL)
 	case foreign(server, s):
 		return conditions.Degraded(v1alpha1.ReasonConflict,
-			"Server %s is already managed by DiscordServer %s. Delete one of the two objects.",
+			"Server %s is already managed by DiscordServer %s. Delete this object, which deletes nothing on Discord.",
 			s.GuildID, client.ObjectKeyFromObject(s.Manager))
 	}
 	have, exact := s.Snapshot.BotPermissions()
@@ -103,7 +103,7 @@ func planDeletion(server *v1alpha1.DiscordServer, s State, known []conditions.Is
 	switch {
 	case len(known) > 0:
 		return external.Plan{Issues: known}
-	case retained(server), foreign(server, s):
+	case retained(server), foreign(server, s), s.Claimed:
 		return external.Plan{Delete: &external.Deletion{How: external.Retained}}
 	}
 	return external.Plan{Delete: &external.Deletion{Guild: server.Status.ServerID}}

@@ -43,6 +43,8 @@ type State struct {
 	Stored external.Stored
 	// Manager is whose guild it is, of all servers that claim it; nil for none.
 	Manager *v1alpha1.DiscordServer
+	// Claimed says that another server that is not deleted claims the guild.
+	Claimed bool
 	// Groups and Channels are those that refer to the server.
 	Groups   []v1alpha1.DiscordGroup
 	Channels []v1alpha1.DiscordChannel
@@ -81,8 +83,20 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 		s.Snapshot = s.Bot.Guild(s.GuildID).Snapshot()
 	}
 	s.Stored = r.Records.Stored(server)
-	s.Manager, err = r.manager(ctx, s.GuildID)
+	err = r.observeClaims(ctx, server, s.GuildID, &s)
 	return s, err
+}
+
+// observeClaims observes which servers claim a guild.
+func (r *Reconciler) observeClaims(
+	ctx context.Context, server *v1alpha1.DiscordServer, guildID string, s *State,
+) error {
+	all, err := r.claimants(ctx, guildID)
+	s.Manager = manager(all, r.Status.Clock.Now())
+	s.Claimed = slices.ContainsFunc(all, func(other v1alpha1.DiscordServer) bool {
+		return other.UID != server.UID && other.DeletionTimestamp.IsZero()
+	})
+	return err
 }
 
 // tokenRefused returns the issue of a refused token, which is the server's own, and any other error
@@ -199,7 +213,7 @@ func (r *Reconciler) observeDeletion(ctx context.Context, server *v1alpha1.Disco
 	if err := r.dependents(ctx, server); err != nil || retained(server) {
 		return s, err
 	}
-	if s.Manager, err = r.manager(ctx, server.Status.ServerID); err != nil || foreign(server, s) {
+	if err := r.observeClaims(ctx, server, server.Status.ServerID, &s); err != nil || foreign(server, s) || s.Claimed {
 		return s, err
 	}
 	s.Bot, err = r.Bots.ToDelete(ctx, server)

@@ -128,6 +128,7 @@ var claimChanged = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
-		return claim(before) != claim(after) || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
+		now, deleted := time.Now(), before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
+		return deleted || claim(before, now) != claim(after, now)
 	},
 }

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -81,7 +82,7 @@ func (r *Recorder) unverified(ctx context.Context, report *Report) {
 		logf.FromContext(ctx).Info("Discord cannot be asked",
 			"error", worst.Message, "retry", retry.Round(time.Second).String())
 	}
-	worst.RequeueAfter = retry
+	worst.RequeueAfter = min(retry, cmp.Or(worst.RequeueAfter, retry))
 	report.After.SetConditions(r.unverifiedConditions(report))
 }
 

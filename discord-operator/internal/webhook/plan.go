@@ -4,6 +4,7 @@ package webhook
 
 import (
 	"slices"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 	corev1 "k8s.io/api/core/v1"
@@ -57,7 +58,8 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 		return Plan{Err: s.Err}
 	}
 	if c.Spec.Webhook == nil {
-		if slices.ContainsFunc(s.Hooks, func(w discordclient.Webhook) bool { return w.ID == statusID(c) }) {
+		is := func(w discordclient.Webhook) bool { return w.ID == statusID(c) }
+		if Created(c) && slices.ContainsFunc(s.Hooks, is) {
 			p.Remove = statusID(c)
 		}
 		p.Obsolete = s.Secrets
@@ -83,6 +85,13 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	desired := func(m metav1.PartialObjectMetadata) bool { return m.Name == name }
 	p.Obsolete = slices.DeleteFunc(slices.Clone(s.Secrets), desired)
 	return p
+}
+
+// Created reports whether the operator has created the webhook in the status for this object. One that
+// is older was adopted with the channel: users may have its URL, and it stays.
+func Created(c *v1alpha1.DiscordChannel) bool {
+	const clockSkew = time.Minute
+	return statusID(c) != "" && discordclient.CreatedAt(statusID(c)).After(c.CreationTimestamp.Add(-clockSkew))
 }
 
 // statusID is the id of the webhook in the status, empty for none.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
@@ -159,6 +160,29 @@ func TestPlan(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A webhook that was there before its object may be in use by others.
+func TestAnOlderWebhookStays(t *testing.T) {
+	t.Parallel()
+	made := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	o := object(spec{Name: "alerts"})
+	o.Status.Webhook = &v1alpha1.WebhookStatus{ID: discordclient.SnowflakeAt(made)}
+	state := observed(newGuild(t, all), &discordclient.Channel{Name: "alerts"})
+	state.Hooks = []discordclient.Webhook{{ID: o.Status.Webhook.ID}}
+	for name, c := range map[string]struct {
+		object time.Time
+		want   string
+	}{
+		"older":                           {made.Add(time.Hour), ""},
+		"newer":                           {made.Add(-time.Hour), o.Status.Webhook.ID},
+		"newer, as clocks of both differ": {made.Add(time.Second), o.Status.Webhook.ID},
+	} {
+		o.CreationTimestamp = metav1.NewTime(c.object)
+		if got := NewPlan(o, state); got.Remove != c.want {
+			t.Errorf("%s: removes %q, want %q", name, got.Remove, c.want)
+		}
 	}
 }
 
