@@ -36,7 +36,8 @@ const (
 	settle     = 10 * time.Second
 	modelName  = "alerts"
 	enough     = 24 // reconciles after which nothing is left to do, half a minute apart
-	auditDelay = 500 * time.Millisecond
+	// An entry of the audit log is visible so long after what it reports, and up to the jitter later.
+	auditDelay, auditJitter = 500 * time.Millisecond, 5 * time.Second
 )
 
 // inProcess carries requests to the simulator without a network. A connection that would be cut is
@@ -91,28 +92,33 @@ func newMachine(t *rapid.T) *machine {
 	m := &machine{
 		things: map[string]*thing{}, gone: map[types.UID]bool{}, byHand: map[string]bool{},
 		discord: discordtest.New(discordtest.Options{
-			PublicURL: "http://discord.test", Clock: time.Now().Add(-skew), Limits: discordtest.NoRateLimits(), AuditDelay: auditDelay,
+			PublicURL: "http://discord.test", Clock: time.Now().Add(-skew), Limits: discordtest.NoRateLimits(),
+			AuditDelay: auditDelay, AuditJitter: auditJitter, Seed: rapid.Uint64().Draw(t, "seed of Discord"),
 		}),
 	}
-	if rapid.Bool().Draw(t, "weakly consistent") {
-		m.discord.Weaken(discordtest.Weakness{Stale: 0.3, Missing: 0.2, Forbidden: 0.02, ServerErrors: 0.02})
-	}
+	m.discord.Weaken(discordtest.Weakness{Stale: 0.3, Missing: 0.2, Unauthorized: 0.02, Forbidden: 0.05, ServerErrors: 0.02})
 	m.guild, m.bot = m.discord.AddGuild(discordtest.GuildSpec{}).ID, m.discord.AddBot(discordtest.Bot{})
 	m.discord.AddMember(m.guild, m.bot.UserID, all)
-	m.restart(t)
+	m.restart()
 	return m
 }
 
 // restart is what a kill leaves: what was stored, and nothing that was known.
-func (m *machine) restart(t *rapid.T) {
+func (m *machine) restart() {
+	m.connect()
+	m.resources = newResources(clock.RealClock{}, m.claims)
+	_ = m.client.Refresh(endless, m.guild) // while it fails, nothing is known of the guild
+}
+
+// connect makes a client, as for a new process or after Discord has refused the token.
+func (m *machine) connect() {
 	client, err := guildcache.New(guildcache.Options{Options: discordclient.Options{
 		Token: discordclient.NewSecret(m.bot.Token), APIURL: m.discord.APIURL(), Transport: inProcess{m.discord},
 	}})
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	m.client, m.resources = client, newResources(clock.RealClock{}, m.claims)
-	_ = client.Refresh(endless, m.guild) // while it fails, nothing is known of the guild
+	m.client = client
 }
 
 func (m *machine) claims(id string) (claims []claim, err error) {
@@ -138,6 +144,9 @@ func (m *machine) lookup(name string, o *thing) Lookup {
 // reconcile is one of an object, which ends early where stop says so. It returns whether there was
 // nothing to do.
 func (m *machine) reconcile(name string, stop int) (unchanged bool) {
+	if m.client.Err() != nil {
+		m.connect()
+	}
 	o := m.things[name]
 	view := m.client.Guild(m.guild)
 	if err := m.client.Refresh(endless, m.guild); err != nil && view.Snapshot().Presence != guildcache.PresencePresent {
@@ -261,12 +270,12 @@ func (m *machine) Reconcile(t *rapid.T) {
 	stop := rapid.SampledFrom([]int{9, 9, 9, 2, 1}).Draw(t, "killed after")
 	m.reconcile(m.any(t), stop)
 	if stop < 9 {
-		m.restart(t)
+		m.restart()
 	}
 }
 
 // Kill ends the process between two reconciles.
-func (m *machine) Kill(t *rapid.T) { m.restart(t) }
+func (m *machine) Kill(*rapid.T) { m.restart() }
 
 // Wait lets time pass, so little that what was lost may still show, or so much that it must.
 func (m *machine) Wait(t *rapid.T) {
@@ -322,6 +331,11 @@ func (m *machine) HandHide(t *rapid.T) {
 			c.Overwrites = []discordtest.Overwrite{{ID: m.guild, Deny: discordtest.PermViewChannel}}
 		}
 	})
+}
+
+// Foreign lets another bot fill the audit log.
+func (m *machine) Foreign(t *rapid.T) {
+	m.discord.FillAuditLog(m.guild, rapid.IntRange(1, 150).Draw(t, "creates of another bot"))
 }
 
 // settle lets everything end well, and expects that it does.

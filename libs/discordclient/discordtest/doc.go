@@ -27,8 +27,8 @@
 // # What is harder on clients, where a test asks for it
 //
 //   - Options.Weakness: reads and edits that find things as before the last write, or not at all [C],
-//     as Discord promises no more than eventual consistency [D]; for how long is a guess. 401, 403
-//     and 5xx for no reason [C].
+//     as Discord promises no more than eventual consistency [D]; for how long is a guess. 401 (4004
+//     over the Gateway), 403 and 5xx for no reason [C].
 //   - The audit log forgets after 45 days [D]; FillAuditLog, for others share it. AuditJitter: each
 //     entry is late by a time of its own [C]. IgnoreTargetID: the filter is in [S], not in [D].
 //   - Limits.Sliding [G], Limits.Buckets: routes share buckets [D], which do is not published;

@@ -77,21 +77,22 @@ func (s *Server) AddMember(guildID, userID string, p Permissions) {
 	m := &model.Member{UserID: userID, JoinedAt: s.discord.Clock.Now()}
 	g.Members[userID] = m
 	if p != 0 {
-		m.Roles = []string{s.discord.AddRole(g, Role{Name: u.Name, Permissions: p, Managed: u.Bot})}
+		m.Own = s.discord.AddRole(g, Role{Name: u.Name, Permissions: p, Managed: u.Bot})
+		m.Roles = []string{m.Own}
 	}
 	s.discord.Events.Joined(g, userID)
 	s.discord.OnChange()
 }
 
-// SetPermissions replaces the permissions of the role that AddMember gave, or of @everyone when
-// userID is the guild's id.
+// SetPermissions replaces the permissions of the role that AddMember gave, also while the member lacks
+// it, or of @everyone when userID is the guild's id.
 func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	g := s.mustGuild(guildID)
 	id := userID
-	if m := g.Members[userID]; m != nil && len(m.Roles) > 0 {
-		id = m.Roles[0]
+	if m := g.Members[userID]; m != nil {
+		id = m.Own
 	}
 	r := g.Role(id)
 	if r == nil {

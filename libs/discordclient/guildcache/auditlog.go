@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -26,10 +27,18 @@ const (
 	// auditStep is what the beginning of a reading is rounded to, so that it serves intents that are
 	// somewhat older too.
 	auditStep = time.Hour
+	// auditRefused is for how long Discord has to refuse the audit log before it counts as one that it
+	// does not show the bot: it has been seen to refuse what it permits.
+	auditRefused = 5 * time.Second
 )
 
-// ErrReading says that the audit log of a guild is being read for another caller.
-var ErrReading = errors.New("the audit log is being read for another caller")
+var (
+	// ErrReading says that the audit log of a guild is being read for another caller.
+	ErrReading = errors.New("the audit log is being read for another caller")
+	// ErrRefused says that Discord refuses the audit log, maybe for a moment: ask again after five
+	// seconds.
+	ErrRefused = errors.New("the audit log is refused, maybe for a moment")
+)
 
 // createsRead is what was read of a guild's audit log: the bot's own creates of channels, oldest
 // first, and others where the log cannot be filtered.
@@ -39,18 +48,19 @@ type createsRead struct {
 	from, read time.Time // the log is known from one moment to the other
 	cursor     string    // where the next reading begins
 	entries    []discordclient.AuditEntry
+
+	refused atomic.Pointer[time.Time] // since when Discord refuses the log; nil for a log that it shows
 }
 
 // OwnCreates returns the bot's own creates of channels that the guild's audit log has since a
 // moment, oldest first, and what the log is newer than. Since after a crash many intents ask at once,
 // a reading that is newer than complete is not repeated, and none begins anew: it continues where the
 // last one has come to. A log that Discord does not show the bot is an empty one. The error is
-// [ErrReading] while another caller's reading is under way.
+// [ErrReading] while another caller's reading is under way, [ErrRefused] when it may be shown later.
 func (c *Client) OwnCreates(
 	ctx context.Context, guildID string, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
-	entry, _ := c.creates.LoadOrStore(guildID, &createsRead{})
-	last := entry.(*createsRead)
+	last := c.createsOf(guildID)
 	if !last.mu.TryLock() {
 		return nil, time.Time{}, ErrReading
 	}
@@ -64,7 +74,7 @@ func (c *Client) OwnCreates(
 	if recent || !last.read.Before(complete) {
 		return last.entries, last.read, nil
 	}
-	end, err := c.readCreates(ctx, guildID, last)
+	end, err := c.readCreates(ctx, guildID, last, now)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -78,8 +88,15 @@ func (c *Client) OwnCreates(
 	return last.entries, last.read, nil
 }
 
+func (c *Client) createsOf(guildID string) *createsRead {
+	entry, _ := c.creates.LoadOrStore(guildID, &createsRead{})
+	return entry.(*createsRead)
+}
+
 // readCreates reads page after page; end is the entry up to which, empty for all there are.
-func (c *Client) readCreates(ctx context.Context, guildID string, to *createsRead) (end string, err error) {
+func (c *Client) readCreates(
+	ctx context.Context, guildID string, to *createsRead, now time.Time,
+) (end string, err error) {
 	self, err := c.self(ctx, guildID)
 	if err != nil {
 		return "", err
@@ -89,10 +106,7 @@ func (c *Client) readCreates(ctx context.Context, guildID string, to *createsRea
 		page, err := c.ListAuditLog(ctx, guildID, discordclient.AuditQuery{
 			UserID: self, Action: discordgo.AuditLogActionChannelCreate, After: after, Limit: 100,
 		})
-		if unreadable(err) {
-			return "", nil
-		}
-		if err != nil {
+		if shown, err := c.shown(guildID, err, now); err != nil || !shown {
 			return "", err
 		}
 		last := after
@@ -132,16 +146,35 @@ func (c *Client) self(ctx context.Context, guildID string) (string, error) {
 	return user.ID, err
 }
 
-// unreadable reports whether Discord does not show the bot the audit log. What a proxy refuses may be
-// there to be read a moment later.
-func unreadable(err error) bool {
-	return discordclient.ClassOf(err) == discordclient.ClassDenied && discordclient.CodeOf(err) != 0
+// shown reports whether Discord shows the bot the audit log of a guild, from the error of a call. What a
+// proxy refuses, and what Discord refuses although the bot's permissions allow it, may be shown a
+// moment later.
+func (c *Client) shown(guildID string, err error, now time.Time) (bool, error) {
+	log := c.createsOf(guildID)
+	if discordclient.ClassOf(err) != discordclient.ClassDenied || discordclient.CodeOf(err) == 0 {
+		if err == nil {
+			log.refused.Store(nil)
+		}
+		return true, err
+	}
+	have, exact := c.Guild(guildID).Snapshot().BotPermissions()
+	if exact && have&discordgo.PermissionViewAuditLogs == 0 {
+		return false, nil
+	}
+	log.refused.CompareAndSwap(nil, &now)
+	if since := log.refused.Load(); since == nil || now.Sub(*since) < auditRefused {
+		return false, ErrRefused
+	}
+	return false, nil
 }
 
 // CreateOf returns the entry of the audit log that a channel's create has, and whether there is one.
 // The log is asked for entries about the channel; where it ignores that, it is read from the channel
-// on, since the entry is written after the channel.
-func (c *Client) CreateOf(ctx context.Context, guildID, channelID string) (discordclient.AuditEntry, bool, error) {
+// on, since the entry is written after the channel. A log that Discord does not show the bot has none;
+// the error is [ErrRefused] when it may be shown later.
+func (c *Client) CreateOf(
+	ctx context.Context, guildID, channelID string, now time.Time,
+) (discordclient.AuditEntry, bool, error) {
 	query := discordclient.AuditQuery{
 		TargetID: channelID, Action: discordgo.AuditLogActionChannelCreate, Limit: 100,
 	}
@@ -151,11 +184,11 @@ func (c *Client) CreateOf(ctx context.Context, guildID, channelID string) (disco
 		query.After = channelID
 		page, err = c.ListAuditLog(ctx, guildID, query)
 	}
-	if unreadable(err) {
-		return discordclient.AuditEntry{}, false, nil
+	if _, err := c.shown(guildID, err, now); err != nil {
+		return discordclient.AuditEntry{}, false, err
 	}
-	if i := slices.IndexFunc(page, about); err == nil && i >= 0 {
+	if i := slices.IndexFunc(page, about); i >= 0 {
 		return page[i], true, nil
 	}
-	return discordclient.AuditEntry{}, false, err
+	return discordclient.AuditEntry{}, false, nil
 }

@@ -69,6 +69,8 @@ const (
 	// maxAsked is about how many channels that fit the audit log is asked at once: several cannot be
 	// told apart in any case.
 	maxAsked = 3
+	// refusedRetry is when an audit log is asked for again that Discord refuses, maybe for a moment.
+	refusedRetry = 5 * time.Second
 	// tooEarly is why it is not known yet what came of a create.
 	tooEarly = "the result of an earlier create may still appear"
 	// provenSkew is the same for entries of the audit log, which name the intent: looking further
@@ -162,10 +164,12 @@ func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, erro
 		return decide(in, state), nil
 	}
 	err := in.readAudit(ctx, c, &state)
-	if errors.Is(err, guildcache.ErrReading) {
+	switch {
+	case errors.Is(err, guildcache.ErrReading):
 		return Result{Outcome: Unsure, After: time.Second, Why: tooEarly}, nil
-	}
-	if err != nil {
+	case errors.Is(err, guildcache.ErrRefused):
+		return Result{Outcome: Unsure, After: refusedRetry, Why: "Discord has refused to show the audit log"}, nil
+	case err != nil:
 		return Result{}, err
 	}
 	return decide(in, state), nil
@@ -203,7 +207,7 @@ func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *
 	}
 	fits := append(in.candidates(*state), in.maybe(*state)...)
 	for _, id := range fits[:min(len(fits), maxAsked)] {
-		e, ok, err := c.CreateOf(ctx, in.GuildID, id)
+		e, ok, err := c.CreateOf(ctx, in.GuildID, id, in.Now())
 		if err != nil {
 			return err
 		}

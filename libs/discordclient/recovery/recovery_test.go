@@ -294,6 +294,74 @@ func TestAProxyThatRefusesTheAuditLogProvesNothing(t *testing.T) {
 	}
 }
 
+// A log that Discord refuses once, although the bot may view it, is not an empty one either.
+func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		other bool // the only channel that fits is another user's
+		after int  // how many readings come before the refusal
+	}{
+		"of the bot's own creates": {},
+		"of who created a channel": {other: true, after: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			want := recovery.Absent
+			if c.other {
+				r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "tokyo"})
+			} else {
+				want = recovery.Found
+				made := r.create(discordclient.ChannelCreate{Name: "tokyo"})
+				r.srv.EditChannelByHand(made.ID, func(c *discordtest.Channel) { c.Name = "renamed" })
+			}
+			now := time.Now().Add(time.Minute)
+			look := func() recovery.Result {
+				got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
+					GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-3 * time.Minute), LastAttempt: now.Add(-time.Minute),
+					Now: func() time.Time { return now },
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return got
+			}
+			seen := 0
+			r.srv.Faults().Add(discordtest.Fault{
+				Route: auditLog, Times: 1, Match: func(discordtest.Request) bool { seen++; return seen > c.after },
+				Action: discordtest.Action{Status: http.StatusForbidden, Body: `{"message": "Missing Access", "code": 50001}`},
+			})
+			if got := look(); got.Outcome != recovery.Unsure || got.After < time.Second {
+				t.Errorf("%+v; want it unsure", got)
+			}
+			now = now.Add(5 * time.Second)
+			if got := look(); got.Outcome != want || want == recovery.Found && got.Proof != recovery.ProofAuditLog {
+				t.Errorf("%+v; want it %s", got, want)
+			}
+		})
+	}
+}
+
+// One that it refuses for longer is not shown to the bot, whatever its permissions are.
+func TestAnAuditLogThatIsRefusedForLongIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	now := time.Now().Add(time.Minute)
+	r.srv.Faults().Add(discordtest.Fault{
+		Route: auditLog, Action: discordtest.Action{Status: http.StatusForbidden, Body: `{"message": "Missing Access", "code": 50001}`},
+	})
+	for i, want := range []recovery.Outcome{recovery.Unsure, recovery.Unsure, recovery.Absent, recovery.Absent} {
+		got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
+			GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-2 * time.Minute), LastAttempt: now.Add(-time.Minute),
+			Now: func() time.Time { return now },
+		})
+		if err != nil || got.Outcome != want {
+			t.Errorf("%d: %+v, %v; want it %s", i, got, err, want)
+		}
+		now = now.Add(2500 * time.Millisecond)
+	}
+}
+
 // A clock that is ahead of Discord's makes a channel older than its intent, and yet the audit log
 // shows whose it is.
 func TestClocksThatDifferHideNoLostCreate(t *testing.T) {

@@ -28,8 +28,8 @@ func (c *conn) start(d json.RawMessage) {
 		c.close(4002, "Error while decoding payload.")
 		return
 	}
-	b := discord.BotOf("Bot " + trimBot(id.Token))
-	if b == nil {
+	b, spurious := discord.BotOf("Bot "+trimBot(id.Token)), discord.Weakness.Unauthorized
+	if b == nil || spurious > 0 && discord.Chance(spurious) {
 		c.close(4004, "Authentication failed.")
 		return
 	}

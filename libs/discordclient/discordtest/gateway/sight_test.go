@@ -235,6 +235,37 @@ func TestSharding(t *testing.T) {
 	}
 }
 
+// TestSpuriousRefusal: a valid token may be refused for a moment, by the Gateway too.
+func TestSpuriousRefusal(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual, func(o *discordtest.Options, _ *discordtest.GuildSpec) { o.Weakness.Unauthorized = 1 })
+	identify := obj{"token": r.Bot.Token, "intents": 1, "properties": obj{}}
+	w := dial(r, latest)
+	w.want(10, "")
+	w.send(2, identify)
+	w.closed(4004)
+	r.Srv.Weaken(discordtest.Weakness{})
+	w = dial(r, latest)
+	w.want(10, "")
+	w.send(2, identify)
+	w.want(0, "READY")
+}
+
+// TestPermissionsOfARoleTaken: the role of the invitation keeps its permissions while the bot lacks it.
+func TestPermissionsOfARoleTaken(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	own := r.Srv.Guild(r.Guild).Members[r.Bot.UserID].Own
+	create := func(want int) { r.Must(want, "POST", "/guilds/"+r.Guild+"/channels", obj{"name": "a"}) }
+	r.Srv.TakeRole(r.Guild, r.Bot.UserID, own)
+	create(403)
+	r.Srv.SetPermissions(r.Guild, r.Bot.UserID, 0)
+	r.Srv.GiveRole(r.Guild, r.Bot.UserID, own)
+	create(403)
+	r.Srv.SetPermissions(r.Guild, r.Bot.UserID, rig.Usual)
+	create(201)
+}
+
 // TestCompatibleEvents: channels that were there at the start of the session have their events twice,
 // others none but their creation; nothing is reported of an audit log.
 func TestCompatibleEvents(t *testing.T) {

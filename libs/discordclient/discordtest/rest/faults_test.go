@@ -83,6 +83,21 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// TestARefusalStaysOne: a fault makes no success of what Discord has refused.
+func TestARefusalStaysOne(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	garbled := discordtest.Garbage()
+	garbled.Effect = true
+	r.Srv.Faults().Add(discordtest.Fault{Times: 2, Action: garbled})
+	if got := r.Do("DELETE", "/channels/1", nil); got.Status != 404 || got.Code() != 10003 {
+		t.Errorf("deleted what is not there: %d %s", got.Status, got.Raw)
+	}
+	if status, body, err := try(r); status != 200 || err != nil || string(body) != garbled.Body {
+		t.Errorf("what was carried out: %d %q %v", status, body, err)
+	}
+}
+
 // TestHold: the effect is there while the answer is kept back.
 func TestHold(t *testing.T) {
 	t.Parallel()

@@ -79,6 +79,36 @@ func TestStaleReads(t *testing.T) {
 	}
 }
 
+// TestStaleDeletion: for a moment, what belonged to a deleted channel is as before.
+func TestStaleDeletion(t *testing.T) {
+	t.Parallel()
+	r := weak(t, discordtest.Weakness{})
+	group := r.Channel(obj{"name": "Alerts", "type": 4})
+	child := r.Channel(obj{"name": "a", "parent_id": group})
+	hooked := r.Channel(obj{"name": "b"})
+	hook := r.Must(200, "POST", "/channels/"+hooked+"/webhooks", obj{"name": "w"}).ID()
+	r.Srv.Weaken(discordtest.Weakness{Stale: 1})
+	r.Must(200, "DELETE", "/channels/"+group, nil)
+	r.Must(200, "DELETE", "/channels/"+hooked, nil)
+	parent := func() any { return r.Must(200, "GET", "/channels/"+child, nil).JSON["parent_id"] }
+	if got := parent(); got != group {
+		t.Errorf("parent %v just after the deletion of the category, want it as before", got)
+	}
+	r.Must(200, "GET", "/webhooks/"+hook, nil)
+	other := r.Srv.AddBot(discordtest.Bot{Name: "other"})
+	r.Srv.AddMember(r.Guild, other.UserID, rig.Usual)
+	if got := r.As("Bot "+other.Token, "GET", "/webhooks/"+hook, nil); got.Status != 200 {
+		t.Errorf("another application's webhook just after the deletion of its channel: %d %s", got.Status, got.Raw)
+	}
+	r.Srv.Advance(lasting)
+	if got := parent(); got != nil {
+		t.Errorf("parent %v in the end", got)
+	}
+	if got := r.Do("GET", "/webhooks/"+hook, nil); got.Code() != 10015 {
+		t.Errorf("the webhook in the end: %d %s", got.Status, got.Raw)
+	}
+}
+
 // TestMissing: what was written a moment ago may be unknown to reads and edits; it is deleted all the
 // same.
 func TestMissing(t *testing.T) {

@@ -61,13 +61,16 @@ func (d *Discord) RemoveChannel(g *GuildState, ch *Channel) {
 	wrote(d, g.channelLags, ch.ID, &was)
 	d.Emit(g, "CHANNEL_DELETE", ch.Wire())
 	for _, child := range g.Children(ch.ID) {
+		before := child.Clone()
 		child.ParentID = ""
+		wrote(d, g.channelLags, child.ID, &before)
 		d.Emit(g, "CHANNEL_UPDATE", child.Wire())
 	}
 	had := len(g.Webhooks)
 	for id, w := range g.Webhooks {
 		if w.ChannelID == ch.ID {
 			delete(g.Webhooks, id)
+			d.WroteWebhook(g, id, w)
 		}
 	}
 	if len(g.Webhooks) != had {

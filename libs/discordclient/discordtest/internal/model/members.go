@@ -14,6 +14,8 @@ type Member struct {
 	Roles    []string
 	Nick     string
 	JoinedAt time.Time
+	// Own is the id of the role that came with the invitation; empty for none.
+	Own string
 }
 
 // Wire is the member in Discord's JSON.

@@ -20,7 +20,8 @@ type Weakness struct {
 	// its own up to it. Default 2 s.
 	For time.Duration
 	// Unauthorized, Forbidden and ServerErrors are how often a call of a bot is answered with 401,
-	// with 403 and with a 5xx for no reason. Of the 5xx some are carried out all the same.
+	// with 403 and with a 5xx for no reason. Of the 5xx some are carried out all the same. IDENTIFY is
+	// refused as often as calls are with 401, by 4004.
 	Unauthorized, Forbidden, ServerErrors float64
 }
 

@@ -95,7 +95,11 @@ func (c *Call) Webhook(change bool) (*model.GuildState, *model.Webhook, error) {
 	if !change && w.ApplicationID == c.Bot.ApplicationID {
 		return g, w, nil
 	}
-	return g, w, c.May(g, g.PermissionsIn(g.Channels[w.ChannelID], c.Bot.UserID), model.PermManageWebhooks)
+	have := g.GuildPermissions(c.Bot.UserID)
+	if in := g.Channels[w.ChannelID]; in != nil { // a stale read finds webhooks of channels that are gone
+		have = g.PermissionsIn(in, c.Bot.UserID)
+	}
+	return g, w, c.May(g, have, model.PermManageWebhooks)
 }
 
 // WebhookByToken finds the one of the path by its secret.

@@ -38,9 +38,10 @@ func (f *Faults) Before(ctx context.Context, x *Fault) bool {
 	return x == nil || f.wait(ctx, x.Before, nil)
 }
 
-// Replace puts the fault's answer in the place of the real one.
+// Replace puts the fault's answer in the place of the real one. It makes no success of what was carried
+// out and refused.
 func (x *Fault) Replace(a call.Answer) call.Answer {
-	if x == nil || x.Status == 0 {
+	if x == nil || x.Status == 0 || x.Effect && a.Status >= 400 && x.Status < 400 {
 		return a
 	}
 	h := x.Header.Clone()

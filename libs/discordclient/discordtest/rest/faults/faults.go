@@ -41,7 +41,8 @@ type Action struct {
 	Late time.Duration
 	// Hold keeps the answer back, after the effect, until it is closed.
 	Hold <-chan struct{}
-	// Status other than 0 replaces the Answer, with Body and Header.
+	// Status other than 0 replaces the Answer, with Body and Header; with Effect, a success does not
+	// replace a refusal.
 	Status int
 	Body   string
 	Header http.Header
