@@ -33,9 +33,9 @@ import (
 // killed at any moment, and whose calls fail in any way. All of it is in a bubble of time
 // (testing/synctest), and nothing is random but what rapid draws.
 const (
-	settle     = 10 * time.Second
-	modelName  = "alerts"
-	enough     = 24 // reconciles after which nothing is left to do, half a minute apart
+	settle    = 10 * time.Second
+	modelName = "alerts"
+	enough    = 24 // reconciles after which nothing is left to do, half a minute apart
 	// An entry of the audit log is visible so long after what it reports, and up to the jitter later.
 	auditDelay, auditJitter = 500 * time.Millisecond, 5 * time.Second
 )

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -30,6 +31,8 @@ const (
 	// that the bot was given the permission. Each try counts towards Discord's limit of invalid
 	// requests.
 	deniedRetry = 10 * time.Minute
+	// firstDeniedRetry is the same for the first time: Discord has been seen to refuse what it permits.
+	firstDeniedRetry = time.Minute
 	// deletionRetry is when a deletion that failed is retried, should nothing cause it sooner.
 	deletionRetry = time.Minute
 	// fullRetry is when a limit that is reached is checked again; usually an event is sooner.
@@ -195,6 +198,19 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 // stuck is how long a deletion waits for what should resolve by itself, as for a Discord that does not
 // answer, before that needs a user: a single failure is no reason to leave something on Discord.
 const stuck = 20 * time.Second
+
+// Retry returns when to reconcile again because of an issue, 0 where it does not say: sooner the first
+// time that something is refused than where that is reported already.
+func Retry(worst *conditions.Issue, reported []metav1.Condition) time.Duration {
+	if worst.RequeueAfter != deniedRetry {
+		return worst.RequeueAfter
+	}
+	was := meta.FindStatusCondition(reported, conditions.TypeDegraded)
+	if was != nil && was.Status == metav1.ConditionTrue && was.Reason == worst.Reason {
+		return deniedRetry
+	}
+	return firstDeniedRetry
+}
 
 // OfDeletion is what the worst issue of an object comes to that was deleted a while ago: that its
 // deletion failed, whichever call it was, and how to leave on Discord what it has there. Dependents

@@ -20,6 +20,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/metrics"
 	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
 )
 
 // outageWorld is a channel that Discord cannot be asked about, from a time on.
@@ -108,6 +109,27 @@ func TestWhatNeverMatchedIsNotReady(t *testing.T) {
 	w.channel.Generation++ // a new spec
 	w.reconcile(discordFails("502"))
 	w.want("a new spec", conditions.TypeReady, metav1.ConditionFalse)
+}
+
+// Discord has been seen to refuse what it permits: that is retried soon, once.
+func TestTheFirstRefusalIsRetriedSoon(t *testing.T) {
+	t.Parallel()
+	refused := &discordclient.Error{Class: discordclient.ClassDenied, Status: 403, Code: 50001, Message: "Missing Access"}
+	denied := func() *conditions.Issue { return &issues.Of(refused, time.Time{})[0] }
+	for name, issue := range map[string]func() *conditions.Issue{
+		"a call": denied, "a deletion": func() *conditions.Issue { return issues.OfDeletion(denied(), 0) },
+	} {
+		w := newOutageWorld(t)
+		for i, want := range []time.Duration{time.Minute, 10 * time.Minute, 10 * time.Minute, time.Hour, time.Minute, 10 * time.Minute} {
+			var worst *conditions.Issue
+			if i != 3 {
+				worst = issue()
+			}
+			if got := w.reconcile(worst); got != want {
+				t.Errorf("%s, reconcile %d: the next one is after %s, want %s", name, i, got, want)
+			}
+		}
+	}
 }
 
 // The back-off of an object survives all that does not show that Discord answers.

@@ -55,6 +55,7 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 	r.unverified(ctx, &report)
 	var list []conditions.Issue
 	if report.Worst != nil {
+		report.Worst.RequeueAfter = issues.Retry(report.Worst, report.Before.GetConditions())
 		list = append(list, *report.Worst)
 		logf.FromContext(ctx).V(1).Info("not reconciled", "issue", report.Worst.Error())
 	}
