@@ -55,3 +55,23 @@ func TestStrip(t *testing.T) {
 		})
 	}
 }
+
+// Of a Namespace the cache keeps its labels.
+func TestLabelsOnly(t *testing.T) {
+	t.Parallel()
+	namespace, want := apply.Metadata("v1", "Namespace"), apply.Metadata("v1", "Namespace")
+	want.Name, want.UID, want.ResourceVersion, want.Labels = "school", "1", "7", map[string]string{"discord": "yes"}
+	want.DeepCopyInto(namespace)
+	namespace.Annotations = map[string]string{"a": "b"}
+	namespace.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+	got, err := labelsOnly(namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if gone, _ := labelsOnly("gone"); gone != "gone" {
+		t.Errorf("a tombstone becomes %v", gone)
+	}
+}

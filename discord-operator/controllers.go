@@ -14,6 +14,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/channel"
 	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/group"
 	"jutsu.com/operators/discord-operator/internal/index"
 	operatormetrics "jutsu.com/operators/discord-operator/internal/metrics"
@@ -32,7 +33,8 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	counts := operatormetrics.New(metrics.Registry, mgr.GetCache(), mgr.Elected())
 	calls := guildcache.NewMetrics()
 	metrics.Registry.MustRegister(calls)
-	bots := bot.New(ctx, mgr.GetClient(), mgr.GetAPIReader(), bot.Config{
+	grants := grant.NewReader(mgr.GetClient(), o.manager.Namespaces, o.selectors)
+	bots := bot.New(ctx, grants.Objects, mgr.GetAPIReader(), bot.Config{
 		APIURL: o.apiURL, Resync: o.resync, Metrics: calls, Log: ctrl.Log.WithName("discord"),
 	})
 	var now clock.RealClock
@@ -59,11 +61,13 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		SetupWithManager(mgr ctrl.Manager, workers int) error
 	}{
 		server.Kind: &server.Reconciler{
-			Client: mgr.GetClient(), Bots: bots, Records: records(), Status: recorder(server.Kind),
+			Client: mgr.GetClient(), Grants: grants, Bots: bots, Records: records(), Status: recorder(server.Kind),
 		},
-		group.Kind.Name: &group.Reconciler{Client: mgr.GetClient(), Bots: bots, Categories: resources(group.Kind)},
+		group.Kind.Name: &group.Reconciler{
+			Client: mgr.GetClient(), Grants: grants, Bots: bots, Categories: resources(group.Kind),
+		},
 		channel.Kind.Name: &channel.Reconciler{
-			Client: mgr.GetClient(), Bots: bots, Channels: channels, Webhooks: webhooks,
+			Client: mgr.GetClient(), Grants: grants, Bots: bots, Channels: channels, Webhooks: webhooks,
 		},
 	} {
 		if err := controller.SetupWithManager(mgr, o.workers); err != nil {

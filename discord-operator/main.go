@@ -59,7 +59,7 @@ func run(ctx context.Context, args []string) error {
 	mgr, err := manager.New(&o.manager, manager.Options{
 		Name: "discord-operator", Version: version, Lease: "discord-operator.discord.jutsu.com",
 		Kinds: []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme},
-		Cache: cacheOptions(o.manager.Namespaces), Watched: watched(),
+		Cache: cacheOptions(o.manager.Namespaces), Watched: watched(o),
 	})
 	if err != nil {
 		return err

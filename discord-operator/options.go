@@ -21,6 +21,7 @@ type options struct {
 	recoveryWait time.Duration
 	unverified   time.Duration
 	workers      int
+	selectors    bool
 }
 
 // parse reads the command line; --help is printed on out.
@@ -39,6 +40,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"how long an object that was Ready stays Ready while Discord cannot be asked whether it matches its spec still; "+
 			"0s to 24h")
 	flags.IntVar(&o.workers, "concurrency", 8, "how many objects of each kind are reconciled at once; at least 1")
+	flags.BoolVar(&o.selectors, "namespace-selectors", false,
+		"whether spec.allowedNamespaces.selector counts, for which the operator reads the labels of all Namespaces; "+
+			"without effect with --watch-namespaces")
 	introduction := fmt.Sprintf("discord-operator %s reconciles Discord servers with DiscordServer, DiscordGroup "+
 		"and DiscordChannel objects.\n\n"+
 		"Usage: discord-operator [flags]\n       discord-operator export --help\n\n", version)

@@ -24,14 +24,14 @@ func TestFlags(t *testing.T) {
 	}{
 		"by default": {nil, map[string]any{
 			"api": "https://discord.com/api/v10", "resync": 5 * time.Minute, "recovery": 15 * time.Second, "workers": 8,
-			"unverified": 5 * time.Minute, "namespaces": "",
+			"unverified": 5 * time.Minute, "namespaces": "", "selectors": false,
 		}},
 		"all changed": {[]string{
 			"--discord-api-url=http://discord.example/api", "--resync-period=1s", "--recovery-wait=2s", "--concurrency=1",
-			"--watch-namespaces=a, b", "--unverified-period=0s",
+			"--watch-namespaces=a, b", "--unverified-period=0s", "--namespace-selectors",
 		}, map[string]any{
 			"api": "http://discord.example/api", "resync": time.Second, "recovery": 2 * time.Second, "workers": 1,
-			"unverified": time.Duration(0), "namespaces": "a b",
+			"unverified": time.Duration(0), "namespaces": "a b", "selectors": true,
 		}},
 	}
 	for name, c := range cases {
@@ -42,7 +42,7 @@ func TestFlags(t *testing.T) {
 			}
 			got := map[string]any{
 				"api": o.apiURL, "resync": o.resync, "recovery": o.recoveryWait, "workers": o.workers,
-				"unverified": o.unverified,
+				"unverified": o.unverified, "selectors": o.selectors,
 				"namespaces": strings.Join(o.manager.Namespaces, " "),
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

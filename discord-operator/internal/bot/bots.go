@@ -3,6 +3,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -64,11 +66,12 @@ type Bots struct {
 	outs    []chan Event
 }
 
-// use is which bot a server has, the version of the Secret that says so, and the guild that it
-// reads, empty while that is not known.
+// use is which bot a server has, the version of the Secret that says so, the guilds that its token may
+// be used for, and the guild that it reads, empty while that is not known.
 type use struct {
 	version string
 	bot     *Bot
+	allowed grant.Guilds
 	guild   string
 }
 
@@ -95,8 +98,8 @@ func (b *Bots) Events() <-chan Event {
 	return out
 }
 
-// Of returns the bot of a server. Where the token's Secret is wrong, the error is a TokenNotFound
-// or AuthenticationFailed issue.
+// Of returns the bot of a server. Where the token's Secret is wrong, the error is a TokenNotFound,
+// AuthenticationFailed or NotAllowed issue.
 func (b *Bots) Of(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
 	name := types.NamespacedName{Namespace: server.Namespace, Name: server.Spec.TokenSecretRef.Name}
 	meta := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
@@ -148,7 +151,8 @@ func (b *Bots) retry(server *v1alpha1.DiscordServer) (*Bot, error) {
 	b.tokens[again.token] = again
 	for name, u := range b.uses {
 		if u.bot == refused {
-			b.uses[name] = use{version: u.version, bot: again, guild: u.guild}
+			u.bot = again
+			b.uses[name] = u
 		}
 	}
 	refused.stop()
@@ -195,6 +199,11 @@ func (b *Bots) read(
 	} else if err != nil {
 		return use{}, fmt.Errorf("read Secret %s: %w", name, err)
 	}
+	allowed := grant.GuildsOf(secret.Annotations)
+	guildID := cmp.Or(server.Spec.ServerID, server.Status.ServerID)
+	if refused := grant.TokenRefused(server, allowed, guildID); refused != nil {
+		return use{}, refused
+	}
 	key := server.Spec.TokenSecretRef.Key
 	token := strings.TrimPrefix(strings.TrimSpace(string(secret.Data[key])), "Bot ")
 	if token == "" {
@@ -205,7 +214,7 @@ func (b *Bots) read(
 			"The value of the key %q in Secret %s is not a bot token, which is three words with dots between them: %s",
 			key, name.Name, resetPage)
 	}
-	return b.assign(client.ObjectKeyFromObject(server), token, version)
+	return b.assign(client.ObjectKeyFromObject(server), token, use{version: version, allowed: allowed})
 }
 
 // tokenForm is that of the tokens of bots, of Discord (the bot's id, a time, a signature, each in
@@ -228,7 +237,7 @@ func missing(server *v1alpha1.DiscordServer, what string) *conditions.Issue {
 }
 
 // assign gives a server the bot of a token, which is started for the first server.
-func (b *Bots) assign(server types.NamespacedName, token, version string) (use, error) {
+func (b *Bots) assign(server types.NamespacedName, token string, now use) (use, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	bot, before := b.tokens[token], b.uses[server]
@@ -239,7 +248,7 @@ func (b *Bots) assign(server types.NamespacedName, token, version string) (use, 
 		}
 		b.tokens[token] = bot
 	}
-	now := use{version: version, bot: bot, guild: before.guild}
+	now.bot, now.guild = bot, before.guild
 	b.uses[server] = now
 	b.end(before)
 	return now, nil
@@ -254,7 +263,9 @@ func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 	if before.bot == nil || before.guild == guildID {
 		return
 	}
-	b.uses[server] = use{version: before.version, bot: before.bot, guild: guildID}
+	now := before
+	now.guild = guildID
+	b.uses[server] = now
 	b.end(before)
 }
 

@@ -31,6 +31,7 @@ import (
 type secrets struct {
 	client.Reader
 	version, token string
+	annotations    map[string]string
 }
 
 func (s *secrets) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
@@ -38,9 +39,12 @@ func (s *secrets) Get(_ context.Context, _ client.ObjectKey, o client.Object, _ 
 	case *metav1.PartialObjectMetadata:
 		o.ResourceVersion = s.version
 	case *corev1.Secret:
-		o.Data = map[string][]byte{"token": []byte(s.token)}
+		o.Data, o.Annotations = map[string][]byte{"token": []byte(s.token)}, s.annotations
+	case *v1alpha1.DiscordServer:
+		o.Namespace, o.Name = "ns", "a"
+		o.Spec.ServerID, o.Spec.TokenSecretRef.Name, o.Spec.TokenSecretRef.Key = "123456", "bot", "token"
 	default:
-		return errors.New("not a Secret")
+		return errors.New("another kind")
 	}
 	return nil
 }
@@ -168,5 +172,45 @@ func TestATextThatIsNoTokenIsNotSent(t *testing.T) {
 	}
 	if calls := r.calls.Load(); calls != 0 {
 		t.Errorf("%d calls", calls)
+	}
+}
+
+// A token is used for the guilds that its Secret allows, and for no other: not even to delete.
+func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
+	t.Parallel()
+	r := newRefusing(t)
+	server := &v1alpha1.DiscordServer{}
+	if err := r.secret.Get(t.Context(), types.NamespacedName{}, server); err != nil {
+		t.Fatal(err)
+	}
+	const own, other = "123456", "234567"
+	refused := func(err error, reason string) bool {
+		issue, _ := errors.AsType[*conditions.Issue](err)
+		return issue != nil && issue.Reason == reason
+	}
+	for version, c := range map[string]struct {
+		allowed  *string // the annotation
+		spec     string  // the server's id
+		of       bool    // whether it may be used for the server
+		toDelete bool    // whether it may be used for what is left in another one
+	}{
+		"any":            {nil, own, true, true},
+		"another":        {new("345678"), own, false, false},
+		"nothing":        {new(""), own, false, false},
+		"only its own":   {new(own), own, true, false},
+		"both":           {new(own + ", " + other), own, true, true},
+		"one, to create": {new(own), "", false, false},
+	} {
+		r.secret.version, r.secret.annotations, server.Spec.ServerID = version, map[string]string{}, c.spec
+		if c.allowed != nil {
+			r.secret.annotations[v1alpha1.AllowedServersAnnotation] = *c.allowed
+		}
+		if _, err := r.bots.Of(t.Context(), server); refused(err, v1alpha1.ReasonNotAllowed) == c.of {
+			t.Errorf("%s: %v", version, err)
+		}
+		_, err := r.bots.GuildToDelete(t.Context(), client.ObjectKeyFromObject(server), other, "ns")
+		if refused(err, v1alpha1.ReasonDeletionFailed) == c.toDelete {
+			t.Errorf("%s: deletion: %v", version, err)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/conditions"
@@ -39,51 +41,64 @@ type Guild struct {
 	Server *v1alpha1.DiscordServer
 	Bot    *Bot
 	ID     string
+	// InviteURL is where a user gives the bot what it lacks; empty for objects of other namespaces.
+	InviteURL string
 	// URL is where users see the guild.
 	URL      string
 	Snapshot *guildcache.Snapshot
 }
 
-// Guild returns the guild of a server that is Available. Until it is, the error is the issue.
-func (b *Bots) Guild(ctx context.Context, name types.NamespacedName) (*Guild, error) {
-	server, err := b.server(ctx, name, waiting("DiscordServer %s does not exist. Create it.", name.Name))
-	if err != nil {
-		return nil, err
-	}
+// Guild returns what an object of a namespace may use of a server that is Available. Until it is, the
+// error is the issue. Why it is not, other namespaces do not learn.
+func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by string) (*Guild, error) {
 	if !Available(server) || server.Status.ServerID == "" {
 		why := "it has not been reconciled yet."
 		if ready := meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady); ready != nil {
 			why = ready.Message
 		}
-		return nil, waiting("DiscordServer %s is not available: %s", name.Name, why)
+		return nil, unavailable(server, by, why)
 	}
 	g := &Guild{Server: server, ID: server.Status.ServerID}
+	if by == server.Namespace {
+		g.InviteURL = server.Status.InviteURL
+	}
+	var err error
 	if g.Bot, err = b.Of(ctx, server); err == nil {
 		g.URL = g.Bot.WebURL() + "/channels/" + g.ID
 		g.Snapshot, err = g.Bot.Snapshot(ctx, g.ID)
 	}
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server reports it
-		return nil, waiting("DiscordServer %s is not available: %s", name.Name, issue.Message)
+		return nil, unavailable(server, by, issue.Message)
 	}
 	if err == nil && g.Snapshot.Presence == guildcache.PresenceAbsent {
-		return nil, waiting("The bot is not a member of the Discord server of DiscordServer %s. "+
-			"See its conditions.", name.Name)
+		return nil, unavailable(server, by, "the bot is not a member of its Discord server. See its conditions.")
 	}
 	return g, err
 }
 
-// GuildToDelete returns the guild in which an object has something to delete. Its server need not
-// be Available; where it cannot be reached, the error is a DeletionFailed issue.
-func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, guildID string) (*Guild, error) {
-	server, err := b.server(ctx, name, issues.DeletionFailed(fmt.Sprintf("DiscordServer %s no longer exists.", name.Name)))
-	if err != nil {
-		return nil, err
+func unavailable(server *v1alpha1.DiscordServer, by, why string) *conditions.Issue {
+	name := server.Name
+	if by != server.Namespace {
+		name, why = server.Namespace+"/"+name, "its own conditions say why."
 	}
-	g := &Guild{Server: server, ID: cmp.Or(guildID, server.Status.ServerID, server.Spec.ServerID)}
+	return conditions.Progressing(v1alpha1.ReasonWaitingForServer, "DiscordServer %s is not available: %s", name, why)
+}
+
+// GuildToDelete returns the guild in which an object of a namespace has something to delete. Its
+// server need not be Available; where it cannot be reached, the error is a DeletionFailed issue.
+func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, guildID, by string) (*Guild, error) {
+	var server v1alpha1.DiscordServer
+	if err := b.cached.Get(ctx, name, &server); apierrors.IsNotFound(err) {
+		return nil, issues.DeletionFailed(fmt.Sprintf("DiscordServer %s no longer exists.", name.Name))
+	} else if err != nil {
+		return nil, fmt.Errorf("get DiscordServer %s: %w", name, err)
+	}
+	g := &Guild{Server: &server, ID: cmp.Or(guildID, server.Status.ServerID, server.Spec.ServerID)}
 	if g.ID == "" {
 		return nil, issues.DeletionFailed(fmt.Sprintf("The server id of DiscordServer %s is unknown.", name.Name))
 	}
-	if g.Bot, err = b.ToDelete(ctx, server); err != nil {
+	var err error
+	if g.Bot, err = b.toDelete(ctx, &server, g.ID, by); err != nil {
 		return nil, err
 	}
 	g.Snapshot, err = g.Bot.Snapshot(ctx, g.ID)
@@ -96,31 +111,31 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 // ToDelete returns the bot of a server, or else the last that it had: where a namespace is deleted,
 // the Secret may go first.
 func (b *Bots) ToDelete(ctx context.Context, server *v1alpha1.DiscordServer) (*Bot, error) {
+	return b.toDelete(ctx, server, server.Status.ServerID, server.Namespace)
+}
+
+// toDelete is ToDelete for an object of a namespace that has something in a guild.
+func (b *Bots) toDelete(ctx context.Context, server *v1alpha1.DiscordServer, guildID, by string) (*Bot, error) {
 	found, err := b.Of(ctx, server)
+	if err == nil {
+		b.mu.Lock()
+		refused := grant.TokenRefused(server, b.uses[client.ObjectKeyFromObject(server)].allowed, guildID)
+		b.mu.Unlock()
+		if refused != nil {
+			err = refused
+		}
+	}
 	issue, _ := errors.AsType[*conditions.Issue](err)
 	if !issue.IsDegraded() {
 		return found, err
 	}
-	if last := b.last(client.ObjectKeyFromObject(server)); last != nil {
+	if last := b.last(client.ObjectKeyFromObject(server)); last != nil && issue.Reason != v1alpha1.ReasonNotAllowed {
 		return last, nil
 	}
-	return nil, issues.DeletionFailed(issue.Message)
-}
-
-func (b *Bots) server(
-	ctx context.Context, name types.NamespacedName, missing *conditions.Issue,
-) (*v1alpha1.DiscordServer, error) {
-	var server v1alpha1.DiscordServer
-	if err := b.cached.Get(ctx, name, &server); apierrors.IsNotFound(err) {
-		return nil, missing
-	} else if err != nil {
-		return nil, fmt.Errorf("get DiscordServer %s: %w", name, err)
+	if by != server.Namespace {
+		return nil, issues.DeletionFailed(unavailable(server, by, "").Message)
 	}
-	return &server, nil
-}
-
-func waiting(format string, args ...any) *conditions.Issue {
-	return conditions.Progressing(v1alpha1.ReasonWaitingForServer, format, args...)
+	return nil, issues.DeletionFailed(issue.Message)
 }
 
 // Snapshot returns the state of a guild as it is known now. While it has never been known, the
@@ -147,12 +162,13 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 	return snap, nil
 }
 
-// ServerChanged lets through a server that Guild may answer differently about: one that came or
-// went, that became available or ceased to be, or that has another token.
+// ServerChanged lets through a server that other objects may use differently: one that came or went,
+// that became available or ceased to be, that has another token, or that allows something else.
 var ServerChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
 	return before.Status.ServerID != after.Status.ServerID || Available(before) != Available(after) ||
-		before.Spec.TokenSecretRef != after.Spec.TokenSecretRef
+		before.Spec.TokenSecretRef != after.Spec.TokenSecretRef || before.Spec.AllowAdoption != after.Spec.AllowAdoption ||
+		!equality.Semantic.DeepEqual(before.Spec.AllowedNamespaces, after.Spec.AllowedNamespaces)
 }}
 
 // Available reports whether groups and channels of a server can be managed.
@@ -198,7 +214,7 @@ func (g *Guild) Categories() int {
 // known exactly.
 func (g *Guild) Lacks(needed permissions.Bits, forWhat string) *conditions.Issue {
 	have, exact := g.Snapshot.BotPermissions()
-	return issues.Lacking(have, exact, needed, forWhat, g.Server.Status.InviteURL)
+	return issues.Lacking(have, exact, needed, forWhat, g.InviteURL)
 }
 
 // LacksIn is Lacks for a channel or category with overwrites of its own. To invite the bot again

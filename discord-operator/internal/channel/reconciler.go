@@ -10,12 +10,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/status"
@@ -43,6 +45,8 @@ var Kind = external.Kind{
 type Reconciler struct {
 	// Client reads from the cache.
 	Client client.Client
+	// Grants say what it may use.
+	Grants *grant.Reader
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
 	// Channels are the external resources, Webhooks those of the channels.
@@ -63,7 +67,7 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
 	ofEvent := handler.TypedEnqueueRequestsFromMapFunc(r.Channels.OfEvent(r.ofServer))
-	return builder.ControllerManagedBy(mgr).
+	b := builder.ControllerManagedBy(mgr).
 		Named("discordchannel").
 		For(&v1alpha1.DiscordChannel{}, when(r.Channels.Status.Relevant())).
 		Watches(&v1alpha1.DiscordChannel{}, requests(r.Channels.Rivals), when(r.Channels.Released())).
@@ -71,8 +75,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), ofEvent)).
-		WithOptions(external.Options(workers)).
-		Complete(reconcile.AsReconciler(r.Client, r))
+		WithOptions(external.Options(workers))
+	if r.Grants.Labels {
+		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
+	}
+	return b.Complete(reconcile.AsReconciler(r.Client, r))
 }
 
 // Reconcile observes, plans, applies and updates the status, in that order.

@@ -16,6 +16,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/webhook"
@@ -28,10 +29,8 @@ const groupRetry = 5 * time.Second
 
 // State is what was observed of a channel.
 type State struct {
-	// Guild is nil where the channel could not be observed; Server is the name of its
-	// DiscordServer.
-	Guild  *bot.Guild
-	Server string
+	// Guild is nil where the channel could not be observed.
+	Guild *bot.Guild
 	// Binding is where the object stands with its channel on Discord.
 	Binding external.Binding
 	// Position is its desired place; nil where the spec has none.
@@ -48,8 +47,8 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 	if s.Position, err = r.Channels.Position(ctx, c, by, parent); err != nil {
 		return s, err
 	}
-	s.Guild, s.Server = guild, guild.Server.Name
-	if s.Binding, err = r.Channels.Bind(ctx, guild.Bot.Client, lookup(c, guild.ID, parentID)); err != nil {
+	s.Guild = guild
+	if s.Binding, err = r.Channels.Bind(ctx, guild.Bot.Client, lookup(c, guild, parentID)); err != nil {
 		return s, err
 	}
 	guild.Refresh() // Bind may have read it
@@ -60,28 +59,36 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 // siblingsBy are the index and the parent by which the channels beside a channel are found.
 func siblingsBy(c *v1alpha1.DiscordChannel) (by, parent string) {
 	if ref := c.Spec.GroupRef; ref != nil {
-		return index.ChannelByGroup, ref.Name
+		return index.ChannelByGroup, ref.In(c.Namespace).String()
 	}
-	return index.ChannelByServer, c.Spec.ServerRef.Name
+	return index.ChannelByServer, c.Spec.ServerRef.In(c.Namespace).String()
+}
+
+// allowed returns the server, and the group, nil for none, that a channel refers to. Where it may not,
+// or they do not exist, the error is the issue.
+func (r *Reconciler) allowed(
+	ctx context.Context, c *v1alpha1.DiscordChannel,
+) (server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, err error) {
+	var name types.NamespacedName
+	if c.Spec.GroupRef == nil {
+		name = c.Spec.ServerRef.In(c.Namespace)
+	} else {
+		if group, err = r.Grants.Group(ctx, c.Spec.GroupRef.In(c.Namespace), c.Namespace); err != nil {
+			return nil, nil, err
+		}
+		name = group.Spec.ServerRef.In(group.Namespace)
+	}
+	server, err = r.Grants.Server(ctx, name, group, c.Namespace)
+	return server, group, err
 }
 
 // observeParents returns the guild, and the id of the category; empty for none.
 func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChannel) (*bot.Guild, string, error) {
-	group := &v1alpha1.DiscordGroup{}
-	if ref := c.Spec.GroupRef; ref != nil {
-		name := types.NamespacedName{Namespace: c.Namespace, Name: ref.Name}
-		if err := r.Client.Get(ctx, name, group); apierrors.IsNotFound(err) {
-			return nil, "", conditions.Progressing(v1alpha1.ReasonWaitingForGroup,
-				"DiscordGroup %s does not exist. Create it, or name another one in spec.groupRef.", ref.Name)
-		} else if err != nil {
-			return nil, "", fmt.Errorf("get DiscordGroup %s: %w", name, err)
-		}
+	server, group, err := r.allowed(ctx, c)
+	if err != nil {
+		return nil, "", err
 	}
-	server := types.NamespacedName{Namespace: c.Namespace, Name: group.Spec.ServerRef.Name}
-	if c.Spec.GroupRef == nil {
-		server.Name = c.Spec.ServerRef.Name
-	}
-	guild, err := r.Bots.Guild(ctx, server)
+	guild, err := r.Bots.Guild(ctx, server, c.Namespace)
 	if err != nil {
 		return nil, "", err
 	}
@@ -91,7 +98,7 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 				"Name a group of the same server, or create a new DiscordChannel.",
 			c.Status.ServerID, guild.ID, server.Name)
 	}
-	if c.Spec.GroupRef == nil {
+	if group == nil {
 		return guild, "", nil
 	}
 	id := group.Status.GroupID
@@ -116,8 +123,11 @@ func noCategory(group *v1alpha1.DiscordGroup) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, message, group.Name).After(groupRetry)
 }
 
-func lookup(c *v1alpha1.DiscordChannel, guildID, parentID string) external.Lookup {
-	return external.Lookup{Object: c, GuildID: guildID, ParentID: parentID, Types: channelTypes(c.Spec.Type)}
+func lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) external.Lookup {
+	return external.Lookup{
+		Object: c, GuildID: guild.ID, ParentID: parentID, Types: channelTypes(c.Spec.Type),
+		NoAdoption: grant.AdoptionRefused(guild.Server, c.Namespace),
+	}
 }
 
 // channelTypes are the types of channel that the object can manage, that which is created first.
@@ -128,19 +138,26 @@ func channelTypes(t v1alpha1.ChannelType) []discordgo.ChannelType {
 	return []discordgo.ChannelType{discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews}
 }
 
-// observeDeletion observes what a deleted object has on Discord.
+// observeDeletion observes what a deleted object has on Discord. What it has is deleted also where it
+// may not use the server any more.
 func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordChannel) (s State, err error) {
 	if retained(c) && !ownsWebhook(c) {
+		return s, nil
+	}
+	_, _, err = r.allowed(ctx, c)
+	if refused := grant.Refused(err); refused != nil && !r.Channels.Owns(c) {
+		s.Binding.Mismatch = refused
 		return s, nil
 	}
 	server, categoryID, err := r.parentsOf(ctx, c)
 	if err != nil {
 		return s, err
 	}
-	if s.Guild, err = r.Bots.GuildToDelete(ctx, server, c.Status.ServerID); err != nil || retained(c) {
+	s.Guild, err = r.Bots.GuildToDelete(ctx, server, c.Status.ServerID, c.Namespace)
+	if err != nil || retained(c) {
 		return s, err
 	}
-	s.Binding, err = r.Channels.BindDeleted(ctx, s.Guild.Bot.Client, lookup(c, s.Guild.ID, categoryID))
+	s.Binding, err = r.Channels.BindDeleted(ctx, s.Guild.Bot.Client, lookup(c, s.Guild, categoryID))
 	return s, err
 }
 
@@ -157,17 +174,16 @@ func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
 func (r *Reconciler) parentsOf(
 	ctx context.Context, c *v1alpha1.DiscordChannel,
 ) (server types.NamespacedName, categoryID string, err error) {
-	server.Namespace = c.Namespace
 	if c.Spec.ServerRef != nil {
-		server.Name = c.Spec.ServerRef.Name
+		server = c.Spec.ServerRef.In(c.Namespace)
 	}
 	if c.Spec.GroupRef != nil {
 		var group v1alpha1.DiscordGroup
-		err = r.Client.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.GroupRef.Name}, &group)
-		server.Name, categoryID = group.Spec.ServerRef.Name, group.Status.GroupID
+		err = r.Grants.Objects.Get(ctx, c.Spec.GroupRef.In(c.Namespace), &group)
+		server, categoryID = group.Spec.ServerRef.In(group.Namespace), group.Status.GroupID
 	}
 	if c.Status.ServerRef != nil {
-		server.Name, err = c.Status.ServerRef.Name, client.IgnoreNotFound(err)
+		server, err = c.Status.ServerRef.In(c.Namespace), client.IgnoreNotFound(err)
 		categoryID = cmp.Or(c.Status.GroupID, categoryID)
 	}
 	if apierrors.IsNotFound(err) {

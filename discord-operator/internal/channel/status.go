@@ -24,7 +24,7 @@ func statusOf(
 	if s.Guild == nil {
 		can = status.Available(now.Conditions, can)
 	} else {
-		now.ServerRef = &v1alpha1.ServerReference{Name: s.Server}
+		now.ServerRef = referenceTo(s.Guild.Server, c.Namespace)
 	}
 	if id := s.Binding.HiddenID; id != "" {
 		now.ServerID, now.ChannelID = s.Guild.ID, id
@@ -40,6 +40,15 @@ func statusOf(
 	}
 	conditions.Set(&now.Conditions, c.Generation, can, worst)
 	return now
+}
+
+// referenceTo refers to a server from a namespace.
+func referenceTo(server *v1alpha1.DiscordServer, from string) *v1alpha1.ServerReference {
+	ref := v1alpha1.ServerReference{Name: server.Name}
+	if server.Namespace != from {
+		ref.Namespace = server.Namespace
+	}
+	return &ref
 }
 
 // updateStatus writes the status and says when to reconcile again.

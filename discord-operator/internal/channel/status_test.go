@@ -20,10 +20,11 @@ import (
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	observed := State{Guild: &bot.Guild{ID: "1", URL: "https://discord.com/channels/1"}, Server: "jujutsu"}
+	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "jujutsu"}}
+	observed := State{Guild: &bot.Guild{Server: server, ID: "1", URL: "https://discord.com/channels/1"}}
 	live := &discordclient.Channel{ID: "2", ParentID: "3"}
 	full := v1alpha1.DiscordChannelStatus{
-		ServerRef: &v1alpha1.ServerReference{Name: "jujutsu"}, ServerID: "1", ChannelID: "2", GroupID: "3", ChannelURL: "https://discord.com/channels/1/2",
+		ServerRef: &v1alpha1.ServerReference{Namespace: "platform", Name: "jujutsu"}, ServerID: "1", ChannelID: "2", GroupID: "3", ChannelURL: "https://discord.com/channels/1/2",
 		Webhook: &v1alpha1.WebhookStatus{ID: "7", SecretRef: &v1alpha1.LocalSecretReference{Name: "s"}},
 	}
 	changed := func(change func(*v1alpha1.DiscordChannelStatus)) v1alpha1.DiscordChannelStatus {

@@ -5,6 +5,7 @@ package channel
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,17 +23,28 @@ func (r *Reconciler) requests(ctx context.Context, namespace, by, value string) 
 }
 
 func (r *Reconciler) ofGroup(ctx context.Context, group client.Object) []reconcile.Request {
-	return r.requests(ctx, group.GetNamespace(), index.ChannelByGroup, group.GetName())
+	return r.requests(ctx, "", index.ChannelByGroup, client.ObjectKeyFromObject(group).String())
 }
 
 // ofServer returns the channels of a server: those that name it, and those whose groups do.
 func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []reconcile.Request {
-	all := r.requests(ctx, server.GetNamespace(), index.ChannelByServer, server.GetName())
-	groups, namespace := &v1alpha1.DiscordGroupList{}, server.GetNamespace()
-	for _, group := range index.Requests(ctx, r.Client, groups, namespace, index.GroupByServer, server.GetName()) {
-		all = append(all, r.requests(ctx, group.Namespace, index.ChannelByGroup, group.Name)...)
+	name := client.ObjectKeyFromObject(server).String()
+	return append(r.requests(ctx, "", index.ChannelByServer, name), r.ofGroups(ctx, "", index.GroupByServer, name)...)
+}
+
+// ofGroups returns the channels of the groups that an index names.
+func (r *Reconciler) ofGroups(ctx context.Context, namespace, by, value string) (all []reconcile.Request) {
+	for _, group := range index.Requests(ctx, r.Client, &v1alpha1.DiscordGroupList{}, namespace, by, value) {
+		all = append(all, r.requests(ctx, "", index.ChannelByGroup, group.String())...)
 	}
 	return all
+}
+
+// ofNamespace returns the channels that may be allowed something else now: those of a namespace, and
+// those in its groups.
+func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
+	name := namespace.GetName()
+	return append(r.requests(ctx, name, "", ""), r.ofGroups(ctx, name, "", "")...)
 }
 
 // ofSecret returns the channel that owns a Secret, and those that want its name, for which it may
@@ -47,9 +59,11 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 	return all
 }
 
-// groupChanged lets through a group that came or went, or whose category is another one.
+// groupChanged lets through a group that came or went, whose category is another one, or that allows
+// other namespaces.
 var groupChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordGroup), e.ObjectNew.(*v1alpha1.DiscordGroup)
 	return before.Status.GroupID != after.Status.GroupID ||
-		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero()
+		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+		!equality.Semantic.DeepEqual(before.Spec.AllowedNamespaces, after.Spec.AllowedNamespaces)
 }}

@@ -106,6 +106,8 @@ type Lookup struct {
 	GuildID, ParentID string
 	// Types are what the resource may be; the first is what is created.
 	Types []discordgo.ChannelType
+	// NoAdoption is why the object may not adopt what exists; nil where it may.
+	NoAdoption *conditions.Issue
 }
 
 // Binding is where an object stands with its external resource. With neither a Channel nor Absent,
@@ -164,6 +166,9 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 		}
 	}
 	if b.Adopt != nil && len(known) == 0 {
+		if l.NoAdoption != nil {
+			return b, l.NoAdoption
+		}
 		if snap.Hidden(b.Adopt.ID) {
 			return b, issues.Hidden(r.Kind.Noun, b.Adopt.ID, hiddenRetry)
 		}
@@ -192,7 +197,14 @@ func (r *Resources) BindDeleted(ctx context.Context, api *guildcache.Client, l L
 	return b, err
 }
 
-// Position is the desired place of an object among those that an index names; nil for none.
+// Owns reports whether the object has, or may have, a resource, as far as the status and this process
+// know. Finalizer and spec are what a user may have written.
+func (r *Resources) Owns(o status.Object) bool {
+	return r.Kind.Identity(o).StatusID != "" || r.Records.Has(o.GetUID())
+}
+
+// Position is the desired place of an object among those of its namespace that an index names; nil for
+// none. The objects of other namespaces count as unmanaged, so that none can move them.
 func (r *Resources) Position(ctx context.Context, o client.Object, by, value string) (*Position, error) {
 	rank := r.Kind.Identity(o).Position
 	if rank == nil {
@@ -226,12 +238,17 @@ func (r *Resources) take(ctx context.Context, b Binding, ch *discordclient.Chann
 		if owner := winner(claims); owner.uid != uid {
 			return none, conditions.Degraded(v1alpha1.ReasonConflict,
 				"%q (%s) on Discord is already managed by %s. Delete this object, which deletes nothing on Discord.",
-				ch.Name, ch.ID, owner.name)
+				ch.Name, ch.ID, owner.from(b.Object.GetNamespace()))
 		}
 	}
 	rival := func(c claim) bool { return c.uid != uid && !c.deleted }
 	if i := slices.IndexFunc(claims, rival); i >= 0 {
-		b.ClaimedBy = claims[i].name.String()
+		b.ClaimedBy = claims[i].from(b.Object.GetNamespace())
+	}
+	if held, err := r.heldByAnother(ctx, b, ch.ID); err != nil {
+		return none, err
+	} else if held {
+		return none, issues.Brief(briefRetry) // its status is about to show it
 	}
 	if !b.Recovered {
 		r.Records.Bound(uid, ch.ID)
@@ -240,6 +257,23 @@ func (r *Resources) take(ctx context.Context, b Binding, ch *discordclient.Chann
 	}
 	b.Channel = ch
 	return b, nil
+}
+
+// heldByAnother reports whether this process has given what an object adopts to another one, the status
+// of which does not show it yet.
+func (r *Resources) heldByAnother(ctx context.Context, b Binding, id string) (held bool, err error) {
+	holder := r.Records.Holder(id)
+	if !b.Adopted || holder == "" || holder == b.Object.GetUID() {
+		return false, nil
+	}
+	list := r.Kind.List()
+	if err := index.List(ctx, r.Cache, list, "", "", ""); err != nil {
+		return false, err
+	}
+	return held, meta.EachListItem(list, func(item runtime.Object) error {
+		held = held || item.(client.Object).GetUID() == holder // one that is gone holds nothing
+		return nil
+	})
 }
 
 // recover looks for the result of a create that may have been carried out.

@@ -74,14 +74,17 @@ type noEvents struct{}
 
 func (noEvents) Eventf(_, _ runtime.Object, _, _, _, _ string, _ ...any) {}
 
-// objects lists the objects with the claims on an id.
+// objects lists the objects with the claims on an id, of all objects those with claims on "".
 type objects struct {
 	client.Reader
 	claims func(id string) ([]claim, error)
 }
 
 func (o objects) List(_ context.Context, list client.ObjectList, options ...client.ListOption) error {
-	id, _ := (&client.ListOptions{}).ApplyOptions(options).FieldSelector.RequiresExactMatch("id")
+	id := ""
+	if selector := (&client.ListOptions{}).ApplyOptions(options).FieldSelector; selector != nil {
+		id, _ = selector.RequiresExactMatch("id")
+	}
 	claims, err := o.claims(id)
 	for _, c := range claims {
 		channel := v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{
@@ -156,6 +159,8 @@ func stored(id string) func(*Lookup) {
 func adopts(id string) func(*Lookup) {
 	return func(l *Lookup) { l.Object.(*v1alpha1.DiscordChannel).Spec.Adopt = &v1alpha1.Adoption{ID: id} }
 }
+
+func noAdoption(l *Lookup) { l.NoAdoption = conditions.Degraded(v1alpha1.ReasonNotAllowed, "no") }
 
 func matched(l *Lookup) { l.Object.(*v1alpha1.DiscordChannel).Status.Matched = true }
 
@@ -235,6 +240,28 @@ func TestBind(t *testing.T) {
 		"adopted what another one wants, which is deleted": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0), deleted: true}}
+			return r.lookup(adopts(id)), id
+		}, found: Binding{Adopted: true}},
+		"adopted where that is not allowed": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			return r.lookup(adopts(r.make(t, "old", "").ID), noAdoption), ""
+		}, reason: v1alpha1.ReasonNotAllowed},
+		"adopted what is not there, where that is not allowed": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+			return r.lookup(adopts("123456"), noAdoption), ""
+		}, reason: v1alpha1.ReasonNotAllowed},
+		"adopted before it was not allowed any more": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "old", "").ID
+			return r.lookup(finalized, adopts(id), stored(id), noAdoption), id
+		}},
+		"adopted what this process has just made for another one": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "new", "").ID
+			r.resources.Records.Bound("other", id)
+			r.claims[id], r.claims[""] = []claim{{uid: "uid"}}, []claim{{uid: "uid"}, {uid: "other"}}
+			return r.lookup(adopts(id)), ""
+		}, reason: v1alpha1.ReasonRateLimited},
+		"adopted what this process has made for one that is gone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			id := r.make(t, "new", "").ID
+			r.resources.Records.Bound("other", id)
+			r.claims[""] = []claim{{uid: "uid"}}
 			return r.lookup(adopts(id)), id
 		}, found: Binding{Adopted: true}},
 		"deleted on Discord, and this process knows that nothing else exists": {scene: func(_ *testing.T, r *rig) (Lookup, string) {

@@ -25,6 +25,14 @@ type claim struct {
 	deleted bool // the object is being deleted
 }
 
+// from is what the object is called for users of a namespace, who learn no names of another one.
+func (c claim) from(namespace string) string {
+	if c.name.Namespace != namespace {
+		return "an object of another namespace"
+	}
+	return c.name.String()
+}
+
 // winner returns whose the resource is, of all that claim it: an object that has it comes before
 // one that wants it, then the older one.
 func winner(claims []claim) claim {

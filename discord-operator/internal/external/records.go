@@ -59,6 +59,14 @@ func (r *Records) Of(uid types.UID) Record {
 	return known
 }
 
+// Has reports whether anything is known of an object.
+func (r *Records) Has(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.records[uid]
+	return ok
+}
+
 // Absent records that nothing exists for the object but what its status names.
 func (r *Records) Absent(uid types.UID) { r.put(uid, Record{Known: true}) }
 

@@ -21,6 +21,12 @@ const manage = permissions.ViewChannel | permissions.ManageChannels
 
 // Plan plans the category of a group. It does no I/O.
 func Plan(g *v1alpha1.DiscordGroup, s State) external.Plan {
+	p := planCategory(g, s)
+	p.Report(s.Selector)
+	return p
+}
+
+func planCategory(g *v1alpha1.DiscordGroup, s State) external.Plan {
 	p := external.Plan{Position: s.Position}
 	var want []discordclient.Overwrite
 	if g.Spec.PermissionOverwrites != nil {

@@ -6,11 +6,12 @@ import (
 	"context"
 
 	"github.com/bwmarrin/discordgo"
-	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/conditions"
@@ -24,10 +25,17 @@ type State struct {
 	Binding external.Binding
 	// Position is its desired place; nil where the spec has none.
 	Position *external.Position
+	// Selector is why the selector of its allowedNamespaces is of no use; nil for nothing.
+	Selector *conditions.Issue
 }
 
 func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
-	guild, err := r.Bots.Guild(ctx, types.NamespacedName{Namespace: g.Namespace, Name: g.Spec.ServerRef.Name})
+	name := g.Spec.ServerRef.In(g.Namespace)
+	server, err := r.Grants.Server(ctx, name, nil, g.Namespace)
+	if err != nil {
+		return s, err
+	}
+	guild, err := r.Bots.Guild(ctx, server, g.Namespace)
 	if err != nil {
 		return s, err
 	}
@@ -36,44 +44,65 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s S
 			"The category is in server %s, but DiscordServer %s now manages server %s. Create a new DiscordGroup.",
 			g.Status.ServerID, g.Spec.ServerRef.Name, guild.ID)
 	}
-	if s.Position, err = r.Categories.Position(ctx, g, index.GroupByServer, g.Spec.ServerRef.Name); err != nil {
+	if s.Position, err = r.Categories.Position(ctx, g, index.GroupByServer, name.String()); err != nil {
 		return s, err
 	}
 	s.Guild = guild
-	s.Binding, err = r.Categories.Bind(ctx, guild.Bot.Client, lookup(g, guild.ID))
+	s.Selector = r.Grants.SelectorUnusable(g.Spec.AllowedNamespaces)
+	s.Binding, err = r.Categories.Bind(ctx, guild.Bot.Client, lookup(g, guild))
 	guild.Refresh() // Bind may have read it
 	return s, err
 }
 
-func lookup(g *v1alpha1.DiscordGroup, guildID string) external.Lookup {
-	return external.Lookup{Object: g, GuildID: guildID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory}}
+func lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) external.Lookup {
+	return external.Lookup{
+		Object: g, GuildID: guild.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory},
+		NoAdoption: grant.AdoptionRefused(guild.Server, g.Namespace),
+	}
 }
 
-// observeDeletion observes what a deleted group has on Discord, once nothing depends on it.
+// observeDeletion observes what a deleted group has on Discord, once nothing depends on it. What it
+// has is deleted also where it may not use the server any more.
 func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
 	if err := r.dependents(ctx, g); err != nil || retained(g) {
 		return s, err
 	}
-	server := types.NamespacedName{Namespace: g.Namespace, Name: g.Spec.ServerRef.Name}
-	if s.Guild, err = r.Bots.GuildToDelete(ctx, server, g.Status.ServerID); err != nil {
+	name := g.Spec.ServerRef.In(g.Namespace)
+	_, err = r.Grants.Server(ctx, name, nil, g.Namespace)
+	if refused := grant.Refused(err); refused != nil && !r.Categories.Owns(g) {
+		s.Binding.Mismatch = refused
+		return s, nil
+	}
+	if s.Guild, err = r.Bots.GuildToDelete(ctx, name, g.Status.ServerID, g.Namespace); err != nil {
 		return s, err
 	}
-	s.Binding, err = r.Categories.BindDeleted(ctx, s.Guild.Bot.Client, lookup(g, s.Guild.ID))
+	s.Binding, err = r.Categories.BindDeleted(ctx, s.Guild.Bot.Client, lookup(g, s.Guild))
 	return s, err
 }
 
 func retained(g *v1alpha1.DiscordGroup) bool { return Kind.Identity(g).Retained() }
 
-// dependents returns, as an issue, the channels that still refer to the group.
+// dependents returns, as an issue, the channels that still refer to the group. Those that may not, and
+// have nothing in it, do not count.
 func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) error {
 	var channels v1alpha1.DiscordChannelList
-	err := index.List(ctx, r.Client, &channels, g.Namespace, index.ChannelByGroup, g.Name)
-	if err != nil || len(channels.Items) == 0 {
+	err := index.List(ctx, r.Client, &channels, "", index.ChannelByGroup, client.ObjectKeyFromObject(g).String())
+	if err != nil {
 		return err
 	}
-	names := make([]string, 0, len(channels.Items))
+	var names []string
 	for i := range channels.Items {
-		names = append(names, channels.Items[i].Name)
+		c := &channels.Items[i]
+		counts, err := r.Grants.InGroup(ctx, g, c.Namespace)
+		if err != nil {
+			return err
+		}
+		if counts || c.Status.ChannelID != "" && c.Status.GroupID == g.Status.GroupID {
+			names = append(names, issues.Name(c, g.Namespace))
+		}
+	}
+	if len(names) == 0 {
+		return nil
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"DiscordChannels still refer to the group: %s. Delete or move them.", issues.Some(names))

@@ -5,7 +5,6 @@ package group
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -16,8 +15,18 @@ import (
 )
 
 func (r *Reconciler) ofServer(ctx context.Context, server client.Object) []reconcile.Request {
-	groups := &v1alpha1.DiscordGroupList{}
-	return index.Requests(ctx, r.Client, groups, server.GetNamespace(), index.GroupByServer, server.GetName())
+	groups, name := &v1alpha1.DiscordGroupList{}, client.ObjectKeyFromObject(server).String()
+	return index.Requests(ctx, r.Client, groups, "", index.GroupByServer, name)
+}
+
+// ofNamespace returns the groups of a namespace, which may be allowed something else now, and those that
+// allow namespaces by their labels: a deleted one waits for channels that it allows.
+func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
+	requests := func(namespace, by, value string) []reconcile.Request {
+		return index.Requests(ctx, r.Client, &v1alpha1.DiscordGroupList{}, namespace, by, value)
+	}
+	return append(requests(namespace.GetName(), "", ""),
+		requests("", index.BySelector, string(v1alpha1.FromSelector))...)
 }
 
 func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
@@ -25,7 +34,7 @@ func ofChannel(_ context.Context, o client.Object) []reconcile.Request {
 	if ref == nil {
 		return nil
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: ref.Name}}}
+	return []reconcile.Request{{NamespacedName: ref.In(o.GetNamespace())}}
 }
 
 // left lets through a channel that leaves its group: a deleted group waits for that.

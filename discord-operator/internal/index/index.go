@@ -20,13 +20,14 @@ import (
 const (
 	ServerByGuild   = "guild"  // spec.serverId and status.serverId
 	ServerBySecret  = "secret" // spec.tokenSecretRef.name
-	GroupByServer   = "server" // spec.serverRef.name
+	GroupByServer   = "server" // namespace and name of the server
 	GroupByID       = "id"     // status.groupId and spec.adopt.id
-	ChannelByGroup  = "group"  // spec.groupRef.name
-	ChannelByServer = "server" // spec.serverRef.name: those outside of any group
+	ChannelByGroup  = "group"  // namespace and name of the group
+	ChannelByServer = "server" // namespace and name of the server, of those outside of any group
 	ChannelByID     = "id"     // status.channelId and spec.adopt.id
 	ChannelBySecret = "secret" // the name of the webhook's Secret
 	SecretByOwner   = "owner"  // UID of the object that controls it
+	BySelector      = "from"   // allowedNamespaces.from of servers and groups, where it is Selector
 )
 
 type index struct {
@@ -45,17 +46,25 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 		by(server, ServerBySecret, func(s *v1alpha1.DiscordServer) []string {
 			return []string{s.Spec.TokenSecretRef.Name}
 		}),
+		by(server, BySelector, func(s *v1alpha1.DiscordServer) []string { return selector(s.Spec.AllowedNamespaces) }),
+		by(group, BySelector, func(g *v1alpha1.DiscordGroup) []string { return selector(g.Spec.AllowedNamespaces) }),
 		by(group, GroupByServer, func(g *v1alpha1.DiscordGroup) []string {
-			return []string{g.Spec.ServerRef.Name}
+			return []string{g.Spec.ServerRef.In(g.Namespace).String()}
 		}),
 		by(group, GroupByID, func(g *v1alpha1.DiscordGroup) []string {
 			return []string{g.Status.GroupID, ptr.Deref(g.Spec.Adopt, v1alpha1.Adoption{}).ID}
 		}),
 		by(channel, ChannelByGroup, func(c *v1alpha1.DiscordChannel) []string {
-			return []string{ptr.Deref(c.Spec.GroupRef, v1alpha1.GroupReference{}).Name}
+			if c.Spec.GroupRef == nil {
+				return nil
+			}
+			return []string{c.Spec.GroupRef.In(c.Namespace).String()}
 		}),
 		by(channel, ChannelByServer, func(c *v1alpha1.DiscordChannel) []string {
-			return []string{ptr.Deref(c.Spec.ServerRef, v1alpha1.ServerReference{}).Name}
+			if c.Spec.ServerRef == nil {
+				return nil
+			}
+			return []string{c.Spec.ServerRef.In(c.Namespace).String()}
 		}),
 		by(channel, ChannelByID, func(c *v1alpha1.DiscordChannel) []string {
 			return []string{c.Status.ChannelID, ptr.Deref(c.Spec.Adopt, v1alpha1.Adoption{}).ID}
@@ -75,6 +84,13 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 		}
 	}
 	return nil
+}
+
+func selector(allowed *v1alpha1.AllowedNamespaces) []string {
+	if allowed == nil || allowed.From != v1alpha1.FromSelector {
+		return nil
+	}
+	return []string{string(allowed.From)}
 }
 
 // by is an index of one kind, without empty values and duplicates.

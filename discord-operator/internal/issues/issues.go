@@ -232,6 +232,14 @@ func Abandonable(worst *conditions.Issue) bool {
 	return worst.Reason == v1alpha1.ReasonDeletionFailed || worst.Reason == v1alpha1.ReasonRateLimited && !IsBrief(worst)
 }
 
+// Name is what an object is called for users of a namespace.
+func Name(o metav1.Object, namespace string) string {
+	if o.GetNamespace() == namespace {
+		return o.GetName()
+	}
+	return o.GetNamespace() + "/" + o.GetName()
+}
+
 // Some names up to ten of many.
 func Some(names []string) string {
 	const maxNames = 10

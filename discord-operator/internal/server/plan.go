@@ -46,7 +46,7 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	needed := required(s, len(p.Fields) > 0 || managed(server))
 	const forWhat = "which this server's settings, groups and channels require"
 	lacking := issues.Lacking(have, exact, needed, forWhat, s.InviteURL)
-	for _, issue := range []*conditions.Issue{lacking, waits, d.Issue()} {
+	for _, issue := range []*conditions.Issue{lacking, waits, d.Issue(), s.Selector} {
 		if issue != nil {
 			p.Issues = append(p.Issues, *issue)
 		}

@@ -12,12 +12,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
@@ -31,6 +33,8 @@ const Kind = "DiscordServer"
 type Reconciler struct {
 	// Client reads from the cache.
 	Client client.Client
+	// Grants say who may use what.
+	Grants *grant.Reader
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
 	// Records are what this process knows of its creates of guilds.
@@ -50,7 +54,7 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
 	onEvent := handler.TypedFuncs[guildcache.Event, reconcile.Request]{GenericFunc: r.onEvent}
-	return builder.ControllerManagedBy(mgr).
+	b := builder.ControllerManagedBy(mgr).
 		Named("discordserver").
 		For(&v1alpha1.DiscordServer{}, when(r.Status.Relevant())).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.rivals), when(claimChanged)).
@@ -58,8 +62,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&v1alpha1.DiscordChannel{}, later(r.ofChannel), when(childChanged)).
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), onEvent)).
-		WithOptions(external.Options(workers)).
-		Complete(reconcile.Func(r.reconcile))
+		WithOptions(external.Options(workers))
+	if r.Grants.Labels {
+		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
+	}
+	return b.Complete(reconcile.Func(r.reconcile))
 }
 
 // reconcile gets the object of a request. One that is gone needs no bot any more.

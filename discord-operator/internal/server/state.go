@@ -5,12 +5,12 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -45,9 +45,14 @@ type State struct {
 	Manager *v1alpha1.DiscordServer
 	// Claimed says that another server that is not deleted claims the guild.
 	Claimed bool
-	// Groups and Channels are those that refer to the server.
+	// Groups and Channels are those of its own namespace that refer to the server: what others ask
+	// for must not make the bot of this one ask for permissions.
 	Groups   []v1alpha1.DiscordGroup
 	Channels []v1alpha1.DiscordChannel
+	// Namespaces is how many have groups or channels in the server.
+	Namespaces int
+	// Selector is why the selector of its allowedNamespaces is of no use; nil for nothing.
+	Selector *conditions.Issue
 	// SystemChannel is that of spec.systemChannelRef; nil for none.
 	SystemChannel *v1alpha1.DiscordChannel
 }
@@ -151,9 +156,22 @@ func guildName(server *v1alpha1.DiscordServer) string { return cmp.Or(server.Spe
 
 // observeChildren reads the groups and channels of the server, which decide what it needs.
 func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.DiscordServer, s *State) (err error) {
-	if s.Groups, s.Channels, err = r.children(ctx, server); err != nil {
+	groups, channels, err := r.children(ctx, server)
+	if err != nil {
 		return err
 	}
+	namespaces := sets.New[string]()
+	for i := range groups {
+		if namespaces.Insert(groups[i].Namespace); groups[i].Namespace == server.Namespace {
+			s.Groups = append(s.Groups, groups[i])
+		}
+	}
+	for i := range channels {
+		if namespaces.Insert(channels[i].Namespace); channels[i].Namespace == server.Namespace {
+			s.Channels = append(s.Channels, channels[i])
+		}
+	}
+	s.Namespaces, s.Selector = namespaces.Len(), r.Grants.SelectorUnusable(server.Spec.AllowedNamespaces)
 	if ref := server.Spec.SystemChannelRef; ref != nil {
 		var c v1alpha1.DiscordChannel
 		err := r.Client.Get(ctx, types.NamespacedName{Namespace: server.Namespace, Name: ref.Name}, &c)
@@ -167,31 +185,60 @@ func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.Disco
 	return nil
 }
 
+// children returns the groups and channels of all namespaces that use the server: those that refer to
+// it and may, and those that no longer may and still have something in the guild.
 func (r *Reconciler) children(
 	ctx context.Context, server *v1alpha1.DiscordServer,
-) ([]v1alpha1.DiscordGroup, []v1alpha1.DiscordChannel, error) {
-	var groups v1alpha1.DiscordGroupList
-	var channels v1alpha1.DiscordChannelList
-	list := func(into client.ObjectList, by, name string) error {
-		return index.List(ctx, r.Client, into, server.Namespace, by, name)
-	}
-	err := list(&groups, index.GroupByServer, server.Name)
-	err = errors.Join(err, list(&channels, index.ChannelByServer, server.Name))
-	if err != nil {
+) (groups []v1alpha1.DiscordGroup, channels []v1alpha1.DiscordChannel, err error) {
+	name := client.ObjectKeyFromObject(server).String()
+	var named v1alpha1.DiscordGroupList
+	if err := index.List(ctx, r.Client, &named, "", index.GroupByServer, name); err != nil {
 		return nil, nil, err
 	}
-	all := slices.Clone(channels.Items)
-	for i := range groups.Items {
-		var inGroup v1alpha1.DiscordChannelList
-		if err := list(&inGroup, index.ChannelByGroup, groups.Items[i].Name); err != nil {
+	if channels, err = r.channels(ctx, server, nil, index.ChannelByServer, name); err != nil {
+		return nil, nil, err
+	}
+	for i := range named.Items {
+		group := &named.Items[i]
+		uses, err := r.Grants.Uses(ctx, server, nil, group.Namespace)
+		if err != nil {
 			return nil, nil, err
 		}
-		all = append(all, inGroup.Items...)
+		if uses || group.Status.GroupID != "" && group.Status.ServerID == server.Status.ServerID {
+			groups = append(groups, *group)
+		}
+		of := client.ObjectKeyFromObject(group).String()
+		inGroup, err := r.channels(ctx, server, group, index.ChannelByGroup, of)
+		if err != nil {
+			return nil, nil, err
+		}
+		channels = append(channels, inGroup...)
 	}
-	return groups.Items, all, nil
+	return groups, channels, nil
 }
 
-// mentioned are the permissions in the overwrites of all groups and channels, and whether there are
+// channels returns the channels that use the server, of those that an index names.
+func (r *Reconciler) channels(
+	ctx context.Context, server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, by, value string,
+) (using []v1alpha1.DiscordChannel, err error) {
+	var named v1alpha1.DiscordChannelList
+	if err := index.List(ctx, r.Client, &named, "", by, value); err != nil {
+		return nil, err
+	}
+	for i := range named.Items {
+		c := &named.Items[i]
+		uses, err := r.Grants.Uses(ctx, server, group, c.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		if uses || c.Status.ChannelID != "" && c.Status.ServerID == server.Status.ServerID {
+			using = append(using, *c)
+		}
+	}
+	return using, nil
+}
+
+// mentioned are the permissions in the overwrites of its groups and channels, and whether there are
 // overwrites and webhooks at all.
 func (s *State) mentioned() (bits permissions.Bits, overwritten, webhooks bool) {
 	add := func(spec []v1alpha1.PermissionOverwrite) {
@@ -228,10 +275,10 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 	}
 	var names []string
 	for i := range groups {
-		names = append(names, "DiscordGroup "+groups[i].Name)
+		names = append(names, "DiscordGroup "+issues.Name(&groups[i], server.Namespace))
 	}
 	for i := range channels {
-		names = append(names, "DiscordChannel "+channels[i].Name)
+		names = append(names, "DiscordChannel "+issues.Name(&channels[i], server.Namespace))
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"Objects still refer to the server: %s. Delete them.", issues.Some(names))

@@ -30,6 +30,7 @@ func statusOf(
 	}
 	if guild := results.Guild; guild != nil {
 		now.Name, now.OwnerID = guild.Name, guild.OwnerID
+		now.Namespaces = int32(s.Namespaces)  //nolint:gosec // a cluster has fewer
 		total := int32(len(s.Snapshot.All())) //nolint:gosec // Discord allows 500
 		now.Channels = &v1alpha1.ChannelCount{Total: total, Limit: bot.MaxChannels}
 	}

@@ -28,10 +28,10 @@ const rest = 2 * time.Second
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // later enqueues the server of a child after a rest, so that many changes cost one reconcile.
-func later(of func(context.Context, client.Object) string) handler.EventHandler {
+func later(of func(context.Context, client.Object) types.NamespacedName) handler.EventHandler {
 	put := func(ctx context.Context, o client.Object, q queue) {
-		if name := of(ctx, o); name != "" {
-			q.AddAfter(reconcile.Request{NamespacedName: types.NamespacedName{Namespace: o.GetNamespace(), Name: name}}, rest)
+		if name := of(ctx, o); name.Name != "" {
+			q.AddAfter(reconcile.Request{NamespacedName: name}, rest)
 		}
 	}
 	return handler.Funcs{
@@ -44,26 +44,28 @@ func later(of func(context.Context, client.Object) string) handler.EventHandler 
 	}
 }
 
-func (r *Reconciler) ofGroup(_ context.Context, o client.Object) string {
-	return o.(*v1alpha1.DiscordGroup).Spec.ServerRef.Name
+func (r *Reconciler) ofGroup(_ context.Context, o client.Object) types.NamespacedName {
+	return o.(*v1alpha1.DiscordGroup).Spec.ServerRef.In(o.GetNamespace())
 }
 
-func (r *Reconciler) ofChannel(ctx context.Context, o client.Object) string {
+func (r *Reconciler) ofChannel(ctx context.Context, o client.Object) (server types.NamespacedName) {
 	c := o.(*v1alpha1.DiscordChannel)
 	if c.Spec.ServerRef != nil {
-		return c.Spec.ServerRef.Name
+		return c.Spec.ServerRef.In(c.Namespace)
 	}
 	if c.Status.ServerRef != nil {
-		return c.Status.ServerRef.Name
+		return c.Status.ServerRef.In(c.Namespace)
 	}
 	var group v1alpha1.DiscordGroup
-	if c.Spec.GroupRef == nil {
-		return ""
+	if c.Spec.GroupRef == nil || r.Grants.Objects.Get(ctx, c.Spec.GroupRef.In(c.Namespace), &group) != nil {
+		return server
 	}
-	if r.Client.Get(ctx, types.NamespacedName{Namespace: c.Namespace, Name: c.Spec.GroupRef.Name}, &group) != nil {
-		return ""
-	}
-	return group.Spec.ServerRef.Name
+	return group.Spec.ServerRef.In(group.Namespace)
+}
+
+// ofNamespace returns the servers that allow namespaces by their labels.
+func (r *Reconciler) ofNamespace(ctx context.Context, _ client.Object) []reconcile.Request {
+	return r.requests(ctx, "", index.BySelector, string(v1alpha1.FromSelector))
 }
 
 // childChanged lets through a group or channel that came or went, on Discord or here, or whose spec

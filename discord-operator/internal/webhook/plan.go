@@ -134,7 +134,7 @@ func refusedCreate(s State) *conditions.Issue {
 	case len(s.Hooks) >= maxWebhooks:
 		return issues.Full("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks)
 	}
-	return s.Guild.LacksIn(s.Channel, permissions.ManageWebhooks, forWhat, s.Guild.Server.Status.InviteURL)
+	return s.Guild.LacksIn(s.Channel, permissions.ManageWebhooks, forWhat, s.Guild.InviteURL)
 }
 
 // holds reports, from metadata alone, whether a Secret is unaltered and for this webhook: a client

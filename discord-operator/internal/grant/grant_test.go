@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grant
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+)
+
+var (
+	same   = &v1alpha1.AllowedNamespaces{From: v1alpha1.FromSame}
+	all    = &v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}
+	nobody = &v1alpha1.AllowedNamespaces{From: v1alpha1.FromSelector}
+	yes    = selecting(metav1.LabelSelector{MatchLabels: map[string]string{"discord": "yes"}})
+	every  = selecting(metav1.LabelSelector{})
+	wrong  = selecting(metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "?"}}})
+)
+
+func selecting(s metav1.LabelSelector) *v1alpha1.AllowedNamespaces {
+	return &v1alpha1.AllowedNamespaces{From: v1alpha1.FromSelector, Selector: &s}
+}
+
+// The namespaces of the tests, with and without the label.
+var (
+	platform = Namespace{Name: "platform", Labels: labels.Set{}}
+	teamA    = Namespace{Name: "team-a", Labels: labels.Set{"discord": "yes"}}
+	teamB    = Namespace{Name: "team-b", Labels: labels.Set{"discord": "no"}}
+	unread   = Namespace{Name: "team-a"}
+)
+
+func TestAllows(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		allowed *v1alpha1.AllowedNamespaces
+		by      Namespace
+		want    bool
+	}{
+		"its own, nothing set":              {nil, platform, true},
+		"its own, though not selected":      {yes, platform, true},
+		"its own, though nothing is":        {nobody, platform, true},
+		"another, nothing set":              {nil, teamA, false},
+		"another, Same":                     {same, teamA, false},
+		"another, All":                      {all, teamA, true},
+		"another, All, labels unread":       {all, unread, true},
+		"another, selected":                 {yes, teamA, true},
+		"another, not selected":             {yes, teamB, false},
+		"another, labels unread":            {yes, unread, false},
+		"another, every label":              {every, teamB, true},
+		"another, every label, unread":      {every, unread, false},
+		"another, no selector":              {nobody, teamA, false},
+		"another, a selector that is wrong": {wrong, teamA, false},
+		"another, no word of ours":          {&v1alpha1.AllowedNamespaces{From: "None"}, teamA, false},
+	} {
+		if got := Allows("platform", c.allowed, c.by); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+func TestUses(t *testing.T) {
+	t.Parallel()
+	in := func(namespace string, allowed *v1alpha1.AllowedNamespaces) *v1alpha1.DiscordGroup {
+		return &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
+			Spec: v1alpha1.DiscordGroupSpec{AllowedNamespaces: allowed}}
+	}
+	for name, c := range map[string]struct {
+		server  *v1alpha1.AllowedNamespaces
+		group   *v1alpha1.DiscordGroup
+		via, by Namespace
+		want    bool
+	}{
+		"a server that is not shared":               {same, nil, teamA, teamA, false},
+		"a server that is":                          {all, nil, teamA, teamA, true},
+		"a group beside its server, shared":         {same, in("platform", all), platform, teamA, true},
+		"a group beside its server, not shared":     {all, in("platform", same), platform, teamA, false},
+		"a group of its own":                        {yes, in("team-a", same), teamA, teamA, true},
+		"a group of its own, taken back":            {same, in("team-a", same), teamA, teamA, false},
+		"a group of another tenant, both allowed":   {all, in("team-a", all), teamA, teamB, true},
+		"a group cannot pass on what it may use":    {yes, in("team-a", all), teamA, teamB, false},
+		"a group that may not use it any more":      {same, in("team-a", all), teamA, platform, false},
+		"the server's own namespace, in a tenant's": {yes, in("team-a", all), teamA, platform, true},
+	} {
+		server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform"},
+			Spec: v1alpha1.DiscordServerSpec{AllowedNamespaces: c.server}}
+		if got := Uses(server, c.group, c.via, c.by); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+func TestGuildsOfAToken(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		annotation *string
+		id         string
+		want       bool
+	}{
+		"any":            {nil, "123456", true},
+		"any, to create": {nil, "", true},
+		"none":           {new(""), "123456", false},
+		"one":            {new("123456"), "123456", true},
+		"another":        {new("123456"), "1234567", false},
+		"of several":     {new("1, 123456,2"), "123456", true},
+		"to create":      {new("123456"), "", false},
+	} {
+		annotations := map[string]string{}
+		if c.annotation != nil {
+			annotations[v1alpha1.AllowedServersAnnotation] = *c.annotation
+		}
+		if got := GuildsOf(annotations).Allow(c.id); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// objects are a server and a group of each namespace that there is, and its labels.
+type objects struct {
+	client.Reader
+	allowed map[string]*v1alpha1.AllowedNamespaces
+}
+
+func (o objects) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	allowed, exists := o.allowed[key.Namespace]
+	switch into := into.(type) {
+	case *v1alpha1.DiscordServer:
+		into.Namespace, into.Name, into.Spec.AllowedNamespaces = key.Namespace, key.Name, allowed
+	case *v1alpha1.DiscordGroup:
+		into.Namespace, into.Name, into.Spec.AllowedNamespaces = key.Namespace, key.Name, allowed
+	case *metav1.PartialObjectMetadata:
+		into.Labels, exists = map[string]string{"discord": "yes"}, true
+	}
+	if !exists {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	return nil
+}
+
+// What may not be used reads as what does not exist, but in the object's own namespace.
+func TestReferencesRevealNothing(t *testing.T) {
+	t.Parallel()
+	read := func(r *Reader, kind, namespace string) error {
+		name := types.NamespacedName{Namespace: namespace, Name: "company"}
+		if kind == "DiscordGroup" {
+			_, err := r.Group(t.Context(), name, "team-a")
+			return err
+		}
+		_, err := r.Server(t.Context(), name, nil, "team-a")
+		return err
+	}
+	for _, kind := range []string{"DiscordServer", "DiscordGroup"} {
+		var messages []string
+		for name, r := range map[string]*Reader{
+			"missing":              NewReader(objects{}, nil, false),
+			"not shared":           NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": same}}, nil, false),
+			"selected, unread":     NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": yes}}, nil, false),
+			"shared and unwatched": NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": all}}, []string{"team-a"}, true),
+		} {
+			refused := Refused(read(r, kind, "platform"))
+			if refused == nil {
+				t.Fatalf("%s: a %s may be used", name, kind)
+			}
+			messages = append(messages, refused.Message)
+		}
+		for _, m := range messages {
+			if m != messages[0] || !strings.HasPrefix(m, kind+" platform/company does not exist, or does not allow") {
+				t.Errorf("it reads differently: %q, %q", m, messages[0])
+			}
+		}
+		if err := read(NewReader(objects{}, nil, false), kind, "team-a"); err == nil || Refused(err) != nil {
+			t.Errorf("one of the own namespace that is missing: %v", err)
+		}
+		for name, r := range map[string]*Reader{
+			"shared":   NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": all}}, nil, false),
+			"selected": NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": yes}}, nil, true),
+			"watched":  NewReader(objects{allowed: map[string]*v1alpha1.AllowedNamespaces{"platform": all}}, []string{"platform", "team-a"}, false),
+		} {
+			if err := read(r, kind, "platform"); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestSelectorUnusable(t *testing.T) {
+	t.Parallel()
+	cached, single := NewReader(nil, nil, true), NewReader(nil, []string{"platform"}, true)
+	for name, c := range map[string]struct {
+		r       *Reader
+		allowed *v1alpha1.AllowedNamespaces
+		want    string // in the message; empty for no issue
+	}{
+		"none":             {single, nil, ""},
+		"all":              {single, all, ""},
+		"read":             {cached, yes, ""},
+		"wrong":            {cached, wrong, "not valid"},
+		"single namespace": {single, yes, "--watch-namespaces"},
+		"no labels":        {NewReader(nil, nil, false), yes, "component namespace-selectors"},
+	} {
+		issue := c.r.SelectorUnusable(c.allowed)
+		if (issue == nil) != (c.want == "") || issue != nil && !strings.Contains(issue.Message, c.want) {
+			t.Errorf("%s: %v", name, issue)
+		}
+	}
+}
+
+func TestAdoption(t *testing.T) {
+	t.Parallel()
+	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}
+	if issue := AdoptionRefused(server, "platform"); issue != nil {
+		t.Error(issue)
+	}
+	if issue := AdoptionRefused(server, "team-a"); Refused(issue) == nil {
+		t.Errorf("%v", issue)
+	}
+	server.Spec.AllowAdoption = true
+	if issue := AdoptionRefused(server, "team-a"); issue != nil {
+		t.Error(issue)
+	}
+}
+
+func TestRefusedIsOfItsReasonAlone(t *testing.T) {
+	t.Parallel()
+	for _, err := range []error{nil, errors.New("x"), conditions.Degraded(v1alpha1.ReasonConflict, "x")} {
+		if got := Refused(err); got != nil {
+			t.Errorf("%v is %v", err, got)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grant
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Why the labels of namespaces are not known.
+const (
+	namespaced = "the operator watches single namespaces (--watch-namespaces), where only Same and All work; " +
+		"All means those that it watches."
+	unlabelled = "the operator does not read Namespaces. Install it with the component namespace-selectors, " +
+		"or use Same or All."
+)
+
+// Reader reads servers and groups on behalf of the objects of a namespace.
+type Reader struct {
+	// Objects are read from the cache.
+	Objects client.Reader
+	// Labels says that the cache has the labels of all Namespaces, and Unread, if not, why.
+	Labels bool
+	Unread string
+}
+
+// NewReader makes a Reader of a cache that has the objects of these namespaces, none for all, and,
+// where selectors are enabled, the labels of all Namespaces.
+func NewReader(cached client.Reader, namespaces []string, selectors bool) *Reader {
+	switch {
+	case len(namespaces) > 0:
+		return &Reader{Objects: watched{cached, namespaces}, Unread: namespaced}
+	case selectors:
+		return &Reader{Objects: cached, Labels: true}
+	}
+	return &Reader{Objects: cached, Unread: unlabelled}
+}
+
+// watched reads a cache that has the objects of some namespaces. To those of others it answers with an
+// error of its own, which is no different from an object that does not exist.
+type watched struct {
+	client.Reader
+	namespaces []string
+}
+
+// Get reads an object.
+func (w watched) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if !slices.Contains(w.namespaces, key.Namespace) {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.String())
+	}
+	return w.Reader.Get(ctx, key, o, opts...)
+}
+
+// namespace returns a namespace with its labels, as far as they are known.
+func (r *Reader) namespace(ctx context.Context, name string) (Namespace, error) {
+	found := Namespace{Name: name}
+	if !r.Labels {
+		return found, nil
+	}
+	meta := apply.Metadata("v1", "Namespace")
+	err := r.Objects.Get(ctx, client.ObjectKey{Name: name}, meta)
+	if client.IgnoreNotFound(err) != nil {
+		return found, fmt.Errorf("get Namespace %s: %w", name, err)
+	}
+	found.Labels = meta.Labels
+	return found, nil
+}
+
+// Server returns the server that an object of a namespace refers to: directly, where group is nil, or
+// through a group. Where it may not, or there is none, the error is the issue.
+func (r *Reader) Server(
+	ctx context.Context, name types.NamespacedName, group *v1alpha1.DiscordGroup, by string,
+) (*v1alpha1.DiscordServer, error) {
+	server := &v1alpha1.DiscordServer{}
+	allowed := func() (bool, error) { return r.Uses(ctx, server, group, by) }
+	return server, r.get(ctx, "DiscordServer", name, server, by, allowed, conditions.Progressing(
+		v1alpha1.ReasonWaitingForServer, "DiscordServer %s does not exist. Create it.", name.Name))
+}
+
+// Group returns the group that a channel of a namespace refers to. Where it may not, or there is none,
+// the error is the issue.
+func (r *Reader) Group(ctx context.Context, name types.NamespacedName, by string) (*v1alpha1.DiscordGroup, error) {
+	group := &v1alpha1.DiscordGroup{}
+	allowed := func() (bool, error) { return r.InGroup(ctx, group, by) }
+	return group, r.get(ctx, "DiscordGroup", name, group, by, allowed, conditions.Progressing(
+		v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s does not exist. Create it, or name another one in spec.groupRef.",
+		name.Name))
+}
+
+// get reads an object on behalf of those of a namespace. Where they are of its own namespace, that it
+// is missing is an issue of its own.
+func (r *Reader) get(
+	ctx context.Context, kind string, name types.NamespacedName, o client.Object, by string,
+	allowed func() (bool, error), missing *conditions.Issue,
+) error {
+	err := r.Objects.Get(ctx, name, o)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return fmt.Errorf("get %s %s: %w", kind, name, err)
+	case err != nil && by == name.Namespace:
+		return missing
+	case err != nil:
+		return refused(kind, name, by)
+	}
+	if yes, err := allowed(); yes || err != nil {
+		return err
+	}
+	return refused(kind, name, by)
+}
+
+// Uses is the function of this name, about namespaces as the cache knows them.
+func (r *Reader) Uses(
+	ctx context.Context, server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, by string,
+) (bool, error) {
+	user, err := r.namespace(ctx, by)
+	via := user
+	if group != nil && group.Namespace != by && err == nil {
+		via, err = r.namespace(ctx, group.Namespace)
+	}
+	return err == nil && Uses(server, group, via, user), err
+}
+
+// InGroup reports whether the channels of a namespace may refer to a group.
+func (r *Reader) InGroup(ctx context.Context, group *v1alpha1.DiscordGroup, by string) (bool, error) {
+	user, err := r.namespace(ctx, by)
+	return err == nil && Allows(group.Namespace, group.Spec.AllowedNamespaces, user), err
+}
+
+// SelectorUnusable is why the selector of allowedNamespaces selects nothing; nil where it may select
+// something, or there is none.
+func (r *Reader) SelectorUnusable(allowed *v1alpha1.AllowedNamespaces) *conditions.Issue {
+	return selectorUnusable(allowed, r.Unread)
+}
