@@ -146,7 +146,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 			Expect(unstructured.SetNestedField(o.Object, "other", "spec", "name")).To(Succeed())
 		})
 		Eventually(ctx, refetch(routing)).
-			Should(haveField("spec.route.matchers", HaveLen(1)))
+			Should(haveField("spec.route.matchers", HaveLen(2)))
 		Eventually(ctx, refetch(channel)).Should(haveField("spec.name", "tokyo-alerts"))
 		postable(ctx, channel, "renewed")
 		Eventually(ctx, refetch(routing)).Should(WithTransform(webhookSecret, HaveKeyWithValue("name", "renewed")))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,7 +45,8 @@ type stage struct {
 	discord    *environment.DiscordProcess
 	processes  map[string]*environment.Process // by operator
 	prometheus *prometheus
-	ask        func() // has the application answer some requests
+	ask        func()       // has the application answer some requests
+	flood      atomic.Int64 // how many more series the tenant's application serves
 }
 
 // newStage starts everything, and applies the samples once Prometheus scrapes, so that whatever

@@ -37,6 +37,7 @@ func TestLive(t *testing.T) {
 	}
 	t.Run("the operators' alerts are evaluated", s.alertsAreEvaluated)
 	t.Run("so are those of a Dojo", s.alertsOfADojo)
+	t.Run("a tenant that forges metrics", s.aTenant)
 	t.Run("a given certificate is verified", s.certificateIsVerified)
 	t.Run("Argo CD and Flux see how the objects are", s.gitOpsHealth)
 	t.Run("they do not report new objects as current", s.newObjectsAreNotCurrent)
@@ -46,7 +47,7 @@ func TestLive(t *testing.T) {
 // concrete puts values in the place of Grafana's variables: all of everything, and the whole run so
 // far.
 func concrete(expr string, d dashboard) string {
-	job := strings.TrimPrefix(d.UID, "jutsu-") + "-metrics"
+	job := "jutsu.com/" + strings.TrimPrefix(d.UID, "jutsu-")
 	return strings.NewReplacer("$__rate_interval", "10m", "$__range", "10m", "$job", job,
 		"$namespace", ".*", "$kind", ".*", "$dojo", ".*").Replace(expr)
 }
@@ -162,25 +163,21 @@ func (s *stage) everyVariableHasValues(t *testing.T, d dashboard) {
 	}
 }
 
-type ruleGroup struct {
-	Rules []struct{ Name, Query, Health, LastError, State string }
-}
+type (
+	rule      struct{ Name, Query, Health, LastError, State string }
+	ruleGroup struct{ Rules []rule }
+)
 
 func (s *stage) alertsAreEvaluated(t *testing.T) {
-	var loaded struct{ Groups []ruleGroup }
-	must(t, s.prometheus.api(t.Context(), "rules", nil, &loaded))
-	n := 0
-	for _, group := range loaded.Groups {
-		for _, rule := range group.Rules {
-			n++
-			if rule.Health != "ok" || rule.State == "firing" {
-				t.Errorf("%s is %s, its health is %s %s", rule.Name, rule.State, rule.Health, rule.LastError)
-			}
-			s.metricsExist(t, rule.Name, rule.Query)
+	rules := s.rules(t)
+	for _, rule := range rules {
+		if rule.Health != "ok" || rule.State == "firing" {
+			t.Errorf("%s is %s, its health is %s %s", rule.Name, rule.State, rule.Health, rule.LastError)
 		}
+		s.metricsExist(t, rule.Name, rule.Query)
 	}
-	if n < 30 {
-		t.Errorf("Prometheus has %d rules", n)
+	if len(rules) < 30 {
+		t.Errorf("Prometheus has %d rules", len(rules))
 	}
 }
 

@@ -37,7 +37,24 @@ var (
 )
 
 // prometheus is a running server of the real program.
-type prometheus struct{ url string }
+type prometheus struct {
+	url    string
+	config map[string]any
+	file   string // of the configuration
+}
+
+// scrape adds something to scrape.
+func (p *prometheus) scrape(t *testing.T, target map[string]any) {
+	t.Helper()
+	p.config["scrape_configs"] = append(p.config["scrape_configs"].([]any), target)
+	write(t, p.file, p.config)
+	answer, err := http.Post(p.url+"/-/reload", "", nil)
+	must(t, err)
+	check(t, answer.Body.Close())
+	if answer.StatusCode != http.StatusOK {
+		t.Fatalf("the configuration with %v: %s", target, answer.Status)
+	}
+}
 
 // promtool is the absolute path of Prometheus' program that tests rules.
 func promtool(t *testing.T) string {
@@ -56,29 +73,31 @@ func startPrometheus(t *testing.T, s *stage) *prometheus {
 	t.Helper()
 	folder := t.TempDir()
 	config := map[string]any{
-		"global":         map[string]any{"scrape_interval": "1s", "evaluation_interval": "1s"},
-		"rule_files":     []string{"rules.yaml"},
-		"scrape_configs": []any{s.application(t)},
+		"global":     map[string]any{"scrape_interval": "1s", "evaluation_interval": "1s"},
+		"rule_files": []string{"rules.yaml"},
 	}
 	var groups []any
+	scrape := []any{s.application(t)}
 	for _, o := range environment.All {
-		config["scrape_configs"] = append(config["scrape_configs"].([]any), s.scrapeConfig(t, o))
+		scrape = append(scrape, s.scrapeConfig(t, o))
 		groups = append(groups, s.ruleGroups(t, o.Namespace, o.Name)...)
 	}
-	write(t, filepath.Join(folder, "prometheus.yaml"), config)
+	config["scrape_configs"] = scrape
+	p := &prometheus{config: config, file: filepath.Join(folder, "prometheus.yaml")}
+	write(t, p.file, config)
 	write(t, filepath.Join(folder, "rules.yaml"), map[string]any{"groups": groups})
 
 	address, err := testcluster.FreeAddress(t.Context())
 	must(t, err)
 	binaries, err := testcluster.Binaries(t.Context(), os.Stderr, testcluster.Prometheus)
 	must(t, err)
-	p := &prometheus{url: "http://" + address}
+	p.url = "http://" + address
 	reaper, err := process.NewReaper(folder)
 	must(t, err)
 	running, err := process.Start("Prometheus", filepath.Join(t.TempDir(), "prometheus.log"),
 		exec.Command(binaries[testcluster.Prometheus],
-			"--config.file="+filepath.Join(folder, "prometheus.yaml"), "--storage.tsdb.path="+filepath.Join(folder, "data"),
-			"--web.listen-address="+address, "--log.level=warn"), reaper)
+			"--config.file="+p.file, "--storage.tsdb.path="+filepath.Join(folder, "data"),
+			"--web.listen-address="+address, "--web.enable-lifecycle", "--log.level=warn"), reaper)
 	must(t, err)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -116,6 +135,7 @@ type monitorSpec struct {
 		Endpoints []struct {
 			Port, Path, Scheme string
 			HonorLabels        bool
+			Relabelings        []struct{ TargetLabel, Replacement string }
 			Authorization      struct {
 				Type        string
 				Credentials corev1.SecretKeySelector
@@ -169,10 +189,15 @@ func (s *stage) scrapeConfig(t *testing.T, o environment.Operator) map[string]an
 	address, err := url.Parse(s.processes[o.Name].MetricsURL())
 	must(t, err)
 	service := services.Items[0].Name
+	var relabelings []any
+	for _, r := range endpoint.Relabelings {
+		relabelings = append(relabelings, map[string]any{"target_label": r.TargetLabel, "replacement": r.Replacement})
+	}
 	return map[string]any{
 		"job_name": service, "metrics_path": endpoint.Path, "scheme": endpoint.Scheme, "honor_labels": endpoint.HonorLabels,
-		"authorization": map[string]any{"type": endpoint.Authorization.Type, "credentials": s.token(t, o)},
-		"tls_config":    map[string]any{"insecure_skip_verify": endpoint.TLSConfig.InsecureSkipVerify},
+		"authorization":   map[string]any{"type": endpoint.Authorization.Type, "credentials": s.token(t, o)},
+		"tls_config":      map[string]any{"insecure_skip_verify": endpoint.TLSConfig.InsecureSkipVerify},
+		"relabel_configs": relabelings,
 		"static_configs": []any{map[string]any{
 			"targets": []string{address.Host},
 			"labels": map[string]string{"namespace": o.Namespace, "service": service, "pod": o.Name + "-0",

@@ -69,7 +69,10 @@ func routeFor(d *corev1api.Dojo, secret string) *unstructured.Unstructured {
 		"route": map[string]any{
 			"receiver": "discord",
 			"groupBy":  []any{"alertname", "namespace", "dojo"},
-			"matchers": []any{map[string]any{"name": "dojo", "value": d.Name, "matchType": "="}},
+			"matchers": []any{ // both: an Alertmanager may not add the namespace, and has namesakes then
+				map[string]any{"name": "namespace", "value": d.Namespace, "matchType": "="},
+				map[string]any{"name": "dojo", "value": d.Name, "matchType": "="},
+			},
 		},
 		"receivers": []any{map[string]any{
 			"name": "discord",

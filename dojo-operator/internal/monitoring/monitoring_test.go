@@ -3,6 +3,7 @@
 package monitoring
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -221,6 +222,16 @@ func TestAlertsStepByStep(t *testing.T) {
 		"groupRef": map[string]any{"name": "alerts"}, "name": "tokyo-alerts", "topic": "Alerts of the Dojo school/tokyo",
 		"webhook": map[string]any{"name": "Alertmanager"},
 	}, spec); diff != "" {
+		t.Error(diff)
+	}
+	matchers, _, err := unstructured.NestedSlice(route.Object, "spec", "route", "matchers")
+	must(t, err)
+	var matched []string // the namespace too: an Alertmanager that does not add it has namesakes
+	for _, m := range matchers {
+		matched = append(matched, fmt.Sprint(m.(map[string]any)["name"], m.(map[string]any)["matchType"],
+			m.(map[string]any)["value"]))
+	}
+	if diff := cmp.Diff([]string{"namespace=school", "dojo=tokyo"}, matched); diff != "" {
 		t.Error(diff)
 	}
 	if !metav1.IsControlledBy(channel, d) || !metav1.IsControlledBy(route, d) {

@@ -47,8 +47,13 @@ func labelled(d *corev1api.Dojo, o *unstructured.Unstructured) *unstructured.Uns
 	return o
 }
 
+// scrapeFor is what Prometheus reads of a Dojo, with limits beyond which it drops a scrape: an
+// application that serves more would fill the Prometheus that others share. They are many times what
+// an application counts; a platform's own limits may be lower.
 func scrapeFor(d *corev1api.Dojo, port string) map[string]any {
 	return map[string]any{
+		"sampleLimit": int64(10_000), "bodySizeLimit": "10MB",
+		"labelLimit": int64(32), "labelNameLengthLimit": int64(128), "labelValueLengthLimit": int64(1024),
 		"selector":  map[string]any{"matchLabels": apply.As[map[string]any](ownership.Selector(d))},
 		"endpoints": []any{map[string]any{"port": port, "path": "/metrics"}},
 	}

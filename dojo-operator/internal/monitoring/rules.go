@@ -11,13 +11,17 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
+// job is that of the operator's own metrics, as its ServiceMonitor sets it. It is no name that a
+// Service may have, so that no application can be taken for the operator.
+const job = "jutsu.com/dojo-operator"
+
 // rulesFor are the alerts about a Dojo. Those about traffic read what the application's
 // go-gin-prometheus counts (https://github.com/zsais/go-gin-prometheus); the others read the
 // operator's own metrics, which Prometheus has to scrape too, with honorLabels, so that the
-// namespace is that of the Dojo.
+// namespace is that of the Dojo, and under its job.
 func rulesFor(d *corev1api.Dojo) []any {
 	app := fmt.Sprintf(`namespace=%q,service=%q`, d.Namespace, d.Name)
-	of := fmt.Sprintf(`namespace=%q,dojo=%q`, d.Namespace, d.Name)
+	of := fmt.Sprintf(`job=%q,namespace=%q,dojo=%q`, job, d.Namespace, d.Name)
 	dojo := d.Namespace + "/" + d.Name // for summaries: $labels are those of the expression, without the rule's own
 	var rules []any
 	if *d.Spec.Replicas > 0 {
