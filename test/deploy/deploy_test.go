@@ -96,8 +96,7 @@ func TestDeploy(t *testing.T) {
 				g := NewWithT(t)
 				g.Expect(kindsOf(apply(t, admin, production(o.Operator)))).
 					To(ContainElements("Namespace", "CustomResourceDefinition", "ServiceAccount",
-						"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Deployment", "Service", "PodDisruptionBudget",
-						"NetworkPolicy"))
+						"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Deployment", "Service", "PodDisruptionBudget"))
 			})
 			t.Run("its pods are accepted where only restricted pods are, and run",
 				func(t *testing.T) { runsRestricted(t, admin, o.Operator) })

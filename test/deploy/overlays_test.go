@@ -150,6 +150,9 @@ func TestOverlays(t *testing.T) {
 			if v.overlay != "" {
 				expectHardened(t, v.operator, objects)
 			}
+			if slices.Contains(v.components, "components/network-policy") {
+				expectConfined(t, v.operator, objects)
+			}
 		})
 	}
 }
@@ -252,9 +255,21 @@ func expectHardened(t *testing.T, o environment.Operator, objects []*unstructure
 	g.Expect(pick(objects, "Service", o.Name+"-metrics", &service)).To(Succeed())
 	g.Expect(k8slabels.SelectorFromSet(service.Spec.Selector).Matches(labels)).To(BeTrue())
 	g.Expect(ports).To(HaveKey(service.Spec.Ports[0].TargetPort.String()))
+}
+
+// expectConfined checks that a NetworkPolicy selects the operator's pods, and allows nothing more than
+// its name says.
+func expectConfined(t *testing.T, o environment.Operator, objects []*unstructured.Unstructured) {
+	t.Helper()
+	g := NewWithT(t)
+	pod := deploymentOf(g, objects, o.Name).Spec.Template
+	ports := map[string]bool{}
+	for _, port := range pod.Spec.Containers[0].Ports {
+		ports[port.Name] = true
+	}
 	var policy networkingv1.NetworkPolicy
 	g.Expect(pick(objects, "NetworkPolicy", o.Name, &policy)).To(Succeed())
-	g.Expect(matches(g, &policy.Spec.PodSelector, labels)).To(BeTrue())
+	g.Expect(matches(g, &policy.Spec.PodSelector, k8slabels.Set(pod.Labels))).To(BeTrue())
 	g.Expect(policy.Spec.PolicyTypes).To(ConsistOf(networkingv1.PolicyTypeIngress, networkingv1.PolicyTypeEgress))
 	for _, rule := range policy.Spec.Ingress {
 		for _, port := range rule.Ports {
@@ -265,6 +280,34 @@ func expectHardened(t *testing.T, o environment.Operator, objects []*unstructure
 	}
 	for _, rule := range policy.Spec.Egress {
 		g.Expect(len(rule.Ports)+len(rule.To)).To(BeNumerically(">", 0), "an empty rule allows everything")
+	}
+}
+
+// TestNetworkPolicies checks what the variants of the operators' policies open.
+func TestNetworkPolicies(t *testing.T) {
+	const strict = "components/network-policy"
+	egress := func(t *testing.T, o environment.Operator, more ...string) (names, api networkingv1.NetworkPolicyEgressRule) {
+		t.Helper()
+		var policy networkingv1.NetworkPolicy
+		objects := render(t, variant{o, "base", append([]string{strict}, more...)}.write(t))
+		expectConfined(t, o, objects)
+		NewWithT(t).Expect(pick(objects, "NetworkPolicy", o.Name, &policy)).To(Succeed())
+		return policy.Spec.Egress[0], policy.Spec.Egress[1]
+	}
+	for _, o := range environment.All {
+		t.Run(o.Name, func(t *testing.T) {
+			g := NewWithT(t)
+			names, api := egress(t, o)
+			g.Expect(names.To).NotTo(BeEmpty())
+			g.Expect(api.Ports).To(HaveEach(HaveField("Port", Not(BeNil()))))
+			anyNames, sameAPI := egress(t, o, strict+"-any-dns")
+			g.Expect(anyNames.To).To(BeEmpty())
+			g.Expect(anyNames.Ports).To(HaveEach(HaveField("Port.IntVal", BeElementOf(int32(53), int32(5353)))))
+			g.Expect(sameAPI).To(Equal(api))
+			sameNames, anyAPI := egress(t, o, strict+"-any-api-port")
+			g.Expect(sameNames).To(Equal(names))
+			g.Expect(anyAPI.Ports).To(ConsistOf(HaveField("Port", BeNil())))
+		})
 	}
 }
 
