@@ -47,7 +47,7 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 	Expect(err).NotTo(HaveOccurred())
 	operator.Begin(ctx, path, environment.Options{
 		Cluster:       testcluster.Options{ControllerManager: true, Nodes: 3, CRDs: []string{discord}},
-		CloudNativePG: postgres, Admission: true, Prometheus: true,
+		CloudNativePG: postgres, Admission: true, Prometheus: true, Components: []string{"admission"},
 	})
 	cluster, k8s, cloudNativePG = operator.Cluster, operator.Client, operator.Env.Postgres
 	optionalCRDs = append(operator.Env.OtherKinds, discord)

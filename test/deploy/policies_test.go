@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/environment"
+)
+
+// refusal is what a policy says of an object; empty where it lets it through.
+type refusal struct{ object, message string }
+
+// expectRefusals tries objects with a dry run: first those that are refused, until the API server has
+// compiled the policies, which takes it a moment.
+func expectRefusals(t *testing.T, c client.Client, tries map[string]refusal) {
+	t.Helper()
+	g := NewWithT(t)
+	create := func(object string) error {
+		o := &unstructured.Unstructured{}
+		g.Expect(yaml.Unmarshal([]byte(object), &o.Object)).To(Succeed())
+		return c.Create(t.Context(), o, client.DryRunAll)
+	}
+	for name, try := range tries {
+		if try.message != "" {
+			g.Eventually(func() error { return create(try.object) }).WithTimeout(waitLimit).
+				Should(MatchError(ContainSubstring(try.message)), name)
+		}
+	}
+	for name, try := range tries {
+		if try.message == "" {
+			g.Expect(create(try.object)).To(Succeed(), name)
+		}
+	}
+}
+
+// aDojo is one in a namespace, with more in its spec.
+func aDojo(namespace string, spec ...string) string {
+	return "apiVersion: core.jutsu.com/v1\nkind: Dojo\nmetadata: {namespace: " + namespace + ", name: tokyo}\n" +
+		"spec: {accountId: a, title: b, " + strings.Join(spec, ", ") + "}"
+}
+
+// TestPolicySamples holds each of the samples of policies against a real API server: what it
+// refuses, and what it lets through.
+func TestPolicySamples(t *testing.T) {
+	admin, _ := startAPIServer(t)
+	apply(t, admin, environment.Dojo.Base())
+	apply(t, admin, "deploy/samples/policies")
+	makeNamespace(t, admin, "team-a", nil)
+	makeNamespace(t, admin, "team-b", map[string]string{"dojos.example.com/clusters": "allowed"})
+	const credentials = "credentialsRef: {name: x}"
+	cluster := func(namespace, more string) string {
+		return aDojo(namespace, "postgres: {cluster: {"+more+"}}")
+	}
+	expectRefusals(t, admin, map[string]refusal{
+		"another registry": {
+			aDojo("team-a", credentials, "image: docker.io/x"),
+			"images may come from registry.example.com/",
+		},
+		"a registry whose name begins as ours": {
+			aDojo("team-a", credentials, "image: registry.example.com.evil/x"),
+			"images may come from",
+		},
+		"our registry": {aDojo("team-a", credentials, "image: registry.example.com/x"), ""},
+		"another image of Postgres": {
+			cluster("team-b", "imageName: 'docker.io/postgres:17', storage: {size: 1Gi}"),
+			"images may come from",
+		},
+		"another team's domain": {
+			aDojo("team-a", credentials, "ingress: {host: x.team-b.apps.example.com}"),
+			"must end with .team-a.apps.example.com",
+		},
+		"another class": {
+			aDojo("team-a", credentials, "ingress: {host: x.team-a.apps.example.com, className: internal}"),
+			"className",
+		},
+		"its own domain": {
+			aDojo("team-a", credentials, "ingress: {host: x.team-a.apps.example.com}"),
+			"",
+		},
+		"too much": {cluster("team-b", "storage: {size: 101Gi}"), "at most 100Gi"},
+		"another storage class": {
+			cluster("team-b", "storage: {size: 1Gi, storageClassName: slow}"),
+			"storageClassName must be left out",
+		},
+		"too many instances": {
+			cluster("team-b", "instances: 4, storage: {size: 1Gi}"),
+			"instances may be at most 3",
+		},
+		"enough": {
+			cluster("team-b", "instances: 3, storage: {size: 100Gi, storageClassName: fast}"),
+			"",
+		},
+		"too many pods": {
+			aDojo("team-a", credentials, "replicas: 11"),
+			"at most 10",
+		},
+		"many pods": {aDojo("team-a", credentials, "replicas: 10"), ""},
+		"a cluster where that is off": {
+			cluster("team-a", "storage: {size: 1Gi}"),
+			"not available in this namespace: clusters",
+		},
+		"alerts": {
+			aDojo("team-b", credentials, "alerts: {discord: {channelRef: {name: x}}}"),
+			"not available in this namespace: alerts",
+		},
+	})
+}
+
+// TestAdmission shows that the API server itself bounds what the operators write.
+func TestAdmission(t *testing.T) {
+	g := NewWithT(t)
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { g.Expect(cluster.Stop()).To(Succeed()) })
+	admin, err := client.New(cluster.Config(), client.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, o := range environment.All {
+		apply(t, admin, variant{o, "base", []string{"components/admission"}}.write(t))
+	}
+	makeNamespace(t, admin, "team-a", nil)
+	makeNamespace(t, admin, "team-b", nil)
+	var annotated corev1.Namespace
+	g.Expect(admin.Get(t.Context(), client.ObjectKey{Name: "team-b"}, &annotated)).To(Succeed())
+	annotated.Annotations = map[string]string{"core.jutsu.com/allowed-service-accounts": "web,batch"}
+	g.Expect(admin.Update(t.Context(), &annotated)).To(Succeed())
+	for _, o := range environment.All {
+		config := rest.CopyConfig(cluster.Config())
+		config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:" + o.Namespace + ":" + o.Name}
+		operator, err := client.New(config, client.Options{})
+		g.Expect(err).NotTo(HaveOccurred())
+		secret := func(namespace, label, more string) string {
+			return "apiVersion: v1\nkind: Secret\nmetadata: {namespace: " + namespace +
+				", name: x, labels: {app.kubernetes.io/managed-by: " + label + "}, annotations: {" +
+				"kubernetes.io/service-account.name: default}}\n" + more
+		}
+		tries := map[string]refusal{
+			"a Secret of its own": {secret("team-a", o.Name, ""), ""},
+			"a Secret of others":  {secret("team-a", "helm", ""), "without the label"},
+			"a token": {
+				secret("team-a", o.Name, "type: kubernetes.io/service-account-token"),
+				"no Secret of this type",
+			},
+			"a Secret in kube-system": {
+				secret("kube-system", o.Name, ""),
+				"the namespaces of Kubernetes itself",
+			},
+		}
+		if o == environment.Dojo {
+			deployment := func(namespace, account string) string {
+				return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {namespace: " + namespace + ", name: x}\n" +
+					"spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {serviceAccountName: '" +
+					account + "', containers: [{name: x, image: x}]}}}"
+			}
+			tries["pods"] = refusal{deployment("team-a", ""), ""}
+			tries["pods as another account"] = refusal{deployment("team-a", "web"), "run as the ServiceAccount default"}
+			tries["pods as one that is allowed"] = refusal{deployment("team-b", "web"), ""}
+			tries["pods in kube-system"] = refusal{deployment("kube-system", ""), "the namespaces of Kubernetes itself"}
+		}
+		t.Run(o.Name, func(t *testing.T) { expectRefusals(t, operator, tries) })
+		g.Expect(admin.Create(t.Context(), &appsv1.Deployment{ // by another client
+			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "x"},
+			Spec: appsv1.DeploymentSpec{
+				Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+				Template: corev1.PodTemplateSpec{
+					ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}},
+					Spec: corev1.PodSpec{ServiceAccountName: "web", Containers: []corev1.Container{
+						{Name: "x", Image: "x"},
+					}},
+				},
+			},
+		}, client.DryRunAll)).To(Succeed(), "whom the policy does not rule")
+	}
+}
+
+func makeNamespace(t *testing.T, admin client.Client, name string, labels map[string]string) {
+	t.Helper()
+	NewWithT(t).Expect(admin.Create(t.Context(), &corev1.Namespace{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+	})).To(Succeed())
+}
