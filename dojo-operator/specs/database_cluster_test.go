@@ -271,6 +271,17 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
+	It("reports a write-ahead log that is not archived, whatever the last backup was", func(ctx context.Context) {
+		dojo := created(ctx, withCluster(nightly))
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "True", "LastBackupSucceeded"))
+		cloudNativePG.FailArchiving(ns, "tokyo-db", "Expected empty archive")
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "False", "ArchivingFailed"))
+		Expect(message(dojo, corev1api.ConditionBackupSucceeded)).To(HaveSuffix(": Expected empty archive."))
+		eventuallyReady(ctx, dojo)
+		cloudNativePG.FailArchiving(ns, "tokyo-db", "")
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition(corev1api.ConditionBackupSucceeded, "True", "LastBackupSucceeded"))
+	})
+
 	It("deletes no data while the final backup fails", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupFailed)

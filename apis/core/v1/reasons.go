@@ -166,9 +166,9 @@ const (
 )
 
 // ConditionBackupSucceeded is the type of the condition that a Dojo with
-// spec.postgres.cluster.backup has after the first backup: whether the last one succeeded. It is
-// for users and alerts; the other conditions do not include it, because the next backup may
-// succeed.
+// spec.postgres.cluster.backup has after the first backup: whether the last one succeeded; also False
+// while none can. It is for users and alerts; the other conditions do not include it, because the
+// next backup may succeed.
 const ConditionBackupSucceeded = "BackupSucceeded"
 
 const (
@@ -177,6 +177,10 @@ const (
 	// ReasonBackupFailed (BackupSucceeded=False): the last backup has failed; the message has
 	// CloudNativePG's error.
 	ReasonBackupFailed = "LastBackupFailed"
+	// ReasonArchivingFailed (BackupSucceeded=False): the write-ahead log cannot be archived, because the
+	// object store does not answer, or has the log of a former Cluster; the message has
+	// CloudNativePG's error. No backup completes meanwhile, and the log fills the volume.
+	ReasonArchivingFailed = "ArchivingFailed"
 )
 
 // ConditionAlertsReady is the type of the condition that a Dojo with spec.alerts has in addition:

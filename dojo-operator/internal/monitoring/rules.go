@@ -67,7 +67,7 @@ func rulesFor(d *corev1api.Dojo) []any {
 func backupRules(d *corev1api.Dojo, policy *corev1api.Backup, of, dojo string) []any {
 	rules := []any{rule(d, "DojoBackupFailed", "1m", "warning",
 		fmt.Sprintf(`max by (reason) (dojo_condition{%s,type=%q}) == 0`, of, corev1api.ConditionBackupSucceeded),
-		"The last backup of Dojo "+dojo+" failed",
+		"Backups of Dojo "+dojo+" fail",
 		"The condition BackupSucceeded of the Dojo has the error of CloudNativePG.")}
 	if age := maxBackupAge(policy.Schedule); age > 0 {
 		rules = append(rules, rule(d, "DojoBackupOverdue", "60m", "warning",

@@ -72,30 +72,49 @@ func (w *way) schedule() {
 	}
 }
 
-// BackupCondition is how the last backup ended; nil where there is none to report. While one runs,
-// CloudNativePG's own condition is False with the reason BackupStarted: what was known stands.
+// BackupCondition is how the last backup ended, or that the log is not archived, without which none
+// completes; nil where there is nothing to report.
 func BackupCondition(d *corev1api.Dojo, s State) *metav1.Condition {
 	if d.BackupPolicy() == nil || s.Cluster == nil {
 		return nil
 	}
-	c := &metav1.Condition{Type: corev1api.ConditionBackupSucceeded, ObservedGeneration: d.Generation}
-	switch last := meta.FindStatusCondition(s.Cluster.Status.Conditions, string(cnpgv1.ConditionBackup)); {
+	last := lastBackup(d, s.Cluster)
+	archiving := meta.FindStatusCondition(s.Cluster.Status.Conditions, string(cnpgv1.ConditionContinuousArchiving))
+	lastFailed := last != nil && last.Status == metav1.ConditionFalse
+	if lastFailed || archiving == nil || archiving.Status != metav1.ConditionFalse {
+		return last
+	}
+	return backupCondition(d, metav1.ConditionFalse, corev1api.ReasonArchivingFailed, conditions.Truncated(
+		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: "+
+			strings.TrimSuffix(archiving.Message, ".")+"."))
+}
+
+// lastBackup is how the last backup ended. While one runs, CloudNativePG's own condition is False with
+// the reason BackupStarted: what was known stands.
+func lastBackup(d *corev1api.Dojo, cluster *cnpgv1.Cluster) *metav1.Condition {
+	switch last := meta.FindStatusCondition(cluster.Status.Conditions, string(cnpgv1.ConditionBackup)); {
 	case last == nil:
 		return nil
 	case last.Status == metav1.ConditionTrue:
-		c.Status, c.Reason, c.Message = metav1.ConditionTrue, corev1api.ReasonBackupSucceeded, "The last backup succeeded."
+		return backupCondition(d, metav1.ConditionTrue, corev1api.ReasonBackupSucceeded, "The last backup succeeded.")
 	case last.Reason == string(cnpgv1.ConditionReasonLastBackupFailed):
-		c.Status, c.Reason = metav1.ConditionFalse, corev1api.ReasonBackupFailed
-		c.Message = conditions.Truncated(
-			"The last backup failed: " + strings.TrimSuffix(last.Message, ".") + ". See `kubectl get backups`.")
-	default:
-		known := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionBackupSucceeded)
-		if known == nil {
-			return nil
-		}
-		c.Status, c.Reason, c.Message = known.Status, known.Reason, known.Message
+		return backupCondition(d, metav1.ConditionFalse, corev1api.ReasonBackupFailed, conditions.Truncated(
+			"The last backup failed: "+strings.TrimSuffix(last.Message, ".")+". See `kubectl get backups`."))
 	}
-	return c
+	known := meta.FindStatusCondition(d.Status.Conditions, corev1api.ConditionBackupSucceeded)
+	if known == nil || known.Reason == corev1api.ReasonArchivingFailed {
+		return nil
+	}
+	return backupCondition(d, known.Status, known.Reason, known.Message)
+}
+
+func backupCondition(
+	d *corev1api.Dojo, status metav1.ConditionStatus, reason, message string,
+) *metav1.Condition {
+	return &metav1.Condition{
+		Type: corev1api.ConditionBackupSucceeded, ObservedGeneration: d.Generation,
+		Status: status, Reason: reason, Message: message,
+	}
 }
 
 // observeBackups finds the last backup of the Dojo's own Cluster that has completed.

@@ -29,6 +29,13 @@ func TestBackupCondition(t *testing.T) {
 	}
 	succeeds, fails := says(metav1.ConditionTrue, "LastBackupSucceeded"), says(metav1.ConditionFalse, "LastBackupFailed")
 	runs := says(metav1.ConditionFalse, "BackupStarted")
+	unarchived := func(last func(*world)) func(*world) {
+		return func(w *world) {
+			last(w)
+			w.Cluster.Status.Conditions = append(w.Cluster.Status.Conditions, metav1.Condition{
+				Type: "ContinuousArchiving", Status: metav1.ConditionFalse, Reason: "ContinuousArchivingFailing", Message: "no answer."})
+		}
+	}
 	condition := func(status metav1.ConditionStatus, reason, message string) *metav1.Condition {
 		return &metav1.Condition{
 			Type: corev1api.ConditionBackupSucceeded, Status: status, Reason: reason, Message: message, ObservedGeneration: 3,
@@ -37,6 +44,8 @@ func TestBackupCondition(t *testing.T) {
 	succeeded := condition(metav1.ConditionTrue, "LastBackupSucceeded", "The last backup succeeded.")
 	failed := condition(metav1.ConditionFalse, "LastBackupFailed",
 		"The last backup failed: no space left. See `kubectl get backups`.")
+	archiving := condition(metav1.ConditionFalse, "ArchivingFailed",
+		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: no answer.")
 	knowing := func(c *metav1.Condition) func(*corev1api.Dojo) {
 		return func(d *corev1api.Dojo) {
 			before := *c
@@ -55,9 +64,15 @@ func TestBackupCondition(t *testing.T) {
 		"the first runs":           {tokyo(ownPG, backedUp), runs, nil},
 		"one runs after a success": {tokyo(ownPG, backedUp, knowing(succeeded)), runs, succeeded},
 		"one runs after a failure": {tokyo(ownPG, backedUp, knowing(failed)), runs, failed},
-		"not wanted":               {tokyo(ownPG), fails, nil},
-		"no Cluster":               {tokyo(ownPG, backedUp), func(w *world) { w.Cluster = nil }, nil},
-		"no database wanted":       {tokyo(), func(*world) {}, nil},
+		"the log is not archived, and there is none yet":        {tokyo(ownPG, backedUp), unarchived(func(*world) {}), archiving},
+		"the log is not archived, and the last one succeeded":   {tokyo(ownPG, backedUp), unarchived(succeeds), archiving},
+		"the log is not archived, and the last one failed":      {tokyo(ownPG, backedUp), unarchived(fails), failed},
+		"the log is not archived, and one runs":                 {tokyo(ownPG, backedUp, knowing(succeeded)), unarchived(runs), archiving},
+		"the log is not archived, and one runs after a failure": {tokyo(ownPG, backedUp, knowing(failed)), unarchived(runs), failed},
+		"the log is archived again while one runs":              {tokyo(ownPG, backedUp, knowing(archiving)), runs, nil},
+		"not wanted":         {tokyo(ownPG), fails, nil},
+		"no Cluster":         {tokyo(ownPG, backedUp), func(w *world) { w.Cluster = nil }, nil},
+		"no database wanted": {tokyo(), func(*world) {}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -39,6 +39,8 @@ type instances struct {
 	primary  int64  // its number less one
 	lost     bool   // the primary's pod has gone, and no other instance has taken over
 	diskFull bool
+
+	archiving string // why the write-ahead log cannot be archived; empty where it can
 }
 
 // SetReadyInstances lets only so many instances of a Cluster be ready from now on: one that comes up
@@ -67,6 +69,12 @@ func (s *StandIn) Promote(namespace, cluster string) {
 // instance takes over; or gives it space again.
 func (s *StandIn) FillDisk(namespace, cluster string, full bool) {
 	s.change(namespace, cluster, func(i *instances) { i.diskFull = full })
+}
+
+// FailArchiving lets the write-ahead log of a Cluster not be archived from now on, for the reason
+// given; for none it is archived again.
+func (s *StandIn) FailArchiving(namespace, cluster, reason string) {
+	s.change(namespace, cluster, func(i *instances) { i.archiving = reason })
 }
 
 func (s *StandIn) change(namespace, cluster string, change func(*instances)) {
@@ -103,8 +111,23 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	case !hasCondition(o, "Ready"):
 		since = o.GetCreationTimestamp().Time
 	}
-	status["conditions"] = withCondition(o, "Ready", ready, reason, message, since)
+	next := o.DeepCopy()
+	all := withCondition(o, "Ready", ready, reason, message, since)
+	if err := unstructured.SetNestedSlice(next.Object, all, "status", "conditions"); err != nil {
+		return err
+	}
+	status["conditions"] = s.instancesOf(o).archived(next)
 	return s.setStatus(ctx, o, status)
+}
+
+// archived adds to the conditions whether the log is archived, as the instance manager does, also
+// where there is no archive (getContinuousArchivingCondition in pkg/management/postgres/webserver).
+func (i instances) archived(o *unstructured.Unstructured) []any {
+	const kind = "ContinuousArchiving"
+	if i.archiving != "" {
+		return withCondition(o, kind, "False", "ContinuousArchivingFailing", i.archiving, time.Now())
+	}
+	return withCondition(o, kind, "True", "ContinuousArchivingSuccess", "Continuous archiving is working", time.Now())
 }
 
 // status is what the status of a Cluster says of its instances.

@@ -11,8 +11,8 @@
 //     StandIn.SetReadyInstances allows: phase, readyInstances, instancesStatus, currentPrimary,
 //     targetPrimary, writeService, image, the Ready condition; the Services, the Secret of the
 //     application, and the PodDisruptionBudgets, in place of any others of their names. Hibernated, it
-//     has no ready instance and stays Ready=True. StandIn.FailPrimary, Promote and FillDisk are
-//     what happens to it.
+//     has no ready instance and stays Ready=True. StandIn.FailPrimary, Promote, FillDisk and
+//     FailArchiving are what happens to it.
 //   - A DatabaseRole is applied once its Cluster is up and its password Secret names the role;
 //     status.secretResourceVersion is that of the password. A change of the Secret is noticed only
 //     with the label cnpg.io/reload=true.
