@@ -13,16 +13,19 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/testcluster/manifests"
 	"jutsu.com/operators/libs/testcluster/project"
 	"jutsu.com/operators/test/environment"
 )
 
 // pages are what users copy manifests from, with the number of manifests that each has at least.
-var pages = map[string]int{"README.md": 1, "docs/api.md": 5, "docs/operations.md": 2}
+var pages = map[string]int{"README.md": 1, "docs/api.md": 5, "docs/operations.md": 2, "docs/multi-tenancy.md": 3}
 
 var (
 	manifest = regexp.MustCompile("(?s)```yaml\n(.*?)```")
@@ -52,6 +55,34 @@ func TestManifestsOfTheDocs(t *testing.T) {
 			t.Errorf("%d manifests found in %s, which has at least %d", taken, page, least)
 		}
 	}
+}
+
+// TestSampleOfTenants asks a real API server whether it takes the sample of docs/multi-tenancy.md, and
+// that its group allows its teams.
+func TestSampleOfTenants(t *testing.T) {
+	g := NewWithT(t)
+	admin, warned := startAPIServer(t)
+	for _, o := range environment.All {
+		apply(t, admin, o.Base())
+	}
+	objects := render(t, "deploy/samples/tenants")
+	makeNamespaces(t, admin, objects)
+	g.Expect(manifests.Apply(t.Context(), admin, objects, client.DryRunAll)).To(Succeed())
+	g.Expect(warned.texts).To(BeEmpty())
+	var group v1alpha1.DiscordGroup
+	g.Expect(pick(objects, "DiscordGroup", "alerts", &group)).To(Succeed())
+	teams := 0
+	for _, o := range objects {
+		ref, _, err := unstructured.NestedStringMap(o.Object, "spec", "alerts", "discord", "groupRef")
+		g.Expect(err).NotTo(HaveOccurred())
+		if o.GetKind() == "Dojo" && ref["namespace"] == group.Namespace && ref["name"] == group.Name {
+			var team corev1.Namespace
+			g.Expect(pick(objects, "Namespace", o.GetNamespace(), &team)).To(Succeed())
+			g.Expect(matches(g, group.Spec.AllowedNamespaces.Selector, team.Labels)).To(BeTrue())
+			teams++
+		}
+	}
+	g.Expect(teams).To(Equal(2))
 }
 
 // objectsOf are the objects of our kinds in a block, and a Dojo for a part of its spec.
