@@ -14,6 +14,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -40,7 +41,9 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 		defer stop()
 		discord.Gateway().SetFaults(unreliableGateway(uint64(GinkgoRandomSeed())))
 		DeferCleanup(func() { discord.Gateway().SetFaults(discordtest.GatewayFaults{}) })
-		discord.Weaken(discordtest.Weakness{Stale: 0.2, Missing: 0.05})
+		discord.Weaken(discordtest.Weakness{
+			Stale: 0.2, Missing: 0.05, Unauthorized: 0.0005, Forbidden: 0.005, ServerErrors: 0.01,
+		})
 		DeferCleanup(func() { discord.Weaken(discordtest.Weakness{}) })
 
 		objects := []client.Object{w.server()}
@@ -56,7 +59,10 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 		}
 		create(ctx, objects...)
 
+		undo := func() {}
 		for kill := range chaosKills {
+			undo()
+			undo = w.disturb(ctx, kill, random)
 			pause(ctx, time.Duration(random.IntN(1500))*time.Millisecond)
 			if kill%5 == 0 {
 				discord.Gateway().Drop(0)
@@ -64,6 +70,7 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 			operator.Kill(ctx)
 			operator.Start(ctx, "--leader-elect=false")
 		}
+		undo()
 		By("becoming Ready with the faults still on, then without", func() {
 			for _, o := range objects {
 				Eventually(ctx, refetch(o)).WithTimeout(4*time.Minute).
@@ -76,6 +83,46 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 		expectExactly(ctx, w)
 	})
 })
+
+// disturb does one of the things that users and other bots do meanwhile, and returns what undoes it.
+func (w *world) disturb(ctx context.Context, turn int, random *rand.Rand) (undo func()) {
+	switch turn % 4 {
+	case 0:
+		return w.hideSome(random)
+	case 1:
+		role := discord.Guild(w.guild).Members[w.bot.UserID].Own
+		discord.TakeRole(w.guild, w.bot.UserID, role)
+		return func() { discord.GiveRole(w.guild, w.bot.UserID, role) }
+	case 2:
+		revoked, err := discord.RotateToken(w.bot.Token)
+		Expect(err).NotTo(HaveOccurred())
+		secrets.Add(revoked)
+		w.bot.Token = revoked
+		return func() { edit(ctx, w.token(), func(s *corev1.Secret) { s.Data["token"] = []byte(revoked) }) }
+	default:
+		discord.FillAuditLog(w.guild, 500)
+		return func() {}
+	}
+}
+
+// hideSome hides some of the channels and categories from the bot.
+func (w *world) hideSome(random *rand.Rand) (undo func()) {
+	var hidden []string
+	for _, c := range discord.Guild(w.guild).Channels {
+		if random.IntN(10) > 0 {
+			continue
+		}
+		hidden = append(hidden, c.ID)
+		discord.EditChannelByHand(c.ID, func(c *discordtest.Channel) {
+			c.Overwrites = []discordtest.Overwrite{{ID: w.guild, Deny: discordtest.PermViewChannel}}
+		})
+	}
+	return func() {
+		for _, id := range hidden {
+			discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = nil })
+		}
+	}
+}
 
 // unreliableGateway delays the events of the Gateway by up to 200 ms, repeats some, and loses some
 // on the wire.
@@ -160,7 +207,9 @@ func expectExactly(ctx context.Context, w *world) {
 	}
 	audited := map[int]int{}
 	for _, e := range guild.Audit {
-		audited[e.Action]++
+		if e.UserID == w.bot.UserID { // others fill the log
+			audited[e.Action]++
+		}
 	}
 	Expect(audited[10]).To(Equal(chaosGroups+chaosChannels), "created (10 in the audit log), each once")
 	Expect(audited[12]).To(BeZero(), "deleted (12)")

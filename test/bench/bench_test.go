@@ -57,6 +57,7 @@ func TestRun(t *testing.T) {
 		"discord, with webhooks, 20 ms, 10: idle: writes":           0,
 		"discord, with webhooks, 20 ms, 10: restart: writes":        0,
 		"outage, 10: channels on Discord too many":                  0,
+		"lost, 10: channels on Discord too many":                    0,
 		"resync, 10: calls that read a guild":                       3,
 	} {
 		if diff := cmp.Diff(want, got[name]); diff != "" {
@@ -71,7 +72,7 @@ func TestRun(t *testing.T) {
 		"takeover, 3: SIGTERM to the other has acted, median", "takeover, 3: SIGKILL to the other has acted, median",
 		"memory, 0: RSS", "memory, 5: live heap", "discord, with webhooks, 20 ms, 10: drift to repair by event, p99",
 		"discord, with webhooks, 20 ms, 10: reconciles", "outage, 10: return of Discord to all Ready",
-		"resync, 10: drift to repair without events, p50",
+		"resync, 10: drift to repair without events, p50", "lost, 1: calls to Discord but the creates",
 	} {
 		if got[name] <= 0 {
 			t.Errorf("%s is %v", name, got[name])

@@ -20,6 +20,7 @@
 //	memory.go    what Secrets that are none of the operator's business cost it
 //	discord.go   many channels at once, in one guild or in many: calls, writes, idle traffic, correction of drift
 //	outage.go    Discord is away for a while when half of the channels are there
+//	lost.go      the answers to creates are lost in a guild whose audit log others fill
 //	resync.go    without the Gateway: what reading costs instead, and how soon drift is repaired
 //
 // A scenario is a function that measures one thing on a stage (stage.go: a cluster, with operators

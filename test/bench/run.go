@@ -66,13 +66,14 @@ const (
 	scenarioDiscord  = "discord"
 	scenarioGuilds   = "guilds"
 	scenarioOutage   = "outage"
+	scenarioLost     = "lost"
 	scenarioResync   = "resync"
 )
 
 // scenarios are all of them, in the order in which they run.
 var scenarios = []string{
 	scenarioLoad, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover, scenarioDirect, scenarioMemory,
-	scenarioDiscord, scenarioGuilds, scenarioOutage, scenarioResync,
+	scenarioDiscord, scenarioGuilds, scenarioOutage, scenarioLost, scenarioResync,
 }
 
 // wants reports whether any of the named scenarios is to be run.
@@ -166,6 +167,11 @@ func (b *bench) discordParts() []part {
 	most := crowd{guilds: 1, channels: slices.Max(b.channels), bots: 1, webhooks: true}
 	if b.wants(scenarioOutage) {
 		add(scenarioOutage, most, b.outage+time.Minute, b.away)
+	}
+	if b.wants(scenarioLost) {
+		for _, n := range []int{1, 10} {
+			add(scenarioLost, crowd{guilds: 1, channels: n, bots: 1}, 40*time.Second, b.lost)
+		}
 	}
 	if b.wants(scenarioResync) {
 		most.webhooks = false

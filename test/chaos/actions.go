@@ -43,7 +43,7 @@ var actionKinds = []actionKind{
 	{"delete-group", 2, groupSlots, 0, (*run).deleteGroup},
 	{"edit-server", 2, 0, 0, (*run).editServer},
 	{"break-webhook-secret", 3, channelSlots, 0, (*run).breakWebhookSecret},
-	{"rotate-token", 1, 0, 0, (*run).rotateToken},
+	{"revoke-token", 1, 0, 0, (*run).revokeToken},
 	{"lose-token", 1, 0, 0, (*run).loseToken},
 
 	{"create-dojo", 6, dojoSlots, 1, (*run).createDojo},
@@ -60,6 +60,8 @@ var actionKinds = []actionKind{
 	{"hand-create-webhook", 1, 0, 0, (*run).handCreateWebhook},
 	{"hand-delete-webhook", 3, 0, 0, (*run).handDeleteWebhook},
 	{"hand-edit-server", 2, 0, 0, (*run).handEditServer},
+	{"hide-channel", 5, 0, 0, (*run).hideChannel},
+	{"foreign-creates", 3, 0, 0, (*run).foreignCreates},
 
 	{"kill-operator", 7, operatorSlots, 0, (*run).killOperator},
 	{"stop-operator", 3, operatorSlots, 0, (*run).stopOperator},
@@ -73,6 +75,7 @@ var actionKinds = []actionKind{
 	{"refuse-gateway", 2, 0, 0, (*run).refuseGateway},
 	{"hide-server", 1, 0, 0, (*run).hideServer},
 	{"take-permission", 2, 0, 0, (*run).takePermission},
+	{"take-role", 2, 0, 0, (*run).takeRole},
 }
 
 // action is one thing that happens. Everything about it follows from the seed, except what there is

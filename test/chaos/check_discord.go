@@ -131,6 +131,18 @@ func once(w *world) (wrong violations) {
 	return wrong
 }
 
+// lost says which channels the operator has deleted, with their messages, whose objects are not deleted.
+func lost(w *world) (wrong violations) {
+	made, holders := w.origins(auditChannelCreate), w.holders()
+	for _, e := range w.guild.Audit {
+		h := holders[made[e.TargetID]]
+		if e.Action == auditChannelDelete && e.UserID == w.botID && h.Object != nil && h.GetDeletionTimestamp() == nil {
+			wrong.add("no channel is lost", id(h.Object), "its channel %s was deleted by the operator", e.TargetID)
+		}
+	}
+	return wrong
+}
+
 // externalResources says which objects do not have on Discord what their specs say, each its own.
 func externalResources(w *world) (wrong violations) {
 	owner := map[string]string{}

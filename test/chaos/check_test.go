@@ -258,6 +258,10 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 			"at most one object for each", "as well"},
 		"made twice": {func(w *world) { again(w, false) }, "at most one for each object",
 			"was created while there was [299]"},
+		"deleted for nothing": {func(w *world) {
+			again(w, true)
+			w.guild.Audit[1].UserID = botID
+		}, "no channel is lost", "299 was deleted"},
 		"in the wrong order": {misplaced, "siblings stand in order", "position 1 below 3"},
 
 		"left behind": {func(w *world) { leave(w, "") }, "no orphan", "which is gone"},

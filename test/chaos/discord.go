@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
@@ -57,22 +58,86 @@ func (r *run) anyChannel(random *rand.Rand, category bool) (discordtest.Channel,
 	return pick(random, channels), nil
 }
 
-// handCreateChannel makes a channel by a name that objects ask for too, where they may be.
-func (r *run) handCreateChannel(_ context.Context, a action) (string, error) {
-	random := a.random()
+// makeChannel makes a channel by a name that objects ask for too, where they may be.
+func (r *run) makeChannel(random *rand.Rand) (made discordtest.Channel, err error) {
 	c := discordtest.Channel{Name: pick(random, channelNames), Topic: "made by hand"}
 	if category, err := r.anyChannel(random, true); err == nil && !chance(random, 3) {
 		c.ParentID = category.ID
 	}
-	id := ""
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	err := byHand(func() { id = r.discord.CreateChannelByHand(r.guild, c) })
+	if err := byHand(func() { c.ID = r.discord.CreateChannelByHand(r.guild, c) }); err != nil {
+		return c, err
+	}
+	r.noteMade(c.ID)
+	return c, nil
+}
+
+func (r *run) handCreateChannel(_ context.Context, a action) (string, error) {
+	c, err := r.makeChannel(a.random())
+	return fmt.Sprintf("#%s (%s)", c.Name, c.ID), err
+}
+
+// foreignCreates lets another bot fill the audit log with its creates, and make channels that it deletes
+// after a while.
+func (r *run) foreignCreates(ctx context.Context, a action) (string, error) {
+	random := a.random()
+	entries, while := 50+random.IntN(500), time.Duration(5+random.IntN(15))*time.Second
+	r.discord.FillAuditLog(r.guild, entries)
+	for range 1 + random.IntN(3) {
+		c, err := r.makeChannel(random)
+		if err != nil {
+			return "", err
+		}
+		r.later(ctx, while, func(context.Context) { _ = r.unmake(c.ID) })
+	}
+	return fmt.Sprintf("%d in the audit log, and some for %s", entries, while), nil
+}
+
+// unmake deletes a channel, whoever has made it.
+func (r *run) unmake(id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.made, id)
+	return byHand(func() { r.discord.DeleteChannelByHand(id) })
+}
+
+// hideChannel hides a channel or a category from the bot for a while, one at a time: of two in each other
+// the second would be left hidden.
+func (r *run) hideChannel(ctx context.Context, a action) (string, error) {
+	random := a.random()
+	while := time.Duration(1+random.IntN(15)) * time.Second
+	c, err := r.anyChannel(random, chance(random, 3))
+	if err == nil && !r.hiding.CompareAndSwap(false, true) {
+		err = errors.New("one is hidden already")
+	}
 	if err != nil {
 		return "", err
 	}
-	r.noteMade(id)
-	return fmt.Sprintf("#%s (%s)", c.Name, id), nil
+	hidden := []discordtest.Overwrite{{ID: r.guild, Deny: discordtest.PermViewChannel}}
+	r.overwrite(c.ID, hidden)
+	r.later(ctx, while, func(context.Context) {
+		r.overwrite(c.ID, c.Overwrites)
+		for _, left := range r.discord.Guild(r.guild).Channels { // those of a category that has gone meanwhile
+			if slices.Equal(left.Overwrites, hidden) {
+				r.overwrite(left.ID, nil)
+			}
+		}
+		r.hiding.Store(false)
+	})
+	return fmt.Sprintf("%q (%s) for %s", c.Name, c.ID, while), nil
+}
+
+// overwrite replaces the overwrites of a channel, if it is still there.
+func (r *run) overwrite(id string, overwrites []discordtest.Overwrite) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := byHand(func() {
+		r.discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = overwrites })
+	})
+	if _, made := r.made[id]; made && err == nil {
+		r.noteMade(id)
+	}
 }
 
 func (r *run) handEditChannel(_ context.Context, a action) (string, error) {
@@ -110,10 +175,7 @@ func (r *run) handDeleteChannel(_ context.Context, a action) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	delete(r.made, c.ID)
-	return fmt.Sprintf("#%s (%s)", c.Name, c.ID), byHand(func() { r.discord.DeleteChannelByHand(c.ID) })
+	return fmt.Sprintf("#%s (%s)", c.Name, c.ID), r.unmake(c.ID)
 }
 
 func (r *run) handDeleteCategory(_ context.Context, a action) (string, error) {

@@ -61,6 +61,17 @@ func (r *run) killComponent(ctx context.Context, component string, away time.Dur
 	return fmt.Sprintf("for %s", away), nil
 }
 
+// spurious are the calls that Discord refuses or fails for no reason while the chaos lasts. A refused
+// token is tried again after a minute, and so is a call that is not permitted.
+var spurious = discordtest.Weakness{Unauthorized: 0.001, Forbidden: 0.003, ServerErrors: 0.005}
+
+// weak is a Discord whose answers may be those from before the last write, or lack what is there, for
+// up to two seconds.
+func weak(w discordtest.Weakness) discordtest.Weakness {
+	w.Stale, w.Missing = 0.1, 0.03
+	return w
+}
+
 // ways are those in which a call to Discord goes wrong.
 var ways = []struct {
 	name string
@@ -166,4 +177,13 @@ func (r *run) takePermission(ctx context.Context, a action) (string, error) {
 	r.discord.SetPermissions(r.guild, r.botID, botPermissions&^lost.bit)
 	r.later(ctx, while, func(context.Context) { r.discord.SetPermissions(r.guild, r.botID, botPermissions) })
 	return fmt.Sprintf("%s for %s", lost.name, while), nil
+}
+
+// takeRole takes the role with all its permissions from the bot, and gives it back after a while.
+func (r *run) takeRole(ctx context.Context, a action) (string, error) {
+	while := time.Duration(1+a.random().IntN(6)) * time.Second
+	role := r.discord.Guild(r.guild).Members[r.botID].Own
+	r.discord.TakeRole(r.guild, r.botID, role)
+	r.later(ctx, while, func(context.Context) { r.discord.GiveRole(r.guild, r.botID, role) })
+	return fmt.Sprintf("for %s", while), nil
 }

@@ -227,8 +227,8 @@ func (r *run) breakWebhookSecret(ctx context.Context, a action) (string, error) 
 	return "nonsense into " + secret.Name, r.Admin.Patch(ctx, secret, nonsense)
 }
 
-// rotateToken gives the bot another token, and brings it into the Secret now or a little later.
-func (r *run) rotateToken(ctx context.Context, a action) (string, error) {
+// revokeToken resets the bot's token, and brings the new one into the Secret at once or after a while.
+func (r *run) revokeToken(ctx context.Context, a action) (string, error) {
 	r.mu.Lock()
 	token, err := r.discord.RotateToken(r.token)
 	if err == nil {
@@ -239,7 +239,7 @@ func (r *run) rotateToken(ctx context.Context, a action) (string, error) {
 		return "", err
 	}
 	r.secrets.add(token)
-	late := time.Duration(a.random().IntN(3)) * time.Second
+	late := time.Duration(a.random().IntN(15)) * time.Second
 	r.later(ctx, late, func(ctx context.Context) { _ = r.writeToken(ctx) })
 	return fmt.Sprintf("the Secret has it %s later", late), nil
 }

@@ -52,7 +52,7 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 		return err
 	}
 	j.say("seed %d, for %s; logs and, should something be wrong, all that explains it: %s", o.seed, o.duration, folder)
-	s, err := newStage(ctx, folder, j, out)
+	s, err := newStage(ctx, folder, o.seed, j, out)
 	if err != nil {
 		return environment.UnlessInterrupted(ctx, err)
 	}
@@ -94,6 +94,7 @@ func (r *run) rounds(ctx context.Context) (n int, err error) {
 	}
 	for n = 1; n == 1 || time.Now().Before(end); n++ {
 		r.journal.say("round %d", n)
+		r.discord.Weaken(weak(spurious))
 		for range r.options.actions {
 			if err := r.act(ctx, actions.next()); err != nil {
 				return n, err
@@ -138,6 +139,7 @@ func (r *run) later(ctx context.Context, while time.Duration, do func(context.Co
 func (r *run) calm(ctx context.Context) error {
 	r.pending.Wait()
 	r.discord.Faults().Clear()
+	r.discord.Weaken(weak(discordtest.Weakness{}))
 	r.discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 	for _, k := range r.replicas {
 		_ = k.signal(syscall.SIGCONT, false) // fails where it is down, and then it is not frozen

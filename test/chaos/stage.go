@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -28,6 +29,9 @@ const (
 	replicas = 2
 	// nodes is how many fake nodes there are.
 	nodes = 2
+	// recoveryWait is how long the operator waits for the result of a lost create, and auditJitter how
+	// much later than usual the audit log may have it: not as late as that.
+	recoveryWait, auditJitter = 4 * time.Second, 2 * time.Second
 	// sensei is a role of the guild, for overwrites.
 	sensei = "Sensei"
 )
@@ -36,6 +40,7 @@ const (
 type stage struct {
 	*environment.Environment
 	folder   string // of everything that a failure is explained by
+	seed     uint64
 	journal  *journal
 	replicas []*replica // of both operators in turn
 	ending   context.CancelFunc
@@ -45,14 +50,16 @@ type stage struct {
 	botID   string
 	guild   string // id
 
+	hiding atomic.Bool // a channel is hidden from the bot
+
 	mu    sync.Mutex // guards what follows
 	token string     // of the bot, as it is valid now
 	// made are the channels that users have made by hand, by id, as users have left them.
 	made map[string]made
 }
 
-func newStage(ctx context.Context, folder string, j *journal, out io.Writer) (*stage, error) {
-	s := &stage{folder: folder, journal: j}
+func newStage(ctx context.Context, folder string, seed uint64, j *journal, out io.Writer) (*stage, error) {
+	s := &stage{folder: folder, seed: seed, journal: j}
 	if err := s.start(ctx, out); err != nil {
 		return nil, errors.Join(fmt.Errorf("set up: %w", err), s.close())
 	}
@@ -74,7 +81,7 @@ func (s *stage) start(ctx context.Context, out io.Writer) (err error) {
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.ending = end
 	for i := range replicas {
-		s.replicas = append(s.replicas, newReplica(s, environment.Discord, i+1, "--recovery-wait=4s"),
+		s.replicas = append(s.replicas, newReplica(s, environment.Discord, i+1, "--recovery-wait="+recoveryWait.String()),
 			newReplica(s, environment.Dojo, i+1))
 	}
 	for _, k := range s.replicas {
@@ -93,14 +100,16 @@ func (s *stage) ready(ctx context.Context) error {
 	return nil
 }
 
-// startDiscord starts the simulated Discord with one guild. Its limits are Discord's, but for those
-// that would make hours of waiting out of minutes: how often a name may change, and how often a bot
-// may come back.
+// startDiscord starts the simulated Discord with one guild. It is as strict as it can be, but for the
+// limits that would make hours of waiting out of minutes: how often a name may change, and how often a
+// bot may come back.
 func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
-	limits := discordtest.DefaultLimits()
+	limits := discordtest.StrictLimits()
 	limits.NameTopic.Per = 10 * time.Second
 	limits.Identify, limits.SessionStarts = discordtest.Rate{}, discordtest.Rate{}
-	s.discord = discordtest.New(discordtest.Options{Limits: limits})
+	s.discord = discordtest.New(discordtest.Options{
+		Limits: limits, Seed: s.seed, Weakness: weak(discordtest.Weakness{}), AuditJitter: auditJitter,
+	})
 	if err := s.discord.Start(); err != nil {
 		return nil, err
 	}
