@@ -36,6 +36,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	grants := grant.NewReader(mgr.GetClient(), o.manager.Namespaces, o.selectors)
 	bots := bot.New(ctx, grants.Objects, mgr.GetAPIReader(), bot.Config{
 		APIURL: o.apiURL, Resync: o.resync, Metrics: calls, Log: ctrl.Log.WithName("discord"),
+		ResyncLive: o.resyncLive, EventTimeout: o.eventTimeout,
 	})
 	var now clock.RealClock
 	applier := apply.New(mgr.GetClient(), webhook.FieldOwner, apply.Reasons{

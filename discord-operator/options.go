@@ -18,6 +18,8 @@ type options struct {
 	manager      manager.Flags
 	apiURL       string
 	resync       time.Duration
+	resyncLive   time.Duration
+	eventTimeout time.Duration
 	recoveryWait time.Duration
 	unverified   time.Duration
 	workers      int
@@ -33,6 +35,11 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.DurationVar(&o.resync, "resync-period", 5*time.Minute,
 		"how often every object is reconciled without a change, and how often Discord is read "+
 			"while its Gateway cannot be reached; 1s to 24h")
+	flags.DurationVar(&o.resyncLive, "live-resync-period", time.Hour,
+		"how often Discord is read while its Gateway reports changes, in case it has lost one; 1s to 24h")
+	flags.DurationVar(&o.eventTimeout, "event-timeout", 15*time.Second,
+		"how late the Gateway may report what the operator has changed; a server of which nothing is reported is read "+
+			"as often as without the Gateway; 1s to 10m")
 	flags.DurationVar(&o.recoveryWait, "recovery-wait", recovery.DefaultPropagation,
 		"how long after a create of unknown outcome, or after a start, a channel that Discord does not list "+
 			"counts as absent; 1s to 10m")
@@ -56,14 +63,24 @@ func parse(args []string, out io.Writer) (*options, error) {
 }
 
 func (o *options) validate() error {
-	switch {
-	case o.resync < time.Second, o.resync > 24*time.Hour:
-		return fmt.Errorf("--resync-period is %s, it must be at least 1s and at most 24h", o.resync)
-	case o.recoveryWait < time.Second, o.recoveryWait > 10*time.Minute:
-		return fmt.Errorf("--recovery-wait is %s, it must be at least 1s and at most 10m", o.recoveryWait)
-	case o.unverified < 0, o.unverified > 24*time.Hour:
-		return fmt.Errorf("--unverified-period is %s, it must be at least 0s and at most 24h", o.unverified)
-	case o.workers < 1:
+	for _, f := range []struct {
+		name        string
+		is          time.Duration
+		least, most string
+	}{
+		{"resync-period", o.resync, "1s", "24h"},
+		{"live-resync-period", o.resyncLive, "1s", "24h"},
+		{"event-timeout", o.eventTimeout, "1s", "10m"},
+		{"recovery-wait", o.recoveryWait, "1s", "10m"},
+		{"unverified-period", o.unverified, "0s", "24h"},
+	} {
+		least, _ := time.ParseDuration(f.least)
+		most, _ := time.ParseDuration(f.most)
+		if f.is < least || f.is > most {
+			return fmt.Errorf("--%s is %s, it must be at least %s and at most %s", f.name, f.is, f.least, f.most)
+		}
+	}
+	if o.workers < 1 {
 		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.workers)
 	}
 	if _, err := discordclient.ParseAPIURL(o.apiURL); err != nil {

@@ -24,14 +24,15 @@ func TestFlags(t *testing.T) {
 	}{
 		"by default": {nil, map[string]any{
 			"api": "https://discord.com/api/v10", "resync": 5 * time.Minute, "recovery": 15 * time.Second, "workers": 8,
-			"unverified": 5 * time.Minute, "namespaces": "", "selectors": false,
+			"unverified": 5 * time.Minute, "live": time.Hour, "event": 15 * time.Second, "namespaces": "", "selectors": false,
 		}},
 		"all changed": {[]string{
 			"--discord-api-url=http://discord.example/api", "--resync-period=1s", "--recovery-wait=2s", "--concurrency=1",
 			"--watch-namespaces=a, b", "--unverified-period=0s", "--namespace-selectors",
+			"--live-resync-period=1m", "--event-timeout=1s",
 		}, map[string]any{
 			"api": "http://discord.example/api", "resync": time.Second, "recovery": 2 * time.Second, "workers": 1,
-			"unverified": time.Duration(0), "namespaces": "a b", "selectors": true,
+			"unverified": time.Duration(0), "live": time.Minute, "event": time.Second, "namespaces": "a b", "selectors": true,
 		}},
 	}
 	for name, c := range cases {
@@ -42,7 +43,7 @@ func TestFlags(t *testing.T) {
 			}
 			got := map[string]any{
 				"api": o.apiURL, "resync": o.resync, "recovery": o.recoveryWait, "workers": o.workers,
-				"unverified": o.unverified, "selectors": o.selectors,
+				"unverified": o.unverified, "selectors": o.selectors, "live": o.resyncLive, "event": o.eventTimeout,
 				"namespaces": strings.Join(o.manager.Namespaces, " "),
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -68,6 +69,8 @@ func TestWrongFlags(t *testing.T) {
 		"recovery too soon":               {[]string{"--recovery-wait=0s"}, "--recovery-wait is 0s, it must be at least 1s"},
 		"recovery too late":               {[]string{"--recovery-wait=11m"}, "must be at least 1s and at most 10m"},
 		"unverified for too long":         {[]string{"--unverified-period=25h"}, "must be at least 0s and at most 24h"},
+		"live resync too seldom":          {[]string{"--live-resync-period=25h"}, "must be at least 1s and at most 24h"},
+		"events too soon":                 {[]string{"--event-timeout=0s"}, "--event-timeout is 0s, it must be at least 1s"},
 		"no worker":                       {[]string{"--concurrency=0"}, "--concurrency is 0"},
 		"a token as a flag":               {[]string{"--token=secret"}, "flag provided but not defined: -token; see --help"},
 		"a word that is no flag":          {[]string{"import"}, `unexpected argument "import"; see --help`},

@@ -57,6 +57,10 @@ const (
 	// ReasonBotNotInServer (Degraded): the bot is not a member of the server, or the server does
 	// not exist. Add the bot by status.inviteURL.
 	ReasonBotNotInServer = "BotNotInServer"
+	// ReasonTooManyServers (Degraded): the bot is in 2,500 servers or more, with which Discord's Gateway
+	// accepts no single connection, and the operator makes no more than one for each bot. Changes on
+	// Discord are found only every --resync-period. Use another bot, or take it out of servers.
+	ReasonTooManyServers = "TooManyServers"
 	// ReasonMissingPermissions (Degraded): the bot lacks permissions, which the message names. Give
 	// them to a role of the bot, or invite it again by the server's status.inviteURL.
 	ReasonMissingPermissions = "MissingPermissions"

@@ -24,6 +24,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/grant"
+	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -41,6 +42,9 @@ type Config struct {
 	APIURL string
 	// Resync is how often a guild is read while the Gateway cannot be reached.
 	Resync time.Duration
+	// ResyncLive is how often it is read while the Gateway follows it, EventTimeout how late the event
+	// of an own change may be; 0 for the defaults of guildcache.
+	ResyncLive, EventTimeout time.Duration
 	// Metrics counts what the bots do; nil for nothing.
 	Metrics *guildcache.Metrics
 	// Log receives connects and disconnects.
@@ -269,6 +273,13 @@ func (b *Bots) Follow(server types.NamespacedName, guildID string) {
 	b.end(before)
 }
 
+// named reports whether a server names a guild, which is then soon followed.
+func (b *Bots) named(guildID string) bool {
+	var servers v1alpha1.DiscordServerList
+	err := index.List(b.ctx, b.cached, &servers, "", index.ServerByGuild, guildID)
+	return err != nil || len(servers.Items) > 0
+}
+
 // Release takes the bot from a server; its connection ends with its last server.
 func (b *Bots) Release(server types.NamespacedName) {
 	b.mu.Lock()
@@ -311,6 +322,7 @@ func (b *Bots) start(token, namespace string) (*Bot, error) {
 		Options: discordclient.Options{
 			Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Invalid: b.invalid[namespace],
 		},
+		ResyncLive: b.config.ResyncLive, EventTimeout: b.config.EventTimeout, Named: b.named,
 		Resync: b.config.Resync, Metrics: b.config.Metrics, Log: slog.New(logr.ToSlogHandler(b.config.Log)),
 	})
 	if err != nil {

@@ -46,7 +46,7 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	needed := required(s, len(p.Fields) > 0 || managed(server))
 	const forWhat = "which this server's settings, groups and channels require"
 	lacking := issues.Lacking(have, exact, needed, forWhat, s.InviteURL)
-	for _, issue := range []*conditions.Issue{lacking, waits, d.Issue(), s.Selector} {
+	for _, issue := range []*conditions.Issue{lacking, waits, d.Issue(), s.Selector, tooManyServers(s)} {
 		if issue != nil {
 			p.Issues = append(p.Issues, *issue)
 		}
@@ -76,6 +76,18 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 	}
 	have, exact := s.Snapshot.BotPermissions()
 	return issues.Lacking(have, exact, essential, "without which it cannot manage the server", s.InviteURL)
+}
+
+// tooManyServers is why changes on Discord are found late. Source of the limit:
+// https://discord.com/developers/docs/events/gateway#sharding
+func tooManyServers(s State) *conditions.Issue {
+	if !s.TooManyGuilds {
+		return nil
+	}
+	return conditions.Degraded(v1alpha1.ReasonTooManyServers,
+		"The bot %q is in 2,500 servers or more, with which Discord's Gateway accepts no single connection, so changes on "+
+			"Discord are found only every --resync-period. Use another bot for this server, or take the bot out of others.",
+		s.Application.Name)
 }
 
 // foreign reports whether another server manages the guild.

@@ -39,6 +39,8 @@ type State struct {
 	GuildID           string
 	Absent, Recovered bool
 	Snapshot          *guildcache.Snapshot
+	// TooManyGuilds says that the bot is in more guilds than a session of the Gateway may have.
+	TooManyGuilds bool
 	// Stored is what Discord has stored otherwise than it was asked for.
 	Stored external.Stored
 	// Manager is whose guild it is, of all servers that claim it; nil for none.
@@ -87,7 +89,7 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 		}
 		s.Snapshot = s.Bot.Guild(s.GuildID).Snapshot()
 	}
-	s.Stored = r.Records.Stored(server)
+	s.Stored, s.TooManyGuilds = r.Records.Stored(server), s.Bot.Stats().TooManyGuilds
 	err = r.observeClaims(ctx, server, s.GuildID, &s)
 	return s, err
 }

@@ -53,17 +53,20 @@ func (e *Fatal) Error() string {
 	return fmt.Sprintf("the Gateway closed the connection for good: %s (code %d)", e.Reason, e.Code)
 }
 
-// CloseBadToken is the close code for a token that is refused.
-const CloseBadToken = 4004
+// Close codes: for a token that is refused, and for a bot in more guilds than a session may have.
+const (
+	CloseBadToken      = 4004
+	CloseTooManyGuilds = 4011
+)
 
 // fatalCodes are the close codes after which Discord asks not to reconnect.
 var fatalCodes = map[int]string{ //nolint:gosec // G101: texts about credentials, none itself
-	CloseBadToken: "the bot token is refused",
-	4010:          "invalid shard",
-	4011:          "the bot is in so many guilds that sharding is required",
-	4012:          "invalid Gateway version",
-	4013:          "invalid intents",
-	4014:          "an intent that the application is not allowed to use",
+	CloseBadToken:      "the bot token is refused",
+	4010:               "invalid shard",
+	CloseTooManyGuilds: "the bot is in so many guilds that sharding is required",
+	4012:               "invalid Gateway version",
+	4013:               "invalid intents",
+	4014:               "an intent that the application is not allowed to use",
 }
 
 // Handler receives what happens. Its methods are called from one goroutine, in order, and hold up
@@ -107,6 +110,8 @@ type Timing struct {
 	// Invalid is the least pause after op 9; a random part of it is added. Discord: 1 to 5 s;
 	// default 1 s, up to 5 s.
 	Invalid time.Duration
+	// Closed is how long after a *[Fatal] the caller of Run should call it again. Default 1 h.
+	Closed time.Duration
 }
 
 func (t Timing) withDefaults() Timing {

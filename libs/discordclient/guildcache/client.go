@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -27,6 +28,15 @@ type Options struct {
 	DisableGateway bool
 	// Resync is the period of polling while the Gateway is not live. Default 5 min.
 	Resync time.Duration
+	// ResyncLive is about how often a guild is read that the Gateway follows, in case it lost an event.
+	// Default 1 h.
+	ResyncLive time.Duration
+	// EventTimeout is how long after an own change its event may come. A guild of which none came is
+	// read as often as without the Gateway, until one comes. Default 15 s.
+	EventTimeout time.Duration
+	// Named reports which guilds are about to be asked for: the state that the Gateway sends of all
+	// others is dropped. It is called often and must not block. Default: none.
+	Named func(guildID string) bool
 	// Grace is how long a guild that was just asked for may wait for the Gateway before it is
 	// polled. Default 5 s.
 	Grace time.Duration
@@ -44,6 +54,10 @@ func (o Options) withDefaults() (Options, error) {
 		return o, errors.New("the Gateway's address is not one such as wss://gateway.discord.gg")
 	}
 	o.Resync, o.Grace = cmp.Or(o.Resync, 5*time.Minute), cmp.Or(o.Grace, 5*time.Second)
+	o.ResyncLive, o.EventTimeout = cmp.Or(o.ResyncLive, time.Hour), cmp.Or(o.EventTimeout, 15*time.Second)
+	if o.Named == nil {
+		o.Named = func(string) bool { return false }
+	}
 	if o.DisableGateway {
 		o.Grace = 0
 	}
@@ -97,6 +111,8 @@ type Client struct {
 	store   *store.Store
 	poller  *poller
 	creates sync.Map // by guild: what was read of its audit log, *createsRead
+	// overfull says that the Gateway was closed last because of the number of the bot's guilds.
+	overfull atomic.Bool
 }
 
 // New makes a Client. It does no I/O.
@@ -114,6 +130,7 @@ func New(o Options) (*Client, error) {
 	c.poller = &poller{client: c, woken: make(chan struct{}, 1)}
 	c.store = store.New(store.Config{
 		Log: o.Log, Token: o.Token, Counters: o.Metrics.counters, Resync: o.Resync, Grace: o.Grace, Wake: c.poller.wake,
+		ResyncLive: o.ResyncLive, EventTimeout: o.EventTimeout, Named: o.Named,
 	})
 	o.Metrics.watch(c)
 	return c, nil
@@ -129,7 +146,7 @@ func (c *Client) Guild(guildID string) *View {
 	return v
 }
 
-// Forget ends the polling of a guild that is not managed any more.
+// Forget drops the view of a guild that is not managed any more.
 func (c *Client) Forget(guildID string) {
 	c.store.Forget(guildID)
 	c.creates.Delete(guildID)
@@ -143,7 +160,13 @@ func (c *Client) Subscribe(ctx context.Context) <-chan Event { return c.store.Ev
 type Stats struct {
 	discordclient.Stats
 	store.Health
+	// TooManyGuilds says that the bot is in more guilds than a session of the Gateway may have, so that
+	// they are polled.
+	TooManyGuilds bool
 }
 
 // Stats returns the Client's health.
-func (c *Client) Stats() Stats { return Stats{c.Client.Stats(), c.store.Health()} }
+func (c *Client) Stats() Stats {
+	health := c.store.Health()
+	return Stats{c.Client.Stats(), health, c.overfull.Load() && !health.GatewayConnected}
+}

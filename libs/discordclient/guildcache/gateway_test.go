@@ -87,6 +87,27 @@ func TestGatewayReconnectsWhenAsked(t *testing.T) {
 	}
 }
 
+// A bot in more guilds than a session may have is polled, which is said, until it has left some.
+func TestTooManyGuilds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(so *discordtest.Options, o *guildcache.Options) {
+		so.Limits.GuildsPerSession = 2
+		o.Grace, o.Resync, o.Gateway.Closed = time.Millisecond, 20*time.Millisecond, 10*time.Millisecond
+	})
+	other := r.srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
+	r.srv.AddMember(other, r.bot.UserID, usual)
+	r.run()
+	v := r.client.Guild(r.guild)
+	eventually(t, "it is said, and the guild polled", func() bool {
+		return r.client.Stats().TooManyGuilds && v.Snapshot().Mode == guildcache.ModePolled
+	})
+	r.srv.RemoveMember(other, r.bot.UserID)
+	eventually(t, "the guild is followed", func() bool { return v.Snapshot().Mode == guildcache.ModeLive })
+	if r.client.Stats().TooManyGuilds {
+		t.Error("it is said still")
+	}
+}
+
 // After these close codes no connection can succeed: one try, a report, and polling instead.
 func TestFatalCloseCodes(t *testing.T) {
 	t.Parallel()

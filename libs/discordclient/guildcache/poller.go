@@ -3,12 +3,14 @@
 package guildcache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+	"golang.org/x/sync/errgroup"
 
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/gateway"
@@ -29,12 +31,23 @@ func (p *poller) wake() {
 	}
 }
 
+// maxPolls is how many guilds are polled at once: one whose calls hang does not hold up the others.
+const maxPolls = 8
+
 // run polls what is due until the context ends.
 func (p *poller) run(ctx context.Context) {
+	var polls errgroup.Group
+	polls.SetLimit(maxPolls)
+	defer func() { _ = polls.Wait() }()
 	for ctx.Err() == nil {
 		id, wait := p.client.store.Due(time.Now())
 		if id != "" {
-			p.poll(ctx, id)
+			p.client.store.Polling(id, true)
+			polls.Go(func() error {
+				defer p.client.store.Polling(id, false)
+				p.poll(ctx, id)
+				return nil
+			})
 			continue
 		}
 		if wait < 0 {
@@ -121,30 +134,34 @@ func (c *Client) Run(ctx context.Context) error {
 // Source: https://discord.com/developers/docs/events/gateway#gateway-intents.
 const intents = int(discordgo.IntentGuilds | discordgo.IntentGuildWebhooks)
 
-// runGateway keeps the Gateway connected. When it is closed for good, the views go on being polled;
-// when it is closed because of the token, everything stops.
+// runGateway keeps the Gateway connected. When it is closed for good, the views are polled and it is
+// tried again after a long while; when it is closed because of the token, everything stops.
 func (c *Client) runGateway(ctx context.Context) {
-	if c.opts.DisableGateway {
-		return
-	}
 	handshake := &http.Client{
 		Transport:     c.opts.Transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	err := gateway.Run(ctx, gateway.Config{
-		HTTP: handshake, Token: c.opts.Token.Reveal, Intents: intents, Agent: c.opts.UserAgent,
-		Lookup: c.lookupGateway, Handler: c.store, Timing: c.opts.Gateway,
-	})
-	fatal, ok := errors.AsType[*gateway.Fatal](err)
-	if !ok {
-		return
+	for ctx.Err() == nil && !c.opts.DisableGateway {
+		err := gateway.Run(ctx, gateway.Config{
+			HTTP: handshake, Token: c.opts.Token.Reveal, Intents: intents, Agent: c.opts.UserAgent,
+			Lookup: c.lookupGateway, Handler: c.store, Timing: c.opts.Gateway,
+		})
+		fatal, ok := errors.AsType[*gateway.Fatal](err)
+		if !ok {
+			return
+		}
+		if fatal.Code == gateway.CloseBadToken {
+			c.RefuseToken("connect to the Gateway", fatal.Error())
+			return
+		}
+		c.overfull.Store(fatal.Code == gateway.CloseTooManyGuilds)
+		c.opts.Log.Error("the Discord Gateway stays disconnected; polling instead",
+			"reason", discordclient.Sanitize(fatal.Error(), c.opts.Token))
+		select {
+		case <-ctx.Done():
+		case <-time.After(cmp.Or(c.opts.Gateway.Closed, time.Hour)):
+		}
 	}
-	if fatal.Code == gateway.CloseBadToken {
-		c.RefuseToken("connect to the Gateway", fatal.Error())
-		return
-	}
-	c.opts.Log.Error("the Discord Gateway stays disconnected; polling instead",
-		"reason", discordclient.Sanitize(fatal.Error(), c.opts.Token))
 }
 
 // lookupGateway asks where the Gateway is and what it may cost to connect.

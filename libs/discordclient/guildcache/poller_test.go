@@ -3,6 +3,7 @@
 package guildcache_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -123,4 +124,26 @@ func TestAListThatTheGatewayOvertookIsNotBelieved(t *testing.T) {
 	if _, ok := v.Snapshot().Channel(id); !ok || v.Snapshot().Mode != guildcache.ModeLive {
 		t.Error("an old list replaced what the Gateway had brought")
 	}
+}
+
+// A call that hangs concerns its own guild alone.
+func TestAHangingPollHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(_ *discordtest.Options, o *guildcache.Options) {
+		o.DisableGateway, o.Timeout = true, time.Hour
+	})
+	second := r.srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
+	r.srv.AddMember(second, r.bot.UserID, usual)
+	release := make(chan struct{})
+	defer close(release)
+	var hangs atomic.Value
+	r.srv.Faults().Add(discordtest.Fault{
+		Route: "GET /guilds/{guild_id}", Action: discordtest.Hold(release),
+		Match: func(q discordtest.Request) bool { return hangs.CompareAndSwap(nil, q.Path) || hangs.Load() == q.Path },
+	})
+	views := []*guildcache.View{r.client.Guild(r.guild), r.client.Guild(second)}
+	r.run()
+	eventually(t, "the other guild is read", func() bool {
+		return views[0].Snapshot().Mode == guildcache.ModePolled || views[1].Snapshot().Mode == guildcache.ModePolled
+	})
 }

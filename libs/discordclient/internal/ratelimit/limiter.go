@@ -7,7 +7,7 @@
 // What it accounts for (https://discord.com/developers/docs/topics/rate-limits):
 //   - buckets: Discord names them in X-RateLimit-Bucket; one exists per name and major parameter
 //     (channel, guild, webhook). Which bucket a route belongs to is learnt from its first answer,
-//     which is why one call of a route goes first and alone;
+//     which is why one call of a route goes first and alone, for a second at most;
 //   - the global limit, 50 calls per second and bot, kept as a sliding window, which is at least as
 //     strict as any fixed one. A call stays in it until a second after its answer, since Discord may
 //     have counted it as late as that;
@@ -38,9 +38,9 @@ const (
 	// probePause is how long to wait for the first answer on a route, or for one that may free a
 	// call.
 	probePause = 100 * time.Millisecond
-	// probeExpiry ends a probe whose answer never came, so that a mistake cannot close a route
-	// for ever.
-	probeExpiry = time.Minute
+	// probeExpiry ends a probe whose answer does not come: a call that hangs would hold up those about
+	// all other guilds until it times out.
+	probeExpiry = time.Second
 	pruneEvery  = 1024
 	// perTurn is how many callers get a turn for each call that will be free: some of
 	// them come earlier or never.

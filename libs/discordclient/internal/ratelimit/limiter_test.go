@@ -107,6 +107,20 @@ func TestFirstCallOfARouteGoesAlone(t *testing.T) {
 	call(t, l, remove("1"), &ratelimit.Answer{}) // a route without a bucket is free
 }
 
+// A call may hang until it times out, which concerns nobody else.
+func TestAHangingFirstCallHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l := ratelimit.New(50, c.now)
+	hangs, _ := l.Reserve(edit("1"))
+	refused(t, l, edit("2"), 100*time.Millisecond, ratelimit.ScopeUnknown)
+	c.advance(time.Second)
+	call(t, l, edit("2"), c.answer("b", 5, 4, time.Second))
+	call(t, l, edit("1"), c.answer("b", 5, 4, time.Second))
+	l.Done(hangs, nil)
+	call(t, l, edit("1"), c.answer("b", 5, 3, time.Second))
+}
+
 // A failure of Discord or of something on the way to it names no bucket, which does not mean that
 // there is none: all that wait would go at once.
 func TestAFailureTeachesNothingAboutARoute(t *testing.T) {

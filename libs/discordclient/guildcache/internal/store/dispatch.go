@@ -5,7 +5,6 @@ package store
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -41,7 +40,7 @@ func (st *Store) disconnect(why string) (news bool) {
 	news = st.connected || st.gatewayErr != why
 	st.connected, st.gatewayErr = false, why
 	for _, g := range st.guilds {
-		if !g.live {
+		if g.awaited = (time.Time{}); !g.live {
 			continue
 		}
 		g.setState(g.snap().Presence, ModePolled, g.view.AsOf())
@@ -128,9 +127,13 @@ func (st *Store) onReady(event *readyEvent) error {
 	st.Log.Info("Discord Gateway is connected", "guilds", len(event.Guilds))
 	st.Counters.Connects.Inc()
 	st.selfID, st.connected, st.gatewayErr = event.User.ID, true, ""
+	st.coming = map[string]bool{}
+	for _, guild := range event.Guilds {
+		st.coming[guild.ID] = true
+	}
 	for _, g := range st.guilds {
 		g.update(func(s *Snapshot) { s.selfID = st.selfID })
-		if !slices.Contains(event.Guilds, identified{g.id}) {
+		if !st.coming[g.id] {
 			st.absent(g, st.connecting)
 		} else if at := time.Now().Add(st.Grace); !g.live && at.Before(g.nextPoll) {
 			g.nextPoll = at // should its GUILD_CREATE not come
@@ -159,9 +162,18 @@ func (e *guildEvent) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// onGuildCreate takes over the whole state of a guild that is in use.
 func (st *Store) onGuildCreate(event *guildEvent) error {
 	guild, more := event.settings, event.more
-	g := st.guild(guild.ID)
+	delete(st.coming, guild.ID)
+	g := st.heard(guild.ID)
+	if g == nil {
+		if !st.Named(guild.ID) {
+			return nil
+		}
+		g = newGuildState(st, guild.ID)
+		st.guilds[guild.ID] = g
+	}
 	if more.Unavailable != nil && *more.Unavailable {
 		g.setState(PresenceUnavailable, g.snap().Mode, g.snap().AsOf)
 		return nil
@@ -173,6 +185,7 @@ func (st *Store) onGuildCreate(event *guildEvent) error {
 	g.live, g.liveAt, g.retry = true, time.Now(), 0
 	g.markFresh()
 	g.nextPoll = g.liveAt.Add(st.period(g))
+	clear(g.hookChanges) // the events of own writes that have not come went to the session before
 	g.forgetAllHooks()
 	g.update(func(s *Snapshot) {
 		s.selfKnown, s.selfAt = false, time.Time{}
@@ -198,8 +211,8 @@ func (st *Store) onGuildCreate(event *guildEvent) error {
 
 // onGuildUpdate takes over settings and roles.
 func (st *Store) onGuildUpdate(event *guildEvent) error {
-	g := st.guild(event.settings.ID)
-	if now := time.Now(); g.pendingFor(g.id).Event(event.settings, now) && g.setGuild(event.settings, now) {
+	g := st.heard(event.settings.ID)
+	if now := time.Now(); g != nil && g.pendingFor(g.id).Event(event.settings, now) && g.setGuild(event.settings, now) {
 		st.emit(EventGuild, g.id, "")
 	}
 	return nil
@@ -208,7 +221,10 @@ func (st *Store) onGuildUpdate(event *guildEvent) error {
 // onGuildDelete distinguishes an outage ("unavailable" is there) from the bot's removal (it is
 // not).
 func (st *Store) onGuildDelete(event *guildEvent) error {
-	g := st.guild(event.settings.ID)
+	g := st.heard(event.settings.ID)
+	if g == nil {
+		return nil
+	}
 	g.goneAt, g.recent = time.Now(), nil // what comes back has all that came until now
 	if event.more.Unavailable == nil {
 		st.absent(g, time.Now())
@@ -234,15 +250,15 @@ func (st *Store) onChannel(channel *discordclient.Channel) error {
 	if channel.GuildID == "" || channel.ID == "" || channel.IsThread() {
 		return nil // a direct message, or a thread
 	}
-	g := st.guild(channel.GuildID)
-	if now := time.Now(); g.pendingFor(channel.ID).Event(channel, now) && g.setChannel(channel, now) {
+	g := st.heard(channel.GuildID)
+	if now := time.Now(); g != nil && g.pendingFor(channel.ID).Event(channel, now) && g.setChannel(channel, now) {
 		st.emit(EventChannel, g.id, channel.ID)
 	}
 	return nil
 }
 
 func (st *Store) onChannelDelete(channel *discordclient.Channel) error {
-	if g := st.guilds[channel.GuildID]; g != nil && g.dropChannel(channel.ID, time.Now()) {
+	if g := st.heard(channel.GuildID); g != nil && g.dropChannel(channel.ID, time.Now()) {
 		st.emit(EventChannel, g.id, channel.ID)
 	}
 	return nil

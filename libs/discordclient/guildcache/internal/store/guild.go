@@ -12,11 +12,10 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
 )
 
-// How long changes are remembered: longer than any list of channels or beginning of a session
-// takes.
 const (
-	memory        = 2 * time.Minute
-	tombstoneLife = 10 * time.Minute
+	// memory is how long changes are remembered: longer than any list of channels or beginning of a
+	// session takes.
+	memory = 2 * time.Minute
 	// consistencyDelay is when all of Discord surely shows a change: a view is read again so long
 	// after it became stale.
 	consistencyDelay = 5 * time.Second
@@ -33,6 +32,7 @@ type guildState struct {
 	liveAt   time.Time // when it did: what was asked for before may be older
 	stale    time.Time // the last cause to read it again, though live; zero for none
 	nextPoll time.Time
+	polling  bool
 	retry    time.Duration // the last pause after a poll that failed; 0 after one that did not
 
 	recent      []change                   // the last changes of channels, oldest first
@@ -41,6 +41,10 @@ type guildState struct {
 	writes      map[string]*pending.Writes // by the id of a channel, or the guild's own
 	hookChanges map[string]hookChanges     // by channel
 	goneAt      time.Time                  // when the Gateway last took the guild away
+
+	heard   time.Time // when its last event came
+	awaited time.Time // when an event of an own write has to have come at the latest; zero for none
+	silent  bool      // none came, and none since: the Gateway does not follow the guild any more
 }
 
 // change is a change of a channel, by an event or an own write; a nil channel was deleted.
@@ -132,14 +136,34 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 	return true
 }
 
+// await expects an event of an own write that was begun at a moment, unless one has come since.
+func (g *guildState) await(began time.Time) {
+	if g.live && g.heard.Before(began) && g.awaited.IsZero() {
+		g.awaited = time.Now().Add(g.store.EventTimeout)
+		g.store.Wake()
+	}
+}
+
+// doubt handles that an event that was awaited has not come, though the Gateway is connected: until
+// one comes, the guild is read as often as without the Gateway.
+func (g *guildState) doubt() {
+	began := g.awaited.Add(-g.store.EventTimeout)
+	g.awaited, g.silent = time.Time{}, true
+	g.store.Log.Warn("the Discord Gateway has sent no event of an own change; reading the guild instead", "guild", g.id)
+	g.store.Counters.Gaps.Inc()
+	g.store.markStale(g, 0)
+	g.update(func(s *Snapshot) {
+		if began.Before(s.staleSince) {
+			s.staleSince = began
+		}
+	})
+}
+
 // remember records a change and forgets old ones.
 func (g *guildState) remember(last change) {
 	g.recent = append(g.recent, last)
 	if old := slices.IndexFunc(g.recent, func(r change) bool { return last.at.Sub(r.at) < memory }); old > 256 {
 		g.recent = slices.Clone(g.recent[old:])
-	}
-	if len(g.tombstones) > 256 {
-		maps.DeleteFunc(g.tombstones, func(_ string, at time.Time) bool { return last.at.Sub(at) > tombstoneLife })
 	}
 }
 
@@ -183,8 +207,12 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 		}
 		byID[id] = channel
 	}
-	for id := range g.tombstones {
-		delete(byID, id)
+	for id, at := range g.tombstones { // what a list still has long after is there
+		if at.Before(since.Add(-consistencyDelay)) {
+			delete(g.tombstones, id)
+		} else {
+			delete(byID, id)
+		}
 	}
 	before := g.snap()
 	// Snapshots have some of them already, so that none is written to.

@@ -17,7 +17,10 @@ func (st *Store) changeRoles(guildID string, f func([]discordclient.Role) []disc
 	if guildID == "" {
 		return errNoObject
 	}
-	g := st.guild(guildID)
+	g := st.heard(guildID)
+	if g == nil {
+		return nil
+	}
 	guild := g.snap().Guild
 	guild.Roles = f(slices.Clone(guild.Roles))
 	if g.setGuild(guild, time.Now()) {
@@ -63,7 +66,7 @@ type memberEvent struct {
 
 // onMember follows the bot's own roles; of other members nothing is asked for.
 func (st *Store) onMember(event *memberEvent) error {
-	if g := st.guilds[event.GuildID]; g != nil && event.User.ID == st.selfID {
+	if g := st.heard(event.GuildID); g != nil && event.User.ID == st.selfID {
 		g.update(func(s *Snapshot) { s.selfRoles, s.selfKnown = event.Roles, true })
 		st.emit(EventGuild, g.id, "")
 	}
@@ -78,7 +81,7 @@ type webhooksEvent struct {
 // onWebhooks makes the webhooks of a channel unknown, unless an own write explains the event: it
 // says no more than that something changed.
 func (st *Store) onWebhooks(event *webhooksEvent) error {
-	g := st.guilds[event.GuildID]
+	g := st.heard(event.GuildID)
 	if g == nil {
 		return nil
 	}

@@ -29,7 +29,8 @@ func newTestStore(t testing.TB) (*Store, *View) {
 	counter := func() prometheus.Counter { return prometheus.NewCounter(prometheus.CounterOpts{Name: "test"}) }
 	st := New(Config{
 		Log: slog.New(slog.DiscardHandler), Token: discordclient.NewSecret("token"), Wake: func() {},
-		Resync: 5 * time.Minute, Grace: 5 * time.Second,
+		Resync: 5 * time.Minute, Grace: 5 * time.Second, ResyncLive: time.Hour, EventTimeout: 15 * time.Second,
+		Named:    func(id string) bool { return id == "2" },
 		Counters: Counters{Events: vec(), Resyncs: vec(), Gaps: counter(), Connects: counter(), Disconnects: counter()},
 	})
 	view, _ := st.Want("1")
@@ -450,18 +451,18 @@ func TestALiveViewIsCheckedNowAndThen(t *testing.T) {
 	st, view := newTestStore(t)
 	st.session(t, guildWith20)
 	now := time.Now()
-	if id, wait := st.Due(now); id != "" || wait < resyncLive/2 {
+	if id, wait := st.Due(now); id != "" || wait < st.ResyncLive/2 {
 		t.Errorf("a fresh view is due for a check in %v", wait)
 	}
-	if id, _ := st.Due(now.Add(2 * resyncLive)); id != "1" {
+	if id, _ := st.Due(now.Add(2 * st.ResyncLive)); id != "1" {
 		t.Error("the view is never checked")
 	}
-	st.Listed("1", nil, now.Add(2*resyncLive)) // the deletion's event was lost
-	st.Refreshed("1", PresencePresent, now.Add(2*resyncLive))
+	st.Listed("1", nil, now.Add(2*st.ResyncLive)) // the deletion's event was lost
+	st.Refreshed("1", PresencePresent, now.Add(2*st.ResyncLive))
 	if n := len(view.Snapshot().Channels()); n > 0 || view.Snapshot().Mode != ModeLive {
 		t.Errorf("after the check: %d channels, mode %q", n, view.Snapshot().Mode)
 	}
-	if id, wait := st.Due(time.Now()); id != "" || wait < resyncLive/2 {
+	if id, wait := st.Due(time.Now()); id != "" || wait < st.ResyncLive/2 {
 		t.Errorf("after a check, the next one is due in %v", wait)
 	}
 	st.Refreshed("1", PresenceAbsent, time.Now().Add(-time.Hour))
@@ -472,10 +473,10 @@ func TestALiveViewIsCheckedNowAndThen(t *testing.T) {
 	if got := view.Snapshot(); got.Presence != PresenceAbsent || got.Mode != ModeLive {
 		t.Errorf("the check found the bot removed, and the guild is %q, %q", got.Presence, got.Mode)
 	}
-	if id, wait := st.Due(time.Now()); id != "" || wait < resyncLive/2 {
+	if id, wait := st.Due(time.Now()); id != "" || wait < st.ResyncLive/2 {
 		t.Errorf("a guild that the bot is not in is due for a check in %v", wait)
 	}
-	if id, _ := st.Due(time.Now().Add(2 * resyncLive)); id != "1" {
+	if id, _ := st.Due(time.Now().Add(2 * st.ResyncLive)); id != "1" {
 		t.Error("should the event of an invitation be lost, nothing finds it out")
 	}
 	st.receive(t, "GUILD_CREATE", guildWith20)

@@ -15,11 +15,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/fanout"
 )
 
-// resyncLive is about how often a live view is read by REST, in case the Gateway lost an event
-// without a gap in its numbers: two calls for each guild. The time is spread by a quarter either
-// way, so that guilds take turns.
-const resyncLive = time.Hour
-
 // Counters count what happens to the views. All fields must be set.
 type Counters struct {
 	Events, Resyncs             *prometheus.CounterVec
@@ -34,6 +29,15 @@ type Config struct {
 	Resync   time.Duration // period of polling
 	Grace    time.Duration // how long a guild that was just asked for may wait for the Gateway before it is polled
 	Wake     func()        // wakes the poller; called with the lock held, must not block
+	// ResyncLive is about how often a live view is read by REST, in case the Gateway lost an event
+	// without a gap in its numbers: two calls for each guild. The time is spread by a quarter either
+	// way, so that guilds take turns.
+	ResyncLive time.Duration
+	// EventTimeout is how late an event of an own write may be.
+	EventTimeout time.Duration
+	// Named reports whether a guild is kept although it was not asked for yet; called with the lock
+	// held, must not block.
+	Named func(guildID string) bool
 }
 
 // Store holds the views of all guilds of a bot. One lock guards all changes; readers use the
@@ -47,8 +51,9 @@ type Store struct {
 	selfID     string
 	connecting time.Time // when the current session was begun
 	connected  bool
-	gatewayErr string       // why the Gateway is not connected
-	alive      atomic.Int64 // when something was last heard from the Gateway, ns since 1970
+	coming     map[string]bool // the guilds of the session whose state the Gateway has not sent yet
+	gatewayErr string          // why the Gateway is not connected
+	alive      atomic.Int64    // when something was last heard from the Gateway, ns since 1970
 }
 
 // New makes an empty Store.
@@ -87,12 +92,12 @@ func (st *Store) with(id string, f func(g *guildState)) {
 	}
 }
 
-// guild finds or makes the state of a guild. The lock is held.
-func (st *Store) guild(id string) *guildState {
+// heard returns the state of a guild of which an event has come; nil for one that is not kept. The
+// lock is held.
+func (st *Store) heard(id string) *guildState {
 	g := st.guilds[id]
-	if g == nil {
-		g = newGuildState(st, id)
-		st.guilds[id] = g
+	if g != nil {
+		g.heard, g.silent, g.awaited = time.Now(), false, time.Time{}
 	}
 	return g
 }
@@ -102,25 +107,30 @@ func (st *Store) guild(id string) *guildState {
 func (st *Store) Want(id string) (v *View, added bool) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	g := st.guild(id)
-	added = !g.wanted
-	if added {
+	g := st.guilds[id]
+	if g == nil {
+		g = newGuildState(st, id)
+		st.guilds[id] = g
+	}
+	if added = !g.wanted; added {
 		g.wanted = true
-		if !g.live {
+		switch {
+		case g.live:
+		case st.connected && !st.coming[id]: // from now on its events are applied; what was before them is read
+			g.live, g.liveAt = true, time.Now()
+			st.markStale(g, 0)
+		default:
 			g.nextPoll = time.Now().Add(st.Grace)
 		}
 	}
 	return g.view, added
 }
 
-// Forget undoes Want. A live view stays up to date as long as the Gateway is connected, at no cost.
+// Forget undoes Want and drops the view.
 func (st *Store) Forget(id string) {
-	st.with(id, func(g *guildState) {
-		g.wanted = false
-		if !g.live {
-			delete(st.guilds, id)
-		}
-	})
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	delete(st.guilds, id)
 }
 
 // Due returns a wanted guild whose time to be polled has come, or how long until the next one; wait
@@ -130,16 +140,29 @@ func (st *Store) Due(now time.Time) (id string, wait time.Duration) {
 	defer st.mu.Unlock()
 	wait = -1
 	for _, g := range st.guilds {
-		if !g.wanted {
+		if !g.wanted || g.polling {
 			continue
 		}
-		if left := g.nextPoll.Sub(now); left <= 0 {
+		next := g.nextPoll
+		if !g.awaited.IsZero() && !now.Before(g.awaited) {
+			g.doubt()
+			next = now
+		} else if !g.awaited.IsZero() && g.awaited.Before(next) {
+			next = g.awaited
+		}
+		if left := next.Sub(now); left <= 0 {
 			return g.id, 0
 		} else if wait < 0 || left < wait {
 			wait = left
 		}
 	}
 	return "", wait
+}
+
+// Polling records that a guild is being polled, which is not due meanwhile, or no longer.
+func (st *Store) Polling(id string, polling bool) {
+	st.with(id, func(g *guildState) { g.polling = polling })
+	st.Wake()
 }
 
 // Postpone sets when a guild is polled next.
@@ -165,10 +188,10 @@ func (st *Store) PollFailed(id string) {
 
 // period is when a guild is read next whose view is not stale. The lock is held.
 func (st *Store) period(g *guildState) time.Duration {
-	if !g.live {
+	if !g.live || g.silent {
 		return st.Resync
 	}
-	return resyncLive*3/4 + rand.N(resyncLive/2+1) //nolint:gosec // spreads calls over time, guards nothing
+	return st.ResyncLive*3/4 + rand.N(st.ResyncLive/2+1) //nolint:gosec // spreads calls over time, guards nothing
 }
 
 // markStale has a guild read again soon, because its view may have missed something. The lock is

@@ -65,10 +65,9 @@ func (st *Store) WriteWebhook(
 	if channelID == "" {
 		channelID = st.holder(webhookID)
 	}
-	g := st.owner(channelID)
+	g, began := st.owner(channelID), time.Now()
 	if g != nil {
-		now := time.Now()
-		g.hookChanges[channelID] = hookChanges{now, append(g.hookChanges[channelID].own, now)}
+		g.hookChanges[channelID] = hookChanges{began, append(g.hookChanges[channelID].own, began)}
 	}
 	st.mu.Unlock()
 	hook, err := do()
@@ -78,7 +77,9 @@ func (st *Store) WriteWebhook(
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	own := g.hookChanges[channelID].own
-	if len(own) > 0 && err != nil {
+	if err == nil {
+		g.await(began)
+	} else if len(own) > 0 {
 		own = own[:len(own)-1] // should it come after all, a list made meanwhile may lack the change
 	}
 	g.hookChanges[channelID] = hookChanges{time.Now(), own}
@@ -134,13 +135,11 @@ func (g *guildState) forgetHooks(channelID string) {
 	g.changeHooks(func(known map[string]hookList) { delete(known, channelID) })
 }
 
-// forgetAllHooks makes all webhooks of a guild unknown, since they may have changed while the
-// Gateway was not connected. The events of own writes that have not come went to the session
-// before: the next one is another client's.
+// forgetAllHooks makes all webhooks of a guild unknown, since they may have changed without an event
+// that came.
 func (g *guildState) forgetAllHooks() {
 	for channelID := range g.snap().hooks {
 		g.store.emit(EventWebhooks, g.id, channelID)
 	}
-	clear(g.hookChanges)
 	g.update(func(s *Snapshot) { s.hooks = nil })
 }

@@ -26,7 +26,7 @@ func (st *Store) owner(channelID string) *guildState {
 // that it led to, nil for a deleted channel. A channel that is in no view is left alone.
 func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids ...string) error {
 	st.mu.Lock()
-	own := map[string]*pending.Writes{}
+	own, began := map[string]*pending.Writes{}, time.Now()
 	for _, id := range ids {
 		if g := st.owner(id); g != nil && own[id] == nil {
 			own[id] = g.pendingFor(id)
@@ -38,7 +38,9 @@ func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	for id, p := range own {
-		st.written(id, p, states, err)
+		if g := st.owner(id); st.written(id, p, states, err) && g != nil {
+			g.await(began)
+		}
 	}
 	if discordclient.ClassOf(err) == discordclient.ClassGone {
 		missing := discordclient.CodeOf(err) == discordgo.ErrCodeUnknownChannel && len(ids) == 1
@@ -49,8 +51,8 @@ func (st *Store) Write(do func() (map[string]*discordclient.Channel, error), ids
 	return err
 }
 
-// written ends an own write to a channel.
-func (st *Store) written(id string, p *pending.Writes, states map[string]*discordclient.Channel, err error) {
+// written ends an own write to a channel; it reports whether that changed the view.
+func (st *Store) written(id string, p *pending.Writes, states map[string]*discordclient.Channel, err error) bool {
 	g, now := st.owner(id), time.Now()
 	channel, ok := states[id]
 	switch {
@@ -58,12 +60,11 @@ func (st *Store) written(id string, p *pending.Writes, states map[string]*discor
 		p.End(nil, now)
 	case channel == nil:
 		p.End(nil, now)
-		if g != nil {
-			g.dropChannel(id, now)
-		}
+		return g != nil && g.dropChannel(id, now)
 	case p.End(channel, now) && g != nil && (!g.live || !g.snap().Hidden(id)):
-		g.setChannel(channel, now) // unless an event has hidden it from the bot meanwhile
+		return g.setChannel(channel, now) // unless an event has hidden it from the bot meanwhile
 	}
+	return false
 }
 
 // contradicted handles that something a write was about is not there, though the view has it: it is
@@ -110,6 +111,7 @@ func (st *Store) Created(guildID string, channel *discordclient.Channel) {
 		p.Begin()
 		p.End(channel, now)
 		g.setChannel(channel, now)
+		g.await(now)
 	})
 }
 
@@ -169,6 +171,7 @@ func (g *guildState) refreshed(p Presence, since time.Time) {
 	if g.stale.IsZero() || !since.Before(consistent) {
 		g.markFresh()
 		g.nextPoll = time.Now().Add(g.store.period(g))
+		g.forgetAllHooks() // one call reads those again that are in use
 	} else {
 		if !since.Before(g.stale) { // otherwise there was a new cause meanwhile, which has set the time
 			g.nextPoll = consistent
@@ -215,7 +218,9 @@ func (st *Store) EditGuild(guildID string, do func() (discordclient.Guild, error
 		if !g.guildAt.Before(since) { // an event of settings or roles that may be newer than the answer
 			st.markStale(g, consistencyDelay)
 		}
-		g.setGuild(guild, now)
+		if g.setGuild(guild, now) {
+			g.await(since)
+		}
 	}
 	if discordclient.ClassOf(err) == discordclient.ClassGone {
 		st.markStale(g, 0)
@@ -242,12 +247,13 @@ func (st *Store) Self(userID string) {
 	}
 }
 
-// Member records which roles the bot has in a guild, as they were asked for at since. A live view
-// has them from the Gateway.
+// Member records which roles the bot has in a guild, as they were asked for at since. The Gateway's
+// are newer.
 func (st *Store) Member(guildID string, roles []string, since time.Time) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if g := st.guilds[guildID]; g != nil && !g.live && !since.Before(g.snap().AsOf) {
+	g := st.guilds[guildID]
+	if g != nil && (!g.live || !g.snap().selfKnown) && !since.Before(g.snap().AsOf) {
 		g.update(func(s *Snapshot) { s.selfRoles, s.selfKnown, s.selfAt = roles, true, since })
 	}
 }
