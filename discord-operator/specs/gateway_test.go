@@ -22,7 +22,7 @@ var _ = Describe("Discord's Gateway", func() {
 
 	It("that is connected and silent is noticed after an own change, and the server read instead", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()},
-			"--event-timeout=1s", "--resync-period=2s")
+			"--event-timeout=1s", "--resync-period=3s")
 		w := newWorld(ctx)
 		c, other := w.channel("", "tokyo"), w.channel("", "kyoto")
 		ready(ctx, w.server(), c, other)
@@ -30,7 +30,7 @@ var _ = Describe("Discord's Gateway", func() {
 		missing()
 		discord.EditChannelByHand(other.Status.ChannelID, func(c *discordtest.Channel) { c.Name = "by-hand" })
 		calls := len(w.calls())
-		Consistently(ctx, func() []string { return w.calls()[calls:] }).WithTimeout(5*time.Second).Should(BeEmpty(),
+		Consistently(ctx, func() []string { return w.calls()[calls:] }).WithTimeout(4*time.Second).Should(BeEmpty(),
 			"while nothing is expected, silence says nothing")
 
 		edit(ctx, c, slowmode(5))
@@ -57,7 +57,7 @@ var _ = Describe("Discord's Gateway", func() {
 	It("does not accept a bot in too many servers, which are read instead", func(ctx context.Context) {
 		limits := discordtest.NoRateLimits()
 		limits.GuildsPerSession = 2
-		anotherDiscord(ctx, discordtest.Options{Limits: limits}, "--resync-period=1s")
+		anotherDiscord(ctx, discordtest.Options{Limits: limits}, "--resync-period=3s") // longer than idle is
 		w := newWorld(ctx)
 		discord.AddMember(discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID, w.bot.UserID, everything)
 		s, c := w.server(), w.channel("", "tokyo")

@@ -4,13 +4,49 @@ package specs_test
 
 import (
 	"context"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/testcluster/rbacusage"
 )
+
+var _ = Describe("What Discord does not permit", func() {
+	It("is not asked for again by every event of the server, and when a role has changed", func(ctx context.Context) {
+		w := newWorld(ctx)
+		s, c, hooked := w.server(), w.channel("", "tokyo"), w.channel("", "kyoto")
+		ready(ctx, s, c, hooked)
+		w.expectIdle(ctx)
+		permit := discord.Faults().Add(discordtest.Fault{
+			Match: func(r discordtest.Request) bool {
+				return r.BotID == w.bot.UserID && (r.Route == patchChannel || r.Route == postWebhook)
+			},
+			Action: discordtest.Action{Status: 403, Body: `{"message": "Missing Permissions", "code": 50013}`},
+		})
+		defer permit()
+		before := len(w.edits())
+		edit(ctx, c, slowmode(5))
+		edit(ctx, hooked, withWebhook)
+		eventuallyDegraded(ctx, c, v1alpha1.ReasonMissingPermissions)
+		eventuallyDegraded(ctx, hooked, v1alpha1.ReasonMissingPermissions)
+		count := reconciles(ctx)
+		for i := range 5 {
+			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.AFKTimeout = 60 + 240*(i%2) })
+			w.expectIdleFor(ctx, 200*time.Millisecond)
+		}
+		Eventually(ctx, func() int { return reconciles(ctx) - count }).Should(BeNumerically(">=", 5*len(allIn(ctx, w.ns))),
+			"each event has every object reconciled")
+		Expect(w.edits()[before:]).To(ConsistOf(patchChannel, postWebhook))
+
+		permit()
+		discord.GiveRole(w.guild, w.bot.UserID, discord.AddRole(w.guild, "Sensei", 0))
+		eventuallyReady(ctx, c, hooked)
+	})
+})
 
 var _ = Describe("The operator's permissions", func() {
 	It("include list, for API servers that do not stream lists: those before Kubernetes 1.34", func(ctx context.Context) {

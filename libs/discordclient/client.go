@@ -4,6 +4,7 @@ package discordclient
 
 import (
 	"context"
+	"crypto/sha256"
 	"net/http"
 	"net/url"
 	"strings"
@@ -23,6 +24,7 @@ type Client struct {
 	inner       http.RoundTripper
 	limiter     *ratelimit.Limiter
 	outage      *outage
+	denials     *denials
 	refusals    *InvalidRequests // of this bot alone
 	usable      context.Context  //nolint:containedctx // ends, with the cause, once the token was refused
 	refuse      context.CancelCauseFunc
@@ -38,7 +40,8 @@ func New(o Options) (*Client, error) {
 	return &Client{
 		opts: o, base: base, webhookBase: strings.TrimSuffix(base.String(), "/"+apiVersion), inner: o.Transport,
 		limiter: ratelimit.New(o.GlobalPerSecond, o.Now), outage: &outage{now: o.Now},
-		usable: usable, refuse: refuse, refusals: o.Invalid.Share(1),
+		denials: &denials{circumstances: o.Circumstances, now: o.Now, calls: map[[sha256.Size]byte]denial{}},
+		usable:  usable, refuse: refuse, refusals: o.Invalid.Share(1),
 	}, nil
 }
 

@@ -35,6 +35,10 @@ type Options struct {
 	// the same, or shares of it. Each may use up what the others leave, and no more than they did:
 	// a bot that is refused all the time stops before the others. Default: its own.
 	Invalid *InvalidRequests
+	// Circumstances is on what it depends whether Discord permits a call about a guild, a channel or a
+	// webhook: while it returns the same, a call that Discord has not permitted is not repeated for a
+	// while. Default: every call is made.
+	Circumstances func(id string) any
 	// Metrics counts what this Client does. Default: nothing is counted.
 	Metrics *Metrics
 	// UserAgent in Discord's form, "DiscordBot (url, version)"; others may be blocked. Default:

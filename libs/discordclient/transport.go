@@ -28,6 +28,8 @@ type call struct {
 	major  string // major parameter of the rate limit
 	hidden string // kind of change under a hidden rate limit
 	reason string // for the audit log
+	body   []byte // what is sent
+	under  any    // circumstances, see [Options]
 }
 
 // mutating reports whether the call may have an effect.
@@ -131,7 +133,7 @@ func (c *Client) request(ctx context.Context, cl *call, in any) (*http.Request, 
 		if err != nil {
 			return nil, err
 		}
-		body = bytes.NewReader(raw)
+		cl.body, body = raw, bytes.NewReader(raw)
 	}
 	target := *c.base
 	path, query, _ := strings.Cut(strings.TrimPrefix(cl.url, discordgo.EndpointAPI), "?")
@@ -166,6 +168,7 @@ func (c *Client) send(req *http.Request, cl *call) ([]byte, error) {
 	}
 	body, err := c.ask(req, cl, ticket)
 	c.outage.record(err)
+	c.denials.record(cl, err)
 	return body, err
 }
 
@@ -195,6 +198,9 @@ func (c *Client) admit(cl *call) error {
 	}
 	if wait := c.refusals.wait(); wait > 0 {
 		return &RateLimited{Op: cl.op, After: wait, Scope: ratelimit.ScopeBlocked, Local: true}
+	}
+	if err := c.denials.admit(cl); err != nil {
+		return err
 	}
 	return c.outage.admit(cl)
 }

@@ -5,6 +5,7 @@ package external
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -350,6 +351,29 @@ func TestBindMakesNoCallForWhatIsKnown(t *testing.T) {
 	}
 	if calls := r.Discord.Requests()[before:]; len(calls) > 0 {
 		t.Errorf("%d calls, the first is %s", len(calls), calls[0].Route)
+	}
+}
+
+// What Discord refuses to show is asked for again after a while, and not by every reconcile: each
+// refusal counts.
+func TestWhatIsRefusedIsSeldomAskedFor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	const route = "GET /channels/{channel_id}"
+	r.Discord.Faults().Add(discordtest.Fault{Route: route, Action: discordtest.Action{
+		Status: http.StatusForbidden, Body: `{"message": "Missing Access", "code": 50001}`,
+	}})
+	l := r.lookup(finalized, stored("123456"))
+	for minute := range 240 {
+		for range 10 {
+			if _, err := r.bind(t, l); reasonOf(err) != v1alpha1.ReasonHiddenFromBot {
+				t.Fatal(err)
+			}
+		}
+		if n := r.Discord.RequestCounts()[route]; minute == 0 && n != 1 || n > 12 {
+			t.Fatalf("%d calls within %d minutes", n, minute+1)
+		}
+		r.later(time.Minute)
 	}
 }
 

@@ -28,8 +28,38 @@ const (
 
 // losses are when Discord first did not know the resources that objects name, by their ids.
 type losses struct {
-	mu    sync.Mutex
-	since map[string]time.Time
+	mu      sync.Mutex
+	since   map[string]time.Time
+	refused map[string]refusal
+}
+
+// refusal is when Discord has refused to show a resource, and how long it is not asked again: an event
+// or the next list has what the bot may view.
+type refusal struct {
+	at   time.Time
+	wait time.Duration
+}
+
+// refuse takes note of a refusal; the first one may be a mistake of a moment.
+func (l *losses) refuse(id string, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next := refusal{now, refusedRetry}
+	if last := l.refused[id]; now.Sub(last.at) < 2*last.wait {
+		next.wait = min(2*last.wait, hiddenRetry)
+	}
+	if l.refused == nil {
+		l.refused = map[string]refusal{}
+	}
+	l.refused[id] = next
+}
+
+// untilRetry is how long a resource is not asked for because it was refused.
+func (l *losses) untilRetry(id string, now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := l.refused[id]
+	return last.wait - now.Sub(last.at)
 }
 
 // begin returns since when Discord does not know a resource: now, if it is the first time.
@@ -56,16 +86,19 @@ func (l *losses) end(id string) {
 // gone when the Gateway has reported its deletion, or Discord does not know it twice, and a list
 // that is newer than the first time lacks it too.
 func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *Binding, id string) error {
-	view := api.Guild(b.GuildID)
-	if view.Snapshot().Hidden(id) {
-		return r.hidden(b, view.Snapshot(), id)
-	}
-	if view.Deleted(id) {
+	view, now := api.Guild(b.GuildID), r.Status.Clock.Now()
+	switch snap := view.Snapshot(); {
+	case snap.Hidden(id):
+		return r.hidden(b, snap, id)
+	case view.Deleted(id):
 		r.losses.end(id)
 		return nil
+	case r.losses.untilRetry(id, now) > 0:
+		return r.hidden(b, snap, id)
 	}
 	_, err := api.GetChannel(ctx, id)
 	if discordclient.IsHidden(err) {
+		r.losses.refuse(id, now)
 		return r.hidden(b, view.Snapshot(), id)
 	}
 	switch discordclient.ClassOf(err) {
@@ -105,8 +138,9 @@ func (r *Resources) lost(ctx context.Context, api *guildcache.Client, guildID, i
 func (r *Resources) hidden(b *Binding, snap *guildcache.Snapshot, id string) *conditions.Issue {
 	r.losses.end(id)
 	b.HiddenID = id
-	if snap.Mode == guildcache.ModeLive && !snap.Hidden(id) { // one call has said so, and no event
-		return issues.Hidden(r.Kind.Noun, id, refusedRetry)
+	retry := hiddenRetry
+	if !snap.Hidden(id) { // a call has said so, and no event
+		retry = max(r.losses.untilRetry(id, r.Status.Clock.Now()), refusedRetry)
 	}
-	return issues.Hidden(r.Kind.Noun, id, hiddenRetry)
+	return issues.Hidden(r.Kind.Noun, id, retry)
 }

@@ -121,12 +121,13 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest, err := discordclient.New(o.Options)
-	if err != nil {
+	c := &Client{}
+	o.Circumstances = func(id string) any { return c.store.Circumstances(id) }
+	if c.Client, err = discordclient.New(o.Options); err != nil {
 		return nil, err
 	}
-	o.Options = rest.Options()
-	c := &Client{Client: rest, opts: o}
+	o.Options = c.Options()
+	c.opts = o
 	c.poller = &poller{client: c, woken: make(chan struct{}, 1)}
 	c.store = store.New(store.Config{
 		Log: o.Log, Token: o.Token, Counters: o.Metrics.counters, Resync: o.Resync, Grace: o.Grace, Wake: c.poller.wake,

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -157,6 +158,39 @@ func (st *Store) Due(now time.Time) (id string, wait time.Duration) {
 		}
 	}
 	return "", wait
+}
+
+// circumstances are on what it depends what Discord permits the bot.
+type circumstances struct {
+	self       []string // its roles
+	roles      []discordclient.Role
+	overwrites [][]discordclient.Overwrite
+}
+
+// Circumstances are those of calls about a guild, a channel or a webhook, by its id; nil where that is
+// not known. They may be compared.
+func (st *Store) Circumstances(id string) any {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	g, about := st.guilds[id], ""
+	if g == nil {
+		if about = id; st.owner(id) == nil {
+			about = st.holder(id)
+		}
+		if g = st.owner(about); g == nil {
+			return nil
+		}
+	}
+	s := g.snap()
+	under := circumstances{self: s.selfRoles, roles: s.Guild.Roles}
+	i, _ := s.find(about)
+	for _, c := range s.channels { // of a call about the guild, any category may be meant
+		category := c.Type == discordgo.ChannelTypeGuildCategory && (about == "" || c.ID == s.channels[i].ParentID)
+		if c.ID == about || category {
+			under.overwrites = append(under.overwrites, c.Overwrites)
+		}
+	}
+	return under
 }
 
 // Polling records that a guild is being polled, which is not due meanwhile, or no longer.
