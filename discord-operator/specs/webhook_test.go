@@ -190,6 +190,23 @@ var _ = Describe("A webhook", func() {
 			UID: "1", Controller: new(true)}}),
 	)
 
+	It("never adopts a Secret that another client creates at the same moment", func(ctx context.Context) {
+		answer, late := make(chan struct{}), w.channel("", "late", withWebhook)
+		w.fault(discordtest.Fault{Route: postWebhook, Times: 1, Action: discordtest.Hold(answer)})
+		create(ctx, late)
+		Eventually(func() []discordtest.Webhook { return discord.Guild(w.guild).Webhooks }).Should(HaveLen(2))
+		foreign := w.secret("late-webhook")
+		foreign.StringData = map[string]string{"url": "mine"}
+		create(ctx, foreign)
+		close(answer)
+		eventuallyDegraded(ctx, late, "NameConflict")
+		Expect(w.secretOf("late-webhook")(ctx)).To(And(HaveField("OwnerReferences", BeEmpty()),
+			HaveField("Data", Equal(map[string][]byte{"url": []byte("mine")}))))
+		deleteObjects(ctx, foreign)
+		eventuallyReady(ctx, late)
+		Expect(hooks(late)).To(ConsistOf(HaveField("ID", late.Status.Webhook.ID)), "it is the one that was created first")
+	})
+
 	It("can use the name of a Secret that another channel releases", func(ctx context.Context) {
 		late := w.channel("", "late", withWebhook, with(func(s *channelSpec) { s.Webhook.SecretName = "alerts-webhook" }))
 		create(ctx, late)

@@ -25,8 +25,12 @@
 //     read again.
 //   - Staleness: where a view may have missed something, it is read again, at once or after a delay
 //     in which Discord becomes consistent, and [View.AsOf] says until then how old it is.
+//   - Silence (guild.go): where no event of an own write comes, the guild is polled until one does.
 //   - Resync (poller.go): a live view is read about once an hour, in case an event was lost without a
 //     gap.
+//
+// Of the guilds that the Gateway sends, those are kept that were asked for, or that Options.Named
+// knows. One that is asked for later is read, twice, and followed from then on.
 //
 // # Files
 //
