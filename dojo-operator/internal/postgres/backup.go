@@ -84,9 +84,10 @@ func BackupCondition(d *corev1api.Dojo, s State) *metav1.Condition {
 	if lastFailed || archiving == nil || archiving.Status != metav1.ConditionFalse {
 		return last
 	}
-	return backupCondition(d, metav1.ConditionFalse, corev1api.ReasonArchivingFailed, conditions.Truncated(
-		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: "+
-			strings.TrimSuffix(archiving.Message, ".")+"."))
+	return backupCondition(d, metav1.ConditionFalse, corev1api.ReasonArchivingFailed, conditions.Truncated(fmt.Sprintf(
+		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: %s. "+
+			"See `kubectl logs %s --all-containers`.",
+		strings.TrimSuffix(archiving.Message, "."), s.Cluster.Status.CurrentPrimary)))
 }
 
 // lastBackup is how the last backup ended. While one runs, CloudNativePG's own condition is False with

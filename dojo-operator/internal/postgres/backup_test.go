@@ -45,7 +45,8 @@ func TestBackupCondition(t *testing.T) {
 	failed := condition(metav1.ConditionFalse, "LastBackupFailed",
 		"The last backup failed: no space left. See `kubectl get backups`.")
 	archiving := condition(metav1.ConditionFalse, "ArchivingFailed",
-		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: no answer.")
+		"The write-ahead log is not archived, so that no backup completes, and it fills the volume: no answer. "+
+			"See `kubectl logs pg-1 --all-containers`.")
 	knowing := func(c *metav1.Condition) func(*corev1api.Dojo) {
 		return func(d *corev1api.Dojo) {
 			before := *c

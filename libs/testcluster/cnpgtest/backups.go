@@ -143,7 +143,8 @@ func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) 
 	return s.setLastBackup(ctx, cluster, "True", "LastBackupSucceeded", "Backup was successful")
 }
 
-const backupError = "the object store does not answer"
+// backupError is all that CloudNativePG reports of an object store that is away.
+const backupError = "rpc error: code = Unknown desc = exit status 2"
 
 func phaseOf(backup *unstructured.Unstructured) BackupPhase {
 	phase, _, _ := unstructured.NestedString(backup.Object, "status", "phase")

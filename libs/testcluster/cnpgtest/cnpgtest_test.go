@@ -146,7 +146,7 @@ func TestStandIn(t *testing.T) {
 	s.SetBackups("default", "pg", BackupFailed)
 	for _, backup := range []*unstructured.Unstructured{first, second} {
 		g.Eventually(reads(backup, "phase")).Should(Equal("failed"))
-		g.Expect(reads(backup, "error")()).To(Equal("the object store does not answer"))
+		g.Expect(reads(backup, "error")()).To(Equal(backupError))
 	}
 	g.Eventually(lastBackup).Should(Equal("False/LastBackupFailed"))
 	s.SetBackups("default", "pg", BackupInvalid)
