@@ -3,8 +3,9 @@
 #
 #	To update NAME:  cd tools/NAME && GOWORK=off go get -tool PACKAGE@VERSION && GOWORK=off go mod tidy
 #
-# What runs in test clusters (kubernetes, etcd, kwok, prometheus, and for test/e2e coredns, cloudnative-pg, prometheus-operator, alertmanager) is
-# not built here: libs/testcluster does, into the user's cache. It also takes CustomResourceDefinitions and manifests out of these modules.
+# What runs in test clusters (kubernetes, etcd, kwok, prometheus, and for test/e2e coredns, cloudnative-pg, plugin-barman-cloud, versitygw,
+# prometheus-operator, alertmanager) is not built here: libs/testcluster does, into the user's cache. It also takes CustomResourceDefinitions and
+# manifests out of these modules.
 
 # `go install` would stamp these with their version; a build from tools/NAME has to.
 bin/controller-gen: stamp = -X sigs.k8s.io/controller-tools/pkg/version.version=$$version

@@ -45,6 +45,7 @@ var kubernetesStamp = []string{"k8s.io/component-base/version.gitVersion", "k8s.
 const (
 	kubernetesCmd      = "k8s.io/kubernetes/cmd/"
 	cloudNativePG      = "github.com/cloudnative-pg/cloudnative-pg/cmd/manager"
+	barmanPlugin       = "github.com/cloudnative-pg/plugin-barman-cloud/cmd/manager"
 	alertmanager       = "github.com/prometheus/alertmanager/cmd/alertmanager"
 	prometheusOperator = "github.com/prometheus-operator/prometheus-operator/cmd/"
 )
@@ -61,6 +62,8 @@ var binaries = map[string]binary{
 	Kubectl:       {module: "kubectl", pkg: kubernetesCmd + Kubectl, cold: 60 * time.Second},
 	CoreDNS:       {module: "coredns", pkg: "github.com/coredns/coredns", cold: 70 * time.Second},
 	CloudNativePG: {module: "cloudnative-pg", pkg: cloudNativePG, cold: 80 * time.Second},
+	BarmanPlugin:  {module: "plugin-barman-cloud", pkg: barmanPlugin, cold: 90 * time.Second},
+	ObjectStore:   {module: "versitygw", pkg: "github.com/versity/versitygw/cmd/versitygw", cold: 150 * time.Second},
 
 	PrometheusOperator: {module: "prometheus-operator", pkg: prometheusOperator + "operator", cold: 80 * time.Second},
 	ConfigReloader:     {module: "prometheus-operator", pkg: prometheusOperator + ConfigReloader, cold: 10 * time.Second},

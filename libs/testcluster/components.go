@@ -31,6 +31,8 @@ const (
 	Proxy              = "kube-proxy"
 	CoreDNS            = "coredns"
 	CloudNativePG      = "cloudnative-pg"
+	BarmanPlugin       = "plugin-barman-cloud"
+	ObjectStore        = "versitygw"
 	PrometheusOperator = "prometheus-operator"
 	ConfigReloader     = "prometheus-config-reloader"
 	Prometheus         = "prometheus"

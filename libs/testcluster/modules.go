@@ -34,6 +34,12 @@ func CloudNativePGManifest(ctx context.Context) (string, error) {
 	return moduleFolder(ctx, "cloudnative-pg", "github.com/cloudnative-pg/cloudnative-pg", "releases", "cnpg-1.30.0.yaml")
 }
 
+// BarmanPluginManifest returns the file that installs CloudNativePG's plugin for backups into object
+// stores, out of the module that tools/plugin-barman-cloud pins.
+func BarmanPluginManifest(ctx context.Context) (string, error) {
+	return moduleFolder(ctx, "plugin-barman-cloud", "github.com/cloudnative-pg/plugin-barman-cloud", "manifest.yaml")
+}
+
 // PrometheusOperatorManifest returns the file that installs prometheus-operator, as it is released,
 // out of the same module.
 func PrometheusOperatorManifest(ctx context.Context) (string, error) {

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/libs/testcluster/project"
+)
+
+//go:embed testdata/backup.yaml
+var objectStore []byte
+
+// Backups into an object store, taken by CloudNativePG's plugin, and what they are worth.
+var _ = Describe("A database with backups in an object store", Label("database"), Ordered, Serial, func() {
+	var (
+		w     *world
+		kept  []weapon // all weapons at the time of the final backup
+		final *unstructured.Unstructured
+	)
+	const sapporo = `
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: sapporo}
+spec:
+  accountId: Mei Mei
+  title: Sapporo Branch
+  monitoring: {enabled: true}
+  postgres:
+    cluster:
+      storage: {size: 1Gi}
+      backup:
+        schedule: "* * * * *"
+        method: Plugin
+        plugin:
+          name: barman-cloud.cloudnative-pg.io
+          parameters: {barmanObjectName: store}
+        finalBackup: true
+    reclaimPolicy: Delete
+`
+	BeforeAll(func(ctx SpecContext) {
+		image, err := installed.InstallBackups(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		w = newWorld(ctx, "backup")
+		w.startStore(ctx, image)
+		w.apply(ctx, sapporo)
+		w.awaitReady(ctx, "sapporo")
+	}, NodeTimeout(installing))
+
+	It("archives the log, and takes a backup at once and one by the schedule", func(ctx SpecContext) {
+		began := time.Now()
+		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).
+			Should(HavePrefix("True " + corev1api.ReasonBackupSucceeded))
+		first := w.lastBackup(ctx)
+		measured("the first backup has completed %s after the Dojo is Ready", time.Since(began))
+		Eventually(ctx, w.lastBackup).WithTimeout(eventually).ShouldNot(Equal(first), "one by the schedule")
+		d, err := w.dojo(ctx, "sapporo")
+		Expect(err).NotTo(HaveOccurred())
+		last, next := d.Status.Database.LastBackup, d.Status.Database.NextBackup
+		Expect(last.Time.Time).To(BeTemporally("~", time.Now(), time.Minute))
+		Expect(next.Time).To(BeTemporally("~", time.Now(), 2*time.Minute))
+		backup, err := w.postgres(ctx, "Backup", last.Name)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(backup.GetLabels()).NotTo(HaveKeyWithValue("cnpg.io/immediateBackup", "true"))
+		Expect(w.clusterCondition(ctx, "ContinuousArchiving")).To(HavePrefix("True "))
+		w.awaitReady(ctx, "sapporo")
+	}, SpecTimeout(10*time.Minute))
+
+	It("reports that backups fail while the object store is away, and that they succeed again", func(ctx SpecContext) {
+		w.scaleStore(ctx, 0)
+		began := time.Now()
+		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).
+			Should(HavePrefix("False " + corev1api.ReasonBackupFailed))
+		message, err := w.backupSucceeded(ctx, "sapporo")
+		Expect(err).NotTo(HaveOccurred())
+		measured("after %s without the object store: %s", time.Since(began), message)
+		last := w.lastBackup(ctx)
+		Expect(last).NotTo(BeEmpty(), "what has completed stays")
+		w.awaitReady(ctx, "sapporo")
+		Eventually(ctx, w.firing).WithTimeout(eventually).Should(ConsistOf("DojoBackupFailed"))
+		measured("the alert fires %s after the object store has gone", time.Since(began))
+
+		w.scaleStore(ctx, 1)
+		began = time.Now()
+		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).Should(HavePrefix("True "))
+		measured("a backup has succeeded %s after the object store is back", time.Since(began))
+		Expect(w.lastBackup(ctx)).NotTo(Equal(last))
+		Eventually(ctx, w.firing).Should(BeEmpty())
+	}, SpecTimeout(15*time.Minute))
+
+	It("says that the place in the object store has the log of another Cluster", func(ctx SpecContext) {
+		otaru := strings.NewReplacer("sapporo", "otaru", "Sapporo", "Otaru", "barmanObjectName: store",
+			"barmanObjectName: store, serverName: sapporo-db").Replace(sapporo)
+		w.apply(ctx, otaru)
+		Eventually(ctx, w.backupSucceeded).WithArguments("otaru").WithTimeout(eventually).
+			Should(HavePrefix("False " + corev1api.ReasonArchivingFailed))
+		message, err := w.backupSucceeded(ctx, "otaru")
+		Expect(err).NotTo(HaveOccurred())
+		measured("a place with the log of another Cluster: %s", message)
+		w.patch(ctx, "otaru",
+			`{"spec":{"postgres":{"cluster":{"backup":{"finalBackup":false,"plugin":{"parameters":{"serverName":null}}}}}}}`)
+		Eventually(ctx, w.backupSucceeded).WithArguments("otaru").WithTimeout(eventually).Should(HavePrefix("True "))
+		w.deleteDojo(ctx, "otaru")
+	}, SpecTimeout(15*time.Minute))
+
+	It("deletes no data with the Dojo before a final backup has completed", func(ctx SpecContext) {
+		for n := range 20 {
+			Expect(w.addWeapon(ctx, "sapporo", strconv.Itoa(n), "Cursed Tool")).To(Succeed())
+		}
+		w.scaleStore(ctx, 0)
+		Expect(w.addWeapon(ctx, "sapporo", "last", "Black Rope")).To(Succeed())
+		var err error
+		kept, err = w.weapons(ctx, "sapporo")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(kept).To(HaveLen(21))
+		d, err := w.dojo(ctx, "sapporo")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(k8s.Delete(ctx, d)).To(Succeed())
+		Eventually(ctx, w.condition).WithArguments("sapporo", "Degraded").WithTimeout(eventually).
+			Should(HavePrefix("True " + corev1api.ReasonFinalBackupFailed))
+		message, err := w.condition(ctx, "sapporo", "Degraded")
+		Expect(err).NotTo(HaveOccurred())
+		measured("a final backup without the object store: %s", message)
+		Expect(w.existing(ctx, "sapporo-db")).To(ConsistOf("Cluster", "Database", "DatabaseRole"))
+
+		step("bring the object store back, and do what the message says")
+		w.scaleStore(ctx, 1)
+		began := time.Now()
+		failed := w.finalBackup(ctx)
+		Expect(message).To(ContainSubstring("kubectl delete backup " + failed.GetName()))
+		Expect(k8s.Delete(ctx, failed)).To(Succeed())
+		Eventually(ctx, gone).WithArguments(d).WithTimeout(eventually).Should(Succeed())
+		measured("a final backup and the deletion of the database: %s", time.Since(began))
+		Expect(w.existing(ctx, "sapporo-db")).To(BeEmpty())
+		final = w.finalBackup(ctx)
+		phase, _, _ := unstructured.NestedString(final.Object, "status", "phase")
+		Expect(phase).To(Equal("completed"))
+	}, SpecTimeout(15*time.Minute))
+
+	It("is restored from the final backup by a Dojo of the same name, with every weapon", func(ctx SpecContext) {
+		began := time.Now()
+		id, _, _ := unstructured.NestedString(final.Object, "status", "backupId")
+		Expect(id).NotTo(BeEmpty())
+		step("create the Cluster of the documentation, from this backup alone and nothing that the log has besides")
+		w.apply(ctx, strings.NewReplacer("NAME", "sapporo", "10Gi", "1Gi", "{source: backup}", fmt.Sprintf(
+			"{source: backup, recoveryTarget: {backupID: %q, targetImmediate: true}}", id)).Replace(recipe()))
+		w.apply(ctx, `
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: sapporo}
+spec:
+  accountId: Mei Mei
+  title: Sapporo Branch
+  postgres: {clusterRef: {name: restored}}
+`)
+		w.awaitReady(ctx, "sapporo")
+		measured("restored, and Ready again: %s", time.Since(began))
+		Expect(w.weapons(ctx, "sapporo")).To(ConsistOf(kept))
+	}, SpecTimeout(10*time.Minute))
+})
+
+// recipe is the Cluster that docs/operations.md restores from an object store with.
+func recipe() string {
+	GinkgoHelper()
+	path, err := project.Path("docs", "operations.md")
+	Expect(err).NotTo(HaveOccurred())
+	text, err := os.ReadFile(path)
+	Expect(err).NotTo(HaveOccurred())
+	_, after, found := strings.Cut(string(text), "From an\n   object store:\n\n   ```yaml\n")
+	Expect(found).To(BeTrue())
+	yaml, _, found := strings.Cut(after, "```")
+	Expect(found).To(BeTrue())
+	return yaml
+}
+
+// startStore starts an object store, and describes it to CloudNativePG's plugin.
+func (w *world) startStore(ctx context.Context, image string) {
+	GinkgoHelper()
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "store"},
+		StringData: map[string]string{"id": "jutsu", "secret": rand.Text(), "region": "us-east-1"},
+	}
+	Expect(k8s.Create(ctx, secret)).To(Succeed())
+	objects, err := manifests.Parse(objectStore)
+	Expect(err).NotTo(HaveOccurred())
+	setImage(objects, image)
+	for _, o := range objects {
+		o.SetNamespace(w.namespace)
+	}
+	Expect(manifests.Apply(ctx, k8s, objects)).To(Succeed())
+	w.awaitStore(ctx, 1)
+}
+
+// scaleStore stops the object store, or starts it again with what it had.
+func (w *world) scaleStore(ctx context.Context, replicas int32) {
+	GinkgoHelper()
+	store := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: "store"}}
+	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas)
+	Expect(k8s.Patch(ctx, store, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+	w.awaitStore(ctx, replicas)
+}
+
+func (w *world) awaitStore(ctx context.Context, replicas int32) {
+	GinkgoHelper()
+	Eventually(ctx, func() (appsv1.DeploymentStatus, error) {
+		store := &appsv1.Deployment{}
+		err := k8s.Get(ctx, client.ObjectKey{Namespace: w.namespace, Name: "store"}, store)
+		return store.Status, err
+	}).Should(And(HaveField("Replicas", replicas), HaveField("ReadyReplicas", replicas)), "the object store")
+}
+
+// backupSucceeded is the condition of a Dojo that says how its last backup ended.
+func (w *world) backupSucceeded(ctx context.Context, dojo string) (string, error) {
+	return w.condition(ctx, dojo, corev1api.ConditionBackupSucceeded)
+}
+
+// lastBackup is the name of the last backup that has completed, empty where there is none.
+func (w *world) lastBackup(ctx context.Context) string {
+	d, err := w.dojo(ctx, "sapporo")
+	if err != nil || d.Status.Database == nil || d.Status.Database.LastBackup == nil {
+		return ""
+	}
+	return d.Status.Database.LastBackup.Name
+}
+
+// finalBackup is the Backup that the deletion of the Dojo has made.
+func (w *world) finalBackup(ctx context.Context) *unstructured.Unstructured {
+	GinkgoHelper()
+	var backups unstructured.UnstructuredList
+	backups.SetAPIVersion("postgresql.cnpg.io/v1")
+	backups.SetKind("BackupList")
+	Expect(k8s.List(ctx, &backups, client.InNamespace(w.namespace))).To(Succeed())
+	for i := range backups.Items {
+		if strings.HasPrefix(backups.Items[i].GetName(), "sapporo-db-final-") {
+			return &backups.Items[i]
+		}
+	}
+	Fail("there is no final backup")
+	return nil
+}
+
+// clusterCondition is a condition of the Dojo's Cluster as CloudNativePG has it.
+func (w *world) clusterCondition(ctx context.Context, kind string) (string, error) {
+	cluster, err := w.postgres(ctx, "Cluster", "sapporo-db")
+	if err != nil {
+		return "", err
+	}
+	var status struct {
+		Status struct{ Conditions []metav1.Condition }
+	}
+	text, err := json.Marshal(cluster.Object)
+	if err == nil {
+		err = json.Unmarshal(text, &status)
+	}
+	c := meta.FindStatusCondition(status.Status.Conditions, kind)
+	if err != nil || c == nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message), nil
+}
+
+// firing are the alerts of the Dojo sapporo that fire in Prometheus.
+func (w *world) firing(ctx context.Context) (alerts []string, err error) {
+	query := fmt.Sprintf(`ALERTS{alertstate="firing",namespace=%q,dojo="sapporo"}`, w.namespace)
+	text, err := typed.CoreV1().RESTClient().Get().Namespace("monitoring").Resource("services").
+		Name("prometheus-operated:web").SubResource("proxy").Suffix("api/v1/query").Param("query", query).DoRaw(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s", err, text)
+	}
+	var answer struct {
+		Data struct {
+			Result []struct{ Metric map[string]string }
+		}
+	}
+	err = json.Unmarshal(text, &answer)
+	for _, r := range answer.Data.Result {
+		alerts = append(alerts, r.Metric["alertname"])
+	}
+	return alerts, err
+}
