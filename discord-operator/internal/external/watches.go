@@ -18,6 +18,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/manager/fairqueue"
 )
 
 // The queue repeats a reconcile that failed after firstBackoff, doubled each time up to
@@ -63,8 +64,9 @@ func (r *Resources) Released() predicate.Predicate {
 	}
 }
 
-// Options are those of each controller, which reconciles at most workers objects at once.
+// Options are those of each controller, which reconciles at most workers objects at once. Namespaces
+// take turns.
 func Options(workers int) controller.Options {
 	backoff := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, lastBackoff)
-	return controller.Options{MaxConcurrentReconciles: workers, RateLimiter: backoff}
+	return controller.Options{MaxConcurrentReconciles: workers, RateLimiter: backoff, NewQueue: fairqueue.New}
 }

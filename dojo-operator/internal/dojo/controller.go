@@ -40,6 +40,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/manager/fairqueue"
 )
 
 // The queue repeats a reconcile that failed after firstBackoff, doubled each time up to
@@ -123,6 +124,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 			builder.WithPredicates(targetChanged)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
+			NewQueue:                fairqueue.New, // namespaces take turns
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 				firstBackoff, lastBackoff),
 		}).

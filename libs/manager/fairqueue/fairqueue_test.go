@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package fairqueue
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+func request(namespace, name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
+}
+
+func newQueue(t *testing.T) priorityqueue.PriorityQueue[reconcile.Request] {
+	t.Helper()
+	limit := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](time.Second, time.Minute)
+	q := New(t.Name(), limit).(priorityqueue.PriorityQueue[reconcile.Request])
+	t.Cleanup(q.ShutDown)
+	return q
+}
+
+// drain takes what is ready, as "namespace/name" with its priority where that is not 0.
+func drain(q priorityqueue.PriorityQueue[reconcile.Request]) (all []string) {
+	for q.Len() > 0 {
+		item, priority, _ := q.GetWithPriority()
+		name := item.String()
+		if priority != 0 {
+			name += ":" + strconv.Itoa(priority)
+		}
+		all = append(all, name)
+		q.Done(item)
+	}
+	return all
+}
+
+// A namespace waits for one item of each of the others, however many they have.
+func TestNamespacesTakeTurns(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	for i := range 10_000 {
+		q.Add(request("a", strconv.Itoa(i)))
+	}
+	q.Add(request("b", "0"))
+	q.Add(request("b", "1"))
+	q.Add(request("c", "0"))
+	got := drain(q)
+	if diff := cmp.Diff([]string{"a/0", "b/0", "c/0", "a/1", "b/1", "a/2", "a/3"}, got[:7]); diff != "" {
+		t.Error(diff)
+	}
+	if len(got) != 10_003 {
+		t.Errorf("%d items", len(got))
+	}
+}
+
+// Who comes again and again waits for the others again and again.
+func TestATurnIsNotForKeeps(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	for _, name := range []string{"0", "1", "2"} {
+		q.Add(request("b", name))
+	}
+	var got []string
+	for range 6 {
+		q.Add(request("a", "busy"))
+		item, _, _ := q.GetWithPriority()
+		got = append(got, item.String())
+		q.Done(item)
+	}
+	if diff := cmp.Diff([]string{"b/0", "a/busy", "b/1", "a/busy", "b/2", "a/busy"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPrioritiesComeBeforeTurns(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	add := func(priority int, items ...reconcile.Request) {
+		q.AddWithOpts(priorityqueue.AddOpts{Priority: &priority}, items...)
+	}
+	add(-100, request("a", "low"), request("b", "low"), request("a", "rises"), request("a", "rises-too"))
+	add(0, request("a", "0"))
+	add(1, request("a", "first"), request("a", "first-too"), request("b", "first"))
+	add(0, request("a", "rises"))
+	add(1, request("a", "rises-too"))
+	add(-100, request("a", "0")) // falls not
+	want := []string{
+		"a/first:1", "b/first:1", "a/first-too:1", "a/rises-too:1", "a/0", "a/rises", "a/low:-100", "b/low:-100",
+	}
+	if diff := cmp.Diff(want, drain(q)); diff != "" {
+		t.Error(diff)
+	}
+	add(-100, request("a", "rises"))
+	if diff := cmp.Diff([]string{"a/rises:-100"}, drain(q)); diff != "" {
+		t.Errorf("a priority is that of one turn: %s", diff)
+	}
+}
+
+// An item that is added while it is worked on comes once more, with its priority, when that is done.
+func TestOneWorkerForAnItem(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	q.Add(request("a", "x"))
+	item, _, _ := q.GetWithPriority()
+	q.AddWithOpts(priorityqueue.AddOpts{Priority: new(2)}, item, item)
+	if q.Len() != 0 {
+		t.Error("it is handed out twice at a time")
+	}
+	q.Done(item)
+	if diff := cmp.Diff([]string{"a/x:2"}, drain(q)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDelays(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(t)
+		item := request("a", "x")
+		start := time.Now()
+		next := func() (time.Duration, int) {
+			got, priority, _ := q.GetWithPriority()
+			q.Done(got)
+			return time.Since(start).Round(time.Second), priority
+		}
+		for _, c := range []struct {
+			add      priorityqueue.AddOpts
+			due      time.Duration
+			priority int
+		}{
+			{priorityqueue.AddOpts{After: time.Minute, Priority: new(-100)}, time.Minute, -100},
+			{priorityqueue.AddOpts{RateLimited: true}, time.Second, 0},
+			{priorityqueue.AddOpts{RateLimited: true, Priority: new(3)}, 2 * time.Second, 3},
+			{priorityqueue.AddOpts{RateLimited: true, After: time.Second}, time.Second, 0},
+		} {
+			start = time.Now()
+			q.AddWithOpts(c.add, item)
+			if due, priority := next(); due != c.due || priority != c.priority {
+				t.Errorf("%+v: due after %s with priority %d", c.add, due, priority)
+			}
+		}
+		q.Forget(item)
+		if q.NumRequeues(item) != 0 {
+			t.Error("the back-off is not forgotten")
+		}
+		q.ShutDown()
+		if _, _, shutdown := q.GetWithPriority(); !shutdown {
+			t.Error("it hands out items after its end")
+		}
+	})
+}
+
+// Many workers and many sources: each item that is added is worked on after that, by one worker at a
+// time, and nothing is left.
+func TestConcurrency(t *testing.T) {
+	t.Parallel()
+	q := newQueue(t)
+	var mu sync.Mutex
+	working, last, done := map[string]bool{}, map[string]int{}, map[string]int{}
+	var workers, sources sync.WaitGroup
+	for range 8 {
+		workers.Go(func() {
+			for {
+				item, _, shutdown := q.GetWithPriority()
+				if shutdown {
+					return
+				}
+				name := item.String()
+				mu.Lock()
+				if working[name] {
+					t.Errorf("%s has two workers", name)
+				}
+				working[name], done[name] = true, last[name]
+				mu.Unlock()
+				mu.Lock()
+				working[name] = false
+				mu.Unlock()
+				q.Done(item)
+			}
+		})
+	}
+	for s := range 8 {
+		sources.Go(func() {
+			for i := range 2000 {
+				item := request(fmt.Sprint(i%7), fmt.Sprint(i%53))
+				mu.Lock()
+				last[item.String()]++
+				mu.Unlock()
+				q.AddWithOpts(priorityqueue.AddOpts{Priority: new((s + i) % 3)}, item)
+			}
+		})
+	}
+	sources.Wait()
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		mu.Lock()
+		idle := q.Len() == 0 && !slices.Contains(slices.Collect(maps.Values(working)), true)
+		equal := cmp.Equal(last, done)
+		mu.Unlock()
+		if idle && equal {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("left: %s", cmp.Diff(last, done))
+		}
+	}
+	q.ShutDown()
+	workers.Wait()
+}
