@@ -63,7 +63,7 @@ spec:
   topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule}]
   ingress: {host: dojo.example.org, className: nginx, tlsSecretName: dojo-tls}
   monitoring: {enabled: true, labels: {release: prometheus}}
-  alerts: {discord: {groupRef: {name: alerts}}}
+  alerts: {discord: {groupRef: {name: alerts, namespace: platform}}}
 `
 )
 
@@ -206,8 +206,11 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			"name exactly one: the channelRef"),
 		Entry("an invalid name of a group", ownDojo, at("alerts.discord.groupRef.name", "#alerts"),
 			"must be the name of an object"),
-		Entry("a group of another namespace", ownDojo, at("alerts.discord.groupRef.namespace", "default"),
-			`unknown field "spec.alerts.discord.groupRef.namespace"`),
+		Entry("a group in no possible namespace", ownDojo, at("alerts.discord.groupRef.namespace", "Team A"),
+			"spec.alerts.discord.groupRef.namespace: Invalid value: must be the name of a namespace"),
+		Entry("a channel of another namespace", ownDojo, all(at("alerts.discord.groupRef", nil),
+			at("alerts.discord.channelRef", map[string]any{"name": "a", "namespace": "default"})),
+			`unknown field "spec.alerts.discord.channelRef.namespace"`),
 		Entry("the operator's own labels", ownDojo, at("monitoring.labels", map[string]any{"app.kubernetes.io/name": "x"}),
 			"are the operator's own"),
 	)

@@ -3,7 +3,6 @@
 package fairqueue
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -193,7 +192,7 @@ func TestConcurrency(t *testing.T) {
 	for s := range 8 {
 		sources.Go(func() {
 			for i := range 2000 {
-				item := request(fmt.Sprint(i%7), fmt.Sprint(i%53))
+				item := request(strconv.Itoa(i%7), strconv.Itoa(i%53))
 				mu.Lock()
 				last[item.String()]++
 				mu.Unlock()
