@@ -207,7 +207,7 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Entry("an invalid name of a group", ownDojo, at("alerts.discord.groupRef.name", "#alerts"),
 			"must be the name of an object"),
 		Entry("a group in no possible namespace", ownDojo, at("alerts.discord.groupRef.namespace", "Team A"),
-			"spec.alerts.discord.groupRef.namespace: Invalid value: must be the name of a namespace"),
+			`spec.alerts.discord.groupRef.namespace: Invalid value: "Team A": must be the name of a namespace`),
 		Entry("a channel of another namespace", ownDojo, all(at("alerts.discord.groupRef", nil),
 			at("alerts.discord.channelRef", map[string]any{"name": "a", "namespace": "default"})),
 			`unknown field "spec.alerts.discord.channelRef.namespace"`),
