@@ -50,6 +50,7 @@ type StandIn struct {
 	pods    map[string]instances   // by the namespace/name of their Cluster
 	backups map[string]BackupPhase // how far backups come, by the namespace/name of their Cluster
 	tried   map[string]time.Time   // objects that could not be applied, by kind/namespace/name/version
+	logins  map[string]string      // the passwords of the roles that may log in, by namespace/cluster/role
 }
 
 // Start plays CloudNativePG on the cluster until Stop is called or the context ends. The kinds need
@@ -66,7 +67,7 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error
 	s := &StandIn{
 		options: o, client: c, cancel: cancel, done: make(chan struct{}),
 		paused: map[string]bool{}, pods: map[string]instances{}, backups: map[string]BackupPhase{},
-		tried: map[string]time.Time{},
+		tried: map[string]time.Time{}, logins: map[string]string{},
 	}
 	go s.run(ctx)
 	return s, nil
@@ -76,6 +77,28 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error
 func (s *StandIn) Stop() {
 	s.cancel()
 	<-s.done
+}
+
+// Accepts reports whether Postgres in a Cluster lets a role in with a password.
+func (s *StandIn) Accepts(namespace, cluster, role, password string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.logins[namespace+"/"+cluster+"/"+role]
+	return ok && known == password
+}
+
+// setLogin sets the password with which Postgres lets a role in, or lets it in no more.
+func (s *StandIn) setLogin(role *unstructured.Unstructured, login bool, password string) {
+	name, _, _ := unstructured.NestedString(role.Object, "spec", "name")
+	cluster, _, _ := unstructured.NestedString(role.Object, "spec", "cluster", "name")
+	key := role.GetNamespace() + "/" + cluster + "/" + name
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if login {
+		s.logins[key] = password
+	} else {
+		delete(s.logins, key)
+	}
 }
 
 // Pause makes the instance manager of a Cluster stop answering, and Resume lets it go on.

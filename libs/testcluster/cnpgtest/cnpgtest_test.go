@@ -42,6 +42,36 @@ func in(ctx context.Context, c client.Client, o *unstructured.Unstructured, fiel
 	}
 }
 
+// testMember gives a role a member, which may log in or not.
+func testMember(
+	t *testing.T, g *WithT, c client.Client, accepts func(role, password string) bool, role *unstructured.Unstructured,
+) {
+	t.Helper()
+	member := role.DeepCopy()
+	member.SetName("member")
+	member.SetResourceVersion("")
+	g.Expect(unstructured.SetNestedField(member.Object, "member", "spec", "name")).To(Succeed())
+	g.Expect(unstructured.SetNestedField(member.Object, "member", "spec", "passwordSecret", "name")).To(Succeed())
+	g.Expect(unstructured.SetNestedStringSlice(member.Object, []string{"nobody"}, "spec", "inRoles")).To(Succeed())
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "member"},
+		StringData: map[string]string{"username": "member", "password": "x"},
+	}
+	g.Expect(c.Create(t.Context(), secret)).To(Succeed())
+	g.Expect(c.Create(t.Context(), member)).To(Succeed())
+	g.Eventually(in(t.Context(), c, member, "message")).Should(ContainSubstring(`role "nobody" does not exist`))
+	change := func(value any, field string) {
+		before := member.DeepCopy()
+		g.Expect(unstructured.SetNestedField(member.Object, value, "spec", field)).To(Succeed())
+		g.Expect(c.Patch(t.Context(), member, client.MergeFrom(before))).To(Succeed())
+	}
+	change([]any{"app"}, "inRoles")
+	g.Eventually(accepts).WithArguments("member", "x").Should(BeTrue())
+	change(false, "login")
+	g.Eventually(accepts).WithArguments("member", "x").Should(BeFalse())
+	g.Expect(c.Delete(t.Context(), member)).To(Succeed())
+}
+
 func TestStandIn(t *testing.T) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(waitLimit)
@@ -73,7 +103,7 @@ func TestStandIn(t *testing.T) {
 		map[string]any{"cluster": inPG, "name": "app", "owner": "app", "databaseReclaimPolicy": "delete"})
 	role := object("DatabaseRole", "app", map[string]any{
 		"cluster": inPG, "name": "app", "passwordSecret": map[string]any{"name": "app"},
-		"databaseRoleReclaimPolicy": "delete",
+		"databaseRoleReclaimPolicy": "delete", "login": true,
 	})
 	create(database)
 	g.Eventually(reads(database, "message")).Should(ContainSubstring(`role "app" does not exist`))
@@ -96,8 +126,14 @@ func TestStandIn(t *testing.T) {
 	change(nil, "y")
 	g.Consistently(reads(role, "secretResourceVersion")).WithTimeout(5*interval).
 		Should(Equal(noticed), "nothing announces the change")
+	accepts := func(role, password string) bool { return s.Accepts("default", "pg", role, password) }
+	g.Expect(accepts("app", "x")).To(BeTrue(), "Postgres does not know of the change")
+	g.Expect(accepts("app", "y")).To(BeFalse())
 	change(map[string]string{reloadLabel: "true"}, "z")
 	g.Eventually(reads(role, "secretResourceVersion")).Should(Equal(secret.ResourceVersion))
+	g.Expect(accepts("app", "x")).To(BeFalse(), "a role has one password")
+	g.Expect(accepts("app", "z")).To(BeTrue())
+	testMember(t, g, c, accepts, role)
 
 	sessions.Store(1)
 	g.Expect(c.Delete(t.Context(), role)).To(Succeed())

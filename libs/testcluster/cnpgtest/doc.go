@@ -15,7 +15,8 @@
 //     FailArchiving are what happens to it.
 //   - A DatabaseRole is applied once its Cluster is up and its password Secret names the role;
 //     status.secretResourceVersion is that of the password. A change of the Secret is noticed only
-//     with the label cnpg.io/reload=true.
+//     with the label cnpg.io/reload=true, and some time later. StandIn.Accepts says what Postgres
+//     would: a role that may log in gets in with the password that was applied last, and no other.
 //   - A Database is applied once its owner is. What cannot be applied is looked at again only every
 //     RetryInterval (30 s in the original), except where the object itself changes.
 //   - Both carry finalizers while their Cluster exists. With the reclaim policy delete, a database
@@ -30,6 +31,5 @@
 // With StartWebhooks, CloudNativePG's own manager admits its kinds: defaults, refusals and limits are
 // then the original's.
 //
-// What it does not do: run Postgres, run SQL, keep passwords. It never reads a Secret's values
-// beyond the user's name.
+// What it does not do: run Postgres, run SQL, end sessions.
 package cnpgtest

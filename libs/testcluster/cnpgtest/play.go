@@ -50,6 +50,7 @@ func (s *StandIn) cluster(ctx context.Context, o *unstructured.Unstructured) (*u
 func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) error {
 	cluster, up := s.cluster(ctx, o)
 	if cluster == nil {
+		s.setLogin(o, false, "")
 		return s.letGo(ctx, o, roleFinalizer)
 	}
 	if !up {
@@ -62,19 +63,30 @@ func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) er
 			return s.fail(ctx, o, fmt.Sprintf(`role %q cannot be dropped because some objects depend on it (SQLSTATE 2BP01)`,
 				name))
 		}
+		if policy == "delete" {
+			s.setLogin(o, false, "")
+		}
 		return s.finalize(ctx, o, roleFinalizer, false)
 	}
 	if err := s.finalize(ctx, o, roleFinalizer, true); err != nil {
 		return err
 	}
-	version, why := s.password(ctx, o, name)
+	password, version, why := s.password(ctx, o, name)
 	applied, _, _ := unstructured.NestedString(o.Object, "status", "secretResourceVersion")
 	if current(o) && version == applied {
 		return nil
 	}
+	groups, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "inRoles")
+	for _, group := range groups {
+		if why == "" && !s.hasRole(ctx, o.GetNamespace(), group) {
+			why = fmt.Sprintf(`ERROR: role %q does not exist (SQLSTATE 42704)`, group)
+		}
+	}
 	if why != "" {
 		return s.fail(ctx, o, why)
 	}
+	login, _, _ := unstructured.NestedBool(o.Object, "spec", "login")
+	s.setLogin(o, login, password)
 	return s.setStatus(ctx, o, map[string]any{
 		"applied": true, "observedGeneration": o.GetGeneration(), "message": nil, "secretResourceVersion": version,
 	})
@@ -94,22 +106,24 @@ func (s *StandIn) letGo(ctx context.Context, o *unstructured.Unstructured, final
 	return s.finalize(ctx, o, finalizer, false)
 }
 
-// password returns the version of the role's password that CloudNativePG is aware of, or why it
+// password returns the role's password and the version of it that CloudNativePG is aware of, or why it
 // cannot be used.
-func (s *StandIn) password(ctx context.Context, o *unstructured.Unstructured, role string) (version, why string) {
+func (s *StandIn) password(
+	ctx context.Context, o *unstructured.Unstructured, role string,
+) (password, version, why string) {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "passwordSecret", "name")
 	var secret corev1.Secret
 	if err := s.client.Get(ctx, types.NamespacedName{Namespace: o.GetNamespace(), Name: name}, &secret); err != nil {
-		return "", err.Error()
+		return "", "", err.Error()
 	}
 	if string(secret.Data["username"]) != role {
-		return "", fmt.Sprintf("wrong username %q in secret, expected %q", secret.Data["username"], role)
+		return "", "", fmt.Sprintf("wrong username %q in secret, expected %q", secret.Data["username"], role)
 	}
 	applied, _, _ := unstructured.NestedString(o.Object, "status", "secretResourceVersion")
 	if applied != "" && current(o) && secret.Labels[reloadLabel] != "true" {
-		return applied, "" // without the label a change is not noticed
+		return "", applied, "" // without the label a change is not noticed
 	}
-	return secret.ResourceVersion, ""
+	return string(secret.Data["password"]), secret.ResourceVersion, ""
 }
 
 // owns reports whether a role still owns a database.
