@@ -25,7 +25,7 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 		dojo := dojoInCluster(ctx, ns, replicas(2))
 		name := strings.ReplaceAll("dojo_"+ns+"_tokyo", "-", "_")
 		Expect(dojo.Status.Database).
-			To(HaveValue(Equal(corev1api.DatabaseStatus{ClusterName: "pg", Name: name, Host: "pg-rw"})))
+			To(HaveValue(Equal(corev1api.DatabaseStatus{ClusterName: "pg", Name: name, Host: "pg-rw", Login: name})))
 		Expect(dojo).To(HaveCondition("DatabaseReady", "True", "Ready"))
 
 		secret := secretOf(dojo)
@@ -189,11 +189,6 @@ var _ = Describe("The password of a Dojo's database", func() {
 	rotations := map[string]func(context.Context, *corev1api.Dojo){
 		"its Secret is deleted": func(ctx context.Context, dojo *corev1api.Dojo) {
 			Expect(k8s.Delete(ctx, passwordSecretOf(dojo))).To(Succeed())
-		},
-		"the Dojo requests it": func(ctx context.Context, dojo *corev1api.Dojo) {
-			edit(ctx, dojo, func(dojo *corev1api.Dojo) {
-				metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, corev1api.RotatePasswordAnnotation, "1")
-			})
 		},
 		"another client writes one": func(ctx context.Context, dojo *corev1api.Dojo) {
 			edit(ctx, passwordSecretOf(dojo), func(s *corev1.Secret) { s.Data["password"] = []byte(newPassword()) })

@@ -88,6 +88,9 @@ func variable(d *appsv1.Deployment, name string) string {
 // password is revealed.
 func (w *world) credentialsDiffer(d *corev1api.Dojo) []string {
 	from := d.Name + "-db"
+	if db := d.Status.Database; db != nil && strings.HasPrefix(db.Login, "dojo2_") {
+		from += "-2" // the login that it has turned to
+	}
 	if ref := d.Spec.CredentialsRef; ref != nil {
 		from = ref.Name
 	}
@@ -125,7 +128,7 @@ func (w *world) extrasDiffer(d *corev1api.Dojo) (all []string) {
 // databases says what is left of databases whose Dojos are gone with the reclaimPolicy Delete, and
 // which Dojos lack theirs.
 func (w *world) databases() (wrong violations) {
-	wanted := map[string]bool{"Cluster " + sharedCluster: true}
+	wanted, second := map[string]bool{"Cluster " + sharedCluster: true}, map[string]bool{}
 	for _, d := range w.dojos {
 		if d.Spec.Postgres == nil || d.DeletionTimestamp != nil || w.databaseElsewhere(d) {
 			continue
@@ -137,15 +140,16 @@ func (w *world) databases() (wrong violations) {
 		for _, kind := range kinds {
 			wanted[kind+" "+d.Name+"-db"] = true
 		}
+		second["DatabaseRole "+d.Name+"-db-2"] = true // once there has been a rotation
 	}
 	retained := w.retained()
 	for _, o := range w.custom {
 		name := o.GetKind() + " " + o.GetName()
-		if !strings.HasPrefix(o.GetAPIVersion(), "postgresql.cnpg.io/") || wanted[name] {
+		if !strings.HasPrefix(o.GetAPIVersion(), "postgresql.cnpg.io/") || wanted[name] || second[name] {
 			delete(wanted, name)
 			continue
 		}
-		if !retained[strings.TrimSuffix(o.GetName(), "-db")] {
+		if !retained[strings.TrimSuffix(strings.TrimSuffix(o.GetName(), "-2"), "-db")] {
 			wrong.add("no orphan", name, "its Dojo is gone, with the reclaimPolicy Delete")
 		}
 	}

@@ -10,8 +10,9 @@ import (
 
 // RotatePasswordAnnotation on a Dojo with spec.postgres requests a new
 // database password: whenever its value changes to a non-empty one, the
-// operator generates a password, waits until Postgres has it, and rolls the
-// pods.
+// operator generates a password for another login, waits until Postgres has it,
+// rolls the pods, and takes the former login away when no pod has it any more.
+// At each moment Postgres accepts what every pod has.
 const RotatePasswordAnnotation = "core.jutsu.com/rotate-password" //nolint:gosec // a name, not a password
 
 // DatabaseFinalizer is on a Dojo whose spec.postgres.reclaimPolicy is Delete,
@@ -321,6 +322,19 @@ type DatabaseStatus struct {
 	//
 	// +required
 	Host string `json:"host"`
+
+	// login is the role of Postgres as which the application logs in: the owner
+	// of the database, or one that acts as the owner. The two take turns when the
+	// password is rotated. Not set before the application has credentials.
+	//
+	// +optional
+	Login string `json:"login,omitempty"`
+
+	// formerLogin is the role as which the application logged in before, while
+	// Postgres may still accept it: until no pod has it any more.
+	//
+	// +optional
+	FormerLogin string `json:"formerLogin,omitempty"`
 
 	// version is that of Postgres in the Dojo's own Cluster, as the tag of its
 	// image says, such as "17.6".

@@ -105,9 +105,13 @@ const (
 	// ReasonWaitingForCluster (Progressing): the CloudNativePG Cluster does not exist yet, or not
 	// all of its instances are ready.
 	ReasonWaitingForCluster = "WaitingForCluster"
-	// ReasonCreatingRole (Progressing): Postgres does not have the role that owns the database yet,
-	// or not its current password.
+	// ReasonCreatingRole (Progressing): Postgres does not have the login of the application yet, or
+	// not its current password.
 	ReasonCreatingRole = "CreatingRole"
+	// ReasonRotatingPassword: the application has turned to another login, and the former one stays
+	// valid until no pod has it. Progressing at first, and Degraded after the operator's
+	// --database-deadline; the message says which pods. The password is not rotated again before.
+	ReasonRotatingPassword = "RotatingPassword"
 	// ReasonCreatingDatabase (Progressing): Postgres does not have the database yet.
 	ReasonCreatingDatabase = "CreatingDatabase"
 	// ReasonWaitingForSQL (Progressing): a ConfigMap or Secret of spec.postgres.initSQL, or the key

@@ -32,6 +32,16 @@ func versionOf(source metav1.Object) string {
 	return fmt.Sprintf("%s/%s/%s/%s", source.GetNamespace(), source.GetName(), uid, version)
 }
 
+// SourceOf is the name of the Secret that the Dojo's own was copied from; empty where there is none.
+func SourceOf(own *metav1.PartialObjectMetadata) string {
+	if own == nil {
+		return ""
+	}
+	_, rest, _ := strings.Cut(own.GetAnnotations()[sourceAnnotation], "/")
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
 // copied reports, from metadata alone, whether the Dojo's own Secret is an unaltered copy of this
 // version of the source: our labels and annotations stand, and every key is ours, whose ownership a
 // client that changes a value takes.

@@ -19,6 +19,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/applytest"
 )
 
@@ -263,6 +264,19 @@ func TestCopied(t *testing.T) {
 	}
 	if copied(dojotest.Dojo(), nil, dojotest.Metadata(dojotest.Source())) {
 		t.Error("a copy that does not exist is copied")
+	}
+}
+
+func TestSourceOf(t *testing.T) {
+	t.Parallel()
+	source := dojotest.Metadata(dojotest.Source())
+	own := apply.Metadata("v1", "Secret")
+	if got := SourceOf(nil) + SourceOf(own); got != "" {
+		t.Errorf("what was copied from nowhere comes from %q", got)
+	}
+	own.Annotations = map[string]string{sourceAnnotation: versionOf(source)}
+	if got := SourceOf(own); got != "pg-app" {
+		t.Errorf("it comes from %q", got)
 	}
 }
 

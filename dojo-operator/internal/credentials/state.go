@@ -57,6 +57,12 @@ type Generated struct {
 	Secret *metav1.PartialObjectMetadata
 }
 
+// ObserveOwn reads the metadata of the Dojo's own Secret, nil where it does not exist.
+func ObserveOwn(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (*metav1.PartialObjectMetadata, error) {
+	own := types.NamespacedName{Namespace: d.Namespace, Name: Name(d)}
+	return apply.Get(ctx, r, "Secret", own, apply.Metadata("v1", "Secret"))
+}
+
 // Observe reads the credentials: those that were generated, nil where spec.credentialsRef names
 // them.
 func Observe(
@@ -64,7 +70,7 @@ func Observe(
 ) (s State, err error) {
 	s = State{Now: now, Nonce: rand.Text(), Name: Reference(d)}
 	own := types.NamespacedName{Namespace: d.Namespace, Name: Name(d)}
-	if s.Own, err = apply.Get(ctx, r, "Secret", own, apply.Metadata("v1", "Secret")); err != nil {
+	if s.Own, err = ObserveOwn(ctx, r, d); err != nil {
 		return s, err
 	}
 	if generated != nil {

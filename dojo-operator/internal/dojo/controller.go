@@ -118,7 +118,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 		WatchesMetadata(&corev1.ConfigMap{}, objects).
 		WatchesMetadata(&corev1.Secret{}, objects).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(dojoOfPod), builder.WithPredicates(pods.Changed)).
-		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.deletedDojoOfPod), builder.WithPredicates(goneOnly)).
+		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.waitingDojoOfPod), builder.WithPredicates(goneOnly)).
 		Watches(&corev1api.Dojo{}, handler.EnqueueRequestsFromMapFunc(r.ownerOfClusterOf), builder.WithPredicates(goneOnly)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(dojoOfAutoscaler),
 			builder.WithPredicates(targetChanged)).
@@ -180,16 +180,38 @@ func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, e
 	if s.Monitoring, err = monitoring.Observe(ctx, reader, d, r.Kinds.Has, now); err != nil {
 		return s, err
 	}
-	if s.Postgres, err = postgres.Observe(ctx, reader, d, r.Kinds, now); err != nil {
+	generated, err := s.observePostgres(ctx, reader, d, r.Kinds, now)
+	if err != nil {
 		return s, err
-	}
-	var generated *credentials.Generated
-	if d.Spec.Postgres != nil {
-		name := client.ObjectKey{Namespace: d.Namespace, Name: cnpg.ObjectName(d)}
-		generated = &credentials.Generated{Name: name, Secret: s.Postgres.Secret}
 	}
 	s.Credentials, err = credentials.Observe(ctx, reader, d, generated, r.Config.Credentials, now)
 	return s, err
+}
+
+// observePostgres reads the database, and which of its logins the pods have. It returns where the
+// application's credentials come from; nil without spec.postgres.
+func (s *State) observePostgres(
+	ctx context.Context, reader apply.Reader, d *corev1api.Dojo, kinds Kinds, now time.Time,
+) (*credentials.Generated, error) {
+	if d.Spec.Postgres == nil {
+		s.Postgres = postgres.State{Now: now}
+		return nil, nil
+	}
+	own, err := credentials.ObserveOwn(ctx, reader, d)
+	if err != nil {
+		return nil, err
+	}
+	s.Postgres, err = postgres.Observe(ctx, reader, d, credentials.SourceOf(own), kinds, now)
+	if err == nil && postgres.Retires(d, s.Postgres) {
+		revision := ""
+		if own != nil {
+			revision = own.GetAnnotations()[ownership.RevisionAnnotation]
+		}
+		s.Postgres.Application.Behind, err = workload.Behind(ctx, reader, d, s.Workload.Deployment, revision)
+	}
+	name, secret := postgres.Source(d, s.Postgres)
+	source := client.ObjectKey{Namespace: d.Namespace, Name: name}
+	return &credentials.Generated{Name: source, Secret: secret}, err
 }
 
 // budgetTakenBy returns the Dojo for whose Cluster CloudNativePG makes a PodDisruptionBudget of this

@@ -85,11 +85,13 @@ func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []re
 	return r.ownerOfCluster(ctx, o.GetNamespace(), cnpg.ClusterName(o.(*corev1api.Dojo)))
 }
 
-// deletedDojoOfPod returns the Dojo of a pod where it is being deleted, and waits for the pod to end.
-func (r *Reconciler) deletedDojoOfPod(ctx context.Context, pod client.Object) []reconcile.Request {
+// waitingDojoOfPod returns the Dojo of a pod where it waits for the pod to end: it is being deleted, or
+// retires a login that the pod may have had.
+func (r *Reconciler) waitingDojoOfPod(ctx context.Context, pod client.Object) []reconcile.Request {
 	var d corev1api.Dojo
 	for _, request := range dojoOfPod(ctx, pod) {
-		if r.Client.Get(ctx, request.NamespacedName, &d) == nil && d.DeletionTimestamp != nil {
+		if r.Client.Get(ctx, request.NamespacedName, &d) == nil &&
+			(d.DeletionTimestamp != nil || d.Status.Database != nil && d.Status.Database.FormerLogin != "") {
 			return []reconcile.Request{request}
 		}
 	}

@@ -73,8 +73,11 @@ func variants() map[string]*corev1api.Dojo {
 func appliedFor(t *testing.T, d *corev1api.Dojo) []*unstructured.Unstructured {
 	t.Helper()
 	retried := &cnpgv1.DatabaseRole{}
-	retried.Annotations = map[string]string{retryAnnotation: "2026-01-02T12:00:00Z"}
-	all := []*unstructured.Unstructured{roleFor(d, nil), roleFor(d, retried), databaseFor(d, schema.Recorded(nil))}
+	retried.Annotations = map[string]string{retryAnnotation: "2026-01-02T12:00:00Z", actsAnnotation: "uid"}
+	all := []*unstructured.Unstructured{
+		roleFor(d, owner, true, nil), roleFor(d, owner, true, retried), roleFor(d, owner, false, nil),
+		roleFor(d, second, false, nil), roleFor(d, second, true, retried), databaseFor(d, schema.Recorded(nil)),
+	}
 	if d.Spec.Postgres.Cluster == nil {
 		return all
 	}
@@ -278,7 +281,7 @@ func cluster(d *corev1api.Dojo) *unstructured.Unstructured { return clusterFor(d
 
 func schedule(d *corev1api.Dojo) *unstructured.Unstructured { return scheduleFor(d, d.BackupPolicy()) }
 
-func role(d *corev1api.Dojo) *unstructured.Unstructured { return roleFor(d, nil) }
+func role(d *corev1api.Dojo) *unstructured.Unstructured { return roleFor(d, owner, true, nil) }
 
 func database(d *corev1api.Dojo) *unstructured.Unstructured {
 	return databaseFor(d, schema.Recorded(nil))

@@ -18,14 +18,14 @@ import (
 
 // database writes the database and waits until Postgres has it.
 func (w *way) database() *conditions.Issue {
-	const what = "the database"
+	what := "the database " + cnpg.SQLName(w.dojo)
 	live := w.state.Database
 	if o := sync(w.state, live, databaseFor(w.dojo, schema.Recorded(live))); o != nil {
 		w.write(o)
 		return w.step(corev1api.ReasonCreatingDatabase, what)
 	}
 	says := observed{live.Status.Applied, live.Status.ObservedGeneration == live.Generation, live.Status.Message}
-	return w.waitForPostgres(live, cnpg.DatabaseKind.Kind, says, corev1api.ReasonCreatingDatabase, what)
+	return w.waitForPostgres(live, cnpg.DatabaseKind.Kind, says, cnpg.Owner, corev1api.ReasonCreatingDatabase, what)
 }
 
 // databaseFor is the Database, with the record of the SQL that has run in it.
@@ -43,19 +43,30 @@ func databaseFor(d *corev1api.Dojo, ran schema.Record) *unstructured.Unstructure
 // schema runs the SQL that has not run yet in this database, and waits until it has.
 func (w *way) schema() *conditions.Issue {
 	live := w.state.Database
-	step := schema.Plan(w.dojo, w.state.Schema, live, w.state.Cluster.Status.Image, w.config.schema())
+	step := schema.Plan(w.dojo, w.state.Schema, live, w.as(w.source), w.config.schema())
 	if !maps.Equal(step.Record, schema.Recorded(live)) {
 		o := apply.Write(ownership.FieldOwner, live, databaseFor(w.dojo, step.Record))
 		o.Drift = false // the record is new, not changed
 		o.Pinned = true // a client that takes the record away, to run the SQL again, wins
 		w.write(o)
 	}
+	return w.run(step)
+}
+
+// run plans what has to be done for the SQL.
+func (w *way) run(step schema.Step) *conditions.Issue {
 	if step.Job != nil {
-		step.Job.After = append(step.Job.After, expectations.KeyOf(cnpg.DatabaseKind.Kind, w.dojo.Namespace, live.Name))
+		database := expectations.KeyOf(cnpg.DatabaseKind.Kind, w.dojo.Namespace, cnpg.ObjectName(w.dojo))
+		step.Job.After = append(step.Job.After, database)
 		w.write(step.Job)
 	}
 	w.Plan.Delete = append(w.Plan.Delete, step.Delete...)
 	return step.Issue
+}
+
+// as says that SQL runs as a login, with the Cluster's own image.
+func (w *way) as(l cnpg.Login) schema.As {
+	return schema.As{Login: l, Image: w.state.Cluster.Status.Image}
 }
 
 func (c Config) schema() schema.Config {

@@ -18,6 +18,12 @@ func Status(d *corev1api.Dojo, s State) *corev1api.DatabaseStatus {
 	if d.Spec.Postgres.Cluster != nil && s.Cluster != nil {
 		status.Version = versionOf(s.Cluster.Status.Image)
 	}
+	if s.Application.Connected {
+		status.Login = s.Application.Login.SQLName(d)
+		if Retires(d, s) {
+			status.FormerLogin = s.Application.Login.Other().SQLName(d)
+		}
+	}
 	addBackups(d, s, status)
 	return status
 }
@@ -28,7 +34,7 @@ func References(d *corev1api.Dojo) (names []string) {
 	if d.Spec.Postgres == nil {
 		return nil
 	}
-	names = []string{cnpg.ObjectName(d), cnpg.ClusterName(d)}
+	names = []string{cnpg.ObjectName(d), cnpg.ClusterName(d), cnpg.Second.ObjectName(d)}
 	if d.Spec.Postgres.Cluster != nil {
 		for _, suffix := range cnpg.BudgetSuffixes()[1:] { // the first is that of the Cluster itself
 			names = append(names, d.Name+suffix)

@@ -141,18 +141,18 @@ func TestObserve(t *testing.T) {
 			}
 			w := inSync(t, before)
 			backup := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: cnpg.FinalBackupName(c.dojo)}}
-			cache := append(objects(w.Cluster), objects(w.Role)...)
+			cache := append(objects(w.Cluster), objects(w.Logins[owner].Role)...)
 			cache = append(cache, objects(w.Database)...)
 			cache = append(cache, objects(w.Schedule)...)
-			cache = append(cache, objects(w.secret)...)
+			cache = append(cache, objects(w.secrets[owner])...)
 			cache = append(cache, objects(w.jobs...)...)
 			cache = append(cache, backup, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "schema"}})
-			s, err := Observe(t.Context(), readerOf(cache, cache), c.dojo, c.has, noon)
+			s, err := Observe(t.Context(), readerOf(cache, cache), c.dojo, "", c.has, noon)
 			must(t, err)
 			got := result{
 				Missing: s.Missing,
-				Cluster: s.Cluster != nil, Role: s.Role != nil, Database: s.Database != nil,
-				Schedule: s.Schedule != nil, Backup: s.FinalBackup != nil, Secret: s.Secret != nil,
+				Cluster: s.Cluster != nil, Role: s.Logins[owner].Role != nil, Database: s.Database != nil,
+				Schedule: s.Schedule != nil, Backup: s.FinalBackup != nil, Secret: s.Logins[owner].Secret != nil,
 			}
 			if s.Unreadable != nil {
 				got.Unreadable = s.Unreadable.Kind
@@ -163,8 +163,9 @@ func TestObserve(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if s.NewPassword == "" || !s.Now.Equal(noon) {
-				t.Errorf("password %q at %s", s.NewPassword, s.Now)
+			fresh, other := s.Logins[owner].NewPassword, s.Logins[second].NewPassword
+			if c.dojo.Spec.Postgres != nil && (fresh == "" || other == "" || fresh == other) || !s.Now.Equal(noon) {
+				t.Errorf("passwords %q and %q at %s", fresh, other, s.Now)
 			}
 		})
 	}
@@ -176,7 +177,7 @@ func TestObserveWaitsForOurOwnWrites(t *testing.T) {
 	for _, kind := range []string{"Cluster", "DatabaseRole", "Database", "ScheduledBackup", "Secret"} {
 		r := readerOf(nil, nil)
 		r.Expectations.Expect(expectations.KeyOf(kind, "school", "tokyo-db"), "7")
-		_, err := Observe(t.Context(), r, tokyo(ownPG), installed{}, noon)
+		_, err := Observe(t.Context(), r, tokyo(ownPG), "", installed{}, noon)
 		if !errors.Is(err, apply.ErrStale) {
 			t.Errorf("%s: %v", kind, err)
 		}

@@ -17,6 +17,8 @@ const (
 	// rotationAnnotation on the Secret with the password is the value of the Dojo's
 	// RotatePasswordAnnotation for which it was made.
 	rotationAnnotation = "core.jutsu.com/rotation"
+	// retiredAnnotation on the Secret says that no client has the password in it.
+	retiredAnnotation = "core.jutsu.com/retired"
 	// reloadLabel on a Secret makes CloudNativePG follow its changes.
 	reloadLabel = "cnpg.io/reload"
 	port        = "5432"
@@ -26,17 +28,19 @@ const (
 // owner of a database, so that it reads like any other source of credentials.
 var passwordKeys = []string{"host", "port", "dbname", "user", "username", "password"}
 
-// passwordFor is the Secret with the password of the database's owner. It stays with the data: the
-// Dojo owns it only where the data goes with the Dojo.
-func passwordFor(d *corev1api.Dojo, password []byte, rotation string) *corev1ac.SecretApplyConfiguration {
-	name := []byte(cnpg.SQLName(d))
-	want := corev1ac.Secret(cnpg.ObjectName(d), d.Namespace).
+// passwordFor is the Secret with the password of a login, with these annotations beside. It stays with
+// the data: the Dojo owns it only where the data goes with the Dojo.
+func passwordFor(
+	d *corev1api.Dojo, l cnpg.Login, password []byte, annotations map[string]string,
+) *corev1ac.SecretApplyConfiguration {
+	user := []byte(l.SQLName(d))
+	want := corev1ac.Secret(l.ObjectName(d), d.Namespace).
 		WithLabels(passwordLabels(d)).
-		WithAnnotations(map[string]string{rotationAnnotation: rotation}).
+		WithAnnotations(annotations).
 		WithType(corev1.SecretTypeBasicAuth).
 		WithData(map[string][]byte{
-			"host": []byte(cnpg.Host(d)), "port": []byte(port), "dbname": name,
-			"user": name, "username": name, "password": password,
+			"host": []byte(cnpg.Host(d)), "port": []byte(port), "dbname": []byte(cnpg.SQLName(d)),
+			"user": user, "username": user, "password": password,
 		})
 	if Reclaims(d) {
 		want.WithOwnerReferences(ownership.Reference(d))
@@ -50,35 +54,72 @@ func passwordLabels(d *corev1api.Dojo) map[string]string {
 	return l
 }
 
-// passwordInSync reports, from metadata alone, whether the Secret with the password is as it should
-// be.
+// passwordInSync reports, from metadata alone, whether the Secret of a login that is in use is as it
+// should be, whatever its password was made for.
 func passwordInSync(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
-	return secret != nil && !rotationRequested(d, secret) && metav1.IsControlledBy(secret, d) == Reclaims(d) &&
+	return secret != nil && !isRetired(secret) && keptInSync(d, secret)
+}
+
+func keptInSync(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
+	return metav1.IsControlledBy(secret, d) == Reclaims(d) &&
 		apply.SecretInSync(ownership.FieldOwner, secret, passwordLabels(d), passwordKeys)
 }
 
-// rotationRequested reports whether the Dojo asks for a password that is newer than this one.
-func rotationRequested(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
-	requested := d.Annotations[corev1api.RotatePasswordAnnotation]
-	return requested != "" && requested != secret.GetAnnotations()[rotationAnnotation]
+// isRetired reports whether the password is one that was never handed out, instead of that of the
+// former login.
+func isRetired(secret *metav1.PartialObjectMetadata) bool {
+	return secret.GetAnnotations()[retiredAnnotation] != ""
 }
 
-// planPassword returns the Secret with the password where it has to be written: with a new password
-// where there is none, where the Dojo asks for one, or where another client has put its own into
-// our Secret.
-func planPassword(d *corev1api.Dojo, s State) *apply.Object {
-	if passwordInSync(d, s.Secret) {
+// rotationRequested reports whether the Dojo asks for a password that is newer than this one. One that
+// is being deleted needs none.
+func rotationRequested(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
+	requested := d.Annotations[corev1api.RotatePasswordAnnotation]
+	return secret != nil && d.DeletionTimestamp == nil && requested != "" &&
+		requested != secret.GetAnnotations()[rotationAnnotation]
+}
+
+// planPassword returns the Secret of a login that is in use, where it has to be written: with a new
+// password where there is none, where it is this login's turn, or where another client has put its own
+// into our Secret.
+func planPassword(d *corev1api.Dojo, s State, l cnpg.Login) *apply.Object {
+	login := s.Logins[l]
+	turns := rotationRequested(d, login.Secret) && (l != s.Application.Login || !s.Application.Connected)
+	if !turns && passwordInSync(d, login.Secret) {
 		return nil
 	}
-	password := []byte(s.NewPassword)
-	if s.Secret != nil && len(s.Password) > 0 && !rotationRequested(d, s.Secret) &&
-		apply.SecretInSync(ownership.FieldOwner, s.Secret, nil, []string{"password"}) {
-		password = s.Password
+	password, rotation := []byte(login.NewPassword), d.Annotations[corev1api.RotatePasswordAnnotation]
+	if login.Secret != nil {
+		before := login.Secret.GetAnnotations()[rotationAnnotation]
+		kept := !turns && !isRetired(login.Secret) && len(login.Password) > 0 &&
+			apply.SecretInSync(ownership.FieldOwner, login.Secret, nil, []string{"password"})
+		if kept {
+			password = login.Password
+		}
+		if kept || rotation == "" {
+			// A request that was met and removed is not new when it returns.
+			rotation = before
+		}
 	}
-	rotation := d.Annotations[corev1api.RotatePasswordAnnotation]
-	if rotation == "" && s.Secret != nil {
-		// A request that was met and removed is not new when it returns.
-		rotation = s.Secret.GetAnnotations()[rotationAnnotation]
+	desired := passwordFor(d, l, password, map[string]string{rotationAnnotation: rotation})
+	return apply.Sync(ownership.FieldOwner, login.Secret, apply.Typed(desired), s.Unchanged)
+}
+
+// planRetired returns the Secret of a login that is not in use, where it has to be written: with a
+// password that is not handed out.
+func planRetired(d *corev1api.Dojo, s State, l cnpg.Login) *apply.Object {
+	login := s.Logins[l]
+	if login.Secret != nil && isRetired(login.Secret) && keptInSync(d, login.Secret) {
+		return nil
 	}
-	return apply.Sync(ownership.FieldOwner, s.Secret, apply.Typed(passwordFor(d, password, rotation)), s.Unchanged)
+	desired := passwordFor(d, l, []byte(login.NewPassword), map[string]string{retiredAnnotation: "true"})
+	return apply.Sync(ownership.FieldOwner, login.Secret, apply.Typed(desired), s.Unchanged)
+}
+
+// planKept returns the Secret of a login where it has to be written so that it stays.
+func planKept(d *corev1api.Dojo, s State, l cnpg.Login) *apply.Object {
+	if isRetired(s.Logins[l].Secret) {
+		return planRetired(d, s, l)
+	}
+	return planPassword(d, s, l)
 }

@@ -23,7 +23,7 @@ func TestPassword(t *testing.T) {
 	t.Parallel()
 	const kept, fresh = "kept", "new"
 	unlabelled := func(key string) func(*world) {
-		return func(w *world) { delete(w.secret.Labels, key) }
+		return func(w *world) { delete(w.secrets[owner].Labels, key) }
 	}
 	cases := map[string]struct {
 		dojo           *corev1api.Dojo
@@ -33,8 +33,8 @@ func TestPassword(t *testing.T) {
 	}{
 		"in sync":        {dojo: tokyo(inPG), change: func(*world) {}},
 		"in sync, owned": {dojo: tokyo(inPG, dropping), change: func(*world) {}},
-		"deleted":        {dojo: tokyo(inPG), change: func(w *world) { w.secret = nil }, want: fresh},
-		"deleted, owned": {dojo: tokyo(inPG, dropping), change: func(w *world) { w.secret = nil },
+		"deleted":        {dojo: tokyo(inPG), change: func(w *world) { w.secrets[owner] = nil }, want: fresh},
+		"deleted, owned": {dojo: tokyo(inPG, dropping), change: func(w *world) { w.secrets[owner] = nil },
 			want: fresh, owned: true},
 		"rotation requested": {dojo: tokyo(inPG, rotating), change: func(*world) {},
 			want: fresh, rotation: "today"},
@@ -43,16 +43,16 @@ func TestPassword(t *testing.T) {
 		"rotated, withdrawn, label lost": {dojo: tokyo(inPG),
 			change: func(w *world) { rotated(w); unlabelled(reloadLabel)(w) }, want: kept, rotation: "today"},
 		"a note of another client": {dojo: tokyo(inPG),
-			change: func(w *world) { w.secret.Annotations["example.org/note"] = "x" }},
+			change: func(w *world) { w.secrets[owner].Annotations["example.org/note"] = "x" }},
 		"label of CloudNativePG lost": {dojo: tokyo(inPG), change: unlabelled(reloadLabel), want: kept},
 		"another label lost, owned": {dojo: tokyo(inPG, dropping), change: unlabelled(ownership.NameLabel),
 			want: kept, owned: true},
 		"written by another client":      {dojo: tokyo(inPG), change: taken("password"), want: fresh},
 		"host written by another client": {dojo: tokyo(inPG), change: taken("host"), want: kept},
 		"empty": {dojo: tokyo(inPG),
-			change: func(w *world) { taken("host")(w); w.secret.Data["password"] = nil }, want: fresh},
+			change: func(w *world) { taken("host")(w); w.secrets[owner].Data["password"] = nil }, want: fresh},
 		"to be deleted with the Dojo now": {dojo: tokyo(inPG, dropping),
-			change: func(w *world) { w.secret.OwnerReferences = nil }, want: kept, owned: true},
+			change: func(w *world) { w.secrets[owner].OwnerReferences = nil }, want: kept, owned: true},
 		"to be retained now": {dojo: tokyo(inPG), change: owned, want: kept},
 	}
 	for name, c := range cases {
@@ -61,9 +61,9 @@ func TestPassword(t *testing.T) {
 			before := c.dojo.DeepCopy()
 			before.Annotations = nil
 			w := inSync(t, before)
-			password := string(w.secret.Data["password"])
+			password := string(w.secrets[owner].Data["password"])
 			c.change(w)
-			o := planPassword(c.dojo, w.observe(c.dojo))
+			o := planPassword(c.dojo, w.observe(c.dojo), owner)
 			if o == nil {
 				if c.want != "" {
 					t.Error("nothing is written")
@@ -77,35 +77,35 @@ func TestPassword(t *testing.T) {
 				metav1.IsControlledBy(&secret, c.dojo) != c.owned {
 				t.Errorf("want a %s password for %q, owned %v: %+v", c.want, c.rotation, c.owned, secret.ObjectMeta)
 			}
-			w.secret = stored(w, w.secret, o)
-			if again := planPassword(c.dojo, w.observe(c.dojo)); again != nil {
+			w.secrets[owner] = stored(w, w.secrets[owner], o)
+			if again := planPassword(c.dojo, w.observe(c.dojo), owner); again != nil {
 				t.Error("it is written again")
 			}
 		})
 	}
 }
 
-func rotated(w *world) { w.secret.Annotations[rotationAnnotation] = "today" }
+func rotated(w *world) { w.secrets[owner].Annotations[rotationAnnotation] = "today" }
 
 func owned(w *world) {
-	w.secret.OwnerReferences = controlledBy(tokyo())
+	w.secrets[owner].OwnerReferences = controlledBy(tokyo())
 }
 
 // taken makes the value of a key of the Secret that of another client.
 func taken(key string) func(*world) {
 	return func(w *world) {
-		w.secret.Data[key] = []byte("theirs")
-		fields := apply.OwnedFields(ownership.FieldOwner, w.secret)
+		w.secrets[owner].Data[key] = []byte("theirs")
+		fields := apply.OwnedFields(ownership.FieldOwner, w.secrets[owner])
 		text, err := fields.Difference(fieldpath.NewSet(fieldpath.MakePathOrDie("data", key))).ToJSON()
 		must(w.t, err)
-		w.secret.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(string(text))
+		w.secrets[owner].ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(string(text))
 	}
 }
 
 func TestPasswordReadsLikeOneOfCloudNativePG(t *testing.T) {
 	t.Parallel()
 	d := tokyo(inPG)
-	secret := inSync(t, d).secret
+	secret := inSync(t, d).secrets[owner]
 	got := map[string]string{}
 	for key, value := range secret.Data {
 		got[key] = string(value)
@@ -148,8 +148,9 @@ func TestACacheThatLagsMakesNoOtherPassword(t *testing.T) {
 			t.Parallel()
 			w := inSync(t, c.dojo)
 			s := w.observe(c.dojo)
-			s.Secret, s.Password = nil, nil
-			must(t, s.observePassword(t.Context(), readerOf(nil, objects(c.change(w.secret))), c.dojo))
+			login := &s.Logins[owner]
+			login.Secret, login.Password = nil, nil
+			must(t, login.observePassword(t.Context(), readerOf(nil, objects(c.change(w.secrets[owner]))), c.dojo, owner))
 			db := Plan(c.dojo, s, testConfig)
 			if worst(db.Plan) != c.want || !slices.Equal(kinds(db.Plan), c.writes) {
 				t.Errorf("writes %v, ends as %s; want %v, %s", kinds(db.Plan), worst(db.Plan), c.writes, c.want)
@@ -168,25 +169,26 @@ func TestWhenThePasswordIsRead(t *testing.T) {
 		want   bool
 	}{
 		"in sync":    {tokyo(inPG), func(*world) {}, false},
-		"label lost": {tokyo(inPG), func(w *world) { delete(w.secret.Labels, reloadLabel) }, true},
-		"foreign":    {tokyo(inPG), func(w *world) { w.secret.Labels = nil }, false},
+		"label lost": {tokyo(inPG), func(w *world) { delete(w.secrets[owner].Labels, reloadLabel) }, true},
+		"foreign":    {tokyo(inPG), func(w *world) { w.secrets[owner].Labels = nil }, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := inSync(t, c.dojo)
 			c.change(w)
+			reader := readerOf(objects(w.secrets[owner]), objects(w.secrets[owner]))
 			var s State
-			must(t, s.observePassword(t.Context(), readerOf(objects(w.secret), objects(w.secret)), c.dojo))
-			if (s.Password != nil) != c.want {
-				t.Errorf("read: %q", s.Password)
+			must(t, s.observeLogins(t.Context(), reader, c.dojo, ""))
+			if (s.Logins[owner].Password != nil) != c.want {
+				t.Errorf("read: %q", s.Logins[owner].Password)
 			}
 		})
 	}
 	gone := inSync(t, tokyo(inPG))
-	delete(gone.secret.Labels, reloadLabel)
+	delete(gone.secrets[owner].Labels, reloadLabel)
 	var s State
-	err := s.observePassword(t.Context(), readerOf(objects(gone.secret), nil), tokyo(inPG))
+	err := s.observeLogins(t.Context(), readerOf(objects(gone.secrets[owner]), nil), tokyo(inPG), "")
 	if !errors.Is(err, apply.ErrStale) {
 		t.Errorf("gone behind the cache: %v", err)
 	}

@@ -22,8 +22,8 @@ import (
 // Database is the plan for the database of a Dojo.
 type Database struct {
 	Plan apply.Plan
-	// complete is whether the database is there, passwordCurrent whether Postgres has the password
-	// in the Secret.
+	// complete is whether the database is there, passwordCurrent whether Postgres has the password of
+	// the login that the application should have.
 	complete, passwordCurrent bool
 	// migrating is whether SQL has yet to run in the database.
 	migrating bool
@@ -43,7 +43,7 @@ func Plan(d *corev1api.Dojo, s State, cfg Config) Database {
 	if d.Spec.Postgres == nil {
 		return Database{complete: true}
 	}
-	w := &way{dojo: d, state: s, config: cfg}
+	w := &way{dojo: d, state: s, config: cfg, turn: turnOf(d, &s), source: sourceOf(d, &s)}
 	w.migrating = !schema.Applied(s.Schema, s.Database)
 	w.Plan.Report(w.walk())
 	w.Plan = w.Plan.ForPart(corev1api.ConditionDatabaseReady)
@@ -57,29 +57,40 @@ type way struct {
 	dojo   *corev1api.Dojo
 	state  State
 	config Config
+	turn   turn
+	// source is the login whose credentials the application should have.
+	source cnpg.Login
 	// incomplete is what keeps a Cluster of the Dojo's own from having all instances while Postgres
 	// can be used.
 	incomplete *conditions.Issue
 }
 
 func (w *way) walk() *conditions.Issue {
-	for _, step := range []func() *conditions.Issue{w.installed, w.names, w.cluster, w.role, w.database, w.schema} {
+	for _, step := range []func() *conditions.Issue{
+		w.installed, w.names, w.cluster, w.owner, w.database, w.second, w.schema,
+	} {
 		if issue := step(); issue != nil {
 			return issue
 		}
 	}
 	w.complete = true
-	return w.incomplete
+	return cmp.Or(w.former(), w.incomplete)
 }
 
-// write plans an object that must not be written before the Cluster and the password.
-func (w *way) write(o *apply.Object) {
+// write plans an object that must not be written before the Cluster and the owner's password.
+func (w *way) write(o *apply.Object) { w.writeLogin(cnpg.Owner, o) }
+
+// writeLogin plans an object that must not be written before the Cluster and the password of a login.
+func (w *way) writeLogin(l cnpg.Login, o *apply.Object) {
 	if o == nil {
 		return
 	}
-	for _, before := range []string{cnpg.ClusterKind.Kind, "Secret"} {
-		if key := expectations.KeyOf(before, w.dojo.Namespace, cnpg.ObjectName(w.dojo)); key != o.Key {
-			o.After = append(o.After, key)
+	for _, before := range []expectations.Key{
+		expectations.KeyOf(cnpg.ClusterKind.Kind, w.dojo.Namespace, cnpg.ObjectName(w.dojo)),
+		expectations.KeyOf("Secret", w.dojo.Namespace, l.ObjectName(w.dojo)),
+	} {
+		if before != o.Key {
+			o.After = append(o.After, before)
 		}
 	}
 	w.Plan.Add(o)
@@ -103,8 +114,13 @@ func (w *way) installed() *conditions.Issue {
 // names makes sure that no foreign object has the name of one of the database's.
 func (w *way) names() *conditions.Issue {
 	d, s := w.dojo, w.state
-	issue := cmp.Or(ownership.DataConflict(d, "Secret", s.Secret), ownership.DataConflict(d, cnpg.RoleKind.Kind, s.Role),
-		ownership.DataConflict(d, cnpg.DatabaseKind.Kind, s.Database))
+	issue := ownership.DataConflict(d, cnpg.DatabaseKind.Kind, s.Database)
+	for l, login := range s.Logins {
+		if w.turn.involves(cnpg.Login(l)) || cnpg.Login(l) == cnpg.Owner {
+			issue = cmp.Or(ownership.DataConflict(d, "Secret", login.Secret),
+				ownership.DataConflict(d, cnpg.RoleKind.Kind, login.Role), issue)
+		}
+	}
 	if d.Spec.Postgres.Cluster != nil {
 		for _, budget := range s.Budgets {
 			if budget != nil && ownership.ByDojo(budget) { // not what is left of a former Cluster
@@ -129,8 +145,10 @@ func (o observed) done() bool { return o.current && o.applied != nil && *o.appli
 
 // waitForPostgres waits until the instance manager has brought an object into Postgres. A refusal
 // is normal while the Cluster comes up or the objects before are on their way: it counts once
-// nothing has changed for a while.
-func (w *way) waitForPostgres(o metav1.Object, kind string, says observed, reason, what string) *conditions.Issue {
+// nothing has changed for a while, neither in the object nor in the password.
+func (w *way) waitForPostgres(
+	o metav1.Object, kind string, says observed, l cnpg.Login, reason, what string,
+) *conditions.Issue {
 	if says.done() {
 		return nil
 	}
@@ -140,14 +158,14 @@ func (w *way) waitForPostgres(o metav1.Object, kind string, says observed, reaso
 		deadline, message = w.config.ProgressDeadline, "CloudNativePG reports: "+says.message
 		waiting.Message += " " + message
 	}
-	since := latest(lastAsked(o), lastWritten(w.state.Secret), readySince(w.state.Cluster))
+	since := latest(lastAsked(o), lastWritten(w.state.Logins[l].Secret), readySince(w.state.Cluster))
 	return conditions.WaitUntil(w.state.Now, since, deadline, waiting, conditions.Degraded(corev1api.ReasonDatabaseFailed,
-		"Postgres has not got %s %s for more than %s. %s. See `kubectl describe %s %s`.",
-		what, cnpg.SQLName(w.dojo), deadline.Round(time.Second), message, kind, o.GetName()))
+		"Postgres has not got %s for more than %s. %s. See `kubectl describe %s %s`.",
+		what, deadline.Round(time.Second), message, kind, o.GetName()))
 }
 
 func (w *way) step(reason, what string) *conditions.Issue {
-	return conditions.Progressing(reason, "Waiting until Postgres has %s %s.", what, cnpg.SQLName(w.dojo))
+	return conditions.Progressing(reason, "Waiting until Postgres has %s.", what)
 }
 
 // lastWritten is when an object was last changed, its status included.

@@ -102,9 +102,9 @@ func TestPlan(t *testing.T) {
 	}
 	switchover := func(w *world) { w.Cluster.Status.TargetPrimary = "pg-2" }
 	refused := func(w *world) { w.Database.Status.Applied, w.Database.Status.Message = ptr.To(false), "no" }
-	behind := func(w *world) { w.Role.Status.ObservedGeneration = 0 }
+	behind := func(w *world) { w.Logins[owner].Role.Status.ObservedGeneration = 0 }
 	noCluster := func(w *world) { w.Cluster = nil }
-	noPassword := func(w *world) { w.secret = nil }
+	noPassword := func(w *world) { w.secrets[owner] = nil }
 	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{hibernation: "on"} }
 	missing := func(w *world) { w.Missing = "Database" }
 	ofKyoto := ownership.Labels(tokyo(named("kyoto")), ownership.Application)
@@ -152,9 +152,9 @@ func TestPlan(t *testing.T) {
 			result{nil, "Degraded/VersionTooLow", yes}},
 		"own, changed": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.StorageConfiguration.Size = "2Gi" },
 			result{[]string{"Cluster"}, waitingForCluster, yes}},
-		"own, changed, role deleted": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.Instances, w.Role = 1, nil },
+		"own, changed, role deleted": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.Instances, w.Logins[owner].Role = 1, nil },
 			result{[]string{"Cluster", "DatabaseRole"}, creatingRole, no}},
-		"role deleted": {tokyo(inPG), func(w *world) { w.Role = nil },
+		"role deleted": {tokyo(inPG), func(w *world) { w.Logins[owner].Role = nil },
 			result{[]string{"DatabaseRole"}, creatingRole, no}},
 		"database deleted": {tokyo(inPG), func(w *world) { w.Database = nil },
 			result{[]string{"Database"}, creatingDatabase, inUse}},
@@ -179,12 +179,12 @@ func TestPlan(t *testing.T) {
 		"refused, Cluster just up": {tokyo(inPG), do(refused, unwrittenFor(time.Hour), flipped(time.Minute)),
 			result{nil, creatingDatabase, inUse}},
 		"password deleted": {tokyo(inPG), noPassword, result{[]string{"Secret"}, creatingRole, no}},
-		"password not in Postgres": {tokyo(inPG), func(w *world) { w.Role.Status.SecretResourceVersion = "0" },
+		"password not in Postgres": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Status.SecretResourceVersion = "0" },
 			result{nil, creatingRole, no}},
 		"password to be rotated": {tokyo(inPG, rotating), do(), result{[]string{"Secret"}, creatingRole, no}},
-		"foreign password": {tokyo(inPG), func(w *world) { w.secret.Labels = nil },
+		"foreign password": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels = nil },
 			result{nil, nameConflict, no}},
-		"foreign role": {tokyo(inPG), func(w *world) { w.Role.Labels = nil },
+		"foreign role": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Labels = nil },
 			result{nil, nameConflict, no}},
 		"foreign database": {tokyo(inPG), func(w *world) { w.Database.Labels = nil },
 			result{nil, nameConflict, no}},
@@ -203,7 +203,7 @@ func TestPlan(t *testing.T) {
 		"budget of a former Cluster": {tokyo(ownPG), func(w *world) {
 			w.Cluster, w.Budgets[0] = nil, &policyv1.PodDisruptionBudget{}
 		}, result{[]string{"Cluster"}, waitingForCluster, no}},
-		"role of another Dojo": {tokyo(inPG), func(w *world) { w.Role.Labels = ofKyoto },
+		"role of another Dojo": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Labels = ofKyoto },
 			result{nil, nameConflict, no}},
 		"foreign, on its way out": {tokyo(inPG), func(w *world) {
 			w.Database.Labels, w.Database.DeletionTimestamp = nil, &metav1.Time{Time: noon}
@@ -343,7 +343,7 @@ func TestImages(t *testing.T) {
 
 func clusterWritten(w *world) { w.Cluster.ManagedFields[0].Time = &metav1.Time{Time: noon} }
 
-func passwordWritten(w *world) { w.secret.CreationTimestamp = metav1.NewTime(noon) }
+func passwordWritten(w *world) { w.secrets[owner].CreationTimestamp = metav1.NewTime(noon) }
 
 func noSQL(w *world) { w.MissingSQL = "ConfigMap school/sql" }
 
@@ -385,7 +385,7 @@ func TestHowLongAnIssueWaits(t *testing.T) {
 		"for an own Cluster": {tokyo(ownPG), noCluster, 0, ""}, // its events show how it comes up
 		"for instances": {tokyo(ownPG), func(w *world) { w.unwrittenFor(time.Minute); lacking(w) },
 			9 * time.Minute, ""},
-		"for the role": {tokyo(inPG), func(w *world) { w.Role.Status.Applied = nil }, 10 * time.Minute, ""},
+		"for the role": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Status.Applied = nil }, 10 * time.Minute, ""},
 		"for a database, refused": {tokyo(inPG), func(w *world) { w.Database.Status.Applied = ptr.To(false) },
 			90 * time.Second, ""},
 		"for the schema to start": {tokyo(inPG), otherSQL, 90 * time.Second, ""},
@@ -437,10 +437,10 @@ func TestMessages(t *testing.T) {
 			w.unwrittenFor(time.Hour)
 		}, "Postgres has not got the database dojo_school_tokyo for more than 1m30s. CloudNativePG reports: no. " +
 			"See `kubectl describe Database tokyo-db`."},
-		"role not looked at": {tokyo(inPG), func(w *world) { w.Role.Status.Applied = nil; w.unwrittenFor(time.Hour) },
+		"role not looked at": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Status.Applied = nil; w.unwrittenFor(time.Hour) },
 			"Postgres has not got the role dojo_school_tokyo for more than 10m0s. CloudNativePG does not say why. " +
 				"See `kubectl describe DatabaseRole tokyo-db`."},
-		"foreign role": {tokyo(inPG), func(w *world) { w.Role.Labels = nil },
+		"foreign role": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Labels = nil },
 			"The DatabaseRole school/tokyo-db exists and is not controlled by this Dojo. " +
 				"Delete it, or give the Dojo another name."},
 	}
@@ -487,8 +487,8 @@ func TestAPasswordIsPassedOnWhateverTheSchemaDoes(t *testing.T) {
 	t.Parallel()
 	d := tokyo(inPG)
 	w := inSync(t, d)
-	old := string(w.secret.Data["password"])
-	w.secret = nil
+	old := string(w.secrets[owner].Data["password"])
+	w.secrets[owner] = nil
 	w.reconcile(d)
 	w.play()
 	failedSchema(w)
@@ -496,7 +496,7 @@ func TestAPasswordIsPassedOnWhateverTheSchemaDoes(t *testing.T) {
 	if worst(db.Plan) != "Degraded/SchemaFailed" || !db.Usable(true) || db.Usable(false) {
 		t.Errorf("%s, %s", worst(db.Plan), usable(db))
 	}
-	if fresh := string(w.secret.Data["password"]); fresh == old {
+	if fresh := string(w.secrets[owner].Data["password"]); fresh == old {
 		t.Errorf("the password is still %q", fresh)
 	}
 }
@@ -511,7 +511,12 @@ func TestNames(t *testing.T) {
 		{"school", long + "-x", "dojo_school_" + strings.Repeat("a", 42) + "_"},
 		{"school", long + "-y", "dojo_school_" + strings.Repeat("a", 42) + "_"},
 	} {
-		got := cnpg.SQLName(tokyo(func(d *corev1api.Dojo) { d.Namespace, d.Name = c.namespace, c.name }))
+		d := tokyo(func(d *corev1api.Dojo) { d.Namespace, d.Name = c.namespace, c.name })
+		got, other := cnpg.SQLName(d), second.SQLName(d)
+		if !strings.HasPrefix(other, "dojo2_") || len(other) > 63 || names[other] {
+			t.Errorf("the second login of %s/%s has the name %s", c.namespace, c.name, other)
+		}
+		names[other] = true
 		if !strings.HasPrefix(got, c.want) || len(got) > 63 || names[got] {
 			t.Errorf("the database of %s/%s has the name %s", c.namespace, c.name, got)
 		}
@@ -566,13 +571,14 @@ func TestReferences(t *testing.T) {
 		want []string
 	}{
 		"no database":                   {tokyo(), nil},
-		"in a Cluster of another owner": {tokyo(inPG), []string{"tokyo-db", "pg"}},
-		"in one of its own":             {tokyo(ownPG), []string{"tokyo-db", "tokyo-db", "tokyo-db-primary"}},
+		"in a Cluster of another owner": {tokyo(inPG), []string{"tokyo-db", "pg", "tokyo-db-2"}},
+		"in one of its own":             {tokyo(ownPG), []string{"tokyo-db", "tokyo-db", "tokyo-db-2", "tokyo-db-primary"}},
 		"under a long name": {tokyo(ownPG, named(strings.Repeat("a", 46))), []string{
-			strings.Repeat("a", 46) + "-db", strings.Repeat("a", 46) + "-db", strings.Repeat("a", 46) + "-db-primary",
+			strings.Repeat("a", 46) + "-db", strings.Repeat("a", 46) + "-db", strings.Repeat("a", 46) + "-db-2",
+			strings.Repeat("a", 46) + "-db-primary",
 			strings.Repeat("a", 36) + "-" + cnpg.ShortHash(strings.Repeat("a", 46)) + "-db",
 		}},
-		"with SQL": {tokyo(inPG, withSQL), []string{"tokyo-db", "pg", "sql", "users"}},
+		"with SQL": {tokyo(inPG, withSQL), []string{"tokyo-db", "pg", "tokyo-db-2", "sql", "users"}},
 	}
 	for name, c := range cases {
 		if diff := cmp.Diff(c.want, References(c.dojo)); diff != "" {

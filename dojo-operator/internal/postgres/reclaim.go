@@ -110,11 +110,14 @@ func Keep(d *corev1api.Dojo, s State) (p apply.Plan) {
 	if ownership.Holds(d, s.Database) {
 		p.Add(sync(s, s.Database, databaseFor(d, schema.Recorded(s.Database))))
 	}
-	if ownership.Holds(d, s.Role) {
-		p.Add(sync(s, s.Role, roleFor(d, s.Role)))
-	}
-	if ownership.Holds(d, s.Secret) && s.Secret.DeletionTimestamp == nil {
-		p.Add(planPassword(d, s))
+	for l, login := range s.Logins {
+		l := cnpg.Login(l)
+		if ownership.Holds(d, login.Role) {
+			p.Add(sync(s, login.Role, roleFor(d, l, login.Role.Spec.Login, login.Role)))
+		}
+		if ownership.Holds(d, login.Secret) && login.Secret.DeletionTimestamp == nil {
+			p.Add(planKept(d, s, l))
+		}
 	}
 	if p.Apply != nil {
 		p.Report(conditions.Progressing(corev1api.ReasonDeletingDatabase,
@@ -145,8 +148,11 @@ func Drop(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		}
 		return drop(s, cfg, cnpg.DatabaseKind.Kind, s.Database, s.Database.Status.Message,
 			databaseFor(d, schema.Recorded(s.Database)))
-	case ownership.Holds(d, s.Role):
-		return drop(s, cfg, cnpg.RoleKind.Kind, s.Role, s.Role.Status.Message, roleFor(d, s.Role))
+	}
+	for _, l := range []cnpg.Login{cnpg.Second, cnpg.Owner} {
+		if role := s.Logins[l].Role; ownership.Holds(d, role) {
+			return drop(s, cfg, cnpg.RoleKind.Kind, role, role.Status.Message, roleFor(d, l, role.Spec.Login, role))
+		}
 	}
 	return apply.Plan{}
 }

@@ -26,7 +26,7 @@ const deletingDatabase, deletionStalled = "Progressing/DeletingDatabase", "Degra
 func TestDrop(t *testing.T) {
 	t.Parallel()
 	noDatabase := func(w *world) { w.Database = nil }
-	noRole := func(w *world) { w.Database, w.Role = nil, nil }
+	noRole := func(w *world) { w.Database, w.Logins[owner].Role = nil, nil }
 	noCluster := func(w *world) { w.Cluster = nil }
 	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{hibernation: "on"} }
 	overdue := func(o metav1.Object) { o.SetDeletionTimestamp(&metav1.Time{Time: noon.Add(-11 * time.Minute)}) }
@@ -54,7 +54,7 @@ func TestDrop(t *testing.T) {
 		"CloudNativePG removed": {tokyo(ownPG, dropping), func(w *world) { w.Missing = "Cluster" }, removal{}},
 		"database being deleted": {tokyo(inPG, dropping), func(w *world) { leaving(w.Database) },
 			removal{nil, nil, deletingDatabase}},
-		"role being deleted": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); leaving(w.Role) },
+		"role being deleted": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); leaving(w.Logins[owner].Role) },
 			removal{nil, nil, deletingDatabase}},
 		"schedule being deleted": {tokyo(ownPG, dropping, backedUp), func(w *world) { leaving(w.Schedule) },
 			removal{nil, nil, deletingDatabase}},
@@ -66,7 +66,7 @@ func TestDrop(t *testing.T) {
 			removal{nil, nil, deletionStalled}},
 		"foreign database": {tokyo(inPG, dropping), func(w *world) { w.Database.Labels = nil },
 			removal{nil, []string{"DatabaseRole"}, deletingDatabase}},
-		"foreign role": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); w.Role.Labels = nil },
+		"foreign role": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); w.Logins[owner].Role.Labels = nil },
 			removal{}},
 		"foreign schedule": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Schedule.Labels = nil },
 			removal{nil, []string{"Cluster"}, deletingDatabase}},
@@ -75,7 +75,7 @@ func TestDrop(t *testing.T) {
 		"database with a former policy": {tokyo(inPG, dropping), func(w *world) { w.Database.Spec.ReclaimPolicy = "retain" },
 			removal{[]string{"Database"}, nil, deletingDatabase}},
 		"role with a former policy": {tokyo(inPG, dropping),
-			func(w *world) { noDatabase(w); w.Role.Spec.ReclaimPolicy = "retain" },
+			func(w *world) { noDatabase(w); w.Logins[owner].Role.Spec.ReclaimPolicy = "retain" },
 			removal{[]string{"DatabaseRole"}, nil, deletingDatabase}},
 	}
 	for name, c := range cases {
@@ -105,7 +105,7 @@ func TestDropReportsWhatCloudNativePGSays(t *testing.T) {
 		"about the database": {func(w *world) { w.Database.Status.Message = "it is being accessed by other users" },
 			"The Dojo is being deleted with its data. Waiting for the Database tokyo-db to be deleted; " +
 				"CloudNativePG reports: it is being accessed by other users."},
-		"about the role": {func(w *world) { w.Database = nil; w.Role.Status.Message = "it owns objects" },
+		"about the role": {func(w *world) { w.Database = nil; w.Logins[owner].Role.Status.Message = "it owns objects" },
 			"The Dojo is being deleted with its data. Waiting for the DatabaseRole tokyo-db to be deleted; " +
 				"CloudNativePG reports: it owns objects."},
 	}
@@ -284,7 +284,7 @@ func TestKeep(t *testing.T) {
 			removal{[]string{"Database", "DatabaseRole", "Secret"}, nil, deletingDatabase}},
 		"while the Cluster is down": {tokyo(inPG), func(w *world) { w.Cluster = nil },
 			removal{[]string{"Database", "DatabaseRole", "Secret"}, nil, deletingDatabase}},
-		"no password any more": {tokyo(inPG), func(w *world) { w.secret = nil },
+		"no password any more": {tokyo(inPG), func(w *world) { w.secrets[owner] = nil },
 			removal{[]string{"Database", "DatabaseRole"}, nil, deletingDatabase}},
 		"a foreign database": {tokyo(inPG), func(w *world) { w.Database.Labels = nil },
 			removal{[]string{"DatabaseRole", "Secret"}, nil, deletingDatabase}},

@@ -9,10 +9,12 @@ import (
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -28,41 +30,124 @@ const (
 	lastPause       = 8 * time.Second // after the next one CloudNativePG's own retry would come sooner
 )
 
-// role writes the password and the role that owns the database, and waits until Postgres has both.
-func (w *way) role() *conditions.Issue {
-	const what = "the role"
-	live := w.state.Role
-	password, role := planPassword(w.dojo, w.state), sync(w.state, live, roleFor(w.dojo, live))
-	w.write(password)
-	w.write(role)
-	if password != nil || role != nil {
-		return w.step(corev1api.ReasonCreatingRole, what)
+var loginPath = fieldpath.MakePathOrDie("spec", "login")
+
+// actsAnnotation on the DatabaseRole of the second login is the UID of the Database in which its
+// sessions act as the owner.
+const actsAnnotation = "core.jutsu.com/acts-as-owner-in"
+
+// owner writes the role that owns the database, and waits until Postgres has it.
+func (w *way) owner() *conditions.Issue { return w.serve(cnpg.Owner) }
+
+// second does the same with the second login, once there has been a rotation.
+func (w *way) second() *conditions.Issue { return w.serve(cnpg.Second) }
+
+func (w *way) serve(l cnpg.Login) *conditions.Issue {
+	if !w.turn.involves(l) {
+		w.retire(l)
+		return nil
 	}
-	says := observed{live.Status.Applied, live.Status.ObservedGeneration == live.Generation, live.Status.Message}
-	if says.done() && live.Status.SecretResourceVersion != w.state.Secret.GetResourceVersion() {
-		says.current, says.message = false, "" // Postgres still has an older password
+	issue := w.login(l)
+	if issue == nil && l == cnpg.Second {
+		issue = w.actAsOwner()
 	}
-	issue := w.waitForPostgres(live, cnpg.RoleKind.Kind, says, corev1api.ReasonCreatingRole, what)
-	if issue != nil && !issue.IsDegraded() {
-		w.retryRole(says, issue)
+	if l == w.source {
+		w.passwordCurrent = issue == nil
 	}
-	w.passwordCurrent = issue == nil
 	return issue
 }
 
+// login writes a password and its role, and waits until Postgres has both. The next login may log in
+// once Postgres has its new password, so that a former one is never valid again.
+func (w *way) login(l cnpg.Login) *conditions.Issue {
+	what := "the role " + l.SQLName(w.dojo)
+	login := w.state.Logins[l]
+	password := planPassword(w.dojo, w.state, l)
+	enabled := l == w.turn.current || password == nil && hasPassword(login)
+	role := sync(w.state, login.Role, roleFor(w.dojo, l, enabled, login.Role))
+	if l == w.turn.current {
+		w.writeLogin(l, password)
+		w.writeLogin(l, role)
+	} else {
+		w.turnLogin(l, password)
+		w.turnLogin(l, role)
+	}
+	if password != nil || role != nil {
+		return w.step(corev1api.ReasonCreatingRole, what)
+	}
+	says := roleSays(login.Role)
+	if says.done() && !hasPassword(login) {
+		says.current, says.message = false, "" // Postgres still has an older password
+	}
+	issue := w.waitForPostgres(login.Role, cnpg.RoleKind.Kind, says, l, corev1api.ReasonCreatingRole, what)
+	if issue != nil && !issue.IsDegraded() {
+		w.retryRole(l, enabled, says, issue)
+	}
+	return issue
+}
+
+func roleSays(role *cnpgv1.DatabaseRole) observed {
+	return observed{role.Status.Applied, role.Status.ObservedGeneration == role.Generation, role.Status.Message}
+}
+
+// hasPassword reports whether Postgres has the password that is in the Secret.
+func hasPassword(login Login) bool {
+	return login.Role != nil && login.Secret != nil &&
+		login.Role.Status.SecretResourceVersion == login.Secret.GetResourceVersion()
+}
+
+// actAsOwner makes the sessions of the second login act as the owner, so that what they create is the
+// owner's. Postgres does that for every client, whatever its driver and its pool; the role may set it
+// for itself, and CloudNativePG cannot.
+func (w *way) actAsOwner() *conditions.Issue {
+	role := w.state.Logins[cnpg.Second].Role
+	if actsAsOwner(role, w.state.Database) {
+		return nil
+	}
+	of := string(role.UID + w.state.Database.UID)
+	step := schema.PlanLogin(w.dojo, w.state.Schema, of, w.as(cnpg.Second), w.config.schema())
+	if issue := w.run(step); issue != nil {
+		return issue
+	}
+	acting := roleFor(w.dojo, cnpg.Second, role.Spec.Login, role)
+	acting.SetAnnotations(withAnnotation(acting.GetAnnotations(), actsAnnotation, string(w.state.Database.UID)))
+	w.turnLogin(cnpg.Second, apply.Write(ownership.FieldOwner, role, acting))
+	return w.step(corev1api.ReasonCreatingRole, "the role "+cnpg.Second.SQLName(w.dojo))
+}
+
+func actsAsOwner(role *cnpgv1.DatabaseRole, db *cnpgv1.Database) bool {
+	return db != nil && role.Annotations[actsAnnotation] == string(db.UID)
+}
+
+// turnLogin plans an object of a login of which other fields are desired than before, which no other
+// client has changed.
+func (w *way) turnLogin(l cnpg.Login, o *apply.Object) {
+	if o != nil {
+		o.Drift = false
+	}
+	w.writeLogin(l, o)
+}
+
 // retryRole makes CloudNativePG look at the role again where waiting for that would take longer.
-func (w *way) retryRole(says observed, waiting *conditions.Issue) {
-	switch wait, retry := untilRetry(w.state.Role, says, w.state.Now); {
+func (w *way) retryRole(l cnpg.Login, enabled bool, says observed, waiting *conditions.Issue) {
+	role := w.state.Logins[l].Role
+	switch wait, retry := untilRetry(role, says, w.state.Now); {
 	case !retry:
 	case wait > 0:
 		waiting.RequeueAfter = min(waiting.RequeueAfter, wait)
 	default:
-		again := roleFor(w.dojo, w.state.Role)
-		again.SetAnnotations(map[string]string{retryAnnotation: w.state.Now.UTC().Format(time.RFC3339)})
-		o := apply.Write(ownership.FieldOwner, w.state.Role, again)
-		o.Drift = false // the annotation is new, not changed
-		w.write(o)
+		again := roleFor(w.dojo, l, enabled, role)
+		again.SetAnnotations(withAnnotation(again.GetAnnotations(), retryAnnotation, w.state.Now.UTC().Format(time.RFC3339)))
+		w.turnLogin(l, apply.Write(ownership.FieldOwner, role, again))
 	}
+}
+
+func withAnnotation(all map[string]string, key, value string) map[string]string {
+	if all == nil {
+		all = map[string]string{}
+	}
+	all[key] = value
+	return all
 }
 
 // untilRetry is how long until CloudNativePG should look again at a role whose password it may not
@@ -80,19 +165,33 @@ func untilRetry(role *cnpgv1.DatabaseRole, says observed, now time.Time) (wait t
 	return last.Add(pause).Sub(now), pause <= lastPause
 }
 
-// roleFor is the role, with the live one's record of when CloudNativePG was last made to look at it
-// again.
-func roleFor(d *corev1api.Dojo, live *cnpgv1.DatabaseRole) *unstructured.Unstructured {
-	role := ownership.Data(d, cnpg.RoleKind.GroupVersionKind, cnpg.ObjectName(d), map[string]any{
+// roleFor is a login, with what the live one records: when CloudNativePG was last made to look at it
+// again, and where it acts as the owner.
+func roleFor(d *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.DatabaseRole) *unstructured.Unstructured {
+	spec := map[string]any{
 		"cluster":                   map[string]any{"name": cnpg.ClusterName(d)},
-		"name":                      cnpg.SQLName(d),
+		"name":                      l.SQLName(d),
 		"comment":                   fmt.Sprintf("owner of the database of Dojo %s/%s", d.Namespace, d.Name),
-		"login":                     true,
-		"passwordSecret":            map[string]any{"name": cnpg.ObjectName(d)},
+		"passwordSecret":            map[string]any{"name": l.ObjectName(d)},
 		"databaseRoleReclaimPolicy": reclaimPolicy(d),
-	})
-	if live != nil && live.Annotations[retryAnnotation] != "" {
-		role.SetAnnotations(map[string]string{retryAnnotation: live.Annotations[retryAnnotation]})
+	}
+	switch {
+	case enabled:
+		spec["login"] = true
+	case live != nil && live.Spec.Login && !apply.OwnedFields(ownership.FieldOwner, live).Has(loginPath):
+		spec["login"] = false // of another client; else it goes with our field, since the type does not show a false one
+	}
+	if l == cnpg.Second {
+		spec["comment"] = fmt.Sprintf("second login of Dojo %s/%s", d.Namespace, d.Name)
+		spec["inRoles"] = []any{cnpg.SQLName(d)}
+	}
+	role := ownership.Data(d, cnpg.RoleKind.GroupVersionKind, l.ObjectName(d), spec)
+	if live != nil {
+		for _, key := range []string{retryAnnotation, actsAnnotation} {
+			if value := live.Annotations[key]; value != "" {
+				role.SetAnnotations(withAnnotation(role.GetAnnotations(), key, value))
+			}
+		}
 	}
 	return role
 }

@@ -3,6 +3,7 @@
 package postgres
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -87,11 +88,11 @@ func TestRoleIsRetried(t *testing.T) {
 			d := tokyo(inPG)
 			w := inSync(t, d)
 			if c.before != "" {
-				w.Role.Annotations = map[string]string{retryAnnotation: c.before}
-				w.Role = stored(w, w.Role, sync(w.State, nilRole, roleFor(d, w.Role)))
+				w.Logins[owner].Role.Annotations = map[string]string{retryAnnotation: c.before}
+				w.Logins[owner].Role = stored(w, w.Logins[owner].Role, sync(w.State, nilRole, roleFor(d, owner, true, w.Logins[owner].Role)))
 				w.play()
 			}
-			w.Role.Status.Applied, w.Role.Status.Message = ptr.To(false), c.message
+			w.Logins[owner].Role.Status.Applied, w.Logins[owner].Role.Status.Message = ptr.To(false), c.message
 			w.unwrittenFor(c.age)
 			db := w.plan(d)
 			got := result{Writes: kinds(db.Plan), Requeue: db.Plan.Issues[0].RequeueAfter}
@@ -113,16 +114,17 @@ func TestRoleIsRetried(t *testing.T) {
 
 var nilRole *cnpgv1.DatabaseRole
 
-// The record of the last retry stays when the role is written for another reason.
-func TestARecordOfTheLastRetryStays(t *testing.T) {
+// What a role records stays when the role is written for another reason.
+func TestRecordsOfARoleStay(t *testing.T) {
 	t.Parallel()
 	live := &cnpgv1.DatabaseRole{}
-	live.Annotations = map[string]string{retryAnnotation: "2026-01-02T12:00:00Z", "example.org/note": "x"}
-	want := map[string]string{retryAnnotation: "2026-01-02T12:00:00Z"}
-	if diff := cmp.Diff(want, roleFor(tokyo(inPG), live).GetAnnotations()); diff != "" {
+	want := map[string]string{retryAnnotation: "2026-01-02T12:00:00Z", actsAnnotation: "uid of the Database"}
+	live.Annotations = maps.Clone(want)
+	live.Annotations["example.org/note"] = "x"
+	if diff := cmp.Diff(want, roleFor(tokyo(inPG), second, true, live).GetAnnotations()); diff != "" {
 		t.Error(diff)
 	}
-	if got := roleFor(tokyo(inPG), nil).GetAnnotations(); got != nil {
+	if got := roleFor(tokyo(inPG), second, true, nil).GetAnnotations(); got != nil {
 		t.Errorf("a new role has %v", got)
 	}
 }

@@ -41,23 +41,20 @@ type Config struct {
 // State is what there is of the database of a Dojo with spec.postgres. What does not exist is nil.
 type State struct {
 	Now time.Time
-	// NewPassword is a random word.
-	NewPassword string
+	// Application is what the application has of the database.
+	Application Application
 	// Missing is a kind of CloudNativePG that the cluster does not have, empty where it has all;
 	// Unreadable is one that it has and that cannot be read now. With either, no object of
 	// CloudNativePG is read, and what is unreadable may exist.
 	Missing    string
 	Unreadable *optional.Kind
-	// Secret is the metadata of the Secret with the password; Password is the one in it, read only
-	// where it has to be written anew.
-	Secret   *metav1.PartialObjectMetadata
-	Password []byte
+	// Logins are the roles that take turns, by [cnpg.Login].
+	Logins [2]Login
 
 	Cluster *cnpgv1.Cluster
 	// Budgets have the names of those that CloudNativePG makes for the Dojo's own Cluster, without asking
 	// whose they are; read only before the Cluster is created. Either may be nil.
 	Budgets     [2]*policyv1.PodDisruptionBudget
-	Role        *cnpgv1.DatabaseRole
 	Database    *cnpgv1.Database
 	Schedule    *cnpgv1.ScheduledBackup
 	FinalBackup *cnpgv1.Backup
@@ -73,6 +70,26 @@ type State struct {
 	Unchanged apply.Unchanged
 }
 
+// Application is what the application has of the database.
+type Application struct {
+	// Connected is whether it has credentials; Login is whose they are.
+	Connected bool
+	Login     cnpg.Login
+	// Behind is why pods may still have those of the other login, empty where none has. It counts only
+	// while [Retires].
+	Behind string
+}
+
+// Login is what there is of a login.
+type Login struct {
+	// Secret is the metadata of the Secret with the password; Password is the one in it, read only
+	// where it has to be written anew, and NewPassword a random word.
+	Secret      *metav1.PartialObjectMetadata
+	Password    []byte
+	NewPassword string
+	Role        *cnpgv1.DatabaseRole
+}
+
 // Kinds knows which optional kinds the cluster has.
 type Kinds interface {
 	// Has reports whether objects of a kind can be read.
@@ -81,18 +98,19 @@ type Kinds interface {
 	Defined(ctx context.Context, kind optional.Kind) (bool, error)
 }
 
-// Observe reads the database; nothing without spec.postgres.
+// Observe reads the database; nothing without spec.postgres. Source is the name of the Secret that
+// the application's credentials were copied from, empty where it has none.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, kinds Kinds, now time.Time,
+	ctx context.Context, r apply.Reader, d *corev1api.Dojo, source string, kinds Kinds, now time.Time,
 ) (s State, err error) {
-	s = State{Now: now, NewPassword: rand.Text(), Unchanged: r.Unchanged}
+	s = State{Now: now, Unchanged: r.Unchanged}
 	if d.Spec.Postgres == nil {
 		return s, nil
 	}
 	if err := s.observeObjects(ctx, r, d, kinds); err != nil {
 		return s, err
 	}
-	err = errors.Join(s.observeBackups(ctx, r, d), s.observeUsers(ctx, r, d), s.observePassword(ctx, r, d))
+	err = errors.Join(s.observeBackups(ctx, r, d), s.observeUsers(ctx, r, d), s.observeLogins(ctx, r, d, source))
 	if err != nil {
 		return s, err
 	}
@@ -111,7 +129,8 @@ func (s *State) observeObjects(ctx context.Context, r apply.Reader, d *corev1api
 		}
 	}
 	return errors.Join(err,
-		observe(ctx, r, cnpg.RoleKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Role),
+		observe(ctx, r, cnpg.RoleKind.Kind, d.Namespace, cnpg.Owner.ObjectName(d), &s.Logins[cnpg.Owner].Role),
+		observe(ctx, r, cnpg.RoleKind.Kind, d.Namespace, cnpg.Second.ObjectName(d), &s.Logins[cnpg.Second].Role),
 		observe(ctx, r, cnpg.DatabaseKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Database),
 		observe(ctx, r, cnpg.ScheduleKind.Kind, d.Namespace, cnpg.ScheduleName(d), &s.Schedule),
 		observe(ctx, r, cnpg.BackupKind.Kind, d.Namespace, cnpg.FinalBackupName(d), &s.FinalBackup),
@@ -148,20 +167,39 @@ func observe[T any, L interface {
 	return err
 }
 
-func (s *State) observePassword(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (err error) {
-	name := types.NamespacedName{Namespace: d.Namespace, Name: cnpg.ObjectName(d)}
-	if s.Secret, err = apply.Get(ctx, r, "Secret", name, apply.Metadata("v1", "Secret")); err != nil {
-		return err
+// observeLogins finds out whose turn it is, and reads the passwords.
+func (s *State) observeLogins(ctx context.Context, r apply.Reader, d *corev1api.Dojo, source string) error {
+	for l := range s.Logins {
+		name := types.NamespacedName{Namespace: d.Namespace, Name: cnpg.Login(l).ObjectName(d)}
+		secret, err := apply.Get(ctx, r, "Secret", name, apply.Metadata("v1", "Secret"))
+		if err != nil {
+			return err
+		}
+		s.Logins[l].Secret, s.Logins[l].NewPassword = secret, rand.Text()
 	}
-	if s.Secret == nil {
-		s.Secret, err = r.ConfirmAbsent(ctx, name)
+	s.Application = applicationOf(d, s, source)
+	turn := turnOf(d, s)
+	for l := range s.Logins {
+		if turn.involves(cnpg.Login(l)) {
+			if err := s.Logins[l].observePassword(ctx, r, d, cnpg.Login(l)); err != nil {
+				return err
+			}
+		}
 	}
-	if err != nil || !ownership.Holds(d, s.Secret) || passwordInSync(d, s.Secret) {
+	return nil
+}
+
+func (login *Login) observePassword(ctx context.Context, r apply.Reader, d *corev1api.Dojo, l cnpg.Login) (err error) {
+	name := types.NamespacedName{Namespace: d.Namespace, Name: l.ObjectName(d)}
+	if login.Secret == nil {
+		login.Secret, err = r.ConfirmAbsent(ctx, name)
+	}
+	if err != nil || !ownership.Holds(d, login.Secret) || passwordInSync(d, login.Secret) {
 		return err
 	}
 	secret, err := r.ReadSecret(ctx, name)
 	if err == nil {
-		s.Password = secret.Data["password"]
+		login.Password = secret.Data["password"]
 	}
 	return err
 }

@@ -22,10 +22,13 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
+
+const owner, second = cnpg.Owner, cnpg.Second
 
 // noon is when every plan is made, unless a test says otherwise.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -99,9 +102,12 @@ type world struct {
 	State
 	t       *testing.T
 	dojo    *corev1api.Dojo
-	secret  *corev1.Secret
+	secrets [2]*corev1.Secret
 	jobs    []*batchv1.Job
 	version int
+	// source is the Secret that the application's credentials were copied from, empty where it has none,
+	// and behind is why pods may have those of the other login.
+	source, behind string
 	// SQL is what has to run, MissingSQL a piece of it that does not exist.
 	SQL, MissingSQL string
 }
@@ -136,17 +142,25 @@ func inSync(t *testing.T, d *corev1api.Dojo) *world {
 func (w *world) observe(d *corev1api.Dojo) State {
 	w.version++
 	s := w.State
-	s.NewPassword = fmt.Sprint("password-", w.version)
-	if w.secret != nil {
-		s.Secret = apply.Metadata("v1", "Secret")
-		s.Secret.ObjectMeta = *w.secret.ObjectMeta.DeepCopy()
-		if ownership.Holds(d, s.Secret) && !passwordInSync(d, s.Secret) {
-			s.Password = w.secret.Data["password"]
+	for l, secret := range w.secrets {
+		login := &s.Logins[l]
+		login.NewPassword = fmt.Sprint("password-", w.version, "-", l)
+		if secret != nil {
+			login.Secret = apply.Metadata("v1", "Secret")
+			login.Secret.ObjectMeta = *secret.ObjectMeta.DeepCopy()
+			if ownership.Holds(d, login.Secret) && !passwordInSync(d, login.Secret) {
+				login.Password = secret.Data["password"]
+			}
+		}
+		if !s.readable() {
+			login.Role = nil
 		}
 	}
 	if !s.readable() {
-		s.Cluster, s.Role, s.Database, s.Schedule, s.FinalBackup = nil, nil, nil, nil, nil
+		s.Cluster, s.Database, s.Schedule, s.FinalBackup = nil, nil, nil, nil
 	}
+	s.Application = applicationOf(d, &s, w.source)
+	s.Application.Behind = w.behind
 	s.Schema = schema.State{Now: noon, Missing: w.MissingSQL, Pods: w.Schema.Pods}
 	if s.Cluster != nil && s.Database != nil && w.MissingSQL == "" {
 		s.Schema.Digest = fmt.Sprint(w.SQL, " for ", s.Cluster.UID, s.Database.UID)
@@ -172,7 +186,8 @@ func (w *world) reconcile(d *corev1api.Dojo) Database {
 	for _, o := range db.Plan.Apply {
 		switch o.Kind {
 		case "Secret":
-			w.secret = stored(w, w.secret, o)
+			l := loginOf(d, o)
+			w.secrets[l] = stored(w, w.secrets[l], o)
 		case "Job":
 			job := stored[batchv1.Job](w, nil, o)
 			job.UID = types.UID(job.Name)
@@ -180,7 +195,11 @@ func (w *world) reconcile(d *corev1api.Dojo) Database {
 		case "Cluster":
 			w.Cluster = stored(w, w.Cluster, o)
 		case "DatabaseRole":
-			w.Role = stored(w, w.Role, o)
+			login := &w.Logins[loginOf(d, o)]
+			before := login.Role
+			if login.Role = stored(w, before, o); before != nil {
+				login.Role.Status = before.Status
+			}
 		case "Database":
 			w.Database = stored(w, w.Database, o)
 		case "ScheduledBackup":
@@ -192,6 +211,14 @@ func (w *world) reconcile(d *corev1api.Dojo) Database {
 	return db
 }
 
+// loginOf is the login whose object is written.
+func loginOf(d *corev1api.Dojo, o *apply.Object) cnpg.Login {
+	if o.Name == second.ObjectName(d) {
+		return second
+	}
+	return owner
+}
+
 // stored is an object as the API server has it after our apply.
 func stored[T any, L interface {
 	*T
@@ -200,7 +227,7 @@ func stored[T any, L interface {
 	w.t.Helper()
 	after := L(new(T))
 	must(w.t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Desired.Object, after))
-	fields, err := fieldpath.SetFromValue(value.NewValueInterface(o.Desired.Object)).ToJSON()
+	fields, err := fieldpath.SetFromValue(value.NewValueInterface(withoutLists(o.Desired.Object))).ToJSON()
 	must(w.t, err)
 	at := metav1.NewTime(noon)
 	after.SetManagedFields([]metav1.ManagedFieldsEntry{{
@@ -220,6 +247,21 @@ func stored[T any, L interface {
 	return after
 }
 
+// withoutLists makes of each list a leaf: those of CloudNativePG are owned as a whole.
+func withoutLists(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		leaves := map[string]any{}
+		for key, value := range v {
+			leaves[key] = withoutLists(value)
+		}
+		return leaves
+	case []any:
+		return "a list"
+	}
+	return v
+}
+
 // play does what CloudNativePG and the Job's pod would do.
 func (w *world) play() {
 	w.playPostgres()
@@ -235,10 +277,13 @@ func (w *world) playPostgres() {
 		}
 		setReady(c, c.Spec.Instances)
 	}
-	if w.Role != nil {
-		w.Role.Status = cnpgv1.DatabaseRoleStatus{Applied: ptr.To(true), ObservedGeneration: w.Role.Generation}
-		if w.secret != nil {
-			w.Role.Status.SecretResourceVersion = w.secret.ResourceVersion
+	for l, login := range w.Logins {
+		if login.Role == nil {
+			continue
+		}
+		login.Role.Status = cnpgv1.DatabaseRoleStatus{Applied: ptr.To(true), ObservedGeneration: login.Role.Generation}
+		if w.secrets[l] != nil {
+			login.Role.Status.SecretResourceVersion = w.secrets[l].ResourceVersion
 		}
 	}
 	if w.Database != nil {
@@ -259,7 +304,7 @@ func setReady(c *cnpgv1.Cluster, instances int) {
 // unwrittenFor makes the last change of all objects that long ago.
 func (w *world) unwrittenFor(passed time.Duration) {
 	at := metav1.NewTime(noon.Add(-passed))
-	for _, o := range []metav1.Object{w.Cluster, w.Role, w.Database, w.secret} {
+	for _, o := range []metav1.Object{w.Cluster, w.Logins[owner].Role, w.Database, w.secrets[owner]} {
 		o.SetCreationTimestamp(at)
 		fields := o.GetManagedFields()
 		for i := range fields {

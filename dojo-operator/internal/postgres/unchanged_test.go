@@ -42,9 +42,9 @@ func TestARetryThatChangedNothing(t *testing.T) {
 	t.Parallel()
 	d := tokyo(inPG)
 	w := inSync(t, d)
-	w.Role.Status.Applied, w.Role.Status.Message = ptr.To(false), forbidden
+	w.Logins[owner].Role.Status.Applied, w.Logins[owner].Role.Status.Message = ptr.To(false), forbidden
 	w.unwrittenFor(time.Second)
-	r := rewriting{live: map[string]client.Object{"DatabaseRole": w.Role}}
+	r := rewriting{live: map[string]client.Object{"DatabaseRole": w.Logins[owner].Role}}
 	applier := apply.New(r, ownership.FieldOwner, apply.Reasons{}, clock.RealClock{})
 	for range 2 {
 		w.Unchanged = applier.Unchanged(d.UID)
@@ -63,15 +63,15 @@ func TestAnApplyThatChangedNothing(t *testing.T) {
 		rewrite func(*world)
 		writes  []string // at first
 	}{
-		"of the password": {tokyo(inPG), func(w *world) { w.secret.Labels[reloadLabel] = "false" }, []string{"Secret"}},
-		"of the role":     {tokyo(inPG), func(w *world) { w.Role.Spec.Comment = "other" }, []string{"DatabaseRole"}},
+		"of the password": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels[reloadLabel] = "false" }, []string{"Secret"}},
+		"of the role":     {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Spec.Comment = "other" }, []string{"DatabaseRole"}},
 		"of the database": {tokyo(inPG), func(w *world) { w.Database.Spec.ReclaimPolicy = "delete" }, []string{"Database"}},
 		"of the Cluster": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.StorageConfiguration.Size = "2Gi" },
 			[]string{"Cluster"}},
 		"of the schedule": {tokyo(ownPG, backedUp), func(w *world) { w.Schedule.Spec.Schedule = "0 0 3 * * *" },
 			[]string{"ScheduledBackup"}},
 		"of all of them": {tokyo(ownPG, backedUp), func(w *world) {
-			w.secret.Labels[reloadLabel], w.Role.Spec.Comment, w.Database.Spec.ReclaimPolicy = "false", "other", "delete"
+			w.secrets[owner].Labels[reloadLabel], w.Logins[owner].Role.Spec.Comment, w.Database.Spec.ReclaimPolicy = "false", "other", "delete"
 			w.Cluster.Spec.StorageConfiguration.Size, w.Schedule.Spec.Schedule = "2Gi", "0 0 3 * * *"
 		}, []string{"Cluster", "ScheduledBackup", "Secret", "DatabaseRole", "Database"}},
 	}
@@ -82,7 +82,7 @@ func TestAnApplyThatChangedNothing(t *testing.T) {
 			c.rewrite(w)
 			r := rewriting{live: map[string]client.Object{
 				"Cluster": w.Cluster, "ScheduledBackup": w.Schedule,
-				"Secret": w.secret, "DatabaseRole": w.Role, "Database": w.Database,
+				"Secret": w.secrets[owner], "DatabaseRole": w.Logins[owner].Role, "Database": w.Database,
 			}}
 			applier := apply.New(r, ownership.FieldOwner, apply.Reasons{}, clock.RealClock{})
 			var writes []string

@@ -4,7 +4,9 @@ package workload
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -129,4 +132,32 @@ func join(count string, trouble pods.Trouble) string {
 // LastMoved is when the rollout last made progress.
 func LastMoved(live *appsv1.Deployment) time.Time {
 	return deploymentCondition(live, appsv1.DeploymentProgressing).LastUpdateTime.Time
+}
+
+// Behind says why pods may not have the credentials of this revision yet: empty where all do, and none
+// that had others is left.
+func Behind(
+	ctx context.Context, r apply.Reader, d *corev1api.Dojo, live *appsv1.Deployment, revision string,
+) (string, error) {
+	if live != nil && !ownership.Conflicts(d, live) {
+		switch {
+		case live.Spec.Template.Annotations[ownership.RevisionAnnotation] != revision:
+			return "the Deployment has yet to get the new credentials", nil
+		case !Complete(live):
+			return "the rollout is not complete", nil
+		}
+	}
+	all, err := pods.List(ctx, r, d, pods.OfApplication)
+	var ending []string
+	for i := range all {
+		// A Deployment does not count them (https://kubernetes.io/docs/concepts/workloads/controllers/deployment).
+		if all[i].DeletionTimestamp != nil {
+			ending = append(ending, all[i].Name)
+		}
+	}
+	if len(ending) == 0 {
+		return "", err
+	}
+	slices.Sort(ending)
+	return fmt.Sprintf("pods have yet to end (%d, such as %s)", len(ending), ending[0]), err
 }

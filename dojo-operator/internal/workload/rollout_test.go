@@ -11,8 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 )
 
@@ -84,6 +87,64 @@ func TestComplete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := Complete(c.live); got != c.want {
 				t.Errorf("complete is %v", got)
+			}
+		})
+	}
+}
+
+// Only when no pod with other credentials is left may those be taken away. A Deployment does not
+// count pods that are ending.
+func TestBehind(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo()
+	ours := func(changes ...func(*appsv1.Deployment)) *appsv1.Deployment {
+		live := deployment(changes...)
+		live.OwnerReferences = []metav1.OwnerReference{
+			*metav1.NewControllerRef(d, corev1api.GroupVersion.WithKind("Dojo")),
+		}
+		live.Spec.Template.Annotations = map[string]string{ownership.RevisionAnnotation: "new"}
+		return live
+	}
+	pod := func(name string, ending bool) client.Object {
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "school", Name: name, Labels: ownership.Labels(d, ownership.Application),
+		}}
+		if ending {
+			pod.DeletionTimestamp, pod.Finalizers = &metav1.Time{Time: dojotest.Noon}, []string{"example.org/x"}
+		}
+		return pod
+	}
+	left := ours(counts(3, 2, 3))
+	without := ours()
+	without.OwnerReferences = nil
+	cases := map[string]struct {
+		live     *appsv1.Deployment
+		revision string
+		pods     []client.Object
+		want     string
+	}{
+		"complete":                 {ours(), "new", []client.Object{pod("a", false)}, ""},
+		"of the former revision":   {ours(), "newer", nil, "the Deployment has yet to get the new credentials"},
+		"no credentials":           {ours(), "", nil, "the Deployment has yet to get the new credentials"},
+		"old pods serve":           {left, "new", nil, "the rollout is not complete"},
+		"old pods are ending":      {ours(), "new", []client.Object{pod("b", true), pod("a", true)}, "pods have yet to end (2, such as a)"},
+		"no Deployment":            {nil, "new", nil, ""},
+		"no Deployment, pods end":  {nil, "new", []client.Object{pod("a", true)}, "pods have yet to end (1, such as a)"},
+		"a Deployment of another":  {without, "newer", nil, ""},
+		"none desired, and no pod": {ours(scaleTo(0), counts(0, 0, 0)), "new", nil, ""},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			cluster := newCluster(t, c.pods...)
+			for _, o := range c.pods {
+				if o.GetDeletionTimestamp() != nil {
+					must(t, cluster.Delete(t.Context(), o))
+				}
+			}
+			got, err := Behind(t.Context(), cluster.Reader(d), d, c.live, c.revision)
+			must(t, err)
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
 	}

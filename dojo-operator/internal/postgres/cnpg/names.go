@@ -37,6 +37,37 @@ func Kinds() []optional.Kind {
 // the database, the Cluster.
 func ObjectName(d *corev1api.Dojo) string { return d.Name + "-db" }
 
+// Login is a role of Postgres as which the application logs in. There are two, which take turns when
+// the password is rotated.
+type Login int
+
+const (
+	// Owner owns the database.
+	Owner Login = iota
+	// Second is a member of Owner, and acts as it. There is none before the first rotation.
+	Second
+)
+
+// Other is the other login.
+func (l Login) Other() Login { return 1 - l }
+
+// ObjectName is the name of the DatabaseRole, and of the Secret with its password.
+func (l Login) ObjectName(d *corev1api.Dojo) string {
+	if l == Second {
+		return ObjectName(d) + "-2"
+	}
+	return ObjectName(d)
+}
+
+// SQLName is the name of the role in Postgres, at most 63 bytes. That of Second begins with what no
+// name of an Owner begins with.
+func (l Login) SQLName(d *corev1api.Dojo) string {
+	if l == Second {
+		return sqlName("dojo2", d)
+	}
+	return SQLName(d)
+}
+
 // maxStem is the length up to which the name of a Dojo is part of those of its Backups: with what
 // follows they have at most 63 characters, since CloudNativePG labels snapshots with the name of their
 // Backup (pkg/reconciler/backup/volumesnapshot/reconciler.go).
@@ -78,9 +109,11 @@ func Host(d *corev1api.Dojo) string { return ClusterName(d) + "-rw" }
 // SQLName is the name of the database and of its owner in Postgres, at most 63 bytes. Names cannot
 // collide: no name of Kubernetes has an underscore, and one that is cut ends with a hash of the
 // whole.
-func SQLName(d *corev1api.Dojo) string {
+func SQLName(d *corev1api.Dojo) string { return sqlName("dojo", d) }
+
+func sqlName(prefix string, d *corev1api.Dojo) string {
 	const maxLength = 63
-	name := strings.ReplaceAll("dojo_"+d.Namespace+"_"+d.Name, "-", "_")
+	name := strings.ReplaceAll(prefix+"_"+d.Namespace+"_"+d.Name, "-", "_")
 	if len(name) <= maxLength {
 		return name
 	}

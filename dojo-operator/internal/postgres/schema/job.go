@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -21,6 +22,9 @@ import (
 
 //go:embed schema.sh
 var script string
+
+//go:embed login.sh
+var loginScript string
 
 const (
 	// sqlFailed is psql's exit code for SQL that fails.
@@ -54,14 +58,38 @@ func jobName(d *corev1api.Dojo, digest string) string {
 	return d.Name[:min(len(d.Name), maxLength-len(suffix))] + suffix
 }
 
-// jobFor is the Job that runs the SQL with an image of Postgres. Its pods are not those of the
-// application: the Service and the budget must not select them.
-func jobFor(d *corev1api.Dojo, s *State, image string, users pods.Users) *batchv1ac.JobApplyConfiguration {
-	template := podFor(d, image, users)
-	return batchv1ac.Job(jobName(d, s.Digest), d.Namespace).
+// task is what a Job does.
+type task struct {
+	// object is what is updated.
+	object           string
+	digest, versions string
+	template         *corev1ac.PodTemplateSpecApplyConfiguration
+}
+
+func (t task) title() string { return strings.ToUpper(t.object[:1]) + t.object[1:] }
+
+// sqlTask brings the SQL into the database.
+func sqlTask(d *corev1api.Dojo, s *State, as As, users pods.Users) task {
+	c := containerFor(d, as, script).
+		WithVolumeMounts(corev1ac.VolumeMount().WithName("sql").WithMountPath("/sql").WithReadOnly(true))
+	template := podFor(d, c, users)
+	template.Spec.WithVolumes(corev1ac.Volume().WithName("sql").WithProjected(sqlVolume(d)))
+	return task{"the schema", s.Digest, s.Versions, template}
+}
+
+// loginTask makes the sessions of a login act as the owner of the database.
+func loginTask(d *corev1api.Dojo, of string, as As, users pods.Users) task {
+	c := containerFor(d, as, loginScript).WithEnv(corev1ac.EnvVar().WithName("OWNER").WithValue(cnpg.SQLName(d)))
+	return task{"the login " + as.Login.SQLName(d), digest(loginScript, of), "", podFor(d, c, users)}
+}
+
+// jobFor is the Job for a task. Its pods are not those of the application: the Service and the budget
+// must not select them.
+func jobFor(d *corev1api.Dojo, t task) *batchv1ac.JobApplyConfiguration {
+	return batchv1ac.Job(jobName(d, t.digest), d.Namespace).
 		WithLabels(ownership.Labels(d, ownership.Schema)).
 		WithAnnotations(map[string]string{
-			digestAnnotation: s.Digest, versionsAnnotation: s.Versions, templateAnnotation: templateHash(template),
+			digestAnnotation: t.digest, versionsAnnotation: t.versions, templateAnnotation: templateHash(t.template),
 		}).
 		WithOwnerReferences(ownership.Reference(d)).
 		WithSpec(batchv1ac.JobSpec().
@@ -72,7 +100,7 @@ func jobFor(d *corev1api.Dojo, s *State, image string, users pods.Users) *batchv
 					WithContainerName(ownership.Schema).
 					WithOperator(batchv1.PodFailurePolicyOnExitCodesOpIn).
 					WithValues(sqlFailed)))).
-			WithTemplate(template))
+			WithTemplate(t.template))
 }
 
 func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
@@ -83,20 +111,21 @@ func templateHash(template *corev1ac.PodTemplateSpecApplyConfiguration) string {
 	return cnpg.ShortHash(string(text))
 }
 
-func podFor(d *corev1api.Dojo, image string, users pods.Users) *corev1ac.PodTemplateSpecApplyConfiguration {
+func podFor(
+	d *corev1api.Dojo, c *corev1ac.ContainerApplyConfiguration, users pods.Users,
+) *corev1ac.PodTemplateSpecApplyConfiguration {
 	return corev1ac.PodTemplateSpec().
 		WithLabels(ownership.Labels(d, ownership.Schema)).
 		WithLabels(outOfMeshesLabels).
 		WithAnnotations(outOfMeshes).
-		WithSpec(pods.Spec(d, postgresUser, users, "16Mi", containerFor(d, image)).
-			WithRestartPolicy(corev1.RestartPolicyNever).
-			WithVolumes(corev1ac.Volume().WithName("sql").WithProjected(sqlVolume(d))))
+		WithSpec(pods.Spec(d, postgresUser, users, "16Mi", c).WithRestartPolicy(corev1.RestartPolicyNever))
 }
 
-func containerFor(d *corev1api.Dojo, image string) *corev1ac.ContainerApplyConfiguration {
+// containerFor is one that runs a script with the credentials of a login.
+func containerFor(d *corev1api.Dojo, as As, script string) *corev1ac.ContainerApplyConfiguration {
 	c := corev1ac.Container().
 		WithName(ownership.Schema).
-		WithImage(image).
+		WithImage(as.Image).
 		WithCommand("/bin/sh", "-c", script).
 		WithTerminationMessagePolicy(corev1.TerminationMessageFallbackToLogsOnError). // instead of reading logs
 		WithResources(corev1ac.ResourceRequirements().
@@ -108,13 +137,12 @@ func containerFor(d *corev1api.Dojo, image string) *corev1ac.ContainerApplyConfi
 			WithLimits(corev1.ResourceList{
 				corev1.ResourceMemory:           resource.MustParse("256Mi"),
 				corev1.ResourceEphemeralStorage: resource.MustParse("128Mi"),
-			})).
-		WithVolumeMounts(corev1ac.VolumeMount().WithName("sql").WithMountPath("/sql").WithReadOnly(true))
+			}))
 	for _, v := range [][2]string{
 		{"PGHOST", "host"}, {"PGPORT", "port"}, {"PGDATABASE", "dbname"}, {"PGUSER", "user"}, {"PGPASSWORD", "password"},
 	} {
 		c.WithEnv(corev1ac.EnvVar().WithName(v[0]).WithValueFrom(corev1ac.EnvVarSource().
-			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(cnpg.ObjectName(d)).WithKey(v[1]))))
+			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(as.Login.ObjectName(d)).WithKey(v[1]))))
 	}
 	return c
 }

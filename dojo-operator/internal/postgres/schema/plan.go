@@ -17,6 +17,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -33,6 +34,12 @@ type Config struct {
 	ProgressDeadline time.Duration
 	// Users says as whom pods run.
 	Users Users
+}
+
+// As says as which login SQL runs, and with which image of Postgres.
+type As struct {
+	Login cnpg.Login
+	Image string
 }
 
 // Record is what a Database records of the SQL that has run in it last, as annotations. It has the
@@ -66,9 +73,9 @@ type Step struct {
 }
 
 // Plan decides about the SQL of a Dojo whose database Postgres has, and which the Database has
-// recorded as db says. Image is that of Postgres.
-func Plan(d *corev1api.Dojo, s State, db *cnpgv1.Database, image string, cfg Config) Step {
-	p := &planner{dojo: d, State: s, config: cfg, image: image, step: Step{Record: Recorded(db)}}
+// recorded as db says.
+func Plan(d *corev1api.Dojo, s State, db *cnpgv1.Database, as As, cfg Config) Step {
+	p := &planner{dojo: d, State: s, config: cfg, task: sqlTask(d, &s, as, cfg.Users), step: Step{Record: Recorded(db)}}
 	p.divide()
 	switch {
 	case s.Missing != "":
@@ -82,14 +89,23 @@ func Plan(d *corev1api.Dojo, s State, db *cnpgv1.Database, image string, cfg Con
 	return p.step
 }
 
+// PlanLogin decides about the statement that makes the sessions of a login act as the owner. Digest
+// identifies the login and the database. Of other SQL nothing may run meanwhile.
+func PlanLogin(d *corev1api.Dojo, s State, digest string, as As, cfg Config) Step {
+	p := &planner{dojo: d, State: s, config: cfg, task: loginTask(d, digest, as, cfg.Users)}
+	p.divide()
+	p.step.Issue = p.run()
+	return p.step
+}
+
 // planner is a Step in the making.
 type planner struct {
 	State
 	dojo   *corev1api.Dojo
 	config Config
-	image  string
+	task   task
 	step   Step
-	// job is that for the present SQL and pod template, former are all others; each with its pods.
+	// job is that for the present task and pod template, former are all others; each with its pods.
 	job              *batchv1.Job
 	former           []*batchv1.Job
 	pods, formerPods []corev1.Pod
@@ -114,17 +130,17 @@ func (p *planner) divide() {
 }
 
 func (p *planner) present(job *batchv1.Job, itsPods []corev1.Pod) bool {
-	if p.Digest == "" || job.Annotations[digestAnnotation] != p.Digest || job.DeletionTimestamp != nil {
+	if p.task.digest == "" || job.Annotations[digestAnnotation] != p.task.digest || job.DeletionTimestamp != nil {
 		return false
 	}
 	if jobIs(job, batchv1.JobComplete) || slices.ContainsFunc(itsPods, runs) {
 		return true
 	}
-	return job.Annotations[templateAnnotation] == templateHash(podFor(p.dojo, p.image, p.config.Users))
+	return job.Annotations[templateAnnotation] == templateHash(p.task.template)
 }
 
 func (p *planner) record() Record {
-	return Record{digestAnnotation: p.Digest, versionsAnnotation: p.Versions}
+	return Record{digestAnnotation: p.task.digest, versionsAnnotation: p.task.versions}
 }
 
 func (p *planner) deleteFormer() {
@@ -151,7 +167,7 @@ func (p *planner) run() *conditions.Issue {
 	}
 	if p.job == nil {
 		p.step.Record = Recorded(nil) // what is recorded is true no longer once this runs
-		p.step.Job = apply.Write(ownership.FieldOwner, p.job, apply.Typed(jobFor(p.dojo, &p.State, p.image, p.config.Users)))
+		p.step.Job = apply.Write(ownership.FieldOwner, p.job, apply.Typed(jobFor(p.dojo, p.task)))
 		return p.applying()
 	}
 	trouble := pods.Worst(p.Now, p.pods)
@@ -168,8 +184,8 @@ func (p *planner) run() *conditions.Issue {
 }
 
 func (p *planner) applying() *conditions.Issue {
-	name := jobName(p.dojo, p.Digest)
-	return conditions.Progressing(corev1api.ReasonApplyingSchema, "The Job %s updates the schema.", name)
+	name := jobName(p.dojo, p.task.digest)
+	return conditions.Progressing(corev1api.ReasonApplyingSchema, "The Job %s updates %s.", name, p.task.object)
 }
 
 func (p *planner) failed(why string) *conditions.Issue {
@@ -177,8 +193,8 @@ func (p *planner) failed(why string) *conditions.Issue {
 		why = fmt.Sprintf("see `kubectl logs job/%s`", p.job.Name)
 	}
 	return conditions.Degraded(corev1api.ReasonSchemaFailed,
-		"The schema cannot be updated: %s. Fix the SQL; to retry the same SQL, delete the Job with `kubectl delete job %s`.",
-		strings.TrimRight(why, ".\n "), p.job.Name)
+		"%s cannot be updated: %s. Fix the SQL; to retry the same SQL, delete the Job with `kubectl delete job %s`.",
+		p.task.title(), strings.TrimRight(why, ".\n "), p.job.Name)
 }
 
 // waitForFormer waits until the Jobs of other SQL and their pods have gone.

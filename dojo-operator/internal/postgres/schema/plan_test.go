@@ -26,6 +26,9 @@ import (
 // noon is when every plan is made.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
+// as is how all SQL runs.
+var as = As{Image: "postgres:17"}
+
 var testConfig = Config{Deadline: 10 * time.Minute, ProgressDeadline: 90 * time.Second}
 
 func tokyo(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
@@ -49,7 +52,7 @@ func withSQL(d *corev1api.Dojo) {
 // jobOf is the Job for the SQL with a digest, made a minute ago.
 func jobOf(t *testing.T, d *corev1api.Dojo, digest string) *batchv1.Job {
 	t.Helper()
-	desired := apply.Typed(jobFor(d, &State{Digest: digest, Versions: "of " + digest}, "postgres:17", pods.Users{}))
+	desired := apply.Typed(jobFor(d, sqlTask(d, &State{Digest: digest, Versions: "of " + digest}, as, pods.Users{})))
 	var job batchv1.Job
 	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(desired.Object, &job))
 	job.UID, job.CreationTimestamp = types.UID(job.Name), metav1.NewTime(noon.Add(-time.Minute))
@@ -179,7 +182,7 @@ func TestPlan(t *testing.T) {
 				db.Annotations = map[string]string{digestAnnotation: c.recorded, versionsAnnotation: "of " + c.recorded}
 			}
 			s := State{Now: noon, Digest: "now", Versions: "of now", Jobs: c.jobs, Pods: c.pods}
-			step := Plan(tokyo(), s, db, "postgres:17", testConfig)
+			step := Plan(tokyo(), s, db, as, testConfig)
 			got := result{step.Job != nil, len(step.Delete), strings.TrimPrefix(step.Record[digestAnnotation], nothing), "", ""}
 			message := ""
 			if step.Issue != nil {
@@ -205,7 +208,7 @@ func TestOneJobAtATime(t *testing.T) {
 		{Jobs: []*batchv1.Job{jobOf(t, tokyo(), "then")}}, {Pods: []corev1.Pod{podOf(jobOf(t, tokyo(), "then"), running(0))}},
 	} {
 		left.Now, left.Digest = noon, "now"
-		if step := Plan(tokyo(), left, &cnpgv1.Database{}, "postgres:17", testConfig); step.Job != nil {
+		if step := Plan(tokyo(), left, &cnpgv1.Database{}, as, testConfig); step.Job != nil {
 			t.Errorf("creates %s beside %+v", step.Job.Name, left)
 		}
 	}
@@ -222,7 +225,7 @@ func TestMissingSQL(t *testing.T) {
 		"Degraded/SQLNotFound: The " + key + " of spec.postgres.initSQL does not exist. " +
 			"Create it, or remove it from the list.": waiting,
 	} {
-		step := Plan(d, State{Now: noon, Missing: key}, &cnpgv1.Database{}, "postgres:17", testConfig)
+		step := Plan(d, State{Now: noon, Missing: key}, &cnpgv1.Database{}, as, testConfig)
 		if got := fmt.Sprintf("%s/%s: %s", step.Issue.Type, step.Issue.Reason, step.Issue.Message); got != want {
 			t.Error(cmp.Diff(want, got))
 		}
@@ -236,7 +239,7 @@ func TestFailureIsExplained(t *testing.T) {
 	s := State{Now: noon, Digest: "now", Jobs: []*batchv1.Job{job}}
 	want := fmt.Sprintf("The schema cannot be updated: see `kubectl logs job/%[1]s`. Fix the SQL; "+
 		"to retry the same SQL, delete the Job with `kubectl delete job %[1]s`.", job.Name)
-	got := Plan(tokyo(), s, &cnpgv1.Database{}, "postgres:17", testConfig).Issue
+	got := Plan(tokyo(), s, &cnpgv1.Database{}, as, testConfig).Issue
 	if diff := cmp.Diff(want, got.Message); diff != "" || !got.IsDegraded() || got.Type != conditions.TypeDegraded {
 		t.Error(diff)
 	}

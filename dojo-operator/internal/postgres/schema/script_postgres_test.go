@@ -97,6 +97,12 @@ func (p *server) as(user, statement string) string {
 // it prints.
 func (p *server) script(files map[string]string) (int, string) {
 	p.t.Helper()
+	return p.scriptAs("owner", script, files)
+}
+
+// scriptAs runs a script as a role.
+func (p *server) scriptAs(user, script string, files map[string]string) (int, string) {
+	p.t.Helper()
 	folder, err := os.MkdirTemp(p.folder, "script-")
 	must(p.t, err)
 	must(p.t, os.Chmod(folder, 0o777))
@@ -108,7 +114,7 @@ func (p *server) script(files map[string]string) (int, string) {
 	c := p.command("psql")
 	text := strings.ReplaceAll(strings.ReplaceAll(script, "/sql/*", sql+"/*"), "'10s'", "'1s'")
 	c.Path, c.Args, c.Dir = "/bin/sh", []string{"sh", "-c", text}, folder
-	c.Env = append(c.Env, "PGUSER=owner", "PGDATABASE=app")
+	c.Env = append(c.Env, "PGUSER="+user, "PGDATABASE=app", "OWNER=owner")
 	out, _ := c.CombinedOutput()
 	return c.ProcessState.ExitCode(), string(out)
 }
@@ -193,5 +199,50 @@ func TestSchemaScriptAlone(t *testing.T) {
 	code, says := p.script(map[string]string{"00-a.sql": "ALTER TABLE a ADD COLUMN c int;"})
 	if code != 75 || !strings.Contains(says, "00-a.sql:1: ERROR:  canceling statement due to lock timeout") {
 		t.Errorf("exit code %d, says %q", code, says)
+	}
+}
+
+// What a member of the owner creates is the owner's, once its sessions act as the owner, whatever was
+// created before; and it cannot give that to another role.
+func TestLoginScriptOnPostgres(t *testing.T) {
+	t.Parallel()
+	p := startPostgres(t)
+	for _, statement := range []string{
+		"CREATE ROLE owner NOLOGIN", "CREATE ROLE second LOGIN IN ROLE owner", "CREATE ROLE other LOGIN",
+		"CREATE DATABASE app OWNER owner",
+	} {
+		if says := p.as("postgres", statement); says != "" {
+			t.Fatal(says)
+		}
+	}
+	for _, when := range []string{"the first time", "again"} {
+		if code, says := p.scriptAs("second", loginScript, nil); code != 0 || says != "" {
+			t.Errorf("%s: exit code %d, says %q", when, code, says)
+		}
+	}
+	if got := p.as("second", "SELECT session_user, current_user"); got != "second|owner" {
+		t.Errorf("a session of the second login is %s", got)
+	}
+	if code, says := p.scriptAs("second", script, map[string]string{"00-a.sql": "CREATE TABLE a (b int);"}); code != 0 {
+		t.Errorf("the schema: exit code %d, says %q", code, says)
+	}
+	const owners = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'"
+	if got := p.as("second", owners); got != "owner" {
+		t.Errorf("the tables are those of %s", got)
+	}
+	if got := p.as("other", "SELECT 1"); !strings.Contains(got, "does not have CONNECT privilege") {
+		t.Errorf("another role gets in: %s", got)
+	}
+	p.as("postgres", "GRANT CONNECT ON DATABASE app TO other")
+	if code, says := p.scriptAs("other", loginScript, nil); code != 0 {
+		t.Errorf("another role: exit code %d, says %q", code, says)
+	}
+	if got := p.as("other", "SELECT current_user"); strings.Contains(got, "owner") && !strings.Contains(got, "permission denied") {
+		t.Errorf("another role acts as the owner: %s", got)
+	}
+	for _, statement := range []string{"DROP DATABASE app", "DROP ROLE second", "DROP ROLE owner"} {
+		if says := p.as("postgres", statement); says != "" {
+			t.Errorf("%s: %s", statement, says)
+		}
 	}
 }

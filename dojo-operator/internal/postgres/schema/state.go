@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
@@ -59,13 +60,16 @@ func Observe(
 		if s.Named, err = apply.Get(ctx, r, "Job", name, &batchv1.Job{}); err != nil {
 			return s, err
 		}
-		if Applied(s, db) && d.DeletionTimestamp == nil {
+		if Applied(s, db) && d.DeletionTimestamp == nil && !slices.ContainsFunc(s.Jobs, ofLogin) {
 			return s, nil
 		}
 	}
 	s.Pods, err = pods.List(ctx, r, d, pods.OfSchema)
 	return s, err
 }
+
+// ofLogin reports whether a Job is that of a login, which is made of no ConfigMap or Secret.
+func ofLogin(job *batchv1.Job) bool { return job.Annotations[versionsAnnotation] == "" }
 
 func jobs(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (ours []*batchv1.Job, err error) {
 	var list batchv1.JobList

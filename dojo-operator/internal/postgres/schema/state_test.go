@@ -150,7 +150,7 @@ func TestContentIsReadOnce(t *testing.T) {
 	if reads != 2 || s.Digest != first.Digest || s.Versions == first.Versions {
 		t.Errorf("%d reads after an edit: %+v", reads, s)
 	}
-	step := Plan(d.dojo, s, d.db, "postgres:17", testConfig)
+	step := Plan(d.dojo, s, d.db, as, testConfig)
 	if step.Issue != nil || step.Job != nil || step.Record[versionsAnnotation] != s.Versions {
 		t.Errorf("the new versions are not recorded: %+v", step)
 	}

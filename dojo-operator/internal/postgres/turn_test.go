@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/apply"
+)
+
+// requested asks for another password, as the annotation with this value does.
+func requested(value string) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) { d.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: value} }
+}
+
+// running is a world whose application has the credentials of the owner.
+func running(t *testing.T, d *corev1api.Dojo) *world {
+	t.Helper()
+	w := inSync(t, tokyo(func(before *corev1api.Dojo) { before.Spec = d.Spec }))
+	w.source = "tokyo-db"
+	return w
+}
+
+// valid are the logins that Postgres accepts: those that may log in, with the password that it has.
+func (w *world) valid() map[string]bool {
+	all := map[string]bool{}
+	for l, login := range w.Logins {
+		if login.Role != nil && login.Role.Spec.Login && login.Role.Status.SecretResourceVersion == w.secrets[l].ResourceVersion {
+			all[cnpg.Login(l).ObjectName(w.dojo)] = true
+		}
+	}
+	return all
+}
+
+// rotate reconciles until nothing is left to do. After each reconcile the application gets the
+// credentials that it should have, its pods follow a reconcile later, and CloudNativePG does its part;
+// it tells what happened.
+func (w *world) rotate(d *corev1api.Dojo) (story []string) {
+	w.t.Helper()
+	for range 12 {
+		s := w.observe(d)
+		db := w.reconcile(d)
+		story = append(story, strings.TrimSpace(strings.Join(kinds(db.Plan), " ")+" "+worst(db.Plan)))
+		for _, o := range db.Plan.Apply {
+			if o.Drift {
+				w.t.Errorf("the %s %s counts as changed by another client, after %v", o.Kind, o.Name, story)
+			}
+		}
+		source, _ := Source(d, s)
+		turns := db.Usable(true) && source != w.source
+		if turns {
+			story = append(story, "credentials of "+source)
+			w.source, w.behind = source, "a pod has the former ones"
+		} else if w.behind != "" && db.Plan.Apply == nil {
+			story, w.behind = append(story, "pods are replaced"), ""
+		}
+		if !w.valid()[w.source] {
+			w.t.Errorf("Postgres refuses what the application has, after %v", story)
+		}
+		if !turns && story[len(story)-1] != "pods are replaced" {
+			if again := w.reconcile(d); again.Plan.Apply != nil {
+				w.t.Errorf("without any change, %v is written again", kinds(again.Plan))
+			}
+		}
+		w.deleteJobs(db)
+		w.play()
+		if db.Plan.Apply == nil && db.Plan.Issues == nil && !turns {
+			return story
+		}
+	}
+	w.t.Errorf("it does not end: %v", story)
+	return story
+}
+
+// deleteJobs deletes the Jobs that a plan deletes.
+func (w *world) deleteJobs(db Database) {
+	w.jobs = slices.DeleteFunc(w.jobs, func(job *batchv1.Job) bool {
+		return slices.ContainsFunc(db.Plan.Delete, func(old apply.Deletion) bool { return old.Name == job.Name })
+	})
+}
+
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	toSecond := []string{
+		"Secret DatabaseRole Progressing/CreatingRole", // which may not log in before it has the password
+		"DatabaseRole Progressing/CreatingRole",
+		"Progressing/ApplyingSchema", // the Job of the SQL goes
+		"Job Progressing/ApplyingSchema",
+		"DatabaseRole Progressing/CreatingRole", // which records that it acts as the owner
+		"", "credentials of tokyo-db-2",
+		"Progressing/RotatingPassword", "pods are replaced",
+		"Secret DatabaseRole Progressing/RotatingPassword",
+		"",
+	}
+	toOwner := []string{
+		"Secret Progressing/CreatingRole",
+		"DatabaseRole Progressing/CreatingRole",
+		"", "credentials of tokyo-db",
+		"Progressing/RotatingPassword", "pods are replaced",
+		"Secret DatabaseRole Progressing/RotatingPassword",
+		"",
+	}
+	for name, in := range map[string]func(*corev1api.Dojo){"in a Cluster of others": inPG, "in its own": ownPG} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := running(t, tokyo(in))
+			passwords := map[string]bool{string(w.secrets[owner].Data["password"]): true}
+			for i, request := range []string{"monday", "tuesday", "monday"} {
+				d := tokyo(in, requested(request))
+				l := cnpg.Login((i + 1) % 2)
+				want := map[cnpg.Login][]string{second: toSecond, owner: toOwner}[l]
+				if i == 2 { // it acts as the owner already
+					want = toOwner
+				}
+				got := w.rotate(d)
+				if diff := cmp.Diff(strings.ReplaceAll(strings.Join(want, "\n"), "credentials of tokyo-db\n",
+					"credentials of "+l.ObjectName(d)+"\n"), strings.Join(got, "\n")); diff != "" {
+					t.Errorf("%s: %s", request, diff)
+				}
+				if diff := cmp.Diff(map[string]bool{l.ObjectName(d): true}, w.valid()); diff != "" {
+					t.Errorf("%s: both logins are valid: %s", request, diff)
+				}
+				password := string(w.secrets[l].Data["password"])
+				if passwords[password] {
+					t.Errorf("%s: the password has been used before", request)
+				}
+				passwords[password] = true
+				status := Status(d, w.observe(d))
+				if status.Login != l.SQLName(d) || status.FormerLogin != "" {
+					t.Errorf("%s: %+v", request, status)
+				}
+			}
+		})
+	}
+}
+
+// While a rotation is under way or the former login is not retired, further requests wait.
+func TestRequestsOfRotation(t *testing.T) {
+	t.Parallel()
+	type result struct {
+		Turn                turn
+		Login, Former, Says string
+	}
+	// turned is a world that has turned to the second login, and whose pods have not been replaced yet.
+	turned := func(t *testing.T) *world {
+		w := running(t, tokyo(inPG))
+		d := tokyo(inPG, requested("monday"))
+		for range 8 {
+			if w.source == "tokyo-db-2" {
+				break
+			}
+			s := w.observe(d)
+			w.deleteJobs(w.reconcile(d))
+			w.source, _ = Source(d, s)
+			w.play()
+		}
+		w.behind = "the rollout is not complete"
+		return w
+	}
+	const ownerName, secondName = "dojo_school_tokyo", "dojo2_school_tokyo"
+	const stays = "The application has turned from the login dojo_school_tokyo to dojo2_school_tokyo. " +
+		"It stays valid while pods may have it: the rollout is not complete."
+	cases := map[string]struct {
+		world func(*testing.T) *world
+		dojo  *corev1api.Dojo
+		want  result
+	}{
+		"none": {func(t *testing.T) *world { return running(t, tokyo(inPG)) }, tokyo(inPG),
+			result{turn{owner, owner, false}, ownerName, "", ""}},
+		"the first": {func(t *testing.T) *world { return running(t, tokyo(inPG)) }, tokyo(inPG, rotating),
+			result{turn{owner, second, false}, ownerName, "", "Waiting until Postgres has the role " + secondName + "."}},
+		"another one before the application has turned": {func(t *testing.T) *world {
+			w := running(t, tokyo(inPG))
+			w.reconcile(tokyo(inPG, requested("monday")))
+			return w
+		}, tokyo(inPG, requested("tuesday")), result{turn{owner, owner, true}, ownerName, secondName,
+			"The application has turned from the login " + secondName + " to " + ownerName +
+				". Waiting until Postgres refuses it. The password is rotated again after that."}},
+		"turned": {turned, tokyo(inPG, requested("monday")), result{turn{second, second, false}, secondName, ownerName, stays}},
+		"turned, for long": {turned, tokyo(inPG, requested("monday"), waitingFor("end of the login "+ownerName, time.Hour)),
+			result{turn{second, second, false}, secondName, ownerName, stays + " It has been like this for more than 10m0s. " +
+				"See the pods, and `kubectl describe databaserole tokyo-db`."}},
+		"turned, another one": {turned, tokyo(inPG, requested("tuesday")),
+			result{turn{second, second, true}, secondName, ownerName, stays + " The password is rotated again after that."}},
+		"turned, the annotation removed": {turned, tokyo(inPG), result{turn{second, second, false}, secondName, ownerName, stays}},
+		"turned, Postgres still accepts the former": {func(t *testing.T) *world {
+			w := turned(t)
+			w.behind = ""
+			w.reconcile(tokyo(inPG, requested("monday")))
+			return w
+		}, tokyo(inPG, requested("tuesday")), result{turn{second, second, true}, secondName, ownerName,
+			"The application has turned from the login dojo_school_tokyo to dojo2_school_tokyo. " +
+				"Waiting until Postgres refuses it. The password is rotated again after that."}},
+		"being deleted": {func(t *testing.T) *world { return running(t, tokyo(inPG)) },
+			tokyo(inPG, rotating, func(d *corev1api.Dojo) { d.DeletionTimestamp = &metav1.Time{Time: noon} }),
+			result{turn{owner, owner, false}, ownerName, "", ""}},
+		"without credentials of the application": {func(t *testing.T) *world {
+			w := running(t, tokyo(inPG))
+			w.source = ""
+			return w
+		}, tokyo(inPG, rotating), result{turn{owner, owner, false}, "", "",
+			"Waiting until Postgres has the role " + ownerName + "."}},
+		"a foreign Secret has the name": {func(t *testing.T) *world {
+			w := running(t, tokyo(inPG))
+			w.secrets[second] = w.secrets[owner].DeepCopy()
+			w.secrets[second].Name, w.secrets[second].Labels = "tokyo-db-2", nil
+			return w
+		}, tokyo(inPG, rotating), result{turn{owner, second, false}, ownerName, "",
+			"The Secret school/tokyo-db-2 exists and is not controlled by this Dojo. Delete it, or give the Dojo another name."}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := c.world(t)
+			s := w.observe(c.dojo)
+			got := result{Turn: turnOf(c.dojo, &s)}
+			status := Status(c.dojo, s)
+			got.Login, got.Former = status.Login, status.FormerLogin
+			if db := w.plan(c.dojo); len(db.Plan.Issues) > 0 {
+				got.Says = db.Plan.Issues[0].Message
+			}
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(turn{})); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// What a Dojo that is created again finds: the login that may log in is its own.
+func TestLoginOfANewDojo(t *testing.T) {
+	t.Parallel()
+	w := running(t, tokyo(inPG))
+	w.rotate(tokyo(inPG, requested("monday")))
+	w.source = ""
+	d := tokyo(inPG)
+	db := w.plan(d)
+	s := w.observe(d)
+	if name, secret := Source(d, s); name != "tokyo-db-2" || secret == nil || !db.Usable(false) || db.Plan.Apply != nil {
+		t.Errorf("credentials of %s (%v), %s, writes %v", name, secret, usable(db), kinds(db.Plan))
+	}
+}
+
+// The right to log in that another client gives back to a retired login is taken again.
+func TestARetiredLoginStaysOne(t *testing.T) {
+	t.Parallel()
+	d := tokyo(inPG, requested("monday"))
+	w := running(t, tokyo(inPG))
+	w.rotate(d)
+	w.Logins[owner].Role.Spec.Login = true
+	if issue := worst(w.plan(d).Plan); issue != "Progressing/RotatingPassword" {
+		t.Error(issue)
+	}
+	for range 3 { // of which the first forces the field, and the second gives it up
+		w.reconcile(d)
+		w.play()
+	}
+	if diff := cmp.Diff(map[string]bool{"tokyo-db-2": true}, w.valid()); diff != "" {
+		t.Error(diff)
+	}
+	if db := w.plan(d); db.Plan.Apply != nil || db.Plan.Issues != nil {
+		t.Errorf("%s, writes %v", worst(db.Plan), kinds(db.Plan))
+	}
+}
+
+// A password that is lost while the application has it is made anew in its place: nothing is left to
+// turn from.
+func TestALostPasswordIsMadeAnewInItsPlace(t *testing.T) {
+	t.Parallel()
+	for _, l := range []cnpg.Login{owner, second} {
+		d := tokyo(inPG, requested("monday"))
+		w := running(t, tokyo(inPG))
+		if l == owner {
+			d = tokyo(inPG)
+		} else {
+			w.rotate(d)
+		}
+		w.secrets[l] = nil
+		db := w.reconcile(d)
+		if worst(db.Plan) != "Progressing/CreatingRole" || db.Usable(true) || fmt.Sprint(kinds(db.Plan)) != "[Secret]" {
+			t.Errorf("%s, %s, writes %v", worst(db.Plan), usable(db), kinds(db.Plan))
+		}
+		w.play()
+		if db := w.plan(d); db.Plan.Apply != nil || !db.Usable(true) {
+			t.Errorf("%s, writes %v", usable(db), kinds(db.Plan))
+		}
+	}
+}
+
+// Data that stays keeps both logins as they are, and data that goes takes both, the member first.
+func TestTwoLoginsAreDeletedOrKept(t *testing.T) {
+	t.Parallel()
+	w := running(t, tokyo(inPG, dropping))
+	w.rotate(tokyo(inPG, dropping, requested("monday")))
+	plan := Keep(tokyo(inPG), w.observe(tokyo(inPG)))
+	if diff := cmp.Diff("Database DatabaseRole Secret DatabaseRole Secret", strings.Join(kinds(plan), " ")); diff != "" {
+		t.Error(diff)
+	}
+	for _, o := range plan.Apply {
+		spec, _ := o.Desired.Object["spec"].(map[string]any)
+		login, _ := spec["login"].(bool)
+		if o.Kind == "DatabaseRole" && login != (o.Name == "tokyo-db-2") {
+			t.Errorf("%s may log in: %t", o.Name, login)
+		}
+	}
+	d := tokyo(inPG, dropping)
+	var got []string
+	for range 4 {
+		for _, old := range Drop(d, w.observe(d), testConfig).Delete {
+			got = append(got, old.Kind+" "+old.Name)
+			switch old.Name {
+			case "tokyo-db-2":
+				w.Logins[second].Role = nil
+			default:
+				if w.Database == nil {
+					w.Logins[owner].Role = nil
+				}
+				w.Database = nil
+			}
+		}
+	}
+	want := []string{"Database tokyo-db", "DatabaseRole tokyo-db-2", "DatabaseRole tokyo-db"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// CloudNativePG does what it can do for the second login too: a refusal is repeated, and reported.
+func TestSecondLoginIsRefused(t *testing.T) {
+	t.Parallel()
+	d := tokyo(inPG, rotating)
+	w := running(t, tokyo(inPG))
+	w.reconcile(d)
+	role := w.Logins[second].Role
+	role.Status.Applied, role.Status.Message = ptr.To(false), strings.ReplaceAll(forbidden, "tokyo-db", "tokyo-db-2")
+	role.CreationTimestamp = metav1.NewTime(noon.Add(-time.Second))
+	db := w.plan(d)
+	if fmt.Sprint(kinds(db.Plan)) != "[DatabaseRole]" || db.Plan.Apply[0].Name != "tokyo-db-2" ||
+		db.Plan.Apply[0].Desired.GetAnnotations()[retryAnnotation] == "" || !db.Usable(true) {
+		t.Errorf("writes %v, %s", kinds(db.Plan), usable(db))
+	}
+	if !ownership.Holds(d, role) || !strings.Contains(db.Plan.Issues[0].Message, "dojo2_school_tokyo. CloudNativePG reports: ") {
+		t.Error(db.Plan.Issues[0].Message)
+	}
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+var _ = Describe("A password that a Dojo requests", func() {
+	var ns string
+	BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
+
+	inShared := func(ctx context.Context) *corev1api.Dojo { return dojoInCluster(ctx, ns, replicas(2)) }
+	inOwn := func(ctx context.Context) *corev1api.Dojo {
+		dojo := newDojo(ns, "tokyo", withCluster(), replicas(2))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+		return dojo
+	}
+	DescribeTable("is that of the other login, and at each moment Postgres accepts what every pod has",
+		func(ctx context.Context, create func(context.Context) *corev1api.Dojo) {
+			dojo := create(ctx)
+			name := dojo.Status.Database.Name
+			second := "dojo2" + name[len("dojo"):]
+			refusals := refusedPods(ctx, dojo)
+			for _, login := range []string{second, name, second} {
+				former := credentialsOf(ctx, dojo)
+				By("turning to " + login)
+				request(ctx, dojo, "for "+login)
+				Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Login", login))
+				eventuallyReady(ctx, dojo)
+				Expect(dojo.Status.Database.FormerLogin).To(BeEmpty())
+				fresh := credentialsOf(ctx, dojo)
+				Expect(fresh.user).To(Equal(login))
+				Expect(fresh.password).NotTo(Equal(former.password))
+				Expect(accepted(dojo, fresh)).To(BeTrue())
+				Expect(accepted(dojo, former)).To(BeFalse(), "never both for longer")
+			}
+			Expect(refusals()).To(BeEmpty())
+			Eventually(ctx, eventsOf(dojo)).Should(ContainElement("Normal CredentialsRotated"))
+			Expect(eventsOf(dojo)(ctx)).NotTo(ContainElement("Normal DriftCorrected"))
+			writes := len(operator.WritesAtRest(ns))
+			operator.Restart(ctx)
+			eventuallyReady(ctx, dojo)
+			Consistently(func() []string { return operator.Writes(ns)[writes:] }).
+				Should(BeEmpty(), "a restart should not cause a write")
+		},
+		Entry("in a Cluster of others", inShared),
+		Entry("in a Cluster of its own", inOwn),
+	)
+
+	It("waits while pods may have the former login, and says so", func(ctx context.Context) {
+		dojo := inShared(ctx)
+		refusals := refusedPods(ctx, dojo)
+		By("letting no new pod start")
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+			dojo.Spec.Resources = &corev1.ResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("100000")},
+			}
+		})
+		former := credentialsOf(ctx, dojo)
+		request(ctx, dojo, "1")
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("DatabaseReady", "False", corev1api.ReasonRotatingPassword))
+		Expect(message(dojo, "DatabaseReady")).To(HaveSuffix("It stays valid while pods may have it: the rollout is not complete."))
+		current := credentialsOf(ctx, dojo)
+		Expect(dojo.Status.Database).To(HaveValue(And(
+			HaveField("Login", current.user), HaveField("FormerLogin", former.user))))
+
+		By("requesting another one")
+		request(ctx, dojo, "2")
+		Eventually(ctx, refetch(dojo)).
+			Should(haveMessage("DatabaseReady", HaveSuffix("The password is rotated again after that.")))
+		Consistently(ctx, func() login { return credentialsOf(ctx, dojo) }).Should(Equal(current), "it does not turn twice")
+		Expect(accepted(dojo, former)).To(BeTrue())
+
+		By("letting the pods start")
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Resources = nil })
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Login", former.user), "it turns a second time")
+		eventuallyReady(ctx, dojo)
+		Expect(accepted(dojo, former)).To(BeFalse())
+		Expect(accepted(dojo, current)).To(BeFalse())
+		Expect(refusals()).To(BeEmpty())
+	})
+
+	It("is gone with the other one when the Dojo is deleted with its data", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
+		request(ctx, dojo, "1")
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Login", HavePrefix("dojo2_")))
+		eventuallyReady(ctx, dojo)
+		last := credentialsOf(ctx, dojo)
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		for _, name := range []string{"tokyo-db", "tokyo-db-2"} {
+			Eventually(ctx, func() error {
+				o := ofKind("DatabaseRole", ns, name)
+				return k8s.Get(ctx, client.ObjectKeyFromObject(o), o)
+			}).Should(MatchError(ContainSubstring("not found")))
+		}
+		Expect(accepted(dojo, last)).To(BeFalse())
+	})
+})
+
+// request asks for another password.
+func request(ctx context.Context, dojo *corev1api.Dojo, value string) {
+	GinkgoHelper()
+	edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+		metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, corev1api.RotatePasswordAnnotation, value)
+	})
+}
+
+// login is as whom a pod logs in.
+type login struct{ user, password string }
+
+func accepted(dojo *corev1api.Dojo, l login) bool {
+	return cloudNativePG.Accepts(dojo.Namespace, dojo.Status.Database.ClusterName, l.user, l.password)
+}
+
+// credentialsOf is what the pods of a Dojo get, which is added to secrets.
+func credentialsOf(ctx context.Context, dojo *corev1api.Dojo) login {
+	GinkgoHelper()
+	secret := secretOf(dojo)
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(secret), secret)).To(Succeed())
+	l := login{string(secret.Data["DB_USER"]), passwordOf(secret)}
+	secrets.Add(l.password)
+	return l
+}
+
+// refusedPods watches the pods of a Dojo, until the context ends, and returns those that had credentials
+// which Postgres refused. A pod reads its credentials once: those of its revision. Who ends may still
+// serve.
+func refusedPods(ctx context.Context, dojo *corev1api.Dojo) func() []string {
+	const revision = "core.jutsu.com/credentials-revision"
+	dojo = dojo.DeepCopy()
+	watched, refused := map[string]login{}, []string{}
+	valid := func() map[string]bool {
+		all := map[string]bool{}
+		for revision, l := range watched {
+			all[revision] = accepted(dojo, l)
+		}
+		return all
+	}
+	once := func() {
+		secret := secretOf(dojo)
+		if k8s.Get(ctx, client.ObjectKeyFromObject(secret), secret) == nil {
+			watched[secret.Annotations[revision]] = login{string(secret.Data["DB_USER"]), passwordOf(secret)}
+		}
+		before := valid()
+		var pods corev1.PodList
+		if k8s.List(ctx, &pods, client.InNamespace(dojo.Namespace), client.MatchingLabels{
+			"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": dojo.Name}) != nil {
+			return
+		}
+		after := valid() // one of both is true of the moment at which the pods were listed
+		for _, pod := range pods.Items {
+			of := pod.Annotations[revision]
+			if _, known := watched[of]; known && pod.Status.Phase == corev1.PodRunning && !before[of] && !after[of] {
+				refused = append(refused, fmt.Sprintf("%s as %s", pod.Name, watched[of].user))
+			}
+		}
+	}
+	once()
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(10 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				once()
+			}
+		}
+	}()
+	DeferCleanup(func() { cancel(); <-done })
+	return func() []string {
+		cancel()
+		<-done
+		return slices.Compact(refused)
+	}
+}
