@@ -81,6 +81,8 @@ type holder struct {
 	id     string // of what it has
 	policy v1alpha1.DeletionPolicy
 	adopt  string // id
+	// matched says that what it has was bound without proof, and is retained.
+	matched bool
 }
 
 func holderOf(o client.Object) holder {
@@ -88,9 +90,9 @@ func holderOf(o client.Object) holder {
 	var adopt *v1alpha1.Adoption
 	switch o := o.(type) {
 	case *v1alpha1.DiscordGroup:
-		h.id, h.policy, adopt = o.Status.GroupID, o.Spec.DeletionPolicy, o.Spec.Adopt
+		h.id, h.policy, h.matched, adopt = o.Status.GroupID, o.Spec.DeletionPolicy, o.Status.Matched, o.Spec.Adopt
 	case *v1alpha1.DiscordChannel:
-		h.id, h.policy, adopt = o.Status.ChannelID, o.Spec.DeletionPolicy, o.Spec.Adopt
+		h.id, h.policy, h.matched, adopt = o.Status.ChannelID, o.Spec.DeletionPolicy, o.Status.Matched, o.Spec.Adopt
 	}
 	if adopt != nil {
 		h.adopt = adopt.ID
@@ -295,7 +297,7 @@ func orphans(w *world) (wrong violations) {
 		case w.gone[uid] == nil:
 			wrong.add("no orphan", where, "made for an object that is unknown: %s", uid)
 		case holderOf(w.gone[uid]).policy != v1alpha1.DeletionPolicyRetain &&
-			(holderOf(w.gone[uid]).id != "" || !w.unproven(c.ID)):
+			(holderOf(w.gone[uid]).id != "" && !holderOf(w.gone[uid]).matched || !w.unproven(c.ID)):
 			wrong.add("no orphan", where, "made for %s, which is gone", w.nameOf(uid))
 		}
 	}

@@ -144,6 +144,12 @@ func TestPeace(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"nothing":                func(*world) {},
 		"retained by its policy": func(w *world) { leave(w, v1alpha1.DeletionPolicyRetain) },
+		"retained since nothing proves whose it is": func(w *world) {
+			w.channels[0].Status.Matched = true
+			w.guild.Audit[1].Lost = true
+			leave(w, "")
+			w.guild.Webhooks = nil
+		},
 		"a webhook made by hand": func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "401", ChannelID: posts})
 		},
@@ -264,6 +270,8 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		}, "no channel is lost", "299 was deleted"},
 		"in the wrong order": {misplaced, "siblings stand in order", "position 1 below 3"},
 
+		"left behind without a guess": {func(w *world) { w.guild.Audit[1].Lost = true; leave(w, "") }, "no orphan",
+			"which is gone"},
 		"left behind": {func(w *world) { leave(w, "") }, "no orphan", "which is gone"},
 		"a second one": {func(w *world) {
 			w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "301", Name: "alerts"})
@@ -397,6 +405,21 @@ func TestAWebhookIsAbandonedOnlyWhenTheSpecHasChanged(t *testing.T) {
 	got := w.abandoned(map[string]types.UID{"1": "same", "never reported": "same", "3": "other", "of other": "other",
 		"of none": "none"})
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAShortLifeIsKnown: of what was deleted while the watch was cut off, a reading knows.
+func TestAShortLifeIsKnown(t *testing.T) {
+	t.Parallel()
+	object := func(uid string) client.Object {
+		return &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", uid)}
+	}
+	seen, short, lasting := object("seen"), object("short"), object("lasting")
+	w := &observer{gone: map[types.UID]client.Object{"seen": seen}, listed: map[types.UID]client.Object{}}
+	w.departed([]client.Object{short, lasting})
+	want := map[types.UID]client.Object{"seen": seen, "short": short}
+	if diff := cmp.Diff(want, w.departed([]client.Object{lasting})); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -31,8 +31,9 @@ type observer struct {
 	mu         sync.Mutex
 	seen       int // versions
 	violations violations
-	// gone are the objects that were deleted, as they were last.
-	gone map[types.UID]client.Object
+	// gone are the objects that were deleted, as they were last; listed are those that there were when
+	// all were read, for a watch that was cut off may miss all of a short life.
+	gone, listed map[types.UID]client.Object
 	// requested are the names, empty for none, that a channel's spec has ever had for its webhook.
 	requested map[types.UID]map[string]bool
 	// reported are the ids of all webhooks that a status has ever named.
@@ -51,8 +52,8 @@ func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hid
 	if err != nil {
 		return nil, err
 	}
-	w := &observer{secrets: hidden, gone: map[types.UID]client.Object{}, requested: map[types.UID]map[string]bool{},
-		reported: map[string]bool{}}
+	w := &observer{secrets: hidden, gone: map[types.UID]client.Object{}, listed: map[types.UID]client.Object{},
+		requested: map[types.UID]map[string]bool{}, reported: map[string]bool{}}
 	var failed error
 	add := func(kind client.Object, seen, deleted func(client.Object)) {
 		informer, err := informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
@@ -159,9 +160,20 @@ func (w *observer) versions() int {
 	return w.seen
 }
 
-func (w *observer) departed() map[types.UID]client.Object {
+// departed returns the objects that were deleted, of which none is among those that there are now.
+func (w *observer) departed(now []client.Object) map[types.UID]client.Object {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	left := maps.Clone(w.listed)
+	for _, o := range now {
+		w.listed[o.GetUID()] = o
+		delete(left, o.GetUID())
+	}
+	for uid, o := range left {
+		if w.gone[uid] == nil {
+			w.gone[uid] = o
+		}
+	}
 	return maps.Clone(w.gone)
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -91,7 +92,9 @@ func (r *run) gather(ctx context.Context) (*world, error) {
 	w.servers, w.groups, w.channels = pointers(servers.Items), pointers(groups.Items), pointers(channels.Items)
 	w.dojos, w.secrets, w.deployments = pointers(dojos.Items), pointers(secrets.Items), pointers(deployments.Items)
 	w.services, w.budgets = pointers(services.Items), pointers(budgets.Items)
-	w.gone = r.observer.departed()
+	if failed == nil {
+		w.gone = r.observer.departed(slices.Concat(objects(w.groups), objects(w.channels), objects(w.dojos)))
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w.made, w.guild = maps.Clone(r.made), r.discord.Guild(r.guild)
