@@ -3,6 +3,7 @@
 package deploy
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -41,6 +42,9 @@ type variant struct {
 }
 
 func (v variant) String() string {
+	if len(v.components) > 3 { // the names of all are longer than that of a folder may be
+		return fmt.Sprintf("%s+%s+%d components", v.operator.Name, v.overlay, len(v.components))
+	}
 	return strings.Join(append([]string{v.operator.Name, v.overlay}, v.components...), "+")
 }
 

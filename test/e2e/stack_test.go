@@ -75,7 +75,7 @@ type Stack struct {
 func Install(ctx context.Context, admin client.Client, registry, folder string, progress io.Writer) (*Stack, error) {
 	s := &Stack{
 		admin: admin, folder: folder, progress: progress,
-		Registry: registry, Images: map[string]string{}, Bot: rand.Text(), Hand: rand.Text(),
+		Registry: registry, Images: map[string]string{}, Bot: botToken(), Hand: botToken(),
 	}
 	for _, step := range []func(context.Context) error{s.begin, s.installDiscord, s.installMonitoring, s.installOperators,
 		s.ready} {
@@ -219,3 +219,6 @@ func (s *Stack) await(ctx context.Context, check func(context.Context) (missing 
 	}
 	return err
 }
+
+// botToken is in the form of Discord's tokens: what has another form is not sent.
+func botToken() string { return rand.Text() + "." + rand.Text() + "." + rand.Text() }
