@@ -52,6 +52,10 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 	if wait := issues.Unreported(report.Worst, report.Before.GetConditions(), age); wait > 0 && !report.Changed {
 		return reconcile.Result{RequeueAfter: wait}, nil
 	}
+	if report.Worst != nil { // of our own: an issue may be shared
+		worst := *report.Worst
+		report.Worst = &worst
+	}
 	r.unverified(ctx, &report)
 	var list []conditions.Issue
 	if report.Worst != nil {
