@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
-	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 )
@@ -74,11 +74,11 @@ func stripForeign(o client.Object) {
 	case *metav1.PartialObjectMetadata:
 		credentials.Strip(o)
 	case *cnpgv1.Cluster:
-		postgres.Strip(o)
+		cluster.Strip(o)
 	case *cnpgv1.Database:
-		postgres.StripDatabase(o)
+		cluster.StripDatabase(o)
 	case *cnpgv1.Backup:
-		postgres.StripBackup(o)
+		cluster.StripBackup(o)
 	case *discordv1alpha1.DiscordChannel:
 		monitoring.Strip(o)
 	default:

@@ -21,6 +21,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/expectations"
@@ -89,7 +90,7 @@ func setParts(d *corev1api.Dojo, s State, issues []conditions.Issue, all *[]meta
 	if d.DeletionTimestamp != nil {
 		return // what becomes of the data is all that counts
 	}
-	if backup := postgres.BackupCondition(d, s.Postgres); backup != nil {
+	if backup := cluster.BackupCondition(d, s.Postgres.Cluster); backup != nil {
 		meta.SetStatusCondition(all, *backup)
 	} else {
 		meta.RemoveStatusCondition(all, corev1api.ConditionBackupSucceeded)

@@ -23,7 +23,6 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
-	"jutsu.com/operators/dojo-operator/internal/postgres"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
@@ -42,7 +41,7 @@ func referencesOf(o client.Object) []string {
 	d := o.(*corev1api.Dojo)
 	names := []string{d.Name, credentials.Name(d), monitoring.ChannelName(d)}
 	all := []string{credentials.Reference(d).String()}
-	for _, name := range append(names, postgres.References(d)...) {
+	for _, name := range append(names, cnpg.References(d)...) {
 		if name != "" {
 			all = append(all, types.NamespacedName{Namespace: d.Namespace, Name: name}.String())
 		}

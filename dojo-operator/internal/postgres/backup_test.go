@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 )
 
 // The condition is CloudNativePG's own; that of a Dojo without backups is not reported.
@@ -83,7 +85,7 @@ func TestBackupCondition(t *testing.T) {
 				w = inSync(t, c.dojo)
 			}
 			c.change(w)
-			if diff := cmp.Diff(c.want, BackupCondition(c.dojo, w.observe(c.dojo))); diff != "" {
+			if diff := cmp.Diff(c.want, cluster.BackupCondition(c.dojo, w.observe(c.dojo).Cluster)); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -98,7 +100,7 @@ func TestBackupConditionIsShort(t *testing.T) {
 	w.Cluster.Status.Conditions = []metav1.Condition{{
 		Type: "LastBackupSucceeded", Status: metav1.ConditionFalse, Reason: "LastBackupFailed", Message: strings.Repeat("no ", 10_900),
 	}}
-	if got := BackupCondition(d, w.observe(d)); len(got.Message) > 4096 {
+	if got := cluster.BackupCondition(d, w.observe(d).Cluster); len(got.Message) > 4096 {
 		t.Errorf("a message of %d bytes", len(got.Message))
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 )
 
 // large is the metadata of a foreign object, with all that objects gather.
@@ -37,7 +39,7 @@ func identity() metav1.ObjectMeta {
 // largeCluster is a foreign Cluster with all that Plan reads, and more.
 func largeCluster() *cnpgv1.Cluster {
 	c := &cnpgv1.Cluster{ObjectMeta: large()}
-	c.Annotations[hibernation] = "off"
+	c.Annotations[cluster.HibernationAnnotation] = "off"
 	c.Spec = cnpgv1.ClusterSpec{Instances: 3, ImageName: "x", Description: "theirs"}
 	c.Status = cnpgv1.ClusterStatus{
 		Phase: "fine", Image: "postgres:17", CurrentPrimary: "pg-1", TargetPrimary: "pg-1", ReadyInstances: 2,
@@ -52,7 +54,7 @@ func TestStrip(t *testing.T) {
 	t.Parallel()
 	small := &cnpgv1.Cluster{ObjectMeta: identity()}
 	small.CreationTimestamp = metav1.NewTime(noon)
-	small.Annotations = map[string]string{hibernation: "off"}
+	small.Annotations = map[string]string{cluster.HibernationAnnotation: "off"}
 	small.Spec.Instances = 3
 	small.Status = cnpgv1.ClusterStatus{
 		Phase: "fine", Image: "postgres:17", CurrentPrimary: "pg-1", TargetPrimary: "pg-1", ReadyInstances: 2,
@@ -60,7 +62,7 @@ func TestStrip(t *testing.T) {
 		Conditions:      []metav1.Condition{{Type: "Ready", Status: metav1.ConditionTrue}},
 	}
 	unhibernated, smallUnhibernated := largeCluster(), small.DeepCopy()
-	delete(unhibernated.Annotations, hibernation)
+	delete(unhibernated.Annotations, cluster.HibernationAnnotation)
 	smallUnhibernated.Annotations = nil
 	cases := map[string]struct{ whole, want *cnpgv1.Cluster }{
 		"all":              {largeCluster(), small},
@@ -69,7 +71,7 @@ func TestStrip(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			Strip(c.whole)
+			cluster.Strip(c.whole)
 			if diff := cmp.Diff(c.want, c.whole); diff != "" {
 				t.Error(diff)
 			}
@@ -89,7 +91,7 @@ func TestStripBackup(t *testing.T) {
 	want.CreationTimestamp = at
 	want.Spec.Cluster.Name = "tokyo-db"
 	want.Status = cnpgv1.BackupStatus{Phase: "completed", StoppedAt: &at, ReconciliationTerminatedAt: &at}
-	StripBackup(b)
+	cluster.StripBackup(b)
 	if diff := cmp.Diff(want, b); diff != "" {
 		t.Error(diff)
 	}
@@ -117,7 +119,7 @@ func TestStripKeepsWhatPlanReads(t *testing.T) {
 		"image":           {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.Status.Image = "" }},
 		"name":            {down, func(c *cnpgv1.Cluster) { c.Name = "" }},
 		"UID":             {func(*cnpgv1.Cluster) {}, func(c *cnpgv1.Cluster) { c.UID = "" }},
-		"hibernation": {func(c *cnpgv1.Cluster) { c.Annotations[hibernation] = "on" },
+		"hibernation": {func(c *cnpgv1.Cluster) { c.Annotations[cluster.HibernationAnnotation] = "on" },
 			func(c *cnpgv1.Cluster) { c.Annotations = nil }},
 		"creation": {downFor(time.Minute), func(c *cnpgv1.Cluster) { c.CreationTimestamp = metav1.Time{} }},
 		"conditions": {func(c *cnpgv1.Cluster) {
@@ -135,7 +137,7 @@ func TestStripKeepsWhatPlanReads(t *testing.T) {
 			whole := largeCluster()
 			c.state(whole)
 			stripped := whole.DeepCopy()
-			Strip(stripped)
+			cluster.Strip(stripped)
 			if diff := cmp.Diff(of(whole), of(stripped)); diff != "" {
 				t.Error("the plan is another one", diff)
 			}

@@ -18,6 +18,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 )
 
@@ -81,14 +82,14 @@ func appliedFor(t *testing.T, d *corev1api.Dojo) []*unstructured.Unstructured {
 	if d.Spec.Postgres.Cluster == nil {
 		return all
 	}
-	all = append(all, clusterFor(d, nil, testConfig))
+	all = append(all, cluster.For(d, nil, testConfig.images()))
 	if b := d.BackupPolicy(); b != nil {
-		cluster := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Labels: ownership.Labels(d, ownership.Application)}}
-		last := FinalBackup(d, State{Cluster: cluster}, testConfig)
+		own := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Labels: ownership.Labels(d, ownership.Application)}}
+		last := FinalBackup(d, State{Cluster: own}, testConfig)
 		if len(last.Apply) != 1 {
 			t.Fatalf("writes %v", kinds(last))
 		}
-		all = append(all, scheduleFor(d, b), last.Apply[0].Desired)
+		all = append(all, cluster.ScheduleFor(d, b), last.Apply[0].Desired)
 	}
 	return all
 }
@@ -208,35 +209,35 @@ func TestWhatIsApplied(t *testing.T) {
 		of   func(*corev1api.Dojo) *unstructured.Unstructured
 		want fields
 	}{
-		"Cluster": {"smallest", cluster, fields{
+		"Cluster": {"smallest", ownCluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 		}},
-		"Cluster, no count": {"no count of instances", cluster, fields{
+		"Cluster, no count": {"no count of instances", ownCluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(1), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 		}},
-		"Cluster, version": {"version", cluster, fields{
+		"Cluster, version": {"version", ownCluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"imageName": "registry.example/postgres:17",
 		}},
-		"Cluster, image": {"image", cluster, fields{
+		"Cluster, image": {"image", ownCluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"imageName": "registry.example/postgres:17.2",
 		}},
-		"Cluster, synchronous": {"synchronous", cluster, fields{
+		"Cluster, synchronous": {"synchronous", ownCluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"postgresql": fields{"synchronous": fields{
 				"method": "any", "number": int64(2), "dataDurability": "required", "failoverQuorum": true,
 			}},
 		}},
-		"Cluster, resources": {"resources", cluster, fields{
+		"Cluster, resources": {"resources", ownCluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"resources": fields{"limits": fields{"memory": "1Gi", "cpu": "500m"}},
 		}},
-		"Cluster, snapshots of a class": {"snapshots of a class", cluster, fields{
+		"Cluster, snapshots of a class": {"snapshots of a class", ownCluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"backup": fields{"volumeSnapshot": fields{"snapshotOwnerReference": "none", "className": "csi"}},
 		}},
-		"Cluster, plugin": {"plugin with parameters", cluster, fields{
+		"Cluster, plugin": {"plugin with parameters", ownCluster, fields{
 			"description": "database of Dojo school/tokyo", "instances": int64(3), "storage": fields{"size": "1Gi"}, "smartShutdownTimeout": int64(0),
 			"plugins": []any{fields{
 				"name": "barman-cloud.cloudnative-pg.io", "enabled": true, "isWALArchiver": true,
@@ -277,9 +278,13 @@ func TestWhatIsApplied(t *testing.T) {
 	}
 }
 
-func cluster(d *corev1api.Dojo) *unstructured.Unstructured { return clusterFor(d, nil, testConfig) }
+func ownCluster(d *corev1api.Dojo) *unstructured.Unstructured {
+	return cluster.For(d, nil, testConfig.images())
+}
 
-func schedule(d *corev1api.Dojo) *unstructured.Unstructured { return scheduleFor(d, d.BackupPolicy()) }
+func schedule(d *corev1api.Dojo) *unstructured.Unstructured {
+	return cluster.ScheduleFor(d, d.BackupPolicy())
+}
 
 func role(d *corev1api.Dojo) *unstructured.Unstructured { return roleFor(d, owner, true, nil) }
 

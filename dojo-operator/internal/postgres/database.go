@@ -9,6 +9,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
@@ -72,3 +73,5 @@ func (w *way) as(l cnpg.Login) schema.As {
 func (c Config) schema() schema.Config {
 	return schema.Config{Deadline: c.Deadline, ProgressDeadline: c.ProgressDeadline, Users: c.Users}
 }
+
+func (c Config) images() cluster.Images { return cluster.Images{Image: c.Image, Catalog: c.Catalog} }

@@ -12,6 +12,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
@@ -158,7 +159,8 @@ func (w *way) waitForPostgres(
 		deadline, message = w.config.ProgressDeadline, "CloudNativePG reports: "+says.message
 		waiting.Message += " " + message
 	}
-	since := latest(lastAsked(o), lastWritten(w.state.Logins[l].Secret), readySince(w.state.Cluster))
+	password, ready := cluster.LastWritten(w.state.Logins[l].Secret), cluster.ReadySince(w.state.Cluster)
+	since := latest(cluster.LastAsked(o), password, ready)
 	return conditions.WaitUntil(w.state.Now, since, deadline, waiting, conditions.Degraded(corev1api.ReasonDatabaseFailed,
 		"Postgres has not got %s for more than %s. %s. See `kubectl describe %s %s`.",
 		what, deadline.Round(time.Second), message, kind, o.GetName()))
@@ -166,27 +168,6 @@ func (w *way) waitForPostgres(
 
 func (w *way) step(reason, what string) *conditions.Issue {
 	return conditions.Progressing(reason, "Waiting until Postgres has %s.", what)
-}
-
-// lastWritten is when an object was last changed, its status included.
-func lastWritten(o metav1.Object) time.Time {
-	return lastEntry(o, func(metav1.ManagedFieldsEntry) bool { return true })
-}
-
-// lastAsked is when an object was last changed, its status not included: CloudNativePG writes each
-// refusal there, and its message may be another one each time.
-func lastAsked(o metav1.Object) time.Time {
-	return lastEntry(o, func(entry metav1.ManagedFieldsEntry) bool { return entry.Subresource != "status" })
-}
-
-func lastEntry(o metav1.Object, counts func(metav1.ManagedFieldsEntry) bool) time.Time {
-	at := o.GetCreationTimestamp().Time
-	for _, entry := range o.GetManagedFields() {
-		if entry.Time != nil && counts(entry) {
-			at = latest(at, entry.Time.Time)
-		}
-	}
-	return at
 }
 
 func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

@@ -18,6 +18,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -105,7 +106,7 @@ func TestPlan(t *testing.T) {
 	behind := func(w *world) { w.Logins[owner].Role.Status.ObservedGeneration = 0 }
 	noCluster := func(w *world) { w.Cluster = nil }
 	noPassword := func(w *world) { w.secrets[owner] = nil }
-	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{hibernation: "on"} }
+	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"} }
 	missing := func(w *world) { w.Missing = "Database" }
 	ofKyoto := ownership.Labels(tokyo(named("kyoto")), ownership.Application)
 	// Each case begins where nothing is left to do.
@@ -297,35 +298,23 @@ func TestImages(t *testing.T) {
 		"version taken away":  {pg("", ""), versioned, "registry.example/postgres:17"},
 		"version, by default": {pg("18", ""), byDefault, "registry.example/postgres:18"},
 	} {
-		if got := imageFor(c.want, c.live, testConfig); got != c.is {
+		d := tokyo(ownPG, pgVersion(c.want.Version))
+		d.Spec.Postgres.Cluster.ImageName = c.want.ImageName
+		got, _ := cluster.For(d, c.live, testConfig.images()).Object["spec"].(map[string]any)["imageName"].(string)
+		if got != c.is {
 			t.Errorf("%s: %q, not %q", name, got, c.is)
-		}
-	}
-	for image, want := range map[string]int{
-		"postgres:17": 17, "r:5000/pg:16.4-bookworm@sha256:ab": 16, "r:5000/pg": 0, "pg:latest": 0, "": 0, "pg@sha256:17": 0,
-		"ghcr.io/cloudnative-pg/postgresql:18-standin": 18,
-	} {
-		if got := majorOf(image); got != want {
-			t.Errorf("%s is of version %d", image, got)
-		}
-	}
-	for image, want := range map[string]string{
-		"pg:17": "17", "pg:17.6": "17.6", "r:5000/x/pg:17.6-standard-bookworm@sha256:ab": "17.6", "pg:latest": "", "pg": "",
-	} {
-		if got := versionOf(image); got != want {
-			t.Errorf("%s is of version %q", image, got)
 		}
 	}
 	cfg := testConfig
 	cfg.Catalog = "postgresql"
-	spec := clusterFor(tokyo(ownPG, pgVersion("17")), nil, cfg).Object["spec"].(map[string]any)
+	spec := cluster.For(tokyo(ownPG, pgVersion("17")), nil, cfg.images()).Object["spec"].(map[string]any)
 	catalog := map[string]any{
 		"apiGroup": "postgresql.cnpg.io", "kind": "ClusterImageCatalog", "name": "postgresql", "major": int64(17),
 	}
 	if diff := cmp.Diff(catalog, spec["imageCatalogRef"]); diff != "" || spec["imageName"] != nil {
 		t.Error(diff, spec["imageName"])
 	}
-	if spec := clusterFor(tokyo(ownPG), nil, cfg).Object["spec"].(map[string]any); spec["imageCatalogRef"] != nil {
+	if spec := cluster.For(tokyo(ownPG), nil, cfg.images()).Object["spec"].(map[string]any); spec["imageCatalogRef"] != nil {
 		t.Error("without a version there is nothing to look up in a catalog")
 	}
 	// Whichever field held the higher version, a lower one is refused.
@@ -334,7 +323,7 @@ func TestImages(t *testing.T) {
 		"image":   tokyo(ownPG, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.ImageName = "x:16.9" }),
 	} {
 		for was, live := range map[string]*cnpgv1.Cluster{"version": versioned, "default": byDefault} {
-			if issue := versionTooLow(d, live, testConfig); issue == nil || !issue.IsDegraded() {
+			if issue := cluster.VersionTooLow(d, live, testConfig.images()); issue == nil || !issue.IsDegraded() {
 				t.Errorf("%s 16 after %s: %+v", name, was, issue)
 			}
 		}
@@ -426,7 +415,7 @@ func TestMessages(t *testing.T) {
 			"2 of 3 instances of the Cluster school/tokyo-db are ready: Failing over."},
 		"Cluster is new": {tokyo(ownPG), func(w *world) { w.Cluster = nil },
 			"0 of 3 instances of the Cluster school/tokyo-db are ready."},
-		"hibernated": {tokyo(inPG), func(w *world) { w.Cluster.Annotations = map[string]string{hibernation: "on"} },
+		"hibernated": {tokyo(inPG), func(w *world) { w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"} },
 			"The Cluster school/pg is hibernated. Resume it with `kubectl annotate cluster pg cnpg.io/hibernation-`."},
 		"database refused": {tokyo(inPG), func(w *world) {
 			w.Database.Status.Applied, w.Database.Status.Message = ptr.To(false), "no"
@@ -532,7 +521,7 @@ func TestNamesOfBackupsAreLabels(t *testing.T) {
 		"tokyo", strings.Repeat("a", 45), strings.Repeat("a", 46), strings.Repeat("a", 46) + "b", strings.Repeat("a", 46) + "c",
 	} {
 		d := tokyo(ownPG, backedUp, named(dojo))
-		scheduled := scheduleFor(d, d.BackupPolicy()).GetName()
+		scheduled := cluster.ScheduleFor(d, d.BackupPolicy()).GetName()
 		for _, name := range []string{scheduled + "-20060102150405", cnpg.FinalBackupName(d)} {
 			if len(name) > 63 || names[name] {
 				t.Errorf("the name of a Backup of %s is %s, of %d characters, known: %t", dojo, name, len(name), names[name])
@@ -581,7 +570,7 @@ func TestReferences(t *testing.T) {
 		"with SQL": {tokyo(inPG, withSQL), []string{"tokyo-db", "pg", "tokyo-db-2", "sql", "users"}},
 	}
 	for name, c := range cases {
-		if diff := cmp.Diff(c.want, References(c.dojo)); diff != "" {
+		if diff := cmp.Diff(c.want, cnpg.References(c.dojo)); diff != "" {
 			t.Error(name, diff)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
@@ -80,13 +81,6 @@ func (s *State) observeUsers(ctx context.Context, r apply.Reader, d *corev1api.D
 	}
 	slices.Sort(s.ClusterUsers)
 	return nil
-}
-
-// StripDatabase leaves of a foreign Database its identity, and in which Cluster it is.
-func StripDatabase(db *cnpgv1.Database) {
-	cluster := db.Spec.ClusterRef
-	ownership.Strip(db)
-	db.Spec.ClusterRef = cluster
 }
 
 // InUse is the issue with a Cluster that is to be deleted and in which others have databases; nil
@@ -159,13 +153,13 @@ func Drop(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 
 // cannotDrop is the issue with a Cluster in which nothing can be dropped; nil where it can.
 func cannotDrop(d *corev1api.Dojo, s State) *conditions.Issue {
-	if s.Cluster == nil || !hibernates(s.Cluster) {
+	if s.Cluster == nil || !cluster.Hibernates(s.Cluster) {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonClusterHibernated,
 		"The Cluster %s/%s is hibernated, so that no database in it can be deleted. "+
 			"Resume it with `kubectl annotate cluster %s %s-`, or set the reclaimPolicy to Retain.",
-		d.Namespace, s.Cluster.Name, s.Cluster.Name, hibernation)
+		d.Namespace, s.Cluster.Name, s.Cluster.Name, cluster.HibernationAnnotation)
 }
 
 // drop plans the deletion of an object, with the policy that desired has, which may have changed a
@@ -196,10 +190,5 @@ func drop(
 // since a time. Past the deadline it says what to do.
 func Deleting(now, since time.Time, deadline time.Duration, what, remedy string) *conditions.Issue {
 	return conditions.WaitUntil(now, since, deadline, conditions.Progressing(corev1api.ReasonDeletingDatabase,
-		"The Dojo is being deleted with its data. Waiting for %s.", what), stalled(what, remedy))
-}
-
-func stalled(what, remedy string) *conditions.Issue {
-	return conditions.Degraded(corev1api.ReasonDeletionStalled,
-		"The Dojo is being deleted with its data, and has waited for too long for %s. %s", what, remedy)
+		"The Dojo is being deleted with its data. Waiting for %s.", what), cluster.DeletionStalled(what, remedy))
 }

@@ -5,6 +5,7 @@
 package cnpg
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -118,6 +119,29 @@ func sqlName(prefix string, d *corev1api.Dojo) string {
 		return name
 	}
 	return name[:maxLength-9] + "_" + ShortHash(d.Namespace+"/"+d.Name)
+}
+
+// References are the names of the objects of a Dojo's database, and of those that spec.postgres
+// refers to.
+func References(d *corev1api.Dojo) (names []string) {
+	if d.Spec.Postgres == nil {
+		return nil
+	}
+	names = []string{ObjectName(d), ClusterName(d), Second.ObjectName(d)}
+	if d.Spec.Postgres.Cluster != nil {
+		for _, suffix := range BudgetSuffixes()[1:] { // the first is that of the Cluster itself
+			names = append(names, d.Name+suffix)
+		}
+		if schedule := ScheduleName(d); schedule != ObjectName(d) {
+			names = append(names, schedule)
+		}
+	}
+	for _, source := range d.Spec.Postgres.InitSQL {
+		if ref := cmp.Or(source.ConfigMapKeyRef, source.SecretKeyRef); ref != nil {
+			names = append(names, ref.Name)
+		}
+	}
+	return names
 }
 
 // ShortHash is a hash for a name: long enough for the few objects of a Dojo.
