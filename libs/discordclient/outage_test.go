@@ -29,7 +29,7 @@ func newFailing(t *testing.T) *failing {
 	return f
 }
 
-// A Discord that fails at once gets a few calls per second, whoever makes them, and all of them as
+// A Discord that fails at once gets a few calls per second, from all clients together, and all of them as
 // soon as it answers one.
 func TestOutagesAreSpared(t *testing.T) {
 	t.Parallel()

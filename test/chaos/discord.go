@@ -94,7 +94,7 @@ func (r *run) foreignCreates(ctx context.Context, a action) (string, error) {
 	return fmt.Sprintf("%d in the audit log, and some for %s", entries, while), nil
 }
 
-// unmake deletes a channel, whoever has made it.
+// unmake deletes a channel of any client.
 func (r *run) unmake(id string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

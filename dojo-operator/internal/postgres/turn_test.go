@@ -47,7 +47,7 @@ func (w *world) valid() map[string]bool {
 
 // rotate reconciles until nothing is left to do. After each reconcile the application gets the
 // credentials that it should have, its pods follow a reconcile later, and CloudNativePG does its part;
-// it tells what happened.
+// it returns what happened.
 func (w *world) rotate(d *corev1api.Dojo) (story []string) {
 	w.t.Helper()
 	for range 12 {

@@ -66,8 +66,8 @@ const (
 	// clockSkew is by how much the clocks of Discord and of the recorder of the intent may differ
 	// where only the time shows whose a channel is.
 	clockSkew = time.Minute
-	// maxAsked is about how many channels that fit the audit log is asked at once: several cannot be
-	// told apart in any case.
+	// maxAsked is about how many channels that fit the audit log is asked at once: nothing
+	// distinguishes several in any case.
 	maxAsked = 3
 	// refusedRetry is when an audit log is asked for again that Discord refuses, maybe for a moment.
 	refusedRetry = 5 * time.Second

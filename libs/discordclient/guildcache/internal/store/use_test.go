@@ -63,7 +63,7 @@ func TestAGuildAskedForLaterBecomesLive(t *testing.T) {
 			t.Errorf("what happened just before it was asked for is looked for in %v", wait)
 		}
 		if _, exact := s.BotPermissions(); exact {
-			t.Error("nothing has told the bot's own roles")
+			t.Error("the bot's own roles are not known yet")
 		}
 		st.Member("3", []string{"7"}, time.Now())
 		if _, exact := view.Snapshot().BotPermissions(); !exact {
