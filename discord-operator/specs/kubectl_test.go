@@ -45,7 +45,7 @@ var _ = Describe("What kubectl shows", func() {
 			Expect(all[len(first):]).To(Equal(wide))
 		},
 		Entry("servers", "discordservers", "dsrv", []string{"Name", "ID", "Server", "Ready", "Reason", "Age"},
-			[]string{"Channels", "Message"}),
+			[]string{"Channels", "Namespaces", "Message"}),
 		Entry("groups", "discordgroups", "dgrp", []string{"Name", "ID", "Server", "Group", "Ready", "Reason", "Age"},
 			[]string{"Message"}),
 		Entry("channels", "discordchannels", "dch", []string{"Name", "ID", "Server", "Group", "Ready", "Reason", "Age"},
