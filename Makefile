@@ -26,6 +26,25 @@ help: ## List the targets
 run: build testcluster bin/playground ## Start the playground: a Kubernetes API, a simulated Discord, both operators, samples (ARGS=--once)
 	@cd test && exec ../bin/playground $(ARGS)
 
+##@ Try on a cluster, that of the current kubectl context or of CONTEXT=NAME; docs/quickstart.md
+
+DEV = cd test && exec ../bin/dev
+.PHONY: install
+install: bin/dev ## Install the kinds and the operators' permissions, without pods; can be repeated
+	@$(DEV) install $(if $(CONTEXT),--context=$(CONTEXT)) $(ARGS)
+
+.PHONY: dependencies
+dependencies: bin/dev ## Install CloudNativePG and prometheus-operator, of pinned versions, where they are missing
+	@$(DEV) dependencies $(if $(CONTEXT),--context=$(CONTEXT)) $(ARGS)
+
+.PHONY: dev
+dev: build bin/dev ## Run both operators on this machine, with their own permissions (ARGS=--simulate-discord)
+	@$(DEV) run $(if $(CONTEXT),--context=$(CONTEXT)) $(ARGS)
+
+.PHONY: uninstall
+uninstall: bin/dev ## Remove what install has installed, unless objects would be deleted with their kinds
+	@$(DEV) uninstall $(if $(CONTEXT),--context=$(CONTEXT)) $(ARGS)
+
 ##@ Test
 
 .PHONY: test
@@ -33,7 +52,7 @@ test: unit integration $(if $(TESTFLAGS),,$(OPERATORS:%=specs-%)) ## All tests, 
 	@echo "All tests passed. Next: make run"
 
 .PHONY: unit
-unit: testcluster ## Tests of single packages, and of both images
+unit: testcluster bin/cosign ## Tests of single packages, of both images and of both charts
 	@for module in $(filter-out $(OPERATORS) test,$(MODULES)); do \
 		echo "testing $$module"; (cd $$module && go test -race -timeout 20m $(TESTFLAGS) ./...) || exit 1; \
 	done
@@ -43,6 +62,8 @@ unit: testcluster ## Tests of single packages, and of both images
 	done
 	@echo "testing tools/release, which builds both images (without -race, under which compressing them takes minutes)"
 	@cd tools/release && $(export_flags) && GOWORK=off go test -timeout 20m $(TESTFLAGS) ./...
+	@echo "testing tools/charts, with Helm's own library (without -race, under which compiling it takes minutes)"
+	@cd tools/charts && $(export_flags) && GOWORK=off go test -timeout 20m $(TESTFLAGS) ./...
 
 .PHONY: integration
 test integration: TESTCLUSTER_ALSO := prometheus kubectl
@@ -80,16 +101,18 @@ testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (on
 ##@ Change
 
 .PHONY: generate
-generate: bin/controller-gen bin/crd-ref-docs ## Generate deep copies, CRDs, RBAC and the API reference from the Go types
+generate: bin/controller-gen bin/crd-ref-docs bin/charts ## Generate deep copies, CRDs, RBAC, Helm charts and the API reference
 	@cd apis && ../bin/controller-gen object paths=./... && \
 		../bin/controller-gen crd paths=./core/... output:crd:dir=../deploy/dojo-operator/crds && \
 		../bin/controller-gen crd paths=./discord/... output:crd:dir=../deploy/discord-operator/crds
+	@cp deploy/discord-operator/crds/discord.jutsu.com_*.yaml discord-operator/internal/schema/crds/
 	@cd apis && ../bin/crd-ref-docs --config=../docs/.crd-ref-docs.yaml --source-path=. --renderer=markdown --output-path=../docs/api-reference.md --log-level=ERROR
 	@for operator in $(OPERATORS); do \
 		(cd $$operator && ../bin/controller-gen rbac:roleName=$$operator,fileName=role.yaml paths=./internal/... output:rbac:dir=../deploy/$$operator/base && \
 			../bin/controller-gen rbac:roleName=$$operator-process,fileName=process_role.yaml paths=. output:rbac:dir=../deploy/$$operator/base && \
 			cd ../deploy/$$operator && sed 's/^kind: ClusterRole$$/kind: Role/' base/role.yaml > components/namespaced/access/role.yaml) || exit 1; \
 	done
+	@bin/charts
 
 .PHONY: manifests
 manifests: generate ## As generate
@@ -100,11 +123,28 @@ lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and a
 		echo "linting $$module"; (cd $$module && $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
 	done
 	@echo "linting .github/workflows"; bin/actionlint -shellcheck= -pyflakes=
-	@echo "linting tools/release"; cd tools/release && $(export_flags) && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...
+	@$(export_flags) && for tool in release charts; do \
+		echo "linting tools/$$tool"; (cd tools/$$tool && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
+	done
 
 .PHONY: compat
 compat: bin/release ## Compare the API with the last release of each operator; fails on a breaking change
 	@for operator in $(OPERATORS); do bin/release compat $$operator || exit 1; done
+
+.PHONY: docs
+docs: tools/docs/node_modules/.package-lock.json ## Render the pages as a site into out/site; needs npm (DOCS_REPOSITORY=https://... links to files)
+	@cd tools/docs && npm run --silent build
+	@echo "Next: make docs-live, to look at it and to see changes as they are saved"
+
+.PHONY: docs-live
+docs-live: tools/docs/node_modules/.package-lock.json ## Serve the pages on this machine and render them again when they change
+	@cd tools/docs && exec npm run --silent dev
+
+# Not by npm ci, which refuses a lock file that has the builds of rollup and esbuild for one platform alone.
+tools/docs/node_modules/.package-lock.json: tools/docs/package-lock.json
+	@command -v npm >/dev/null || { echo "make docs needs npm, of Node.js 20 or newer: https://nodejs.org"; exit 1; }
+	@echo "fetching the generator of the site, about 30 s, once"
+	@cd tools/docs && npm install --no-save --no-audit --no-fund --loglevel=error && touch node_modules/.package-lock.json
 
 .PHONY: screenshots
 screenshots: ## Renew docs/images; needs Chromium and the fonts Noto Sans and Noto Color Emoji
@@ -127,11 +167,12 @@ images: $(OPERATORS:%=image-%) ## Build the images of both operators into out/im
 image-%: bin/release ## Such as image-dojo-operator: an image (IMAGE_REPO=ghcr.io/you pushes it, VERSION, PLATFORMS=linux/amd64)
 	@bin/release image $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(PLATFORMS),--platform=$(PLATFORMS))
 
-release-%: bin/release ## Such as release-dojo-operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you; DRY_RUN=1 publishes nothing)
-	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS))
+release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2.3 IMAGE_REPO=ghcr.io/you SIGN_KEY=cosign.key; DRY_RUN=1 publishes nothing)
+	@bin/release publish $* --version="$(VERSION)" --repo="$(IMAGE_REPO)" $(if $(DRY_RUN),--dry-run) $(if $(PLATFORMS),--platform=$(PLATFORMS)) \
+		$(if $(SIGN_KEY),--key="$(SIGN_KEY)") $(if $(SIGN_IDENTITY),--identity='$(SIGN_IDENTITY)')
 
 # The programs of test/. They are run as they are, not by `go run`, so that a signal to make reaches them and they clean up.
-PROGRAMS := bin/playground bin/bench bin/chaos
+PROGRAMS := bin/playground bin/bench bin/chaos bin/dev
 .PHONY: $(PROGRAMS)
 $(PROGRAMS): bin/%:
 	@echo "building $*"; cd test && $(export_flags) && go build -o ../bin/$* ./$*

@@ -8,15 +8,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/apply"
 )
 
-// cacheOptions restricts the cache to our kinds and the metadata of Secrets, stripped where they
-// are not ours, so that memory hardly grows with the Secrets of a cluster. Of Namespaces it has the
-// labels, where they are read at all.
+// cacheOptions restricts the cache to our kinds and the metadata of Secrets, stripped where the operator
+// has not written them, so that memory hardly grows with the Secrets of a cluster. Of Namespaces it has
+// the labels, where they are read at all.
 func cacheOptions(namespaces []string) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
+		DefaultTransform:            bare,
 		ByObject: map[client.Object]cache.ByObject{
 			apply.Metadata("v1", "Secret"):    {Transform: strip},
 			apply.Metadata("v1", "Namespace"): {Transform: labelsOnly},
@@ -34,7 +36,7 @@ func cacheOptions(namespaces []string) cache.Options {
 // watched are the kinds whose cache has to sync before the first reconcile.
 func watched(o *options) []client.Object {
 	kinds := []client.Object{&v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{},
-		apply.Metadata("v1", "Secret")}
+		&v1alpha1.DiscordRole{}, apply.Metadata("v1", "Secret")}
 	if o.selectors && len(o.manager.Namespaces) == 0 {
 		kinds = append(kinds, apply.Metadata("v1", "Namespace"))
 	}
@@ -51,18 +53,40 @@ func labelsOnly(in any) (any, error) {
 	return in, nil
 }
 
-// strip reduces a Secret that is not ours to its name, version, state and owners.
+// bare leaves of the metadata of our kinds what is read: nothing writes the rest back, since finalizers
+// and status are patched.
+func bare(in any) (any, error) {
+	o, ok := in.(client.Object)
+	if !ok {
+		return in, nil // a tombstone
+	}
+	var annotations map[string]string
+	for _, name := range []string{v1alpha1.ForceDeleteAnnotation, v1alpha1.PausedAnnotation} {
+		if o.GetAnnotations()[name] == "true" {
+			if annotations == nil {
+				annotations = map[string]string{}
+			}
+			annotations[name] = "true"
+		}
+	}
+	o.SetAnnotations(annotations)
+	o.SetLabels(nil)
+	o.SetOwnerReferences(nil)
+	o.SetManagedFields(nil)
+	return o, nil
+}
+
+// strip reduces a Secret that the operator has not written to its name, version, state and controller.
 func strip(in any) (any, error) {
 	secret, ok := in.(*metav1.PartialObjectMetadata)
 	if !ok {
 		return in, nil // a tombstone
 	}
-	if owner := metav1.GetControllerOfNoCopy(secret); owner != nil && owner.APIVersion == v1alpha1.GroupVersion.String() {
-		return in, nil
-	}
-	secret.ObjectMeta = metav1.ObjectMeta{
-		Namespace: secret.Namespace, Name: secret.Name, UID: secret.UID, ResourceVersion: secret.ResourceVersion,
-		DeletionTimestamp: secret.DeletionTimestamp, OwnerReferences: secret.OwnerReferences,
-	}
+	apply.Keep(webhook.FieldOwner, secret, func() {
+		secret.ObjectMeta = metav1.ObjectMeta{
+			Namespace: secret.Namespace, Name: secret.Name, UID: secret.UID, ResourceVersion: secret.ResourceVersion,
+			DeletionTimestamp: secret.DeletionTimestamp, OwnerReferences: apply.Controller(secret),
+		}
+	})
 	return secret, nil
 }

@@ -12,15 +12,15 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// The cache strips Secrets that are not a channel's, and keeps of a channel's own what reveals
-// drift.
+// The cache strips Secrets that the operator has not written, whatever they pretend, and keeps of its own what
+// reveals drift.
 func TestStrip(t *testing.T) {
 	t.Parallel()
-	secret := func(owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {
+	secret := func(manager string, owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {
 		s := apply.Metadata("v1", "Secret")
 		s.ObjectMeta = metav1.ObjectMeta{
 			Namespace: "school", Name: "hook", UID: "1", ResourceVersion: "7", Labels: map[string]string{"a": "b"},
-			Annotations: map[string]string{"c": "d"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+			Annotations: map[string]string{"c": "d"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: manager}},
 		}
 		if owner != nil {
 			s.OwnerReferences = []metav1.OwnerReference{*owner}
@@ -30,17 +30,19 @@ func TestStrip(t *testing.T) {
 	channel := &metav1.OwnerReference{APIVersion: v1alpha1.GroupVersion.String(), Kind: "DiscordChannel", Name: "alerts",
 		Controller: new(true)}
 	other := &metav1.OwnerReference{APIVersion: "v1", Kind: "Pod", Name: "alerts", Controller: new(true)}
-	stripped := func(owner *metav1.OwnerReference) *metav1.PartialObjectMetadata {
+	stripped := func(owners ...metav1.OwnerReference) *metav1.PartialObjectMetadata {
 		s := apply.Metadata("v1", "Secret")
 		s.Namespace, s.Name, s.UID, s.ResourceVersion = "school", "hook", "1", "7"
-		s.OwnerReferences = secret(owner).OwnerReferences
+		s.OwnerReferences = owners
 		return s
 	}
 	cases := map[string]struct{ in, want any }{
-		"without an owner":  {secret(nil), stripped(nil)},
-		"of another owner":  {secret(other), stripped(other)},
-		"of a channel":      {secret(channel), secret(channel)},
-		"a tombstone stays": {"gone", "gone"},
+		"without an owner":        {secret("kubectl", nil), stripped()},
+		"of another owner":        {secret("kubectl", other), stripped(*other)},
+		"with a forged owner":     {secret("kubectl", channel), stripped(*channel)},
+		"that we have written":    {secret("discord-operator", channel), secret("discord-operator", channel)},
+		"ours, without its owner": {secret("discord-operator", nil), secret("discord-operator", nil)},
+		"a tombstone stays":       {"gone", "gone"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -53,6 +55,44 @@ func TestStrip(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Of our kinds' metadata the cache keeps what is read, so that no user can fill the memory with the rest.
+func TestBare(t *testing.T) {
+	t.Parallel()
+	channel := func(annotations map[string]string) *v1alpha1.DiscordChannel {
+		return &v1alpha1.DiscordChannel{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: "school", Name: "alerts", UID: "1", ResourceVersion: "7", Generation: 3,
+				Finalizers: []string{v1alpha1.CleanupFinalizer}, Annotations: annotations,
+			},
+			Spec: v1alpha1.DiscordChannelSpec{Name: "alerts"},
+		}
+	}
+	forced := map[string]string{v1alpha1.ForceDeleteAnnotation: "true"}
+	for name, c := range map[string]struct{ annotations, want map[string]string }{
+		"none":            {nil, nil},
+		"another's":       {map[string]string{"a": "b"}, nil},
+		"forced deletion": {map[string]string{"a": "b", v1alpha1.ForceDeleteAnnotation: "true"}, forced},
+		"not forced":      {map[string]string{v1alpha1.ForceDeleteAnnotation: "no"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := channel(c.annotations)
+			o.Labels, o.OwnerReferences = map[string]string{"a": "b"}, []metav1.OwnerReference{{Name: "tokyo"}}
+			o.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+			got, err := bare(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(any(channel(c.want)), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if gone, _ := bare("gone"); gone != "gone" {
+		t.Errorf("a tombstone becomes %v", gone)
 	}
 }
 

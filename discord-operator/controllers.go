@@ -18,6 +18,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/group"
 	"jutsu.com/operators/discord-operator/internal/index"
 	operatormetrics "jutsu.com/operators/discord-operator/internal/metrics"
+	"jutsu.com/operators/discord-operator/internal/role"
 	"jutsu.com/operators/discord-operator/internal/server"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/discord-operator/internal/webhook"
@@ -25,7 +26,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// addControllers registers the three controllers, what they share, and the metrics.
+// addControllers registers the four controllers, what they share, and the metrics.
 func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
@@ -69,6 +70,9 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		},
 		channel.Kind.Name: &channel.Reconciler{
 			Client: mgr.GetClient(), Grants: grants, Bots: bots, Channels: channels, Webhooks: webhooks,
+		},
+		role.Kind.Name: &role.Reconciler{
+			Client: mgr.GetClient(), Grants: grants, Bots: bots, Roles: resources(role.Kind), Resync: o.resyncLive,
 		},
 	} {
 		if err := controller.SetupWithManager(mgr, o.workers); err != nil {

@@ -18,6 +18,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/export"
+	"jutsu.com/operators/discord-operator/internal/plan"
 	"jutsu.com/operators/libs/manager"
 )
 
@@ -35,15 +36,24 @@ var version = "dev"
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
 func main() {
-	if err := run(ctrl.SetupSignalHandler(), os.Args[1:]); err != nil {
+	err := run(ctrl.SetupSignalHandler(), os.Args[1:])
+	if errors.Is(err, plan.ErrDiffers) {
+		os.Exit(2)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "discord-operator:", err)
 		os.Exit(1)
 	}
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) > 0 && args[0] == "export" {
-		return export.Run(ctx, args[1:], os.Stdout, os.Stderr)
+	if len(args) > 0 {
+		switch args[0] {
+		case "export":
+			return export.Run(ctx, args[1:], os.Stdout, os.Stderr)
+		case "plan":
+			return plan.Run(ctx, args[1:], os.Stdout, os.Stderr)
+		}
 	}
 	o, err := parse(args, os.Stderr)
 	if errors.Is(err, flag.ErrHelp) {

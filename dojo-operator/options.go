@@ -7,10 +7,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
+	"strings"
 	"time"
 
 	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/dojo"
+	"jutsu.com/operators/dojo-operator/internal/exposure"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
@@ -26,6 +29,8 @@ type options struct {
 	postgresCatalog  string
 	progressDeadline time.Duration
 	databaseDeadline time.Duration
+	dashboard        string
+	runbook          string
 	users            pods.Users
 	workers          int
 }
@@ -39,7 +44,10 @@ func (o *options) config() dojo.Config {
 		},
 		Credentials: credentials.Config{ProgressDeadline: o.progressDeadline, Namespaces: o.manager.Namespaces},
 		Workload:    workload.Config{Image: o.image, ProgressDeadline: o.progressDeadline, Users: o.users},
-		Monitoring:  monitoring.Config{ProgressDeadline: o.progressDeadline},
+		Exposure:    exposure.Config{ProgressDeadline: o.progressDeadline},
+		Monitoring: monitoring.Config{
+			ProgressDeadline: o.progressDeadline, DashboardURL: o.dashboardURL(), RunbookURL: o.runbook,
+		},
 	}
 }
 
@@ -57,6 +65,11 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.postgresCatalog, "postgres-image-catalog", "",
 		"`name` of the ClusterImageCatalog that has the image of each version, instead of --postgres-image; "+
 			"a change of the catalog rolls the Clusters")
+	flags.StringVar(&o.dashboard, "dashboard-url", "",
+		"`URL` of the dashboard \"Dojos and channels\" in Grafana, such as "+
+			"https://grafana.example.org/d/jutsu-dojos-and-channels, to which the alerts of Dojos link; empty for no link")
+	flags.StringVar(&o.runbook, "runbook-url", "https://jutsu.com/operators/docs/operations.md#alerts-in-discord",
+		"`URL` of the page that says what to do about the alerts of Dojos, to which they link; empty for no link")
 	flags.BoolVar(&o.users.ByPlatform, "platform-users", false,
 		"leave the users and groups of pods to the platform, as OpenShift's restricted SCC requires; "+
 			"the images must not run as root by themselves")
@@ -80,10 +93,34 @@ func (o *options) validate() error {
 		return fmt.Errorf("--progress-deadline is %s, it must be at least 1s and at most 24h", o.progressDeadline)
 	case o.databaseDeadline < time.Second, o.databaseDeadline > 24*time.Hour:
 		return fmt.Errorf("--database-deadline is %s, it must be at least 1s and at most 24h", o.databaseDeadline)
+	case !absolute(o.dashboard):
+		return fmt.Errorf("--dashboard-url is %q, it must begin with http:// or https://, or be empty", o.dashboard)
+	case !absolute(o.runbook):
+		return fmt.Errorf("--runbook-url is %q, it must begin with http:// or https://, or be empty", o.runbook)
 	case o.postgresImage == "":
 		return errors.New("--postgres-image must not be empty")
 	case o.workers < 1:
 		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.workers)
 	}
 	return nil
+}
+
+// absolute reports whether an option is empty or the URL of a page, in whose text no template of Prometheus
+// or Markdown begins or ends.
+func absolute(option string) bool {
+	if option == "" {
+		return true
+	}
+	u, err := url.Parse(option)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+		!strings.ContainsAny(option, "{}() \t")
+}
+
+// dashboardURL is that of --dashboard-url, nil where it is empty.
+func (o *options) dashboardURL() *url.URL {
+	u, err := url.Parse(o.dashboard)
+	if o.dashboard == "" || err != nil {
+		return nil
+	}
+	return u
 }

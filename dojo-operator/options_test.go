@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"io"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/dojo"
+	"jutsu.com/operators/dojo-operator/internal/exposure"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
@@ -36,12 +38,16 @@ func TestFlags(t *testing.T) {
 			},
 			Credentials: credentials.Config{ProgressDeadline: 2 * time.Minute},
 			Workload:    workload.Config{Image: "danijelradakovic/dojo:0.1.0-alpine", ProgressDeadline: 2 * time.Minute},
-			Monitoring:  monitoring.Config{ProgressDeadline: 2 * time.Minute},
+			Exposure:    exposure.Config{ProgressDeadline: 2 * time.Minute},
+			Monitoring: monitoring.Config{
+				ProgressDeadline: 2 * time.Minute, RunbookURL: "https://jutsu.com/operators/docs/operations.md#alerts-in-discord",
+			},
 		}, 4},
 		"all changed": {[]string{
 			"--dojo-image=dojo:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s",
 			"--concurrency=1", "--watch-namespaces=team-b, team-a", "--postgres-image-catalog=pinned",
-			"--platform-users",
+			"--platform-users", "--dashboard-url=https://grafana.example.org/d/x",
+			"--runbook-url=https://wiki.example.org/dojos#alerts",
 		}, dojo.Config{
 			Postgres: postgres.Config{
 				Deadline: 20 * time.Second, ProgressDeadline: 10 * time.Second, Image: "pg", Catalog: "pinned",
@@ -53,7 +59,11 @@ func TestFlags(t *testing.T) {
 			Workload: workload.Config{
 				Image: "dojo:9", ProgressDeadline: 10 * time.Second, Users: pods.Users{ByPlatform: true},
 			},
-			Monitoring: monitoring.Config{ProgressDeadline: 10 * time.Second},
+			Exposure: exposure.Config{ProgressDeadline: 10 * time.Second},
+			Monitoring: monitoring.Config{
+				ProgressDeadline: 10 * time.Second, RunbookURL: "https://wiki.example.org/dojos#alerts",
+				DashboardURL: &url.URL{Scheme: "https", Host: "grafana.example.org", Path: "/d/x"},
+			},
 		}, 1},
 	}
 	for name, c := range cases {
@@ -83,10 +93,14 @@ func TestWrongFlags(t *testing.T) {
 		"deadline of more than a day": {
 			"--progress-deadline=25h", "--progress-deadline is 25h0m0s, it must be at least 1s and at most 24h",
 		},
-		"longest deadline":         {"--progress-deadline=24h", ""},
-		"shortest deadline":        {"--progress-deadline=1s", ""},
-		"no time for the database": {"--database-deadline=0s", "--database-deadline is 0s, it must be at least 1s"},
-		"no worker":                {"--concurrency=0", "--concurrency is 0, it must be at least 1"},
+		"a dashboard without an address": {"--dashboard-url=/d/x", `--dashboard-url is "/d/x", it must begin with http:// or`},
+		"a dashboard with a template":    {"--dashboard-url=https://g/{{ $x }}", "--dashboard-url is"},
+		"a runbook that is no page":      {"--runbook-url=javascript:x", `--runbook-url is "javascript:x", it must begin with`},
+		"no runbook":                     {"--runbook-url=", ""},
+		"longest deadline":               {"--progress-deadline=24h", ""},
+		"shortest deadline":              {"--progress-deadline=1s", ""},
+		"no time for the database":       {"--database-deadline=0s", "--database-deadline is 0s, it must be at least 1s"},
+		"no worker":                      {"--concurrency=0", "--concurrency is 0, it must be at least 1"},
 		"what no operator allows": {
 			"--lease-duration=10s", "--lease-duration (10s) must be longer than --lease-renew-deadline (10s)",
 		},

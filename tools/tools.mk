@@ -10,10 +10,12 @@
 # `go install` would stamp these with their version; a build from tools/NAME has to.
 bin/controller-gen: stamp = -X sigs.k8s.io/controller-tools/pkg/version.version=$$version
 bin/golangci-lint: stamp = -X main.version=$${version\#v}
+bin/cosign: stamp = -X sigs.k8s.io/release-utils/version.gitVersion=$$version
 bin/actionlint: stamp = -X github.com/rhysd/actionlint.version=$${version\#v}
 
 # Seconds a first build takes on two cores.
 bin/golangci-lint: seconds = 45
+bin/cosign: seconds = 120
 bin/%: seconds = 15
 
 bin/%: tools/%/go.mod tools/%/go.sum
@@ -32,7 +34,11 @@ bin/promtool: tools/prometheus/go.mod tools/prometheus/go.sum
 		-o ../../bin/promtool github.com/prometheus/prometheus/cmd/promtool && \
 	touch ../../bin/promtool
 
-# The project's own program.
+# The project's own programs.
 bin/release: $(wildcard tools/release/*.go) tools/release/go.mod tools/release/go.sum
 	@echo "building release, with ko inside, about 30 s, once"
 	@cd tools/release && $(export_flags) && GOWORK=off go build -o ../../$@ . && touch ../../$@
+
+bin/charts: $(wildcard tools/charts/*.go) $(wildcard tools/charts/assets/*) tools/charts/go.mod tools/charts/go.sum
+	@echo "building charts"
+	@cd tools/charts && $(export_flags) && GOWORK=off go build -o ../../$@ . && touch ../../$@

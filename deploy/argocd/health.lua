@@ -1,5 +1,5 @@
--- Health of Dojo, DiscordServer, DiscordGroup and DiscordChannel for Argo CD, by their conditions,
--- which mean the same for all four.
+-- Health of Dojo, DiscordServer, DiscordGroup, DiscordChannel and DiscordRole for Argo CD, by their
+-- conditions, which mean the same for all five.
 local health = {status = "Progressing", message = "The operator has not reconciled it yet."}
 local deleted = obj.metadata.deletionTimestamp ~= nil
 local conditions = {}

@@ -31,6 +31,23 @@ var _ = Describe("What Discord answers", func() {
 		eventuallyReady(ctx, server, c)
 	})
 
+	It("is Degraded where a server ignores what only a community has, until it is one and asked again", func(ctx context.Context) {
+		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
+			Altered: discordtest.Altered{CommunityChannels: true}})
+		w := newWorld(ctx)
+		c := w.channel("", "rules")
+		server := w.server(func(s *v1alpha1.DiscordServer) {
+			s.Spec.RulesChannelRef = &v1alpha1.ChannelReference{Name: c.Name}
+		})
+		create(ctx, server, c)
+		Expect(eventuallyDegraded(ctx, server, v1alpha1.ReasonNotApplied)).To(ContainSubstring("a change of rulesChannelRef"))
+		w.expectInSync(ctx, server)
+		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY"} })
+		edit(ctx, server, func(s *v1alpha1.DiscordServer) { s.Spec.Name = "A community" }) // else after ten minutes
+		eventuallyReady(ctx, server, c)
+		Expect(discord.Guild(w.guild).RulesChannelID).To(Equal(c.Status.ChannelID))
+	})
+
 	It("is remembered where a topic is stored in another form", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{Topic: func(string) string { return "rewritten" }}})

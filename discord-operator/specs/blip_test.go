@@ -4,9 +4,11 @@ package specs_test
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
@@ -36,6 +38,26 @@ var _ = Describe("A channel that Discord does not know for a moment", func() {
 		Expect(on(c).RateLimitPerUser).To(Equal(5))
 		Expect(c.Status.ChannelID).To(Equal(id))
 		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
+	},
+		Entry("with the Gateway", true),
+		Entry("without it", false),
+	)
+
+	DescribeTable("gets no second webhook", func(ctx context.Context, live bool) {
+		anotherDiscord(ctx, discordtest.Options{
+			Limits: discordtest.NoRateLimits(), Weakness: discordtest.Weakness{Stale: 1},
+		}, "--resync-period=3s")
+		discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: !live})
+		w := newWorld(ctx)
+		objects := []client.Object{w.server()}
+		for i := range 10 {
+			c := w.channel("", fmt.Sprintf("alerts-%d", i))
+			withWebhook(c)
+			objects = append(objects, c)
+		}
+		ready(ctx, objects...)
+		Consistently(ctx, func() int { return len(discord.Guild(w.guild).Webhooks) }, "8s").
+			Should(Equal(10), "lists are late by up to two seconds, and read again each three")
 	},
 		Entry("with the Gateway", true),
 		Entry("without it", false),

@@ -105,7 +105,7 @@ var _ = Describe("Drift on Discord", func() {
 				before, counted := len(m.edits()), driftCount(ctx, "DiscordChannel", field)
 				expectCorrected(ctx, m.live, m.editByHand(change))
 				Expect(m.edits()[before:]).To(HaveLen(1), "all of it is corrected in one call")
-				Expect(driftCount(ctx, "DiscordChannel", field)).To(Equal(counted + 1))
+				Eventually(ctx, driftCount).WithArguments("DiscordChannel", field).Should(Equal(counted + 1))
 				Eventually(ctx, eventsOf(m.channel)).Should(ContainElement("Normal DriftCorrected"))
 				eventuallyReady(ctx, m.channel)
 			})
@@ -164,7 +164,7 @@ var _ = Describe("Drift on Discord", func() {
 			before, counted := len(m.edits()), driftCount(ctx, "DiscordChannel", "position")
 			expectCorrected(ctx, m.order, m.editByHand(func(c *discordtest.Channel) { c.Position = 9 }))
 			Expect(m.edits()[before:]).To(Equal([]string{moveChannels}))
-			Expect(driftCount(ctx, "DiscordChannel", "position")).To(BeNumerically(">", counted))
+			Eventually(ctx, driftCount).WithArguments("DiscordChannel", "position").Should(BeNumerically(">", counted))
 		})
 
 		It("is corrected: the name and the overwrites of a category", func(ctx context.Context) {
@@ -178,7 +178,7 @@ var _ = Describe("Drift on Discord", func() {
 				discord.EditChannelByHand(m.group.Status.GroupID,
 					func(c *discordtest.Channel) { c.Name, c.Overwrites = "Renamed", nil })
 			})
-			Expect(driftCount(ctx, "DiscordGroup", "name")).To(Equal(counted + 1))
+			Eventually(ctx, driftCount).WithArguments("DiscordGroup", "name").Should(Equal(counted + 1))
 			Eventually(ctx, eventsOf(m.group)).Should(ContainElement("Normal DriftCorrected"))
 		})
 
@@ -196,7 +196,7 @@ var _ = Describe("Drift on Discord", func() {
 				})
 			})
 			Expect(m.edits()[before:]).To(Equal([]string{patchGuild}))
-			Expect(driftCount(ctx, "DiscordServer", "verificationLevel")).To(Equal(counted + 1))
+			Eventually(ctx, driftCount).WithArguments("DiscordServer", "verificationLevel").Should(Equal(counted + 1))
 			Eventually(ctx, eventsOf(m.server)).Should(ContainElement("Normal DriftCorrected"))
 		})
 
@@ -229,7 +229,7 @@ var _ = Describe("Drift on Discord", func() {
 			Expect(discord.Guild(m.guild).Channels).To(HaveLen(3))
 			Expect(discord.Guild(m.guild).Webhooks).To(ConsistOf(HaveField("ChannelID", after.ID)))
 			Expect(webhookURL(ctx, m.channel)).NotTo(Equal(secret))
-			Expect(driftCount(ctx, "DiscordChannel", "existence")).To(Equal(counted + 1))
+			Eventually(ctx, driftCount).WithArguments("DiscordChannel", "existence").Should(Equal(counted + 1))
 		})
 
 		It("is corrected: a deleted category, with its channels back in it", func(ctx context.Context) {

@@ -4,6 +4,7 @@ package specs_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -14,10 +15,13 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/guildtest"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
@@ -35,7 +39,7 @@ var _ = Describe("discord-operator export", func() {
 		edits := len(w.edits())
 		objects := w.expectAdopted(ctx, manifests)
 		Expect(objects).
-			To(HaveLen(1+2+5), "a server, two groups and five channels; not the voice, the hidden and the capitals one")
+			To(HaveLen(1+3+2+9), "a server, three roles, two groups and nine channels; not the hidden and the capitals one")
 		Expect(manifests).To(ContainSubstring("text channel " + w.named("hidden")[0] + ": the bot may not view it"))
 
 		By("having the webhook's URL in its Secret")
@@ -61,7 +65,7 @@ var _ = Describe("discord-operator export", func() {
 				category = w.channelByHand(discordtest.Channel{Type: discordtest.TypeCategory, Name: name, Position: i})
 			}
 			w.channelByHand(discordtest.Channel{Name: name, Topic: name, ParentID: category, Position: 1000 - i})
-			discord.AddRole(w.guild, name, 0)
+			discord.CreateRoleByHand(w.guild, discordtest.Role{Name: name})
 		}
 		manifests := w.export(ctx)
 		objects := w.expectAdopted(ctx, manifests)
@@ -79,14 +83,66 @@ var _ = Describe("discord-operator export", func() {
 	})
 })
 
+var _ = Describe("An export of a random server", func() {
+	for seed := range uint64(10) {
+		It(fmt.Sprintf("changes nothing there, and rebuilds it in an empty one, with seed %d", seed), func(ctx context.Context) {
+			w := newWorldOf(ctx, newBot(), guildtest.Needed)
+			Expect(guildtest.Populate(ctx, discord, w.guild, w.bot, seed)).To(Succeed())
+			empty := newWorldOf(ctx, w.bot, guildtest.Needed)
+			guildtest.Community(discord, empty.guild)
+
+			w.expectAdopted(ctx, w.export(ctx))
+
+			manifests := w.export(ctx, "--copy-to="+empty.guild, "--namespace="+empty.ns)
+			Expect(manifests).NotTo(ContainSubstring("NOTE"))
+			for _, o := range empty.applyAll(ctx, manifests) {
+				Eventually(ctx, refetch(o)).WithTimeout(readyTimeout).Should(HaveCondition("Ready", "True", "Reconciled"),
+					func() string { return unready(ctx, empty.ns) })
+			}
+			empty.expectIdle(ctx)
+			Expect(guildtest.Portrait(discord.Guild(empty.guild))).To(Equal(guildtest.Portrait(discord.Guild(w.guild))))
+
+			By("planning nothing more, by the statuses, since several channels may have a name")
+			folder := GinkgoT().TempDir()
+			for i, o := range allIn(ctx, empty.ns) {
+				kind, err := k8s.GroupVersionKindFor(o)
+				Expect(err).NotTo(HaveOccurred())
+				o.GetObjectKind().SetGroupVersionKind(kind)
+				text, err := yaml.Marshal(o)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(os.WriteFile(filepath.Join(folder, fmt.Sprint(i, ".yaml")), text, 0o600)).To(Succeed())
+			}
+			code, output := empty.plan(ctx, folder)
+			Expect(code).To(BeZero(), output)
+		})
+	}
+})
+
+// unready are the objects of a namespace that are not Ready, with the reasons.
+func unready(ctx context.Context, namespace string) string {
+	GinkgoHelper()
+	var lines []string
+	for _, o := range allIn(ctx, namespace) {
+		conditions, _ := statusOf(o)
+		if c := meta.FindStatusCondition(conditions, "Ready"); c == nil || c.Status != metav1.ConditionTrue {
+			lines = append(lines, fmt.Sprintf("%T %s: %+v", o, o.GetName(), c))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
 // populate creates in the world's guild, by hand, something of everything that can be exported, and
 // some that cannot.
 func populate(ctx context.Context, w *world) {
 	GinkgoHelper()
 	const view, send, undocumented = discordtest.PermViewChannel, discordtest.PermSendMessages,
 		discordtest.Permissions(1 << 47)
-	sensei := discord.AddRole(w.guild, "Sensei", 0)
-	student, otherStudent := discord.AddRole(w.guild, "Student", 0), discord.AddRole(w.guild, "Student", 0)
+	const bans = discordtest.Permissions(1 << 2)               // which the bot may not
+	headmaster := discord.AddRole(w.guild, "Headmaster", view) // above the bot's own
+	role := func(r discordtest.Role) string { return discord.CreateRoleByHand(w.guild, r) }
+	sensei := role(discordtest.Role{Name: "Sensei", Color: 0xE67E22, Hoist: true, Mentionable: true,
+		Permissions: view | bans | undocumented})
+	student, otherStudent := role(discordtest.Role{Name: "Student"}), role(discordtest.Role{Name: "Student"})
 
 	private := []discordtest.Overwrite{{ID: w.guild, Deny: view},
 		{ID: w.bot.UserID, Type: 1, Allow: view | discordtest.PermManageChannels},
@@ -105,17 +161,25 @@ func populate(ctx context.Context, w *world) {
 		Overwrites: []discordtest.Overwrite{
 			{ID: student, Deny: send}, {ID: otherStudent, Allow: send | undocumented},
 			{ID: discord.AddUser("Yuji"), Type: 1, Allow: view}, {ID: sensei},
+			{ID: headmaster, Allow: send},
 		}})
 	w.channelByHand(discordtest.Channel{Name: "old", ParentID: archive})
 	w.channelByHand(discordtest.Channel{Name: "hidden", ParentID: archive,
 		Overwrites: []discordtest.Overwrite{{ID: w.guild, Deny: view}}}) // also from the bot
 	w.channelByHand(discordtest.Channel{Name: "Capitals", ParentID: archive})
 	lounge := w.channelByHand(discordtest.Channel{Name: "Lounge", Type: discordtest.TypeVoice, ParentID: incidents,
-		Position: 1})
+		Position: 1, UserLimit: 5, Region: "japan"})
+	w.channelByHand(discordtest.Channel{Name: "Main Stage", Type: discordtest.TypeStage, ParentID: incidents, VideoQuality: 2})
+	w.channelByHand(discordtest.Channel{Name: "pictures", Type: discordtest.TypeMedia, Flags: discordtest.FlagHideMediaDownload})
+	w.channelByHand(discordtest.Channel{Name: "ideas", Type: discordtest.TypeForum, ParentID: archive,
+		Topic: strings.Repeat("ü", 4096), Reaction: discordtest.Emoji{Name: "✅"}, SortOrder: new(1), Layout: 2,
+		ThreadSlowmode: 30, Flags: discordtest.FlagRequireTag | 1<<7,
+		Tags: []discordtest.Tag{{Name: "bug", Emoji: discordtest.Emoji{Name: "🐛"}}, {Name: "solved", Moderated: true}}})
 	discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) {
 		g.Features = []string{"COMMUNITY", "NEWS"}
 		g.Description, g.VerificationLevel, g.DefaultNotifications, g.ExplicitContentFilter = "A school", 3, 1, 2
 		g.AFKChannelID, g.AFKTimeout, g.SystemChannelID, g.PreferredLocale = lounge, 900, general, "ja"
+		g.SystemChannelFlags = 5
 	})
 	bot, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(w.bot.Token),
 		APIURL: discord.APIURL()})
@@ -142,12 +206,13 @@ func oddNames() []string {
 }
 
 // export runs the command with the operator's real binary, and returns what it prints.
-func (w *world) export(ctx context.Context) string {
+func (w *world) export(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "token")
 	Expect(os.WriteFile(file, []byte(w.bot.Token), 0o600)).To(Succeed())
-	command := exec.CommandContext(ctx, operator.Binary, "export", "--server-id="+w.guild, "--token-file="+file,
-		"--discord-api-url="+discord.APIURL(), "--namespace="+w.ns)
+	args = append([]string{"export", "--server-id=" + w.guild, "--token-file=" + file,
+		"--discord-api-url=" + discord.APIURL(), "--namespace=" + w.ns}, args...)
+	command := exec.CommandContext(ctx, operator.Binary, args...)
 	var stderr strings.Builder
 	command.Stderr = &stderr
 	output, err := command.Output()
@@ -202,6 +267,8 @@ func (w *world) apply(ctx context.Context, document string, options ...client.Cr
 		o = &v1alpha1.DiscordGroup{}
 	case "DiscordChannel":
 		o = &v1alpha1.DiscordChannel{}
+	case "DiscordRole":
+		o = &v1alpha1.DiscordRole{}
 	default:
 		Fail(fmt.Sprintf("a %s is exported", of.Kind))
 	}
@@ -221,4 +288,52 @@ func expectSame(now, before discordtest.Guild) {
 	GinkgoHelper()
 	now.Audit, before.Audit = nil, nil
 	Expect(now).To(Equal(before), "the guild should be as it was")
+}
+
+var _ = Describe("discord-operator plan", func() {
+	It("is empty for an export, and says by its exit status whether something would change", func(ctx context.Context) {
+		w := newWorld(ctx)
+		populate(ctx, w)
+		folder := GinkgoT().TempDir()
+		manifests := w.export(ctx)
+		write := func(name, text string) {
+			Expect(os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600)).To(Succeed())
+		}
+		write("server.yaml", manifests)
+		edits := len(w.edits())
+		code, output := w.plan(ctx, folder)
+		Expect(code).To(BeZero(), output)
+		Expect(output).To(HavePrefix("No changes"))
+
+		By("showing what an edit would change")
+		write("server.yaml", strings.Replace(manifests, "slowmode: 1h30m0s", "slowmode: 5s", 1))
+		write("more.yaml", "apiVersion: discord.jutsu.com/v1alpha1\nkind: DiscordRole\nmetadata: {name: dev, namespace: "+w.ns+
+			"}\nspec: {name: Dev, serverRef: {name: jujutsu}}\n")
+		code, output = w.plan(ctx, folder)
+		Expect(code).To(Equal(2), output)
+		Expect(output).To(And(ContainSubstring("    slowmode: 1h30m0s -> 5s\n"), ContainSubstring("+ DiscordRole "+w.ns+"/dev\n")))
+
+		By("refusing what the API server would refuse")
+		write("more.yaml", "apiVersion: discord.jutsu.com/v1alpha1\nkind: DiscordRole\nmetadata: {name: dev}\nspec: {name: Dev}\n")
+		code, output = w.plan(ctx, folder)
+		Expect(code).To(Equal(1), output)
+		Expect(output).To(ContainSubstring("more.yaml: DiscordRole dev: spec.serverRef: Required value"))
+		Expect(w.edits()).To(HaveLen(edits), "nothing should be written to Discord")
+	})
+})
+
+// plan runs the command with the operator's real binary, and returns its exit status and all that it prints.
+func (w *world) plan(ctx context.Context, folder string) (code int, output string) {
+	GinkgoHelper()
+	file := filepath.Join(GinkgoT().TempDir(), "token")
+	Expect(os.WriteFile(file, []byte(w.bot.Token), 0o600)).To(Succeed())
+	command := exec.CommandContext(ctx, operator.Binary, "plan", "-f", folder, "--server-id="+w.guild, "--token-file="+file,
+		"--discord-api-url="+discord.APIURL())
+	printed, err := command.CombinedOutput()
+	secrets.ExpectNotIn(string(printed))
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		Expect(err).NotTo(HaveOccurred())
+	}
+	return command.ProcessState.ExitCode(), string(printed)
 }

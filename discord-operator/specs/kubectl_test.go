@@ -50,6 +50,8 @@ var _ = Describe("What kubectl shows", func() {
 			[]string{"Message"}),
 		Entry("channels", "discordchannels", "dch", []string{"Name", "ID", "Server", "Group", "Ready", "Reason", "Age"},
 			[]string{"URL", "Message"}),
+		Entry("roles", "discordroles", "drole", []string{"Name", "ID", "Server", "Role", "Ready", "Reason", "Age"},
+			[]string{"Message"}),
 	)
 
 	DescribeTable("explains every field, and fits into an annotation", func(ctx context.Context, resource string) {
@@ -72,6 +74,7 @@ var _ = Describe("What kubectl shows", func() {
 		Entry("servers", "discordservers"),
 		Entry("groups", "discordgroups"),
 		Entry("channels", "discordchannels"),
+		Entry("roles", "discordroles"),
 	)
 })
 

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,8 @@ func statusOf(o client.Object) ([]metav1.Condition, int64) {
 	case *v1alpha1.DiscordGroup:
 		return o.Status.Conditions, o.Status.ObservedGeneration
 	case *v1alpha1.DiscordChannel:
+		return o.Status.Conditions, o.Status.ObservedGeneration
+	case *v1alpha1.DiscordRole:
 		return o.Status.Conditions, o.Status.ObservedGeneration
 	}
 	panic(fmt.Sprintf("%T has no conditions", o))
@@ -86,6 +89,26 @@ func eventuallyGone(ctx context.Context, objects ...client.Object) {
 	for _, o := range objects {
 		Eventually(ctx, func(ctx context.Context) error { return k8s.Get(ctx, client.ObjectKeyFromObject(o), o) }).
 			Should(MatchError(ContainSubstring("not found")), "%T %s should be deleted", o, o.GetName())
+	}
+}
+
+// eventuallyCollected waits until the garbage collector, which does not run here, would delete Secrets,
+// since their owner does not exist, and deletes them in its place.
+func eventuallyCollected(ctx context.Context, secrets ...*corev1.Secret) {
+	GinkgoHelper()
+	for _, secret := range secrets {
+		orphaned := func(s *corev1.Secret) (bool, error) {
+			owner := metav1.GetControllerOf(s)
+			if len(s.OwnerReferences) != 1 || owner.Kind != "DiscordChannel" {
+				return false, nil
+			}
+			var c v1alpha1.DiscordChannel
+			err := k8s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: owner.Name}, &c)
+			return err == nil && c.UID != owner.UID, err
+		}
+		Eventually(ctx, refetch(secret)).Should(WithTransform(orphaned, BeTrue()),
+			"Secret %s should have no owner that exists", secret.Name)
+		deleteObjects(ctx, secret)
 	}
 }
 

@@ -55,7 +55,7 @@ var _ = Describe("The name of a channel", func() {
 					continue
 				}
 				Expect(err).To(MatchError(MatchRegexp(
-					`(?s)spec\.name: Invalid value: ".*": (Discord would store another name than this; write |`+
+					`(?s)spec\.name: Invalid value: (Discord would store another name than this; write |`+
 						`must be lower case, since Discord stores it so)`)), "%q", name)
 				suggested := suggestion.FindStringSubmatch(err.Error())
 				if suggested == nil {

@@ -71,4 +71,18 @@ var _ = Describe("The operator's permissions", func() {
 		Eventually(ctx, refetch(c)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is retried")
 		operator.Proven(update)
 	})
+
+	It("include delete of Secrets, for clusters that require it to change an owner reference", func(ctx context.Context) {
+		remove := rbacusage.Permission{Resource: "secrets", Verb: "delete"}
+		w := newWorld(ctx)
+		c := w.channel("", "tokyo", withWebhook)
+		ready(ctx, w.server(), c)
+		restore := operator.Without(ctx, remove)
+		edit(ctx, c, with(func(s *channelSpec) { s.Webhook = nil })) // leaves the Secret to the garbage collector
+		Expect(eventuallyDegraded(ctx, c, v1alpha1.ReasonRefused)).To(ContainSubstring("garbage collector"))
+		restore(ctx)
+		Eventually(ctx, refetch(c)).WithTimeout(2*soon).Should(HaveCondition("Ready", "True", ""), "it is retried")
+		eventuallyCollected(ctx, w.secret("tokyo-webhook"))
+		operator.Proven(remove)
+	})
 })

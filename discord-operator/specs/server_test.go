@@ -210,17 +210,18 @@ var _ = Describe("A DiscordServer", func() {
 				s.Spec.VerificationLevel, s.Spec.DefaultNotifications = v1alpha1.VerificationLevelHigh,
 					v1alpha1.DefaultNotificationsOnlyMentions
 				s.Spec.AFKChannelID, s.Spec.AFKTimeout = &lounge, "15m"
+				s.Spec.SystemChannelFlags = []v1alpha1.SystemChannelFlag{v1alpha1.SuppressPremiumSubscriptions}
 			})
 			ready(ctx, s)
 			Expect(w.edits()).To(Equal([]string{patchGuild}))
 			Expect(discord.Guild(w.guild)).
 				To(And(HaveField("Name", "Tokyo Jujutsu High"), HaveField("Description", ""), HaveField("VerificationLevel", 3),
 					HaveField("DefaultNotifications", 1), HaveField("AFKChannelID", lounge), HaveField("AFKTimeout", 900),
-					HaveField("ExplicitContentFilter", 2), HaveField("PreferredLocale", "ja")))
+					HaveField("ExplicitContentFilter", 2), HaveField("PreferredLocale", "ja"), HaveField("SystemChannelFlags", 2)))
 			Expect(s.Status.Name).To(Equal("Tokyo Jujutsu High"))
 
 			edit(ctx, s, func(s *v1alpha1.DiscordServer) {
-				s.Spec.AFKChannelID = new("")
+				s.Spec.AFKChannelID, s.Spec.SystemChannelFlags = new(""), []v1alpha1.SystemChannelFlag{}
 				s.Spec.VerificationLevel, s.Spec.DefaultNotifications = v1alpha1.VerificationLevelNone,
 					v1alpha1.DefaultNotificationsAllMessages
 				s.Spec.ExplicitContentFilter, s.Spec.PreferredLocale = v1alpha1.ExplicitContentFilterMembersWithoutRoles, "en-US"
@@ -229,12 +230,14 @@ var _ = Describe("A DiscordServer", func() {
 			Expect(w.edits()).To(HaveLen(2))
 			Expect(discord.Guild(w.guild)).To(And(HaveField("AFKChannelID", ""), HaveField("VerificationLevel", 0),
 				HaveField("DefaultNotifications", 0), HaveField("ExplicitContentFilter", 1),
-				HaveField("PreferredLocale", "en-US")))
+				HaveField("PreferredLocale", "en-US"), HaveField("SystemChannelFlags", 0)))
 		})
 
-		It("name the channel for Discord's own messages, as soon as there is one, and follow it", func(ctx context.Context) {
+		It("name channels, as soon as there are any, and follow them", func(ctx context.Context) {
 			s := w.server(func(s *v1alpha1.DiscordServer) {
 				s.Spec.SystemChannelRef = &v1alpha1.ChannelReference{Name: "welcome"}
+				s.Spec.RulesChannelRef, s.Spec.PublicUpdatesChannelRef = s.Spec.SystemChannelRef, s.Spec.SystemChannelRef
+				s.Spec.AFKChannelRef = &v1alpha1.ChannelReference{Name: "lounge"}
 				s.Spec.Name = "Tokyo"
 			})
 			create(ctx, s)
@@ -244,8 +247,17 @@ var _ = Describe("A DiscordServer", func() {
 
 			c := w.channel("", "welcome")
 			ready(ctx, c)
+			lounge := w.channel("", "lounge", func(c *v1alpha1.DiscordChannel) { c.Spec.Type = v1alpha1.ChannelTypeVoice })
+			ready(ctx, lounge)
 			eventuallyReady(ctx, s)
-			Expect(discord.Guild(w.guild).SystemChannelID).To(Equal(c.Status.ChannelID))
+			Expect(discord.Guild(w.guild)).To(And(HaveField("SystemChannelID", c.Status.ChannelID),
+				HaveField("RulesChannelID", c.Status.ChannelID), HaveField("PublicUpdatesChannelID", c.Status.ChannelID),
+				HaveField("AFKChannelID", lounge.Status.ChannelID)))
+
+			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.RulesChannelID, g.AFKChannelID = "", "" })
+			Eventually(ctx, func() discordtest.Guild { return discord.Guild(w.guild) }).Should(And(
+				HaveField("RulesChannelID", c.Status.ChannelID), HaveField("AFKChannelID", lounge.Status.ChannelID)),
+				"drift should be corrected")
 
 			before := c.Status.ChannelID
 			discord.DeleteChannelByHand(before)

@@ -313,10 +313,15 @@ var _ = Describe("Several namespaces with one server", func() {
 		quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "discord"},
 			Spec: corev1.ResourceQuotaSpec{Hard: hard}}
 		create(ctx, quota)
-		quota.Status.Hard, quota.Status.Used = hard, corev1.ResourceList{
-			"count/discordchannels.discord.jutsu.com": resource.MustParse("0")} // as kube-controller-manager does
-		Expect(k8s.Status().Update(ctx, quota)).To(Succeed())
+		counted := func(used string) { // as kube-controller-manager does: API servers learn of a quota after a moment
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(quota), quota)).To(Succeed())
+			quota.Status.Hard, quota.Status.Used = hard, corev1.ResourceList{
+				"count/discordchannels.discord.jutsu.com": resource.MustParse(used)}
+			Expect(k8s.Status().Update(ctx, quota)).To(Succeed())
+		}
+		counted("0")
 		ready(ctx, a.channel("", "first"))
+		counted("1")
 		Eventually(ctx, func(ctx context.Context) error { return k8s.Create(ctx, a.channel("", "second"), client.DryRunAll) }).
 			Should(MatchError(ContainSubstring("exceeded quota: discord")))
 	})

@@ -39,9 +39,15 @@ type world struct {
 // conditions lawful, and all objects must be deletable.
 func newWorld(ctx context.Context) *world {
 	GinkgoHelper()
-	w := &world{ns: newNamespace(ctx), bot: newBot(),
+	return newWorldOf(ctx, newBot(), everything)
+}
+
+// newWorldOf is newWorld for a bot that may be in others too.
+func newWorldOf(ctx context.Context, bot discordtest.Bot, may discordtest.Permissions) *world {
+	GinkgoHelper()
+	w := &world{ns: newNamespace(ctx), bot: bot,
 		guild: discord.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High"}).ID}
-	discord.AddMember(w.guild, w.bot.UserID, everything)
+	discord.AddMember(w.guild, w.bot.UserID, may)
 	Expect(k8s.Create(ctx, w.token())).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
 		for _, hook := range discord.Guild(w.guild).Webhooks {
@@ -93,6 +99,18 @@ func (w *world) group(name string, change ...func(*v1alpha1.DiscordGroup)) *v1al
 		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
 		Spec:       v1alpha1.DiscordGroupSpec{ServerRef: v1alpha1.ServerReference{Name: "jujutsu"}, Name: name},
 	}, change)
+}
+
+// role is a DiscordRole of that server.
+func (w *world) role(name string, change ...func(*v1alpha1.DiscordRoleSpec)) *v1alpha1.DiscordRole {
+	r := &v1alpha1.DiscordRole{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.ns, Name: name},
+		Spec:       v1alpha1.DiscordRoleSpec{ServerRef: v1alpha1.ServerReference{Name: "jujutsu"}, Name: name},
+	}
+	for _, c := range change {
+		c(&r.Spec)
+	}
+	return r
 }
 
 // channel is a DiscordChannel of a group, or, when that is empty, of the server alone.
@@ -195,12 +213,12 @@ func forceDelete(ctx context.Context, o client.Object) {
 	Expect(client.IgnoreNotFound(k8s.Patch(ctx, o, force))).To(Succeed())
 }
 
-// allIn are all objects of the three kinds in a namespace.
+// allIn are all objects of the four kinds in a namespace.
 func allIn(ctx context.Context, namespace string) []client.Object {
 	GinkgoHelper()
 	var all []client.Object
 	for _, list := range []client.ObjectList{&v1alpha1.DiscordChannelList{}, &v1alpha1.DiscordGroupList{},
-		&v1alpha1.DiscordServerList{}} {
+		&v1alpha1.DiscordRoleList{}, &v1alpha1.DiscordServerList{}} {
 		Expect(k8s.List(ctx, list, client.InNamespace(namespace))).To(Succeed())
 		Expect(meta.EachListItem(list, func(o runtime.Object) error {
 			all = append(all, o.(client.Object))

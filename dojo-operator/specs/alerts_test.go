@@ -131,6 +131,27 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 			Should(BeEmpty(), "fields of other clients should not cause a write")
 	})
 
+	It("mention whom the spec names", func(ctx context.Context) {
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		dojo := newDojo(ns, "tokyo", inGroup, func(dojo *corev1api.Dojo) {
+			dojo.Spec.Alerts.Discord.Mentions = []corev1api.AlertMention{{RoleID: "1401681709430341704"}}
+		})
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		postable(ctx, alertsChannelOf(dojo), "own")
+		eventuallyReady(ctx, dojo)
+		routing := ofKind("AlertmanagerConfig", ns, "tokyo")
+		content := func() any {
+			receivers, _, err := unstructured.NestedSlice(routing.Object, "spec", "receivers")
+			Expect(err).NotTo(HaveOccurred())
+			return receivers[0].(map[string]any)["discordConfigs"].([]any)[0].(map[string]any)["content"]
+		}
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(routing), routing)).To(Succeed())
+		Expect(content()).To(And(ContainSubstring("<@&1401681709430341704>"), ContainSubstring(" (critical) ")))
+
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Alerts.Discord.Mentions = nil })
+		Eventually(ctx, refetch(routing)).Should(WithTransform(func(*unstructured.Unstructured) any { return content() }, BeNil()))
+	})
+
 	It("are corrected after an edit, follow the spec, and leave no object behind", func(ctx context.Context) {
 		dojo := newDojo(ns, "tokyo", inGroup)
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())

@@ -44,12 +44,29 @@ spec:
       synchronous: {number: 2}
       version: "16"
       storage: {size: 10Gi, storageClassName: fast}
+      walStorage: {size: 2Gi, storageClassName: fast}
+      parameters: {max_connections: "200", auto_explain.log_min_duration: 1s, log_line_prefix: ""}
       resources: {requests: {memory: 1Gi}}
+      affinity:
+        podAntiAffinity: Required
+        topologyKey: topology.kubernetes.io/zone
+        nodeSelector: {disk: ssd}
+        tolerations: [{key: database, operator: Exists}]
+      extensions: [pg_trgm, uuid-ossp]
+      pooler: {instances: 2, mode: Transaction, parameters: {default_pool_size: "50", log_stats: ""}}
       backup:
         schedule: "0 2 * * MON-FRI"
         method: Plugin
-        plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: store}}
+        plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: store, serverName: own-db-2}}
         finalBackup: true
+      bootstrap:
+        recovery:
+          objectStore:
+            plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: store}}
+            serverName: own-db
+          targetTime: "2026-11-21T10:00:00.123456+01:00"
+          database: dojo_school_own
+  deletionProtection: false
   image: registry.example.org/dojo:2
   imagePullSecrets: [{name: pull}]
   resources: {limits: {memory: 1Gi}}
@@ -110,6 +127,10 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Expect(shared.Spec.Postgres.ReclaimPolicy).To(Equal(corev1api.ReclaimRetain))
 		Expect(k8s.Get(ctx, nameOf(ns, "own"), &own)).To(Succeed())
 		Expect(own.Spec.Postgres.Cluster.Instances).To(HaveValue(Equal(int32(1))))
+		edited := parsed(ownDojo, all(alone, named("bare"), at("postgres.cluster.pooler", map[string]any{})))
+		Expect(k8s.Create(ctx, edited)).To(Succeed())
+		Expect(field(edited, "spec.postgres.cluster.pooler")).To(
+			Equal(map[string]any{"instances": int64(1), "mode": "Session"}))
 		Expect(own.Spec.Postgres.Cluster.Backup.Plugin.WALArchiver).To(HaveValue(BeTrue()))
 	})
 
@@ -167,6 +188,45 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			"must have the five fields of cron"),
 		Entry("an empty storage class", ownDojo, at("postgres.cluster.storage.storageClassName", ""),
 			"storageClassName in body should be at least 1 chars long"),
+		Entry("a parameter that is no name", ownDojo, at("postgres.cluster.parameters", map[string]any{"a b": "1"}),
+			"must be names of parameters of Postgres in lower case"),
+		Entry("a parameter by which CloudNativePG would not know its own", ownDojo,
+			at("postgres.cluster.parameters", map[string]any{"Port": "1"}),
+			"must be names of parameters of Postgres in lower case"),
+		Entry("a parameter with a long name", ownDojo,
+			at("postgres.cluster.parameters", map[string]any{strings.Repeat("a", 64): "1"}),
+			"must be names of parameters of Postgres in lower case"),
+		Entry("a parameter with a long value", ownDojo,
+			at("postgres.cluster.parameters", map[string]any{"search_path": strings.Repeat("a", 257)}),
+			"Too long: may not be more than 256 bytes"),
+		Entry("a volume of nothing for the log", ownDojo, at("postgres.cluster.walStorage.size", "0"),
+			"size must be greater than 0"),
+		Entry("an extension that is no name", ownDojo, at("postgres.cluster.extensions", []any{"x; drop table weapons"}),
+			"must be the name of an extension of Postgres"),
+		Entry("the same extension twice", ownDojo, at("postgres.cluster.extensions", []any{"pg_trgm", "pg_trgm"}),
+			"Duplicate value"),
+		Entry("an unknown anti-affinity", ownDojo, at("postgres.cluster.affinity.podAntiAffinity", "Always"),
+			`supported values: "Preferred", "Required", "Disabled"`),
+		Entry("a topology that nothing is spread over", ownDojo, at("postgres.cluster.affinity.podAntiAffinity", "Disabled"),
+			"topologyKey says how instances are spread"),
+		Entry("an empty topology", ownDojo, at("postgres.cluster.affinity.topologyKey", ""),
+			"topologyKey in body should be at least 1 chars long"),
+		Entry("a Pooler without instances", ownDojo, at("postgres.cluster.pooler.instances", int64(0)),
+			"should be greater than or equal to 1"),
+		Entry("a Pooler with too many instances", ownDojo, at("postgres.cluster.pooler.instances", int64(33)),
+			"should be less than or equal to 32"),
+		Entry("a mode that breaks transactions", ownDojo, at("postgres.cluster.pooler.mode", "Statement"),
+			`supported values: "Session", "Transaction"`),
+		Entry("a parameter of PgBouncer that is no name", ownDojo,
+			at("postgres.cluster.pooler.parameters", map[string]any{"a = b": "1"}), "must be names of parameters of PgBouncer"),
+		Entry("a line of PgBouncer's configuration", ownDojo,
+			at("postgres.cluster.pooler.parameters", map[string]any{"verbose": "0\nauth_type = any"}),
+			"spec.postgres.cluster.pooler.parameters.verbose in body should match"),
+		Entry("no passwords", ownDojo, at("postgres.cluster.pooler.parameters", map[string]any{"auth_type": "any"}),
+			"auth_type, server_reset_query and server_reset_query_always are set by the operator"),
+		Entry("sessions that are not the owner's", ownDojo,
+			at("postgres.cluster.pooler.parameters", map[string]any{"server_reset_query": "DISCARD ALL"}),
+			"auth_type, server_reset_query and server_reset_query_always are set by the operator"),
 		Entry("an over-long schedule", ownDojo, at("postgres.cluster.backup.schedule", "0 2 * * "+strings.Repeat("1", 121)),
 			"schedule: Too long: may not be more than 128 bytes"),
 		Entry("a schedule by name", ownDojo, at("postgres.cluster.backup.schedule", "@daily"),
@@ -181,10 +241,49 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			"plugin is required with the method Plugin, and allowed with no other"),
 		Entry("Plugin with a snapshot class", ownDojo, at("postgres.cluster.backup.volumeSnapshot", map[string]any{}),
 			"volumeSnapshot is allowed with the method VolumeSnapshot only"),
+		Entry("a bootstrap from nothing", ownDojo, at("postgres.cluster.bootstrap", map[string]any{}),
+			"name exactly one: recovery (a backup of a Cluster of CloudNativePG) or import (a database elsewhere)"),
+		Entry("a restore and an import", ownDojo,
+			at("postgres.cluster.bootstrap.import", map[string]any{"sourceSecretRef": map[string]any{"name": "a"}}),
+			"name exactly one: recovery (a backup of a Cluster of CloudNativePG) or import (a database elsewhere)"),
+		Entry("a restore from nothing", ownDojo, at("postgres.cluster.bootstrap.recovery.objectStore", nil),
+			"name exactly one: backup (a Backup of this namespace), volumeSnapshot or objectStore"),
+		Entry("a restore from two backups", ownDojo,
+			at("postgres.cluster.bootstrap.recovery.backup", map[string]any{"name": "a"}),
+			"name exactly one: backup (a Backup of this namespace), volumeSnapshot or objectStore"),
+		Entry("a snapshot at a time", ownDojo, at("postgres.cluster.bootstrap.recovery", map[string]any{
+			"volumeSnapshot": map[string]any{"storage": "a"}, "targetTime": "2026-11-21T10:00:00Z",
+		}), "targetTime needs the write-ahead log, which a volume snapshot does not have"),
+		Entry("a time without a zone", ownDojo,
+			at("postgres.cluster.bootstrap.recovery.targetTime", "2026-11-21T10:00:00"), "must be a time in RFC 3339, with a time zone"),
+		Entry("a month that is none", ownDojo,
+			at("postgres.cluster.bootstrap.recovery.targetTime", "2026-13-21T10:00:00Z"), "must be a time in RFC 3339, with a time zone"),
+		Entry("the database that CloudNativePG makes", ownDojo, at("postgres.cluster.bootstrap.recovery.database", "app"),
+			"must be the database of an application"),
+		Entry("a database of Postgres itself", ownDojo, at("postgres.cluster.bootstrap.recovery.database", "pg_x"),
+			"must be the database of an application"),
+		Entry("a database that is no name", ownDojo, at("postgres.cluster.bootstrap.recovery.database", "a b"),
+			"must be the name of a database of Postgres"),
+		Entry("no name in the store", ownDojo, at("postgres.cluster.bootstrap.recovery.objectStore.serverName", nil),
+			"bootstrap.recovery.objectStore.serverName: Required value"),
+		Entry("two names in the store", ownDojo,
+			at("postgres.cluster.bootstrap.recovery.objectStore.plugin.parameters.serverName", "b"), "serverName has a field of its own"),
+		Entry("no archive of its own", ownDojo, at("postgres.cluster.backup.plugin.parameters.serverName", nil),
+			"backup.plugin.parameters needs a serverName of its own"),
+		Entry("the archive that is restored", ownDojo, at("postgres.cluster.backup.plugin.parameters.serverName", "own-db"),
+			"backup.plugin.parameters.serverName must differ from bootstrap.recovery.objectStore.serverName"),
+		Entry("a snapshot of the log for no volume", ownDojo, all(at("postgres.cluster.walStorage", nil),
+			at("postgres.cluster.bootstrap.recovery",
+				map[string]any{"volumeSnapshot": map[string]any{"storage": "a", "walStorage": "b"}})),
+			"bootstrap.recovery.volumeSnapshot.walStorage needs walStorage"),
+		Entry("an import from nowhere", ownDojo,
+			at("postgres.cluster.bootstrap", map[string]any{"import": map[string]any{}}), "sourceSecretRef: Required value"),
 		Entry("a name too long for a Cluster", ownDojo, named(strings.Repeat("a", 48)),
 			"with postgres.cluster it has at most 47 characters"),
 		Entry("the operator's own environment", ownDojo, at("env", []any{map[string]any{"name": "DB_PASS", "value": "x"}}),
 			"are set by the operator"),
+		Entry("the operator's own environment for standbys", ownDojo,
+			at("env", []any{map[string]any{"name": "DB_READONLY_ENDPOINT", "value": "x"}}), "are set by the operator"),
 		Entry("the same environment twice", ownDojo,
 			at("env", []any{map[string]any{"name": "A"}, map[string]any{"name": "A"}}), "Duplicate value"),
 		Entry("an empty image", ownDojo, at("image", ""), "spec.image in body should be at least 1 chars long"),
@@ -204,6 +303,12 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 		Entry("neither channel nor group", ownDojo, at("alerts.discord.groupRef", nil), "name exactly one: the channelRef"),
 		Entry("both channel and group", ownDojo, at("alerts.discord.channelRef", map[string]any{"name": "a"}),
 			"name exactly one: the channelRef"),
+		Entry("a mention of a role and a user at once", ownDojo, at("alerts.discord.mentions", []any{map[string]any{
+			"roleId": "1401681709430341704", "userId": "80351110224678912"}}), "name exactly one: roleId or userId"),
+		Entry("a mention of a name", ownDojo, at("alerts.discord.mentions", []any{map[string]any{"roleId": "everyone"}}),
+			"must be the id of a role on Discord: 17 to 20 digits"),
+		Entry("a mention for a severity that no alert has", ownDojo, at("alerts.discord.mentions", []any{map[string]any{
+			"userId": "80351110224678912", "severities": []any{"fatal"}}}), `Unsupported value: "fatal"`),
 		Entry("an invalid name of a group", ownDojo, at("alerts.discord.groupRef.name", "#alerts"),
 			"must be the name of an object"),
 		Entry("a group in no possible namespace", ownDojo, at("alerts.discord.groupRef.namespace", "Team A"),
@@ -246,6 +351,12 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			"synchronous.number must be less than instances"),
 		Entry("to no IngressClass", ownDojo, at("ingress.className", nil), "className cannot be taken away"),
 		Entry("to a smaller volume", ownDojo, at("postgres.cluster.storage.size", "5Gi"), "size cannot shrink"),
+		Entry("to the log on the volume of the data", ownDojo, at("postgres.cluster.walStorage", nil),
+			"walStorage cannot be taken away"),
+		Entry("to a smaller volume for the log", ownDojo, at("postgres.cluster.walStorage.size", "1Gi"), "size cannot shrink"),
+		Entry("to data from elsewhere", ownDojo, at("postgres.cluster.bootstrap.recovery.targetTime", nil),
+			"spec.postgres.cluster.bootstrap: Invalid value: cannot be changed: the Cluster has its data"),
+		Entry("to data from nowhere", ownDojo, at("postgres.cluster.bootstrap", nil), "bootstrap cannot be added or taken away"),
 		Entry("to another storage class", ownDojo, at("postgres.cluster.storage.storageClassName", "slow"),
 			"storageClassName cannot be changed"),
 	)
@@ -260,6 +371,9 @@ var _ = Describe("The API of a Dojo with a database of its own", func() {
 			all(at("postgres.cluster.version", "17"), at("postgres.cluster.storage.size", "11Gi"),
 				at("postgres.reclaimPolicy", "Delete"),
 				at("postgres.cluster.instances", int64(5)), at("postgres.cluster.backup", nil), at("ingress", nil),
+				at("postgres.cluster.walStorage.size", "3Gi"), at("postgres.cluster.parameters", nil),
+				at("postgres.cluster.affinity", nil), at("postgres.cluster.pooler", nil),
+				at("postgres.cluster.extensions", []any{"hstore"}),
 				at("alerts.discord.groupRef", nil), at("alerts.discord.channelRef", map[string]any{"name": "all"}))(o.Object)
 			return k8s.Update(ctx, o)
 		}).Should(Succeed())

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -116,10 +117,59 @@ var _ = Describe("The API of a Dojo", func() {
 			"spec.topologySpreadConstraints: Too many: 9: must have at most 8 items"),
 		Entry("the same topologySpreadConstraint twice", set("topologySpreadConstraints", append(spread(1), spread(1)...)),
 			"spec.topologySpreadConstraints[1]: Duplicate value"),
+		Entry("too long a value", set("env", []any{map[string]any{"name": "A", "value": strings.Repeat("a", 8193)}}),
+			"a variable has a name of at most 253 and a value of at most 8192 characters"),
+		Entry("too long values together", set("env", environmentOf(5, 5, strings.Repeat("a", 6554))),
+			"the values have at most 32768 characters together"),
+		Entry("too long a key of a Secret", set("env", []any{map[string]any{"name": "A", "valueFrom": map[string]any{
+			"secretKeyRef": map[string]any{"name": "a", "key": strings.Repeat("a", 513)}}}}),
+			"a name, key or path in valueFrom has at most 512 characters"),
+		Entry("too long a divisor", set("env", []any{map[string]any{"name": "A", "valueFrom": map[string]any{
+			"resourceFieldRef": map[string]any{"resource": "limits.cpu", "divisor": strings.Repeat("1", 513)}}}}),
+			"a divisor in valueFrom has at most 512 characters"),
+		Entry("too long a name of an imagePullSecret",
+			set("imagePullSecrets", []any{map[string]any{"name": strings.Repeat("a", 254)}}),
+			"the name of a Secret has at most 253 characters"),
+		Entry("too long a quantity", set("resources", map[string]any{"limits": labelledWith(1, strings.Repeat("1", 65))}),
+			"limits has at most 16 entries"),
+		Entry("too many requests", set("resources", map[string]any{"requests": labelledWith(17, 1)}),
+			"requests has at most 16 entries"),
+		Entry("too many claims", set("resources", map[string]any{"claims": many(17, "name")}),
+			"claims has at most 16 entries"),
+		Entry("too long a label of nodes", set("nodeSelector", map[string]any{"a": strings.Repeat("a", 64)}),
+			"a label has a name of at most 317 and a value of at most 63 characters"),
+		Entry("too long a toleration", set("tolerations", []any{map[string]any{"key": strings.Repeat("a", 318)}}),
+			"a key, operator, value or effect has at most 317 characters"),
+		Entry("too long a key of a topology", set("topologySpreadConstraints", []any{map[string]any{
+			"topologyKey": strings.Repeat("a", 318), "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}}),
+			"a key or policy has at most 317 characters"),
+		Entry("too large a selector of a topology", set("topologySpreadConstraints", []any{map[string]any{"topologyKey": "a",
+			"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": map[string]any{"matchLabels": labelled(33)}}}),
+			"matchLabelKeys, matchLabels and matchExpressions have at most 32 entries"),
+		Entry("too long a label of monitors", set("monitoring",
+			map[string]any{"enabled": true, "labels": map[string]any{"a": strings.Repeat("a", 64)}}),
+			"a label has a name of at most 317 and a value of at most 63 characters"),
 		Entry("a name with a dot", named("tokyo.high"), "metadata.name becomes the name of a Service"),
 		Entry("a name that starts with a digit", named("1tokyo"), "metadata.name becomes the name of a Service"),
 		Entry("a name of 64 characters", named(strings.Repeat("a", 64)), "metadata.name becomes the name of a Service"),
 	)
+
+	It("accepts what is as large as it may be", func(ctx context.Context) {
+		full := map[string]any{}
+		Expect(yaml.Unmarshal([]byte(firstUsersDojo), &full)).To(Succeed())
+		set("env", environmentOf(64, 4, strings.Repeat("ü", 8192)))(full)
+		limits, requests := labelledWith(16, strings.Repeat("1", 64)), labelledWith(16, 1)
+		set("resources", map[string]any{"limits": limits, "requests": requests})(full)
+		set("nodeSelector", labelledWith(32, strings.Repeat("a", 63)))(full)
+		set("tolerations", many(32, "key"))(full)
+		set("topologySpreadConstraints", spread(8))(full)
+		text, err := yaml.Marshal(full)
+		Expect(err).NotTo(HaveOccurred())
+		o := &unstructured.Unstructured{}
+		Expect(yaml.Unmarshal(text, o)).To(Succeed())
+		o.SetNamespace(ns)
+		Expect(k8s.Create(ctx, o, client.DryRunAll)).To(Succeed())
+	})
 
 	It("accepts the longest name", func(ctx context.Context) {
 		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
@@ -139,10 +189,10 @@ var _ = Describe("The API of a Dojo", func() {
 			}
 		}
 		Expect(narrow).To(Equal([]string{"Name", "Ready", "Up-to-date", "Available", "Account", "Age"}))
-		Expect(all[6:]).To(Equal([]string{"Database", "Last-backup", "Status"}))
+		Expect(all[6:]).To(Equal([]string{"Database", "Version", "Last-backup", "Endpoint", "Host", "Status"}))
 		cells := fmt.Sprint(table.Rows[0].Cells...)
 		Expect(cells).To(And(ContainSubstring(dojo.Name), ContainSubstring("2/2"), ContainSubstring("Masamichi Yaga"),
-			ContainSubstring("Postgres"), ContainSubstring("Reconciled")))
+			ContainSubstring("Postgres"), ContainSubstring("tokyo."+ns+".svc:80"), ContainSubstring("Reconciled")))
 	})
 
 	It("has a short name and the category all", func() {
@@ -181,12 +231,27 @@ func many(n int, field string) []any {
 }
 
 // labelled returns n labels.
-func labelled(n int) map[string]any {
+func labelled(n int) map[string]any { return labelledWith(n, "x") }
+
+// labelledWith returns n entries of a value.
+func labelledWith(n int, value any) map[string]any {
 	all := map[string]any{}
 	for i := range n {
-		all[fmt.Sprintf("a%d", i)] = "x"
+		all[fmt.Sprintf("a%d", i)] = value
 	}
 	return all
+}
+
+// environmentOf returns n variables, the first few of which have a value.
+func environmentOf(n, few int, value string) (env []any) {
+	for i := range n {
+		one := map[string]any{"name": fmt.Sprintf("%0253d", i)}
+		if i < few {
+			one["value"] = value
+		}
+		env = append(env, one)
+	}
+	return env
 }
 
 // spread returns n topologySpreadConstraints.

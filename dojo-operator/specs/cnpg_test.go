@@ -52,6 +52,10 @@ func ofKind(kind, namespace, name string) *unstructured.Unstructured {
 		group = "batch"
 	case "Ingress":
 		group = "networking.k8s.io"
+	case "HTTPRoute":
+		group = "gateway.networking.k8s.io"
+	case "HorizontalPodAutoscaler":
+		group, version = "autoscaling", "v2"
 	case "PodDisruptionBudget":
 		group = "policy"
 	case "ServiceMonitor", "PrometheusRule":

@@ -5,6 +5,7 @@ package specs_test
 import (
 	"context"
 	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -137,6 +138,36 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
+	It("reports version, instances and primary, and reads from standbys while it has some", func(ctx context.Context) {
+		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) {
+			pg.Instances, pg.ImageName = new(int32(3)), "registry.example.org/postgres:17.6-standard-bookworm"
+		}))
+		Expect(dojo.Status.Database).To(HaveValue(And(HaveField("Version", "17.6"), HaveField("Instances", "3/3"),
+			HaveField("Primary", "tokyo-db-1"), HaveField("ReadOnlyHost", "tokyo-db-ro"))))
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db-ro"), ofKind("Service", ns, ""))).To(Succeed())
+		readOnlyKey := HaveField("Data", HaveKeyWithValue("DB_READONLY_ENDPOINT", []byte("tokyo-db-ro")))
+		Expect(refetch(secretOf(dojo))(ctx)).To(readOnlyKey)
+		deployment := deploymentOf(dojo)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
+		Expect(deployment.Spec.Template.Spec.Containers[0].Env).To(ContainElement(And(
+			HaveField("Name", "DB_READONLY_ENDPOINT"), HaveField("ValueFrom.SecretKeyRef.Optional", HaveValue(BeTrue())))))
+		revision := deployment.Spec.Template.Annotations
+
+		By("failing over")
+		cloudNativePG.Promote(ns, "tokyo-db")
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Primary", "tokyo-db-2"))
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(deployment), deployment)).To(Succeed())
+		Expect(deployment.Spec.Template.Annotations).To(Equal(revision), "nothing changes for the pods")
+
+		By("giving up the standbys")
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.Instances = new(int32(1)) })
+		Eventually(ctx, refetch(secretOf(dojo))).ShouldNot(readOnlyKey)
+		eventuallyReady(ctx, dojo)
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database", // the standbys take a moment to end
+			HaveValue(And(HaveField("Instances", "1/1"), HaveField("ReadOnlyHost", "")))))
+		Expect(refetch(deployment)(ctx)).To(HaveField("Spec.Template.Annotations", Not(Equal(revision))), "the pods roll")
+	})
+
 	It("reports ready instances, continues with the first, and is Degraded without any", func(ctx context.Context) {
 		cloudNativePG.Pause(ns, "tokyo-db")
 		dojo := newDojo(ns, "tokyo", withCluster(func(pg *corev1api.PostgresCluster) { pg.Instances = new(int32(3)) }))
@@ -203,18 +234,6 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		eventuallyReady(ctx, dojo)
 	})
 
-	It("creates the Cluster again when it was deleted, and the schema in it", func(ctx context.Context) {
-		dojo := created(ctx, withCluster())
-		first, live := schemaJobs(ctx, dojo)[0].Name, theCluster()
-		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
-		deleted := live.GetUID()
-		Expect(k8s.Delete(ctx, live)).To(Succeed())
-		Eventually(ctx, refetch(live)).
-			ShouldNot(WithTransform(func(o *unstructured.Unstructured) any { return o.GetUID() }, Equal(deleted)))
-		Eventually(ctx, schemaJob(dojo)).ShouldNot(Or(BeEmpty(), Equal(first)))
-		eventuallyReady(ctx, dojo)
-	})
-
 	It("keeps the Cluster with the policy Retain, and a new Dojo of that name uses it", func(ctx context.Context) {
 		dojo := created(ctx, withCluster())
 		before := theCluster()
@@ -244,6 +263,28 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		for i := range backups.Items {
 			Expect(&backups.Items[i]).To(And(haveField("spec.method", "plugin"), haveField("status.phase", "completed")))
 		}
+	})
+
+	It("takes a first backup itself where that of a former Cluster of its name keeps the schedule from it", func(ctx context.Context) {
+		former := ofKind("Backup", ns, "tokyo-db-20260101000000")
+		former.SetLabels(map[string]string{"cnpg.io/scheduled-backup": "tokyo-db", "cnpg.io/immediateBackup": "true"})
+		former.Object["spec"] = map[string]any{
+			"cluster": map[string]any{"name": "tokyo-db"}, "method": "plugin",
+			"pluginConfiguration": map[string]any{"name": "barman-cloud.cloudnative-pg.io"},
+		}
+		Expect(k8s.Create(ctx, former)).To(Succeed())
+		Eventually(time.Now).
+			Should(BeTemporally(">", former.GetCreationTimestamp().Add(time.Second)), "the Cluster is younger, in seconds")
+		dojo := created(ctx, withCluster(nightly))
+		Eventually(ctx, refetch(dojo)).Should(And(
+			HaveCondition(corev1api.ConditionBackupSucceeded, "True", "LastBackupSucceeded"),
+			HaveField("Status.Database.LastBackup.Name", HavePrefix("tokyo-db-first-"))))
+		first := ofKind("Backup", ns, dojo.Status.Database.LastBackup.Name)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(first), first)).To(Succeed())
+		Expect(first.GetOwnerReferences()).To(BeEmpty(), "it outlives the Dojo")
+		writes := len(operator.WritesAtRest(ns))
+		operator.Restart(ctx)
+		Consistently(func() []string { return operator.Writes(ns)[writes:] }).Should(BeEmpty())
 	})
 
 	It("reports the last backup and the next one, and one that runs is no failure", func(ctx context.Context) {

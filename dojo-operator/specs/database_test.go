@@ -24,15 +24,18 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 	It("gets a role, a database and a schema, and its pods the credentials", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, replicas(2))
 		name := strings.ReplaceAll("dojo_"+ns+"_tokyo", "-", "_")
-		Expect(dojo.Status.Database).
-			To(HaveValue(Equal(corev1api.DatabaseStatus{ClusterName: "pg", Name: name, Host: "pg-rw", Login: name})))
+		Expect(dojo.Status.Database).To(HaveValue(Equal(corev1api.DatabaseStatus{
+			ClusterName: "pg", Name: name, Host: "pg-rw", ReadOnlyHost: "pg-ro", Login: name,
+			Version: "17", Instances: "2/2", Primary: "pg-1",
+		})))
 		Expect(dojo).To(HaveCondition("DatabaseReady", "True", "Ready"))
 
 		secret := secretOf(dojo)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(secret), secret)).To(Succeed())
 		Expect(secret.Data).To(Equal(map[string][]byte{
 			"DB_ENDPOINT": []byte("pg-rw"), "DB_PORT": []byte("5432"), "DB_NAME": []byte(name), "DB_USER": []byte(name),
-			"DB_PASS": []byte(databasePassword(ctx, dojo)),
+			"DB_READONLY_ENDPOINT": []byte("pg-ro"),
+			"DB_PASS":              []byte(databasePassword(ctx, dojo)),
 		}))
 		role, database := ofKind("DatabaseRole", ns, "tokyo-db"), ofKind("Database", ns, "tokyo-db")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(role), role)).To(Succeed())

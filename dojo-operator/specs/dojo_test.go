@@ -36,7 +36,7 @@ func newNamespace(ctx context.Context) string {
 	Expect(k8s.Create(ctx, ns)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
 		expectLawful(ctx, ns.Name)
-		Expect(k8s.Delete(ctx, ns)).To(Succeed())
+		Expect(client.IgnoreNotFound(k8s.Delete(ctx, ns))).To(Succeed(), "a spec may have deleted it")
 	})
 	return ns.Name
 }

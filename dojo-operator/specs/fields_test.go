@@ -35,7 +35,9 @@ var appliedFields = []appliedField{
 	{"Service", "", "/spec/ports/0/targetPort", int64(8080)},
 	{"PodDisruptionBudget", "", "/spec/maxUnavailable", "50%"},
 	{"Ingress", "", "/spec/ingressClassName", "other"},
+	{"HorizontalPodAutoscaler", "", "/spec/maxReplicas", int64(9)},
 	{"Cluster", "-db", "/spec/imageName", "mirror.example.org/postgresql:17"},
+	{"Pooler", "-db-pooler-rw", "/spec/instances", int64(3)},
 	{"ScheduledBackup", "-db", "/spec/immediate", false},
 	{"DatabaseRole", "-db", "/spec/comment", "other"},
 	{"Database", "-db", "/spec/databaseReclaimPolicy", "delete"},
@@ -51,10 +53,11 @@ func (f appliedField) of(dojo *corev1api.Dojo) *unstructured.Unstructured {
 
 // withEverything gives a Dojo all children that there are.
 func withEverything(dojo *corev1api.Dojo) {
-	withCluster(nightly, func(pg *corev1api.PostgresCluster) { pg.Version = "17" })(dojo)
+	withCluster(nightly, pooled, func(pg *corev1api.PostgresCluster) { pg.Version = "17" })(dojo)
 	inGroup(dojo)
 	replicas(2)(dojo)
 	dojo.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org", ClassName: "nginx"}
+	dojo.Spec.Autoscaling = &corev1api.Autoscaling{MinReplicas: new(int32(2)), MaxReplicas: 4}
 }
 
 // dojoWithEverything creates a Dojo with all children and waits until it is Ready.

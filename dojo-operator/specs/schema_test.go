@@ -4,6 +4,7 @@ package specs_test
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 	"time"
@@ -92,9 +93,19 @@ var _ = Describe("The schema of a Dojo's database", func() {
 		Consistently(ctx, func(ctx context.Context) []batchv1.Job { return schemaJobs(ctx, dojo) }).
 			WithTimeout(3 * time.Second).Should(BeEmpty())
 		eventuallyReady(ctx, dojo)
-		edit(ctx, ofKind("Database", ns, "tokyo-db"), func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
+		takeRecord := func(o *unstructured.Unstructured) {
+			annotations := o.GetAnnotations()
+			delete(annotations, "core.jutsu.com/schema")
+			o.SetAnnotations(annotations)
+		}
+		edit(ctx, ofKind("Database", ns, "tokyo-db"), takeRecord)
 		Eventually(ctx, func(ctx context.Context) []batchv1.Job { return schemaJobs(ctx, dojo) }).
 			Should(HaveLen(1), "the record was taken away, to run it once more")
+		eventuallyReady(ctx, dojo)
+		again := schemaJobs(ctx, dojo)[0].UID
+		edit(ctx, ofKind("Database", ns, "tokyo-db"), takeRecord)
+		Eventually(ctx, func(ctx context.Context) []batchv1.Job { return schemaJobs(ctx, dojo) }).
+			Should(HaveExactElements(Not(HaveField("UID", again))), "and again, beside the Job that has ended")
 		eventuallyReady(ctx, dojo)
 	})
 
@@ -201,6 +212,9 @@ func endSchemaPod(ctx context.Context, namespace string, state corev1.ContainerS
 		if err := k8s.List(ctx, &pods, client.InNamespace(namespace),
 			client.MatchingLabels{"app.kubernetes.io/name": "dojo-schema"}); err != nil {
 			return err
+		}
+		if len(pods.Items) == 0 {
+			return errors.New("the Job has no pod yet")
 		}
 		pod := &pods.Items[0]
 		pod.Status.Phase = corev1.PodFailed

@@ -30,7 +30,7 @@ var (
 	cluster  *testcluster.Cluster
 	k8s      client.Client
 	operator = &spec.Operator{Operator: environment.Dojo}
-	// optionalCRDs are the folders with the kinds that a cluster may lack.
+	// optionalCRDs are the folders and files with the kinds that a cluster may lack.
 	optionalCRDs []string
 )
 
@@ -47,7 +47,8 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 	Expect(err).NotTo(HaveOccurred())
 	operator.Begin(ctx, path, environment.Options{
 		Cluster:       testcluster.Options{ControllerManager: true, Nodes: 3, CRDs: []string{discord}},
-		CloudNativePG: postgres, Admission: true, Prometheus: true, Components: []string{"admission"},
+		CloudNativePG: postgres, Admission: true, Prometheus: true, GatewayAPI: true,
+		Components: []string{"admission", "owner-references-permission-enforcement"},
 	})
 	cluster, k8s, cloudNativePG = operator.Cluster, operator.Client, operator.Env.Postgres
 	optionalCRDs = append(operator.Env.OtherKinds, discord)

@@ -20,9 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/cache"
-	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/util/csaupgrade"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -87,7 +86,8 @@ func (a *Applier) Unchanged(owner types.UID) Unchanged {
 }
 
 // Run carries out the plan of an owner. An object that cannot be written keeps only those from
-// being written that depend on it.
+// being written that depend on it. One that is abandoned gets an owner that does not exist, instead of
+// the one that it has, so that the garbage collector deletes it.
 func (a *Applier) Run(ctx context.Context, owner client.Object, plan Plan) Results {
 	var results Results
 	if plan.Finalizers != nil {
@@ -110,6 +110,9 @@ func (a *Applier) Run(ctx context.Context, owner client.Object, plan Plan) Resul
 	for _, old := range plan.Delete {
 		results.fail("", a.delete(ctx, old))
 	}
+	for _, old := range plan.Abandon {
+		results.fail("", a.abandon(ctx, owner, old))
+	}
 	return results
 }
 
@@ -119,7 +122,7 @@ func (a *Applier) write(ctx context.Context, owner client.Object, o *Object) Res
 	result := Result{Object: o, Outcome: Updated}
 	switch {
 	case err != nil:
-		result.Outcome, result.err = Failed, a.failure(o.Key, o.Kind+" "+o.Name, err)
+		result.Outcome, result.err = Failed, a.failure(o.Key, o.Kind+" "+o.Name, err, o.Invalid)
 	case o.Live == nil:
 		result.Outcome = Created
 	case !changed(o.Live, answer):
@@ -179,12 +182,13 @@ func (a *Applier) apply(ctx context.Context, o *Object) (client.Object, error) {
 // upgrade makes fields that are ours by update ours by apply, where one of them may no longer be
 // desired.
 func (a *Applier) upgrade(ctx context.Context, o *Object) error {
-	if _, updated := ownedFields(a.Owner, o.Live); !outgrown(updated, o.Live, o.Desired) {
+	applied, updated := ownedFields(a.Owner, o.Live)
+	if !outgrown(updated, o.Live, o.Desired) {
 		return nil
 	}
-	patch, err := csaupgrade.UpgradeManagedFieldsPatch(o.Live, sets.New(a.Owner), a.Owner)
-	if err != nil || patch == nil {
-		return err
+	patch, err := upgradePatch(a.Owner, o.Live, union(applied, updated))
+	if err != nil {
+		return fmt.Errorf("encode the managed fields of %s %s: %w", o.Kind, o.Name, err)
 	}
 	return a.client.Patch(ctx, o.Desired.DeepCopy(), client.RawPatch(types.JSONPatchType, patch))
 }
@@ -224,13 +228,44 @@ func (a *Applier) delete(ctx context.Context, old Deletion) error {
 	err := a.client.Delete(ctx, old.Object, client.Preconditions{UID: new(old.Object.GetUID())},
 		client.PropagationPolicy(metav1.DeletePropagationBackground))
 	if client.IgnoreNotFound(err) != nil {
-		return a.failure(old.Key, fmt.Sprintf("deletion of the %s %s", old.Kind, old.Name), err)
+		return a.failure(old.Key, fmt.Sprintf("deletion of the %s %s", old.Kind, old.Name), err, Refusal{})
 	}
 	a.refused.Remove(old.Key)
 	logf.FromContext(ctx).V(1).Info("deleted", "kind", old.Kind, "object", old.Name)
 	if len(old.Object.GetFinalizers()) == 0 {
 		a.Expectations.ExpectDeleted(old.Key, old.Object.GetUID())
 	}
+	return nil
+}
+
+// abandon makes the only owner of an object one with the name of its own, and an UID that no object has:
+// the garbage collector deletes what has no owner that exists
+// (https://kubernetes.io/docs/concepts/architecture/garbage-collection/#owners-dependents). The version
+// makes sure that nothing else has changed.
+func (a *Applier) abandon(ctx context.Context, owner client.Object, old Deletion) error {
+	gvk, err := a.client.GroupVersionKindFor(owner)
+	if err != nil {
+		return err
+	}
+	nobody := metav1.OwnerReference{
+		APIVersion: gvk.GroupVersion().String(), Kind: gvk.Kind, Name: owner.GetName(), UID: uuid.NewUUID(),
+		Controller: new(true),
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": old.Object.GetUID(), "resourceVersion": old.Object.GetResourceVersion(),
+		"ownerReferences": []metav1.OwnerReference{nobody},
+	}})
+	if err != nil {
+		return fmt.Errorf("encode the owner of %s %s: %w", old.Kind, old.Name, err)
+	}
+	after := old.Object.DeepCopyObject().(client.Object)
+	err = a.client.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch))
+	if client.IgnoreNotFound(err) != nil {
+		what := fmt.Sprintf("%s %s, which is to be left to the garbage collector", old.Kind, old.Name)
+		return a.failure(old.Key, what, err, Refusal{})
+	}
+	a.refused.Remove(old.Key)
+	logf.FromContext(ctx).V(1).Info("abandoned", "kind", old.Kind, "object", old.Name)
 	return nil
 }
 
@@ -245,7 +280,7 @@ func (a *Applier) setFinalizers(ctx context.Context, owner client.Object, finali
 	after.SetFinalizers(finalizers)
 	err = a.client.Patch(ctx, after, client.MergeFromWithOptions(owner, client.MergeFromWithOptimisticLock{}))
 	if err != nil {
-		return a.failure(key, "finalizers of the "+gvk.Kind, err)
+		return a.failure(key, "finalizers of the "+gvk.Kind, err, Refusal{})
 	}
 	a.refused.Remove(key)
 	owner.SetFinalizers(finalizers)
@@ -257,9 +292,13 @@ func (a *Applier) setFinalizers(ctx context.Context, owner client.Object, finali
 }
 
 // failure decides what an error of the API server means for the owner. Of a Secret it has no text,
-// which may quote it; a conflict stays one to be retried quietly, and is not reported.
-func (a *Applier) failure(key expectations.Key, what string, err error) error {
-	refused := conditions.Refused(err)
+// which may quote it; a conflict stays one to be retried quietly, and is not reported. Invalid is what
+// it means that the object is, zero for the same as any other refusal.
+func (a *Applier) failure(key expectations.Key, what string, err error, invalid Refusal) error {
+	refused, means := conditions.Refused(err), invalid
+	if !apierrors.IsInvalid(err) || invalid.Reason == "" {
+		means = Refusal{a.reasons.Refused, "Check quotas, admission policies and the operator's permissions."}
+	}
 	switch {
 	case replaced(err), apierrors.IsAlreadyExists(err): // it will be observed
 		return ErrStale
@@ -281,9 +320,8 @@ func (a *Applier) failure(key expectations.Key, what string, err error) error {
 	}
 	a.refused.Add(key, since, 2*maxRefusedRetry)
 	retry := wait.Jitter(min(max(now.Sub(since), minRefusedRetry), maxRefusedRetry), 0.1)
-	return conditions.Degraded(a.reasons.Refused,
-		"The API server refuses the %s: %s. Check quotas, admission policies and the operator's permissions.",
-		what, strings.TrimSuffix(err.Error(), ".")).After(retry)
+	return conditions.Degraded(means.Reason, "The API server refuses the %s: %s. %s",
+		what, strings.TrimSuffix(err.Error(), "."), means.Advice).After(retry)
 }
 
 // replaced reports whether there was another object than the one that was observed: its UID cannot

@@ -430,3 +430,63 @@ func replaceWidget(t *testing.T, w *world, o *unstructured.Unstructured) {
 		t.Fatal(err)
 	}
 }
+
+// What is abandoned gets an owner that does not exist, and is otherwise as it was.
+func TestAbandon(t *testing.T) {
+	t.Parallel()
+	secret := func(w *world) *corev1.Secret {
+		return applytest.Get(t, w.server, school, tokyo, &corev1.Secret{})
+	}
+	for name, c := range map[string]struct {
+		others func(*world)
+		stale  bool
+	}{
+		"as it was observed":    {func(*world) {}, false},
+		"written meanwhile":     {func(w *world) { applytest.Edit(t, w.server, "kubectl", secret(w), relabel) }, true},
+		"deleted meanwhile":     {func(w *world) { w.delete(secret(w)) }, false},
+		"made anew by a client": {func(w *world) { w.delete(secret(w)); w.create(foreignSecret(nil)) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.create(foreignSecret(metav1.NewControllerRef(w.owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))))
+			old := secret(w)
+			c.others(w)
+			before := secret(w)
+			results := w.applier.Run(testContext, w.owner, apply.Plan{Abandon: []apply.Deletion{apply.Delete("Secret", old)}})
+			if results.Stale != c.stale || results.Issues != nil {
+				t.Errorf("results %+v", results)
+			}
+			after := secret(w)
+			if c.stale || before == nil {
+				if diff := cmp.Diff(before, after); diff != "" {
+					t.Errorf("was written: %s", diff)
+				}
+				return
+			}
+			owner := metav1.GetControllerOf(after)
+			if len(after.OwnerReferences) != 1 || owner == nil || owner.Kind != "ConfigMap" || owner.Name != "owner" ||
+				owner.UID == "" || owner.UID == w.owner.UID || owner.BlockOwnerDeletion != nil {
+				t.Errorf("owners are %+v", after.OwnerReferences)
+			}
+			if diff := cmp.Diff(before.Data, after.Data); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func (w *world) create(o client.Object) {
+	w.t.Helper()
+	if err := w.server.Create(testContext, o); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func foreignSecret(owner *metav1.OwnerReference) *corev1.Secret {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: school, Name: tokyo}, Data: map[string][]byte{"a": []byte("b")}}
+	if owner != nil {
+		s.OwnerReferences = []metav1.OwnerReference{*owner}
+	}
+	return s
+}

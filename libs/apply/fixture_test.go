@@ -57,10 +57,14 @@ func newWorld(t applytest.TB) *world {
 // restart starts the operator again: it has forgotten everything.
 func (w *world) restart(c client.Client) { w.applier = apply.New(c, us, reasons, w.clock) }
 
-// plan plans an object as it should be, over a live one of the given type.
+// plan plans an object as it should be, over a live one of the given type as the cache keeps it.
 func plan[L apply.Live](w *world, empty L, desired *unstructured.Unstructured) *apply.Object {
 	w.t.Helper()
 	live := applytest.Get(w.t, w.server, desired.GetNamespace(), desired.GetName(), empty)
+	var absent L
+	if live != absent {
+		apply.Keep(us, live, func() {})
+	}
 	return apply.Sync(us, live, desired, w.applier.Unchanged(w.owner.UID))
 }
 
@@ -126,7 +130,7 @@ func widget(t applytest.TB, spec string, changes ...func(spec map[string]any)) *
 	o.SetNamespace(school)
 	o.SetName(tokyo)
 	o.SetLabels(map[string]string{"app": tokyo})
-	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "u"}})
+	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "u", Controller: new(true)}})
 	return o
 }
 

@@ -30,14 +30,13 @@ const ShapeAnnotation = "jutsu.com/created-shape"
 // InSync reports whether the live object holds exactly the fields that we own, with our values.
 func InSync(owner string, live client.Object, desired *unstructured.Unstructured) bool {
 	applied, updated := ownedFields(owner, live)
-	owned, same := compare(values(live), ownable(desired), applied.Union(updated))
+	owned, same := compare(values(live), ownable(desired), union(applied, updated))
 	return owned && same && !surplus(applied, desired) && !outgrown(updated, live, desired)
 }
 
 // OwnedFields are the fields of an object that we own.
 func OwnedFields(owner string, o metav1.Object) *fieldpath.Set {
-	applied, updated := ownedFields(owner, o)
-	return applied.Union(updated)
+	return union(ownedFields(owner, o))
 }
 
 // ownedFields are those that we own by apply, and by update: a POST leaves that, and a replaced
@@ -48,22 +47,23 @@ func ownedFields(owner string, o metav1.Object) (applied, updated *fieldpath.Set
 		switch {
 		case entry.Manager != owner || entry.Subresource != "":
 		case entry.Operation == metav1.ManagedFieldsOperationApply:
-			applied = applied.Union(fieldsOf(entry))
+			applied = union(applied, recordOf(o, &entry).set)
 		default:
-			updated = updated.Union(fieldsOf(entry))
+			updated = union(updated, recordOf(o, &entry).set)
 		}
 	}
 	return applied, updated
 }
 
-// fieldsOf are the fields of an entry. What cannot be read is not known to be owned, so that it is
-// applied again.
-func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
-	set := fieldpath.NewSet()
-	if entry.FieldsV1 == nil || set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
-		return fieldpath.NewSet()
+// union is that of two sets, of which mostly one is empty.
+func union(a, b *fieldpath.Set) *fieldpath.Set {
+	switch {
+	case a.Empty():
+		return b
+	case b.Empty():
+		return a
 	}
-	return set
+	return a.Union(b)
 }
 
 // values are an object's fields. The managed fields are not among them: to convert them takes
@@ -156,14 +156,19 @@ func child(of any, at fieldpath.PathElement) (value any, ok bool) {
 	return list[i], true
 }
 
-// matches reports whether an item of a list is the one that a path element names.
+// scale is the subresource by which autoscalers, and kubectl scale, write replicas.
+const scale = "scale"
+
+// matches reports whether an item of a list is the one that a path element names. The controller's
+// reference has no UID there (recordOf).
 func matches(at fieldpath.PathElement, item any) bool {
 	if at.Key == nil {
 		return at.Value != nil && equal(item, (*at.Value).Unstructured())
 	}
 	object, ok := item.(map[string]any)
 	for _, field := range *at.Key {
-		ok = ok && equal(object[field.Name], field.Value.Unstructured())
+		ok = ok && (equal(object[field.Name], field.Value.Unstructured()) ||
+			field.Name == "uid" && equal("", field.Value.Unstructured()) && object["controller"] == true)
 	}
 	return ok
 }
@@ -203,8 +208,8 @@ func drifted(owner string, live client.Object, desired *unstructured.Unstructure
 	for _, entry := range live.GetManagedFields() {
 		// Of the controllers in the controller manager only the autoscaler uses the scale
 		// subresource; `kubectl scale` has another name.
-		if entry.Manager == "kube-controller-manager" && entry.Subresource == "scale" {
-			fields = fields.Union(fieldsOf(entry))
+		if entry.Manager == "kube-controller-manager" && entry.Subresource == scale {
+			fields = union(fields, recordOf(live, &entry).set)
 		}
 	}
 	owned, _ := compare(values(live), ownable(desired), fields)

@@ -24,6 +24,9 @@ type Plan struct {
 	Apply []*Object
 	// Delete are the objects to delete, after that.
 	Delete []Deletion
+	// Abandon are the objects to leave to the garbage collector, after that: as [Applier.Run] says, it
+	// deletes them, and takes the permission to patch alone.
+	Abandon []Deletion
 	// Issues keep the object from matching its spec, whatever comes of the writes.
 	Issues []conditions.Issue
 }
@@ -51,10 +54,21 @@ type Object struct {
 	// synced is whether the object is written only while it is not in sync, so that a write that
 	// does not bring it there is remembered.
 	synced bool
+	// Invalid is what it means where the API server, or a webhook of the kind, calls the object invalid;
+	// zero for the same as any other refusal.
+	Invalid Refusal
 	// ReplaceSpec replaces the spec as a whole where the API server calls our apply invalid: an
 	// apply leaves the fields of others, and one of them may exclude ours (a value beside our
 	// valueFrom). Nil for kinds where that cannot happen.
 	ReplaceSpec map[string]any
+}
+
+// Refusal is what it means for the owner that an object is refused.
+type Refusal struct {
+	// Reason is that of the issue (Degraded).
+	Reason string
+	// Advice follows the error of the API server in the message: sentences that say what to do.
+	Advice string
 }
 
 // Deletion is an object of ours that is no longer desired.
@@ -141,6 +155,7 @@ func Join(plans ...Plan) Plan {
 		}
 		all.Apply = slices.Concat(all.Apply, p.Apply)
 		all.Delete = slices.Concat(all.Delete, p.Delete)
+		all.Abandon = slices.Concat(all.Abandon, p.Abandon)
 		all.Issues = slices.Concat(all.Issues, p.Issues)
 	}
 	return all

@@ -195,6 +195,26 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// An object may say what it means that it is invalid, and nothing else.
+func TestInvalidMeansWhatTheObjectSays(t *testing.T) {
+	t.Parallel()
+	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Thing"}, tokyo,
+		field.ErrorList{field.Invalid(field.NewPath("spec", "size"), "7", "is odd")})
+	for want, err := range map[string]error{
+		"ThingRefused: The API server refuses the Widget tokyo: " + invalid.Error() + ". Correct spec.thing.": invalid,
+		"ChildRefused: The API server refuses the Widget tokyo: no" + advice:                                  answer(403, "", "no"),
+	} {
+		w := newWorld(t)
+		w.restart(w.failing(&err))
+		o := plan(w, emptyWidget(), widget(t, widgetSpec))
+		o.Invalid = apply.Refusal{Reason: "ThingRefused", Advice: "Correct spec.thing."}
+		issue := w.run(o).Issues[0]
+		if got := issue.Reason + ": " + issue.Message; got != want || issue.RequeueAfter == 0 {
+			t.Errorf("got %s, again after %s,\nwant %s", got, issue.RequeueAfter, want)
+		}
+	}
+}
+
 func TestRefusedIsRetriedAfterGrowingPauses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

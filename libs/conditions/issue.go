@@ -35,6 +35,8 @@ type Issue struct {
 	// Unverified is whether the issue is only that it cannot be checked now whether the object matches
 	// its spec, so that one that did may do so still.
 	Unverified bool
+	// Brief is whether the issue is over in a moment, so that it is not worth a report.
+	Brief bool
 	// Err is the error of a call that may succeed when it is repeated: the queue backs off. Nil for
 	// all others.
 	Err error

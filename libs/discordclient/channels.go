@@ -46,7 +46,7 @@ func (c *Client) DeleteChannel(ctx context.Context, id, reason string) error {
 
 // MoveChannels changes positions of many channels in one request. It takes no reason for the audit
 // log.
-func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []ChannelMove) error {
+func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []Move) error {
 	if len(moves) == 0 {
 		return nil
 	}

@@ -84,13 +84,21 @@ func (c *Client) RefuseToken(op, why string) {
 // MayCreateChannel returns, as an error of CreateChannel, what such a call would be refused for now
 // without asking Discord: a *[RateLimited], or a refused token. Nil promises nothing. Ask it before
 // recording an intent that a crash would leave open.
-func (c *Client) MayCreateChannel(guildID string) error {
-	create := createChannel(guildID, "")
+func (c *Client) MayCreateChannel(ctx context.Context, guildID string) error {
+	return c.mayCreate(ctx, createChannel(guildID, ""), guildID)
+}
+
+// MayCreateRole is MayCreateChannel for a role.
+func (c *Client) MayCreateRole(ctx context.Context, guildID string) error {
+	return c.mayCreate(ctx, createRole(guildID, ""), guildID)
+}
+
+func (c *Client) mayCreate(ctx context.Context, create call, guildID string) error {
 	create.major = guildID
 	if err := c.admit(&create); err != nil {
 		return err
 	}
-	if wait := c.limiter.Peek(create.limited()); wait != nil {
+	if wait := c.limiter.Peek(create.limited(ctx)); wait != nil {
 		return &RateLimited{Op: create.op, After: wait.After, Scope: wait.Scope, Local: true}
 	}
 	return nil

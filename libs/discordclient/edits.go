@@ -35,6 +35,10 @@ func (c Change[T]) MarshalJSON() ([]byte, error) {
 		if v == nil {
 			return []byte("[]"), nil
 		}
+	case []Tag:
+		if v == nil {
+			return []byte("[]"), nil
+		}
 	}
 	return json.Marshal(c.value)
 }
@@ -50,6 +54,18 @@ type ChannelCreate struct {
 	NSFW               bool                  `json:"nsfw,omitempty"`
 	Slowmode           int                   `json:"rate_limit_per_user,omitempty"`           // seconds, 0 to 21600
 	DefaultAutoArchive int                   `json:"default_auto_archive_duration,omitempty"` // minutes, as in [Channel]
+	// Of a voice or stage channel only, as in [Channel].
+	Bitrate      int    `json:"bitrate,omitempty"`
+	UserLimit    int    `json:"user_limit,omitempty"`
+	Region       string `json:"rtc_region,omitempty"`
+	VideoQuality int    `json:"video_quality_mode,omitempty"`
+	// Of a forum or media channel only, as in [Channel]. Discord takes no Flags: set them by an edit.
+	Flags           int    `json:"-"`
+	Tags            []Tag  `json:"available_tags,omitempty"` // without ids
+	DefaultReaction *Emoji `json:"default_reaction_emoji,omitempty"`
+	SortOrder       *int   `json:"default_sort_order,omitempty"`
+	Layout          int    `json:"default_forum_layout,omitempty"`
+	ThreadSlowmode  int    `json:"default_thread_rate_limit_per_user,omitempty"`
 	// Overwrites, at most 100. Nil leaves the choice to Discord, which takes those of the category;
 	// an empty list is none.
 	Overwrites []Overwrite `json:"permission_overwrites,omitzero"`
@@ -68,6 +84,16 @@ type ChannelEdit struct {
 	Slowmode           Change[int]                   `json:"rate_limit_per_user,omitzero"`
 	DefaultAutoArchive Change[int]                   `json:"default_auto_archive_duration,omitzero"`
 	Overwrites         Change[[]Overwrite]           `json:"permission_overwrites,omitzero"` // replaces all; at most 100
+	Bitrate            Change[int]                   `json:"bitrate,omitzero"`
+	UserLimit          Change[int]                   `json:"user_limit,omitzero"`
+	Region             Change[string]                `json:"rtc_region,omitzero"`
+	VideoQuality       Change[int]                   `json:"video_quality_mode,omitzero"`
+	Flags              Change[int]                   `json:"flags,omitzero"`          // all of them
+	Tags               Change[[]Tag]                 `json:"available_tags,omitzero"` // all; without its id one is new
+	DefaultReaction    Change[*Emoji]                `json:"default_reaction_emoji,omitzero"`
+	SortOrder          Change[*int]                  `json:"default_sort_order,omitzero"`
+	Layout             Change[int]                   `json:"default_forum_layout,omitzero"`
+	ThreadSlowmode     Change[int]                   `json:"default_thread_rate_limit_per_user,omitzero"`
 }
 
 // hidden names the hidden rate limit that the edit falls under.
@@ -78,8 +104,8 @@ func (e ChannelEdit) hidden() string {
 	return "name-topic"
 }
 
-// ChannelMove is one line of a bulk change of positions.
-type ChannelMove struct {
+// Move is one line of a bulk change of positions.
+type Move struct {
 	ID       string `json:"id"`
 	Position int    `json:"position"`
 }
@@ -95,6 +121,10 @@ type GuildEdit struct {
 	AFKChannelID          Change[string] `json:"afk_channel_id,omitzero"`
 	AFKTimeout            Change[int]    `json:"afk_timeout,omitzero"`
 	SystemChannelID       Change[string] `json:"system_channel_id,omitzero"`
+	SystemChannelFlags    Change[int]    `json:"system_channel_flags,omitzero"` // all of them
+	// RulesChannelID and PublicUpdatesChannelID are of text channels; a community server needs both.
+	RulesChannelID         Change[string] `json:"rules_channel_id,omitzero"`
+	PublicUpdatesChannelID Change[string] `json:"public_updates_channel_id,omitzero"`
 }
 
 // AuditQuery selects entries of the audit log; zero fields do not select.

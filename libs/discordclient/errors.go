@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
 // Class is what an error means to the caller: what it should do about it.
@@ -31,8 +33,8 @@ const (
 	ClassBadToken Class = "bad-token"
 	// ClassInvalid means: the request is wrong in itself; the same request will be refused again.
 	ClassInvalid Class = "invalid"
-	// ClassLimit means: a limit of Discord is reached (500 channels, 50 children of a category, 15
-	// webhooks), or the request conflicts with what is there. It may succeed when room was made.
+	// ClassLimit means: a limit of Discord is reached (500 channels, 50 children of a category, 250
+	// roles, 15 webhooks), or the request conflicts with what is there. It may succeed when room was made.
 	ClassLimit Class = "limit-reached"
 	// ClassRateLimited means: too many calls; the error is a *[RateLimited] that says how long to
 	// wait.
@@ -58,6 +60,10 @@ type RateLimited struct {
 	// Local is true when the call was not sent, because it was known that it would be refused.
 	Local bool
 }
+
+// Queued reports whether it is the bot's own limit of calls of all kinds, in the line for which the
+// caller has a place, see [WithCaller].
+func (e *RateLimited) Queued() bool { return e.Local && e.Scope == ratelimit.ScopeGlobal }
 
 // Error names the call, the scope and the wait.
 func (e *RateLimited) Error() string {
@@ -168,7 +174,7 @@ func classify(status, code int, fields []Field, mutating bool) Class {
 		discordgo.ErrCodeInvalidWebhookTokenProvided:
 		return ClassGone
 	case discordgo.ErrCodeMaximumNumberOfWebhooksReached, discordgo.ErrCodeMaximumNumberOfGuildChannelsReached,
-		codeMaxGuildWebhooks, codeMaxOverwrites, codeTooManyGuildChannels:
+		discordgo.ErrCodeMaximumGuildRolesReached, codeMaxGuildWebhooks, codeMaxOverwrites, codeTooManyGuildChannels:
 		return ClassLimit
 	case codeAntiAbuse:
 		return ClassDenied

@@ -23,20 +23,6 @@ func (c *Client) EditGuild(ctx context.Context, id string, edit GuildEdit, reaso
 	return result[Guild](ctx, c, cl, edit, id)
 }
 
-// GetMember returns a member of a guild: the bot itself, or another user.
-func (c *Client) GetMember(ctx context.Context, guildID, userID string) (Member, error) {
-	cl := get("get member", "/guilds/{guild_id}/members/{user_id}", discordgo.EndpointGuildMember(guildID, userID))
-	return result[Member](ctx, c, cl, nil, guildID, userID)
-}
-
-// ListRoles returns the roles of a guild in the order of their ids.
-func (c *Client) ListRoles(ctx context.Context, guildID string) ([]Role, error) {
-	cl := get("list roles", "/guilds/{guild_id}/roles", discordgo.EndpointGuildRoles(guildID))
-	roles, err := result[[]Role](ctx, c, cl, nil, guildID)
-	sortRoles(roles)
-	return roles, err
-}
-
 // ListAuditLog returns entries of a guild's audit log.
 func (c *Client) ListAuditLog(ctx context.Context, guildID string, q AuditQuery) ([]AuditEntry, error) {
 	query := url.Values{}

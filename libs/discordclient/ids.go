@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/bwmarrin/discordgo"
 )
 
 // discordEpoch is the start of Discord's time, in milliseconds since 1970.
@@ -46,7 +44,7 @@ func CompareIDs(a, b string) int {
 // then by id.
 func SortChannels(channels []*Channel) {
 	voice := func(c *Channel) int {
-		if c.Type == discordgo.ChannelTypeGuildVoice || c.Type == discordgo.ChannelTypeGuildStageVoice {
+		if IsVoiceLike(c.Type) {
 			return 1
 		}
 		return 0

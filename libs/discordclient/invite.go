@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
@@ -17,6 +19,17 @@ const (
 	PermissionsGuild      = PermissionsCore | permissions.ManageGuild | permissions.ViewAuditLog              // 536872112
 	PermissionsOverwrites = PermissionsGuild | permissions.ManageRoles                                        // 805307568
 )
+
+// ToManage is what a bot needs in a channel of a type to manage it. Where it may not connect to one in
+// which members talk, it may not manage it either. Source:
+// https://docs.discord.com/developers/topics/permissions#implicit-permissions.
+func ToManage(t discordgo.ChannelType) permissions.Bits {
+	const always = permissions.ViewChannel | permissions.ManageChannels
+	if IsVoiceLike(t) {
+		return always | permissions.Connect
+	}
+	return always
+}
 
 // InviteURL is where a user adds the bot of an application to a guild, with exactly the given
 // permissions, below the web's address ([Client.WebURL]). guildID chooses the guild beforehand;

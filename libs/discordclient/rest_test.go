@@ -67,7 +67,7 @@ func TestOverwritesAndPositions(t *testing.T) {
 	ctx := t.Context()
 	group := r.create(discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory, Overwrites: []discordclient.Overwrite{{ID: r.guild, Deny: permissions.SendMessages}}})
 	a, b := r.create(discordclient.ChannelCreate{Name: "a"}), r.create(discordclient.ChannelCreate{Name: "b"})
-	err := r.client.MoveChannels(ctx, r.guild, []discordclient.ChannelMove{
+	err := r.client.MoveChannels(ctx, r.guild, []discordclient.Move{
 		{ID: a.ID, Position: 5}, {ID: b.ID, Position: 4},
 	})
 	if err != nil {

@@ -35,14 +35,6 @@ type call struct {
 // mutating reports whether the call may have an effect.
 func (c *call) mutating() bool { return c.method != http.MethodGet }
 
-// limited is what the limiter needs to know about the call: creates and deletes are urgent.
-func (c *call) limited() ratelimit.Call {
-	return ratelimit.Call{
-		Route: c.method + " " + c.route, Major: c.major, Hidden: c.hidden,
-		Urgent: c.method == http.MethodPost || c.method == http.MethodDelete,
-	}
-}
-
 // get is a call that reads.
 func get(op, route, url string) call {
 	return call{op: op, method: http.MethodGet, route: route, url: url}
@@ -107,8 +99,8 @@ func (c *Client) roundTrip(ctx context.Context, cl *call, in, out any, ids []str
 	return nil
 }
 
-// result makes a call and returns what it is answered with. A channel, guild or webhook must have
-// its id.
+// result makes a call and returns what it is answered with. A channel, guild, role or webhook must
+// have its id.
 func result[T any](ctx context.Context, c *Client, cl call, in any, ids ...string) (out T, err error) {
 	var none T
 	if err := c.do(ctx, cl, in, &out, ids...); err != nil {
@@ -122,6 +114,7 @@ func result[T any](ctx context.Context, c *Client, cl call, in any, ids ...strin
 
 func (c *Channel) id() string { return c.ID }
 func (g Guild) id() string    { return g.ID }
+func (r Role) id() string     { return r.ID }
 func (w Webhook) id() string  { return w.ID }
 
 // request makes the HTTP request of a call. discordgo's endpoints begin with Discord's host and API
@@ -162,7 +155,7 @@ func (c *Client) send(req *http.Request, cl *call) ([]byte, error) {
 	if err := c.admit(cl); err != nil {
 		return nil, err
 	}
-	ticket, wait := c.limiter.Reserve(cl.limited())
+	ticket, wait := c.limiter.Reserve(cl.limited(req.Context()))
 	if wait != nil {
 		return nil, &RateLimited{Op: cl.op, After: wait.After, Scope: wait.Scope, Local: true}
 	}

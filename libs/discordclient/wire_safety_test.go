@@ -37,7 +37,7 @@ func TestNullAndEmptyAnswersAreErrors(t *testing.T) {
 // Fields that are not used here may change their form: the rest is read all the same.
 func TestFieldsWithoutUseBreakNothing(t *testing.T) {
 	t.Parallel()
-	const odd = `,"flags":"x","last_pin_timestamp":7,"available_tags":"x","recipients":{},"thread_metadata":[],"color":"red","user":7,"avatar":{},"application":7`
+	const odd = `,"flags":"x","last_pin_timestamp":7,"applied_tags":"x","recipients":{},"thread_metadata":[],"color":"red","user":7,"avatar":{},"application":7`
 	c, _ := answering(t, 200, nil, `[{"id":"1","name":"a","type":0,"permissions":"8"`+odd+`}]`)
 	for name, err := range map[string]error{
 		"channels":    second(c.ListChannels(t.Context(), "1")),

@@ -54,6 +54,8 @@ func New(f *Flags, o Options) (ctrl.Manager, error) {
 		return nil, fmt.Errorf("find the cluster (set KUBECONFIG, --kubeconfig, or run in a pod): %w", err)
 	}
 	kubeconfig.UserAgent = o.Name + "/" + o.Version
+	// An API server compresses each event of a watch by itself, which costs both more than the network.
+	kubeconfig.DisableCompression = true
 	scheme, kinds := runtime.NewScheme(), runtime.SchemeBuilder(o.Kinds)
 	if err := kinds.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("register kinds: %w", err)

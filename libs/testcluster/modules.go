@@ -28,6 +28,13 @@ func PrometheusOperatorCRDs(ctx context.Context) (string, error) {
 		"prometheus-operator-crd")
 }
 
+// HTTPRouteCRD returns the file with the CustomResourceDefinition of HTTPRoute, in the standard channel of
+// the Gateway API, out of the module that tools/gateway-api pins.
+func HTTPRouteCRD(ctx context.Context) (string, error) {
+	return moduleFolder(ctx, "gateway-api", "sigs.k8s.io/gateway-api", "config", "crd", "standard",
+		"gateway.networking.k8s.io_httproutes.yaml")
+}
+
 // CloudNativePGManifest returns the file that installs CloudNativePG, as it is released, out of the
 // same module.
 func CloudNativePGManifest(ctx context.Context) (string, error) {

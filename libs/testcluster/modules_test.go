@@ -23,6 +23,9 @@ func TestDefinitionsOfOthers(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	if _, err := HTTPRouteCRD(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if _, err := moduleFolder(t.Context(), "kwok", "example.org/nothing"); err == nil {
 		t.Error("a module that is not pinned is found")
 	}

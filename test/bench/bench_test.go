@@ -28,7 +28,7 @@ func TestRun(t *testing.T) {
 			func(name string) bool { return name == scenarioGuilds }), ","),
 		dojos: []int{3}, secrets: 5, channels: []int{10}, guilds: 2, webhooks: []bool{false, true},
 		latency: []time.Duration{20 * time.Millisecond}, outage: time.Second,
-		resync: time.Second, idle: 2 * time.Second, repeat: 1, quiet: 3 * time.Second,
+		resync: time.Second, idle: 2 * time.Second, repeat: 1, runs: 1, flood: serversOf, lives: 2, quiet: 3 * time.Second,
 		out: filepath.Join(t.TempDir(), "figures.json"),
 	}
 	measured, err := run(t.Context(), o, t.Output())
@@ -59,6 +59,8 @@ func TestRun(t *testing.T) {
 		"outage, 10: channels on Discord too many":                  0,
 		"lost, 10: channels on Discord too many":                    0,
 		"resync, 10: calls that read a guild":                       3,
+		"abuse of Dojos, 20: limits.memory":                         256,
+		"abuse of channels, 20: limits.memory":                      256,
 	} {
 		if diff := cmp.Diff(want, got[name]); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -73,6 +75,11 @@ func TestRun(t *testing.T) {
 		"memory, 0: RSS", "memory, 5: live heap", "discord, with webhooks, 20 ms, 10: drift to repair by event, p99",
 		"discord, with webhooks, 20 ms, 10: reconciles", "outage, 10: return of Discord to all Ready",
 		"resync, 10: drift to repair without events, p50", "lost, 1: calls to Discord but the creates",
+		"abuse of Dojos, 20: alone: created to Ready, p95",
+		"abuse of Dojos, 20: under references to others: edited to Ready, p95",
+		"abuse of channels, 20: under refused tokens: created to Ready, p95",
+		"abuse of channels, 20: calls that Discord answers with 401",
+		"abuse of channels, 20: a start amid all of it: peak RSS",
 	} {
 		if got[name] <= 0 {
 			t.Errorf("%s is %v", name, got[name])

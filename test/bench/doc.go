@@ -12,6 +12,7 @@
 // What is measured, a file each:
 //
 //	load.go      many Dojos at once: seconds until all are Ready, and the requests meanwhile
+//	one.go       one more Dojo beside all of them, and beside none
 //	direct.go    beside it: the same children, created without any operator, until all of their pods are available
 //	idle.go      requests per minute when nothing happens
 //	rotation.go  the database password of all Dojos changes at once
@@ -21,6 +22,7 @@
 //	discord.go   many channels at once, in one guild or in many: calls, writes, idle traffic, correction of drift
 //	outage.go    Discord is away for a while when half of the channels are there
 //	lost.go      the answers to creates are lost in a guild whose audit log others fill
+//	abuse.go     one tenant works while another does what it can to hinder it: attack.go
 //	resync.go    without the Gateway: what reading costs instead, and how soon drift is repaired
 //
 // A scenario is a function that measures one thing on a stage (stage.go: a cluster, with operators

@@ -40,12 +40,16 @@ const (
 func (b *bench) load(ctx context.Context, s *stage, at sheet) {
 	check(s.Admin.Create(ctx, credentials("first")))
 	p := s.startLeader(ctx)
+	if b.wants(scenarioOne) {
+		s.alone = b.one(ctx, s, 0)
+	}
 	before := p.liveHeap(ctx)
 	moment := time.Now()
 	p.profiled(ctx, b.profile("dojo-operator-%d", at.n), func() { b.createDojos(ctx, s, at) })
 	addLastChild(s, at, moment)
 	addRequests(s, at, moment, needs{status: leastStatusWrites, child: leastChildWrites})
 	addMemory(ctx, at, p, before, "Dojo")
+	check(p.keepHeap(ctx, b.profile("dojo-operator-%d", at.n)))
 	now := s.scrape(ctx, p)
 	at.add("reconciles", now.total(metricReconciles, "controller", "dojo")/float64(at.n), "per Dojo")
 }

@@ -31,9 +31,16 @@ type options struct {
 	outage   time.Duration
 	resync   time.Duration // how often a guild is read without its Gateway
 	idle     time.Duration
-	repeat   int
-	out      string
-	only     string
+	// flood is how many Dojos a tenant creates to hurt the others; what else it creates is a part of
+	// that.
+	flood int
+	// lives is how many objects another tenant creates, edits and deletes during each attack.
+	lives  int
+	repeat int
+	// runs is how often everything is measured.
+	runs int
+	out  string
+	only string
 	// quiet is how long the operator has to ask for nothing to count as done. It is longer than any
 	// pause that it makes.
 	quiet time.Duration
@@ -46,6 +53,9 @@ func main() {
 }
 
 func mainly(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == "compare" {
+		return compare(args[1:], os.Stdout)
+	}
 	o, err := parse(args, os.Stdout)
 	if err != nil {
 		return err
@@ -64,7 +74,10 @@ func mainly(ctx context.Context, args []string) error {
 
 const help = `Measures the operators on a Kubernetes API that it starts on this machine.
 
-Usage: make bench [ARGS="flags [-- flags of the operator]"]`
+Usage: make bench [ARGS="flags [-- flags of the operator]"]
+       bin/bench compare BEFORE.json AFTER.json      # which figures differ by more than the noise
+
+To compare, measure each with --runs=6 on the same machine, with nothing else on it.`
 
 // parse reads the command line; errors of it, and --help, are printed on out.
 func parse(args []string, out io.Writer) (*options, error) {
@@ -82,7 +95,11 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.DurationVar(&o.resync, "resync", 10*time.Second,
 		"how often a guild is read while its Gateway is away (the operator's default is 5m), 1s or more")
 	flags.DurationVar(&o.idle, "idle", 30*time.Second, "how long to watch an idle operator, 1s or more")
+	flags.IntVar(&o.flood, "flood", 2000, "how many Dojos a tenant creates in vain to hurt the others, a twentieth as "+
+		"many servers and a tenth as many objects of 1 MiB, 20 or more")
+	flags.IntVar(&o.lives, "lives", 60, "how many objects another tenant creates meanwhile, in each attack, 1 or more")
 	flags.IntVar(&o.repeat, "repeat", 3, "how often to repeat what is short; the median counts; 1 or more")
+	flags.IntVar(&o.runs, "runs", 1, "how often to measure everything; medians count, with their spread; 1 or more")
 	flags.StringVar(&o.only, "only", "",
 		"comma-separated `scenarios` to run, and what they need (default all): "+strings.Join(scenarios, ", "))
 	flags.StringVar(&o.out, "out", "",
@@ -125,10 +142,12 @@ func (o *options) validate() error {
 	switch {
 	case len(o.operator) > 0 && !strings.HasPrefix(o.operator[0], "-"):
 		return fmt.Errorf("unexpected argument %q; see --help", o.operator[0])
-	case slices.Min(o.dojos) < 1, o.secrets < 1, o.repeat < 1:
-		return errors.New("--dojos, --secrets and --repeat must be at least 1")
+	case slices.Min(o.dojos) < 1, o.secrets < 1, o.repeat < 1, o.runs < 1:
+		return errors.New("--dojos, --secrets, --repeat and --runs must be at least 1")
 	case slices.Min(o.channels) < 1, slices.Max(o.channels)+groupsFor(slices.Max(o.channels)) > perGuild:
 		return errors.New("--channels must be at least 1 and at most 490: Discord allows 500 channels and groups")
+	case o.flood < serversOf, o.lives < 1:
+		return fmt.Errorf("--flood must be at least %d, and --lives at least 1", serversOf)
 	case o.guilds < 2:
 		return errors.New("--guilds must be at least 2")
 	case slices.Min(o.latency) < 0:

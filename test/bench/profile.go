@@ -127,3 +127,12 @@ func (p *process) keep(ctx context.Context, file string, slices []*profile.Profi
 	}
 	return os.WriteFile(file+".allocs.pb.gz", allocs, 0o600)
 }
+
+// keepHeap keeps what the process holds on to after a garbage collection, FILE.heap.pb.gz.
+func (p *process) keepHeap(ctx context.Context, file string) error {
+	heap, err := p.get(ctx, "heap?gc=1")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file+".heap.pb.gz", heap, 0o600)
+}

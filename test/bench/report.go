@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +29,25 @@ type figure struct {
 	Least *float64 `json:"least,omitempty"`
 	// Unit of the value, in words: s, MiB, per Dojo ...
 	Unit string `json:"unit"`
+	// Runs are what single runs had, where there were several: Value and Least are then medians.
+	Runs []float64 `json:"runs,omitempty"`
+}
+
+// identity is what tells a figure from others.
+type identity struct {
+	scenario string
+	n        int
+	name     string
+}
+
+func (f *figure) identity() identity { return identity{f.Scenario, f.N, f.Name} }
+
+// runs are what was measured, once or several times.
+func (f *figure) runs() []float64 {
+	if len(f.Runs) > 0 {
+		return f.Runs
+	}
+	return []float64{f.Value}
 }
 
 // report is all that a run has measured, and on what.
@@ -96,6 +116,60 @@ func (s sheet) bound(name string, least float64) {
 			f.Least = &least
 		}
 	}
+}
+
+// together is a report of several runs.
+func together(runs []*report) *report {
+	if len(runs) == 1 {
+		return runs[0]
+	}
+	all := *runs[0]
+	all.Figures = nil
+	values, least := map[identity][]float64{}, map[identity][]float64{}
+	for _, r := range runs {
+		for _, f := range r.Figures {
+			id := f.identity()
+			if values[id] == nil {
+				all.Figures = append(all.Figures, f)
+			}
+			values[id] = append(values[id], f.Value)
+			if f.Least != nil {
+				least[id] = append(least[id], *f.Least)
+			}
+		}
+	}
+	for i := range all.Figures {
+		f := &all.Figures[i]
+		f.Runs = values[f.identity()]
+		f.Value = median(f.Runs)
+		if f.Least != nil {
+			f.Least = new(median(least[f.identity()]))
+		}
+	}
+	return &all
+}
+
+// median of values, at least one: of an even number, between the two in the middle.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}
+
+// read reads what save has written.
+func read(path string) (*report, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &report{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("%s has no figures of this program: %w", path, err)
+	}
+	return r, nil
 }
 
 // save writes the report as JSON, and makes the folder where it is missing.

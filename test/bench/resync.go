@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -46,22 +47,26 @@ func (d *simulated) readings(ctx context.Context, times int) (callsEach float64)
 }
 
 // callsPerReading counts the calls of so many whole readings of a guild, but for those about the
-// Gateway itself. A reading has one list of channels, and always the same order; so what lies
-// between one list and a later one are whole readings, however the requests begin and end.
+// Gateway itself. A reading has one list of channels, so between one list and a later one are as many
+// calls of each kind as there are readings; one more or less where a reconcile that a reading has
+// caused asks for the bot's roles only after the next list.
 func callsPerReading(requests []discordtest.Request, times int) (callsEach float64, complete bool) {
-	lists, calls := 0, 0
+	lists, calls := 0, map[string]int{}
 	for _, r := range requests {
 		if r.Method != http.MethodGet || strings.HasPrefix(r.Route, "GET /gateway") {
 			continue
 		}
 		if r.Route == "GET /guilds/{guild_id}/channels" {
 			if lists == times {
-				return float64(calls) / float64(times), true
+				for _, n := range calls {
+					callsEach += math.Round(float64(n) / float64(times))
+				}
+				return callsEach, true
 			}
 			lists++
 		}
 		if lists > 0 {
-			calls++
+			calls[r.Route]++
 		}
 	}
 	return 0, false

@@ -32,10 +32,27 @@ type part struct {
 	measure func(context.Context) error
 }
 
-// run measures everything and prints its progress. The report has what was measured until an error.
+// run measures everything, as often as is asked for, and prints its progress. The report has what was
+// measured until an error.
 func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
 	log.SetLogger(logr.Discard()) // of the libraries; what matters comes back as an error
-	b := &bench{options: o, report: newReport(o), progress: progress, began: time.Now()}
+	began := time.Now()
+	var runs []*report
+	for n := range o.runs {
+		b := &bench{options: o, report: newReport(o), progress: progress, began: began}
+		runs = append(runs, b.report)
+		if o.runs > 1 {
+			b.say("run %d of %d", n+1, o.runs)
+		}
+		if err := b.run(ctx, func() error { return together(runs).save(o.out) }); err != nil {
+			return together(runs), err
+		}
+	}
+	return together(runs), nil
+}
+
+// run measures everything once, and saves it after each part: what is there is kept, whatever happens.
+func (b *bench) run(ctx context.Context, save func() error) error {
 	parts := slices.Concat(b.dojoParts(), b.discordParts())
 	var left time.Duration
 	for _, p := range parts {
@@ -44,19 +61,20 @@ func run(ctx context.Context, o *options, progress io.Writer) (*report, error) {
 	for i, p := range parts {
 		b.say("part %d of %d, %s; about %s left on two cores", i+1, len(parts), p.name, left.Round(time.Minute))
 		if err := p.measure(ctx); err != nil {
-			return b.report, fmt.Errorf("%s: %w", p.name, err)
+			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		left -= p.takes
-		if err := b.report.save(o.out); err != nil { // what is there is kept, whatever happens
-			return b.report, err
+		if err := save(); err != nil {
+			return err
 		}
 	}
-	return b.report, nil
+	return nil
 }
 
 // Names of scenarios, as --only takes them.
 const (
 	scenarioLoad     = "load"
+	scenarioOne      = "one"
 	scenarioIdle     = "idle"
 	scenarioRotation = "rotation"
 	scenarioRestart  = "restart"
@@ -68,12 +86,15 @@ const (
 	scenarioOutage   = "outage"
 	scenarioLost     = "lost"
 	scenarioResync   = "resync"
+	scenarioAbuse    = "abuse"
 )
 
 // scenarios are all of them, in the order in which they run.
 var scenarios = []string{
-	scenarioLoad, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover, scenarioDirect, scenarioMemory,
+	scenarioLoad, scenarioOne, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover, scenarioDirect,
+	scenarioMemory,
 	scenarioDiscord, scenarioGuilds, scenarioOutage, scenarioLost, scenarioResync,
+	scenarioAbuse,
 }
 
 // wants reports whether any of the named scenarios is to be run.
@@ -85,7 +106,8 @@ func (b *bench) wants(names ...string) bool {
 // dojoParts are about the dojo-operator.
 func (b *bench) dojoParts() []part {
 	var all []part
-	if b.wants(scenarioLoad, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover, scenarioDirect) {
+	if b.wants(scenarioLoad, scenarioOne, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover,
+		scenarioDirect) {
 		for _, n := range b.dojos {
 			all = append(all, part{
 				fmt.Sprintf("%d Dojos", n), 50*time.Second + b.idle + time.Duration(n)*220*time.Millisecond,
@@ -105,7 +127,21 @@ func (b *bench) dojoParts() []part {
 			},
 		})
 	}
+	if b.wants(scenarioAbuse) {
+		all = append(all, part{
+			scenarioAbuse + " of Dojos", b.abuseTakes(3 * time.Second),
+			func(ctx context.Context) error {
+				return b.onStage(ctx, environment.Dojo, nil,
+					func(s *stage) { b.abuseDojos(ctx, s, s.sheet(b, scenarioAbuse+" of Dojos", b.flood)) }, deployedAsIs)
+			},
+		})
+	}
 	return all
+}
+
+// abuseTakes is about how long abuse takes when a life takes so long.
+func (b *bench) abuseTakes(life time.Duration) time.Duration {
+	return time.Minute + time.Duration(4*b.lives/livesAtOnce)*life + time.Duration(b.flood)*attackPace/2
 }
 
 // withDojos runs the scenarios that need n Dojos, and what they are compared with. What comes after
@@ -117,8 +153,8 @@ func (b *bench) withDojos(ctx context.Context, n int) error {
 			name    string
 			measure func(context.Context, *stage, sheet)
 		}{
-			{scenarioLoad, b.load}, {scenarioIdle, b.idleTraffic}, {scenarioRotation, b.rotation}, {scenarioRestart, b.restart},
-			{scenarioTakeover, b.takeover},
+			{scenarioLoad, b.load}, {scenarioOne, b.oneBeside}, {scenarioIdle, b.idleTraffic}, {scenarioRotation, b.rotation},
+			{scenarioRestart, b.restart}, {scenarioTakeover, b.takeover},
 		} {
 			repeated := next.name == scenarioTakeover && n != slices.Max(b.dojos) // its time does not depend on the number
 			if next.name != scenarioLoad && !b.wants(next.name) || repeated {
@@ -126,7 +162,9 @@ func (b *bench) withDojos(ctx context.Context, n int) error {
 			}
 			next.measure(ctx, s, s.sheet(b, next.name, n))
 		}
-		made = childrenOf(ctx, s, n)
+		if b.wants(scenarioDirect) {
+			made = childrenOf(ctx, s, n)
+		}
 	}); err != nil || !b.wants(scenarioDirect) {
 		return err
 	}
@@ -176,6 +214,16 @@ func (b *bench) discordParts() []part {
 	if b.wants(scenarioResync) {
 		most.webhooks = false
 		add(scenarioResync, most, 8*b.resync, b.unheard)
+	}
+	if b.wants(scenarioAbuse) {
+		name, few := scenarioAbuse+" of channels", crowd{guilds: 1, channels: perGroup, bots: 1, webhooks: true}
+		all = append(all, part{
+			name, b.abuseTakes(time.Second),
+			func(ctx context.Context) error {
+				return b.onStage(ctx, environment.Discord, &few,
+					func(s *stage) { b.abuseChannels(ctx, s, s.sheet(b, name, b.flood)) }, deployedAsIs)
+			},
+		})
 	}
 	return all
 }

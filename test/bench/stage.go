@@ -29,8 +29,9 @@ const (
 	namespace = "bench"
 	// poll is the time between two reads of what has no watch. It bounds how exact the figures are.
 	poll = 5 * time.Millisecond
-	// waitLimit is when waiting ends: something is broken then.
+	// waitLimit is when waiting ends, and waitMore how much later for each object: something is broken then.
 	waitLimit = 10 * time.Minute
+	waitMore  = 200 * time.Millisecond
 )
 
 //go:embed audit-policy.yaml
@@ -47,12 +48,14 @@ type stage struct {
 	logs      string   // folder
 	args      []string // of every process of the operator
 	processes []*process
+	alone     float64 // seconds until a Dojo is Ready beside none
 	end       context.CancelFunc
 }
 
 // onStage sets up a cluster for the scenarios in measure, and ends it. What ends them early (check,
 // must) is its error.
-func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd, measure func(*stage)) (err error) {
+func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd, measure func(*stage),
+	change ...func(*environment.Options)) (err error) {
 	ctx, end := context.WithCancel(ctx)
 	s := &stage{operator: what, scenario: "set-up", args: slices.Clone(b.operator), end: end}
 	defer func() {
@@ -65,7 +68,7 @@ func (b *bench) onStage(ctx context.Context, what environment.Operator, c *crowd
 			panic(cause)
 		}
 	}()
-	s.start(ctx, c, b.progress)
+	s.start(ctx, c, b.progress, change)
 	measure(s)
 	return nil
 }
@@ -87,7 +90,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-func (s *stage) start(ctx context.Context, c *crowd, progress io.Writer) {
+func (s *stage) start(ctx context.Context, c *crowd, progress io.Writer, change []func(*environment.Options)) {
 	s.logs = must(environment.RunFolder("bench/logs"))
 	policy := filepath.Join(s.logs, "audit-policy.yaml")
 	check(os.MkdirAll(s.logs, 0o750))
@@ -107,9 +110,13 @@ func (s *stage) start(ctx context.Context, c *crowd, progress io.Writer) {
 			return s.discord, err
 		}
 	}
+	for _, f := range change {
+		f(&options)
+	}
 	s.Environment = must(environment.Start(ctx, options))
 	s.audit = must(openAuditLog(s.Cluster.AuditLog(), s.operator.Name+"/"))
-	s.cache = must(cache.New(s.Cluster.Config(), cache.Options{Scheme: s.Admin.Scheme()}))
+	s.cache = must(cache.New(s.Cluster.Config(), cache.Options{Scheme: s.Admin.Scheme(),
+		DefaultNamespaces: map[string]cache.Config{namespace: {}}}))
 	go func() { _ = s.cache.Start(ctx) }() // ends with the stage
 	check(s.Install(ctx, s.operator))
 	check(s.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))

@@ -61,7 +61,7 @@ func (w *stopwatch) await(ctx context.Context) map[string]time.Time {
 	select {
 	case <-w.complete:
 		return w.at
-	case <-time.After(waitLimit):
+	case <-time.After(waitLimit + time.Duration(w.want)*waitMore):
 	case <-ctx.Done():
 	}
 	w.mu.Lock()

@@ -48,7 +48,7 @@ func row(w io.Writer, name string, sizes []int, figures []figure) {
 		cell := ""
 		if i := slices.IndexFunc(figures, func(f figure) bool { return f.N == n }); i >= 0 {
 			f := figures[i]
-			cell = plain(f.Value)
+			cell = plain(f.Value) + ofRuns(f)
 			points = append(points, point{f.N, f.Value})
 			if f.Least != nil {
 				least = append(least, plain(*f.Least))
@@ -64,6 +64,15 @@ func row(w io.Writer, name string, sizes []int, figures []figure) {
 		least = least[:1] // the same for every size
 	}
 	_, _ = fmt.Fprintf(w, "\t%s\t%s\t%s\n", strings.Join(least, " / "), grows, figures[0].Unit)
+}
+
+// ofRuns is how far single runs are from the median at most; empty for a single run.
+func ofRuns(f figure) string {
+	if len(f.Runs) < 2 || f.Value == 0 {
+		return ""
+	}
+	furthest := max(slices.Max(f.Runs)-f.Value, f.Value-slices.Min(f.Runs))
+	return fmt.Sprintf(" ±%.0f%%", 100*furthest/f.Value)
 }
 
 // inOrder are the different keys of the figures, in the order in which they come first.

@@ -14,6 +14,7 @@ const (
 	groupSlots   = 4
 	channelSlots = 10
 	dojoSlots    = 5
+	abuseSlots   = 4
 )
 
 // pause is the longest pause before an action.
@@ -52,6 +53,12 @@ var actionKinds = []actionKind{
 	{"delete-child", 4, dojoSlots, 0, (*run).deleteChild},
 	{"edit-child", 4, dojoSlots, 0, (*run).editChild},
 	{"rotate-password", 2, dojoSlots, 0, (*run).rotatePassword},
+
+	{"abuse-token", 3, abuseSlots, 0, (*run).abuseToken},
+	{"abuse-channel", 3, abuseSlots, 0, (*run).abuseChannel},
+	{"abuse-dojo", 2, abuseSlots, 0, (*run).abuseDojo},
+	{"abuse-object", 3, abuseSlots, 0, (*run).abuseObject},
+	{"stop-abuse", 4, abuseSlots, 0, (*run).stopAbuse},
 
 	{"hand-create-channel", 4, 0, 0, (*run).handCreateChannel},
 	{"hand-edit-channel", 8, 0, 0, (*run).handEditChannel},

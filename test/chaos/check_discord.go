@@ -57,10 +57,10 @@ func (w *world) unproven(id string) bool {
 
 // ambiguous reports whether an object without an external resource cannot find out which of several
 // channels was made for it.
-func (w *world) ambiguous(has, name, parent string, category bool) bool {
+func (w *world) ambiguous(has, name, parent string, of int) bool {
 	fits := 0
 	for _, c := range w.guild.Channels {
-		if c.Name == name && c.ParentID == parent && (c.Type == discordtest.TypeCategory) == category && w.unproven(c.ID) {
+		if c.Name == name && c.ParentID == parent && c.Type == of && w.unproven(c.ID) {
 			fits++
 		}
 	}
@@ -204,7 +204,30 @@ func (w *world) channelDiffers(c *v1alpha1.DiscordChannel, live discordtest.Chan
 	if c.Spec.Slowmode != nil {
 		all = append(all, differ("slowmode", int(c.Spec.Slowmode.Seconds()), live.RateLimitPerUser)...)
 	}
+	if c.Spec.Forum != nil {
+		all = append(all, tagsDiffer(c.Spec.Forum.Tags, live.Tags)...)
+	}
+	all = append(all, differ("type", typeOf(c), live.Type)...)
 	return append(all, w.overwritesDiffer(c.Spec.PermissionOverwrites, live)...)
+}
+
+// typeOf is the type of a channel on Discord.
+func typeOf(c *v1alpha1.DiscordChannel) int {
+	if c.Spec.Type == v1alpha1.ChannelTypeForum {
+		return discordtest.TypeForum
+	}
+	return discordtest.TypeText
+}
+
+// tagsDiffer compares the tags of a forum, of which only names and moderation are set here.
+func tagsDiffer(spec []v1alpha1.ForumTag, live []discordtest.Tag) []string {
+	same := slices.EqualFunc(spec, live, func(want v1alpha1.ForumTag, have discordtest.Tag) bool {
+		return want.Name == have.Name && want.Moderated == have.Moderated
+	})
+	if same {
+		return nil
+	}
+	return []string{fmt.Sprintf("tags are %v and should be %v", live, spec)}
 }
 
 // permissionBits are those of the permissions that specs name here.

@@ -14,6 +14,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
 // statusOf returns what the status of an object of ours says.
@@ -116,7 +117,7 @@ func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 			return expectation{[]string{v1alpha1.ReasonWaitingForDependents}}
 		}
 	}
-	if w.ambiguous(g.Status.GroupID, g.Spec.Name, "", true) {
+	if w.ambiguous(g.Status.GroupID, g.Spec.Name, "", discordtest.TypeCategory) {
 		return expectation{[]string{v1alpha1.ReasonCreatePending}}
 	}
 	return isReady
@@ -133,7 +134,7 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 			parent = group.Status.GroupID
 		}
 	}
-	if w.ambiguous(c.Status.ChannelID, c.Spec.Name, parent, false) {
+	if w.ambiguous(c.Status.ChannelID, c.Spec.Name, parent, typeOf(c)) {
 		return expectation{[]string{v1alpha1.ReasonCreatePending}}
 	}
 	if c.DeletionTimestamp != nil {

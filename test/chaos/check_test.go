@@ -108,6 +108,7 @@ func peace() *world {
 		botID:  botID,
 		made:   map[string]made{byHandID: {Channel: byHand}},
 		gone:   map[types.UID]client.Object{},
+		abuse:  &abuse{},
 		guild: discordtest.Guild{
 			ID: guildID, Roles: []discordtest.Role{{ID: guildID, Name: "@everyone"}},
 			Channels: []discordtest.Channel{{ID: category, Type: discordtest.TypeCategory, Name: "Alerts"}, {
@@ -252,6 +253,13 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 
 		"another name": {func(w *world) { w.guild.Channels[1].Name = "other" }, "Discord is as the specs say",
 			"name is other"},
+		"another type": {func(w *world) { w.guild.Channels[1].Type = discordtest.TypeForum }, "Discord is as the specs say",
+			"type"},
+		"another tag": {func(w *world) {
+			w.channels[0].Spec.Type, w.guild.Channels[1].Type = v1alpha1.ChannelTypeForum, discordtest.TypeForum
+			w.channels[0].Spec.Forum = &v1alpha1.ChannelForum{Tags: []v1alpha1.ForumTag{{Name: "bug"}, {Name: "solved"}}}
+			w.guild.Channels[1].Tags = []discordtest.Tag{{Name: "solved"}, {Name: "bug"}}
+		}, "Discord is as the specs say", "tags"},
 		"another category": {func(w *world) { w.guild.Channels[1].ParentID = "" }, "Discord is as the specs say",
 			"category"},
 		"another overwrite": {func(w *world) { w.guild.Channels[1].Overwrites = nil }, "Discord is as the specs say",

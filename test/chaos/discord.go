@@ -158,6 +158,11 @@ func (r *run) handEditChannel(_ context.Context, a action) (string, error) {
 			c.Overwrites, what = []discordtest.Overwrite{everyone}, "overwrites"
 		},
 		func(c *discordtest.Channel) { c.ParentID, what = "", "out of its category" },
+		func(c *discordtest.Channel) {
+			if what = "nothing"; len(c.Tags) > 0 {
+				c.Tags, what = c.Tags[1:], "tag"
+			}
+		},
 	})
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,6 +10,7 @@
 //
 //	actions.go     what can happen, how often in comparison, and the sequence of it that follows from a seed: pure
 //	kubernetes.go  what users do to objects; dojos.go the same for Dojos
+//	tenant.go      what a tenant does who abuses the operators; check_tenant.go that it gets nothing by it
 //	discord.go     what users do on Discord
 //	faults.go      what fails: operators, API server, controllers, Discord
 //	run.go         rounds of chaos, then calm, then the checks

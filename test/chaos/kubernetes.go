@@ -31,6 +31,7 @@ var (
 	channelNames = []string{"alerts", "deploys", "general", "incidents"}
 	groupNames   = []string{"Alerts", "Teams"}
 	hookNames    = []string{"alertmanager", "reports"}
+	tagNames     = []string{"bug", "question", "solved"}
 )
 
 func pick[T any](random *rand.Rand, list []T) T { return list[random.IntN(len(list))] }
@@ -58,6 +59,9 @@ func (r *run) createChannel(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	c := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: channelName(a.slot)}}
 	c.Spec.Name = pick(random, channelNames)
+	if chance(random, 5) {
+		c.Spec.Type = v1alpha1.ChannelTypeForum
+	}
 	if chance(random, 4) {
 		c.Spec.ServerRef = &v1alpha1.ServerReference{Name: serverName}
 	} else {
@@ -66,7 +70,7 @@ func (r *run) createChannel(ctx context.Context, a action) (string, error) {
 	for range random.IntN(4) {
 		changeChannel(random, c)
 	}
-	if chance(random, 8) {
+	if c.Spec.Type == "" && chance(random, 8) { // what users make are text channels
 		if id := r.anyMade(random); id != "" {
 			c.Spec.Adopt = &v1alpha1.Adoption{ID: id}
 		}
@@ -77,6 +81,9 @@ func (r *run) createChannel(ctx context.Context, a action) (string, error) {
 // describe is what matters of a channel in the journal.
 func describe(c *v1alpha1.DiscordChannel) string {
 	var text strings.Builder
+	if c.Spec.Type != "" {
+		_, _ = fmt.Fprintf(&text, " (%s)", c.Spec.Type)
+	}
 	if c.Spec.GroupRef != nil {
 		_, _ = fmt.Fprintf(&text, " in %s", c.Spec.GroupRef.Name)
 	}
@@ -112,6 +119,22 @@ func changeChannel(random *rand.Rand, c *v1alpha1.DiscordChannel) string {
 			return "group " + c.Spec.GroupRef.Name
 		},
 		func() string {
+			c.Spec.DeletionPolicy = pick(random,
+				[]v1alpha1.DeletionPolicy{"", v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain})
+			return "policy " + string(c.Spec.DeletionPolicy)
+		},
+	}
+	if c.Spec.Type == v1alpha1.ChannelTypeForum {
+		changes = append(changes, func() string { return changeTags(random, c) })
+	} else {
+		changes = append(changes, webhookChanges(random, c)...)
+	}
+	return pick(random, changes)()
+}
+
+func webhookChanges(random *rand.Rand, c *v1alpha1.DiscordChannel) []func() string {
+	return []func() string{
+		func() string {
 			c.Spec.Webhook = &v1alpha1.ChannelWebhook{Name: pick(random, hookNames)}
 			return "webhook " + c.Spec.Webhook.Name
 		},
@@ -121,13 +144,17 @@ func changeChannel(random *rand.Rand, c *v1alpha1.DiscordChannel) string {
 			return "webhook " + c.Spec.Webhook.Name + " in " + c.Spec.Webhook.SecretName
 		},
 		func() string { c.Spec.Webhook = nil; return "no webhook" },
-		func() string {
-			c.Spec.DeletionPolicy = pick(random,
-				[]v1alpha1.DeletionPolicy{"", v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain})
-			return "policy " + string(c.Spec.DeletionPolicy)
-		},
 	}
-	return pick(random, changes)()
+}
+
+// changeTags gives a forum some of the tags, in any order.
+func changeTags(random *rand.Rand, c *v1alpha1.DiscordChannel) string {
+	tags := []v1alpha1.ForumTag{}
+	for _, i := range random.Perm(len(tagNames))[:random.IntN(len(tagNames)+1)] {
+		tags = append(tags, v1alpha1.ForumTag{Name: tagNames[i], Moderated: chance(random, 3)})
+	}
+	c.Spec.Forum = &v1alpha1.ChannelForum{Tags: tags}
+	return fmt.Sprintf("tags %v", tags)
 }
 
 // overwrites are some that do and some that do not keep the bot out.

@@ -59,6 +59,7 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
 	r := &run{stage: s, options: o, secrets: &secrets{}}
 	r.secrets.add(s.token)
+	r.secrets.add(wrongToken)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	if r.observer, err = watch(watching, s.Cluster.Config(), s.Admin.Scheme(), r.secrets); err != nil {

@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient"
@@ -137,7 +136,7 @@ func (s *stage) setUp(ctx context.Context) error {
 		"metadata": map[string]any{"namespace": namespace, "name": sharedCluster},
 		"spec":     map[string]any{"instances": int64(1), "storage": map[string]any{"size": "1Gi"}},
 	}}
-	for _, o := range []client.Object{
+	for _, o := range append(abuserHas(),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tokenSecret},
 			StringData: map[string]string{"token": s.token}},
@@ -151,7 +150,7 @@ func (s *stage) setUp(ctx context.Context) error {
 				TokenSecretRef: v1alpha1.TokenSecretReference{Name: tokenSecret}, ServerID: s.guild, Name: "Jujutsu High",
 			}},
 		shared,
-	} {
+	) {
 		if err := s.Admin.Create(ctx, o); err != nil {
 			return err
 		}

@@ -37,6 +37,9 @@ type world struct {
 	// custom are the objects of CloudNativePG and prometheus-operator.
 	custom []*unstructured.Unstructured
 
+	// abuse is what the tenant has who abuses the operators.
+	abuse *abuse
+
 	guild discordtest.Guild
 	botID string
 	// made are the channels that users have made, as they have left them.
@@ -89,6 +92,10 @@ func (r *run) gather(ctx context.Context) (*world, error) {
 		failed = errors.Join(failed, r.Admin.List(ctx, &list, client.InNamespace(namespace)))
 		w.custom = append(w.custom, pointers(list.Items)...)
 	}
+	var err error
+	if w.abuse, err = r.gatherAbuse(ctx); err != nil {
+		failed = errors.Join(failed, err)
+	}
 	w.servers, w.groups, w.channels = pointers(servers.Items), pointers(groups.Items), pointers(channels.Items)
 	w.dojos, w.secrets, w.deployments = pointers(dojos.Items), pointers(secrets.Items), pointers(deployments.Items)
 	w.services, w.budgets = pointers(services.Items), pointers(budgets.Items)
@@ -114,10 +121,12 @@ func pointers[T any](items []T) (all []*T) {
 
 // deleteAll deletes everything that users have made in Kubernetes, in no order at all.
 func (r *run) deleteAll(ctx context.Context) error {
-	for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &corev1api.Dojo{}, &v1alpha1.DiscordGroup{},
-		&v1alpha1.DiscordChannel{}} {
-		if err := r.Admin.DeleteAllOf(ctx, kind, client.InNamespace(namespace)); err != nil && !apierrors.IsNotFound(err) {
-			return err
+	for _, in := range []string{namespace, abuser} {
+		for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &corev1api.Dojo{}, &v1alpha1.DiscordGroup{},
+			&v1alpha1.DiscordChannel{}} {
+			if err := r.Admin.DeleteAllOf(ctx, kind, client.InNamespace(in)); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
 		}
 	}
 	return nil

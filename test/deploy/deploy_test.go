@@ -83,6 +83,7 @@ var both = []shipped{
 		{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"},
 		{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordGroup"},
 		{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordChannel"},
+		{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordRole"},
 	}},
 }
 

@@ -13,6 +13,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/cnpgtest"
 	"jutsu.com/operators/libs/testcluster/manifests"
 	"jutsu.com/operators/libs/testcluster/project"
 	"jutsu.com/operators/libs/testcluster/rbacusage"
@@ -28,11 +30,12 @@ import (
 
 const (
 	installSample = "deploy/samples/install"
-	guildID       = "1401681709430341704"
+	tenantsSample = installSample + "/tenants"
+	guildID       = "1401681709430341710" // of the sample
 )
 
 // The namespaces of the sample, and one that it does not name.
-var teams, unwatched = []string{"team-a", "team-b"}, "team-c"
+var teams, platform, unwatched = []string{"team-a", "team-b"}, "platform", "team-c"
 
 // namespaced is a cluster on which both operators run as deploy/samples/install says, with another
 // Discord: with those arguments, and with those Roles alone.
@@ -47,17 +50,28 @@ func startNamespaced(t *testing.T) *namespaced {
 	t.Helper()
 	g := NewWithT(t)
 	n := &namespaced{operators: map[string]*environment.Process{}}
-	var err error
-	n.cluster, err = testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true, Nodes: 1, Audit: true})
+	postgres, err := testcluster.CloudNativePGCRDs(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	crds := []string{postgres}
+	for _, o := range environment.All { // before the sample's quotas: Kubernetes counts new kinds after half a minute
+		folder, err := o.CRDs()
+		g.Expect(err).NotTo(HaveOccurred())
+		crds = append(crds, folder)
+	}
+	n.cluster, err = testcluster.Start(t.Context(),
+		testcluster.Options{ControllerManager: true, Nodes: 1, Audit: true, CRDs: crds})
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { g.Expect(n.cluster.Stop()).To(Succeed()) })
 	n.admin, err = client.New(n.cluster.Config(), client.Options{})
 	g.Expect(err).NotTo(HaveOccurred())
+	standIn, err := cnpgtest.Start(t.Context(), n.cluster.Config(), environment.HealthyPostgres(n.admin))
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(standIn.Stop)
 	logs, err := project.Path("out", "test", "deploy", "namespaced")
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(os.RemoveAll(logs)).To(Succeed())
-	n.discord, err = environment.StartDiscord(t.Context(), guildID, "Jujutsu High",
-		filepath.Join(logs, "discordtest.log"))
+	n.discord, err = environment.StartDiscord(t.Context(), filepath.Join(logs, "discordtest.log"),
+		environment.Guild{ID: guildID, Name: "The company"})
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { g.Expect(n.discord.Shutdown(context.Background())).To(Succeed()) })
 
@@ -96,12 +110,16 @@ func TestNamespaced(t *testing.T) {
 	n := startNamespaced(t)
 	g := NewWithT(t)
 	g.Expect(n.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unwatched}})).To(Succeed())
-	token, err := os.ReadFile(n.discord.TokenFile())
-	g.Expect(err).NotTo(HaveOccurred())
-	var there, elsewhere []*unstructured.Unstructured
+	tenants := n.applyTenants(t)
+	there := slices.DeleteFunc(slices.Clone(tenants), func(o *unstructured.Unstructured) bool {
+		return o.GetKind() == "Dojo" // they wait for the kinds of prometheus-operator
+	})
+	var elsewhere []*unstructured.Unstructured
 	for _, namespace := range append(slices.Clone(teams), unwatched) {
-		for _, o := range inhabitants(t, namespace, string(token)) {
-			g.Expect(n.admin.Create(t.Context(), o)).To(Succeed(), "%s %s", o.GetKind(), o.GetName())
+		for _, o := range inhabitants(t, namespace) {
+			// Kubernetes counts what a quota bounds a moment after the quota has been created.
+			g.Eventually(func() error { return n.admin.Create(t.Context(), o) }).WithTimeout(waitLimit).
+				Should(Succeed(), "%s %s", o.GetKind(), o.GetName())
 			switch {
 			case o.GetKind() == "Secret":
 			case namespace == unwatched:
@@ -116,8 +134,12 @@ func TestNamespaced(t *testing.T) {
 			Should(Equal("True"), "%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
 	}
 
+	t.Run("a team has no bot of its own", n.refusesServers)
 	t.Run("kinds that appear later are taken up", n.takesUpKinds)
+	t.Run("the alerts of each team's Dojo have a channel of their own", func(t *testing.T) { n.showsAlerts(t, tenants) })
+	t.Run("who may connect to a team's pods is bounded", n.confinesTeams)
 	t.Run("a Secret of a namespace that is not watched is not read", n.readsNoOtherSecret)
+	t.Run("a Secret goes without the permission to delete it", n.leavesSecretsToTheGarbageCollector)
 	for _, o := range elsewhere {
 		g.Expect(n.condition(t, o, "Ready")()).
 			To(BeEmpty(), "%s %s/%s is not watched", o.GetKind(), o.GetNamespace(), o.GetName())
@@ -127,9 +149,26 @@ func TestNamespaced(t *testing.T) {
 	}
 }
 
-// inhabitants are what a team has: the samples' Dojo with its credentials, and a Discord server
-// with a channel.
-func inhabitants(t *testing.T, namespace, token string) []*unstructured.Unstructured {
+// applyTenants applies what the sample has in its namespaces, with the simulated bot's token, and
+// returns what is reconciled.
+func (n *namespaced) applyTenants(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	g := NewWithT(t)
+	token, err := os.ReadFile(n.discord.TokenFile())
+	g.Expect(err).NotTo(HaveOccurred())
+	objects := render(t, tenantsSample)
+	for _, o := range objects {
+		if o.GetKind() == "Secret" {
+			o.Object["stringData"] = map[string]any{"token": string(token)}
+		}
+	}
+	g.Eventually(func() error { return manifests.Apply(t.Context(), n.admin, objects) }).WithTimeout(waitLimit).
+		Should(Succeed(), "once the quotas' objects are counted")
+	return manifests.Without(objects, "Secret")
+}
+
+// inhabitants are what else a team has: the samples' Dojo with its credentials, and a channel.
+func inhabitants(t *testing.T, namespace string) []*unstructured.Unstructured {
 	t.Helper()
 	of := func(apiVersion, kind, name string, content map[string]any) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: content}
@@ -140,21 +179,13 @@ func inhabitants(t *testing.T, namespace, token string) []*unstructured.Unstruct
 		return o
 	}
 	all := []*unstructured.Unstructured{
-		of("v1", "Secret", "discord-bot", map[string]any{"stringData": map[string]any{"token": token}}),
 		of("core.jutsu.com/v1", "Dojo", "tokyo", map[string]any{"spec": map[string]any{
 			"accountId": "Masamichi Yaga", "title": "Tokyo", "credentialsRef": map[string]any{"name": "dojo-app"},
 		}}),
 		of("discord.jutsu.com/v1alpha1", "DiscordChannel", "tokyo", map[string]any{"spec": map[string]any{
-			"serverRef": map[string]any{"name": "jujutsu"}, "name": namespace,
+			"groupRef": map[string]any{"name": "alerts", "namespace": platform}, "name": namespace,
 			"webhook": map[string]any{"name": "alertmanager"},
 		}}),
-	}
-	if namespace != "team-b" { // one object alone may manage a server; team-c's would be Degraded if it were watched
-		all = append(all, of("discord.jutsu.com/v1alpha1", "DiscordServer", "jujutsu", map[string]any{"spec": map[string]any{
-			"tokenSecretRef": map[string]any{"name": "discord-bot"}, "serverId": guildID,
-		}}))
-	} else {
-		all = slices.DeleteFunc(all, func(o *unstructured.Unstructured) bool { return o.GetKind() == "DiscordChannel" })
 	}
 	for _, o := range render(t, "deploy/samples") {
 		if o.GetKind() == "Secret" {
@@ -185,6 +216,35 @@ func (n *namespaced) field(t *testing.T, o *unstructured.Unstructured, kind, fie
 	return ""
 }
 
+// refusesServers: the ResourceQuota of the sample allows a team none.
+func (n *namespaced) refusesServers(t *testing.T) {
+	server := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"tokenSecretRef": map[string]any{"name": "discord-bot"}, "serverId": guildID,
+	}}}
+	server.SetAPIVersion("discord.jutsu.com/v1alpha1")
+	server.SetKind("DiscordServer")
+	server.SetNamespace(teams[0])
+	server.SetName("own")
+	NewWithT(t).Expect(n.admin.Create(t.Context(), server)).To(MatchError(ContainSubstring("exceeded quota: jutsu")))
+}
+
+// showsAlerts waits until the sample's Dojos are Ready, and finds their channels in the company's server.
+func (n *namespaced) showsAlerts(t *testing.T, tenants []*unstructured.Unstructured) {
+	g := NewWithT(t)
+	channels := map[string]bool{}
+	for _, o := range tenants {
+		if o.GetKind() != "Dojo" {
+			continue
+		}
+		g.Eventually(n.condition(t, o, "Ready")).WithTimeout(waitLimit).Should(Equal("True"), o.GetNamespace())
+		g.Expect(n.admin.Get(t.Context(), client.ObjectKeyFromObject(o), o)).To(Succeed())
+		id, _, _ := unstructured.NestedString(o.Object, "status", "alerts", "channelId")
+		g.Expect(id).NotTo(BeEmpty())
+		channels[id] = true
+	}
+	g.Expect(channels).To(HaveLen(len(teams)))
+}
+
 func (n *namespaced) takesUpKinds(t *testing.T) {
 	g := NewWithT(t)
 	prometheus, err := testcluster.PrometheusOperatorCRDs(t.Context())
@@ -209,6 +269,21 @@ func (n *namespaced) readsNoOtherSecret(t *testing.T) {
 	g.Eventually(n.condition(t, dojo, "Degraded")).WithTimeout(waitLimit).Should(Equal("True"))
 	g.Expect(n.field(t, dojo, "Degraded", "message")).
 		To(ContainSubstring("team-c/dojo-app is in a namespace that this operator does not watch"))
+}
+
+func (n *namespaced) leavesSecretsToTheGarbageCollector(t *testing.T) {
+	g := NewWithT(t)
+	name := client.ObjectKey{Namespace: "team-a", Name: "tokyo-webhook"}
+	g.Expect(n.admin.Get(t.Context(), name, &corev1.Secret{})).To(Succeed())
+	c := &unstructured.Unstructured{}
+	c.SetAPIVersion("discord.jutsu.com/v1alpha1")
+	c.SetKind("DiscordChannel")
+	c.SetNamespace(name.Namespace)
+	c.SetName("tokyo")
+	without := client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"webhook":null}}`))
+	g.Expect(n.admin.Patch(t.Context(), c, without)).To(Succeed())
+	g.Eventually(func() error { return n.admin.Get(t.Context(), name, &corev1.Secret{}) }).WithTimeout(waitLimit).
+		Should(MatchError(apierrors.IsNotFound, "not found"))
 }
 
 // patch changes the Dojo of a team.
@@ -247,7 +322,11 @@ func (n *namespaced) expectConfined(t *testing.T, o environment.Operator) {
 		}
 	}
 	delete(seen, "")
-	g.Expect(seen).To(Equal(map[string]bool{teams[0]: true, teams[1]: true, o.Namespace: true}))
+	want := map[string]bool{teams[0]: true, teams[1]: true, o.Namespace: true}
+	if o == environment.Discord {
+		want[platform] = true
+	}
+	g.Expect(seen).To(Equal(want))
 	log, err := os.ReadFile(n.operators[o.Name].Log())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(strings.ToLower(string(log))).NotTo(Or(ContainSubstring("forbidden"), ContainSubstring("unknown namespace")))

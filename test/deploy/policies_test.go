@@ -85,6 +85,34 @@ func TestPolicySamples(t *testing.T) {
 			aDojo("team-a", credentials, "ingress: {host: x.team-a.apps.example.com, className: internal}"),
 			"className",
 		},
+		"another team's domain beside its own": {
+			aDojo("team-a", credentials, "exposure: {ingress: {}, hosts: [x.team-a.apps.example.com, x.example.com]}"),
+			"must end with .team-a.apps.example.com",
+		},
+		"another class of an Ingress": {
+			aDojo("team-a", credentials, "exposure: {ingress: {className: internal}, hosts: [x.team-a.apps.example.com]}"),
+			"className of an Ingress must be left out or be one of",
+		},
+		"another annotation": {
+			aDojo("team-a", credentials, "exposure: {hosts: [x.team-a.apps.example.com], ingress: {annotations: "+
+				"{nginx.ingress.kubernetes.io/server-snippet: x}}}"),
+			"annotations of an Ingress may be: cert-manager.io/cluster-issuer",
+		},
+		"another Gateway": {
+			aDojo("team-a", credentials,
+				"exposure: {hosts: [x.team-a.apps.example.com], gateway: {parentRefs: [{name: public}]}}"),
+			"parentRefs of a Gateway may be: infra/public",
+		},
+		"the Gateway of the platform": {
+			aDojo("team-a", credentials, "exposure: {hosts: [x.team-a.apps.example.com], "+
+				"gateway: {parentRefs: [{name: public, namespace: infra, sectionName: https}]}}"),
+			"",
+		},
+		"an Ingress of the platform": {
+			aDojo("team-a", credentials, "exposure: {hosts: [x.team-a.apps.example.com], ingress: {className: public, "+
+				"annotations: {cert-manager.io/cluster-issuer: letsencrypt}}}"),
+			"",
+		},
 		"its own domain": {
 			aDojo("team-a", credentials, "ingress: {host: x.team-a.apps.example.com}"),
 			"",
@@ -116,6 +144,41 @@ func TestPolicySamples(t *testing.T) {
 			"not available in this namespace: alerts",
 		},
 	})
+}
+
+// TestServiceAccountsOff shows that the sample switches spec.serviceAccountName off also where the annotation
+// of a namespace allows it, and leaves a Dojo that has it already editable.
+func TestServiceAccountsOff(t *testing.T) {
+	g := NewWithT(t)
+	admin, _ := startAPIServer(t)
+	apply(t, admin, environment.Dojo.Base())
+	g.Expect(admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: "team-a", Annotations: map[string]string{"core.jutsu.com/allowed-service-accounts": "web,batch,default"},
+	}})).To(Succeed())
+	const credentials = "credentialsRef: {name: x}"
+	dojo := &unstructured.Unstructured{}
+	g.Expect(yaml.Unmarshal([]byte(aDojo("team-a", credentials, "serviceAccountName: web")), &dojo.Object)).To(Succeed())
+	g.Eventually(func() error { return admin.Create(t.Context(), dojo) }).WithTimeout(waitLimit).
+		Should(Succeed(), "the annotation allows it")
+
+	apply(t, admin, "deploy/samples/policies")
+	other := func(account string) string {
+		return strings.Replace(aDojo("team-a", credentials, "serviceAccountName: "+account), "tokyo", "kyoto", 1)
+	}
+	const off = "spec.serviceAccountName is switched off in this cluster"
+	expectRefusals(t, admin, map[string]refusal{
+		"a ServiceAccount that the namespace allows": {other("web"), off},
+		"the default one": {other("default"), ""},
+		"none":            {strings.Replace(aDojo("team-a", credentials), "tokyo", "kyoto", 1), ""},
+	})
+	update := func(field, value string) error {
+		changed := dojo.DeepCopy()
+		g.Expect(unstructured.SetNestedField(changed.Object, value, "spec", field)).To(Succeed())
+		return admin.Update(t.Context(), changed, client.DryRunAll)
+	}
+	g.Expect(update("title", "c")).To(Succeed(), "it has the ServiceAccount already")
+	g.Expect(update("serviceAccountName", "batch")).To(MatchError(ContainSubstring(off)))
+	g.Expect(update("serviceAccountName", "default")).To(Succeed())
 }
 
 // TestAdmission shows that the API server itself bounds what the operators write.

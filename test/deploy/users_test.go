@@ -3,9 +3,11 @@
 package deploy
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -16,10 +18,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/environment"
 )
 
 // TestUserRoles gives users the roles that every cluster has, and asks a real API server what that
-// lets them do with our kinds.
+// lets them do with our kinds, with the components that aggregate ours; and one user ours, without.
 func TestUserRoles(t *testing.T) {
 	g := NewWithT(t)
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true}) // which aggregates
@@ -28,9 +31,9 @@ func TestUserRoles(t *testing.T) {
 	admin, err := client.New(cluster.Config(), client.Options{})
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, o := range both {
-		apply(t, admin, o.Base())
+		apply(t, admin, variant{o.Operator, "base", []string{"components/aggregated-roles"}}.write(t))
 	}
-	for _, role := range []string{"view", "edit", "admin"} {
+	for _, role := range []string{"view", "edit", "admin", "dojos-view", "dojos-edit"} {
 		g.Expect(admin.Create(t.Context(), &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: role},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
@@ -53,6 +56,10 @@ func TestUserRoles(t *testing.T) {
 			may("admin", "deletecollection", "discordservers", "discord.jutsu.com", "default")
 	}).WithTimeout(waitLimit).Should(BeTrue(), "the roles are not aggregated")
 
+	g.Expect(may("dojos-view", "get", "dojos", "core.jutsu.com", "default")).To(BeTrue())
+	g.Expect(may("dojos-view", "create", "dojos", "core.jutsu.com", "default")).To(BeFalse())
+	g.Expect(may("dojos-edit", "create", "dojos", "core.jutsu.com", "default")).To(BeTrue())
+	g.Expect(may("dojos-edit", "get", "secrets", "", "default")).To(BeFalse(), "as the role edit of each cluster would")
 	none, view, edit := []string{}, []string{"view", "edit", "admin"}, []string{"edit", "admin"}
 	rules := map[string][]string{
 		"get": view, "list": view, "watch": view,
@@ -86,6 +93,30 @@ func TestUserRoles(t *testing.T) {
 		}
 	}
 	expectRealRequests(t, cluster.Config())
+}
+
+// What users of the cluster's own roles may do changes only with the component that is for it.
+func TestAggregationIsAChoice(t *testing.T) {
+	for _, o := range environment.All {
+		for folder, want := range map[string][]string{
+			production(o): nil,
+			installSample: nil,
+			variant{o, "base", []string{"components/aggregated-roles"}}.write(t): {"admin", "edit", "view"},
+		} {
+			var got []string
+			for _, object := range render(t, folder) {
+				for label := range object.GetLabels() {
+					if role, ok := strings.CutPrefix(label, rbacv1.GroupName+"/aggregate-to-"); ok {
+						got = append(got, role)
+					}
+				}
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: roles that change:\n%s", folder, diff)
+			}
+		}
+	}
 }
 
 // expectRealRequests makes sure that the answers above are those that a user gets.

@@ -3,9 +3,11 @@
 package deploy
 
 import (
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +112,53 @@ func makes(t *testing.T, file, target string) {
 	if out, err := exec.CommandContext(t.Context(), "make", "-C", root, "--dry-run", target).
 		CombinedOutput(); err != nil {
 		t.Errorf("%s makes %s: %v\n%s", file, target, err, out)
+	}
+}
+
+// TestProvenance expects that each operator's release attests how its image and its files were built, and that it may:
+// a workflow has no permission that the one that calls it has not.
+func TestProvenance(t *testing.T) {
+	type job struct {
+		Permissions map[string]string
+		Uses        string
+		Steps       []struct {
+			Uses string
+			With map[string]any
+		}
+	}
+	read := func(name string) (jobs map[string]job) {
+		var workflow struct{ Jobs map[string]job }
+		if err := yaml.Unmarshal([]byte(workflows(t)[name]), &workflow); err != nil {
+			t.Fatal(err)
+		}
+		return workflow.Jobs
+	}
+	release := read("release.yaml")["release"]
+	var attested []string
+	for _, step := range release.Steps {
+		if strings.HasPrefix(step.Uses, "actions/attest-build-provenance@") {
+			for subject := range step.With {
+				attested = append(attested, subject)
+			}
+		}
+	}
+	slices.Sort(attested)
+	if want := []string{"push-to-registry", "subject-checksums", "subject-digest", "subject-name"}; !slices.Equal(attested, want) {
+		t.Errorf("it attests %v, want %v", attested, want)
+	}
+	for _, needed := range []string{"id-token", "attestations", "packages"} {
+		if release.Permissions[needed] != "write" {
+			t.Errorf("release.yaml may not write %s", needed)
+		}
+	}
+	for _, operator := range []string{"dojo-operator", "discord-operator"} {
+		caller := read("release-" + operator + ".yaml")["release"]
+		if caller.Uses != "./.github/workflows/release.yaml" {
+			t.Errorf("the release of %s uses %q", operator, caller.Uses)
+		}
+		if !maps.Equal(caller.Permissions, release.Permissions) {
+			t.Errorf("the release of %s gives %v, and release.yaml needs %v", operator, caller.Permissions, release.Permissions)
+		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +24,6 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/testcluster/manifests"
-	"jutsu.com/operators/libs/testcluster/project"
 )
 
 //go:embed testdata/backup.yaml
@@ -72,6 +70,8 @@ spec:
 		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).
 			Should(HavePrefix("True " + corev1api.ReasonBackupSucceeded))
 		first := w.lastBackup(ctx)
+		Expect(w.documented(ctx, "How do I back up a database?", "sapporo")).
+			To(And(ContainSubstring(first), ContainSubstring("sapporo-now condition met")))
 		measured("the first backup has completed %s after the Dojo is Ready", time.Since(began))
 		Eventually(ctx, w.lastBackup).WithTimeout(eventually).ShouldNot(Equal(first), "one by the schedule")
 		d, err := w.dojo(ctx, "sapporo")
@@ -123,6 +123,82 @@ spec:
 		w.deleteDojo(ctx, "otaru")
 	}, SpecTimeout(15*time.Minute))
 
+	It("is restored by a second Dojo to the moment between two weapons", func(ctx SpecContext) {
+		Expect(w.addWeapon(ctx, "sapporo", "before", "Inverted Spear of Heaven")).To(Succeed())
+		moment := time.Now().UTC()
+		then, err := w.weapons(ctx, "sapporo")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(w.addWeapon(ctx, "sapporo", "after", "Split Soul Katana")).To(Succeed())
+		written := time.Now()
+		Eventually(ctx, func(g Gomega) {
+			d, err := w.dojo(ctx, "sapporo")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(d.Status.Database.LastBackup.Time.Time).To(BeTemporally(">", written))
+		}).WithTimeout(eventually).Should(Succeed(), "a backup, at whose end the log up to now is archived")
+		began := time.Now()
+		GinkgoT().Setenv("TIME", moment.Format("2006-01-02T15:04:05.000000Z07:00"))
+		w.documented(ctx, "How do I go back to a moment?", "sapporo")
+		measured("restored to a moment in a second Dojo, and Ready: %s", time.Since(began))
+		w.awaitReady(ctx, "sapporo-past")
+		Expect(w.weapons(ctx, "sapporo-past")).To(ConsistOf(then))
+		now, err := w.weapons(ctx, "sapporo")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(now).To(HaveLen(len(then)+1), "the first Dojo goes on")
+		past, err := w.dojo(ctx, "sapporo-past")
+		Expect(err).NotTo(HaveOccurred())
+		first, err := w.dojo(ctx, "sapporo")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(past.Status.Database.Name).To(Equal(first.Status.Database.Name))
+		Expect(w.addWeapon(ctx, "sapporo-past", "new", "Festering Life Sword")).To(Succeed())
+		w.patch(ctx, "sapporo-past", `{"spec":{"postgres":{"reclaimPolicy":"Delete"}}}`)
+		w.awaitReady(ctx, "sapporo-past")
+		w.deleteDojo(ctx, "sapporo-past")
+		Expect(w.existing(ctx, "sapporo-past-db")).To(BeEmpty())
+	}, SpecTimeout(15*time.Minute))
+
+	It("says why it cannot be restored, and starts nothing", func(ctx SpecContext) {
+		restoring := func(name, recovery string) {
+			w.apply(ctx, fmt.Sprintf(`
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: %s}
+spec:
+  accountId: Mei Mei
+  title: Not restored
+  postgres:
+    cluster: {storage: {size: 1Gi}, bootstrap: {recovery: {%s}}}
+    reclaimPolicy: Delete
+`, name, recovery))
+		}
+		fails := func(name, reason string) string {
+			GinkgoHelper()
+			began := time.Now()
+			Eventually(ctx, w.condition).WithArguments(name, "Degraded").WithTimeout(eventually).
+				Should(HavePrefix("True " + reason))
+			message, err := w.condition(ctx, name, "Degraded")
+			Expect(err).NotTo(HaveOccurred())
+			measured("%s after %s: %s", reason, time.Since(began), message)
+			Expect(w.podNames(ctx, name)).To(BeEmpty())
+			return message
+		}
+		const store = `objectStore: {plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: store}}, ` +
+			`serverName: sapporo-db}`
+		restoring("future", store+fmt.Sprintf(", targetTime: %q", time.Now().Add(time.Hour).UTC().Format(time.RFC3339)))
+		restoring("nameless", store)
+		restoring("backupless", "backup: {name: none}")
+		Expect(fails("future", corev1api.ReasonRestoreFailed)).To(ContainSubstring("kubectl logs job/future-db-1-full-recovery"))
+		d, err := w.dojo(ctx, "sapporo")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(fails("nameless", corev1api.ReasonDatabaseNotRestored)).To(ContainSubstring(d.Status.Database.Name))
+		Expect(w.existing(ctx, "nameless-db")).To(ConsistOf("Cluster", "DatabaseRole"), "and no Database")
+		fails("backupless", corev1api.ReasonBackupNotUsable)
+		Expect(w.existing(ctx, "backupless-db")).To(BeEmpty())
+		for _, name := range []string{"future", "nameless", "backupless"} {
+			w.deleteDojo(ctx, name)
+			Expect(w.existing(ctx, name+"-db")).To(BeEmpty())
+		}
+	}, SpecTimeout(15*time.Minute))
+
 	It("deletes no data with the Dojo before a final backup has completed", func(ctx SpecContext) {
 		for n := range 20 {
 			Expect(w.addWeapon(ctx, "sapporo", strconv.Itoa(n), "Cursed Tool")).To(Succeed())
@@ -132,7 +208,7 @@ spec:
 		var err error
 		kept, err = w.weapons(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
-		Expect(kept).To(HaveLen(21))
+		Expect(kept).To(HaveLen(23)) // and those before and after a moment
 		d, err := w.dojo(ctx, "sapporo")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(k8s.Delete(ctx, d)).To(Succeed())
@@ -159,39 +235,15 @@ spec:
 
 	It("is restored from the final backup by a Dojo of the same name, with every weapon", func(ctx SpecContext) {
 		began := time.Now()
-		id, _, _ := unstructured.NestedString(final.Object, "status", "backupId")
-		Expect(id).NotTo(BeEmpty())
-		step("create the Cluster of the documentation, from this backup alone and nothing that the log has besides")
-		w.apply(ctx, strings.NewReplacer("NAME", "sapporo", "10Gi", "1Gi", "{source: backup}", fmt.Sprintf(
-			"{source: backup, recoveryTarget: {backupID: %q, targetImmediate: true}}", id)).Replace(recipe()))
-		w.apply(ctx, `
-apiVersion: core.jutsu.com/v1
-kind: Dojo
-metadata: {name: sapporo}
-spec:
-  accountId: Mei Mei
-  title: Sapporo Branch
-  postgres: {clusterRef: {name: restored}}
-`)
+		Expect(w.documented(ctx, "How do I restore a database?", "sapporo")).To(ContainSubstring("Backup " + final.GetName()))
+		measured("restored from the final backup, and Ready again: %s", time.Since(began))
 		w.awaitReady(ctx, "sapporo")
-		measured("restored, and Ready again: %s", time.Since(began))
 		Expect(w.weapons(ctx, "sapporo")).To(ConsistOf(kept))
+		Expect(w.addWeapon(ctx, "sapporo", "new", "Playful Cloud")).To(Succeed(), "it is a database like any other")
+		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).Should(HavePrefix("True "))
+		Expect(w.clusterCondition(ctx, "ContinuousArchiving")).To(HavePrefix("True "), "into a place of its own")
 	}, SpecTimeout(10*time.Minute))
 })
-
-// recipe is the Cluster that docs/operations.md restores from an object store with.
-func recipe() string {
-	GinkgoHelper()
-	path, err := project.Path("docs", "operations.md")
-	Expect(err).NotTo(HaveOccurred())
-	text, err := os.ReadFile(path)
-	Expect(err).NotTo(HaveOccurred())
-	_, after, found := strings.Cut(string(text), "From an\n   object store:\n\n   ```yaml\n")
-	Expect(found).To(BeTrue())
-	yaml, _, found := strings.Cut(after, "```")
-	Expect(found).To(BeTrue())
-	return yaml
-}
 
 // startStore starts an object store, and describes it to CloudNativePG's plugin.
 func (w *world) startStore(ctx context.Context, image string) {

@@ -11,9 +11,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -80,8 +81,8 @@ spec:
 
 		It("goes on when the pod of the primary is deleted", func(ctx SpecContext) {
 			failover(ctx, "deleted", func(primary string) {
-				pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace, Name: primary}}
-				Expect(k8s.Delete(ctx, pod)).To(Succeed())
+				Expect(w.documented(ctx, "What happens when an instance of Postgres fails?", "naha")).
+					To(ContainSubstring(`pod "%s" deleted`, primary))
 			})
 		}, SpecTimeout(10*time.Minute))
 
@@ -100,7 +101,7 @@ spec:
 			for _, login := range []string{ofSecond, ofOwner, ofSecond} {
 				before := w.podNames(ctx, "naha")
 				began := time.Now()
-				w.patch(ctx, "naha", fmt.Sprintf(`{"metadata":{"annotations":{"core.jutsu.com/rotate-password":%q}}}`, began))
+				w.documented(ctx, "How do I rotate the password?", "naha")
 				Eventually(ctx, w.dojo).WithArguments("naha").WithTimeout(eventually).
 					Should(HaveField("Status.Database", HaveValue(HaveField("Login", login))))
 				w.awaitReady(ctx, "naha")
@@ -118,19 +119,25 @@ spec:
 
 		It("gets larger volumes", func(ctx SpecContext) {
 			began := time.Now()
-			w.patch(ctx, "naha", `{"spec":{"postgres":{"cluster":{"storage":{"size":"2Gi"}}}}}`) // and never less again
+			w.documented(ctx, "How do I give a database more space?", "naha") // and never less again
 			Eventually(ctx, w.volumes).WithArguments("naha-db").WithTimeout(eventually).
 				Should(And(HaveLen(3), HaveEach("2Gi")), "every volume has grown")
 			w.awaitReady(ctx, "naha")
 			measured("growth of three volumes: %s", time.Since(began))
 		}, SpecTimeout(10*time.Minute))
 
-		It("stays when the Dojo is deleted with the policy Retain, and goes with Delete", func(ctx SpecContext) {
-			w.patch(ctx, "naha", `{"spec":{"postgres":{"reclaimPolicy":"Retain"}}}`)
+		It("gets its SQL once more", func(ctx SpecContext) {
+			ran, err := w.schemaJob(ctx, "naha")
+			Expect(err).NotTo(HaveOccurred())
+			w.documented(ctx, "When does SQL run?", "naha")
+			Eventually(ctx, w.schemaJob).WithArguments("naha").Should(And(Not(BeEmpty()), Not(Equal(ran))), "another Job")
 			w.awaitReady(ctx, "naha")
+		}, SpecTimeout(5*time.Minute))
+
+		It("stays when the Dojo is deleted with the policy Retain, and goes with Delete", func(ctx SpecContext) {
 			weapons, err := w.weapons(ctx, "naha")
 			Expect(err).NotTo(HaveOccurred())
-			w.deleteDojo(ctx, "naha")
+			w.documented(ctx, "What happens when I delete a Dojo?", "naha")
 			Expect(w.existing(ctx, "naha-db")).To(ConsistOf("Cluster", "Database", "DatabaseRole"))
 			w.apply(ctx, strings.Replace(naha, "size: 1Gi", "size: 2Gi", 1))
 			w.awaitReady(ctx, "naha")
@@ -288,4 +295,16 @@ func (wr *writer) stop() (acknowledged []string, outage time.Duration) {
 	wr.cancel()
 	<-wr.done
 	return wr.acknowledged, wr.outage
+}
+
+// schemaJob is the UID of the Job that applies a Dojo's SQL, empty where there is none.
+func (w *world) schemaJob(ctx context.Context, dojo string) (types.UID, error) {
+	var jobs batchv1.JobList
+	err := k8s.List(ctx, &jobs, client.InNamespace(w.namespace))
+	for i := range jobs.Items {
+		if strings.HasPrefix(jobs.Items[i].Name, dojo+"-schema-") {
+			return jobs.Items[i].UID, nil
+		}
+	}
+	return "", err
 }

@@ -18,22 +18,29 @@ import (
 
 // message is what users see in a channel of Discord.
 type message struct {
-	Embeds []struct{ Title, Description string }
+	Content string
+	Embeds  []struct{ Title, Description string }
 }
 
 // titles are the titles of the messages in a channel, the youngest first.
-func titles(ctx context.Context, channelID string) ([]string, error) {
-	var messages []message
-	if err := askDiscord(ctx, "/channels/"+channelID+"/messages", &messages); err != nil {
-		return nil, err
-	}
-	var all []string
+func titles(ctx context.Context, channelID string) (all []string, err error) {
+	messages, err := messages(ctx, channelID)
+	return titlesOf(messages), err
+}
+
+// messages are those in a channel, the youngest first.
+func messages(ctx context.Context, channelID string) (all []message, err error) {
+	err = askDiscord(ctx, "/channels/"+channelID+"/messages", &all)
+	return all, err
+}
+
+func titlesOf(messages []message) (all []string) {
 	for _, m := range messages {
 		for _, e := range m.Embeds {
 			all = append(all, e.Title)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // discordChannel is a channel or a category as Discord has it.
@@ -48,18 +55,23 @@ func channelsOnDiscord(ctx context.Context, guild string) (channels []discordCha
 	return channels, err
 }
 
-// askDiscord reads from the simulated Discord, as a bot that may do everything.
+// askDiscord reads from the simulated Discord in the cluster, as a bot that may do everything.
 func askDiscord(ctx context.Context, path string, into any) error {
 	address, stop, err := forward(ctx, DiscordNamespace, DiscordPort)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/api/v10"+path, nil)
+	return askAs(ctx, installed.Hand, "http://"+address, path, into)
+}
+
+// askAs reads from a simulated Discord with the token of a bot.
+func askAs(ctx context.Context, token, page, path string, into any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, page+"/api/v10"+path, nil)
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Authorization", "Bot "+installed.Hand)
+	request.Header.Set("Authorization", "Bot "+token)
 	request.Header.Set("User-Agent", "DiscordBot (jutsu.com/operators/test/e2e, 1)")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {

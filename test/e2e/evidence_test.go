@@ -125,7 +125,7 @@ func keepDiscord(ctx context.Context, folder string) error {
 		return nil
 	}
 	var errs []error
-	for _, guild := range []string{FirstUsersGuild, TenLinesGuild, StandingGuild} {
+	for _, guild := range []string{FirstUsersGuild, TenLinesGuild, StandingGuild, TenantsGuild} {
 		errs = append(errs, keepGuild(ctx, folder, guild))
 	}
 	return errors.Join(errs...)

@@ -14,7 +14,7 @@ import (
 )
 
 var _ = Describe("The first users' path: a Cluster of CloudNativePG and Dojos with the credentials that it writes",
-	Ordered, ContinueOnFailure, func() {
+	Ordered, ContinueOnFailure, longest, func() {
 		var w *world
 
 		BeforeAll(func(ctx SpecContext) {
@@ -93,6 +93,9 @@ spec:
 			channel, title := broken.Status.Alerts.ChannelID, "DojoDegraded · "+w.namespace+"/broken"
 			Eventually(ctx, titles).WithArguments(channel).WithTimeout(eventually).
 				Should(ContainElement("🔥 "+title), "the rule waits for a minute, then Alertmanager posts")
+			Expect(messages(ctx, channel)).To(ContainElement(HaveField("Embeds", ContainElement(And(
+				HaveField("Title", "🔥 "+title), HaveField("Description", And(ContainSubstring("[Silence it]("),
+					HaveSuffix(" · [Runbook](https://jutsu.com/operators/docs/operations.md#alerts-in-discord)"))))))))
 
 			step("fix it")
 			w.patch(ctx, "broken", `{"spec":{"image":null}}`)

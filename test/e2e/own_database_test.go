@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
 var _ = Describe("A Dojo of ten lines with a database and an alert channel of its own", Ordered, func() {
@@ -59,6 +61,35 @@ spec:
 		w.patch(ctx, "sendai", `{"spec":{"image":null}}`)
 		w.awaitReady(ctx, "sendai")
 	}, SpecTimeout(10*time.Minute))
+
+	It("stops with its Dojo when that is suspended, and wakes with its weapons", func(ctx SpecContext) {
+		instances := func() ([]corev1.Pod, error) {
+			var pods corev1.PodList
+			err := k8s.List(ctx, &pods, client.InNamespace(w.namespace), client.MatchingLabels{"cnpg.io/cluster": "sendai-db"})
+			return pods.Items, err
+		}
+		w.patch(ctx, "sendai", `{"spec":{"suspend":true}}`)
+		began := time.Now()
+		Eventually(ctx, w.condition).WithArguments("sendai", "Ready").WithTimeout(eventually).
+			Should(HavePrefix("True " + corev1api.ReasonSuspended))
+		Expect(w.podsOf(ctx, "sendai")).To(BeEmpty())
+		Expect(instances()).To(BeEmpty())
+		measured("suspended after %s", time.Since(began))
+		w.patch(ctx, "sendai", `{"spec":{"suspend":null}}`)
+		began = time.Now()
+		Eventually(ctx, w.condition).WithArguments("sendai", "Ready").WithTimeout(eventually).
+			Should(HavePrefix("True Reconciled"))
+		measured("awake after %s", time.Since(began))
+		Expect(w.weapons(ctx, "sendai")).To(HaveLen(2))
+	}, SpecTimeout(10*time.Minute))
+
+	It("stays without its Dojo, until the documented command deletes it", func(ctx SpecContext) {
+		w.deleteDojo(ctx, "sendai")
+		Expect(w.existing(ctx, "sendai-db")).To(ConsistOf("Cluster", "Database", "DatabaseRole"))
+		w.documented(ctx, "How do I delete what a Dojo has left?", "sendai")
+		Expect(w.existing(ctx, "sendai-db")).To(BeEmpty())
+		Eventually(ctx, w.volumes).WithArguments("sendai-db").WithTimeout(eventually).Should(BeEmpty())
+	}, SpecTimeout(5*time.Minute))
 })
 
 var _ = Describe("Two Dojos on one shared Cluster", func() {

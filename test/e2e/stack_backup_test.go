@@ -11,7 +11,6 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"math/big"
-	"os"
 	"slices"
 	"time"
 
@@ -43,11 +42,7 @@ func (s *Stack) InstallBackups(ctx context.Context) (store string, err error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	objects, err := manifests.Parse(text)
+	objects, err := manifests.Read(path)
 	if err != nil {
 		return "", err
 	}

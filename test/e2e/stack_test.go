@@ -8,7 +8,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -43,6 +42,7 @@ const (
 	FirstUsersGuild = "1401681709430341704"
 	TenLinesGuild   = "1401681709430341705"
 	StandingGuild   = "1401681709430341706"
+	TenantsGuild    = "1401681709430341710" // of deploy/samples/install
 )
 
 var (
@@ -109,13 +109,9 @@ func (s *Stack) installOthers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		text, err := os.ReadFile(path)
+		objects, err := manifests.Read(path)
 		if err != nil {
 			return err
-		}
-		objects, err := manifests.Parse(text)
-		if err != nil {
-			return fmt.Errorf("%s: %w", path, err)
 		}
 		if err := manifests.Apply(ctx, s.admin, objects); err != nil {
 			return err

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/test/e2e/internal/cluster"
@@ -43,13 +44,16 @@ const (
 	eventually = 4 * time.Minute
 	// installing is for everything before the first spec, with nothing built yet.
 	installing = 45 * time.Minute
+	// longest is of what takes longest of all that runs in parallel, and so begins first: an alert.
+	longest = SpecPriority(1)
 )
 
 var (
-	config    *rest.Config
-	k8s       client.Client
-	typed     *kubernetes.Clientset
-	installed *Stack
+	config         *rest.Config
+	kubeconfigPath string // what config was read from
+	k8s            client.Client
+	typed          *kubernetes.Clientset
+	installed      *Stack
 
 	// own and standing are those of the first process, which alone runs the specs that are marked
 	// Serial.
@@ -61,6 +65,7 @@ func TestEndToEnd(t *testing.T) {
 	if os.Getenv(wanted) == "" && os.Getenv(kubeconfigFile) == "" {
 		t.Skipf("end-to-end specs take a real node: run make e2e, or name a cluster in %s", kubeconfigFile)
 	}
+	log.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard()) // client-go's: a port-forward whose connection ends says so as an error
 	RegisterFailHandler(Fail)
 	SetDefaultEventuallyTimeout(soon)
@@ -126,6 +131,7 @@ func findCluster(ctx context.Context) (kubeconfig, registry string) {
 // connect makes the clients.
 func connect(kubeconfig string) {
 	var err error
+	kubeconfigPath = kubeconfig
 	config, err = clientcmd.BuildConfigFromFlags("", kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
 	config.QPS = -1

@@ -41,7 +41,7 @@ func newWorld(ctx context.Context, name string) *world {
 	w := &world{namespace: namespace.Name}
 	DeferCleanup(func(ctx SpecContext) { // while the operators run, which have to remove their finalizers
 		Expect(client.IgnoreNotFound(k8s.DeleteAllOf(ctx, &corev1api.Dojo{}, client.InNamespace(w.namespace)))).To(Succeed())
-		Expect(k8s.Delete(ctx, namespace)).To(Succeed())
+		Expect(client.IgnoreNotFound(k8s.Delete(ctx, namespace))).To(Succeed())
 	}, NodeTimeout(soon))
 	return w
 }

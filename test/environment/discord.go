@@ -3,6 +3,7 @@
 package environment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -30,18 +31,41 @@ type DiscordAPI interface {
 // Shutdown or with the program that started it, in whatever way that ends.
 type DiscordProcess struct {
 	*process.Process
-	url, folder string
-	reaper      *process.Reaper
+	url, folder, token string
+	reaper             *process.Reaper
 }
+
+// Guild is a server that a simulated Discord begins with.
+type Guild struct{ ID, Name string }
 
 // SimulatedDiscord is StartDiscord as an option.
-func SimulatedDiscord(guildID, guildName, log string) func(context.Context) (DiscordAPI, error) {
-	return func(ctx context.Context) (DiscordAPI, error) { return StartDiscord(ctx, guildID, guildName, log) }
+func SimulatedDiscord(log string, guild Guild, more ...Guild) func(context.Context) (DiscordAPI, error) {
+	return func(ctx context.Context) (DiscordAPI, error) { return StartDiscord(ctx, log, guild, more...) }
 }
 
-// StartDiscord starts a simulated Discord with one server (guild) in it, and returns when it
+// StartDiscord starts a simulated Discord with one server (guild) or more in it, and returns when it
 // serves. go builds it before, where that is necessary. Both log to the file.
-func StartDiscord(ctx context.Context, guildID, guildName, log string) (d *DiscordProcess, err error) {
+func StartDiscord(ctx context.Context, log string, guild Guild, more ...Guild) (*DiscordProcess, error) {
+	return DiscordCommand{Log: log, Guild: guild, More: more}.Start(ctx)
+}
+
+// DiscordCommand is how a simulated Discord is started.
+type DiscordCommand struct {
+	// Log is the file that it logs to.
+	Log string
+	// Listen is the host:port that it serves on, and that clients get; by default a free port of
+	// 127.0.0.1.
+	Listen string
+	// TokenFile has the token of the operator's bot, and is made where it does not exist; by default
+	// one that goes in the end.
+	TokenFile string
+	// Guild and More are the servers that it begins with.
+	Guild Guild
+	More  []Guild
+}
+
+// Start is StartDiscord.
+func (c DiscordCommand) Start(ctx context.Context) (d *DiscordProcess, err error) {
 	d = &DiscordProcess{}
 	if d.folder, err = os.MkdirTemp("", "discordtest-"); err != nil {
 		return nil, err
@@ -49,10 +73,16 @@ func StartDiscord(ctx context.Context, guildID, guildName, log string) (d *Disco
 	if d.reaper, err = process.NewReaper(d.folder); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(d.folder))
 	}
-	cmd := exec.Command("go", "tool", discordtest, "--listen=127.0.0.1:0", "--guild-id="+guildID, "--guild="+guildName,
-		"--community", "--token-file="+d.TokenFile(), "--admin-token-file="+d.AdminTokenFile())
+	d.token = cmp.Or(c.TokenFile, filepath.Join(d.folder, "bot.token"))
+	args := []string{"tool", discordtest, "--listen=" + cmp.Or(c.Listen, "127.0.0.1:0"), "--guild-id=" + c.Guild.ID,
+		"--guild=" + c.Guild.Name, "--community", "--token-file=" + d.TokenFile(),
+		"--admin-token-file=" + d.AdminTokenFile()}
+	for _, g := range c.More {
+		args = append(args, "--also-guild="+g.ID+"="+g.Name)
+	}
+	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "GOTMPDIR="+d.folder) // so that an interrupted build leaves nothing behind
-	if d.Process, err = process.Start("the simulated Discord", log, cmd, d.reaper); err == nil {
+	if d.Process, err = process.Start("the simulated Discord", c.Log, cmd, d.reaper); err == nil {
 		err = d.Await(ctx, d.findURL)
 	}
 	if err != nil {
@@ -85,7 +115,7 @@ func (d *DiscordProcess) APIURL() string { return d.url + "/api/v10" }
 
 // TokenFile has the token of the operator's bot, which has the permissions that the operator's
 // invite URL asks for.
-func (d *DiscordProcess) TokenFile() string { return filepath.Join(d.folder, "bot.token") }
+func (d *DiscordProcess) TokenFile() string { return d.token }
 
 // AdminTokenFile has the token of a bot that may do everything: for changes by hand.
 func (d *DiscordProcess) AdminTokenFile() string { return filepath.Join(d.folder, "admin.token") }

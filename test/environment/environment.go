@@ -49,6 +49,8 @@ type Options struct {
 	Admission bool
 	// Prometheus has the kinds of prometheus-operator served.
 	Prometheus bool
+	// GatewayAPI has the kind HTTPRoute of the Gateway API served, without any controller of it.
+	GatewayAPI bool
 	// Discord starts a Discord, while the cluster starts; nil for none.
 	Discord func(ctx context.Context) (DiscordAPI, error)
 	// Folder is for logs.
@@ -69,7 +71,7 @@ type Environment struct {
 	Admission *cnpgtest.Webhooks
 	// Discord is nil where Options have none.
 	Discord DiscordAPI
-	// OtherKinds are the folders with the CustomResourceDefinitions of others.
+	// OtherKinds are the folders and files with the CustomResourceDefinitions of others.
 	OtherKinds []string
 
 	options Options
@@ -136,6 +138,11 @@ func (e *Environment) startCluster(ctx context.Context) (err error) {
 	}
 	if e.options.Prometheus {
 		if err := e.addKinds(testcluster.PrometheusOperatorCRDs(ctx)); err != nil {
+			return err
+		}
+	}
+	if e.options.GatewayAPI {
+		if err := e.addKinds(testcluster.HTTPRouteCRD(ctx)); err != nil {
 			return err
 		}
 	}

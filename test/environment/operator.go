@@ -13,6 +13,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/yaml"
@@ -66,6 +67,44 @@ func (o Operator) checkout() (string, error) {
 		return filepath.Abs(other)
 	}
 	return project.Root()
+}
+
+// Known leaves out the objects of kinds that an operator does not have yet in the checkout that it comes from.
+func Known(objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	for _, o := range All {
+		from, err := o.checkout()
+		if err != nil {
+			return nil, err
+		}
+		here, err := o.CRDs()
+		if err != nil {
+			return nil, err
+		}
+		now, err := kindsIn(here)
+		if err != nil {
+			return nil, err
+		}
+		then, err := kindsIn(filepath.Join(from, o.Folder(), "crds"))
+		if err != nil {
+			return nil, err
+		}
+		objects = slices.DeleteFunc(objects, func(object *unstructured.Unstructured) bool {
+			kind := object.GroupVersionKind().GroupKind().String()
+			return slices.Contains(now, kind) && !slices.Contains(then, kind)
+		})
+	}
+	return objects, nil
+}
+
+// kindsIn are the kinds, with their groups, that the CustomResourceDefinitions in a folder define.
+func kindsIn(folder string) (kinds []string, err error) {
+	definitions, err := manifests.Render(folder)
+	for _, d := range definitions {
+		kind, _, _ := unstructured.NestedString(d.Object, "spec", "names", "kind")
+		group, _, _ := unstructured.NestedString(d.Object, "spec", "group")
+		kinds = append(kinds, schema.GroupKind{Group: group, Kind: kind}.String())
+	}
+	return kinds, err
 }
 
 // Binary is the absolute path of what `make build` has built.
@@ -142,11 +181,24 @@ type Command struct {
 	Log string
 	// Args come last; of a flag given twice the last counts.
 	Args []string
+	// Reaper ends the process with the program that started it; by default the process ends by itself
+	// when its cluster goes.
+	Reaper *process.Reaper
 }
 
 // Start starts a process of the operator, which has to be installed on the cluster, and returns
 // without waiting for it.
-func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, c Command) (p *Process, err error) {
+func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, c Command) (*Process, error) {
+	kubeconfig, err := cluster.ServiceAccountKubeconfig(ctx, o.Namespace, o.Name)
+	if err != nil {
+		return nil, err
+	}
+	return o.StartWith(ctx, kubeconfig, c)
+}
+
+// StartWith is Start with a kubeconfig file, which says where the operator is installed and as whom
+// it acts.
+func (o Operator) StartWith(ctx context.Context, kubeconfig string, c Command) (p *Process, err error) {
 	deployed := &manifests.Command{}
 	if c.Objects != nil {
 		if deployed, err = manifests.CommandOf(c.Objects, o.Name); err != nil {
@@ -157,10 +209,6 @@ func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, c Com
 		if c.Binary, err = o.Binary(); err != nil {
 			return nil, err
 		}
-	}
-	kubeconfig, err := cluster.ServiceAccountKubeconfig(ctx, o.Namespace, o.Name)
-	if err != nil {
-		return nil, err
 	}
 	p = &Process{}
 	for _, address := range []*string{&p.metrics, &p.probes} {
@@ -174,6 +222,6 @@ func (o Operator) Start(ctx context.Context, cluster *testcluster.Cluster, c Com
 		"--health-probe-bind-address=" + p.probes,
 	}, c.Args)...)
 	cmd.Env = slices.Concat(os.Environ(), deployed.Env, []string{"KUBECONFIG=" + kubeconfig, "GORACE=halt_on_error=1"})
-	p.Process, err = process.Start(o.Name, c.Log, cmd, nil)
+	p.Process, err = process.Start(o.Name, c.Log, cmd, c.Reaper)
 	return p, err
 }

@@ -57,7 +57,8 @@ func newStage(t *testing.T) *stage {
 		Operators: environment.All, Components: components, Deployed: true,
 		Cluster:       testcluster.Options{ControllerManager: true, Nodes: 2},
 		CloudNativePG: environment.HealthyPostgres, Prometheus: true, Folder: t.TempDir(),
-		Discord: environment.SimulatedDiscord(guildID, "Jujutsu High", filepath.Join(t.TempDir(), "discordtest.log")),
+		Discord: environment.SimulatedDiscord(filepath.Join(t.TempDir(), "discordtest.log"),
+			environment.Guild{ID: guildID, Name: "Jujutsu High"}),
 	})
 	must(t, err)
 	t.Cleanup(func() { check(t, env.Stop()) })

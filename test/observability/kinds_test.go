@@ -10,4 +10,5 @@ var kinds = []schema.GroupVersionKind{
 	{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"},
 	{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordGroup"},
 	{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordChannel"},
+	{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordRole"},
 }

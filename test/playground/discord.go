@@ -12,6 +12,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/test/environment"
 )
@@ -21,7 +23,8 @@ var (
 	serverKind   = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordServer"}
 	groupKind    = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordGroup"}
 	channelKind  = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordChannel"}
-	discordKinds = []schema.GroupVersionKind{serverKind, groupKind, channelKind}
+	roleKind     = schema.GroupVersionKind{Group: "discord.jutsu.com", Version: "v1alpha1", Kind: "DiscordRole"}
+	discordKinds = []schema.GroupVersionKind{serverKind, roleKind, groupKind, channelKind}
 )
 
 // realDiscord says whether the channels of this run are on a Discord that outlives it.
@@ -35,9 +38,11 @@ func (o *options) whichDiscord() string {
 	return "a simulated Discord"
 }
 
-// startDiscord starts a simulated Discord, with the server that the samples name.
+// startDiscord starts a simulated Discord, with the servers that the samples name.
 func (s *sandbox) startDiscord(ctx context.Context) (environment.DiscordAPI, error) {
-	d, err := environment.StartDiscord(ctx, s.sampleServerID(), "Jujutsu High", filepath.Join(s.logs, "discordtest.log"))
+	d, err := environment.StartDiscord(ctx, filepath.Join(s.logs, "discordtest.log"),
+		environment.Guild{ID: s.serverID("company"), Name: "The company"},
+		environment.Guild{ID: s.serverID("jujutsu"), Name: "Jujutsu High"})
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +51,11 @@ func (s *sandbox) startDiscord(ctx context.Context) (environment.DiscordAPI, err
 	return d, nil
 }
 
-// sampleServerID is the id of the server that the samples manage.
-func (s *sandbox) sampleServerID() string {
+// serverID is the id of the server that the samples' DiscordServer of that name manages.
+func (s *sandbox) serverID(name string) string {
 	for _, o := range s.objects {
-		if id, _, _ := unstructured.NestedString(o.Object, "spec", "serverId"); id != "" {
+		if o.GroupVersionKind() == serverKind && o.GetName() == name {
+			id, _, _ := unstructured.NestedString(o.Object, "spec", "serverId")
 			return id
 		}
 	}
@@ -68,7 +74,7 @@ type discordFacts struct {
 
 func (s *sandbox) discord() discordFacts {
 	if d := s.simulator; d != nil {
-		return discordFacts{d.URL(), d.APIURL(), s.sampleServerID(), d.TokenFile(), d.AdminTokenFile()}
+		return discordFacts{d.URL(), d.APIURL(), s.serverID("jujutsu"), d.TokenFile(), d.AdminTokenFile()}
 	}
 	return discordFacts{apiURL: s.options.discordAPIURL, serverID: s.options.discordServerID,
 		tokenFile: s.options.discordTokenFile}
@@ -98,15 +104,16 @@ type bot struct {
 	serverID string
 }
 
-// withBot returns the objects with a bot's token in the Secrets that DiscordServers name. Of a real
-// server nothing is managed but what the samples create in it: its DiscordServer has no settings.
+// withBot returns the objects with a bot's token in the Secrets that DiscordServers name, each in its
+// namespace. Of a real server nothing is managed but what the samples create in it: its DiscordServer
+// has no settings.
 func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstructured, error) {
 	token, err := readToken(b.tokenFile)
 	if err != nil {
 		return nil, err
 	}
 	var made []*unstructured.Unstructured
-	secrets := map[string]bool{}
+	secrets := map[types.NamespacedName]bool{}
 	for _, o := range objects {
 		o = o.DeepCopy()
 		made = append(made, o)
@@ -114,19 +121,20 @@ func withBot(objects []*unstructured.Unstructured, b bot) ([]*unstructured.Unstr
 			continue
 		}
 		name, _, _ := unstructured.NestedString(o.Object, "spec", "tokenSecretRef", "name")
-		secrets[name] = true
+		secrets[types.NamespacedName{Namespace: o.GetNamespace(), Name: name}] = true
 		if b.serverID != "" {
 			o.Object["spec"] = map[string]any{"tokenSecretRef": map[string]any{"name": name}, "serverId": b.serverID,
 				"deletionPolicy": "Retain"}
 		}
 	}
 	for _, o := range made {
-		if o.GetKind() != "Secret" || !secrets[o.GetName()] {
+		key := client.ObjectKeyFromObject(o)
+		if o.GetKind() != "Secret" || !secrets[key] {
 			continue
 		}
 		delete(o.Object, "data")
 		o.Object["stringData"] = map[string]any{"token": token}
-		delete(secrets, o.GetName())
+		delete(secrets, key)
 	}
 	if len(secrets) > 0 {
 		return nil, errors.New("the samples lack the Secret that their DiscordServer names")

@@ -47,6 +47,10 @@ func TestWithBot(t *testing.T) {
 			"stringData: {token: placeholder}}"
 		other  = "{apiVersion: v1, kind: Secret, metadata: {name: dojo-app}, stringData: {password: x}}"
 		filled = "{apiVersion: v1, kind: Secret, metadata: {name: bot}, stringData: {token: secret}}"
+		// of another namespace
+		elsewhere = "{apiVersion: v1, kind: Secret, metadata: {name: bot, namespace: b}, stringData: {token: placeholder}}"
+		tenants   = "{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordServer, metadata: {name: a, namespace: b}, " +
+			"spec: {tokenSecretRef: {name: bot}, serverId: '19'}}"
 	)
 	for name, test := range map[string]struct {
 		objects, want []string
@@ -60,6 +64,13 @@ func TestWithBot(t *testing.T) {
 				"spec: {tokenSecretRef: {name: bot}, serverId: '18', deletionPolicy: Retain}}", filled},
 		},
 		"without the Secret": {objects: []string{server, other}, err: "lack the Secret"},
+		"a Secret of that name elsewhere": {objects: []string{secret, server, elsewhere}, want: []string{filled, server,
+			elsewhere}},
+		"two, each with its Secret": {
+			objects: []string{secret, server, elsewhere, tenants},
+			want:    []string{filled, server, strings.Replace(elsewhere, "placeholder", "secret", 1), tenants},
+		},
+		"with a Secret elsewhere alone": {objects: []string{server, elsewhere}, err: "lack the Secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var objects, want []*unstructured.Unstructured

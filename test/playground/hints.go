@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"jutsu.com/operators/libs/testcluster/project"
@@ -26,7 +27,7 @@ type hint struct {
 }
 
 // hints are what to try next, in the order in which the samples allow it.
-func hints(f facts) []hint { return append(dojoHints(f), discordHints(f)...) }
+func hints(f facts) []hint { return slices.Concat(tenantHints(f), dojoHints(f), discordHints(f)) }
 
 func dojoHints(f facts) []hint {
 	return []hint{

@@ -41,8 +41,38 @@ func onDiscordNow(channel string) string {
 		"$API/channels/$(kubectl get discordchannel " + channel + " -o jsonpath='{.status.channelId}')"
 }
 
+// messagesOf asks the simulated Discord for the messages in the channel of a team's Dojo.
+func messagesOf(team, dojo string) string {
+	return `curl -sS -H "Authorization: Bot $(cat $ADMIN_TOKEN_FILE)" -A "DiscordBot (test, 1)" ` +
+		"$API/channels/$(kubectl -n " + team + " get dojo " + dojo + " -o jsonpath='{.status.alerts.channelId}')/messages"
+}
+
+// notAllowed counts the teams' channels that the platform's group does not allow.
+const notAllowed = "kubectl get discordchannels --all-namespaces | grep -c NotAllowed"
+
 // checks by the command's beginning, where "..." stands for anything; the longest that fits counts.
 var checks = map[string]check{
+	"kubectl get dojos,discordchannels,discordgroups,discordservers --all-namespaces": {
+		prints: `(?s)team-a +dojo\S+/nagoya-jujutsu-high +1/1.*team-b +dojo\S+/osaka-jujutsu-high +1/1.*` +
+			`team-a +discordchannel\S+/nagoya-jujutsu-high-alerts +\d+ +company +alerts +True.*` +
+			`team-b +discordchannel\S+/osaka-jujutsu-high-alerts +\d+ +company +alerts +True.*` +
+			`platform +discordserver\S+/company`},
+	"kubectl -n platform get discordserver company -o wide": {prints: `NAMESPACES(?s:.*)company .*The company .* 3 `},
+	`curl -sS -H "Content-Type: application/json" -d '{"content":"An alert of team-a"`: {
+		prints: `"content":"An alert of team-a"`,
+		then:   messagesOf("team-a", "nagoya-jujutsu-high"), shows: `An alert of team-a`},
+	`curl -sS -H "Content-Type: application/json" -d '{"content":"An alert of team-b"`: {
+		prints: `"content":"An alert of team-b"`,
+		then: messagesOf("team-a", "nagoya-jujutsu-high") + " | grep -c team-b; " +
+			messagesOf("team-b", "osaka-jujutsu-high"), shows: `(?s)^0\n.*An alert of team-b`},
+	`kubectl -n platform patch discordgroup alerts --type=merge -p '{"spec":{"allowedNamespaces":{"from":"Same"`: {
+		prints: `patched`, then: notAllowed + "; " + messagesOf("team-b", "osaka-jujutsu-high"),
+		shows: `(?s)^2\n.*An alert of team-b`},
+	`kubectl -n platform patch discordgroup alerts --type=merge -p '{"spec":{"allowedNamespaces":{"from":"All"`: {
+		prints: `patched`, then: notAllowed + "; kubectl get dojos --all-namespaces -o wide",
+		shows: `(?s)^0\n.*nagoya-jujutsu-high +1/1 .*Reconciled.*osaka-jujutsu-high +1/1 .*Reconciled`},
+	"echo ... | kubectl -n team-a create": {fails: true,
+		prints: `exceeded quota: jutsu, requested: count/discordservers.discord.jutsu.com=1`},
 	"kubectl get all,secrets": {
 		prints: `(?s)dojo\.core\.jutsu\.com/kyoto-jujutsu-high.*secret/tokyo-jujutsu-high-credentials`},
 	"kubectl describe dojo":             {prints: `Account Id: +Masamichi Yaga`},
@@ -110,8 +140,8 @@ var checks = map[string]check{
 		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals",
 		shows:  `(?s)"name":"principals".*DriftCorrected.*Corrected drift on Discord: existence`,
 	},
-	// two groups, five channels, that of the Dojo that was made again, and the one deleted by hand
-	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":9`},
+	// three groups, seven channels, that of the Dojo that was made again, and the one deleted by hand
+	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":12`},
 	`kubectl patch discordchannel kyoto-alerts --type=merge -p '{"spec":{"name"`: {fails: true,
 		prints: `spec\.name: Invalid value.*write "kyoto-alerts"`},
 	"...discord-operator export": {

@@ -104,6 +104,8 @@ func onDiscordAs(o *unstructured.Unstructured) string {
 	switch {
 	case o.GetKind() == groupKind.Kind:
 		return fmt.Sprintf("category %q", name)
+	case o.GetKind() == roleKind.Kind:
+		return fmt.Sprintf("role %q", name)
 	case where == "":
 		return "#" + name
 	}

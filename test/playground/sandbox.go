@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/testcluster"
@@ -30,13 +32,27 @@ const postgresSample = "deploy/samples/dojo-postgres.yaml"
 const standInNote = "STAND-IN: no containers run here, so CloudNativePG is played (libs/testcluster/cnpgtest). " +
 	"Its kinds are real, Postgres is not."
 
+// namespacesSample is what a platform gives the teams of tenantsSample.
+const (
+	namespacesSample = "deploy/samples/install/namespaces"
+	tenantsSample    = "deploy/samples/install/tenants"
+)
+
 var (
-	// samples are the folders that are applied.
-	samples = []string{"deploy/samples", "deploy/samples/discord"}
 	// shown are the kinds of objects in the table, in this order. Any kind with the four conditions
 	// fits.
 	shown = append([]schema.GroupVersionKind{{Group: "core.jutsu.com", Version: "v1", Kind: "Dojo"}}, discordKinds...)
 )
+
+// samples are the folders that are applied. The tenants share a Discord server that is not that of the
+// other samples, of which a real Discord has one alone.
+func (o *options) samples() []string {
+	folders := []string{"deploy/samples", "deploy/samples/discord"}
+	if o.realDiscord() {
+		return folders
+	}
+	return append([]string{tenantsSample}, folders...)
+}
 
 // sandbox is everything that runs.
 type sandbox struct {
@@ -63,16 +79,15 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 	if s.logs, err = environment.RunFolder("playground"); err != nil {
 		return err
 	}
-	for _, folder := range samples {
-		path, err := project.Path(folder)
-		if err != nil {
-			return err
-		}
-		rendered, err := manifests.Render(path)
+	for _, folder := range s.options.samples() {
+		rendered, err := render(folder)
 		if err != nil {
 			return err
 		}
 		s.objects = append(s.objects, rendered...)
+	}
+	if s.objects, err = environment.Known(s.objects); err != nil {
+		return err
 	}
 	say(out, "Starting Kubernetes with %d fake nodes, and %s ...", s.options.nodes, s.options.whichDiscord())
 	options := environment.Options{
@@ -89,15 +104,48 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 	say(out, standInNote)
 	say(out, "Installing and starting the operators of %s and %s ...", environment.Dojo.Base(),
 		environment.Discord.Base())
-	if err := s.startOperators(ctx); err != nil {
+	group, starting := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.startOperators(starting) })
+	group.Go(func() error { return s.makeNamespaces(starting) })
+	if err := group.Wait(); err != nil {
 		return err
 	}
-	say(out, "Applying %s and %s ...", samples[0], samples[1])
+	say(out, "Applying %s ...", strings.Join(s.options.samples(), ", "))
 	if err := s.applySamples(ctx); err != nil {
 		return err
 	}
 	say(out, "\nDiscord: %s\n", s.discord().description())
 	return nil
+}
+
+// render renders a folder, given relative to the project's root.
+func render(folder string) ([]*unstructured.Unstructured, error) {
+	path, err := project.Path(folder)
+	if err != nil {
+		return nil, err
+	}
+	return manifests.Render(path)
+}
+
+// makeNamespaces makes the tenants' namespaces. Nothing that a quota counts is accepted until
+// Kubernetes has counted, which takes it a moment.
+func (s *sandbox) makeNamespaces(ctx context.Context) error {
+	objects, err := render(namespacesSample)
+	if err != nil {
+		return err
+	}
+	if err := manifests.Apply(ctx, s.Admin, objects); err != nil {
+		return err
+	}
+	return wait.PollUntilContextCancel(ctx, refresh, true, func(ctx context.Context) (bool, error) {
+		var quotas corev1.ResourceQuotaList
+		if err := s.Admin.List(ctx, &quotas); err != nil {
+			return false, err
+		}
+		return !slices.ContainsFunc(quotas.Items, func(q corev1.ResourceQuota) bool {
+			return len(q.Status.Hard) < len(q.Spec.Hard)
+		}), nil
+	})
 }
 
 // postgresWithSessions counts the pods of a Dojo as sessions of its database.
@@ -148,7 +196,7 @@ func (s *sandbox) watch(exited <-chan struct{}, how func() error) {
 	}()
 }
 
-// applySamples applies both kinds of samples at the same time.
+// applySamples applies all samples at the same time.
 func (s *sandbox) applySamples(ctx context.Context) error {
 	objects, err := withBot(s.objects, s.discord().bot())
 	if err != nil {

@@ -32,6 +32,8 @@ func discordColumnsOf(o *unstructured.Unstructured) discordColumns {
 		c.server = of("status.name")
 	case groupKind:
 		c.server, c.group = of("spec.serverRef.name"), of("spec.name")
+	case roleKind:
+		c.server = of("spec.serverRef.name")
 	case channelKind:
 		c.server, c.group = of("status.serverRef.name"), of("spec.groupRef.name")
 	default:
@@ -43,7 +45,7 @@ func discordColumnsOf(o *unstructured.Unstructured) discordColumns {
 // idOf is the id on Discord; empty while there is none.
 func idOf(o *unstructured.Unstructured) string {
 	field := map[string]string{serverKind.Kind: "serverId", groupKind.Kind: "groupId",
-		channelKind.Kind: "channelId"}[o.GetKind()]
+		channelKind.Kind: "channelId", roleKind.Kind: "roleId"}[o.GetKind()]
 	id, _, _ := unstructured.NestedString(o.Object, "status", field)
 	return id
 }

@@ -49,13 +49,15 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// earlier is the last release that what is checked out was made from; as long as there is none,
-// what was there before the last change.
+// earlier is the last release that what is checked out was made from; as long as there is none, the last
+// candidate of one; and without that, what was there before the last change.
 func earlier(t *testing.T, o environment.Operator) string {
 	t.Helper()
-	if tag, err := git(t, "describe", "--tags", "--abbrev=0", "--match="+o.Name+"/v*", "--exclude="+o.Name+"/v*-*",
-		"HEAD~1"); err == nil {
-		return tag
+	for _, exclude := range []string{o.Name + "/v*-*", ""} {
+		tag, err := git(t, "describe", "--tags", "--abbrev=0", "--match="+o.Name+"/v*", "--exclude="+exclude, "HEAD~1")
+		if err == nil {
+			return tag
+		}
 	}
 	commit, err := git(t, "rev-parse", "--short", "--verify", "HEAD~1")
 	if err != nil {

@@ -166,8 +166,8 @@ func TestCompare(t *testing.T) {
 
 func TestCompareKinds(t *testing.T) {
 	before, after := definitions(t), definitions(t)
-	if len(before) != 4 {
-		t.Fatalf("there are %d definitions, want 4", len(before))
+	if len(before) != 5 {
+		t.Fatalf("there are %d definitions, want 5", len(before))
 	}
 	delete(after, channels)
 	found, err := compare(before, after)

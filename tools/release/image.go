@@ -31,8 +31,10 @@ type imageOptions struct {
 	// Revision is the commit that it is built from, and Created that commit's time: the same commit gives the same digest.
 	Revision string
 	Created  time.Time
-	// Repo is the repository of images below which NAME:VERSION is pushed; empty pushes nothing.
+	// Repo is the repository of images below which it is NAME:VERSION.
 	Repo string
+	// Push is the repository of images to push to, which is Repo but for a rehearsal; empty pushes nothing.
+	Push string
 	// Folder gets the image as an OCI archive and its bills of materials.
 	Folder string
 	// Platforms are those to build for, each os/arch; at least one.
@@ -45,10 +47,17 @@ type built struct {
 	Archive string
 	// Digest is the image's, sha256:...
 	Digest v1.Hash
-	// Reference is repository, tag and digest; empty when it was not pushed.
+	// Reference is repository, tag and digest, by which it can be pulled once it is pushed.
 	Reference string
-	// Sizes is what a node pulls, in bytes, compressed, by platform.
-	Sizes map[string]int64
+	// Platforms is what a node pulls, by platform.
+	Platforms map[string]pulled
+}
+
+// pulled is an image of one platform.
+type pulled struct {
+	Digest v1.Hash
+	// Size is in bytes, compressed.
+	Size int64
 }
 
 // buildImage builds an operator's image with ko: a static binary of Go on a base that holds nothing else, with a bill of materials (SPDX) per platform.
@@ -78,15 +87,16 @@ func buildImage(ctx context.Context, o imageOptions) (*built, error) {
 	if b.Digest, err = result.Digest(); err != nil {
 		return nil, err
 	}
-	if b.Sizes, err = sizes(result); err != nil {
+	b.Reference = o.imageName() + "@" + b.Digest.String()
+	if b.Platforms, err = pulledOf(result); err != nil {
 		return nil, err
 	}
 	if err := writeArchive(b.Archive, result, o.imageName()); err != nil {
 		return nil, fmt.Errorf("write the image of %s: %w", o.Operator, err)
 	}
-	if o.Repo != "" {
-		if b.Reference, err = push(ctx, result, o); err != nil {
-			return nil, fmt.Errorf("push the image of %s to %s: %w", o.Operator, o.Repo, err)
+	if o.Push != "" {
+		if err := push(ctx, result, o); err != nil {
+			return nil, fmt.Errorf("push the image of %s to %s: %w", o.Operator, o.Push, err)
 		}
 	}
 	return b, nil
@@ -142,26 +152,25 @@ func labels(o imageOptions) map[string]string {
 }
 
 // push pushes the image for every platform, with its bills of materials, under its version.
-func push(ctx context.Context, image build.Result, o imageOptions) (string, error) {
-	publisher, err := publish.NewDefault(o.Repo,
+func push(ctx context.Context, image build.Result, o imageOptions) error {
+	publisher, err := publish.NewDefault(o.Push,
 		publish.WithNamer(func(base, _ string) string { return path.Join(base, o.Operator) }),
 		publish.WithTags([]string{o.Version}))
 	if err != nil {
-		return "", err
+		return err
 	}
-	reference, err := publisher.Publish(ctx, image, modules+o.Operator)
-	if err != nil {
-		return "", err
+	if _, err := publisher.Publish(ctx, image, modules+o.Operator); err != nil {
+		return err
 	}
-	return reference.String(), publisher.Close()
+	return publisher.Close()
 }
 
-// sizes are what a node pulls of an image.
-func sizes(image build.Result) (map[string]int64, error) {
-	found := map[string]int64{}
+// pulledOf is what nodes pull of an image.
+func pulledOf(image build.Result) (map[string]pulled, error) {
+	found := map[string]pulled{}
 	index, ok := image.(v1.ImageIndex)
 	if !ok {
-		return found, addSize(found, image.(v1.Image))
+		return found, addPlatform(found, image.(v1.Image))
 	}
 	manifest, err := index.IndexManifest()
 	if err != nil {
@@ -172,14 +181,14 @@ func sizes(image build.Result) (map[string]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := addSize(found, one); err != nil {
+		if err := addPlatform(found, one); err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-func addSize(found map[string]int64, image v1.Image) error {
+func addPlatform(found map[string]pulled, image v1.Image) error {
 	config, err := image.ConfigFile()
 	if err != nil {
 		return err
@@ -188,10 +197,11 @@ func addSize(found map[string]int64, image v1.Image) error {
 	if err != nil {
 		return err
 	}
-	size := manifest.Config.Size
+	one := pulled{Size: manifest.Config.Size}
 	for _, layer := range manifest.Layers {
-		size += layer.Size
+		one.Size += layer.Size
 	}
-	found[strings.Join([]string{config.OS, config.Architecture}, "/")] = size
-	return nil
+	one.Digest, err = image.Digest()
+	found[strings.Join([]string{config.OS, config.Architecture}, "/")] = one
+	return err
 }

@@ -65,9 +65,10 @@ func pushed(t *testing.T, operator string) (imageOptions, *built, v1.ImageIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
+	repo := strings.TrimPrefix(server.URL, "http://") + "/jutsu"
 	o := imageOptions{
 		Root: r.root, Operator: operator, Version: testVersion, Revision: revision, Created: at,
-		Repo: strings.TrimPrefix(server.URL, "http://") + "/jutsu", Folder: t.TempDir(), Platforms: []string{"linux/amd64", "linux/arm64"},
+		Repo: repo, Push: repo, Folder: t.TempDir(), Platforms: []string{"linux/amd64", "linux/arm64"},
 	}
 	first, err := buildImage(t.Context(), o)
 	if err != nil {
@@ -117,8 +118,8 @@ func TestImage(t *testing.T) {
 			for platform, image := range found {
 				t.Run(platform, func(t *testing.T) {
 					checkConfig(t, o, image)
-					t.Logf("%s for %s: %.1f MB compressed", operator, platform, float64(b.Sizes[platform])/1e6)
-					if size := b.Sizes[platform]; size < 1e6 || size > sizeLimit {
+					t.Logf("%s for %s: %.1f MB compressed", operator, platform, float64(b.Platforms[platform].Size)/1e6)
+					if size := b.Platforms[platform].Size; size < 1e6 || size > sizeLimit {
 						t.Errorf("a node pulls %d bytes", size)
 					}
 				})

@@ -22,10 +22,13 @@ import (
 // operators are those that can be released.
 var operators = []string{"dojo-operator", "discord-operator"}
 
+// namespaces are where deploy/ installs them.
+var namespaces = map[string]string{"dojo-operator": "dojo-system", "discord-operator": "discord-system"}
+
 const usage = `Usage: release image    OPERATOR [--version v1.2.3] [--repo REPOSITORY] [--platform linux/amd64,...] [--folder FOLDER]
        release compat   OPERATOR
        release manifest OPERATOR --version v1.2.3 --image IMAGE@sha256:...
-       release publish  OPERATOR --version v1.2.3 [--repo REPOSITORY] [--dry-run]`
+       release publish  OPERATOR --version v1.2.3 [--repo REPOSITORY] [--dry-run] [--key FILE | --identity REGEXP]`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -51,7 +54,12 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	version := flags.String("version", "", "version to build or release; by default from git describe and the operator's own tags")
 	repo := flags.String("repo", "", "`repository` of images to push to, as ghcr.io/you; by default nothing is pushed")
 	reference := flags.String("image", "", "`image` with its digest, for the manifest")
-	dryRun := flags.Bool("dry-run", false, "check and build all, push and tag nothing")
+	dryRun := flags.Bool("dry-run", false, "check and build all, push it to a registry on loopback, sign and verify it there; tag nothing")
+	var sign signing
+	flags.StringVar(&sign.Cosign, "cosign", filepath.Join("bin", "cosign"), "the `program` cosign, which signs releases")
+	flags.StringVar(&sign.Key, "key", "", "`file` with the private key that signs, whose password is in COSIGN_PASSWORD")
+	flags.StringVar(&sign.Identity, "identity", "", "`regular expression` of the identity, as of a workflow, that signs without a key")
+	flags.StringVar(&sign.Issuer, "issuer", "https://token.actions.githubusercontent.com", "`URL` of who vouches for the identity")
 	folder := flags.String("folder", "", "`folder` for the image and its bills of materials (default out/image/OPERATOR)")
 	platform := flags.String("platform", "linux/amd64,linux/arm64", "comma-separated platforms of the image")
 	if err := flags.Parse(args[2:]); err != nil {
@@ -65,7 +73,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	switch command {
 	case "image":
 		return image(ctx, r, out, imageOptions{
-			Root: root, Operator: operator, Version: *version, Repo: *repo, Platforms: strings.Split(*platform, ","),
+			Root: root, Operator: operator, Version: *version, Repo: *repo, Push: *repo, Platforms: strings.Split(*platform, ","),
 			Folder: cmp.Or(*folder, filepath.Join(root, "out", "image", operator)),
 		})
 	case "compat":
@@ -80,6 +88,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case "publish":
 		return publishRelease(ctx, r, out, releaseOptions{
 			Operator: operator, Version: *version, Repo: *repo, DryRun: *dryRun, Platforms: strings.Split(*platform, ","),
+			Sign: sign,
 		})
 	default:
 		return fmt.Errorf("there is no command %q\n%s", command, usage)
@@ -113,11 +122,11 @@ func image(ctx context.Context, r repository, out io.Writer, o imageOptions) (er
 	if err != nil {
 		return err
 	}
-	for _, platform := range slices.Sorted(maps.Keys(b.Sizes)) {
-		_, _ = fmt.Fprintf(out, "  %-12s %.1f MB compressed\n", platform, float64(b.Sizes[platform])/1e6)
+	for _, platform := range slices.Sorted(maps.Keys(b.Platforms)) {
+		_, _ = fmt.Fprintf(out, "  %-12s %.1f MB compressed\n", platform, float64(b.Platforms[platform].Size)/1e6)
 	}
 	_, _ = fmt.Fprintf(out, "  %s\n", b.Digest)
-	if b.Reference != "" {
+	if o.Push != "" {
 		_, _ = fmt.Fprintf(out, "Pushed. Next: kustomize edit set image %s=%s\n", o.Operator, b.Reference)
 		return nil
 	}

@@ -17,13 +17,6 @@ import (
 
 // manifest renders all that an operator consists of, with its image by digest, as one file to apply: namespace and kinds first.
 func manifest(root, operator, version, image string) (text []byte, err error) {
-	repository, digest, ok := strings.Cut(image, "@")
-	if !ok {
-		return nil, fmt.Errorf("the image %q has no digest: a tag may mean something else tomorrow", image)
-	}
-	if colon := strings.LastIndex(repository, ":"); colon > strings.LastIndex(repository, "/") {
-		repository = repository[:colon] // the digest says it all
-	}
 	folder, err := os.MkdirTemp("", "install-")
 	if err != nil {
 		return nil, err
@@ -36,12 +29,7 @@ func manifest(root, operator, version, image string) (text []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	overlaid, err := yaml.Marshal(types.Kustomization{
-		TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
-		Resources: []string{from},
-		Images:    []types.Image{{Name: operator, NewName: repository, Digest: digest}},
-		Labels:    []types.Label{{Pairs: map[string]string{"app.kubernetes.io/version": version}, IncludeTemplates: true}},
-	})
+	overlaid, err := kustomization(from, operator, version, image)
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +46,36 @@ func manifest(root, operator, version, image string) (text []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if !strings.Contains(string(text), "image: "+repository+"@"+digest) {
+	if repository, digest, _ := withoutTag(image); !strings.Contains(string(text), "image: "+repository+"@"+digest) {
 		return nil, fmt.Errorf("%s does not use the image %s", overlay(root, operator), operator)
 	}
 	return fmt.Appendf(nil, "# %s %s. Install it, or a newer one over an older one: kubectl apply --server-side -f install.yaml\n%s", operator, version, text), nil
+}
+
+// kustomization is the one of a release: what is in a folder, with the image by digest and the version as a label.
+func kustomization(from, operator, version, image string) ([]byte, error) {
+	repository, digest, err := withoutTag(image)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.Marshal(types.Kustomization{
+		TypeMeta:  types.TypeMeta{APIVersion: types.KustomizationVersion, Kind: types.KustomizationKind},
+		Resources: []string{from},
+		Images:    []types.Image{{Name: operator, NewName: repository, Digest: digest}},
+		Labels:    []types.Label{{Pairs: map[string]string{"app.kubernetes.io/version": version}, IncludeTemplates: true}},
+	})
+}
+
+// withoutTag is an image's repository and digest, which says all that the tag does.
+func withoutTag(image string) (repository, digest string, err error) {
+	repository, digest, ok := strings.Cut(image, "@")
+	if !ok {
+		return "", "", fmt.Errorf("the image %q has no digest: a tag may mean something else tomorrow", image)
+	}
+	if colon := strings.LastIndex(repository, ":"); colon > strings.LastIndex(repository, "/") {
+		repository = repository[:colon]
+	}
+	return repository, digest, nil
 }
 
 // overlay is the folder of what is released: the overlay for production, or the base where there is none.

@@ -24,9 +24,10 @@ type releaseOptions struct {
 	Version string
 	// Repo is the repository of images, which a dry run does without.
 	Repo string
-	// DryRun builds all and checks all, but neither pushes nor tags.
+	// DryRun builds all and checks all, pushes it to a registry on loopback, and tags nothing.
 	DryRun    bool
 	Platforms []string
+	Sign      signing
 }
 
 func (o releaseOptions) tag() string { return o.Operator + "/" + o.Version }
@@ -45,24 +46,83 @@ func publishRelease(ctx context.Context, r repository, out io.Writer, o releaseO
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
-	i := imageOptions{Root: r.root, Operator: o.Operator, Version: o.Version, Revision: revision, Created: at, Folder: folder, Platforms: o.Platforms}
-	if !o.DryRun {
-		i.Repo = o.Repo
+	p := published{registry: o.Repo, operator: o.Operator}
+	if o.DryRun {
+		loopback, err := startRegistry(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = loopback.Close() }()
+		p.registry = loopback.repository()
+	}
+	i := imageOptions{
+		Root: r.root, Operator: o.Operator, Version: o.Version, Revision: revision, Created: at, Folder: folder, Repo: o.Repo,
+		Push: p.registry, Platforms: o.Platforms,
 	}
 	_, _ = fmt.Fprintf(out, "building %s %s for %s\n", o.Operator, o.Version, strings.Join(o.Platforms, ", "))
-	b, err := buildImage(ctx, i)
+	if p.image, err = buildImage(ctx, i); err != nil {
+		return err
+	}
+	if p.artifacts, err = artifactsOf(r.root, i, p.image.Reference); err != nil {
+		return err
+	}
+	if err := writeRelease(r.root, folder, o, p.image.Reference, text, p.artifacts); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(out, "%s holds install.yaml, the chart, the manifests, notes.md, the image, its bills of materials "+
+		"and checksums.txt\n", folder)
+	for _, a := range p.artifacts {
+		if err := a.push(ctx, p.registry); err != nil {
+			return err
+		}
+		if !o.DryRun {
+			_, _ = fmt.Fprintf(out, "  pushed %s\n", a.reference(o.Repo))
+		}
+	}
+	if err := signRelease(ctx, out, o, p, folder); err != nil {
+		return err
+	}
+	return finish(ctx, r, out, o, p.image.Reference, p.artifacts, there)
+}
+
+// signRelease signs and verifies what has been pushed: of a dry run, with a key that is made for it.
+func signRelease(ctx context.Context, out io.Writer, o releaseOptions, p published, folder string) error {
+	scratch, err := os.MkdirTemp("", "release-")
 	if err != nil {
 		return err
 	}
-	reference := b.Reference
-	if reference == "" {
-		reference = fmt.Sprintf("%s:%s@%s", path.Join(o.Repo, o.Operator), o.Version, b.Digest)
+	defer func() { _ = os.RemoveAll(scratch) }()
+	var s *signer
+	if o.DryRun {
+		s, err = newRehearsal(ctx, o.Sign, scratch)
+	} else {
+		s, err = newSigner(ctx, o.Sign, scratch, folder)
 	}
-	if err := writeRelease(r.root, folder, o, reference, text); err != nil {
+	switch {
+	case err != nil:
+		return err
+	case s == nil:
+		_, _ = fmt.Fprintln(out, "  NOT signed: SIGN_KEY=cosign.key does (bin/cosign generate-key-pair), and so does the workflow")
+		return nil
+	}
+	if err := s.release(ctx, p, folder); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "%s holds install.yaml, notes.md, the image, its bills of materials and checksums.txt\n", folder)
-	return finish(ctx, r, out, o, reference, there)
+	_, _ = fmt.Fprintln(out, "  signed and verified: the image, the chart, the manifests, the bills of materials and checksums.txt")
+	return nil
+}
+
+// artifactsOf are what is pushed beside an image.
+func artifactsOf(root string, o imageOptions, reference string) ([]*artifact, error) {
+	chart, err := chartArtifact(root, o, reference)
+	if err != nil {
+		return nil, fmt.Errorf("make the chart of %s: %w", o.Operator, err)
+	}
+	manifests, err := manifestsArtifact(root, o, reference)
+	if err != nil {
+		return nil, fmt.Errorf("pack the manifests of %s: %w", o.Operator, err)
+	}
+	return []*artifact{chart, manifests}, nil
 }
 
 // ready checks, from the cheapest on, that there is something to release and that it may be. It returns what the changelog says, and where the
@@ -147,7 +207,7 @@ func (r repository) isHead(ctx context.Context, tag string, lines []string) (boo
 }
 
 // writeRelease writes the files of a release beside its image.
-func writeRelease(root, folder string, o releaseOptions, reference, text string) error {
+func writeRelease(root, folder string, o releaseOptions, reference, text string, artifacts []*artifact) error {
 	install, err := manifest(root, o.Operator, o.Version, reference)
 	if err != nil {
 		return err
@@ -155,7 +215,17 @@ func writeRelease(root, folder string, o releaseOptions, reference, text string)
 	if err := os.WriteFile(filepath.Join(folder, "install.yaml"), install, 0o644); err != nil {
 		return err
 	}
-	notes := fmt.Sprintf("%s\n## Install\n\n```sh\nkubectl apply --server-side -f install.yaml\n```\n\nImage: %#q\n", text, reference)
+	for _, a := range artifacts {
+		if err := os.WriteFile(filepath.Join(folder, a.File), a.content, 0o644); err != nil {
+			return err
+		}
+	}
+	chart, manifests := artifacts[0], artifacts[1]
+	notes := fmt.Sprintf("%s\n## Install\n\n```sh\nkubectl apply --server-side -f install.yaml\n```\n\nor\n\n"+
+		"```sh\nhelm install %s oci://%s --version %s --namespace %s --create-namespace\n```\n\n"+
+		"Image: %#q. For Flux's OCIRepository: %#q\n",
+		text, o.Operator, path.Join(o.Repo, chart.Repository), chart.Tag, namespaces[o.Operator], reference,
+		"oci://"+manifests.reference(o.Repo)) + o.Sign.howToVerify(reference)
 	if err := os.WriteFile(filepath.Join(folder, "notes.md"), []byte(notes), 0o644); err != nil {
 		return err
 	}
@@ -199,7 +269,8 @@ func checksum(file string) ([]byte, error) {
 }
 
 // finish tags the commit and pushes the tag, or says that it would.
-func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, reference string, there tagged) error {
+func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, reference string, artifacts []*artifact,
+	there tagged) error {
 	var steps [][]string
 	if !there.here {
 		steps = append(steps, []string{"tag", "--annotate", "--message", o.Operator + " " + o.Version, o.tag()})
@@ -208,7 +279,10 @@ func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, 
 		steps = append(steps, []string{"push", "origin", "refs/tags/" + o.tag()})
 	}
 	if o.DryRun {
-		_, _ = fmt.Fprintf(out, "Dry run, nothing is pushed. Without DRY_RUN this would be done:\n  push %s\n", reference)
+		_, _ = fmt.Fprintf(out, "Dry run, nothing is pushed but to this machine. Without DRY_RUN this would be done:\n  push %s\n", reference)
+		for _, a := range artifacts {
+			_, _ = fmt.Fprintf(out, "  push %s\n", a.reference(o.Repo))
+		}
 		for _, step := range steps {
 			_, _ = fmt.Fprintf(out, "  git %s\n", strings.Join(step, " "))
 		}
@@ -220,7 +294,7 @@ func finish(ctx context.Context, r repository, out io.Writer, o releaseOptions, 
 			return err
 		}
 	}
-	_, _ = fmt.Fprintf(out, "%s %s is released: %s\nNext: publish install.yaml, notes.md, sbom and checksums.txt where users look for them "+
+	_, _ = fmt.Fprintf(out, "%s %s is released: %s\nNext: publish install.yaml, the archives, notes.md, sbom and checksums.txt where users look for them "+
 		"(the workflow release-%s does)\n", o.Operator, o.Version, reference, o.Operator)
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,13 +197,15 @@ func TestCompatOfTheOther(t *testing.T) {
 
 func TestDryRun(t *testing.T) {
 	p := newProject(t)
-	out, err := p.release(releaseOptions{Operator: "discord-operator", Version: "v0.3.0", DryRun: true})
+	out, err := p.release(releaseOptions{Operator: "discord-operator", Version: "v0.3.0", DryRun: true, Sign: signing{Cosign: cosign(t)}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
 		"takes what is under \"Unreleased\"; a release will not: discord-operator/CHANGELOG.md: it says nothing of v0.3.0",
-		"Dry run, nothing is pushed", "  push discord-operator:v0.3.0@sha256:", "  git tag --annotate --message discord-operator v0.3.0 discord-operator/v0.3.0\n",
+		"  signed and verified: the image, the chart, the manifests, the bills of materials and checksums.txt\n",
+		"Dry run, nothing is pushed but to this machine", "  push discord-operator:v0.3.0@sha256:",
+		"  push charts/discord-operator:0.3.0\n", "  push manifests/discord-operator:v0.3.0\n", "  git tag --annotate --message discord-operator v0.3.0 discord-operator/v0.3.0\n",
 		"  git push origin refs/tags/discord-operator/v0.3.0\n", "Next: ",
 	} {
 		if !strings.Contains(out, line) {
@@ -212,11 +215,11 @@ func TestDryRun(t *testing.T) {
 	if tags := append(p.tags(p.repository), p.tags(p.origin)...); len(tags) > 0 {
 		t.Errorf("it tags: %v", tags)
 	}
-	checkFiles(t, p, "discord-operator", "- third\n")
+	checkFiles(t, p, "discord-operator", "0.3.0", "- third\n")
 }
 
 // checkFiles looks at what is to be published, of one operator alone.
-func checkFiles(t *testing.T, p *project, operator, noted string) {
+func checkFiles(t *testing.T, p *project, operator, version, noted string) {
 	t.Helper()
 	released, err := filepath.Glob(filepath.Join(p.root, "out", "*", "*"))
 	if err != nil {
@@ -251,7 +254,10 @@ func checkFiles(t *testing.T, p *project, operator, noted string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
-	for _, file := range []string{"image.tar", "install.yaml", "notes.md", "sbom/" + operator + "-linux-amd64.spdx.json"} {
+	for _, file := range []string{
+		"image.tar", "install.yaml", "notes.md", "sbom/" + operator + "-linux-amd64.spdx.json",
+		operator + "-manifests.tgz", operator + "-" + version + ".tgz",
+	} {
 		if !strings.Contains(text("checksums.txt"), "  "+file+"\n") {
 			t.Errorf("no checksum of %s", file)
 		}
@@ -264,7 +270,9 @@ func TestRelease(t *testing.T) {
 	t.Cleanup(server.Close)
 	repo := strings.TrimPrefix(server.URL, "http://") + "/jutsu"
 	p := newProject(t)
-	first := releaseOptions{Operator: "dojo-operator", Version: "v0.1.0", Repo: repo}
+	first := releaseOptions{
+		Operator: "dojo-operator", Version: "v0.1.0", Repo: repo, Sign: signing{Cosign: cosign(t), Key: newKey(t)},
+	}
 	var digests []string
 	for range 2 {
 		out, err := p.release(first)
@@ -272,7 +280,7 @@ func TestRelease(t *testing.T) {
 			t.Fatalf("%v:\n%s", err, out)
 		}
 		digests = append(digests, regexp.MustCompile(`@sha256:[0-9a-f]{64}`).FindString(out))
-		checkFiles(t, p, "dojo-operator", "- first\n")
+		checkFiles(t, p, "dojo-operator", "0.1.0", "- first\n")
 		install, err := os.ReadFile(filepath.Join(p.root, "out", "release", "dojo-operator", "install.yaml"))
 		if err != nil || !strings.Contains(string(install), "image: "+repo+"/dojo-operator"+digests[0]) {
 			t.Errorf("install.yaml (%v) does not name the image %s", err, digests[0])
@@ -297,7 +305,18 @@ func TestRelease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"jutsu/dojo-operator"}, pushed); diff != "" {
+	slices.Sort(pushed)
+	want := []string{"jutsu/charts/dojo-operator", "jutsu/dojo-operator", "jutsu/manifests/dojo-operator"}
+	if diff := cmp.Diff(want, pushed); diff != "" {
 		t.Errorf("images (-want +got):\n%s", diff)
 	}
+	install, err := os.ReadFile(filepath.Join(p.root, "out", "release", "dojo-operator", "install.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("users verify its signatures", func(t *testing.T) {
+		checkSignatures(t, repo, strings.TrimPrefix(digests[0], "@"), filepath.Join(p.root, "out", "release", "dojo-operator"))
+	})
+	t.Run("Helm pulls its chart", func(t *testing.T) { checkChart(t, repo, repo+"/dojo-operator:v0.1.0"+digests[0]) })
+	t.Run("Flux pulls its manifests", func(t *testing.T) { checkManifests(t, repo, string(install)) })
 }

@@ -30,7 +30,58 @@ type DiscordAlerts struct {
 	//
 	// +optional
 	GroupRef *DiscordGroupReference `json:"groupRef,omitempty"`
+
+	// mentions lists at most 10 roles and users that a firing alert mentions, so that
+	// Discord notifies them; a resolved one mentions nobody. Defaults to none.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	Mentions []AlertMention `json:"mentions,omitempty"`
 }
+
+// AlertMention is a role or a user that alerts mention.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.roleId) != has(self.userId)",message="name exactly one: roleId or userId"
+type AlertMention struct {
+	// roleId is the id of a role of the Discord server, 17 to 20 digits. Discord
+	// shows it under Server Settings, Roles, in developer mode. The id of the role
+	// @everyone, which is that of the server, notifies nobody.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{17,20}$')",message="must be the id of a role on Discord: 17 to 20 digits"
+	RoleID string `json:"roleId,omitempty"`
+
+	// userId is the id of a user on Discord, 17 to 20 digits.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{17,20}$')",message="must be the id of a user on Discord: 17 to 20 digits"
+	UserID string `json:"userId,omitempty"`
+
+	// severities lists the severities of the alerts that mention them, at most 2:
+	// critical and warning. Defaults to critical.
+	//
+	// +optional
+	// +default=["critical"]
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=2
+	Severities []AlertSeverity `json:"severities,omitempty"`
+}
+
+// AlertSeverity is the severity of an alert: its label severity.
+//
+// +kubebuilder:validation:Enum=critical;warning
+type AlertSeverity string
+
+const (
+	// AlertCritical is the severity of what users notice: requests fail.
+	AlertCritical AlertSeverity = "critical"
+	// AlertWarning is the severity of what will become critical, or has to be looked at.
+	AlertWarning AlertSeverity = "warning"
+)
 
 // DiscordReference names an object of discord.jutsu.com in the Dojo's
 // namespace.
@@ -71,15 +122,19 @@ type AlertsStatus struct {
 	// channelName is the name of the DiscordChannel, in the namespace of the Dojo.
 	//
 	// +required
+	// +kubebuilder:validation:MaxLength=253
 	ChannelName string `json:"channelName"`
 
 	// channelId is the id of the channel on Discord. Empty until it exists.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=20
 	ChannelID string `json:"channelId,omitempty"`
 
-	// channelURL is the address of the channel in Discord. Empty until it exists.
+	// channelURL is the address of the channel in Discord, at most 2048 characters.
+	// Empty until it exists.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=2048
 	ChannelURL string `json:"channelURL,omitempty"`
 }

@@ -23,6 +23,12 @@ const (
 	DatabaseMongo Database = "Mongo"
 )
 
+// PausedAnnotation with the value "true" on a Dojo pauses it: the operator
+// goes on to observe it and reports in the status what it would change,
+// and writes none of its children. A deletion waits where data would be
+// deleted with it.
+const PausedAnnotation = "core.jutsu.com/paused"
+
 // AllowedNamespacesAnnotation on a Secret names the other namespaces whose
 // Dojos may read it through spec.credentialsRef: a comma-separated list, or
 // "*" for all. Without it a Secret is shared with no other namespace:
@@ -60,9 +66,12 @@ type SecretReference struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.postgres) || !has(self.database) || self.database == 'Postgres'",message="with postgres, database can only be Postgres"
 // +kubebuilder:validation:XValidation:rule="has(self.postgres) == has(oldSelf.postgres)",message="credentialsRef and postgres cannot be exchanged for one another: the data would stay behind. Make a new Dojo and move the data, as docs/operations.md says under Migration"
 // +kubebuilder:validation:XValidation:rule="!has(self.alerts) || !has(self.monitoring) || self.monitoring.enabled",message="alerts needs what monitoring makes: leave monitoring.enabled true, or monitoring out"
+// +kubebuilder:validation:XValidation:rule="!has(self.ingress) || !has(self.exposure)",message="ingress and exposure exclude each other: ingress is deprecated, and exposure has all that it has"
+// +kubebuilder:validation:XValidation:rule="!(oldSelf.?ingress.?className.hasValue() && self.?exposure.?ingress.hasValue() || oldSelf.?exposure.?ingress.?className.hasValue() && (self.?exposure.?ingress.hasValue() || has(self.ingress))) || self.?exposure.?ingress.?className.hasValue() || self.?ingress.?className.hasValue()",message="className of the Ingress cannot be taken away: the cluster's default class is given to new objects only, and the Ingress would have none. Name the class, or remove exposure and add it again"
+// +kubebuilder:validation:XValidation:rule="!has(self.volumeMounts) || self.volumeMounts.all(m, has(self.volumes) && self.volumes.exists(v, v.name == m.name))",message="a volumeMount refers to none of volumes by its name"
 type DojoSpec struct {
-	// accountId identifies the owner of the Dojo, in a form of the owner's choice.
-	// The application receives it as DOJO_ACCOUNT_ID.
+	// accountId identifies the owner of the Dojo, in a form of the owner's choice of
+	// 1 to 128 characters. The application receives it as DOJO_ACCOUNT_ID.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -70,8 +79,8 @@ type DojoSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.trim() != ''",message="must not be blank"
 	AccountID string `json:"accountId"`
 
-	// title is the display name of the Dojo. The application receives it as
-	// DOJO_TITLE.
+	// title is the display name of the Dojo, 1 to 128 characters. The application
+	// receives it as DOJO_TITLE.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -114,70 +123,186 @@ type DojoSpec struct {
 	// +optional
 	Postgres *Postgres `json:"postgres,omitempty"`
 
-	// image of the Dojo application. Defaults to the operator's --dojo-image.
+	// suspend stops the application: no pods run whatever replicas says, a Cluster
+	// of postgres.cluster is hibernated and its backups pause, and no alerts of the
+	// Dojo are raised. All data stays. When it is false again the Cluster starts
+	// first and then the pods. Defaults to false.
+	//
+	// +optional
+	Suspend bool `json:"suspend,omitempty"`
+
+	// deletionProtection refuses every deletion of the Dojo, by whom it may be,
+	// until it is false again. The deletion of its namespace is not refused, and
+	// takes the Dojo with it. Defaults to false.
+	//
+	// +optional
+	DeletionProtection bool `json:"deletionProtection,omitempty"`
+
+	// image of the Dojo application, at most 512 characters. Defaults to the
+	// operator's --dojo-image.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=512
 	Image string `json:"image,omitempty"`
 
-	// imagePullSecrets are Secrets in the Dojo's namespace that are used to pull
-	// the image.
+	// imagePullSecrets are at most 16 Secrets in the Dojo's namespace that are used
+	// to pull the image, with names of at most 253 characters.
 	//
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self.all(s, size(s.name) <= 253)",message="the name of a Secret has at most 253 characters"
 	ImagePullSecrets []corev1.LocalObjectReference `json:"imagePullSecrets,omitempty"`
 
 	// resources of the application's container. They replace the defaults as a
-	// whole: requests of 50m CPU and 64Mi memory, and a memory limit of 256Mi.
+	// whole: requests of 50m CPU and 64Mi memory, and a memory limit of 256Mi. Each
+	// of limits, requests and claims has at most 16 entries, with names of at most
+	// 317 and quantities of at most 64 characters.
 	//
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || size(self.limits) <= 16 && self.limits.all(key, size(key) <= 317 && (type(self.limits[key]) == int || size(self.limits[key]) <= 64))",message="limits has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
+	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || size(self.requests) <= 16 && self.requests.all(key, size(key) <= 317 && (type(self.requests[key]) == int || size(self.requests[key]) <= 64))",message="requests has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
+	// +kubebuilder:validation:XValidation:rule="!has(self.claims) || size(self.claims) <= 16 && self.claims.all(c, size(c.name) <= 317 && size(c.?request.orValue('')) <= 317)",message="claims has at most 16 entries, with names of at most 317 characters"
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 
-	// env lists additional environment variables of the application. The names
-	// that the operator sets (DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER, DB_PASS,
-	// DOJO_ACCOUNT_ID, DOJO_TITLE) are not allowed.
+	// env lists at most 64 additional environment variables of the application. The
+	// names that the operator sets (DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER, DB_PASS,
+	// DB_READONLY_ENDPOINT, DOJO_ACCOUNT_ID, DOJO_TITLE) are not allowed. A name has
+	// at most 253 characters, a value 8192, all values together 32768, and each
+	// string of a valueFrom 512; more belongs into a ConfigMap or Secret that
+	// valueFrom names.
 	//
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:XValidation:rule="self.all(e, !(e.name in ['DB_ENDPOINT', 'DB_PORT', 'DB_NAME', 'DB_USER', 'DB_PASS', 'DOJO_ACCOUNT_ID', 'DOJO_TITLE']))",message="DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER, DB_PASS, DOJO_ACCOUNT_ID and DOJO_TITLE are set by the operator"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !(e.name in ['DB_ENDPOINT', 'DB_PORT', 'DB_NAME', 'DB_USER', 'DB_PASS', 'DB_READONLY_ENDPOINT', 'DOJO_ACCOUNT_ID', 'DOJO_TITLE']))",message="DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER, DB_PASS, DB_READONLY_ENDPOINT, DOJO_ACCOUNT_ID and DOJO_TITLE are set by the operator"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.name) <= 253 && size(e.?value.orValue('')) <= 8192)",message="a variable has a name of at most 253 and a value of at most 8192 characters: put more into a ConfigMap or Secret, and name its key in valueFrom"
+	// +kubebuilder:validation:XValidation:rule="self.map(e, size(e.?value.orValue(''))).sum() <= 32768",message="the values have at most 32768 characters together: put more into a ConfigMap or Secret, and name its key in valueFrom"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, size(e.?valueFrom.?configMapKeyRef.?name.orValue('')) <= 512 && size(e.?valueFrom.?configMapKeyRef.?key.orValue('')) <= 512 && size(e.?valueFrom.?secretKeyRef.?name.orValue('')) <= 512 && size(e.?valueFrom.?secretKeyRef.?key.orValue('')) <= 512 && size(e.?valueFrom.?fieldRef.?apiVersion.orValue('')) <= 512 && size(e.?valueFrom.?fieldRef.?fieldPath.orValue('')) <= 512 && size(e.?valueFrom.?resourceFieldRef.?containerName.orValue('')) <= 512 && size(e.?valueFrom.?resourceFieldRef.?resource.orValue('')) <= 512 && size(e.?valueFrom.?fileKeyRef.?volumeName.orValue('')) <= 512 && size(e.?valueFrom.?fileKeyRef.?path.orValue('')) <= 512 && size(e.?valueFrom.?fileKeyRef.?key.orValue('')) <= 512)",message="a name, key or path in valueFrom has at most 512 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(e, !has(e.valueFrom) || !has(e.valueFrom.resourceFieldRef) || !has(e.valueFrom.resourceFieldRef.divisor) || type(e.valueFrom.resourceFieldRef.divisor) == int || size(e.valueFrom.resourceFieldRef.divisor) <= 512)",message="a divisor in valueFrom has at most 512 characters"
 	Env []corev1.EnvVar `json:"env,omitempty"`
 
-	// nodeSelector lists the labels that a node must have to run pods of the Dojo.
+	// envFrom lists at most 16 ConfigMaps and Secrets in the Dojo's namespace whose
+	// keys are environment variables of the application. What env or the operator
+	// sets under the same name counts. The pods do not roll when their content
+	// changes.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	EnvFrom []EnvFromSource `json:"envFrom,omitempty"`
+
+	// volumes of the pods, at most 16, beside the operator's own for the working
+	// directory /tmp. The application's root file system is read-only.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Volumes []Volume `json:"volumes,omitempty"`
+
+	// volumeMounts say where the application finds the volumes, at most 32.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=mountPath
+	// +kubebuilder:validation:MaxItems=32
+	VolumeMounts []VolumeMount `json:"volumeMounts,omitempty"`
+
+	// probes replace the defaults of the application's probes, field by field.
+	//
+	// +optional
+	Probes *Probes `json:"probes,omitempty"`
+
+	// serviceAccountName is the ServiceAccount of the pods, whose token is mounted
+	// unless it says otherwise. Defaults to the namespace's default one, without a
+	// token. The comma-separated annotation core.jutsu.com/allowed-service-accounts
+	// of the namespace has to list it.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a ServiceAccount: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
+	ServiceAccountName string `json:"serviceAccountName,omitempty"`
+
+	// priorityClassName is the PriorityClass of the pods. Defaults to the cluster's
+	// default.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	PriorityClassName string `json:"priorityClassName,omitempty"`
+
+	// podAnnotations are added to the pods, at most 32, with names of at most 317 and
+	// values of at most 4096 characters. Those of core.jutsu.com are the operator's
+	// own. A change rolls the pods.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 4096)",message="an annotation has a name of at most 317 and a value of at most 4096 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(key, !key.startsWith('core.jutsu.com/'))",message="annotations of core.jutsu.com are the operator's own"
+	PodAnnotations map[string]string `json:"podAnnotations,omitempty"`
+
+	// autoscaling makes a HorizontalPodAutoscaler, which then decides about the
+	// number of pods. It needs metrics of the pods, such as those of metrics-server.
+	// replicas counts only until then, within the bounds, and where it is 0, which
+	// stops the application.
+	//
+	// +optional
+	Autoscaling *Autoscaling `json:"autoscaling,omitempty"`
+
+	// nodeSelector lists the labels that a node must have to run pods of the Dojo,
+	// at most 32, with names of at most 317 and values of at most 63 characters, as
+	// Kubernetes allows.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 63)",message="a label has a name of at most 317 and a value of at most 63 characters"
 	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
 
-	// tolerations allow the pods to run on nodes with matching taints.
+	// tolerations allow the pods to run on nodes with matching taints: at most 32,
+	// each string of at most 317 characters.
 	//
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t.?key.orValue('')) <= 317 && size(t.?operator.orValue('')) <= 317 && size(t.?value.orValue('')) <= 317 && size(t.?effect.orValue('')) <= 317)",message="a key, operator, value or effect has at most 317 characters"
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
 	// affinity holds the scheduling constraints of the pods towards nodes and
-	// other pods.
+	// other pods. Its size is bounded only by that of the whole object, in etcd
+	// 1.5 MiB.
 	//
 	// +optional
 	Affinity *corev1.Affinity `json:"affinity,omitempty"`
 
 	// topologySpreadConstraints describe how the pods are spread. They replace the
-	// default constraint, which prefers different nodes.
+	// default constraint, which prefers different nodes. At most 8, each string of
+	// at most 317 characters, and each list of at most 32 entries.
 	//
 	// +optional
 	// +listType=map
 	// +listMapKey=topologyKey
 	// +listMapKey=whenUnsatisfiable
 	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(c, size(c.topologyKey) <= 317 && size(c.whenUnsatisfiable) <= 317 && size(c.?nodeAffinityPolicy.orValue('')) <= 317 && size(c.?nodeTaintsPolicy.orValue('')) <= 317)",message="a key or policy has at most 317 characters"
+	// +kubebuilder:validation:XValidation:rule="self.all(c, (!has(c.matchLabelKeys) || size(c.matchLabelKeys) <= 32) && (!has(c.labelSelector) || !has(c.labelSelector.matchLabels) || size(c.labelSelector.matchLabels) <= 32) && (!has(c.labelSelector) || !has(c.labelSelector.matchExpressions) || size(c.labelSelector.matchExpressions) <= 32))",message="matchLabelKeys, matchLabels and matchExpressions have at most 32 entries"
 	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+
+	// exposure exposes the Dojo outside of the cluster, through an Ingress or
+	// through Gateways.
+	//
+	// +optional
+	Exposure *Exposure `json:"exposure,omitempty"`
 
 	// ingress exposes the Dojo outside of the cluster, through an Ingress for its
 	// Service.
+	//
+	// Deprecated: use exposure, which makes the same Ingress of the same host,
+	// className and Secret. ingress keeps working in this version of the API.
 	//
 	// +optional
 	Ingress *Ingress `json:"ingress,omitempty"`
@@ -200,14 +325,16 @@ type DojoSpec struct {
 // LocalCredentials names the Secret that the pods of a Dojo read.
 type LocalCredentials struct {
 	// name of the Secret, with the keys DB_ENDPOINT, DB_PORT, DB_NAME, DB_USER and
-	// DB_PASS.
+	// DB_PASS, and DB_READONLY_ENDPOINT where the database has standbys.
 	//
 	// +required
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// namespace of the Secret, always that of the Dojo.
 	//
 	// +required
+	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace"`
 }
 
@@ -225,9 +352,10 @@ type DojoStatus struct {
 	// spec), Degraded (a user must act; the message says how) and Ready (the object
 	// matches its spec). Degraded and Progressing are never True together. With
 	// spec.postgres there is also DatabaseReady, with the current step, with
-	// backups also BackupSucceeded, and with spec.alerts also AlertsReady.
+	// backups also BackupSucceeded, and with spec.alerts also AlertsReady. At most 16.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
@@ -254,21 +382,24 @@ type DojoStatus struct {
 	// +optional
 	AvailableReplicas int32 `json:"availableReplicas"`
 
-	// readyStatus is the number of ready and of desired replicas, such as "2/3".
+	// readyStatus is the number of ready and of desired replicas, such as "2/3", at
+	// most 32 characters.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=32
 	ReadyStatus string `json:"readyStatus,omitempty"`
 
 	// desiredReplicas is the desired number of pods: spec.replicas, or what an
-	// autoscaler of the Deployment has set.
+	// autoscaler of the Deployment has set, such as that of spec.autoscaling.
 	//
 	// +optional
 	DesiredReplicas *int32 `json:"desiredReplicas,omitempty"`
 
 	// selector is the label selector of the pods as a string, which a
-	// HorizontalPodAutoscaler of the Dojo reads.
+	// HorizontalPodAutoscaler of the Dojo reads, at most 1024 characters.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=1024
 	Selector string `json:"selector,omitempty"`
 
 	// credentials names the Secret that the pods read. Empty until the credentials
@@ -282,7 +413,17 @@ type DojoStatus struct {
 	// until the Service exists.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=253
 	Endpoint string `json:"endpoint,omitempty"`
+
+	// hosts are the host names at which clients outside of the cluster reach the
+	// application, at most 16. Empty until the Ingress exists, or a Gateway has
+	// accepted the HTTPRoute.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	Hosts []Hostname `json:"hosts,omitempty"`
 
 	// database is the database of a Dojo with spec.postgres.
 	//
@@ -297,7 +438,7 @@ type DojoStatus struct {
 
 	// waitingFor lists the objects that the Dojo refers to and that do not exist
 	// or are not usable yet. A wait longer than the operator's --progress-deadline
-	// (--database-deadline for a Cluster) makes the Dojo Degraded.
+	// (--database-deadline for a Cluster) makes the Dojo Degraded. At most 16.
 	//
 	// +optional
 	// +listType=map
@@ -309,7 +450,7 @@ type DojoStatus struct {
 // Wait is an object that a Dojo waits for.
 type Wait struct {
 	// object is the kind, namespace and name of the object, such as "Secret
-	// default/dojo-app".
+	// default/dojo-app", at most 1024 characters.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
@@ -340,10 +481,14 @@ type Wait struct {
 // +kubebuilder:printcolumn:name="Account",type=string,JSONPath=`.spec.accountId`,description="Owner of the Dojo"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Database",type=string,JSONPath=`.spec.database`,priority=1,description="Kind of database"
+// +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.database.version`,priority=1,description="Version of Postgres"
 // +kubebuilder:printcolumn:name="Last-backup",type=date,JSONPath=`.status.database.lastBackup.time`,priority=1,description="Age of the last backup that has completed"
+// +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.endpoint`,priority=1,description="Address for clients in the cluster"
+// +kubebuilder:printcolumn:name="Host",type=string,JSONPath=`.status.hosts[0]`,priority=1,description="First host name for clients outside of the cluster"
 // +kubebuilder:printcolumn:name="Status",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,priority=1,description="Reason of the condition Ready"
 // +kubebuilder:validation:XValidation:rule="oldSelf.hasValue() || (size(self.metadata.name) <= 63 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",optionalOldSelf=true,message="metadata.name becomes the name of a Service: at most 63 lower case letters, digits and '-', starting with a letter and not ending with '-'"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || size(self.metadata.name) <= 47",message="metadata.name becomes the name of a Cluster, <dojo>-db: with postgres.cluster it has at most 47 characters"
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.postgres) || !has(self.spec.postgres.cluster) || !has(self.spec.postgres.cluster.version) || !has(oldSelf.spec.postgres) || !has(oldSelf.spec.postgres.cluster) || !has(oldSelf.spec.postgres.cluster.version) || self.spec.postgres.cluster.version >= oldSelf.spec.postgres.cluster.version || (has(self.status) && has(self.status.database) && has(self.status.database.upgrade) && self.spec.postgres.cluster.version == self.status.database.upgrade.from)",message="spec.postgres.cluster.version cannot go down: Postgres does not open the data of a newer version. Only while status.database.upgrade is set, it can go back to the version there"
 type Dojo struct {
 	metav1.TypeMeta `json:",inline"`
 

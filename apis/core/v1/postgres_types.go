@@ -15,6 +15,18 @@ import (
 // At each moment Postgres accepts what every pod has.
 const RotatePasswordAnnotation = "core.jutsu.com/rotate-password" //nolint:gosec // a name, not a password
 
+// RecreateDatabaseAnnotation on a Dojo with spec.postgres.cluster allows an
+// empty Cluster in the place of one that is lost. Its value is the
+// status.database.clusterUID of the lost one, so that it holds for that loss
+// alone and may stay; the message of the reason DatabaseLost has it.
+const RecreateDatabaseAnnotation = "core.jutsu.com/recreate-database"
+
+// UpgradeWithoutBackupAnnotation on a Dojo with spec.postgres.cluster allows an
+// upgrade to another major version of Postgres without a backup before. Its value
+// is that version, such as "17", so that it holds for that upgrade alone and may
+// stay.
+const UpgradeWithoutBackupAnnotation = "core.jutsu.com/upgrade-without-backup"
+
 // DatabaseFinalizer is on a Dojo whose spec.postgres.reclaimPolicy is Delete,
 // until the data is gone.
 const DatabaseFinalizer = "core.jutsu.com/database"
@@ -50,7 +62,7 @@ type Postgres struct {
 	ClusterRef *ClusterReference `json:"clusterRef,omitempty"`
 
 	// cluster requests a CloudNativePG Cluster for this Dojo alone, with the name
-	// <dojo>-db.
+	// `<dojo>-db`.
 	//
 	// +optional
 	Cluster *PostgresCluster `json:"cluster,omitempty"`
@@ -62,7 +74,7 @@ type Postgres struct {
 	// +default="Retain"
 	ReclaimPolicy ReclaimPolicy `json:"reclaimPolicy,omitempty"`
 
-	// initSQL lists SQL to run in this order as the owner of the database, after
+	// initSQL lists at most 16 sources of SQL to run in this order as the owner of the database, after
 	// the operator's own, which creates the table weapons. It runs before the
 	// first pod starts and again whenever it changes, so it must be idempotent
 	// (CREATE TABLE IF NOT EXISTS ...). A statement that fails makes the Dojo
@@ -89,8 +101,12 @@ type ClusterReference struct {
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.version) && has(self.imageName))",message="version and imageName exclude each other: an image has a version"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.version) && !has(oldSelf.imageName) || has(self.version) || has(self.imageName)",message="version and imageName cannot both be taken away: CloudNativePG's default image may be of a newer version. Name the one that runs"
-// +kubebuilder:validation:XValidation:rule="!has(self.version) || !has(oldSelf.version) || int(self.version) >= int(oldSelf.version)",message="version cannot go down: Postgres does not open the data of a newer version"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.walStorage) || has(self.walStorage)",message="walStorage cannot be taken away: the write-ahead log is on it"
 // +kubebuilder:validation:XValidation:rule="!has(self.synchronous) || self.synchronous.number < (has(self.instances) ? self.instances : 1)",message="synchronous.number must be less than instances: one of the instances is the primary, and a commit waits for others"
+// +kubebuilder:validation:XValidation:rule="has(self.bootstrap) == has(oldSelf.bootstrap)",message="bootstrap cannot be added or taken away: it is for a Cluster that does not exist yet. Make a new Dojo, as docs/operations.md says under How do I restore a database"
+// +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.backup) || !has(self.backup.plugin) || self.backup.plugin.name != 'barman-cloud.cloudnative-pg.io' || (has(self.backup.plugin.parameters) && 'serverName' in self.backup.plugin.parameters)",message="with bootstrap.recovery, backup.plugin.parameters needs a serverName of its own, such as \"<dojo>-db-2\": the plugin archives into no place that has the log of another Cluster"
+// +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.objectStore) || !has(self.backup) || !has(self.backup.plugin) || !has(self.backup.plugin.parameters) || !('serverName' in self.backup.plugin.parameters) || self.backup.plugin.parameters['serverName'] != self.bootstrap.recovery.objectStore.serverName",message="backup.plugin.parameters.serverName must differ from bootstrap.recovery.objectStore.serverName: the plugin archives into no place that has the log of another Cluster"
+// +kubebuilder:validation:XValidation:rule="!has(self.bootstrap) || !has(self.bootstrap.recovery) || !has(self.bootstrap.recovery.volumeSnapshot) || !has(self.bootstrap.recovery.volumeSnapshot.walStorage) || has(self.walStorage)",message="bootstrap.recovery.volumeSnapshot.walStorage needs walStorage: the log that is restored has a volume of its own"
 type PostgresCluster struct {
 	// instances is the number of Postgres servers, 1 to 9: one primary, and
 	// standbys that replicate it and take over. Defaults to 1.
@@ -109,9 +125,12 @@ type PostgresCluster struct {
 	// +optional
 	Synchronous *Synchronous `json:"synchronous,omitempty"`
 
-	// version is the major version of Postgres, such as "17"; 14 or newer. A
-	// higher one upgrades in place, during which the database is not available; a
-	// lower one than the data has is refused. Without version and imageName the
+	// version is the major version of Postgres, 2 digits such as "17"; 14 or newer. A
+	// higher one upgrades in place, step by step: a backup, no pods, CloudNativePG's
+	// upgrade, a query, pods again (status.database.upgrade). Without
+	// cluster.backup that takes the annotation core.jutsu.com/upgrade-without-backup.
+	// A lower one is refused, unless the upgrade has not changed the data yet: then
+	// status.database.upgrade.from is accepted again. Without version and imageName the
 	// image is CloudNativePG's default one at the time of the creation. Neither can
 	// be taken away once one is set.
 	//
@@ -120,7 +139,8 @@ type PostgresCluster struct {
 	// +kubebuilder:validation:MaxLength=2
 	Version string `json:"version,omitempty"`
 
-	// imageName is the image of Postgres, instead of version. It must be one that
+	// imageName is the image of Postgres, instead of version, at most 512
+	// characters. It must be one that
 	// CloudNativePG can run
 	// (https://cloudnative-pg.io/docs/current/container_images).
 	//
@@ -134,16 +154,200 @@ type PostgresCluster struct {
 	// +required
 	Storage PostgresStorage `json:"storage"`
 
-	// resources of each instance. Defaults to no requests and no limits.
+	// walStorage is another volume of each instance, for the write-ahead log, so
+	// that the log cannot fill the volume of the data. It can be added to a Cluster
+	// that exists, whose instances then restart one after the other, and cannot be
+	// taken away. Defaults to none: the log is on the volume of storage.
 	//
 	// +optional
+	WALStorage *PostgresStorage `json:"walStorage,omitempty"`
+
+	// parameters of Postgres by name, such as max_connections: "200"
+	// (https://www.postgresql.org/docs/current/runtime-config.html): at most 64,
+	// with names of at most 63 characters, in lower case. CloudNativePG
+	// reloads the configuration, and restarts the instances one after the other
+	// where a parameter needs that; one that is taken away gets its default again.
+	// CloudNativePG sets some itself, such as port and archive_command, and refuses
+	// them here
+	// (https://cloudnative-pg.io/docs/current/postgresql_conf): the Dojo is then
+	// Degraded with the reason ClusterRefused, and the Cluster stays as it is.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(name, size(name) <= 63 && name.matches('^[a-z_][a-z0-9_]*([.][a-z_][a-z0-9_]*)?$'))",message="must be names of parameters of Postgres in lower case, such as max_connections or auto_explain.log_min_duration"
+	Parameters map[string]ParameterValue `json:"parameters,omitempty"`
+
+	// resources of each instance. Defaults to no requests and no limits. Each of
+	// limits, requests and claims has at most 16 entries, with names of at most 317
+	// and quantities of at most 64 characters.
+	//
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.limits) || size(self.limits) <= 16 && self.limits.all(key, size(key) <= 317 && (type(self.limits[key]) == int || size(self.limits[key]) <= 64))",message="limits has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
+	// +kubebuilder:validation:XValidation:rule="!has(self.requests) || size(self.requests) <= 16 && self.requests.all(key, size(key) <= 317 && (type(self.requests[key]) == int || size(self.requests[key]) <= 64))",message="requests has at most 16 entries, with names of at most 317 and quantities of at most 64 characters"
+	// +kubebuilder:validation:XValidation:rule="!has(self.claims) || size(self.claims) <= 16 && self.claims.all(c, size(c.name) <= 317 && size(c.?request.orValue('')) <= 317)",message="claims has at most 16 entries, with names of at most 317 characters"
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
+
+	// affinity says on which nodes the instances run, and how they are spread.
+	// Defaults to any node, preferably a different one for each instance.
+	//
+	// +optional
+	Affinity *PostgresAffinity `json:"affinity,omitempty"`
+
+	// extensions of Postgres, at most 32, that are created in the database before the schema,
+	// such as pg_trgm. The image must have them: otherwise the Dojo is Degraded
+	// with the reason DatabaseFailed, and the message has the error of Postgres.
+	// One that is taken away stays in the database, since data may depend on it.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	Extensions []ExtensionName `json:"extensions,omitempty"`
+
+	// pooler puts PgBouncer between the application and the primary, as a Pooler
+	// <dojo>-db-pooler-rw of CloudNativePG: many connections of pods share few of
+	// Postgres. The application's DB_ENDPOINT is then the Pooler; SQL of the schema
+	// runs in the primary directly. It can be added and removed at any time, and the
+	// pods roll. Without it the application connects to the primary.
+	//
+	// +optional
+	Pooler *Pooler `json:"pooler,omitempty"`
 
 	// backup configures scheduled backups of the whole Cluster. Without it there
 	// are none.
 	//
 	// +optional
 	Backup *Backup `json:"backup,omitempty"`
+
+	// bootstrap defines where the data of a new Cluster comes from: a backup, or a
+	// database elsewhere. Without it the database is empty. It cannot be changed,
+	// added or taken away.
+	//
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="cannot be changed: the Cluster has its data. Make a new Dojo, as docs/operations.md says under How do I restore a database"
+	Bootstrap *Bootstrap `json:"bootstrap,omitempty"`
+}
+
+// PoolMode says for how long a client has a connection of Postgres.
+//
+// +kubebuilder:validation:Enum=Session;Transaction
+type PoolMode string
+
+const (
+	// PoolModeSession gives a client a connection of Postgres until it disconnects.
+	PoolModeSession PoolMode = "Session"
+	// PoolModeTransaction gives a client a connection of Postgres for each
+	// transaction.
+	PoolModeTransaction PoolMode = "Transaction"
+)
+
+// Pooler configures PgBouncer.
+type Pooler struct {
+	// instances is the number of pods of PgBouncer, 1 to 32, each with connections
+	// of its own to Postgres. Defaults to 1.
+	//
+	// +optional
+	// +default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=32
+	Instances *int32 `json:"instances,omitempty"`
+
+	// mode says for how long a client has a connection of Postgres: Session (until
+	// it disconnects) or Transaction (for each transaction). With Transaction, what
+	// lives in a session does not last beyond a transaction: SET, advisory locks,
+	// LISTEN, temporary tables; a driver that prepares statements needs PgBouncer
+	// 1.21 with its max_prepared_statements. Defaults to Session.
+	//
+	// +optional
+	// +default="Session"
+	Mode PoolMode `json:"mode,omitempty"`
+
+	// parameters of PgBouncer by name, such as default_pool_size: "50"
+	// (https://www.pgbouncer.org/config.html): at most 64, with names of at most 63
+	// characters. CloudNativePG passes on those that it allows
+	// (https://cloudnative-pg.io/docs/current/connection_pooling) and refuses
+	// others: the Dojo is then Degraded with the reason PoolerRefused. Two defaults
+	// are the operator's: server_login_retry is 1 (second), so that clients wait no
+	// longer than needed after a failover, and server_reset_query resets what
+	// DISCARD ALL does, and has the second login act as the owner of the database.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxProperties=64
+	// +kubebuilder:validation:XValidation:rule="self.all(name, size(name) <= 63 && name.matches('^[a-z][a-z0-9_]*$'))",message="must be names of parameters of PgBouncer, such as default_pool_size"
+	// +kubebuilder:validation:XValidation:rule="!self.exists(name, name in ['auth_type', 'server_reset_query', 'server_reset_query_always'])",message="auth_type, server_reset_query and server_reset_query_always are set by the operator: clients log in with their password, and act as the owner of the database"
+	Parameters map[string]PoolerParameterValue `json:"parameters,omitempty"`
+}
+
+// PoolerParameterValue is the value of a parameter of PgBouncer: one line of at
+// most 256 characters.
+//
+// +kubebuilder:validation:MaxLength=256
+// +kubebuilder:validation:Pattern=`^[^\r\n]*$`
+type PoolerParameterValue string
+
+// ParameterValue is the value of a parameter of Postgres, as in postgresql.conf
+// without the quotes, at most 256 characters.
+//
+// +kubebuilder:validation:MaxLength=256
+type ParameterValue string
+
+// ExtensionName is the name of an extension of Postgres, at most 63 characters.
+//
+// +kubebuilder:validation:MinLength=1
+// +kubebuilder:validation:MaxLength=63
+// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z_][a-z0-9_-]*$')",message="must be the name of an extension of Postgres, such as pg_trgm or uuid-ossp"
+type ExtensionName string
+
+// PodAntiAffinity says whether instances of a Cluster share a node.
+//
+// +kubebuilder:validation:Enum=Preferred;Required;Disabled
+type PodAntiAffinity string
+
+const (
+	// PodAntiAffinityPreferred puts instances on different nodes where it can.
+	PodAntiAffinityPreferred PodAntiAffinity = "Preferred"
+	// PodAntiAffinityRequired never puts two instances on one node: one for which
+	// there is no node does not start.
+	PodAntiAffinityRequired PodAntiAffinity = "Required"
+	// PodAntiAffinityDisabled leaves it to the scheduler.
+	PodAntiAffinityDisabled PodAntiAffinity = "Disabled"
+)
+
+// PostgresAffinity says on which nodes the instances of a Cluster run.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.topologyKey) || !has(self.podAntiAffinity) || self.podAntiAffinity != 'Disabled'",message="topologyKey says how instances are spread, and podAntiAffinity Disabled that they are not: leave one of them out"
+type PostgresAffinity struct {
+	// podAntiAffinity says whether instances share a node, or what topologyKey
+	// says: Preferred, Required or Disabled. Defaults to Preferred.
+	//
+	// +optional
+	PodAntiAffinity PodAntiAffinity `json:"podAntiAffinity,omitempty"`
+
+	// topologyKey is the label of nodes over whose values instances are spread,
+	// such as topology.kubernetes.io/zone, at most 317 characters. Defaults to
+	// kubernetes.io/hostname.
+	//
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=317
+	TopologyKey string `json:"topologyKey,omitempty"`
+
+	// nodeSelector lists the labels that a node must have to run an instance, at
+	// most 32, with names of at most 317 and values of at most 63 characters, as
+	// Kubernetes allows.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 317 && size(self[key]) <= 63)",message="a label has a name of at most 317 and a value of at most 63 characters"
+	NodeSelector map[string]string `json:"nodeSelector,omitempty"`
+
+	// tolerations allow instances to run on nodes with matching taints: at most 32,
+	// each string of at most 317 characters.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="self.all(t, size(t.?key.orValue('')) <= 317 && size(t.?operator.orValue('')) <= 317 && size(t.?value.orValue('')) <= 317 && size(t.?effect.orValue('')) <= 317)",message="a key, operator, value or effect has at most 317 characters"
+	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 }
 
 // Synchronous configures synchronous replication: what CloudNativePG calls
@@ -167,10 +371,11 @@ type Synchronous struct {
 // +kubebuilder:validation:XValidation:rule="quantity(string(self.size)).compareTo(quantity(string(oldSelf.size))) >= 0",message="size cannot shrink: a volume only grows"
 // +kubebuilder:validation:XValidation:rule="has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)",message="storageClassName cannot be changed: volumes do not move between classes"
 type PostgresStorage struct {
-	// size of the volume, such as 10Gi. It can grow if the storage class allows
-	// it, and cannot shrink.
+	// size of the volume, such as 10Gi, at most 64 characters. It can grow if the
+	// storage class allows it, and cannot shrink.
 	//
 	// +required
+	// +kubebuilder:validation:XValidation:rule="type(self) == int || size(self) <= 64",message="a quantity has at most 64 characters"
 	Size resource.Quantity `json:"size"`
 
 	// storageClassName is the name of the StorageClass. Defaults to the default
@@ -204,8 +409,8 @@ const (
 type Backup struct {
 	// schedule defines when backups are taken, in the five fields of cron (minute,
 	// hour, day of the month, month, day of the week), in the time zone of
-	// CloudNativePG, usually UTC: "0 2 * * *" is every day at two. A first backup
-	// is taken immediately.
+	// CloudNativePG, usually UTC: "0 2 * * *" is every day at two, at most 128
+	// characters. A first backup is taken immediately.
 	//
 	// +required
 	// +kubebuilder:validation:MaxLength=128
@@ -243,10 +448,12 @@ type BackupPluginSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// parameters of the plugin, such as barmanObjectName.
+	// parameters of the plugin, such as barmanObjectName: at most 32, with names of
+	// at most 253 and values of at most 4096 characters.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 253 && size(self[key]) <= 4096)",message="a parameter has a name of at most 253 and a value of at most 4096 characters"
 	Parameters map[string]string `json:"parameters,omitempty"`
 
 	// walArchiver defines whether the plugin also archives the write-ahead log,
@@ -310,40 +517,98 @@ type DatabaseStatus struct {
 	// the Dojo.
 	//
 	// +required
+	// +kubebuilder:validation:MaxLength=253
 	ClusterName string `json:"clusterName"`
+
+	// clusterUID is the UID of the Dojo's own Cluster, also after it is lost; the
+	// annotation core.jutsu.com/recreate-database takes it. Not set before the first
+	// one exists, and for a Cluster of others. At most 64 characters.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	ClusterUID string `json:"clusterUID,omitempty"`
 
 	// name of the database in Postgres, and of the role that owns it.
 	//
 	// +required
+	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
+
+	// origin is what the data of the Dojo's own Cluster came from when it was
+	// created, such as "Backup nightly" or "Secret legacy", at most 512 characters.
+	// Not set where the database began empty.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	Origin string `json:"origin,omitempty"`
 
 	// host is the name of the Service of the primary, in the namespace of the
 	// Dojo.
 	//
 	// +required
+	// +kubebuilder:validation:MaxLength=253
 	Host string `json:"host"`
+
+	// pooler is PgBouncer between the application and the primary. Not set while the
+	// Dojo has no Pooler.
+	//
+	// +optional
+	Pooler *PoolerStatus `json:"pooler,omitempty"`
+
+	// upgrade is the upgrade to another major version of Postgres that is under way.
+	// Not set where none is.
+	//
+	// +optional
+	Upgrade *UpgradeStatus `json:"upgrade,omitempty"`
+
+	// readOnlyHost is the name of the Service of the standbys, in the namespace of
+	// the Dojo, for reads that may be behind by moments; the application has it as
+	// DB_READONLY_ENDPOINT. Not set where the Cluster has one instance.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	ReadOnlyHost string `json:"readOnlyHost,omitempty"`
 
 	// login is the role of Postgres as which the application logs in: the owner
 	// of the database, or one that acts as the owner. The two take turns when the
 	// password is rotated. Not set before the application has credentials.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=63
 	Login string `json:"login,omitempty"`
 
 	// formerLogin is the role as which the application logged in before, while
 	// Postgres may still accept it: until no pod has it any more.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=63
 	FormerLogin string `json:"formerLogin,omitempty"`
 
-	// version is that of Postgres in the Dojo's own Cluster, as the tag of its
-	// image says, such as "17.6".
+	// version is that of Postgres in the Cluster, as the tag of its image says,
+	// such as "17.6", at most 128 characters; where that does not say it, the major
+	// version of the data, such as "17".
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=128
 	Version string `json:"version,omitempty"`
 
-	// lastBackup is the last backup of the Dojo's own Cluster that has completed.
-	// Not set before the first one, and without backups.
+	// instances is the number of ready and of desired instances of the Cluster,
+	// such as "3/3", at most 64 characters.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Instances string `json:"instances,omitempty"`
+
+	// primary is the name of the instance that is the primary of the Cluster, or
+	// was it last; at most 253 characters.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Primary string `json:"primary,omitempty"`
+
+	// lastBackup is the last backup of the Dojo's own Cluster that has completed, and
+	// not one of a former Cluster of that name. Not set before the first one, and
+	// without backups.
 	//
 	// +optional
 	LastBackup *CompletedBackup `json:"lastBackup,omitempty"`
@@ -354,11 +619,79 @@ type DatabaseStatus struct {
 	NextBackup *metav1.Time `json:"nextBackup,omitempty"`
 }
 
+// UpgradeStep is a step of an upgrade to another major version of Postgres.
+//
+// +kubebuilder:validation:Enum=Waiting;BackingUp;Stopping;Upgrading;Verifying
+type UpgradeStep string
+
+const (
+	// UpgradeWaiting waits until the Cluster has a primary, before anything is done.
+	UpgradeWaiting UpgradeStep = "Waiting"
+	// UpgradeBackingUp takes a backup. The application runs, and nothing is changed.
+	UpgradeBackingUp UpgradeStep = "BackingUp"
+	// UpgradeStopping waits until no pod of the application runs.
+	UpgradeStopping UpgradeStep = "Stopping"
+	// UpgradeUpgrading lets CloudNativePG upgrade the data, and start Postgres.
+	UpgradeUpgrading UpgradeStep = "Upgrading"
+	// UpgradeVerifying runs a query in the new version, before pods start.
+	UpgradeVerifying UpgradeStep = "Verifying"
+)
+
+// UpgradeStatus describes an upgrade to another major version of Postgres.
+type UpgradeStatus struct {
+	// from is the major version before, such as "16".
+	//
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	From string `json:"from"`
+
+	// to is the major version to which it leads, such as "17".
+	//
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	To string `json:"to"`
+
+	// step that it has come to.
+	//
+	// +required
+	Step UpgradeStep `json:"step"`
+
+	// backup is the name of the CloudNativePG Backup before it, in the namespace of
+	// the Dojo. Not set before there is one, and where a user does without.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Backup string `json:"backup,omitempty"`
+}
+
+// PoolerStatus describes the Pooler of a Dojo's own Cluster.
+type PoolerStatus struct {
+	// host is the name of its Service, in the namespace of the Dojo.
+	//
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Host string `json:"host"`
+
+	// inUse is whether the credentials of the application name it: not before it is
+	// ready, and until the pods are to use the primary again.
+	//
+	// +optional
+	InUse bool `json:"inUse,omitempty"`
+
+	// instances is the number of available and of desired pods of PgBouncer, such
+	// as "2/2", at most 64 characters.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Instances string `json:"instances,omitempty"`
+}
+
 // CompletedBackup is a backup that has completed.
 type CompletedBackup struct {
 	// name of the CloudNativePG Backup, in the namespace of the Dojo.
 	//
 	// +required
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
 	// time at which it completed.

@@ -8,6 +8,17 @@ const (
 	// ReasonScaledToZero (Available=False): spec.replicas is 0, or an autoscaler has scaled the
 	// Deployment to 0. This is no error.
 	ReasonScaledToZero = "ScaledToZero"
+	// ReasonSuspended (Available=False; Ready and DatabaseReady=True): the Dojo is suspended by
+	// spec.suspend. This is no error.
+	ReasonSuspended = "Suspended"
+	// ReasonSuspending (Progressing): the Dojo is being suspended, and its pods or the instances of its
+	// Cluster have yet to end.
+	ReasonSuspending = "Suspending"
+	// ReasonPaused (Paused=True): the Dojo has the annotation core.jutsu.com/paused. Ready has the reason
+	// too: it is True where the Dojo matches its spec, and False (Progressing) where something is to be
+	// written; the message names it. Degraded while the Dojo is being deleted with its data: nothing is
+	// deleted until the annotation is removed.
+	ReasonPaused = "Paused"
 	// ReasonReplicasReady (Available=True): at least one pod passes its readiness probe.
 	ReasonReplicasReady = "ReplicasReady"
 	// ReasonStarting (Available=False): no pod has been ready since the Dojo was created.
@@ -28,8 +39,8 @@ const (
 	// Progressing at first, because Kubernetes replaces them, and Degraded after the operator's
 	// --progress-deadline.
 	ReasonReplicasUnavailable = "ReplicasUnavailable"
-	// ReasonWaitingForCredentials (Progressing): the Secret of spec.credentialsRef does not exist
-	// yet.
+	// ReasonWaitingForCredentials (Progressing): the Secret of spec.credentialsRef, or of bootstrap.import,
+	// does not exist yet.
 	ReasonWaitingForCredentials = "WaitingForCredentials"
 	// ReasonWaitingForDeletion (Progressing): a child of a former Dojo with the same name is still
 	// being deleted.
@@ -38,8 +49,8 @@ const (
 	// it.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
 
-	// ReasonCredentialsNotFound (Degraded): the Secret of spec.credentialsRef does not exist after
-	// --progress-deadline. Create it, or name another one. Running pods keep the credentials that
+	// ReasonCredentialsNotFound (Degraded): the Secret of spec.credentialsRef, or of bootstrap.import, does
+	// not exist after --progress-deadline. Create it, or name another one. Running pods keep the credentials that
 	// they have.
 	ReasonCredentialsNotFound = "CredentialsNotFound"
 	// ReasonCredentialsNotShared (Degraded): the Secret is in another namespace, and does not exist
@@ -54,7 +65,8 @@ const (
 	// yet.
 	ReasonDatabaseNotSupported = "DatabaseNotSupported"
 	// ReasonNameConflict (Degraded): an object with the name of a child exists and is not
-	// controlled by the Dojo. It is not changed. Delete it, or create the Dojo under another name.
+	// controlled by the Dojo, or takes more than 128 KiB of memory. It is not changed. Delete it, or
+	// create the Dojo under another name.
 	ReasonNameConflict = "NameConflict"
 	// ReasonChildRefused (Degraded): the API server refuses a child because of a quota, a policy or
 	// a missing permission; the message has the cause. It is retried with pauses that grow from 15
@@ -66,9 +78,30 @@ const (
 	// ReasonDeploymentPaused (Degraded): a user has paused the Deployment's rollout, so that
 	// changes do not reach the pods until it is resumed.
 	ReasonDeploymentPaused = "DeploymentPaused"
+	// ReasonAutoscalingInactive (Degraded): the HorizontalPodAutoscaler of spec.autoscaling has not been
+	// able to scale for five minutes, so that the number of pods stays as it is; the message has its own.
+	// Usually the cluster has no metrics of pods: install metrics-server.
+	ReasonAutoscalingInactive = "AutoscalingInactive"
 	// ReasonProgressDeadlineExceeded (Degraded): the rollout has made no progress for
 	// --progress-deadline, and the pods report no cause.
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
+)
+
+// Reasons of a Dojo with spec.exposure.gateway.
+const (
+	// ReasonGatewayAPINotInstalled (Degraded): the cluster lacks the kind HTTPRoute. Install the Gateway
+	// API; the Dojo then continues automatically.
+	ReasonGatewayAPINotInstalled = "GatewayAPINotInstalled"
+	// ReasonWaitingForGateway (Progressing): the controller of a Gateway has not reported on the
+	// HTTPRoute yet.
+	ReasonWaitingForGateway = "WaitingForGateway"
+	// ReasonGatewayNotReady (Degraded): no controller of the Gateway has reported on the HTTPRoute
+	// after --progress-deadline: the Gateway does not exist, or its controller does not run. Create it,
+	// or name another one.
+	ReasonGatewayNotReady = "GatewayNotReady"
+	// ReasonRouteRefused (Degraded): a Gateway does not accept the HTTPRoute, or cannot resolve what it
+	// refers to; the message has that of the Gateway's controller.
+	ReasonRouteRefused = "RouteRefused"
 )
 
 // Reasons of the pods (Degraded), under the names that Kubernetes gives them.
@@ -92,6 +125,10 @@ const (
 	ReasonUnschedulable = "Unschedulable"
 )
 
+// ConditionPaused is the type of a condition that a Dojo has only while it is True: the annotation
+// core.jutsu.com/paused is set, so that none of the Dojo's children is written.
+const ConditionPaused = "Paused"
+
 // ConditionDatabaseReady is the type of the condition that a Dojo with spec.postgres has in
 // addition: whether its database matches the spec, and if not, which step is in progress or has
 // failed. Progressing, Degraded and Ready include it.
@@ -114,11 +151,27 @@ const (
 	ReasonRotatingPassword = "RotatingPassword"
 	// ReasonCreatingDatabase (Progressing): Postgres does not have the database yet.
 	ReasonCreatingDatabase = "CreatingDatabase"
+	// ReasonWaitingForBackup (Progressing): the Backup of bootstrap.recovery does not exist yet, or has not
+	// completed.
+	ReasonWaitingForBackup = "WaitingForBackup"
+	// ReasonRestoring (Progressing): CloudNativePG restores the data of the Dojo's own Cluster.
+	ReasonRestoring = "Restoring"
+	// ReasonImporting (Progressing): CloudNativePG imports the data of the Dojo's own Cluster.
+	ReasonImporting = "Importing"
 	// ReasonWaitingForSQL (Progressing): a ConfigMap or Secret of spec.postgres.initSQL, or the key
 	// in it, does not exist yet.
 	ReasonWaitingForSQL = "WaitingForSQL"
 	// ReasonApplyingSchema (Progressing): a Job applies the SQL.
 	ReasonApplyingSchema = "ApplyingSchema"
+	// ReasonWaitingForPooler (Progressing): not all instances of PgBouncer that spec.postgres.cluster.pooler
+	// asks for are available yet.
+	ReasonWaitingForPooler = "WaitingForPooler"
+	// ReasonRemovingPooler: spec.postgres.cluster.pooler was removed, and the Pooler stays until no pod uses
+	// it any more. Progressing at first, and Degraded after --database-deadline; the message says which pods.
+	ReasonRemovingPooler = "RemovingPooler"
+	// ReasonUpgrading (Progressing): Postgres is upgraded to another major version;
+	// status.database.upgrade has the step.
+	ReasonUpgrading = "Upgrading"
 	// ReasonTakingFinalBackup (Progressing): the Dojo is being deleted and waits for a final
 	// backup.
 	ReasonTakingFinalBackup = "TakingFinalBackup"
@@ -139,12 +192,52 @@ const (
 	// ReasonClusterNotReady (Degraded): the Cluster lacks ready instances and has made no progress
 	// for --database-deadline. See `kubectl describe cluster` and its pods.
 	ReasonClusterNotReady = "ClusterNotReady"
+	// ReasonClusterRefused (Degraded): CloudNativePG refuses what spec.postgres.cluster says, such as a
+	// parameter that it sets itself; the message has its error. The Cluster stays as it is. Correct the
+	// field that the error names.
+	ReasonClusterRefused = "ClusterRefused"
+	// ReasonPoolerRefused (Degraded): CloudNativePG refuses what spec.postgres.cluster.pooler says, such as
+	// a parameter that it does not pass on; the message has its error. The Pooler stays as it is. Correct
+	// the field that the error names.
+	ReasonPoolerRefused = "PoolerRefused"
+	// ReasonPoolerNotReady (Degraded): the Pooler lacks available instances and has made no progress for
+	// --database-deadline. See `kubectl describe pooler` and its pods.
+	ReasonPoolerNotReady = "PoolerNotReady"
 	// ReasonVersionTooLow (Degraded): version or imageName is of a lower major version of Postgres than
 	// the data of the Cluster. The Cluster is not changed. Name the version of the data, or a higher one.
 	ReasonVersionTooLow = "VersionTooLow"
-	// ReasonClusterHibernated (Degraded): the Cluster is hibernated. Remove its annotation
+	// ReasonUpgradeNeedsBackup (Degraded): an upgrade to another major version of Postgres is asked for, and
+	// there are no backups to go back to. Nothing is changed. Configure backups, set the annotation
+	// core.jutsu.com/upgrade-without-backup, or set the version back.
+	ReasonUpgradeNeedsBackup = "UpgradeNeedsBackup"
+	// ReasonUpgradeBackupFailed (Degraded): the backup before an upgrade has failed or does not end, so that
+	// nothing is changed. Delete the Backup to retry it, or set the version back.
+	ReasonUpgradeBackupFailed = "UpgradeBackupFailed"
+	// ReasonUpgradeFailed (Degraded): CloudNativePG could not upgrade the data, or the query after it fails,
+	// or a step takes longer than --database-deadline. No pod runs meanwhile; the message has how to go back.
+	ReasonUpgradeFailed = "UpgradeFailed"
+	// ReasonClusterHibernated (Degraded): the Cluster is hibernated, and not by spec.suspend. Remove its annotation
 	// cnpg.io/hibernation.
 	ReasonClusterHibernated = "ClusterHibernated"
+	// ReasonDatabaseLost (Degraded): the Dojo's own Cluster is gone, with the data. No empty one is created
+	// in its place until you restore it under its name or set the annotation
+	// core.jutsu.com/recreate-database; the message has its value.
+	ReasonDatabaseLost = "DatabaseLost"
+	// ReasonBackupNotUsable (Degraded): the Backup of bootstrap.recovery does not exist after
+	// --progress-deadline, has failed, or does not say where it is. No Cluster is created.
+	ReasonBackupNotUsable = "BackupNotUsable"
+	// ReasonRestoreFailed (Degraded): CloudNativePG could not restore the data, or does not begin; the
+	// message says where the cause is. There is no data yet: delete the Cluster to start over.
+	ReasonRestoreFailed = "RestoreFailed"
+	// ReasonImportFailed (Degraded): CloudNativePG could not import the data, or does not begin; the
+	// message says where the cause is. There is no data yet: delete the Cluster to start over.
+	ReasonImportFailed = "ImportFailed"
+	// ReasonDatabaseNotRestored (Degraded): what was restored has no database of the name that
+	// bootstrap.recovery.database has; the message names those that it has. No empty one is created.
+	ReasonDatabaseNotRestored = "DatabaseNotRestored"
+	// ReasonOriginMismatch (Degraded): the Cluster exists, and its data did not come from what bootstrap
+	// says. It is left alone.
+	ReasonOriginMismatch = "OriginMismatch"
 	// ReasonDatabaseFailed (Degraded): CloudNativePG cannot create or change the role or the
 	// database in Postgres; the message has its error.
 	ReasonDatabaseFailed = "DatabaseFailed"
@@ -157,8 +250,8 @@ const (
 	// ReasonSchemaStalled (Degraded): the Job that applies the SQL has not started, runs for longer
 	// than --database-deadline or does not end; or a former one does not. The message has the cause.
 	ReasonSchemaStalled = "SchemaStalled"
-	// ReasonClusterInUse (Degraded): the Dojo is being deleted with its Cluster, and others have
-	// databases in it; the message names them. Nothing is deleted before they are gone.
+	// ReasonClusterInUse (Degraded): the Dojo is being deleted with its Cluster, or suspended, and others
+	// have databases in it; the message names them. Nothing is deleted or hibernated before they are gone.
 	ReasonClusterInUse = "ClusterInUse"
 	// ReasonDeletionStalled (Degraded): the Dojo is being deleted with its data, and a step of that does
 	// not end; the message has what it waits for, and what to do.

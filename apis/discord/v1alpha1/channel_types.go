@@ -8,7 +8,7 @@ import (
 
 // ChannelType is the kind of a channel.
 //
-// +kubebuilder:validation:Enum=Text;Announcement
+// +kubebuilder:validation:Enum=Text;Announcement;Voice;Stage;Forum;Media
 type ChannelType string
 
 const (
@@ -17,7 +17,187 @@ const (
 	// ChannelTypeAnnouncement is a channel that other servers can follow. Discord
 	// allows it in community servers only.
 	ChannelTypeAnnouncement ChannelType = "Announcement"
+	// ChannelTypeVoice is a channel in which members talk.
+	ChannelTypeVoice ChannelType = "Voice"
+	// ChannelTypeStage is a channel in which few talk and many listen. Discord
+	// allows it in community servers only.
+	ChannelTypeStage ChannelType = "Stage"
+	// ChannelTypeForum is a channel of posts, each with a thread of its own. Discord
+	// allows it in community servers only.
+	ChannelTypeForum ChannelType = "Forum"
+	// ChannelTypeMedia is a forum that shows the pictures and videos of its posts.
+	// Discord allows it in community servers only.
+	ChannelTypeMedia ChannelType = "Media"
 )
+
+// VideoQuality is the quality of the members' cameras.
+//
+// +kubebuilder:validation:Enum=Auto;Full
+type VideoQuality string
+
+const (
+	// VideoQualityAuto lets Discord choose the quality.
+	VideoQualityAuto VideoQuality = "Auto"
+	// VideoQualityFull is 720p.
+	VideoQualityFull VideoQuality = "Full"
+)
+
+// ChannelVoice are the settings of a Voice or Stage channel. What is not set is
+// not managed.
+type ChannelVoice struct {
+	// bitrate of the sound, in bits per second, from 8000. Discord allows 96000 in
+	// a Voice channel, more in a server with boosts (128000, 256000 and 384000 from
+	// level 1, 2 and 3 on), and 64000 in a Stage channel. Source:
+	// https://docs.discord.com/developers/resources/channel#modify-channel.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=8000
+	// +kubebuilder:validation:Maximum=384000
+	Bitrate *int32 `json:"bitrate,omitempty"`
+
+	// userLimit is how many members may be connected at the same time: up to 99 in
+	// a Voice channel, up to 10000 in a Stage channel; 0 for any number.
+	//
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=10000
+	UserLimit *int32 `json:"userLimit,omitempty"`
+
+	// region is the id of the voice region through which members are connected,
+	// such as "rotterdam" or "us-east", at most 32 characters; "" lets Discord
+	// choose. Discord changes the list of regions now and then, and refuses others.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]+(-[a-z0-9]+)*)?$')",message="must be the id of a voice region, such as rotterdam or us-east, or empty to let Discord choose"
+	Region *string `json:"region,omitempty"`
+
+	// videoQuality is the quality of the members' cameras: Auto, which lets Discord
+	// choose, or Full, which is 720p.
+	//
+	// +optional
+	VideoQuality VideoQuality `json:"videoQuality,omitempty"`
+}
+
+// Emoji is a Unicode emoji, such as "🔥", or the id of an emoji of the server, in
+// quotes; "" is none.
+//
+// +kubebuilder:validation:MaxLength=32
+// +kubebuilder:validation:XValidation:rule=`self.matches(r'^([1-9][0-9]{5,19}|\S*[^\x00-\x7f]\S*)?$')`,message="must be a Unicode emoji, or the id of an emoji of the server: 6 to 20 digits, in quotes"
+type Emoji string
+
+// ForumTag is a tag that posts may have.
+type ForumTag struct {
+	// name of the tag, 1 to 20 characters.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="self.trim() == self",message="must not begin or end with white space, which Discord removes"
+	Name string `json:"name"`
+
+	// emoji that stands before the name, at most 32 characters. None if it is not
+	// set.
+	//
+	// +optional
+	Emoji Emoji `json:"emoji,omitempty"`
+
+	// moderated says that only members with the permission ManageThreads may give a
+	// post the tag, or take it. Default false.
+	//
+	// +optional
+	Moderated bool `json:"moderated,omitempty"`
+}
+
+// SortOrder is the order in which posts are shown at first.
+//
+// +kubebuilder:validation:Enum=NotSet;LatestActivity;CreationDate
+type SortOrder string
+
+const (
+	// SortOrderNotSet leaves the order to Discord.
+	SortOrderNotSet SortOrder = "NotSet"
+	// SortOrderLatestActivity shows posts with the latest messages first.
+	SortOrderLatestActivity SortOrder = "LatestActivity"
+	// SortOrderCreationDate shows the latest posts first.
+	SortOrderCreationDate SortOrder = "CreationDate"
+)
+
+// ForumLayout is how posts are shown at first.
+//
+// +kubebuilder:validation:Enum=NotSet;List;Gallery
+type ForumLayout string
+
+const (
+	// ForumLayoutNotSet leaves the layout to Discord.
+	ForumLayoutNotSet ForumLayout = "NotSet"
+	// ForumLayoutList shows posts as a list.
+	ForumLayoutList ForumLayout = "List"
+	// ForumLayoutGallery shows posts as tiles.
+	ForumLayoutGallery ForumLayout = "Gallery"
+)
+
+// ChannelForum are the settings of a Forum or Media channel. What is not set is
+// not managed.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.requireTag) || !self.requireTag || !has(self.tags) || self.tags.exists(t, !has(t.moderated) || !t.moderated)",message="requireTag needs a tag that every member may use: one that is not moderated"
+type ChannelForum struct {
+	// tags are all tags that posts may have, at most 20, in the order in which they
+	// are shown; others on Discord are removed, and posts lose them. An empty list
+	// removes all. No two may have the same name.
+	//
+	// A tag keeps its posts, by its id, while its name stays. If as many names are
+	// new in the list as have gone from it, these tags are renamed, in their order;
+	// otherwise the new ones are new, and the others are deleted. So rename tags in
+	// one change, and add or remove tags in another. See status.tags.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, a.name.lowerAscii() == b.name.lowerAscii()))",message="no two tags may have the same name"
+	Tags []ForumTag `json:"tags,omitzero"`
+
+	// requireTag says that each post needs a tag. That needs one that is not
+	// moderated.
+	//
+	// +optional
+	RequireTag *bool `json:"requireTag,omitempty"`
+
+	// defaultReaction is the emoji that members are offered for a reaction to a
+	// post, at most 32 characters; "" is none.
+	//
+	// +optional
+	DefaultReaction *Emoji `json:"defaultReaction,omitempty"`
+
+	// sortOrder is the order in which posts are shown at first: LatestActivity,
+	// CreationDate, or NotSet, which leaves it to Discord.
+	//
+	// +optional
+	SortOrder SortOrder `json:"sortOrder,omitempty"`
+
+	// layout is how the posts of a Forum channel are shown at first: as a List, as a
+	// Gallery, or NotSet, which leaves it to Discord.
+	//
+	// +optional
+	Layout ForumLayout `json:"layout,omitempty"`
+
+	// threadSlowmode is the time that a member must wait between two messages in a
+	// new post, in whole seconds from 0s (off) to 6h. The time between two posts is
+	// spec.slowmode.
+	//
+	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$') && self != ''",message="must be a duration in whole seconds, such as 30s or 1h30m"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}h)?([0-9]{1,5}m)?([0-9]{1,5}s)?$') || self == '' || duration(self) <= duration('6h')",message="must be at most 6h"
+	ThreadSlowmode *metav1.Duration `json:"threadSlowmode,omitempty"`
+
+	// hideMediaDownload hides the buttons with which members download the pictures
+	// and videos of a Media channel.
+	//
+	// +optional
+	HideMediaDownload *bool `json:"hideMediaDownload,omitempty"`
+}
 
 // AutoArchive is the time without a message after which a thread is hidden.
 // Discord supports these four.
@@ -67,10 +247,24 @@ type ChannelWebhook struct {
 	SecretName string `json:"secretName,omitempty"`
 }
 
-// DiscordChannelSpec is the desired state of a text channel.
+// DiscordChannelSpec is the desired state of a channel.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.groupRef) != has(self.serverRef)",message="name either the groupRef or, for a channel outside of any group, the serverRef"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.adopt) || (has(self.adopt) && self.adopt.id == oldSelf.adopt.id)",message="adopt cannot be changed or removed once it is set: create a new object"
+// +kubebuilder:validation:XValidation:rule="(has(self.type) ? self.type : 'Text') == (has(oldSelf.type) ? oldSelf.type : 'Text') || (has(self.type) ? self.type : 'Text') in ['Text', 'Announcement'] && (has(oldSelf.type) ? oldSelf.type : 'Text') in ['Text', 'Announcement']",message="type cannot be changed, but from Text to Announcement and back, since Discord cannot convert the channel: create a new object",fieldPath=".type"
+// +kubebuilder:validation:XValidation:rule="!has(self.voice) || has(self.type) && self.type in ['Voice', 'Stage']",message="voice is for channels of the type Voice or Stage",fieldPath=".voice"
+// +kubebuilder:validation:XValidation:rule="!has(self.voice) || !has(self.voice.userLimit) || self.voice.userLimit <= 99 || has(self.type) && self.type == 'Stage'",message="voice.userLimit is at most 99 in a Voice channel; 0 is no limit",fieldPath=".voice.userLimit"
+// +kubebuilder:validation:XValidation:rule="!has(self.voice) || !has(self.voice.bitrate) || self.voice.bitrate <= 64000 || has(self.type) && self.type == 'Voice'",message="voice.bitrate is at most 64000 in a Stage channel",fieldPath=".voice.bitrate"
+// +kubebuilder:validation:XValidation:rule="!has(self.topic) || !has(self.type) || !(self.type in ['Voice', 'Stage'])",message="topic is for channels of the type Text, Announcement, Forum or Media: a Voice or Stage channel has none",fieldPath=".topic"
+// +kubebuilder:validation:XValidation:rule="!has(self.topic) || size(self.topic) <= 1024 || has(self.type) && self.type in ['Forum', 'Media']",message="topic has at most 1024 characters; in a channel of the type Forum or Media it has at most 4096",fieldPath=".topic"
+// +kubebuilder:validation:XValidation:rule="!has(self.defaultAutoArchive) || !has(self.type) || !(self.type in ['Voice', 'Stage'])",message="defaultAutoArchive is for channels of the type Text, Announcement, Forum or Media: a Voice or Stage channel has no threads",fieldPath=".defaultAutoArchive"
+// +kubebuilder:validation:XValidation:rule="!has(self.forum) || has(self.type) && self.type in ['Forum', 'Media']",message="forum is for channels of the type Forum or Media",fieldPath=".forum"
+// +kubebuilder:validation:XValidation:rule="!has(self.forum) || !has(self.forum.layout) || self.type == 'Forum'",message="forum.layout is for channels of the type Forum: a Media channel is always a gallery",fieldPath=".forum.layout"
+// +kubebuilder:validation:XValidation:rule="!has(self.forum) || !has(self.forum.hideMediaDownload) || self.type == 'Media'",message="forum.hideMediaDownload is for channels of the type Media",fieldPath=".forum.hideMediaDownload"
+// +kubebuilder:validation:XValidation:rule="!has(self.webhook) || !has(self.type) || !(self.type in ['Forum', 'Media'])",message="webhook is for channels of the type Text, Announcement, Voice or Stage: in a Forum or Media channel Discord refuses every message that names no post, as those of Alertmanager",fieldPath=".webhook"
+// +kubebuilder:validation:XValidation:rule="!has(self.type) || !(self.type in ['Voice', 'Stage']) || self.name.trim() == self.name",message="must not begin or end with white space, which Discord removes",fieldPath=".name"
+// +kubebuilder:validation:XValidation:rule=`has(self.type) && self.type in ['Voice', 'Stage'] || !self.name.matches(r'[\s\p{Z}\p{Cc}~A-Z!-,./:-@\[-^\x60{-}]|^-|--')`,messageExpression=`'Discord would store another name than this; write ' + (self.name.matches(r'[^\s\p{Z}\p{Cc}!-/:-@\[-^\x60{-~]') && !self.name.lowerAscii().matches(r'[\p{Lu}\p{Lt}\x{2160}-\x{216f}\x{24b6}-\x{24cf}\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|[^\P{Z} \x{a0}\x{3000}]') ? '"' + self.name.lowerAscii().replace('-', ' ').replace('~', ' ').replace('\t', ' ').replace('\n', ' ').replace('\r', ' ').replace('\u00a0', ' ').replace('\u3000', ' ').replace('!', "").replace('"', "").replace('#', "").replace('$', "").replace('%', "").replace('&', "").replace("'", "").replace('(', "").replace(')', "").replace('*', "").replace('+', "").replace(',', "").replace('.', "").replace('/', "").replace(':', "").replace(';', "").replace('<', "").replace('=', "").replace('>', "").replace('?', "").replace('@', "").replace('[', "").replace('\\', "").replace(']', "").replace('^', "").replace('\x60', "").replace('{', "").replace('|', "").replace('}', "").replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').trim().replace(' ', '-') + '"' : 'lower case letters and digits, with "-" and "_" between them')`,message="Discord would store another name: write lower case letters, digits, '-' and '_', without white space",fieldPath=".name"
+// +kubebuilder:validation:XValidation:rule=`has(self.type) && self.type in ['Voice', 'Stage'] || !self.name.matches(r'[^\P{Lu}A-Z\x{3d2}-\x{3d4}\x{2100}-\x{2125}\x{2127}-\x{2129}\x{212c}-\x{2131}\x{2133}-\x{214f}\x{1d400}-\x{1d7ff}]|[\p{Lt}\x{2160}-\x{216f}\x{24b6}-\x{24cf}]')`,message="must be lower case, since Discord stores it so",fieldPath=".name"
 type DiscordChannelSpec struct {
 	// groupRef names the DiscordGroup that the channel is in. Another group of the
 	// same server moves the channel. A group of another server makes it Degraded
@@ -90,28 +284,31 @@ type DiscordChannelSpec struct {
 	// name of the channel as Discord stores it, 1 to 100 characters: lower case,
 	// no white space, no punctuation but '-' and '_', no two '-' in a row and none
 	// at the start. Discord silently changes every other name, so it is refused
-	// here; the message proposes one. Discord allows two changes of name or topic
+	// here; the message proposes one. Of a Voice or Stage channel it is any text
+	// without white space around it. Discord allows two changes of name or topic
 	// in ten minutes; a third is delayed with the reason RateLimited.
 	//
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
-	// +kubebuilder:validation:XValidation:rule=`!self.matches(r'[\s\p{Z}\p{Cc}~A-Z!-,./:-@\[-^\x60{-}]|^-|--')`,messageExpression=`'Discord would store another name than this; write ' + (self.matches(r'[^\s\p{Z}\p{Cc}!-/:-@\[-^\x60{-~]') && !self.lowerAscii().matches(r'[\p{Lu}\p{Lt}\x{2160}-\x{216f}\x{24b6}-\x{24cf}\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|[^\P{Z} \x{a0}\x{3000}]') ? '"' + self.lowerAscii().replace('-', ' ').replace('~', ' ').replace('\t', ' ').replace('\n', ' ').replace('\r', ' ').replace('\u00a0', ' ').replace('\u3000', ' ').replace('!', '').replace('"', '').replace('#', '').replace('$', '').replace('%', '').replace('&', '').replace('\'', '').replace('(', '').replace(')', '').replace('*', '').replace('+', '').replace(',', '').replace('.', '').replace('/', '').replace(':', '').replace(';', '').replace('<', '').replace('=', '').replace('>', '').replace('?', '').replace('@', '').replace('[', '').replace('\\', '').replace(']', '').replace('^', '').replace('\x60', '').replace('{', '').replace('|', '').replace('}', '').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').replace('  ', ' ').trim().replace(' ', '-') + '"' : 'lower case letters and digits, with "-" and "_" between them')`,message="Discord would store another name: write lower case letters, digits, '-' and '_', without white space"
-	// +kubebuilder:validation:XValidation:rule=`!self.matches(r'[^\P{Lu}A-Z\x{3d2}-\x{3d4}\x{2100}-\x{2125}\x{2127}-\x{2129}\x{212c}-\x{2131}\x{2133}-\x{214f}\x{1d400}-\x{1d7ff}]|[\p{Lt}\x{2160}-\x{216f}\x{24b6}-\x{24cf}]')`,message="must be lower case, since Discord stores it so"
 	Name string `json:"name"`
 
-	// type is Text or Announcement, which Discord allows in community servers
-	// only. If it is not set, a new channel is a Text channel, and an adopted one
-	// keeps its type.
+	// type is Text, Announcement, Voice, Stage, Forum or Media. Discord allows
+	// Announcement, Stage, Forum and Media in community servers only, and converts
+	// Text to Announcement and back, but nothing else, so other changes of the type
+	// are refused. If it is not set, a new channel is a Text channel, and an adopted
+	// one is a Text or Announcement channel and keeps its type.
 	//
 	// +optional
 	Type ChannelType `json:"type,omitempty"`
 
-	// topic is shown above the messages, up to 1024 characters; "" clears it. If
-	// it is not set, it is not managed. See name for how often it can change.
+	// topic is shown above the messages, up to 1024 characters; in a Forum or Media
+	// channel it is the guidelines for posts, up to 4096 characters. "" clears it. A
+	// Voice or Stage channel has none. If it is not set, it is not managed. See
+	// name for how often it can change.
 	//
 	// +optional
-	// +kubebuilder:validation:MaxLength=1024
+	// +kubebuilder:validation:MaxLength=4096
 	// +kubebuilder:validation:XValidation:rule="self.trim() == self",message="must not begin or end with white space, which Discord removes"
 	Topic *string `json:"topic,omitempty"`
 
@@ -121,9 +318,9 @@ type DiscordChannelSpec struct {
 	// +optional
 	NSFW *bool `json:"nsfw,omitempty"`
 
-	// slowmode is the time that a member must wait between two messages, in whole
-	// seconds from 0s (off) to 6h, such as "30s" or "1h30m". If it is not set, it
-	// is not managed.
+	// slowmode is the time that a member must wait between two messages, in a
+	// Forum or Media channel between two posts, in whole seconds from 0s (off)
+	// to 6h, such as "30s" or "1h30m". If it is not set, it is not managed.
 	//
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -133,16 +330,29 @@ type DiscordChannelSpec struct {
 	Slowmode *metav1.Duration `json:"slowmode,omitempty"`
 
 	// defaultAutoArchive is the default for new threads: OneHour, OneDay,
-	// ThreeDays or OneWeek without a message until they are hidden. If it is not
-	// set, it is not managed.
+	// ThreeDays or OneWeek without a message until they are hidden. A Voice or Stage
+	// channel has no threads. If it is not set, it is not managed.
 	//
 	// +optional
 	DefaultAutoArchive AutoArchive `json:"defaultAutoArchive,omitempty"`
 
+	// voice has the settings of a Voice or Stage channel. Only such a channel has
+	// them.
+	//
+	// +optional
+	Voice *ChannelVoice `json:"voice,omitempty"`
+
+	// forum has the settings of a Forum or Media channel. Only such a channel has
+	// them.
+	//
+	// +optional
+	Forum *ChannelForum `json:"forum,omitempty"`
+
 	// position orders the channels of a group (or those outside of any) that have
 	// one, in ascending order. Only the order of the numbers counts; channels with
-	// equal numbers are in any order. Channels of different namespaces are not
-	// ordered among each other. If it is not set, the channel keeps its place.
+	// equal numbers are in any order. Discord shows Voice and Stage channels below
+	// all others. Channels of different namespaces are not ordered among each other.
+	// If it is not set, the channel keeps its place.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -158,11 +368,13 @@ type DiscordChannelSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
-	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, (has(a.role) ? a.role : '') == (has(b.role) ? b.role : '') && (has(a.user) ? a.user : '') == (has(b.user) ? b.user : '')))",message="a role or user may be listed only once"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, (has(a.role) ? a.role : '') == (has(b.role) ? b.role : '') && (has(a.roleRef) ? a.roleRef.name : '') == (has(b.roleRef) ? b.roleRef.name : '') && (has(a.user) ? a.user : '') == (has(b.user) ? b.user : '')))",message="a role or user may be listed only once"
 	PermissionOverwrites []PermissionOverwrite `json:"permissionOverwrites,omitzero"`
 
 	// webhook configures a webhook and a Secret with its URL. Both are deleted
-	// when it is removed. If it is not set, webhooks are not managed.
+	// when it is removed. If it is not set, webhooks are not managed. A Forum or
+	// Media channel cannot have one here: Discord refuses every message to it that
+	// names no post, as those of Alertmanager.
 	//
 	// +optional
 	Webhook *ChannelWebhook `json:"webhook,omitempty"`
@@ -181,6 +393,15 @@ type DiscordChannelSpec struct {
 	//
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+
+	// managementPolicy defines what the operator does on Discord for this object:
+	// Manage makes the channel match the spec. Observe writes nothing there, also
+	// not when the object is deleted, and status.differences lists what Manage
+	// would change. No webhook, and no Secret, is written either. Defaults to Manage.
+	//
+	// +optional
+	// +default="Manage"
+	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
 }
 
 // LocalSecretReference names a Secret in the same namespace.
@@ -188,6 +409,7 @@ type LocalSecretReference struct {
 	// name of the Secret.
 	//
 	// +required
+	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 }
 
@@ -196,6 +418,7 @@ type WebhookStatus struct {
 	// id of the webhook on Discord.
 	//
 	// +required
+	// +kubebuilder:validation:MaxLength=20
 	ID string `json:"id"`
 
 	// secretRef names the Secret that holds the webhook's URL under the key "url".
@@ -203,6 +426,21 @@ type WebhookStatus struct {
 	//
 	// +optional
 	SecretRef *LocalSecretReference `json:"secretRef,omitempty"`
+}
+
+// ForumTagStatus is a tag as Discord has it.
+type ForumTagStatus struct {
+	// name of the tag.
+	//
+	// +required
+	// +kubebuilder:validation:MaxLength=50
+	Name string `json:"name"`
+
+	// id of the tag on Discord.
+	//
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	ID string `json:"id"`
 }
 
 // DiscordChannelStatus is the observed state of a channel.
@@ -218,9 +456,10 @@ type DiscordChannelStatus struct {
 	// Degraded (a user must act; the message says how) and Ready (the object
 	// matches its spec). Degraded and Progressing are never True together.
 	// Verified is there only while Discord cannot be asked about an object that
-	// was Ready: False since then.
+	// was Ready: False since then. At most 16.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
@@ -228,6 +467,7 @@ type DiscordChannelStatus struct {
 	// channelId is the id of the channel on Discord. Empty until it exists.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=20
 	ChannelID string `json:"channelId,omitempty"`
 
 	// matched says that the channel was bound because it alone matches an interrupted
@@ -238,9 +478,10 @@ type DiscordChannelStatus struct {
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
-	// channelURL is the address of the channel in Discord.
+	// channelURL is the address of the channel in Discord, at most 2048 characters.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=2048
 	ChannelURL string `json:"channelURL,omitempty"`
 
 	// serverRef names the DiscordServer that the channel is in, also where the
@@ -252,21 +493,42 @@ type DiscordChannelStatus struct {
 	// serverId is the id of the server that the channel is in.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
 
 	// groupId is the id of the category that the channel is in. Empty for none.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=20
 	GroupID string `json:"groupId,omitempty"`
+
+	// tags are those of spec.forum.tags as Discord last had all of them, in the same
+	// order. By their ids, tags keep their posts when they are renamed. At most 20.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=20
+	Tags []ForumTagStatus `json:"tags,omitempty"`
 
 	// webhook is the webhook of spec.webhook. Empty until it exists.
 	//
 	// +optional
 	Webhook *WebhookStatus `json:"webhook,omitempty"`
+
+	// differences are what the operator would change on Discord, where
+	// spec.managementPolicy is Observe: at most 64 lines of at most 256 characters,
+	// such as `topic: "old" -> "new"`, `create` or `move`. Where there are more, the
+	// last one has their number.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=256
+	Differences []string `json:"differences,omitempty"`
 }
 
-// DiscordChannel is a text channel of a Discord server, in a group or outside
-// of any, optionally with a webhook.
+// DiscordChannel is a channel of a Discord server, in a group or outside of any,
+// optionally with a webhook.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=discordchannels,singular=discordchannel,shortName=dch,categories=discord
@@ -287,7 +549,8 @@ type DiscordChannel struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is the desired state.
+	// spec is the desired state. The topic of a channel has at most 1024 characters,
+	// but in a Forum or Media channel 4096.
 	//
 	// +required
 	Spec DiscordChannelSpec `json:"spec"`
@@ -315,6 +578,12 @@ func (c *DiscordChannel) GetConditions() []metav1.Condition { return c.Status.Co
 
 // SetConditions sets the conditions of the status.
 func (c *DiscordChannel) SetConditions(now []metav1.Condition) { c.Status.Conditions = now }
+
+// GetManagementPolicy returns the managementPolicy of the spec.
+func (c *DiscordChannel) GetManagementPolicy() ManagementPolicy { return c.Spec.ManagementPolicy }
+
+// GetDifferences returns the differences of the status.
+func (c *DiscordChannel) GetDifferences() []string { return c.Status.Differences }
 
 // DiscordChannelList is a list of DiscordChannels.
 //

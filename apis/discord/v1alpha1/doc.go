@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package v1alpha1 holds the custom resources of the group discord.jutsu.com: a
-// Discord server, the groups (categories) in it, and its text channels.
+// Discord server, the groups (categories) in it, and its channels.
 //
 // A field that a spec does not set is not managed: it is neither read nor written, so that users
 // can change it in Discord. A field that a spec sets is managed: drift on Discord is corrected.
@@ -31,7 +31,8 @@ var (
 
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
-		&DiscordServer{}, &DiscordServerList{}, &DiscordGroup{}, &DiscordGroupList{}, &DiscordChannel{}, &DiscordChannelList{})
+		&DiscordServer{}, &DiscordServerList{}, &DiscordGroup{}, &DiscordGroupList{}, &DiscordChannel{}, &DiscordChannelList{},
+		&DiscordRole{}, &DiscordRoleList{})
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
 }

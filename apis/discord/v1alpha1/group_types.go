@@ -42,7 +42,7 @@ type DiscordGroupSpec struct {
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
-	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, (has(a.role) ? a.role : '') == (has(b.role) ? b.role : '') && (has(a.user) ? a.user : '') == (has(b.user) ? b.user : '')))",message="a role or user may be listed only once"
+	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, (has(a.role) ? a.role : '') == (has(b.role) ? b.role : '') && (has(a.roleRef) ? a.roleRef.name : '') == (has(b.roleRef) ? b.roleRef.name : '') && (has(a.user) ? a.user : '') == (has(b.user) ? b.user : '')))",message="a role or user may be listed only once"
 	PermissionOverwrites []PermissionOverwrite `json:"permissionOverwrites,omitzero"`
 
 	// allowedNamespaces says which namespaces may have channels in this group. What
@@ -67,6 +67,15 @@ type DiscordGroupSpec struct {
 	//
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+
+	// managementPolicy defines what the operator does on Discord for this object:
+	// Manage makes the category match the spec. Observe writes nothing there, also
+	// not when the object is deleted, and status.differences lists what Manage
+	// would change. Defaults to Manage.
+	//
+	// +optional
+	// +default="Manage"
+	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
 }
 
 // DiscordGroupStatus is the observed state of a group.
@@ -82,9 +91,10 @@ type DiscordGroupStatus struct {
 	// Degraded (a user must act; the message says how) and Ready (the object
 	// matches its spec). Degraded and Progressing are never True together.
 	// Verified is there only while Discord cannot be asked about an object that
-	// was Ready: False since then.
+	// was Ready: False since then. At most 16.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
@@ -92,6 +102,7 @@ type DiscordGroupStatus struct {
 	// groupId is the id of the category on Discord. Empty until it exists.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=20
 	GroupID string `json:"groupId,omitempty"`
 
 	// matched says that the category was bound because it alone matches an interrupted
@@ -105,7 +116,19 @@ type DiscordGroupStatus struct {
 	// serverId is the id of the server that the category is in.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
+
+	// differences are what the operator would change on Discord, where
+	// spec.managementPolicy is Observe: at most 64 lines of at most 256 characters,
+	// such as `topic: "old" -> "new"`, `create` or `move`. Where there are more, the
+	// last one has their number.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=256
+	Differences []string `json:"differences,omitempty"`
 }
 
 // DiscordGroup is a category of a Discord server: a group of channels with a
@@ -147,6 +170,12 @@ func (g *DiscordGroup) GetConditions() []metav1.Condition { return g.Status.Cond
 
 // SetConditions sets the conditions of the status.
 func (g *DiscordGroup) SetConditions(now []metav1.Condition) { g.Status.Conditions = now }
+
+// GetManagementPolicy returns the managementPolicy of the spec.
+func (g *DiscordGroup) GetManagementPolicy() ManagementPolicy { return g.Spec.ManagementPolicy }
+
+// GetDifferences returns the differences of the status.
+func (g *DiscordGroup) GetDifferences() []string { return g.Status.Differences }
 
 // DiscordGroupList is a list of DiscordGroups.
 //

@@ -7,6 +7,15 @@ package v1alpha1
 // stays Ready for as long as the operator's flag --unverified-period says.
 const TypeVerified = "Verified"
 
+// TypePaused is a condition that exists only while it is True: the annotation discord.jutsu.com/paused
+// is set, so that nothing is changed for the object.
+const TypePaused = "Paused"
+
+// TypeInSync is a condition that exists only while spec.managementPolicy is Observe: True where what is on
+// Discord matches the spec, False where it does not, which status.differences lists, and Unknown while
+// that cannot be observed.
+const TypeInSync = "InSync"
+
 // The reasons that the conditions of these kinds have, beside conditions.ReasonReconciled and
 // conditions.ReasonRetrying, which all kinds share.
 const (
@@ -24,9 +33,12 @@ const (
 	// ReasonWaitingForGroup (Progressing): the DiscordGroup does not exist, or its category does
 	// not exist on Discord yet.
 	ReasonWaitingForGroup = "WaitingForGroup"
-	// ReasonWaitingForChannel (Progressing): the DiscordChannel that spec.systemChannelRef names
-	// does not exist on Discord yet.
+	// ReasonWaitingForChannel (Progressing): a DiscordChannel that a setting of a server refers to,
+	// such as spec.systemChannelRef, does not exist on Discord yet.
 	ReasonWaitingForChannel = "WaitingForChannel"
+	// ReasonWaitingForRole (Progressing): a DiscordRole that an overwrite names by roleRef does not
+	// exist, or has no role on Discord yet.
+	ReasonWaitingForRole = "WaitingForRole"
 	// ReasonWaitingForDiscord (Progressing): the state of the server on Discord is not known yet,
 	// because neither the Gateway nor the API has responded, or because Discord has an outage that
 	// hides the server.
@@ -41,6 +53,18 @@ const (
 	// the operator was stopped or Discord's response was lost. The operator looks for the result
 	// before it creates again, so that nothing is created twice.
 	ReasonCreatePending = "CreatePending"
+	// ReasonPaused (Paused=True): the object has the annotation discord.jutsu.com/paused. Ready has the
+	// reason too: it is True where the object matches its spec, and False (Progressing) where something
+	// is to be changed. Degraded while the object is being deleted: nothing is deleted on Discord until
+	// the annotation is removed.
+	ReasonPaused = "Paused"
+	// ReasonObserved (Ready=True, InSync=True): spec.managementPolicy is Observe, and what is on Discord
+	// matches the spec.
+	ReasonObserved = "Observed"
+	// ReasonDifferencesFound (Ready=True, InSync=False): spec.managementPolicy is Observe, and what is on
+	// Discord differs from the spec, as status.differences lists. Nothing is changed. Ready is True, since
+	// the operator has done what the policy asks for; InSync is what shows differences.
+	ReasonDifferencesFound = "DifferencesFound"
 	// ReasonNamespaceTerminating (Progressing): the namespace is being deleted, and the object with
 	// it.
 	ReasonNamespaceTerminating = "NamespaceTerminating"
@@ -81,11 +105,16 @@ const (
 	// view it. Nothing is created in its place. Give the bot ViewChannel there; the object continues
 	// automatically.
 	ReasonHiddenFromBot = "HiddenFromBot"
-	// ReasonAdoptNotFound (Degraded): the server has no channel or category with the id of
+	// ReasonAdoptNotFound (Degraded): the server has no channel, category or role with the id of
 	// spec.adopt.
 	ReasonAdoptNotFound = "AdoptNotFound"
-	// ReasonAdoptMismatch (Degraded): what spec.adopt names has a type that the kind cannot manage.
+	// ReasonAdoptMismatch (Degraded): what spec.adopt names has a type that the kind cannot manage: another
+	// type of channel, or a role that belongs to a bot, an integration or those who boost the server.
 	ReasonAdoptMismatch = "AdoptMismatch"
+	// ReasonNothingToObserve (Degraded): spec.managementPolicy is Observe, and the object has nothing on
+	// Discord. The operator does not create it. Name what exists in spec.adopt, whose id the message has
+	// where one of that name exists, or set the policy to Manage.
+	ReasonNothingToObserve = "NothingToObserve"
 	// ReasonServerMismatch (Degraded): the object's channel or category is in another server than
 	// the one that the spec refers to now. Name a group of the same server, or create a new object.
 	ReasonServerMismatch = "ServerMismatch"
@@ -95,7 +124,14 @@ const (
 	// ReasonAmbiguousRole (Degraded): several roles of the server have the name, or two overwrites
 	// are for the same role. Refer to the role by its id.
 	ReasonAmbiguousRole = "AmbiguousRole"
-	// ReasonLimitReached (Degraded): Discord allows 500 channels and categories in a server, 50
+	// ReasonRoleTooHigh (Degraded): the role is not below the highest role of the bot, so that Discord
+	// lets the bot change neither it nor its members. Drag a role of the bot above it in the server's
+	// settings on Discord, Roles.
+	ReasonRoleTooHigh = "RoleTooHigh"
+	// ReasonMemberNotFound (Degraded): users of spec.members are not in the server; the message names
+	// them. The others have the role. It is retried; take them off the list, or have them join.
+	ReasonMemberNotFound = "MemberNotFound"
+	// ReasonLimitReached (Degraded): Discord allows 500 channels and categories in a server, 250 roles, 50
 	// categories, 50 channels in a category, 15 webhooks in a channel, and 100 permission overwrites,
 	// of which the bot may need one; the message names the limit. The object continues automatically
 	// once there is room.
@@ -103,9 +139,15 @@ const (
 	// ReasonAnnouncementsNotAllowed (Degraded): the server does not allow announcement channels.
 	// Enable Community in its settings on Discord.
 	ReasonAnnouncementsNotAllowed = "AnnouncementsNotAllowed"
+	// ReasonCommunityRequired (Degraded): Discord allows channels of the type in community servers only.
+	// Enable Community in the server's settings on Discord.
+	ReasonCommunityRequired = "CommunityRequired"
+	// ReasonBitrateTooHigh (Degraded): the server has too few boosts for spec.voice.bitrate; the message
+	// has the highest one. Lower it, or boost the server.
+	ReasonBitrateTooHigh = "BitrateTooHigh"
 	// ReasonNameConflict (Degraded): a Secret with the name of the webhook's Secret exists and is
-	// not owned by the object. It is not changed. Name another one in spec.webhook.secretName, or
-	// delete it.
+	// not owned by the object, or its metadata takes more than 128 KiB of memory. It is not changed.
+	// Name another one in spec.webhook.secretName, or delete it.
 	ReasonNameConflict = "NameConflict"
 	// ReasonRefused (Degraded): Discord refuses what the spec requests, or the API server refuses
 	// the webhook's Secret; the message names the field and the cause.

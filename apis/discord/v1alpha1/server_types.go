@@ -61,6 +61,28 @@ const (
 // +kubebuilder:validation:Enum="1m";"5m";"15m";"30m";"1h"
 type AFKTimeout string
 
+// SystemChannelFlag is one of Discord's own messages that is not posted in the system channel.
+// Source:
+// https://discord.com/developers/docs/resources/guild#guild-object-system-channel-flags.
+//
+// +kubebuilder:validation:Enum=SuppressJoinNotifications;SuppressPremiumSubscriptions;SuppressGuildReminderNotifications;SuppressJoinNotificationReplies;SuppressRoleSubscriptionPurchaseNotifications;SuppressRoleSubscriptionPurchaseNotificationReplies
+type SystemChannelFlag string
+
+const (
+	// SuppressJoinNotifications leaves out who joins.
+	SuppressJoinNotifications SystemChannelFlag = "SuppressJoinNotifications"
+	// SuppressPremiumSubscriptions leaves out who boosts the server.
+	SuppressPremiumSubscriptions SystemChannelFlag = "SuppressPremiumSubscriptions"
+	// SuppressGuildReminderNotifications leaves out tips about setting up the server.
+	SuppressGuildReminderNotifications SystemChannelFlag = "SuppressGuildReminderNotifications"
+	// SuppressJoinNotificationReplies hides the button to greet who joins.
+	SuppressJoinNotificationReplies SystemChannelFlag = "SuppressJoinNotificationReplies"
+	// SuppressRoleSubscriptionPurchaseNotifications leaves out who subscribes to a role.
+	SuppressRoleSubscriptionPurchaseNotifications SystemChannelFlag = "SuppressRoleSubscriptionPurchaseNotifications"
+	// SuppressRoleSubscriptionPurchaseNotificationReplies hides the button to greet who subscribes to a role.
+	SuppressRoleSubscriptionPurchaseNotificationReplies SystemChannelFlag = "SuppressRoleSubscriptionPurchaseNotificationReplies"
+)
+
 // TokenSecretReference names the Secret with a bot's token, in the same
 // namespace.
 type TokenSecretReference struct {
@@ -82,6 +104,7 @@ type TokenSecretReference struct {
 
 // DiscordServerSpec is the desired state of a Discord server.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.afkChannelId) || !has(self.afkChannelRef)",message="afkChannelId and afkChannelRef cannot both be set"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.serverId) || (has(self.serverId) && self.serverId == oldSelf.serverId)",message="serverId cannot be changed: create a new DiscordServer for another server"
 type DiscordServerSpec struct {
 	// tokenSecretRef names the Secret with the bot's token. A new token in it, or
@@ -143,12 +166,19 @@ type DiscordServerSpec struct {
 	PreferredLocale string `json:"preferredLocale,omitempty"`
 
 	// afkChannelId is the id of the voice channel that idle members are moved to;
-	// "" is none. If it is not set, it is not managed.
+	// "" is none. If it is not set, and afkChannelRef is not, it is not managed.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a voice channel: 6 to 20 digits, in quotes, or empty"
 	AFKChannelID *string `json:"afkChannelId,omitempty"`
+
+	// afkChannelRef names the DiscordChannel, of the type Voice, that idle members
+	// are moved to. Until that channel exists on Discord the server is Progressing,
+	// as for systemChannelRef.
+	//
+	// +optional
+	AFKChannelRef *ChannelReference `json:"afkChannelRef,omitempty"`
 
 	// afkTimeout is the time after which members count as idle: 1m, 5m, 15m, 30m
 	// or 1h. If it is not set, it is not managed.
@@ -163,6 +193,30 @@ type DiscordServerSpec struct {
 	//
 	// +optional
 	SystemChannelRef *ChannelReference `json:"systemChannelRef,omitempty"`
+
+	// rulesChannelRef names the DiscordChannel, of the type Text, that has the rules
+	// of a community server. Until that channel exists on Discord the server is
+	// Progressing, as for systemChannelRef. If it is not set, it is not managed.
+	//
+	// +optional
+	RulesChannelRef *ChannelReference `json:"rulesChannelRef,omitempty"`
+
+	// publicUpdatesChannelRef names the DiscordChannel, of the type Text, where
+	// Discord notifies the moderators of a community server. Until that channel
+	// exists on Discord the server is Progressing, as for systemChannelRef. If it
+	// is not set, it is not managed.
+	//
+	// +optional
+	PublicUpdatesChannelRef *ChannelReference `json:"publicUpdatesChannelRef,omitempty"`
+
+	// systemChannelFlags list at most 6 of Discord's own messages that are not
+	// posted in the system channel. An empty list has all of them posted. If it is
+	// not set, it is not managed.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=6
+	SystemChannelFlags []SystemChannelFlag `json:"systemChannelFlags,omitzero"`
 
 	// allowedNamespaces says which namespaces may have groups and channels in this
 	// server. They never see the token. What is taken back deletes nothing: the
@@ -189,6 +243,16 @@ type DiscordServerSpec struct {
 	// +optional
 	// +default="Retain"
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+
+	// managementPolicy defines what the operator does on Discord for this object:
+	// Manage makes the server match the spec. Observe writes nothing there, also
+	// not when the object is deleted, and status.differences lists what Manage
+	// would change. Groups, channels and roles have a policy of
+	// their own. Defaults to Manage.
+	//
+	// +optional
+	// +default="Manage"
+	ManagementPolicy ManagementPolicy `json:"managementPolicy,omitempty"`
 }
 
 // ChannelCount is the number of channels of a server.
@@ -218,9 +282,10 @@ type DiscordServerStatus struct {
 	// Degraded (a user must act; the message says how) and Ready (the object
 	// matches its spec). Degraded and Progressing are never True together.
 	// Verified is there only while Discord cannot be asked about an object that
-	// was Ready: False since then.
+	// was Ready: False since then. At most 16.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxItems=16
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
@@ -229,27 +294,32 @@ type DiscordServerStatus struct {
 	// member, or the server is created.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
 
-	// name of the server on Discord.
+	// name of the server on Discord, at most 256 characters; a longer one is cut.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=256
 	Name string `json:"name,omitempty"`
 
 	// ownerId is the id of the user who owns the server.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=20
 	OwnerID string `json:"ownerId,omitempty"`
 
 	// applicationId is the id of the application that the bot belongs to.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=20
 	ApplicationID string `json:"applicationId,omitempty"`
 
 	// inviteURL is the address at which a user who may manage the server adds the
-	// bot to it, or gives it the permissions that it lacks.
+	// bot to it, or gives it the permissions that it lacks, at most 2048 characters.
 	//
 	// +optional
+	// +kubebuilder:validation:MaxLength=2048
 	InviteURL string `json:"inviteURL,omitempty"`
 
 	// channels is the number of channels of the server. It may be a few seconds
@@ -263,6 +333,17 @@ type DiscordServerStatus struct {
 	//
 	// +optional
 	Namespaces int32 `json:"namespaces,omitempty"`
+
+	// differences are what the operator would change on Discord, where
+	// spec.managementPolicy is Observe: at most 64 lines of at most 256 characters,
+	// such as `topic: "old" -> "new"`, `create` or `move`. Where there are more, the
+	// last one has their number.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=256
+	Differences []string `json:"differences,omitempty"`
 }
 
 // DiscordServer is a Discord server (a guild) that a bot manages: its
@@ -305,6 +386,12 @@ func (s *DiscordServer) GetConditions() []metav1.Condition { return s.Status.Con
 
 // SetConditions sets the conditions of the status.
 func (s *DiscordServer) SetConditions(now []metav1.Condition) { s.Status.Conditions = now }
+
+// GetManagementPolicy returns the managementPolicy of the spec.
+func (s *DiscordServer) GetManagementPolicy() ManagementPolicy { return s.Spec.ManagementPolicy }
+
+// GetDifferences returns the differences of the status.
+func (s *DiscordServer) GetDifferences() []string { return s.Status.Differences }
 
 // DiscordServerList is a list of DiscordServers.
 //

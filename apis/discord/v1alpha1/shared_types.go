@@ -14,6 +14,11 @@ import (
 // there, so it also records that a create may have been sent.
 const CleanupFinalizer = "discord.jutsu.com/cleanup"
 
+// PausedAnnotation with the value "true" on an object of this group pauses
+// it: the operator goes on to observe it, and changes nothing for it on
+// Discord, nor a Secret. A deletion waits, and deletes nothing.
+const PausedAnnotation = "discord.jutsu.com/paused"
+
 // ForceDeleteAnnotation with the value "true" on an object that is being
 // deleted removes its finalizer although what it has on Discord cannot be
 // deleted, for example because the bot's token is missing or refused. That is
@@ -33,6 +38,19 @@ const (
 	DeletionPolicyRetain DeletionPolicy = "Retain"
 )
 
+// ManagementPolicy defines whether the operator changes on Discord what differs from a spec.
+//
+// +kubebuilder:validation:Enum=Manage;Observe
+type ManagementPolicy string
+
+const (
+	// ManagementPolicyManage changes on Discord what differs from the spec.
+	ManagementPolicyManage ManagementPolicy = "Manage"
+	// ManagementPolicyObserve changes nothing on Discord, and lists what differs in
+	// the status.
+	ManagementPolicyObserve ManagementPolicy = "Observe"
+)
+
 // Permission is a permission by its name in Discord's documentation, in
 // CamelCase. Source: https://discord.com/developers/docs/topics/permissions.
 //
@@ -42,10 +60,10 @@ type Permission string
 // PermissionOverwrite allows and denies permissions to a role or to one user,
 // in one group or channel. What is neither allowed nor denied is inherited.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.role) != has(self.user)",message="name either a role or a user, not both"
+// +kubebuilder:validation:XValidation:rule="[has(self.role), has(self.roleRef), has(self.user)].exists_one(given, given)",message="name one of role, roleRef and user"
 // +kubebuilder:validation:XValidation:rule="!has(self.allow) || !has(self.deny) || !self.allow.exists(p, p in self.deny)",message="a permission cannot be both allowed and denied"
 type PermissionOverwrite struct {
-	// role is the name or the id of a role of the server; "@everyone" is every
+	// role is the name, 1 to 100 characters, or the id of a role of the server; "@everyone" is every
 	// member. A name that several roles or none have makes the object Degraded
 	// (AmbiguousRole, RoleNotFound) until that changes on Discord.
 	//
@@ -54,6 +72,12 @@ type PermissionOverwrite struct {
 	// +kubebuilder:validation:MaxLength=100
 	Role string `json:"role,omitempty"`
 
+	// roleRef names a DiscordRole. The object waits for it with the reason
+	// WaitingForRole until that has a role on Discord.
+	//
+	// +optional
+	RoleRef *RoleReference `json:"roleRef,omitempty"`
+
 	// user is the id of one member of the server.
 	//
 	// +optional
@@ -61,14 +85,14 @@ type PermissionOverwrite struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a Discord user: 6 to 20 digits, in quotes"
 	User string `json:"user,omitempty"`
 
-	// allow lists the permissions to grant. The bot must have each of them itself.
+	// allow lists at most 64 permissions to grant. The bot must have each of them itself.
 	//
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Allow []Permission `json:"allow,omitempty"`
 
-	// deny lists the permissions to deny. The bot must have each of them itself.
+	// deny lists at most 64 permissions to deny. The bot must have each of them itself.
 	//
 	// +optional
 	// +listType=set
@@ -112,9 +136,13 @@ type AllowedNamespaces struct {
 	// selector selects namespaces by their labels; {} selects all. A user who may
 	// label a namespace decides with it. The operator must watch all namespaces and
 	// read their labels (its component namespace-selectors); otherwise it selects
-	// none, and the object is Degraded with the reason SelectorUnusable.
+	// none, and the object is Degraded with the reason SelectorUnusable. At most 16
+	// labels and 16 expressions, with keys of at most 317 characters; a label's value
+	// has at most 63 characters, an expression at most 64 values.
 	//
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchLabels) || size(self.matchLabels) <= 16 && self.matchLabels.all(key, size(key) <= 317 && size(self.matchLabels[key]) <= 63)",message="matchLabels has at most 16 entries, with keys of at most 317 and values of at most 63 characters"
+	// +kubebuilder:validation:XValidation:rule="!has(self.matchExpressions) || size(self.matchExpressions) <= 16 && self.matchExpressions.all(e, size(e.key) <= 317 && size(e.operator) <= 317 && (!has(e.values) || size(e.values) <= 64))",message="matchExpressions has at most 16 entries, with keys of at most 317 characters and at most 64 values"
 	Selector *metav1.LabelSelector `json:"selector,omitempty"`
 }
 
@@ -181,10 +209,20 @@ type ChannelReference struct {
 	Name string `json:"name"`
 }
 
-// Adoption names a channel or category that exists on Discord.
+// RoleReference names a DiscordRole in the same namespace.
+type RoleReference struct {
+	// name of the DiscordRole.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+}
+
+// Adoption names a channel, category or role that exists on Discord.
 type Adoption struct {
-	// id of the channel or category on Discord: right-click it in Discord with
-	// developer mode on, "Copy Channel ID".
+	// id of the channel, category or role on Discord: right-click it in Discord with
+	// developer mode on, "Copy Channel ID" or "Copy Role ID".
 	//
 	// +required
 	// +kubebuilder:validation:MaxLength=20

@@ -76,6 +76,24 @@ func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by str
 	return g, err
 }
 
+// Referred returns what an object may use of the server that it refers to, where it is not another one
+// than that of the guild hasIn, in which it has something already; empty for none.
+func (b *Bots) Referred(
+	ctx context.Context, grants *grant.Reader, o client.Object, ref v1alpha1.ServerReference, hasIn string,
+) (*Guild, error) {
+	server, err := grants.Server(ctx, ref.In(o.GetNamespace()), nil, o.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	guild, err := b.Guild(ctx, server, o.GetNamespace())
+	if err == nil && hasIn != "" && hasIn != guild.ID {
+		return nil, conditions.Degraded(v1alpha1.ReasonServerMismatch,
+			"What the object has is in server %s, but DiscordServer %s now manages server %s. Create a new object.",
+			hasIn, ref.Name, guild.ID)
+	}
+	return guild, err
+}
+
 func unavailable(server *v1alpha1.DiscordServer, by, why string) *conditions.Issue {
 	name := server.Name
 	if by != server.Namespace {
@@ -230,7 +248,7 @@ func (g *Guild) LacksIn(
 func (g *Guild) LacksForEdit(
 	live *discordclient.Channel, edit discordclient.ChannelEdit, noun string,
 ) *conditions.Issue {
-	needed := permissions.ViewChannel | permissions.ManageChannels
+	needed := discordclient.ToManage(live.Type)
 	if want, ok := edit.Overwrites.Get(); ok {
 		needed |= permissions.ManageRoles
 		changed := overwrites.Changed(live.Overwrites, want)

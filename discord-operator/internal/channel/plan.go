@@ -18,15 +18,12 @@ import (
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 // maxChildren is how many channels Discord allows in a category. Source:
 // https://discord.com/developers/docs/resources/channel
 const maxChildren = 50
-
-const manage = permissions.ViewChannel | permissions.ManageChannels
 
 // Plan is what has to be done about a channel and its webhook.
 type Plan struct {
@@ -52,12 +49,14 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) external.Plan {
 	}
 	if s.Binding.Absent {
 		in := create(c, s, want)
+		p.Changes = settingsOf(c, s, in)
 		if !p.Report(refusedCreate(s, in)) {
 			p.Create = in
 		}
 		return p
 	}
 	edit, d := differences(c, s, want)
+	p.Changes = d.Changes
 	p.Report(d.Issue())
 	if !p.Report(refusedEdit(s, edit, d.Fields)) {
 		p.Edit, p.Fields = edit, d.Fields
@@ -65,9 +64,9 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) external.Plan {
 	return p
 }
 
-// planDeletion plans what becomes of the channel of a deleted object. A webhook goes with its
+// PlanDeletion plans what becomes of the channel of a deleted object. A webhook goes with its
 // channel, and is deleted on its own only where the channel stays.
-func planDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) external.Plan {
+func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) external.Plan {
 	if len(known) == 0 && retained(c) && ownsWebhook(c) {
 		return external.Plan{Delete: &external.Deletion{Webhook: c.Status.Webhook.ID, How: external.Retained}}
 	}
@@ -83,11 +82,12 @@ func desiredOverwrites(c *v1alpha1.DiscordChannel, s State) ([]discordclient.Ove
 		}
 		return nil, nil
 	}
-	needed := manage
+	needed := discordclient.ToManage(channelTypes(c.Spec.Type)[0])
 	if c.Spec.Webhook != nil {
 		needed |= permissions.ManageWebhooks
 	}
-	return overwrites.Resolve(c.Spec.PermissionOverwrites, s.Binding.Channel, s.Guild.Snapshot, needed)
+	return overwrites.Resolve(
+		overwrites.Named(c.Spec.PermissionOverwrites, s.Roles), s.Binding.Channel, s.Guild.Snapshot, needed)
 }
 
 // create describes the channel with all that it is to have, so that a private one is never public.
@@ -98,10 +98,22 @@ func create(c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite)
 		NSFW: ptr.Deref(spec.NSFW, false), Slowmode: ptr.Deref(seconds(spec.Slowmode), 0), Overwrites: want,
 		DefaultAutoArchive: ptr.Deref(settings.AutoArchives.Number(spec.DefaultAutoArchive), 0),
 	}
+	createVoice(in, spec.Voice)
+	createForum(in, spec.Forum)
 	if s.Position != nil {
-		in.Position = s.Position.First(textLike(s.Guild.Snapshot, parentID))
+		in.Position = s.Position.First(alike(s.Guild.Snapshot, parentID, in.Type))
 	}
 	return in
+}
+
+// settingsOf are the fields of a channel that is to be created.
+func settingsOf(c *v1alpha1.DiscordChannel, s State, in *discordclient.ChannelCreate) []external.Change {
+	s.Binding.Channel, s.Binding.Stored = &discordclient.Channel{Type: in.Type}, nil
+	_, d := differences(c, s, in.Overwrites)
+	if in.Type == discordgo.ChannelTypeGuildText {
+		return d.Changes
+	}
+	return slices.Insert(d.Changes, 0, external.Change{Field: "type", To: in.Type})
 }
 
 // refusedCreate is why Discord would refuse a create.
@@ -109,10 +121,11 @@ func refusedCreate(s State, in *discordclient.ChannelCreate) *conditions.Issue {
 	if full := cmp.Or(s.Guild.Full(), fullCategory(s)); full != nil {
 		return full
 	}
-	if lacks := s.Guild.Lacks(manage|overwrites.Changed(nil, in.Overwrites), "which this channel requires"); lacks != nil {
+	needed := discordclient.ToManage(in.Type) | overwrites.Changed(nil, in.Overwrites)
+	if lacks := s.Guild.Lacks(needed, "which this channel requires"); lacks != nil {
 		return lacks
 	}
-	return refusedType(s, in.Type)
+	return cmp.Or(refusedType(s, in.Type), refusedBitrate(s, in.Bitrate))
 }
 
 func fullCategory(s State) *conditions.Issue {
@@ -120,14 +133,6 @@ func fullCategory(s State) *conditions.Issue {
 		return nil
 	}
 	return issues.Full("The category has %d channels, the most that Discord allows. Move or delete some.", maxChildren)
-}
-
-func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
-	if t != discordgo.ChannelTypeGuildNews || slices.Contains(s.Guild.Snapshot.Guild.Features, "NEWS") {
-		return nil
-	}
-	return conditions.Degraded(v1alpha1.ReasonAnnouncementsNotAllowed, "The server does not allow announcement channels. "+
-		"Enable Community in its settings on Discord, or set spec.type to Text.")
 }
 
 // differences returns the edit that makes the channel match the spec, and how the two differ.
@@ -148,6 +153,8 @@ func differences(
 	archive := settings.AutoArchives.Number(spec.DefaultAutoArchive)
 	external.Differ(&d, "defaultAutoArchive", archive, live.DefaultAutoArchive, &edit.DefaultAutoArchive)
 	external.Differ(&d, "group", &parentID, live.ParentID, &edit.ParentID)
+	differVoice(&d, spec.Voice, live, &edit)
+	differForum(&d, c, live, &edit)
 	if want != nil && !overwrites.Same(live.Overwrites, want) {
 		external.Differ(&d, "permissionOverwrites", &want, live.Overwrites, &edit.Overwrites)
 	}
@@ -175,16 +182,13 @@ func refusedEdit(s State, edit discordclient.ChannelEdit, fields []string) *cond
 			return refused
 		}
 	}
+	if to, ok := edit.Bitrate.Get(); ok {
+		if refused := refusedBitrate(s, to); refused != nil {
+			return refused
+		}
+	}
 	if edit.ParentID.IsZero() {
 		return nil
 	}
 	return fullCategory(s)
-}
-
-// textLike returns the text channels of a parent in the order in which Discord shows them; voice
-// channels stand apart, below them.
-func textLike(snap *guildcache.Snapshot, parentID string) []*discordclient.Channel {
-	return slices.DeleteFunc(snap.Children(parentID), func(c *discordclient.Channel) bool {
-		return c.Type == discordgo.ChannelTypeGuildVoice || c.Type == discordgo.ChannelTypeGuildStageVoice
-	})
 }

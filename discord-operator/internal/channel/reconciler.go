@@ -35,10 +35,10 @@ var Kind = external.Kind{
 		c := o.(*v1alpha1.DiscordChannel)
 		return external.Identity{
 			Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Position: c.Spec.Position,
-			Policy: c.Spec.DeletionPolicy, Matched: c.Status.Matched,
+			Policy: c.Spec.DeletionPolicy, Matched: c.Status.Matched, Observed: status.Observed(c),
 		}
 	},
-	Siblings: textLike,
+	Siblings: alike,
 }
 
 // Reconciler reconciles DiscordChannels.
@@ -54,12 +54,16 @@ type Reconciler struct {
 	Webhooks *webhook.Webhooks
 }
 
+// The operator deletes no Secret, but gives one to the garbage collector by its owner: clusters with the
+// admission plugin OwnerReferencesPermissionEnforcement require the permission to delete for that, which
+// the component of its name adds.
+//
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels/status,verbs=patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels/finalizers,verbs=update
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordgroups,verbs=list;watch
-// +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers,verbs=list;watch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers;discordroles,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // SetupWithManager registers the controller and its watches. At most workers channels are
@@ -72,8 +76,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		For(&v1alpha1.DiscordChannel{}, when(r.Channels.Status.Relevant())).
 		Watches(&v1alpha1.DiscordChannel{}, requests(r.Channels.Rivals), when(r.Channels.Released())).
 		Watches(&v1alpha1.DiscordGroup{}, requests(r.ofGroup), when(groupChanged)).
+		Watches(&v1alpha1.DiscordRole{}, requests(r.Channels.OfRole), when(external.RoleBound)).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
-		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret)).
+		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret), when(r.Webhooks.Applier.Expectations.NotOurs("Secret"))).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), ofEvent)).
 		WithOptions(external.Options(workers))
 	if r.Grants.Labels {
@@ -84,6 +89,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
+	ctx = discordclient.WithCaller(ctx, string(c.UID), 1)
 	if !r.Channels.Status.Satisfied(c) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
@@ -97,6 +103,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 		return r.updateStatus(ctx, c, state, results)
 	}
 	plan := NewPlan(c, state)
+	if status.Observed(c) {
+		return r.updateStatus(ctx, c, state, r.observed(c, state, plan))
+	}
+	if status.Paused(c) {
+		return r.updateStatus(ctx, c, State{}, Results{Results: plan.Pause(c, plan.Pending() || plan.Webhook.Pending())})
+	}
 	results := r.apply(ctx, c, state, plan)
 	return r.updateStatus(ctx, c, state, results)
 }
@@ -107,11 +119,23 @@ type Results struct {
 	Webhook webhook.Results
 }
 
+// observed is what comes of the plan of a channel that is only observed.
+func (r *Reconciler) observed(c *v1alpha1.DiscordChannel, s State, plan Plan) Results {
+	results := Results{Results: r.Channels.Observe(s.Binding, s.Guild.Snapshot, plan.Plan)}
+	results.Differences = append(results.Differences, plan.Webhook.Differences(c)...)
+	results.Fail(plan.Webhook.Err, r.Channels.Status.Clock.Now())
+	return results
+}
+
 // apply carries out the plan. What keeps the settings from being corrected does not keep the
 // webhook from it, nor the other way round.
 func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s State, plan Plan) Results {
-	api := s.Guild.Bot.Client
-	results := Results{Results: r.Channels.Apply(ctx, api, s.Binding, plan.Plan)}
+	api, calls := s.Guild.Bot.Client, 1
+	if plan.Create != nil && plan.Webhook.Create {
+		calls = 2 // the webhook follows, or its delay would have to be reported
+	}
+	both := discordclient.WithCaller(ctx, string(c.UID), calls)
+	results := Results{Results: r.Channels.Apply(both, api, s.Binding, plan.Plan)}
 	if results.Created {
 		r.Webhooks.Records.Absent(c.UID) // a new channel has no webhook
 	}
@@ -131,7 +155,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, c *v1alpha1.DiscordCha
 		return reconcile.Result{}, nil
 	}
 	state, err := r.observeDeletion(ctx, c)
-	plan := planDeletion(c, state, issues.Of(err, r.Channels.Status.Clock.Now()))
+	plan := PlanDeletion(c, state, issues.Of(err, r.Channels.Status.Clock.Now()))
 	results := external.Delete(ctx, state.Guild.OrNone(), r.Channels.Status, c, plan)
 	if results.Deleted {
 		r.Channels.Records.Forget(c.UID)

@@ -19,6 +19,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -35,7 +36,9 @@ type State struct {
 	Binding external.Binding
 	// Position is its desired place; nil where the spec has none.
 	Position *external.Position
-	Webhook  webhook.State
+	// Roles are those that its overwrites name by roleRef, by the names of the DiscordRoles.
+	Roles   map[string]string
+	Webhook webhook.State
 }
 
 func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s State, err error) {
@@ -43,12 +46,15 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 	if err != nil {
 		return s, err
 	}
-	by, parent := siblingsBy(c)
+	by, parent := SiblingsBy(c)
 	if s.Position, err = r.Channels.Position(ctx, c, by, parent); err != nil {
 		return s, err
 	}
+	if s.Roles, err = r.Grants.Roles(ctx, c.Namespace, guild.Snapshot, c.Spec.PermissionOverwrites); err != nil {
+		return s, err
+	}
 	s.Guild = guild
-	if s.Binding, err = r.Channels.Bind(ctx, guild.Bot.Client, lookup(c, guild, parentID)); err != nil {
+	if s.Binding, err = r.Channels.Bind(ctx, guild.Bot.Client, Lookup(c, guild, parentID)); err != nil {
 		return s, err
 	}
 	guild.Refresh() // Bind may have read it
@@ -56,35 +62,35 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 	return s, err
 }
 
-// siblingsBy are the index and the parent by which the channels beside a channel are found.
-func siblingsBy(c *v1alpha1.DiscordChannel) (by, parent string) {
+// SiblingsBy are the index and the parent by which the channels beside a channel are found.
+func SiblingsBy(c *v1alpha1.DiscordChannel) (by, parent string) {
 	if ref := c.Spec.GroupRef; ref != nil {
 		return index.ChannelByGroup, ref.In(c.Namespace).String()
 	}
 	return index.ChannelByServer, c.Spec.ServerRef.In(c.Namespace).String()
 }
 
-// allowed returns the server, and the group, nil for none, that a channel refers to. Where it may not,
+// Parents returns the server, and the group, nil for none, that a channel refers to. Where it may not,
 // or they do not exist, the error is the issue.
-func (r *Reconciler) allowed(
-	ctx context.Context, c *v1alpha1.DiscordChannel,
+func Parents(
+	ctx context.Context, grants *grant.Reader, c *v1alpha1.DiscordChannel,
 ) (server *v1alpha1.DiscordServer, group *v1alpha1.DiscordGroup, err error) {
 	var name types.NamespacedName
 	if c.Spec.GroupRef == nil {
 		name = c.Spec.ServerRef.In(c.Namespace)
 	} else {
-		if group, err = r.Grants.Group(ctx, c.Spec.GroupRef.In(c.Namespace), c.Namespace); err != nil {
+		if group, err = grants.Group(ctx, c.Spec.GroupRef.In(c.Namespace), c.Namespace); err != nil {
 			return nil, nil, err
 		}
 		name = group.Spec.ServerRef.In(group.Namespace)
 	}
-	server, err = r.Grants.Server(ctx, name, group, c.Namespace)
+	server, err = grants.Server(ctx, name, group, c.Namespace)
 	return server, group, err
 }
 
 // observeParents returns the guild, and the id of the category; empty for none.
 func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChannel) (*bot.Guild, string, error) {
-	server, group, err := r.allowed(ctx, c)
+	server, group, err := Parents(ctx, r.Grants, c)
 	if err != nil {
 		return nil, "", err
 	}
@@ -98,18 +104,27 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 				"Name a group of the same server, or create a new DiscordChannel.",
 			c.Status.ServerID, guild.ID, server.Name)
 	}
+	id, err := Category(guild, group)
+	if err != nil {
+		return nil, "", err
+	}
+	return guild, id, nil
+}
+
+// Category is the id of the category that the channels of a group are in; empty for those in none.
+func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup) (string, error) {
 	if group == nil {
-		return guild, "", nil
+		return "", nil
 	}
 	id := group.Status.GroupID
 	if guild.Snapshot.Hidden(id) {
-		return nil, "", conditions.Progressing(v1alpha1.ReasonWaitingForGroup,
+		return "", conditions.Progressing(v1alpha1.ReasonWaitingForGroup,
 			"The category of DiscordGroup %s is hidden from the bot. See its conditions.", group.Name).After(groupRetry)
 	}
 	if category, ok := guild.Snapshot.Channel(id); !ok || category.Type != discordgo.ChannelTypeGuildCategory {
-		return nil, "", noCategory(group)
+		return "", noCategory(group)
 	}
-	return guild, id, nil
+	return id, nil
 }
 
 // noCategory is the issue that a group is not on Discord. One that is being deleted never will be
@@ -123,19 +138,12 @@ func noCategory(group *v1alpha1.DiscordGroup) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, message, group.Name).After(groupRetry)
 }
 
-func lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) external.Lookup {
+// Lookup is where what a channel has on Discord is to be found or created.
+func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) external.Lookup {
 	return external.Lookup{
 		Object: c, GuildID: guild.ID, ParentID: parentID, Types: channelTypes(c.Spec.Type),
 		NoAdoption: grant.AdoptionRefused(guild.Server, c.Namespace),
 	}
-}
-
-// channelTypes are the types of channel that the object can manage, that which is created first.
-func channelTypes(t v1alpha1.ChannelType) []discordgo.ChannelType {
-	if t == v1alpha1.ChannelTypeAnnouncement {
-		return []discordgo.ChannelType{discordgo.ChannelTypeGuildNews, discordgo.ChannelTypeGuildText}
-	}
-	return []discordgo.ChannelType{discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews}
 }
 
 // observeDeletion observes what a deleted object has on Discord. What it has is deleted also where it
@@ -144,7 +152,7 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 	if retained(c) && !ownsWebhook(c) {
 		return s, nil
 	}
-	_, _, err = r.allowed(ctx, c)
+	_, _, err = Parents(ctx, r.Grants, c)
 	if refused := grant.Refused(err); refused != nil && !r.Channels.Owns(c) {
 		s.Binding.Mismatch = refused
 		return s, nil
@@ -157,7 +165,7 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 	if err != nil || retained(c) {
 		return s, err
 	}
-	s.Binding, err = r.Channels.BindDeleted(ctx, s.Guild.Bot.Client, lookup(c, s.Guild, categoryID))
+	s.Binding, err = r.Channels.BindDeleted(ctx, s.Guild.Bot.Client, Lookup(c, s.Guild, categoryID))
 	return s, err
 }
 
@@ -166,7 +174,7 @@ func retained(c *v1alpha1.DiscordChannel) bool { return Kind.Identity(c).Retaine
 
 // ownsWebhook reports whether the webhook of a retained channel is deleted.
 func ownsWebhook(c *v1alpha1.DiscordChannel) bool {
-	return c.Spec.DeletionPolicy == "" && webhook.Created(c)
+	return c.Spec.DeletionPolicy == "" && !status.Observed(c) && webhook.Created(c)
 }
 
 // parentsOf names the server of a deleted channel, and the category in which it is or would have

@@ -8,10 +8,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/discord-operator/internal/tags"
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
 )
 
 // statusOf is how a channel is. What could not be observed stands as it was last known.
@@ -20,6 +23,9 @@ func statusOf(
 ) v1alpha1.DiscordChannelStatus {
 	now := *c.Status.DeepCopy()
 	now.ObservedGeneration = c.Generation
+	if s.Guild != nil || !status.Observed(c) {
+		now.Differences = external.Lines(results.Differences)
+	}
 	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The channel does not exist on Discord.")
 	if s.Guild == nil {
 		can = status.Available(now.Conditions, can)
@@ -35,11 +41,22 @@ func statusOf(
 		now.ServerID, now.GroupID, now.ChannelID = s.Guild.ID, live.ParentID, live.ID
 		now.ChannelURL = s.Guild.URL + "/" + live.ID
 		now.Matched = s.Binding.Guessed && !results.Created
-		now.Webhook = webhook.Status(c, results.Webhook, worst)
+		if !status.Observed(c) {
+			now.Webhook = webhook.Status(c, results.Webhook, worst)
+		}
+		now.Tags = recordedTags(c, live)
 		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The channel exists on Discord.")
 	}
 	conditions.Set(&now.Conditions, c.Generation, can, worst)
 	return now
+}
+
+// recordedTags are the tags of a forum, by whose ids they are known when they are renamed.
+func recordedTags(c *v1alpha1.DiscordChannel, live *discordclient.Channel) []v1alpha1.ForumTagStatus {
+	if c.Spec.Forum == nil {
+		return nil
+	}
+	return tags.Record(c.Spec.Forum.Tags, live.Tags, c.Status.Tags)
 }
 
 // referenceTo refers to a server from a namespace.

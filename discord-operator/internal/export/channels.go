@@ -19,10 +19,11 @@ import (
 )
 
 const (
-	// maxTopic and maxSlowmode (in seconds) are Discord's own limits for text channels.
-	maxTopic    = 1024
-	maxSlowmode = 6 * 60 * 60
-	maxWebhook  = 80
+	// maxTopic, that of forum and media channels, and maxSlowmode (in seconds) are Discord's own limits.
+	maxTopic      = 1024
+	maxGuidelines = 4096
+	maxSlowmode   = 6 * 60 * 60
+	maxWebhook    = 80
 	// manage is what the operator needs in every channel and category.
 	manage = permissions.ViewChannel | permissions.ManageChannels
 )
@@ -36,8 +37,8 @@ func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
 		Name:                 c.Name,
 		Position:             new(int32(position)), //nolint:gosec // G115: Discord allows 500 channels
 		PermissionOverwrites: e.overwrites(&notes, c, manage),
-		Adopt:                &v1alpha1.Adoption{ID: c.ID},
-		DeletionPolicy:       v1alpha1.DeletionPolicyRetain,
+		Adopt:                e.adopt(c.ID),
+		DeletionPolicy:       e.deletionPolicy(),
 	}
 	if why := refusal(c); why != "" {
 		notes.disable(why)
@@ -47,19 +48,19 @@ func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
 	return result
 }
 
-// channelEntry is the object of a text channel, in a category or (nil) outside of any.
+// channelEntry is the object of a channel, in a category or (nil) outside of any.
 func (e *exporter) channelEntry(c, category *discordclient.Channel, position int) entry {
 	var notes notes
-	result := entry{kind: kindChannel, name: e.texts[c.ID], about: fmt.Sprintf("Channel %q", c.Name)}
+	result := entry{kind: kindChannel, name: e.names[c.ID], about: fmt.Sprintf("Channel %q", c.Name)}
 	spec := v1alpha1.DiscordChannelSpec{
 		Name:               c.Name,
-		Type:               v1alpha1.ChannelTypeText,
+		Type:               typeName(c.Type),
 		NSFW:               &c.NSFW,
 		DefaultAutoArchive: e.autoArchive(&notes, c),
 		Position:           new(int32(position)), //nolint:gosec // G115: Discord allows 500 channels
 		Webhook:            e.webhook(&notes, c),
-		Adopt:              &v1alpha1.Adoption{ID: c.ID},
-		DeletionPolicy:     v1alpha1.DeletionPolicyRetain,
+		Adopt:              e.adopt(c.ID),
+		DeletionPolicy:     e.deletionPolicy(),
 	}
 	if category != nil {
 		spec.GroupRef = &v1alpha1.GroupReference{Name: e.groups[category.ID]}
@@ -67,11 +68,14 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 	} else {
 		spec.ServerRef = &v1alpha1.ServerReference{Name: e.o.name}
 	}
-	if c.Type == discordgo.ChannelTypeGuildNews {
-		spec.Type = v1alpha1.ChannelTypeAnnouncement
-	}
 	describe(&notes, &spec, c)
-	needed := manage
+	switch {
+	case discordclient.IsVoiceLike(c.Type):
+		spec.Voice = voice(&notes, c)
+	case discordclient.IsForumLike(c.Type):
+		spec.Forum = forum(&notes, c)
+	}
+	needed := discordclient.ToManage(c.Type)
 	if spec.Webhook != nil {
 		needed |= permissions.ManageWebhooks
 	}
@@ -90,8 +94,14 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 
 // describe sets the fields that the schema restricts.
 func describe(notes *notes, spec *v1alpha1.DiscordChannelSpec, c *discordclient.Channel) {
-	keep(notes, "topic", &spec.Topic, &c.Topic, plain(c.Topic, 0, maxTopic),
-		"the schema allows at most 1024 characters without white space around them")
+	longest := maxTopic
+	if discordclient.IsForumLike(c.Type) {
+		longest = maxGuidelines
+	}
+	if !discordclient.IsVoiceLike(c.Type) {
+		keep(notes, "topic", &spec.Topic, &c.Topic, plain(c.Topic, 0, longest),
+			fmt.Sprintf("the schema allows at most %d characters without white space around them", longest))
+	}
 	keep(notes, "slowmode", &spec.Slowmode, &metav1.Duration{Duration: time.Duration(c.Slowmode) * time.Second},
 		c.Slowmode >= 0 && c.Slowmode <= maxSlowmode,
 		fmt.Sprintf("%d seconds are more than the 6 hours that the schema allows", c.Slowmode))
@@ -99,7 +109,7 @@ func describe(notes *notes, spec *v1alpha1.DiscordChannelSpec, c *discordclient.
 
 // autoArchive is empty where Discord has none, which means Discord's default.
 func (e *exporter) autoArchive(notes *notes, c *discordclient.Channel) v1alpha1.AutoArchive {
-	if c.DefaultAutoArchive == 0 {
+	if c.DefaultAutoArchive == 0 || discordclient.IsVoiceLike(c.Type) {
 		return ""
 	}
 	return named(notes, "defaultAutoArchive", settings.AutoArchives, c.DefaultAutoArchive)
@@ -111,6 +121,9 @@ func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.Cha
 	var oldest *discordclient.Webhook
 	count := 0
 	for i, w := range e.webhooks {
+		if discordclient.IsForumLike(c.Type) {
+			break // the schema has none there
+		}
 		own := w.Type == discordgo.WebhookTypeIncoming && w.ApplicationID == e.bot.applicationID && !w.Token.IsZero()
 		if !own || w.ChannelID != c.ID {
 			continue
@@ -132,7 +145,7 @@ func (e *exporter) webhook(notes *notes, c *discordclient.Channel) *v1alpha1.Cha
 		notes.add("The bot has %d webhooks in this channel. The oldest is here; the operator does not manage the others.",
 			count)
 	}
-	return &v1alpha1.ChannelWebhook{Name: oldest.Name, SecretName: e.texts[c.ID] + "-webhook"}
+	return &v1alpha1.ChannelWebhook{Name: oldest.Name, SecretName: e.names[c.ID] + "-webhook"}
 }
 
 // refusal explains why the schema refuses the name of a channel or category, and what to do. It is
@@ -147,7 +160,7 @@ func refusal(c *discordclient.Channel) string {
 
 // storable reports whether the schema of its kind accepts the name of a channel or category.
 func storable(t discordgo.ChannelType, name string) bool {
-	if t == discordgo.ChannelTypeGuildCategory {
+	if t == discordgo.ChannelTypeGuildCategory || discordclient.IsVoiceLike(t) {
 		return plain(name, 1, discordclient.MaxNameLength)
 	}
 	return plain(name, 1, discordclient.MaxNameLength) && !strings.ContainsFunc(name, unicode.IsControl) &&

@@ -10,6 +10,6 @@
 // commented out, with the reason and what to do about it beside it and on standard error.
 //
 // export.go is the command; read.go calls Discord; manifests.go plans the document, with server.go,
-// channels.go, overwrites.go and names.go for its parts; document.go writes it as YAML. Only the
+// roles.go, channels.go, overwrites.go and names.go for its parts; document.go writes it as YAML. Only the
 // first two do I/O.
 package export

@@ -19,7 +19,10 @@ type document struct {
 	head      []string
 	namespace string
 	entries   []entry
-	// leftOut are the channels on Discord that no kind represents, or that the bot may not view.
+	// copied says that the objects create what they have.
+	copied bool
+	// leftOut are the channels and roles on Discord that no kind represents, or that the bot may not view
+	// or manage.
 	leftOut []string
 }
 
@@ -102,7 +105,8 @@ func (d *document) yaml() ([]byte, error) {
 	if d.leftOut != nil {
 		out.WriteString("---\n")
 		comment(&out,
-			"Left out, because no kind represents them; they stay as they are:\n- "+strings.Join(d.leftOut, "\n- "))
+			"Left out, because no kind represents them or the bot may not manage them; they stay as they are:\n- "+
+				strings.Join(d.leftOut, "\n- "))
 	}
 	return out.Bytes(), nil
 }
@@ -175,16 +179,20 @@ func (d *document) summary() string {
 		}
 		counts[e.kind]++
 	}
-	fmt.Fprintf(&out, "Objects that adopt what exists: %s %d, %s %d, %s %d; commented out: %d; channels left out: %d.\n",
-		kindServer, counts[kindServer], kindGroup, counts[kindGroup], kindChannel, counts[kindChannel], disabled,
-		len(d.leftOut))
+	does := "adopt what exists"
+	if d.copied {
+		does = "create what they have"
+	}
+	fmt.Fprintf(&out, "Objects that %s: %s %d, %s %d, %s %d, %s %d; commented out: %d; left out: %d.\n",
+		does, kindServer, counts[kindServer], kindRole, counts[kindRole], kindGroup, counts[kindGroup], kindChannel,
+		counts[kindChannel], disabled, len(d.leftOut))
 	for _, e := range d.entries {
 		for _, n := range e.notes {
 			fmt.Fprintf(&out, "%s %s: %s\n", e.kind, e.name, n.text)
 		}
 	}
-	for _, channel := range d.leftOut {
-		fmt.Fprintf(&out, "left out: %s\n", channel)
+	for _, one := range d.leftOut {
+		fmt.Fprintf(&out, "left out: %s\n", one)
 	}
 	out.WriteString("Next: the head of the output says how to apply it.\n")
 	return out.String()

@@ -8,29 +8,22 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"regexp"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"jutsu.com/operators/discord-operator/internal/command"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/manager"
 )
 
-// tokenVariable is the environment variable with the token. A flag for it would be visible to other
-// users of the machine.
-const tokenVariable = "DISCORD_TOKEN"
-
 // options are the values of the command line.
 type options struct {
-	serverID  string
-	tokenFile string
-	apiURL    string
+	command.Connection
 
 	namespace   string // of all objects; empty for that of kubectl's context
 	name        string // of the DiscordServer
 	tokenSecret string // name of the Secret that it refers to
+	copyTo      string // id of another server that is to become like this one; empty for none
 }
 
 // Run is the command `discord-operator export`: it reads a server and prints its manifests on
@@ -47,17 +40,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	token, err := o.token()
+	connection, err := o.Options()
 	if err != nil {
 		return err
 	}
-	api, err := discordclient.New(discordclient.Options{Token: token, APIURL: o.apiURL})
+	api, err := discordclient.New(connection)
 	if err != nil {
 		return err
 	}
-	live, err := read(ctx, api, o.serverID)
+	live, err := read(ctx, api, o.ServerID)
 	if err != nil {
-		return explained(err)
+		return command.Explained(err)
 	}
 	d := manifests(live, o)
 	text, err := d.yaml()
@@ -75,17 +68,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
 	flags := flag.NewFlagSet("discord-operator export", flag.ContinueOnError)
-	flags.StringVar(&o.serverID, "server-id", "",
-		"`id` of the Discord server; required. Right-click the server in Discord with developer mode on, \"Copy Server ID\"")
-	flags.StringVar(&o.tokenFile, "token-file", "",
-		"`file` with the bot's token; by default the token is in the environment variable "+tokenVariable)
-	flags.StringVar(&o.apiURL, "discord-api-url", discordclient.DefaultAPIURL,
-		"`URL` of Discord's API, or of a server that is compatible with it; no call goes to another host")
+	o.Bind(flags)
 	flags.StringVar(&o.namespace, "namespace", "",
 		"`namespace` of the objects; by default none is written, and kubectl uses its own")
 	flags.StringVar(&o.name, "name", "jujutsu", "`name` of the DiscordServer object")
 	flags.StringVar(&o.tokenSecret, "token-secret", "discord-bot",
 		"`name` of the Secret that will hold the bot's token, under the key token")
+	flags.StringVar(&o.copyTo, "copy-to", "",
+		"`id` of another server: the manifests adopt nothing and create there what the server of --server-id has")
 	const introduction = "discord-operator export prints a live Discord server as manifests that adopt it. " +
 		"It changes nothing on Discord.\n\n" +
 		"Usage: discord-operator export --server-id=ID --token-file=FILE [flags] > server.yaml\n\n"
@@ -98,15 +88,12 @@ func parse(args []string, out io.Writer) (*options, error) {
 	return o, nil
 }
 
-// discordID is the form of ids that the schemas accept.
-var discordID = regexp.MustCompile(`^[1-9][0-9]{5,19}$`)
-
 func (o *options) validate() error {
-	if o.serverID == "" {
-		return errors.New("--server-id is missing: the id of the Discord server; see --help")
+	if err := o.Validate(); err != nil {
+		return err
 	}
-	if !discordID.MatchString(o.serverID) {
-		return fmt.Errorf("--server-id is %q, it must be the id of a Discord server: 6 to 20 digits", o.serverID)
+	if o.copyTo != "" && !command.IsID(o.copyTo) {
+		return fmt.Errorf("--copy-to is %q, it must be the id of a server", o.copyTo)
 	}
 	for _, name := range []struct {
 		flag, value string
@@ -121,21 +108,4 @@ func (o *options) validate() error {
 		}
 	}
 	return nil
-}
-
-// token reads the token, which no error contains.
-func (o *options) token() (discordclient.Secret, error) {
-	text, from := os.Getenv(tokenVariable), "the environment variable "+tokenVariable
-	if o.tokenFile != "" {
-		content, err := os.ReadFile(o.tokenFile)
-		if err != nil {
-			return discordclient.Secret{}, fmt.Errorf("read the token: %w", err)
-		}
-		text, from = string(content), o.tokenFile
-	}
-	if text = strings.TrimSpace(text); text == "" {
-		return discordclient.Secret{},
-			fmt.Errorf("there is no token in %s; name a file with the bot's token: --token-file=FILE", from)
-	}
-	return discordclient.NewSecret(text), nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
+	"jutsu.com/operators/discord-operator/internal/command"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -83,11 +84,15 @@ func TestRolesThatAreNotSent(t *testing.T) {
 	}
 }
 
+// directory is a type of channel that no kind represents.
+const directory = 14
+
 // TestRun reads a server over HTTP.
 func TestRun(t *testing.T) {
 	r := newRig(t, all)
 	category := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Incidents", Type: discordtest.TypeCategory})
 	channel := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "tokyo", ParentID: category, Topic: "fire"})
+	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Library", Type: directory})
 	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Dorm", Type: discordtest.TypeVoice})
 	client, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(r.bot.Token),
 		APIURL: r.srv.APIURL()})
@@ -105,7 +110,7 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"kind: DiscordServer\n", "kind: DiscordGroup\n", "id: \"" + channel + "\"",
-		"topic: fire", "secretName: tokyo-webhook", "# - voice channel \"Dorm\""} {
+		"topic: fire", "secretName: tokyo-webhook", "type: Voice", "# - channeltype(14) channel \"Library\""} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("the output lacks %q:\n%s", want, stdout)
 		}
@@ -113,7 +118,7 @@ func TestRun(t *testing.T) {
 	if strings.Contains(stdout+stderr, hook.Token.Reveal()) {
 		t.Error("the webhook's token is printed")
 	}
-	if want := "left out: voice channel \"Dorm\""; !strings.Contains(stderr, want) {
+	if want := "left out: channeltype(14) channel \"Library\""; !strings.Contains(stderr, want) {
 		t.Errorf("stderr lacks %q:\n%s", want, stderr)
 	}
 	if strings.Contains(stdout, "NOTE") {
@@ -159,11 +164,11 @@ func TestHidden(t *testing.T) {
 // TestTokenFromEnvironment takes the token from there only when no file is named.
 func TestTokenFromEnvironment(t *testing.T) {
 	r := newRig(t, all)
-	t.Setenv(tokenVariable, r.bot.Token)
+	t.Setenv(command.TokenVariable, r.bot.Token)
 	if _, _, err := r.export(t, "--server-id="+r.guild); err != nil {
 		t.Error(err)
 	}
-	t.Setenv(tokenVariable, "not-the-token-of-any-bot")
+	t.Setenv(command.TokenVariable, "not-the-token-of-any-bot")
 	if _, _, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile); err != nil {
 		t.Error(err)
 	}
@@ -229,7 +234,7 @@ func TestFailures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv(tokenVariable, "")
+	t.Setenv(command.TokenVariable, "")
 	id, token := "--server-id="+r.guild, "--token-file="+r.tokenFile
 	for name, test := range map[string]struct {
 		args []string
@@ -240,16 +245,17 @@ func TestFailures(t *testing.T) {
 			"must be the id of a Discord server: 6 to 20 digits"},
 		"a server it is not in": {[]string{token, "--server-id=1401681709430341799"},
 			"oauth2/authorize?client_id=" + r.bot.ApplicationID},
-		"no token":          {[]string{id}, "--token-file=FILE"},
-		"an empty file":     {[]string{id, "--token-file=" + empty}, "there is no token in " + empty},
-		"no such file":      {[]string{id, "--token-file=" + empty + "1"}, "no such file"},
-		"a refused token":   {[]string{id, "--token-file=" + wrong}, "developer portal"},
-		"a token as a flag": {[]string{id, "--token=x"}, "not defined: -token"},
-		"a word too many":   {[]string{id, token, "now"}, `unexpected argument "now"`},
-		"a bad name":        {[]string{id, token, "--name=Jujutsu"}, `--name is "Jujutsu"`},
-		"a bad namespace":   {[]string{id, token, "--namespace=a.b"}, `--namespace is "a.b"`},
-		"a bad Secret":      {[]string{id, token, "--token-secret="}, `--token-secret is ""`},
-		"a bad address":     {[]string{id, token, "--discord-api-url=discord"}, "discord"},
+		"no token":            {[]string{id}, "--token-file=FILE"},
+		"an empty file":       {[]string{id, "--token-file=" + empty}, "there is no token in " + empty},
+		"no such file":        {[]string{id, "--token-file=" + empty + "1"}, "no such file"},
+		"a refused token":     {[]string{id, "--token-file=" + wrong}, "developer portal"},
+		"a token as a flag":   {[]string{id, "--token=x"}, "not defined: -token"},
+		"a word too many":     {[]string{id, token, "now"}, `unexpected argument "now"`},
+		"a bad name":          {[]string{id, token, "--name=Jujutsu"}, `--name is "Jujutsu"`},
+		"a bad namespace":     {[]string{id, token, "--namespace=a.b"}, `--namespace is "a.b"`},
+		"a bad Secret":        {[]string{id, token, "--token-secret="}, `--token-secret is ""`},
+		"a copy to no server": {[]string{id, token, "--copy-to=school"}, `--copy-to is "school"`},
+		"a bad address":       {[]string{id, token, "--discord-api-url=discord"}, "discord"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, _, err := r.export(t, test.args...)
@@ -294,8 +300,8 @@ func TestHelp(t *testing.T) {
 	if err := Run(t.Context(), []string{"--help"}, &out, &errOut); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"changes nothing on Discord", "-server-id", "-token-file", tokenVariable,
-		"-discord-api-url", "-namespace", "-name", "-token-secret"} {
+	for _, want := range []string{"changes nothing on Discord", "-server-id", "-token-file", command.TokenVariable,
+		"-discord-api-url", "-namespace", "-name", "-token-secret", "-copy-to"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("--help lacks %q:\n%s", want, out.String())
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -16,30 +17,37 @@ const (
 	kindServer  = "DiscordServer"
 	kindGroup   = "DiscordGroup"
 	kindChannel = "DiscordChannel"
+	kindRole    = "DiscordRole"
 )
 
 // exporter is what all entries of a document need.
 type exporter struct {
 	*server
 	o *options
-	// groups and texts are the names of the objects, by the id of their category or channel.
-	groups, texts map[string]string
+	// groups, names and roles are the names of the objects, by the id of their category, channel or role.
+	groups, names, roles map[string]string
 }
 
 // manifests plans the document of a server. It is pure, and the same server gives the same
-// document: in Discord's order, where channels outside of any category come first.
+// document: roles from top to bottom, channels in Discord's order, where channels outside of any category come first.
 func manifests(s *server, o *options) *document {
 	l := sorted(s.channels)
 	e := &exporter{server: s, o: o}
-	e.groups, e.texts = objectNames(o.name, l)
-	d := &document{head: e.head(), namespace: o.namespace, leftOut: l.leftOut}
+	e.groups, e.names = objectNames(o.name, l)
+	roles, unmanaged := s.listed()
+	e.roles = roleNames(roles)
+	d := &document{head: e.head(), namespace: o.namespace, leftOut: append(l.leftOut, unmanaged...)}
+	d.copied = o.copyTo != ""
 	d.entries = append(d.entries, e.serverEntry())
-	for i, c := range l.texts[""] {
+	for i, r := range roles {
+		d.entries = append(d.entries, e.roleEntry(r, i))
+	}
+	for i, c := range l.channels[""] {
 		d.entries = append(d.entries, e.channelEntry(c, nil, i))
 	}
 	for i, category := range l.categories {
 		d.entries = append(d.entries, e.groupEntry(category, i))
-		for j, c := range l.texts[category.ID] {
+		for j, c := range l.channels[category.ID] {
 			d.entries = append(d.entries, e.channelEntry(c, category, j))
 		}
 	}
@@ -49,14 +57,14 @@ func manifests(s *server, o *options) *document {
 // layout is the channels of a server by what they become.
 type layout struct {
 	categories []*discordclient.Channel
-	// texts are the text channels by the id of their category, "" for those outside of any.
-	texts map[string][]*discordclient.Channel
+	// channels are those by the id of their category, "" for those outside of any.
+	channels map[string][]*discordclient.Channel
 	// leftOut describes all other channels.
 	leftOut []string
 }
 
-// sorted returns the categories and the text channels by the id of their category, both in
-// Discord's order, and describes all other channels.
+// sorted returns the categories and the channels by the id of their category, both in Discord's order,
+// and describes the channels of types that no kind represents.
 func sorted(all []*discordclient.Channel) layout {
 	var l layout
 	parents := map[string]*discordclient.Channel{"": nil}
@@ -74,27 +82,45 @@ func sorted(all []*discordclient.Channel) layout {
 			l.categories = append(l.categories, c)
 		}
 	}
-	l.texts = map[string][]*discordclient.Channel{}
+	l.channels = map[string][]*discordclient.Channel{}
 	for _, c := range all {
 		_, known := parents[c.ParentID]
 		switch c.Type {
 		case discordgo.ChannelTypeGuildCategory:
-		case discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews:
+		default:
 			if !known {
 				l.leftOut = append(l.leftOut,
 					fmt.Sprintf("%s: it was moved while the server was read; run this again", described(c)))
 				continue
 			}
-			l.texts[c.ParentID] = append(l.texts[c.ParentID], c)
-		default:
-			l.leftOut = append(l.leftOut, described(c))
+			if typeName(c.Type) == "" {
+				l.leftOut = append(l.leftOut, described(c))
+				continue
+			}
+			l.channels[c.ParentID] = append(l.channels[c.ParentID], c)
 		}
 	}
 	discordclient.SortChannels(l.categories)
-	for _, siblings := range l.texts {
+	for _, siblings := range l.channels {
 		discordclient.SortChannels(siblings)
 	}
 	return l
+}
+
+// adopt has an object adopt what exists, unless it is to create the same in another server.
+func (e *exporter) adopt(id string) *v1alpha1.Adoption {
+	if e.o.copyTo != "" {
+		return nil
+	}
+	return &v1alpha1.Adoption{ID: id}
+}
+
+// deletionPolicy leaves what exists when its object is deleted. What an object creates has the default.
+func (e *exporter) deletionPolicy() v1alpha1.DeletionPolicy {
+	if e.o.copyTo != "" {
+		return ""
+	}
+	return v1alpha1.DeletionPolicyRetain
 }
 
 // described is a channel's type, name and id. The name is quoted, since it may contain anything.
@@ -108,19 +134,29 @@ func (e *exporter) head() []string {
 	if e.o.namespace != "" {
 		in = " --namespace=" + e.o.namespace
 	}
-	return []string{
-		fmt.Sprintf("The Discord server %q (%s), exported by discord-operator.", e.guild.Name, e.guild.ID),
-		"",
+	effect := []string{
 		"Applied unchanged, this changes nothing on Discord: every object adopts what exists already, and leaves it there " +
 			"when the",
 		"object is deleted (deletionPolicy: Retain). What you then edit here changes Discord. To apply it, with the bot's " +
 			"token in a file TOKEN-FILE:",
+	}
+	if e.o.copyTo != "" {
+		effect = []string{
+			fmt.Sprintf("Applied, this creates the same in the server %s, beside what that has. Members, messages, emojis and "+
+				"roles of", e.o.copyTo),
+			"bots are not copied. To apply it, with the bot's token in a file TOKEN-FILE:",
+		}
+	}
+	return append(append([]string{
+		fmt.Sprintf("The Discord server %q (%s), exported by discord-operator.", e.guild.Name, e.guild.ID),
+		"",
+	}, effect...),
 		"",
 		fmt.Sprintf("  kubectl create secret generic %s%s --from-file=token=TOKEN-FILE", e.o.tokenSecret, in),
 		"  kubectl apply -f THIS-FILE",
-		fmt.Sprintf("  kubectl wait%s --for=condition=Ready --timeout=2m discordservers,discordgroups,discordchannels --all",
-			in),
+		fmt.Sprintf("  kubectl wait%s --for=condition=Ready --timeout=2m "+
+			"discordservers,discordroles,discordgroups,discordchannels --all", in),
 		"",
 		"The URL of each webhook is then in the Secret that spec.webhook.secretName names.",
-	}
+	)
 }

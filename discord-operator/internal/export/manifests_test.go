@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/command"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
@@ -30,7 +31,7 @@ const (
 )
 
 // usual are the defaults of the command line.
-var usual = &options{serverID: guildID, name: "jujutsu", tokenSecret: "discord-bot"}
+var usual = &options{Connection: command.Connection{ServerID: guildID}, name: "jujutsu", tokenSecret: "discord-bot"}
 
 // school is a new server for each test.
 func school(channels ...*discordclient.Channel) *server {
@@ -41,13 +42,15 @@ func school(channels ...*discordclient.Channel) *server {
 			Features: []string{"COMMUNITY", "NEWS"},
 			Roles: []discordclient.Role{
 				{ID: everyoneID, Name: "@everyone", Permissions: permissions.ViewChannel},
-				{ID: botRole, Name: "operator", Managed: true, Tags: discordclient.RoleTags{BotID: botID}, Permissions: discordclient.PermissionsOverwrites},
-				{ID: teacherID, Name: "Sensei"},
-				{ID: "1401681709430341802", Name: "Student"},
-				{ID: "1401681709430341803", Name: "Student"},
+				{ID: botRole, Name: "operator", Managed: true, Position: 4, Tags: discordclient.RoleTags{BotID: botID}, Permissions: discordclient.PermissionsOverwrites},
+				{ID: teacherID, Name: "Sensei", Position: 3, Colors: discordclient.RoleColors{Primary: 0xE67E22, Secondary: new(0xFF)},
+					Hoist: true, Permissions: permissions.ViewChannel | 1<<47},
+				{ID: "1401681709430341802", Name: "Student", Position: 1},
+				{ID: "1401681709430341803", Name: "Student", Position: 2},
+				{ID: "1401681709430341804", Name: "Headmaster", Position: 5},
 			},
 		},
-		bot:      bot{userID: botID, applicationID: botID, webURL: "https://discord.com", permissions: discordclient.PermissionsOverwrites},
+		bot:      bot{userID: botID, roles: []string{botRole}, applicationID: botID, webURL: "https://discord.com", permissions: discordclient.PermissionsOverwrites},
 		channels: channels,
 	}
 }
@@ -72,7 +75,18 @@ func campus() *server {
 		&discordclient.Channel{ID: "1401681709430341813", Type: discordgo.ChannelTypeGuildNews, Name: "news",
 			ParentID: "1401681709430341810", Position: 3},
 		&discordclient.Channel{ID: "1401681709430341814", Type: discordgo.ChannelTypeGuildVoice, Name: "Dorm",
-			ParentID: "1401681709430341810"},
+			ParentID: "1401681709430341810", Bitrate: 96000, UserLimit: 5, Region: "rotterdam", VideoQuality: 1},
+		&discordclient.Channel{ID: "1401681709430341817", Type: discordgo.ChannelTypeGuildStageVoice, Name: "Main Stage",
+			Bitrate: 64000, UserLimit: 10000, VideoQuality: 2},
+		&discordclient.Channel{ID: "1401681709430341818", Type: discordgo.ChannelTypeGuildForum, Name: "ideas",
+			Topic: strings.Repeat("Be kind. ", 115) + "Always.", Flags: discordclient.FlagRequireTag, SortOrder: new(0), Layout: 2,
+			ThreadSlowmode: 30, DefaultReaction: new(discordclient.ParseEmoji("✅")), Tags: []discordclient.Tag{
+				{ID: "1401681709430341950", Name: "bug", Emoji: discordclient.ParseEmoji("🐛")},
+				{ID: "1401681709430341951", Name: "solved", Moderated: true, Emoji: discordclient.ParseEmoji("1401681709430341960")},
+			}},
+		&discordclient.Channel{ID: "1401681709430341819", Type: discordgo.ChannelTypeGuildMedia, Name: "pictures",
+			Flags: discordclient.FlagHideMediaDownload},
+		&discordclient.Channel{ID: "1401681709430341820", Type: 14, Name: "Library"},
 		&discordclient.Channel{ID: "1401681709430341815", Type: discordgo.ChannelTypeGuildCategory, Name: "Archive", Position: 1},
 		&discordclient.Channel{ID: "1401681709430341816", Type: discordgo.ChannelTypeGuildText, Name: "general",
 			ParentID: "1401681709430341815"},
@@ -108,7 +122,13 @@ func ruins() *server {
 			Overwrites: []discordclient.Overwrite{{ID: "1401681709430341899"}}},
 		&discordclient.Channel{ID: "1401681709430341816", Type: discordgo.ChannelTypeGuildText, Name: "moved",
 			ParentID: "1401681709430341898"},
-		&discordclient.Channel{ID: "1401681709430341817", Type: discordgo.ChannelTypeGuildForum, Name: "ideas"},
+		&discordclient.Channel{ID: "1401681709430341817", Type: discordgo.ChannelTypeGuildForum, Name: "ideas",
+			Layout: 7, Tags: []discordclient.Tag{{Name: "a tag with a name that is too long"}}},
+		&discordclient.Channel{ID: "1401681709430341819", Type: discordgo.ChannelTypeGuildForum, Name: "twice",
+			Tags: []discordclient.Tag{{Name: "Bug"}, {Name: "bug"}}},
+		&discordclient.Channel{ID: "1401681709430341820", Type: discordgo.ChannelTypeGuildForum, Name: "closed",
+			Flags: discordclient.FlagRequireTag, Tags: []discordclient.Tag{{Name: "bug", Moderated: true}}},
+		&discordclient.Channel{ID: "1401681709430341818", Type: discordgo.ChannelTypeGuildStageVoice, Name: "Old Stage", Bitrate: 96000},
 	)
 	s.guild.VerificationLevel, s.guild.PreferredLocale, s.guild.SystemChannelID = 9, "tlh", "1401681709430341810"
 	s.bot.permissions = discordclient.PermissionsOverwrites &^ permissions.ManageWebhooks
@@ -135,7 +155,7 @@ func TestGolden(t *testing.T) {
 		options *options
 	}{
 		"campus": {campus(), usual},
-		"ruins":  {ruins(), &options{serverID: guildID, name: "old-school", namespace: "discord", tokenSecret: "token"}},
+		"ruins":  {ruins(), &options{Connection: command.Connection{ServerID: guildID}, name: "old-school", namespace: "discord", tokenSecret: "token"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, summary := render(t, test.server, test.options)
@@ -182,7 +202,7 @@ func TestFieldsSurvive(t *testing.T) {
 			t.Fatal(err)
 		}
 		object, ok := map[string]any{"DiscordServer": &v1alpha1.DiscordServer{}, "DiscordGroup": &v1alpha1.DiscordGroup{},
-			"DiscordChannel": &v1alpha1.DiscordChannel{}}[of.Kind]
+			"DiscordChannel": &v1alpha1.DiscordChannel{}, "DiscordRole": &v1alpha1.DiscordRole{}}[of.Kind]
 		if !ok {
 			continue
 		}
@@ -195,7 +215,7 @@ func TestFieldsSurvive(t *testing.T) {
 			t.Errorf("no overwrites became %v, want an empty list", c.Spec.PermissionOverwrites)
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"DiscordServer": 1, "DiscordGroup": 2, "DiscordChannel": 4}, kinds); diff != "" {
+	if diff := cmp.Diff(map[string]int{"DiscordServer": 1, "DiscordRole": 3, "DiscordGroup": 2, "DiscordChannel": 8}, kinds); diff != "" {
 		t.Error(diff)
 	}
 }

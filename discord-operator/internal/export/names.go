@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"jutsu.com/operators/libs/discordclient"
 )
 
 // maxStem leaves room for "-" and an id of 20 digits in the 63 characters of a DNS label.
@@ -24,12 +26,21 @@ func objectNames(server string, l layout) (groups, channels map[string]string) {
 		prefixes[g.ID] = stem(g.Name)
 		ofGroups = append(ofGroups, candidates{g.ID, choices("", stem(g.Name), "group-"+g.ID, g.ID)})
 	}
-	for parent, siblings := range l.texts {
+	for parent, siblings := range l.channels {
 		for _, c := range siblings {
 			ofChannels = append(ofChannels, candidates{c.ID, choices(prefixes[parent], stem(c.Name), "channel-"+c.ID, c.ID)})
 		}
 	}
 	return distinct(ofGroups), distinct(ofChannels)
+}
+
+// roleNames chooses the names of all roles, by their ids on Discord, in the same way.
+func roleNames(roles []discordclient.Role) map[string]string {
+	var all []candidates
+	for _, r := range roles {
+		all = append(all, candidates{r.ID, choices("", stem(r.Name), "role-"+r.ID, r.ID)})
+	}
+	return distinct(all)
 }
 
 // candidates are names for an object, best first; the last has its id and is unique.

@@ -9,6 +9,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/command"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
@@ -49,12 +50,15 @@ func (e *exporter) overwrites(
 	return list
 }
 
-// overwrite is one of them: roles by name where the name is unique.
+// overwrite is one of them: roles by their objects, those without by name where the name is unique.
 func (e *exporter) overwrite(o discordclient.Overwrite) v1alpha1.PermissionOverwrite {
 	result := v1alpha1.PermissionOverwrite{Allow: names(o.Allow), Deny: names(o.Deny)}
-	if o.Type == discordgo.PermissionOverwriteTypeMember {
+	switch object, ok := e.roles[o.ID]; {
+	case o.Type == discordgo.PermissionOverwriteTypeMember:
 		result.User = o.ID
-	} else {
+	case ok:
+		result.RoleRef = &v1alpha1.RoleReference{Name: object}
+	default:
 		result.Role = e.role(o.ID)
 	}
 	return result
@@ -86,7 +90,7 @@ func (e *exporter) unwritable(o discordclient.Overwrite) string {
 		!slices.ContainsFunc(e.guild.Roles, func(r discordclient.Role) bool { return r.ID == o.ID }):
 		return fmt.Sprintf("one is for a role that the server does not have (%s). Remove it on Discord and run this again",
 			o.ID)
-	case o.Type == discordgo.PermissionOverwriteTypeMember && !discordID.MatchString(o.ID):
+	case o.Type == discordgo.PermissionOverwriteTypeMember && !command.IsID(o.ID):
 		return fmt.Sprintf("one is for a user with the id %q, which the schema does not allow", o.ID)
 	case o.Allow&o.Deny&permissions.All != 0:
 		return fmt.Sprintf("the one for %s %s allows and denies the same (%s). Fix it on Discord and run this again",

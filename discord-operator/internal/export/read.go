@@ -4,10 +4,9 @@ package export
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
+	"jutsu.com/operators/discord-operator/internal/command"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -27,6 +26,8 @@ type server struct {
 // bot is the bot whose token was used.
 type bot struct {
 	userID, applicationID, webURL string
+	// roles are those that it has.
+	roles []string
 	// permissions are what it may do in the whole server.
 	permissions permissions.Bits
 }
@@ -45,9 +46,7 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	}
 	s.bot = bot{userID: user.ID, applicationID: app.ID, webURL: api.WebURL()}
 	if s.guild, err = api.GetGuild(ctx, serverID); discordclient.ClassOf(err) == discordclient.ClassGone {
-		return nil, fmt.Errorf("the bot %q is not a member of server %s, or the server does not exist; "+
-			"a user who may manage the server can add it: %s",
-			user.Name, serverID, discordclient.InviteURL(api.WebURL(), app.ID, discordclient.PermissionsOverwrites, serverID))
+		return nil, command.NotMember(user.Name, serverID, api.WebURL(), app.ID)
 	} else if err != nil {
 		return nil, err
 	}
@@ -63,6 +62,7 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	if err != nil {
 		return nil, err
 	}
+	s.bot.roles = member.Roles
 	s.bot.permissions = s.guild.Permissions(user.ID, member.Roles)
 	s.webhooks, err = api.ListGuildWebhooks(ctx, serverID)
 	if discordclient.ClassOf(err) == discordclient.ClassDenied {
@@ -106,15 +106,4 @@ func hiddenChannels(
 		}
 	}
 	return hidden, true
-}
-
-// explained adds to an error what to do about it.
-func explained(err error) error {
-	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
-		return fmt.Errorf("%w; run this again in %s", err, limited.After.Round(time.Second)+time.Second)
-	}
-	if discordclient.ClassOf(err) == discordclient.ClassBadToken {
-		return fmt.Errorf("%w; the token comes from the bot's page in Discord's developer portal", err)
-	}
-	return err
 }

@@ -3,6 +3,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ func (e *exporter) serverEntry() entry {
 	g, notes := e.guild, notes{}
 	spec := v1alpha1.DiscordServerSpec{
 		TokenSecretRef:       v1alpha1.TokenSecretReference{Name: e.o.tokenSecret},
-		ServerID:             g.ID,
+		ServerID:             cmp.Or(e.o.copyTo, g.ID),
 		VerificationLevel:    named(&notes, "verificationLevel", settings.VerificationLevels, g.VerificationLevel),
 		DefaultNotifications: named(&notes, "defaultNotifications", settings.DefaultNotifications, g.DefaultNotifications),
 		ExplicitContentFilter: named(&notes, "explicitContentFilter", settings.ExplicitContentFilters,
@@ -38,10 +39,15 @@ func (e *exporter) serverEntry() entry {
 		"it is longer than 300 characters")
 	keep(&notes, "preferredLocale", &spec.PreferredLocale, g.PreferredLocale, slices.Contains(locales, g.PreferredLocale),
 		fmt.Sprintf("%q is not a language that the schema lists", g.PreferredLocale))
-	if g.AFKChannelID == "" || discordID.MatchString(g.AFKChannelID) {
+	if g.AFKChannelID == "" {
 		spec.AFKChannelID = &g.AFKChannelID
 	}
-	spec.SystemChannelRef = e.systemChannel(&notes)
+	spec.AFKChannelRef = e.reference(&notes, "afkChannelRef", g.AFKChannelID)
+	spec.SystemChannelRef = e.reference(&notes, "systemChannelRef", g.SystemChannelID)
+	spec.RulesChannelRef = e.reference(&notes, "rulesChannelRef", g.RulesChannelID)
+	spec.PublicUpdatesChannelRef = e.reference(&notes, "publicUpdatesChannelRef", g.PublicUpdatesChannelID)
+	flags := settings.SystemChannelFlags.Words(g.SystemChannelFlags)
+	spec.SystemChannelFlags = append([]v1alpha1.SystemChannelFlag{}, flags...)
 	if missing := e.bot.permissions.Missing(discordclient.PermissionsOverwrites); missing != 0 {
 		notes.add("The bot lacks %s, so not everything below can be kept as it is. "+
 			"A user who may manage the server can grant them: %s",
@@ -58,20 +64,20 @@ func (e *exporter) serverEntry() entry {
 	return entry{kind: kindServer, name: e.o.name, about: fmt.Sprintf("Server %q", g.Name), spec: spec, notes: notes}
 }
 
-// systemChannel refers to the object of the channel for Discord's own messages.
-func (e *exporter) systemChannel(notes *notes) *v1alpha1.ChannelReference {
-	if e.guild.SystemChannelID == "" {
+// reference refers to the object of a channel that a setting of the server names by its id.
+func (e *exporter) reference(notes *notes, field, id string) *v1alpha1.ChannelReference {
+	if id == "" {
 		return nil
 	}
 	for _, c := range e.channels {
-		if c.ID != e.guild.SystemChannelID {
+		if c.ID != id {
 			continue
 		}
-		if name, ok := e.texts[c.ID]; ok && refusal(c) == "" {
+		if name, ok := e.names[c.ID]; ok && refusal(c) == "" {
 			return &v1alpha1.ChannelReference{Name: name}
 		}
 	}
-	notes.leave("systemChannelRef", fmt.Sprintf("the channel %s has no object here", e.guild.SystemChannelID))
+	notes.leave(field, fmt.Sprintf("the channel %s has no object here", id))
 	return nil
 }
 

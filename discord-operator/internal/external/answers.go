@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -28,10 +29,16 @@ const notAppliedRetry = 10 * time.Minute
 // wire are Discord's own names of the fields of a spec that are edited, where they differ.
 var wire = map[string]string{
 	"slowmode": "rate_limit_per_user", "defaultAutoArchive": "default_auto_archive_duration", "group": "parent_id",
-	"permissionOverwrites": "permission_overwrites",
-	"verificationLevel":    "verification_level", "defaultNotifications": "default_message_notifications",
+	"permissionOverwrites": "permission_overwrites", "color": "colors",
+	"userLimit": "user_limit", "region": "rtc_region", "videoQuality": "video_quality_mode",
+	"tags": "available_tags", "requireTag": "flags", "hideMediaDownload": "flags",
+	"defaultReaction": "default_reaction_emoji", "sortOrder": "default_sort_order", "layout": "default_forum_layout",
+	"threadSlowmode":    "default_thread_rate_limit_per_user",
+	"verificationLevel": "verification_level", "defaultNotifications": "default_message_notifications",
 	"explicitContentFilter": "explicit_content_filter", "preferredLocale": "preferred_locale",
 	"afkChannelId": "afk_channel_id", "afkTimeout": "afk_timeout", "systemChannelRef": "system_channel_id",
+	"systemChannelFlags": "system_channel_flags", "afkChannelRef": "afk_channel_id",
+	"rulesChannelRef": "rules_channel_id", "publicUpdatesChannelRef": "public_updates_channel_id",
 }
 
 // Stored is what Discord has stored otherwise than it was asked for, by the field of the spec.
@@ -53,6 +60,8 @@ type Differences struct {
 	Stored Stored
 	// Fields are those that an edit changes, Ignored those whose change Discord has not applied.
 	Fields, Ignored []string
+	// Changes are what the edit does to the Fields.
+	Changes []Change
 }
 
 // Differ compares a setting with what a spec asks for, nil for nothing; the edit corrects a
@@ -64,8 +73,21 @@ func Differ[T any](d *Differences, field string, want *T, live T, edit *discordc
 	switch known, ok := d.Stored[field]; {
 	case !ok || known.asked != text(*want) || known.stored != text(live):
 		d.Fields, *edit = append(d.Fields, field), discordclient.Set(*want)
+		d.Changes = append(d.Changes, Change{Field: field, From: live, To: *want})
 	case known.ignored:
 		d.Ignored = append(d.Ignored, field)
+	}
+}
+
+// DifferFlags is Differ for the flags of a channel, each of which is a field of the spec.
+func DifferFlags(d *Differences, want, live int, edit *discordclient.Change[int]) {
+	fields := map[string]int{
+		"requireTag": discordclient.FlagRequireTag, "hideMediaDownload": discordclient.FlagHideMediaDownload,
+	}
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
+		if (want^live)&fields[field] != 0 {
+			Differ(d, field, &want, live, edit)
+		}
 	}
 }
 

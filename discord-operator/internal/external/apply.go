@@ -14,6 +14,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/discord-operator/internal/tags"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -25,8 +26,9 @@ const turnRetry = 200 * time.Millisecond
 
 // Results are what came of a plan.
 type Results struct {
-	// Channel is the resource as it is now; nil for none.
+	// Channel or Role is the resource as it is now; nil for none.
 	Channel *discordclient.Channel
+	Role    *discordclient.Role
 	// Created says that it was created just now, Changed that something was changed on Discord,
 	// which the status reports in any case.
 	Created, Changed bool
@@ -35,6 +37,8 @@ type Results struct {
 	Blocked bool
 	// Deleted says that a deleted object is gone.
 	Deleted bool
+	// Differences are what would be changed for an object that is only observed.
+	Differences []Difference
 	// Issues are those of the plan and of what failed.
 	Issues []conditions.Issue
 	// Stale says that the cache lags behind, so that there is nothing to report: reconcile again
@@ -55,17 +59,22 @@ func (r *Results) Fail(err error, now time.Time) bool {
 // Apply carries out the plan of an object that is not deleted.
 func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding, plan Plan) Results {
 	now := r.Status.Clock.Now()
-	results := Results{Channel: b.Channel, Issues: slices.Clone(plan.Issues)}
-	if plan.Create == nil && b.Channel == nil {
+	results := Results{Channel: b.Channel, Role: b.Role, Issues: slices.Clone(plan.Issues)}
+	if plan.Create == nil && plan.CreateRole == nil && b.live() == nil {
 		results.Blocked = true
 		return results
 	}
 	if results.Blocked = results.Fail(r.ensureFinalizer(ctx, api, b, plan), now); results.Blocked {
 		return results
 	}
+	if r.Kind.Roles {
+		r.applyRole(ctx, api, b, plan, &results)
+		return results
+	}
 	edit, fields := plan.Edit, plan.Fields
 	if plan.Create != nil {
-		if results.Blocked = results.Fail(r.create(ctx, api, b, plan.Create, &results), now); results.Blocked {
+		err := r.create(b, &results, r.channel(ctx, api, b, *plan.Create))
+		if results.Blocked = results.Fail(err, now); results.Blocked {
 			return results
 		}
 		edit, fields = r.leftOver(api, b, plan.Create, results.Channel)
@@ -77,7 +86,7 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 		results.Fail(r.edit(ctx, api, b, edit, fields, &results), now)
 	}
 	if plan.Position != nil {
-		results.Fail(r.order(ctx, api, b, *plan.Position, results.Channel), now)
+		results.Fail(r.order(ctx, api, b, *plan.Position, results.live()), now)
 	}
 	return results
 }
@@ -89,22 +98,35 @@ func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client,
 	if status.Finalized(b.Object) {
 		return nil
 	}
-	if plan.Create != nil {
-		if err := api.MayCreateChannel(b.GuildID); err != nil {
-			return err
-		}
+	may := func(context.Context, string) error { return nil }
+	switch {
+	case plan.CreateRole != nil:
+		may = api.MayCreateRole
+	case plan.Create != nil:
+		may = api.MayCreateChannel
+	}
+	if err := may(ctx, b.GuildID); err != nil {
+		return err
 	}
 	return r.Status.EnsureFinalizer(ctx, b.Object)
 }
 
-// create creates the resource. It must only be called when Bind has found none, and after the
-// finalizer was stored.
-func (r *Resources) create(
-	ctx context.Context, api *guildcache.Client, b Binding, in *discordclient.ChannelCreate, results *Results,
-) error {
+// channel returns the call that creates a channel.
+func (r *Resources) channel(
+	ctx context.Context, api *guildcache.Client, b Binding, in discordclient.ChannelCreate,
+) func() (resource, error) {
+	return func() (resource, error) {
+		ch, err := api.CreateChannel(ctx, b.GuildID, in, Reason(r.Kind.Name, b.Object))
+		return ofChannel(ch), err
+	}
+}
+
+// create creates the resource by a call. It must only be called when Bind has found none, and after
+// the finalizer was stored.
+func (r *Resources) create(b Binding, results *Results, call func() (resource, error)) error {
 	uid := b.Object.GetUID()
 	r.Records.Absent(uid)
-	ch, err := api.CreateChannel(ctx, b.GuildID, *in, Reason(r.Kind.Name, b.Object))
+	live, err := call()
 	if discordclient.ClassOf(err) == discordclient.ClassUnknown {
 		r.Records.Unknown(uid)
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
@@ -114,13 +136,13 @@ func (r *Resources) create(
 	if err != nil {
 		return err
 	}
-	r.Records.Bound(uid, ch.ID)
-	results.Channel, results.Created, results.Changed = ch, true, true
+	r.Records.Bound(uid, live.id)
+	results.Channel, results.Role, results.Created, results.Changed = live.channel, live.role, true, true
 	r.Status.Bound("created")
 	if b.StatusID != "" {
 		r.Status.DriftCorrected(b.Object, "existence")
 	} else {
-		r.Status.Normal(b.Object, "Created", "Created %s on Discord.", r.Kind.Title(ch))
+		r.Status.Normal(b.Object, "Created", "Created %s on Discord.", r.title(&live))
 	}
 	return nil
 }
@@ -142,6 +164,7 @@ func (r *Resources) leftOver(
 	Differ(&d, "nsfw", asked(in.NSFW), made.NSFW, &edit.NSFW)
 	Differ(&d, "slowmode", asked(in.Slowmode), made.Slowmode, &edit.Slowmode)
 	Differ(&d, "defaultAutoArchive", asked(in.DefaultAutoArchive), made.DefaultAutoArchive, &edit.DefaultAutoArchive)
+	leftOverOfType(&d, in, made, &edit)
 	want := in.Overwrites
 	if category, ok := api.Guild(b.GuildID).Snapshot().Channel(in.ParentID); want == nil && ok &&
 		overwrites.Exposes(made.Overwrites, category.Overwrites) {
@@ -154,6 +177,25 @@ func (r *Resources) leftOver(
 	return edit, d.Fields
 }
 
+// leftOverOfType is the same for what only channels of some types have. Of all these, no create takes flags.
+func leftOverOfType(
+	d *Differences, in *discordclient.ChannelCreate, made *discordclient.Channel, edit *discordclient.ChannelEdit,
+) {
+	Differ(d, "bitrate", asked(in.Bitrate), made.Bitrate, &edit.Bitrate)
+	Differ(d, "userLimit", asked(in.UserLimit), made.UserLimit, &edit.UserLimit)
+	Differ(d, "region", asked(in.Region), made.Region, &edit.Region)
+	Differ(d, "videoQuality", asked(in.VideoQuality), made.VideoQuality, &edit.VideoQuality)
+	if in.Tags != nil && !tags.Same(in.Tags, made.Tags) {
+		want := tags.Identify(in.Tags, made.Tags, nil)
+		Differ(d, "tags", &want, made.Tags, &edit.Tags)
+	}
+	DifferFlags(d, made.Flags|in.Flags, made.Flags, &edit.Flags)
+	Differ(d, "defaultReaction", asked(in.DefaultReaction), made.DefaultReaction, &edit.DefaultReaction)
+	Differ(d, "sortOrder", asked(in.SortOrder), made.SortOrder, &edit.SortOrder)
+	Differ(d, "layout", asked(in.Layout), made.Layout, &edit.Layout)
+	Differ(d, "threadSlowmode", asked(in.ThreadSlowmode), made.ThreadSlowmode, &edit.ThreadSlowmode)
+}
+
 // asked is a field of a create; nil where it is left out.
 func asked[T comparable](v T) *T {
 	if v == *new(T) {
@@ -164,7 +206,8 @@ func asked[T comparable](v T) *T {
 
 // recordAdoption records that the object has a resource that it has not had before.
 func (r *Resources) recordAdoption(b Binding, results *Results) {
-	title, id := r.Kind.Title(results.Channel), results.Channel.ID
+	live := results.live()
+	title, id := r.title(live), live.id
 	switch {
 	case b.Adopted:
 		r.Status.Bound("adopted")
@@ -223,17 +266,24 @@ func without(list []string, drop ...string) []string {
 // order puts the resource and its siblings into the order of their ranks: the first reconcile that
 // finds them out of order moves all, by one call.
 func (r *Resources) order(
-	ctx context.Context, api *guildcache.Client, b Binding, position Position, ch *discordclient.Channel,
+	ctx context.Context, api *guildcache.Client, b Binding, position Position, live *resource,
 ) error {
 	ranks := maps.Clone(position.Ranks)
-	ranks[ch.ID] = position.Rank
-	siblings := func() []*discordclient.Channel {
-		return r.Kind.Siblings(api.Guild(b.GuildID).Snapshot(), ch.ParentID)
+	ranks[live.id] = position.Rank
+	parentID, move := "", api.MoveChannels
+	if live.channel != nil {
+		parentID = live.channel.ParentID
+	} else {
+		ranks = belowBot(api.Guild(b.GuildID).Snapshot(), ranks)
+		move = func(ctx context.Context, guildID string, moves []discordclient.Move) error {
+			return api.MoveRoles(ctx, guildID, moves, Reason(r.Kind.Name, b.Object))
+		}
 	}
+	siblings := func() []order.Sibling { return r.Kind.siblings(api.Guild(b.GuildID).Snapshot(), live) }
 	if order.Right(siblings(), ranks) {
 		return nil
 	}
-	parent := b.GuildID + "/" + ch.ParentID
+	parent := b.GuildID + "/" + parentID
 	if _, taken := r.turns.LoadOrStore(parent, true); taken {
 		return issues.Brief(turnRetry)
 	}
@@ -242,7 +292,7 @@ func (r *Resources) order(
 	if moves == nil {
 		return nil
 	}
-	if err := api.MoveChannels(ctx, b.GuildID, moves); err != nil {
+	if err := move(ctx, b.GuildID, moves); err != nil {
 		return err
 	}
 	if status.Reconciled(b.Object) {

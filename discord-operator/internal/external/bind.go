@@ -18,7 +18,6 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
-	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -29,12 +28,14 @@ import (
 // briefRetry is when to look again for what the view of a guild does not show yet.
 const briefRetry = time.Second
 
-// Kind is a kind of object that stands for a channel or a category.
+// Kind is a kind of object that stands for a channel, a category or a role.
 type Kind struct {
 	// Name is that of the kind, such as DiscordGroup.
 	Name string
 	// Noun is the resource's, such as category.
 	Noun string
+	// Roles says that it stands for a role, which has neither Title nor Siblings here.
+	Roles bool
 	// Title is how an event names a resource.
 	Title func(*discordclient.Channel) string
 	// List makes an empty list of objects, ByID is its index by the ids that the objects claim.
@@ -42,9 +43,9 @@ type Kind struct {
 	ByID string
 	// Identity is what an object says of its resource.
 	Identity func(client.Object) Identity
-	// Siblings are the channels or categories of a parent, in the order in which Discord shows
-	// them.
-	Siblings func(snap *guildcache.Snapshot, parentID string) []*discordclient.Channel
+	// Siblings are the channels or categories of a parent that have their places among each other with
+	// one of a type, in the order in which Discord shows them.
+	Siblings func(snap *guildcache.Snapshot, parentID string, of discordgo.ChannelType) []*discordclient.Channel
 }
 
 // Identity is what an object says of its external resource.
@@ -60,12 +61,14 @@ type Identity struct {
 	Matched bool
 	// Policy is what becomes of the resource when the object is deleted.
 	Policy v1alpha1.DeletionPolicy
+	// Observed says that the resource is only observed, so that other objects may manage it.
+	Observed bool
 }
 
 // Retained reports whether the resource of a deleted object stays. By default an adopted one does,
 // but not one that was created in its place after it had been deleted on Discord.
 func (i Identity) Retained() bool {
-	if i.guessed(i.StatusID) {
+	if i.Observed || i.guessed(i.StatusID) {
 		return true
 	}
 	if i.Policy != "" {
@@ -104,19 +107,20 @@ type Resources struct {
 type Lookup struct {
 	Object            status.Object
 	GuildID, ParentID string
-	// Types are what the resource may be; the first is what is created.
+	// Types are what a channel may be; the first is what is created.
 	Types []discordgo.ChannelType
 	// NoAdoption is why the object may not adopt what exists; nil where it may.
 	NoAdoption *conditions.Issue
 }
 
-// Binding is where an object stands with its external resource. With neither a Channel nor Absent,
-// it is not known.
+// Binding is where an object stands with its external resource. With neither a Channel or Role nor
+// Absent, it is not known.
 type Binding struct {
 	Lookup
 	Identity
-	// Channel is the resource as it is now.
+	// Channel or Role is the resource as it is now.
 	Channel *discordclient.Channel
+	Role    *discordclient.Role
 	// Stored is what Discord has stored otherwise than it was asked for.
 	Stored Stored
 	// Inherits says that the channel is new and lacks overwrites of its category, which it is to have.
@@ -153,11 +157,11 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 	known := slices.DeleteFunc(slices.Compact([]string{record.ID, b.StatusID}), func(id string) bool { return id == "" })
 	snap := api.Guild(l.GuildID).Snapshot()
 	for _, id := range known {
-		if ch, ok := snap.Channel(id); ok {
+		if live := r.Kind.find(snap, id); live != nil {
 			r.losses.end(id)
 			named := b.Adopt != nil && b.Adopt.ID == id
 			b.Guessed = !named && (b.guessed(id) || r.Records.Guessed(uid, id))
-			return r.take(ctx, b, ch)
+			return r.take(ctx, b, *live)
 		}
 	}
 	for _, id := range known {
@@ -166,19 +170,12 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 		}
 	}
 	if b.Adopt != nil && len(known) == 0 {
-		if l.NoAdoption != nil {
-			return b, l.NoAdoption
-		}
-		if snap.Hidden(b.Adopt.ID) {
-			return b, issues.Hidden(r.Kind.Noun, b.Adopt.ID, hiddenRetry)
-		}
-		ch, ok := snap.Channel(b.Adopt.ID)
-		if !ok {
-			return b, conditions.Degraded(v1alpha1.ReasonAdoptNotFound, "The server has no channel or category "+
-				"with the id %s of spec.adopt, or the bot cannot see it. Check the id and the bot's permissions.", b.Adopt.ID)
+		live, err := r.Kind.adoptee(snap, l, b.Adopt.ID)
+		if err != nil {
+			return b, err
 		}
 		b.Adopted = true
-		return r.take(ctx, b, ch)
+		return r.take(ctx, b, *live)
 	}
 	if !status.Finalized(l.Object) || record.Known {
 		b.Absent = true
@@ -206,56 +203,60 @@ func (r *Resources) Owns(o status.Object) bool {
 // Position is the desired place of an object among those of its namespace that an index names; nil for
 // none. The objects of other namespaces count as unmanaged, so that none can move them.
 func (r *Resources) Position(ctx context.Context, o client.Object, by, value string) (*Position, error) {
-	rank := r.Kind.Identity(o).Position
-	if rank == nil {
+	if r.Kind.Identity(o).Position == nil {
 		return nil, nil
 	}
-	list, ranks := r.Kind.List(), order.Ranks{}
+	list := r.Kind.List()
 	if err := index.List(ctx, r.Cache, list, o.GetNamespace(), by, value); err != nil {
 		return nil, err
 	}
-	return &Position{Rank: *rank, Ranks: ranks}, meta.EachListItem(list, func(item runtime.Object) error {
-		if i := r.Kind.Identity(item.(client.Object)); i.Position != nil && i.StatusID != "" {
-			ranks[i.StatusID] = *i.Position
-		}
+	var siblings []status.Object
+	err := meta.EachListItem(list, func(item runtime.Object) error {
+		siblings = append(siblings, item.(status.Object))
 		return nil
 	})
+	return r.Kind.PositionAmong(o, siblings), err
 }
 
 // take binds what was found, if it is of the right type and no other object's.
-func (r *Resources) take(ctx context.Context, b Binding, ch *discordclient.Channel) (Binding, error) {
+func (r *Resources) take(ctx context.Context, b Binding, live resource) (Binding, error) {
 	none := Binding{Lookup: b.Lookup, Identity: b.Identity, Stored: b.Stored, Inherits: b.Inherits}
-	if !slices.Contains(b.Types, ch.Type) {
-		return none, conditions.Degraded(v1alpha1.ReasonAdoptMismatch,
-			"Channel %s on Discord has the type %s, which this kind cannot manage. Adopt another one.", ch.ID, ch.TypeName())
+	if mismatch := live.mismatch(b.Lookup); mismatch != nil {
+		return none, mismatch
 	}
-	claims, err := r.claims(ctx, b.Object.GetNamespace(), ch.ID)
+	claims, err := r.claims(ctx, b.Object.GetNamespace(), live.id)
 	if err != nil {
 		return none, err
 	}
 	uid := b.Object.GetUID()
 	if len(claims) > 0 {
-		if owner := winner(claims); owner.uid != uid {
+		// What one of its own namespace manages, an object may observe. It learns nothing of others'.
+		shared := func(owner claim) bool { return b.Observed && owner.name.Namespace == b.Object.GetNamespace() }
+		if owner := winner(claims); owner.uid != uid && !shared(owner) {
 			return none, conditions.Degraded(v1alpha1.ReasonConflict,
 				"%q (%s) on Discord is already managed by %s. Delete this object, which deletes nothing on Discord.",
-				ch.Name, ch.ID, owner.from(b.Object.GetNamespace()))
+				live.name, live.id, owner.from(b.Object.GetNamespace()))
 		}
+	}
+	if b.Observed {
+		b.Channel, b.Role = live.channel, live.role
+		return b, nil
 	}
 	rival := func(c claim) bool { return c.uid != uid && !c.deleted }
 	if i := slices.IndexFunc(claims, rival); i >= 0 {
 		b.ClaimedBy = claims[i].from(b.Object.GetNamespace())
 	}
-	if held, err := r.heldByAnother(ctx, b, ch.ID); err != nil {
+	if held, err := r.heldByAnother(ctx, b, live.id); err != nil {
 		return none, err
 	} else if held {
 		return none, issues.Brief(briefRetry) // its status is about to show it
 	}
 	if !b.Recovered {
-		r.Records.Bound(uid, ch.ID)
-	} else if !r.Records.Claim(uid, ch.ID) {
+		r.Records.Bound(uid, live.id)
+	} else if !r.Records.Claim(uid, live.id) {
 		return none, issues.Brief(briefRetry) // another object has just taken it
 	}
-	b.Channel = ch
+	b.Channel, b.Role = live.channel, live.role
 	return b, nil
 }
 
@@ -280,8 +281,14 @@ func (r *Resources) heldByAnother(ctx context.Context, b Binding, id string) (he
 func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Binding, record Record) (Binding, error) {
 	uid := b.Object.GetUID()
 	var unclear error
-	result, err := recovery.Channel(ctx, api, recovery.Intent{
-		GuildID: b.GuildID, Type: b.Types[0], ParentID: b.ParentID, Name: b.Name, Reason: Reason(r.Kind.Name, b.Object),
+	look, kind := recovery.Channel, discordgo.ChannelType(0)
+	if r.Kind.Roles {
+		look = recovery.Role
+	} else {
+		kind = b.Types[0]
+	}
+	result, err := look(ctx, api, recovery.Intent{
+		GuildID: b.GuildID, Type: kind, ParentID: b.ParentID, Name: b.Name, Reason: Reason(r.Kind.Name, b.Object),
 		NotBefore: b.Object.GetCreationTimestamp().Time, LastAttempt: record.LastAttempt,
 		Propagation: r.Records.Wait, Now: r.Status.Clock.Now,
 		Claimed: func(id string) bool {
@@ -298,15 +305,15 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 	}
 	switch result.Outcome {
 	case recovery.Found:
-		ch, ok := api.Guild(b.GuildID).Snapshot().Channel(result.ID)
-		if !ok {
+		live := r.Kind.find(api.Guild(b.GuildID).Snapshot(), result.ID)
+		if live == nil {
 			return b, issues.Brief(briefRetry) // the view lags behind the list that named it
 		}
 		b.Recovered, b.Guessed = true, result.Proof != recovery.ProofAuditLog
 		if b.Guessed {
 			r.Records.Guess(uid, result.ID) // also while no status shows it
 		}
-		return r.take(ctx, b, ch)
+		return r.take(ctx, b, *live)
 	case recovery.Hidden:
 		if !r.Records.Claim(uid, result.ID) {
 			return b, issues.Brief(briefRetry) // another object has just taken it

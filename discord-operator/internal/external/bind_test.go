@@ -53,17 +53,23 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
+// aChannel is the kind of the tests' channels.
+var aChannel = Kind{
+	Name: "DiscordChannel", Noun: "channel", ByID: "id",
+	Title: func(c *discordclient.Channel) string { return "#" + c.Name },
+	List:  func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
+	Identity: func(o client.Object) Identity {
+		c := o.(*v1alpha1.DiscordChannel)
+		return Identity{Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Matched: c.Status.Matched}
+	},
+}
+
 // newResources are channels whose claims a test says.
 func newResources(clock clock.PassiveClock, claims func(id string) ([]claim, error)) *Resources {
-	kind := Kind{
-		Name: "DiscordChannel", Noun: "channel", ByID: "id",
-		Title: func(c *discordclient.Channel) string { return "#" + c.Name },
-		List:  func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
-		Identity: func(o client.Object) Identity {
-			c := o.(*v1alpha1.DiscordChannel)
-			return Identity{Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Matched: c.Status.Matched}
-		},
-	}
+	return resourcesOf(aChannel, clock, claims)
+}
+
+func resourcesOf(kind Kind, clock clock.PassiveClock, claims func(id string) ([]claim, error)) *Resources {
 	counts := metrics.New(prometheus.NewRegistry(), nil, nil)
 	recorder := &status.Recorder{Kind: kind.Name, Events: noEvents{}, Metrics: counts, Clock: clock}
 	return &Resources{
@@ -88,17 +94,24 @@ func (o objects) List(_ context.Context, list client.ObjectList, options ...clie
 	}
 	claims, err := o.claims(id)
 	for _, c := range claims {
-		channel := v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{
+		object := metav1.ObjectMeta{
 			Namespace: "ns", Name: c.name.Name, UID: c.uid, CreationTimestamp: metav1.NewTime(c.created),
-		}}
-		if c.holds {
-			channel.Status.ChannelID = id
 		}
 		if c.deleted {
-			channel.DeletionTimestamp = &metav1.Time{Time: c.created}
+			object.DeletionTimestamp = &metav1.Time{Time: c.created}
 		}
-		channels := list.(*v1alpha1.DiscordChannelList)
-		channels.Items = append(channels.Items, channel)
+		has := ""
+		if c.holds {
+			has = id
+		}
+		switch list := list.(type) {
+		case *v1alpha1.DiscordRoleList:
+			list.Items = append(list.Items,
+				v1alpha1.DiscordRole{ObjectMeta: object, Status: v1alpha1.DiscordRoleStatus{RoleID: has}})
+		case *v1alpha1.DiscordChannelList:
+			list.Items = append(list.Items,
+				v1alpha1.DiscordChannel{ObjectMeta: object, Status: v1alpha1.DiscordChannelStatus{ChannelID: has}})
+		}
 	}
 	return err
 }
@@ -391,7 +404,7 @@ func TestTwoThatLookAtOnceDoNotTakeTheSame(t *testing.T) {
 	made := r.make(t, "alerts", "DiscordChannel uid ns/alerts")
 	r.later(time.Minute)
 	r.resources.Records.Claim("other", made.ID) // after this one has decided, and before it takes what it has found
-	got, err := r.resources.take(t.Context(), Binding{Lookup: r.lookup(finalized), Recovered: true}, made)
+	got, err := r.resources.take(t.Context(), Binding{Lookup: r.lookup(finalized), Recovered: true}, ofChannel(made))
 	if !isBrief(err) || got.Channel != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -437,7 +450,8 @@ func TestCreate(t *testing.T) {
 	create := func(way discordtest.Action) error {
 		remove := r.Discord.Faults().Add(discordtest.Fault{Route: "POST /guilds/{guild_id}/channels", Action: way})
 		defer remove()
-		return r.resources.create(t.Context(), r.client, Binding{Lookup: l}, in, &Results{})
+		b := Binding{Lookup: l}
+		return r.resources.create(b, &Results{}, r.resources.channel(t.Context(), r.client, b, *in))
 	}
 
 	if err := create(discordtest.FailBefore(404)); err == nil || !r.resources.Records.Of("uid").Known {
@@ -467,7 +481,8 @@ func TestCreate(t *testing.T) {
 
 	var results Results
 	other := r.lookup(func(l *Lookup) { l.Object.SetUID("new") })
-	err := r.resources.create(context.Background(), r.client, Binding{Lookup: other}, in, &results)
+	b := Binding{Lookup: other}
+	err := r.resources.create(b, &results, r.resources.channel(context.Background(), r.client, b, *in))
 	if err != nil || r.resources.Records.Holder(results.Channel.ID) != "new" {
 		t.Errorf("%v, held by %s", err, r.resources.Records.Holder(results.Channel.ID))
 	}

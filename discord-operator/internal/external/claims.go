@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/status"
 )
 
 // claim is an object whose status or spec names an external resource as its own.
@@ -22,6 +23,7 @@ type claim struct {
 	uid     types.UID
 	created time.Time
 	holds   bool // the status names it, and not only the spec
+	managed bool // it may have written to it, and not only observed it
 	deleted bool // the object is being deleted
 }
 
@@ -34,17 +36,23 @@ func (c claim) from(namespace string) string {
 }
 
 // winner returns whose the resource is, of all that claim it: an object that has it comes before
-// one that wants it, then the older one.
+// one that wants it, then one that has managed it before one that has only observed it, then the older one.
 func winner(claims []claim) claim {
 	return slices.MinFunc(claims, func(a, b claim) int {
-		if a.holds != b.holds {
-			if a.holds {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(a.created.Compare(b.created), cmp.Compare(a.uid, b.uid))
+		age := a.created.Compare(b.created)
+		return cmp.Or(first(a.holds, b.holds), first(a.managed, b.managed), age, cmp.Compare(a.uid, b.uid))
 	})
+}
+
+// first orders what is true before what is not.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // claims returns the objects that claim a resource. Of other namespaces only those count that have
@@ -57,9 +65,14 @@ func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, 
 	var claims []claim
 	err := meta.EachListItem(list, func(item runtime.Object) error {
 		o := item.(client.Object)
-		if holds := r.Kind.Identity(o).StatusID == id; holds || o.GetNamespace() == namespace {
+		identity := r.Kind.Identity(o)
+		if identity.Observed {
+			return nil // it claims nothing
+		}
+		if holds := identity.StatusID == id; holds || o.GetNamespace() == namespace {
 			claims = append(claims, claim{
-				client.ObjectKeyFromObject(o), o.GetUID(), o.GetCreationTimestamp().Time, holds, !o.GetDeletionTimestamp().IsZero(),
+				name: client.ObjectKeyFromObject(o), uid: o.GetUID(), created: o.GetCreationTimestamp().Time,
+				holds: holds, managed: status.Finalized(o), deleted: !o.GetDeletionTimestamp().IsZero(),
 			})
 		}
 		return nil

@@ -23,6 +23,9 @@ import (
 func Delete(
 	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o client.Object, plan Plan,
 ) Results {
+	if status.Paused(o) {
+		return Results{Issues: []conditions.Issue{status.PausedDeletion()}}
+	}
 	how, note := "", ""
 	list := plan.Issues
 	if d := plan.Delete; d != nil {
@@ -30,8 +33,8 @@ func Delete(
 		how, note = cmp.Or(d.How, deleted), d.Note
 		if discordclient.ClassOf(err) == discordclient.ClassGone {
 			how, err = cmp.Or(d.How, gone), nil
-			if d.Channel != "" {
-				err = issues.Brief(briefRetry) // one 404 is not the end of a channel: bind it again
+			if d.Channel+d.Role != "" {
+				err = issues.Brief(briefRetry) // one 404 is not the end of it: bind it again
 			}
 		}
 		list = append(list, issues.Of(err, recorder.Clock.Now())...)
@@ -61,6 +64,8 @@ func (d *Deletion) send(ctx context.Context, api *guildcache.Client, reason stri
 	switch {
 	case d.Channel != "":
 		return api.DeleteChannel(ctx, d.Channel, reason)
+	case d.Role != "":
+		return api.DeleteRole(ctx, d.RoleOf, d.Role, reason)
 	case d.Webhook != "":
 		return api.DeleteWebhook(ctx, d.Webhook, reason)
 	case d.Guild != "":

@@ -96,8 +96,8 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 	case r.losses.untilRetry(id, now) > 0:
 		return r.hidden(b, snap, id)
 	}
-	_, err := api.GetChannel(ctx, id)
-	if discordclient.IsHidden(err) {
+	err := r.get(ctx, api, b.GuildID, id)
+	if discordclient.IsHidden(err) && !r.Kind.Roles {
 		r.losses.refuse(id, now)
 		return r.hidden(b, view.Snapshot(), id)
 	}
@@ -108,7 +108,7 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 		r.losses.end(id)
 		// The view lags behind, or it is in another guild: either shows once the guild was read.
 		return errors.Join(api.Refresh(ctx, b.GuildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
-			"Channel %s exists, but Discord does not list it in this server.", id).After(issues.MaxBrief))
+			"The %s %s exists, but Discord does not list it in this server.", r.Kind.Noun, id).After(issues.MaxBrief))
 	default:
 		return err
 	}
@@ -121,11 +121,11 @@ func (r *Resources) lost(ctx context.Context, api *guildcache.Client, guildID, i
 	if left := settling - now.Sub(since); left > 0 {
 		return issues.Brief(left)
 	}
-	if api.Guild(guildID).Snapshot().CompleteAt.Before(since) {
-		if _, err := api.ListChannels(ctx, guildID); err != nil {
+	if r.listedAt(api.Guild(guildID).Snapshot()).Before(since) {
+		if err := r.list(ctx, api, guildID); err != nil {
 			return err
 		}
-		if _, there := api.Guild(guildID).Snapshot().Channel(id); there {
+		if r.Kind.find(api.Guild(guildID).Snapshot(), id) != nil {
 			r.losses.end(id)
 			return issues.Brief(briefRetry)
 		}

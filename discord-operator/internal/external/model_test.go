@@ -21,17 +21,19 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"pgregory.net/rapid"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
-// The model: a few objects, of which two ask for a channel of the same name; a guild in which
-// users make and delete channels as well; and an operator that binds and creates channels, is
-// killed at any moment, and whose calls fail in any way. All of it is in a bubble of time
-// (testing/synctest), and nothing is random but what rapid draws.
+// The model: a few objects, of which two ask for a channel, or a role, of the same name; a guild in
+// which users make and delete such as well; and an operator that binds and creates them, is killed at any
+// moment, and whose calls fail in any way. All of it is in a bubble of time (testing/synctest), and nothing
+// is random but what rapid draws.
 const (
 	settle    = 10 * time.Second
 	modelName = "alerts"
@@ -62,7 +64,7 @@ func (t inProcess) RoundTrip(r *http.Request) (response *http.Response, err erro
 type thing struct {
 	uid       types.UID
 	created   time.Time
-	name      string // of the channel
+	name      string // on Discord
 	finalized bool
 	statusID  string
 	deleted   bool
@@ -71,8 +73,83 @@ type thing struct {
 // endless is the context of all calls: rapid's own does not belong to the bubble.
 var endless = context.Background()
 
+// subject is what the objects have on Discord.
+type subject struct {
+	kind    Kind
+	types   []discordgo.ChannelType
+	created discordgo.AuditLogAction
+	routes  []string // that fail, "" for all
+	object  func(meta metav1.ObjectMeta, o *thing) status.Object
+	create  func(m *machine, b Binding, name string) func() (resource, error)
+	// live are the ids of all that exist; users make one by the name that objects ask for, and delete
+	// it.
+	live      func(g discordtest.Guild) []string
+	makeOne   func(d *discordtest.Server, guild string) (id string)
+	deleteOne func(d *discordtest.Server, guild, id string)
+}
+
+var someChannels = subject{
+	kind: aChannel, types: []discordgo.ChannelType{discordgo.ChannelTypeGuildText}, created: discordgo.AuditLogActionChannelCreate,
+	routes: []string{
+		"POST /guilds/{guild_id}/channels", "POST /guilds/{guild_id}/channels", "GET /guilds/{guild_id}/audit-logs", "GET /channels/{channel_id}", "DELETE /channels/{channel_id}", "",
+	},
+	object: func(meta metav1.ObjectMeta, o *thing) status.Object {
+		return &v1alpha1.DiscordChannel{ObjectMeta: meta,
+			Spec: v1alpha1.DiscordChannelSpec{Name: o.name}, Status: v1alpha1.DiscordChannelStatus{ChannelID: o.statusID}}
+	},
+	create: func(m *machine, b Binding, name string) func() (resource, error) {
+		return m.resources.channel(endless, m.client, b, discordclient.ChannelCreate{Name: name})
+	},
+	live: func(g discordtest.Guild) (ids []string) {
+		for _, c := range g.Channels {
+			ids = append(ids, c.ID)
+		}
+		return ids
+	},
+	makeOne: func(d *discordtest.Server, guild string) string {
+		return d.CreateChannelByHand(guild, discordtest.Channel{Name: modelName})
+	},
+	deleteOne: func(d *discordtest.Server, _, id string) { d.DeleteChannelByHand(id) },
+}
+
+var someRoles = subject{
+	kind: Kind{
+		Name: "DiscordRole", Noun: "role", Roles: true, ByID: "id",
+		List: func() client.ObjectList { return &v1alpha1.DiscordRoleList{} },
+		Identity: func(o client.Object) Identity {
+			role := o.(*v1alpha1.DiscordRole)
+			return Identity{Name: role.Spec.Name, StatusID: role.Status.RoleID}
+		},
+	},
+	created: discordgo.AuditLogActionRoleCreate,
+	routes: []string{
+		"POST /guilds/{guild_id}/roles", "POST /guilds/{guild_id}/roles", "GET /guilds/{guild_id}/audit-logs", "GET /guilds/{guild_id}/roles/{role_id}", "DELETE /guilds/{guild_id}/roles/{role_id}", "",
+	},
+	object: func(meta metav1.ObjectMeta, o *thing) status.Object {
+		return &v1alpha1.DiscordRole{ObjectMeta: meta,
+			Spec: v1alpha1.DiscordRoleSpec{Name: o.name}, Status: v1alpha1.DiscordRoleStatus{RoleID: o.statusID}}
+	},
+	create: func(m *machine, b Binding, name string) func() (resource, error) {
+		return func() (resource, error) {
+			role, err := m.client.CreateRole(endless, b.GuildID, discordclient.RoleCreate{Name: name}, Reason("DiscordRole", b.Object))
+			return ofRole(role), err
+		}
+	},
+	live: func(g discordtest.Guild) (ids []string) {
+		for _, role := range g.Roles {
+			ids = append(ids, role.ID)
+		}
+		return ids
+	},
+	makeOne: func(d *discordtest.Server, guild string) string {
+		return d.CreateRoleByHand(guild, discordtest.Role{Name: modelName})
+	},
+	deleteOne: func(d *discordtest.Server, guild, id string) { d.DeleteRole(guild, id) },
+}
+
 // machine is the state of the model.
 type machine struct {
+	subject
 	discord *discordtest.Server
 	guild   string
 	bot     discordtest.Bot
@@ -86,11 +163,12 @@ type machine struct {
 	resources *Resources
 }
 
-func newMachine(t *rapid.T) *machine {
+func newMachine(t *rapid.T, of subject) *machine {
 	<-time.After(30 * 365 * 24 * time.Hour) // a bubble begins in the year 2000, before Discord's time
 	skew := time.Duration(rapid.SampledFrom([]int{0, 0, 1, -1, 10, -10}).Draw(t, "skew in minutes")) * time.Minute
 	m := &machine{
-		things: map[string]*thing{}, gone: map[types.UID]bool{}, byHand: map[string]bool{},
+		subject: of,
+		things:  map[string]*thing{}, gone: map[types.UID]bool{}, byHand: map[string]bool{},
 		discord: discordtest.New(discordtest.Options{
 			PublicURL: "http://discord.test", Clock: time.Now().Add(-skew), Limits: discordtest.NoRateLimits(),
 			AuditDelay: auditDelay, AuditJitter: auditJitter, Seed: rapid.Uint64().Draw(t, "seed of Discord"),
@@ -98,7 +176,7 @@ func newMachine(t *rapid.T) *machine {
 	}
 	m.discord.Weaken(discordtest.Weakness{Stale: 0.3, Missing: 0.2, Unauthorized: 0.02, Forbidden: 0.05, ServerErrors: 0.02})
 	m.guild, m.bot = m.discord.AddGuild(discordtest.GuildSpec{}).ID, m.discord.AddBot(discordtest.Bot{})
-	m.discord.AddMember(m.guild, m.bot.UserID, all)
+	m.discord.AddMember(m.guild, m.bot.UserID, all|discordtest.PermManageRoles)
 	m.restart()
 	return m
 }
@@ -106,7 +184,7 @@ func newMachine(t *rapid.T) *machine {
 // restart is what a kill leaves: what was stored, and nothing that was known.
 func (m *machine) restart() {
 	m.connect()
-	m.resources = newResources(clock.RealClock{}, m.claims)
+	m.resources = resourcesOf(m.kind, clock.RealClock{}, m.claims)
 	_ = m.client.Refresh(endless, m.guild) // while it fails, nothing is known of the guild
 }
 
@@ -131,14 +209,11 @@ func (m *machine) claims(id string) (claims []claim, err error) {
 }
 
 func (m *machine) lookup(name string, o *thing) Lookup {
-	object := &v1alpha1.DiscordChannel{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, UID: o.uid, CreationTimestamp: metav1.NewTime(o.created)},
-		Spec:       v1alpha1.DiscordChannelSpec{Name: o.name}, Status: v1alpha1.DiscordChannelStatus{ChannelID: o.statusID},
-	}
+	object := m.object(metav1.ObjectMeta{Namespace: "ns", Name: name, UID: o.uid, CreationTimestamp: metav1.NewTime(o.created)}, o)
 	if o.finalized {
 		finalized(&Lookup{Object: object})
 	}
-	return Lookup{Object: object, GuildID: m.guild, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildText}}
+	return Lookup{Object: object, GuildID: m.guild, Types: m.types}
 }
 
 // reconcile is one of an object, which ends early where stop says so. It returns whether there was
@@ -167,15 +242,16 @@ func (m *machine) reconcile(name string, stop int) (unchanged bool) {
 			}
 		}
 		var results Results
-		err = m.resources.create(endless, m.client, Binding{Lookup: m.lookup(name, o), Identity: found.Identity}, &discordclient.ChannelCreate{Name: o.name}, &results)
+		b := Binding{Lookup: m.lookup(name, o), Identity: found.Identity}
+		err = m.resources.create(b, &results, m.create(m, b, o.name))
 		if err != nil || stop == 2 {
 			return false
 		}
-		found.Channel = results.Channel
+		found.Channel, found.Role = results.Channel, results.Role
 	}
 	o.finalized = true
-	unchanged = o.statusID == found.Channel.ID
-	o.statusID = found.Channel.ID
+	unchanged = o.statusID == found.live().id
+	o.statusID = found.live().id
 	return unchanged
 }
 
@@ -187,7 +263,7 @@ func (m *machine) delete(name string) bool {
 	if err != nil {
 		return false
 	}
-	err = PlanDeletion("channel", false, found, nil).Delete.send(endless, m.client, Reason("DiscordChannel", l.Object))
+	err = PlanDeletion(m.kind.Noun, false, found, nil).Delete.send(endless, m.client, Reason(m.kind.Name, l.Object))
 	if err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
 		return false
 	}
@@ -197,12 +273,11 @@ func (m *machine) delete(name string) bool {
 	return true
 }
 
-// origins are the live channels that the bot has made, by the UID of the object.
+// origins are what exists that the bot has made, by the UID of the object.
 func (m *machine) origins() map[types.UID][]string {
 	guild, made := m.discord.Guild(m.guild), map[types.UID][]string{}
 	for _, e := range guild.Audit {
-		live := slices.ContainsFunc(guild.Channels, func(c discordtest.Channel) bool { return c.ID == e.TargetID })
-		if e.Action == int(discordgo.AuditLogActionChannelCreate) && e.UserID == m.bot.UserID && live {
+		if e.Action == int(m.created) && e.UserID == m.bot.UserID && m.exists(e.TargetID) {
 			uid := types.UID(strings.Fields(e.Reason)[1])
 			made[uid] = append(made[uid], e.TargetID)
 		}
@@ -234,10 +309,15 @@ func (m *machine) Check(t *rapid.T) {
 		holders[o.statusID] = name
 	}
 	for id := range m.byHand {
-		if _, there := m.discord.Channel(id); !there {
+		if !m.exists(id) {
 			t.Fatalf("%s, which a user has made by hand, is gone", id)
 		}
 	}
+}
+
+// exists reports whether there is a channel, or role, with an id.
+func (m *machine) exists(id string) bool {
+	return slices.Contains(m.live(m.discord.Guild(m.guild)), id)
 }
 
 // any draws one of the objects.
@@ -255,12 +335,12 @@ func (m *machine) Apply(t *rapid.T) {
 		t.Skip("it exists")
 	}
 	m.uids++
-	channel := modelName
+	title := modelName
 	if name == "c" {
-		channel = "deploys"
+		title = "deploys"
 	}
 	// The API server cuts the time of creation to the second.
-	m.things[name] = &thing{uid: types.UID(fmt.Sprintf("uid-%d", m.uids)), created: time.Now().Truncate(time.Second), name: channel}
+	m.things[name] = &thing{uid: types.UID(fmt.Sprintf("uid-%d", m.uids)), created: time.Now().Truncate(time.Second), name: title}
 }
 
 func (m *machine) Delete(t *rapid.T) { m.things[m.any(t)].deleted = true }
@@ -294,28 +374,26 @@ func (m *machine) Fail(t *rapid.T) {
 	way := rapid.SampledFrom([]discordtest.Action{
 		discordtest.FailBefore(500), discordtest.FailAfter(500), discordtest.DropBefore(), discordtest.DropAfter(), garbled,
 	}).Draw(t, "way")
-	route := rapid.SampledFrom([]string{
-		"POST /guilds/{guild_id}/channels", "POST /guilds/{guild_id}/channels", "GET /guilds/{guild_id}/audit-logs", "GET /channels/{channel_id}", "DELETE /channels/{channel_id}", "",
-	}).Draw(t, "route")
+	route := rapid.SampledFrom(m.routes).Draw(t, "route")
 	m.discord.Faults().Add(discordtest.Fault{Route: route, Times: rapid.IntRange(1, 3).Draw(t, "times"), Action: way})
 }
 
-// HandMake lets a user make a channel by the name that objects ask for.
+// HandMake lets a user make one by the name that objects ask for.
 func (m *machine) HandMake(t *rapid.T) {
 	if len(m.byHand) > 2 {
 		t.Skip("enough")
 	}
-	m.byHand[m.discord.CreateChannelByHand(m.guild, discordtest.Channel{Name: modelName})] = true
+	m.byHand[m.makeOne(m.discord, m.guild)] = true
 }
 
-// HandDelete lets a user delete a channel of an object.
+// HandDelete lets a user delete what an object has.
 func (m *machine) HandDelete(t *rapid.T) {
 	name := m.any(t)
 	id := m.things[name].statusID
-	if _, there := m.discord.Channel(id); !there {
+	if !m.exists(id) {
 		t.Skip("it has none")
 	}
-	m.discord.DeleteChannelByHand(id)
+	m.deleteOne(m.discord, m.guild, id)
 }
 
 // HandHide lets a user hide a channel of an object from the bot, or show it again.
@@ -377,16 +455,21 @@ func (m *machine) calls() (all int) {
 
 // Whatever fails, and whenever the process is killed: nothing exists twice, nothing is left over,
 // no object takes what is another's, and in the end everything is there.
-func TestEveryObjectHasOneChannel(t *testing.T) {
+func TestEveryObjectHasOneOfItsKind(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(drawn *rapid.T) {
-		inBubble(t, func() {
-			m := newMachine(drawn)
-			defer m.discord.Close()
-			drawn.Repeat(rapid.StateMachineActions(m))
-			m.settle(drawn)
+	for name, of := range map[string]subject{"channel": someChannels, "role": someRoles} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(drawn *rapid.T) {
+				inBubble(t, func() {
+					m := newMachine(drawn, of)
+					defer m.discord.Close()
+					drawn.Repeat(rapid.StateMachineActions(m))
+					m.settle(drawn)
+				})
+			})
 		})
-	})
+	}
 }
 
 // inBubble does something in a bubble of time, in which waiting costs nothing. rapid ends a check

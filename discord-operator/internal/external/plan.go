@@ -3,7 +3,12 @@
 package external
 
 import (
+	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -16,6 +21,11 @@ type Plan struct {
 	// Edit changes the Fields of the one that exists.
 	Edit   discordclient.ChannelEdit
 	Fields []string
+	// Changes are what the create or the edit is to change, also where an issue keeps it from being sent.
+	Changes []Change
+	// CreateRole and EditRole are the same for a role.
+	CreateRole *discordclient.RoleCreate
+	EditRole   discordclient.RoleEdit
 	// Position is its place among its siblings; nil leaves that to users.
 	Position *Position
 	// Delete is what becomes of the resource of a deleted object.
@@ -29,12 +39,24 @@ type Position struct {
 	Rank int32
 	// Ranks are those of the siblings that have one, by their ids.
 	Ranks order.Ranks
+	// Early says that a sibling is about to be created. A new role has no position of its own, so the
+	// last one puts all into order.
+	Early bool
+}
+
+// Pending reports whether something is to be changed on Discord, besides the place among siblings, which
+// changes with theirs.
+func (p *Plan) Pending() bool { return p.Create != nil || p.CreateRole != nil || len(p.Fields) > 0 }
+
+// Pause is what comes of the plan of a paused object: its issues, and nothing on Discord.
+func (p *Plan) Pause(o client.Object, pending bool) Results {
+	return Results{Issues: slices.Concat(status.PausedIssue(o, pending), p.Issues)}
 }
 
 // First is the position with which a new sibling is created, so that in most cases it needs no
 // move.
 func (p *Position) First(siblings []*discordclient.Channel) *int {
-	return order.First(siblings, p.Ranks, p.Rank)
+	return order.First(places(siblings), p.Ranks, p.Rank)
 }
 
 // Report adds an issue and reports whether there was one; nil is none.
@@ -56,16 +78,17 @@ const (
 
 // Deletion is what becomes of the external resource of a deleted object.
 type Deletion struct {
-	// Channel, Webhook and Guild are the ids of what is deleted; all empty for nothing.
-	Channel, Webhook, Guild string
+	// Channel, Webhook, Role and Guild are the ids of what is deleted; all empty for nothing. RoleOf is
+	// the guild of the role.
+	Channel, Webhook, Guild, Role, RoleOf string
 	// How is Retained or gone; empty where something is deleted and nothing else is to be said.
 	How string
 	// Note is the message of an event for users; empty for none.
 	Note string
 }
 
-// PlanDeletion plans what becomes of the channel or category of a deleted object, unless something
-// is known that keeps it from being deleted.
+// PlanDeletion plans what becomes of the resource of a deleted object, unless something is known that
+// keeps it from being deleted.
 func PlanDeletion(noun string, retained bool, b Binding, known []conditions.Issue) Plan {
 	var d Deletion
 	switch {
@@ -75,13 +98,15 @@ func PlanDeletion(noun string, retained bool, b Binding, known []conditions.Issu
 		d = Deletion{How: Retained, Note: "Retained the " + noun + " on Discord."}
 	case b.Mismatch != nil:
 		d = Deletion{How: gone, Note: "Nothing is deleted on Discord: " + b.Mismatch.Message}
-	case b.Channel == nil:
+	case b.live() == nil:
 		d = Deletion{How: gone}
 	case b.ClaimedBy != "":
 		d = Deletion{How: Retained, Note: "Retained the " + noun + " on Discord, which " + b.ClaimedBy + " claims too."}
 	case b.Guessed:
-		d = Deletion{How: Retained, Note: "Retained " + b.Channel.ID +
+		d = Deletion{How: Retained, Note: "Retained " + b.live().id +
 			" on Discord: it may be the result of an interrupted create, or belong to another user."}
+	case b.Role != nil:
+		d = Deletion{Role: b.Role.ID, RoleOf: b.GuildID}
 	default:
 		d = Deletion{Channel: b.Channel.ID}
 	}

@@ -99,6 +99,13 @@ func (r *Records) Forget(uid types.UID) {
 	delete(r.guesses, uid)
 }
 
+// Release takes from an object what it holds, so that another one may have it.
+func (r *Records) Release(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.release(uid)
+}
+
 // Guess records that a resource is taken for the object's without proof.
 func (r *Records) Guess(uid types.UID, id string) {
 	r.mu.Lock()

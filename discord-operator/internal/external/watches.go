@@ -53,15 +53,31 @@ func (r *Resources) Rivals(ctx context.Context, o client.Object) (all []reconcil
 	return all
 }
 
-// Released lets through an object that is gone, or that has another resource than before.
+// Released lets through an object that is gone, that has another resource than before, or that only
+// observes it from now on.
 func (r *Resources) Released() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, after := r.Kind.Identity(e.ObjectOld).StatusID, r.Kind.Identity(e.ObjectNew).StatusID
-			return before != "" && before != after
+			before, after := r.Kind.Identity(e.ObjectOld), r.Kind.Identity(e.ObjectNew)
+			return before.StatusID != "" && (before.StatusID != after.StatusID || !before.Observed && after.Observed)
 		},
 	}
+}
+
+// RoleBound lets through a DiscordRole that has another role on Discord now.
+var RoleBound = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*v1alpha1.DiscordRole), e.ObjectNew.(*v1alpha1.DiscordRole)
+		return before.Status.RoleID != after.Status.RoleID
+	},
+	DeleteFunc: func(event.DeleteEvent) bool { return false },
+}
+
+// OfRole maps a DiscordRole to the objects of a kind whose overwrites name it.
+func (r *Resources) OfRole(ctx context.Context, role client.Object) []reconcile.Request {
+	return index.Requests(ctx, r.Cache, r.Kind.List(), role.GetNamespace(), index.ByRole, role.GetName())
 }
 
 // Options are those of each controller, which reconciles at most workers objects at once. Namespaces

@@ -15,6 +15,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // Why the labels of namespaces are not known.
@@ -134,6 +135,34 @@ func (r *Reader) Uses(
 func (r *Reader) InGroup(ctx context.Context, group *v1alpha1.DiscordGroup, by string) (bool, error) {
 	user, err := r.namespace(ctx, by)
 	return err == nil && Allows(group.Namespace, group.Spec.AllowedNamespaces, user), err
+}
+
+// Roles returns the roles that the overwrites of an object of a namespace name by roleRef, by the names
+// of the DiscordRoles. Where one is not there yet, the error is the issue.
+func (r *Reader) Roles(
+	ctx context.Context, namespace string, snap *guildcache.Snapshot, spec []v1alpha1.PermissionOverwrite,
+) (map[string]string, error) {
+	ids := map[string]string{}
+	for _, o := range spec {
+		if o.RoleRef == nil {
+			continue
+		}
+		var role v1alpha1.DiscordRole
+		err := r.Objects.Get(ctx, types.NamespacedName{Namespace: namespace, Name: o.RoleRef.Name}, &role)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("get DiscordRole %s: %w", o.RoleRef.Name, err)
+		}
+		if role.Status.ServerID != "" && role.Status.ServerID != snap.Guild.ID {
+			return nil, conditions.Degraded(v1alpha1.ReasonServerMismatch,
+				"DiscordRole %s is in another server. Name one of the same server.", o.RoleRef.Name)
+		}
+		if _, there := snap.Role(role.Status.RoleID); !there {
+			return nil, conditions.Progressing(v1alpha1.ReasonWaitingForRole,
+				"DiscordRole %s does not exist, or has no role on Discord yet. See its conditions.", o.RoleRef.Name)
+		}
+		ids[o.RoleRef.Name] = role.Status.RoleID
+	}
+	return ids, nil
 }
 
 // SelectorUnusable is why the selector of allowedNamespaces selects nothing; nil where it may select

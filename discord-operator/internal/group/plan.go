@@ -31,19 +31,22 @@ func planCategory(g *v1alpha1.DiscordGroup, s State) external.Plan {
 	var want []discordclient.Overwrite
 	if g.Spec.PermissionOverwrites != nil {
 		var err error
-		want, err = overwrites.Resolve(g.Spec.PermissionOverwrites, s.Binding.Channel, s.Guild.Snapshot, manage)
+		want, err = overwrites.Resolve(
+			overwrites.Named(g.Spec.PermissionOverwrites, s.Roles), s.Binding.Channel, s.Guild.Snapshot, manage)
 		if err != nil {
 			p.Issues = conditions.Of(err)
 			return p
 		}
 	}
 	if s.Binding.Absent {
+		p.Changes = settingsOf(g, s, want)
 		if !p.Report(refusedCreate(s, want)) {
 			p.Create = create(g, s, want)
 		}
 		return p
 	}
 	edit, d := differences(g, s, want)
+	p.Changes = d.Changes
 	p.Report(d.Issue())
 	if len(d.Fields) > 0 && !p.Report(s.Guild.LacksForEdit(s.Binding.Channel, edit, Kind.Noun)) {
 		p.Edit, p.Fields = edit, d.Fields
@@ -58,6 +61,13 @@ func create(g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite) *
 		in.Position = s.Position.First(s.Guild.Snapshot.Categories())
 	}
 	return in
+}
+
+// settingsOf are the fields of a category that is to be created.
+func settingsOf(g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite) []external.Change {
+	s.Binding.Channel, s.Binding.Stored = &discordclient.Channel{Type: discordgo.ChannelTypeGuildCategory}, nil
+	_, d := differences(g, s, want)
+	return d.Changes
 }
 
 // refusedCreate is why Discord would refuse a create.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/bwmarrin/discordgo"
 	corev1 "k8s.io/api/core/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -36,10 +37,12 @@ var Kind = external.Kind{
 		g := o.(*v1alpha1.DiscordGroup)
 		return external.Identity{
 			Name: g.Spec.Name, StatusID: g.Status.GroupID, Adopt: g.Spec.Adopt, Position: g.Spec.Position,
-			Policy: g.Spec.DeletionPolicy, Matched: g.Status.Matched,
+			Policy: g.Spec.DeletionPolicy, Matched: g.Status.Matched, Observed: status.Observed(g),
 		}
 	},
-	Siblings: func(snap *guildcache.Snapshot, _ string) []*discordclient.Channel { return snap.Categories() },
+	Siblings: func(snap *guildcache.Snapshot, _ string, _ discordgo.ChannelType) []*discordclient.Channel {
+		return snap.Categories()
+	},
 }
 
 // Reconciler reconciles DiscordGroups.
@@ -57,7 +60,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordgroups,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordgroups/status,verbs=patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch
-// +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers,verbs=list;watch
+// +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers;discordroles,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // SetupWithManager registers the controller and its watches. At most workers groups are reconciled
@@ -70,6 +73,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		For(&v1alpha1.DiscordGroup{}, when(r.Categories.Status.Relevant())).
 		Watches(&v1alpha1.DiscordGroup{}, requests(r.Categories.Rivals), when(r.Categories.Released())).
 		Watches(&v1alpha1.DiscordChannel{}, requests(ofChannel), when(left)).
+		Watches(&v1alpha1.DiscordRole{}, requests(r.Categories.OfRole), when(external.RoleBound)).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), ofEvent)).
 		WithOptions(external.Options(workers))
@@ -81,6 +85,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (reconcile.Result, error) {
+	ctx = discordclient.WithCaller(ctx, string(g.UID), 1)
 	if !r.Categories.Status.Satisfied(g) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
@@ -92,6 +97,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (r
 		return r.updateStatus(ctx, g, state, external.Results{Issues: issues.Of(err, r.Categories.Status.Clock.Now())})
 	}
 	plan := Plan(g, state)
+	if status.Observed(g) {
+		return r.updateStatus(ctx, g, state, r.Categories.Observe(state.Binding, state.Guild.Snapshot, plan))
+	}
+	if status.Paused(g) {
+		return r.updateStatus(ctx, g, State{}, plan.Pause(g, plan.Pending()))
+	}
 	results := r.Categories.Apply(ctx, state.Guild.Bot.Client, state.Binding, plan)
 	return r.updateStatus(ctx, g, state, results)
 }

@@ -25,36 +25,33 @@ type State struct {
 	Binding external.Binding
 	// Position is its desired place; nil where the spec has none.
 	Position *external.Position
+	// Roles are those that its overwrites name by roleRef, by the names of the DiscordRoles.
+	Roles map[string]string
 	// Selector is why the selector of its allowedNamespaces is of no use; nil for nothing.
 	Selector *conditions.Issue
 }
 
 func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
 	name := g.Spec.ServerRef.In(g.Namespace)
-	server, err := r.Grants.Server(ctx, name, nil, g.Namespace)
+	guild, err := r.Bots.Referred(ctx, r.Grants, g, g.Spec.ServerRef, g.Status.ServerID)
 	if err != nil {
 		return s, err
-	}
-	guild, err := r.Bots.Guild(ctx, server, g.Namespace)
-	if err != nil {
-		return s, err
-	}
-	if g.Status.ServerID != "" && g.Status.ServerID != guild.ID {
-		return s, conditions.Degraded(v1alpha1.ReasonServerMismatch,
-			"The category is in server %s, but DiscordServer %s now manages server %s. Create a new DiscordGroup.",
-			g.Status.ServerID, g.Spec.ServerRef.Name, guild.ID)
 	}
 	if s.Position, err = r.Categories.Position(ctx, g, index.GroupByServer, name.String()); err != nil {
 		return s, err
 	}
+	if s.Roles, err = r.Grants.Roles(ctx, g.Namespace, guild.Snapshot, g.Spec.PermissionOverwrites); err != nil {
+		return s, err
+	}
 	s.Guild = guild
 	s.Selector = r.Grants.SelectorUnusable(g.Spec.AllowedNamespaces)
-	s.Binding, err = r.Categories.Bind(ctx, guild.Bot.Client, lookup(g, guild))
+	s.Binding, err = r.Categories.Bind(ctx, guild.Bot.Client, Lookup(g, guild))
 	guild.Refresh() // Bind may have read it
 	return s, err
 }
 
-func lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) external.Lookup {
+// Lookup is where what a group has on Discord is to be found or created.
+func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) external.Lookup {
 	return external.Lookup{
 		Object: g, GuildID: guild.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory},
 		NoAdoption: grant.AdoptionRefused(guild.Server, g.Namespace),
@@ -76,7 +73,7 @@ func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGro
 	if s.Guild, err = r.Bots.GuildToDelete(ctx, name, g.Status.ServerID, g.Namespace); err != nil {
 		return s, err
 	}
-	s.Binding, err = r.Categories.BindDeleted(ctx, s.Guild.Bot.Client, lookup(g, s.Guild))
+	s.Binding, err = r.Categories.BindDeleted(ctx, s.Guild.Bot.Client, Lookup(g, s.Guild))
 	return s, err
 }
 

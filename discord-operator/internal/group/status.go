@@ -21,6 +21,9 @@ func statusOf(
 ) v1alpha1.DiscordGroupStatus {
 	now := *g.Status.DeepCopy()
 	now.ObservedGeneration = g.Generation
+	if s.Guild != nil || !status.Observed(g) {
+		now.Differences = external.Lines(results.Differences)
+	}
 	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The category does not exist on Discord.")
 	switch {
 	case s.Binding.HiddenID != "":

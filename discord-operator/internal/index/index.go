@@ -26,6 +26,9 @@ const (
 	ChannelByServer = "server" // namespace and name of the server, of those outside of any group
 	ChannelByID     = "id"     // status.channelId and spec.adopt.id
 	ChannelBySecret = "secret" // the name of the webhook's Secret
+	RoleByServer    = "server" // namespace and name of the server
+	RoleByID        = "id"     // status.roleId and spec.adopt.id
+	ByRole          = "role"   // names of the roles in the overwrites of groups and channels
 	SecretByOwner   = "owner"  // UID of the object that controls it
 	BySelector      = "from"   // allowedNamespaces.from of servers and groups, where it is Selector
 )
@@ -39,6 +42,7 @@ type index struct {
 // Add registers all indexes.
 func Add(ctx context.Context, indexer client.FieldIndexer) error {
 	server, group, channel := &v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{}
+	role := &v1alpha1.DiscordRole{}
 	for _, i := range []index{
 		by(server, ServerByGuild, func(s *v1alpha1.DiscordServer) []string {
 			return []string{s.Spec.ServerID, s.Status.ServerID}
@@ -75,6 +79,14 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 			}
 			return []string{c.WebhookSecretName()}
 		}),
+		by(role, RoleByServer, func(r *v1alpha1.DiscordRole) []string {
+			return []string{r.Spec.ServerRef.In(r.Namespace).String()}
+		}),
+		by(role, RoleByID, func(r *v1alpha1.DiscordRole) []string {
+			return []string{r.Status.RoleID, ptr.Deref(r.Spec.Adopt, v1alpha1.Adoption{}).ID}
+		}),
+		by(group, ByRole, func(g *v1alpha1.DiscordGroup) []string { return roles(g.Spec.PermissionOverwrites) }),
+		by(channel, ByRole, func(c *v1alpha1.DiscordChannel) []string { return roles(c.Spec.PermissionOverwrites) }),
 		by(apply.Metadata("v1", "Secret"), SecretByOwner, func(s *metav1.PartialObjectMetadata) []string {
 			return []string{string(ptr.Deref(metav1.GetControllerOfNoCopy(s), metav1.OwnerReference{}).UID)}
 		}),
@@ -84,6 +96,13 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 		}
 	}
 	return nil
+}
+
+func roles(list []v1alpha1.PermissionOverwrite) (names []string) {
+	for _, o := range list {
+		names = append(names, ptr.Deref(o.RoleRef, v1alpha1.RoleReference{}).Name)
+	}
+	return names
 }
 
 func selector(allowed *v1alpha1.AllowedNamespaces) []string {

@@ -27,11 +27,13 @@ const (
 	// MaxBrief is the longest wait for a rate limit that is not reported: the status would be
 	// outdated before it is read, and under load each object would be written several times.
 	MaxBrief = 5 * time.Second
+	// maxQueued is the same for a wait whose end is certain, in the line for the bot's own calls.
+	maxQueued = 30 * time.Second
 	// deniedRetry is when something that Discord does not permit is retried, should no event report
 	// that the bot was given the permission. Each try counts towards Discord's limit of invalid
 	// requests.
 	deniedRetry = 10 * time.Minute
-	// firstDeniedRetry is the same for the first time: Discord has been seen to refuse what it permits.
+	// firstDeniedRetry is the same at first: Discord has been seen to refuse what it permits.
 	firstDeniedRetry = time.Minute
 	// deletionRetry is when a deletion that failed is retried, should nothing cause it sooner.
 	deletionRetry = time.Minute
@@ -42,14 +44,15 @@ const (
 // Brief is the issue of what is over in a moment and is not reported: a rate limit of seconds, a
 // call that another reconcile makes, a state of Discord that has not arrived yet.
 func Brief(after time.Duration) *conditions.Issue {
-	return conditions.Progressing(v1alpha1.ReasonRateLimited,
+	issue := conditions.Progressing(v1alpha1.ReasonRateLimited,
 		"Discord's rate limit delays the next call. It is retried within seconds.").After(after)
+	issue.Brief = true
+	return issue
 }
 
 // IsBrief reports whether an issue is over in a moment.
 func IsBrief(issue *conditions.Issue) bool {
-	return issue != nil && issue.Reason == v1alpha1.ReasonRateLimited &&
-		issue.RequeueAfter > 0 && issue.RequeueAfter <= MaxBrief
+	return issue != nil && issue.Brief
 }
 
 // Of returns the issues of an error. One that is not Discord's is retried with the queue's back-off.
@@ -116,7 +119,7 @@ func invalid(refused *discordclient.Error) *conditions.Issue {
 // rateLimited reports the end of a rate limit to the minute: where hundreds of objects wait for the
 // same one, each is written once a minute and not whenever a few have gone through.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
-	if l.After <= MaxBrief {
+	if l.After <= MaxBrief || l.Queued() && l.After <= maxQueued {
 		return Brief(l.After)
 	}
 	end := now.Add(l.After).Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
@@ -199,17 +202,17 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 // answer, before that needs a user: a single failure is no reason to leave something on Discord.
 const stuck = 20 * time.Second
 
-// Retry returns when to reconcile again because of an issue, 0 where it does not say: sooner the first
-// time that something is refused than where that is reported already.
-func Retry(worst *conditions.Issue, reported []metav1.Condition) time.Duration {
+// Retry returns when to reconcile again because of an issue, 0 where it does not say. What is refused
+// is retried after pauses that double, from firstDeniedRetry to deniedRetry.
+func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) time.Duration {
 	if worst.RequeueAfter != deniedRetry {
 		return worst.RequeueAfter
 	}
 	was := meta.FindStatusCondition(reported, conditions.TypeDegraded)
-	if was != nil && was.Status == metav1.ConditionTrue && was.Reason == worst.Reason {
-		return deniedRetry
+	if was == nil || was.Status != metav1.ConditionTrue || was.Reason != worst.Reason {
+		return firstDeniedRetry
 	}
-	return firstDeniedRetry
+	return min(max(now.Sub(was.LastTransitionTime.Time), firstDeniedRetry), deniedRetry)
 }
 
 // OfDeletion is what the worst issue of an object comes to that was deleted a while ago: that its

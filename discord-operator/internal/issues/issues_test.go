@@ -32,6 +32,10 @@ func limited(after time.Duration) error {
 	return fmt.Errorf("channel: %w", &discordclient.RateLimited{Op: "edit channel", After: after, Scope: "hidden"})
 }
 
+func queued(after time.Duration) error {
+	return &discordclient.RateLimited{Op: "edit channel", After: after, Scope: "global", Local: true}
+}
+
 func TestOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 8, 9, 10, 11, 12, 500, time.FixedZone("somewhere", 3600))
@@ -49,6 +53,9 @@ func TestOf(t *testing.T) {
 			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:13 UTC.`).After(48 * time.Second)},
 		"a limit that ends on a minute": {limited(48*time.Second - 500), conditions.Progressing("RateLimited",
 			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:12 UTC.`).After(48*time.Second - 500)},
+		"a place in the line": {queued(maxQueued), Brief(maxQueued)},
+		"a place far back": {queued(maxQueued + time.Second), conditions.Progressing("RateLimited",
+			`Discord's rate limit (global) delays "edit channel". It is retried by 2026-08-09 09:12 UTC.`).After(maxQueued + time.Second)},
 		"a bad token":                {refusal(discordclient.ClassBadToken), conditions.Progressing("WaitingForServer", "Discord refuses the bot's token. See the DiscordServer.")},
 		"denied":                     {refusal(discordclient.ClassDenied), conditions.Degraded("MissingPermissions", "").After(deniedRetry)},
 		"full":                       {refusal(discordclient.ClassLimit), conditions.Degraded("LimitReached", "").After(fullRetry)},

@@ -37,7 +37,7 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 			"Settings that were changed on Discord and corrected, by kind and by field; "+
 				"the field existence stands for what was deleted on Discord and created again.", "kind", "field"),
 		creates: counter("discord_creates_total",
-			"Servers, categories and channels on Discord that objects have acquired, by kind and by how: "+
+			"Servers, categories, channels and roles on Discord that objects have acquired, by kind and by how: "+
 				"created, adopted, or recovered, which is found after a create of unknown outcome.", "kind", "how"),
 		deletes: counter("discord_deletes_total",
 			"Deleted objects, by kind and by what happened on Discord: deleted, retained, "+
@@ -55,7 +55,7 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 
 // initialize starts all series at 0, so that the first event of each shows as an increase.
 func (m *Metrics) initialize() {
-	for _, kind := range []string{"DiscordServer", "DiscordGroup", "DiscordChannel"} {
+	for _, kind := range []string{"DiscordServer", "DiscordGroup", "DiscordChannel", "DiscordRole"} {
 		m.timeToReady.WithLabelValues(kind)
 		m.drift.WithLabelValues(kind, "existence")
 		for _, how := range []string{"created", "adopted", "recovered"} {
@@ -89,6 +89,9 @@ var (
 	channelsDesc = prometheus.NewDesc("discord_server_channels",
 		"Channels and categories of a server, those that no object manages included; Discord allows 500.",
 		[]string{"namespace", "name"}, nil)
+	differencesDesc = prometheus.NewDesc("discord_object_differences",
+		"How many things differ on Discord from the spec of an object whose managementPolicy is Observe; at most 64.",
+		[]string{"kind", "namespace", "name"}, nil)
 	transitionDesc = prometheus.NewDesc("discord_object_ready_transition_timestamp_seconds",
 		"Unix time at which the condition Ready of an object last changed.", []string{"kind", "namespace", "name"}, nil)
 )
@@ -103,6 +106,7 @@ type gauges struct {
 func (g *gauges) Describe(out chan<- *prometheus.Desc) {
 	out <- conditionDesc
 	out <- channelsDesc
+	out <- differencesDesc
 	out <- transitionDesc
 }
 
@@ -116,7 +120,8 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	var servers v1alpha1.DiscordServerList
 	var groups v1alpha1.DiscordGroupList
 	var channels v1alpha1.DiscordChannelList
-	for _, list := range []client.ObjectList{&servers, &groups, &channels} {
+	var roles v1alpha1.DiscordRoleList
+	for _, list := range []client.ObjectList{&servers, &groups, &channels, &roles} {
 		if err := g.objects.List(context.Background(), list, client.UnsafeDisableDeepCopy); err != nil {
 			out <- prometheus.NewInvalidMetric(conditionDesc, err)
 			return
@@ -124,22 +129,37 @@ func (g *gauges) Collect(out chan<- prometheus.Metric) {
 	}
 	for i := range servers.Items {
 		s := &servers.Items[i]
-		collect(out, "DiscordServer", s, s.Status.Conditions)
+		collect(out, "DiscordServer", s)
 		if s.Status.Channels != nil {
 			out <- prometheus.MustNewConstMetric(channelsDesc, prometheus.GaugeValue, float64(s.Status.Channels.Total),
 				s.Namespace, s.Name)
 		}
 	}
 	for i := range groups.Items {
-		collect(out, "DiscordGroup", &groups.Items[i], groups.Items[i].Status.Conditions)
+		collect(out, "DiscordGroup", &groups.Items[i])
 	}
 	for i := range channels.Items {
-		collect(out, "DiscordChannel", &channels.Items[i], channels.Items[i].Status.Conditions)
+		collect(out, "DiscordChannel", &channels.Items[i])
+	}
+	for i := range roles.Items {
+		collect(out, "DiscordRole", &roles.Items[i])
 	}
 }
 
-func collect(out chan<- prometheus.Metric, kind string, o client.Object, list []metav1.Condition) {
-	for _, c := range list {
+// object is one of ours.
+type object interface {
+	client.Object
+	GetConditions() []metav1.Condition
+	GetManagementPolicy() v1alpha1.ManagementPolicy
+	GetDifferences() []string
+}
+
+func collect(out chan<- prometheus.Metric, kind string, o object) {
+	if o.GetManagementPolicy() == v1alpha1.ManagementPolicyObserve {
+		out <- prometheus.MustNewConstMetric(differencesDesc, prometheus.GaugeValue, float64(len(o.GetDifferences())), kind,
+			o.GetNamespace(), o.GetName())
+	}
+	for _, c := range o.GetConditions() {
 		value := 0.0
 		if c.Status == metav1.ConditionTrue {
 			value = 1

@@ -37,23 +37,28 @@ func scheme(t *testing.T) *runtime.Scheme {
 	return s
 }
 
-// school is a server with two channels, a group that is Progressing and a channel that is Degraded.
+// school is a server with two channels, a group that is Progressing, and a channel
+// and a role that are Degraded. The channel is observed, and differs in two things.
 func school() []client.Object {
 	meta := metav1.ObjectMeta{Namespace: "school", Name: "tokyo"}
 	server := &v1alpha1.DiscordServer{ObjectMeta: meta}
 	server.Status.ServerID, server.Status.Channels = "1401681709430341704", &v1alpha1.ChannelCount{Total: 2}
 	group, channel := &v1alpha1.DiscordGroup{ObjectMeta: meta}, &v1alpha1.DiscordChannel{ObjectMeta: meta}
+	role := &v1alpha1.DiscordRole{ObjectMeta: meta}
+	channel.Spec.ManagementPolicy = v1alpha1.ManagementPolicyObserve
+	channel.Status.Differences = []string{"topic: \"old\" -> \"new\"", "move"}
 	for of, issue := range map[*[]metav1.Condition]error{
 		&server.Status.Conditions:  nil,
 		&group.Status.Conditions:   conditions.Progressing("WaitingForServer", ""),
 		&channel.Status.Conditions: conditions.Degraded("Conflict", ""),
+		&role.Status.Conditions:    conditions.Degraded("RoleTooHigh", ""),
 	} {
 		conditions.Set(of, 1, conditions.Usable("Exists", "x"), conditions.Worst(conditions.Of(issue)))
 		for i := range *of {
 			(*of)[i].LastTransitionTime = metav1.Unix(1785585600, 0)
 		}
 	}
-	return []client.Object{server, group, channel}
+	return []client.Object{server, group, channel, role}
 }
 
 func metricsOf(t *testing.T, elected <-chan struct{}, objects ...client.Object) (*Metrics, *prometheus.Registry) {
@@ -80,7 +85,7 @@ func TestMetrics(t *testing.T) {
 	if err := testutil.GatherAndCompare(registry, want, compared...); err != nil {
 		t.Error(err)
 	}
-	if n, err := testutil.GatherAndCount(registry, "discord_time_to_ready_seconds"); err != nil || n != 3 {
+	if n, err := testutil.GatherAndCount(registry, "discord_time_to_ready_seconds"); err != nil || n != 4 {
 		t.Errorf("%d histograms of the time to be Ready, %v", n, err)
 	}
 	if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) > 0 {
@@ -89,7 +94,7 @@ func TestMetrics(t *testing.T) {
 }
 
 var gaugeNames = []string{"discord_object_condition", "discord_object_ready_transition_timestamp_seconds",
-	"discord_server_channels"}
+	"discord_server_channels", "discord_object_differences"}
 
 func TestGaugesOfTheLeaderOnly(t *testing.T) {
 	t.Parallel()
@@ -99,7 +104,7 @@ func TestGaugesOfTheLeaderOnly(t *testing.T) {
 		t.Errorf("standby: %d series, %v", n, err)
 	}
 	close(election)
-	if n, err := testutil.GatherAndCount(registry, gaugeNames...); err != nil || n != 16 {
+	if n, err := testutil.GatherAndCount(registry, gaugeNames...); err != nil || n != 22 {
 		t.Errorf("elected: %d series, %v", n, err)
 	}
 }

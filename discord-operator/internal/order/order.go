@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package order sorts managed siblings (the channels of a category, or the categories of a server)
+// Package order sorts managed siblings (the channels of a category, the categories or roles of a server)
 // by the positions of their specs, and moves as few other channels as possible. It is pure.
 //
 // Discord stores a position with each channel, neither unique nor without gaps, and shows siblings
@@ -18,27 +18,39 @@ import (
 // Ranks are the desired positions of managed siblings, by their ids.
 type Ranks map[string]int32
 
-// Right reports whether the siblings, given in Discord's order, are in the order of their ranks.
-func Right(siblings []*discordclient.Channel, ranks Ranks) bool {
-	return slices.IsSortedFunc(managed(siblings, ranks),
-		func(a, b *discordclient.Channel) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
+// Sibling is one of those that have a place among each other.
+type Sibling struct {
+	ID       string
+	Position int
 }
 
-func managed(siblings []*discordclient.Channel, ranks Ranks) []*discordclient.Channel {
+// Right reports whether the siblings, given in Discord's order, are in the order of their ranks.
+func Right(siblings []Sibling, ranks Ranks) bool {
+	return slices.IsSortedFunc(managed(siblings, ranks),
+		func(a, b Sibling) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
+}
+
+func managed(siblings []Sibling, ranks Ranks) []Sibling {
 	return slices.DeleteFunc(slices.Clone(siblings),
-		func(c *discordclient.Channel) bool { _, ok := ranks[c.ID]; return !ok })
+		func(c Sibling) bool { _, ok := ranks[c.ID]; return !ok })
+}
+
+// Sorted returns the managed siblings, of those given in Discord's order, in the order of their ranks.
+func Sorted(siblings []Sibling, ranks Ranks) []Sibling {
+	sorted := managed(siblings, ranks)
+	slices.SortStableFunc(sorted, func(a, b Sibling) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
+	return sorted
 }
 
 // Moves returns the changes of position that sort the siblings, given in Discord's order: the
 // managed ones exchange their places, and others get a new position only if the old one would not
 // keep them in their place. It is nil if the order is right.
-func Moves(siblings []*discordclient.Channel, ranks Ranks) []discordclient.ChannelMove {
+func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 	if Right(siblings, ranks) {
 		return nil
 	}
-	sorted := managed(siblings, ranks)
-	slices.SortStableFunc(sorted, func(a, b *discordclient.Channel) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
-	var moves []discordclient.ChannelMove
+	sorted := Sorted(siblings, ranks)
+	var moves []discordclient.Move
 	last := -1
 	for _, place := range siblings {
 		c, position := place, place.Position
@@ -47,7 +59,7 @@ func Moves(siblings []*discordclient.Channel, ranks Ranks) []discordclient.Chann
 		}
 		last = max(position, last+1)
 		if c.Position != last {
-			moves = append(moves, discordclient.ChannelMove{ID: c.ID, Position: last})
+			moves = append(moves, discordclient.Move{ID: c.ID, Position: last})
 		}
 	}
 	return moves
@@ -56,7 +68,7 @@ func Moves(siblings []*discordclient.Channel, ranks Ranks) []discordclient.Chann
 // First returns the position with which a new sibling of a rank is created, so that in most cases
 // it needs no move: its rank if that is the right place, otherwise the position of the sibling that
 // it follows. A new sibling has the highest id, so it is below all with the same position.
-func First(siblings []*discordclient.Channel, ranks Ranks, rank int32) *int {
+func First(siblings []Sibling, ranks Ranks, rank int32) *int {
 	above, below := -1, -1 // positions of its neighbours
 	for _, c := range managed(siblings, ranks) {
 		if ranks[c.ID] <= rank {

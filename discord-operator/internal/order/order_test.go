@@ -14,12 +14,12 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-func siblings(positions ...int) []*discordclient.Channel {
-	var list []*discordclient.Channel
+func siblings(positions ...int) []Sibling {
+	var list []Sibling
 	for i, p := range positions {
-		list = append(list, &discordclient.Channel{ID: strconv.Itoa(100 + i), Position: p})
+		list = append(list, Sibling{ID: strconv.Itoa(100 + i), Position: p})
 	}
-	discordclient.SortChannels(list)
+	sortSiblings(list)
 	return list
 }
 
@@ -73,7 +73,7 @@ func TestMovesSort(t *testing.T) {
 		if !Right(after, ranks) || Moves(after, ranks) != nil {
 			t.Fatalf("not right after one call: %v", ids(after))
 		}
-		others := func(list []*discordclient.Channel) []string {
+		others := func(list []Sibling) []string {
 			return slices.DeleteFunc(ids(list), func(id string) bool { _, ok := ranks[id]; return ok })
 		}
 		if diff := gocmp.Diff(others(before), others(after)); diff != "" {
@@ -87,13 +87,13 @@ func TestMovesSort(t *testing.T) {
 func TestCreatedInAnyOrderNeedsNoMove(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var list []*discordclient.Channel
+		var list []Sibling
 		ranks := Ranks{}
 		for i, rank := range rapid.Permutation([]int32{0, 1, 2, 3, 4, 5, 6, 7}).Draw(t, "ranks") {
-			c := &discordclient.Channel{ID: strconv.Itoa(100 + i), Position: *First(list, ranks, rank)}
+			c := Sibling{ID: strconv.Itoa(100 + i), Position: *First(list, ranks, rank)}
 			ranks[c.ID] = rank
 			list = append(list, c)
-			discordclient.SortChannels(list)
+			sortSiblings(list)
 		}
 		if !Right(list, ranks) {
 			t.Fatalf("%v", ids(list))
@@ -111,7 +111,7 @@ func TestFirstFollowsItsPredecessor(t *testing.T) {
 	}
 }
 
-func drawRanks(t *rapid.T, list []*discordclient.Channel) Ranks {
+func drawRanks(t *rapid.T, list []Sibling) Ranks {
 	ranks := Ranks{}
 	for _, c := range list {
 		if rapid.Bool().Draw(t, "managed") {
@@ -121,24 +121,28 @@ func drawRanks(t *rapid.T, list []*discordclient.Channel) Ranks {
 	return ranks
 }
 
-func apply(list []*discordclient.Channel, moves []discordclient.ChannelMove) []*discordclient.Channel {
-	var after []*discordclient.Channel
+func apply(list []Sibling, moves []discordclient.Move) []Sibling {
+	var after []Sibling
 	for _, c := range list {
-		moved := *c
+		moved := c
 		for _, m := range moves {
 			if m.ID == c.ID {
 				moved.Position = m.Position
 			}
 		}
-		after = append(after, &moved)
+		after = append(after, moved)
 	}
-	slices.SortFunc(after, func(a, b *discordclient.Channel) int {
-		return cmp.Or(cmp.Compare(a.Position, b.Position), discordclient.CompareIDs(a.ID, b.ID))
-	})
+	sortSiblings(after)
 	return after
 }
 
-func ids(list []*discordclient.Channel) []string {
+func sortSiblings(list []Sibling) {
+	slices.SortFunc(list, func(a, b Sibling) int {
+		return cmp.Or(cmp.Compare(a.Position, b.Position), discordclient.CompareIDs(a.ID, b.ID))
+	})
+}
+
+func ids(list []Sibling) []string {
 	var all []string
 	for _, c := range list {
 		all = append(all, c.ID)

@@ -42,7 +42,7 @@ func Resolve(
 			return nil, conditions.Degraded(v1alpha1.ReasonAmbiguousRole,
 				"Two overwrites are for the same role %q. Merge them.", o.Role)
 		}
-		want = append(want, discordclient.Overwrite{ID: id, Type: kind, Allow: bits(o.Allow), Deny: bits(o.Deny)})
+		want = append(want, discordclient.Overwrite{ID: id, Type: kind, Allow: Bits(o.Allow), Deny: Bits(o.Deny)})
 	}
 	if want = allowBot(keepUndocumented(want, live), live, snap, needed); len(want) > maxOverwrites {
 		return nil, conditions.Degraded(v1alpha1.ReasonLimitReached,
@@ -51,6 +51,17 @@ func Resolve(
 	}
 	slices.SortFunc(want, func(a, b discordclient.Overwrite) int { return discordclient.CompareIDs(a.ID, b.ID) })
 	return want, nil
+}
+
+// Named returns the overwrites of a spec with the ids of the roles that it names by roleRef.
+func Named(spec []v1alpha1.PermissionOverwrite, roles map[string]string) []v1alpha1.PermissionOverwrite {
+	spec = slices.Clone(spec)
+	for i, o := range spec {
+		if o.RoleRef != nil {
+			spec[i].Role = roles[o.RoleRef.Name]
+		}
+	}
+	return spec
 }
 
 // target resolves the role or user of an overwrite.
@@ -83,8 +94,8 @@ func target(
 	}
 }
 
-// bits are those of documented names; the schema allows no others.
-func bits(names []v1alpha1.Permission) permissions.Bits {
+// Bits are those of documented names; the schema allows no others.
+func Bits(names []v1alpha1.Permission) permissions.Bits {
 	var all permissions.Bits
 	for _, name := range names {
 		b, _ := permissions.Parse(string(name))
@@ -220,7 +231,7 @@ func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 func Mentioned(spec []v1alpha1.PermissionOverwrite) permissions.Bits {
 	var all permissions.Bits
 	for _, o := range spec {
-		all |= bits(o.Allow) | bits(o.Deny)
+		all |= Bits(o.Allow) | Bits(o.Deny)
 	}
 	return all
 }

@@ -47,6 +47,25 @@ func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, 
 	return results
 }
 
+// observed is what comes of the plan of a server that is only observed. It has the finalizer all the same,
+// so that it outlives the groups, channels and roles that refer to it.
+func (r *Reconciler) observed(
+	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan,
+) (results Results) {
+	results.Issues = slices.Clone(p.Issues)
+	switch {
+	case p.Create != "":
+		results.Differences = []external.Difference{{Action: external.ActionCreate}}
+		results.Issues = append(results.Issues, *conditions.Degraded(v1alpha1.ReasonNothingToObserve,
+			"spec.managementPolicy is Observe, so no server is created. Name one in spec.serverId."))
+	case p.Manageable:
+		results.GuildID, results.Guild = s.GuildID, &s.Snapshot.Guild
+		results.Differences = external.Changes(p.Changes, s.Snapshot)
+		results.Fail(r.Status.EnsureFinalizer(ctx, server), r.Status.Clock.Now())
+	}
+	return results
+}
+
 // create tries to create a guild. The finalizer records that a create may have been sent, as for
 // channels.
 func (r *Reconciler) create(

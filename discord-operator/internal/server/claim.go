@@ -13,6 +13,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -20,10 +21,11 @@ import (
 type weight int
 
 const (
-	holds  weight = iota // it manages the guild
-	held                 // it did until a moment ago
-	wants                // it was not reconciled yet, or another server manages the guild
-	cannot               // its bot cannot manage the guild, so it must not block others
+	holds   weight = iota // it manages the guild
+	held                  // it did until a moment ago
+	wants                 // it was not reconciled yet, or another server manages the guild
+	watches               // it only observes the guild, so it must not block others
+	cannot                // its bot cannot manage the guild, so it must not block others
 )
 
 // lossGrace is how long a server keeps its guild after its bot has become unable to manage it: another
@@ -34,6 +36,8 @@ func claim(server *v1alpha1.DiscordServer, now time.Time) weight {
 	ready := meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady)
 	available := meta.FindStatusCondition(server.Status.Conditions, conditions.TypeAvailable)
 	switch {
+	case status.Observed(server):
+		return watches
 	case bot.Available(server):
 		return holds
 	case server.Status.ServerID != "" && available != nil && now.Sub(available.LastTransitionTime.Time) < lossGrace &&

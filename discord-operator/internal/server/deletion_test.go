@@ -44,7 +44,7 @@ func TestPlanDeletion(t *testing.T) {
 			if c.manager != "" {
 				s.Manager = &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{UID: types.UID(c.manager)}}
 			}
-			got := planDeletion(server, s, c.known)
+			got := PlanDeletion(server, s, c.known)
 			if diff := cmp.Diff(c.want, got.Delete); diff != "" {
 				t.Error(diff)
 			}

@@ -10,6 +10,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/settings"
+	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -23,6 +24,8 @@ type Plan struct {
 	// Edit changes the Fields of the guild.
 	Edit   discordclient.GuildEdit
 	Fields []string
+	// Changes are what the edit is to change, also where it cannot be sent.
+	Changes []external.Change
 	// Manageable says that groups and channels can be managed.
 	Manageable bool
 	// Issues keep the server from matching its spec.
@@ -41,9 +44,9 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	p.Manageable = true
 	var d external.Differences
 	p.Edit, d, waits = differences(server, s)
-	p.Fields = d.Fields
+	p.Fields, p.Changes = d.Fields, d.Changes
 	have, exact := s.Snapshot.BotPermissions()
-	needed := required(s, len(p.Fields) > 0 || managed(server))
+	needed := required(server, s, len(p.Fields) > 0 || managed(server))
 	const forWhat = "which this server's settings, groups and channels require"
 	lacking := issues.Lacking(have, exact, needed, forWhat, s.InviteURL)
 	for _, issue := range []*conditions.Issue{lacking, waits, d.Issue(), s.Selector, tooManyServers(s)} {
@@ -73,6 +76,9 @@ func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 		return conditions.Degraded(v1alpha1.ReasonConflict,
 			"Server %s is already managed by DiscordServer %s. Delete this object, which deletes nothing on Discord.",
 			s.GuildID, client.ObjectKeyFromObject(s.Manager))
+	}
+	if status.Observed(server) {
+		return nil
 	}
 	have, exact := s.Snapshot.BotPermissions()
 	return issues.Lacking(have, exact, essential, "without which it cannot manage the server", s.InviteURL)
@@ -109,9 +115,9 @@ func serverIDRequired(s State) *conditions.Issue {
 		s.Application.Name, s.InviteURL)
 }
 
-// planDeletion plans what becomes of the guild of a deleted server, unless something is known that
+// PlanDeletion plans what becomes of the guild of a deleted server, unless something is known that
 // keeps it from being deleted.
-func planDeletion(server *v1alpha1.DiscordServer, s State, known []conditions.Issue) external.Plan {
+func PlanDeletion(server *v1alpha1.DiscordServer, s State, known []conditions.Issue) external.Plan {
 	switch {
 	case len(known) > 0:
 		return external.Plan{Issues: known}
@@ -123,21 +129,25 @@ func planDeletion(server *v1alpha1.DiscordServer, s State, known []conditions.Is
 
 // retained reports whether the guild of a deleted server stays.
 func retained(server *v1alpha1.DiscordServer) bool {
-	return server.Spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete || server.Status.ServerID == ""
+	return server.Spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete || server.Status.ServerID == "" ||
+		status.Observed(server)
 }
 
 // essential is what the bot cannot do without.
 const essential = permissions.ViewChannel | permissions.ManageChannels
 
 // required is what the bot needs for what the server, its groups and its channels ask for. The
-// audit log is what lost creates are found by.
-func required(s State, settings bool) permissions.Bits {
+// audit log is what lost creates are found by. To observe a server needs nothing.
+func required(server *v1alpha1.DiscordServer, s State, settings bool) permissions.Bits {
+	if status.Observed(server) {
+		return 0
+	}
 	mentioned, overwritten, webhooks := s.mentioned()
 	needed := essential | permissions.ViewAuditLog | mentioned
 	if settings {
 		needed |= permissions.ManageGuild
 	}
-	if overwritten {
+	if overwritten || s.Roles {
 		needed |= permissions.ManageRoles
 	}
 	if webhooks {
@@ -151,7 +161,7 @@ func managed(server *v1alpha1.DiscordServer) bool {
 	spec := server.Spec
 	return spec.Name != "" || spec.Description != nil || spec.VerificationLevel != "" ||
 		spec.DefaultNotifications != "" || spec.ExplicitContentFilter != "" || spec.PreferredLocale != "" ||
-		spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelRef != nil
+		spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelFlags != nil || len(references(&spec)) > 0
 }
 
 // differences returns the edit that makes the settings match the spec, how the two differ, and what
@@ -173,25 +183,20 @@ func differences(
 	text(&d, "preferredLocale", notEmpty(spec.PreferredLocale), live.PreferredLocale, &edit.PreferredLocale)
 	text(&d, "afkChannelId", spec.AFKChannelID, live.AFKChannelID, &edit.AFKChannelID)
 	number(&d, "afkTimeout", settings.AFKTimeouts.Number(spec.AFKTimeout), live.AFKTimeout, &edit.AFKTimeout)
-	if spec.SystemChannelRef != nil {
-		var id string
-		if id, waits = systemChannel(server, s); waits == nil {
-			text(&d, "systemChannelRef", &id, live.SystemChannelID, &edit.SystemChannelID)
+	if spec.SystemChannelFlags != nil {
+		flags := settings.SystemChannelFlags.Bits(spec.SystemChannelFlags, live.SystemChannelFlags)
+		number(&d, "systemChannelFlags", &flags, live.SystemChannelFlags, &edit.SystemChannelFlags)
+	}
+	for _, ref := range references(&spec) {
+		id, missing := s.referenced(ref)
+		if missing != nil {
+			waits = missing
+			continue
 		}
+		is, to := ref.in(&live, &edit)
+		text(&d, ref.field, &id, *is, to)
 	}
 	return edit, d, waits
-}
-
-// systemChannel returns the id of the channel that spec.systemChannelRef names.
-func systemChannel(server *v1alpha1.DiscordServer, s State) (string, *conditions.Issue) {
-	c := s.SystemChannel
-	if c != nil && c.Status.ServerID == s.GuildID {
-		if _, exists := s.Snapshot.Channel(c.Status.ChannelID); exists {
-			return c.Status.ChannelID, nil
-		}
-	}
-	return "", conditions.Progressing(v1alpha1.ReasonWaitingForChannel,
-		"DiscordChannel %s of spec.systemChannelRef does not exist in this server yet.", server.Spec.SystemChannelRef.Name)
 }
 
 func notEmpty(s string) *string {

@@ -5,6 +5,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -23,6 +24,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
@@ -45,7 +47,7 @@ type Reconciler struct {
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers/status,verbs=patch
-// +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordgroups;discordchannels,verbs=list;watch
+// +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordgroups;discordchannels;discordroles,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -60,6 +62,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&v1alpha1.DiscordServer{}, requests(r.rivals), when(claimChanged)).
 		Watches(&v1alpha1.DiscordGroup{}, later(r.ofGroup), when(childChanged)).
 		Watches(&v1alpha1.DiscordChannel{}, later(r.ofChannel), when(childChanged)).
+		Watches(&v1alpha1.DiscordRole{}, later(r.ofRole), when(childChanged)).
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), onEvent)).
 		WithOptions(external.Options(workers))
@@ -83,6 +86,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.DiscordServer) (reconcile.Result, error) {
+	ctx = discordclient.WithCaller(ctx, string(server.UID), 1)
 	if !r.Status.Satisfied(server) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
@@ -96,6 +100,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.DiscordServ
 		return r.updateStatus(ctx, server, state, results)
 	}
 	plan := NewPlan(server, state)
+	if status.Observed(server) {
+		return r.updateStatus(ctx, server, state, r.observed(ctx, server, state, plan))
+	}
+	if status.Paused(server) {
+		pending := status.PausedIssue(server, plan.Create != "" || len(plan.Fields) > 0)
+		return r.updateStatus(ctx, server, State{}, Results{Results: external.Results{
+			Issues: slices.Concat(pending, plan.Issues),
+		}})
+	}
 	results := r.apply(ctx, server, state, plan)
 	return r.updateStatus(ctx, server, state, results)
 }
@@ -106,7 +119,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, server *v1alpha1.Disco
 		return reconcile.Result{}, nil
 	}
 	state, err := r.observeDeletion(ctx, server)
-	plan := planDeletion(server, state, issues.Of(err, r.Status.Clock.Now()))
+	plan := PlanDeletion(server, state, issues.Of(err, r.Status.Clock.Now()))
 	results := external.Delete(ctx, state.Bot.OrNone(), r.Status, server, plan)
 	if results.Deleted {
 		r.Records.Forget(server.UID)

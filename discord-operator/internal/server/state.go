@@ -5,11 +5,10 @@ package server
 import (
 	"cmp"
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,12 +50,14 @@ type State struct {
 	// for must not make the bot of this one ask for permissions.
 	Groups   []v1alpha1.DiscordGroup
 	Channels []v1alpha1.DiscordChannel
-	// Namespaces is how many have groups or channels in the server.
+	// Roles says that there are any of its own namespace.
+	Roles bool
+	// Namespaces is how many have groups, channels or roles in the server.
 	Namespaces int
 	// Selector is why the selector of its allowedNamespaces is of no use; nil for nothing.
 	Selector *conditions.Issue
-	// SystemChannel is that of spec.systemChannelRef; nil for none.
-	SystemChannel *v1alpha1.DiscordChannel
+	// Referenced are the channels that the spec refers to, by their names.
+	Referenced map[string]*v1alpha1.DiscordChannel
 }
 
 func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer) (s State, err error) {
@@ -173,18 +174,17 @@ func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.Disco
 			s.Channels = append(s.Channels, channels[i])
 		}
 	}
-	s.Namespaces, s.Selector = namespaces.Len(), r.Grants.SelectorUnusable(server.Spec.AllowedNamespaces)
-	if ref := server.Spec.SystemChannelRef; ref != nil {
-		var c v1alpha1.DiscordChannel
-		err := r.Client.Get(ctx, types.NamespacedName{Namespace: server.Namespace, Name: ref.Name}, &c)
-		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("get DiscordChannel %s: %w", ref.Name, err)
-		}
-		if err == nil {
-			s.SystemChannel = &c
-		}
+	roles, err := r.roles(ctx, server)
+	if err != nil {
+		return err
 	}
-	return nil
+	for i := range roles {
+		namespaces.Insert(roles[i].Namespace)
+		s.Roles = s.Roles || roles[i].Namespace == server.Namespace
+	}
+	s.Namespaces, s.Selector = namespaces.Len(), r.Grants.SelectorUnusable(server.Spec.AllowedNamespaces)
+	s.Referenced, err = Referenced(ctx, r.Client, server)
+	return err
 }
 
 // children returns the groups and channels of all namespaces that use the server: those that refer to
@@ -240,6 +240,22 @@ func (r *Reconciler) channels(
 	return using, nil
 }
 
+// roles returns the roles that use the server, as children does groups and channels.
+func (r *Reconciler) roles(
+	ctx context.Context, server *v1alpha1.DiscordServer,
+) (using []v1alpha1.DiscordRole, err error) {
+	var named v1alpha1.DiscordRoleList
+	err = index.List(ctx, r.Client, &named, "", index.RoleByServer, client.ObjectKeyFromObject(server).String())
+	for i := range named.Items {
+		uses, unclear := r.Grants.Uses(ctx, server, nil, named.Items[i].Namespace)
+		of := named.Items[i].Status
+		if err = errors.Join(err, unclear); uses || of.RoleID != "" && of.ServerID == server.Status.ServerID {
+			using = append(using, named.Items[i])
+		}
+	}
+	return using, err
+}
+
 // mentioned are the permissions in the overwrites of its groups and channels, and whether there are
 // overwrites and webhooks at all.
 func (s *State) mentioned() (bits permissions.Bits, overwritten, webhooks bool) {
@@ -269,10 +285,14 @@ func (r *Reconciler) observeDeletion(ctx context.Context, server *v1alpha1.Disco
 	return s, err
 }
 
-// dependents returns, as an issue, the groups and channels that still refer to the server.
+// dependents returns, as an issue, the groups, channels and roles that still refer to the server.
 func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordServer) error {
 	groups, channels, err := r.children(ctx, server)
-	if err != nil || len(groups)+len(channels) == 0 {
+	if err != nil {
+		return err
+	}
+	roles, err := r.roles(ctx, server)
+	if err != nil || len(groups)+len(channels)+len(roles) == 0 {
 		return err
 	}
 	var names []string
@@ -281,6 +301,9 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 	}
 	for i := range channels {
 		names = append(names, "DiscordChannel "+issues.Name(&channels[i], server.Namespace))
+	}
+	for i := range roles {
+		names = append(names, "DiscordRole "+issues.Name(&roles[i], server.Namespace))
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"Objects still refer to the server: %s. Delete them.", issues.Some(names))

@@ -5,12 +5,14 @@ package server
 import (
 	"cmp"
 	"context"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
@@ -22,6 +24,9 @@ func statusOf(
 ) v1alpha1.DiscordServerStatus {
 	now := *server.Status.DeepCopy()
 	now.ObservedGeneration = server.Generation
+	if s.Bot != nil || !status.Observed(server) {
+		now.Differences = external.Lines(results.Differences)
+	}
 	if s.Application != nil {
 		now.ApplicationID, now.InviteURL = s.Application.ID, cmp.Or(s.InviteURL, now.InviteURL)
 	}
@@ -29,13 +34,25 @@ func statusOf(
 		now.ServerID = results.GuildID
 	}
 	if guild := results.Guild; guild != nil {
-		now.Name, now.OwnerID = guild.Name, guild.OwnerID
+		now.Name, now.OwnerID = truncated(guild.Name), guild.OwnerID
 		now.Namespaces = int32(s.Namespaces)  //nolint:gosec // a cluster has fewer
 		total := int32(len(s.Snapshot.All())) //nolint:gosec // Discord allows 500
 		now.Channels = &v1alpha1.ChannelCount{Total: total, Limit: bot.MaxChannels}
 	}
 	conditions.Set(&now.Conditions, server.Generation, availability(server, results, worst), worst)
 	return now
+}
+
+// maxName is the length in characters up to which the status has the name of a server. Discord
+// allows 100, and servers that are compatible with it may allow more; the API server would refuse
+// the whole status.
+const maxName = 256
+
+func truncated(name string) string {
+	if utf8.RuneCountInString(name) > maxName {
+		return string([]rune(name)[:maxName])
+	}
+	return name
 }
 
 // availability says whether groups and channels can be managed now. What resolves by itself does

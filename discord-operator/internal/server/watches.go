@@ -48,6 +48,10 @@ func (r *Reconciler) ofGroup(_ context.Context, o client.Object) types.Namespace
 	return o.(*v1alpha1.DiscordGroup).Spec.ServerRef.In(o.GetNamespace())
 }
 
+func (r *Reconciler) ofRole(_ context.Context, o client.Object) types.NamespacedName {
+	return o.(*v1alpha1.DiscordRole).Spec.ServerRef.In(o.GetNamespace())
+}
+
 func (r *Reconciler) ofChannel(ctx context.Context, o client.Object) (server types.NamespacedName) {
 	c := o.(*v1alpha1.DiscordChannel)
 	if c.Spec.ServerRef != nil {
@@ -68,7 +72,7 @@ func (r *Reconciler) ofNamespace(ctx context.Context, _ client.Object) []reconci
 	return r.requests(ctx, "", index.BySelector, string(v1alpha1.FromSelector))
 }
 
-// childChanged lets through a group or channel that came or went, on Discord or here, or whose spec
+// childChanged lets through a group, channel or role that came or went, on Discord or here, or whose spec
 // changed: the server counts them, needs permissions for them, and may wait for one to exist or to
 // be gone.
 var childChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
@@ -81,6 +85,8 @@ func idOf(o client.Object) string {
 		return o.Status.GroupID
 	case *v1alpha1.DiscordChannel:
 		return o.Status.ChannelID
+	case *v1alpha1.DiscordRole:
+		return o.Status.RoleID
 	}
 	return ""
 }

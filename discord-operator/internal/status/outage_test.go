@@ -39,7 +39,7 @@ func newOutageWorld(t *testing.T) *outageWorld {
 		Kind: "DiscordChannel", Events: noEvents{}, Expectations: expectations.NewSet(w.clock), Clock: w.clock,
 		Metrics: metrics.New(prometheus.NewRegistry(), nil, nil), Resync: time.Hour, UnverifiedPeriod: 5 * time.Minute,
 	}
-	w.recorder.Client = fakeClient{status: fakeStatus{patch: func(client.Object) error { w.writes++; return nil }}}
+	w.recorder.Client = fakeClient{status: fakeStatus{patch: func(client.Object, client.Patch) error { w.writes++; return nil }}}
 	w.channel = &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", UID: "1", Generation: 3}}
 	w.channel.CreationTimestamp = metav1.NewTime(w.clock.Now().Add(-time.Hour))
 	return w
@@ -51,6 +51,12 @@ func (w *outageWorld) reconcile(worst *conditions.Issue) time.Duration {
 	after := w.channel.DeepCopy()
 	after.Status.ObservedGeneration = after.Generation
 	conditions.Set(&after.Status.Conditions, after.Generation, conditions.Usable("OnDiscord", ""), worst)
+	for i := range after.Status.Conditions {
+		c := &after.Status.Conditions[i]
+		if was := meta.FindStatusCondition(w.channel.Status.Conditions, c.Type); was == nil || was.Status != c.Status {
+			c.LastTransitionTime = metav1.NewTime(w.clock.Now())
+		}
+	}
 	ctx := logf.IntoContext(w.t.Context(), logr.New(funcr.New(func(_, args string) {
 		w.lines = append(w.lines, args)
 	}, funcr.Options{}).GetSink()))
@@ -111,7 +117,7 @@ func TestWhatNeverMatchedIsNotReady(t *testing.T) {
 	w.want("a new spec", conditions.TypeReady, metav1.ConditionFalse)
 }
 
-// Discord has been seen to refuse what it permits: that is retried soon, once.
+// Discord has been seen to refuse what it permits: that is retried soon, and less and less often.
 func TestTheFirstRefusalIsRetriedSoon(t *testing.T) {
 	t.Parallel()
 	refused := &discordclient.Error{Class: discordclient.ClassDenied, Status: 403, Code: 50001, Message: "Missing Access"}
@@ -120,14 +126,16 @@ func TestTheFirstRefusalIsRetriedSoon(t *testing.T) {
 		"a call": denied, "a deletion": func() *conditions.Issue { return issues.OfDeletion(denied(), 0) },
 	} {
 		w := newOutageWorld(t)
-		for i, want := range []time.Duration{time.Minute, 10 * time.Minute, 10 * time.Minute, time.Hour, time.Minute, 10 * time.Minute} {
+		for i, want := range []float64{1, 1, 2, 4, 8, 10, 10, 60, 1, 1} {
 			var worst *conditions.Issue
-			if i != 3 {
+			if i != 7 {
 				worst = issue()
 			}
-			if got := w.reconcile(worst); got != want {
-				t.Errorf("%s, reconcile %d: the next one is after %s, want %s", name, i, got, want)
+			got := w.reconcile(worst)
+			if got.Minutes() != want {
+				t.Errorf("%s, reconcile %d: the next one is after %s, want %v minutes", name, i, got, want)
 			}
+			w.clock.SetTime(w.clock.Now().Add(got))
 		}
 	}
 }

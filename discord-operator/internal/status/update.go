@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -15,6 +16,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -25,6 +27,8 @@ type Object interface {
 	client.Object
 	GetConditions() []metav1.Condition
 	SetConditions(now []metav1.Condition)
+	GetManagementPolicy() v1alpha1.ManagementPolicy
+	GetDifferences() []string
 }
 
 // Report is how a reconcile ended.
@@ -57,15 +61,17 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 		report.Worst = &worst
 	}
 	r.unverified(ctx, &report)
+	setObserved(report.After)
+	setPaused(report.After)
 	var list []conditions.Issue
 	if report.Worst != nil {
-		report.Worst.RequeueAfter = issues.Retry(report.Worst, report.Before.GetConditions())
+		report.Worst.RequeueAfter = issues.Retry(report.Worst, report.Before.GetConditions(), r.Clock.Now())
 		list = append(list, *report.Worst)
 		logf.FromContext(ctx).V(1).Info("not reconciled", "issue", report.Worst.Error())
 	}
 	failed := r.write(ctx, report)
 	result, err := conditions.Result(list)
-	if errors.Is(failed, apply.ErrStale) { // it is written
+	if errors.Is(failed, apply.ErrStale) {
 		failed, result.RequeueAfter = nil, apply.StaleRetry
 	}
 	if err = errors.Join(err, failed); err != nil {
@@ -77,24 +83,39 @@ func (r *Recorder) Update(ctx context.Context, report Report) (reconcile.Result,
 	return result, nil
 }
 
-// write patches the status and makes known what that means. ErrStale says that it is written, and
-// that another client has written at the same time.
+// Record writes what a status has to say before a call, so that a crash does not lose it.
+func (r *Recorder) Record(ctx context.Context, before, after Object) error {
+	return r.write(ctx, Report{Before: before, After: after})
+}
+
+// write patches the status and makes known what that means. ErrStale says that another client has
+// written at the same time, so that the object is to be read again.
 func (r *Recorder) write(ctx context.Context, report Report) error {
 	if equality.Semantic.DeepEqual(report.Before, report.After) {
 		return nil
 	}
 	after, was, now := report.After, report.Before.GetConditions(), report.After.GetConditions()
 	done := r.Expectations.Writing(r.key(after))
-	if err := r.Client.Status().Patch(ctx, after, client.MergeFrom(report.Before)); err != nil {
+	// The version keeps it from being written to another object of the same name: of a status the API
+	// server does not compare the UID.
+	patch := client.MergeFromWithOptions(report.Before, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Status().Patch(ctx, after, patch); err != nil {
 		done("")
-		if apierrors.IsNotFound(err) { // deleted meanwhile
+		switch {
+		case apierrors.IsNotFound(err): // deleted meanwhile
 			return nil
+		case conditions.Conflict(err):
+			return apply.ErrStale
 		}
 		return fmt.Errorf("patch status: %w", err)
 	}
 	others := done(after.GetResourceVersion())
 	if e := conditions.EventFor(was, now); e != nil {
 		r.Event(after, e.Type, e.Reason, e.Message)
+	}
+	if differ := meta.FindStatusCondition(now, v1alpha1.TypeInSync); differ != nil &&
+		differ.Status == metav1.ConditionFalse && !meta.IsStatusConditionFalse(was, v1alpha1.TypeInSync) {
+		r.Event(after, corev1.EventTypeNormal, differ.Reason, differ.Message)
 	}
 	// Before an object is Ready for the first time, it has never been Available.
 	if !meta.IsStatusConditionTrue(was, conditions.TypeAvailable) &&

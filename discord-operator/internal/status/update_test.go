@@ -5,12 +5,15 @@ package status
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -33,11 +36,11 @@ func (f fakeClient) Status() client.SubResourceWriter { return f.status }
 
 type fakeStatus struct {
 	client.SubResourceWriter
-	patch func(client.Object) error
+	patch func(client.Object, client.Patch) error
 }
 
-func (f fakeStatus) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
-	return f.patch(o)
+func (f fakeStatus) Patch(_ context.Context, o client.Object, p client.Patch, _ ...client.SubResourcePatchOption) error {
+	return f.patch(o, p)
 }
 
 type noEvents struct{}
@@ -50,6 +53,7 @@ func TestUpdate(t *testing.T) {
 	reported := []metav1.Condition{{Type: conditions.TypeReady}}
 	waiting, degraded := conditions.Progressing("R", "").After(3*time.Second), conditions.Degraded("R", "")
 	broken := errors.New("connection refused")
+	conflict := apierrors.NewConflict(schema.GroupResource{}, "tokyo", errors.New("the object has been modified"))
 	transient := conditions.Worst(conditions.Of(broken))
 	cases := map[string]struct {
 		report Report
@@ -65,6 +69,8 @@ func TestUpdate(t *testing.T) {
 		"reconciled, and not reported":       {was: reported, writes: true, failed: broken, err: "channel #tokyo: patch status: connection refused"},
 		"reported, while another one wrote":  {was: reported, report: Report{Worst: degraded}, writes: true, others: true, again: apply.StaleRetry},
 		"transient, while another one wrote": {was: reported, report: Report{Worst: transient}, writes: true, others: true, err: "channel #tokyo: connection refused"},
+		"of an object that was replaced":     {was: reported, writes: true, failed: conflict, again: apply.StaleRetry},
+		"transient, and was replaced":        {was: reported, report: Report{Worst: transient}, writes: true, failed: conflict, err: "channel #tokyo: connection refused"},
 		"a cache that lags":                  {was: reported, report: Report{Stale: true}, again: apply.StaleRetry},
 		"brief":                              {was: reported, report: Report{Worst: issues.Brief(time.Second)}, again: time.Second},
 		"brief, but something new":           {was: reported, report: Report{Worst: issues.Brief(time.Second), Changed: true}, writes: true, again: time.Second},
@@ -82,8 +88,11 @@ func TestUpdate(t *testing.T) {
 				Kind: "DiscordChannel", Events: noEvents{}, Expectations: expectations.NewSet(clock), Metrics: counts, Clock: clock, Resync: time.Hour,
 			}
 			writes := false
-			r.Client = fakeClient{status: fakeStatus{patch: func(o client.Object) error {
+			r.Client = fakeClient{status: fakeStatus{patch: func(o client.Object, p client.Patch) error {
 				writes = true
+				if data, err := p.Data(o); err != nil || !strings.Contains(string(data), `"resourceVersion":"1"`) {
+					t.Errorf("the patch is for any object of this name: %s, %v", data, err)
+				}
 				if c.others {
 					other := o.DeepCopyObject().(client.Object)
 					other.SetResourceVersion("9")

@@ -50,7 +50,7 @@ func (w *Webhooks) Apply(
 	}
 	var obsolete apply.Plan
 	for i := range p.Obsolete {
-		obsolete.Delete = append(obsolete.Delete, apply.Delete("Secret", &p.Obsolete[i]))
+		obsolete.Abandon = append(obsolete.Abandon, apply.Delete("Secret", &p.Obsolete[i]))
 	}
 	return results, w.write(ctx, c, obsolete)
 }

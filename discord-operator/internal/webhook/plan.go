@@ -4,6 +4,7 @@ package webhook
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
@@ -13,6 +14,7 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -45,11 +47,33 @@ type Plan struct {
 	Live  *metav1.PartialObjectMetadata
 	// Remove is the id of a webhook that the spec no longer has.
 	Remove string
-	// Obsolete are Secrets that are to be deleted.
+	// Obsolete are Secrets that are to go. The garbage collector deletes them, so that the operator
+	// needs no permission to.
 	Obsolete []metav1.PartialObjectMetadata
 	// Err is the issue that keeps the webhook from matching the spec, or why it could not be
 	// observed.
 	Err error
+}
+
+// Pending reports whether something is to be changed.
+func (p *Plan) Pending() bool {
+	return p.Create || p.Rename || p.Write || p.Remove != "" || len(p.Obsolete) > 0
+}
+
+// Differences are what carrying out the plan would change on Discord.
+func (p *Plan) Differences(c *v1alpha1.DiscordChannel) (all []external.Difference) {
+	switch {
+	case p.Remove != "":
+		all = append(all, external.Difference{Action: external.ActionDelete, Field: "webhook", To: p.Remove})
+	case p.Create:
+		all = append(all, external.Difference{
+			Action: external.ActionCreate, Field: "webhook", To: strconv.Quote(c.Spec.Webhook.Name),
+		})
+	case p.Rename:
+		name := external.Change{Field: "webhook.name", From: p.Use.Name, To: c.Spec.Webhook.Name}
+		all = external.Changes([]external.Change{name}, nil)
+	}
+	return all
 }
 
 // NewPlan plans the webhook of a channel and its Secret. It does no I/O.
@@ -70,6 +94,12 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	if p.Live != nil && !metav1.IsControlledBy(p.Live, c) {
 		p.Err = conditions.Degraded(v1alpha1.ReasonNameConflict, "Secret %s exists and is not owned by this "+
 			"DiscordChannel. Name another one in spec.webhook.secretName, or delete it.", name)
+		return p
+	}
+	if p.Live != nil && apply.TooLarge(p.Live) {
+		p.Err = conditions.Degraded(v1alpha1.ReasonNameConflict, "The metadata of Secret %s takes more than "+
+			"%d KiB of memory, the most that the operator keeps of an object, so it is left alone. Delete it: "+
+			"it is created again.", name, apply.MaxKept>>10)
 		return p
 	}
 	p.Use = ownWebhook(c, s)

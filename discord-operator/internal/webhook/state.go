@@ -16,6 +16,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient"
@@ -45,7 +46,7 @@ type State struct {
 	// Application is the bot's own, Hooks are all webhooks of the channel.
 	Application string
 	Hooks       []discordclient.Webhook
-	// Record is what this process knows, Complete that the result of a lost create would be listed.
+	// Record is what this process knows, Complete that what was created before would be listed.
 	Record   external.Record
 	Complete bool
 	// Err is why Discord could not be read. It keeps nothing else from being reconciled.
@@ -81,20 +82,33 @@ func (w *Webhooks) Observe(
 	return s, nil
 }
 
-// observeHooks reads the channel's webhooks. Where one would be created after a create that may
-// have been carried out, only a list counts that must show the result of that one.
+// observeHooks reads the channel's webhooks. Where one would be created after another create, only a
+// list counts that must show the result of that one.
 func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel, s *State) (err error) {
-	shown := s.Record.LastAttempt.Add(w.Records.Wait)
-	uncertain := !s.Record.Known && status.Finalized(c)
-	s.Complete = !uncertain || w.Status.Clock.Now().After(shown)
+	shown := w.shown(c, s.Record)
+	s.Complete = w.Status.Clock.Now().After(shown)
 	if s.Channel == nil {
 		return nil
 	}
 	s.Hooks, err = s.Guild.Bot.Webhooks(ctx, s.Guild.ID, s.Channel.ID, time.Time{})
-	if err == nil && uncertain && s.Complete && c.Spec.Webhook != nil && NewPlan(c, *s).Create {
+	if err == nil && s.Complete && c.Spec.Webhook != nil && NewPlan(c, *s).Create {
 		s.Hooks, err = s.Guild.Bot.Webhooks(ctx, s.Guild.ID, s.Channel.ID, shown)
 	}
 	return err
+}
+
+// shown is from when a list must show what was created for a channel: a create that may have been
+// carried out, and also a webhook that is known, which a list may lack for a moment.
+func (w *Webhooks) shown(c *v1alpha1.DiscordChannel, record external.Record) (at time.Time) {
+	if !record.Known && status.Finalized(c) {
+		at = record.LastAttempt.Add(w.Records.Wait)
+	}
+	for _, id := range []string{record.ID, statusID(c)} {
+		if created := discordclient.CreatedAt(id).Add(issues.MaxBrief); id != "" && created.After(at) {
+			at = created
+		}
+	}
+	return at
 }
 
 // ownSecrets returns the metadata of the Secrets that the channel owns.

@@ -21,7 +21,8 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-// sourceAnnotation on the Dojo's own Secret is the version of the source that it was copied from.
+// sourceAnnotation on the Dojo's own Secret is the version of the source that it was copied from, and
+// behind it what it has beside: [Hosts].
 const sourceAnnotation = "core.jutsu.com/credentials-source"
 
 var revisionPath = fieldpath.MakePathOrDie("metadata", "annotations", ownership.RevisionAnnotation)
@@ -30,6 +31,46 @@ var revisionPath = fieldpath.MakePathOrDie("metadata", "annotations", ownership.
 func versionOf(source metav1.Object) string {
 	uid, version := source.GetUID(), source.GetResourceVersion()
 	return fmt.Sprintf("%s/%s/%s/%s", source.GetNamespace(), source.GetName(), uid, version)
+}
+
+// recordOf is what the Dojo's own Secret was made from: a state of the source, and the hosts.
+func recordOf(source metav1.Object, hosts Hosts) string {
+	record := versionOf(source)
+	if hosts != (Hosts{}) {
+		record += recordSeparator + hosts.ReadOnly
+	}
+	if hosts.Pooler != "" {
+		record += recordSeparator + hosts.Pooler
+	}
+	return record
+}
+
+// recordSeparator is in no name and no version.
+const recordSeparator = "|"
+
+// copiedVersion is the state of the source that the Dojo's own Secret was copied from.
+func copiedVersion(own *metav1.PartialObjectMetadata) string {
+	version, _, _ := strings.Cut(own.GetAnnotations()[sourceAnnotation], recordSeparator)
+	return version
+}
+
+// PoolerOf is the Pooler that the Dojo's own Secret names as the host; empty where it names none.
+func PoolerOf(own *metav1.PartialObjectMetadata) string {
+	if own == nil {
+		return ""
+	}
+	if parts := strings.Split(own.GetAnnotations()[sourceAnnotation], recordSeparator); len(parts) > 2 {
+		return parts[2]
+	}
+	return ""
+}
+
+// keysWith are those of the Dojo's own Secret.
+func keysWith(readOnlyHost string) []string {
+	if readOnlyHost == "" {
+		return Keys
+	}
+	return append(slices.Clone(Keys), ReadOnlyKey)
 }
 
 // SourceOf is the name of the Secret that the Dojo's own was copied from; empty where there is none.
@@ -45,17 +86,18 @@ func SourceOf(own *metav1.PartialObjectMetadata) string {
 // copied reports, from metadata alone, whether the Dojo's own Secret is an unaltered copy of this
 // version of the source: our labels and annotations stand, and every key is ours, whose ownership a
 // client that changes a value takes.
-func copied(d *corev1api.Dojo, own, source *metav1.PartialObjectMetadata) bool {
-	return own != nil && own.GetAnnotations()[sourceAnnotation] == versionOf(source) &&
-		apply.SecretInSync(ownership.FieldOwner, own, ownership.Labels(d, ownership.Application), Keys) &&
+func copied(d *corev1api.Dojo, own, source *metav1.PartialObjectMetadata, hosts Hosts) bool {
+	labels, keys := ownership.Labels(d, ownership.Application), keysWith(hosts.ReadOnly)
+	return own != nil && own.GetAnnotations()[sourceAnnotation] == recordOf(source, hosts) &&
+		apply.SecretInSync(ownership.FieldOwner, own, labels, keys) &&
 		apply.OwnedFields(ownership.FieldOwner, own).Has(revisionPath)
 }
 
 // secretFor is the Dojo's own Secret.
-func secretFor(d *corev1api.Dojo, data map[string][]byte, source, revision string) *corev1ac.SecretApplyConfiguration {
+func secretFor(d *corev1api.Dojo, data map[string][]byte, record, revision string) *corev1ac.SecretApplyConfiguration {
 	return corev1ac.Secret(Name(d), d.Namespace).
 		WithLabels(ownership.Labels(d, ownership.Application)).
-		WithAnnotations(map[string]string{sourceAnnotation: source, ownership.RevisionAnnotation: revision}).
+		WithAnnotations(map[string]string{sourceAnnotation: record, ownership.RevisionAnnotation: revision}).
 		WithOwnerReferences(ownership.Reference(d)).
 		WithType(corev1.SecretTypeOpaque).
 		WithData(data)
@@ -87,11 +129,11 @@ func translate(d *corev1api.Dojo, source *corev1.Secret) (map[string][]byte, *co
 		host += "." + source.Namespace + ".svc"
 	}
 	return map[string][]byte{
-		"DB_ENDPOINT": []byte(host),
-		"DB_PORT":     source.Data["port"],
-		"DB_NAME":     source.Data["dbname"],
-		"DB_USER":     source.Data[user],
-		"DB_PASS":     source.Data["password"],
+		hostKey:   []byte(host),
+		"DB_PORT": source.Data["port"],
+		"DB_NAME": source.Data["dbname"],
+		"DB_USER": source.Data[user],
+		"DB_PASS": source.Data["password"],
 	}, nil
 }
 
@@ -105,6 +147,6 @@ func incomplete(source *corev1.Secret, what, key string) *conditions.Issue {
 // ours leaves out the keys that others have added to our Secret.
 func ours(data map[string][]byte) map[string][]byte {
 	data = maps.Clone(data)
-	maps.DeleteFunc(data, func(key string, _ []byte) bool { return !slices.Contains(Keys, key) })
+	maps.DeleteFunc(data, func(key string, _ []byte) bool { return key != ReadOnlyKey && !slices.Contains(Keys, key) })
 	return data
 }

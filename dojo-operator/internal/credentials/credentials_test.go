@@ -257,12 +257,12 @@ func TestCopied(t *testing.T) {
 			cluster := copiedFor(t, d, dojotest.Source())
 			own, source := ownOf(t, cluster), sourceOf(t, cluster, "school")
 			c.change(t, cluster, own, source)
-			if got := copied(d, dojotest.Metadata(own), dojotest.Metadata(source)); got != c.want {
+			if got := copied(d, dojotest.Metadata(own), dojotest.Metadata(source), Hosts{}); got != c.want {
 				t.Errorf("copied is %v", got)
 			}
 		})
 	}
-	if copied(dojotest.Dojo(), nil, dojotest.Metadata(dojotest.Source())) {
+	if copied(dojotest.Dojo(), nil, dojotest.Metadata(dojotest.Source()), Hosts{}) {
 		t.Error("a copy that does not exist is copied")
 	}
 }
@@ -410,6 +410,81 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// The host of the standbys comes and goes with them, which rolls the pods and is no rotation.
+func TestStandbys(t *testing.T) {
+	t.Parallel()
+	d, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
+	revisions := map[string]bool{}
+	for _, host := range []string{"", "pg-ro", "other-ro", ""} {
+		observed := func() State {
+			source := sourceOf(t, c, "school")
+			generated := &Generated{Name: client.ObjectKeyFromObject(source), Secret: dojotest.Metadata(source), Hosts: Hosts{ReadOnly: host}}
+			s, err := Observe(t.Context(), c.Reader(d), d, generated, testConfig, dojotest.Noon)
+			must(t, err)
+			return s
+		}
+		access := Plan(d, observed(), true, testConfig)
+		if len(access.Plan.Apply) != 1 || access.Plan.Apply[0].Rotation || revisions[access.Revision] {
+			t.Fatalf("to %q: writes %v, revision %s", host, dojotest.Kinds(access.Plan), access.Revision)
+		}
+		revisions[access.Revision] = true
+		c.Do(d, access.Plan)
+		own := ownOf(t, c)
+		if got, has := own.Data[ReadOnlyKey]; string(got) != host || has != (host != "") {
+			t.Errorf("has %q, want %q", got, host)
+		}
+		if SourceOf(dojotest.Metadata(own)) != "pg-app" {
+			t.Errorf("comes from %s", SourceOf(dojotest.Metadata(own)))
+		}
+		if again := Plan(d, observed(), true, testConfig); again.Plan.Apply != nil || again.Revision != access.Revision {
+			t.Errorf("with %q, the next reconcile writes %v", host, dojotest.Kinds(again.Plan))
+		}
+	}
+	optional := Optional(dojotest.Dojo(func(d *corev1api.Dojo) { d.Spec.Postgres = &corev1api.Postgres{} }))
+	if diff := cmp.Diff([]string{ReadOnlyKey}, optional); diff != "" || Optional(d) != nil {
+		t.Error("pods may read", Optional(d), diff)
+	}
+}
+
+// A Pooler takes the place of the source's host, which rolls the pods and is no rotation; what is known
+// of the source stays.
+func TestPooler(t *testing.T) {
+	t.Parallel()
+	d, c := dojotest.Dojo(), dojotest.NewCluster(t, dojotest.Source())
+	for i, hosts := range []Hosts{{}, {Pooler: "bouncer"}, {"pg-ro", "bouncer"}, {ReadOnly: "pg-ro"}, {}} {
+		observed := func() State {
+			source := sourceOf(t, c, "school")
+			generated := &Generated{Name: client.ObjectKeyFromObject(source), Secret: dojotest.Metadata(source), Hosts: hosts}
+			s, err := Observe(t.Context(), c.Reader(d), d, generated, testConfig, dojotest.Noon)
+			must(t, err)
+			return s
+		}
+		access := Plan(d, observed(), true, testConfig)
+		if len(access.Plan.Apply) != 1 || access.Plan.Apply[0].Rotation {
+			t.Fatalf("%d: writes %v", i, dojotest.Kinds(access.Plan))
+		}
+		c.Do(d, access.Plan)
+		own := ownOf(t, c)
+		want := "pg-rw"
+		if hosts.Pooler != "" {
+			want = hosts.Pooler
+		}
+		if got := string(own.Data["DB_ENDPOINT"]); got != want || string(own.Data[ReadOnlyKey]) != hosts.ReadOnly {
+			t.Errorf("%d: connects to %q, want %q", i, got, want)
+		}
+		known := dojotest.Metadata(own)
+		if SourceOf(known) != "pg-app" || PoolerOf(known) != hosts.Pooler || copiedVersion(known) != versionOf(observed().Source) {
+			t.Errorf("%d: comes from %s with %q", i, SourceOf(known), PoolerOf(known))
+		}
+		if again := Plan(d, observed(), true, testConfig); again.Plan.Apply != nil || again.Revision != access.Revision {
+			t.Errorf("%d: the next reconcile writes %v", i, dojotest.Kinds(again.Plan))
+		}
+	}
+	if PoolerOf(nil) != "" {
+		t.Error("without credentials, a Pooler is in use")
+	}
+}
+
 // Until the database is usable, what was copied stays in use.
 func TestPlanWithoutUsableSource(t *testing.T) {
 	t.Parallel()
@@ -506,27 +581,24 @@ func (h hiding) Get(ctx context.Context, name client.ObjectKey, o client.Object,
 func TestNoOtherSecretWhileTheCacheLags(t *testing.T) {
 	t.Parallel()
 	released := func(s *corev1.Secret) { s.OwnerReferences, s.Labels = nil, nil }
-	cases := map[string]struct {
-		change   func(*corev1.Secret) // nil: the API server does not have it either
-		conflict bool
-		writes   []string
-	}{
-		"ours":       {func(*corev1.Secret) {}, false, nil},
-		"not ours":   {released, true, nil},
-		"gone":       {nil, false, []string{"Secret"}},
-		"was edited": {key("DB_PASS", "x"), false, []string{"Secret"}},
+	cases := map[string]func(*corev1.Secret){ // nil: the API server does not have it either
+		"ours":       func(*corev1.Secret) {},
+		"not ours":   released,
+		"gone":       nil,
+		"was edited": key("DB_PASS", "x"),
 	}
 	for _, generated := range []bool{false, true} {
-		for name, c := range cases {
+		for name, change := range cases {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				d := dojotest.Dojo()
 				cluster := copiedFor(t, d, dojotest.Source())
-				if c.change == nil {
+				if change == nil {
 					must(t, cluster.Delete(t.Context(), ownOf(t, cluster)))
 				} else {
-					applytest.Edit(t, cluster.Server, "kubectl", ownOf(t, cluster), c.change)
+					applytest.Edit(t, cluster.Server, "kubectl", ownOf(t, cluster), change)
 				}
+				before := ownOf(t, cluster)
 				reader := cluster.Reader(d)
 				reader.Cache = hiding{cluster.Server, Name(d)}
 				var from *Generated
@@ -537,14 +609,11 @@ func TestNoOtherSecretWhileTheCacheLags(t *testing.T) {
 				}
 				s, err := Observe(t.Context(), reader, d, from, testConfig, dojotest.Noon)
 				must(t, err)
-				if got := s.Conflict(d) != nil; got != c.conflict {
-					t.Errorf("a name conflict: %v", got)
-				}
-				if c.conflict {
-					return
-				}
-				if diff := cmp.Diff(c.writes, dojotest.Kinds(Plan(d, s, true, testConfig).Plan)); diff != "" {
-					t.Error(diff)
+				results := cluster.Run(t.Context(), d, Plan(d, s, true, testConfig).Plan)
+				if exists := change != nil; results.Stale != exists || len(results.Issues) > 0 {
+					t.Errorf("results %+v", results)
+				} else if diff := cmp.Diff(before, ownOf(t, cluster)); (diff == "") != exists {
+					t.Errorf("the Secret: %s", diff)
 				}
 			})
 		}

@@ -35,13 +35,19 @@ func Plan(d *corev1api.Dojo, s State, usable bool, cfg Config) (a Access) {
 		a.Plan.Report(issue)
 		return a
 	}
+	if s.ReadOnly != "" {
+		data[ReadOnlyKey] = []byte(s.ReadOnly)
+	}
+	if s.Pooler != "" {
+		data[hostKey] = []byte(s.Pooler)
+	}
 	same := s.OwnSecret != nil && equality.Semantic.DeepEqual(ours(s.OwnSecret.Data), data)
 	if a.Revision == "" || !same {
 		a.Revision = s.Nonce
 	}
-	version := versionOf(s.SourceSecret)
-	secret := apply.Write(ownership.FieldOwner, s.Own, apply.Typed(secretFor(d, data, version, a.Revision)))
-	secret.Rotation = s.Own != nil && !same && s.Own.GetAnnotations()[sourceAnnotation] != version
+	record := recordOf(s.SourceSecret, s.Hosts)
+	secret := apply.Write(ownership.FieldOwner, s.Own, apply.Typed(secretFor(d, data, record, a.Revision)))
+	secret.Rotation = s.Own != nil && !same && copiedVersion(s.Own) != versionOf(s.SourceSecret)
 	a.Plan.Add(secret)
 	return a
 }

@@ -36,11 +36,15 @@ func shared(d *corev1api.Dojo, source metav1.Object) bool {
 	return false
 }
 
-// Strip leaves of a foreign Secret its identity, and with whom it is shared.
+// maxGrant is the length in bytes of the longest list of namespaces that counts: a thousand of the
+// longest names.
+const maxGrant = 64 << 10
+
+// Strip leaves of a foreign Secret its identity, and with whom it is shared: a list of up to maxGrant.
 func Strip(secret *metav1.PartialObjectMetadata) {
 	grant, granted := secret.Annotations[corev1api.AllowedNamespacesAnnotation]
 	ownership.Strip(secret)
-	if granted {
+	if granted && len(grant) <= maxGrant {
 		secret.Annotations = map[string]string{corev1api.AllowedNamespacesAnnotation: grant}
 	}
 }

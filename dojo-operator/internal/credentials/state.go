@@ -19,7 +19,21 @@ import (
 )
 
 // Keys are the keys of the Dojo's own Secret: the environment that the application reads.
-var Keys = []string{"DB_ENDPOINT", "DB_PORT", "DB_NAME", "DB_USER", "DB_PASS"}
+var Keys = []string{hostKey, "DB_PORT", "DB_NAME", "DB_USER", "DB_PASS"}
+
+const hostKey = "DB_ENDPOINT"
+
+// ReadOnlyKey is one more, of a database that has standbys.
+const ReadOnlyKey = "DB_READONLY_ENDPOINT"
+
+// Optional are the keys that the Dojo's own Secret may have too: whether it has them may change, and
+// the pods must not roll before it does.
+func Optional(d *corev1api.Dojo) []string {
+	if d.Spec.Postgres == nil {
+		return nil
+	}
+	return []string{ReadOnlyKey}
+}
 
 // Name is the name of the Dojo's own Secret.
 func Name(d *corev1api.Dojo) string { return d.Name + "-credentials" }
@@ -43,16 +57,26 @@ type State struct {
 	Nonce string
 	// Name is the name of the source; empty where the spec names none.
 	Name types.NamespacedName
+	Hosts
 	// Source and Own are the metadata of the source and of the Dojo's own Secret.
 	Source, Own *metav1.PartialObjectMetadata
 	// SourceSecret and OwnSecret are read only where Own is not an unaltered copy of Source.
 	SourceSecret, OwnSecret *corev1.Secret
 }
 
+// Hosts are those of a database that are not in the source.
+type Hosts struct {
+	// ReadOnly is that of the standbys; empty where there are none.
+	ReadOnly string
+	// Pooler is the one to connect to instead of the source's; empty for the source's.
+	Pooler string
+}
+
 // Generated is the source of a Dojo with spec.postgres: the Secret with the password of its
 // database.
 type Generated struct {
 	Name types.NamespacedName
+	Hosts
 	// Secret is its metadata, nil where it does not exist.
 	Secret *metav1.PartialObjectMetadata
 }
@@ -74,7 +98,7 @@ func Observe(
 		return s, err
 	}
 	if generated != nil {
-		s.Name, s.Source = generated.Name, generated.Secret
+		s.Name, s.Source, s.Hosts = generated.Name, generated.Secret, generated.Hosts
 	} else if cfg.watches(s.Name.Namespace) {
 		s.Source, err = apply.Get(ctx, r, "Secret", s.Name, apply.Metadata("v1", "Secret"))
 		if err != nil {
@@ -84,10 +108,8 @@ func Observe(
 	if s.Source == nil || !shared(d, s.Source) {
 		return s, nil
 	}
-	if s.Own == nil {
-		s.Own, err = r.ConfirmAbsent(ctx, own)
-	}
-	if err != nil || s.Conflict(d) != nil || copied(d, s.Own, s.Source) {
+	// Where the cache does not show one that exists, its POST fails, and nothing is written that comes after it.
+	if s.Conflict(d) != nil || copied(d, s.Own, s.Source, s.Hosts) {
 		return s, err
 	}
 	if s.SourceSecret, err = r.ReadSecret(ctx, s.Name); err != nil || s.Own == nil {

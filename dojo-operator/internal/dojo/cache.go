@@ -3,6 +3,8 @@
 package dojo
 
 import (
+	"strings"
+
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
@@ -21,14 +23,17 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
+	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 )
 
-// CacheOptions says what the cache holds: of foreign objects only that they exist and whose they
-// are, so that memory hardly grows with what else is in the cluster, and no kind that is asked for
-// by mistake. It shows the given namespaces, or all when none is given.
+// CacheOptions says what the cache holds: of what the operator has not written only that it exists and
+// whose it is, and no large object, so that memory hardly grows with what else is in the cluster; and
+// no kind that is asked for by mistake. It shows the given namespaces, or all when none is given.
 func CacheOptions(namespaces []string) cache.Options {
 	options := cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -57,16 +62,46 @@ func Watched() []client.Object {
 func strip(in any) (any, error) {
 	switch o := in.(type) {
 	case *corev1api.Dojo:
+		stripDojo(o)
 	case *corev1.Pod:
 		pods.Strip(o)
+	case *appsv1.Deployment:
+		apply.Keep(ownership.FieldOwner, o, func() { stripForeign(o) })
+		workload.Share(o)
 	case *autoscalingv2.HorizontalPodAutoscaler:
-		workload.Strip(o)
+		apply.Keep(ownership.FieldOwner, o, func() { workload.Strip(o) })
 	case client.Object: // and not a tombstone
-		if !ownership.Managed(o) && !ownership.ByDojo(o) { // a child of ours may have lost its labels
-			stripForeign(o)
-		}
+		apply.Keep(ownership.FieldOwner, o, func() { stripForeign(o) })
 	}
 	return in, nil
+}
+
+// maxRequest is how much of the value of an annotation counts by which a user asks for something, in bytes.
+const maxRequest = 1 << 10
+
+// requests are the annotations by which a user asks for something.
+func requests() []string {
+	return []string{
+		corev1api.RotatePasswordAnnotation, corev1api.RecreateDatabaseAnnotation, corev1api.UpgradeWithoutBackupAnnotation,
+		corev1api.PausedAnnotation,
+	}
+}
+
+// stripDojo leaves of a Dojo's metadata what is read: nothing writes the rest back, since finalizers and
+// status are patched.
+func stripDojo(d *corev1api.Dojo) {
+	all := d.Annotations
+	d.Annotations, d.Labels, d.OwnerReferences, d.ManagedFields = nil, nil, nil, nil
+	for i := range d.Status.Conditions {
+		c := &d.Status.Conditions[i]
+		apply.ShareStrings(&c.Type, &c.Reason, &c.Message)
+		apply.ShareStrings(&c.Status)
+	}
+	for _, name := range requests() {
+		if requested, ok := all[name]; ok {
+			metav1.SetMetaDataAnnotation(&d.ObjectMeta, name, strings.Clone(requested[:min(len(requested), maxRequest)]))
+		}
+	}
 }
 
 func stripForeign(o client.Object) {
@@ -79,6 +114,10 @@ func stripForeign(o client.Object) {
 		cluster.StripDatabase(o)
 	case *cnpgv1.Backup:
 		cluster.StripBackup(o)
+	case *appsv1.Deployment:
+		pooler.Strip(o)
+	case *batchv1.Job:
+		upgrade.Strip(o, bootstrap.StripJob)
 	case *discordv1alpha1.DiscordChannel:
 		monitoring.Strip(o)
 	default:

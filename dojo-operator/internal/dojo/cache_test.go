@@ -3,6 +3,7 @@
 package dojo
 
 import (
+	"strings"
 	"testing"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
@@ -37,19 +38,34 @@ func large() metav1.ObjectMeta {
 		DeletionTimestamp: &metav1.Time{Time: dojotest.Noon},
 		Labels:            map[string]string{"app": "theirs"},
 		Annotations:       map[string]string{"kubectl.kubernetes.io/last-applied-configuration": "{...}"},
-		OwnerReferences:   []metav1.OwnerReference{{Kind: "Cluster", Name: "pg"}},
+		OwnerReferences:   []metav1.OwnerReference{{Kind: "Pod", Name: "theirs"}, theirs},
 		ManagedFields:     []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
 		Finalizers:        []string{"theirs"},
 	}
 }
+
+var theirs = metav1.OwnerReference{Kind: "Cluster", Name: "pg", Controller: new(true)}
 
 // small is what is left of it.
 func small() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "team", Name: "theirs", UID: "u", ResourceVersion: "5",
 		CreationTimestamp: metav1.NewTime(dojotest.Noon), DeletionTimestamp: &metav1.Time{Time: dojotest.Noon},
-		OwnerReferences: []metav1.OwnerReference{{Kind: "Cluster", Name: "pg"}},
+		OwnerReferences: []metav1.OwnerReference{theirs},
 	}
+}
+
+// forged pretends that an object is one of a Dojo's children.
+func forged(m metav1.ObjectMeta) metav1.ObjectMeta {
+	m.Labels = ownership.Labels(dojotest.Dojo(), ownership.Application)
+	m.OwnerReferences = childOf(dojotest.Dojo()).OwnerReferences
+	return m
+}
+
+// written is what the API server records of an object that the operator has written.
+func written(m metav1.ObjectMeta) metav1.ObjectMeta {
+	m.ManagedFields = append(m.ManagedFields, metav1.ManagedFieldsEntry{Manager: ownership.FieldOwner})
+	return m
 }
 
 // granted shares a Secret.
@@ -70,12 +86,16 @@ func TestStripForeign(t *testing.T) {
 		o.ObjectMeta = m
 		return o
 	}
-	rule := kindNamed(t, "PrometheusRule").Object
-	largeRule, smallRule := rule(), rule()
-	for field, value := range apply.As[map[string]any](map[string]any{"metadata": large(), "spec": map[string]any{}}) {
-		largeRule.Object[field] = value
+	ofKind := func(name string) (with, without *unstructured.Unstructured) {
+		with, without = kindNamed(t, name).Object(), kindNamed(t, name).Object()
+		for field, value := range apply.As[map[string]any](map[string]any{"metadata": large(), "spec": map[string]any{}}) {
+			with.Object[field] = value
+		}
+		without.Object["metadata"] = apply.As[map[string]any](small())
+		return with, without
 	}
-	smallRule.Object["metadata"] = apply.As[map[string]any](small())
+	largeRule, smallRule := ofKind("PrometheusRule")
+	largeRoute, smallRoute := ofKind("HTTPRoute")
 	target := autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "tokyo"}
 	ready := []metav1.Condition{{Type: "Ready"}}
 	hibernated := func(m metav1.ObjectMeta) metav1.ObjectMeta {
@@ -89,6 +109,16 @@ func TestStripForeign(t *testing.T) {
 		"granted Secret": {metadata("Secret", granted(large())), metadata("Secret", granted(small()))},
 		"definition":     {definition(large()), definition(small())},
 		"ConfigMap":      {metadata("ConfigMap", large()), metadata("ConfigMap", small())},
+		"forged Secret":  {metadata("Secret", forged(large())), metadata("Secret", forged(small()))},
+		"forged Deployment": {
+			&appsv1.Deployment{ObjectMeta: forged(large()), Spec: appsv1.DeploymentSpec{MinReadySeconds: 1}},
+			&appsv1.Deployment{ObjectMeta: forged(small())},
+		},
+		"Database of a name that cannot exist": {
+			&cnpgv1.Database{ObjectMeta: large(), Spec: cnpgv1.DatabaseSpec{
+				ClusterRef: corev1.LocalObjectReference{Name: strings.Repeat("a", 318)}}},
+			&cnpgv1.Database{ObjectMeta: small()},
+		},
 		"Service": {
 			&corev1.Service{ObjectMeta: large(), Spec: corev1.ServiceSpec{ClusterIP: "10.0.0.1"}},
 			&corev1.Service{ObjectMeta: small()},
@@ -113,8 +143,12 @@ func TestStripForeign(t *testing.T) {
 			&networkingv1.Ingress{ObjectMeta: large(), Spec: networkingv1.IngressSpec{IngressClassName: new("nginx")}},
 			&networkingv1.Ingress{ObjectMeta: small()},
 		},
+		"HTTPRoute": {largeRoute, smallRoute},
 		"Job": {
-			&batchv1.Job{ObjectMeta: large(), Status: batchv1.JobStatus{Active: 1}}, &batchv1.Job{ObjectMeta: small()},
+			&batchv1.Job{ObjectMeta: large(), Status: batchv1.JobStatus{
+				Active: 1, Failed: 2, Succeeded: 3, Conditions: []batchv1.JobCondition{{Message: "a"}},
+			}},
+			&batchv1.Job{ObjectMeta: small(), Status: batchv1.JobStatus{Active: 1, Failed: 2}},
 		},
 		"Database": {
 			&cnpgv1.Database{ObjectMeta: large(), Spec: cnpgv1.DatabaseSpec{Name: "a"}},
@@ -170,14 +204,14 @@ func TestStripForeign(t *testing.T) {
 
 func TestStripKeepsOurObjectsWhole(t *testing.T) {
 	t.Parallel()
-	owned, labels := large(), large()
+	owned, labels := written(large()), written(large())
 	owned.OwnerReferences = childOf(dojotest.Dojo()).OwnerReferences
 	labels.Labels = ownership.Labels(dojotest.Dojo(), ownership.Application)
 	rule := kindNamed(t, "PrometheusRule").Object()
 	rule.SetLabels(labels.Labels)
+	rule.SetManagedFields(labels.ManagedFields)
 	must(t, unstructured.SetNestedField(rule.Object, "x", "spec", "groups"))
 	cases := map[string]client.Object{
-		"Dojo":                      dojotest.Dojo(exposed),
 		"Secret":                    &metav1.PartialObjectMetadata{ObjectMeta: labels},
 		"Secret without labels":     &metav1.PartialObjectMetadata{ObjectMeta: owned},
 		"Deployment without labels": &appsv1.Deployment{ObjectMeta: owned, Spec: appsv1.DeploymentSpec{MinReadySeconds: 1}},
@@ -199,6 +233,46 @@ func TestStripKeepsOurObjectsWhole(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// Of a Dojo's metadata the cache keeps what is read, so that no user can fill the memory with the rest.
+func TestStripKeepsWhatIsReadOfADojo(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(exposed)
+	want := d.DeepCopy()
+	d.Labels, d.ManagedFields, d.OwnerReferences = large().Labels, large().ManagedFields, large().OwnerReferences
+	d.Annotations = map[string]string{
+		"a": "b", corev1api.RotatePasswordAnnotation: strings.Repeat("now", 1000), corev1api.RecreateDatabaseAnnotation: "uid",
+		corev1api.PausedAnnotation: "true",
+	}
+	want.Annotations = map[string]string{
+		corev1api.RotatePasswordAnnotation:   strings.Repeat("now", 1000)[:1024],
+		corev1api.RecreateDatabaseAnnotation: "uid",
+		corev1api.PausedAnnotation:           "true",
+	}
+	got, err := strip(d)
+	must(t, err)
+	if diff := cmp.Diff(any(want), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// What is written as by us, and too large to be kept, is left alone: neither overwritten nor deleted.
+func TestWhatIsTooLargeIsANameConflict(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo()
+	live := &appsv1.Deployment{ObjectMeta: written(forged(small()))}
+	live.Annotations = map[string]string{"a": strings.Repeat("b", apply.MaxKept)}
+	_, err := strip(live)
+	must(t, err)
+	live.DeletionTimestamp = nil
+	issue := ownership.NameConflict(d, "Deployment", live)
+	if !issue.IsDegraded() || issue.Reason != corev1api.ReasonNameConflict || !strings.Contains(issue.Message, "128 KiB") {
+		t.Errorf("got %v", issue)
+	}
+	if ownership.Holds(d, live) {
+		t.Error("is written to")
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/credentials"
+	"jutsu.com/operators/dojo-operator/internal/exposure"
 	"jutsu.com/operators/dojo-operator/internal/metrics"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/optional"
@@ -70,26 +71,28 @@ type Reconciler struct {
 // Kinds knows which optional kinds the cache shows.
 type Kinds = postgres.Kinds
 
-// The operator writes nothing of a Dojo but its status and its finalizers. It deletes no Secret,
-// but takes the owner off the database's password when the data is to be kept, for which clusters
-// with the admission plugin OwnerReferencesPermissionEnforcement require the permission to delete.
+// The operator writes nothing of a Dojo but its status and its finalizers. It deletes no Secret, but
+// takes the owner off the database's password when the data is to be kept: clusters with the admission
+// plugin OwnerReferencesPermissionEnforcement require the permission to delete for that, which the
+// component of its name adds.
 //
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/status,verbs=patch
 // +kubebuilder:rbac:groups=core.jutsu.com,resources=dojos/finalizers,verbs=update
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=services,verbs=list;watch;create;patch
 // +kubebuilder:rbac:groups="",resources=pods,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps,resources=deployments,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=batch,resources=jobs,verbs=list;watch;create;delete
 // +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=postgresql.cnpg.io,resources=clusters;databases;databaseroles;scheduledbackups,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=gateway.networking.k8s.io,resources=httproutes,verbs=list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=postgresql.cnpg.io,resources=clusters;databases;databaseroles;scheduledbackups;poolers,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=postgresql.cnpg.io,resources=backups,verbs=list;watch;create
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=servicemonitors;prometheusrules;alertmanagerconfigs,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordchannels,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=policy,resources=poddisruptionbudgets,verbs=list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch
+// +kubebuilder:rbac:groups=autoscaling,resources=horizontalpodautoscalers,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // SetupWithManager registers the controller, its watches and its indexes. At most workers Dojos are
@@ -101,27 +104,29 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("index: %w", err)
 	}
-	all := append(cnpg.Kinds(), monitoring.Kinds()...)
+	all := slices.Concat(cnpg.Kinds(), exposure.Kinds(), monitoring.Kinds())
 	kinds := optional.New(mgr, r.Clock, r.Config.Credentials.Namespaces, all...)
 	r.Kinds = kinds
 	objects := handler.EnqueueRequestsFromMapFunc(r.dojosOf)
+	children := ownCreates{objects}
 	relevant := predicate.Or(
-		predicate.GenerationChangedPredicate{}, rotationRequested, r.applier.Expectations.ByOthers("Dojo"))
+		predicate.GenerationChangedPredicate{}, requested, r.applier.Expectations.ByOthers("Dojo"))
 	dojos, err := builder.ControllerManagedBy(mgr).
 		Named("dojo").
 		For(&corev1api.Dojo{}, builder.WithPredicates(relevant)).
-		Watches(&appsv1.Deployment{}, finishedFirst{objects}).
-		Watches(&corev1.Service{}, objects).
+		Watches(&appsv1.Deployment{}, finishedFirst{children}).
+		Watches(&corev1.Service{}, children).
 		Watches(&policyv1.PodDisruptionBudget{}, objects).
 		Watches(&networkingv1.Ingress{}, objects).
 		Watches(&batchv1.Job{}, objects).
 		WatchesMetadata(&corev1.ConfigMap{}, objects).
-		WatchesMetadata(&corev1.Secret{}, objects).
+		WatchesMetadata(&corev1.Secret{}, children).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(dojoOfPod), builder.WithPredicates(pods.Changed)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestsFromMapFunc(r.waitingDojoOfPod), builder.WithPredicates(goneOnly)).
-		Watches(&corev1api.Dojo{}, handler.EnqueueRequestsFromMapFunc(r.ownerOfClusterOf), builder.WithPredicates(goneOnly)).
+		Watches(&corev1api.Dojo{}, handler.EnqueueRequestsFromMapFunc(r.ownerOfClusterOf), builder.WithPredicates(leaves)).
 		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, handler.EnqueueRequestsFromMapFunc(dojoOfAutoscaler),
 			builder.WithPredicates(targetChanged)).
+		Watches(&autoscalingv2.HorizontalPodAutoscaler{}, objects, builder.WithPredicates(scalerChanged)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: workers,
 			NewQueue:                fairqueue.New, // namespaces take turns
@@ -149,6 +154,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 		return r.updateStatus(ctx, d, unobserved(d, issues), issues)
 	}
 	plan := Plan(d, state, r.Config)
+	if paused(d) {
+		plan = pause(d, plan)
+	}
 	results := r.applier.Run(ctx, d, plan)
 	r.record(d, results)
 	if results.Stale {
@@ -159,7 +167,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 	if wait := deferral(d.Status, now, state.Workload); wait > 0 {
 		return conditions.Result(append(issues, conditions.Issue{RequeueAfter: wait}))
 	}
-	return r.updateStatus(ctx, d, now, issues)
+	result, err := r.updateStatus(ctx, d, now, issues)
+	if wait := workload.AwaitsMetrics(d, state.Workload); err == nil && wait > 0 &&
+		(result.RequeueAfter == 0 || wait < result.RequeueAfter) {
+		result.RequeueAfter = wait
+	}
+	return result, err
 }
 
 // observe reads what there is of a Dojo, part by part.
@@ -177,13 +190,17 @@ func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, e
 	if s.Workload.BudgetTakenBy, err = r.budgetTakenBy(ctx, d); err != nil {
 		return s, err
 	}
+	if s.Exposure, err = exposure.Observe(ctx, reader, d, r.Kinds.Has, now); err != nil {
+		return s, err
+	}
 	if s.Monitoring, err = monitoring.Observe(ctx, reader, d, r.Kinds.Has, now); err != nil {
 		return s, err
 	}
-	generated, err := s.observePostgres(ctx, reader, d, r.Kinds, now)
+	generated, err := s.observePostgres(ctx, reader, d, r.Kinds, r.Config.Postgres, now)
 	if err != nil {
 		return s, err
 	}
+	s.Workload.Held, s.Workload.Stopped = postgres.Away(d, s.Postgres), postgres.Stops(d, s.Postgres)
 	s.Credentials, err = credentials.Observe(ctx, reader, d, generated, r.Config.Credentials, now)
 	return s, err
 }
@@ -191,7 +208,7 @@ func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, e
 // observePostgres reads the database, and which of its logins the pods have. It returns where the
 // application's credentials come from; nil without spec.postgres.
 func (s *State) observePostgres(
-	ctx context.Context, reader apply.Reader, d *corev1api.Dojo, kinds Kinds, now time.Time,
+	ctx context.Context, reader apply.Reader, d *corev1api.Dojo, kinds Kinds, cfg postgres.Config, now time.Time,
 ) (*credentials.Generated, error) {
 	if d.Spec.Postgres == nil {
 		s.Postgres = postgres.State{Now: now}
@@ -201,17 +218,22 @@ func (s *State) observePostgres(
 	if err != nil {
 		return nil, err
 	}
-	s.Postgres, err = postgres.Observe(ctx, reader, d, credentials.SourceOf(own), kinds, now)
-	if err == nil && postgres.Retires(d, s.Postgres) {
+	s.Postgres, err = postgres.Observe(ctx, reader, d, credentials.SourceOf(own), kinds, cfg, now)
+	s.Postgres.Application.Pooled = credentials.PoolerOf(own) != ""
+	if err == nil && postgres.WaitsForPods(d, s.Postgres) {
 		revision := ""
 		if own != nil {
 			revision = own.GetAnnotations()[ownership.RevisionAnnotation]
 		}
 		s.Postgres.Application.Behind, err = workload.Behind(ctx, reader, d, s.Workload.Deployment, revision)
 	}
+	if err == nil && (d.Spec.Suspend || postgres.UpgradeStep(d, s.Postgres) != "") {
+		s.Postgres.Application.Stopped, err = workload.Stopped(ctx, reader, d)
+	}
 	name, secret := postgres.Source(d, s.Postgres)
 	source := client.ObjectKey{Namespace: d.Namespace, Name: name}
-	return &credentials.Generated{Name: source, Secret: secret}, err
+	hosts := credentials.Hosts{ReadOnly: postgres.ReadOnlyHost(d, s.Postgres), Pooler: postgres.Host(d, s.Postgres)}
+	return &credentials.Generated{Name: source, Secret: secret, Hosts: hosts}, err
 }
 
 // budgetTakenBy returns the Dojo for whose Cluster CloudNativePG makes a PodDisruptionBudget of this

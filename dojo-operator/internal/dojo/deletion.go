@@ -13,6 +13,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -26,7 +27,7 @@ func planDeletion(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		func() apply.Plan { return only(postgres.Unreadable(d, s.Postgres, cfg.Postgres)) },
 		func() apply.Plan { return postgres.Keep(d, s.Postgres) },
 	}
-	if postgres.Reclaims(d) {
+	if cnpg.Reclaims(d) {
 		steps = append(steps,
 			func() apply.Plan { return only(postgres.InUse(d, s.Postgres)) },
 			func() apply.Plan { return planStop(d, s, cfg) },

@@ -107,7 +107,7 @@ func newHistory(t rapid.TB, d *corev1api.Dojo) *history {
 
 // Restart starts the operator again, which has forgotten everything.
 func (h *history) Restart(*rapid.T) {
-	h.r = &Reconciler{Client: h.server, Live: h.server, Kinds: allKinds{}, Clock: h.clock, Config: modelConfig}
+	h.r = &Reconciler{Client: asCached(h.server), Live: h.server, Kinds: allKinds{}, Clock: h.clock, Config: modelConfig}
 	h.r.applier = apply.New(h.server, ownership.FieldOwner, apply.Reasons{}, h.clock)
 }
 
@@ -170,9 +170,21 @@ func (h *history) Options(t *rapid.T) {
 // Children sets and removes options that have objects of their own.
 func (h *history) Children(t *rapid.T) {
 	h.dojo.Generation++
-	h.dojo.Spec.Ingress = maybe(t, "ingress", &corev1api.Ingress{
+	h.dojo.Spec.Exposure = nil
+	h.dojo.Spec.Ingress = maybe(t, "former ingress", &corev1api.Ingress{
 		Host: "dojo.example.org", ClassName: maybe(t, "class", "nginx"), TLSSecretName: maybe(t, "tls", "tls"),
 	})
+	if h.dojo.Spec.Ingress == nil {
+		h.dojo.Spec.Exposure = maybe(t, "exposure", &corev1api.Exposure{
+			Hosts: rapid.SampledFrom([][]corev1api.Hostname{
+				{"dojo.example.org"}, {"dojo.example.com", "dojo.example.org"},
+			}).Draw(t, "hosts"),
+			Ingress: &corev1api.IngressExposure{
+				ClassName: maybe(t, "class", "nginx"), Annotations: maybe(t, "annotations", map[string]string{"a": "b"}),
+			},
+			TLS: maybe(t, "tls", &corev1api.ExposureTLS{SecretName: "tls"}),
+		})
+	}
 	h.dojo.Spec.Monitoring = maybe(t, "monitoring", &corev1api.Monitoring{
 		Enabled: rapid.Bool().Draw(t, "enabled"), Labels: maybe(t, "labels", map[string]string{"prometheus": "main"}),
 	})
@@ -508,7 +520,8 @@ func annotate[L metav1.Object](o L) {
 }
 
 func relabel[L metav1.Object](o L) {
-	labels := maps.Clone(o.GetLabels())
+	labels := map[string]string{} // an earlier change may have taken all away
+	maps.Copy(labels, o.GetLabels())
 	labels["app.kubernetes.io/managed-by"] = "another"
 	o.SetLabels(labels)
 }

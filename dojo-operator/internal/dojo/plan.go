@@ -8,8 +8,10 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/credentials"
+	"jutsu.com/operators/dojo-operator/internal/exposure"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -20,6 +22,7 @@ type Config struct {
 	Postgres    postgres.Config
 	Credentials credentials.Config
 	Workload    workload.Config
+	Exposure    exposure.Config
 	Monitoring  monitoring.Config
 }
 
@@ -28,6 +31,7 @@ type State struct {
 	Postgres    postgres.State
 	Credentials credentials.State
 	Workload    workload.State
+	Exposure    exposure.State
 	Monitoring  monitoring.State
 }
 
@@ -42,11 +46,17 @@ func Plan(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	}
 	database := postgres.Plan(d, s.Postgres, cfg.Postgres)
 	access := credentials.Plan(d, s.Credentials, database.Usable(s.Credentials.Own != nil), cfg.Credentials)
-	app := workload.Plan(d, s.Workload, workload.Credentials{
-		SecretName: credentials.Name(d), Keys: credentials.Keys, Revision: access.Revision,
-	}, database.Migrating(), cfg.Workload)
+	secret := workload.Credentials{
+		SecretName: credentials.Name(d), Keys: credentials.Keys, Optional: credentials.Optional(d), Revision: access.Revision,
+	}
+	app := workload.Plan(d, s.Workload, secret, database.Migrating(), cfg.Workload)
+	var outside apply.Plan
+	if workload.Served(s.Workload, secret) {
+		service := exposure.Service{PortName: workload.PortName, Port: workload.ServicePort}
+		outside = exposure.Plan(d, s.Exposure, service, cfg.Exposure)
+	}
 	alerts := monitoring.Plan(d, s.Monitoring, workload.PortName, cfg.Monitoring)
-	return apply.Join(apply.Plan{Finalizers: planFinalizers(d, s)}, database.Plan, access.Plan, app, alerts)
+	return apply.Join(apply.Plan{Finalizers: planFinalizers(d, s)}, database.Plan, access.Plan, app, outside, alerts)
 }
 
 // blocked is why nothing at all is done about a Dojo: a foreign object has the name of a child that
@@ -71,7 +81,7 @@ func ofAllParts(issue conditions.Issue) (all []conditions.Issue) {
 // data outlives it needs none: nothing that holds data is owned, so the garbage collector leaves it
 // alone. Where it has been to be deleted, the finalizer stays until nothing is left of that.
 func planFinalizers(d *corev1api.Dojo, s State) []string {
-	switch desired, present := postgres.Reclaims(d), finalizes(d); {
+	switch desired, present := cnpg.Reclaims(d), finalizes(d); {
 	case desired && !present:
 		return append(slices.Clone(d.Finalizers), corev1api.DatabaseFinalizer)
 	case !desired && present && postgres.Kept(d, s.Postgres):

@@ -12,7 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/workload"
+	"jutsu.com/operators/libs/apply"
 )
 
 // finishedFirst handles events of Deployments as the handler in it does, but a Dojo whose rollout
@@ -27,12 +29,38 @@ func (f finishedFirst) Update(
 ) {
 	before, after := e.ObjectOld.(*appsv1.Deployment), e.ObjectNew.(*appsv1.Deployment)
 	ours := before.Spec.Replicas != nil && after.Spec.Replicas != nil // of the Deployments of others nothing is kept
-	finished := ours && workload.Complete(after) && !workload.Complete(before)
-	if q, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok && finished {
-		queue = prioritized{q}
+	if q, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request]); ok && ours {
+		switch {
+		case workload.Complete(after) && !workload.Complete(before):
+			queue = prioritized{q}
+		case workload.CountsAlone(before, after):
+			queue = later{q}
+		}
 	}
 	f.EventHandler.Update(ctx, e, queue)
 }
+
+// ownCreates handles events as the handler in it does, but what a reconcile has just created needs no other
+// one at once: what comes of it is another event.
+type ownCreates struct{ handler.EventHandler }
+
+// Create implements [handler.EventHandler].
+func (h ownCreates) Create(
+	ctx context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) {
+	q, ok := queue.(priorityqueue.PriorityQueue[reconcile.Request])
+	if ok && !e.IsInInitialList && ownership.ByDojo(e.Object) && apply.Written(ownership.FieldOwner, e.Object) {
+		queue = later{q}
+	}
+	h.EventHandler.Create(ctx, e, queue)
+}
+
+// later adds requests when what has changed would be reported.
+type later struct {
+	priorityqueue.PriorityQueue[reconcile.Request]
+}
+
+func (l later) Add(r reconcile.Request) { l.AddAfter(r, countsInterval) }
 
 // prioritized adds requests before those of normal priority.
 type prioritized struct {

@@ -5,13 +5,20 @@ package dojo
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/libs/manager/fairqueue"
 )
 
 // A Deployment changes while another Dojo is in the queue.
@@ -29,13 +36,14 @@ func TestFinishedFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		before, after *appsv1.Deployment
 		want          reconcile.Request
+		later         bool
 	}{
-		"its rollout has finished":      {with(1), with(2), ours},
-		"its rollout continues":         {with(0), with(1), other},
-		"its rollout finished long ago": {with(2), with(2), other},
-		"it lacks a pod":                {with(2), with(1), other},
-		"it became foreign":             {with(1), &appsv1.Deployment{}, other},
-		"it was foreign":                {&appsv1.Deployment{}, with(2), other},
+		"its rollout has finished":      {with(1), with(2), ours, false},
+		"its rollout continues":         {with(0), with(1), other, true},
+		"its rollout finished long ago": {with(2), with(2), other, false},
+		"it lacks a pod":                {with(2), with(1), other, false},
+		"it became foreign":             {with(1), &appsv1.Deployment{}, other, false},
+		"it was foreign":                {&appsv1.Deployment{}, with(2), other, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -47,9 +55,43 @@ func TestFinishedFirst(t *testing.T) {
 			if first, _ := queue.Get(); first != c.want {
 				t.Errorf("first comes %v, want %v", first, c.want)
 			}
-			if queue.Len() != 1 {
-				t.Errorf("%d more are in the queue, want one", queue.Len())
+			if more := queue.Len(); more != 1 && !c.later || more != 0 && c.later {
+				t.Errorf("%d more are in the queue", more)
 			}
+		})
+	}
+}
+
+// What a reconcile has created brings the Dojo back, but not at once.
+func TestOwnCreates(t *testing.T) {
+	t.Parallel()
+	child := &corev1.Service{ObjectMeta: written(childOf(dojotest.Dojo()))}
+	foreign := &corev1.Service{ObjectMeta: childOf(dojotest.Dojo())}
+	unowned := &corev1.Service{ObjectMeta: written(small())}
+	mapped := func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{request("school", "tokyo")}
+	}
+	handle := ownCreates{handler.EnqueueRequestsFromMapFunc(mapped)}
+	for name, c := range map[string]struct {
+		event event.CreateEvent
+		later bool
+	}{
+		"ours":                      {event.CreateEvent{Object: child}, true},
+		"ours, at the start":        {event.CreateEvent{Object: child, IsInInitialList: true}, false},
+		"written by another client": {event.CreateEvent{Object: foreign}, false},
+		"without an owner":          {event.CreateEvent{Object: unowned}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				queue := fairqueue.New(t.Name(), workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+				defer queue.ShutDown()
+				start := time.Now()
+				handle.Create(t.Context(), c.event, queue)
+				queue.Get()
+				if waited := time.Since(start); (waited >= countsInterval) != c.later {
+					t.Errorf("comes after %s", waited)
+				}
+			})
 		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/credentials"
+	"jutsu.com/operators/dojo-operator/internal/exposure"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres"
@@ -42,6 +43,7 @@ func status(d *corev1api.Dojo, s State, results apply.Results, issues []conditio
 		Selector:           metav1.FormatLabelSelector(&metav1.LabelSelector{MatchLabels: ownership.Selector(d)}),
 		DesiredReplicas:    &desired,
 		Database:           postgres.Status(d, s.Postgres),
+		Hosts:              exposure.Status(d, s.Exposure),
 		Alerts:             monitoring.Status(d, s.Monitoring),
 		WaitingFor:         waits(d, s.Workload.Now, issues),
 	}
@@ -59,9 +61,13 @@ func status(d *corev1api.Dojo, s State, results apply.Results, issues []conditio
 		results.Wrote(expectations.KeyOf("Service", d.Namespace, d.Name)) {
 		now.Endpoint = workload.Endpoint(d)
 	}
-	available := availability(&now, postgres.Unreachable(d, s.Postgres))
+	available := availability(d, &now, postgres.Unreachable(d, s.Postgres))
 	conditions.Set(&now.Conditions, d.Generation, available, conditions.Worst(issues))
 	setParts(d, s, issues, &now.Conditions)
+	if d.Spec.Suspend {
+		setSuspended(d, now.Conditions)
+	}
+	setPaused(d, &now.Conditions)
 	return now
 }
 
@@ -77,8 +83,24 @@ func unobserved(d *corev1api.Dojo, issues []conditions.Issue) corev1api.DojoStat
 		was.Reason == corev1api.ReasonDatabaseUnreachable {
 		unreachable = was.Message
 	}
-	conditions.Set(&now.Conditions, d.Generation, availability(&now, unreachable), conditions.Worst(issues))
+	conditions.Set(&now.Conditions, d.Generation, availability(d, &now, unreachable), conditions.Worst(issues))
+	setPaused(d, &now.Conditions)
 	return now
+}
+
+// setSuspended says in what matches the spec of a suspended Dojo that nothing runs.
+func setSuspended(d *corev1api.Dojo, all []metav1.Condition) {
+	const wake = " Set spec.suspend to false to resume it."
+	for kind, message := range map[string]string{
+		conditions.TypeReady:             "The Dojo is suspended, as its spec asks." + wake,
+		corev1api.ConditionDatabaseReady: "The Cluster is hibernated, and all data is kept." + wake,
+	} {
+		c := meta.FindStatusCondition(all, kind)
+		hibernates := d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil
+		if c != nil && c.Status == metav1.ConditionTrue && (kind == conditions.TypeReady || hibernates) {
+			c.Reason, c.Message = corev1api.ReasonSuspended, message
+		}
+	}
 }
 
 // setParts sets the conditions about parts that not every Dojo has.
@@ -117,18 +139,21 @@ func waits(d *corev1api.Dojo, now time.Time, issues []conditions.Issue) (all []c
 
 // availability says whether clients are served now, and if not, whether that is an outage. unreachable
 // is why requests cannot reach the database, empty where they can.
-func availability(s *corev1api.DojoStatus, unreachable string) conditions.Availability {
+func availability(d *corev1api.Dojo, s *corev1api.DojoStatus, unreachable string) conditions.Availability {
 	was := meta.FindStatusCondition(s.Conditions, conditions.TypeAvailable)
 	switch {
 	case s.ReadyReplicas > 0 && unreachable != "":
 		return conditions.Unusable(corev1api.ReasonDatabaseUnreachable, unreachable)
 	case s.ReadyReplicas > 0:
 		return conditions.Usable(corev1api.ReasonReplicasReady, "Ready replicas: "+s.ReadyStatus+".")
+	case d.Spec.Suspend:
+		return conditions.NothingDesired(corev1api.ReasonSuspended, "The Dojo is suspended, so nothing runs.")
 	case *s.DesiredReplicas == 0:
 		return conditions.NothingDesired(corev1api.ReasonScaledToZero, "No replicas are desired, so nothing runs.")
 	case was == nil || was.Reason == corev1api.ReasonStarting:
 		return conditions.Unusable(corev1api.ReasonStarting, "No replica has been ready yet.")
-	case was.Reason == corev1api.ReasonScaledToZero || was.Reason == corev1api.ReasonScalingUp:
+	case was.Reason == corev1api.ReasonScaledToZero || was.Reason == corev1api.ReasonScalingUp ||
+		was.Reason == corev1api.ReasonSuspended:
 		return conditions.Unusable(corev1api.ReasonScalingUp, "No replica has been ready since the Dojo was scaled to zero.")
 	}
 	if unreachable != "" { // which the readiness of the pods may depend on
@@ -145,12 +170,19 @@ func (r *Reconciler) updateStatus(
 	if equality.Semantic.DeepEqual(d.Status, now) {
 		return result, err
 	}
-	before, after := d.Status, d.DeepCopy()
-	after.Status = now
+	before := d.Status
+	same := metav1.ObjectMeta{Namespace: d.Namespace, Name: d.Name, ResourceVersion: d.ResourceVersion}
+	was, after := &corev1api.Dojo{ObjectMeta: same, Status: before}, &corev1api.Dojo{ObjectMeta: same, Status: now}
+	done := r.applier.Expectations.Writing(expectations.KeyOf("Dojo", d.Namespace, d.Name))
 	// The version keeps it from being written to another Dojo of the same name: of a status the API
 	// server does not compare the UID.
-	failed := r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(d, client.MergeFromWithOptimisticLock{}),
+	failed := r.Client.Status().Patch(ctx, after, client.MergeFromWithOptions(was, client.MergeFromWithOptimisticLock{}),
 		client.FieldOwner(ownership.FieldOwner))
+	version := ""
+	if failed == nil {
+		version = after.ResourceVersion
+	}
+	others := done(version)
 	switch {
 	case apierrors.IsNotFound(failed): // deleted meanwhile
 		return result, err
@@ -161,8 +193,10 @@ func (r *Reconciler) updateStatus(
 	case failed != nil:
 		return reconcile.Result{}, errors.Join(err, fmt.Errorf("patch status: %w", failed))
 	}
-	r.applier.Expectations.Expect(expectations.KeyOf("Dojo", d.Namespace, d.Name), after.ResourceVersion)
 	r.recordTransition(d, before, now)
+	if others && err == nil {
+		result.RequeueAfter = apply.StaleRetry
+	}
 	return result, err
 }
 

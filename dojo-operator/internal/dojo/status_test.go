@@ -39,9 +39,12 @@ var (
 	crashing = conditions.Degraded(corev1api.ReasonCrashLoopBackOff, "pod a: it crashes")
 	starts   = reported(0, conditions.Unusable(corev1api.ReasonStarting, "x"), rolling)
 	serves   = reported(3, conditions.Usable(corev1api.ReasonReplicasReady, "x"), nil)
+	sleeps   = reported(0, conditions.NothingDesired(corev1api.ReasonSuspended, "x"), nil)
 	isOff    = reported(0, conditions.NothingDesired(corev1api.ReasonScaledToZero, "x"), nil)
 	scalesUp = reported(0, conditions.Unusable(corev1api.ReasonScalingUp, "x"), rolling)
 )
+
+func isSuspended(d *corev1api.Dojo) { d.Spec.Suspend = true }
 
 // issues are those of a reconcile, nil ones left out.
 func issues(all ...*conditions.Issue) (list []conditions.Issue) {
@@ -94,6 +97,10 @@ func TestStatusConditions(t *testing.T) {
 		"scaled to zero":          {dojo(serves, replicas(0)), 0, nil, "False/ScaledToZero", "True/Reconciled"},
 		"scaling to zero":         {dojo(serves, replicas(0)), 2, rolling, "True/ReplicasReady", "False/RollingOut"},
 		"up again from zero":      {dojo(isOff), 0, rolling, "False/ScalingUp", "False/RollingOut"},
+		"suspended":               {dojo(serves, isSuspended), 0, nil, "False/Suspended", "True/Suspended"},
+		"suspended, not yet all":  {dojo(serves, isSuspended), 2, rolling, "True/ReplicasReady", "False/RollingOut"},
+		"suspended, and broken":   {dojo(serves, isSuspended), 0, crashing, "False/Suspended", "False/CrashLoopBackOff"},
+		"resumed":                 {dojo(sleeps), 0, rolling, "False/ScalingUp", "False/RollingOut"},
 		"still on the way up":     {dojo(scalesUp), 0, rolling, "False/ScalingUp", "False/RollingOut"},
 	}
 	for name, c := range cases {
@@ -168,6 +175,25 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 	}
 }
 
+// A Cluster that is hibernated with its Dojo matches the spec, and says so; that of others does not
+// sleep.
+func TestDatabaseOfASuspendedDojo(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]*corev1api.Dojo{
+		"True/Suspended": dojotest.Dojo(ownCluster, isSuspended),
+		"True/Ready":     dojotest.Dojo(inCluster, isSuspended),
+	} {
+		got := status(d, serving(d, 0), apply.Results{}, nil)
+		if is := conditionOf(got, corev1api.ConditionDatabaseReady); is != want {
+			t.Errorf("DatabaseReady is %s, want %s", is, want)
+		}
+		d.Status = got
+		if again := status(d, serving(d, 0), apply.Results{}, nil); cmp.Diff(got, again) != "" {
+			t.Error("the next status differs", cmp.Diff(got, again))
+		}
+	}
+}
+
 func checkConditions(t *testing.T, got corev1api.DojoStatus, available, ready string) {
 	t.Helper()
 	if is := conditionOf(got, conditions.TypeAvailable); is != available {
@@ -192,6 +218,7 @@ func TestUnobserved(t *testing.T) {
 		"serves": {dojotest.Dojo(serves), "True/ReplicasReady"},
 		"starts": {dojotest.Dojo(starts), "False/Starting"},
 		"new":    {dojotest.Dojo(), "False/Starting"},
+		"sleeps": {dojotest.Dojo(sleeps, isSuspended), "False/Suspended"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			checkConditions(t, unobserved(c.dojo, failed), c.available, "False/Retrying")

@@ -5,9 +5,12 @@ package dojo
 import (
 	"context"
 	"errors"
+	"slices"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,11 +22,13 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/credentials"
+	"jutsu.com/operators/dojo-operator/internal/exposure"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
@@ -58,6 +63,10 @@ func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.R
 	switch o := o.(type) {
 	case *cnpgv1.Backup: // one of its schedule is named by CloudNativePG
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.Cluster.Name)...)
+	case *batchv1.Job: // which upgrades a Cluster
+		if of := upgrade.OfCluster(o); of != "" {
+			requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, of)...)
+		}
 	case *cnpgv1.Database:
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.ClusterRef.Name)...)
 	}
@@ -84,13 +93,14 @@ func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []re
 	return r.ownerOfCluster(ctx, o.GetNamespace(), cnpg.ClusterName(o.(*corev1api.Dojo)))
 }
 
-// waitingDojoOfPod returns the Dojo of a pod where it waits for the pod to end: it is being deleted, or
-// retires a login that the pod may have had.
+// waitingDojoOfPod returns the Dojo of a pod where it waits for the pod to end: it is being deleted or
+// suspended, or retires a login or the Pooler that the pod may have had.
 func (r *Reconciler) waitingDojoOfPod(ctx context.Context, pod client.Object) []reconcile.Request {
 	var d corev1api.Dojo
 	for _, request := range dojoOfPod(ctx, pod) {
-		if r.Client.Get(ctx, request.NamespacedName, &d) == nil &&
-			(d.DeletionTimestamp != nil || d.Status.Database != nil && d.Status.Database.FormerLogin != "") {
+		if r.Client.Get(ctx, request.NamespacedName, &d) == nil && (d.DeletionTimestamp != nil || d.Spec.Suspend ||
+			d.Status.Database != nil && (d.Status.Database.FormerLogin != "" || d.Status.Database.Pooler != nil ||
+				d.Status.Database.Upgrade != nil)) {
 			return []reconcile.Request{request}
 		}
 	}
@@ -104,6 +114,16 @@ var goneOnly = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
+// leaves passes a Dojo that has gone, or has been suspended: the Cluster of another one in which it has
+// its database may go, too.
+var leaves = predicate.Funcs{
+	CreateFunc: func(event.CreateEvent) bool { return false },
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.(*corev1api.Dojo).Spec.Suspend != e.ObjectNew.(*corev1api.Dojo).Spec.Suspend
+	},
+	GenericFunc: func(event.GenericEvent) bool { return false },
+}
+
 // dojosWithKind returns the Dojos that an optional kind concerns, when it appears or vanishes.
 func (r *Reconciler) dojosWithKind(ctx context.Context, kind optional.Kind) []reconcile.Request {
 	return r.dojosThat(ctx, func(d *corev1api.Dojo) bool {
@@ -112,6 +132,8 @@ func (r *Reconciler) dojosWithKind(ctx context.Context, kind optional.Kind) []re
 			return d.Spec.Postgres != nil
 		case discordv1alpha1.GroupVersion.Group:
 			return d.Spec.Alerts != nil
+		case exposure.Group:
+			return d.Exposure() != nil // the HTTPRoute of one that has an Ingress now is deleted
 		}
 		return monitoring.Monitored(d)
 	})
@@ -145,12 +167,12 @@ func request(namespace, name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}
 }
 
-// rotationRequested passes a Dojo whose password is to be rotated.
-var rotationRequested = predicate.Funcs{
+// requested passes a Dojo of which a user asks something by an annotation.
+var requested = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
-		return before[corev1api.RotatePasswordAnnotation] != after[corev1api.RotatePasswordAnnotation]
+		return slices.ContainsFunc(requests(), func(name string) bool { return before[name] != after[name] })
 	},
 	DeleteFunc:  func(event.DeleteEvent) bool { return false },
 	GenericFunc: func(event.GenericEvent) bool { return false },
@@ -161,6 +183,29 @@ var targetChanged = predicate.Funcs{
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		return targetOf(e.ObjectOld) != targetOf(e.ObjectNew)
 	},
+}
+
+// scalerChanged passes an autoscaler that differs in what the operator writes, or in whether it can scale,
+// and not each time that it has read the metrics.
+var scalerChanged = predicate.Funcs{
+	UpdateFunc: func(e event.UpdateEvent) bool {
+		before := e.ObjectOld.(*autoscalingv2.HorizontalPodAutoscaler)
+		after := e.ObjectNew.(*autoscalingv2.HorizontalPodAutoscaler)
+		return !equality.Semantic.DeepEqual(before.Spec, after.Spec) || scaling(before) != scaling(after) ||
+			!equality.Semantic.DeepEqual(before.Labels, after.Labels) ||
+			!equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) ||
+			!before.DeletionTimestamp.Equal(after.DeletionTimestamp)
+	},
+}
+
+// scaling is whether an autoscaler can scale, and why not.
+func scaling(scaler *autoscalingv2.HorizontalPodAutoscaler) string {
+	for _, c := range scaler.Status.Conditions {
+		if c.Type == autoscalingv2.ScalingActive {
+			return string(c.Status) + " " + c.Reason
+		}
+	}
+	return ""
 }
 
 func targetOf(scaler client.Object) autoscalingv2.CrossVersionObjectReference {

@@ -12,6 +12,7 @@ import (
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,6 +26,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	discordv1alpha1 "jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/exposure"
 	"jutsu.com/operators/dojo-operator/internal/monitoring"
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -77,7 +79,8 @@ func TestIndexes(t *testing.T) {
 		"existing Cluster, SQL": {dojos + references, dojo(inCluster, withSQL), []string{"/", "school/tokyo",
 			"school/tokyo-credentials", "school/tokyo-db", "school/pg", "school/tokyo-db-2", "school/sql", "school/users"}},
 		"Cluster of its own": {dojos + references, dojo(ownCluster), []string{"/", "school/tokyo",
-			"school/tokyo-credentials", "school/tokyo-db", "school/tokyo-db", "school/tokyo-db-2", "school/tokyo-db-primary"}},
+			"school/tokyo-credentials", "school/tokyo-db", "school/tokyo-db", "school/tokyo-db-2",
+			"school/tokyo-db-pooler-rw", "school/tokyo-db-primary"}},
 		"shared channel": {dojos + references, dojo(inChannel),
 			[]string{"school/pg-app", "school/tokyo", "school/tokyo-credentials", "school/all"}},
 		"channel of its own": {dojos + references, dojo(inGroup),
@@ -107,7 +110,7 @@ func TestIndexes(t *testing.T) {
 // kindNamed is an optional kind by its name.
 func kindNamed(t *testing.T, name string) optional.Kind {
 	t.Helper()
-	kinds := slices.Concat(cnpg.Kinds(), monitoring.Kinds())
+	kinds := slices.Concat(cnpg.Kinds(), exposure.Kinds(), monitoring.Kinds())
 	i := slices.IndexFunc(kinds, func(kind optional.Kind) bool { return kind.Kind == name })
 	if i < 0 {
 		t.Fatalf("no kind %s", name)
@@ -223,18 +226,48 @@ func TestTargetChanged(t *testing.T) {
 		map[string]client.Object{"has scaled": counted, "another target": after})
 }
 
-func TestRotationRequested(t *testing.T) {
+func TestScalerChanged(t *testing.T) {
+	t.Parallel()
+	active := func(status corev1.ConditionStatus, replicas int32) *autoscalingv2.HorizontalPodAutoscaler {
+		o := scaler()
+		o.Status.CurrentReplicas = replicas
+		o.Status.Conditions = []autoscalingv2.HorizontalPodAutoscalerCondition{
+			{Type: autoscalingv2.AbleToScale, Status: status}, {Type: autoscalingv2.ScalingActive, Status: status},
+		}
+		return o
+	}
+	edited := active(corev1.ConditionTrue, 3)
+	edited.Spec.MaxReplicas++
+	checkPredicate(t, scalerChanged, active(corev1.ConditionTrue, 3),
+		map[string]bool{"created": true, "deleted": true, "has scaled": false, "lacks metrics": true, "edited": true},
+		map[string]client.Object{"has scaled": active(corev1.ConditionTrue, 5), "edited": edited,
+			"lacks metrics": active(corev1.ConditionFalse, 3)})
+}
+
+func TestRequested(t *testing.T) {
 	t.Parallel()
 	request := func(value string) *corev1api.Dojo {
 		return dojotest.Dojo(func(d *corev1api.Dojo) {
 			d.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: value}
 		})
 	}
+	accepted := request("1")
+	accepted.Annotations[corev1api.RecreateDatabaseAnnotation] = "uid"
 	note := request("1")
 	note.Annotations["example.org/note"] = "x"
-	checkPredicate(t, rotationRequested, request("1"),
-		map[string]bool{"created": false, "deleted": false, "again": true, "withdrawn": true, "another annotation": false},
-		map[string]client.Object{"again": request("2"), "withdrawn": dojotest.Dojo(), "another annotation": note})
+	checkPredicate(t, requested, request("1"),
+		map[string]bool{"created": false, "deleted": false, "again": true, "withdrawn": true, "loss accepted": true,
+			"another annotation": false},
+		map[string]client.Object{"again": request("2"), "loss accepted": accepted, "withdrawn": dojotest.Dojo(), "another annotation": note})
+}
+
+func TestLeaves(t *testing.T) {
+	t.Parallel()
+	edited := dojotest.Dojo(dojotest.Replicas(7))
+	edited.Generation++
+	checkPredicate(t, leaves, dojotest.Dojo(),
+		map[string]bool{"created": false, "deleted": true, "suspended": true, "edited": false},
+		map[string]client.Object{"suspended": dojotest.Dojo(isSuspended), "edited": edited})
 }
 
 // checkPredicate compares which events of an object count: its creation, its deletion, and updates

@@ -9,9 +9,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/credentials"
@@ -67,10 +70,32 @@ func newWorld(t dojotest.TB, objects ...client.Object) *world {
 	must(t, err)
 	w := &world{Cluster: c, t: t, events: events.NewFakeRecorder(100)}
 	w.reconciler = &Reconciler{
-		Client: c.Server, Live: c.Server, Events: w.events, Metrics: counts, Kinds: w, Config: testConfig,
+		Client: asCached(c.Server), Live: c.Server, Events: w.events, Metrics: counts, Kinds: w, Config: testConfig,
 		Clock: testclock.NewFakePassiveClock(dojotest.Noon), applier: c.Applier,
 	}
 	return w
+}
+
+// asCached reads as the cache does: what is read has been stripped.
+func asCached(server client.WithWatch) client.Client {
+	return interceptor.NewClient(server, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, name client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+			if err := c.Get(ctx, name, o); err != nil {
+				return err
+			}
+			_, err := strip(o)
+			return err
+		},
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, options ...client.ListOption) error {
+			if err := c.List(ctx, list, options...); err != nil {
+				return err
+			}
+			return meta.EachListItem(list, func(o runtime.Object) error {
+				_, err := strip(o)
+				return err
+			})
+		},
+	})
 }
 
 // plan is what has to be done for a Dojo.
@@ -143,7 +168,11 @@ func scaledTo(n int32) func(*appsv1.Deployment) {
 
 func mongo(d *corev1api.Dojo) { d.Spec.Database = corev1api.DatabaseMongo }
 
-func exposed(d *corev1api.Dojo) { d.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org"} }
+func exposed(d *corev1api.Dojo) {
+	d.Spec.Exposure = &corev1api.Exposure{
+		Hosts: []corev1api.Hostname{"dojo.example.org"}, Ingress: &corev1api.IngressExposure{},
+	}
+}
 
 func monitored(d *corev1api.Dojo) { d.Spec.Monitoring = &corev1api.Monitoring{Enabled: true} }
 

@@ -65,6 +65,15 @@ func channelFor(d *corev1api.Dojo) *unstructured.Unstructured {
 // the Secret. What it does not say (how long to wait, when to repeat) is as the platform's own
 // route has it.
 func routeFor(d *corev1api.Dojo, secret string) *unstructured.Unstructured {
+	message := map[string]any{
+		"apiURL":       map[string]any{"name": secret, "key": discordv1alpha1.WebhookSecretKey},
+		"sendResolved": true,
+		"title":        alertTitle,
+		"message":      alertMessage,
+	}
+	if content := mentions(d.Spec.Alerts.Discord.Mentions); content != "" {
+		message["content"] = content
+	}
 	return labelled(d, ownership.Child(d, routeKind.GroupVersionKind, d.Name, map[string]any{
 		"route": map[string]any{
 			"receiver": "discord",
@@ -75,15 +84,34 @@ func routeFor(d *corev1api.Dojo, secret string) *unstructured.Unstructured {
 			},
 		},
 		"receivers": []any{map[string]any{
-			"name": "discord",
-			"discordConfigs": []any{map[string]any{
-				"apiURL":       map[string]any{"name": secret, "key": discordv1alpha1.WebhookSecretKey},
-				"sendResolved": true,
-				"title":        alertTitle,
-				"message":      alertMessage,
-			}},
+			"name":           "discord",
+			"discordConfigs": []any{message},
 		}},
 	}))
+}
+
+// mentions is the template of a message's content. Discord notifies of mentions there, and of none in
+// an embed, where title and message are: a tenant's own alert can mention nobody.
+// https://discord.com/developers/docs/reference#message-formatting
+func mentions(all []corev1api.AlertMention) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var content strings.Builder
+	content.WriteString(`{{ $severities := "" }}` +
+		`{{ range .Alerts.Firing }}{{ $severities = print $severities " " .Labels.severity " " }}{{ end }}`)
+	for _, m := range all {
+		mention := "<@" + m.UserID + ">"
+		if m.RoleID != "" {
+			mention = "<@&" + m.RoleID + ">"
+		}
+		var severities []string
+		for _, s := range m.Severities {
+			severities = append(severities, string(s))
+		}
+		fmt.Fprintf(&content, `{{ if match " (%s) " $severities }}%s {{ end }}`, strings.Join(severities, "|"), mention)
+	}
+	return content.String()
 }
 
 // What is posted to Discord, as Alertmanager's templates
@@ -93,7 +121,13 @@ const (
 		`{{ .GroupLabels.namespace }}/{{ .GroupLabels.dojo }}`
 	alertMessage = `{{ range .Alerts }}**{{ .Annotations.summary }}**` + "\n" +
 		`{{ .Annotations.description }}` + "\n" +
-		`_{{ .Labels.severity }}, since {{ .StartsAt.UTC.Format "2006-01-02 15:04:05" }} UTC_` + "\n" + `{{ end }}`
+		`_{{ .Labels.severity }}, since {{ .StartsAt.UTC.Format "2006-01-02 15:04:05" }} UTC_` + "\n" + `{{ end }}` +
+		`{{ $dot := "" }}{{ if eq .Status "firing" }}[Silence it]({{ .ExternalURL }}/#/silences/new?filter=` +
+		`{{ printf "{alertname=%q,namespace=%q,dojo=%q}" .GroupLabels.alertname .GroupLabels.namespace .GroupLabels.dojo ` +
+		`| urlquery }}){{ $dot = " · " }}{{ end }}` +
+		`{{ with index .CommonAnnotations "` + dashboardAnnotation + `" }}{{ $dot }}[Dashboard]({{ . }})` +
+		`{{ $dot = " · " }}{{ end }}` +
+		`{{ with index .CommonAnnotations "` + runbookAnnotation + `" }}{{ $dot }}[Runbook]({{ . }}){{ end }}`
 )
 
 // planAlerts brings the alerts to Discord, as far as what others provide exists: the pods do not

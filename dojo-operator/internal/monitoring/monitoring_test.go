@@ -158,8 +158,13 @@ func TestMonitoring(t *testing.T) {
 	if plan := planFor(t, c, d); plan.Apply != nil {
 		t.Errorf("the next reconcile writes %v", dojotest.Kinds(plan))
 	}
-	d.Spec.Monitoring.Enabled = false
+	d.Spec.Suspend = true
 	plan := planFor(t, c, d)
+	if diff := cmp.Diff([]string{"PrometheusRule/tokyo"}, dojotest.Deleted(plan)); diff != "" || plan.Apply != nil {
+		t.Error("suspended", dojotest.Kinds(plan), diff)
+	}
+	d.Spec.Suspend, d.Spec.Monitoring.Enabled = false, false
+	plan = planFor(t, c, d)
 	if diff := cmp.Diff([]string{"ServiceMonitor/tokyo", "PrometheusRule/tokyo"}, dojotest.Deleted(plan)); diff != "" {
 		t.Error(diff)
 	}

@@ -18,13 +18,17 @@ import (
 func Plan(d *corev1api.Dojo, s State, port string, cfg Config) apply.Plan {
 	var p apply.Plan
 	for _, monitor := range []struct {
-		kind optional.Kind
-		live *unstructured.Unstructured
-		spec map[string]any
-	}{{serviceMonitorKind, s.ServiceMonitor, scrapeFor(d, port)}, {ruleKind, s.Rule, rulesSpec(d)}} {
+		kind  optional.Kind
+		live  *unstructured.Unstructured
+		spec  map[string]any
+		asked bool
+	}{
+		{serviceMonitorKind, s.ServiceMonitor, scrapeFor(d, port), Monitored(d)},
+		{ruleKind, s.Rule, rulesSpec(d, cfg), Monitored(d) && !d.Spec.Suspend}, // no alert where nothing runs
+	} {
 		if s.has(monitor.kind) { // without its kind there is nothing to do: it is made as soon as that exists
 			desired := labelled(d, ownership.Child(d, monitor.kind.GroupVersionKind, d.Name, monitor.spec))
-			ownership.PlanOption(d, &p, monitor.kind.Kind, monitor.live, Monitored(d), desired, s.Unchanged)
+			ownership.PlanOption(d, &p, monitor.kind.Kind, monitor.live, monitor.asked, desired, s.Unchanged)
 		}
 	}
 	planAlerts(d, s, cfg, &p)
@@ -59,8 +63,8 @@ func scrapeFor(d *corev1api.Dojo, port string) map[string]any {
 	}
 }
 
-func rulesSpec(d *corev1api.Dojo) map[string]any {
-	return map[string]any{"groups": []any{map[string]any{"name": "dojo", "rules": rulesFor(d)}}}
+func rulesSpec(d *corev1api.Dojo, cfg Config) map[string]any {
+	return map[string]any{"groups": []any{map[string]any{"name": "dojo", "rules": linked(d, rulesFor(d), cfg)}}}
 }
 
 // notInstalled is the issue with a kind that the cluster does not have.

@@ -4,6 +4,7 @@ package monitoring
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/robfig/cron"
@@ -104,6 +105,35 @@ func rule(d *corev1api.Dojo, name, lasting, severity, expr, summary, description
 		"labels":      map[string]any{"severity": severity, "namespace": d.Namespace, "dojo": d.Name},
 		"annotations": map[string]any{"summary": summary, "description": description},
 	}
+}
+
+// The annotations by which an alert links to what helps, as those of kubernetes-mixin
+// (https://github.com/kubernetes-monitoring/kubernetes-mixin).
+const (
+	dashboardAnnotation = "dashboard_url"
+	runbookAnnotation   = "runbook_url"
+)
+
+// linked are the rules with links to the dashboard of the Dojo, in the form of Grafana
+// (https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/create-dashboard-url-variables/),
+// and to the runbook. The flags are refused where they hold a template of Prometheus.
+func linked(d *corev1api.Dojo, rules []any, cfg Config) []any {
+	links := map[string]any{}
+	if cfg.DashboardURL != nil {
+		dashboard := *cfg.DashboardURL
+		query := dashboard.Query()
+		query.Set("var-namespace", d.Namespace)
+		query.Set("var-dojo", d.Name)
+		dashboard.RawQuery = query.Encode()
+		links[dashboardAnnotation] = dashboard.String()
+	}
+	if cfg.RunbookURL != "" {
+		links[runbookAnnotation] = cfg.RunbookURL
+	}
+	for _, rule := range rules {
+		maps.Copy(rule.(map[string]any)["annotations"].(map[string]any), links)
+	}
+	return rules
 }
 
 // above is a ratio of the rates of two counters that is above a limit.

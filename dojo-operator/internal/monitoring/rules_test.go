@@ -4,7 +4,10 @@ package monitoring
 
 import (
 	"fmt"
+	"maps"
+	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +70,40 @@ func TestAlerts(t *testing.T) {
 	}
 }
 
+// Each alert links to the Dojo on the dashboard, and to the runbook, where there are such.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(withCluster(&corev1api.Backup{Schedule: "0 2 * * *"}))
+	dashboard, err := url.Parse("https://grafana.example.org/d/x?orgId=2")
+	must(t, err)
+	for name, c := range map[string]struct {
+		config Config
+		want   map[string]any
+	}{
+		"no links": {Config{}, map[string]any{}},
+		"both": {Config{DashboardURL: dashboard, RunbookURL: "https://r.example.org#dojos"}, map[string]any{
+			"dashboard_url": "https://grafana.example.org/d/x?orgId=2&var-dojo=tokyo&var-namespace=school",
+			"runbook_url":   "https://r.example.org#dojos",
+		}},
+	} {
+		rules := rulesSpec(d, c.config)["groups"].([]any)[0].(map[string]any)["rules"].([]any)
+		if len(rules) < 9 {
+			t.Errorf("%s: %d rules", name, len(rules))
+		}
+		for _, rule := range rules {
+			links := maps.Clone(rule.(map[string]any)["annotations"].(map[string]any))
+			delete(links, "summary")
+			delete(links, "description")
+			if diff := cmp.Diff(c.want, links); diff != "" {
+				t.Error(name, rule, diff)
+			}
+		}
+	}
+	if dashboard.RawQuery != "orgId=2" {
+		t.Error("the flag's value is changed")
+	}
+}
+
 func TestMaxBackupAge(t *testing.T) {
 	t.Parallel()
 	const hour, day = time.Hour, 24 * time.Hour
@@ -90,10 +127,11 @@ func TestAlertText(t *testing.T) {
 		StartsAt            time.Time
 	}
 	data := struct {
-		Status      string
-		GroupLabels map[string]string
-		Alerts      []alert
-	}{"firing", map[string]string{"alertname": "DojoDown", "namespace": "school", "dojo": "tokyo"}, []alert{{
+		Status, ExternalURL string
+		GroupLabels         map[string]string
+		CommonAnnotations   map[string]string
+		Alerts              []alert
+	}{"firing", "https://alerts.example.org", map[string]string{"alertname": "DojoDown", "namespace": "school", "dojo": "tokyo"}, nil, []alert{{
 		map[string]string{"severity": "critical"},
 		map[string]string{"summary": "Dojo is down", "description": "No pod answers."}, dojotest.Noon,
 	}}}
@@ -103,15 +141,67 @@ func TestAlertText(t *testing.T) {
 		return out.String()
 	}
 	for text, want := range map[string]string{
-		alertTitle:   "🔥 DojoDown · school/tokyo",
-		alertMessage: "**Dojo is down**\nNo pod answers.\n_critical, since 2026-01-02 12:00:00 UTC_\n",
+		alertTitle: "🔥 DojoDown · school/tokyo",
+		alertMessage: "**Dojo is down**\nNo pod answers.\n_critical, since 2026-01-02 12:00:00 UTC_\n" +
+			"[Silence it](https://alerts.example.org/#/silences/new?filter=" +
+			"%7Balertname%3D%22DojoDown%22%2Cnamespace%3D%22school%22%2Cdojo%3D%22tokyo%22%7D)",
 	} {
 		if got := render(text); got != want {
 			t.Errorf("reads %q, not %q", got, want)
 		}
 	}
+	silence := render(alertMessage)
+	data.CommonAnnotations = map[string]string{"dashboard_url": "https://g.example.org/d/x"}
+	if got, want := render(alertMessage), silence+" · [Dashboard](https://g.example.org/d/x)"; got != want {
+		t.Errorf("reads %q, not %q", got, want)
+	}
+	data.CommonAnnotations["runbook_url"] = "https://r.example.org"
+	links := "[Dashboard](https://g.example.org/d/x) · [Runbook](https://r.example.org)"
+	if got, want := render(alertMessage), silence+" · "+links; got != want {
+		t.Errorf("reads %q, not %q", got, want)
+	}
 	data.Status = "resolved"
+	if got := render(alertMessage); !strings.HasSuffix(got, "UTC_\n"+links) {
+		t.Errorf("reads %q", got)
+	}
 	if got := render(alertTitle); got != "✅ Resolved: DojoDown · school/tokyo" {
 		t.Errorf("reads %q", got)
+	}
+	if got := render(alertMessage); strings.Contains(got, "Silence") {
+		t.Errorf("what is resolved can be silenced: %q", got)
+	}
+}
+
+func TestMentions(t *testing.T) {
+	t.Parallel()
+	text := mentions([]corev1api.AlertMention{
+		{RoleID: "1401681709430341704", Severities: []corev1api.AlertSeverity{corev1api.AlertCritical}},
+		{UserID: "80351110224678912", Severities: []corev1api.AlertSeverity{corev1api.AlertCritical, corev1api.AlertWarning}},
+	})
+	const role, user = "<@&1401681709430341704> ", "<@80351110224678912> "
+	for name, c := range map[string]struct {
+		firing []string
+		want   string
+	}{
+		"a critical alert":         {[]string{"critical"}, role + user},
+		"a warning":                {[]string{"warning"}, user},
+		"both":                     {[]string{"warning", "critical"}, role + user},
+		"a severity that is other": {[]string{"non-critical", "info"}, ""},
+		"a resolved one":           {nil, ""},
+	} {
+		type alert struct{ Labels map[string]string }
+		data := struct{ Alerts struct{ Firing []alert } }{}
+		for _, severity := range c.firing {
+			data.Alerts.Firing = append(data.Alerts.Firing, alert{map[string]string{"severity": severity}})
+		}
+		var out strings.Builder // match is a function of Alertmanager's
+		must(t, template.Must(template.New("").Funcs(template.FuncMap{"match": regexp.MatchString}).Parse(text)).
+			Execute(&out, data))
+		if out.String() != c.want {
+			t.Errorf("%s: %q, want %q", name, out.String(), c.want)
+		}
+	}
+	if got := mentions(nil); got != "" {
+		t.Errorf("without mentions the content is %q", got)
 	}
 }

@@ -5,6 +5,7 @@ package monitoring
 import (
 	"context"
 	"errors"
+	"net/url"
 	"slices"
 	"time"
 
@@ -44,6 +45,11 @@ func Kinds() []optional.Kind {
 type Config struct {
 	// ProgressDeadline is how long a channel may be missing before the Dojo is Degraded.
 	ProgressDeadline time.Duration
+	// DashboardURL is that of the dashboard to which alerts link, with the Dojo as the values of its
+	// variables; nil for no link.
+	DashboardURL *url.URL
+	// RunbookURL is that of the page about the alerts, to which they link; empty for no link.
+	RunbookURL string
 }
 
 // State is what there is of a Dojo's monitoring. What does not exist is nil.

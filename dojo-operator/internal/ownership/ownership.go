@@ -92,17 +92,30 @@ func Child(
 	return o
 }
 
+// Annotate sets an annotation of a desired object, beside those that it has.
+func Annotate(desired *unstructured.Unstructured, key, value string) {
+	all := desired.GetAnnotations()
+	if all == nil {
+		all = map[string]string{}
+	}
+	all[key] = value
+	desired.SetAnnotations(all)
+}
+
 // ByDojo reports whether a Dojo controls the object, whatever its labels say.
 func ByDojo(o metav1.Object) bool {
 	owner := metav1.GetControllerOfNoCopy(o)
 	return owner != nil && owner.Kind == "Dojo" && owner.APIVersion == corev1api.GroupVersion.String()
 }
 
-// Strip leaves of an object that it exists, since when, and whose it is.
+// Strip leaves of an object that it exists, since when, who controls it, and the labels of what holds
+// data: such an object has no owner, and may have been restored by another client. What is left has a
+// size that no client can raise.
 func Strip(o client.Object) {
 	kind, namespace, name := o.GetObjectKind().GroupVersionKind(), o.GetNamespace(), o.GetName()
 	uid, version := o.GetUID(), o.GetResourceVersion()
-	created, deleted, owners := o.GetCreationTimestamp(), o.GetDeletionTimestamp(), o.GetOwnerReferences()
+	created, deleted, owners := o.GetCreationTimestamp(), o.GetDeletionTimestamp(), apply.Controller(o)
+	labels := ourLabels(o)
 	reflect.ValueOf(o).Elem().SetZero()
 	o.GetObjectKind().SetGroupVersionKind(kind)
 	o.SetNamespace(namespace)
@@ -112,19 +125,35 @@ func Strip(o client.Object) {
 	o.SetCreationTimestamp(created)
 	o.SetDeletionTimestamp(deleted)
 	o.SetOwnerReferences(owners)
+	o.SetLabels(labels)
 }
 
-// Conflicts reports whether an object with a child's name exists and is not the Dojo's.
+// ourLabels are the labels of an object that identify it as ours; nil where it is not.
+func ourLabels(o metav1.Object) map[string]string {
+	if !Managed(o) {
+		return nil
+	}
+	all, ours := o.GetLabels(), ManagedLabels()
+	for _, key := range []string{NameLabel, InstanceLabel} {
+		if value, ok := all[key]; ok {
+			ours[key] = value
+		}
+	}
+	return ours
+}
+
+// Conflicts reports whether an object with a child's name exists that is not the Dojo's, or is too large
+// to know what it is like.
 func Conflicts[L apply.Live](d *corev1api.Dojo, live L) bool {
 	var absent L
-	return live != absent && !metav1.IsControlledBy(live, d)
+	return live != absent && (!metav1.IsControlledBy(live, d) || apply.TooLarge(live))
 }
 
 // Holds reports whether an object exists that holds data of the Dojo: a Dojo that is created again
 // finds it by its labels.
 func Holds[L apply.Live](d *corev1api.Dojo, live L) bool {
 	var absent L
-	return live != absent &&
+	return live != absent && !apply.TooLarge(live) &&
 		(metav1.IsControlledBy(live, d) || metav1.GetControllerOfNoCopy(live) == nil && LabelledFor(d.Name, live))
 }
 
@@ -148,6 +177,12 @@ func DataConflict[L apply.Live](d *corev1api.Dojo, kind string, live L) *conditi
 
 // conflict waits for an object that is on its way out.
 func conflict(d *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
+	if apply.TooLarge(live) && live.GetDeletionTimestamp() == nil {
+		return conditions.Degraded(corev1api.ReasonNameConflict,
+			"The %s %s/%s takes more than %d KiB of memory, the most that the operator keeps of an object, so it is left "+
+				"alone. Make it smaller (kubectl edit), and what makes it so large in the Dojo's spec.",
+			kind, d.Namespace, live.GetName(), apply.MaxKept>>10)
+	}
 	if ByDojo(live) && metav1.GetControllerOfNoCopy(live).Name == d.Name || live.GetDeletionTimestamp() != nil {
 		return conditions.Progressing(corev1api.ReasonWaitingForDeletion,
 			"The former %s %s/%s is still being deleted.", kind, d.Namespace, live.GetName())

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -49,9 +50,67 @@ func Strip(pod *corev1.Pod) {
 	for _, key := range []string{ownership.NameLabel, ownership.InstanceLabel, RevisionLabel} {
 		pod.Labels[key] = was.Labels[key]
 	}
-	pod.Status.Conditions = was.Status.Conditions
-	pod.Status.InitContainerStatuses = was.Status.InitContainerStatuses
-	pod.Status.ContainerStatuses = was.Status.ContainerStatuses
+	pod.Status.Conditions = first(was.Status.Conditions)
+	pod.Status.InitContainerStatuses = first(was.Status.InitContainerStatuses)
+	pod.Status.ContainerStatuses = first(was.Status.ContainerStatuses)
+	if pod.Labels[ownership.NameLabel] == ownership.Application {
+		stripApplication(pod)
+	}
+}
+
+// stripApplication leaves of a pod of the application what is read of such a pod: of the schema's the owner
+// and the termination message are read as well.
+func stripApplication(pod *corev1.Pod) {
+	pod.OwnerReferences = nil
+	var kept []corev1.PodCondition
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodScheduled && c.Status != corev1.ConditionTrue || c.Type == corev1.PodReady {
+			apply.ShareStrings(&c.Type)
+			apply.ShareStrings(&c.Status)
+			apply.ShareStrings(&c.Reason)
+			kept = append(kept, corev1.PodCondition{
+				Type: c.Type, Status: c.Status, Reason: c.Reason, LastTransitionTime: c.LastTransitionTime,
+			})
+		}
+	}
+	pod.Status.Conditions = slices.Clip(kept)
+	ready := func(c corev1.ContainerStatus) bool { return c.Ready }
+	pod.Status.InitContainerStatuses = slices.DeleteFunc(pod.Status.InitContainerStatuses, ready)
+	for i := range pod.Status.ContainerStatuses {
+		pod.Status.ContainerStatuses[i] = statusRead(&pod.Status.ContainerStatuses[i])
+	}
+	for i := range pod.Status.InitContainerStatuses {
+		pod.Status.InitContainerStatuses[i] = statusRead(&pod.Status.InitContainerStatuses[i])
+	}
+}
+
+// statusRead is what is read of the status of a container: of one that is ready, that it is.
+func statusRead(c *corev1.ContainerStatus) corev1.ContainerStatus {
+	read := corev1.ContainerStatus{Ready: c.Ready}
+	if ended := c.State.Terminated; ended != nil {
+		read.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: ended.ExitCode}
+	}
+	if c.Ready {
+		return read
+	}
+	read.Name, read.Image, read.RestartCount = c.Name, c.Image, c.RestartCount
+	read.State.Waiting, read.State.Running = c.State.Waiting, c.State.Running
+	if ended := c.LastTerminationState.Terminated; ended != nil {
+		read.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: ended.ExitCode}
+	}
+	return read
+}
+
+// maxStatuses is of how many containers of a pod the status is read. A Dojo's has one; others inject a
+// few.
+const maxStatuses = 16
+
+// first are the first few of a list, without the memory of the others.
+func first[T any](all []T) []T {
+	if len(all) <= maxStatuses {
+		return all
+	}
+	return slices.Clone(all[:maxStatuses])
 }
 
 // AddIndexes adds the indexes that List and the schema need.
@@ -80,6 +139,12 @@ func List(ctx context.Context, r apply.Reader, d *corev1api.Dojo, index string) 
 		return nil, fmt.Errorf("list pods: %w", err)
 	}
 	return pods.Items, nil
+}
+
+// Ended reports whether all containers of a pod have ended, so that it has no session anywhere.
+func Ended(pod *corev1.Pod) bool {
+	running := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
+	return len(pod.Status.ContainerStatuses) > 0 && !slices.ContainsFunc(pod.Status.ContainerStatuses, running)
 }
 
 // Changed lets through a pod only when what keeps it from being ready changes, or when a pod of the

@@ -7,13 +7,14 @@ import (
 	"fmt"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
 )
 
 // schedule writes the schedule of the backups, or removes it.
@@ -24,13 +25,23 @@ func (w *way) schedule() {
 		w.Plan.Delete = append(w.Plan.Delete, apply.Delete(cnpg.ScheduleKind.Kind, live))
 	case b != nil && cluster.Up(w.state.Cluster): // the first backup is taken at once
 		w.Plan.Add(sync(w.state, live, cluster.ScheduleFor(w.dojo, b)))
+		if cluster.NeedsFirstBackup(w.state.Cluster, live) {
+			w.Plan.Add(cluster.FirstBackup(w.dojo, w.state.Cluster, w.state.FirstBackup))
+		}
 	}
 }
 
-// observeBackups finds the last backup of the Dojo's own Cluster that has completed.
+// observeBackups finds the last backup of the Dojo's own Cluster that has completed, and the first where the schedule
+// has taken none. A backup is not of the Cluster when it is older: it is of a former one of that name.
 func (s *State) observeBackups(ctx context.Context, r apply.Reader, d *corev1api.Dojo) error {
-	if d.BackupPolicy() == nil || !s.readable() {
+	if d.BackupPolicy() == nil || !s.readable() || s.Cluster == nil {
 		return nil
+	}
+	if cluster.NeedsFirstBackup(s.Cluster, s.Schedule) {
+		name := cnpg.FirstBackupName(d, s.Cluster.UID)
+		if err := observe(ctx, r, cnpg.BackupKind.Kind, d.Namespace, name, &s.FirstBackup); err != nil {
+			return err
+		}
 	}
 	var backups cnpgv1.BackupList
 	if err := r.Cache.List(ctx, &backups, client.InNamespace(d.Namespace)); err != nil {
@@ -38,7 +49,8 @@ func (s *State) observeBackups(ctx context.Context, r apply.Reader, d *corev1api
 	}
 	for i := range backups.Items {
 		b := &backups.Items[i]
-		if b.Spec.Cluster.Name != cnpg.ClusterName(d) || b.Status.Phase != cnpgv1.BackupPhaseCompleted {
+		if b.Spec.Cluster.Name != s.Cluster.Name || b.Status.Phase != cnpgv1.BackupPhaseCompleted ||
+			b.CreationTimestamp.Before(&s.Cluster.CreationTimestamp) {
 			continue
 		}
 		if s.LastBackup == nil || cluster.Completed(b).After(cluster.Completed(s.LastBackup)) {
@@ -58,17 +70,21 @@ func addBackups(d *corev1api.Dojo, s State, status *corev1api.DatabaseStatus) {
 			status.LastBackup, status.NextBackup = known.LastBackup, known.NextBackup
 		}
 	default:
-		if last := s.LastBackup; last != nil {
-			status.LastBackup = &corev1api.CompletedBackup{Name: last.Name, Time: metav1.NewTime(cluster.Completed(last))}
-		}
-		if s.Schedule != nil {
-			status.NextBackup = s.Schedule.Status.NextScheduleTime
-		}
+		cluster.DescribeBackups(s.LastBackup, s.Schedule, status)
 	}
 }
 
 // FinalBackup plans the backup before any data is deleted, when nothing writes any more. The plan has
-// an issue until it has completed.
+// an issue until it has completed. What has never been filled has nothing to back up.
 func FinalBackup(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
-	return cluster.FinalBackup(d, s.Cluster, s.FinalBackup, s.Now, cfg.Deadline)
+	if !bootstrap.Filled(d, s.Cluster) {
+		return apply.Plan{}
+	}
+	plan := cluster.FinalBackup(d, s.Cluster, s.FinalBackup, s.Now, cfg.Deadline)
+	if issue := conditions.Worst(plan.Issues); issue != nil && issue.Reason == corev1api.ReasonClusterHibernated {
+		if wakes := wake(d, s, cfg); wakes.Issues != nil {
+			return wakes
+		}
+	}
+	return plan
 }

@@ -126,6 +126,13 @@ func TestSchedule(t *testing.T) {
 			func(w *world) { w.Schedule = nil; setReady(w.Cluster, 0) }, nil, nil},
 		"not of others": {tokyo(inPG), tokyo(inPG), func(w *world) { w.Schedule = &cnpgv1.ScheduledBackup{} },
 			nil, nil},
+		"has taken one at once": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), scheduled(time.Second), nil, nil},
+		"regards one of a former Cluster as its own": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp),
+			scheduled(-time.Second), []string{"Backup"}, nil},
+		"and there is one": {tokyo(ownPG, backedUp), tokyo(ownPG, backedUp), func(w *world) {
+			scheduled(-time.Second)(w)
+			w.FirstBackup = &cnpgv1.Backup{}
+		}, nil, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -137,6 +144,14 @@ func TestSchedule(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// scheduled lets the schedule have taken its last backup so long after the Cluster was created.
+func scheduled(after time.Duration) func(*world) {
+	return func(w *world) {
+		w.Cluster.CreationTimestamp = metav1.NewTime(noon)
+		w.Schedule.Status.LastScheduleTime = new(metav1.NewTime(noon.Add(after)))
 	}
 }
 
@@ -177,6 +192,9 @@ func TestObservedBackups(t *testing.T) {
 		}, result{"stopped", noon.Add(3 * time.Hour), true}},
 		"of another Cluster": {tokyo(ownPG, backedUp), "", []client.Object{backup("theirs", "pg", done, noon)},
 			result{Next: true}},
+		"of a former Cluster of that name": {tokyo(ownPG, backedUp), "", []client.Object{
+			backup("former", "tokyo-db", done, noon.Add(-time.Second)),
+		}, result{Next: true}},
 		"not wanted": {tokyo(ownPG, plain), "", []client.Object{stopped}, result{}},
 		"cannot be read": {tokyo(ownPG, backedUp, func(d *corev1api.Dojo) { d.Status.Database = known }), "Backup", nil,
 			result{"known", next.Time, true}},
@@ -184,7 +202,9 @@ func TestObservedBackups(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := State{Missing: c.missing, Schedule: &cnpgv1.ScheduledBackup{}}
+			s := State{Missing: c.missing, Schedule: &cnpgv1.ScheduledBackup{}, Cluster: &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
+				Namespace: "school", Name: "tokyo-db", CreationTimestamp: metav1.NewTime(noon),
+			}}}
 			s.Schedule.Status.NextScheduleTime = &next
 			must(t, s.observeBackups(t.Context(), readerOf(c.backups, nil), c.dojo))
 			status := Status(c.dojo, s)

@@ -32,7 +32,7 @@ func large() metav1.ObjectMeta {
 func identity() metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Namespace: "school", Name: "pg", UID: "u", ResourceVersion: "5",
-		OwnerReferences: []metav1.OwnerReference{{Kind: "Helm", Name: "pg"}},
+		OwnerReferences: []metav1.OwnerReference{{Kind: "Helm", Name: "pg", Controller: new(true)}},
 	}
 }
 
@@ -64,9 +64,16 @@ func TestStrip(t *testing.T) {
 	unhibernated, smallUnhibernated := largeCluster(), small.DeepCopy()
 	delete(unhibernated.Annotations, cluster.HibernationAnnotation)
 	smallUnhibernated.Annotations = nil
+	origin := func(c *cnpgv1.Cluster, value string) *cnpgv1.Cluster {
+		c = c.DeepCopy()
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, corev1api.OriginAnnotation, value)
+		return c
+	}
 	cases := map[string]struct{ whole, want *cnpgv1.Cluster }{
-		"all":              {largeCluster(), small},
-		"never hibernated": {unhibernated, smallUnhibernated},
+		"all":                   {largeCluster(), small},
+		"never hibernated":      {unhibernated, smallUnhibernated},
+		"restored":              {origin(unhibernated, "Backup nightly"), origin(smallUnhibernated, "Backup nightly")},
+		"restored from a novel": {origin(unhibernated, strings.Repeat("a", 1000)), smallUnhibernated},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -84,15 +91,24 @@ func TestStripBackup(t *testing.T) {
 	at := metav1.NewTime(noon)
 	b := &cnpgv1.Backup{ObjectMeta: large()}
 	b.Spec.Cluster.Name, b.Spec.Method = "tokyo-db", "plugin"
+	b.Spec.PluginConfiguration = &cnpgv1.BackupPluginConfiguration{Name: "x", Parameters: map[string]string{"a": "b"}}
 	b.Status = cnpgv1.BackupStatus{
-		Phase: "completed", StoppedAt: &at, ReconciliationTerminatedAt: &at, BackupLabelFile: []byte("large"),
+		Phase: "completed", StoppedAt: &at, ReconciliationTerminatedAt: &at, BackupLabelFile: []byte("large"), BackupID: "id",
 	}
 	want := &cnpgv1.Backup{ObjectMeta: identity()}
 	want.CreationTimestamp = at
-	want.Spec.Cluster.Name = "tokyo-db"
-	want.Status = cnpgv1.BackupStatus{Phase: "completed", StoppedAt: &at, ReconciliationTerminatedAt: &at}
+	want.Spec = *b.Spec.DeepCopy()
+	want.Status = cnpgv1.BackupStatus{Phase: "completed", StoppedAt: &at, ReconciliationTerminatedAt: &at, BackupID: "id"}
+	hostile := b.DeepCopy()
 	cluster.StripBackup(b)
 	if diff := cmp.Diff(want, b); diff != "" {
+		t.Error(diff)
+	}
+	// What no Backup of CloudNativePG's is like is not kept.
+	hostile.Spec.PluginConfiguration.Parameters["b"], hostile.Status.BackupID = strings.Repeat("c", 1<<10), strings.Repeat("d", 1000)
+	want.Spec.PluginConfiguration, want.Spec.Method, want.Status.BackupID = nil, "", ""
+	cluster.StripBackup(hostile)
+	if diff := cmp.Diff(want, hostile); diff != "" {
 		t.Error(diff)
 	}
 }

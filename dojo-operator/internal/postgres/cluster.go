@@ -8,8 +8,11 @@ import (
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
+	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -18,31 +21,55 @@ func (w *way) cluster() *conditions.Issue {
 	d, live := w.dojo, w.state.Cluster
 	own := d.Spec.Postgres.Cluster
 	if own != nil {
-		c := sync(w.state, live, cluster.For(d, live, w.config.images()))
-		if w.incomplete = cluster.VersionTooLow(d, live, w.config.images()); w.incomplete != nil {
-			c = nil // not even another field: CloudNativePG would refuse it with this one
-		}
-		w.write(c)
-		w.schedule()
-		if live == nil {
-			return cluster.Progress(d, &cnpgv1.Cluster{Spec: cnpgv1.ClusterSpec{Instances: int(*own.Instances)}})
-		}
-		if c != nil {
-			w.incomplete = cluster.Progress(d, live)
+		if issue := w.ownCluster(); issue != nil {
+			return issue
 		}
 	}
 	if live == nil {
 		return w.clusterMissing()
 	}
 	switch waiting := cluster.Progress(d, live); {
-	case cluster.Hibernates(live):
+	case cluster.Hibernates(live) && (own == nil || !cluster.HibernatedByUs(live)): // else it is being woken
 		return conditions.Degraded(corev1api.ReasonClusterHibernated,
 			"The Cluster %s/%s is hibernated. Resume it with `kubectl annotate cluster %s %s-`.",
 			d.Namespace, live.Name, live.Name, cluster.HibernationAnnotation)
 	case !cluster.Up(live):
+		if fills := bootstrap.Progress(d, live, w.state.Bootstrap, w.state.Now, w.config.Deadline); fills != nil {
+			return fills
+		}
 		return w.waitForPrimary(waiting)
 	case own != nil && !w.incomplete.IsDegraded() && live.Status.ReadyInstances < live.Spec.Instances:
 		w.incomplete = w.waitForStandbys(waiting)
+	}
+	return nil
+}
+
+// ownCluster creates the Dojo's own Cluster, or has it changed as the spec changes.
+func (w *way) ownCluster() *conditions.Issue {
+	d, live := w.dojo, w.state.Cluster
+	if live == nil {
+		if issue := w.createCluster(); issue != nil {
+			return issue
+		}
+		instances := int(*d.Spec.Postgres.Cluster.Instances)
+		return cluster.Progress(d, &cnpgv1.Cluster{Spec: cnpgv1.ClusterSpec{Instances: instances}})
+	}
+	if other := bootstrap.Mismatch(d, live); other != nil {
+		return other
+	}
+	var written bool
+	if w.incomplete = cluster.VersionTooLow(d, live, w.config.images()); w.incomplete == nil {
+		// else not even another field: CloudNativePG would refuse it with this one
+		var issue *conditions.Issue
+		if written, issue = w.upgradeCluster(); issue != nil {
+			return issue
+		}
+	}
+	if UpgradeStep(d, w.state) != corev1api.UpgradeBackingUp { // until then, backups are where they were
+		w.schedule()
+	}
+	if written && w.incomplete == nil {
+		w.incomplete = cluster.Progress(d, live)
 	}
 	return nil
 }
@@ -86,7 +113,14 @@ func (w *way) notReady(waiting *conditions.Issue) *conditions.Issue {
 // Unreachable says why requests cannot reach Postgres; empty where they can, and where that is not
 // known.
 func Unreachable(d *corev1api.Dojo, s State) string {
-	if d.Spec.Postgres == nil || !s.readable() || cluster.Up(s.Cluster) {
+	switch {
+	case d.Spec.Postgres == nil || !s.readable():
+		return ""
+	case Stops(d, s):
+		return upgrade.Unreachable(d, s.Cluster, s.Upgrade)
+	case cluster.Up(s.Cluster) && cutOff(d, s):
+		return pooler.Unreachable(d)
+	case cluster.Up(s.Cluster):
 		return ""
 	}
 	return cluster.Unreachable(d, s.Cluster)

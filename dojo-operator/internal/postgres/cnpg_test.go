@@ -19,6 +19,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 )
 
@@ -60,6 +61,31 @@ func variants() map[string]*corev1api.Dojo {
 		"empty resources": pg(func(c *corev1api.PostgresCluster) {
 			c.Resources = &corev1.ResourceRequirements{Limits: corev1.ResourceList{}, Claims: []corev1.ResourceClaim{}}
 		}),
+		"configured": pg(func(c *corev1api.PostgresCluster) {
+			c.Pooler = &corev1api.Pooler{Parameters: map[string]corev1api.PoolerParameterValue{"default_pool_size": "50"}}
+			c.Parameters = map[string]corev1api.ParameterValue{"max_connections": "200", "auto_explain.log_min_duration": "1s"}
+			c.Synchronous = &corev1api.Synchronous{Number: 1}
+			c.WALStorage = &corev1api.PostgresStorage{Size: resource.MustParse("2Gi"), StorageClassName: "fast"}
+			c.Extensions = []corev1api.ExtensionName{"pg_trgm", "uuid-ossp"}
+		}),
+		"somewhere": pg(func(c *corev1api.PostgresCluster) {
+			c.Affinity = &corev1api.PostgresAffinity{
+				PodAntiAffinity: corev1api.PodAntiAffinityRequired, TopologyKey: "topology.kubernetes.io/zone",
+				NodeSelector: map[string]string{"disk": "ssd"},
+				Tolerations: []corev1.Toleration{{Key: "database", Operator: corev1.TolerationOpExists,
+					Effect: corev1.TaintEffectNoExecute, TolerationSeconds: ptr.To[int64](30)}},
+			}
+		}),
+		"not spread": pg(func(c *corev1api.PostgresCluster) {
+			c.Affinity = &corev1api.PostgresAffinity{PodAntiAffinity: corev1api.PodAntiAffinityDisabled}
+		}),
+		"anywhere": pg(func(c *corev1api.PostgresCluster) {
+			c.Parameters, c.Extensions = map[string]corev1api.ParameterValue{}, []corev1api.ExtensionName{}
+			c.Affinity = &corev1api.PostgresAffinity{
+				NodeSelector: map[string]string{},
+				Tolerations:  []corev1.Toleration{},
+			}
+		}),
 		"snapshots":                   snapshots(nil),
 		"snapshots, nothing said":     snapshots(&corev1api.VolumeSnapshot{}),
 		"snapshots of a class":        snapshots(&corev1api.VolumeSnapshot{ClassName: "csi"}),
@@ -83,6 +109,9 @@ func appliedFor(t *testing.T, d *corev1api.Dojo) []*unstructured.Unstructured {
 		return all
 	}
 	all = append(all, cluster.For(d, nil, testConfig.images()))
+	if pooler.Wanted(d) != nil {
+		all = append(all, pooler.For(d, false), pooler.For(d, true))
+	}
 	if b := d.BackupPolicy(); b != nil {
 		own := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Labels: ownership.Labels(d, ownership.Application)}}
 		last := FinalBackup(d, State{Cluster: own}, testConfig)

@@ -25,26 +25,34 @@ func (w *way) database() *conditions.Issue {
 		w.write(o)
 		return w.step(corev1api.ReasonCreatingDatabase, what)
 	}
-	says := observed{live.Status.Applied, live.Status.ObservedGeneration == live.Generation, live.Status.Message}
+	says := observed{live.Status.Applied, live.Status.ObservedGeneration == live.Generation, cluster.Failure(live)}
 	return w.waitForPostgres(live, cnpg.DatabaseKind.Kind, says, cnpg.Owner, corev1api.ReasonCreatingDatabase, what)
 }
 
 // databaseFor is the Database, with the record of the SQL that has run in it.
 func databaseFor(d *corev1api.Dojo, ran schema.Record) *unstructured.Unstructured {
-	db := ownership.Data(d, cnpg.DatabaseKind.GroupVersionKind, cnpg.ObjectName(d), map[string]any{
+	spec := map[string]any{
 		"cluster":               map[string]any{"name": cnpg.ClusterName(d)},
 		"name":                  cnpg.SQLName(d),
 		"owner":                 cnpg.SQLName(d),
-		"databaseReclaimPolicy": reclaimPolicy(d),
-	})
+		"databaseReclaimPolicy": cnpg.ReclaimPolicy(d),
+	}
+	if extensions := cluster.Extensions(d); extensions != nil {
+		spec["extensions"] = extensions
+	}
+	db := ownership.Data(d, cnpg.DatabaseKind.GroupVersionKind, cnpg.ObjectName(d), spec)
 	db.SetAnnotations(ran)
 	return db
 }
 
-// schema runs the SQL that has not run yet in this database, and waits until it has.
+// schema runs the SQL that has not run yet in this database, and waits until it has. None begins before an
+// upgrade that is due: it may be written for the new version.
 func (w *way) schema() *conditions.Issue {
 	live := w.state.Database
 	step := schema.Plan(w.dojo, w.state.Schema, live, w.as(w.source), w.config.schema())
+	if step.Begins() && UpgradeStep(w.dojo, w.state) == corev1api.UpgradeBackingUp {
+		return w.incomplete
+	}
 	if !maps.Equal(step.Record, schema.Recorded(live)) {
 		o := apply.Write(ownership.FieldOwner, live, databaseFor(w.dojo, step.Record))
 		o.Drift = false // the record is new, not changed

@@ -147,7 +147,7 @@ func TestObserve(t *testing.T) {
 			cache = append(cache, objects(w.secrets[owner])...)
 			cache = append(cache, objects(w.jobs...)...)
 			cache = append(cache, backup, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "schema"}})
-			s, err := Observe(t.Context(), readerOf(cache, cache), c.dojo, "", c.has, noon)
+			s, err := Observe(t.Context(), readerOf(cache, cache), c.dojo, "", c.has, testConfig, noon)
 			must(t, err)
 			got := result{
 				Missing: s.Missing,
@@ -177,7 +177,7 @@ func TestObserveWaitsForOurOwnWrites(t *testing.T) {
 	for _, kind := range []string{"Cluster", "DatabaseRole", "Database", "ScheduledBackup", "Secret"} {
 		r := readerOf(nil, nil)
 		r.Expectations.Expect(expectations.KeyOf(kind, "school", "tokyo-db"), "7")
-		_, err := Observe(t.Context(), r, tokyo(ownPG), "", installed{}, noon)
+		_, err := Observe(t.Context(), r, tokyo(ownPG), "", installed{}, testConfig, noon)
 		if !errors.Is(err, apply.ErrStale) {
 			t.Errorf("%s: %v", kind, err)
 		}

@@ -16,6 +16,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/password"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -41,10 +42,10 @@ func TestPassword(t *testing.T) {
 		"rotated":                    {dojo: tokyo(inPG, rotating), change: rotated},
 		"rotated, request withdrawn": {dojo: tokyo(inPG), change: rotated},
 		"rotated, withdrawn, label lost": {dojo: tokyo(inPG),
-			change: func(w *world) { rotated(w); unlabelled(reloadLabel)(w) }, want: kept, rotation: "today"},
+			change: func(w *world) { rotated(w); unlabelled(password.ReloadLabel)(w) }, want: kept, rotation: "today"},
 		"a note of another client": {dojo: tokyo(inPG),
 			change: func(w *world) { w.secrets[owner].Annotations["example.org/note"] = "x" }},
-		"label of CloudNativePG lost": {dojo: tokyo(inPG), change: unlabelled(reloadLabel), want: kept},
+		"label of CloudNativePG lost": {dojo: tokyo(inPG), change: unlabelled(password.ReloadLabel), want: kept},
 		"another label lost, owned": {dojo: tokyo(inPG, dropping), change: unlabelled(ownership.NameLabel),
 			want: kept, owned: true},
 		"written by another client":      {dojo: tokyo(inPG), change: taken("password"), want: fresh},
@@ -61,7 +62,7 @@ func TestPassword(t *testing.T) {
 			before := c.dojo.DeepCopy()
 			before.Annotations = nil
 			w := inSync(t, before)
-			password := string(w.secrets[owner].Data["password"])
+			known := string(w.secrets[owner].Data["password"])
 			c.change(w)
 			o := planPassword(c.dojo, w.observe(c.dojo), owner)
 			if o == nil {
@@ -72,8 +73,8 @@ func TestPassword(t *testing.T) {
 			}
 			var secret corev1.Secret
 			must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Desired.Object, &secret))
-			got := map[bool]string{true: kept, false: fresh}[string(secret.Data["password"]) == password]
-			if got != c.want || secret.Annotations[rotationAnnotation] != c.rotation ||
+			got := map[bool]string{true: kept, false: fresh}[string(secret.Data["password"]) == known]
+			if got != c.want || secret.Annotations[password.RotationAnnotation] != c.rotation ||
 				metav1.IsControlledBy(&secret, c.dojo) != c.owned {
 				t.Errorf("want a %s password for %q, owned %v: %+v", c.want, c.rotation, c.owned, secret.ObjectMeta)
 			}
@@ -85,7 +86,7 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-func rotated(w *world) { w.secrets[owner].Annotations[rotationAnnotation] = "today" }
+func rotated(w *world) { w.secrets[owner].Annotations[password.RotationAnnotation] = "today" }
 
 func owned(w *world) {
 	w.secrets[owner].OwnerReferences = controlledBy(tokyo())
@@ -117,7 +118,7 @@ func TestPasswordReadsLikeOneOfCloudNativePG(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if got["password"] == "" || secret.Type != corev1.SecretTypeBasicAuth || secret.Labels[reloadLabel] != "true" {
+	if got["password"] == "" || secret.Type != corev1.SecretTypeBasicAuth || secret.Labels[password.ReloadLabel] != "true" {
 		t.Errorf("%s: %+v", secret.Type, secret.ObjectMeta)
 	}
 	if secret.Name != "tokyo-db" || secret.OwnerReferences != nil || !ownership.LabelledFor("tokyo", secret) {
@@ -169,7 +170,7 @@ func TestWhenThePasswordIsRead(t *testing.T) {
 		want   bool
 	}{
 		"in sync":    {tokyo(inPG), func(*world) {}, false},
-		"label lost": {tokyo(inPG), func(w *world) { delete(w.secrets[owner].Labels, reloadLabel) }, true},
+		"label lost": {tokyo(inPG), func(w *world) { delete(w.secrets[owner].Labels, password.ReloadLabel) }, true},
 		"foreign":    {tokyo(inPG), func(w *world) { w.secrets[owner].Labels = nil }, false},
 	}
 	for name, c := range cases {
@@ -186,7 +187,7 @@ func TestWhenThePasswordIsRead(t *testing.T) {
 		})
 	}
 	gone := inSync(t, tokyo(inPG))
-	delete(gone.secrets[owner].Labels, reloadLabel)
+	delete(gone.secrets[owner].Labels, password.ReloadLabel)
 	var s State
 	err := s.observeLogins(t.Context(), readerOf(objects(gone.secrets[owner]), nil), tokyo(inPG), "")
 	if !errors.Is(err, apply.ErrStale) {

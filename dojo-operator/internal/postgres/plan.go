@@ -64,15 +64,25 @@ type way struct {
 	// incomplete is what keeps a Cluster of the Dojo's own from having all instances while Postgres
 	// can be used.
 	incomplete *conditions.Issue
+	// waitingForPooler is what keeps the Pooler from being as the spec says.
+	waitingForPooler *conditions.Issue
 }
 
 func (w *way) walk() *conditions.Issue {
-	for _, step := range []func() *conditions.Issue{
-		w.installed, w.names, w.cluster, w.owner, w.database, w.second, w.schema,
-	} {
+	sleeps := w.sleeps()
+	steps := []func() *conditions.Issue{
+		w.installed, w.names, w.cluster, w.startPooler, w.owner, w.restored, w.database, w.second, w.schema, w.pooler,
+	}
+	if sleeps {
+		steps = []func() *conditions.Issue{w.installed, w.names, w.suspended}
+	}
+	for _, step := range steps {
 		if issue := step(); issue != nil {
 			return issue
 		}
+	}
+	if sleeps {
+		return nil
 	}
 	w.complete = true
 	return cmp.Or(w.former(), w.incomplete)

@@ -105,6 +105,17 @@ func TestPlan(t *testing.T) {
 	refused := func(w *world) { w.Database.Status.Applied, w.Database.Status.Message = ptr.To(false), "no" }
 	behind := func(w *world) { w.Logins[owner].Role.Status.ObservedGeneration = 0 }
 	noCluster := func(w *world) { w.Cluster = nil }
+	noDatabase := func(w *world) { w.Database = nil }
+	connected := func(w *world) { w.source = "tokyo-db" }
+	const lost = "Degraded/DatabaseLost"
+	lostOnce := func(uid string) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) { d.Status.Database = &corev1api.DatabaseStatus{ClusterUID: uid} }
+	}
+	accepting := func(uid string) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) {
+			d.Annotations = map[string]string{corev1api.RecreateDatabaseAnnotation: uid}
+		}
+	}
 	noPassword := func(w *world) { w.secrets[owner] = nil }
 	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"} }
 	missing := func(w *world) { w.Missing = "Database" }
@@ -122,8 +133,22 @@ func TestPlan(t *testing.T) {
 			result{nil, "Degraded/ClusterNotFound", no}},
 		"another missing for long": {tokyo(inPG, waitingFor("Cluster school/old", time.Hour)), noCluster,
 			result{nil, waitingForCluster, no}},
-		"own Cluster deleted": {tokyo(ownPG), noCluster, result{[]string{"Cluster"}, waitingForCluster, no}},
-		"primary lost":        {tokyo(inPG), ready(0), result{nil, waitingForCluster, no}},
+		"own Cluster deleted": {tokyo(ownPG), noCluster, result{nil, lost, no}},
+		"own Cluster deleted, though it was accepted before": {
+			tokyo(ownPG, lostOnce("new"), accepting("old")), noCluster, result{nil, lost, no}},
+		"own Cluster deleted, accepted": {
+			tokyo(ownPG, lostOnce("uid"), accepting("uid")), noCluster, result{[]string{"Cluster"}, waitingForCluster, no}},
+		"own Cluster never seen by this Dojo, accepted": {tokyo(ownPG, accepting("uid of tokyo")), noCluster,
+			result{[]string{"Cluster"}, waitingForCluster, no}},
+		"own Cluster and the database deleted, in use": {tokyo(ownPG), do(noCluster, noDatabase, connected),
+			result{nil, lost, no}},
+		"own Cluster deleted before it had a database": {tokyo(ownPG), do(noCluster, noDatabase),
+			result{[]string{"Cluster"}, waitingForCluster, no}},
+		"no own Cluster yet, a former database is elsewhere": {tokyo(ownPG), func(w *world) {
+			w.Cluster, w.Database.Spec.ClusterRef.Name = nil, "pg"
+		}, result{[]string{"Cluster"}, waitingForCluster, no}},
+		"own Cluster accepted and there": {tokyo(ownPG, lostOnce("uid"), accepting("uid")), do(), result{nil, "", yes}},
+		"primary lost":                   {tokyo(inPG), ready(0), result{nil, waitingForCluster, no}},
 		"primary not known": {tokyo(inPG), func(w *world) { w.Cluster.Status.CurrentPrimary = "" },
 			result{nil, waitingForCluster, no}},
 		"primary lost, a standby is ready": {tokyo(inPG), failover, result{nil, waitingForCluster, no}},
@@ -177,6 +202,10 @@ func TestPlan(t *testing.T) {
 					Manager: "manager", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "status", Time: &metav1.Time{Time: noon},
 				})
 			}), result{nil, databaseFailed, inUse}},
+		"extension refused": {tokyo(ownPG), func(w *world) {
+			refused(w)
+			w.Database.Status.Extensions = []cnpgv1.DatabaseObjectStatus{{Name: "x"}}
+		}, result{nil, creatingDatabase, inUse}},
 		"refused, Cluster just up": {tokyo(inPG), do(refused, unwrittenFor(time.Hour), flipped(time.Minute)),
 			result{nil, creatingDatabase, inUse}},
 		"password deleted": {tokyo(inPG), noPassword, result{[]string{"Secret"}, creatingRole, no}},
@@ -202,7 +231,7 @@ func TestPlan(t *testing.T) {
 			w.Cluster, w.Budgets[1] = nil, budgetOf(tokyo(named("tokyo-db-primary")))
 		}, result{nil, nameConflict, no}},
 		"budget of a former Cluster": {tokyo(ownPG), func(w *world) {
-			w.Cluster, w.Budgets[0] = nil, &policyv1.PodDisruptionBudget{}
+			w.Cluster, w.Database, w.Budgets[0] = nil, nil, &policyv1.PodDisruptionBudget{}
 		}, result{[]string{"Cluster"}, waitingForCluster, no}},
 		"role of another Dojo": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Labels = ofKyoto },
 			result{nil, nameConflict, no}},
@@ -413,7 +442,11 @@ func TestMessages(t *testing.T) {
 			w.Cluster.Status.ReadyInstances, w.Cluster.Status.Phase = 2, "Failing over"
 		}, "Requests cannot reach Postgres: the primary pg-1 of the Cluster school/tokyo-db is not ready. " +
 			"2 of 3 instances of the Cluster school/tokyo-db are ready: Failing over."},
-		"Cluster is new": {tokyo(ownPG), func(w *world) { w.Cluster = nil },
+		"Cluster is lost": {tokyo(ownPG), func(w *world) { w.Cluster = nil },
+			"The Cluster school/tokyo-db is gone, with the data of the Dojo, and no empty one is created in its place. Restore it " +
+				"under this name, as docs/operations.md says, or accept the loss with `kubectl annotate dojo tokyo --overwrite " +
+				"core.jutsu.com/recreate-database=uid of tokyo`."},
+		"Cluster is new": {tokyo(ownPG), func(w *world) { w.Cluster, w.Database = nil, nil },
 			"0 of 3 instances of the Cluster school/tokyo-db are ready."},
 		"hibernated": {tokyo(inPG), func(w *world) { w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"} },
 			"The Cluster school/pg is hibernated. Resume it with `kubectl annotate cluster pg cnpg.io/hibernation-`."},
@@ -536,18 +569,71 @@ func TestNamesOfBackupsAreLabels(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
+	shared := corev1api.DatabaseStatus{ClusterName: "pg", Name: "dojo_school_tokyo", Host: "pg-rw"}
+	own := corev1api.DatabaseStatus{
+		ClusterName: "tokyo-db", Name: "dojo_school_tokyo", Host: "tokyo-db-rw", ReadOnlyHost: "tokyo-db-ro",
+	}
+	with := func(status corev1api.DatabaseStatus, change func(*corev1api.DatabaseStatus)) *corev1api.DatabaseStatus {
+		change(&status)
+		return &status
+	}
+	seen := func(status *corev1api.DatabaseStatus) {
+		status.Version, status.Instances, status.Primary = "17.6", "2/3", "pg-1"
+	}
+	standbys := func(status *corev1api.DatabaseStatus) { status.ReadOnlyHost = "pg-ro" }
+	known := func(status corev1api.DatabaseStatus, changes ...func(*corev1api.DatabaseStatus)) func(*corev1api.Dojo) {
+		for _, change := range changes {
+			change(&status)
+		}
+		return func(d *corev1api.Dojo) { d.Status.Database = &status }
+	}
+	recorded := func(status *corev1api.DatabaseStatus) { status.ClusterUID = "former" }
+	named := func(status *corev1api.DatabaseStatus) {
+		seen(status)
+		status.ClusterUID = "uid"
+	}
+	ours := func(instances int, own State) State {
+		own.Cluster.Spec.Instances, own.Cluster.UID = instances, "uid"
+		own.Cluster.Labels = ownership.Labels(tokyo(), ownership.Application)
+		return own
+	}
+	live := func(instances int) State {
+		c := &cnpgv1.Cluster{Spec: cnpgv1.ClusterSpec{Instances: instances}}
+		c.Status.Image, c.Status.ReadyInstances, c.Status.CurrentPrimary = "postgres:17.6-bookworm", 2, "pg-1"
+		return State{Cluster: c}
+	}
+	alone := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Instances = nil }
+	single := func(status *corev1api.DatabaseStatus) {
+		seen(status)
+		status.ReadOnlyHost, status.Instances = "", "2/1"
+	}
 	cases := map[string]struct {
-		dojo *corev1api.Dojo
-		want *corev1api.DatabaseStatus
+		dojo  *corev1api.Dojo
+		state State
+		want  *corev1api.DatabaseStatus
 	}{
-		"no database": {tokyo(), nil},
-		"in a Cluster of another owner": {tokyo(inPG),
-			&corev1api.DatabaseStatus{ClusterName: "pg", Name: "dojo_school_tokyo", Host: "pg-rw"}},
-		"in one of its own": {tokyo(ownPG),
-			&corev1api.DatabaseStatus{ClusterName: "tokyo-db", Name: "dojo_school_tokyo", Host: "tokyo-db-rw"}},
+		"no database":                   {tokyo(), State{}, nil},
+		"in a Cluster of another owner": {tokyo(inPG), State{}, &shared},
+		"that exists": {tokyo(inPG), live(3), with(shared, func(s *corev1api.DatabaseStatus) {
+			seen(s)
+			standbys(s)
+		})},
+		"that has one instance":    {tokyo(inPG, known(shared, standbys)), live(1), with(shared, single)},
+		"that has gone":            {tokyo(inPG, known(shared, seen, standbys)), State{}, with(shared, standbys)},
+		"that cannot be read":      {tokyo(inPG, known(shared, seen)), State{Missing: "Cluster"}, with(shared, seen)},
+		"in one of its own":        {tokyo(ownPG), State{}, &own},
+		"in its own, which exists": {tokyo(ownPG, known(own, recorded)), ours(3, live(3)), with(own, named)},
+		"in its own, which is lost": {tokyo(ownPG, known(own, named)), State{}, with(own, func(s *corev1api.DatabaseStatus) {
+			s.ClusterUID = "uid"
+		})},
+		"where its own should be": {tokyo(ownPG, known(own, recorded)), live(3), with(own, func(s *corev1api.DatabaseStatus) {
+			seen(s)
+			recorded(s)
+		})},
+		"in its own, alone": {tokyo(ownPG, alone, known(own)), live(1), with(own, single)},
 	}
 	for name, c := range cases {
-		if diff := cmp.Diff(c.want, Status(c.dojo, State{})); diff != "" {
+		if diff := cmp.Diff(c.want, Status(c.dojo, c.state)); diff != "" {
 			t.Error(name, diff)
 		}
 	}
@@ -561,10 +647,12 @@ func TestReferences(t *testing.T) {
 	}{
 		"no database":                   {tokyo(), nil},
 		"in a Cluster of another owner": {tokyo(inPG), []string{"tokyo-db", "pg", "tokyo-db-2"}},
-		"in one of its own":             {tokyo(ownPG), []string{"tokyo-db", "tokyo-db", "tokyo-db-2", "tokyo-db-primary"}},
+		"in one of its own": {tokyo(ownPG), []string{
+			"tokyo-db", "tokyo-db", "tokyo-db-2", "tokyo-db-pooler-rw", "tokyo-db-primary",
+		}},
 		"under a long name": {tokyo(ownPG, named(strings.Repeat("a", 46))), []string{
 			strings.Repeat("a", 46) + "-db", strings.Repeat("a", 46) + "-db", strings.Repeat("a", 46) + "-db-2",
-			strings.Repeat("a", 46) + "-db-primary",
+			strings.Repeat("a", 46) + "-db-pooler-rw", strings.Repeat("a", 46) + "-db-primary",
 			strings.Repeat("a", 36) + "-" + cnpg.ShortHash(strings.Repeat("a", 46)) + "-db",
 		}},
 		"with SQL": {tokyo(inPG, withSQL), []string{"tokyo-db", "pg", "tokyo-db-2", "sql", "users"}},

@@ -3,37 +3,23 @@
 package postgres
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/guests"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
-
-// reclaimPolicy is the policy in CloudNativePG's words.
-func reclaimPolicy(d *corev1api.Dojo) string {
-	if Reclaims(d) {
-		return string(cnpgv1.DatabaseReclaimDelete)
-	}
-	return string(cnpgv1.DatabaseReclaimRetain)
-}
-
-// Reclaims reports whether the data is deleted with the Dojo.
-func Reclaims(d *corev1api.Dojo) bool {
-	return d.Spec.Postgres != nil && d.Spec.Postgres.ReclaimPolicy == corev1api.ReclaimDelete
-}
 
 // Unreadable is the issue with kinds of CloudNativePG that are installed and cannot be read; nil where
 // there are none.
@@ -50,55 +36,19 @@ func Unreadable(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 			"%s. See `kubectl describe crd %s` and docs/rbac.md.", message, s.Unreadable.Definition()).For(object))
 }
 
-// observeUsers finds out who else has a database in the Cluster that is to be deleted. Of a Dojo that
-// was deleted with the policy Retain the Database is left.
-func (s *State) observeUsers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) error {
-	if d.DeletionTimestamp == nil || d.Spec.Postgres.Cluster == nil || !Reclaims(d) {
-		return nil
-	}
-	var dojos corev1api.DojoList
-	if err := r.Cache.List(ctx, &dojos, client.InNamespace(d.Namespace)); err != nil {
-		return fmt.Errorf("list Dojos: %w", err)
-	}
-	known := map[string]bool{cnpg.ObjectName(d): true}
-	for i := range dojos.Items {
-		if other := &dojos.Items[i]; other.UID != d.UID && cnpg.ClusterName(other) == cnpg.ClusterName(d) {
-			s.ClusterUsers = append(s.ClusterUsers, "Dojo "+other.Name)
-			known[cnpg.ObjectName(other)] = true
-		}
-	}
-	if !s.readable() {
-		return nil
-	}
-	var databases cnpgv1.DatabaseList
-	if err := r.Cache.List(ctx, &databases, client.InNamespace(d.Namespace)); err != nil {
-		return fmt.Errorf("list Databases: %w", err)
-	}
-	for i := range databases.Items {
-		if db := &databases.Items[i]; db.Spec.ClusterRef.Name == cnpg.ClusterName(d) && !known[db.Name] {
-			s.ClusterUsers = append(s.ClusterUsers, "Database "+db.Name)
-		}
-	}
-	slices.Sort(s.ClusterUsers)
-	return nil
-}
-
 // InUse is the issue with a Cluster that is to be deleted and in which others have databases; nil
 // where there are none.
 func InUse(d *corev1api.Dojo, s State) *conditions.Issue {
 	if len(s.ClusterUsers) == 0 || !ownership.Holds(d, s.Cluster) {
 		return nil
 	}
-	return conditions.Degraded(corev1api.ReasonClusterInUse,
-		"The Dojo is being deleted with its Cluster %s, in which others have databases: %s. "+
-			"Nothing is deleted before they are gone; with the reclaimPolicy Retain the Cluster stays.",
-		s.Cluster.Name, strings.Join(s.ClusterUsers, ", "))
+	return guests.KeepFromDeletion(s.Cluster.Name, s.ClusterUsers)
 }
 
 // Keep plans that the data outlives the Dojo, where it should not have before: the policies and the
 // owner of the password are put back. The plan has an issue until they are.
 func Keep(d *corev1api.Dojo, s State) (p apply.Plan) {
-	if d.Spec.Postgres == nil || Reclaims(d) {
+	if d.Spec.Postgres == nil || cnpg.Reclaims(d) {
 		return p
 	}
 	if ownership.Holds(d, s.Database) {
@@ -122,18 +72,23 @@ func Keep(d *corev1api.Dojo, s State) (p apply.Plan) {
 
 // Kept reports whether the data outlives the Dojo without anything left to do.
 func Kept(d *corev1api.Dojo, s State) bool {
-	return !Reclaims(d) && s.Unreadable == nil && Keep(d, s).Apply == nil
+	return !cnpg.Reclaims(d) && s.Unreadable == nil && Keep(d, s).Apply == nil
 }
 
 // Drop plans the deletion of the data, one object after the other. A Cluster of the Dojo's own goes
 // first: with it CloudNativePG releases what is in it, even where it is hibernated or broken. In one of
 // others, the other way round hangs: a database with open sessions is not dropped, a role that owns
-// something neither. The plan has an issue until all are gone.
+// something neither. The plan has an issue until all are gone. Data that the Dojo did not want to use is
+// not its own to delete.
 func Drop(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	own := d.Spec.Postgres.Cluster != nil
 	switch {
+	case bootstrap.Mismatch(d, s.Cluster) != nil:
+		return apply.Plan{}
 	case own && ownership.Holds(d, s.Schedule):
 		return drop(s, cfg, cnpg.ScheduleKind.Kind, s.Schedule, "", nil)
+	case own && ownership.Holds(d, s.Pooler.Pooler):
+		return drop(s, cfg, cnpg.PoolerKind.Kind, s.Pooler.Pooler, "", nil)
 	case own && ownership.Holds(d, s.Cluster):
 		return drop(s, cfg, cnpg.ClusterKind.Kind, s.Cluster, "", nil)
 	case ownership.Holds(d, s.Database):

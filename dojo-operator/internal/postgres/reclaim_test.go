@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 )
@@ -217,7 +218,7 @@ func TestReclaims(t *testing.T) {
 		dojo *corev1api.Dojo
 		want bool
 	}{"no database": {tokyo(), false}, "retained": {tokyo(inPG), false}, "deleted": {tokyo(inPG, dropping), true}} {
-		if got := Reclaims(c.dojo); got != c.want {
+		if got := cnpg.Reclaims(c.dojo); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -240,12 +241,21 @@ func TestInUse(t *testing.T) {
 		guest("kyoto", "tokyo-db"), database("kyoto-db", "tokyo-db"), guest("osaka", "pg"), database("osaka-db", "pg"),
 		database("reports", "tokyo-db"), database("tokyo-db", "tokyo-db"), tokyo(ownPG), tokyo(named("nara")),
 	}
+	left := database("left-db", "tokyo-db")
+	left.Labels = ownership.ManagedLabels()
+	asleep := guest("nagoya", "tokyo-db")
+	suspended(asleep)
+	all = append(all, left, asleep)
 	users := []string{"Database reports", "Dojo kyoto"}
+	others := []string{"Database left-db", "Database reports", "Dojo kyoto", "Dojo nagoya"}
 	for name, c := range map[string]struct {
 		dojo *corev1api.Dojo
 		want []string
 	}{
-		"being deleted":                 {tokyo(ownPG, dropping, leaving), users},
+		"being deleted":                 {tokyo(ownPG, dropping, leaving), others},
+		"suspended":                     {tokyo(ownPG, suspended), users},
+		"suspended, being deleted":      {tokyo(ownPG, suspended, leaving), nil},
+		"suspended, in another Cluster": {tokyo(inPG, suspended), nil},
 		"being deleted, data kept":      {tokyo(ownPG, leaving), nil},
 		"not being deleted":             {tokyo(ownPG, dropping), nil},
 		"in a Cluster of another owner": {tokyo(inPG, dropping, leaving), nil},

@@ -110,7 +110,7 @@ func (w *way) actAsOwner() *conditions.Issue {
 		return issue
 	}
 	acting := roleFor(w.dojo, cnpg.Second, role.Spec.Login, role)
-	acting.SetAnnotations(withAnnotation(acting.GetAnnotations(), actsAnnotation, string(w.state.Database.UID)))
+	ownership.Annotate(acting, actsAnnotation, string(w.state.Database.UID))
 	w.turnLogin(cnpg.Second, apply.Write(ownership.FieldOwner, role, acting))
 	return w.step(corev1api.ReasonCreatingRole, "the role "+cnpg.Second.SQLName(w.dojo))
 }
@@ -137,17 +137,9 @@ func (w *way) retryRole(l cnpg.Login, enabled bool, says observed, waiting *cond
 		waiting.RequeueAfter = min(waiting.RequeueAfter, wait)
 	default:
 		again := roleFor(w.dojo, l, enabled, role)
-		again.SetAnnotations(withAnnotation(again.GetAnnotations(), retryAnnotation, w.state.Now.UTC().Format(time.RFC3339)))
+		ownership.Annotate(again, retryAnnotation, w.state.Now.UTC().Format(time.RFC3339))
 		w.turnLogin(l, apply.Write(ownership.FieldOwner, role, again))
 	}
-}
-
-func withAnnotation(all map[string]string, key, value string) map[string]string {
-	if all == nil {
-		all = map[string]string{}
-	}
-	all[key] = value
-	return all
 }
 
 // untilRetry is how long until CloudNativePG should look again at a role whose password it may not
@@ -173,7 +165,7 @@ func roleFor(d *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.Databas
 		"name":                      l.SQLName(d),
 		"comment":                   fmt.Sprintf("owner of the database of Dojo %s/%s", d.Namespace, d.Name),
 		"passwordSecret":            map[string]any{"name": l.ObjectName(d)},
-		"databaseRoleReclaimPolicy": reclaimPolicy(d),
+		"databaseRoleReclaimPolicy": cnpg.ReclaimPolicy(d),
 	}
 	switch {
 	case enabled:
@@ -189,7 +181,7 @@ func roleFor(d *corev1api.Dojo, l cnpg.Login, enabled bool, live *cnpgv1.Databas
 	if live != nil {
 		for _, key := range []string{retryAnnotation, actsAnnotation} {
 			if value := live.Annotations[key]; value != "" {
-				role.SetAnnotations(withAnnotation(role.GetAnnotations(), key, value))
+				ownership.Annotate(role, key, value)
 			}
 		}
 	}

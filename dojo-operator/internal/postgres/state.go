@@ -16,8 +16,13 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/guests"
+	"jutsu.com/operators/dojo-operator/internal/postgres/password"
+	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
+	"jutsu.com/operators/dojo-operator/internal/postgres/upgrade"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -54,17 +59,25 @@ type State struct {
 	Cluster *cnpgv1.Cluster
 	// Budgets have the names of those that CloudNativePG makes for the Dojo's own Cluster, without asking
 	// whose they are; read only before the Cluster is created. Either may be nil.
-	Budgets     [2]*policyv1.PodDisruptionBudget
-	Database    *cnpgv1.Database
-	Schedule    *cnpgv1.ScheduledBackup
+	Budgets  [2]*policyv1.PodDisruptionBudget
+	Database *cnpgv1.Database
+	Schedule *cnpgv1.ScheduledBackup
+	// Pooler is what there is of the Pooler of the Dojo's own Cluster.
+	Pooler      pooler.State
 	FinalBackup *cnpgv1.Backup
-	// LastBackup is the last one of the Dojo's own Cluster that has completed.
-	LastBackup *cnpgv1.Backup
+	// Bootstrap is what there is of what the data of the Dojo's own Cluster comes from.
+	Bootstrap bootstrap.State
+	// LastBackup is the last one of the Dojo's own Cluster that has completed, FirstBackup the one that stands in for
+	// that which its schedule should have taken at once.
+	LastBackup, FirstBackup *cnpgv1.Backup
+
+	// Upgrade is what there is of an upgrade to another major version of Postgres.
+	Upgrade upgrade.State
 
 	// Schema is what there is of the SQL, its Jobs and their pods.
 	Schema schema.State
 	// ClusterUsers are those beside the Dojo that have a database in its own Cluster, such as
-	// "Dojo kyoto"; read only while it is being deleted.
+	// "Dojo kyoto"; read only while that is to be deleted or hibernated.
 	ClusterUsers []string
 	// Unchanged are the objects whose last apply changed nothing.
 	Unchanged apply.Unchanged
@@ -75,8 +88,13 @@ type Application struct {
 	// Connected is whether it has credentials; Login is whose they are.
 	Connected bool
 	Login     cnpg.Login
-	// Behind is why pods may still have those of the other login, empty where none has. It counts only
-	// while [Retires].
+	// Pooled is whether they name the Pooler as the host.
+	Pooled bool
+	// Stopped is whether no pod of it is left; known only while the Dojo is suspended, or Postgres is to be
+	// upgraded.
+	Stopped bool
+	// Behind is why pods may still have former ones, those of the other login or with the Pooler; empty
+	// where none has. It counts only while [WaitsForPods].
 	Behind string
 }
 
@@ -101,7 +119,7 @@ type Kinds interface {
 // Observe reads the database; nothing without spec.postgres. Source is the name of the Secret that
 // the application's credentials were copied from, empty where it has none.
 func Observe(
-	ctx context.Context, r apply.Reader, d *corev1api.Dojo, source string, kinds Kinds, now time.Time,
+	ctx context.Context, r apply.Reader, d *corev1api.Dojo, source string, kinds Kinds, cfg Config, now time.Time,
 ) (s State, err error) {
 	s = State{Now: now, Unchanged: r.Unchanged}
 	if d.Spec.Postgres == nil {
@@ -113,6 +131,14 @@ func Observe(
 	err = errors.Join(s.observeBackups(ctx, r, d), s.observeUsers(ctx, r, d), s.observeLogins(ctx, r, d, source))
 	if err != nil {
 		return s, err
+	}
+	if s.readable() {
+		if s.Upgrade, err = upgrade.Observe(ctx, r, d, s.Cluster, cfg.images()); err != nil {
+			return s, err
+		}
+		if s.Bootstrap, err = bootstrap.Observe(ctx, r, d, s.Cluster); err != nil {
+			return s, err
+		}
 	}
 	s.Schema, err = schema.Observe(ctx, r, d, s.Cluster, s.Database, now)
 	return s, err
@@ -128,13 +154,26 @@ func (s *State) observeObjects(ctx context.Context, r apply.Reader, d *corev1api
 			err = errors.Join(err, observe(ctx, r, "PodDisruptionBudget", d.Namespace, d.Name+suffix, &s.Budgets[i]))
 		}
 	}
-	return errors.Join(err,
+	var failed error
+	s.Pooler, failed = pooler.Observe(ctx, r, d)
+	return errors.Join(err, failed,
 		observe(ctx, r, cnpg.RoleKind.Kind, d.Namespace, cnpg.Owner.ObjectName(d), &s.Logins[cnpg.Owner].Role),
 		observe(ctx, r, cnpg.RoleKind.Kind, d.Namespace, cnpg.Second.ObjectName(d), &s.Logins[cnpg.Second].Role),
 		observe(ctx, r, cnpg.DatabaseKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Database),
 		observe(ctx, r, cnpg.ScheduleKind.Kind, d.Namespace, cnpg.ScheduleName(d), &s.Schedule),
 		observe(ctx, r, cnpg.BackupKind.Kind, d.Namespace, cnpg.FinalBackupName(d), &s.FinalBackup),
 	)
+}
+
+func (s *State) observeUsers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (err error) {
+	leaves := d.Spec.Suspend
+	if d.DeletionTimestamp != nil {
+		leaves = cnpg.Reclaims(d)
+	}
+	if leaves && d.Spec.Postgres.Cluster != nil {
+		s.ClusterUsers, err = guests.Observe(ctx, r, d, s.readable())
+	}
+	return err
 }
 
 // observeKinds finds out whether all kinds can be read.
@@ -194,7 +233,7 @@ func (login *Login) observePassword(ctx context.Context, r apply.Reader, d *core
 	if login.Secret == nil {
 		login.Secret, err = r.ConfirmAbsent(ctx, name)
 	}
-	if err != nil || !ownership.Holds(d, login.Secret) || passwordInSync(d, login.Secret) {
+	if err != nil || !ownership.Holds(d, login.Secret) || password.InSync(d, login.Secret) {
 		return err
 	}
 	secret, err := r.ReadSecret(ctx, name)

@@ -23,6 +23,8 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/password"
+	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -148,7 +150,7 @@ func (w *world) observe(d *corev1api.Dojo) State {
 		if secret != nil {
 			login.Secret = apply.Metadata("v1", "Secret")
 			login.Secret.ObjectMeta = *secret.ObjectMeta.DeepCopy()
-			if ownership.Holds(d, login.Secret) && !passwordInSync(d, login.Secret) {
+			if ownership.Holds(d, login.Secret) && !password.InSync(d, login.Secret) {
 				login.Password = secret.Data["password"]
 			}
 		}
@@ -157,9 +159,10 @@ func (w *world) observe(d *corev1api.Dojo) State {
 		}
 	}
 	if !s.readable() {
-		s.Cluster, s.Database, s.Schedule, s.FinalBackup = nil, nil, nil, nil
+		s.Cluster, s.Database, s.Schedule, s.FinalBackup, s.Pooler = nil, nil, nil, nil, pooler.State{}
 	}
 	s.Application = applicationOf(d, &s, w.source)
+	s.Application.Stopped, s.Application.Pooled = w.Application.Stopped, w.Application.Pooled
 	s.Application.Behind = w.behind
 	s.Schema = schema.State{Now: noon, Missing: w.MissingSQL, Pods: w.Schema.Pods}
 	if s.Cluster != nil && s.Database != nil && w.MissingSQL == "" {
@@ -204,6 +207,8 @@ func (w *world) reconcile(d *corev1api.Dojo) Database {
 			w.Database = stored(w, w.Database, o)
 		case "ScheduledBackup":
 			w.Schedule = stored(w, w.Schedule, o)
+		case "Pooler":
+			w.Pooler.Pooler = stored(w, w.Pooler.Pooler, o)
 		default:
 			w.t.Fatalf("a %s is written", o.Kind)
 		}
@@ -286,6 +291,7 @@ func (w *world) playPostgres() {
 			login.Role.Status.SecretResourceVersion = w.secrets[l].ResourceVersion
 		}
 	}
+	w.playPooler()
 	if w.Database != nil {
 		w.Database.Status = cnpgv1.DatabaseStatus{Applied: ptr.To(true), ObservedGeneration: w.Database.Generation}
 	}

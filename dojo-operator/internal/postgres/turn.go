@@ -10,6 +10,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/dojo-operator/internal/postgres/password"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -48,12 +49,13 @@ func mayLogIn(d *corev1api.Dojo, login Login) bool {
 // says whose credentials it has, and a password for which request it was made.
 func turnOf(d *corev1api.Dojo, s *State) turn {
 	t := turn{current: s.Application.Login, next: s.Application.Login}
-	if !s.Application.Connected || !rotationRequested(d, s.Logins[t.current].Secret) {
+	if !s.Application.Connected || !password.RotationRequested(d, s.Logins[t.current].Secret) {
 		return t
 	}
 	other := t.current.Other()
 	made := s.Logins[other].Secret
-	if retired(d, s.Logins[other]) || ownership.Holds(d, made) && !isRetired(made) && !rotationRequested(d, made) {
+	prepared := ownership.Holds(d, made) && !password.IsRetired(made) && !password.RotationRequested(d, made)
+	if prepared || retired(d, s.Logins[other]) {
 		t.next = other
 	} else {
 		t.postponed = true
@@ -64,7 +66,7 @@ func turnOf(d *corev1api.Dojo, s *State) turn {
 // retired reports whether Postgres refuses a login, and its former password is gone. What is not the
 // Dojo's is not its login.
 func retired(d *corev1api.Dojo, login Login) bool {
-	if ownership.Holds(d, login.Secret) && !isRetired(login.Secret) {
+	if ownership.Holds(d, login.Secret) && !password.IsRetired(login.Secret) {
 		return false
 	}
 	return !ownership.Holds(d, login.Role) || !login.Role.Spec.Login && roleSays(login.Role).done()

@@ -16,6 +16,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/password"
 	"jutsu.com/operators/libs/apply"
 )
 
@@ -63,7 +64,7 @@ func TestAnApplyThatChangedNothing(t *testing.T) {
 		rewrite func(*world)
 		writes  []string // at first
 	}{
-		"of the password": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels[reloadLabel] = "false" }, []string{"Secret"}},
+		"of the password": {tokyo(inPG), func(w *world) { w.secrets[owner].Labels[password.ReloadLabel] = "false" }, []string{"Secret"}},
 		"of the role":     {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Spec.Comment = "other" }, []string{"DatabaseRole"}},
 		"of the database": {tokyo(inPG), func(w *world) { w.Database.Spec.ReclaimPolicy = "delete" }, []string{"Database"}},
 		"of the Cluster": {tokyo(ownPG), func(w *world) { w.Cluster.Spec.StorageConfiguration.Size = "2Gi" },
@@ -71,7 +72,7 @@ func TestAnApplyThatChangedNothing(t *testing.T) {
 		"of the schedule": {tokyo(ownPG, backedUp), func(w *world) { w.Schedule.Spec.Schedule = "0 0 3 * * *" },
 			[]string{"ScheduledBackup"}},
 		"of all of them": {tokyo(ownPG, backedUp), func(w *world) {
-			w.secrets[owner].Labels[reloadLabel], w.Logins[owner].Role.Spec.Comment, w.Database.Spec.ReclaimPolicy = "false", "other", "delete"
+			w.secrets[owner].Labels[password.ReloadLabel], w.Logins[owner].Role.Spec.Comment, w.Database.Spec.ReclaimPolicy = "false", "other", "delete"
 			w.Cluster.Spec.StorageConfiguration.Size, w.Schedule.Spec.Schedule = "2Gi", "0 0 3 * * *"
 		}, []string{"Cluster", "ScheduledBackup", "Secret", "DatabaseRole", "Database"}},
 	}

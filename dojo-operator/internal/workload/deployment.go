@@ -39,9 +39,9 @@ const (
 )
 
 // deploymentFor is the Deployment, whose pods read the given credentials. Replicas are left to the
-// autoscaler where one has taken them over.
+// autoscaler where one has taken them over (nil).
 func deploymentFor(
-	d *corev1api.Dojo, access Credentials, cfg Config, autoscaled bool,
+	d *corev1api.Dojo, access Credentials, cfg Config, replicas *int32,
 ) *appsv1ac.DeploymentApplyConfiguration {
 	spec := appsv1ac.DeploymentSpec().
 		WithSelector(metav1ac.LabelSelector().WithMatchLabels(ownership.Selector(d))).
@@ -52,10 +52,11 @@ func deploymentFor(
 				WithMaxUnavailable(intstr.FromInt32(0)).WithMaxSurge(intstr.FromInt32(1)))).
 		WithTemplate(corev1ac.PodTemplateSpec().
 			WithLabels(ownership.Labels(d, ownership.Application)).
+			WithAnnotations(d.Spec.PodAnnotations).
 			WithAnnotations(map[string]string{ownership.RevisionAnnotation: access.Revision}).
 			WithSpec(podFor(d, access, cfg)))
-	if !autoscaled {
-		spec.WithReplicas(*d.Spec.Replicas)
+	if replicas != nil {
+		spec.WithReplicas(*replicas)
 	}
 	return appsv1ac.Deployment(d.Name, d.Namespace).
 		WithLabels(ownership.Labels(d, ownership.Application)).
@@ -76,9 +77,11 @@ func image(live *appsv1.Deployment) string {
 }
 
 func podFor(d *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.PodSpecApplyConfiguration {
-	return pods.Spec(d, anyUser, cfg.Users, "64Mi", containerFor(d, access, cfg)).
+	pod := pods.Spec(d, anyUser, cfg.Users, "64Mi", containerFor(d, access, cfg)).
 		WithTerminationGracePeriodSeconds(30).
 		WithTopologySpreadConstraints(spread(d)...)
+	addOptions(d, pod)
+	return pod
 }
 
 // spread is how the pods are spread: as the spec says, or else over different nodes where there are
@@ -94,7 +97,7 @@ func spread(d *corev1api.Dojo) []*corev1ac.TopologySpreadConstraintApplyConfigur
 }
 
 func containerFor(d *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.ContainerApplyConfiguration {
-	return corev1ac.Container().
+	container := corev1ac.Container().
 		WithName(containerName).
 		WithImage(cmp.Or(d.Spec.Image, cfg.Image)).
 		WithPorts(corev1ac.ContainerPort().WithName(PortName).WithContainerPort(appPort).WithProtocol(corev1.ProtocolTCP)).
@@ -105,6 +108,8 @@ func containerFor(d *corev1api.Dojo, access Credentials, cfg Config) *corev1ac.C
 		WithReadinessProbe(probe(readinessPath).WithPeriodSeconds(5).WithFailureThreshold(2)).
 		WithLifecycle(corev1ac.Lifecycle().
 			WithPreStop(corev1ac.LifecycleHandler().WithSleep(corev1ac.SleepAction().WithSeconds(drainSeconds))))
+	addContainerOptions(d, container)
+	return container
 }
 
 func resourcesFor(d *corev1api.Dojo) *corev1ac.ResourceRequirementsApplyConfiguration {
@@ -135,9 +140,16 @@ func environment(d *corev1api.Dojo, access Credentials) []*corev1ac.EnvVarApplyC
 		corev1ac.EnvVar().WithName("DOJO_ACCOUNT_ID").WithValue(literally(d.Spec.AccountID)),
 		corev1ac.EnvVar().WithName("DOJO_TITLE").WithValue(literally(d.Spec.Title)),
 	}
+	from := func(key string) *corev1ac.SecretKeySelectorApplyConfiguration {
+		return corev1ac.SecretKeySelector().WithName(access.SecretName).WithKey(key)
+	}
 	for _, key := range access.Keys {
-		env = append(env, corev1ac.EnvVar().WithName(key).WithValueFrom(corev1ac.EnvVarSource().
-			WithSecretKeyRef(corev1ac.SecretKeySelector().WithName(access.SecretName).WithKey(key))))
+		env = append(env, corev1ac.EnvVar().WithName(key).
+			WithValueFrom(corev1ac.EnvVarSource().WithSecretKeyRef(from(key))))
+	}
+	for _, key := range access.Optional {
+		env = append(env, corev1ac.EnvVar().WithName(key).
+			WithValueFrom(corev1ac.EnvVarSource().WithSecretKeyRef(from(key).WithOptional(true))))
 	}
 	for i := range d.Spec.Env {
 		env = append(env, apply.As[*corev1ac.EnvVarApplyConfiguration](d.Spec.Env[i]))
@@ -150,11 +162,15 @@ func literally(value string) string { return strings.ReplaceAll(value, "$", "$$"
 
 // planDeployment returns the Deployment where it has to be written.
 func planDeployment(d *corev1api.Dojo, s State, access Credentials, cfg Config) *apply.Object {
-	desired := apply.Typed(deploymentFor(d, access, cfg, s.Autoscaled))
+	var replicas *int32
+	if !s.Autoscaled || s.Stopped { // replicas 0 also switch the autoscaler off
+		replicas = new(s.started(d))
+	}
+	desired := apply.Typed(deploymentFor(d, access, cfg, replicas))
 	deployment := apply.Sync(ownership.FieldOwner, s.Deployment, desired, s.Unchanged)
 	if deployment != nil {
 		deployment.ReplaceSpec = maps.Clone(desired.Object["spec"].(map[string]any))
-		deployment.ReplaceSpec["replicas"] = s.Replicas(d) // also where an autoscaler has decided
+		deployment.ReplaceSpec["replicas"] = s.started(d) // also where an autoscaler has decided
 	}
 	return deployment
 }
@@ -162,9 +178,9 @@ func planDeployment(d *corev1api.Dojo, s State, access Credentials, cfg Config) 
 // scaledByOthers reports whether a HorizontalPodAutoscaler of the Deployment itself decides about
 // its replicas. It does once it has written them: until then the field is ours alone, and giving it
 // up would reset it to 1. Where managedFields are lost, nothing shows who has. Replicas 0 are the
-// Dojo's own, which also switches the autoscaler off.
+// Dojo's own, which also switches the autoscaler off; so are those of one that is suspended.
 func scaledByOthers(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) bool {
-	if !hasAutoscaler || *d.Spec.Replicas == 0 {
+	if !hasAutoscaler || *d.Spec.Replicas == 0 || d.Spec.Suspend {
 		return false
 	}
 	ours := apply.OwnedFields(ownership.FieldOwner, live)

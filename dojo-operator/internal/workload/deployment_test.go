@@ -3,6 +3,7 @@
 package workload
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,7 @@ import (
 func created(t *testing.T, d *corev1api.Dojo, cfg Config, access Credentials) *appsv1.Deployment {
 	t.Helper()
 	c := newCluster(t)
-	desired := apply.Typed(deploymentFor(d, access, cfg, false))
+	desired := apply.Typed(deploymentFor(d, access, cfg, d.Spec.Replicas))
 	c.Do(d, apply.Plan{Apply: []*apply.Object{apply.Write(ownership.FieldOwner, (*appsv1.Deployment)(nil), desired)}})
 	return deploymentOf(t, c)
 }
@@ -125,17 +126,23 @@ func TestSpreadOverNodes(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	d := dojotest.Dojo(func(d *corev1api.Dojo) { d.Spec.Title = "100 $$ $(DB_PASS)" })
+	access := access
+	access.Optional = []string{"DB_READONLY_ENDPOINT"}
 	c := created(t, d, testConfig, access).Spec.Template.Spec.Containers[0]
 	got := map[string]string{}
 	for _, e := range c.Env {
 		got[e.Name] = strings.ReplaceAll(e.Value, "$$", "$") // as the kubelet does where no $(NAME) is left
-		if ref := e.ValueFrom; ref != nil && ref.SecretKeyRef.Optional == nil {
+		if ref := e.ValueFrom; ref != nil {
 			got[e.Name] = ref.SecretKeyRef.Name + "/" + ref.SecretKeyRef.Key
+			if ref.SecretKeyRef.Optional != nil {
+				got[e.Name] += fmt.Sprintf(", optional: %t", *ref.SecretKeyRef.Optional)
+			}
 		}
 	}
 	want := map[string]string{
 		"DOJO_ACCOUNT_ID": "Masamichi Yaga", "DOJO_TITLE": "100 $$ $(DB_PASS)",
 		"DB_ENDPOINT": "tokyo-credentials/DB_ENDPOINT", "DB_PASS": "tokyo-credentials/DB_PASS",
+		"DB_READONLY_ENDPOINT": "tokyo-credentials/DB_READONLY_ENDPOINT, optional: true",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -243,6 +250,8 @@ func TestReplicas(t *testing.T) {
 		"a user has edited the Deployment":  {dojotest.Dojo(), false, edited, false, 3},
 		"an autoscaler that is gone":        {dojotest.Dojo(), false, scaled(7), false, 3},
 		"an autoscaler, but 0 are desired":  {dojotest.Dojo(dojotest.Replicas(0)), true, scaled(7), false, 0},
+		"an autoscaler, but suspended":      {dojotest.Dojo(suspended), true, scaled(7), false, 0},
+		"suspended":                         {dojotest.Dojo(suspended), false, nothing, false, 0},
 		"the Deployment of a former Dojo":   {dojotest.Dojo(dojotest.Named("tokyo")), true, scaled(7), false, 3},
 		"an autoscaler, managedFields lost": {dojotest.Dojo(), true, unmanaged, false, 3},
 	}
@@ -261,9 +270,9 @@ func TestReplicas(t *testing.T) {
 			if got := s.Replicas(c.dojo); got != c.want {
 				t.Errorf("%d replicas desired", got)
 			}
-			applied := deploymentFor(c.dojo, access, testConfig, s.Autoscaled).Spec.Replicas
-			if want := map[bool]*int32{false: &c.want}[c.autoscaled]; cmp.Diff(want, applied) != "" {
-				t.Errorf("the Deployment has %v replicas", applied)
+			cluster.Do(c.dojo, Plan(c.dojo, s, access, false, testConfig))
+			if applied := *deploymentOf(t, cluster).Spec.Replicas; c.dojo.UID == dojotest.Dojo().UID && applied != c.want {
+				t.Errorf("the Deployment has %d replicas", applied)
 			}
 		})
 	}

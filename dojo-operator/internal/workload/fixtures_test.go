@@ -8,7 +8,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -96,11 +95,6 @@ func budgetOf(t *testing.T, c *dojotest.Cluster) *policyv1.PodDisruptionBudget {
 	return applytest.Get(t, c.Server, "school", "tokyo", &policyv1.PodDisruptionBudget{})
 }
 
-func ingressOf(t *testing.T, c *dojotest.Cluster) *networkingv1.Ingress {
-	t.Helper()
-	return applytest.Get(t, c.Server, "school", "tokyo", &networkingv1.Ingress{})
-}
-
 // podOf is a pod of the Dojo.
 func podOf(name string, containers ...corev1.ContainerStatus) corev1.Pod {
 	return corev1.Pod{
@@ -125,6 +119,8 @@ func unscheduled(name string) corev1.Pod {
 	}}
 	return p
 }
+
+func suspended(d *corev1api.Dojo) { d.Spec.Suspend = true }
 
 func scaleTo(n int32) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To(n) }

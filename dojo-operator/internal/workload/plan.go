@@ -13,9 +13,9 @@ import (
 // Credentials are what the pods read.
 type Credentials struct {
 	// SecretName is the Secret in the Dojo's namespace, and Keys are its keys: environment
-	// variables of the same names.
-	SecretName string
-	Keys       []string
+	// variables of the same names. It may lack Optional ones, and the pods then have no such variable.
+	SecretName     string
+	Keys, Optional []string
 	// Revision rolls the pods when it changes. Where it is empty, pods that run keep theirs and
 	// none are started.
 	Revision string
@@ -24,10 +24,7 @@ type Credentials struct {
 // Plan decides about the application. While its database is migrating, pods that run keep their
 // image: a new one may need what the SQL creates.
 func Plan(d *corev1api.Dojo, s State, access Credentials, migrating bool, cfg Config) (p apply.Plan) {
-	if access.Revision == "" && s.Deployment != nil {
-		access.Revision = s.Deployment.Spec.Template.Annotations[ownership.RevisionAnnotation]
-	}
-	if access.Revision == "" {
+	if access.Revision = revision(s, access); access.Revision == "" {
 		return p // pods without credentials would only fail
 	}
 	if live := image(s.Deployment); migrating && live != "" {
@@ -44,6 +41,17 @@ func Plan(d *corev1api.Dojo, s State, access Credentials, migrating bool, cfg Co
 	}
 	p.Add(planService(d, s))
 	planBudget(d, s, &p)
-	planIngress(d, s, &p)
+	planScaler(d, s, &p)
 	return p
+}
+
+// Served reports whether there is to be a Service: not before pods can have credentials.
+func Served(s State, access Credentials) bool { return revision(s, access) != "" }
+
+// revision is that of the credentials, or of those that the pods have where it is not known.
+func revision(s State, access Credentials) string {
+	if access.Revision == "" && s.Deployment != nil {
+		return s.Deployment.Spec.Template.Annotations[ownership.RevisionAnnotation]
+	}
+	return access.Revision
 }

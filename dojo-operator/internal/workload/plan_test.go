@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
@@ -15,14 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/apply/applytest"
 )
-
-func exposed(d *corev1api.Dojo) { d.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org"} }
 
 func TestServiceReachesThePods(t *testing.T) {
 	t.Parallel()
@@ -130,73 +126,15 @@ func TestBudgetLetsNodesDrain(t *testing.T) {
 	}
 }
 
-func TestIngress(t *testing.T) {
-	t.Parallel()
-	backend := networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
-		Name: "tokyo", Port: networkingv1.ServiceBackendPort{Name: "http"},
-	}}
-	path := networkingv1.HTTPIngressPath{Path: "/", PathType: ptr.To(networkingv1.PathTypePrefix), Backend: backend}
-	rules := []networkingv1.IngressRule{{
-		Host: "dojo.example.org",
-		IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
-			Paths: []networkingv1.HTTPIngressPath{path},
-		}},
-	}}
-	withAll := func(d *corev1api.Dojo) {
-		exposed(d)
-		d.Spec.Ingress.ClassName, d.Spec.Ingress.TLSSecretName = "nginx", "tls"
-	}
-	cases := map[string]struct {
-		dojo *corev1api.Dojo
-		want networkingv1.IngressSpec
-	}{
-		"the least": {dojotest.Dojo(exposed), networkingv1.IngressSpec{Rules: rules}},
-		"all": {dojotest.Dojo(withAll), networkingv1.IngressSpec{
-			Rules: rules, IngressClassName: ptr.To("nginx"),
-			TLS: []networkingv1.IngressTLS{{Hosts: []string{"dojo.example.org"}, SecretName: "tls"}},
-		}},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cluster := deployed(t, c.dojo)
-			if diff := cmp.Diff(c.want, ingressOf(t, cluster).Spec); diff != "" {
-				t.Error(diff)
-			}
-			if plan := planFor(t, cluster, c.dojo); plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
-				t.Errorf("the next reconcile plans %+v", plan)
-			}
-			c.dojo.Spec.Ingress = nil
-			cluster.Do(c.dojo, planFor(t, cluster, c.dojo))
-			if ingressOf(t, cluster) != nil {
-				t.Error("an Ingress that is no longer desired stays")
-			}
-		})
-	}
-}
-
-func TestForeignIngress(t *testing.T) {
-	t.Parallel()
-	d := dojotest.Dojo()
-	c := deployed(t, d, &networkingv1.Ingress{ObjectMeta: foreign})
-	if plan := planFor(t, c, d); plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
-		t.Errorf("where none is desired, plans %+v", plan)
-	}
-	exposed(d)
-	if plan := planFor(t, c, d); plan.Apply != nil || dojotest.Worst(plan.Issues) != "Degraded/NameConflict" {
-		t.Errorf("where one is desired, plans %+v", plan)
-	}
-}
-
 func TestEveryChildIsOwnedAndLabelled(t *testing.T) {
 	t.Parallel()
-	d := dojotest.Dojo(exposed)
+	d := dojotest.Dojo()
 	c := deployed(t, d)
 	want := map[string]string{
 		"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",
 		"app.kubernetes.io/managed-by": "dojo-operator",
 	}
-	for _, o := range []metav1.Object{deploymentOf(t, c), serviceOf(t, c), budgetOf(t, c), ingressOf(t, c)} {
+	for _, o := range []metav1.Object{deploymentOf(t, c), serviceOf(t, c), budgetOf(t, c)} {
 		if !metav1.IsControlledBy(o, d) || !ownership.ByDojo(o) {
 			t.Errorf("%T belongs to %v", o, o.GetOwnerReferences())
 		}

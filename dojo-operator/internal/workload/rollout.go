@@ -12,6 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -33,6 +34,44 @@ func Complete(live *appsv1.Deployment) bool {
 	desired, s := *live.Spec.Replicas, live.Status
 	return s.ObservedGeneration >= live.Generation &&
 		s.Replicas == desired && s.UpdatedReplicas == desired && s.AvailableReplicas == desired
+}
+
+// phase is what of a rollout has to be reported, or acted on, at once.
+type phase struct {
+	generation       int64
+	complete, serves bool
+	tenths           int32 // of many pods that are ready
+	progress         string
+	failure          string
+}
+
+func phaseOf(live *appsv1.Deployment) phase {
+	p := phase{generation: live.Generation, complete: Complete(live), serves: live.Status.ReadyReplicas > 0}
+	if desired := *live.Spec.Replicas; desired > 10 {
+		p.tenths = live.Status.ReadyReplicas * 10 / desired
+	}
+	if live.Status.ObservedGeneration < live.Generation {
+		return p
+	}
+	if reason := deploymentCondition(live, appsv1.DeploymentProgressing).Reason; reason == deadlineExceeded ||
+		reason == rolloutFinished {
+		p.progress = reason
+	}
+	if failure := deploymentCondition(live, appsv1.DeploymentReplicaFailure); failure.Status == corev1.ConditionTrue {
+		p.failure = failure.Reason + ": " + failure.Message
+	}
+	return p
+}
+
+// CountsAlone reports whether an update of a Deployment of ours is one of those that a rollout makes within
+// a second, of which only counts are reported, and later.
+func CountsAlone(before, after *appsv1.Deployment) bool {
+	return before.ResourceVersion != after.ResourceVersion && !Complete(after) && phaseOf(before) == phaseOf(after) &&
+		before.DeletionTimestamp.Equal(after.DeletionTimestamp) &&
+		equality.Semantic.DeepEqual(before.Labels, after.Labels) &&
+		equality.Semantic.DeepEqual(before.OwnerReferences, after.OwnerReferences) &&
+		before.Annotations[apply.ShapeAnnotation] == after.Annotations[apply.ShapeAnnotation] &&
+		apply.OwnedFields(ownership.FieldOwner, before).Equals(apply.OwnedFields(ownership.FieldOwner, after))
 }
 
 func deploymentCondition(live *appsv1.Deployment, kind appsv1.DeploymentConditionType) appsv1.DeploymentCondition {

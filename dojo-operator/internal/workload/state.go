@@ -6,13 +6,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -41,7 +42,9 @@ func AddIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 func Strip(scaler *autoscalingv2.HorizontalPodAutoscaler) {
 	target := scaler.Spec.ScaleTargetRef
 	ownership.Strip(scaler)
-	scaler.Spec.ScaleTargetRef = target
+	if !apply.Long(target.APIVersion, target.Kind, target.Name) {
+		scaler.Spec.ScaleTargetRef = target
+	}
 }
 
 // Config is what the operator's flags say.
@@ -64,10 +67,14 @@ type State struct {
 	// BudgetTakenBy is the Dojo whose Cluster has the name of this Dojo, so that CloudNativePG takes the
 	// budget for its own; empty for none.
 	BudgetTakenBy string
-	Ingress       *networkingv1.Ingress
+	Scaler        *autoscalingv2.HorizontalPodAutoscaler
 	// Autoscaled is whether a HorizontalPodAutoscaler of the Deployment itself decides about its
 	// replicas.
 	Autoscaled bool
+	// Held is whether no pod is to be started where none runs: the database is away.
+	Held bool
+	// Stopped is whether no pod is to run: the database is being upgraded.
+	Stopped bool
 	// Pods are read only while the Deployment is not complete, and while the Dojo is being deleted.
 	Pods []corev1.Pod
 	// Unchanged are the objects whose last apply changed nothing.
@@ -87,7 +94,8 @@ func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo, now time.Ti
 	if s.Budget, err = apply.Get(ctx, r, "PodDisruptionBudget", name, &policyv1.PodDisruptionBudget{}); err != nil {
 		return s, err
 	}
-	if s.Ingress, err = apply.Get(ctx, r, "Ingress", name, &networkingv1.Ingress{}); err != nil {
+	s.Scaler, err = apply.Get(ctx, r, "HorizontalPodAutoscaler", name, &autoscalingv2.HorizontalPodAutoscaler{})
+	if err != nil {
 		return s, err
 	}
 	err = s.observeRollout(ctx, r, d)
@@ -113,13 +121,33 @@ func (s *State) observeRollout(ctx context.Context, r apply.Reader, d *corev1api
 	return err
 }
 
-// Replicas is how many pods should run: what the live Deployment asks for where an autoscaler
-// decides, else the spec.
+// Replicas is how many pods should run: none while the Dojo is suspended, what the live Deployment
+// asks for where an autoscaler decides, else what the spec says, within the bounds of its autoscaling.
 func (s *State) Replicas(d *corev1api.Dojo) int32 {
+	if d.Spec.Suspend {
+		return 0
+	}
 	if s.Autoscaled && s.Deployment.Spec.Replicas != nil {
 		return *s.Deployment.Spec.Replicas
 	}
-	return *d.Spec.Replicas
+	return bounded(d)
+}
+
+// started is how many pods the Deployment may have now.
+func (s *State) started(d *corev1api.Dojo) int32 {
+	if s.Stopped {
+		return 0
+	}
+	if live := s.Deployment; s.Held && (live == nil || ptr.Deref(live.Spec.Replicas, 1) == 0) {
+		return 0
+	}
+	return s.Replicas(d)
+}
+
+// Stopped reports whether no pod of the application is left but such as have ended.
+func Stopped(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (bool, error) {
+	all, err := pods.List(ctx, r, d, pods.OfApplication)
+	return err == nil && !slices.ContainsFunc(all, func(pod corev1.Pod) bool { return !pods.Ended(&pod) }), err
 }
 
 // Conflict is the issue with a foreign Deployment or Service of the Dojo's name, without which it

@@ -157,10 +157,25 @@ func (s *Set) ByOthers(kind string) predicate.Predicate {
 		CreateFunc:  func(event.CreateEvent) bool { return false },
 		DeleteFunc:  func(event.DeleteEvent) bool { return false },
 		GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			key, version := Key{kind, client.ObjectKeyFromObject(e.ObjectNew)}, e.ObjectNew.GetResourceVersion()
-			return version != e.ObjectOld.GetResourceVersion() && !s.own(key, version)
+		UpdateFunc:  s.updatedByOthers(kind),
+	}
+}
+
+// NotOurs passes all events of objects of a kind but their creates and updates by ourselves, for
+// children that nothing waits for: what was written is known.
+func (s *Set) NotOurs(kind string) predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool {
+			return !s.own(Key{kind, client.ObjectKeyFromObject(e.Object)}, e.Object.GetResourceVersion())
 		},
+		UpdateFunc: s.updatedByOthers(kind),
+	}
+}
+
+func (s *Set) updatedByOthers(kind string) func(event.UpdateEvent) bool {
+	return func(e event.UpdateEvent) bool {
+		key, version := Key{kind, client.ObjectKeyFromObject(e.ObjectNew)}, e.ObjectNew.GetResourceVersion()
+		return version != e.ObjectOld.GetResourceVersion() && !s.own(key, version)
 	}
 }
 

@@ -80,6 +80,23 @@ func TestByOthers(t *testing.T) {
 	}
 }
 
+func TestNotOurs(t *testing.T) {
+	s := NewSet(testclock.NewFakePassiveClock(time.Now()))
+	passes := s.NotOurs(tokyo.Kind)
+	s.Expect(tokyo, "100")
+	for version, want := range map[string]bool{"99": true, "100": false, "101": true} {
+		if got := passes.Create(event.CreateEvent{Object: service(version)}); got != want {
+			t.Errorf("a create, version %s: %v", version, got)
+		}
+		if got := passes.Update(event.UpdateEvent{ObjectOld: service("98"), ObjectNew: service(version)}); got != want {
+			t.Errorf("an update to version %s: %v", version, got)
+		}
+	}
+	if !passes.Delete(event.DeleteEvent{Object: service("100")}) {
+		t.Error("a deletion does not pass")
+	}
+}
+
 // The cache may show a write before its answer arrives.
 func TestWriting(t *testing.T) {
 	cases := map[string]struct {

@@ -37,6 +37,7 @@ func (s *Server) CreateChannelByHand(guildID string, ch Channel) string {
 	g := s.mustGuild(guildID)
 	made := ch.Clone()
 	made.GuildID = g.ID
+	made.Defaults()
 	if made.Overwrites == nil && made.ParentID != "" {
 		made.Overwrites = slices.Clone(g.Channels[made.ParentID].Overwrites)
 	}
@@ -57,6 +58,7 @@ func (s *Server) EditChannelByHand(id string, edit func(*Channel)) {
 	after := ch.Clone()
 	edit(&after)
 	after.ID, after.GuildID = ch.ID, ch.GuildID
+	s.discord.IdentifyTags(&after)
 	s.discord.LogUpdate(g, g.OwnerID, ch, &after, "")
 	s.discord.ReplaceChannel(g, ch, after)
 }
@@ -71,6 +73,35 @@ func (s *Server) DeleteChannelByHand(id string) {
 		Changes: []model.Change{{Key: "name", Old: ch.Name}},
 	})
 	s.discord.RemoveChannel(g, ch)
+}
+
+// CreateRoleByHand makes a role at its position, 1 where it has none: below all others, but for those
+// that stand there too. ID is filled in. It returns the id.
+func (s *Server) CreateRoleByHand(guildID string, r Role) string {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g := s.mustGuild(guildID)
+	r.Position = max(r.Position, 1)
+	id := s.discord.InsertRole(g, r)
+	s.discord.Log(g, AuditEntry{
+		Action: model.AuditRoleCreate, UserID: g.OwnerID, TargetID: id, Changes: []model.Change{{Key: "name", New: r.Name}},
+	})
+	return id
+}
+
+// EditRoleByHand changes a role as edit says.
+func (s *Server) EditRoleByHand(guildID, roleID string, edit func(*Role)) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g := s.mustGuild(guildID)
+	r := g.Role(roleID)
+	if r == nil {
+		panic(fmt.Sprintf("discordtest: no role %q in guild %q", roleID, guildID))
+	}
+	after := *r
+	edit(&after)
+	after.ID = r.ID
+	s.discord.ReplaceRole(g, after, g.OwnerID, "")
 }
 
 // mustChannel finds a channel or panics.

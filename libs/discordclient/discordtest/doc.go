@@ -47,7 +47,7 @@
 // Left out:
 //   - threads (also in forums: webhooks cannot post there), direct messages, reactions, files,
 //     components, polls, invites;
-//   - members by the thousand, role hierarchy, editing roles or members over REST, timeouts, bans;
+//   - members by the thousand, editing them over REST but for their roles, timeouts, bans;
 //   - voice, stages, events, integrations, interactions, automatic moderation, follower webhooks;
 //   - the Gateway's etf encoding and zstd-stream, presence, member chunks; a second shard gets its
 //     guilds and no more;
@@ -75,7 +75,9 @@
 //   - HTTP statuses of several codes, some codes of nested errors, and how guilds are refused since
 //     bots cannot make any;
 //   - which permissions count for overwrites, and for creating in a category;
-//   - positions of new channels, and that they stay when a category goes.
+//   - positions of new channels, and that they stay when a category goes;
+//   - that a new role shares position 1 with others, that positions of roles stay as they were sent,
+//     which moves of roles are refused, and what roles of bots, integrations and boosts refuse.
 //
 // Everything is decided under one lock, so an answer and the events that belong to it are one step.
 // Time comes from a settable clock (Server.Advance).

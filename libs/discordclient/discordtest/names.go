@@ -26,6 +26,10 @@ type (
 	Channel = model.Channel
 	// Overwrite is a permission overwrite of a channel.
 	Overwrite = model.Overwrite
+	// Tag is a tag of a forum-like channel.
+	Tag = model.Tag
+	// Emoji is one of the guild or a Unicode one.
+	Emoji = model.Emoji
 	// Permissions is a set of permission bits.
 	Permissions = model.Permissions
 	// Role is a role of a guild.
@@ -69,6 +73,12 @@ const (
 	TypeMedia        = model.TypeMedia
 )
 
+// Flags of forum-like channels.
+const (
+	FlagRequireTag        = model.FlagRequireTag
+	FlagHideMediaDownload = model.FlagHideMediaDownload
+)
+
 // Permission bits that the simulator's rules ask for.
 const (
 	PermAdministrator      = model.PermAdministrator
@@ -79,6 +89,7 @@ const (
 	PermSendMessages       = model.PermSendMessages
 	PermManageMessages     = model.PermManageMessages
 	PermReadMessageHistory = model.PermReadMessageHistory
+	PermConnect            = model.PermConnect
 	PermManageRoles        = model.PermManageRoles
 	PermManageWebhooks     = model.PermManageWebhooks
 )

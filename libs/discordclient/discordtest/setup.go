@@ -5,7 +5,6 @@ package discordtest
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
 )
@@ -102,7 +101,7 @@ func (s *Server) SetPermissions(guildID, userID string, p Permissions) {
 	s.discord.Emit(g, "GUILD_ROLE_UPDATE", map[string]any{"guild_id": g.ID, "role": r.Wire()})
 }
 
-// AddRole makes a role in a guild; returns its id.
+// AddRole makes a role at the top of a guild; returns its id.
 func (s *Server) AddRole(guildID, name string, p Permissions) string {
 	s.discord.Lock()
 	defer s.discord.Unlock()
@@ -114,10 +113,7 @@ func (s *Server) GiveRole(guildID, userID, roleID string) {
 	s.discord.Lock()
 	defer s.discord.Unlock()
 	g, m := s.mustMember(guildID, userID)
-	if !slices.Contains(m.Roles, roleID) {
-		m.Roles = append(m.Roles, roleID)
-		s.discord.MemberChanged(g, m)
-	}
+	s.discord.GiveRole(g, m, roleID)
 }
 
 // TakeRole takes a role from a member.

@@ -40,7 +40,13 @@ var (
 	ErrRefused = errors.New("the audit log is refused, maybe for a moment")
 )
 
-// createsRead is what was read of a guild's audit log: the bot's own creates of channels, oldest
+// createsKey is which creates of a guild were read: those of channels, or those of roles.
+type createsKey struct {
+	guildID string
+	action  discordgo.AuditLogAction
+}
+
+// createsRead is what was read of a guild's audit log: the bot's own creates of one kind, oldest
 // first, and others where the log cannot be filtered.
 type createsRead struct {
 	mu sync.Mutex // held while it is read
@@ -52,15 +58,17 @@ type createsRead struct {
 	refused atomic.Pointer[time.Time] // since when Discord refuses the log; nil for a log that it shows
 }
 
-// OwnCreates returns the bot's own creates of channels that the guild's audit log has since a
-// moment, oldest first, and what the log is newer than. Since after a crash many intents ask at once,
-// a reading that is newer than complete is not repeated, and none begins anew: it continues where the
-// last one has come to. A log that Discord does not show the bot is an empty one. The error is
-// [ErrReading] while another caller's reading is under way, [ErrRefused] when it may be shown later.
+// OwnCreates returns the bot's own creates of channels, or of roles, as the action says, that the
+// guild's audit log has since a moment, oldest first, and what the log is newer than. Since after a
+// crash many intents ask at once, a reading that is newer than complete is not repeated, and none
+// begins anew: it continues where the last one has come to. A log that Discord does not show the bot is
+// an empty one. The error is [ErrReading] while another caller's reading is under way, [ErrRefused]
+// when it may be shown later.
 func (c *Client) OwnCreates(
-	ctx context.Context, guildID string, from, complete, now time.Time,
+	ctx context.Context, guildID string, action discordgo.AuditLogAction, from, complete, now time.Time,
 ) (entries []discordclient.AuditEntry, read time.Time, err error) {
-	last := c.createsOf(guildID)
+	of := createsKey{guildID, action}
+	last := c.createsOf(of)
 	if !last.mu.TryLock() {
 		return nil, time.Time{}, ErrReading
 	}
@@ -74,7 +82,7 @@ func (c *Client) OwnCreates(
 	if recent || !last.read.Before(complete) {
 		return last.entries, last.read, nil
 	}
-	end, err := c.readCreates(ctx, guildID, last, now)
+	end, err := c.readCreates(ctx, of, last, now)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -88,25 +96,25 @@ func (c *Client) OwnCreates(
 	return last.entries, last.read, nil
 }
 
-func (c *Client) createsOf(guildID string) *createsRead {
-	entry, _ := c.creates.LoadOrStore(guildID, &createsRead{})
+func (c *Client) createsOf(of createsKey) *createsRead {
+	entry, _ := c.creates.LoadOrStore(of, &createsRead{})
 	return entry.(*createsRead)
 }
 
 // readCreates reads page after page; end is the entry up to which, empty for all there are.
 func (c *Client) readCreates(
-	ctx context.Context, guildID string, to *createsRead, now time.Time,
+	ctx context.Context, of createsKey, to *createsRead, now time.Time,
 ) (end string, err error) {
-	self, err := c.self(ctx, guildID)
+	self, err := c.self(ctx, of.guildID)
 	if err != nil {
 		return "", err
 	}
 	after := to.cursor
 	for range maxAuditPages {
-		page, err := c.ListAuditLog(ctx, guildID, discordclient.AuditQuery{
-			UserID: self, Action: discordgo.AuditLogActionChannelCreate, After: after, Limit: 100,
+		page, err := c.ListAuditLog(ctx, of.guildID, discordclient.AuditQuery{
+			UserID: self, Action: of.action, After: after, Limit: 100,
 		})
-		if shown, err := c.shown(guildID, err, now); err != nil || !shown {
+		if shown, err := c.shown(of, err, now); err != nil || !shown {
 			return "", err
 		}
 		last := after
@@ -149,15 +157,15 @@ func (c *Client) self(ctx context.Context, guildID string) (string, error) {
 // shown reports whether Discord shows the bot the audit log of a guild, from the error of a call. What a
 // proxy refuses, and what Discord refuses although the bot's permissions allow it, may be shown a
 // moment later.
-func (c *Client) shown(guildID string, err error, now time.Time) (bool, error) {
-	log := c.createsOf(guildID)
+func (c *Client) shown(of createsKey, err error, now time.Time) (bool, error) {
+	log := c.createsOf(of)
 	if discordclient.ClassOf(err) != discordclient.ClassDenied || discordclient.CodeOf(err) == 0 {
 		if err == nil {
 			log.refused.Store(nil)
 		}
 		return true, err
 	}
-	have, exact := c.Guild(guildID).Snapshot().BotPermissions()
+	have, exact := c.Guild(of.guildID).Snapshot().BotPermissions()
 	if exact && have&discordgo.PermissionViewAuditLogs == 0 {
 		return false, nil
 	}
@@ -168,23 +176,21 @@ func (c *Client) shown(guildID string, err error, now time.Time) (bool, error) {
 	return false, nil
 }
 
-// CreateOf returns the entry of the audit log that a channel's create has, and whether there is one.
-// The log is asked for entries about the channel; where it ignores that, it is read from the channel
-// on, since the entry is written after the channel. A log that Discord does not show the bot has none;
-// the error is [ErrRefused] when it may be shown later.
+// CreateOf returns the entry of the audit log that the create of a channel or role has, as the action
+// says, and whether there is one. The log is asked for entries about it; where it ignores that, it is
+// read from that id on, since the entry is written afterwards. A log that Discord does not show the bot
+// has none; the error is [ErrRefused] when it may be shown later.
 func (c *Client) CreateOf(
-	ctx context.Context, guildID, channelID string, now time.Time,
+	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, now time.Time,
 ) (discordclient.AuditEntry, bool, error) {
-	query := discordclient.AuditQuery{
-		TargetID: channelID, Action: discordgo.AuditLogActionChannelCreate, Limit: 100,
-	}
+	query := discordclient.AuditQuery{TargetID: id, Action: action, Limit: 100}
 	page, err := c.ListAuditLog(ctx, guildID, query)
-	about := func(e discordclient.AuditEntry) bool { return e.TargetID == channelID && e.Action == query.Action }
+	about := func(e discordclient.AuditEntry) bool { return e.TargetID == id && e.Action == query.Action }
 	if err == nil && len(page) > 0 && !slices.ContainsFunc(page, about) {
-		query.After = channelID
+		query.After = id
 		page, err = c.ListAuditLog(ctx, guildID, query)
 	}
-	if _, err := c.shown(guildID, err, now); err != nil {
+	if _, err := c.shown(createsKey{guildID, action}, err, now); err != nil {
 		return discordclient.AuditEntry{}, false, err
 	}
 	if i := slices.IndexFunc(page, about); i >= 0 {

@@ -4,6 +4,7 @@ package guildcache
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
@@ -51,6 +52,60 @@ func (c *Client) ListRoles(ctx context.Context, guildID string) ([]discordclient
 	return read(
 		func() ([]discordclient.Role, error) { return c.Client.ListRoles(ctx, guildID) },
 		func(roles []discordclient.Role, since time.Time) { c.store.Roles(guildID, roles, since) })
+}
+
+// CreateRole makes the call of [discordclient.Client].
+func (c *Client) CreateRole(
+	ctx context.Context, guildID string, in discordclient.RoleCreate, reason string,
+) (role discordclient.Role, err error) {
+	err = c.store.WriteRoles(guildID, func() (_ map[string]*discordclient.Role, err error) {
+		if role, err = c.Client.CreateRole(ctx, guildID, in, reason); err != nil {
+			return nil, err
+		}
+		return map[string]*discordclient.Role{role.ID: &role}, nil
+	})
+	return role, err
+}
+
+// EditRole makes the call of [discordclient.Client].
+func (c *Client) EditRole(
+	ctx context.Context, guildID, id string, edit discordclient.RoleEdit, reason string,
+) (role discordclient.Role, err error) {
+	err = c.store.WriteRoles(guildID, func() (_ map[string]*discordclient.Role, err error) {
+		if role, err = c.Client.EditRole(ctx, guildID, id, edit, reason); err != nil {
+			return nil, err
+		}
+		return map[string]*discordclient.Role{id: &role}, nil
+	}, id)
+	return role, err
+}
+
+// DeleteRole makes the call of [discordclient.Client].
+func (c *Client) DeleteRole(ctx context.Context, guildID, id, reason string) error {
+	return c.store.WriteRoles(guildID, func() (map[string]*discordclient.Role, error) {
+		if err := c.Client.DeleteRole(ctx, guildID, id, reason); err != nil {
+			return nil, err
+		}
+		return map[string]*discordclient.Role{id: nil}, nil
+	}, id)
+}
+
+// MoveRoles makes the call of [discordclient.Client].
+func (c *Client) MoveRoles(ctx context.Context, guildID string, moves []discordclient.Move, reason string) error {
+	ids := make([]string, 0, len(moves))
+	for _, m := range moves {
+		ids = append(ids, m.ID)
+	}
+	return c.store.WriteRoles(guildID, func() (map[string]*discordclient.Role, error) {
+		roles, err := c.Client.MoveRoles(ctx, guildID, moves, reason)
+		states := map[string]*discordclient.Role{}
+		for _, role := range roles {
+			if slices.Contains(ids, role.ID) {
+				states[role.ID] = &role
+			}
+		}
+		return states, err
+	}, ids...)
 }
 
 // CurrentUser makes the call of [discordclient.Client].
@@ -110,7 +165,7 @@ func (c *Client) DeleteChannel(ctx context.Context, channelID, reason string) er
 
 // MoveChannels makes the call of [discordclient.Client]. Discord answers without the new state,
 // which is therefore worked out here.
-func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []discordclient.ChannelMove) error {
+func (c *Client) MoveChannels(ctx context.Context, guildID string, moves []discordclient.Move) error {
 	ids := make([]string, 0, len(moves))
 	for _, m := range moves {
 		ids = append(ids, m.ID)

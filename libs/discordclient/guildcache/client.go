@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/gateway"
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/store"
@@ -110,7 +112,8 @@ type Client struct {
 	opts    Options
 	store   *store.Store
 	poller  *poller
-	creates sync.Map // by guild: what was read of its audit log, *createsRead
+	creates sync.Map // by createsKey: what was read of the audit log, *createsRead
+	members membersRead
 	// overfull says that the Gateway was closed last because of the number of the bot's guilds.
 	overfull atomic.Bool
 }
@@ -150,7 +153,12 @@ func (c *Client) Guild(guildID string) *View {
 // Forget drops the view of a guild that is not managed any more.
 func (c *Client) Forget(guildID string) {
 	c.store.Forget(guildID)
-	c.creates.Delete(guildID)
+	c.members.forget(guildID)
+	for _, action := range []discordgo.AuditLogAction{
+		discordgo.AuditLogActionChannelCreate, discordgo.AuditLogActionRoleCreate,
+	} {
+		c.creates.Delete(createsKey{guildID, action})
+	}
 }
 
 // Subscribe returns a channel of what others changed on Discord. Events of the same object that

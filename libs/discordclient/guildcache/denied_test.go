@@ -11,6 +11,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
@@ -19,28 +20,28 @@ import (
 func TestWhatIsDeniedIsNotAskedForByEveryEvent(t *testing.T) {
 	t.Parallel()
 	var ahead atomic.Int64
-	r := newRig(t, func(_ *discordtest.Options, o *guildcache.Options) {
+	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
 		o.Now = func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	})
-	category := r.create(discordclient.ChannelCreate{Name: "incidents", Type: 4})
-	channel := r.create(discordclient.ChannelCreate{Name: "tokyo", ParentID: category.ID})
-	other := r.create(discordclient.ChannelCreate{Name: "kyoto"})
-	v := r.client.Guild(r.guild)
-	r.run()
-	r.live()
+	category := r.Create(discordclient.ChannelCreate{Name: "incidents", Type: 4})
+	channel := r.Create(discordclient.ChannelCreate{Name: "tokyo", ParentID: category.ID})
+	other := r.Create(discordclient.ChannelCreate{Name: "kyoto"})
+	v := r.Client.Guild(r.Guild)
+	run(r)
+	liveOn(r)
 	const route = "PATCH /channels/{channel_id}"
 	refuse := func() (remove func()) {
-		return r.srv.Faults().Add(discordtest.Fault{Route: route, Action: discordtest.Action{
+		return r.Discord.Faults().Add(discordtest.Fault{Route: route, Action: discordtest.Action{
 			Status: http.StatusForbidden, Body: `{"message": "Missing Permissions", "code": 50013}`,
 		}})
 	}
 	permit := refuse()
 	edit := func(topic string) (asked bool) {
 		t.Helper()
-		before := r.srv.RequestCounts()[route]
-		_, err := r.client.EditChannel(t.Context(), channel.ID, discordclient.ChannelEdit{Topic: discordclient.Set(topic)}, "test")
-		wantClass(t, err, discordclient.ClassDenied)
-		return r.srv.RequestCounts()[route] > before
+		before := r.Discord.RequestCounts()[route]
+		_, err := r.Client.EditChannel(t.Context(), channel.ID, discordclient.ChannelEdit{Topic: discordclient.Set(topic)}, "test")
+		cachetest.WantClass(t, err, discordclient.ClassDenied)
+		return r.Discord.RequestCounts()[route] > before
 	}
 	// until has the view show a change.
 	until := func(act func(), shown func(*guildcache.Snapshot) bool) func() {
@@ -50,8 +51,8 @@ func TestWhatIsDeniedIsNotAskedForByEveryEvent(t *testing.T) {
 		}
 	}
 	overwrite := func(id string) func() {
-		deny := []discordtest.Overwrite{{ID: r.guild, Deny: discordtest.PermSendMessages}}
-		return until(func() { r.srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = deny }) },
+		deny := []discordtest.Overwrite{{ID: r.Guild, Deny: discordtest.PermSendMessages}}
+		return until(func() { r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = deny }) },
 			func(s *guildcache.Snapshot) bool { c, _ := s.Channel(id); return len(c.Overwrites) == 1 })
 	}
 	var role string
@@ -66,14 +67,14 @@ func TestWhatIsDeniedIsNotAskedForByEveryEvent(t *testing.T) {
 		{"the first time", func() {}, "a", true},
 		{"at once", func() {}, "a", false},
 		{"after another setting has changed", until(func() {
-			r.srv.EditGuildByHand(r.guild, func(g *discordtest.Guild) { g.Name = "Kyoto" })
+			r.Discord.EditGuildByHand(r.Guild, func(g *discordtest.Guild) { g.Name = "Kyoto" })
 		}, func(s *guildcache.Snapshot) bool { return s.Guild.Name == "Kyoto" }), "a", false},
 		{"after another channel has changed", overwrite(other.ID), "a", false},
 		{"something else", func() {}, "b", true},
-		{"after a role has changed", until(func() { role = r.srv.AddRole(r.guild, "Sensei", discordtest.PermAdministrator) },
+		{"after a role has changed", until(func() { role = r.Discord.AddRole(r.Guild, "Sensei", discordtest.PermAdministrator) },
 			func(s *guildcache.Snapshot) bool { return roles(s) > count }), "a", true},
 		{"after the bot got a role", func() {
-			until(func() { r.srv.GiveRole(r.guild, r.bot.UserID, role) }, func(s *guildcache.Snapshot) bool {
+			until(func() { r.Discord.GiveRole(r.Guild, r.Bot.UserID, role) }, func(s *guildcache.Snapshot) bool {
 				bits, _ := s.BotPermissions()
 				return bits.Has(permissions.Administrator)
 			})()
@@ -93,7 +94,7 @@ func TestWhatIsDeniedIsNotAskedForByEveryEvent(t *testing.T) {
 	}
 	permit()
 	ahead.Add(int64(time.Hour))
-	if _, err := r.client.EditChannel(t.Context(), channel.ID, discordclient.ChannelEdit{Topic: discordclient.Set("a")}, "test"); err != nil {
+	if _, err := r.Client.EditChannel(t.Context(), channel.ID, discordclient.ChannelEdit{Topic: discordclient.Set("a")}, "test"); err != nil {
 		t.Error(err)
 	}
 	refuse()

@@ -5,6 +5,7 @@ package guildcache_test
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -12,7 +13,7 @@ import (
 
 // everyCall returns each call that there is by the name of its method, for tests of what must hold
 // for all of them: that none shows a secret, that all keep the contract.
-func everyCall(c *guildcache.Client, guild, channel string, hook discordclient.Webhook) map[string]func(ctx context.Context) (any, error) {
+func everyCall(c *guildcache.Client, guild, channel, role string, hook discordclient.Webhook) map[string]func(ctx context.Context) (any, error) {
 	type ctx = context.Context
 	one := func(err error) (any, error) { return nil, err }
 	return map[string]func(ctx ctx) (any, error){
@@ -23,9 +24,30 @@ func everyCall(c *guildcache.Client, guild, channel string, hook discordclient.W
 		},
 		"DeleteGuild": func(x ctx) (any, error) { return one(c.DeleteGuild(x, guild)) },
 		"ListRoles":   func(x ctx) (any, error) { return c.ListRoles(x, guild) },
+		"GetRole":     func(x ctx) (any, error) { return c.GetRole(x, guild, role) },
+		"CreateRole":  func(x ctx) (any, error) { return c.CreateRole(x, guild, discordclient.RoleCreate{Name: "a"}, "why") },
+		"EditRole": func(x ctx) (any, error) {
+			return c.EditRole(x, guild, role, discordclient.RoleEdit{Hoist: discordclient.Set(true)}, "why")
+		},
+		"DeleteRole": func(x ctx) (any, error) { return one(c.DeleteRole(x, guild, role, "why")) },
+		"MoveRoles": func(x ctx) (any, error) {
+			return one(c.MoveRoles(x, guild, []discordclient.Move{{ID: role, Position: 1}}, "why"))
+		},
+		"AddMemberRole": func(x ctx) (any, error) {
+			me, _ := c.CurrentUser(x)
+			return one(c.AddMemberRole(x, guild, cmp.Or(me.ID, "9"), role, "why"))
+		},
+		"RemoveMemberRole": func(x ctx) (any, error) {
+			me, _ := c.CurrentUser(x)
+			return one(c.RemoveMemberRole(x, guild, cmp.Or(me.ID, "9"), role, "why"))
+		},
 		"GetMember": func(x ctx) (any, error) {
 			me, _ := c.CurrentUser(x)
 			return c.GetMember(x, guild, cmp.Or(me.ID, "9"))
+		},
+		"MemberSince": func(x ctx) (any, error) {
+			me, _ := c.CurrentUser(x)
+			return c.MemberSince(x, guild, cmp.Or(me.ID, "9"), time.Now())
 		},
 		"ListMemberships": func(x ctx) (any, error) { return c.ListMemberships(x) },
 		"ListChannels":    func(x ctx) (any, error) { return c.ListChannels(x, guild) },
@@ -38,7 +60,7 @@ func everyCall(c *guildcache.Client, guild, channel string, hook discordclient.W
 		},
 		"DeleteChannel": func(x ctx) (any, error) { return one(c.DeleteChannel(x, channel, "why")) },
 		"MoveChannels": func(x ctx) (any, error) {
-			return one(c.MoveChannels(x, guild, []discordclient.ChannelMove{{ID: channel, Position: 1}}))
+			return one(c.MoveChannels(x, guild, []discordclient.Move{{ID: channel, Position: 1}}))
 		},
 		"CreateWebhook": func(x ctx) (any, error) {
 			return c.CreateWebhook(x, channel, "a", "why")

@@ -14,6 +14,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
 // Whatever the Gateway does wrong, the client comes back by itself when it does right again, and
@@ -35,27 +36,27 @@ func TestGatewayComesBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
-			r.run()
-			v := r.live()
-			before := r.srv.Gateway().Stats()
-			r.srv.Gateway().SetFaults(fault)
-			r.srv.Gateway().Drop(0)
+			r := cachetest.New(t)
+			run(r)
+			v := liveOn(r)
+			before := r.Discord.Gateway().Stats()
+			r.Discord.Gateway().SetFaults(fault)
+			r.Discord.Gateway().Drop(0)
 			eventually(t, "it was met", func() bool {
-				switch now := r.srv.Gateway().Stats(); {
+				switch now := r.Discord.Gateway().Stats(); {
 				case fault.Refuse:
-					return strings.Contains(r.client.Stats().GatewayError, "503")
+					return strings.Contains(r.Client.Stats().GatewayError, "503")
 				case fault.AckBeforeReady:
 					return now.Identifies > before.Identifies // and it is none
 				default:
 					return now.Connections >= before.Connections+2
 				}
 			})
-			missed := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "missed"})
-			r.srv.Gateway().SetFaults(discordtest.GatewayFaults{})
-			r.live()
+			missed := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "missed"})
+			r.Discord.Gateway().SetFaults(discordtest.GatewayFaults{})
+			liveOn(r)
 			eventually(t, "what was missed is seen", func() bool { _, ok := v.Snapshot().Channel(missed); return ok })
-			r.agrees(v)
+			agrees(r, v)
 		})
 	}
 }
@@ -73,14 +74,14 @@ func TestGatewayReconnectsWhenAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
-			r.run()
-			r.live()
-			before := r.srv.Gateway().Stats().Identifies
-			interrupt(r.srv.Gateway())
-			eventually(t, "a new session", func() bool { return r.srv.Gateway().Stats().Identifies > before })
-			r.live()
-			if got := r.srv.Gateway().Stats().Intents; got != 33 {
+			r := cachetest.New(t)
+			run(r)
+			liveOn(r)
+			before := r.Discord.Gateway().Stats().Identifies
+			interrupt(r.Discord.Gateway())
+			eventually(t, "a new session", func() bool { return r.Discord.Gateway().Stats().Identifies > before })
+			liveOn(r)
+			if got := r.Discord.Gateway().Stats().Intents; got != 33 {
 				t.Errorf("intents %d, want 33", got)
 			}
 		})
@@ -90,20 +91,20 @@ func TestGatewayReconnectsWhenAsked(t *testing.T) {
 // A bot in more guilds than a session may have is polled, which is said, until it has left some.
 func TestTooManyGuilds(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(so *discordtest.Options, o *guildcache.Options) {
+	r := cachetest.New(t, func(so *discordtest.Options, o *guildcache.Options) {
 		so.Limits.GuildsPerSession = 2
 		o.Grace, o.Resync, o.Gateway.Closed = time.Millisecond, 20*time.Millisecond, 10*time.Millisecond
 	})
-	other := r.srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
-	r.srv.AddMember(other, r.bot.UserID, usual)
-	r.run()
-	v := r.client.Guild(r.guild)
+	other := r.Discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
+	r.Discord.AddMember(other, r.Bot.UserID, cachetest.Usual)
+	run(r)
+	v := r.Client.Guild(r.Guild)
 	eventually(t, "it is said, and the guild polled", func() bool {
-		return r.client.Stats().TooManyGuilds && v.Snapshot().Mode == guildcache.ModePolled
+		return r.Client.Stats().TooManyGuilds && v.Snapshot().Mode == guildcache.ModePolled
 	})
-	r.srv.RemoveMember(other, r.bot.UserID)
+	r.Discord.RemoveMember(other, r.Bot.UserID)
 	eventually(t, "the guild is followed", func() bool { return v.Snapshot().Mode == guildcache.ModeLive })
-	if r.client.Stats().TooManyGuilds {
+	if r.Client.Stats().TooManyGuilds {
 		t.Error("it is said still")
 	}
 }
@@ -114,29 +115,29 @@ func TestFatalCloseCodes(t *testing.T) {
 	for _, code := range []int{4004, 4010, 4011, 4012, 4013, 4014} {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, func(_ *discordtest.Options, o *guildcache.Options) {
+			r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
 				o.Grace = time.Millisecond
 				o.Resync = 20 * time.Millisecond
 			})
-			r.srv.Gateway().SetFaults(discordtest.GatewayFaults{CloseOnIdentify: code})
-			stop := r.run()
-			v := r.client.Guild(r.guild)
+			r.Discord.Gateway().SetFaults(discordtest.GatewayFaults{CloseOnIdentify: code})
+			stop := run(r)
+			v := r.Client.Guild(r.Guild)
 			if code == 4004 {
-				eventually(t, "the token counts as refused", func() bool { return r.client.Stats().TokenRefused })
-				wantClass(t, stop(), discordclient.ClassBadToken)
-				calls := r.calls()
-				_, err := r.client.GetGuild(t.Context(), r.guild)
-				wantClass(t, err, discordclient.ClassBadToken)
-				if r.calls() != calls {
+				eventually(t, "the token counts as refused", func() bool { return r.Client.Stats().TokenRefused })
+				cachetest.WantClass(t, stop(), discordclient.ClassBadToken)
+				calls := callsOf(r)
+				_, err := r.Client.GetGuild(t.Context(), r.Guild)
+				cachetest.WantClass(t, err, discordclient.ClassBadToken)
+				if callsOf(r) != calls {
 					t.Error("a call was made with a refused token")
 				}
 				return
 			}
-			eventually(t, "it is reported", func() bool { return strings.Contains(r.client.Stats().GatewayError, "for good") })
-			polls := func() int { return r.srv.RequestCounts()["GET /guilds/{guild_id}/channels"] }
+			eventually(t, "it is reported", func() bool { return strings.Contains(r.Client.Stats().GatewayError, "for good") })
+			polls := func() int { return r.Discord.RequestCounts()["GET /guilds/{guild_id}/channels"] }
 			before := polls()
 			eventually(t, "polling goes on", func() bool { return polls() > before+3 && v.Snapshot().Mode == guildcache.ModePolled })
-			if got := r.srv.Gateway().Stats().Connections; got != 1 {
+			if got := r.Discord.Gateway().Stats().Connections; got != 1 {
 				t.Errorf("%d connections, want one", got)
 			}
 			if err := stop(); err != nil {
@@ -148,52 +149,52 @@ func TestFatalCloseCodes(t *testing.T) {
 
 func TestMissedAcknowledgementIsADeadConnection(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(o *discordtest.Options, _ *guildcache.Options) { o.HeartbeatInterval = 2 * time.Second })
-	r.run()
-	r.live()
-	eventually(t, "heartbeats", func() bool { return r.srv.Gateway().Stats().Heartbeats >= 3 })
-	before := r.srv.Gateway().Stats().Identifies
+	r := cachetest.New(t, func(o *discordtest.Options, _ *guildcache.Options) { o.HeartbeatInterval = 2 * time.Second })
+	run(r)
+	liveOn(r)
+	eventually(t, "heartbeats", func() bool { return r.Discord.Gateway().Stats().Heartbeats >= 3 })
+	before := r.Discord.Gateway().Stats().Identifies
 	if before != 1 {
 		t.Errorf("%d sessions with heartbeats acknowledged, want one", before)
 	}
-	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{WithholdAcks: true})
-	eventually(t, "a new session", func() bool { return r.srv.Gateway().Stats().Identifies > before })
-	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{})
-	r.live()
+	r.Discord.Gateway().SetFaults(discordtest.GatewayFaults{WithholdAcks: true})
+	eventually(t, "a new session", func() bool { return r.Discord.Gateway().Stats().Identifies > before })
+	r.Discord.Gateway().SetFaults(discordtest.GatewayFaults{})
+	liveOn(r)
 }
 
 // Lost events show as a gap in their numbers; one read by REST corrects the view.
 func TestMissedEventsAreReadAgain(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.run()
-	v := r.live()
-	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{LoseOnWire: func(event string) bool { return event == "CHANNEL_CREATE" }})
-	missed := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "missed"})
-	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Twice: func(string) bool { return true }})
-	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "heard"})
+	r := cachetest.New(t)
+	run(r)
+	v := liveOn(r)
+	r.Discord.Gateway().SetFaults(discordtest.GatewayFaults{LoseOnWire: func(event string) bool { return event == "CHANNEL_CREATE" }})
+	missed := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "missed"})
+	r.Discord.Gateway().SetFaults(discordtest.GatewayFaults{Twice: func(string) bool { return true }})
+	r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "heard"})
 	if v.Snapshot().Mode != guildcache.ModeLive {
 		t.Error("the view is not live")
 	}
 	eventually(t, "the missed channel is seen", func() bool { _, ok := v.Snapshot().Channel(missed); return ok })
-	r.agrees(v)
+	agrees(r, v)
 }
 
 func TestSessionStartsAreNotUsedUp(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(o *discordtest.Options, c *guildcache.Options) {
+	r := cachetest.New(t, func(o *discordtest.Options, c *guildcache.Options) {
 		o.Limits = discordtest.NoRateLimits()
 		o.Limits.SessionStarts = discordtest.Rate{N: 12, Per: time.Hour}
 		c.Grace, c.Resync = time.Millisecond, 20*time.Millisecond
 	})
-	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{CloseOnIdentify: 4000})
-	r.run()
-	r.client.Guild(r.guild)
-	eventually(t, "the client stops by itself", func() bool { return strings.Contains(r.client.Stats().GatewayError, "session starts are left") })
-	if got := r.srv.Gateway().Stats().Connections; got > 7 {
+	r.Discord.Gateway().SetFaults(discordtest.GatewayFaults{CloseOnIdentify: 4000})
+	run(r)
+	r.Client.Guild(r.Guild)
+	eventually(t, "the client stops by itself", func() bool { return strings.Contains(r.Client.Stats().GatewayError, "session starts are left") })
+	if got := r.Discord.Gateway().Stats().Connections; got > 7 {
 		t.Errorf("%d sessions were started of 12, want at least 5 left", got)
 	}
-	if r.client.Stats().TokenRefused {
+	if r.Client.Stats().TokenRefused {
 		t.Error("the token was reset")
 	}
 }
@@ -214,18 +215,18 @@ func TestHostsArePinned(t *testing.T) {
 	}))
 	defer api.Close()
 	c, err := guildcache.New(guildcache.Options{
-		Options: discordclient.Options{Token: discordclient.NewSecret("token"), APIURL: api.URL}, Gateway: quick, Resync: time.Hour,
+		Options: discordclient.Options{Token: discordclient.NewSecret("token"), APIURL: api.URL}, Gateway: cachetest.Quick, Resync: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, client: c}
-	r.run()
+	r := &cachetest.Rig{T: t, Client: c}
+	run(r)
 	eventually(t, "the other Gateway is refused", func() bool { return strings.Contains(c.Stats().GatewayError, "another host") })
 	_, err = c.GetGuild(t.Context(), "1")
-	wantClass(t, err, discordclient.ClassInvalid)
+	cachetest.WantClass(t, err, discordclient.ClassInvalid)
 	_, err = c.CreateChannel(t.Context(), "1", discordclient.ChannelCreate{Name: "a"}, "")
-	wantClass(t, err, discordclient.ClassInvalid)
+	cachetest.WantClass(t, err, discordclient.ClassInvalid)
 	elsewhere.Close()
 	if n := elsewhereCalls.Load(); n > 0 {
 		t.Errorf("another host got %d requests", n)

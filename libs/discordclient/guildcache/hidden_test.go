@@ -10,29 +10,30 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
 // hide takes the bot's sight of a channel, show gives it back.
-func (r *rig) hide(id string) {
-	r.srv.EditChannelByHand(id, func(c *discordtest.Channel) {
-		c.Overwrites = []discordtest.Overwrite{{ID: r.guild, Deny: discordtest.PermViewChannel}}
+func hide(r *cachetest.Rig, id string) {
+	r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) {
+		c.Overwrites = []discordtest.Overwrite{{ID: r.Guild, Deny: discordtest.PermViewChannel}}
 	})
 }
 
-func (r *rig) show(id string) {
-	r.srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = nil })
+func show(r *cachetest.Rig, id string) {
+	r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Overwrites = nil })
 }
 
 // TestHiddenIsKnownAndNotRead: of a channel that Discord hides the view keeps that it is there, and
 // no list that lacks it changes that.
 func TestHiddenIsKnownAndNotRead(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	view := r.client.Guild(r.guild)
-	open := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "open"})
-	id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "secret", Topic: "plans", Position: 3})
-	r.hide(id)
-	r.run()
+	r := cachetest.New(t)
+	view := r.Client.Guild(r.Guild)
+	open := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "open"})
+	id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "secret", Topic: "plans", Position: 3})
+	hide(r, id)
+	run(r)
 	expect := func(when string, hidden bool, total int) {
 		t.Helper()
 		eventually(t, when, func() bool {
@@ -43,7 +44,7 @@ func TestHiddenIsKnownAndNotRead(t *testing.T) {
 	}
 	expect("hidden from the start", true, 2)
 	for _, c := range view.Snapshot().All() {
-		want := &discordclient.Channel{ID: id, GuildID: r.guild, Position: 3, Hidden: true}
+		want := &discordclient.Channel{ID: id, GuildID: r.Guild, Position: 3, Hidden: true}
 		if d := cmp.Diff(want, c); c.ID == id && d != "" {
 			t.Errorf("taken from a hidden channel (-want +got):\n%s", d)
 		}
@@ -51,17 +52,17 @@ func TestHiddenIsKnownAndNotRead(t *testing.T) {
 	if list := view.Snapshot().Channels(); len(list) != 1 || list[0].ID != open {
 		t.Errorf("channels %v, want the one that may be viewed", list)
 	}
-	if err := r.client.Refresh(t.Context(), r.guild); err != nil {
+	if err := r.Client.Refresh(t.Context(), r.Guild); err != nil {
 		t.Fatal(err)
 	}
 	expect("the list lacks it", true, 2)
-	r.show(id)
+	show(r, id)
 	expect("shown", false, 2)
-	r.hide(id)
+	hide(r, id)
 	expect("hidden again", true, 2)
-	r.srv.Gateway().Drop(0)
+	r.Discord.Gateway().Drop(0)
 	expect("connected again", true, 2)
-	r.srv.DeleteChannelByHand(id)
+	r.Discord.DeleteChannelByHand(id)
 	eventually(t, "deleted", func() bool { return !view.Snapshot().Hidden(id) && len(view.Snapshot().All()) == 1 })
 }
 
@@ -70,19 +71,19 @@ func TestHiddenIsKnownAndNotRead(t *testing.T) {
 func TestOwnEditThatHides(t *testing.T) {
 	t.Parallel()
 	for _, answerLast := range []bool{false, true} {
-		r := newRig(t)
-		view := r.client.Guild(r.guild)
-		r.run()
+		r := cachetest.New(t)
+		view := r.Client.Guild(r.Guild)
+		run(r)
 		eventually(t, "live", func() bool { return view.Snapshot().Mode == guildcache.ModeLive })
-		id := r.create(discordclient.ChannelCreate{Name: "a"}).ID
+		id := r.Create(discordclient.ChannelCreate{Name: "a"}).ID
 		release := make(chan struct{})
 		if answerLast {
-			r.srv.Faults().Add(discordtest.Fault{Route: "PATCH /channels/{channel_id}", Times: 1, Action: discordtest.Hold(release)})
+			r.Discord.Faults().Add(discordtest.Fault{Route: "PATCH /channels/{channel_id}", Times: 1, Action: discordtest.Hold(release)})
 		}
 		done := make(chan error, 1)
 		go func() {
-			_, err := r.client.EditChannel(t.Context(), id, discordclient.ChannelEdit{
-				Overwrites: discordclient.Set([]discordclient.Overwrite{{ID: r.guild, Deny: 1 << 10}}),
+			_, err := r.Client.EditChannel(t.Context(), id, discordclient.ChannelEdit{
+				Overwrites: discordclient.Set([]discordclient.Overwrite{{ID: r.Guild, Deny: 1 << 10}}),
 			}, "")
 			done <- err
 		}()

@@ -16,6 +16,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
@@ -39,29 +40,29 @@ func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	t.Parallel()
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
-	r := newRig(t, func(so *discordtest.Options, co *guildcache.Options) {
+	r := cachetest.New(t, func(so *discordtest.Options, co *guildcache.Options) {
 		so.Limits = discordtest.DefaultLimits()
 		so.Limits.Routes["POST /guilds/{guild_id}/channels"] = discordtest.Rate{N: 40, Per: time.Second}
 		co.GlobalPerSecond, co.Transport = 50, wire
 	})
-	r.run()
-	view := r.live()
-	waits := r.createAll(50, 450, 16)
+	run(r)
+	view := liveOn(r)
+	waits := createAll(r, 50, 450, 16)
 	if got := wire.tooMany.Load(); got != 0 {
 		t.Errorf("Discord refused %d calls, want none", got)
 	}
-	if got := len(r.srv.Guild(r.guild).Channels); got != 500 {
+	if got := len(r.Discord.Guild(r.Guild).Channels); got != 500 {
 		t.Errorf("%d channels, want 500", got)
 	}
 	if got := len(view.Snapshot().Channels()); got != 500 {
 		t.Errorf("%d channels in the view, want 500", got)
 	}
-	wantClass(t, patiently(func() error {
-		_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: "one-more"}, "")
+	cachetest.WantClass(t, cachetest.Patiently(func() error {
+		_, err := r.Client.CreateChannel(t.Context(), r.Guild, discordclient.ChannelCreate{Name: "one-more"}, "")
 		return err
 	}), discordclient.ClassLimit)
 	t.Logf("%d waits were returned", waits)
-	if got := r.srv.RequestCounts()["POST /guilds/{guild_id}/channels"]; got != 501 {
+	if got := r.Discord.RequestCounts()["POST /guilds/{guild_id}/channels"]; got != 501 {
 		t.Errorf("%d requests were made for 500 channels and one too many", got)
 	}
 	if waits == 0 {
@@ -71,7 +72,7 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 
 // createAll makes categories and channels, many workers at once; it returns how often a limit made
 // them wait.
-func (r *rig) createAll(categories, channels, workers int) int64 {
+func createAll(r *cachetest.Rig, categories, channels, workers int) int64 {
 	work := make(chan discordclient.ChannelCreate, categories+channels)
 	for i := range categories {
 		work <- discordclient.ChannelCreate{Name: fmt.Sprintf("group-%02d", i), Type: discordgo.ChannelTypeGuildCategory}
@@ -85,15 +86,15 @@ func (r *rig) createAll(categories, channels, workers int) int64 {
 	for range workers {
 		wg.Go(func() {
 			for in := range work {
-				if err := patiently(func() error {
-					_, err := r.client.CreateChannel(r.t.Context(), r.guild, in, "uid-"+in.Name)
+				if err := cachetest.Patiently(func() error {
+					_, err := r.Client.CreateChannel(r.Context(), r.Guild, in, "uid-"+in.Name)
 					limited, ok := errors.AsType[*discordclient.RateLimited](err)
 					if ok && (limited.Scope == ratelimit.ScopeUser || limited.Scope == ratelimit.ScopeGlobal) {
 						waits.Add(1)
 					}
 					return err
 				}); err != nil {
-					r.t.Errorf("%s: %v", in.Name, err)
+					r.Errorf("%s: %v", in.Name, err)
 				}
 			}
 		})

@@ -17,6 +17,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
 func TestMetrics(t *testing.T) {
@@ -24,22 +25,22 @@ func TestMetrics(t *testing.T) {
 	m := guildcache.NewMetrics()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
-	r := newRig(t, func(so *discordtest.Options, o *guildcache.Options) {
+	r := cachetest.New(t, func(so *discordtest.Options, o *guildcache.Options) {
 		o.Metrics = m
 		so.Limits.Routes = map[string]discordtest.Rate{"GET /channels/{channel_id}": {N: 2, Per: time.Minute}}
 	})
-	r.run()
-	r.live()
-	c := r.create(discordclient.ChannelCreate{Name: "a"})
+	run(r)
+	liveOn(r)
+	c := r.Create(discordclient.ChannelCreate{Name: "a"})
 	for range 3 {
-		_, _ = r.client.GetChannel(t.Context(), c.ID)
+		_, _ = r.Client.GetChannel(t.Context(), c.ID)
 	}
-	_, _ = r.client.GetGuild(t.Context(), "1")
-	r.srv.SetPermissions(r.guild, r.bot.UserID, 0)
-	_ = r.client.DeleteChannel(t.Context(), c.ID, "")
-	_, _ = r.client.GetChannel(t.Context(), "not an id")
-	r.srv.Faults().Add(discordtest.Fault{Route: "GET /users/@me", Action: discordtest.DropBefore()})
-	_, _ = r.client.CurrentUser(t.Context())
+	_, _ = r.Client.GetGuild(t.Context(), "1")
+	r.Discord.SetPermissions(r.Guild, r.Bot.UserID, 0)
+	_ = r.Client.DeleteChannel(t.Context(), c.ID, "")
+	_, _ = r.Client.GetChannel(t.Context(), "not an id")
+	r.Discord.Faults().Add(discordtest.Fault{Route: "GET /users/@me", Action: discordtest.DropBefore()})
+	_, _ = r.Client.CurrentUser(t.Context())
 	want := `
 # HELP discord_requests_total Calls of Discord's REST API that were sent, by method, route template and class of the response: 2xx to 5xx, or none without a response.
 # TYPE discord_requests_total counter
@@ -79,7 +80,7 @@ discord_invalid_requests{status="429"} 0
 		t.Error(err)
 	}
 	families, err := registry.Gather()
-	for _, id := range []string{r.guild, c.ID, r.bot.UserID} {
+	for _, id := range []string{r.Guild, c.ID, r.Bot.UserID} {
 		if text := fmt.Sprint(families); err != nil || strings.Contains(text, id) {
 			t.Errorf("id %s is in the metrics, %v", id, err)
 		}
@@ -90,7 +91,7 @@ discord_invalid_requests{status="429"} 0
 	if n, err := testutil.GatherAndCount(registry, "discord_view_age_seconds", "discord_global_budget_remaining", "discord_request_duration_seconds"); err != nil || n < 3 {
 		t.Errorf("%d series, %v", n, err)
 	}
-	runtime.KeepAlive(r.client)
+	runtime.KeepAlive(r.Client)
 }
 
 // What the Gateway's metrics count, and what the gauges say of a stale view and of a refused
@@ -100,29 +101,29 @@ func TestMetricsOfTheGateway(t *testing.T) {
 	m := guildcache.NewMetrics()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
-	r := newRig(t, func(_ *discordtest.Options, o *guildcache.Options) { o.Metrics = m })
-	stop := r.run()
-	v := r.live()
+	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) { o.Metrics = m })
+	stop := run(r)
+	v := liveOn(r)
 	seen := func(id string) func() bool {
 		return func() bool { _, ok := v.Snapshot().Channel(id); return ok }
 	}
-	eventually(t, "a channel", seen(r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "a"})))
-	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{LoseOnWire: func(event string) bool { return event == "CHANNEL_CREATE" }})
-	missed := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "missed"})
-	r.srv.Gateway().SetFaults(discordtest.GatewayFaults{})
-	remove := r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}", Action: discordtest.FailBefore(500)})
-	eventually(t, "another", seen(r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "b"})))
+	eventually(t, "a channel", seen(r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "a"})))
+	r.Discord.Gateway().SetFaults(discordtest.GatewayFaults{LoseOnWire: func(event string) bool { return event == "CHANNEL_CREATE" }})
+	missed := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "missed"})
+	r.Discord.Gateway().SetFaults(discordtest.GatewayFaults{})
+	remove := r.Discord.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}", Action: discordtest.FailBefore(500)})
+	eventually(t, "another", seen(r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "b"})))
 	eventually(t, "the view grows old", func() bool { return value(t, registry, "discord_view_age_seconds", "") > 0.5 })
 	remove()
 	eventually(t, "what was missed", seen(missed))
-	r.srv.Gateway().Drop(0)
+	r.Discord.Gateway().Drop(0)
 	eventually(t, "another session", func() bool { return value(t, registry, "discord_gateway_connects_total", "") == 2 })
-	r.live()
-	if _, err := r.srv.RotateToken(r.bot.Token); err != nil {
+	liveOn(r)
+	if _, err := r.Discord.RotateToken(r.Bot.Token); err != nil {
 		t.Fatal(err)
 	}
-	_, err := r.client.CurrentUser(t.Context())
-	wantClass(t, err, discordclient.ClassBadToken)
+	_, err := r.Client.CurrentUser(t.Context())
+	cachetest.WantClass(t, err, discordclient.ClassBadToken)
 	_ = stop()
 	for name, want := range map[string]float64{
 		"discord_gateway_events_total READY": 2, "discord_gateway_events_total GUILD_CREATE": 2, "discord_gateway_events_total CHANNEL_CREATE": 2,
@@ -134,7 +135,7 @@ func TestMetricsOfTheGateway(t *testing.T) {
 			t.Errorf("%s %s is %v, want %v", name, label, got, want)
 		}
 	}
-	runtime.KeepAlive(r.client)
+	runtime.KeepAlive(r.Client)
 }
 
 // value reads one series of a registry, with a label's value where it has any; -1 where there is

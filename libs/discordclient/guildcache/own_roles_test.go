@@ -7,6 +7,7 @@ import (
 
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
@@ -14,11 +15,11 @@ import (
 // members.
 func TestOwnRolesAreFollowed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.run()
-	v := r.live()
+	r := cachetest.New(t)
+	run(r)
+	v := liveOn(r)
 	const more = permissions.MoveMembers
-	role := r.srv.AddRole(r.guild, "Sensei", discordtest.Permissions(more))
+	role := r.Discord.AddRole(r.Guild, "Sensei", discordtest.Permissions(more))
 	becomes := func(what string, holds bool) {
 		t.Helper()
 		eventually(t, what, func() bool {
@@ -27,15 +28,15 @@ func TestOwnRolesAreFollowed(t *testing.T) {
 		})
 	}
 	becomes("the bot lacks what its role does not give", false)
-	r.srv.GiveRole(r.guild, r.bot.UserID, role)
+	r.Discord.GiveRole(r.Guild, r.Bot.UserID, role)
 	becomes("the role is given", true)
-	r.srv.TakeRole(r.guild, r.bot.UserID, role)
+	r.Discord.TakeRole(r.Guild, r.Bot.UserID, role)
 	becomes("the role is taken", false)
-	r.srv.GiveRole(r.guild, r.bot.UserID, role)
+	r.Discord.GiveRole(r.Guild, r.Bot.UserID, role)
 	becomes("the role is given again", true)
-	r.srv.DeleteRole(r.guild, role)
+	r.Discord.DeleteRole(r.Guild, role)
 	becomes("the role is deleted", false)
-	if got := r.srv.RequestCounts()["GET /guilds/{guild_id}"]; got != 0 {
+	if got := r.Discord.RequestCounts()["GET /guilds/{guild_id}"]; got != 0 {
 		t.Errorf("%d GETs of the guild, want none while the Gateway is up", got)
 	}
 }

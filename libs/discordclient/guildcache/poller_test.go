@@ -10,30 +10,31 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
 // Polling costs one GET of the guild and one of its channels, whatever the number of objects.
 func TestPollingCostsTwoCalls(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(_ *discordtest.Options, o *guildcache.Options) {
+	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
 		o.DisableGateway = true
 		o.Resync = 50 * time.Millisecond
 	})
 	for range 50 {
-		r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "a"})
+		r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "a"})
 	}
-	r.run()
-	v := r.client.Guild(r.guild)
-	lists := func() int { return r.srv.RequestCounts()["GET /guilds/{guild_id}/channels"] }
+	run(r)
+	v := r.Client.Guild(r.Guild)
+	lists := func() int { return r.Discord.RequestCounts()["GET /guilds/{guild_id}/channels"] }
 	eventually(t, "five polls", func() bool { return lists() >= 5 })
-	id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "late"})
+	id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "late"})
 	eventually(t, "the new channel is seen", func() bool { _, ok := v.Snapshot().Channel(id); return ok })
 	if s := v.Snapshot(); s.Mode != guildcache.ModePolled || time.Since(v.AsOf()) > 10*time.Second {
 		t.Errorf("mode %q as of %v", s.Mode, v.AsOf())
 	}
-	r.client.Forget(r.guild)
+	r.Client.Forget(r.Guild)
 	eventually(t, "nothing but the two calls, equally often", func() bool {
-		counts := r.srv.RequestCounts()
+		counts := r.Discord.RequestCounts()
 		return len(counts) == 2 && counts["GET /guilds/{guild_id}"] == lists()
 	})
 }
@@ -41,22 +42,22 @@ func TestPollingCostsTwoCalls(t *testing.T) {
 // An unknown guild is believed only when its channels cannot be read either.
 func TestUnknownGuildIsConfirmed(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	v := r.client.Guild(r.guild)
-	remove := r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}", Action: discordtest.Action{Status: 404, Body: `{"message":"Unknown Guild","code":10004}`}})
-	wantClass(t, r.client.Refresh(t.Context(), r.guild), discordclient.ClassTransient)
+	r := cachetest.New(t)
+	v := r.Client.Guild(r.Guild)
+	remove := r.Discord.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}", Action: discordtest.Action{Status: 404, Body: `{"message":"Unknown Guild","code":10004}`}})
+	cachetest.WantClass(t, r.Client.Refresh(t.Context(), r.Guild), discordclient.ClassTransient)
 	if got := v.Snapshot().Presence; got != guildcache.PresenceUnknown {
 		t.Errorf("the guild is %q after half a proof", got)
 	}
-	block := r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Action: discordtest.Action{Status: 403, Body: `<html>blocked</html>`}})
-	wantClass(t, r.client.Refresh(t.Context(), r.guild), discordclient.ClassDenied)
+	block := r.Discord.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Action: discordtest.Action{Status: 403, Body: `<html>blocked</html>`}})
+	cachetest.WantClass(t, r.Client.Refresh(t.Context(), r.Guild), discordclient.ClassDenied)
 	if got := v.Snapshot().Presence; got != guildcache.PresenceUnknown {
 		t.Errorf("the guild is %q, because something that is not Discord refused its channels", got)
 	}
 	block()
 	remove()
-	r.srv.RemoveMember(r.guild, r.bot.UserID)
-	wantClass(t, r.client.Refresh(t.Context(), r.guild), discordclient.ClassGone)
+	r.Discord.RemoveMember(r.Guild, r.Bot.UserID)
+	cachetest.WantClass(t, r.Client.Refresh(t.Context(), r.Guild), discordclient.ClassGone)
 	if got := v.Snapshot().Presence; got != guildcache.PresenceAbsent {
 		t.Errorf("the guild is %q, want absent", got)
 	}
@@ -64,30 +65,30 @@ func TestUnknownGuildIsConfirmed(t *testing.T) {
 
 // heldList has the next list of channels made now and answered when release is called; asked waits
 // until it was made.
-func (r *rig) heldList() (asked, release func()) {
+func heldList(r *cachetest.Rig) (asked, release func()) {
 	hold := make(chan struct{})
-	r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Times: 1, Action: discordtest.Hold(hold)})
-	before := r.srv.RequestCounts()["GET /guilds/{guild_id}/channels"]
+	r.Discord.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Times: 1, Action: discordtest.Hold(hold)})
+	before := r.Discord.RequestCounts()["GET /guilds/{guild_id}/channels"]
 	return func() {
-		eventually(r.t, "the list is asked for", func() bool { return r.srv.RequestCounts()["GET /guilds/{guild_id}/channels"] > before })
+		eventually(r.T, "the list is asked for", func() bool { return r.Discord.RequestCounts()["GET /guilds/{guild_id}/channels"] > before })
 	}, func() { close(hold) }
 }
 
 // A list that was made before own writes, and arrives after them, does not undo them.
 func TestAListDoesNotUndoOwnWrites(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(_ *discordtest.Options, o *guildcache.Options) { o.DisableGateway = true })
-	v := r.client.Guild(r.guild)
-	edited, deleted := r.create(discordclient.ChannelCreate{Name: "edited"}), r.create(discordclient.ChannelCreate{Name: "deleted"})
-	asked, release := r.heldList()
+	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) { o.DisableGateway = true })
+	v := r.Client.Guild(r.Guild)
+	edited, deleted := r.Create(discordclient.ChannelCreate{Name: "edited"}), r.Create(discordclient.ChannelCreate{Name: "deleted"})
+	asked, release := heldList(r)
 	done := make(chan error, 1)
-	go func() { done <- r.client.Refresh(t.Context(), r.guild) }()
+	go func() { done <- r.Client.Refresh(t.Context(), r.Guild) }()
 	asked()
-	created := r.create(discordclient.ChannelCreate{Name: "created"})
-	if _, err := r.client.EditChannel(t.Context(), edited.ID, discordclient.ChannelEdit{Topic: discordclient.Set("new")}, ""); err != nil {
+	created := r.Create(discordclient.ChannelCreate{Name: "created"})
+	if _, err := r.Client.EditChannel(t.Context(), edited.ID, discordclient.ChannelEdit{Topic: discordclient.Set("new")}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.client.DeleteChannel(t.Context(), deleted.ID, ""); err != nil {
+	if err := r.Client.DeleteChannel(t.Context(), deleted.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	release()
@@ -109,14 +110,14 @@ func TestAListDoesNotUndoOwnWrites(t *testing.T) {
 // A list that was made before the Gateway came up, and arrives after it, is not believed.
 func TestAListThatTheGatewayOvertookIsNotBelieved(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	asked, release := r.heldList()
+	r := cachetest.New(t)
+	asked, release := heldList(r)
 	done := make(chan error, 1)
-	go func() { done <- r.client.Refresh(t.Context(), r.guild) }()
+	go func() { done <- r.Client.Refresh(t.Context(), r.Guild) }()
 	asked()
-	id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "by-hand"})
-	r.run()
-	v := r.live()
+	id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "by-hand"})
+	run(r)
+	v := liveOn(r)
 	release()
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -129,20 +130,20 @@ func TestAListThatTheGatewayOvertookIsNotBelieved(t *testing.T) {
 // A call that hangs concerns its own guild alone.
 func TestAHangingPollHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(_ *discordtest.Options, o *guildcache.Options) {
+	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
 		o.DisableGateway, o.Timeout = true, time.Hour
 	})
-	second := r.srv.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
-	r.srv.AddMember(second, r.bot.UserID, usual)
+	second := r.Discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto"}).ID
+	r.Discord.AddMember(second, r.Bot.UserID, cachetest.Usual)
 	release := make(chan struct{})
 	defer close(release)
 	var hangs atomic.Value
-	r.srv.Faults().Add(discordtest.Fault{
+	r.Discord.Faults().Add(discordtest.Fault{
 		Route: "GET /guilds/{guild_id}", Action: discordtest.Hold(release),
 		Match: func(q discordtest.Request) bool { return hangs.CompareAndSwap(nil, q.Path) || hangs.Load() == q.Path },
 	})
-	views := []*guildcache.View{r.client.Guild(r.guild), r.client.Guild(second)}
-	r.run()
+	views := []*guildcache.View{r.Client.Guild(r.Guild), r.Client.Guild(second)}
+	run(r)
 	eventually(t, "the other guild is read", func() bool {
 		return views[0].Snapshot().Mode == guildcache.ModePolled || views[1].Snapshot().Mode == guildcache.ModePolled
 	})

@@ -22,15 +22,16 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
 // format prints a value with the verbs that fit any. (The others print what a pointer points to,
 // and thereby race with a connection that is in use.)
-func (o *output) format(v any) { _, _ = fmt.Fprintf(o, "%v\n%+v\n%#v\n", v, v, v) }
+func format(o *cachetest.Output, v any) { _, _ = fmt.Fprintf(o, "%v\n%+v\n%#v\n", v, v, v) }
 
 // say prints a value in every way that code prints values.
-func (o *output) say(v any) {
-	o.format(v)
+func say(o *cachetest.Output, v any) {
+	format(o, v)
 	_, _ = fmt.Fprintf(o, "%s %q %d %x\n", v, v, v, v)
 	if raw, err := json.Marshal(v); err == nil {
 		_, _ = o.Write(raw)
@@ -46,72 +47,72 @@ func (o *output) say(v any) {
 func TestSecretsAreNeverSaid(t *testing.T) {
 	t.Parallel()
 	metrics := guildcache.NewMetrics()
-	r := newRig(t, func(_ *discordtest.Options, o *guildcache.Options) {
+	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) {
 		o.Metrics = metrics
 		o.Timeout = 200 * time.Millisecond
 	})
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(metrics)
-	c := r.create(discordclient.ChannelCreate{Name: "a"})
-	hook, err := r.client.CreateWebhook(t.Context(), c.ID, "a", "")
+	c := r.Create(discordclient.ChannelCreate{Name: "a"})
+	hook, err := r.Client.CreateWebhook(t.Context(), c.ID, "a", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []any{hook, &hook, []discordclient.Webhook{hook}, hook.Token, hook.URL, r.opts.Token, struct{ S discordclient.Secret }{hook.URL}} {
-		r.out.say(v)
+	for _, v := range []any{hook, &hook, []discordclient.Webhook{hook}, hook.Token, hook.URL, r.Options.Token, struct{ S discordclient.Secret }{hook.URL}} {
+		say(r.Said, v)
 	}
-	r.out.format(r.client)
-	r.out.format(r.opts)
-	for name, fault := range r.failures(hook) {
+	format(r.Said, r.Client)
+	format(r.Said, r.Options)
+	for name, fault := range failures(r, hook) {
 		t.Run(name, func(t *testing.T) {
-			client := r.newClient() // since a 401 is for good
-			remove := r.srv.Faults().Add(discordtest.Fault{Action: fault})
+			client := r.NewClient() // since a 401 is for good
+			remove := r.Discord.Faults().Add(discordtest.Fault{Action: fault})
 			defer remove()
-			for op, do := range everyCall(client, r.guild, c.ID, hook) {
+			for op, do := range everyCall(client, r.Guild, c.ID, r.Guild, hook) {
 				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 				result, err := do(ctx)
 				cancel()
 				if err == nil && strings.HasPrefix(name, "5") {
 					t.Errorf("%s did not fail", op)
 				}
-				r.out.say(err)
-				r.out.say(result)
+				say(r.Said, err)
+				say(r.Said, result)
 			}
-			r.out.say(client.Stats())
+			say(r.Said, client.Stats())
 		})
 	}
-	r.brokenConnections(c.ID, hook)
-	r.gatewayFailures()
+	brokenConnections(r, c.ID, hook)
+	gatewayFailures(r)
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range families {
-		_, _ = expfmt.MetricFamilyToText(r.out, f)
+		_, _ = expfmt.MetricFamilyToText(r.Said, f)
 	}
-	r.out.mustHide(t, r.bot.Token, hook.Token.Reveal(), hook.ID+"/"+hook.Token.Reveal(), "Bot "+r.bot.Token[:8])
-	if text := r.out.String(); len(text) < 100_000 || !strings.Contains(text, "[redacted]") || !strings.Contains(text, "discord_requests_total") {
+	r.Said.MustHide(t, r.Bot.Token, hook.Token.Reveal(), hook.ID+"/"+hook.Token.Reveal(), "Bot "+r.Bot.Token[:8])
+	if text := r.Said.String(); len(text) < 100_000 || !strings.Contains(text, "[redacted]") || !strings.Contains(text, "discord_requests_total") {
 		t.Errorf("only %d bytes were printed: the test saw nothing", len(text))
 	}
 }
 
 // failures are answers that fail in all ways, many of which quote the secrets.
-func (r *rig) failures(hook discordclient.Webhook) map[string]discordtest.Action {
+func failures(r *cachetest.Rig, hook discordclient.Webhook) map[string]discordtest.Action {
 	telling := fmt.Sprintf( //nolint:gocritic // sprintfQuotedString: JSON, not Go
 		`{"code":50035,"message":"%s %s","errors":{"https://discord.com/api/webhooks/%s/%s":{"_errors":[{"code":"%s","message":"%s"}]}}}`,
-		r.bot.Token, hook.URL.Reveal(), hook.ID, hook.Token.Reveal(), hook.URL.Reveal(), r.bot.Token)
+		r.Bot.Token, hook.URL.Reveal(), hook.ID, hook.Token.Reveal(), hook.URL.Reveal(), r.Bot.Token)
 	return map[string]discordtest.Action{
 		"closed": discordtest.DropBefore(), "cut": discordtest.CutAnswer(20), "500": discordtest.FailBefore(500), "502": discordtest.FailBefore(502),
 		"telling 400": {Status: 400, Body: telling}, "telling 403": {Status: 403, Body: telling}, "telling 404": {Status: 404, Body: telling},
 		"telling 500": {Status: 500, Body: telling}, "telling 200": {Status: 200, Body: telling}, "telling list": {Status: 200, Body: "[" + telling + "]"},
-		"telling text": {Status: 500, Body: r.bot.Token + hook.URL.Reveal()}, "banned": discordtest.Banned(time.Millisecond),
+		"telling text": {Status: 500, Body: r.Bot.Token + hook.URL.Reveal()}, "banned": discordtest.Banned(time.Millisecond),
 		"429": discordtest.RateLimited(time.Millisecond, "user"), "slow": discordtest.Hold(nil), "redirect": {Status: 302, Header: http.Header{"Location": {hook.URL.Reveal()}}},
 		"telling 401": {Status: 401, Body: telling},
 	}
 }
 
 // brokenConnections makes every call fail below HTTP.
-func (r *rig) brokenConnections(channel string, hook discordclient.Webhook) {
+func brokenConnections(r *cachetest.Rig, channel string, hook discordclient.Webhook) {
 	for _, transport := range []http.RoundTripper{
 		&http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
 			return nil, errors.New("connection refused by the test")
@@ -121,16 +122,16 @@ func (r *rig) brokenConnections(channel string, hook discordclient.Webhook) {
 			return &cutConn{conn}, err
 		}},
 	} {
-		r.opts.Transport = transport
-		for op, do := range everyCall(r.newClient(), r.guild, channel, hook) {
-			_, err := do(r.t.Context())
+		r.Options.Transport = transport
+		for op, do := range everyCall(r.NewClient(), r.Guild, channel, r.Guild, hook) {
+			_, err := do(r.Context())
 			if err == nil {
-				r.t.Errorf("%s worked without a connection", op)
+				r.Errorf("%s worked without a connection", op)
 			}
-			r.out.say(err)
+			say(r.Said, err)
 		}
 	}
-	r.opts.Transport = nil
+	r.Options.Transport = nil
 }
 
 // cutConn ends with the thirtieth byte of a request.
@@ -143,21 +144,21 @@ func (c *cutConn) Write(p []byte) (int, error) {
 }
 
 // gatewayFailures lets the Gateway fail in several ways; what is logged lands in the rig's output.
-func (r *rig) gatewayFailures() {
+func gatewayFailures(r *cachetest.Rig) {
 	for _, fault := range []discordtest.GatewayFaults{{Refuse: true}, {WithholdHello: true}, {CloseOnIdentify: 4000}, {CloseOnIdentify: 4014}, {CloseOnIdentify: 4004}} {
-		r.srv.Gateway().SetFaults(fault)
-		c := r.newClient()
-		c.Guild(r.guild)
-		ctx, cancel := context.WithTimeout(r.t.Context(), 400*time.Millisecond)
-		r.out.say(c.Run(ctx))
+		r.Discord.Gateway().SetFaults(fault)
+		c := r.NewClient()
+		c.Guild(r.Guild)
+		ctx, cancel := context.WithTimeout(r.Context(), 400*time.Millisecond)
+		say(r.Said, c.Run(ctx))
 		cancel()
-		r.out.say(c.Stats())
+		say(r.Said, c.Stats())
 	}
 }
 
 // net/http logs through the standard logger when it thinks it must; that is searched too.
 func TestMain(m *testing.M) {
-	said := &output{}
+	said := &cachetest.Output{}
 	log.SetOutput(said)
 	code := m.Run()
 	if text := said.String(); strings.Contains(text, "Bot ") || strings.Contains(text, "webhooks/") {

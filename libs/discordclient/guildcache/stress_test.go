@@ -13,6 +13,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
 // Own writes, users' edits, a Gateway that drops, delays and loses events, and readers, all at
@@ -22,14 +23,14 @@ func TestViewUnderStress(t *testing.T) {
 	all := func(string) bool { return true }
 	for name, tc := range map[string]struct {
 		loss discordtest.GatewayFaults
-		heal func(*rig)
+		heal func(*cachetest.Rig)
 	}{
-		"events are lost on the wire": {discordtest.GatewayFaults{LoseOnWire: all}, func(r *rig) {
-			r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "last"}) // shows a gap, should events have been lost at the end
+		"events are lost on the wire": {discordtest.GatewayFaults{LoseOnWire: all}, func(r *cachetest.Rig) {
+			r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "last"}) // shows a gap, should events have been lost at the end
 		}},
-		"events are lost without a gap": {discordtest.GatewayFaults{Miss: all}, func(r *rig) {
-			if err := r.client.Refresh(r.t.Context(), r.guild); err != nil { // as it does by itself every hour
-				r.t.Fatal(err)
+		"events are lost without a gap": {discordtest.GatewayFaults{Miss: all}, func(r *cachetest.Rig) {
+			if err := r.Client.Refresh(r.Context(), r.Guild); err != nil { // as it does by itself every hour
+				r.Fatal(err)
 			}
 		}},
 	} {
@@ -41,35 +42,35 @@ func TestViewUnderStress(t *testing.T) {
 }
 
 // stress does all that at once, with a kind of loss and what heals it.
-func stress(t *testing.T, loss discordtest.GatewayFaults, heal func(*rig)) {
+func stress(t *testing.T, loss discordtest.GatewayFaults, heal func(*cachetest.Rig)) {
 	t.Helper()
-	r := newRig(t, func(so *discordtest.Options, co *guildcache.Options) {
+	r := cachetest.New(t, func(so *discordtest.Options, co *guildcache.Options) {
 		so.Limits.Channels = 5000
 		co.Resync = 50 * time.Millisecond
 	})
-	r.run()
-	view := r.live()
-	r.create(discordclient.ChannelCreate{Name: "first"})
+	run(r)
+	view := liveOn(r)
+	r.Create(discordclient.ChannelCreate{Name: "first"})
 	var workers, readers sync.WaitGroup
 	done := make(chan struct{})
 	faultsTurn, usersTurn := make(chan struct{}, writers*writes), make(chan struct{}, writers*writes)
 	for w := range writers {
-		workers.Go(func() { r.writer(w, func() { faultsTurn <- struct{}{}; usersTurn <- struct{}{} }) })
+		workers.Go(func() { writer(r, w, func() { faultsTurn <- struct{}{}; usersTurn <- struct{}{} }) })
 	}
-	workers.Go(func() { r.users(view, usersTurn) })
+	workers.Go(func() { users(r, view, usersTurn) })
 	workers.Go(func() {
 		late := discordtest.GatewayFaults{Delay: lateness()}
 		for _, faults := range []discordtest.GatewayFaults{{}, loss, late, {}, late, loss} {
-			r.srv.Gateway().SetFaults(faults)
+			r.Discord.Gateway().SetFaults(faults)
 			for range 30 { // how many writes a fault lasts
 				<-faultsTurn
 			}
-			r.srv.Gateway().Drop(0)
+			r.Discord.Gateway().Drop(0)
 		}
-		r.srv.Gateway().SetFaults(discordtest.GatewayFaults{})
+		r.Discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 	})
 	readers.Go(func() {
-		events := r.client.Subscribe(t.Context())
+		events := r.Client.Subscribe(t.Context())
 		for {
 			select {
 			case <-done:
@@ -77,16 +78,16 @@ func stress(t *testing.T, loss discordtest.GatewayFaults, heal func(*rig)) {
 			case <-events:
 				_ = view.Snapshot().Children("")
 				_, _ = view.Snapshot().BotPermissions()
-				_ = r.client.Stats()
+				_ = r.Client.Stats()
 			}
 		}
 	})
 	workers.Wait()
 	close(done)
 	readers.Wait()
-	r.live()
+	liveOn(r)
 	heal(r)
-	r.agrees(view)
+	agrees(r, view)
 }
 
 // lateness lets each event come up to 30 ms late. It is used under the simulator's lock alone.
@@ -99,49 +100,49 @@ func lateness() func(string) time.Duration {
 const writers, writes = 4, 60
 
 // writer creates, edits and deletes channels of its own. It calls wrote after each write.
-func (r *rig) writer(w int, wrote func()) {
+func writer(r *cachetest.Rig, w int, wrote func()) {
 	rng := rand.New(rand.NewPCG(uint64(w), 1))
-	ctx := r.t.Context()
+	ctx := r.Context()
 	var ids []string
 	for i := range writes {
 		var err error
 		switch {
 		case len(ids) < 3 || rng.IntN(3) == 0:
 			var c *discordclient.Channel
-			err = patiently(func() (err error) {
-				c, err = r.client.CreateChannel(ctx, r.guild, discordclient.ChannelCreate{Name: fmt.Sprintf("w%d-%d", w, i)}, "")
+			err = cachetest.Patiently(func() (err error) {
+				c, err = r.Client.CreateChannel(ctx, r.Guild, discordclient.ChannelCreate{Name: fmt.Sprintf("w%d-%d", w, i)}, "")
 				return err
 			})
 			if err == nil {
 				ids = append(ids, c.ID)
 			}
 		case rng.IntN(3) == 0:
-			err = patiently(func() error { return r.client.DeleteChannel(ctx, ids[0], "") })
+			err = cachetest.Patiently(func() error { return r.Client.DeleteChannel(ctx, ids[0], "") })
 			ids = ids[1:]
 		default:
 			id := ids[rng.IntN(len(ids))]
 			for range 3 {
-				err = patiently(func() error {
-					_, err := r.client.EditChannel(ctx, id, discordclient.ChannelEdit{Topic: discordclient.Set(strconv.Itoa(rng.Int()))}, "")
+				err = cachetest.Patiently(func() error {
+					_, err := r.Client.EditChannel(ctx, id, discordclient.ChannelEdit{Topic: discordclient.Set(strconv.Itoa(rng.Int()))}, "")
 					return err
 				})
 			}
 		}
 		if err != nil {
-			r.t.Error(err)
+			r.Error(err)
 		}
 		wrote()
 	}
 }
 
 // users edits channels by hand, at half the pace of the writers.
-func (r *rig) users(view *guildcache.View, turn <-chan struct{}) {
+func users(r *cachetest.Rig, view *guildcache.View, turn <-chan struct{}) {
 	for i := range 100 {
-		id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: fmt.Sprintf("hand-%d", i)})
-		r.srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Topic = "by hand" })
+		id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: fmt.Sprintf("hand-%d", i)})
+		r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Topic = "by hand" })
 		for _, c := range view.Snapshot().Channels() {
 			if c.Name == fmt.Sprintf("hand-%d", i-5) {
-				r.srv.DeleteChannelByHand(c.ID)
+				r.Discord.DeleteChannelByHand(c.ID)
 			}
 		}
 		<-turn

@@ -14,27 +14,28 @@ import (
 
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
 // A refused token stops all calls with it.
 func TestRefusedTokenStopsAllCalls(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	if _, err := r.srv.RotateToken(r.bot.Token); err != nil {
+	r := cachetest.New(t)
+	if _, err := r.Discord.RotateToken(r.Bot.Token); err != nil {
 		t.Fatal(err)
 	}
-	stop := r.run()
-	eventually(t, "the refusal", func() bool { return r.client.Stats().TokenRefused })
-	wantClass(t, stop(), discordclient.ClassBadToken)
-	calls := r.calls()
+	stop := run(r)
+	eventually(t, "the refusal", func() bool { return r.Client.Stats().TokenRefused })
+	cachetest.WantClass(t, stop(), discordclient.ClassBadToken)
+	calls := callsOf(r)
 	for range 3 {
-		_, err := r.client.ListChannels(t.Context(), r.guild)
-		wantClass(t, err, discordclient.ClassBadToken)
+		_, err := r.Client.ListChannels(t.Context(), r.Guild)
+		cachetest.WantClass(t, err, discordclient.ClassBadToken)
 	}
-	if got := r.calls(); got != calls {
+	if got := callsOf(r); got != calls {
 		t.Errorf("%d calls were made with a refused token", got-calls)
 	}
-	if s := r.client.Stats(); !s.TokenRefused || s.Unauthorized == 0 {
+	if s := r.Client.Stats(); !s.TokenRefused || s.Unauthorized == 0 {
 		t.Errorf("stats are %+v", s)
 	}
 }
@@ -53,21 +54,21 @@ func TestATokenInTheReasonOfACloseIsHidden(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	r := &rig{t: t, out: &output{}}
+	r := &cachetest.Rig{T: t, Said: &cachetest.Output{}}
 	var err error
-	r.client, err = guildcache.New(guildcache.Options{
+	r.Client, err = guildcache.New(guildcache.Options{
 		Options: discordclient.Options{Token: discordclient.NewSecret(token), APIURL: srv.URL},
-		Gateway: quick, Resync: time.Hour, Log: slog.New(slog.NewTextHandler(r.out, nil)),
+		Gateway: cachetest.Quick, Resync: time.Hour, Log: slog.New(slog.NewTextHandler(r.Said, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.run()
-	eventually(t, "the reason is reported", func() bool { return strings.Contains(r.client.Stats().GatewayError, "unknown session of") })
-	if why := r.client.Stats().GatewayError; strings.Contains(why, token[:8]) {
+	run(r)
+	eventually(t, "the reason is reported", func() bool { return strings.Contains(r.Client.Stats().GatewayError, "unknown session of") })
+	if why := r.Client.Stats().GatewayError; strings.Contains(why, token[:8]) {
 		t.Errorf("the reason is reported as %q", why)
 	}
-	r.out.mustHide(t, token)
+	r.Said.MustHide(t, token)
 }
 
 // Options that cannot work are refused at once.

@@ -8,25 +8,26 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 )
 
 // TestRolesThatAreNotSentAreNotGone: a server of other people's making leaves them out of a guild.
 func TestRolesThatAreNotSentAreNotGone(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(d *discordtest.Options, c *guildcache.Options) { d.Compatible, c.DisableGateway = true, true })
-	view := r.client.Guild(r.guild)
+	r := cachetest.New(t, func(d *discordtest.Options, c *guildcache.Options) { d.Compatible, c.DisableGateway = true, true })
+	view := r.Client.Guild(r.Guild)
 	everyone := func(after string) {
 		t.Helper()
-		if _, known := view.Snapshot().Role(r.guild); !known {
+		if _, known := view.Snapshot().Role(r.Guild); !known {
 			t.Errorf("after %s, the guild has no @everyone", after)
 		}
 	}
-	if err := r.client.Refresh(t.Context(), r.guild); err != nil {
+	if err := r.Client.Refresh(t.Context(), r.Guild); err != nil {
 		t.Fatal(err)
 	}
 	everyone("reading it")
 	edit := discordclient.GuildEdit{Name: discordclient.Set("Kyoto")}
-	guild, err := r.client.EditGuild(t.Context(), r.guild, edit, "")
+	guild, err := r.Client.EditGuild(t.Context(), r.Guild, edit, "")
 	if err != nil {
 		t.Fatal(err)
 	}

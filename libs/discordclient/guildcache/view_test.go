@@ -13,14 +13,15 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
-// live waits until the view follows the Gateway.
-func (r *rig) live() *guildcache.View {
-	r.t.Helper()
-	v := r.client.Guild(r.guild)
-	eventually(r.t, "the view is live", func() bool {
+// liveOn waits until the view follows the Gateway.
+func liveOn(r *cachetest.Rig) *guildcache.View {
+	r.Helper()
+	v := r.Client.Guild(r.Guild)
+	eventually(r.T, "the view is live", func() bool {
 		s := v.Snapshot()
 		return s.Mode == guildcache.ModeLive && s.Presence == guildcache.PresencePresent
 	})
@@ -28,49 +29,49 @@ func (r *rig) live() *guildcache.View {
 }
 
 // agrees checks that the view is what Discord has.
-func (r *rig) agrees(v *guildcache.View) {
-	r.t.Helper()
-	fresh, err := discordclient.New(r.opts.Options)
+func agrees(r *cachetest.Rig, v *guildcache.View) {
+	r.Helper()
+	fresh, err := discordclient.New(r.Options.Options)
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
-	list, err := fresh.ListChannels(r.t.Context(), r.guild)
+	list, err := fresh.ListChannels(r.Context(), r.Guild)
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
-	eventually(r.t, "the view agrees with Discord", func() bool { return cmp.Equal(list, v.Snapshot().Channels()) })
+	eventually(r.T, "the view agrees with Discord", func() bool { return cmp.Equal(list, v.Snapshot().Channels()) })
 }
 
 func TestLiveViewFollowsUsers(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	group := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "Alerts", Type: 4})
-	r.run()
-	v := r.live()
-	events := r.client.Subscribe(t.Context())
-	id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "tokyo", ParentID: group})
-	expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.guild, ChannelID: id})
+	r := cachetest.New(t)
+	group := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "Alerts", Type: 4})
+	run(r)
+	v := liveOn(r)
+	events := r.Client.Subscribe(t.Context())
+	id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "tokyo", ParentID: group})
+	expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.Guild, ChannelID: id})
 	if c, ok := v.Snapshot().Channel(id); !ok || c.Name != "tokyo" || c.ParentID != group {
 		t.Errorf("the view has %+v", c)
 	}
-	r.srv.EditChannelByHand(id, func(c *discordtest.Channel) { c.Topic = "by hand" })
-	expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.guild, ChannelID: id})
+	r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) { c.Topic = "by hand" })
+	expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.Guild, ChannelID: id})
 	if c, _ := v.Snapshot().Channel(id); c.Topic != "by hand" {
 		t.Errorf("the view has %+v", c)
 	}
-	r.srv.DeleteChannelByHand(group)
+	r.Discord.DeleteChannelByHand(group)
 	eventually(t, "the channel is in no category", func() bool {
 		c, ok := v.Snapshot().Channel(id)
 		return ok && c.ParentID == "" && len(v.Snapshot().Categories()) == 0
 	})
-	role := r.srv.AddRole(r.guild, "Sensei", 0)
+	role := r.Discord.AddRole(r.Guild, "Sensei", 0)
 	eventually(t, "the role is there", func() bool { return len(v.Snapshot().RolesNamed("Sensei")) == 1 })
-	r.srv.DeleteRole(r.guild, role)
+	r.Discord.DeleteRole(r.Guild, role)
 	eventually(t, "the role is gone", func() bool { _, ok := v.Snapshot().Role(role); return !ok })
-	r.srv.EditGuildByHand(r.guild, func(g *discordtest.Guild) { g.Name = "Renamed" })
+	r.Discord.EditGuildByHand(r.Guild, func(g *discordtest.Guild) { g.Name = "Renamed" })
 	eventually(t, "the guild is renamed", func() bool { return v.Snapshot().Guild.Name == "Renamed" })
-	r.agrees(v)
-	if got := r.srv.RequestCounts()["GET /guilds/{guild_id}"]; got != 0 {
+	agrees(r, v)
+	if got := r.Discord.RequestCounts()["GET /guilds/{guild_id}"]; got != 0 {
 		t.Errorf("%d GETs of the guild, want none while the Gateway is up", got)
 	}
 }
@@ -96,13 +97,13 @@ func TestOwnWritesAreSeenAtOnce(t *testing.T) {
 	for name, gatewayDown := range map[string]bool{"live": false, "polled": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, func(_ *discordtest.Options, o *guildcache.Options) { o.DisableGateway = gatewayDown })
-			r.run()
-			v := r.client.Guild(r.guild)
+			r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) { o.DisableGateway = gatewayDown })
+			run(r)
+			v := r.Client.Guild(r.Guild)
 			eventually(t, "the view is known", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
 			ctx := t.Context()
-			group := r.create(discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory})
-			c := r.create(discordclient.ChannelCreate{Name: "tokyo"})
+			group := r.Create(discordclient.ChannelCreate{Name: "Alerts", Type: discordgo.ChannelTypeGuildCategory})
+			c := r.Create(discordclient.ChannelCreate{Name: "tokyo"})
 			sees := func(what string, ok func(c *discordclient.Channel) bool) {
 				t.Helper()
 				if got, found := v.Snapshot().Channel(c.ID); !found || !ok(got) {
@@ -113,76 +114,76 @@ func TestOwnWritesAreSeenAtOnce(t *testing.T) {
 			if hooks, known := v.Snapshot().Webhooks(c.ID); !known || len(hooks) != 0 {
 				t.Error("a new channel's webhooks are not known to be none")
 			}
-			_, err := r.client.EditChannel(ctx, c.ID, discordclient.ChannelEdit{Topic: discordclient.Set("fire"), ParentID: discordclient.Set(group.ID)}, "")
+			_, err := r.Client.EditChannel(ctx, c.ID, discordclient.ChannelEdit{Topic: discordclient.Set("fire"), ParentID: discordclient.Set(group.ID)}, "")
 			sees("the edit", func(got *discordclient.Channel) bool { return err == nil && got.Topic == "fire" })
-			err = r.client.MoveChannels(ctx, r.guild, []discordclient.ChannelMove{{ID: c.ID, Position: 9}})
+			err = r.Client.MoveChannels(ctx, r.Guild, []discordclient.Move{{ID: c.ID, Position: 9}})
 			sees("the move", func(got *discordclient.Channel) bool {
 				return err == nil && got.Position == 9 && got.ParentID == group.ID
 			})
-			for _, want := range [][]discordclient.Overwrite{{{ID: r.guild, Deny: permissions.AddReactions}}, nil} {
-				_, err = r.client.EditChannel(ctx, c.ID, discordclient.ChannelEdit{Overwrites: discordclient.Set(want)}, "")
+			for _, want := range [][]discordclient.Overwrite{{{ID: r.Guild, Deny: permissions.AddReactions}}, nil} {
+				_, err = r.Client.EditChannel(ctx, c.ID, discordclient.ChannelEdit{Overwrites: discordclient.Set(want)}, "")
 				sees("the overwrite", func(got *discordclient.Channel) bool { return err == nil && cmp.Equal(got.Overwrites, want) })
 			}
-			err = r.client.DeleteChannel(ctx, group.ID, "")
+			err = r.Client.DeleteChannel(ctx, group.ID, "")
 			sees("the category's end", func(got *discordclient.Channel) bool { return err == nil && got.ParentID == "" })
-			if _, err = r.client.EditGuild(ctx, r.guild, discordclient.GuildEdit{Name: discordclient.Set("Kyoto")}, ""); err != nil || v.Snapshot().Guild.Name != "Kyoto" {
+			if _, err = r.Client.EditGuild(ctx, r.Guild, discordclient.GuildEdit{Name: discordclient.Set("Kyoto")}, ""); err != nil || v.Snapshot().Guild.Name != "Kyoto" {
 				t.Errorf("after the edit the guild is %q, %v", v.Snapshot().Guild.Name, err)
 			}
-			if err := r.client.DeleteChannel(ctx, c.ID, ""); err != nil {
+			if err := r.Client.DeleteChannel(ctx, c.ID, ""); err != nil {
 				t.Fatal(err)
 			}
 			if _, found := v.Snapshot().Channel(c.ID); found {
 				t.Error("the deleted channel is still in the view")
 			}
-			r.agrees(v)
+			agrees(r, v)
 		})
 	}
 }
 
 func TestWebhooksAreKnownUntilOthersChangeThem(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.run()
-	v := r.live()
+	r := cachetest.New(t)
+	run(r)
+	v := liveOn(r)
 	ctx := t.Context()
-	events := r.client.Subscribe(ctx)
-	c := r.create(discordclient.ChannelCreate{Name: "tokyo"})
-	hook, err := r.client.CreateWebhook(ctx, c.ID, "alertmanager", "")
+	events := r.Client.Subscribe(ctx)
+	c := r.Create(discordclient.ChannelCreate{Name: "tokyo"})
+	hook, err := r.Client.CreateWebhook(ctx, c.ID, "alertmanager", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Something that comes after the own webhook's event, to know that it was handled.
 	marker := func() {
-		id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "marker"})
-		expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.guild, ChannelID: id})
+		id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "marker"})
+		expect(t, events, guildcache.Event{Kind: guildcache.EventChannel, GuildID: r.Guild, ChannelID: id})
 	}
 	marker()
 	if hooks, known := v.Snapshot().Webhooks(c.ID); !known || !cmp.Equal(hooks, []discordclient.Webhook{hook}) {
 		t.Errorf("known %v: %v, want the own webhook", known, hooks)
 	}
-	r.srv.DeleteWebhookByHand(hook.ID)
-	expect(t, events, guildcache.Event{Kind: guildcache.EventWebhooks, GuildID: r.guild, ChannelID: c.ID})
+	r.Discord.DeleteWebhookByHand(hook.ID)
+	expect(t, events, guildcache.Event{Kind: guildcache.EventWebhooks, GuildID: r.Guild, ChannelID: c.ID})
 	if _, known := v.Snapshot().Webhooks(c.ID); known {
 		t.Error("the webhooks count as known after a user changed them")
 	}
-	if _, err := r.client.ListGuildWebhooks(ctx, r.guild); err != nil {
+	if _, err := r.Client.ListGuildWebhooks(ctx, r.Guild); err != nil {
 		t.Fatal(err)
 	}
 	if hooks, known := v.Snapshot().Webhooks(c.ID); !known || len(hooks) != 0 {
 		t.Errorf("known %v: %v, want none", known, hooks)
 	}
-	second, err := r.client.CreateWebhook(ctx, c.ID, "b", "")
+	second, err := r.Client.CreateWebhook(ctx, c.ID, "b", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err = r.client.RenameWebhook(ctx, second.ID, "c", ""); err != nil {
+	if _, err = r.Client.RenameWebhook(ctx, second.ID, "c", ""); err != nil {
 		t.Fatal(err)
 	}
 	marker()
 	if hooks, known := v.Snapshot().Webhooks(c.ID); !known || len(hooks) != 1 || hooks[0].Name != "c" {
 		t.Errorf("known %v: %v, want the renamed one", known, hooks)
 	}
-	if err := r.client.DeleteWebhook(ctx, second.ID, ""); err != nil {
+	if err := r.Client.DeleteWebhook(ctx, second.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	marker()
@@ -196,20 +197,20 @@ func TestBotPermissions(t *testing.T) {
 	for name, gatewayDown := range map[string]bool{"live": false, "polled": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, func(d *discordtest.Options, o *guildcache.Options) {
+			r := cachetest.New(t, func(d *discordtest.Options, o *guildcache.Options) {
 				d.ShowHidden, o.DisableGateway = true, gatewayDown // what it may do in a channel that it may not view, too
 			})
-			r.run()
-			v := r.client.Guild(r.guild)
+			run(r)
+			v := r.Client.Guild(r.Guild)
 			eventually(t, "the view is known", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
 			if gatewayDown {
 				if _, exact := v.Snapshot().BotPermissions(); exact {
 					t.Error("permissions count as exact, though the bot's roles were never read")
 				}
-				if _, err := r.client.CurrentUser(t.Context()); err != nil {
+				if _, err := r.Client.CurrentUser(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if _, err := r.client.GetMember(t.Context(), r.guild, r.bot.UserID); err != nil {
+				if _, err := r.Client.GetMember(t.Context(), r.Guild, r.Bot.UserID); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -219,12 +220,12 @@ func TestBotPermissions(t *testing.T) {
 			if gatewayDown {
 				return
 			}
-			r.srv.SetPermissions(r.guild, r.bot.UserID, discordtest.Permissions(permissions.ViewChannel))
+			r.Discord.SetPermissions(r.Guild, r.Bot.UserID, discordtest.Permissions(permissions.ViewChannel))
 			eventually(t, "what was taken away is missing", func() bool {
 				got, exact := v.Snapshot().BotPermissions()
 				return exact && got.Missing(discordclient.PermissionsCore) == permissions.ManageChannels|permissions.ManageWebhooks
 			})
-			id := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "private", Overwrites: []discordtest.Overwrite{{ID: r.guild, Deny: discordtest.Permissions(permissions.ViewChannel)}}})
+			id := r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "private", Overwrites: []discordtest.Overwrite{{ID: r.Guild, Deny: discordtest.Permissions(permissions.ViewChannel)}}})
 			eventually(t, "the private channel is there", func() bool { _, ok := v.Snapshot().Channel(id); return ok })
 			c, _ := v.Snapshot().Channel(id)
 			if got, exact := v.Snapshot().BotPermissionsIn(c); !exact || got.Has(permissions.ViewChannel) {
@@ -236,18 +237,18 @@ func TestBotPermissions(t *testing.T) {
 
 func TestPresence(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	r.run()
-	v := r.live()
-	elsewhere := r.client.Guild("1")
+	r := cachetest.New(t)
+	run(r)
+	v := liveOn(r)
+	elsewhere := r.Client.Guild("1")
 	eventually(t, "a guild that the bot is not in is absent", func() bool { return elsewhere.Snapshot().Presence == guildcache.PresenceAbsent })
-	r.srv.Gateway().Outage(r.guild, true)
+	r.Discord.Gateway().Outage(r.Guild, true)
 	eventually(t, "an outage is no removal", func() bool { return v.Snapshot().Presence == guildcache.PresenceUnavailable })
-	r.srv.Gateway().Outage(r.guild, false)
+	r.Discord.Gateway().Outage(r.Guild, false)
 	eventually(t, "it is over", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
-	r.srv.RemoveMember(r.guild, r.bot.UserID)
+	r.Discord.RemoveMember(r.Guild, r.Bot.UserID)
 	eventually(t, "the removal", func() bool { return v.Snapshot().Presence == guildcache.PresenceAbsent })
-	r.srv.AddMember(r.guild, r.bot.UserID, usual)
+	r.Discord.AddMember(r.Guild, r.Bot.UserID, cachetest.Usual)
 	eventually(t, "the bot is back", func() bool { return v.Snapshot().Presence == guildcache.PresencePresent })
 }
 
@@ -257,21 +258,21 @@ func TestDeletingAGuildShowsInTheView(t *testing.T) {
 	for name, live := range map[string]bool{"live": true, "polled": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, func(o *discordtest.Options, _ *guildcache.Options) { o.AllowGuilds = true })
-			own, err := r.client.CreateGuild(t.Context(), "Kyoto")
+			r := cachetest.New(t, func(o *discordtest.Options, _ *guildcache.Options) { o.AllowGuilds = true })
+			own, err := r.Client.CreateGuild(t.Context(), "Kyoto")
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := r.client.Guild(own.ID)
+			v := r.Client.Guild(own.ID)
 			if live {
-				r.run()
-				r.live()
+				run(r)
+				liveOn(r)
 			}
-			r.srv.Gateway().SetFaults(discordtest.GatewayFaults{Miss: func(string) bool { return true }})
-			if err := r.client.Refresh(t.Context(), own.ID); err != nil || v.Snapshot().Presence != guildcache.PresencePresent {
+			r.Discord.Gateway().SetFaults(discordtest.GatewayFaults{Miss: func(string) bool { return true }})
+			if err := r.Client.Refresh(t.Context(), own.ID); err != nil || v.Snapshot().Presence != guildcache.PresencePresent {
 				t.Fatalf("the guild is %q, %v", v.Snapshot().Presence, err)
 			}
-			if err := r.client.DeleteGuild(t.Context(), own.ID); err != nil {
+			if err := r.Client.DeleteGuild(t.Context(), own.ID); err != nil {
 				t.Fatal(err)
 			}
 			if got := v.Snapshot(); got.Presence != guildcache.PresenceAbsent || len(got.Channels()) != 0 {
@@ -283,9 +284,9 @@ func TestDeletingAGuildShowsInTheView(t *testing.T) {
 
 func TestSubscriptionEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := cachetest.New(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	events := r.client.Subscribe(ctx)
+	events := r.Client.Subscribe(ctx)
 	cancel()
 	select {
 	case _, open := <-events:

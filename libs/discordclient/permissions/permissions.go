@@ -32,6 +32,7 @@ const (
 	ViewChannel     Bits = discordgo.PermissionViewChannel
 	SendMessages    Bits = discordgo.PermissionSendMessages
 	MentionEveryone Bits = discordgo.PermissionMentionEveryone
+	Connect         Bits = discordgo.PermissionVoiceConnect
 	Speak           Bits = discordgo.PermissionVoiceSpeak
 	MoveMembers     Bits = discordgo.PermissionVoiceMoveMembers
 	ManageRoles     Bits = discordgo.PermissionManageRoles

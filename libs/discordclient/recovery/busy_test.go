@@ -10,6 +10,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
@@ -30,34 +31,34 @@ func TestABusyGuildCostsNoMoreCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, func(o *discordtest.Options, g *guildcache.Options) {
+			r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {
 				o.IgnoreTargetID, g.DisableGateway = c.ignored, true
 			})
-			r.srv.FillAuditLog(r.guild, 5000)
+			r.Discord.FillAuditLog(r.Guild, 5000)
 			began := time.Now()
 			if c.made {
-				r.create(discordclient.ChannelCreate{Name: "tokyo"})
+				r.Create(discordclient.ChannelCreate{Name: "tokyo"})
 			}
 			if c.foreign {
-				r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "tokyo"})
+				r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "tokyo"})
 			}
-			r.srv.FillAuditLog(r.guild, 5000)
-			r.client = r.newClient()
-			r.srv.ResetRequests()
+			r.Discord.FillAuditLog(r.Guild, 5000)
+			r.Client = r.NewClient()
+			r.Discord.ResetRequests()
 			now := time.Now().Add(time.Minute)
-			got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
-				GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: began, LastAttempt: time.Now(),
+			got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
+				GuildID: r.Guild, Name: "tokyo", Reason: "test", NotBefore: began, LastAttempt: time.Now(),
 				Now: func() time.Time { return now },
 			})
 			if err != nil || got.Outcome != c.want || c.made && got.Proof != recovery.ProofAuditLog {
 				t.Errorf("%+v, %v; want it %s", got, err, c.want)
 			}
 			calls := 0
-			for _, n := range r.srv.RequestCounts() {
+			for _, n := range r.Discord.RequestCounts() {
 				calls += n
 			}
 			if calls > 5 {
-				t.Errorf("%d calls, want five at most: %v", calls, r.srv.RequestCounts())
+				t.Errorf("%d calls, want five at most: %v", calls, r.Discord.RequestCounts())
 			}
 		})
 	}
@@ -67,17 +68,17 @@ func TestABusyGuildCostsNoMoreCalls(t *testing.T) {
 // come to is not read again.
 func TestLostCreatesShareOneReading(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(_ *discordtest.Options, g *guildcache.Options) { g.DisableGateway = true })
+	r := cachetest.New(t, func(_ *discordtest.Options, g *guildcache.Options) { g.DisableGateway = true })
 	began := time.Now()
 	for i := range 150 {
-		r.create(discordclient.ChannelCreate{Name: fmt.Sprint("c", i)})
+		r.Create(discordclient.ChannelCreate{Name: fmt.Sprint("c", i)})
 	}
-	r.client = r.newClient()
-	r.srv.ResetRequests()
+	r.Client = r.NewClient()
+	r.Discord.ResetRequests()
 	now := time.Now().Add(time.Minute)
 	look := func(i int, notBefore time.Time) recovery.Result {
-		got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
-			GuildID: r.guild, Name: fmt.Sprint("none", i), Reason: fmt.Sprint("uid", i), NotBefore: notBefore,
+		got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
+			GuildID: r.Guild, Name: fmt.Sprint("none", i), Reason: fmt.Sprint("uid", i), NotBefore: notBefore,
 			LastAttempt: began, Now: func() time.Time { return now },
 		})
 		if err != nil {
@@ -91,20 +92,20 @@ func TestLostCreatesShareOneReading(t *testing.T) {
 		}
 	}
 	// Two pages at first, and one for each that asks for more of the past.
-	if n := r.srv.RequestCounts()[auditLog]; n > 11 {
+	if n := r.Discord.RequestCounts()[auditLog]; n > 11 {
 		t.Errorf("the audit log was read %d times for 10 intents", n)
 	}
-	before := r.srv.RequestCounts()[auditLog]
+	before := r.Discord.RequestCounts()[auditLog]
 	now = now.Add(time.Minute)
-	r.create(discordclient.ChannelCreate{Name: "tokyo"})
-	got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
-		GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: began, LastAttempt: now.Add(-30 * time.Second),
+	r.Create(discordclient.ChannelCreate{Name: "tokyo"})
+	got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
+		GuildID: r.Guild, Name: "tokyo", Reason: "test", NotBefore: began, LastAttempt: now.Add(-30 * time.Second),
 		Now: func() time.Time { return now },
 	})
 	if err != nil || got.Outcome != recovery.Found {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if n := r.srv.RequestCounts()[auditLog] - before; n > 2 {
+	if n := r.Discord.RequestCounts()[auditLog] - before; n > 2 {
 		t.Errorf("%d calls for what is new", n)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
@@ -30,30 +31,30 @@ func TestWhatIsHiddenIsNotAbsent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t, func(_ *discordtest.Options, g *guildcache.Options) { g.DisableGateway = !c.live })
+			r := cachetest.New(t, func(_ *discordtest.Options, g *guildcache.Options) { g.DisableGateway = !c.live })
 			if c.lost {
-				r.srv.Faults().LoseAudit(1)
+				r.Discord.Faults().LoseAudit(1)
 			}
-			r.srv.Faults().Add(discordtest.Fault{Route: "POST /guilds/{guild_id}/channels", Times: 1, Action: discordtest.DropAfter()})
-			_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: "tokyo"}, "uid")
-			wantClass(t, err, discordclient.ClassUnknown)
-			id := r.srv.Guild(r.guild).Channels[0].ID
-			r.srv.EditChannelByHand(id, func(c *discordtest.Channel) {
-				c.Overwrites = []discordtest.Overwrite{{ID: r.guild, Deny: discordtest.PermViewChannel}}
+			r.Discord.Faults().Add(discordtest.Fault{Route: "POST /guilds/{guild_id}/channels", Times: 1, Action: discordtest.DropAfter()})
+			_, err := r.Client.CreateChannel(t.Context(), r.Guild, discordclient.ChannelCreate{Name: "tokyo"}, "uid")
+			cachetest.WantClass(t, err, discordclient.ClassUnknown)
+			id := r.Discord.Guild(r.Guild).Channels[0].ID
+			r.Discord.EditChannelByHand(id, func(c *discordtest.Channel) {
+				c.Overwrites = []discordtest.Overwrite{{ID: r.Guild, Deny: discordtest.PermViewChannel}}
 			})
 			if c.deleted {
-				r.srv.DeleteChannelByHand(id)
+				r.Discord.DeleteChannelByHand(id)
 			}
-			r.client = r.newClient()
+			r.Client = r.NewClient()
 			if c.live {
-				go func() { _ = r.client.Run(t.Context()) }()
-				for r.client.Guild(r.guild).Snapshot().Mode != guildcache.ModeLive {
+				go func() { _ = r.Client.Run(t.Context()) }()
+				for r.Client.Guild(r.Guild).Snapshot().Mode != guildcache.ModeLive {
 					<-time.After(time.Millisecond)
 				}
 			}
 			now := time.Now().Add(time.Minute)
-			got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
-				GuildID: r.guild, Name: "tokyo", Reason: "uid", NotBefore: time.Now().Add(-time.Second),
+			got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
+				GuildID: r.Guild, Name: "tokyo", Reason: "uid", NotBefore: time.Now().Add(-time.Second),
 				LastAttempt: time.Now(), Now: func() time.Time { return now },
 			})
 			if err != nil || got.Outcome != c.want || (got.ID == id) != (c.want == recovery.Hidden) {

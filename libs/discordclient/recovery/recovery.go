@@ -3,9 +3,9 @@
 // Package recovery finds out what came of a create whose answer was lost.
 //
 // A create has no idempotency key: when its answer was lost, or the process died before it could
-// save the new id, a channel may exist that is not recorded anywhere. Before creating again, look
-// for it: [Channel]. A webhook is found by listing those of its channel: Discord returns its token
-// to the application that created it, and to no other.
+// save the new id, a channel or role may exist that is not recorded anywhere. Before creating again,
+// look for it: [Channel], [Role]. A webhook is found by listing those of its channel: Discord returns
+// its token to the application that created it, and to no other.
 package recovery
 
 import (
@@ -98,6 +98,24 @@ type Intent struct {
 	Propagation time.Duration
 	// Now is the time; nil for time.Now.
 	Now func() time.Time
+
+	role bool // it is a role, and not a channel
+}
+
+// action is the create in the audit log.
+func (in Intent) action() discordgo.AuditLogAction {
+	if in.role {
+		return discordgo.AuditLogActionRoleCreate
+	}
+	return discordgo.AuditLogActionChannelCreate
+}
+
+// noun is what was to be created.
+func (in Intent) noun() string {
+	if in.role {
+		return "role"
+	}
+	return "channel"
 }
 
 func (in Intent) withDefaults() Intent {
@@ -117,6 +135,7 @@ func (in Intent) complete() time.Time { return in.LastAttempt.Add(in.Propagation
 // evidence is what was read.
 type evidence struct {
 	channels []*discordclient.Channel
+	roles    []discordclient.Role
 	listed   time.Time // the list is newer than this
 	// hidden are the channels that are there and that the bot may not view, as far as they are known,
 	// and maybe those of them that could be the intent's.
@@ -152,12 +171,9 @@ func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, erro
 	state := in.known(snap)
 	early := in.Now().Before(in.complete())
 	if state.listed.Before(in.complete()) && (!early || snap.Mode != guildcache.ModeLive) {
-		since := in.Now()
-		list, err := c.ListChannels(ctx, in.GuildID)
-		if err != nil {
+		if err := in.list(ctx, c, &state); err != nil {
 			return Result{}, err
 		}
-		state.channels, state.listed = list, since
 	}
 	fits := in.candidates(state)
 	if early && len(fits)+len(state.maybe) == 0 {
@@ -175,11 +191,29 @@ func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, erro
 	return decide(in, state), nil
 }
 
+// Role is [Channel] for a role, which has neither type nor parent, and is never hidden.
+func Role(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
+	in.role = true
+	return Channel(ctx, c, in)
+}
+
+// list reads what there is.
+func (in Intent) list(ctx context.Context, c *guildcache.Client, state *evidence) (err error) {
+	since := in.Now()
+	if in.role {
+		state.roles, err = c.ListRoles(ctx, in.GuildID)
+	} else {
+		state.channels, err = c.ListChannels(ctx, in.GuildID)
+	}
+	state.listed = since
+	return err
+}
+
 // readAudit reads what the audit log knows of the intent and of the channels that fit, and asks
 // Discord for those that its list lacks.
 func (in Intent) readAudit(ctx context.Context, c *guildcache.Client, state *evidence) (err error) {
 	from, complete := in.NotBefore.Add(-provenSkew), in.completeFor(in.candidates(*state))
-	state.audit, state.audited, err = c.OwnCreates(ctx, in.GuildID, from, complete, in.Now())
+	state.audit, state.audited, err = c.OwnCreates(ctx, in.GuildID, in.action(), from, complete, in.Now())
 	if err != nil {
 		return err
 	}
@@ -191,7 +225,7 @@ func (in Intent) readAudit(ctx context.Context, c *guildcache.Client, state *evi
 		if !in.own(e, state.self) || state.lists(e.TargetID) || state.hidden[e.TargetID] {
 			continue
 		}
-		if err := state.ask(ctx, c, e.TargetID); err != nil {
+		if err := in.ask(ctx, c, state, e.TargetID); err != nil {
 			return err
 		}
 	}
@@ -207,7 +241,7 @@ func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *
 	}
 	fits := append(in.candidates(*state), in.maybe(*state)...)
 	for _, id := range fits[:min(len(fits), maxAsked)] {
-		e, ok, err := c.CreateOf(ctx, in.GuildID, id, in.Now())
+		e, ok, err := c.CreateOf(ctx, in.GuildID, in.action(), id, in.Now())
 		if err != nil {
 			return err
 		}
@@ -220,6 +254,9 @@ func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *
 
 // known is what the view of the guild shows.
 func (in Intent) known(snap *guildcache.Snapshot) evidence {
+	if in.role {
+		return evidence{roles: snap.Guild.Roles, listed: snap.RolesAt, unlisted: map[string]bool{}}
+	}
 	state := evidence{
 		channels: snap.Channels(), listed: snap.CompleteAt, hidden: map[string]bool{}, unlisted: map[string]bool{},
 	}
@@ -235,24 +272,29 @@ func (in Intent) known(snap *guildcache.Snapshot) evidence {
 	return state
 }
 
-// ask asks Discord itself about a channel that its list does not have: a list leaves out what the
-// bot may not view.
-func (e *evidence) ask(ctx context.Context, c *guildcache.Client, id string) error {
-	_, err := c.GetChannel(ctx, id)
+// ask asks Discord itself about a channel or role that its list does not have: one of channels leaves
+// out what the bot may not view.
+func (in Intent) ask(ctx context.Context, c *guildcache.Client, state *evidence, id string) (err error) {
+	if in.role {
+		_, err = c.GetRole(ctx, in.GuildID, id)
+	} else {
+		_, err = c.GetChannel(ctx, id)
+	}
 	switch {
 	case err == nil:
-		e.unlisted[id] = true
-	case discordclient.IsHidden(err):
-		e.hidden[id] = true
+		state.unlisted[id] = true
+	case discordclient.IsHidden(err) && !in.role:
+		state.hidden[id] = true
 	case discordclient.ClassOf(err) != discordclient.ClassGone:
 		return err
 	}
 	return nil
 }
 
-// lists reports whether the list has a channel.
+// lists reports whether the list has a channel or role.
 func (e *evidence) lists(id string) bool {
-	return slices.ContainsFunc(e.channels, func(c *discordclient.Channel) bool { return c.ID == id })
+	return slices.ContainsFunc(e.channels, func(c *discordclient.Channel) bool { return c.ID == id }) ||
+		slices.ContainsFunc(e.roles, func(r discordclient.Role) bool { return r.ID == id })
 }
 
 // decide draws the conclusion. It is pure.
@@ -270,26 +312,26 @@ func decide(in Intent, state evidence) Result {
 				"let the bot view them, or delete them", strings.Join(in.maybe(state), ", "))}
 	case len(fits) > 1:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
-			"channels %s all match, and the audit log does not show which one was created for this object; "+
-				"adopt one by its id, or delete them", strings.Join(fits, ", "))}
+			"%ss %s all match, and the audit log does not show which one was created for this object; "+
+				"adopt one by its id, or delete them", in.noun(), strings.Join(fits, ", "))}
 	case !complete:
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
 	case len(fits) == 1 && state.audited.Before(in.completeFor(fits)):
 		return Result{Outcome: Unsure, After: max(in.completeFor(fits).Sub(in.Now()), time.Second), Why: fmt.Sprintf(
-			"channel %s matches, and the audit log may not yet show who has created it", fits[0])}
+			"%s %s matches, and the audit log may not yet show who has created it", in.noun(), fits[0])}
 	case len(fits) == 1:
-		return Result{Outcome: Found, ID: fits[0], Proof: ProofMatch, Why: "the only channel that matches"}
+		return Result{Outcome: Found, ID: fits[0], Proof: ProofMatch, Why: "the only " + in.noun() + " that matches"}
 	case state.audited.Before(in.complete()): // it may have been renamed or moved, and then the log alone knows it
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation),
-			Why: "no channel matches, and the audit log was not read to its end"}
+			Why: "no " + in.noun() + " matches, and the audit log was not read to its end"}
 	default:
-		return Result{Outcome: Absent, Why: "no channel matches, and the audit log shows none"}
+		return Result{Outcome: Absent, Why: "no " + in.noun() + " matches, and the audit log shows none"}
 	}
 }
 
 // own reports whether an entry of the audit log is that of the intent's create.
 func (in Intent) own(e discordclient.AuditEntry, self string) bool {
-	return e.Action == discordgo.AuditLogActionChannelCreate && !in.foreign(e, self) && !in.Claimed(e.TargetID)
+	return e.Action == in.action() && !in.foreign(e, self) && !in.Claimed(e.TargetID)
 }
 
 // foreign reports whether an entry has another reason than the intent, or is another user's.
@@ -325,19 +367,25 @@ func (in Intent) proven(state evidence, wait time.Duration) (Result, bool) {
 		return Result{Outcome: Hidden, ID: id, Proof: ProofAuditLog, Why: why}, true
 	}
 	if unlisted {
-		return Result{Outcome: Unsure, After: wait, Why: "the audit log names a channel that is not in the list yet"}, true
+		why := "the audit log names a " + in.noun() + " that is not in the list yet"
+		return Result{Outcome: Unsure, After: wait, Why: why}, true
 	}
 	return Result{}, false
 }
 
-// candidates returns the ids of the channels that could be the intent's, oldest first: of its type,
-// parent and name, not older than it, claimed by no other, and not created for another reason.
+// candidates returns the ids of the channels or roles that could be the intent's, oldest first: of its
+// type, parent and name, not older than it, claimed by no other, and not created for another reason.
 func (in Intent) candidates(state evidence) []string {
 	var ids []string
 	for _, c := range state.channels {
 		if c.Type == in.Type && c.ParentID == in.ParentID && in.youngEnough(c.ID) &&
 			discordclient.SameChannelName(in.Type, in.Name, c.Name, "") {
 			ids = append(ids, c.ID)
+		}
+	}
+	for _, r := range state.roles {
+		if r.Name == in.Name && !r.Managed && in.youngEnough(r.ID) {
+			ids = append(ids, r.ID)
 		}
 	}
 	return in.unclaimed(ids, state)
@@ -356,7 +404,7 @@ func (in Intent) youngEnough(id string) bool {
 func (in Intent) unclaimed(ids []string, state evidence) []string {
 	foreign := map[string]bool{}
 	for _, e := range state.audit {
-		if e.Action == discordgo.AuditLogActionChannelCreate && in.foreign(e, state.self) {
+		if e.Action == in.action() && in.foreign(e, state.self) {
 			foreign[e.TargetID] = true
 		}
 	}

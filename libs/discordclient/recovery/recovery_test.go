@@ -17,6 +17,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
 	"jutsu.com/operators/libs/discordclient/recovery"
 )
 
@@ -83,33 +84,33 @@ type attempt struct {
 }
 
 // make tries to create the channel over a connection of its own that will be cut.
-func (a *attempt) make(r *rig) {
-	o := r.opts
+func (a *attempt) make(r *cachetest.Rig) {
+	o := r.Options
 	tr := &http.Transport{DialContext: a.knife.dial, DisableKeepAlives: !a.reused}
 	defer tr.CloseIdleConnections()
 	o.Transport = tr
 	c, err := guildcache.New(o)
 	if err != nil {
-		r.t.Fatal(err)
+		r.Fatal(err)
 	}
 	if a.reused {
 		cut := a.knife.write
 		a.knife.write = -1
-		if _, err := c.CurrentUser(r.t.Context()); err != nil {
-			r.t.Fatal(err)
+		if _, err := c.CurrentUser(r.Context()); err != nil {
+			r.Fatal(err)
 		}
 		a.knife.wrote.Store(0)
 		a.knife.write = cut
 	}
-	_, a.err = c.CreateChannel(r.t.Context(), r.guild, discordclient.ChannelCreate{Name: a.name, Topic: "fire"}, "uid-"+a.name)
+	_, a.err = c.CreateChannel(r.Context(), r.Guild, discordclient.ChannelCreate{Name: a.name, Topic: "fire"}, "uid-"+a.name)
 }
 
 // cuts returns an attempt for every fifth byte of request and answer, and for all of their ends.
-func (r *rig) cuts() []*attempt {
+func cuts(r *cachetest.Rig) []*attempt {
 	whole := &attempt{name: "whole-0000", knife: &knife{write: -1, read: -1}}
 	whole.make(r)
 	if whole.err != nil {
-		r.t.Fatal(whole.err)
+		r.Fatal(whole.err)
 	}
 	wrote, got := whole.knife.wrote.Load(), whole.knife.didGet.Load()
 	list := []*attempt{{name: "refuse-0000", knife: &knife{refuse: true}}}
@@ -135,9 +136,9 @@ func (r *rig) cuts() []*attempt {
 // none.
 func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(o *discordtest.Options, _ *guildcache.Options) { o.Limits.Channels = 5000 })
+	r := cachetest.New(t, func(o *discordtest.Options, _ *guildcache.Options) { o.Limits.Channels = 5000 })
 	began := time.Now()
-	cuts := r.cuts()
+	cuts := cuts(r)
 	each(cuts, func(a *attempt) { a.make(r) })
 	lastAttempt := time.Now()
 	lost := 0
@@ -154,25 +155,25 @@ func TestCutConnectionsMakeNoDuplicates(t *testing.T) {
 		}
 	}
 	// The process was killed and is started again: it knows its intents alone.
-	r.client = r.newClient()
+	r.Client = r.NewClient()
 	found := atomic.Int64{}
 	each(cuts, func(a *attempt) {
-		if discordclient.ClassOf(a.err) == discordclient.ClassUnknown && r.recover(a.name, began, lastAttempt) != "" {
+		if discordclient.ClassOf(a.err) == discordclient.ClassUnknown && recovered(r, a.name, began, lastAttempt) != "" {
 			found.Add(1)
 			return
 		}
-		if err := patiently(func() error {
-			_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: a.name}, "uid-"+a.name)
+		if err := cachetest.Patiently(func() error {
+			_, err := r.Client.CreateChannel(t.Context(), r.Guild, discordclient.ChannelCreate{Name: a.name}, "uid-"+a.name)
 			return err
 		}); err != nil {
 			t.Errorf("%s: %v", a.name, err)
 		}
 	})
-	if got := r.srv.RequestCounts()["GET /guilds/{guild_id}/audit-logs"]; got > len(cuts)/2 {
+	if got := r.Discord.RequestCounts()["GET /guilds/{guild_id}/audit-logs"]; got > len(cuts)/2 {
 		t.Errorf("the audit log was read %d times for %d intents, want it shared", got, len(cuts))
 	}
 	names := map[string]int{}
-	for _, c := range r.srv.Guild(r.guild).Channels {
+	for _, c := range r.Discord.Guild(r.Guild).Channels {
 		names[c.Name]++
 	}
 	for _, a := range cuts {
@@ -200,28 +201,28 @@ func each(list []*attempt, do func(*attempt)) {
 	wg.Wait()
 }
 
-// recover looks for a lost create until it is sure; it returns the id, empty when there is none.
-func (r *rig) recover(name string, notBefore, lastAttempt time.Time) string {
-	r.t.Helper()
+// recovered looks for a lost create until it is sure; it returns the id, empty when there is none.
+func recovered(r *cachetest.Rig, name string, notBefore, lastAttempt time.Time) string {
+	r.Helper()
 	in := recovery.Intent{
-		GuildID: r.guild, Name: name, Reason: "uid-" + name, NotBefore: notBefore, LastAttempt: lastAttempt, Propagation: 2 * time.Second,
+		GuildID: r.Guild, Name: name, Reason: "uid-" + name, NotBefore: notBefore, LastAttempt: lastAttempt, Propagation: 2 * time.Second,
 	}
 	for range 100 {
 		var got recovery.Result
-		err := patiently(func() (err error) {
-			got, err = recovery.Channel(r.t.Context(), r.client, in)
+		err := cachetest.Patiently(func() (err error) {
+			got, err = recovery.Channel(r.Context(), r.Client, in)
 			return err
 		})
 		switch {
 		case err != nil:
-			r.t.Errorf("%s: %v", name, err)
+			r.Errorf("%s: %v", name, err)
 			return ""
 		case got.Outcome != recovery.Unsure:
 			return got.ID
 		}
 		<-time.After(min(got.After, 500*time.Millisecond)) // as a reconciler would, through its queue
 	}
-	r.t.Errorf("%s: never sure", name)
+	r.Errorf("%s: never sure", name)
 	return ""
 }
 
@@ -229,10 +230,12 @@ func (r *rig) recover(name string, notBefore, lastAttempt time.Time) string {
 // forbidden.
 func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 	t.Parallel()
-	audits := map[string]func(*rig){
-		"audit log in time":   func(*rig) {},
-		"audit log lost":      func(r *rig) { r.srv.Faults().LoseAudit(-1) },
-		"audit log forbidden": func(r *rig) { r.srv.SetPermissions(r.guild, r.bot.UserID, usual&^discordtest.PermViewAuditLog) },
+	audits := map[string]func(*cachetest.Rig){
+		"audit log in time": func(*cachetest.Rig) {},
+		"audit log lost":    func(r *cachetest.Rig) { r.Discord.Faults().LoseAudit(-1) },
+		"audit log forbidden": func(r *cachetest.Rig) {
+			r.Discord.SetPermissions(r.Guild, r.Bot.UserID, cachetest.Usual&^discordtest.PermViewAuditLog)
+		},
 	}
 	faults := map[string]discordtest.Action{
 		"closed before the effect":  discordtest.DropBefore(),
@@ -249,19 +252,19 @@ func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 		for name, action := range faults {
 			t.Run(auditName+", "+name, func(t *testing.T) {
 				t.Parallel()
-				r := newRig(t)
+				r := cachetest.New(t)
 				began := time.Now()
 				audit(r)
-				r.srv.Faults().Add(discordtest.Fault{Route: "POST /guilds/{guild_id}/channels", Times: 1, Action: action})
-				_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: "tokyo"}, "uid-tokyo")
-				wantClass(t, err, discordclient.ClassUnknown)
-				if got := r.srv.RequestCounts()["POST /guilds/{guild_id}/channels"]; got != 1 {
+				r.Discord.Faults().Add(discordtest.Fault{Route: "POST /guilds/{guild_id}/channels", Times: 1, Action: action})
+				_, err := r.Client.CreateChannel(t.Context(), r.Guild, discordclient.ChannelCreate{Name: "tokyo"}, "uid-tokyo")
+				cachetest.WantClass(t, err, discordclient.ClassUnknown)
+				if got := r.Discord.RequestCounts()["POST /guilds/{guild_id}/channels"]; got != 1 {
 					t.Errorf("%d POSTs were sent, want one", got)
 				}
-				if r.recover("tokyo", began, time.Now()) == "" {
-					r.create(discordclient.ChannelCreate{Name: "tokyo"})
+				if recovered(r, "tokyo", began, time.Now()) == "" {
+					r.Create(discordclient.ChannelCreate{Name: "tokyo"})
 				}
-				if got := len(r.srv.Guild(r.guild).Channels); got != 1 {
+				if got := len(r.Discord.Guild(r.Guild).Channels); got != 1 {
 					t.Errorf("%d channels, want one", got)
 				}
 			})
@@ -272,18 +275,18 @@ func TestLostAnswersMakeNoDuplicates(t *testing.T) {
 // A log that something on the way to Discord refuses is not an empty one.
 func TestAProxyThatRefusesTheAuditLogProvesNothing(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	made := r.create(discordclient.ChannelCreate{Name: "tokyo"})
-	r.srv.EditChannelByHand(made.ID, func(c *discordtest.Channel) { c.Name = "renamed" })
-	r.srv.Advance(time.Second) // the audit log has it
+	r := cachetest.New(t)
+	made := r.Create(discordclient.ChannelCreate{Name: "tokyo"})
+	r.Discord.EditChannelByHand(made.ID, func(c *discordtest.Channel) { c.Name = "renamed" })
+	r.Discord.Advance(time.Second) // the audit log has it
 	now := time.Now().Add(time.Minute)
 	look := func() (recovery.Result, error) {
-		return recovery.Channel(t.Context(), r.client, recovery.Intent{
-			GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-2 * time.Minute), LastAttempt: now.Add(-time.Minute),
+		return recovery.Channel(t.Context(), r.Client, recovery.Intent{
+			GuildID: r.Guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-2 * time.Minute), LastAttempt: now.Add(-time.Minute),
 			Now: func() time.Time { return now },
 		})
 	}
-	r.srv.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/audit-logs", Times: 1, Action: discordtest.Action{
+	r.Discord.Faults().Add(discordtest.Fault{Route: "GET /guilds/{guild_id}/audit-logs", Times: 1, Action: discordtest.Action{
 		Status: http.StatusForbidden, Header: http.Header{"Content-Type": {"text/html"}}, Body: "<html>Forbidden</html>",
 	}})
 	if got, err := look(); discordclient.ClassOf(err) != discordclient.ClassDenied {
@@ -306,19 +309,19 @@ func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := cachetest.New(t)
 			want := recovery.Absent
 			if c.other {
-				r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "tokyo"})
+				r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "tokyo"})
 			} else {
 				want = recovery.Found
-				made := r.create(discordclient.ChannelCreate{Name: "tokyo"})
-				r.srv.EditChannelByHand(made.ID, func(c *discordtest.Channel) { c.Name = "renamed" })
+				made := r.Create(discordclient.ChannelCreate{Name: "tokyo"})
+				r.Discord.EditChannelByHand(made.ID, func(c *discordtest.Channel) { c.Name = "renamed" })
 			}
 			now := time.Now().Add(time.Minute)
 			look := func() recovery.Result {
-				got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
-					GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-3 * time.Minute), LastAttempt: now.Add(-time.Minute),
+				got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
+					GuildID: r.Guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-3 * time.Minute), LastAttempt: now.Add(-time.Minute),
 					Now: func() time.Time { return now },
 				})
 				if err != nil {
@@ -327,7 +330,7 @@ func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
 				return got
 			}
 			seen := 0
-			r.srv.Faults().Add(discordtest.Fault{
+			r.Discord.Faults().Add(discordtest.Fault{
 				Route: auditLog, Times: 1, Match: func(discordtest.Request) bool { seen++; return seen > c.after },
 				Action: discordtest.Action{Status: http.StatusForbidden, Body: `{"message": "Missing Access", "code": 50001}`},
 			})
@@ -345,14 +348,14 @@ func TestOneRefusalDoesNotEmptyTheAuditLog(t *testing.T) {
 // One that it refuses for longer is not shown to the bot, whatever its permissions are.
 func TestAnAuditLogThatIsRefusedForLongIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := cachetest.New(t)
 	now := time.Now().Add(time.Minute)
-	r.srv.Faults().Add(discordtest.Fault{
+	r.Discord.Faults().Add(discordtest.Fault{
 		Route: auditLog, Action: discordtest.Action{Status: http.StatusForbidden, Body: `{"message": "Missing Access", "code": 50001}`},
 	})
 	for i, want := range []recovery.Outcome{recovery.Unsure, recovery.Unsure, recovery.Absent, recovery.Absent} {
-		got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
-			GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-2 * time.Minute), LastAttempt: now.Add(-time.Minute),
+		got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
+			GuildID: r.Guild, Name: "tokyo", Reason: "test", NotBefore: now.Add(-2 * time.Minute), LastAttempt: now.Add(-time.Minute),
 			Now: func() time.Time { return now },
 		})
 		if err != nil || got.Outcome != want {
@@ -366,12 +369,12 @@ func TestAnAuditLogThatIsRefusedForLongIsNotWaitedFor(t *testing.T) {
 // shows whose it is.
 func TestClocksThatDifferHideNoLostCreate(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	made := r.create(discordclient.ChannelCreate{Name: "tokyo"})
+	r := cachetest.New(t)
+	made := r.Create(discordclient.ChannelCreate{Name: "tokyo"})
 	ahead := time.Now().Add(30 * time.Minute)
-	r.srv.Advance(time.Second) // the audit log has it
-	got, err := recovery.Channel(t.Context(), r.client, recovery.Intent{
-		GuildID: r.guild, Name: "tokyo", Reason: "test", NotBefore: ahead, LastAttempt: ahead, Now: func() time.Time { return ahead.Add(time.Minute) },
+	r.Discord.Advance(time.Second) // the audit log has it
+	got, err := recovery.Channel(t.Context(), r.Client, recovery.Intent{
+		GuildID: r.Guild, Name: "tokyo", Reason: "test", NotBefore: ahead, LastAttempt: ahead, Now: func() time.Time { return ahead.Add(time.Minute) },
 	})
 	if err != nil || got.Outcome != recovery.Found || got.ID != made.ID || got.Proof != recovery.ProofAuditLog {
 		t.Errorf("%+v, %v; want %s", got, err, made.ID)
@@ -383,17 +386,17 @@ func TestLostWebhooksAreFoundWithTheirToken(t *testing.T) {
 	for name, action := range map[string]discordtest.Action{"before the effect": discordtest.DropBefore(), "after the effect": discordtest.DropAfter()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
-			c := r.create(discordclient.ChannelCreate{Name: "a"})
-			r.srv.CreateWebhookByHand(c.ID, "alertmanager") // a user's, with the same name
-			r.srv.Faults().Add(discordtest.Fault{Route: "POST /channels/{channel_id}/webhooks", Times: 1, Action: action})
-			_, err := r.client.CreateWebhook(t.Context(), c.ID, "alertmanager", "")
-			wantClass(t, err, discordclient.ClassUnknown)
-			hooks, err := r.client.ListChannelWebhooks(t.Context(), c.ID)
+			r := cachetest.New(t)
+			c := r.Create(discordclient.ChannelCreate{Name: "a"})
+			r.Discord.CreateWebhookByHand(c.ID, "alertmanager") // a user's, with the same name
+			r.Discord.Faults().Add(discordtest.Fault{Route: "POST /channels/{channel_id}/webhooks", Times: 1, Action: action})
+			_, err := r.Client.CreateWebhook(t.Context(), c.ID, "alertmanager", "")
+			cachetest.WantClass(t, err, discordclient.ClassUnknown)
+			hooks, err := r.Client.ListChannelWebhooks(t.Context(), c.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			own := slices.DeleteFunc(hooks, func(w discordclient.Webhook) bool { return w.ApplicationID != r.bot.ApplicationID })
+			own := slices.DeleteFunc(hooks, func(w discordclient.Webhook) bool { return w.ApplicationID != r.Bot.ApplicationID })
 			if created := name == "after the effect"; len(own) > 1 || (len(own) == 1) != created || created && own[0].URL.IsZero() {
 				t.Errorf("the bot's webhooks are %+v, want them with URLs", own)
 			}

@@ -160,6 +160,36 @@ func TestDelays(t *testing.T) {
 	})
 }
 
+// What waits for a time and is handed out before that does not come again, unless it is to wait again.
+func TestNoItemComesTwice(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q, item, start := newQueue(t), request("a", "x"), time.Now()
+		next := func() time.Duration {
+			got, _, _ := q.GetWithPriority()
+			q.Done(got)
+			return time.Since(start).Round(time.Second)
+		}
+		q.AddAfter(item, time.Minute)
+		q.AddRateLimited(item)
+		if due := next(); due != time.Second {
+			t.Errorf("the first of two times is %s", due)
+		}
+		q.AddAfter(item, time.Hour)
+		if due := next(); due != time.Hour+time.Second {
+			t.Errorf("it comes after %s, as it was to wait for before", due)
+		}
+		q.AddAfter(item, time.Minute)
+		q.Add(item)
+		next()
+		<-time.After(time.Hour)
+		synctest.Wait()
+		if q.Len() != 0 {
+			t.Error("it comes twice")
+		}
+	})
+}
+
 // Many workers and many sources: each item that is added is worked on after that, by one worker at a
 // time, and nothing is left.
 func TestConcurrency(t *testing.T) {

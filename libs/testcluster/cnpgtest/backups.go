@@ -6,10 +6,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/robfig/cron"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -27,8 +29,9 @@ const (
 )
 
 const (
-	lastBackup    = "LastBackupSucceeded" // the type of the condition of a Cluster
-	scheduleLabel = "cnpg.io/scheduled-backup"
+	lastBackup     = "LastBackupSucceeded" // the type of the condition of a Cluster
+	scheduleLabel  = "cnpg.io/scheduled-backup"
+	immediateLabel = "cnpg.io/immediateBackup"
 )
 
 // SetBackups sets how far the Backups of a Cluster come from now on, those that are under way included. At first they
@@ -67,13 +70,42 @@ func (s *StandIn) playSchedule(ctx context.Context, o *unstructured.Unstructured
 	case checked == "" && !s.isHealthy(ctx, o), checked != "" && now.Before(schedule.Next(last)):
 		return nil
 	}
-	if err := s.createBackup(ctx, o, now); err != nil {
+	at := now.UTC().Format(time.RFC3339)
+	if checked == "" {
+		former, err := s.formerImmediate(ctx, o)
+		if err != nil {
+			return err
+		}
+		if former != nil {
+			return s.setStatus(ctx, o, map[string]any{
+				"lastCheckTime": at, "lastScheduleTime": former.CreationTimestamp.UTC().Format(time.RFC3339),
+				"nextScheduleTime": schedule.Next(now).UTC().Format(time.RFC3339),
+			})
+		}
+	}
+	if err := s.createBackup(ctx, o, now, checked == ""); err != nil {
 		return err
 	}
-	at := now.UTC().Format(time.RFC3339)
 	return s.setStatus(ctx, o, map[string]any{
 		"lastCheckTime": at, "lastScheduleTime": at, "nextScheduleTime": schedule.Next(now).UTC().Format(time.RFC3339),
 	})
+}
+
+// formerImmediate is the first Backup that a schedule of this name has taken at once, nil where there is none. The
+// original takes it for one of its own, although it may be of a schedule and a Cluster that are gone.
+func (s *StandIn) formerImmediate(
+	ctx context.Context, o *unstructured.Unstructured,
+) (*metav1.PartialObjectMetadata, error) {
+	var all metav1.PartialObjectMetadataList
+	all.SetGroupVersionKind(gvk("BackupList"))
+	labels := client.MatchingLabels{scheduleLabel: o.GetName(), immediateLabel: "true"}
+	if err := s.client.List(ctx, &all, client.InNamespace(o.GetNamespace()), labels); err != nil || len(all.Items) == 0 {
+		return nil, err
+	}
+	first := slices.MinFunc(all.Items, func(a, b metav1.PartialObjectMetadata) int {
+		return a.CreationTimestamp.Compare(b.CreationTimestamp.Time)
+	})
+	return &first, nil
 }
 
 // isHealthy reports whether the Cluster of a schedule is in the state that an immediate backup waits for.
@@ -86,13 +118,17 @@ func (s *StandIn) isHealthy(ctx context.Context, o *unstructured.Unstructured) b
 	return phase == healthy
 }
 
-func (s *StandIn) createBackup(ctx context.Context, schedule *unstructured.Unstructured, now time.Time) error {
+func (s *StandIn) createBackup(
+	ctx context.Context, schedule *unstructured.Unstructured, now time.Time, immediate bool,
+) error {
 	backup := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
 	backup.SetGroupVersionKind(gvk("Backup"))
 	backup.SetNamespace(schedule.GetNamespace())
 	backup.SetName(schedule.GetName() + "-" + now.UTC().Format("20060102150405"))
 	cluster, _, _ := unstructured.NestedString(schedule.Object, "spec", "cluster", "name")
-	backup.SetLabels(map[string]string{clusterLabel: cluster, scheduleLabel: schedule.GetName()})
+	backup.SetLabels(map[string]string{
+		clusterLabel: cluster, scheduleLabel: schedule.GetName(), immediateLabel: strconv.FormatBool(immediate),
+	})
 	for _, field := range []string{"cluster", "method", "pluginConfiguration"} {
 		if value, found, _ := unstructured.NestedFieldCopy(schedule.Object, "spec", field); found {
 			_ = unstructured.SetNestedField(backup.Object, value, "spec", field)
@@ -137,6 +173,7 @@ func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) 
 		}
 		return s.setLastBackup(ctx, cluster, "False", "LastBackupFailed", backupError)
 	}
+	result["backupId"] = time.Now().UTC().Format("20060102T150405")
 	if err := s.setStatus(ctx, o, result); err != nil {
 		return err
 	}
@@ -165,4 +202,40 @@ func (s *StandIn) setLastBackup(
 	return s.setStatus(ctx, cluster, map[string]any{
 		"conditions": withCondition(cluster, lastBackup, status, reason, message, time.Now()),
 	})
+}
+
+// forgetBackups deletes what has been completed elsewhere than where the Cluster archives now, as barman-cloud
+// does: the objects, and not the backups themselves.
+func (s *StandIn) forgetBackups(ctx context.Context, cluster *unstructured.Unstructured) error {
+	plugins, _, _ := unstructured.NestedSlice(cluster.Object, "spec", "plugins")
+	if len(plugins) == 0 {
+		return nil
+	}
+	now := placeOf(plugins[0].(map[string]any), cluster.GetName())
+	var all unstructured.UnstructuredList
+	all.SetGroupVersionKind(gvk("BackupList"))
+	if err := s.client.List(ctx, &all, client.InNamespace(cluster.GetNamespace())); err != nil {
+		return err
+	}
+	for i := range all.Items {
+		b := &all.Items[i]
+		of, _, _ := unstructured.NestedString(b.Object, "spec", "cluster", "name")
+		plugin, _, _ := unstructured.NestedMap(b.Object, "spec", "pluginConfiguration")
+		former := b.GetCreationTimestamp().Time.Before(cluster.GetCreationTimestamp().Time) // of another UID
+		if of != cluster.GetName() || plugin == nil || former || phaseOf(b) != BackupCompleted || placeOf(plugin, of) == now {
+			continue
+		}
+		if err := client.IgnoreNotFound(s.client.Delete(ctx, b)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placeOf is the name in the object store under which a plugin archives.
+func placeOf(plugin map[string]any, cluster string) string {
+	if name, _, _ := unstructured.NestedString(plugin, "parameters", "serverName"); name != "" {
+		return name
+	}
+	return cluster
 }

@@ -40,7 +40,10 @@ type instances struct {
 	lost     bool   // the primary's pod has gone, and no other instance has taken over
 	diskFull bool
 
+	upgrades  Upgrades
 	archiving string // why the write-ahead log cannot be archived; empty where it can
+
+	failedPods int32 // of the Job that fills the Cluster
 }
 
 // SetReadyInstances lets only so many instances of a Cluster be ready from now on: one that comes up
@@ -102,8 +105,24 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	if !ok {
 		image = Image
 	}
-	status := s.instancesOf(o).status(o)
-	status["image"], status["writeService"] = image, o.GetName()+"-rw"
+	pods := s.instancesOf(o)
+	filled, err := s.fill(ctx, o)
+	if err != nil {
+		return err
+	}
+	if !filled {
+		pods.atMost = new(int64)
+	}
+	data, upgrading, err := s.playUpgrade(ctx, o, image)
+	if err != nil {
+		return err
+	}
+	status := pods.status(o)
+	if upgrading {
+		status["phase"], status["readyInstances"] = majorUpgrade, int64(0)
+		status["instancesStatus"] = map[string]any{"healthy": []any(nil)}
+	}
+	status["image"], status["writeService"], status["pgDataImageInfo"] = image, o.GetName()+"-rw", data
 	ready, reason, message, since := "True", "ClusterIsReady", "Cluster is Ready", time.Now()
 	switch phase := status["phase"]; {
 	case phase != healthy && phase != hibernated: // hibernation leaves it as it was
@@ -116,8 +135,41 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	if err := unstructured.SetNestedSlice(next.Object, all, "status", "conditions"); err != nil {
 		return err
 	}
-	status["conditions"] = s.instancesOf(o).archived(next)
+	next.Object["status"].(map[string]any)["conditions"] = s.instancesOf(o).archived(next)
+	status["conditions"] = hibernationOf(next, phaseOfCluster(o), status["phase"] == hibernated)
+	if status["phase"] == healthy {
+		if err := s.forgetBackups(ctx, o); err != nil {
+			return err
+		}
+	}
 	return s.setStatus(ctx, o, status)
+}
+
+func phaseOfCluster(o *unstructured.Unstructured) string {
+	phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
+	return phase
+}
+
+// mayHibernate reports whether a Cluster is hibernated or may be: a healthy one only
+// (pkg/reconciler/hibernation/status.go).
+func mayHibernate(o *unstructured.Unstructured) bool {
+	return o.GetAnnotations()[hibernation] == "on" && slices.Contains([]string{healthy, hibernated}, phaseOfCluster(o))
+}
+
+// hibernationOf are the conditions with the one that says how far the hibernation is, which goes with
+// the annotation. Pods take a moment to end.
+func hibernationOf(o *unstructured.Unstructured, before string, is bool) []any {
+	switch {
+	case o.GetAnnotations()[hibernation] != "on":
+		all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		return slices.DeleteFunc(all, func(c any) bool { return c.(map[string]any)["type"] == hibernation })
+	case !is:
+		return withCondition(o, hibernation, "False", "WaitingForHealthy",
+			"Waiting for the cluster to be healthy before proceeding with hibernation", time.Now())
+	case before != hibernated:
+		return withCondition(o, hibernation, "False", "DeletingPods", "Hibernation is in progress", time.Now())
+	}
+	return withCondition(o, hibernation, "True", "Hibernated", "Cluster has been hibernated", time.Now())
 }
 
 // archived adds to the conditions whether the log is archived, as the instance manager does, also
@@ -144,7 +196,7 @@ func (i instances) status(o *unstructured.Unstructured) map[string]any {
 	}
 	without := func(name string) []any { return slices.DeleteFunc(ready, func(r any) bool { return r == name }) }
 	switch {
-	case o.GetAnnotations()[hibernation] == "on":
+	case mayHibernate(o):
 		ready, phase = nil, hibernated
 	case i.diskFull:
 		ready, phase = without(primary), diskFull
@@ -210,12 +262,15 @@ func (s *StandIn) createOnce(ctx context.Context, cluster *unstructured.Unstruct
 // Secret is named for it (ShouldInitDBCreateApplicationSecret in api/v1/cluster_funcs.go).
 func (s *StandIn) createApplicationSecret(ctx context.Context, cluster *unstructured.Unstructured) error {
 	bootstrap, given, _ := unstructured.NestedMap(cluster.Object, "spec", "bootstrap")
-	initdb, ok := bootstrap["initdb"].(map[string]any)
-	if given && !ok || initdb["secret"] != nil {
+	how, ok := bootstrap["initdb"].(map[string]any)
+	if !ok { // the webhook writes the default names there, too (defaultRecovery in api/v1/cluster_defaults.go)
+		how, ok = bootstrap["recovery"].(map[string]any)
+	}
+	if given && !ok || how["secret"] != nil {
 		return nil
 	}
 	value := func(field string) string {
-		if text, ok := initdb[field].(string); ok {
+		if text, ok := how[field].(string); ok {
 			return text
 		}
 		return "app"

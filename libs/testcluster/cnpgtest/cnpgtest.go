@@ -141,7 +141,7 @@ func (s *StandIn) play(ctx context.Context) {
 		play func(context.Context, *unstructured.Unstructured) error
 	}{
 		{"Cluster", s.playCluster}, {"DatabaseRole", s.playRole}, {"Database", s.playDatabase},
-		{"ScheduledBackup", s.playSchedule}, {"Backup", s.playBackup},
+		{"ScheduledBackup", s.playSchedule}, {"Backup", s.playBackup}, {"Pooler", s.playPooler},
 	} {
 		for _, o := range s.list(ctx, kind.name, "") {
 			_ = kind.play(ctx, &o)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,6 +99,7 @@ func TestStandIn(t *testing.T) {
 	g.Eventually(reads(pg, "readyInstances")).Should(Equal(int64(3)))
 	g.Expect(reads(pg, "image")()).To(Equal(Image))
 	testInstances(t, g, s, c, pg)
+	testBootstrap(t, g, s, c)
 
 	database := object("Database", "app",
 		map[string]any{"cluster": inPG, "name": "app", "owner": "app", "databaseReclaimPolicy": "delete"})
@@ -170,7 +172,17 @@ func TestStandIn(t *testing.T) {
 	g.Expect(c.List(t.Context(), &backups)).To(Succeed())
 	g.Expect(backups.Items).To(HaveLen(1))
 	first := &backups.Items[0]
-	g.Expect(first.GetLabels()).To(Equal(map[string]string{"cnpg.io/cluster": "pg", "cnpg.io/scheduled-backup": "pg"}))
+	g.Expect(first.GetLabels()).To(Equal(map[string]string{
+		"cnpg.io/cluster": "pg", "cnpg.io/scheduled-backup": "pg", "cnpg.io/immediateBackup": "true",
+	}))
+	g.Expect(c.Delete(t.Context(), schedule)).To(Succeed())
+	again := object("ScheduledBackup", "pg", map[string]any{
+		"cluster": inPG, "schedule": "0 0 3 1 1 *", "method": "plugin", "immediate": true,
+	})
+	create(again)
+	g.Eventually(reads(again, "lastScheduleTime")).Should(Equal(first.GetCreationTimestamp().UTC().Format(time.RFC3339)))
+	g.Expect(c.List(t.Context(), &backups)).To(Succeed())
+	g.Expect(backups.Items).To(HaveLen(1), "that of the former schedule is taken for its own")
 	g.Eventually(reads(first, "phase")).Should(Equal("pending"))
 	g.Expect(lastBackup()).To(BeNil())
 	s.SetBackups("default", "pg", BackupStarted)
@@ -248,4 +260,47 @@ func testInstances(t *testing.T, g *WithT, s *StandIn, c client.Client, pg *unst
 		_ = c.Get(t.Context(), client.ObjectKeyFromObject(pg), budget)
 		return budget.Spec.MinAvailable
 	}).Should(HaveValue(Equal(intstr.FromInt32(1))), "it takes every budget of this name for its own")
+}
+
+// testBootstrap fills Clusters from elsewhere, or does not.
+func testBootstrap(t *testing.T, g *WithT, s *StandIn, c client.Client) {
+	t.Helper()
+	from := func(name string, bootstrap map[string]any, external ...any) *unstructured.Unstructured {
+		o := object("Cluster", name, map[string]any{
+			"instances": int64(1), "storage": map[string]any{"size": "1Gi"}, "bootstrap": bootstrap, "externalClusters": external,
+		})
+		g.Expect(c.Create(t.Context(), o)).To(Succeed())
+		return o
+	}
+	failed := func(job string) func() any {
+		return func() any {
+			live := &batchv1.Job{}
+			if err := c.Get(t.Context(), client.ObjectKey{Namespace: "default", Name: job}, live); err != nil {
+				return err.Error()
+			}
+			return live.Status.Failed
+		}
+	}
+	s.FailBootstrap("default", "restored", 2)
+	restored := from("restored", map[string]any{"recovery": map[string]any{"source": "origin"}},
+		map[string]any{"name": "origin", "plugin": map[string]any{"name": "x"}})
+	g.Eventually(failed("restored-1-full-recovery")).Should(Equal(int32(2)))
+	g.Expect(in(t.Context(), c, restored, "currentPrimary")()).To(BeZero(), "there is no data")
+	s.FailBootstrap("default", "restored", 0)
+	g.Eventually(in(t.Context(), c, restored, "currentPrimary")).Should(Equal("restored-1"))
+	g.Expect(failed("restored-1-full-recovery")()).To(ContainSubstring("not found"))
+
+	snapshot := from("snapshot", map[string]any{"recovery": map[string]any{"backup": map[string]any{"name": "none"}}})
+	g.Consistently(in(t.Context(), c, snapshot, "readyInstances")).WithTimeout(5*interval).
+		ShouldNot(Equal(int64(1)), "without the Backup it does not begin")
+	g.Expect(failed("snapshot-1-snapshot-recovery")()).To(ContainSubstring("not found"))
+
+	imported := from("imported", map[string]any{"initdb": map[string]any{"import": map[string]any{
+		"type": "microservice", "databases": []any{"a"}, "source": map[string]any{"externalCluster": "origin"},
+	}}}, map[string]any{"name": "origin", "password": map[string]any{"name": "legacy", "key": "password"}})
+	g.Eventually(failed("imported-1-import")).Should(Equal(int32(1)), "there is no password")
+	g.Expect(c.Create(t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "legacy"}, StringData: map[string]string{"password": "x"},
+	})).To(Succeed())
+	g.Eventually(in(t.Context(), c, imported, "currentPrimary")).Should(Equal("imported-1"))
 }

@@ -160,7 +160,40 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 	if !s.hasRole(ctx, o.GetNamespace(), owner) {
 		return s.fail(ctx, o, fmt.Sprintf(`ERROR: role %q does not exist (SQLSTATE 42704)`, owner))
 	}
-	return s.setStatus(ctx, o, map[string]any{"applied": true, "observedGeneration": o.GetGeneration(), "message": nil})
+	extensions, missing := extensionsOf(o)
+	if missing {
+		if err := s.setStatus(ctx, o, map[string]any{"extensions": extensions}); err != nil {
+			return err
+		}
+		return s.fail(ctx, o, "database object reconciliation failed")
+	}
+	return s.setStatus(ctx, o, map[string]any{
+		"applied": true, "observedGeneration": o.GetGeneration(), "message": nil, "extensions": extensions,
+	})
+}
+
+// contributed are extensions that every image of CloudNativePG has: some of those that come with
+// Postgres (https://www.postgresql.org/docs/current/contrib.html).
+var contributed = []string{"pg_trgm", "citext", "hstore", "pgcrypto", "unaccent", "uuid-ossp"}
+
+// extensionsOf is what came of the extensions of a Database, nil where it has none.
+func extensionsOf(o *unstructured.Unstructured) (status any, missing bool) {
+	wanted, _, _ := unstructured.NestedSlice(o.Object, "spec", "extensions")
+	var all []any
+	for _, extension := range wanted {
+		name := extension.(map[string]any)["name"].(string)
+		state := map[string]any{"name": name, "applied": true}
+		if !slices.Contains(contributed, name) {
+			missing = true
+			state["applied"] = false
+			state["message"] = fmt.Sprintf(`ERROR: extension %q is not available (SQLSTATE 0A000)`, name)
+		}
+		all = append(all, state)
+	}
+	if all == nil {
+		return nil, false // which takes the field away
+	}
+	return all, missing
 }
 
 func (s *StandIn) hasRole(ctx context.Context, namespace, role string) bool {

@@ -38,7 +38,7 @@ type Webhooks struct {
 
 // StartWebhooks runs CloudNativePG's manager, as tools/cloudnative-pg pins it, for its admission
 // webhooks alone, and registers these: defaults, refusals and limits of Clusters, Backups,
-// ScheduledBackups and Databases are then its own; DatabaseRole has none. CloudNativePG's kinds have
+// ScheduledBackups, Databases and Poolers are then its own; DatabaseRole has none. CloudNativePG's kinds have
 // to be installed. Progress, when not nil, gets a line of text where the manager has to be built.
 func StartWebhooks(ctx context.Context, config *rest.Config, progress io.Writer) (*Webhooks, error) {
 	binaries, err := testcluster.Binaries(ctx, progress, testcluster.CloudNativePG)

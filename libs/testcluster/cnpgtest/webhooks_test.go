@@ -38,6 +38,10 @@ func TestWebhooks(t *testing.T) {
 	g.Expect(c.Create(t.Context(), none)).To(MatchError(ContainSubstring("spec.storage.size: Invalid value")))
 	g.Expect(unstructured.SetNestedMap(pg.Object, map[string]any{"size": "500Mi"}, "spec", "storage")).To(Succeed())
 	g.Expect(c.Update(t.Context(), pg)).To(MatchError(ContainSubstring("can't shrink existing storage")))
+	pooler := object("Pooler", "bouncer", map[string]any{
+		"cluster": map[string]any{"name": "pg"}, "pgbouncer": map[string]any{"parameters": map[string]any{"listen_port": "1"}},
+	})
+	g.Expect(c.Create(t.Context(), pooler)).To(MatchError(ContainSubstring("Invalid or reserved parameter")))
 	schedule := object("ScheduledBackup", "pg", map[string]any{
 		"cluster": map[string]any{"name": "pg"}, "schedule": "0 0 99 * * *", "method": "plugin",
 		"pluginConfiguration": map[string]any{"name": "x"},

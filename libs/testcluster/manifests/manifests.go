@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,8 +22,8 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// fieldOwner is the name of the client that applies these objects.
-const fieldOwner = "deploy"
+// FieldOwner is the name of the client that applies these objects.
+const FieldOwner = "deploy"
 
 // Render returns what the kustomization in a folder consists of: namespaces and kinds first, so
 // that the objects can be applied in this order.
@@ -59,13 +60,26 @@ func Without(objects []*unstructured.Unstructured, kinds ...string) []*unstructu
 // error. What others have set in them is taken over.
 func Apply(ctx context.Context, c client.Client, objects []*unstructured.Unstructured,
 	options ...client.ApplyOption) error {
-	options = append([]client.ApplyOption{client.FieldOwner(fieldOwner), client.ForceOwnership}, options...)
+	options = append([]client.ApplyOption{client.FieldOwner(FieldOwner), client.ForceOwnership}, options...)
 	for _, o := range objects {
 		if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(o.DeepCopy()), options...); err != nil {
 			return fmt.Errorf("apply %s %s: %w", o.GetKind(), o.GetName(), err)
 		}
 	}
 	return nil
+}
+
+// Read reads the objects of a file.
+func Read(path string) ([]*unstructured.Unstructured, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return objects, nil
 }
 
 // Parse reads the objects of a YAML text with one document for each.

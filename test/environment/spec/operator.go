@@ -125,6 +125,9 @@ func (o *Operator) Process() *Process { return o.process }
 // it leads. One that runs already continues: keep its Process to end it.
 func (o *Operator) Start(ctx context.Context, flags ...string) {
 	ginkgo.GinkgoHelper()
+	if o.process == nil || !o.process.Running() {
+		o.dropLease(ctx)
+	}
 	// What differs from production: several operators share a machine, which may be too busy for
 	// ten seconds to renew a lease or to end a reconcile, and the log is verbose, so that a secret
 	// in it would be found.
@@ -192,13 +195,13 @@ func (o *Operator) Guard() bool {
 	})
 	return ginkgo.BeforeEach(func(ctx context.Context) {
 		if !o.process.Running() {
-			o.dropLease(ctx)
 			o.Start(ctx)
 		}
 	})
 }
 
-// dropLease takes the lease from a process that is gone without releasing it.
+// dropLease takes the lease from a process that is gone without releasing it: one that crashed, or
+// that was stopped while it acquired the lease, since client-go releases only what it knows to have.
 func (o *Operator) dropLease(ctx context.Context) {
 	ginkgo.GinkgoHelper()
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: o.Lease}}

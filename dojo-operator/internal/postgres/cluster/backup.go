@@ -46,9 +46,27 @@ func BackupSpec(d *corev1api.Dojo, b *corev1api.Backup) map[string]any {
 	spec := map[string]any{"cluster": map[string]any{"name": cnpg.ClusterName(d)}, "method": "volumeSnapshot"}
 	if b.Method == corev1api.BackupPlugin {
 		spec["method"] = "plugin"
-		spec["pluginConfiguration"] = map[string]any{"name": b.Plugin.Name}
+		plugin := map[string]any{"name": b.Plugin.Name}
+		if len(b.Plugin.Parameters) > 0 { // so that a Backup says where it is, when its Cluster is gone
+			plugin["parameters"] = apply.As[map[string]any](b.Plugin.Parameters)
+		}
+		spec["pluginConfiguration"] = plugin
 	}
 	return spec
+}
+
+// BackupSpecNow is the spec of a Backup of the Cluster as it is, which may archive elsewhere than the Dojo asks for
+// until an upgrade begins: a Backup says where it is.
+func BackupSpecNow(d *corev1api.Dojo, c *cnpgv1.Cluster) map[string]any {
+	held := *d.BackupPolicy()
+	for i := range c.Spec.Plugins {
+		if p := &c.Spec.Plugins[i]; held.Plugin != nil && p.Name == held.Plugin.Name {
+			plugin := *held.Plugin
+			plugin.Parameters = p.Parameters
+			held.Plugin = &plugin
+		}
+	}
+	return BackupSpec(d, &held)
 }
 
 // ScheduleFor is the schedule of the backups of a Dojo's own Cluster.
@@ -57,7 +75,29 @@ func ScheduleFor(d *corev1api.Dojo, b *corev1api.Backup) *unstructured.Unstructu
 	spec["schedule"] = "0 " + b.Schedule // CloudNativePG's has six fields, seconds first
 	spec["immediate"] = true
 	spec["backupOwnerReference"] = "none" // backups outlive their schedule
+	if d.Spec.Suspend {
+		spec["suspend"] = true // a backup of a Cluster that is hibernated waits for ever
+	}
 	return ownership.Data(d, cnpg.ScheduleKind.GroupVersionKind, cnpg.ScheduleName(d), spec)
+}
+
+// NeedsFirstBackup reports whether the schedule of a Cluster has taken no backup at once, because there is one that
+// the schedule of a former Cluster of that name took at once: CloudNativePG regards that as its own
+// (internal/controller/scheduledbackup_controller.go, ReconcileScheduledBackup). Then nothing of the new Cluster could
+// be restored before the schedule's next time.
+func NeedsFirstBackup(c *cnpgv1.Cluster, schedule *cnpgv1.ScheduledBackup) bool {
+	return c != nil && schedule != nil && schedule.Status.LastScheduleTime != nil &&
+		schedule.Status.LastScheduleTime.Before(&c.CreationTimestamp)
+}
+
+// FirstBackup is the first backup of a Cluster that needs one.
+func FirstBackup(d *corev1api.Dojo, c *cnpgv1.Cluster, live *cnpgv1.Backup) *apply.Object {
+	if live != nil {
+		return nil
+	}
+	desired := ownership.Data(
+		d, cnpg.BackupKind.GroupVersionKind, cnpg.FirstBackupName(d, c.UID), BackupSpec(d, d.BackupPolicy()))
+	return apply.Write(ownership.FieldOwner, live, desired)
 }
 
 // BackupCondition is how the last backup ended, or that the log is not archived, without which none
@@ -116,15 +156,44 @@ func Completed(b *cnpgv1.Backup) time.Time {
 	return b.CreationTimestamp.Time
 }
 
+// DescribeBackups adds to the status of a Dojo what is known of its backups; nil is what does not exist.
+func DescribeBackups(last *cnpgv1.Backup, schedule *cnpgv1.ScheduledBackup, status *corev1api.DatabaseStatus) {
+	if last != nil {
+		status.LastBackup = &corev1api.CompletedBackup{Name: last.Name, Time: metav1.NewTime(Completed(last))}
+	}
+	if schedule != nil && !ptr.Deref(schedule.Spec.Suspend, false) {
+		status.NextBackup = schedule.Status.NextScheduleTime
+	}
+}
+
+// maxPlace is how much of a foreign Backup may say where it is, in bytes.
+const maxPlace = 1 << 10
+
 // StripBackup leaves of a foreign Backup, such as one that CloudNativePG has made for a schedule,
-// its identity, and of which Cluster and how far it is.
+// its identity, of which Cluster and how far it is, and where.
 func StripBackup(b *cnpgv1.Backup) {
-	cluster, was := b.Spec.Cluster, b.Status
+	spec, was := b.Spec, b.Status
 	ownership.Strip(b)
-	b.Spec.Cluster = cluster
+	if !apply.Long(spec.Cluster.Name) {
+		b.Spec.Cluster = spec.Cluster
+	}
 	b.Status = cnpgv1.BackupStatus{
 		Phase: was.Phase, StoppedAt: was.StoppedAt, ReconciliationTerminatedAt: was.ReconciliationTerminatedAt,
 	}
+	if !apply.Long(string(spec.Method), was.BackupID) {
+		b.Spec.Method, b.Status.BackupID = spec.Method, was.BackupID
+	}
+	if place := spec.PluginConfiguration; place != nil && sizeOf(place) <= maxPlace {
+		b.Spec.PluginConfiguration = place
+	}
+}
+
+func sizeOf(place *cnpgv1.BackupPluginConfiguration) int {
+	size := len(place.Name)
+	for key, value := range place.Parameters {
+		size += len(key) + len(value)
+	}
+	return size
 }
 
 // Failed reports whether a Backup has ended without one.
@@ -132,9 +201,9 @@ func Failed(b *cnpgv1.Backup) bool {
 	return b.Status.Phase == cnpgv1.BackupPhaseFailed || b.Status.Phase == cnpgv1.BackupPhaseDefinitionInvalid
 }
 
-// maxBackupTime is how long a final backup may run before it is called stalled: as long as a large
+// MaxBackupTime is how long a backup that is waited for may run before it is called stalled: as long as a large
 // database may take.
-const maxBackupTime = 6 * time.Hour
+const MaxBackupTime = 6 * time.Hour
 
 // FinalBackup plans the backup before any data is deleted, when nothing writes any more. The plan has
 // an issue until it has completed.
@@ -165,7 +234,7 @@ func FinalBackup(
 	default:
 		since := live.CreationTimestamp.Time
 		if started := live.Status.StartedAt; started != nil {
-			deadline, since = maxBackupTime, started.Time
+			deadline, since = MaxBackupTime, started.Time
 		}
 		taking = conditions.WaitUntil(now, since, deadline, taking, DeletionStalled("the Backup "+name+" to complete",
 			"See `kubectl describe backup "+name+"`; "+without))

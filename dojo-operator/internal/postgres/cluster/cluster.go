@@ -16,18 +16,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
-
-// HibernationAnnotation is CloudNativePG's that stops the instances of a Cluster: "on" or "off".
-const HibernationAnnotation = "cnpg.io/hibernation"
 
 // Images say where Postgres comes from.
 type Images struct {
@@ -42,14 +41,10 @@ type Images struct {
 // primary for ever.
 func For(d *corev1api.Dojo, live *cnpgv1.Cluster, images Images) *unstructured.Unstructured {
 	want := d.Spec.Postgres.Cluster
-	storage := map[string]any{"size": want.Storage.Size.String()}
-	if class := want.Storage.StorageClassName; class != "" {
-		storage["storageClass"] = class
-	}
 	spec := map[string]any{
 		"description": fmt.Sprintf("database of Dojo %s/%s", d.Namespace, d.Name),
 		"instances":   int64(ptr.Deref(want.Instances, 1)),
-		"storage":     storage,
+		"storage":     volume(want.Storage),
 		// A smart shutdown refuses new connections and waits for those of the application, which a pool
 		// never closes, up to three minutes, before another instance can take over
 		// (TryShuttingDownSmartFast in pkg/management/postgres/instance.go).
@@ -65,16 +60,11 @@ func For(d *corev1api.Dojo, live *cnpgv1.Cluster, images Images) *unstructured.U
 	if resources := apply.As[map[string]any](want.Resources); len(resources) > 0 {
 		spec["resources"] = resources
 	}
-	if sync := want.Synchronous; sync != nil {
-		spec["postgresql"] = map[string]any{"synchronous": map[string]any{
-			"method": "any", "number": int64(sync.Number),
-			// Both so that no acknowledged commit is ever lost: writes wait while standbys are missing, and
-			// none takes over that may lack a commit (docs/src/failover.md, Failover quorum).
-			"dataDurability": "required", "failoverQuorum": true,
-		}}
-	}
+	addSettings(spec, want)
 	addBackup(spec, want.Backup)
-	return ownership.Data(d, cnpg.ClusterKind.GroupVersionKind, cnpg.ObjectName(d), spec)
+	desired := ownership.Data(d, cnpg.ClusterKind.GroupVersionKind, cnpg.ObjectName(d), spec)
+	bootstrap.Keep(desired, live)
+	return desired
 }
 
 // imageFor is the image of Postgres, empty where CloudNativePG chooses it, which it does once: it
@@ -98,17 +88,47 @@ func VersionTooLow(d *corev1api.Dojo, live *cnpgv1.Cluster, images Images) *cond
 	if live == nil {
 		return nil
 	}
-	has := majorOf(cmp.Or(live.Status.Image, live.Spec.ImageName))
-	if info := live.Status.PGDataImageInfo; info != nil {
-		has = info.MajorVersion
-	}
-	image := imageFor(d.Spec.Postgres.Cluster, live, images)
-	if wants := majorOf(image); wants == 0 || wants >= has {
+	wants, _, has := Majors(d, live, images)
+	if wants == 0 || wants >= has {
 		return nil
 	}
+	image := imageFor(d.Spec.Postgres.Cluster, live, images)
 	return conditions.Degraded(corev1api.ReasonVersionTooLow,
 		"The data of the Cluster %s/%s is of Postgres %d, which the image %s does not open, so the Cluster is not changed. "+
 			"Name %d or a higher version in spec.postgres.cluster.", d.Namespace, live.Name, has, image, has)
+}
+
+// Majors are the major versions that the spec asks for, that a Cluster names, and of its data; 0 where an
+// image does not say it.
+func Majors(d *corev1api.Dojo, live *cnpgv1.Cluster, images Images) (wants, names, has int) {
+	wants, names = majorOf(imageFor(d.Spec.Postgres.Cluster, live, images)), majorOf(live.Spec.ImageName)
+	if ref := live.Spec.ImageCatalogRef; ref != nil {
+		names = ref.Major
+	}
+	has = majorOf(cmp.Or(live.Status.Image, live.Spec.ImageName))
+	if info := live.Status.PGDataImageInfo; info != nil {
+		has = info.MajorVersion
+	}
+	return wants, names, has
+}
+
+// Hold keeps the image of a Cluster, and where it archives to: what the log of a new version overwrites is
+// not for one of the former.
+func Hold(desired *unstructured.Unstructured, live *cnpgv1.Cluster) {
+	spec := desired.Object["spec"].(map[string]any)
+	delete(spec, "imageName")
+	delete(spec, "imageCatalogRef")
+	delete(spec, "plugins")
+	if ref := live.Spec.ImageCatalogRef; ref != nil {
+		spec["imageCatalogRef"] = map[string]any{
+			"apiGroup": ptr.Deref(ref.APIGroup, ""), "kind": ref.Kind, "name": ref.Name, "major": int64(ref.Major),
+		}
+	} else if live.Spec.ImageName != "" {
+		spec["imageName"] = live.Spec.ImageName
+	}
+	if len(live.Spec.Plugins) > 0 {
+		spec["plugins"] = apply.As[[]any](live.Spec.Plugins)
+	}
 }
 
 // majorOf is the major version in the tag of an image of Postgres, 0 where it has none.
@@ -117,6 +137,10 @@ func majorOf(image string) int {
 	major, _ := strconv.Atoi(digits)
 	return major
 }
+
+// maxTag is the length of the longest tag of an image (opencontainers/distribution-spec, spec.md).
+// Whatever another client writes to a Cluster, the status of the Dojo has room for it.
+const maxTag = 128
 
 // VersionOf is the version in the tag of an image of Postgres, such as "17.6" or "17"; empty where it
 // has none.
@@ -127,11 +151,20 @@ func VersionOf(image string) string {
 	if end < 0 {
 		end = len(tag)
 	}
-	return strings.Trim(tag[:end], ".")
+	return strings.Trim(tag[:min(end, maxTag)], ".")
 }
 
-// Hibernates reports whether the instances of a Cluster are stopped.
-func Hibernates(c *cnpgv1.Cluster) bool { return c.Annotations[HibernationAnnotation] == "on" }
+// Describe adds to the status of a Dojo what its Cluster says of itself.
+func Describe(c *cnpgv1.Cluster, status *corev1api.DatabaseStatus) {
+	status.Version = VersionOf(c.Status.Image)
+	if data := c.Status.PGDataImageInfo; status.Version == "" && data != nil && data.MajorVersion > 0 {
+		status.Version = strconv.Itoa(data.MajorVersion)
+	}
+	status.Instances = fmt.Sprintf("%d/%d", c.Status.ReadyInstances, c.Spec.Instances)
+	if primary := c.Status.CurrentPrimary; len(primary) <= validation.DNS1123SubdomainMaxLength {
+		status.Primary = primary
+	}
+}
 
 // Up reports whether Postgres can be reached: the pod of the primary is ready, and no other instance
 // is to take over. Nothing else says so: readyInstances counts standbys too, and the Ready condition
@@ -158,14 +191,18 @@ func Strip(c *cnpgv1.Cluster) {
 	was := *c
 	ownership.Strip(c)
 	c.Spec.Instances = was.Spec.Instances
-	if value, ok := was.Annotations[HibernationAnnotation]; ok {
-		c.Annotations = map[string]string{HibernationAnnotation: value}
+	if value, ok := was.Annotations[HibernationAnnotation]; ok && !apply.Long(value) {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, HibernationAnnotation, value)
+	}
+	if value, ok := was.Annotations[corev1api.OriginAnnotation]; ok && value == bootstrap.Bounded(value) {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, corev1api.OriginAnnotation, value) // of one that a user has restored
 	}
 	c.Status = cnpgv1.ClusterStatus{
 		Phase: was.Status.Phase, Image: was.Status.Image,
 		CurrentPrimary: was.Status.CurrentPrimary, TargetPrimary: was.Status.TargetPrimary,
 		ReadyInstances: was.Status.ReadyInstances, InstancesStatus: was.Status.InstancesStatus,
-		Conditions: was.Status.Conditions,
+		PGDataImageInfo: was.Status.PGDataImageInfo,
+		Conditions:      was.Status.Conditions,
 	}
 }
 
@@ -199,7 +236,9 @@ func Unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster) string {
 func StripDatabase(db *cnpgv1.Database) {
 	cluster := db.Spec.ClusterRef
 	ownership.Strip(db)
-	db.Spec.ClusterRef = cluster
+	if !apply.Long(cluster.Name) {
+		db.Spec.ClusterRef = cluster
+	}
 }
 
 // LastWritten is when an object was last changed, its status included.

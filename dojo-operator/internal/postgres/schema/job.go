@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -25,6 +26,9 @@ var script string
 
 //go:embed login.sh
 var loginScript string
+
+//go:embed verify.sh
+var verifyScript string
 
 const (
 	// sqlFailed is psql's exit code for SQL that fails.
@@ -64,6 +68,16 @@ type task struct {
 	object           string
 	digest, versions string
 	template         *corev1ac.PodTemplateSpecApplyConfiguration
+	// doing is what the Job does with the object; reason and advice are what it means that it fails, and
+	// what to do. Empty for SQL.
+	doing, reason, advice string
+}
+
+// verifyTask is a query in Postgres of a major version.
+func verifyTask(d *corev1api.Dojo, of string, major int, as As, users pods.Users) task {
+	c := containerFor(d, as, verifyScript).
+		WithEnv(corev1ac.EnvVar().WithName("MAJOR").WithValue(strconv.Itoa(major)))
+	return task{object: "the statistics of the database", digest: digest(verifyScript, of), template: podFor(d, c, users)}
 }
 
 func (t task) title() string { return strings.ToUpper(t.object[:1]) + t.object[1:] }
@@ -74,13 +88,15 @@ func sqlTask(d *corev1api.Dojo, s *State, as As, users pods.Users) task {
 		WithVolumeMounts(corev1ac.VolumeMount().WithName("sql").WithMountPath("/sql").WithReadOnly(true))
 	template := podFor(d, c, users)
 	template.Spec.WithVolumes(corev1ac.Volume().WithName("sql").WithProjected(sqlVolume(d)))
-	return task{"the schema", s.Digest, s.Versions, template}
+	return task{object: "the schema", digest: s.Digest, versions: s.Versions, template: template}
 }
 
 // loginTask makes the sessions of a login act as the owner of the database.
 func loginTask(d *corev1api.Dojo, of string, as As, users pods.Users) task {
 	c := containerFor(d, as, loginScript).WithEnv(corev1ac.EnvVar().WithName("OWNER").WithValue(cnpg.SQLName(d)))
-	return task{"the login " + as.Login.SQLName(d), digest(loginScript, of), "", podFor(d, c, users)}
+	return task{
+		object: "the login " + as.Login.SQLName(d), digest: digest(loginScript, of), template: podFor(d, c, users),
+	}
 }
 
 // jobFor is the Job for a task. Its pods are not those of the application: the Service and the budget

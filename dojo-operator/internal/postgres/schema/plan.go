@@ -60,6 +60,12 @@ func Recorded(db *cnpgv1.Database) Record {
 	return r
 }
 
+// taken reports whether a client has taken the digest away, so that the SQL runs once more: before
+// SQL runs, there are no versions either.
+func (r Record) taken() bool {
+	return r[digestAnnotation] == nothing && r[versionsAnnotation] != nothing
+}
+
 // Step is what has to be done for the schema.
 type Step struct {
 	// Record is what the Database should record, written before Job.
@@ -71,6 +77,9 @@ type Step struct {
 	// Issue is what keeps the SQL from having run, nil where it has.
 	Issue *conditions.Issue
 }
+
+// Begins reports whether SQL is about to begin, be it by ending what is left of other SQL.
+func (s Step) Begins() bool { return s.Issue != nil && (s.Job != nil || len(s.Delete) > 0) }
 
 // Plan decides about the SQL of a Dojo whose database Postgres has, and which the Database has
 // recorded as db says.
@@ -98,6 +107,19 @@ func PlanLogin(d *corev1api.Dojo, s State, digest string, as As, cfg Config) Ste
 	return p.step
 }
 
+// PlanVerification decides about the query that verifies that Postgres is of a major version, after an
+// upgrade that of identifies. Of other SQL nothing may run meanwhile. failed is why the query fails, and
+// what to do to run it again; empty while it does not.
+func PlanVerification(d *corev1api.Dojo, s State, of string, major int, as As, cfg Config) (step Step, failed string) {
+	p := &planner{dojo: d, State: s, config: cfg, task: verifyTask(d, of, major, as, cfg.Users)}
+	p.divide()
+	p.step.Issue = p.run()
+	if p.why != "" {
+		failed = fmt.Sprintf("%s. To repeat it, delete the Job with `kubectl delete job %s`", p.why, p.job.Name)
+	}
+	return p.step, failed
+}
+
 // planner is a Step in the making.
 type planner struct {
 	State
@@ -109,10 +131,13 @@ type planner struct {
 	job              *batchv1.Job
 	former           []*batchv1.Job
 	pods, formerPods []corev1.Pod
+	// why the Job has failed, empty where it has not.
+	why string
 }
 
 // divide finds out which Job is the one for the present SQL. One that should have another pod
-// template is not, unless it runs or has ended well.
+// template is not, unless it runs or has ended well; one that has ended well is not where the SQL
+// is to run once more.
 func (p *planner) divide() {
 	for _, job := range p.Jobs {
 		mine := slices.DeleteFunc(slices.Clone(p.Pods), func(pod corev1.Pod) bool {
@@ -133,7 +158,10 @@ func (p *planner) present(job *batchv1.Job, itsPods []corev1.Pod) bool {
 	if p.task.digest == "" || job.Annotations[digestAnnotation] != p.task.digest || job.DeletionTimestamp != nil {
 		return false
 	}
-	if jobIs(job, batchv1.JobComplete) || slices.ContainsFunc(itsPods, runs) {
+	if jobIs(job, batchv1.JobComplete) {
+		return !p.step.Record.taken()
+	}
+	if slices.ContainsFunc(itsPods, runs) {
 		return true
 	}
 	return job.Annotations[templateAnnotation] == templateHash(p.task.template)
@@ -185,16 +213,18 @@ func (p *planner) run() *conditions.Issue {
 
 func (p *planner) applying() *conditions.Issue {
 	name := jobName(p.dojo, p.task.digest)
-	return conditions.Progressing(corev1api.ReasonApplyingSchema, "The Job %s updates %s.", name, p.task.object)
+	return conditions.Progressing(corev1api.ReasonApplyingSchema, "The Job %s %s %s.", name,
+		cmp.Or(p.task.doing, "updates"), p.task.object)
 }
 
 func (p *planner) failed(why string) *conditions.Issue {
-	if why == "" {
-		why = fmt.Sprintf("see `kubectl logs job/%s`", p.job.Name)
+	p.why = strings.TrimRight(cmp.Or(why, fmt.Sprintf("see `kubectl logs job/%s`", p.job.Name)), ".\n ")
+	if p.task.reason != "" {
+		return p.unchecked(p.why)
 	}
 	return conditions.Degraded(corev1api.ReasonSchemaFailed,
 		"%s cannot be updated: %s. Fix the SQL; to retry the same SQL, delete the Job with `kubectl delete job %s`.",
-		p.task.title(), strings.TrimRight(why, ".\n "), p.job.Name)
+		p.task.title(), p.why, p.job.Name)
 }
 
 // waitForFormer waits until the Jobs of other SQL and their pods have gone.
@@ -285,10 +315,7 @@ func container(pod *corev1.Pod) corev1.ContainerState {
 // Alive are the pods that may have a session in the database: one whose containers have all ended has
 // none, and does not start again.
 func (s *State) Alive() []corev1.Pod {
-	return slices.DeleteFunc(slices.Clone(s.Pods), func(pod corev1.Pod) bool {
-		running := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
-		return len(pod.Status.ContainerStatuses) > 0 && !slices.ContainsFunc(pod.Status.ContainerStatuses, running)
-	})
+	return slices.DeleteFunc(slices.Clone(s.Pods), func(pod corev1.Pod) bool { return pods.Ended(&pod) })
 }
 
 func runs(pod corev1.Pod) bool { return container(&pod).Running != nil }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"jutsu.com/operators/dojo-operator/internal/postgres/pooler"
 )
 
 // nobody is the user that Postgres runs as where the tests run as root, which Postgres refuses.
@@ -202,6 +204,57 @@ func TestSchemaScriptAlone(t *testing.T) {
 	}
 }
 
+// The query after an upgrade finds another version, and a database without the table, and changes neither.
+func TestVerifyScriptOnPostgres(t *testing.T) {
+	t.Parallel()
+	p := startPostgres(t)
+	for _, statement := range []string{"CREATE ROLE owner LOGIN", "CREATE DATABASE app OWNER owner"} {
+		if says := p.as("postgres", statement); says != "" {
+			t.Fatal(says)
+		}
+	}
+	version := p.as("postgres", "SELECT current_setting('server_version_num')::int / 10000")
+	verify := func(major string) (int, string) {
+		return p.scriptAs("owner", strings.ReplaceAll(verifyScript, "$MAJOR", major), nil)
+	}
+	if code, says := verify(version); code != sqlFailed || !strings.Contains(says, `relation "weapons" does not exist`) {
+		t.Errorf("without a table: exit code %d, says %q", code, says)
+	}
+	if code, says := p.script(nil); code != 0 {
+		t.Fatal(code, says)
+	}
+	p.as("owner", "INSERT INTO weapons VALUES ('1', 'Inverted Spear')")
+	if code, says := verify(version); code != 0 || says != "" {
+		t.Errorf("the version %s: exit code %d, says %q", version, code, says)
+	}
+	if got := p.as("owner", "SELECT reltuples FROM pg_class WHERE relname = 'weapons'"); got != "1" {
+		t.Errorf("there are statistics of %s rows", got)
+	}
+	if code, says := verify("99"); code != sqlFailed || !strings.Contains(says, "Postgres is of version "+version) {
+		t.Errorf("another version: exit code %d, says %q", code, says)
+	}
+}
+
+// testReset resets a session of the second login as PgBouncer does between two clients: it acts as the
+// owner again, also where a client has made it act as itself, and nothing of the client is left.
+func testReset(p *server) {
+	p.t.Helper()
+	for _, before := range []string{"SELECT", "SET ROLE NONE", "SET SESSION AUTHORIZATION second"} {
+		out, err := p.command("psql", "-XAtq", "-U", "second", "-d", "app", "-c", before, "-c", "SET search_path = x",
+			"-c", "CREATE TEMP TABLE t (a int)", "-c", "PREPARE s AS SELECT 1", "-c", "DECLARE c CURSOR WITH HOLD FOR SELECT 1",
+			"-c", "LISTEN l", "-c", "DO 'BEGIN PERFORM pg_advisory_lock(1); END'",
+			"-c", pooler.ResetQuery, "-c", "SELECT session_user, current_user", "-c", "SHOW search_path",
+			"-c", "SELECT (SELECT count(*) FROM pg_prepared_statements) + (SELECT count(*) FROM pg_cursors)"+
+				" + (SELECT count(*) FROM pg_listening_channels())"+
+				" + (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())"+
+				" + (SELECT count(*) FROM pg_class WHERE relname = 't')").CombinedOutput()
+		says := strings.TrimSpace(string(out))
+		if wants := "second|owner\n\"$user\", public\n0"; err != nil || !strings.HasSuffix(says, wants) {
+			p.t.Errorf("after %s, the session says %q: %v", before, says, err)
+		}
+	}
+}
+
 // What a member of the owner creates is the owner's, once its sessions act as the owner, whatever was
 // created before; and it cannot give that to another role.
 func TestLoginScriptOnPostgres(t *testing.T) {
@@ -226,6 +279,7 @@ func TestLoginScriptOnPostgres(t *testing.T) {
 	if code, says := p.scriptAs("second", script, map[string]string{"00-a.sql": "CREATE TABLE a (b int);"}); code != 0 {
 		t.Errorf("the schema: exit code %d, says %q", code, says)
 	}
+	testReset(p)
 	const owners = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'"
 	if got := p.as("second", owners); got != "owner" {
 		t.Errorf("the tables are those of %s", got)

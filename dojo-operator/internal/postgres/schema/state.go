@@ -143,7 +143,7 @@ func (s *State) known(db *cnpgv1.Database) string {
 		objects = append(objects, job)
 	}
 	for _, o := range objects {
-		if a := o.GetAnnotations(); a[versionsAnnotation] == s.Versions {
+		if a := o.GetAnnotations(); a[versionsAnnotation] == s.Versions && a[digestAnnotation] != nothing {
 			return a[digestAnnotation]
 		}
 	}

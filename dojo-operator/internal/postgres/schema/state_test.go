@@ -145,6 +145,11 @@ func TestContentIsReadOnce(t *testing.T) {
 	if s, reads := d.observe(); reads != 0 || s.Digest != first.Digest || !Applied(s, d.db) {
 		t.Errorf("%d reads, of SQL that is recorded: %+v", reads, s)
 	}
+	d.db.Annotations[digestAnnotation] = nothing
+	if s, _ := d.observe(); s.Digest != first.Digest || Applied(s, d.db) {
+		t.Errorf("SQL whose record was taken away has run: %+v", s)
+	}
+	d.db.Annotations[digestAnnotation] = first.Digest
 	d.sql.ResourceVersion = "2"
 	s, reads := d.observe()
 	if reads != 2 || s.Digest != first.Digest || s.Versions == first.Versions {

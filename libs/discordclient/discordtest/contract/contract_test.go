@@ -47,6 +47,8 @@ func TestContractSeesFaults(t *testing.T) {
 		"bits as text":               {"PUT", "/api/v10/channels/1/permissions/2", `{"type":0,"allow":"1024","deny":"0"}`, ``, 204, nil},
 		"bits as a name":             {"PUT", "/api/v10/channels/1/permissions/2", `{"type":0,"allow":"all"}`, ``, 204, []string{"request"}},
 		"bits as text, a wrong type": {"PUT", "/api/v10/channels/1/permissions/2", `{"type":7,"allow":"1024"}`, ``, 204, []string{"request"}},
+		"a media channel":            {"POST", "/api/v10/guilds/1/channels", `{"name":"a","type":16}`, `{"id":"1","type":16,"guild_id":"1","name":"a","position":0,"flags":0}`, 201, nil},
+		"no such type of channel":    {"POST", "/api/v10/guilds/1/channels", `{"name":"a","type":17}`, `{"code":0,"message":""}`, 400, []string{"request"}},
 		"a proxy's 502":              {"GET", "/api/v10/gateway", "", `bad gateway`, 502, nil},
 		"making a guild":             {"POST", "/api/v10/guilds", `{"name":"ab"}`, `{"code":20001,"message":"x"}`, 403, nil},
 		"deleting a guild":           {"DELETE", "/api/v10/guilds/1", "", `{"code":20001,"message":"x"}`, 403, nil},

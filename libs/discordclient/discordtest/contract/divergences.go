@@ -33,9 +33,15 @@ var Divergences = []Divergence{
 	},
 	{
 		Name: "permission bits are text",
-		Reason: "Discord's reference writes allow and deny of overwrites as decimal strings, since they outgrow 53 bits; " +
+		Reason: "Discord's reference writes permissions as decimal strings, since they outgrow 53 bits; " +
 			"for requests the description says integer. Both are accepted.",
 		rewrite: func(side string, body any) any { return onlyIf(side == "request", body, numberBits) },
+	},
+	{
+		Name: "media channels have a type",
+		Reason: "Discord's reference has GUILD_MEDIA (16) since 2023; the description's lists of types end with " +
+			"forums (15), which have the same fields.",
+		rewrite: func(_ string, body any) any { return mediaAsForums(body) },
 	},
 	{
 		Name: "guilds cannot be made or deleted",
@@ -120,15 +126,26 @@ func numberCodes(body any) any {
 	return body
 }
 
-// numberBits makes numbers of decimal strings in "allow" and "deny".
+// numberBits makes numbers of decimal strings in "allow", "deny" and "permissions".
 func numberBits(body any) any {
 	eachObject(body, func(o map[string]any) {
-		for _, key := range []string{"allow", "deny"} {
+		for _, key := range []string{"allow", "deny", "permissions"} {
 			if s, ok := o[key].(string); ok {
 				if _, err := strconv.ParseUint(s, 10, 64); err == nil {
 					o[key] = json.Number(s)
 				}
 			}
+		}
+	})
+	return body
+}
+
+// mediaAsForums makes forums of media channels, which alone of what has a type and a name have this one.
+func mediaAsForums(body any) any {
+	const forum, media = "15", "16"
+	eachObject(body, func(o map[string]any) {
+		if kind, err := json.Marshal(o["type"]); err == nil && string(kind) == media && o["name"] != nil {
+			o["type"] = json.Number(forum)
 		}
 	})
 	return body

@@ -173,6 +173,7 @@ func (p *Page) view(channel string) map[string]any {
 		}
 		guilds = append(guilds, map[string]any{
 			"id": g.ID, "name": g.Name, "description": g.Description, "members": len(g.Members), "channels": channels,
+			"mentions": p.mentions(g),
 		})
 	}
 	if g, c := p.discord.FindChannel(channel); c != nil {
@@ -183,6 +184,22 @@ func (p *Page) view(channel string) map[string]any {
 	}
 	view["guilds"], view["messages"] = guilds, messages
 	return view
+}
+
+// mentions are the names, by ids, that mentions in messages are shown with, and the colors of roles that
+// have one.
+func (p *Page) mentions(g *model.GuildState) map[string]any {
+	all := map[string]any{}
+	for _, m := range g.Members {
+		all["@"+m.UserID] = map[string]any{"name": p.discord.Users[m.UserID].Name}
+	}
+	for _, r := range g.Roles {
+		all["@&"+r.ID] = map[string]any{"name": r.Name, "color": r.Color}
+	}
+	for _, c := range g.Channels {
+		all["#"+c.ID] = map[string]any{"name": c.Name}
+	}
+	return all
 }
 
 // channelView is a channel in the list.
@@ -196,8 +213,41 @@ func channelView(g *model.GuildState, c *model.Channel) map[string]any {
 			hooks++
 		}
 	}
-	return map[string]any{
+	view := map[string]any{
 		"id": c.ID, "type": c.Type, "name": c.Name, "parent": c.ParentID, "topic": c.Topic, "nsfw": c.NSFW,
 		"slowmode": c.RateLimitPerUser, "private": hidden, "webhooks": hooks, "messages": len(g.Messages[c.ID]),
 	}
+	switch {
+	case model.VoiceLike(c.Type):
+		view["voice"] = map[string]any{
+			"bitrate": c.Bitrate, "limit": c.UserLimit, "region": c.Region, "full": c.VideoQuality == 2,
+		}
+	case model.ForumLike(c.Type):
+		view["forum"] = forumView(c)
+	}
+	return view
+}
+
+// forumView is what a forum-like channel shows in the place of messages. An emoji of the guild's own is
+// shown by its id: its picture is not here.
+func forumView(c *model.Channel) map[string]any {
+	tags := []any{}
+	for _, t := range c.Tags {
+		tags = append(tags, map[string]any{"name": t.Name, "emoji": shown(t.Emoji), "moderated": t.Moderated})
+	}
+	order := ""
+	if c.SortOrder != nil {
+		order = []string{"Recently Active", "Date Posted"}[*c.SortOrder]
+	}
+	return map[string]any{
+		"tags": tags, "reaction": shown(c.Reaction), "order": order, "layout": []string{"", "List", "Gallery"}[c.Layout],
+		"threadSlowmode": c.ThreadSlowmode, "requireTag": c.Flags&model.FlagRequireTag != 0,
+	}
+}
+
+func shown(e model.Emoji) string {
+	if e.ID != "" {
+		return ":" + e.ID + ":"
+	}
+	return e.Name
 }

@@ -124,6 +124,66 @@ func TestPage(t *testing.T) {
 	ask(ctx, t, chromedp.Poll[bool](`!document.querySelector('[data-id="`+alerts+`"]')`))
 }
 
+// TestPageShowsEachType: voice channels stand below all others, and a forum shows its guidelines and tags.
+func TestPageShowsEachType(t *testing.T) {
+	t.Parallel()
+	ctx := browser(t)
+	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)
+	group := r.Channel(obj{"name": "Community", "type": 4})
+	in := func(kind int, name string, more obj) string {
+		more["type"], more["name"], more["parent_id"] = kind, name, group
+		return r.Channel(more)
+	}
+	hall := in(2, "Great Hall", obj{"user_limit": 5, "bitrate": 96000, "rtc_region": "rotterdam", "video_quality_mode": 2})
+	stage := in(13, "Main Stage", obj{})
+	in(16, "pictures", obj{})
+	in(5, "news", obj{})
+	ideas := in(15, "ideas", obj{"topic": "Be **kind**.", "default_sort_order": 1, "default_forum_layout": 2,
+		"default_thread_rate_limit_per_user": 5, "default_reaction_emoji": obj{"emoji_name": "✅"},
+		"available_tags": []obj{{"name": "bug", "emoji_name": "🐛"}, {"name": "solved", "moderated": true}}})
+	r.Must(200, "PATCH", "/channels/"+ideas, obj{"flags": discordtest.FlagRequireTag})
+	open := func(id string) {
+		t.Helper()
+		rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(1280, 800), chromedp.Navigate(r.Srv.URL()+"/#/"+r.Guild+"/"+id),
+			chromedp.WaitVisible(`.channel[data-id="`+id+`"][aria-current]`)))
+		ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#state.live") !== null`))
+	}
+	open(ideas)
+	names := ask(ctx, t, chromedp.Evaluate[[]string](`[...document.querySelectorAll(".channel .name")].map(e => e.textContent)`))
+	if d := cmp.Diff([]string{"pictures", "news", "ideas", "Great Hall", "Main Stage"}, names); d != "" {
+		t.Errorf("order of channels (-want +got):\n%s", d)
+	}
+	signs := ask(ctx, t, chromedp.Evaluate[int](`new Set([...document.querySelectorAll(".channel .sign path")].map(e => e.getAttribute("d"))).size`))
+	if signs != 5 {
+		t.Errorf("%d different signs of five types", signs)
+	}
+	text := ask(ctx, t, chromedp.Text("#messages"))
+	for _, want := range []string{"Guidelines", "Be kind.", "🐛 bug", "solved", "Sort by Date Posted", "Gallery View", "Reaction ✅", "A tag is required", "slow mode 5 s in posts", "No posts in ideas yet."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the forum lacks %q; it says:\n%s", want, text)
+		}
+	}
+	snap(ctx, t, "forum.png")
+	r.Srv.EditChannelByHand(ideas, func(c *discordtest.Channel) { c.Tags[0].Name = "defect" })
+	ask(ctx, t, chromedp.Poll[bool](`document.querySelector(".tag").textContent === "🐛 defect"`))
+
+	open(hall)
+	marks := ask(ctx, t, chromedp.Text("#marks"))
+	for _, want := range []string{"96 kbps", "up to 5", "rotterdam", "720p video"} {
+		if !strings.Contains(marks, want) {
+			t.Errorf("the voice channel lacks %q; it says %s", want, marks)
+		}
+	}
+	if list := ask(ctx, t, chromedp.Text("#channel-list")); !strings.Contains(list, "00 / 05") {
+		t.Errorf("the list lacks the user limit:\n%s", list)
+	}
+	snap(ctx, t, "voice.png")
+	open(stage)
+	if text := ask(ctx, t, chromedp.Text("#messages")); !strings.Contains(text, "No one is on stage.") {
+		t.Errorf("the stage says:\n%s", text)
+	}
+}
+
 // ask evaluates something in the browser.
 func ask[T any](ctx context.Context, t *testing.T, a chromedp.Action[T]) T {
 	t.Helper()

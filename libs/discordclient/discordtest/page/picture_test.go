@@ -29,25 +29,33 @@ func TestPicture(t *testing.T) {
 	r.Channel(obj{"name": "principals", "type": 0, "parent_id": staff, "permission_overwrites": []obj{
 		{"id": r.Guild, "type": 0, "deny": "1024"}, {"id": r.Bot.UserID, "type": 1, "allow": "1024"}}})
 	hook := r.Must(200, "POST", "/channels/"+alerts+"/webhooks", obj{"name": "Alertmanager"}).JSON
-	post := func(title string, color int) {
-		r.Must(204, "POST", "/webhooks/"+hook["id"].(string)+"/"+hook["token"].(string), obj{"embeds": []obj{{
+	onCall := r.Must(200, "POST", "/guilds/"+r.Guild+"/roles", obj{"name": "on-call", "color": 0xe67e22}).JSON["id"].(string)
+	links := "[Dashboard](https://grafana.example/d/dojo) · [Runbook](https://runbooks.example/dojo)"
+	post := func(content, title string, color int, links string) {
+		r.Must(204, "POST", "/webhooks/"+hook["id"].(string)+"/"+hook["token"].(string), obj{"content": content, "embeds": []obj{{
 			"title": title + " DojoDegraded · default/tokyo-jujutsu-high", "color": color,
 			"description": "**Dojo default/tokyo-jujutsu-high is degraded: CredentialsIncomplete**\n" +
-				"A user must act: `kubectl describe dojo` shows what to do.\n_warning, since 2026-08-01 12:00:00 UTC_",
+				"A user must act: `kubectl describe dojo` shows what to do.\n_warning, since 2026-08-01 12:00:00 UTC_\n" + links,
 		}}})
 	}
 	r.Srv.Advance(time.Minute)
-	post("🔥", 0x992d22)
+	post("<@&"+onCall+"> ", "🔥", 0x992d22, "[Silence it](https://alertmanager.example/#/silences/new) · "+links)
 	r.Srv.Advance(4 * time.Minute)
-	post("✅ Resolved:", 0x2ecc71)
+	post("", "✅ Resolved:", 0x2ecc71, links)
 
-	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(1040, 460, chromedp.EmulateScale(2)),
+	rig.Check(t, chromedp.Do(ctx, chromedp.EmulateViewport(1040, 520, chromedp.EmulateScale(2)),
 		chromedp.Navigate(r.Srv.URL()+"/#/"+r.Guild+"/"+alerts), chromedp.WaitVisible("article + article .embed")))
 	ask(ctx, t, chromedp.Poll[bool](`document.querySelector("#state.live") !== null`))
 	emphasised := ask(ctx, t, chromedp.Evaluate[[]string](`[...document.querySelectorAll("article em")].map(e => e.textContent)`))
 	since := "warning, since 2026-08-01 12:00:00 UTC"
 	if d := cmp.Diff([]string{since, since}, emphasised); d != "" {
 		t.Errorf("in italics (-want +got):\n%s", d)
+	}
+	type mention struct{ Text, Color string }
+	got := ask(ctx, t, chromedp.Evaluate[[]mention](
+		`[...document.querySelectorAll("article .mention")].map(e => ({Text: e.textContent, Color: getComputedStyle(e).color}))`))
+	if d := cmp.Diff([]mention{{"@on-call", "rgb(230, 126, 34)"}}, got); d != "" {
+		t.Errorf("mentions (-want +got):\n%s", d)
 	}
 	snap(ctx, t, "playground.png")
 }

@@ -23,11 +23,13 @@ func TestAltered(t *testing.T) {
 			}
 			o.Altered = discordtest.Altered{
 				Topic:                func(s string) string { return strings.ReplaceAll(s, "\n\n\n", "\n\n") },
-				AnnouncementSlowmode: true, Locale: true, Description: true,
+				AnnouncementSlowmode: true, Locale: true, Description: true, CommunityChannels: true,
 			}
 		})
 	}
 	r, community := alter(false), alter(true)
+	rules := r.Channel(rig.Obj{"name": "rules", "type": 0})
+	ofCommunity := community.Channel(rig.Obj{"name": "rules", "type": 0})
 	for name, tc := range map[string]struct {
 		r          *rig.Rig
 		kind       int
@@ -38,6 +40,8 @@ func TestAltered(t *testing.T) {
 		"slowmode of a text channel":        {r, 0, obj{"rate_limit_per_user": 5}, obj{"rate_limit_per_user": 5.0}},
 		"settings of a guild":               {r, -1, obj{"preferred_locale": "ja", "description": "x"}, obj{"preferred_locale": "en-US", "description": nil}},
 		"settings of a Community guild":     {community, -1, obj{"preferred_locale": "ja", "description": "x"}, obj{"preferred_locale": "ja", "description": "x"}},
+		"channels of a guild":               {r, -1, obj{"rules_channel_id": rules}, obj{"rules_channel_id": nil}},
+		"channels of a Community guild":     {community, -1, obj{"rules_channel_id": ofCommunity}, obj{"rules_channel_id": ofCommunity}},
 		"a name of a guild that is another": {r, -1, obj{"name": "Kyoto"}, obj{"name": "Kyoto"}},
 	} {
 		t.Run(name, func(t *testing.T) {

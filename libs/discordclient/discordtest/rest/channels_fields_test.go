@@ -72,7 +72,44 @@ func TestCreateFields(t *testing.T) {
 		"type of a direct message":      {body: obj{"name": "a", "type": 1}, code: 50035, path: "type", leaf: "BASE_TYPE_CHOICES"},
 		"announcement":                  {body: obj{"name": "a", "type": 5}, field: "type", want: 5.0},
 		"announcement without NEWS":     {plain: true, body: obj{"name": "a", "type": 5}, code: 50035, path: "type", leaf: "BASE_TYPE_CHOICES"},
-		"forum without COMMUNITY":       {plain: true, body: obj{"name": "a", "type": 15}, code: 50035, path: "type", leaf: "BASE_TYPE_CHOICES"},
+		"forum without COMMUNITY":       {plain: true, body: obj{"name": "a", "type": 15}, code: 50024},
+		"media without COMMUNITY":       {plain: true, body: obj{"name": "a", "type": 16}, code: 50024},
+		"stage without COMMUNITY":       {plain: true, body: obj{"name": "a", "type": 13}, code: 50024},
+		"voice without COMMUNITY":       {plain: true, body: obj{"name": "a", "type": 2}, field: "bitrate", want: 64000.0},
+		"bitrate":                       {body: obj{"name": "a", "type": 2, "bitrate": 96000}, field: "bitrate", want: 96000.0},
+		"bitrate without boosts":        {body: obj{"name": "a", "type": 2, "bitrate": 96001}, code: 50035, path: "bitrate", leaf: "NUMBER_TYPE_MAX"},
+		"bitrate too low":               {body: obj{"name": "a", "type": 2, "bitrate": 7999}, code: 50035, path: "bitrate", leaf: "NUMBER_TYPE_MIN"},
+		"bitrate of a stage":            {body: obj{"name": "a", "type": 13, "bitrate": 64001}, code: 50035, path: "bitrate", leaf: "NUMBER_TYPE_MAX"},
+		"bitrate of a text channel":     {body: obj{"name": "a", "bitrate": 1}, field: "bitrate"},
+		"99 users":                      {body: obj{"name": "a", "type": 2, "user_limit": 99}, field: "user_limit", want: 99.0},
+		"100 users":                     {body: obj{"name": "a", "type": 2, "user_limit": 100}, code: 50035, path: "user_limit", leaf: "NUMBER_TYPE_MAX"},
+		"10000 users of a stage":        {body: obj{"name": "a", "type": 13, "user_limit": 10000}, field: "user_limit", want: 10000.0},
+		"10001 users of a stage":        {body: obj{"name": "a", "type": 13, "user_limit": 10001}, code: 50035, path: "user_limit", leaf: "NUMBER_TYPE_MAX"},
+		"region":                        {body: obj{"name": "a", "type": 2, "rtc_region": "rotterdam"}, field: "rtc_region", want: "rotterdam"},
+		"region left out":               {body: obj{"name": "a", "type": 13}, field: "rtc_region", want: nil},
+		"region unknown":                {body: obj{"name": "a", "type": 2, "rtc_region": "atlantis"}, code: 50035, path: "rtc_region", leaf: "BASE_TYPE_CHOICES"},
+		"video quality":                 {body: obj{"name": "a", "type": 13, "video_quality_mode": 2}, field: "video_quality_mode", want: 2.0},
+		"video quality left out":        {body: obj{"name": "a", "type": 2}, field: "video_quality_mode"},
+		"video quality unknown":         {body: obj{"name": "a", "type": 2, "video_quality_mode": 3}, code: 50035, path: "video_quality_mode", leaf: "BASE_TYPE_CHOICES"},
+		"topic of a voice channel":      {body: obj{"name": "a", "type": 2, "topic": "x"}, field: "topic"},
+		"topic of a media channel":      {body: obj{"name": "a", "type": 16, "topic": long(4096)}, field: "topic", want: long(4096)},
+		"topic of 4097 in a forum":      {body: obj{"name": "a", "type": 15, "topic": long(4097)}, code: 50035, path: "topic", leaf: "BASE_TYPE_MAX_LENGTH"},
+		"slow mode of threads":          {body: obj{"name": "a", "type": 15, "default_thread_rate_limit_per_user": 5}, field: "default_thread_rate_limit_per_user", want: 5.0},
+		"slow mode of threads too long": {body: obj{"name": "a", "type": 15, "default_thread_rate_limit_per_user": 21601}, code: 50035, path: "default_thread_rate_limit_per_user", leaf: "NUMBER_TYPE_MAX"},
+		"sort order":                    {body: obj{"name": "a", "type": 16, "default_sort_order": 0}, field: "default_sort_order", want: 0.0},
+		"sort order left out":           {body: obj{"name": "a", "type": 15}, field: "default_sort_order"},
+		"sort order unknown":            {body: obj{"name": "a", "type": 15, "default_sort_order": 2}, code: 50035, path: "default_sort_order", leaf: "BASE_TYPE_CHOICES"},
+		"layout":                        {body: obj{"name": "a", "type": 15, "default_forum_layout": 2}, field: "default_forum_layout", want: 2.0},
+		"layout of a media channel":     {body: obj{"name": "a", "type": 16, "default_forum_layout": 2}, field: "default_forum_layout"},
+		"reaction":                      {body: obj{"name": "a", "type": 15, "default_reaction_emoji": obj{"emoji_name": "✅"}}, field: "default_reaction_emoji", want: obj{"emoji_id": nil, "emoji_name": "✅"}},
+		"reaction of no emoji":          {body: obj{"name": "a", "type": 15, "default_reaction_emoji": obj{"emoji_name": "ok"}}, code: 10014},
+		"reaction of an unknown one":    {body: obj{"name": "a", "type": 15, "default_reaction_emoji": obj{"emoji_id": "1234567"}}, code: 10014},
+		"reaction with both":            {body: obj{"name": "a", "type": 15, "default_reaction_emoji": obj{"emoji_id": "1234567", "emoji_name": "✅"}}, code: 50035, path: "default_reaction_emoji.emoji_name", leaf: "BASE_TYPE_EXCLUSIVE"},
+		"tag without a name":            {body: obj{"name": "a", "type": 15, "available_tags": []obj{{}}}, code: 50035, path: "available_tags.0.name", leaf: "BASE_TYPE_REQUIRED"},
+		"tag with a name of 21":         {body: obj{"name": "a", "type": 15, "available_tags": []obj{{"name": long(21)}}}, code: 50035, path: "available_tags.0.name", leaf: "BASE_TYPE_BAD_LENGTH"},
+		"21 tags":                       {body: obj{"name": "a", "type": 15, "available_tags": tags(21)}, code: 50035, path: "available_tags", leaf: "BASE_TYPE_MAX_LENGTH"},
+		"a tag twice":                   {body: obj{"name": "a", "type": 15, "available_tags": []obj{{"name": "Bug"}, {"name": "bug"}}}, code: 40061},
+		"flags are not for a create":    {body: obj{"name": "a", "type": 15, "flags": 16}, field: "flags", want: 0.0},
 		"in a category":                 {body: obj{"name": "a", "parent_id": group}, field: "parent_id", want: group},
 		"parent is no category":         {body: obj{"name": "a", "parent_id": text}, code: 50035, path: "parent_id", leaf: "CHANNEL_PARENT_INVALID_TYPE"},
 		"parent is unknown":             {body: obj{"name": "a", "parent_id": "1"}, code: 50035, path: "parent_id", leaf: "CHANNEL_PARENT_INVALID"},
@@ -159,4 +196,84 @@ func TestEditFields(t *testing.T) {
 			}
 		})
 	}
+}
+
+// tags are n tags.
+func tags(n int) (list []obj) {
+	for i := range n {
+		list = append(list, obj{"name": "tag " + string(rune('a'+i))})
+	}
+	return list
+}
+
+// TestTags: a tag keeps its id only where it is sent, and its list replaces the former one.
+func TestTags(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual|discordtest.PermAdministrator, rig.Community)
+	r.Srv.EditGuildByHand(r.Guild, func(g *discordtest.Guild) { g.Emojis = []string{"1234567"} })
+	forum := r.Channel(obj{"name": "ideas", "type": 15, "available_tags": []obj{
+		{"name": "bug", "emoji_name": "🐛"}, {"name": "idea", "moderated": true, "emoji_id": "1234567"},
+	}})
+	was, _ := r.Srv.Channel(forum)
+	bug, idea := was.Tags[0].ID, was.Tags[1].ID
+	if bug == "" || idea == "" || bug == idea {
+		t.Fatalf("got %+v, want two ids", was.Tags)
+	}
+	edit := func(status int, tags ...obj) rig.Answer {
+		return r.Must(status, "PATCH", "/channels/"+forum, obj{"available_tags": tags})
+	}
+	edit(200, obj{"id": idea, "name": "proposal"}, obj{"name": "bug"})
+	is, _ := r.Srv.Channel(forum)
+	if is.Tags[0] != (discordtest.Tag{ID: idea, Name: "proposal"}) || is.Tags[1].ID == bug {
+		t.Errorf("got %+v, want %s renamed and a new bug", is.Tags, idea)
+	}
+	for code, tags := range map[int][]obj{
+		10087: {{"id": bug, "name": "bug"}}, 40061: {{"name": "a"}, {"name": "A"}}, 10014: {{"name": "a", "emoji_id": "7654321"}},
+	} {
+		if got := r.Do("PATCH", "/channels/"+forum, obj{"available_tags": tags}); got.Code() != code {
+			t.Errorf("%v: got %s, want code %d", tags, got.Raw, code)
+		}
+	}
+	if got := edit(404, obj{"id": idea, "name": "a"}, obj{"id": idea, "name": "b"}); got.Code() != 10087 {
+		t.Errorf("one id twice: %s", got.Raw)
+	}
+	edit(200)
+	if got := r.Do("PATCH", "/channels/"+forum, obj{"flags": discordtest.FlagRequireTag}); got.Code() != 40066 {
+		t.Errorf("a tag is required and there is none: %s", got.Raw)
+	}
+	r.Must(200, "PATCH", "/channels/"+forum, obj{"flags": discordtest.FlagRequireTag | discordtest.FlagHideMediaDownload, "available_tags": tags(20)})
+	if is, _ = r.Srv.Channel(forum); is.Flags != discordtest.FlagRequireTag || len(is.Tags) != 20 {
+		t.Errorf("flags %d and %d tags of a forum", is.Flags, len(is.Tags))
+	}
+	media := r.Channel(obj{"name": "pictures", "type": 16})
+	r.Must(200, "PATCH", "/channels/"+media, obj{"flags": discordtest.FlagHideMediaDownload})
+	if is, _ = r.Srv.Channel(media); is.Flags != discordtest.FlagHideMediaDownload {
+		t.Errorf("flags %d of a media channel", is.Flags)
+	}
+}
+
+// TestBitrateByBoosts: the highest one depends on the boost level.
+func TestBitrateByBoosts(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	voice := r.Channel(obj{"name": "Hall", "type": 2})
+	highest := []int{96000, 128000, 256000, 384000}
+	for tier, most := range highest {
+		r.Srv.EditGuildByHand(r.Guild, func(g *discordtest.Guild) { g.PremiumTier = tier })
+		r.Must(200, "PATCH", "/channels/"+voice, obj{"bitrate": most})
+		r.Must(400, "PATCH", "/channels/"+voice, obj{"bitrate": most + 1})
+	}
+	r.Srv.EditGuildByHand(r.Guild, func(g *discordtest.Guild) { g.PremiumTier, g.Features = 0, []string{"VIP_REGIONS"} })
+	r.Must(200, "PATCH", "/channels/"+voice, obj{"bitrate": 384000})
+}
+
+// TestVoiceNeedsConnect: without CONNECT a bot cannot manage a voice channel.
+func TestVoiceNeedsConnect(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual)
+	deny := []discordtest.Overwrite{{ID: r.Guild, Deny: discordtest.PermConnect}}
+	voice := r.Srv.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "Hall", Type: discordtest.TypeVoice, Overwrites: deny})
+	text := r.Srv.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "hall", Overwrites: deny})
+	r.Must(403, "PATCH", "/channels/"+voice, obj{"user_limit": 5})
+	r.Must(200, "PATCH", "/channels/"+text, obj{"nsfw": true})
 }

@@ -27,13 +27,34 @@ func TestContract(t *testing.T) {
 	ch := r.Must(201, "POST", g+"/channels", obj{"name": "tokyo", "type": 0, "parent_id": group, "topic": "fire", "nsfw": true,
 		"rate_limit_per_user": 60, "default_auto_archive_duration": 1440,
 		"permission_overwrites": []obj{{"id": r.Guild, "type": 0, "allow": 0, "deny": 1024}}}, "X-Audit-Log-Reason", "because").ID()
-	for kind, name := range map[int]string{2: "Voice", 5: "news", 13: "Stage", 15: "forum"} {
-		r.Must(201, "POST", g+"/channels", obj{"name": name, "type": kind})
+	r.Srv.EditGuildByHand(r.Guild, func(g *discordtest.Guild) { g.Emojis = []string{"1234567"} })
+	r.Must(201, "POST", g+"/channels", obj{"name": "news", "type": 5})
+	for kind, name := range map[int]string{2: "Voice", 13: "Stage"} {
+		id := r.Must(201, "POST", g+"/channels", obj{"name": name, "type": kind}).ID()
+		r.Must(200, "PATCH", "/channels/"+id, obj{"bitrate": 64000, "user_limit": 5, "rtc_region": "rotterdam", "video_quality_mode": 2})
+	}
+	for kind, name := range map[int]string{15: "forum", 16: "media"} {
+		id := r.Must(201, "POST", g+"/channels", obj{"name": name, "type": kind, "topic": "guidelines",
+			"available_tags":         []obj{{"name": "bug", "emoji_name": "🐛", "moderated": false}, {"name": "idea", "emoji_id": "1234567"}},
+			"default_reaction_emoji": obj{"emoji_name": "✅"}, "default_sort_order": 1, "default_thread_rate_limit_per_user": 5}).ID()
+		made, _ := r.Srv.Channel(id)
+		r.Must(200, "PATCH", "/channels/"+id, obj{"flags": 16, "default_forum_layout": 1, "default_sort_order": nil,
+			"default_reaction_emoji": nil, "available_tags": []obj{{"id": made.Tags[0].ID, "name": "defect"}}})
 	}
 	r.Must(200, "PATCH", "/channels/"+ch, obj{"name": "kyoto", "topic": nil, "parent_id": nil, "permission_overwrites": []obj{}})
 	r.Must(204, "PATCH", g+"/channels", []obj{{"id": ch, "position": 3, "parent_id": group, "lock_permissions": true}})
 	r.Must(204, "PUT", "/channels/"+ch+"/permissions/"+r.Guild, obj{"type": 0, "allow": 2048, "deny": 0})
 	r.Must(204, "DELETE", "/channels/"+ch+"/permissions/"+r.Guild, nil)
+
+	role := r.Must(200, "POST", g+"/roles", obj{"name": "On call", "permissions": "1024", "hoist": true, "mentionable": true,
+		"colors": obj{"primary_color": 1, "secondary_color": nil, "tertiary_color": nil}}, "X-Audit-Log-Reason", "because").ID()
+	r.Must(200, "PATCH", g+"/roles/"+role, obj{"name": "Off duty", "color": 2, "hoist": nil, "permissions": nil})
+	r.Must(200, "PATCH", g+"/roles", []obj{{"id": role, "position": 1}, {"id": r.Srv.CreateRoleByHand(r.Guild, discordtest.Role{Name: "Booster", Booster: true}), "position": 1}})
+	user := r.Srv.AddUser("Yuji")
+	r.Srv.AddMember(r.Guild, user, 0)
+	member := g + "/members/" + user + "/roles/" + role
+	r.Must(204, "PUT", member, nil)
+	r.Must(204, "DELETE", member, nil)
 
 	hook := r.Must(200, "POST", "/channels/"+ch+"/webhooks", obj{"name": "alertmanager"})
 	w, secret := "/webhooks/"+hook.ID(), "/webhooks/"+hook.ID()+"/"+hook.JSON["token"].(string)
@@ -46,7 +67,7 @@ func TestContract(t *testing.T) {
 	r.Must(200, "PATCH", secret+"/messages/"+msg, obj{"content": "edited"})
 	own := r.Must(200, "POST", "/channels/"+ch+"/messages", obj{"content": "by the bot"}).ID()
 	for _, path := range []string{"/gateway", "/gateway/bot", "/users/@me", "/users/@me/guilds?with_counts=true", "/applications/@me",
-		"/oauth2/applications/@me", g, g + "?with_counts=true", g + "/roles", g + "/members/" + r.Bot.UserID, g + "/audit-logs?limit=100", g + "/webhooks",
+		"/oauth2/applications/@me", g, g + "?with_counts=true", g + "/roles", g + "/roles/" + role, g + "/members/" + r.Bot.UserID, g + "/audit-logs?limit=100", g + "/webhooks",
 		g + "/channels", "/channels/" + ch, "/channels/" + group, "/channels/" + ch + "/webhooks", w, secret, secret + "/messages/" + msg,
 		"/channels/" + ch + "/messages", "/channels/" + ch + "/messages/" + own} {
 		r.Must(200, "GET", path, nil)
@@ -58,6 +79,7 @@ func TestContract(t *testing.T) {
 	r.Must(204, "DELETE", secret, nil)
 	r.Must(204, "DELETE", "/webhooks/"+r.Must(200, "POST", "/channels/"+ch+"/webhooks", obj{"name": "second"}).ID(), nil)
 	r.Must(200, "DELETE", "/channels/"+ch, nil)
+	r.Must(204, "DELETE", g+"/roles/"+role, nil)
 	r.Must(204, "DELETE", "/users/@me/guilds/"+r.Guild, nil)
 
 	want := slices.DeleteFunc(discordtest.Routes(), func(s string) bool { return s == "POST /guilds" || s == "DELETE /guilds/{guild_id}" })

@@ -10,6 +10,7 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/channels"
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/guilds"
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/messages"
+	"jutsu.com/operators/libs/discordclient/discordtest/rest/roles"
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/users"
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/webhooks"
 )
@@ -32,6 +33,7 @@ func table() []*route {
 	const (
 		guild, list        = "/guilds/{guild_id}", "/guilds/{guild_id}/channels"
 		channel, overwrite = "/channels/{channel_id}", "/channels/{channel_id}/permissions/{overwrite_id}"
+		role, memberRole   = guild + "/roles/{role_id}", guild + "/members/{user_id}/roles/{role_id}"
 		webhook            = "/webhooks/{webhook_id}"
 		withToken          = "/webhooks/{webhook_id}/{webhook_token}" //nolint:gosec // G101: a path template, no credential
 	)
@@ -48,10 +50,18 @@ func table() []*route {
 		{method: "GET", template: guild, handle: guilds.Get},
 		{method: "PATCH", template: guild, handle: guilds.Edit},
 		{method: "DELETE", template: guild, handle: guilds.Delete},
-		{method: "GET", template: guild + "/roles", handle: guilds.Roles},
 		{method: "GET", template: guild + "/members/{user_id}", handle: guilds.Member},
 		{method: "GET", template: guild + "/audit-logs", handle: guilds.AuditLog},
 		{method: "GET", template: guild + "/webhooks", handle: webhooks.ListOfGuild},
+
+		{method: "GET", template: guild + "/roles", handle: roles.List},
+		{method: "POST", template: guild + "/roles", handle: roles.Create},
+		{method: "PATCH", template: guild + "/roles", handle: roles.Move},
+		{method: "GET", template: role, handle: roles.Get},
+		{method: "PATCH", template: role, handle: roles.Edit},
+		{method: "DELETE", template: role, handle: roles.Delete},
+		{method: "PUT", template: memberRole, handle: roles.Give},
+		{method: "DELETE", template: memberRole, handle: roles.Take},
 
 		{method: "GET", template: list, handle: channels.List},
 		{method: "POST", template: list, handle: channels.Create},

@@ -58,7 +58,7 @@ func (l *Limiter) Done(t Ticket, answer *Answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
-	l.global.end(now)
+	l.global.end(t.began, now)
 	if b := l.buckets[t.key]; b != nil && t.key.name != "" {
 		b.inFlight--
 		if answer == nil {

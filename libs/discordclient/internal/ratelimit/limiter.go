@@ -10,7 +10,7 @@
 //     which is why one call of a route goes first and alone, for a second at most;
 //   - the global limit, 50 calls per second and bot, kept as a sliding window, which is at least as
 //     strict as any fixed one. A call stays in it until a second after its answer, since Discord may
-//     have counted it as late as that;
+//     have counted it as late as that. Callers that it holds back stand in a line (line.go);
 //   - limits that no header shows, such as two changes of a channel's name or topic in ten minutes:
 //     learnt from the 429 that breaks them and then applied to that kind of change on that channel;
 //   - creates and deletes are urgent: a part of the global budget, and the last call of a bucket they
@@ -42,11 +42,6 @@ const (
 	// all other guilds until it times out.
 	probeExpiry = time.Second
 	pruneEvery  = 1024
-	// perTurn is how many callers get a turn for each call that will be free: some of
-	// them come earlier or never.
-	perTurn = 2
-	// farthestTurn is the longest wait for the global limit. Callers report longer waits to users.
-	farthestTurn = 4 * time.Second
 )
 
 // Call is what the limiter needs to know about a call.
@@ -55,6 +50,8 @@ type Call struct {
 	Major  string // major parameter: the guild's, channel's or webhook's id
 	Urgent bool   // a create or a delete
 	Hidden string // kind of change under a limit of its own, such as "name"; empty for none
+	Caller string // whose place in the line for the global limit it takes
+	More   int    // how many calls the caller will make right after it
 }
 
 // Wait says that a call may not be made before After is over.
@@ -68,6 +65,7 @@ type Limiter struct {
 	mu      sync.Mutex
 	now     func() time.Time
 	global  window
+	line    line
 	reserve int
 
 	blocked    time.Time // everything, until then
@@ -127,6 +125,7 @@ type Ticket struct {
 	call  Call
 	probe bool
 	key   bucketKey
+	began time.Time
 }
 
 // Reserve answers at once: either with the right to make the call now, or with how long to wait
@@ -140,8 +139,9 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	if wait != nil {
 		return Ticket{}, wait
 	}
-	l.global.underWay++
-	t := Ticket{call: c, probe: !r.known}
+	l.global.begin(now, len(l.line.places) > 0)
+	l.line.served(c, now)
+	t := Ticket{call: c, probe: !r.known, began: now}
 	if t.probe {
 		r.probing = now
 	}
@@ -152,8 +152,8 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	return t, nil
 }
 
-// Peek returns what Reserve would answer now, without the right to a call. Who has to wait for the
-// global limit has got its turn by it.
+// Peek returns what Reserve would answer now, without the right to a call. A caller that has to wait
+// for the global limit has its place in the line by it.
 func (l *Limiter) Peek(c Call) *Wait {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -228,16 +228,19 @@ func (l *Limiter) full(b *bucket, k *kind, c Call, now time.Time) *Wait {
 	return &Wait{probePause, ScopeUser} // all of an undated window is under way: the next answer shows more
 }
 
-// globalWait says how long a call has to wait for the global budget, nil for not at all.
+// globalWait says how long a call has to wait for the global budget, nil for not at all. It has to
+// wait where those before it in the line need what is free.
 func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
 	keep := l.reserve
 	if c.Urgent {
 		keep = 0
 	}
-	if l.global.wait(now, keep) > 0 {
-		return &Wait{l.global.turn(now, keep), ScopeGlobal}
+	wait := l.global.wait(now, keep+l.line.before(c, now)+c.More)
+	if wait <= 0 {
+		return nil
 	}
-	return nil
+	l.line.queue(c, now.Add(wait))
+	return &Wait{wait, ScopeGlobal}
 }
 
 // Remaining is how many calls of the global budget could be made now.
@@ -273,38 +276,36 @@ type window struct {
 	underWay int
 	ended    []time.Time
 	next     int
-	turns    []time.Time // when those that were refused may come back
+	took     time.Duration // how long a call lasts: a moving average
+	late     time.Duration // how long after it was free a call is made for which a caller has waited: likewise
 }
 
-// wait says how long until a call may be made that leaves keep calls of the window unused.
-func (w *window) wait(now time.Time, keep int) time.Duration {
-	taken := w.underWay + keep
-	if taken >= len(w.ended) {
+// wait says how long until a call may be made that leaves others calls of the window unused.
+func (w *window) wait(now time.Time, others int) time.Duration {
+	taken, size := w.underWay+others, len(w.ended)
+	if w.underWay == size {
 		return probePause // the next answer shows more
 	}
-	return w.ended[(w.next+taken)%len(w.ended)].Add(globalWindow).Sub(now)
+	// What is taken beyond the window is free a round after what is taken in it, and so on. A round is
+	// taken to be a little shorter than it was: callers that come later than they could make it longer.
+	round := globalWindow + w.took + w.late*7/8
+	return w.ended[(w.next+taken)%size].Add(globalWindow + time.Duration(taken/size)*round).Sub(now)
 }
 
-// turn says when a call may be made that was refused, behind all that were refused before. Were
-// given the time at which the next call is free, all would come then, and all but one in vain: n
-// callers would make n*n attempts.
-func (w *window) turn(now time.Time, keep int) time.Duration {
-	w.turns = slices.DeleteFunc(w.turns, func(t time.Time) bool { return !t.After(now) })
-	taken := w.underWay + keep + len(w.turns)/perTurn
-	size := len(w.ended)
-	rounds := 1 + taken/size
-	after := max(w.ended[(w.next+taken)%size].Add(time.Duration(rounds)*globalWindow).Sub(now), w.wait(now, keep))
-	if after > farthestTurn {
-		return farthestTurn
+// begin counts a call that begins, and learns how late it is where callers have waited.
+func (w *window) begin(now time.Time, waited bool) {
+	late := now.Sub(w.ended[(w.next+w.underWay)%len(w.ended)]) - globalWindow
+	if waited && late >= 0 && late < globalWindow/4 {
+		w.late += (late - w.late) / 8
 	}
-	w.turns = append(w.turns, now.Add(after))
-	return after
+	w.underWay++
 }
 
-func (w *window) end(now time.Time) {
+func (w *window) end(began, now time.Time) {
 	w.underWay--
 	w.ended[w.next] = now
 	w.next = (w.next + 1) % len(w.ended)
+	w.took += (now.Sub(began) - w.took) / 8
 }
 
 func (w *window) free(now time.Time) int {

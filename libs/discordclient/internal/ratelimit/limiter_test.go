@@ -378,45 +378,110 @@ func TestConcurrentCallsNeverBreakTheGlobalLimit(t *testing.T) {
 	}
 }
 
-// Callers that come back at their turn need a few attempts each, however many they are, and
-// leave no call of the limit unused.
-func TestCallersTakeTurns(t *testing.T) {
+// caller is one that makes calls, one after the other.
+type caller struct {
+	call   ratelimit.Call // that it makes next
+	next   time.Time      // when it does something
+	ticket *ratelimit.Ticket
+}
+
+// act makes the caller's next call, or ends it; it reports whether that was its last one.
+func (a *caller) act(t *testing.T, c *clock, l *ratelimit.Limiter, took time.Duration) (done bool) {
+	t.Helper()
+	if a.ticket != nil {
+		l.Done(*a.ticket, nil)
+		a.ticket = nil
+		a.call.More--
+		return a.call.More < 0
+	}
+	ticket, wait := l.Reserve(a.call)
+	switch {
+	case wait == nil:
+		a.ticket, a.next = &ticket, c.t.Add(took)
+	case wait.Scope != ratelimit.ScopeGlobal:
+		t.Fatalf("a caller has to wait %v (%s)", wait.After, wait.Scope)
+	default:
+		a.next = c.t.Add(wait.After)
+	}
+	return false
+}
+
+// queue has callers make their calls, each as soon as it may, and returns how often they have asked.
+func queue(t *testing.T, c *clock, l *ratelimit.Limiter, line []*caller, took time.Duration) (attempts int) {
+	t.Helper()
+	for len(line) > 0 {
+		first := slices.MinFunc(line, func(a, b *caller) int { return a.next.Compare(b.next) })
+		c.t = first.next
+		if first.ticket == nil {
+			attempts++
+		}
+		if first.act(t, c, l, took) {
+			line = slices.DeleteFunc(line, func(a *caller) bool { return a == first })
+		}
+	}
+	return attempts
+}
+
+// Callers that come back when they may are held back once each, or two times more where it turns out
+// that calls last, however many they are; they are not held back between the calls that they have
+// announced, and leave no call of the limit unused.
+func TestCallersStandInALine(t *testing.T) {
 	t.Parallel()
-	for name, callers := range map[string]int{"a few": 60, "for some seconds": 500, "longer than the longest turn": 2000} {
+	const latency = 50 * time.Millisecond
+	for name, test := range map[string]struct {
+		callers, more int
+		took          time.Duration
+		heldBack      int
+	}{
+		"a few": {60, 0, 0, 1}, "for some seconds": {500, 0, 0, 1}, "for a minute": {2000, 0, 0, 1}, "two calls each": {500, 1, 0, 1},
+		"calls that last": {500, 0, latency, 3}, "two that last": {500, 1, latency, 3},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newClock()
 			l := ratelimit.New(50, c.now)
 			call(t, l, remove("0"), &ratelimit.Answer{}) // the route has no bucket
 			began := c.t
-			next := make([]time.Time, callers)
-			for i := range next {
-				next[i] = c.t
+			line := make([]*caller, test.callers)
+			for i := range line {
+				line[i] = &caller{call: remove("1"), next: c.t}
+				line[i].call.Caller, line[i].call.More = strconv.Itoa(i), test.more
 			}
-			attempts := 0
-			for len(next) > 0 {
-				first := slices.MinFunc(next, time.Time.Compare)
-				i := slices.IndexFunc(next, first.Equal)
-				if first.After(c.t) {
-					c.t = first
-				}
-				attempts++
-				if ticket, wait := l.Reserve(remove("1")); wait == nil {
-					l.Done(ticket, nil)
-					next = slices.Delete(next, i, i+1)
-				} else if wait.Scope != ratelimit.ScopeGlobal || wait.After > 4*time.Second {
-					t.Fatalf("a caller has to wait %v (%s)", wait.After, wait.Scope)
-				} else {
-					next[i] = c.t.Add(wait.After)
-				}
+			attempts, calls := queue(t, c, l, line, test.took), test.callers*(1+test.more)
+			if most := test.callers*test.heldBack + calls; attempts > most {
+				t.Errorf("%d callers made %d attempts for %d calls, want %d at most", test.callers, attempts, calls, most)
 			}
-			if most := callers * (3 + callers/400); attempts > most {
-				t.Errorf("%d callers made %d attempts, want %d at most", callers, attempts, most)
-			}
-			if took, want := c.t.Sub(began), time.Duration(callers/50)*time.Second; took > want {
-				t.Errorf("%d calls took %v, want %v", callers, took, want)
+			if took, want := c.t.Sub(began), time.Duration(calls/50)*(time.Second+test.took); took > want {
+				t.Errorf("%d calls took %v, want %v", calls, took, want)
 			}
 		})
+	}
+}
+
+// Who does not come back holds nobody up for longer than a second.
+func TestAPlaceIsNotKeptForEver(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l := ratelimit.New(50, c.now)
+	call(t, l, remove("0"), &ratelimit.Answer{})
+	for i := range 149 { // 49 go, and two seconds full of others wait
+		one := remove("1")
+		one.Caller = strconv.Itoa(i)
+		if ticket, wait := l.Reserve(one); wait == nil {
+			l.Done(ticket, nil)
+		}
+	}
+	late := remove("1")
+	late.Caller = "late"
+	_, wait := l.Reserve(late)
+	if wait == nil || wait.After < 2*time.Second || wait.After > 3*time.Second {
+		t.Fatalf("behind two seconds full of others it has to wait %v", wait)
+	}
+	c.advance(wait.After + 1500*time.Millisecond)
+	other := remove("1")
+	other.Caller = "other"
+	if _, wait = l.Reserve(other); wait != nil {
+		t.Errorf("when nobody has come back, another has to wait %v", wait)
 	}
 }
 

@@ -33,6 +33,10 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 	if err != nil {
 		return nil, err
 	}
+	bouncer, err := images.PgBouncerArchive(ctx, progress)
+	if err != nil {
+		return nil, err
+	}
 	manager := "manager_" + runtime.GOARCH
 	program := func(name, path, source string) images.Image {
 		return images.Image{Name: name, Files: map[string]string{path: source}, Entrypoint: []string{path}}
@@ -54,5 +58,7 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 				"/manager": "-> operator/" + manager},
 		},
 		{Name: "ghcr.io/cloudnative-pg/postgresql:" + images.PostgresVersion, Archive: postgres, User: "26"},
+		// The default of CloudNativePG 1.30.0 (pkg/versions/versions.go); the program is that of Debian 13.
+		{Name: "ghcr.io/cloudnative-pg/pgbouncer:1.25.1", Archive: bouncer, User: "998"},
 	}, nil
 }

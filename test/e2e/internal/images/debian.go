@@ -19,14 +19,22 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// PostgresVersion is the major version that PostgresArchive holds: the one of Debian 12.
-const PostgresVersion = "15"
+const (
+	// PostgresVersion is the major version that PostgresArchive holds: the one of Debian 12.
+	PostgresVersion = "15"
+	// NewPostgresVersion is that of NewPostgresArchive: the one of Debian 13.
+	NewPostgresVersion = "17"
+)
 
 var (
 	//go:embed postgres.sh
 	postgresScript string
+	//go:embed postgres17.sh
+	newPostgresScript string
 	//go:embed barman.sh
 	barmanScript string
+	//go:embed pgbouncer.sh
+	pgBouncerScript string
 )
 
 // PostgresArchive returns a tar file with the files of a Postgres image.
@@ -34,10 +42,21 @@ func PostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "postgres-"+PostgresVersion, postgresScript, progress)
 }
 
+// NewPostgresArchive returns a tar file with the files of a Postgres image of another major version, to which
+// that of PostgresArchive can be upgraded.
+func NewPostgresArchive(ctx context.Context, progress io.Writer) (string, error) {
+	return debian(ctx, "postgres-"+NewPostgresVersion, newPostgresScript, progress)
+}
+
 // BarmanArchive returns a tar file with barman-cloud, which backs up Postgres into object stores, of
 // Debian 13, whose Python the image has that CloudNativePG's plugin releases.
 func BarmanArchive(ctx context.Context, progress io.Writer) (string, error) {
 	return debian(ctx, "barman", barmanScript, progress)
+}
+
+// PgBouncerArchive returns a tar file with PgBouncer, of Debian 13.
+func PgBouncerArchive(ctx context.Context, progress io.Writer) (string, error) {
+	return debian(ctx, "pgbouncer", pgBouncerScript, progress)
 }
 
 // debian returns a tar file that a script makes out of Debian's packages, once per user: it lies in

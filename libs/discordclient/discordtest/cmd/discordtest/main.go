@@ -15,6 +15,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -39,6 +40,7 @@ type options struct {
 	listen, publicURL, seedFile string
 	tokenFile, adminTokenFile   string
 	guild, guildID              string
+	moreGuilds                  []seedGuild
 	community, noRateLimits     bool
 	allowGuilds                 bool
 }
@@ -59,7 +61,15 @@ func parse(args []string, out io.Writer) (options, error) {
 		"`file` with the token of a second bot that may do everything: for changes \"by hand\" over REST")
 	f.StringVar(&o.guild, "guild", "Jujutsu High", "`name` of the guild that both bots are in")
 	f.StringVar(&o.guildID, "guild-id", "1401681709430341704", "`id` of that guild")
-	f.BoolVar(&o.community, "community", false, "make it a Community guild: announcement channels, stages, forums")
+	f.Func("also-guild", "`id=name` of a further guild; may be given several times", func(text string) error {
+		id, name, ok := strings.Cut(text, "=")
+		if !ok || id == "" || name == "" {
+			return errors.New("it must be the id and the name of a guild, with = in between")
+		}
+		o.moreGuilds = append(o.moreGuilds, seedGuild{ID: id, Name: name})
+		return nil
+	})
+	f.BoolVar(&o.community, "community", false, "make them Community guilds: announcement channels, stages, forums")
 	f.BoolVar(&o.allowGuilds, "allow-guilds", false, "let bots make guilds, which Discord does not since July 2025")
 	f.BoolVar(&o.noRateLimits, "no-rate-limits", false, "drop Discord's rate limits; limits of quantity stay")
 	if err := f.Parse(args); err != nil {

@@ -85,12 +85,16 @@ func TestRunTwice(t *testing.T) {
 	token, admin := filepath.Join(dir, "new", "bot.token"), filepath.Join(dir, "admin.token")
 	var tokens []string
 	for range 2 {
-		p := begin(t, "--listen=127.0.0.1:0", "--token-file="+token, "--admin-token-file="+admin, "--guild=Kyoto", "--guild-id=42")
+		p := begin(t, "--listen=127.0.0.1:0", "--token-file="+token, "--admin-token-file="+admin, "--guild=Kyoto", "--guild-id=42",
+			"--also-guild=43=Osaka")
 		url := p.until(t, `page +(http://\S+)`)
 		p.until(t, `(Stop it)`)
 		for _, file := range []string{token, admin} {
-			if got := guildsOf(t, url, file); !strings.Contains(got, `"id":"42"`) || !strings.Contains(got, "Kyoto") {
-				t.Errorf("guilds: %s", got)
+			got := guildsOf(t, url, file)
+			for _, want := range []string{`"id":"42"`, "Kyoto", `"id":"43"`, "Osaka"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("guilds: %s", got)
+				}
 			}
 		}
 		if info, err := os.Stat(token); err != nil || info.Mode().Perm() != 0o600 {

@@ -61,13 +61,16 @@ const (
 // seed is what the flags ask for.
 func (o options) seed() seed {
 	s := seed{
-		Bots: []seedBot{{"operator", o.tokenFile, botPermissions}}, Guilds: []seedGuild{{ID: o.guildID, Name: o.guild}},
+		Bots:   []seedBot{{"operator", o.tokenFile, botPermissions}},
+		Guilds: append([]seedGuild{{ID: o.guildID, Name: o.guild}}, o.moreGuilds...),
 	}
 	if o.adminTokenFile != "" {
 		s.Bots = append(s.Bots, seedBot{"by hand", o.adminTokenFile, adminPermissions})
 	}
 	if o.community {
-		s.Guilds[0].Features = []string{"COMMUNITY", "NEWS"}
+		for i := range s.Guilds {
+			s.Guilds[i].Features = []string{"COMMUNITY", "NEWS"}
+		}
 	}
 	return s
 }

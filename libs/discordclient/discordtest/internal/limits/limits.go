@@ -19,6 +19,8 @@ type Limits struct {
 	ChannelsPerCategory int
 	// Categories per guild: 50, seen by the community (error 30013 is a guess).
 	Categories int
+	// Roles per guild: 250 (30005); that @everyone counts is a guess.
+	Roles int
 	// Webhooks per channel (30007) and per guild (30058).
 	WebhooksPerChannel, WebhooksPerGuild int
 	// OverwritesPerChannel: 1000 (30060).
@@ -98,6 +100,8 @@ func Default() *Limits {
 		"POST /channels/{channel_id}/webhooks":                  {5, 5 * time.Second},
 		"GET /gateway":                                          {50, time.Second},
 		"GET /webhooks/{webhook_id}/{webhook_token}":            {5, 2 * time.Second},
+		"POST /guilds/{guild_id}/roles":                         {20, 10 * time.Second},
+		"PATCH /guilds/{guild_id}/roles":                        {5, 5 * time.Second},
 		"GET /users/@me/guilds":                                 {2, time.Second},
 		"PUT /channels/{channel_id}/permissions/{overwrite_id}": {10, 15 * time.Second},
 	}
@@ -124,7 +128,7 @@ func Strict() *Limits {
 // about something else that must not wait.
 func None() *Limits {
 	return &Limits{
-		Channels: 500, ChannelsPerCategory: 50, Categories: 50,
+		Channels: 500, ChannelsPerCategory: 50, Categories: 50, Roles: 250,
 		WebhooksPerChannel: 15, WebhooksPerGuild: 1000, OverwritesPerChannel: 1000, GuildsPerSession: 2500,
 		Ban: 24 * time.Hour,
 	}

@@ -19,6 +19,10 @@ const (
 	AuditOverwriteCreate = 13
 	AuditOverwriteUpdate = 14
 	AuditOverwriteDelete = 15
+	AuditMemberRoles     = 25
+	AuditRoleCreate      = 30
+	AuditRoleUpdate      = 31
+	AuditRoleDelete      = 32
 	AuditWebhookCreate   = 50
 	AuditWebhookUpdate   = 51
 	AuditWebhookDelete   = 52

@@ -34,16 +34,47 @@ type Channel struct {
 	NSFW                  bool
 	RateLimitPerUser      int // seconds
 	DefaultAutoArchive    int // minutes; 0: not set
-	Bitrate, UserLimit    int // voice only
 	Flags                 int
 	Overwrites            []Overwrite
 	LastMessageID         string
+
+	// Of voice-like channels only.
+	Bitrate, UserLimit int
+	Region             string // empty: automatic
+	VideoQuality       int    // 1 automatic, 2 full; 0: not set, which is automatic
+
+	// Of forum-like channels only.
+	Tags           []Tag
+	Reaction       Emoji
+	SortOrder      *int // 0 latest activity, 1 creation date
+	Layout         int  // 0 not set, 1 list, 2 gallery
+	ThreadSlowmode int  // seconds
 }
+
+// Emoji is one of the guild by its ID, or a Unicode emoji by its Name; the zero value is none.
+type Emoji struct{ ID, Name string }
+
+// Tag is a tag that posts of a forum-like channel may have.
+type Tag struct {
+	ID, Name  string
+	Moderated bool // only moderators may set it
+	Emoji     Emoji
+}
+
+// Flags of forum-like channels: a post needs a tag; media are shown without a button to download them
+// (media channels only).
+const (
+	FlagRequireTag        = 1 << 4
+	FlagHideMediaDownload = 1 << 15
+)
+
+// defaultBitrate is that of a new voice-like channel.
+const defaultBitrate = 64000
 
 // Clone is a copy that shares nothing.
 func (c *Channel) Clone() Channel {
 	d := *c
-	d.Overwrites = slices.Clone(c.Overwrites)
+	d.Overwrites, d.Tags = slices.Clone(c.Overwrites), slices.Clone(c.Tags)
 	return d
 }
 
@@ -51,6 +82,9 @@ func (c *Channel) Clone() Channel {
 func TextLike(kind int) bool {
 	return kind == TypeText || kind == TypeAnnouncement || kind == TypeForum || kind == TypeMedia
 }
+
+// VoiceLike says whether members talk in the channel.
+func VoiceLike(kind int) bool { return kind == TypeVoice || kind == TypeStage }
 
 // ForumLike says whether the channel holds threads only.
 func ForumLike(kind int) bool { return kind == TypeForum || kind == TypeMedia }
@@ -67,13 +101,55 @@ func (c *Channel) Wire() map[string]any {
 	w["nsfw"] = c.NSFW
 	w["rate_limit_per_user"] = c.RateLimitPerUser
 	w["last_message_id"] = OrNull(c.LastMessageID)
-	if c.Type == TypeVoice || c.Type == TypeStage {
-		w["bitrate"], w["user_limit"], w["rtc_region"] = c.Bitrate, c.UserLimit, nil
+	if VoiceLike(c.Type) {
+		c.wireVoice(w)
 		return w
 	}
 	w["topic"] = OrNull(c.Topic)
 	if c.DefaultAutoArchive != 0 {
 		w["default_auto_archive_duration"] = c.DefaultAutoArchive
 	}
+	if ForumLike(c.Type) {
+		c.wireForum(w)
+	}
 	return w
+}
+
+// wireVoice adds the fields of a voice-like channel.
+func (c *Channel) wireVoice(w map[string]any) {
+	w["bitrate"], w["user_limit"], w["rtc_region"] = c.Bitrate, c.UserLimit, OrNull(c.Region)
+	if c.VideoQuality != 0 {
+		w["video_quality_mode"] = c.VideoQuality
+	}
+}
+
+// wireForum adds the fields of a forum-like channel.
+func (c *Channel) wireForum(w map[string]any) {
+	tags := []any{}
+	for _, t := range c.Tags {
+		tags = append(tags, map[string]any{
+			"id": t.ID, "name": t.Name, "moderated": t.Moderated,
+			"emoji_id": OrNull(t.Emoji.ID), "emoji_name": OrNull(t.Emoji.Name),
+		})
+	}
+	w["available_tags"], w["default_reaction_emoji"], w["default_sort_order"] = tags, nil, nil
+	if c.Reaction != (Emoji{}) {
+		w["default_reaction_emoji"] = map[string]any{
+			"emoji_id": OrNull(c.Reaction.ID), "emoji_name": OrNull(c.Reaction.Name),
+		}
+	}
+	if c.SortOrder != nil {
+		w["default_sort_order"] = *c.SortOrder
+	}
+	w["default_thread_rate_limit_per_user"] = c.ThreadSlowmode
+	if c.Type == TypeForum {
+		w["default_forum_layout"] = c.Layout
+	}
+}
+
+// Defaults fills in what a new channel of a type has.
+func (c *Channel) Defaults() {
+	if VoiceLike(c.Type) && c.Bitrate == 0 {
+		c.Bitrate = defaultBitrate
+	}
 }

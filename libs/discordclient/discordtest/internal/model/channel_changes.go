@@ -26,9 +26,19 @@ func (d *Discord) ReplaceChannel(g *GuildState, ch *Channel, after Channel) {
 	d.OnChange()
 }
 
-// InsertChannel gives the channel its id and adds it.
+// IdentifyTags gives new tags their ids.
+func (d *Discord) IdentifyTags(ch *Channel) {
+	for i := range ch.Tags {
+		if ch.Tags[i].ID == "" {
+			ch.Tags[i].ID = d.NewID()
+		}
+	}
+}
+
+// InsertChannel gives the channel and its tags their ids and adds it.
 func (d *Discord) InsertChannel(g *GuildState, ch *Channel) {
 	ch.ID = d.NewID()
+	d.IdentifyTags(ch)
 	g.Channels[ch.ID] = ch
 	wrote(d, g.channelLags, ch.ID, nil)
 	d.Emit(g, "CHANNEL_CREATE", ch.Wire())

@@ -15,6 +15,8 @@ type Guild struct {
 	Features                                                                                     []string
 	VerificationLevel, DefaultNotifications, ExplicitContentFilter, MFALevel                     int
 	AFKTimeout, SystemChannelFlags                                                               int
+	PremiumTier                                                                                  int      // boost level
+	Emojis                                                                                       []string // ids of its own
 	AFKChannelID, SystemChannelID, RulesChannelID, PublicUpdatesChannelID, SafetyAlertsChannelID string
 	WidgetChannelID                                                                              string
 	PreferredLocale                                                                              string
@@ -125,6 +127,7 @@ func displayRank(c *Channel) int {
 func (g *GuildState) Snapshot() Guild {
 	out := g.Guild
 	out.Features, out.Roles, out.Audit = slices.Clone(g.Features), slices.Clone(g.Roles), slices.Clone(g.Audit)
+	out.Emojis = slices.Clone(g.Emojis)
 	out.Messages, out.Members = map[string][]Message{}, map[string]Member{}
 	for _, c := range g.Displayed() {
 		out.Channels = append(out.Channels, c.Clone())
@@ -151,6 +154,13 @@ func (g *GuildState) Wire() map[string]any {
 	for i := range g.Roles {
 		roles = append(roles, g.Roles[i].Wire())
 	}
+	emojis := []any{}
+	for _, id := range g.Emojis {
+		emojis = append(emojis, map[string]any{
+			"id": id, "name": "emoji", "roles": []any{}, "require_colons": true, "managed": false, "animated": false,
+			"available": true,
+		})
+	}
 	return map[string]any{
 		"id": g.ID, "name": g.Name, "owner_id": g.OwnerID, "application_id": nil, "region": "deprecated",
 		"icon": OrNull(g.Icon), "splash": OrNull(g.Splash), "banner": OrNull(g.Banner), "description": OrNull(g.Description),
@@ -161,10 +171,11 @@ func (g *GuildState) Wire() map[string]any {
 		"verification_level": g.VerificationLevel, "default_message_notifications": g.DefaultNotifications,
 		"explicit_content_filter": g.ExplicitContentFilter, "mfa_level": g.MFALevel, "roles": roles,
 		"max_presences": nil, "max_members": 25000000, "max_stage_video_channel_users": 50, "max_video_channel_users": 25,
-		"vanity_url_code": nil, "premium_tier": 0, "premium_subscription_count": 0, "preferred_locale": g.PreferredLocale,
+		"vanity_url_code": nil, "premium_tier": g.PremiumTier, "premium_subscription_count": 0,
+		"preferred_locale": g.PreferredLocale,
 		"rules_channel_id": OrNull(g.RulesChannelID), "safety_alerts_channel_id": OrNull(g.SafetyAlertsChannelID),
 		"public_updates_channel_id": OrNull(g.PublicUpdatesChannelID), "premium_progress_bar_enabled": false,
-		"nsfw": false, "nsfw_level": 0, "emojis": []any{}, "stickers": []any{}, "incidents_data": nil,
+		"nsfw": false, "nsfw_level": 0, "emojis": emojis, "stickers": []any{}, "incidents_data": nil,
 	}
 }
 

@@ -3,7 +3,6 @@
 package model
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
@@ -43,51 +42,17 @@ func (d *Discord) TakeRole(g *GuildState, m *Member, role string) {
 	}
 }
 
+// GiveRole gives a member one more role.
+func (d *Discord) GiveRole(g *GuildState, m *Member, role string) {
+	if !slices.Contains(m.Roles, role) {
+		m.Roles = append(m.Roles, role)
+		d.MemberChanged(g, m)
+	}
+}
+
 // MemberChanged sends a member's new roles to the bot itself, and to those that have the intent.
 func (d *Discord) MemberChanged(g *GuildState, m *Member) {
 	w := m.Wire(d.Users[m.UserID])
 	w["guild_id"] = g.ID
 	d.Emit(g, "GUILD_MEMBER_UPDATE", w)
-}
-
-// AddRole makes a role at the top of a guild; returns its id.
-func (d *Discord) AddRole(g *GuildState, r Role) string {
-	r.ID, r.Position = d.NewID(), len(g.Roles)
-	g.Roles = append(g.Roles, r)
-	d.Emit(g, "GUILD_ROLE_CREATE", map[string]any{"guild_id": g.ID, "role": r.Wire()})
-	return r.ID
-}
-
-// RemoveRole deletes a role, its overwrites and its memberships. The order of the events is a
-// guess.
-func (d *Discord) RemoveRole(g *GuildState, role string) {
-	g.Roles = slices.DeleteFunc(g.Roles, func(r Role) bool { return r.ID == role })
-	d.Emit(g, "GUILD_ROLE_DELETE", map[string]any{"guild_id": g.ID, "role_id": role})
-	for _, id := range slices.Sorted(maps.Keys(g.Members)) {
-		d.TakeRole(g, g.Members[id], role)
-	}
-	for _, c := range g.sorted() {
-		before := len(c.Overwrites)
-		c.Overwrites = slices.DeleteFunc(c.Overwrites, func(o Overwrite) bool { return o.ID == role })
-		if len(c.Overwrites) != before {
-			d.Emit(g, "CHANNEL_UPDATE", c.Wire())
-		}
-	}
-}
-
-// Role is a role of a guild; @everyone has the guild's id.
-type Role struct {
-	ID, Name    string
-	Permissions Permissions
-	Position    int
-	Managed     bool
-}
-
-// Wire is the role in Discord's JSON.
-func (r *Role) Wire() map[string]any {
-	return map[string]any{
-		"id": r.ID, "name": r.Name, "permissions": r.Permissions, "position": r.Position, "managed": r.Managed,
-		"color": 0, "colors": map[string]any{"primary_color": 0, "secondary_color": nil, "tertiary_color": nil},
-		"hoist": false, "mentionable": false, "icon": nil, "unicode_emoji": nil, "flags": 0,
-	}
 }

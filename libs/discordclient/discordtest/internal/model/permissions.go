@@ -22,6 +22,7 @@ const (
 	PermSendMessages       Permissions = 1 << 11
 	PermManageMessages     Permissions = 1 << 13
 	PermReadMessageHistory Permissions = 1 << 16
+	PermConnect            Permissions = 1 << 20
 	PermManageRoles        Permissions = 1 << 28
 	PermManageWebhooks     Permissions = 1 << 29
 
@@ -31,7 +32,7 @@ const (
 	// permDefault is what @everyone has in a new guild: see channels, read and write messages,
 	// invite, speak.
 	permDefault Permissions = PermViewChannel | PermSendMessages | PermReadMessageHistory |
-		1<<0 | 1<<6 | 1<<14 | 1<<15 | 1<<20 | 1<<21
+		PermConnect | 1<<0 | 1<<6 | 1<<14 | 1<<15 | 1<<21
 	// permElevated needs two-factor authentication of the bot's owner where the guild asks for it.
 	PermElevated = PermAdministrator | PermManageChannels | PermManageGuild | PermManageMessages | PermManageRoles |
 		PermManageWebhooks | 1<<1 | 1<<2
@@ -67,7 +68,9 @@ func (g *GuildState) GuildPermissions(user string) Permissions {
 }
 
 // PermissionsIn are a member's permissions in a channel: base, then @everyone's overwrite, the
-// roles' together, the member's own; without VIEW_CHANNEL nothing is left.
+// roles' together, the member's own; without VIEW_CHANNEL nothing is left, and in a voice-like channel
+// without CONNECT nothing with which to manage it. (Documented for MANAGE_CHANNELS "and others", "Implicit
+// Permissions"; which others is a guess.)
 func (g *GuildState) PermissionsIn(c *Channel, user string) Permissions {
 	p := g.GuildPermissions(user)
 	if p == PermAll || p == 0 {
@@ -88,6 +91,9 @@ func (g *GuildState) PermissionsIn(c *Channel, user string) Permissions {
 	p = p&^ownDeny | ownAllow
 	if !p.Has(PermViewChannel) {
 		return 0
+	}
+	if VoiceLike(c.Type) && !p.Has(PermConnect) {
+		p &^= PermManageChannels | PermManageRoles | PermManageWebhooks
 	}
 	return p
 }

@@ -3,7 +3,7 @@
 // What is shown is a pure function of two things: the last state from the server and the place that the address names
 // ("#/server/channel").
 const by = (id) => document.getElementById(id);
-const TEXT = 0, VOICE = 2, CATEGORY = 4, NEWS = 5, STAGE = 13, FORUM = 15;
+const TEXT = 0, VOICE = 2, CATEGORY = 4, NEWS = 5, STAGE = 13, FORUM = 15, MEDIA = 16;
 let state = { guilds: [], messages: [] };
 let stream, streamed;
 
@@ -32,6 +32,7 @@ const SIGNS = {
   [STAGE]: "M4 9v6h4l5 4V5L8 9zM16 9a4 4 0 0 1 0 6",
   [NEWS]: "M4 10v4h4l9 5V5l-9 5zM8 14l1 6M20 10v4",
   [FORUM]: "M4 5h16v10H10l-4 4v-4H4z",
+  [MEDIA]: "M4 5h16v14H4zM4 16l5-5 4 4 3-3 4 4M15 9h1",
 };
 
 // sign is what stands before a channel's name.
@@ -67,6 +68,7 @@ function showChannels({ guild, channel }) {
     if (c.type === CATEGORY) return element("h3", { "data-id": c.id }, ...(c.private ? [shape(LOCK)] : []), c.name);
     const b = element("button", { type: "button", class: "channel", "data-id": c.id, title: c.topic || c.name },
       sign(c), element("span", { class: "name" }, c.name));
+    if (c.voice && c.voice.limit) b.append(element("span", { class: "count", title: "connected, of at most" }, `00 / ${String(c.voice.limit).padStart(2, "0")}`));
     if (c.messages) b.append(element("span", { class: "count", title: "messages" }, String(c.messages)));
     if (c === channel) b.setAttribute("aria-current", "page");
     b.onclick = () => { location.hash = `#/${guild.id}/${c.id}`; };
@@ -81,16 +83,39 @@ function showFigures() {
 function showChannel({ channel, chosen }) {
   document.body.classList.toggle("reading", chosen);
   by("channel-name").replaceChildren(...(channel ? [sign(channel), channel.name] : []));
-  by("channel-topic").textContent = channel ? channel.topic : "";
+  by("channel-topic").textContent = channel && !channel.forum ? channel.topic : "";
   const marks = channel ? [channel.private && "private", channel.nsfw && "age-restricted", channel.slowmode && `slow mode ${channel.slowmode} s`,
-    channel.webhooks && `${channel.webhooks} webhook${channel.webhooks > 1 ? "s" : ""}`] : [];
+    channel.webhooks && `${channel.webhooks} webhook${channel.webhooks > 1 ? "s" : ""}`, ...voiceMarks(channel.voice)] : [];
   by("marks").replaceChildren(...marks.filter(Boolean).map((t) => element("span", { class: "mark" }, t)));
 }
 
+// voiceMarks are the settings of a voice channel or a stage.
+function voiceMarks(voice) {
+  if (!voice) return [];
+  return [`${voice.bitrate / 1000} kbps`, voice.limit && `up to ${voice.limit}`, voice.region || "automatic region", voice.full && "720p video"];
+}
+
+// about is what stands above the messages of a voice channel, and in the place of those of a forum.
+function about(channel) {
+  if (channel?.voice) {
+    const kind = channel.type === STAGE ? "No one is on stage" : "No one is connected";
+    return [element("section", { class: "about voice" }, sign(channel), element("b", {}, channel.name), element("p", {}, `${kind}.`))];
+  }
+  const forum = channel?.forum;
+  if (!forum) return [];
+  const tags = forum.tags.map((t) => element("li", { class: "tag", title: t.moderated ? "for moderators" : "" },
+    ...(t.moderated ? [shape(LOCK)] : []), [t.emoji, t.name].filter(Boolean).join(" ")));
+  const settings = [forum.order && `Sort by ${forum.order}`, forum.layout && `${forum.layout} View`, forum.reaction && `Reaction ${forum.reaction}`,
+    forum.requireTag && "A tag is required", forum.threadSlowmode && `slow mode ${forum.threadSlowmode} s in posts`].filter(Boolean);
+  return [element("section", { class: "about" }, ...(channel.topic ? [element("b", {}, "Guidelines"), element("div", { class: "text" }, ...markdown(channel.topic))] : []),
+    element("ul", { class: "tags" }, ...tags), element("div", { class: "settings" }, ...settings.map((t) => element("span", { class: "mark" }, t))))];
+}
+
 function showMessages({ guild, channel }) {
+  mentioned = guild?.mentions ?? {};
   const list = by("messages"), atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
-  const none = element("p", { class: "empty" }, channel ? `No messages in ${channel.name} yet.` : guild ? "This server has no channels yet." : "");
-  list.replaceChildren(...(streamed === channel?.id && state.messages.length ? state.messages.map(message) : [none]));
+  const none = element("p", { class: "empty" }, channel?.forum ? `No posts in ${channel.name} yet.` : channel ? `No messages in ${channel.name} yet.` : guild ? "This server has no channels yet." : "");
+  list.replaceChildren(...about(channel), ...(streamed === channel?.id && state.messages.length ? state.messages.map(message) : [none]));
   if (atEnd) list.scrollTop = list.scrollHeight;
 }
 
@@ -127,7 +152,7 @@ function show() {
   draw("channels", [guild, channel?.id], () => showChannels(here));
   showFigures();
   draw("channel", [channel, chosen], () => showChannel(here));
-  draw("messages", [guild?.id, channel?.id, channel?.name, streamed, state.messages], () => showMessages(here));
+  draw("messages", [guild?.id, guild?.mentions, channel?.id, channel?.name, channel?.voice, channel?.forum, channel?.forum && channel.topic, streamed, state.messages], () => showMessages(here));
   const wanted = here.channel ? here.channel.id : "";
   if (wanted !== streamed) follow(wanted);
 }

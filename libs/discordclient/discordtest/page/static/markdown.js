@@ -1,7 +1,7 @@
 "use strict";
 
-// The part of Discord's markdown that alerts use: code, bold, italics, underline, strike-through, links. Everything is built
-// as DOM nodes from text, so nothing that people write can become HTML.
+// The part of Discord's markdown that alerts use: code, bold, italics, underline, strike-through, links, mentions. Everything
+// is built as DOM nodes from text, so nothing that people write can become HTML.
 const marks = [
   [/^```(?:\w*\n)?([\s\S]*?)```/, (m) => element("pre", {}, element("code", {}, m[1]))],
   [/^`([^`]+)`/, (m) => element("code", {}, m[1])],
@@ -12,7 +12,19 @@ const marks = [
   [/^_([^_\s][^_]*)_(?!\w)/, (m) => element("em", {}, ...markdown(m[1]))],
   [/^\[([^\]]+)\]\((https?:\/\/[^\s)]+)\)/, (m) => link(m[2], m[1])],
   [/^https?:\/\/[^\s<>)]+/, (m) => link(m[0], m[0])],
+  [/^<(@&|@|#)!?(\d+)>/, (m) => mention(m[1], mentioned[m[1] + m[2]])],
 ];
+
+// mentioned has what mentions stand for: roles ("@&" and the id), members ("@") and channels ("#") of the server.
+let mentioned = {};
+
+// mention is one of them, a role's in its color.
+function mention(sign, of) {
+  const unknown = { "@&": "unknown-role", "@": "unknown-user", "#": "unknown" };
+  const e = element("span", { class: "mention" }, sign[0] + (of ? of.name : unknown[sign]).replace(/^@/, ""));
+  if (of?.color) e.style.setProperty("--mention", `#${of.color.toString(16).padStart(6, "0")}`);
+  return e;
+}
 
 // element makes an element with attributes and children (strings become text).
 function element(tag, attributes, ...children) {

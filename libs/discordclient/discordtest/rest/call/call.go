@@ -50,8 +50,12 @@ type Altered struct {
 	// Locale ignores preferred_locale outside Community guilds, for which alone it is documented;
 	// Description ignores the description there.
 	Locale, Description bool
+	// CommunityChannels ignores rules_channel_id and public_updates_channel_id there likewise.
+	CommunityChannels bool
 	// Unsynced gives a new channel none of the overwrites of its category.
 	Unsynced bool
+	// Bare leaves out of a create what only voice-like and forum-like channels have.
+	Bare bool
 }
 
 // Answer is what a client gets.

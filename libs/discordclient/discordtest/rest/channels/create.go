@@ -30,6 +30,9 @@ func Create(c *call.Call) (int, any, error) {
 	if wrong != nil {
 		return 0, nil, wrong
 	}
+	if err := available(g, ch.Type); err != nil {
+		return 0, nil, err
+	}
 	if err := readOverwrites(c, f, g, ch, g.GuildPermissions(c.Bot.UserID)); err != nil {
 		return 0, nil, err
 	}
@@ -73,15 +76,24 @@ func mayCreateIn(c *call.Call, g *model.GuildState, parent string) error {
 	return c.May(g, have, model.PermManageChannels)
 }
 
-// creatable are the types that a guild may have; announcement channels need the feature NEWS,
-// stages and forums COMMUNITY.
-func creatable(g *model.GuildState) []int {
-	out := []int{model.TypeText, model.TypeVoice, model.TypeCategory}
+// types are those of channels that a guild may have, without those for which a Community guild is needed
+// where they are refused as any other number is.
+func types(g *model.GuildState) []int {
+	all := []int{
+		model.TypeText, model.TypeVoice, model.TypeCategory, model.TypeStage, model.TypeForum, model.TypeMedia,
+	}
 	if g.Feature("NEWS") {
-		out = append(out, model.TypeAnnouncement)
+		all = append(all, model.TypeAnnouncement)
 	}
-	if g.Feature("COMMUNITY") {
-		out = append(out, model.TypeStage, model.TypeForum)
+	return all
+}
+
+// available refuses the types that only a Community guild may have
+// (https://github.com/Rapptz/discord.py/issues/6883 shows how, for a stage; that media channels need
+// the same is a guess).
+func available(g *model.GuildState, kind int) error {
+	if (kind == model.TypeStage || model.ForumLike(kind)) && !g.Feature("COMMUNITY") {
+		return call.ErrChannelType
 	}
-	return out
+	return nil
 }

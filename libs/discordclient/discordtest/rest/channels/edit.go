@@ -48,6 +48,7 @@ func Edit(c *call.Call) (int, any, error) {
 	if err := hiddenLimit(c, ch, &after); err != nil {
 		return 0, nil, err
 	}
+	c.Discord.IdentifyTags(&after)
 	c.Discord.LogUpdate(g, c.Bot.UserID, ch, &after, reason)
 	c.Discord.ReplaceChannel(g, ch, after)
 	return http.StatusOK, ch.Wire(), nil

@@ -15,7 +15,6 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Chann
 	readType(f, g, ch, create)
 	if create {
 		f.Require("name")
-		ch.RateLimitPerUser, ch.Bitrate = 0, 64000
 	}
 	name := ch.Name
 	if f.Given("name") {
@@ -34,8 +33,11 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Chann
 	if ch.Type != model.TypeCategory {
 		readDetails(c, f, ch)
 	}
-	if ch.Type != model.TypeVoice && ch.Type != model.TypeStage {
-		ch.Bitrate = 0
+	ch.Defaults()
+	if !create || !c.Options.Altered.Bare {
+		if err := readSpecial(f, g, ch, create); err != nil {
+			return err
+		}
 	}
 	if c.Options.Compatible && f.Null("parent_id") {
 		return call.ErrInternal
@@ -46,7 +48,7 @@ func readFields(c *call.Call, f *call.Form, g *model.GuildState, ch *model.Chann
 // readType reads the type: any creatable one at first, later only text to announcement and back.
 func readType(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) {
 	if create {
-		f.Choice("type", model.TypeText, &ch.Type, creatable(g)...)
+		f.Choice("type", model.TypeText, &ch.Type, types(g)...)
 		return
 	}
 	if !f.Given("type") {
@@ -84,9 +86,7 @@ func readDetails(c *call.Call, f *call.Form, ch *model.Channel) {
 	if ch.Type == model.TypeAnnouncement && c.Options.Altered.AnnouncementSlowmode {
 		ch.RateLimitPerUser = before.RateLimitPerUser
 	}
-	if ch.Type == model.TypeVoice || ch.Type == model.TypeStage {
-		f.Integer("bitrate", 8000, 384000, 64000, &ch.Bitrate)
-		f.Integer("user_limit", 0, 10000, 0, &ch.UserLimit)
+	if model.VoiceLike(ch.Type) {
 		return
 	}
 	longest := 1024
@@ -98,4 +98,15 @@ func readDetails(c *call.Call, f *call.Form, ch *model.Channel) {
 		ch.Topic = c.Options.Altered.Topic(ch.Topic)
 	}
 	f.Choice("default_auto_archive_duration", 0, &ch.DefaultAutoArchive, 60, 1440, 4320, 10080)
+}
+
+// readSpecial reads what only channels of some types have.
+func readSpecial(f *call.Form, g *model.GuildState, ch *model.Channel, create bool) error {
+	switch {
+	case model.VoiceLike(ch.Type):
+		readVoice(f, g, ch)
+	case model.ForumLike(ch.Type):
+		return readForum(f, g, ch, create)
+	}
+	return nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package guilds answers the routes of guilds: settings, roles, members and the audit log.
+// Package guilds answers the routes of guilds: settings, members and the audit log.
 package guilds
 
 import (

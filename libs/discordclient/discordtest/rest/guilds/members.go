@@ -8,15 +8,6 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
 )
 
-// Roles is GET /guilds/{guild_id}/roles.
-func Roles(c *call.Call) (int, any, error) {
-	g, err := c.Guild()
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusOK, g.Wire()["roles"], nil
-}
-
 // Member is GET /guilds/{guild_id}/members/{user_id}.
 func Member(c *call.Call) (int, any, error) {
 	g, err := c.Guild()

@@ -37,6 +37,9 @@ func Edit(c *call.Call) (int, any, error) {
 	readChannelSettings(f, g, &after)
 	readImages(f, &after)
 	readFeatures(f, &after)
+	if c.Options.Altered.CommunityChannels && !slices.Contains(after.Features, "COMMUNITY") {
+		after.RulesChannelID, after.PublicUpdatesChannelID = g.RulesChannelID, g.PublicUpdatesChannelID
+	}
 	if err := f.Err(); err != nil {
 		return 0, nil, err
 	}

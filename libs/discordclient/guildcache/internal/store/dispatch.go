@@ -198,6 +198,8 @@ func (st *Store) onGuildCreate(event *guildEvent) error {
 	if !g.guildAt.Before(since) {
 		guild = g.snap().Guild // an own write made while the session began
 		st.markStale(g, consistencyDelay)
+	} else {
+		g.update(func(s *Snapshot) { s.RolesAt = since })
 	}
 	changed := g.setGuild(guild, since)
 	g.setChannels(discordclient.GuildChannels(more.Channels, g.id), since, since)

@@ -36,9 +36,9 @@ type guildState struct {
 	retry    time.Duration // the last pause after a poll that failed; 0 after one that did not
 
 	recent      []change                   // the last changes of channels, oldest first
-	tombstones  map[string]time.Time       // deleted channels: what still comes for them is outdated
+	tombstones  map[string]time.Time       // deleted channels and roles: what still comes for them is outdated
 	guildAt     time.Time                  // when its settings last changed
-	writes      map[string]*pending.Writes // by the id of a channel, or the guild's own
+	writes      map[string]*pending.Writes // by the id of a channel or role, or the guild's own
 	hookChanges map[string]hookChanges     // by channel
 	goneAt      time.Time                  // when the Gateway last took the guild away
 
@@ -197,15 +197,20 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 	for _, channel := range list {
 		byID[channel.ID] = channel
 	}
-	for id, channel := range g.lastChanges(overlay) {
-		if channel == nil {
+	followed := since // what the list has and the view has not is, from then on, still to come by the Gateway
+	if g.liveAt.After(since) {
+		followed = g.liveAt
+	}
+	for id, last := range g.lastChanges(overlay) {
+		if last.channel == nil {
 			delete(byID, id)
 			continue
 		}
-		if listed, ok := byID[id]; g.live && (!ok || !reflect.DeepEqual(listed, channel)) {
+		listed, ok := byID[id]
+		if g.live && last.at.Before(followed) && (!ok || !reflect.DeepEqual(listed, last.channel)) {
 			g.store.markStale(g, consistencyDelay) // which of the two is newer will show
 		}
-		byID[id] = channel
+		byID[id] = last.channel
 	}
 	for id, at := range g.tombstones { // what a list still has long after is there
 		if at.Before(since.Add(-consistencyDelay)) {
@@ -230,12 +235,12 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 	g.emitDifferences(before.channels, after)
 }
 
-// lastChanges returns what each channel changed into last, of those that changed after a moment.
-func (g *guildState) lastChanges(after time.Time) map[string]*discordclient.Channel {
-	last := map[string]*discordclient.Channel{}
+// lastChanges returns the last change of each channel, of those that changed after a moment.
+func (g *guildState) lastChanges(after time.Time) map[string]change {
+	last := map[string]change{}
 	for _, r := range g.recent {
 		if !r.at.Before(after) {
-			last[r.id] = r.channel
+			last[r.id] = r
 		}
 	}
 	return last

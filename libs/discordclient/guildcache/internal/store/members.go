@@ -3,59 +3,12 @@
 package store
 
 import (
-	"slices"
 	"time"
 
-	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
 )
 
-// The Gateway's events about roles, the bot's own membership and webhooks.
-
-// changeRoles replaces the roles of a guild.
-func (st *Store) changeRoles(guildID string, f func([]discordclient.Role) []discordclient.Role) error {
-	if guildID == "" {
-		return errNoObject
-	}
-	g := st.heard(guildID)
-	if g == nil {
-		return nil
-	}
-	guild := g.snap().Guild
-	guild.Roles = f(slices.Clone(guild.Roles))
-	if g.setGuild(guild, time.Now()) {
-		st.emit(EventGuild, g.id, "")
-	}
-	return nil
-}
-
-type roleEvent struct {
-	GuildID string             `json:"guild_id"`
-	Role    discordclient.Role `json:"role"`
-}
-
-func (st *Store) onRole(event *roleEvent) error {
-	if event.Role.ID == "" {
-		return errNoObject
-	}
-	return st.changeRoles(event.GuildID, func(roles []discordclient.Role) []discordclient.Role {
-		roles = slices.DeleteFunc(roles, func(r discordclient.Role) bool { return r.ID == event.Role.ID })
-		roles = append(roles, event.Role)
-		slices.SortFunc(roles, func(a, b discordclient.Role) int { return discordclient.CompareIDs(a.ID, b.ID) })
-		return roles
-	})
-}
-
-type roleDeleteEvent struct {
-	GuildID string `json:"guild_id"`
-	RoleID  string `json:"role_id"`
-}
-
-func (st *Store) onRoleDelete(event *roleDeleteEvent) error {
-	return st.changeRoles(event.GuildID, func(roles []discordclient.Role) []discordclient.Role {
-		return slices.DeleteFunc(roles, func(r discordclient.Role) bool { return r.ID == event.RoleID })
-	})
-}
+// The Gateway's events about the bot's own membership and webhooks.
 
 // memberEvent is what is used of a member.
 type memberEvent struct {

@@ -316,6 +316,27 @@ func TestAListThatAgreesMakesNoViewStale(t *testing.T) {
 	}
 }
 
+// What changes while a guild is being read comes by the Gateway, also where the list is the newer one:
+// otherwise a guild would be read again and again as long as channels are being created.
+func TestWhatChangesDuringAReadingCostsNoOther(t *testing.T) {
+	t.Parallel()
+	st, view := newTestStore(t)
+	st.session(t, guildWith20)
+	asked := time.Now()
+	st.receive(t, "CHANNEL_CREATE", `{"id":"30","guild_id":"1","type":0,"name":"new"}`)
+	st.receive(t, "CHANNEL_UPDATE", edited20)
+	st.Listed("1", []*discordclient.Channel{{ID: "20", GuildID: "1", Name: "a"}}, asked)
+	if st.stale() {
+		t.Error("the guild is read again")
+	}
+	if got, ok := view.Snapshot().Channel("20"); !ok || got.Name != "b" {
+		t.Errorf("the channel is %+v, want that of the event", got)
+	}
+	if _, ok := view.Snapshot().Channel("30"); !ok {
+		t.Error("the new channel is gone")
+	}
+}
+
 // Settings that could not be taken over from a poll leave the view stale.
 func TestAViewStaysStaleWhenTheSettingsWereSkipped(t *testing.T) {
 	t.Parallel()

@@ -48,16 +48,16 @@ type View struct {
 // reader.
 func (v *View) Snapshot() *Snapshot { return v.current.Load() }
 
-// Deleted reports whether the deletion of a channel is known from the Gateway, or from an answer to the
+// Deleted reports whether the deletion of a channel or role is known from the Gateway, or from an answer to the
 // bot's own call. What is only missing from a list may exist all the same.
-func (v *View) Deleted(channelID string) bool {
+func (v *View) Deleted(id string) bool {
 	v.store.mu.Lock()
 	defer v.store.mu.Unlock()
 	g := v.store.guilds[v.id]
 	if g == nil {
 		return false
 	}
-	_, deleted := g.tombstones[channelID]
+	_, deleted := g.tombstones[id]
 	return deleted
 }
 
@@ -85,6 +85,8 @@ type Snapshot struct {
 	// channel that was created before it and not seen in it does not exist, or is hidden from the
 	// bot.
 	CompleteAt time.Time
+	// RolesAt is the same for the list of roles, none of which is ever hidden.
+	RolesAt    time.Time
 	Guild      discordclient.Guild
 	staleSince time.Time                // since when a live view may have missed something; zero for never
 	channels   []*discordclient.Channel // in the order of their ids, hidden ones too
@@ -141,6 +143,24 @@ func (s *Snapshot) find(id string) (int, bool) {
 	})
 }
 
+// With returns the same state with further channels and roles, for what would be. Those of the same id are
+// replaced.
+func (s *Snapshot) With(channels []*discordclient.Channel, roles []discordclient.Role) *Snapshot {
+	with := *s
+	all := slices.DeleteFunc(slices.Clone(s.channels), func(c *discordclient.Channel) bool {
+		return slices.ContainsFunc(channels, func(added *discordclient.Channel) bool { return added.ID == c.ID })
+	})
+	all = append(all, channels...)
+	slices.SortFunc(all, func(a, b *discordclient.Channel) int { return discordclient.CompareIDs(a.ID, b.ID) })
+	with.setChannels(all)
+	with.Guild.Roles = slices.DeleteFunc(slices.Clone(s.Guild.Roles), func(r discordclient.Role) bool {
+		return slices.ContainsFunc(roles, func(added discordclient.Role) bool { return added.ID == r.ID })
+	})
+	with.Guild.Roles = append(with.Guild.Roles, roles...)
+	slices.SortFunc(with.Guild.Roles, func(a, b discordclient.Role) int { return discordclient.CompareIDs(a.ID, b.ID) })
+	return &with
+}
+
 // Children returns the channels in a category, in the order that Discord shows them; "" stands for
 // those in none, where categories are left out.
 func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
@@ -184,6 +204,34 @@ func (s *Snapshot) RolesNamed(name string) []discordclient.Role {
 			roles = append(roles, r)
 		}
 	}
+	return roles
+}
+
+// BotRole returns the bot's highest role, below which roles are that it can write. exact is as for
+// [Snapshot.BotPermissions]; the owner of a guild is above all roles and has none here.
+func (s *Snapshot) BotRole() (highest discordclient.Role, exact bool) {
+	if s.selfID == s.Guild.OwnerID {
+		return highest, false
+	}
+	for _, r := range s.RankedRoles() {
+		if r.ID == s.Guild.ID || slices.Contains(s.selfRoles, r.ID) {
+			highest = r
+		}
+	}
+	return highest, s.selfFollowed()
+}
+
+// BelowBot reports whether a role is below the bot's highest one, as far as both are known.
+func (s *Snapshot) BelowBot(roleID string) bool {
+	highest, exact := s.BotRole()
+	role, known := s.Role(roleID)
+	return !exact || !known || discordclient.CompareRoles(role, highest) < 0
+}
+
+// RankedRoles returns the roles as Discord ranks them, @everyone first, which is the lowest.
+func (s *Snapshot) RankedRoles() []discordclient.Role {
+	roles := slices.Clone(s.Guild.Roles)
+	discordclient.SortRoles(roles)
 	return roles
 }
 

@@ -155,8 +155,13 @@ func (g *guildState) readGuild(guild discordclient.Guild, since time.Time) {
 	case g.outdated(since):
 	case !g.guildAt.Before(since):
 		g.store.markStale(g, consistencyDelay)
-	case g.setGuild(guild, since):
-		g.store.emit(EventGuild, g.id, "")
+	default:
+		if guild.Roles != nil {
+			g.update(func(s *Snapshot) { s.RolesAt = since })
+		}
+		if g.setGuild(guild, since) {
+			g.store.emit(EventGuild, g.id, "")
+		}
 	}
 }
 

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1
+
+// OriginAnnotation on the Cluster of a Dojo with bootstrap is what its data
+// came from, as status.database.origin has it. Without it, a Dojo with
+// bootstrap does not use a Cluster that exists: its data may be other data. On a
+// Cluster that you restore yourself, set it to the value that the message of the
+// reason OriginMismatch has.
+const OriginAnnotation = "core.jutsu.com/origin"
+
+// Bootstrap defines where the data of a new Cluster comes from. It has an
+// effect only when the Cluster is created. The pods start, and the SQL runs,
+// once the data is there; until then the Dojo is Progressing with the reason
+// Restoring or Importing, and status.database.origin says from where.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.recovery) != has(self.import)",message="name exactly one: recovery (a backup of a Cluster of CloudNativePG) or import (a database elsewhere)"
+type Bootstrap struct {
+	// recovery restores a backup of another Cluster, or of a former one of this
+	// name.
+	//
+	// +optional
+	Recovery *Recovery `json:"recovery,omitempty"`
+
+	// import copies a database that is elsewhere, once.
+	//
+	// +optional
+	Import *Import `json:"import,omitempty"`
+}
+
+// Recovery restores a backup.
+//
+// +kubebuilder:validation:XValidation:rule="[has(self.backup), has(self.volumeSnapshot), has(self.objectStore)].filter(x, x).size() == 1",message="name exactly one: backup (a Backup of this namespace), volumeSnapshot or objectStore"
+// +kubebuilder:validation:XValidation:rule="!has(self.targetTime) || !has(self.volumeSnapshot)",message="targetTime needs the write-ahead log, which a volume snapshot does not have: restore from objectStore, or leave targetTime out"
+type Recovery struct {
+	// backup is a Backup of CloudNativePG. Without targetTime the data is that of
+	// the moment at which the backup ended. One of a plugin must say where it is, in
+	// its spec.pluginConfiguration.parameters; those that a Dojo takes do.
+	//
+	// +optional
+	Backup *BackupReference `json:"backup,omitempty"`
+
+	// volumeSnapshot names the snapshots of the volumes of one instance.
+	//
+	// +optional
+	VolumeSnapshot *RecoverySnapshots `json:"volumeSnapshot,omitempty"`
+
+	// objectStore is where a plugin keeps the backups and the write-ahead log of a
+	// Cluster. Without targetTime the data is the latest that is there.
+	//
+	// +optional
+	ObjectStore *RecoveryObjectStore `json:"objectStore,omitempty"`
+
+	// targetTime is the moment whose data is restored, in RFC 3339 with up to six
+	// decimals of a second, such as 2026-11-21T10:00:00Z; at most 64 characters. It
+	// is later than the end of a backup, and earlier than the last transaction in
+	// the log. Not with volumeSnapshot, which has no log.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})$')",message="must be a time in RFC 3339, with a time zone, such as 2026-11-21T10:00:00Z"
+	TargetTime string `json:"targetTime,omitempty"`
+
+	// database is the name in Postgres of the database that is restored, and of the
+	// role that owns it: status.database.name of the Dojo that the backup is of. The
+	// Dojo keeps both names. Defaults to that of a Dojo of this name and namespace.
+	// Where the data has no such database, the Dojo is Degraded with the reason
+	// DatabaseNotRestored, and no empty one is created.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z_][a-zA-Z0-9_-]*$')",message="must be the name of a database of Postgres: letters, digits, '_' and '-', starting with a letter or '_'"
+	// +kubebuilder:validation:XValidation:rule="!(self in ['app', 'postgres', 'template0', 'template1', 'streaming_replica', 'cnpg_pooler_pgbouncer']) && !self.startsWith('pg_')",message="must be the database of an application, with an owner of its own: CloudNativePG keeps the databases and roles app, postgres and others for itself"
+	Database string `json:"database,omitempty"`
+}
+
+// BackupReference names a Backup of CloudNativePG in the namespace of the Dojo.
+type BackupReference struct {
+	// name of the Backup.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a Backup: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
+	Name string `json:"name"`
+}
+
+// RecoverySnapshots names VolumeSnapshots in the namespace of the Dojo.
+type RecoverySnapshots struct {
+	// storage is the name of the VolumeSnapshot of the data.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a VolumeSnapshot: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
+	Storage string `json:"storage"`
+
+	// walStorage is the name of the VolumeSnapshot of the write-ahead log, where the
+	// Cluster had a volume for it alone; the new one then needs walStorage, too.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a VolumeSnapshot: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
+	WALStorage string `json:"walStorage,omitempty"`
+}
+
+// RecoveryObjectStore is a place in an object store.
+type RecoveryObjectStore struct {
+	// plugin is the CNPG-I plugin that reads it.
+	//
+	// +required
+	Plugin RecoveryPlugin `json:"plugin"`
+
+	// serverName is the name under which the Cluster has archived: its own name,
+	// <dojo>-db, or what the parameter serverName of its plugin said; at most 253
+	// characters.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	ServerName string `json:"serverName"`
+}
+
+// RecoveryPlugin names a CNPG-I plugin that restores.
+type RecoveryPlugin struct {
+	// name of the plugin, such as barman-cloud.cloudnative-pg.io.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// parameters of the plugin, such as barmanObjectName: at most 32, with names of
+	// at most 253 and values of at most 4096 characters.
+	//
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(key, size(key) <= 253 && size(self[key]) <= 4096)",message="a parameter has a name of at most 253 and a value of at most 4096 characters"
+	// +kubebuilder:validation:XValidation:rule="!('serverName' in self)",message="serverName has a field of its own, beside plugin"
+	Parameters map[string]string `json:"parameters,omitempty"`
+}
+
+// Import copies a database that is elsewhere into the new Cluster, with
+// CloudNativePG's import of the type microservice: pg_dump and pg_restore,
+// without roles and permissions. Everything belongs to the Dojo's own role
+// afterwards.
+type Import struct {
+	// sourceSecretRef names the Secret that says where the database is.
+	//
+	// +required
+	SourceSecretRef ImportSource `json:"sourceSecretRef"`
+}
+
+// ImportSource names a Secret in the namespace of the Dojo. Its keys are host,
+// port, dbname, user (or username) and password, as CloudNativePG writes them,
+// and, if needed, sslmode (that of libpq: disable, allow, prefer, require,
+// verify-ca or verify-full; defaults to prefer) and ca.crt, the certificate of
+// the authority that has signed the server's. The user needs to read all of the
+// database. All but password and ca.crt are visible in the Cluster, which refers
+// to the Secret for those two.
+type ImportSource struct {
+	// name of the Secret.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a Secret: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
+	Name string `json:"name"`
+}
+
+// BootstrapSource returns where the data of the Dojo's own Cluster is to come
+// from, nil for an empty database.
+func (d *Dojo) BootstrapSource() *Bootstrap {
+	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil {
+		return nil
+	}
+	return d.Spec.Postgres.Cluster.Bootstrap
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package export
+
+import (
+	"fmt"
+	"slices"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// listed are the roles of a server by what they become: those that the bot can manage, the highest first,
+// and a description of all others.
+func (s *server) listed() (own []discordclient.Role, leftOut []string) {
+	ranked := slices.Clone(s.guild.Roles)
+	discordclient.SortRoles(ranked)
+	slices.Reverse(ranked)
+	for _, r := range ranked {
+		switch why := s.unmanageable(r); {
+		case r.ID == s.guild.ID:
+		case why != "":
+			leftOut = append(leftOut, fmt.Sprintf("role %q (%s): %s", r.Name, r.ID, why))
+		default:
+			own = append(own, r)
+		}
+	}
+	return own, leftOut
+}
+
+// unmanageable is why a role cannot have an object; empty where it can.
+func (s *server) unmanageable(r discordclient.Role) string {
+	highest := s.highest()
+	switch {
+	case r.Managed || r.Tags.Booster:
+		return "it belongs to a bot, to an integration or to those who boost the server, so Discord assigns it"
+	case s.bot.userID != s.guild.OwnerID && discordclient.CompareRoles(r, highest) >= 0:
+		return fmt.Sprintf("it is not below %q, the highest role of the bot; drag that above it on Discord, "+
+			"and run this again", highest.Name)
+	case !plain(r.Name, 1, discordclient.MaxNameLength) || r.Name == everyone || r.Name == "@here":
+		return "the schema does not allow its name; rename it on Discord, and run this again"
+	}
+	return ""
+}
+
+// highest is the highest role of the bot.
+func (s *server) highest() (highest discordclient.Role) {
+	for _, r := range s.guild.Roles {
+		mine := r.ID == s.guild.ID || slices.Contains(s.bot.roles, r.ID)
+		if mine && (highest.ID == "" || discordclient.CompareRoles(r, highest) > 0) {
+			highest = r
+		}
+	}
+	return highest
+}
+
+// roleEntry is the object of a role.
+func (e *exporter) roleEntry(r discordclient.Role, position int) entry {
+	spec := v1alpha1.DiscordRoleSpec{
+		ServerRef:      v1alpha1.ServerReference{Name: e.o.name},
+		Name:           r.Name,
+		Color:          new(discordclient.FormatColor(r.Colors.Primary)),
+		Hoist:          &r.Hoist,
+		Mentionable:    &r.Mentionable,
+		Permissions:    append([]v1alpha1.Permission{}, names(r.Permissions)...),
+		Position:       new(int32(position)), //nolint:gosec // G115: Discord allows 250 roles
+		Adopt:          e.adopt(r.ID),
+		DeletionPolicy: e.deletionPolicy(),
+	}
+	if second := r.Colors.Secondary; second != nil {
+		spec.SecondaryColor = new(discordclient.FormatColor(*second))
+	}
+	if third := r.Colors.Tertiary; third != nil {
+		spec.TertiaryColor = new(discordclient.FormatColor(*third))
+	}
+	return entry{kind: kindRole, name: e.roles[r.ID], about: fmt.Sprintf("Role %q", r.Name), spec: spec}
+}

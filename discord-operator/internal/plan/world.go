@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/channel"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/grant"
+	"jutsu.com/operators/discord-operator/internal/group"
+	"jutsu.com/operators/discord-operator/internal/role"
+	"jutsu.com/operators/discord-operator/internal/server"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/discord-operator/internal/webhook"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// world is a server on Discord and the objects that are to be applied to it.
+type world struct {
+	*live
+	serverID string
+	// after are the objects of the manifests; before, nil for unknown, are those that were applied last.
+	after, before *objects
+	// snap is the server as it would be with what was planned so far.
+	snap *guildcache.Snapshot
+	// taken are the objects that have what is on Discord, by its id.
+	taken map[string]string
+	// presumed are the DiscordServers that have no manifest, and skipped how many objects are of other servers.
+	presumed []string
+	skipped  int
+	// byName are the objects that were found on Discord by their names alone.
+	byName []string
+	made   uint64
+	steps  []*step
+}
+
+// step is what is planned for one object.
+type step struct {
+	object status.Object
+	kind   *external.Kind
+	// removed says that the object has a manifest no longer.
+	removed bool
+	guild   *bot.Guild
+	binding external.Binding
+	plan    external.Plan
+	// further are differences that the plan of the resource does not have.
+	further []external.Difference
+	issues  []conditions.Issue
+}
+
+// kinds are those below a server, in the order in which they can refer to each other.
+var kinds = []*external.Kind{&role.Kind, &group.Kind, &channel.Kind}
+
+// compute plans all objects, and returns what would come of it.
+func compute(ctx context.Context, l *live, serverID string, after, before *objects) *Report {
+	w := &world{
+		live: l, serverID: serverID, after: after, before: before, snap: l.snapshot, taken: map[string]string{},
+	}
+	w.takeOverStatus()
+	for _, objects := range []*objects{after, before} {
+		if objects != nil {
+			w.presume(objects)
+			w.assignServers(objects)
+		}
+	}
+	for _, kind := range kinds {
+		w.planKind(ctx, kind)
+	}
+	w.planServers(ctx)
+	return w.report()
+}
+
+// takeOverStatus gives the objects the status that those before them had: ids, above all.
+func (w *world) takeOverStatus() {
+	if w.before == nil {
+		return
+	}
+	for k, was := range w.before.all {
+		is := w.after.all[k]
+		if is == nil || *idOf(is) != "" {
+			continue
+		}
+		switch is := is.(type) {
+		case *v1alpha1.DiscordServer:
+			was.(*v1alpha1.DiscordServer).Status.DeepCopyInto(&is.Status)
+		case *v1alpha1.DiscordRole:
+			was.(*v1alpha1.DiscordRole).Status.DeepCopyInto(&is.Status)
+		case *v1alpha1.DiscordGroup:
+			was.(*v1alpha1.DiscordGroup).Status.DeepCopyInto(&is.Status)
+		case *v1alpha1.DiscordChannel:
+			was.(*v1alpha1.DiscordChannel).Status.DeepCopyInto(&is.Status)
+		}
+	}
+}
+
+// idOf is the id in the status of an object.
+func idOf(o status.Object) *string {
+	switch o := o.(type) {
+	case *v1alpha1.DiscordServer:
+		return &o.Status.ServerID
+	case *v1alpha1.DiscordRole:
+		return &o.Status.RoleID
+	case *v1alpha1.DiscordGroup:
+		return &o.Status.GroupID
+	case *v1alpha1.DiscordChannel:
+		return &o.Status.ChannelID
+	}
+	panic(fmt.Sprintf("%T is none of our kinds", o))
+}
+
+// presume adds the servers that objects refer to and that have no manifest: a folder of one team's objects
+// alone is of the server that the command line names.
+func (w *world) presume(o *objects) {
+	var names []types.NamespacedName
+	add := func(ref *v1alpha1.ServerReference, namespace string) {
+		if ref != nil {
+			names = append(names, ref.In(namespace))
+		}
+	}
+	for _, r := range of[*v1alpha1.DiscordRole](o) {
+		add(&r.Spec.ServerRef, r.Namespace)
+	}
+	for _, g := range of[*v1alpha1.DiscordGroup](o) {
+		add(&g.Spec.ServerRef, g.Namespace)
+	}
+	for _, c := range of[*v1alpha1.DiscordChannel](o) {
+		add(c.Spec.ServerRef, c.Namespace)
+	}
+	for _, name := range names {
+		s := &v1alpha1.DiscordServer{}
+		s.Namespace, s.Name, s.Spec.ServerID = name.Namespace, name.Name, w.serverID
+		s.Spec.AllowedNamespaces, s.Spec.AllowAdoption = &v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}, true
+		if o.all[keyOf(s)] == nil {
+			o.all[keyOf(s)] = s
+			w.presumed = append(w.presumed, strings.TrimPrefix(name.String(), "/"))
+		}
+	}
+}
+
+// assignServers gives the servers their ids on Discord.
+func (w *world) assignServers(o *objects) {
+	for _, s := range of[*v1alpha1.DiscordServer](o) {
+		if s.Spec.ServerID != "" {
+			s.Status.ServerID = s.Spec.ServerID
+		}
+	}
+}
+
+// planKind binds and then plans all objects of a kind: siblings are ordered by their ids.
+func (w *world) planKind(ctx context.Context, kind *external.Kind) {
+	var steps []*step
+	for _, o := range w.objectsOf(kind) {
+		if s := w.begin(ctx, kind, o); s != nil {
+			steps = append(steps, s)
+		}
+	}
+	for _, named := range []bool{false, true} { // what is named by its id is not found by its name
+		for _, s := range steps {
+			w.bind(s, named)
+		}
+	}
+	for _, s := range steps {
+		if s.guild == nil || len(s.issues) > 0 {
+			continue
+		}
+		s.guild.Snapshot = w.snap
+		switch {
+		case s.removed:
+			s.plan = w.planRemoved(s)
+		case status.Observed(s.object) || status.Paused(s.object):
+		default:
+			w.plan(ctx, s)
+		}
+	}
+	w.steps = append(w.steps, steps...)
+}
+
+// objectsOf are those of a kind, and after them those that have a manifest no longer.
+func (w *world) objectsOf(kind *external.Kind) (all []status.Object) {
+	in := func(o *objects) (some []status.Object) {
+		switch kind {
+		case &role.Kind:
+			return generic(of[*v1alpha1.DiscordRole](o))
+		case &group.Kind:
+			return generic(of[*v1alpha1.DiscordGroup](o))
+		default:
+			return generic(of[*v1alpha1.DiscordChannel](o))
+		}
+	}
+	all = in(w.after)
+	if w.before != nil {
+		for _, o := range in(w.before) {
+			if w.after.all[keyOf(o)] == nil {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
+func generic[T status.Object](typed []T) (all []status.Object) {
+	for _, o := range typed {
+		all = append(all, o)
+	}
+	return all
+}
+
+// begin finds the server of an object, and where it is or would be there; nil for one of another server.
+func (w *world) begin(ctx context.Context, kind *external.Kind, o status.Object) *step {
+	s := &step{object: o, kind: kind, removed: w.after.all[keyOf(o)] == nil}
+	set := w.after
+	if s.removed {
+		set = w.before
+	}
+	parent, lookup, err := w.locate(ctx, set, o)
+	if err != nil {
+		s.issues = conditions.Of(err)
+		return s
+	}
+	if parent.ID != w.serverID {
+		w.skipped++
+		return nil
+	}
+	s.guild, s.binding.Lookup = parent, lookup
+	return s
+}
+
+// locate returns the guild of an object, and where what it has there is to be found.
+func (w *world) locate(
+	ctx context.Context, set *objects, o status.Object,
+) (guild *bot.Guild, lookup external.Lookup, err error) {
+	grants := &grant.Reader{Objects: set, Labels: true}
+	of := func(server *v1alpha1.DiscordServer) *bot.Guild {
+		return &bot.Guild{Server: server, ID: server.Status.ServerID, Snapshot: w.snap, InviteURL: w.inviteURL()}
+	}
+	var server *v1alpha1.DiscordServer
+	switch o := o.(type) {
+	case *v1alpha1.DiscordRole:
+		if server, err = grants.Server(ctx, o.Spec.ServerRef.In(o.Namespace), nil, o.Namespace); err == nil {
+			guild = of(server)
+			lookup = role.Lookup(o, guild)
+		}
+	case *v1alpha1.DiscordGroup:
+		if server, err = grants.Server(ctx, o.Spec.ServerRef.In(o.Namespace), nil, o.Namespace); err == nil {
+			guild = of(server)
+			lookup = group.Lookup(o, guild)
+		}
+	case *v1alpha1.DiscordChannel:
+		var parent *v1alpha1.DiscordGroup
+		if server, parent, err = channel.Parents(ctx, grants, o); err != nil {
+			break
+		}
+		if guild = of(server); guild.ID != w.serverID {
+			break // its group has no place here
+		}
+		var categoryID string
+		categoryID, err = channel.Category(guild, parent)
+		lookup = channel.Lookup(o, guild, categoryID)
+	}
+	return guild, lookup, err
+}
+
+func (w *world) inviteURL() string {
+	return discordclient.InviteURL(w.webURL, w.application.ID, discordclient.PermissionsOverwrites, w.serverID)
+}
+
+// plan plans an object by the function of its kind, and adds to the state what it would create.
+func (w *world) plan(ctx context.Context, s *step) {
+	s.plan.Position = w.position(s)
+	roles, err := w.roles(ctx, s)
+	if err != nil {
+		s.issues = conditions.Of(err)
+		return
+	}
+	switch o := s.object.(type) {
+	case *v1alpha1.DiscordRole:
+		s.plan = role.Plan(o, role.State{Guild: s.guild, Binding: s.binding, Position: s.plan.Position})
+		s.further, err = role.MemberChanges(o, s.binding.Role, w.member)
+	case *v1alpha1.DiscordGroup:
+		s.plan = group.Plan(o, group.State{
+			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Roles: roles,
+		})
+	case *v1alpha1.DiscordChannel:
+		planned := channel.NewPlan(o, channel.State{
+			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Roles: roles, Webhook: w.webhook(s),
+		})
+		s.plan, s.further, err = planned.Plan, planned.Webhook.Differences(o), planned.Webhook.Err
+	}
+	s.issues = append(slices.Clone(s.plan.Issues), conditions.Of(err)...)
+	w.simulate(s)
+}
+
+// roles are those that the overwrites of an object name by roleRef.
+func (w *world) roles(ctx context.Context, s *step) (map[string]string, error) {
+	grants, namespace := &grant.Reader{Objects: w.after}, s.object.GetNamespace()
+	switch o := s.object.(type) {
+	case *v1alpha1.DiscordGroup:
+		return grants.Roles(ctx, namespace, w.snap, o.Spec.PermissionOverwrites)
+	case *v1alpha1.DiscordChannel:
+		return grants.Roles(ctx, namespace, w.snap, o.Spec.PermissionOverwrites)
+	}
+	return nil, nil
+}
+
+// webhook is the state of the webhooks of a channel. Its Secret is in the cluster, so it is of no concern.
+func (w *world) webhook(s *step) webhook.State {
+	state := webhook.State{
+		Guild: s.guild, Channel: s.binding.Channel, Application: w.application.ID, Complete: true,
+		Record: external.Record{Known: true}, Err: w.hooksErr,
+	}
+	for _, hook := range w.hooks {
+		if s.binding.Channel != nil && hook.ChannelID == s.binding.Channel.ID {
+			state.Hooks = append(state.Hooks, hook)
+		}
+	}
+	return state
+}
+
+// position is the desired place of an object among its siblings; nil for none.
+func (w *world) position(s *step) *external.Position {
+	var siblings []status.Object
+	for _, o := range w.objectsOf(s.kind) {
+		if w.after.all[keyOf(o)] != nil && o.GetNamespace() == s.object.GetNamespace() && beside(o, s.object) {
+			siblings = append(siblings, o)
+		}
+	}
+	return s.kind.PositionAmong(s.object, siblings)
+}
+
+// beside reports whether two objects of a kind name the same parent.
+func beside(a, b client.Object) bool {
+	switch a := a.(type) {
+	case *v1alpha1.DiscordRole:
+		return a.Spec.ServerRef.In(a.Namespace) == b.(*v1alpha1.DiscordRole).Spec.ServerRef.In(b.GetNamespace())
+	case *v1alpha1.DiscordGroup:
+		return a.Spec.ServerRef.In(a.Namespace) == b.(*v1alpha1.DiscordGroup).Spec.ServerRef.In(b.GetNamespace())
+	case *v1alpha1.DiscordChannel:
+		by, parent := channel.SiblingsBy(a)
+		otherBy, otherParent := channel.SiblingsBy(b.(*v1alpha1.DiscordChannel))
+		return by == otherBy && parent == otherParent
+	}
+	return false
+}
+
+// planRemoved plans what becomes of what an object has that has a manifest no longer.
+func (w *world) planRemoved(s *step) external.Plan {
+	switch o := s.object.(type) {
+	case *v1alpha1.DiscordRole:
+		return role.PlanDeletion(o, role.State{Guild: s.guild, Binding: s.binding}, nil)
+	case *v1alpha1.DiscordChannel:
+		return channel.PlanDeletion(o, channel.State{Guild: s.guild, Binding: s.binding}, nil)
+	default:
+		return external.PlanDeletion(s.kind.Noun, s.kind.Identity(o).Retained(), s.binding, nil)
+	}
+}
+
+// planServers plans the objects of the server itself, which may refer to its channels.
+func (w *world) planServers(ctx context.Context) {
+	servers := of[*v1alpha1.DiscordServer](w.after)
+	if w.before != nil {
+		for _, s := range of[*v1alpha1.DiscordServer](w.before) {
+			if w.after.all[keyOf(s)] == nil {
+				servers = append(servers, s)
+			}
+		}
+	}
+	var steps []*step
+	for _, s := range servers {
+		switch {
+		case s.UID == "": // it is presumed
+		case s.Status.ServerID != "" && s.Status.ServerID != w.serverID:
+			w.skipped++
+		case w.after.all[keyOf(s)] == nil:
+			plan := server.PlanDeletion(s, server.State{}, nil)
+			steps = append(steps, &step{object: s, removed: true, plan: plan})
+		case status.Observed(s) || status.Paused(s):
+		default:
+			steps = append(steps, w.planServer(ctx, s))
+		}
+	}
+	w.steps = append(steps, w.steps...)
+}
+
+func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step {
+	state := server.State{
+		Application: &w.application, InviteURL: w.inviteURL(), GuildID: s.Status.ServerID, Absent: s.Status.ServerID == "",
+		Snapshot: w.snap, Manager: s,
+	}
+	name := client.ObjectKeyFromObject(s)
+	for _, below := range w.steps {
+		if below.guild == nil || below.removed || client.ObjectKeyFromObject(below.guild.Server) != name {
+			continue
+		}
+		switch o := below.object.(type) {
+		case *v1alpha1.DiscordRole:
+			state.Roles = true
+		case *v1alpha1.DiscordGroup:
+			state.Groups = append(state.Groups, *o)
+		case *v1alpha1.DiscordChannel:
+			state.Channels = append(state.Channels, *o)
+		}
+	}
+	result := &step{object: s}
+	state.Referenced, _ = server.Referenced(ctx, w.after, s) // manifests can always be read
+	planned := server.NewPlan(s, state)
+	result.plan, result.issues = external.Plan{Changes: planned.Changes}, planned.Issues
+	if planned.Create != "" {
+		result.issues = append(result.issues, *conditions.Degraded(v1alpha1.ReasonServerIDRequired,
+			"Discord does not let bots create servers. Set spec.serverId, to %q for this one.", w.serverID))
+	}
+	return result
+}

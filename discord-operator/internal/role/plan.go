@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package role
+
+import (
+	"k8s.io/utils/ptr"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/overwrites"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// maxRoles is how many roles Discord allows in a server: code 30005.
+const maxRoles = 250
+
+const forWhat = "which this role requires"
+
+// Plan plans the role, without its members. It does no I/O.
+func Plan(role *v1alpha1.DiscordRole, s State) external.Plan {
+	p := external.Plan{Position: s.Position}
+	if s.Binding.Absent {
+		in, d := create(role)
+		p.Changes = d.Changes
+		if !p.Report(refusedCreate(s, in)) {
+			p.CreateRole, p.Fields = in, d.Fields
+		}
+		return p
+	}
+	edit, d := differences(role.Spec, s.Binding.Stored, *s.Binding.Role)
+	p.Changes = d.Changes
+	if p.Report(tooHigh(s.Guild, s.Binding.Role)) {
+		p.Position = nil
+		return p
+	}
+	p.Report(d.Issue())
+	granted, _ := edit.Permissions.Get()
+	granted &^= s.Binding.Role.Permissions
+	if len(d.Fields) > 0 && !p.Report(s.Guild.Lacks(permissions.ManageRoles|granted, forWhat)) {
+		p.EditRole, p.Fields = edit, d.Fields
+	}
+	return p
+}
+
+// PlanDeletion plans what becomes of the role of a deleted object.
+func PlanDeletion(role *v1alpha1.DiscordRole, s State, known []conditions.Issue) external.Plan {
+	if s.Binding.Role != nil && len(known) == 0 {
+		if high := tooHigh(s.Guild, s.Binding.Role); high != nil {
+			known = append(known, *high)
+		}
+	}
+	return external.PlanDeletion(Kind.Noun, Kind.Identity(role).Retained(), s.Binding, known)
+}
+
+// tooHigh is the issue that the bot cannot write a role because of its place; nil where it can.
+func tooHigh(guild *bot.Guild, live *discordclient.Role) *conditions.Issue {
+	if guild.Snapshot.BelowBot(live.ID) {
+		return nil
+	}
+	highest, _ := guild.Snapshot.BotRole()
+	return conditions.Degraded(v1alpha1.ReasonRoleTooHigh, "The role %q is not below %q, the highest role of the bot, so "+
+		"the bot cannot manage it. Drag %[2]q above %[1]q in the server's settings on Discord, Roles.",
+		live.Name, highest.Name)
+}
+
+// create describes the role with all that it is to have, and how that differs from nothing.
+func create(role *v1alpha1.DiscordRole) (*discordclient.RoleCreate, external.Differences) {
+	edit, d := differences(role.Spec, nil, discordclient.Role{})
+	in := &discordclient.RoleCreate{
+		Name: role.Spec.Name, Hoist: ptr.Deref(role.Spec.Hoist, false), Mentionable: ptr.Deref(role.Spec.Mentionable, false),
+	}
+	if colors, ok := edit.Colors.Get(); ok {
+		in.Colors = &colors
+	}
+	if role.Spec.Permissions != nil {
+		in.Permissions = new(overwrites.Bits(role.Spec.Permissions))
+	}
+	return in, d
+}
+
+// refusedCreate is why Discord would refuse a create.
+func refusedCreate(s State, in *discordclient.RoleCreate) *conditions.Issue {
+	if len(s.Guild.Snapshot.Guild.Roles) >= maxRoles {
+		return issues.Full("The server has %d roles, the most that Discord allows. Delete some.", maxRoles)
+	}
+	return s.Guild.Lacks(permissions.ManageRoles|ptr.Deref(in.Permissions, 0), forWhat)
+}
+
+// differences returns the edit that makes the role match the spec, and how the two differ. Permissions
+// without a documented name stay as they are.
+func differences(
+	spec v1alpha1.DiscordRoleSpec, stored external.Stored, live discordclient.Role,
+) (edit discordclient.RoleEdit, d external.Differences) {
+	d.Stored = stored
+	external.Differ(&d, "name", &spec.Name, live.Name, &edit.Name)
+	external.Differ(&d, "color", colors(spec, live.Colors), live.Colors, &edit.Colors)
+	external.Differ(&d, "hoist", spec.Hoist, live.Hoist, &edit.Hoist)
+	external.Differ(&d, "mentionable", spec.Mentionable, live.Mentionable, &edit.Mentionable)
+	if spec.Permissions != nil {
+		want := overwrites.Bits(spec.Permissions) | live.Permissions&^permissions.All
+		external.Differ(&d, "permissions", &want, live.Permissions, &edit.Permissions)
+	}
+	return edit, d
+}
+
+// colors are those that the spec asks for, with what it leaves out as it is; nil for none.
+func colors(spec v1alpha1.DiscordRoleSpec, live discordclient.RoleColors) *discordclient.RoleColors {
+	if spec.Color == nil && spec.SecondaryColor == nil && spec.TertiaryColor == nil {
+		return nil
+	}
+	if primary := discordclient.ParseColor(ptr.Deref(spec.Color, "")); primary != nil {
+		live.Primary = *primary
+	}
+	if spec.SecondaryColor != nil {
+		live.Secondary = discordclient.ParseColor(*spec.SecondaryColor)
+	}
+	if spec.TertiaryColor != nil {
+		live.Tertiary = discordclient.ParseColor(*spec.TertiaryColor)
+	}
+	return &live
+}

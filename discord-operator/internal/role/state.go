@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package role
+
+import (
+	"context"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/bot"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/grant"
+	"jutsu.com/operators/discord-operator/internal/index"
+)
+
+// State is what was observed of a role.
+type State struct {
+	// Guild is nil where the role could not be observed.
+	Guild *bot.Guild
+	// Binding is where the object stands with its role on Discord.
+	Binding external.Binding
+	// Position is its desired place; nil where the spec has none.
+	Position *external.Position
+}
+
+func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s State, err error) {
+	name := role.Spec.ServerRef.In(role.Namespace)
+	guild, err := r.Bots.Referred(ctx, r.Grants, role, role.Spec.ServerRef, role.Status.ServerID)
+	if err != nil {
+		return s, err
+	}
+	if s.Position, err = r.Roles.Position(ctx, role, index.RoleByServer, name.String()); err != nil {
+		return s, err
+	}
+	s.Guild = guild
+	s.Binding, err = r.Roles.Bind(ctx, guild.Bot.Client, Lookup(role, guild))
+	guild.Refresh() // Bind may have read it
+	return s, err
+}
+
+// Lookup is where what a role has on Discord is to be found or created.
+func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) external.Lookup {
+	return external.Lookup{
+		Object: role, GuildID: guild.ID, NoAdoption: grant.AdoptionRefused(guild.Server, role.Namespace),
+	}
+}
+
+// observeDeletion observes what a deleted object has on Discord. What it has is deleted also where it
+// may not use the server any more.
+func (r *Reconciler) observeDeletion(ctx context.Context, role *v1alpha1.DiscordRole) (s State, err error) {
+	if Kind.Identity(role).Retained() {
+		return s, nil
+	}
+	name := role.Spec.ServerRef.In(role.Namespace)
+	_, err = r.Grants.Server(ctx, name, nil, role.Namespace)
+	if refused := grant.Refused(err); refused != nil && !r.Roles.Owns(role) {
+		s.Binding.Mismatch = refused
+		return s, nil
+	}
+	if s.Guild, err = r.Bots.GuildToDelete(ctx, name, role.Status.ServerID, role.Namespace); err != nil {
+		return s, err
+	}
+	s.Binding, err = r.Roles.BindDeleted(ctx, s.Guild.Bot.Client, Lookup(role, s.Guild))
+	return s, err
+}

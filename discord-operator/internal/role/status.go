@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package role
+
+import (
+	"context"
+	"strconv"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// statusOf is how a role is. What could not be observed stands as it was last known.
+func statusOf(
+	role *v1alpha1.DiscordRole, s State, results external.Results, worst *conditions.Issue,
+) v1alpha1.DiscordRoleStatus {
+	now := *role.Status.DeepCopy()
+	now.ObservedGeneration = role.Generation
+	if s.Guild != nil || !status.Observed(role) {
+		now.Differences = external.Lines(results.Differences)
+	}
+	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The role does not exist on Discord.")
+	switch {
+	case results.Role != nil:
+		now.RoleID, now.ServerID = results.Role.ID, s.Guild.ID
+		now.Matched = s.Binding.Guessed && !results.Created
+		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The role exists on Discord.")
+	case s.Guild == nil:
+		can = status.Available(role.Status.Conditions, can)
+	}
+	conditions.Set(&now.Conditions, role.Generation, can, worst)
+	return now
+}
+
+// updateStatus writes the status and says when to reconcile again.
+func (r *Reconciler) updateStatus(
+	ctx context.Context, role *v1alpha1.DiscordRole, s State, results external.Results,
+) (reconcile.Result, error) {
+	worst, after := issues.Worst(results.Issues), role.DeepCopy()
+	after.Status = statusOf(role, s, results, worst)
+	return r.Roles.Status.Update(ctx, status.Report{
+		Name: "role " + strconv.Quote(role.Spec.Name), Before: role, After: after,
+		Changed: results.Changed, Worst: worst, Stale: results.Stale,
+	})
+}

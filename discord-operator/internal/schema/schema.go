@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package schema is what the API server does with a manifest of one of our kinds before it stores the
+// object: it fills in defaults and refuses what the schema does not allow. It is done here with the API
+// server's own code, and the CustomResourceDefinitions that `make generate` copies to crds/, for commands
+// that have no API server.
+package schema
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	metav1validation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	kubeschema "k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed crds/*.yaml
+var definitions embed.FS
+
+// Kinds are those whose objects can be admitted.
+type Kinds map[kubeschema.GroupVersionKind]*kind
+
+type kind struct {
+	structural *schema.Structural
+	values     validation.SchemaValidator
+	rules      *cel.Validator
+}
+
+// Load reads the definitions.
+func Load() (Kinds, error) {
+	files, err := fs.Glob(definitions, "crds/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	kinds := Kinds{}
+	for _, file := range files {
+		text, err := definitions.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := yaml.UnmarshalStrict(text, &crd); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for i := range crd.Spec.Versions {
+			v := &crd.Spec.Versions[i]
+			gvk := kubeschema.GroupVersionKind{Group: crd.Spec.Group, Version: v.Name, Kind: crd.Spec.Names.Kind}
+			if kinds[gvk], err = compile(v.Schema.OpenAPIV3Schema); err != nil {
+				return nil, fmt.Errorf("%s: %w", file, err)
+			}
+		}
+	}
+	return kinds, nil
+}
+
+func compile(props *apiextensionsv1.JSONSchemaProps) (*kind, error) {
+	var internal apiextensions.JSONSchemaProps
+	convert := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps
+	if err := convert(props, &internal, nil); err != nil {
+		return nil, err
+	}
+	structural, err := schema.NewStructural(&internal)
+	if err != nil {
+		return nil, err
+	}
+	values, _, err := validation.NewSchemaValidator(&internal)
+	if err != nil {
+		return nil, err
+	}
+	return &kind{structural, values, cel.NewValidator(structural, true, celconfig.PerCallLimit)}, nil
+}
+
+// Admit fills in the defaults of an object, and returns why the API server would refuse it. before is the
+// object that it replaces; nil for none.
+func (k Kinds) Admit(ctx context.Context, o, before *unstructured.Unstructured) error {
+	of := k[o.GroupVersionKind()]
+	if of == nil {
+		return fmt.Errorf("there is no kind %s in %s", o.GetKind(), o.GetAPIVersion())
+	}
+	var list field.ErrorList
+	for _, problem := range metav1validation.NameIsDNSSubdomain(o.GetName(), false) {
+		list = append(list, field.Invalid(field.NewPath("metadata", "name"), o.GetName(), problem))
+	}
+	unknown := pruning.PruneWithOptions(o.Object, of.structural, true,
+		schema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	for _, path := range unknown {
+		list = append(list, field.Invalid(field.NewPath(path), "", "there is no such field"))
+	}
+	defaulting.PruneNonNullableNullsWithoutDefaults(o.Object, of.structural)
+	defaulting.Default(o.Object, of.structural)
+	list = append(list, of.validate(ctx, o, before)...)
+	return errors.Join(list.ToAggregate())
+}
+
+func (k *kind) validate(ctx context.Context, o, before *unstructured.Unstructured) field.ErrorList {
+	list := validation.ValidateCustomResource(nil, o.UnstructuredContent(), k.values)
+	list = append(list, listtype.ValidateListSetsAndMaps(nil, k.structural, o.Object)...)
+	if len(list) > 0 {
+		return list // rules are for what has the right form, as in the API server
+	}
+	var old any
+	if before != nil {
+		old = before.Object
+	}
+	ruled, _ := k.rules.Validate(ctx, nil, k.structural, o.Object, old, celconfig.RuntimeCELCostBudget)
+	return ruled
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// reference is a setting of a server whose value is a channel.
+type reference struct {
+	field, channel string
+	// in returns the setting of a guild and of an edit.
+	in func(*discordclient.Guild, *discordclient.GuildEdit) (*string, *discordclient.Change[string])
+}
+
+// references are those that a spec has.
+func references(spec *v1alpha1.DiscordServerSpec) (all []reference) {
+	type (
+		guild = discordclient.Guild
+		edit  = discordclient.GuildEdit
+		id    = discordclient.Change[string]
+	)
+	add := func(field string, ref *v1alpha1.ChannelReference, in func(*guild, *edit) (*string, *id)) {
+		if ref != nil {
+			all = append(all, reference{field, ref.Name, in})
+		}
+	}
+	add("afkChannelRef", spec.AFKChannelRef, func(g *guild, e *edit) (*string, *id) {
+		return &g.AFKChannelID, &e.AFKChannelID
+	})
+	add("systemChannelRef", spec.SystemChannelRef, func(g *guild, e *edit) (*string, *id) {
+		return &g.SystemChannelID, &e.SystemChannelID
+	})
+	add("rulesChannelRef", spec.RulesChannelRef, func(g *guild, e *edit) (*string, *id) {
+		return &g.RulesChannelID, &e.RulesChannelID
+	})
+	add("publicUpdatesChannelRef", spec.PublicUpdatesChannelRef, func(g *guild, e *edit) (*string, *id) {
+		return &g.PublicUpdatesChannelID, &e.PublicUpdatesChannelID
+	})
+	return all
+}
+
+// Referenced reads the channels that the settings of a server refer to, as far as they exist, by their names.
+func Referenced(
+	ctx context.Context, objects client.Reader, server *v1alpha1.DiscordServer,
+) (map[string]*v1alpha1.DiscordChannel, error) {
+	all := map[string]*v1alpha1.DiscordChannel{}
+	for _, ref := range references(&server.Spec) {
+		var c v1alpha1.DiscordChannel
+		err := objects.Get(ctx, types.NamespacedName{Namespace: server.Namespace, Name: ref.channel}, &c)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("get DiscordChannel %s: %w", ref.channel, err)
+		}
+		if err == nil {
+			all[ref.channel] = &c
+		}
+	}
+	return all, nil
+}
+
+// referenced returns the id of the channel that a setting refers to.
+func (s *State) referenced(ref reference) (string, *conditions.Issue) {
+	if c := s.Referenced[ref.channel]; c != nil && c.Status.ServerID == s.GuildID {
+		if _, exists := s.Snapshot.Channel(c.Status.ChannelID); exists {
+			return c.Status.ChannelID, nil
+		}
+	}
+	return "", conditions.Progressing(v1alpha1.ReasonWaitingForChannel,
+		"DiscordChannel %s of spec.%s does not exist in this server yet.", ref.channel, ref.field)
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tags
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// named are tags that are written "id:name", or "name" without an id.
+func named(text string) (list []discordclient.Tag) {
+	for _, word := range strings.Fields(text) {
+		id, name, ok := strings.Cut(word, ":")
+		if !ok {
+			id, name = "", word
+		}
+		list = append(list, discordclient.Tag{ID: id, Name: name})
+	}
+	return list
+}
+
+func recorded(text string) (list []v1alpha1.ForumTagStatus) {
+	for _, t := range named(text) {
+		list = append(list, v1alpha1.ForumTagStatus{Name: t.Name, ID: t.ID})
+	}
+	return list
+}
+
+func written(list []discordclient.Tag) string {
+	var words []string
+	for _, t := range list {
+		words = append(words, strings.TrimPrefix(t.ID+":"+t.Name, ":"))
+	}
+	return strings.Join(words, " ")
+}
+
+func TestIdentify(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ spec, live, recorded, want string }{
+		"new ones":                              {"a b", "", "", "a b"},
+		"by their names":                        {"a b", "1:a 2:b", "", "1:a 2:b"},
+		"in another order":                      {"b a", "1:a 2:b", "1:a 2:b", "2:b 1:a"},
+		"one is renamed":                        {"c b", "1:a 2:b", "1:a 2:b", "1:c 2:b"},
+		"one is renamed and moved":              {"b c", "1:a 2:b", "1:a 2:b", "2:b 1:c"},
+		"all are renamed":                       {"c d", "1:a 2:b", "1:a 2:b", "1:c 2:d"},
+		"two change names":                      {"b a", "1:a 2:b", "1:a 2:b", "2:b 1:a"},
+		"upper case":                            {"A b", "1:a 2:b", "", "1:A 2:b"},
+		"one more, at the front":                {"c a b", "1:a 2:b", "1:a 2:b", "c 1:a 2:b"},
+		"one less":                              {"b", "1:a 2:b", "1:a 2:b", "2:b"},
+		"one is renamed beside a new one":       {"c d b", "1:a 2:b", "1:a 2:b", "c d 2:b"},
+		"renamed by hand":                       {"a b", "1:x 2:b", "1:a 2:b", "1:a 2:b"},
+		"renamed by hand, beside one of theirs": {"a b", "1:x 2:b 3:y", "1:a 2:b", "1:a 2:b"},
+		"deleted by hand":                       {"a b", "2:b", "1:a 2:b", "a 2:b"},
+		"made again by hand":                    {"a b", "2:b 3:a", "1:a 2:b", "3:a 2:b"},
+		"renamed, before a status shows more":   {"c b", "1:a 2:b", "", "c 2:b"},
+		"renamed, and Discord knows it already": {"c b", "1:c 2:b", "1:a 2:b", "1:c 2:b"},
+		"twice on Discord":                      {"a", "1:a 2:a", "2:a", "1:a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if d := cmp.Diff(c.want, written(Identify(named(c.spec), named(c.live), recorded(c.recorded)))); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestRecord(t *testing.T) {
+	t.Parallel()
+	spec := []v1alpha1.ForumTag{{Name: "b"}, {Name: "a"}}
+	before := recorded("7:x")
+	if d := cmp.Diff(recorded("2:b 1:a"), Record(spec, named("1:a 2:b 3:c"), before)); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(before, Record(spec, named("1:a"), before)); d != "" {
+		t.Errorf("while one is missing: %s", d)
+	}
+	if got := Record(nil, named("1:a"), before); got != nil {
+		t.Errorf("got %v for no tags in the spec", got)
+	}
+}
+
+// No id is given twice, all are of tags on Discord, names stay, and what was sent is found again by its
+// names.
+func TestIdentifyIsSound(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfNDistinct(rapid.SampledFrom(strings.Split("abcdefgh", "")), 0, 5, rapid.ID[string])
+		live := names.Draw(t, "live")
+		var onDiscord []discordclient.Tag
+		var known []v1alpha1.ForumTagStatus
+		for i, name := range live {
+			id := string(rune('1' + i))
+			onDiscord = append(onDiscord, discordclient.Tag{ID: id, Name: name})
+			if rapid.Bool().Draw(t, "recorded") {
+				known = append(known, v1alpha1.ForumTagStatus{Name: rapid.SampledFrom([]string{name, "x"}).Draw(t, "as"), ID: id})
+			}
+		}
+		spec := named(strings.Join(names.Draw(t, "spec"), " "))
+		got := Identify(spec, onDiscord, known)
+		ids := map[string]bool{}
+		for i, tag := range got {
+			if tag.Name != spec[i].Name || tag.ID != "" && ids[tag.ID] {
+				t.Fatalf("got %s of %s on %s", written(got), written(spec), written(onDiscord))
+			}
+			ids[tag.ID] = true
+		}
+		stored := make([]discordclient.Tag, len(got))
+		for i, tag := range got {
+			if stored[i] = tag; tag.ID == "" {
+				stored[i].ID = "new " + tag.Name
+			}
+		}
+		if again := Identify(spec, stored, known); written(again) != written(stored) {
+			t.Fatalf("again %s, stored %s", written(again), written(stored))
+		}
+	})
+}

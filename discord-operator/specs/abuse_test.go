@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// The sizes of the attacks. `make bench ARGS="--only abuse"` has larger ones, and measures.
+const (
+	refusedServers = 100
+	forgedSecrets  = 40
+	// lives is how many objects the other tenant creates, edits and deletes during each attack.
+	lives = 3
+)
+
+// resident is a tenant who works as usual while another one attacks.
+type resident struct {
+	*world
+	server *v1alpha1.DiscordServer
+	group  *v1alpha1.DiscordGroup
+	// kept is a channel with a webhook, of which nothing may change.
+	kept  *v1alpha1.DiscordChannel
+	lived int
+}
+
+func newResident(ctx context.Context) *resident {
+	GinkgoHelper()
+	w := newWorld(ctx)
+	r := &resident{world: w, server: w.server(), group: w.group("team"), kept: w.channel("team", "alerts", withWebhook)}
+	ready(ctx, r.server, r.group, r.kept)
+	return r
+}
+
+// belongings are all that the resident has, in Kubernetes and on Discord.
+type belongings struct {
+	versions map[string]string // resourceVersions of its channel and Secrets
+	channel  discordtest.Channel
+	category discordtest.Channel
+	webhooks []discordtest.Webhook
+}
+
+func (r *resident) belongings(ctx context.Context) belongings {
+	GinkgoHelper()
+	has := belongings{versions: map[string]string{},
+		channel: on(r.kept), category: category(r.group), webhooks: hooks(r.kept)}
+	for _, o := range []client.Object{r.kept.DeepCopy(), r.token(), r.secret(r.kept.WebhookSecretName())} {
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(o), o)).To(Succeed())
+		has.versions[fmt.Sprintf("%T %s", o, o.GetName())] = o.GetResourceVersion()
+	}
+	return has
+}
+
+// lives creates, edits and deletes channels with webhooks, one after the other.
+func (r *resident) lives(ctx context.Context) {
+	GinkgoHelper()
+	for range lives {
+		r.lived++
+		c := r.channel("team", fmt.Sprintf("incident-%d", r.lived), withWebhook)
+		ready(ctx, c)
+		Expect(r.secretOf(c.WebhookSecretName())(ctx)).To(holdURLOf(hooks(c)[0]))
+		edit(ctx, c, func(c *v1alpha1.DiscordChannel) { c.Spec.Topic = new("What is wrong") })
+		eventuallyReady(ctx, c)
+		Expect(on(c).Topic).To(Equal("What is wrong"))
+		deleteAndWait(ctx, c)
+		Expect(r.named(c.Spec.Name)).To(BeEmpty())
+	}
+}
+
+// undisturbed lives while another tenant attacks, and expects that nothing of what it has changes.
+func (r *resident) undisturbed(ctx context.Context, attack func()) {
+	GinkgoHelper()
+	before := r.belongings(ctx)
+	attack()
+	r.lives(ctx)
+	eventuallyReady(ctx, r.server, r.group, r.kept)
+	Expect(r.belongings(ctx)).To(Equal(before), "nothing of the other tenant changes")
+}
+
+// everySecond repeats something until end is called; times is how often it was so far.
+func everySecond(do func()) (times func() int64, end func()) {
+	ending := make(chan struct{})
+	var done atomic.Int64
+	var running sync.WaitGroup
+	running.Go(func() {
+		defer GinkgoRecover()
+		for {
+			do()
+			done.Add(1)
+			select {
+			case <-ending:
+				return
+			case <-time.After(time.Second):
+			}
+		}
+	})
+	return done.Load, sync.OnceFunc(func() {
+		close(ending)
+		running.Wait()
+	})
+}
+
+// refusals is how many calls Discord has answered with 401 so far.
+func refusals() (n int) {
+	for _, r := range discord.Requests() {
+		if r.Status == http.StatusUnauthorized {
+			n++
+		}
+	}
+	return n
+}
+
+var _ = Describe("A tenant that abuses the operator changes nothing of another's, whose objects become Ready,", Ordered,
+	func() {
+		var b *resident
+		BeforeAll(func(ctx context.Context) { b = newResident(ctx) })
+
+		It("by 100 servers with a refused token, whose Secret changes every second", func(ctx context.Context) {
+			a := b.newTenant(ctx, nil)
+			bad := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "discord-bot"},
+				StringData: map[string]string{"token": secrets.Add("wrong.token.of-a-tenant-that-abuses-it")}}
+			create(ctx, bad)
+			before := refusals()
+			var servers []client.Object
+			for i := range refusedServers {
+				s := a.server(func(s *v1alpha1.DiscordServer) { s.Namespace, s.Name = a.ns, fmt.Sprintf("refused-%d", i) })
+				servers = append(servers, s)
+			}
+			b.undisturbed(ctx, func() {
+				create(ctx, servers...)
+				changes, end := everySecond(func() {
+					edit(ctx, bad, func(s *corev1.Secret) { s.Annotations = map[string]string{"at": time.Now().String()} })
+				})
+				DeferCleanup(end)
+				for _, s := range servers {
+					eventuallyDegraded(ctx, s, v1alpha1.ReasonAuthenticationFailed)
+				}
+				Eventually(changes).Should(BeNumerically(">=", 3), "each could be a reason to try the token again")
+			})
+			Expect(refusals()-before).To(And(BeNumerically(">", 0), BeNumerically("<=", 3)),
+				"each counts towards a ban of the address")
+		})
+
+		It("by Secrets of 1 MiB that claim to be the operator's, with the names of the other's", func(ctx context.Context) {
+			a := b.newTenant(ctx, nil)
+			origin, err := b.secretOf(b.kept.WebhookSecretName())(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			var forged []*corev1.Secret
+			b.undisturbed(ctx, func() {
+				for i := range forgedSecrets {
+					s := forgery(origin, a.ns, fmt.Sprintf("%s-%d", origin.Name, i))
+					if i == 0 {
+						s.Name = origin.Name
+					}
+					create(ctx, s)
+					forged = append(forged, s)
+				}
+			})
+			for _, s := range forged {
+				Expect(refetch(s.DeepCopy())(ctx)).To(HaveField("ResourceVersion", s.ResourceVersion))
+			}
+			Expect(operator.Writes(a.ns)).To(BeEmpty(), "the operator leaves what it has not made")
+		})
+
+		It("by references to the other's group, server, channel and Secret", func(ctx context.Context) {
+			a := b.newTenant(ctx, nil)
+			inGroup := a.channel("team", "alerts", withWebhook, func(c *v1alpha1.DiscordChannel) {
+				c.Spec.Webhook.SecretName = b.kept.WebhookSecretName()
+			})
+			adopts := a.channel("", "mine", adopting(b.kept.Status.ChannelID), withWebhook)
+			group := a.group("own")
+			server := a.server(func(s *v1alpha1.DiscordServer) { s.Namespace = a.ns }) // with the other's Secret, by its name
+			b.undisturbed(ctx, func() {
+				create(ctx, inGroup, adopts, group, server)
+				eventuallyNotAllowed(ctx, inGroup, adopts, group)
+				eventuallyDegraded(ctx, server, v1alpha1.ReasonTokenNotFound)
+			})
+			Expect(operator.Writes(a.ns)).NotTo(ContainElement(ContainSubstring("secrets/")))
+
+			By("granting them")
+			allowAll := func(from v1alpha1.FromNamespaces) {
+				GinkgoHelper()
+				edit(ctx, b.server, func(s *v1alpha1.DiscordServer) {
+					serverAllows(from)(s)
+					s.Spec.AllowAdoption = from == v1alpha1.FromAll
+				})
+				edit(ctx, b.group, groupAllows(from))
+			}
+			b.undisturbed(ctx, func() {
+				allowAll(v1alpha1.FromAll)
+				eventuallyReady(ctx, inGroup, group)
+				Expect(eventuallyDegraded(ctx, adopts, v1alpha1.ReasonConflict)).NotTo(ContainSubstring(b.ns))
+			})
+			Expect(on(inGroup).ID).NotTo(Equal(b.kept.Status.ChannelID))
+			hook := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: b.kept.WebhookSecretName()}}
+			Expect(refetch(hook)(ctx)).To(holdURLOf(hooks(inGroup)[0]), "the webhook is that of its own channel")
+
+			By("taking them back, and deleting what there was")
+			b.undisturbed(ctx, func() {
+				allowAll(v1alpha1.FromSame)
+				eventuallyNotAllowed(ctx, inGroup, adopts, group)
+				deleteAndWait(ctx, inGroup, adopts, group, server)
+			})
+			Expect(b.named("alerts")).To(ConsistOf(b.kept.Status.ChannelID))
+		})
+	})
+
+// forgery is a Secret of 1 MiB that looks like another one, in another namespace.
+func forgery(of *corev1.Secret, namespace, name string) *corev1.Secret {
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: of.Labels,
+		OwnerReferences: of.OwnerReferences}}
+	s.Annotations = map[string]string{"example.org/forged": strings.Repeat("f", 200<<10)}
+	s.StringData = map[string]string{"url": "https://example.org", "filling": strings.Repeat("f", 700<<10)}
+	return s
+}

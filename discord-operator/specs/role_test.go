@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+const (
+	postRole    = "POST /guilds/{guild_id}/roles"
+	patchRole   = "PATCH /guilds/{guild_id}/roles/{role_id}"
+	moveRoles   = "PATCH /guilds/{guild_id}/roles"
+	deleteRole  = "DELETE /guilds/{guild_id}/roles/{role_id}"
+	giveRole    = "PUT /guilds/{guild_id}/members/{user_id}/roles/{role_id}"
+	takeRole    = "DELETE /guilds/{guild_id}/members/{user_id}/roles/{role_id}"
+	getMember   = "GET /guilds/{guild_id}/members/{user_id}"
+	roleCreated = 30 // in the audit log
+	roleDeleted = 32
+)
+
+type roleSpec = v1alpha1.DiscordRoleSpec
+
+// rolesNamed are the roles of the world's guild that have a name.
+func (w *world) rolesNamed(name string) []discordtest.Role {
+	guild := discord.Guild(w.guild)
+	return slices.DeleteFunc(guild.RankedRoles(), func(r discordtest.Role) bool { return r.Name != name })
+}
+
+// roleOn is the role of an object as Discord has it.
+func (w *world) roleOn(r *v1alpha1.DiscordRole) func() discordtest.Role {
+	return func() discordtest.Role {
+		guild := discord.Guild(w.guild)
+		for _, role := range guild.Roles {
+			if role.ID == r.Status.RoleID {
+				return role
+			}
+		}
+		return discordtest.Role{}
+	}
+}
+
+// ranked are the names of the roles of the world's guild, the lowest first.
+func (w *world) ranked() (names []string) {
+	guild := discord.Guild(w.guild)
+	for _, r := range guild.RankedRoles() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// user adds a member to the world's guild.
+func (w *world) user(name string) string {
+	id := discord.AddUser(name)
+	discord.AddMember(w.guild, id, 0)
+	return id
+}
+
+// has reports which roles a user has.
+func (w *world) has(user string) func() []string {
+	return func() []string { return discord.Guild(w.guild).Members[user].Roles }
+}
+
+func editRole(ctx context.Context, r *v1alpha1.DiscordRole, change func(*roleSpec)) {
+	GinkgoHelper()
+	edit(ctx, r, func(r *v1alpha1.DiscordRole) { change(&r.Spec) })
+	eventuallyReady(ctx, r)
+}
+
+var _ = Describe("A DiscordRole", func() {
+	It("is created once, with everything in the create call", func(ctx context.Context) {
+		w := newWorld(ctx)
+		ready(ctx, w.server())
+		r := w.role("on-call", func(s *roleSpec) {
+			s.Name, s.Color, s.Hoist, s.Mentionable = "On call", new("#E67E22"), new(true), new(true)
+			s.Permissions, s.Position = []v1alpha1.Permission{"ViewChannel", "SendMessages"}, new(int32(3))
+		})
+		ready(ctx, r)
+		w.expectIdle(ctx)
+		Expect(w.edits()).To(Equal([]string{postRole}))
+		Expect(w.roleOn(r)()).To(Equal(discordtest.Role{
+			ID: r.Status.RoleID, Name: "On call", Color: 0xE67E22, Hoist: true, Mentionable: true, Position: 1,
+			Permissions: discordtest.PermViewChannel | discordtest.PermSendMessages,
+		}))
+		Expect(w.writesTo("discordroles", "on-call")).
+			To(Equal([]string{"patch discordroles/on-call", "patch discordroles/on-call/status"}))
+		Expect(r.Status.ServerID).To(Equal(w.guild))
+		Expect(eventsOf(r)(ctx)).To(ConsistOf("Normal Created", "Normal Ready"))
+		w.expectInSync(ctx, r)
+	})
+
+	It("keeps what Discord gives it where the spec leaves it out", func(ctx context.Context) {
+		w := newWorld(ctx)
+		r := w.role("on-call")
+		ready(ctx, w.server(), r)
+		Expect(w.bodies(postRole)).To(Equal([]map[string]any{{"name": "on-call"}}))
+		discord.EditRoleByHand(w.guild, r.Status.RoleID, func(role *discordtest.Role) {
+			role.Color, role.Hoist, role.Mentionable, role.Permissions = 7, true, true, 1
+		})
+		w.expectInSync(ctx, r)
+		Expect(w.edits()).To(Equal([]string{postRole}))
+	})
+
+	It("is edited by one call for all differences, and drift is corrected", func(ctx context.Context) {
+		w := newWorld(ctx)
+		r := w.role("on-call")
+		ready(ctx, w.server(), r)
+		editRole(ctx, r, func(s *roleSpec) {
+			s.Name, s.Color, s.Hoist, s.Mentionable = "On call", new("#00ff00"), new(true), new(true)
+			s.Permissions = []v1alpha1.Permission{"SendMessages"}
+		})
+		want := w.roleOn(r)()
+		Expect(want).To(And(HaveField("Name", "On call"), HaveField("Color", 0x00FF00), HaveField("Hoist", true),
+			HaveField("Mentionable", true), HaveField("Permissions", discordtest.PermSendMessages)))
+		Expect(w.edits()).To(Equal([]string{postRole, patchRole}))
+		for field, change := range map[string]func(*discordtest.Role){
+			"name":        func(role *discordtest.Role) { role.Name = "by hand" },
+			"color":       func(role *discordtest.Role) { role.Color = 7 },
+			"hoist":       func(role *discordtest.Role) { role.Hoist = false },
+			"mentionable": func(role *discordtest.Role) { role.Mentionable = false },
+			"permissions": func(role *discordtest.Role) { role.Permissions |= discordtest.PermViewChannel },
+		} {
+			discord.EditRoleByHand(w.guild, r.Status.RoleID, change)
+			Eventually(ctx, w.roleOn(r)).Should(Equal(want), field)
+		}
+		Eventually(ctx, eventsOf(r)).Should(ContainElement("Normal DriftCorrected"))
+		editRole(ctx, r, func(s *roleSpec) {
+			s.Color, s.Hoist, s.Mentionable, s.Permissions = new("#000000"), new(false), new(false), []v1alpha1.Permission{}
+		})
+		Expect(w.roleOn(r)()).To(And(HaveField("Color", 0), HaveField("Hoist", false), HaveField("Mentionable", false),
+			HaveField("Permissions", discordtest.Permissions(0))))
+		w.expectInSync(ctx, r)
+	})
+
+	It("has a gradient where the server may have one, and is Degraded where not", func(ctx context.Context) {
+		w := newWorld(ctx)
+		gradient := func(s *roleSpec) { s.Color, s.SecondaryColor = new("#0000FF"), new("#00FF00") }
+		r := w.role("on-call", gradient)
+		create(ctx, w.server(), r)
+		Expect(eventuallyDegraded(ctx, r, "Refused")).To(ContainSubstring("boosts"))
+		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = append(g.Features, "ENHANCED_ROLE_COLORS") })
+		eventuallyReady(ctx, r)
+		Expect(w.roleOn(r)()).To(HaveField("Secondary", HaveValue(Equal(0x00FF00))))
+		w.expectInSync(ctx, r)
+		editRole(ctx, r, func(s *roleSpec) { s.SecondaryColor = new("") })
+		Expect(w.roleOn(r)()).To(And(HaveField("Secondary", BeNil()), HaveField("Color", 0x0000FF)))
+	})
+
+	It("that a user deletes on Discord is created again, with its members", func(ctx context.Context) {
+		w := newWorld(ctx)
+		yuji := w.user("Yuji")
+		r := w.role("on-call", func(s *roleSpec) { s.Members = []v1alpha1.UserID{v1alpha1.UserID(yuji)} })
+		ready(ctx, w.server(), r)
+		before := r.Status.RoleID
+		discord.DeleteRole(w.guild, before)
+		Eventually(ctx, refetch(r)).Should(HaveField("Status.RoleID", Not(Equal(before))))
+		eventuallyReady(ctx, r)
+		Eventually(w.has(yuji)).Should(ConsistOf(r.Status.RoleID))
+		Expect(w.rolesNamed("on-call")).To(HaveLen(1))
+	})
+
+	It("goes with its object, stays where it is retained or adopted", func(ctx context.Context) {
+		w := newWorld(ctx)
+		id := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "By hand"})
+		created, retained := w.role("created"), w.role("retained", func(s *roleSpec) { s.DeletionPolicy = "Retain" })
+		adopted := w.role("adopted", func(s *roleSpec) { s.Adopt = &v1alpha1.Adoption{ID: id} })
+		ready(ctx, w.server(), created, retained, adopted)
+		Expect(eventsOf(adopted)(ctx)).To(ContainElement("Normal Adopted"))
+		deleteAndWait(ctx, created, retained, adopted)
+		Expect(w.rolesNamed("created")).To(BeEmpty())
+		Expect(w.rolesNamed("retained")).To(HaveLen(1))
+		Expect(w.rolesNamed("adopted")).To(HaveExactElements(HaveField("ID", id)))
+		Expect(w.edits()).To(ConsistOf(postRole, postRole, patchRole, deleteRole))
+	})
+
+	It("keeps its server until it is gone", func(ctx context.Context) {
+		w := newWorld(ctx)
+		s, r := w.server(), w.role("on-call")
+		ready(ctx, s, r)
+		deleteObjects(ctx, s)
+		Expect(eventuallyProgressing(ctx, s, "WaitingForDependents")).To(ContainSubstring("DiscordRole on-call"))
+		deleteAndWait(ctx, r)
+		eventuallyGone(ctx, s)
+	})
+
+	DescribeTable("cannot adopt what Discord assigns", func(ctx context.Context, which func(w *world) string) {
+		w := newWorld(ctx)
+		r := w.role("mine", func(s *roleSpec) { s.Adopt = &v1alpha1.Adoption{ID: which(w)} })
+		create(ctx, w.server(), r)
+		Expect(eventuallyDegraded(ctx, r, "AdoptMismatch")).To(ContainSubstring(r.Spec.Adopt.ID))
+		deleteAndWait(ctx, r)
+		Expect(w.edits()).To(BeEmpty())
+	},
+		Entry("the bot's own", func(w *world) string { return discord.Guild(w.guild).Members[w.bot.UserID].Own }),
+		Entry("that of all who boost the server", func(w *world) string {
+			return discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Booster", Booster: true})
+		}),
+		Entry("@everyone", func(w *world) string { return w.guild }),
+	)
+
+	It("above the bot's highest role is Degraded and says what to drag, without a call, until it is dragged", func(ctx context.Context) {
+		w := newWorld(ctx)
+		r := w.role("on-call", func(s *roleSpec) { s.Hoist = new(false) })
+		ready(ctx, w.server(), r)
+		before := len(w.edits())
+		discord.EditRoleByHand(w.guild, r.Status.RoleID, func(role *discordtest.Role) { role.Position, role.Hoist = 50, true })
+		Expect(eventuallyDegraded(ctx, r, "RoleTooHigh")).To(ContainSubstring(`Drag "operator" above "on-call"`))
+		Expect(r).To(HaveCondition("Available", "True", "OnDiscord"))
+		Expect(w.edits()[before:]).To(BeEmpty())
+		discord.EditRoleByHand(w.guild, r.Status.RoleID, func(role *discordtest.Role) { role.Position = 1 })
+		eventuallyReady(ctx, r)
+		Expect(w.roleOn(r)()).To(HaveField("Hoist", false))
+	})
+
+	It("with permissions that the bot lacks is Degraded, and names them", func(ctx context.Context) {
+		w := newWorld(ctx)
+		r := w.role("on-call", func(s *roleSpec) { s.Permissions = []v1alpha1.Permission{"BanMembers"} })
+		create(ctx, w.server(), r)
+		Expect(eventuallyDegraded(ctx, r, "MissingPermissions")).To(ContainSubstring("BanMembers"))
+		Expect(w.edits()).To(BeEmpty())
+		discord.SetPermissions(w.guild, w.bot.UserID, everything|discordtest.Permissions(1<<2))
+		eventuallyReady(ctx, r)
+	})
+
+	It("of another namespace needs the server's permission", func(ctx context.Context) {
+		w, guest := newWorld(ctx), newNamespace(ctx)
+		s := w.server()
+		r := w.role("on-call", func(s *roleSpec) { s.ServerRef.Namespace = w.ns })
+		r.Namespace = guest
+		DeferCleanup(func(ctx context.Context) { deleteAll(ctx, guest) })
+		create(ctx, s, r)
+		eventuallyDegraded(ctx, r, "NotAllowed")
+		edit(ctx, s, func(s *v1alpha1.DiscordServer) {
+			s.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}
+		})
+		eventuallyReady(ctx, r)
+		Eventually(ctx, namespaces(s)).Should(Equal(int32(1)))
+	})
+})
+
+var _ = Describe("The positions of DiscordRoles", func() {
+	It("are brought into order by one call, below the bot, and stay so", func(ctx context.Context) {
+		w := newWorld(ctx)
+		discord.AddRole(w.guild, "Sensei", 0)
+		objects := []client.Object{}
+		for i := range 5 {
+			objects = append(objects, w.role(fmt.Sprintf("role-%d", i), func(s *roleSpec) { s.Position = new(int32(i)) }))
+		}
+		ready(ctx, w.server())
+		ready(ctx, objects...)
+		want := []string{"@everyone", "role-4", "role-3", "role-2", "role-1", "role-0", "operator", "Sensei"}
+		Eventually(w.ranked).Should(Equal(want), "the lowest number is the highest role")
+		w.expectIdle(ctx)
+		Expect(len(slices.DeleteFunc(w.edits(), func(call string) bool { return call != moveRoles }))).
+			To(BeNumerically("<=", 1), "one call moves all")
+		before := len(w.edits())
+		guild := discord.Guild(w.guild)
+		at := func(name string) int { return w.rolesNamed(name)[0].Position }
+		low, high := at("role-4"), at("role-1")
+		discord.EditRoleByHand(guild.ID, w.rolesNamed("role-4")[0].ID, func(r *discordtest.Role) { r.Position = high })
+		discord.EditRoleByHand(guild.ID, w.rolesNamed("role-1")[0].ID, func(r *discordtest.Role) { r.Position = low })
+		Eventually(w.ranked).Should(Equal(want))
+		w.expectInSync(ctx, objects...)
+		Expect(len(w.edits())).To(BeNumerically("<=", before+2), "a user's drags are corrected together")
+	})
+})
+
+var _ = Describe("The members of a DiscordRole", func() {
+	It("are given it, and it is taken only from those to whom the operator gave it", func(ctx context.Context) {
+		w := newWorld(ctx)
+		yuji, nobara, megumi := w.user("Yuji"), w.user("Nobara"), w.user("Megumi")
+		r := w.role("on-call")
+		ready(ctx, w.server(), r)
+		id := r.Status.RoleID
+		for _, before := range []string{nobara, megumi} {
+			discord.GiveRole(w.guild, before, id)
+		}
+		editRole(ctx, r, func(s *roleSpec) { s.Members = []v1alpha1.UserID{v1alpha1.UserID(yuji), v1alpha1.UserID(nobara)} })
+		Eventually(w.has(yuji)).Should(ConsistOf(id))
+		Eventually(ctx, refetch(r)).Should(HaveField("Status.Members", ConsistOf(v1alpha1.UserID(yuji))))
+		w.expectInSync(ctx, r)
+		Expect(w.edits()).To(Equal([]string{postRole, giveRole}))
+		Expect(slices.DeleteFunc(w.calls(), func(call string) bool { return call != getMember })).To(HaveLen(2), "one for each")
+		editRole(ctx, r, func(s *roleSpec) { s.Members = nil })
+		Eventually(w.has(yuji)).Should(BeEmpty())
+		Eventually(ctx, refetch(r)).Should(HaveField("Status.Members", BeEmpty()))
+		Expect(w.has(nobara)()).To(ConsistOf(id), "who had it before keeps it")
+		Expect(w.has(megumi)()).To(ConsistOf(id), "who is not listed is left alone")
+		Expect(w.edits()).To(Equal([]string{postRole, giveRole, takeRole}))
+		w.expectInSync(ctx, r)
+	})
+
+	It("who are not in the server are named, and the others have the role", func(ctx context.Context) {
+		w := newWorld(ctx)
+		yuji, gone := w.user("Yuji"), discord.AddUser("Satoru")
+		r := w.role("on-call", func(s *roleSpec) {
+			s.Members = []v1alpha1.UserID{v1alpha1.UserID(gone), v1alpha1.UserID(yuji)}
+		})
+		create(ctx, w.server(), r)
+		Expect(eventuallyDegraded(ctx, r, "MemberNotFound")).To(ContainSubstring(gone))
+		Eventually(w.has(yuji)).Should(ConsistOf(r.Status.RoleID))
+		editRole(ctx, r, func(s *roleSpec) { s.Members = s.Members[1:] })
+	})
+
+	It("are checked from time to time, since Discord reports no members", func(ctx context.Context) {
+		operator.Stop()
+		operator.Start(ctx, "--live-resync-period=2s", "--resync-period=1s")
+		DeferCleanup(func(ctx context.Context) { operator.Restart(ctx) })
+		w := newWorld(ctx)
+		yuji := w.user("Yuji")
+		r := w.role("on-call", func(s *roleSpec) { s.Members = []v1alpha1.UserID{v1alpha1.UserID(yuji)} })
+		ready(ctx, w.server(), r)
+		Eventually(w.has(yuji)).Should(HaveLen(1))
+		discord.TakeRole(w.guild, yuji, r.Status.RoleID)
+		Eventually(w.has(yuji)).Should(ConsistOf(r.Status.RoleID))
+		Eventually(ctx, eventsOf(r)).Should(ContainElement("Normal DriftCorrected"))
+		operator.Restart(ctx)
+	})
+})
+
+var _ = Describe("A lost create of a DiscordRole", func() {
+	var w *world
+	BeforeEach(func(ctx context.Context) {
+		w = newWorld(ctx)
+		ready(ctx, w.server())
+	})
+
+	DescribeTable("leaves one role", func(ctx context.Context, way discordtest.Action) {
+		w.fault(discordtest.Fault{Route: postRole, Times: 2, Action: way})
+		r := w.role("on-call")
+		ready(ctx, r)
+		w.expectIdle(ctx)
+		Expect(w.rolesNamed("on-call")).To(HaveExactElements(HaveField("ID", r.Status.RoleID)))
+		Expect([]int{w.audited(roleCreated), w.audited(roleDeleted)}).To(Equal([]int{1, 0}), "created and deleted, ever")
+	}, lostAnswers)
+
+	It("is found after the operator was killed between the create and the status", func(ctx context.Context) {
+		release := w.holdAnswer(postRole)
+		r := w.role("on-call")
+		create(ctx, r)
+		Eventually(func() []discordtest.Role { return w.rolesNamed("on-call") }).Should(HaveLen(1))
+		restartAfterCrash(ctx, release)
+		eventuallyReady(ctx, r)
+		Expect(w.rolesNamed("on-call")).To(HaveExactElements(HaveField("ID", r.Status.RoleID)))
+		Expect(w.audited(roleCreated)).To(Equal(1))
+	})
+
+	It("is found although the audit log never has its entry, and is retained", func(ctx context.Context) {
+		discord.Faults().LoseAudit(-1)
+		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
+		w.fault(discordtest.Fault{Route: postRole, Times: 1, Action: discordtest.DropAfter()})
+		r := w.role("on-call")
+		ready(ctx, r)
+		Expect(r.Status.Matched).To(BeTrue())
+		deleteAndWait(ctx, r)
+		Expect(w.rolesNamed("on-call")).To(HaveLen(1), "it may be another user's")
+	})
+})
+
+var _ = Describe("An overwrite's roleRef", func() {
+	It("has channels and groups wait for the role, and follows it", func(ctx context.Context) {
+		w := newWorld(ctx)
+		of := []v1alpha1.PermissionOverwrite{{RoleRef: &v1alpha1.RoleReference{Name: "on-call"}, Allow: []v1alpha1.Permission{"SendMessages"}}}
+		c := w.channel("", "alerts", with(func(s *channelSpec) { s.PermissionOverwrites = of }))
+		g := w.group("incidents", func(g *v1alpha1.DiscordGroup) { g.Spec.PermissionOverwrites = of })
+		ready(ctx, w.server())
+		create(ctx, c, g)
+		Expect(eventuallyProgressing(ctx, c, "WaitingForRole")).To(ContainSubstring("on-call"))
+		eventuallyProgressing(ctx, g, "WaitingForRole")
+		r := w.role("on-call")
+		ready(ctx, r)
+		eventuallyReady(ctx, c, g)
+		allows := func() []discordtest.Overwrite {
+			return []discordtest.Overwrite{{ID: r.Status.RoleID, Allow: discordtest.PermSendMessages}}
+		}
+		Expect(on(c).Overwrites).To(Equal(allows()))
+		Expect(category(g).Overwrites).To(Equal(allows()))
+		before := r.Status.RoleID
+		discord.DeleteRole(w.guild, before)
+		Eventually(ctx, refetch(r)).Should(HaveField("Status.RoleID", Not(Equal(before))))
+		Eventually(func() []discordtest.Overwrite { return on(c).Overwrites }).Should(Equal(allows()))
+		eventuallyReady(ctx, r, c, g)
+		w.expectInSync(ctx, r, c, g)
+	})
+
+	DescribeTable("and the fields of a role are validated", func(ctx context.Context, change func(*roleSpec), message string) {
+		r := (&world{ns: "default"}).role("invalid", change)
+		Expect(k8s.Create(ctx, r, client.DryRunAll)).To(MatchError(ContainSubstring(message)))
+	},
+		Entry("a colour", func(s *roleSpec) { s.Color = new("red") }, "six hexadecimal digits"),
+		Entry("a gradient without a colour", func(s *roleSpec) { s.SecondaryColor = new("#000000") }, "needs color"),
+		Entry("a holographic one of other colours", func(s *roleSpec) {
+			s.Color, s.SecondaryColor, s.TertiaryColor = new("#000001"), new("#000002"), new("#000003")
+		}, "#A9C9FF"),
+		Entry("a name that Discord reserves", func(s *roleSpec) { s.Name = "@everyone" }, "reserves"),
+		Entry("white space around a name", func(s *roleSpec) { s.Name = " a" }, "white space"),
+		Entry("a user's name", func(s *roleSpec) { s.Members = []v1alpha1.UserID{"Yuji"} }, "id of a Discord user"),
+		Entry("too many members", func(s *roleSpec) {
+			for i := range 101 {
+				s.Members = append(s.Members, v1alpha1.UserID(strconv.Itoa(1000000+i)))
+			}
+		}, "100"),
+		Entry("an unknown permission", func(s *roleSpec) { s.Permissions = []v1alpha1.Permission{"Fly"} }, "Unsupported value"),
+		Entry("a negative position", func(s *roleSpec) { s.Position = new(int32(-1)) }, "greater than or equal to 0"),
+	)
+})

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// ofType gives a channel a type, with changes to its spec.
+func ofType(kind v1alpha1.ChannelType, change ...func(*channelSpec)) func(*v1alpha1.DiscordChannel) {
+	return with(func(s *channelSpec) {
+		s.Type = kind
+		for _, c := range change {
+			c(s)
+		}
+	})
+}
+
+// newCommunity is a world whose guild may have every type of channel.
+func newCommunity(ctx context.Context, features ...string) *world {
+	GinkgoHelper()
+	w := newWorld(ctx)
+	discord.EditGuildByHand(w.guild,
+		func(g *discordtest.Guild) { g.Features = append([]string{"COMMUNITY", "NEWS"}, features...) })
+	return w
+}
+
+// voice is a change of the settings of a voice channel.
+func voice(change func(*v1alpha1.ChannelVoice)) func(*channelSpec) {
+	return func(s *channelSpec) {
+		if s.Voice == nil {
+			s.Voice = &v1alpha1.ChannelVoice{}
+		}
+		change(s.Voice)
+	}
+}
+
+// setting is a field of a spec in all the states that it may have, with what Discord is then sent.
+type setting struct {
+	field string // in metrics
+	kind  v1alpha1.ChannelType
+	// first is asked for at the start, next later, and none is the empty value; a setting without one
+	// has no none.
+	first, next, none func(*channelSpec)
+	// out leaves the setting out.
+	out func(*channelSpec)
+	// key is Discord's name, and the values are what the calls carry for each of these.
+	key                string
+	one, another, zero any
+	// drift changes it by hand, live is how it is on Discord.
+	drift func(*discordtest.Channel)
+	live  func(discordtest.Channel) any
+}
+
+// expectSetting takes a channel through all states of one setting.
+func expectSetting(ctx context.Context, s setting) {
+	GinkgoHelper()
+	w := newCommunity(ctx)
+	c := w.channel("", "lounge", ofType(s.kind, s.first))
+	ready(ctx, w.server(), c)
+	Expect(w.edits()).To(Equal([]string{postChannel}), "one call for a channel with all that it is to have")
+	Expect(w.bodies(postChannel)[0]).To(HaveKeyWithValue(s.key, s.one))
+
+	live := func() any { return s.live(on(c)) }
+	byHand := func() { discord.EditChannelByHand(c.Status.ChannelID, s.drift) }
+	counted := driftCount(ctx, "DiscordChannel", s.field)
+	expectCorrected(ctx, live, byHand)
+	Eventually(ctx, driftCount).WithArguments("DiscordChannel", s.field).
+		Should(Equal(counted+1), "the operator counts when Discord has answered")
+
+	sent := []map[string]any{{s.key: s.one}, {s.key: s.another}}
+	edit(ctx, c, with(s.next))
+	eventuallyReady(ctx, c)
+	if s.none != nil {
+		edit(ctx, c, with(s.none))
+		eventuallyReady(ctx, c)
+		sent = append(sent, map[string]any{s.key: s.zero})
+	}
+	Expect(w.bodies(patchChannel)).To(Equal(sent), "one call for each change, with the setting and nothing else")
+
+	edit(ctx, c, with(s.out))
+	eventuallyReady(ctx, c)
+	byHand()
+	changed := live()
+	w.expectInSync(ctx, c)
+	Expect(live()).To(Equal(changed), "what the spec leaves out is not managed")
+	Expect(w.bodies(patchChannel)).To(HaveLen(len(sent)))
+}
+
+// merged are the first values of all settings of a type.
+func merged(kind v1alpha1.ChannelType, all map[string]setting) (change []func(*channelSpec), sent map[string]any) {
+	sent = map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if s := all[name]; s.kind == kind {
+			change = append(change, s.first)
+			sent[s.key] = s.one
+		}
+	}
+	return change, sent
+}
+
+// voiceSettings are the settings of voice and stage channels.
+var voiceSettings = map[string]setting{
+	"the bitrate of a voice channel": {
+		field: "bitrate", kind: v1alpha1.ChannelTypeVoice, key: "bitrate", one: 96000.0, another: 8000.0,
+		first: voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(96000)) }),
+		next:  voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(8000)) }),
+		out:   func(s *channelSpec) { s.Voice = nil },
+		drift: func(c *discordtest.Channel) { c.Bitrate = 32000 }, live: func(c discordtest.Channel) any { return c.Bitrate },
+	},
+	"the user limit of a voice channel": {
+		field: "userLimit", kind: v1alpha1.ChannelTypeVoice, key: "user_limit", one: 5.0, another: 99.0, zero: 0.0,
+		first: voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(5)) }),
+		next:  voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(99)) }),
+		none:  voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(0)) }),
+		out:   func(s *channelSpec) { s.Voice.UserLimit = nil },
+		drift: func(c *discordtest.Channel) { c.UserLimit = 7 }, live: func(c discordtest.Channel) any { return c.UserLimit },
+	},
+	"the region of a voice channel": {
+		field: "region", kind: v1alpha1.ChannelTypeVoice, key: "rtc_region", one: "rotterdam", another: "us-east", zero: nil,
+		first: voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("rotterdam") }),
+		next:  voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("us-east") }),
+		none:  voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("") }),
+		out:   func(s *channelSpec) { s.Voice.Region = nil },
+		drift: func(c *discordtest.Channel) { c.Region = "japan" }, live: func(c discordtest.Channel) any { return c.Region },
+	},
+	"the video quality of a voice channel": {
+		field: "videoQuality", kind: v1alpha1.ChannelTypeVoice, key: "video_quality_mode", one: 2.0, another: 1.0,
+		first: voice(func(v *v1alpha1.ChannelVoice) { v.VideoQuality = v1alpha1.VideoQualityFull }),
+		next:  voice(func(v *v1alpha1.ChannelVoice) { v.VideoQuality = v1alpha1.VideoQualityAuto }),
+		out:   func(s *channelSpec) { s.Voice.VideoQuality = "" },
+		drift: func(c *discordtest.Channel) { c.VideoQuality = 0 }, // left out by Discord, which is the same as 1
+		live:  func(c discordtest.Channel) any { return c.VideoQuality },
+	},
+	"the bitrate of a stage": {
+		field: "bitrate", kind: v1alpha1.ChannelTypeStage, key: "bitrate", one: 32000.0, another: 64000.0,
+		first: voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(32000)) }),
+		next:  voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(64000)) }),
+		out:   func(s *channelSpec) { s.Voice = nil },
+		drift: func(c *discordtest.Channel) { c.Bitrate = 8000 }, live: func(c discordtest.Channel) any { return c.Bitrate },
+	},
+	"the user limit of a stage": {
+		field: "userLimit", kind: v1alpha1.ChannelTypeStage, key: "user_limit", one: 10000.0, another: 100.0, zero: 0.0,
+		first: voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(10000)) }),
+		next:  voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(100)) }),
+		none:  voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(0)) }),
+		out:   func(s *channelSpec) { s.Voice.UserLimit = nil },
+		drift: func(c *discordtest.Channel) { c.UserLimit = 7 }, live: func(c discordtest.Channel) any { return c.UserLimit },
+	},
+	"the region of a stage": {
+		field: "region", kind: v1alpha1.ChannelTypeStage, key: "rtc_region", one: "japan", another: "sydney", zero: nil,
+		first: voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("japan") }),
+		next:  voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("sydney") }),
+		none:  voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("") }),
+		out:   func(s *channelSpec) { s.Voice.Region = nil },
+		drift: func(c *discordtest.Channel) { c.Region = "brazil" }, live: func(c discordtest.Channel) any { return c.Region },
+	},
+	"the age restriction of a voice channel": {
+		field: "nsfw", kind: v1alpha1.ChannelTypeVoice, key: "nsfw", one: true, another: false,
+		first: func(s *channelSpec) { s.NSFW = new(true) }, next: func(s *channelSpec) { s.NSFW = new(false) },
+		out:   func(s *channelSpec) { s.NSFW = nil },
+		drift: func(c *discordtest.Channel) { c.NSFW = !c.NSFW }, live: func(c discordtest.Channel) any { return c.NSFW },
+	},
+	"the slowmode of a stage": {
+		field: "slowmode", kind: v1alpha1.ChannelTypeStage, key: "rate_limit_per_user", one: 30.0, another: 60.0, zero: 0.0,
+		first: inSlowmode(30), next: inSlowmode(60), none: inSlowmode(0), out: func(s *channelSpec) { s.Slowmode = nil },
+		drift: func(c *discordtest.Channel) { c.RateLimitPerUser = 5 },
+		live:  func(c discordtest.Channel) any { return c.RateLimitPerUser },
+	},
+}
+
+func inSlowmode(seconds int) func(*channelSpec) {
+	return func(s *channelSpec) {
+		c := v1alpha1.DiscordChannel{Spec: *s}
+		slowmode(seconds)(&c)
+		*s = c.Spec
+	}
+}
+
+var _ = Describe("A voice or stage channel", func() {
+	for name, s := range voiceSettings {
+		It("has as in its spec, after changes there and by hand: "+name, func(ctx context.Context) { expectSetting(ctx, s) })
+	}
+
+	DescribeTable("is created by one call, with a name as users write it, and a webhook",
+		func(ctx context.Context, kind v1alpha1.ChannelType, number float64) {
+			w := newCommunity(ctx)
+			change, sent := merged(kind, voiceSettings)
+			sent["name"], sent["type"] = "The Great Hall!", number
+			c := w.channel("", "hall", withWebhook, ofType(kind, change...),
+				with(func(s *channelSpec) { s.Name = "The Great Hall!" }))
+			ready(ctx, w.server(), c)
+			Expect(w.bodies(postChannel)).To(Equal([]map[string]any{sent}))
+			Expect(w.edits()).To(Equal([]string{postChannel, postWebhook}))
+			Expect(on(c).Name).To(Equal("The Great Hall!"))
+			w.expectInSync(ctx, c)
+		},
+		Entry("a voice channel", v1alpha1.ChannelTypeVoice, 2.0),
+		Entry("a stage", v1alpha1.ChannelTypeStage, 13.0),
+	)
+
+	It("is edited by one call for all changes", func(ctx context.Context) {
+		w := newCommunity(ctx)
+		c := w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice))
+		ready(ctx, w.server(), c)
+		change, sent := merged(v1alpha1.ChannelTypeVoice, voiceSettings)
+		edit(ctx, c, ofType(v1alpha1.ChannelTypeVoice, change...))
+		eventuallyReady(ctx, c)
+		Expect(w.bodies(patchChannel)).To(Equal([]map[string]any{sent}))
+	})
+
+	It("has its place among its like, which Discord shows below all others", func(ctx context.Context) {
+		w := newCommunity(ctx)
+		at := func(place int32, kind v1alpha1.ChannelType, name string) *v1alpha1.DiscordChannel {
+			return w.channel("g", name, ofType(kind, func(s *channelSpec) { s.Position = new(place) }))
+		}
+		g := w.group("g")
+		hall, alerts, stage := at(0, v1alpha1.ChannelTypeVoice, "hall"), at(1, v1alpha1.ChannelTypeText, "alerts"),
+			at(2, v1alpha1.ChannelTypeStage, "stage")
+		news, den := at(3, v1alpha1.ChannelTypeText, "news"), at(4, v1alpha1.ChannelTypeVoice, "den")
+		ready(ctx, w.server(), g, den, stage, hall, news, alerts)
+		order := func() []string { return w.shown(g.Status.GroupID) }
+		Eventually(ctx, order).Should(Equal([]string{"alerts", "news", "hall", "stage", "den"}))
+		w.expectIdle(ctx)
+		before := len(w.edits())
+		expectCorrected(ctx, order, func() {
+			discord.EditChannelByHand(hall.Status.ChannelID, func(c *discordtest.Channel) { c.Position = 99 })
+		})
+		Expect(w.edits()[before:]).To(Equal([]string{moveChannels}))
+		w.expectInSync(ctx, hall, alerts, stage, news, den)
+	})
+
+	It("adopts a channel of its type only", func(ctx context.Context) {
+		w := newCommunity(ctx)
+		hall := w.channelByHand(discordtest.Channel{Name: "Hall", Type: discordtest.TypeVoice, UserLimit: 3})
+		right := w.channel("", "right", adopting(hall), ofType(v1alpha1.ChannelTypeVoice, func(s *channelSpec) { s.Name = "Hall" }))
+		ready(ctx, w.server(), right)
+		Expect(w.edits()).To(BeEmpty())
+		text := w.channelByHand(discordtest.Channel{Name: "text"})
+		wrong := w.channel("", "wrong", adopting(text), ofType(v1alpha1.ChannelTypeVoice))
+		create(ctx, wrong)
+		Expect(eventuallyDegraded(ctx, wrong, "AdoptMismatch")).
+			To(And(ContainSubstring("the type Text"), ContainSubstring("the type Voice")))
+	})
+
+	It("that is private lets the bot connect, without which it could not manage it", func(ctx context.Context) {
+		w := newCommunity(ctx)
+		c := w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice, func(s *channelSpec) {
+			s.PermissionOverwrites = []v1alpha1.PermissionOverwrite{denying("@everyone", "Connect")}
+		}))
+		ready(ctx, w.server(), c)
+		Expect(on(c).Overwrites).To(ContainElement(discordtest.Overwrite{
+			ID: w.bot.UserID, Type: 1, Allow: discordtest.PermConnect,
+		}))
+		edit(ctx, c, with(inSlowmode(5)))
+		eventuallyReady(ctx, c)
+
+		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) {
+			ch.Overwrites = []discordtest.Overwrite{{ID: w.guild, Deny: discordtest.PermConnect}}
+		})
+		Expect(eventuallyDegraded(ctx, c, "MissingPermissions")).To(ContainSubstring("Connect"))
+	})
+
+	It("with a higher bitrate than the boosts allow is Degraded, without a call, until there are more", func(ctx context.Context) {
+		w := newCommunity(ctx)
+		ready(ctx, w.server())
+		bitrate := func(n int32) func(*channelSpec) {
+			return voice(func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(n) })
+		}
+		c := w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice, bitrate(128000)))
+		create(ctx, c)
+		Expect(eventuallyDegraded(ctx, c, "BitrateTooHigh")).To(ContainSubstring("96000 at most"))
+		Expect(w.edits()).To(BeEmpty())
+		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.PremiumTier = 1 })
+		eventuallyReady(ctx, c)
+		edit(ctx, c, with(bitrate(384000)))
+		Expect(eventuallyDegraded(ctx, c, "BitrateTooHigh")).To(ContainSubstring("128000 at most"))
+		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = append(g.Features, "VIP_REGIONS") })
+		eventuallyReady(ctx, c)
+		Expect(on(c).Bitrate).To(Equal(384000))
+	})
+
+	It("in a region that Discord does not have is Degraded, and says so", func(ctx context.Context) {
+		w := newCommunity(ctx)
+		ready(ctx, w.server())
+		c := w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice,
+			voice(func(v *v1alpha1.ChannelVoice) { v.Region = new("atlantis") })))
+		create(ctx, c)
+		Expect(eventuallyDegraded(ctx, c, "Refused")).To(ContainSubstring("rtc_region"))
+	})
+})
+
+var _ = DescribeTable("A channel that only a community server may have is Degraded, without a call, until it is one",
+	func(ctx context.Context, kind v1alpha1.ChannelType) {
+		w := newWorld(ctx)
+		ready(ctx, w.server())
+		c := w.channel("", "lounge", ofType(kind))
+		create(ctx, c)
+		Expect(eventuallyDegraded(ctx, c, "CommunityRequired")).To(ContainSubstring(string(kind)))
+		Expect(w.edits()).To(BeEmpty())
+		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY", "NEWS"} })
+		eventuallyReady(ctx, c)
+	},
+	Entry("a stage", v1alpha1.ChannelTypeStage),
+	Entry("a forum", v1alpha1.ChannelTypeForum),
+	Entry("a media channel", v1alpha1.ChannelTypeMedia),
+)
+
+var _ = It("A channel whose create leaves settings out is completed in the same reconcile", func(ctx context.Context) {
+	anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Altered: discordtest.Altered{Bare: true}})
+	w := newCommunity(ctx)
+	change, sent := merged(v1alpha1.ChannelTypeVoice, voiceSettings)
+	for _, key := range []string{"nsfw", "rate_limit_per_user"} { // which every type has
+		delete(sent, key)
+	}
+	ready(ctx, w.server(), w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice, change...)))
+	Expect(w.bodies(patchChannel)).To(Equal([]map[string]any{sent}))
+})

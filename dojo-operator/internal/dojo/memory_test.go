@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dojo
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+)
+
+// hostile is metadata with our labels and forged owners, of as many bytes as etcd takes.
+func hostile(size int) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{
+		Namespace: "team-a", UID: "6f1c6a0e-5f0c-4f0b-8d9e-3f1f0c5a7b21", ResourceVersion: "123456789",
+		Labels: map[string]string{
+			ownership.NameLabel: ownership.Application, ownership.InstanceLabel: "tokyo",
+			"app.kubernetes.io/managed-by": ownership.FieldOwner,
+		},
+		Annotations: map[string]string{"a": strings.Repeat("b", size/4)},
+		OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: corev1api.GroupVersion.String(), Kind: "Dojo", Name: "tokyo",
+			UID: "6f1c6a0e-5f0c-4f0b-8d9e-3f1f0c5a7b22", Controller: new(true),
+		}},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: "Update"}},
+	}
+	for i := range size / 2 / 128 {
+		m.OwnerReferences = append(m.OwnerReferences, metav1.OwnerReference{
+			APIVersion: "v1", Kind: "Pod", Name: "p", UID: types.UID(fmt.Sprintf("%040d", i))})
+	}
+	return m
+}
+
+// deployment is one of whose size env is the rest.
+func deployment(size int, m metav1.ObjectMeta) *appsv1.Deployment {
+	d := &appsv1.Deployment{ObjectMeta: m}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "dojo"}}
+	c := &d.Spec.Template.Spec.Containers[0]
+	for i := range size / 4 / 64 {
+		c.Env = append(c.Env, corev1.EnvVar{Name: fmt.Sprintf("A%d", i), Value: strings.Repeat("v", 48)})
+	}
+	return d
+}
+
+// What docs/multi-tenancy.md says of the memory that a tenant's objects cost at most. The cache's own index
+// comes on top, with the name of each object.
+//
+//nolint:paralleltest // measures the heap of the process
+func TestMemoryOfForgedObjects(t *testing.T) {
+	const mebibyte, n = 1 << 20, 50
+	secret := apply.Metadata("v1", "Secret")
+	secret.ObjectMeta = hostile(mebibyte)
+	granting := apply.Metadata("v1", "Secret")
+	granting.ObjectMeta = hostile(mebibyte)
+	granting.Annotations[corev1api.AllowedNamespacesAnnotation] = strings.Repeat("a,", 32<<10)
+	large := deployment(mebibyte, hostile(mebibyte))
+	asUs := deployment(mebibyte, written(hostile(mebibyte)))
+	ours, many := written(hostile(0)), written(hostile(0))
+	ours.Annotations["a"] = strings.Repeat("b", apply.MaxKept-4<<10)
+	largest := deployment(0, ours)
+	// What takes most beside its JSON: items without content.
+	empty := &appsv1.Deployment{ObjectMeta: many}
+	for range apply.MaxKept / 2 / unsafe.Sizeof(corev1.Container{}) {
+		empty.Spec.Template.Spec.Containers = append(empty.Spec.Template.Spec.Containers, corev1.Container{})
+	}
+	cases := []struct {
+		name   string
+		object client.Object
+		most   uint64 // bytes in the heap
+	}{
+		{"Secret or ConfigMap of 1 MiB", secret, 2 << 10},
+		{"Secret of 1 MiB that grants to a list of 64 KiB", granting, 66 << 10},
+		{"Deployment of 1 MiB", large, 4 << 10},
+		{"Deployment of 1 MiB, written with our field manager", asUs, 4 << 10},
+		{"Deployment that is kept, written with our field manager", largest, apply.MaxKept + 8<<10},
+		{"the same, with many items", empty, apply.MaxKept * 5 / 4},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			per := heapOf(t, c.object, n)
+			t.Logf("%s: %d bytes of %d in the cache", c.name, per, size(c.object))
+			if per > c.most {
+				t.Errorf("%d bytes, more than %d", per, c.most)
+			}
+		})
+	}
+}
+
+func size(o client.Object) int { return len(encoded(o)) }
+
+func encoded(o client.Object) []byte {
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	return text
+}
+
+// heapOf is what one of n such objects takes in the heap when it came from the API server and was stripped.
+func heapOf(t *testing.T, o client.Object, n uint64) uint64 {
+	t.Helper()
+	text, kept := encoded(o), make([]any, n)
+	before := heap()
+	for i := range kept {
+		one := o.DeepCopyObject()
+		if meta, ok := one.(*metav1.PartialObjectMetadata); ok {
+			*meta = metav1.PartialObjectMetadata{}
+		} else {
+			*one.(*appsv1.Deployment) = appsv1.Deployment{}
+		}
+		must(t, json.Unmarshal(text, one))
+		one.(client.Object).SetName(fmt.Sprintf("object-%d", i))
+		var err error
+		kept[i], err = strip(one)
+		must(t, err)
+	}
+	after := heap()
+	runtime.KeepAlive(kept)
+	runtime.KeepAlive(text)
+	return (max(after, before) - before) / n
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC() // what the first one finalizes
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

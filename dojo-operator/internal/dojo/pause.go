@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dojo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/expectations"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// resume is how a message about a paused Dojo ends.
+const resume = "Remove the annotation " + corev1api.PausedAnnotation + " to resume."
+
+// paused reports whether a user has paused the Dojo.
+func paused(d *corev1api.Dojo) bool { return d.Annotations[corev1api.PausedAnnotation] == "true" }
+
+// pause is the plan of a paused Dojo: none of its writes, and an issue where there are any. The issues
+// stay, since the Dojo is observed as before.
+func pause(d *corev1api.Dojo, p apply.Plan) apply.Plan {
+	names, parts := pending(p)
+	if d.DeletionTimestamp != nil {
+		issue := conditions.Degraded(corev1api.ReasonPaused,
+			"The Dojo is being deleted and is paused, so neither it nor its data is deleted. %s", resume)
+		return apply.Plan{Issues: append(ofAllParts(*issue), p.Issues...)}
+	}
+	var issues []conditions.Issue
+	for _, part := range parts {
+		issue := conditions.Progressing(corev1api.ReasonPaused, "The Dojo is paused. To be written: %s. %s",
+			some(names), resume)
+		issue.Part = part
+		issues = append(issues, *issue)
+	}
+	return apply.Plan{Issues: append(issues, p.Issues...)}
+}
+
+// pending are what a plan would write, by kind and name, and the parts of the Dojo that it belongs to.
+func pending(p apply.Plan) (names, parts []string) {
+	add := func(key expectations.Key, part string) {
+		names = append(names, key.Kind+" "+key.Name)
+		if !slices.Contains(parts, part) {
+			parts = append(parts, part)
+		}
+	}
+	for _, o := range p.Apply {
+		add(o.Key, o.Part)
+	}
+	for _, old := range slices.Concat(p.Delete, p.Abandon) {
+		add(old.Key, "")
+	}
+	if p.Finalizers != nil {
+		add(expectations.Key{Kind: "the", NamespacedName: types.NamespacedName{Name: "finalizer"}}, "")
+	}
+	return names, parts
+}
+
+// some are the first of many.
+func some(names []string) string {
+	const most = 10
+	if rest := len(names) - most; rest > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), rest)
+	}
+	return strings.Join(names, ", ")
+}
+
+// setPaused says of a paused Dojo that it is, also in what matches its spec.
+func setPaused(d *corev1api.Dojo, all *[]metav1.Condition) {
+	conditions.SetPaused(all, d.Generation, paused(d),
+		"The Dojo is paused: it is observed, and none of its children is written. "+resume)
+}

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package exposure
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/optional"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/applytest"
+)
+
+var (
+	testConfig = Config{ProgressDeadline: 90 * time.Second}
+	service    = Service{PortName: "web", Port: 81}
+)
+
+// foreign is the metadata of an object that has the Dojo's name and is not its child.
+var foreign = metav1.ObjectMeta{Namespace: "school", Name: "tokyo"}
+
+func hosts(names ...corev1api.Hostname) *corev1api.Exposure { return &corev1api.Exposure{Hosts: names} }
+
+func byIngress(d *corev1api.Dojo) {
+	d.Spec.Exposure = hosts("dojo.example.org")
+	d.Spec.Exposure.Ingress = &corev1api.IngressExposure{}
+}
+
+func byGateway(d *corev1api.Dojo) {
+	d.Spec.Exposure = hosts("dojo.example.org")
+	d.Spec.Exposure.Gateway = &corev1api.GatewayExposure{ParentRefs: []corev1api.GatewayReference{
+		{Name: "public", Namespace: "infra", SectionName: "https"}, {Name: "own"},
+	}}
+}
+
+func planFor(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo) (State, apply.Plan) {
+	t.Helper()
+	all := func(optional.Kind) bool { return true }
+	s, err := Observe(t.Context(), c.Reader(d), d, all, dojotest.Noon)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, Plan(d, s, service, testConfig)
+}
+
+func do(t *testing.T, c *dojotest.Cluster, d *corev1api.Dojo) {
+	t.Helper()
+	_, plan := planFor(t, c, d)
+	c.Do(d, plan)
+}
+
+func ingressOf(t *testing.T, c *dojotest.Cluster) *networkingv1.Ingress {
+	t.Helper()
+	return applytest.Get(t, c.Server, "school", "tokyo", &networkingv1.Ingress{})
+}
+
+func routeOf(t *testing.T, c *dojotest.Cluster) *unstructured.Unstructured {
+	t.Helper()
+	return applytest.Get(t, c.Server, "school", "tokyo", routeKind.Object())
+}
+
+func TestIngress(t *testing.T) {
+	t.Parallel()
+	path := networkingv1.HTTPIngressPath{
+		Path: "/", PathType: ptr.To(networkingv1.PathTypePrefix),
+		Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+			Name: "tokyo", Port: networkingv1.ServiceBackendPort{Name: "web"},
+		}},
+	}
+	ruleOf := func(host string) networkingv1.IngressRule {
+		return networkingv1.IngressRule{Host: host, IngressRuleValue: networkingv1.IngressRuleValue{
+			HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{path}},
+		}}
+	}
+	one := []networkingv1.IngressRule{ruleOf("dojo.example.org")}
+	withAll := func(d *corev1api.Dojo) {
+		d.Spec.Exposure = hosts("dojo.example.org", "tokyo.example.org")
+		d.Spec.Exposure.Ingress = &corev1api.IngressExposure{
+			ClassName: "nginx", Annotations: map[string]string{"cert-manager.io/cluster-issuer": "letsencrypt"},
+		}
+		d.Spec.Exposure.TLS = &corev1api.ExposureTLS{SecretName: "tls"}
+	}
+	former := func(d *corev1api.Dojo) {
+		d.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org", ClassName: "nginx", TLSSecretName: "tls"}
+	}
+	cases := map[string]struct {
+		dojo *corev1api.Dojo
+		want networkingv1.IngressSpec
+	}{
+		"the least": {dojotest.Dojo(byIngress), networkingv1.IngressSpec{Rules: one}},
+		"all": {dojotest.Dojo(withAll), networkingv1.IngressSpec{
+			Rules: append(one, ruleOf("tokyo.example.org")), IngressClassName: ptr.To("nginx"),
+			TLS: []networkingv1.IngressTLS{{Hosts: []string{"dojo.example.org", "tokyo.example.org"}, SecretName: "tls"}},
+		}},
+		"the former field": {dojotest.Dojo(former), networkingv1.IngressSpec{
+			Rules: one, IngressClassName: ptr.To("nginx"),
+			TLS: []networkingv1.IngressTLS{{Hosts: []string{"dojo.example.org"}, SecretName: "tls"}},
+		}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := dojotest.NewCluster(t)
+			do(t, cluster, c.dojo)
+			live := ingressOf(t, cluster)
+			if diff := cmp.Diff(c.want, live.Spec); diff != "" {
+				t.Error(diff)
+			}
+			for key, value := range c.dojo.Exposure().Ingress.Annotations {
+				if live.Annotations[key] != value {
+					t.Errorf("annotations are %v", live.Annotations)
+				}
+			}
+			if !metav1.IsControlledBy(live, c.dojo) || !ownership.LabelledFor("tokyo", live) {
+				t.Errorf("metadata is %+v", live.ObjectMeta)
+			}
+			s, plan := planFor(t, cluster, c.dojo)
+			if plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
+				t.Errorf("the next reconcile plans %+v", plan)
+			}
+			if diff := cmp.Diff(c.dojo.Exposure().Hosts, Status(c.dojo, s)); diff != "" {
+				t.Error(diff)
+			}
+			c.dojo.Spec.Ingress, c.dojo.Spec.Exposure = nil, nil
+			do(t, cluster, c.dojo)
+			if ingressOf(t, cluster) != nil {
+				t.Error("an Ingress that is no longer desired stays")
+			}
+		})
+	}
+}
+
+// What the former field makes is what the new one makes: to move is no write.
+func TestMoveFromTheFormerField(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo()
+	d.Spec.Ingress = &corev1api.Ingress{Host: "dojo.example.org", ClassName: "nginx", TLSSecretName: "tls"}
+	c := dojotest.NewCluster(t)
+	do(t, c, d)
+	d.Spec.Exposure, d.Spec.Ingress = d.Exposure(), nil
+	if _, plan := planFor(t, c, d); plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
+		t.Errorf("plans %+v", plan)
+	}
+}
+
+func TestForeignObjects(t *testing.T) {
+	t.Parallel()
+	route := routeKind.Object()
+	route.SetNamespace("school")
+	route.SetName("tokyo")
+	c := dojotest.NewCluster(t, &networkingv1.Ingress{ObjectMeta: foreign}, route)
+	for name, change := range map[string]func(*corev1api.Dojo){"Ingress": byIngress, "HTTPRoute": byGateway} {
+		if _, plan := planFor(t, c, dojotest.Dojo()); plan.Apply != nil || plan.Delete != nil || plan.Issues != nil {
+			t.Errorf("where none is desired, plans %+v", plan)
+		}
+		d := dojotest.Dojo(change)
+		s, plan := planFor(t, c, d)
+		if plan.Apply != nil || plan.Delete != nil || dojotest.Worst(plan.Issues) != "Degraded/NameConflict" ||
+			!strings.Contains(plan.Issues[0].Message, name) {
+			t.Errorf("where an %s is desired, plans %+v", name, plan)
+		}
+		if got := Status(d, s); got != nil {
+			t.Errorf("reached at %v", got)
+		}
+	}
+}
+
+// report lets controllers say something of the route as it is now.
+func report(t *testing.T, c *dojotest.Cluster, parents ...parentStatus) {
+	t.Helper()
+	applytest.EditStatus(t, c.Server, "envoy-gateway", routeOf(t, c), func(route *unstructured.Unstructured) {
+		var all []any
+		for _, parent := range parents {
+			for i := range parent.Conditions {
+				parent.Conditions[i].ObservedGeneration += route.GetGeneration()
+			}
+			all = append(all, apply.As[map[string]any](parent))
+		}
+		route.Object["status"] = map[string]any{"parents": all}
+	})
+}
+
+func of(namespace, name, section string, all ...metav1.Condition) parentStatus {
+	return parentStatus{corev1api.GatewayReference{Name: name, Namespace: namespace, SectionName: section}, all}
+}
+
+func is(kind string, status metav1.ConditionStatus) metav1.Condition {
+	return metav1.Condition{Type: kind, Status: status, Reason: "Because", Message: "No listener fits."}
+}
+
+func before(c metav1.Condition) metav1.Condition {
+	c.ObservedGeneration--
+	return c
+}
+
+func TestRoute(t *testing.T) {
+	t.Parallel()
+	const waiting, late, refused = "Progressing/WaitingForGateway", "Degraded/GatewayNotReady", "Degraded/RouteRefused"
+	yes, no := is("Accepted", metav1.ConditionTrue), is("Accepted", metav1.ConditionFalse)
+	resolved, unresolved := is("ResolvedRefs", metav1.ConditionTrue), is("ResolvedRefs", metav1.ConditionFalse)
+	public := func(all ...metav1.Condition) parentStatus { return of("infra", "public", "https", all...) }
+	own := func(all ...metav1.Condition) parentStatus { return of("", "own", "", all...) }
+	cases := map[string]struct {
+		parents []parentStatus
+		waited  time.Duration
+		want    string
+		reached bool
+	}{
+		"nothing is said":          {nil, 0, waiting, false},
+		"nothing for long":         {nil, time.Hour, late, false},
+		"of another Gateway":       {[]parentStatus{of("", "public", "https", no)}, 0, waiting, false},
+		"of another listener":      {[]parentStatus{of("infra", "public", "http", no)}, 0, waiting, false},
+		"of one of two":            {[]parentStatus{public(yes, resolved)}, 0, waiting, true},
+		"accepted":                 {[]parentStatus{public(yes, resolved), own(yes, resolved)}, 0, "", true},
+		"by the explicit name":     {[]parentStatus{public(yes), of("school", "own", "", yes)}, 0, "", true},
+		"refused by one":           {[]parentStatus{public(yes, resolved), own(no, resolved)}, 0, refused, true},
+		"refused by all":           {[]parentStatus{public(no), own(no)}, 0, refused, false},
+		"unresolved":               {[]parentStatus{public(yes, unresolved), own(yes, resolved)}, 0, refused, true},
+		"unknown":                  {[]parentStatus{public(is("Accepted", metav1.ConditionUnknown)), own(yes)}, 0, waiting, true},
+		"before a change":          {[]parentStatus{public(before(no)), own(yes)}, 0, waiting, true},
+		"accepted before a change": {[]parentStatus{public(before(yes)), own(before(yes))}, 0, waiting, false},
+		"by one of two controllers of a Gateway": {
+			[]parentStatus{public(no), public(yes), own(yes)}, 0, "", true,
+		},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := dojotest.Dojo(byGateway)
+			if c.waited > 0 {
+				dojotest.WaitingFor("Gateway infra/public (listener https)", c.waited)(d)
+			}
+			cluster := dojotest.NewCluster(t)
+			do(t, cluster, dojotest.Dojo(byGateway, func(d *corev1api.Dojo) { d.Spec.Exposure.Hosts = []corev1api.Hostname{"a"} }))
+			_, plan := planFor(t, cluster, d) // a route that is being written is not judged
+			if got := dojotest.Worst(plan.Issues); got != waiting && got != late {
+				t.Errorf("while it is written: %s", got)
+			}
+			cluster.Run(t.Context(), d, plan)
+			report(t, cluster, c.parents...)
+			s, plan := planFor(t, cluster, d)
+			if got := dojotest.Worst(plan.Issues); got != c.want || plan.Apply != nil || plan.Delete != nil {
+				t.Errorf("is %s, want %s; plans %+v", got, c.want, plan)
+			}
+			if reached := Status(d, s) != nil; reached != c.reached {
+				t.Errorf("reached is %v", reached)
+			}
+			if c.want == refused && !strings.Contains(plan.Issues[0].Message, "=False (Because): No listener fits. Change") {
+				t.Error(plan.Issues[0].Message)
+			}
+		})
+	}
+}
+
+func TestRouteIsWhatTheSpecSays(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(byGateway)
+	c := dojotest.NewCluster(t)
+	_, plan := planFor(t, c, d)
+	c.Run(t.Context(), d, plan)
+	live := routeOf(t, c)
+	want := map[string]any{
+		"hostnames": []any{"dojo.example.org"},
+		"parentRefs": []any{
+			map[string]any{"group": Group, "kind": "Gateway", "name": "public", "namespace": "infra", "sectionName": "https"},
+			map[string]any{"group": Group, "kind": "Gateway", "name": "own"},
+		},
+		"rules": []any{map[string]any{
+			"matches": []any{map[string]any{"path": map[string]any{"type": "PathPrefix", "value": "/"}}},
+			"backendRefs": []any{map[string]any{
+				"group": "", "kind": "Service", "name": "tokyo", "port": int64(81), "weight": int64(1),
+			}},
+		}},
+	}
+	if diff := cmp.Diff(want, live.Object["spec"]); diff != "" {
+		t.Error(diff)
+	}
+	if !metav1.IsControlledBy(live, d) || !ownership.LabelledFor("tokyo", live) {
+		t.Errorf("metadata is %v", live.Object["metadata"])
+	}
+	live.Object["status"] = map[string]any{"parents": "none of ours"}
+	if got := reported(live); got != nil {
+		t.Errorf("of another kind of the same name: %v", got)
+	}
+}
+
+// Requests are served throughout: the Ingress goes when a Gateway has the route, and the route when there
+// is an Ingress.
+func TestSwitch(t *testing.T) {
+	t.Parallel()
+	c := dojotest.NewCluster(t)
+	do(t, c, dojotest.Dojo(byIngress))
+	d := dojotest.Dojo(byGateway)
+	_, plan := planFor(t, c, d)
+	c.Run(t.Context(), d, plan)
+	if ingressOf(t, c) == nil || routeOf(t, c) == nil {
+		t.Error("the Ingress is gone before the route is accepted")
+	}
+	yes := is("Accepted", metav1.ConditionTrue)
+	report(t, c, of("infra", "public", "https", yes), of("", "own", "", yes))
+	do(t, c, d)
+	if ingressOf(t, c) != nil || routeOf(t, c) == nil {
+		t.Error("the Ingress stays")
+	}
+	do(t, c, dojotest.Dojo(byIngress))
+	if ingressOf(t, c) == nil || routeOf(t, c) != nil {
+		t.Error("the route stays")
+	}
+}
+
+func TestWithoutTheGatewayAPI(t *testing.T) {
+	t.Parallel()
+	s := State{Now: dojotest.Noon, NoRoutes: true}
+	plan := Plan(dojotest.Dojo(byGateway), s, service, testConfig)
+	if plan.Apply != nil || dojotest.Worst(plan.Issues) != "Degraded/GatewayAPINotInstalled" {
+		t.Errorf("plans %+v", plan)
+	}
+	for _, d := range []*corev1api.Dojo{dojotest.Dojo(), dojotest.Dojo(byIngress)} {
+		if plan := Plan(d, s, service, testConfig); plan.Issues != nil {
+			t.Errorf("where no route is asked for: %+v", plan.Issues)
+		}
+	}
+}

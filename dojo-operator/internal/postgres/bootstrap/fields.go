@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bootstrap
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/apply"
+)
+
+// externalCluster is the name of the source in the Cluster.
+const externalCluster = "origin"
+
+// Add adds to a Cluster that is to be created where its data comes from.
+func Add(d *corev1api.Dojo, desired *unstructured.Unstructured, fields map[string]any) {
+	if fields == nil {
+		return
+	}
+	maps.Copy(desired.Object["spec"].(map[string]any), fields)
+	ownership.Annotate(desired, corev1api.OriginAnnotation, Origin(d))
+}
+
+// Keep adds to the desired state of a Cluster that exists what was added when it was created: without
+// it, CloudNativePG would write that of an empty database there.
+func Keep(desired *unstructured.Unstructured, live *cnpgv1.Cluster) {
+	if live == nil || live.Annotations[corev1api.OriginAnnotation] == "" {
+		return
+	}
+	spec := desired.Object["spec"].(map[string]any)
+	if kept := keptBootstrap(live.Spec.Bootstrap); kept != nil {
+		spec["bootstrap"] = kept
+	}
+	for i := range live.Spec.ExternalClusters {
+		if c := &live.Spec.ExternalClusters[i]; c.Name == externalCluster {
+			spec["externalClusters"] = []any{keptExternal(c)}
+		}
+	}
+	ownership.Annotate(desired, corev1api.OriginAnnotation, live.Annotations[corev1api.OriginAnnotation])
+}
+
+// keptBootstrap are the fields that [Fields] makes, and none that CloudNativePG's webhook adds.
+func keptBootstrap(b *cnpgv1.BootstrapConfiguration) map[string]any {
+	switch {
+	case b == nil:
+	case b.InitDB != nil && b.InitDB.Import != nil && len(b.InitDB.Import.Databases) == 1:
+		secret := ""
+		if b.InitDB.Secret != nil {
+			secret = b.InitDB.Secret.Name
+		}
+		return importOf(b.InitDB.Database, b.InitDB.Owner, secret, b.InitDB.Import.Databases[0])
+	case b.Recovery != nil:
+		recovery := map[string]any{}
+		if b.Recovery.Source != "" {
+			recovery["source"] = b.Recovery.Source
+		}
+		if b.Recovery.Backup != nil {
+			recovery["backup"] = map[string]any{"name": b.Recovery.Backup.Name}
+		}
+		if b.Recovery.RecoveryTarget != nil {
+			recovery["recoveryTarget"] = apply.As[map[string]any](b.Recovery.RecoveryTarget)
+		}
+		if b.Recovery.VolumeSnapshots != nil {
+			recovery["volumeSnapshots"] = apply.As[map[string]any](b.Recovery.VolumeSnapshots)
+		}
+		return map[string]any{"recovery": recovery}
+	}
+	return nil
+}
+
+func keptExternal(c *cnpgv1.ExternalCluster) map[string]any {
+	if plugin := c.PluginConfiguration; plugin != nil {
+		return pluginSource(plugin.Name, plugin.Parameters)
+	}
+	return connection(c.ConnectionParameters, c.Password, c.SSLRootCert)
+}
+
+// pluginSource is an external Cluster that a plugin knows. The list of them is one value for a
+// server-side apply, so that it has the defaults, too.
+func pluginSource(name string, parameters map[string]string) map[string]any {
+	return map[string]any{"name": externalCluster, "plugin": map[string]any{
+		"name": name, "enabled": true, "isWALArchiver": false, "parameters": apply.As[map[string]any](parameters),
+	}}
+}
+
+// fromPlugin is the recovery from what a plugin has of a Cluster. A target that is empty is none.
+func fromPlugin(name string, parameters map[string]string, serverName string, target map[string]any) map[string]any {
+	all := map[string]string{"serverName": serverName}
+	maps.Copy(all, parameters)
+	recovery := map[string]any{"source": externalCluster}
+	if len(target) > 0 {
+		recovery["recoveryTarget"] = target
+	}
+	return map[string]any{
+		"bootstrap":        map[string]any{"recovery": recovery},
+		"externalClusters": []any{pluginSource(name, all)},
+	}
+}
+
+func fromSnapshots(s *corev1api.RecoverySnapshots) map[string]any {
+	snapshot := func(name string) map[string]any {
+		return map[string]any{"name": name, "kind": "VolumeSnapshot", "apiGroup": "snapshot.storage.k8s.io"}
+	}
+	all := map[string]any{"storage": snapshot(s.Storage)}
+	if s.WALStorage != "" {
+		all["walStorage"] = snapshot(s.WALStorage)
+	}
+	return map[string]any{"bootstrap": map[string]any{"recovery": map[string]any{"volumeSnapshots": all}}}
+}
+
+// fromConnection is the import of a database into that of the Dojo. CloudNativePG sets the password of
+// its owner to the one in the Secret whenever an instance starts: it is the Secret that the DatabaseRole
+// has, too.
+func fromConnection(d *corev1api.Dojo, database string, external map[string]any) map[string]any {
+	name := cnpg.SQLName(d)
+	return map[string]any{
+		"bootstrap":        importOf(name, name, cnpg.Owner.ObjectName(d), database),
+		"externalClusters": []any{external},
+	}
+}
+
+func importOf(database, owner, secret, source string) map[string]any {
+	return map[string]any{"initdb": map[string]any{
+		"database": database, "owner": owner, "secret": map[string]any{"name": secret},
+		"import": map[string]any{
+			"type": string(cnpgv1.MicroserviceSnapshotType), "databases": []any{source},
+			"source": map[string]any{"externalCluster": externalCluster},
+		},
+	}}
+}
+
+func connection(parameters map[string]string, password, authority *corev1.SecretKeySelector) map[string]any {
+	c := map[string]any{"name": externalCluster, "connectionParameters": apply.As[map[string]any](parameters)}
+	for field, of := range map[string]*corev1.SecretKeySelector{"password": password, "sslRootCert": authority} {
+		if of != nil {
+			c[field] = map[string]any{"name": of.Name, "key": of.Key}
+		}
+	}
+	return c
+}
+
+// maxOrigin is how much room the status has for it, in bytes.
+const maxOrigin = 512
+
+// Origin is what the data of a Dojo's own Cluster is to come from, in words; empty for nothing.
+func Origin(d *corev1api.Dojo) string {
+	b := d.BootstrapSource()
+	switch {
+	case b == nil:
+		return ""
+	case b.Import != nil:
+		return "Secret " + b.Import.SourceSecretRef.Name
+	}
+	var origin string
+	r := b.Recovery
+	switch {
+	case r.Backup != nil:
+		origin = "Backup " + r.Backup.Name
+	case r.VolumeSnapshot != nil:
+		origin = "VolumeSnapshot " + strings.TrimSuffix(r.VolumeSnapshot.Storage+", "+r.VolumeSnapshot.WALStorage, ", ")
+	default:
+		var parameters []string
+		for _, key := range slices.Sorted(maps.Keys(r.ObjectStore.Plugin.Parameters)) {
+			parameters = append(parameters, ", "+key+" "+r.ObjectStore.Plugin.Parameters[key])
+		}
+		origin = fmt.Sprintf("%s in %s%s", r.ObjectStore.ServerName, r.ObjectStore.Plugin.Name, strings.Join(parameters, ""))
+	}
+	if r.TargetTime != "" {
+		origin += ", at " + r.TargetTime
+	}
+	return Bounded(origin)
+}
+
+// Bounded is an origin that the status has room for.
+func Bounded(origin string) string {
+	if len(origin) <= maxOrigin {
+		return origin
+	}
+	hash := "... " + cnpg.ShortHash(origin)
+	return strings.ToValidUTF8(origin[:maxOrigin-len(hash)], "") + hash
+}

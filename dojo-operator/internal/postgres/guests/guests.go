@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package guests knows who else has a database in a Dojo's own Cluster, which must not be deleted or
+// hibernated under them.
+package guests
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Observe finds out who they are, such as "Dojo kyoto" and "Database scores", in order. Of a Dojo that
+// was deleted with the policy Retain the Database is left. databases is whether Databases can be read.
+// A guest that uses its database at no time counts where the Cluster is deleted, and not where it is
+// hibernated: a Dojo that is suspended itself, and what a Dojo has left.
+func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo, databases bool) (all []string, err error) {
+	deleting := d.DeletionTimestamp != nil
+	var dojos corev1api.DojoList
+	if err := r.Cache.List(ctx, &dojos, client.InNamespace(d.Namespace)); err != nil {
+		return nil, fmt.Errorf("list Dojos: %w", err)
+	}
+	known := map[string]bool{cnpg.ObjectName(d): true}
+	for i := range dojos.Items {
+		other := &dojos.Items[i]
+		if other.UID == d.UID || cnpg.ClusterName(other) != cnpg.ClusterName(d) {
+			continue
+		}
+		known[cnpg.ObjectName(other)] = true
+		if deleting || !other.Spec.Suspend {
+			all = append(all, "Dojo "+other.Name)
+		}
+	}
+	if databases {
+		var list cnpgv1.DatabaseList
+		if err := r.Cache.List(ctx, &list, client.InNamespace(d.Namespace)); err != nil {
+			return nil, fmt.Errorf("list Databases: %w", err)
+		}
+		for i := range list.Items {
+			db := &list.Items[i]
+			used := deleting || !ownership.Managed(db)
+			if db.Spec.ClusterRef.Name == cnpg.ClusterName(d) && !known[db.Name] && used {
+				all = append(all, "Database "+db.Name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// KeepFromDeletion is the issue with a Cluster that is to be deleted.
+func KeepFromDeletion(cluster string, guests []string) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonClusterInUse,
+		"The Dojo is being deleted with its Cluster %s, in which others have databases: %s. "+
+			"Nothing is deleted before they are gone; with the reclaimPolicy Retain the Cluster stays.",
+		cluster, strings.Join(guests, ", "))
+}
+
+// KeepAwake is the issue with a Cluster that is to be hibernated.
+func KeepAwake(cluster string, guests []string) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonClusterInUse,
+		"The Dojo is suspended, and its Cluster %s is not hibernated, because others have databases in it: %s. "+
+			"Suspend them too, or move them to another Cluster.", cluster, strings.Join(guests, ", "))
+}

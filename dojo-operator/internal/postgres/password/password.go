@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package password is the Secret with the password of a login of Postgres: what CloudNativePG reads, and
+// what the application's credentials are copied from. All of it is pure.
+package password
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/apply"
+)
+
+const (
+	// RotationAnnotation on the Secret with the password is the value of the Dojo's
+	// RotatePasswordAnnotation for which it was made.
+	RotationAnnotation = "core.jutsu.com/rotation"
+	// RetiredAnnotation on the Secret says that no client has the password in it.
+	RetiredAnnotation = "core.jutsu.com/retired"
+	// ReloadLabel on a Secret makes CloudNativePG follow its changes.
+	ReloadLabel = "cnpg.io/reload"
+	port        = "5432"
+)
+
+// keys are the keys of the Secret with the password: what CloudNativePG writes for the
+// owner of a database, so that it reads like any other source of credentials.
+var keys = []string{"host", "port", "dbname", "user", "username", "password"}
+
+// For is the Secret with the password of a login, with these annotations beside. It stays with
+// the data: the Dojo owns it only where the data goes with the Dojo.
+func For(
+	d *corev1api.Dojo, l cnpg.Login, password []byte, annotations map[string]string,
+) *corev1ac.SecretApplyConfiguration {
+	user := []byte(l.SQLName(d))
+	want := corev1ac.Secret(l.ObjectName(d), d.Namespace).
+		WithLabels(labels(d)).
+		WithAnnotations(annotations).
+		WithType(corev1.SecretTypeBasicAuth).
+		WithData(map[string][]byte{
+			"host": []byte(cnpg.Host(d)), "port": []byte(port), "dbname": []byte(cnpg.SQLName(d)),
+			"user": user, "username": user, "password": password,
+		})
+	if cnpg.Reclaims(d) {
+		want.WithOwnerReferences(ownership.Reference(d))
+	}
+	return want
+}
+
+func labels(d *corev1api.Dojo) map[string]string {
+	all := ownership.Labels(d, ownership.Application)
+	all[ReloadLabel] = "true"
+	return all
+}
+
+// InSync reports, from metadata alone, whether the Secret of a login that is in use is as it
+// should be, whatever its password was made for.
+func InSync(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
+	return secret != nil && !IsRetired(secret) && KeptInSync(d, secret)
+}
+
+// KeptInSync is InSync of a login that is not in use, whose password is only kept.
+func KeptInSync(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
+	return metav1.IsControlledBy(secret, d) == cnpg.Reclaims(d) &&
+		apply.SecretInSync(ownership.FieldOwner, secret, labels(d), keys)
+}
+
+// IsRetired reports whether the password is one that was never handed out, instead of that of the
+// former login.
+func IsRetired(secret *metav1.PartialObjectMetadata) bool {
+	return secret.GetAnnotations()[RetiredAnnotation] != ""
+}
+
+// RotationRequested reports whether the Dojo asks for a password that is newer than this one. One that
+// is being deleted needs none.
+func RotationRequested(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
+	requested := d.Annotations[corev1api.RotatePasswordAnnotation]
+	return secret != nil && d.DeletionTimestamp == nil && requested != "" &&
+		requested != secret.GetAnnotations()[RotationAnnotation]
+}

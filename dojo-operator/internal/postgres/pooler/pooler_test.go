@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pooler
+
+import (
+	"testing"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+func ownPG(d *corev1api.Dojo) {
+	d.Spec.CredentialsRef = nil
+	d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{}}
+}
+
+func pooled(d *corev1api.Dojo) {
+	ownPG(d)
+	d.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{Instances: new(int32(2)), Mode: corev1api.PoolModeTransaction}
+}
+
+// byCNPG is an object that CloudNativePG makes for the Pooler.
+func byCNPG[O client.Object](o O) O {
+	o.SetNamespace("school")
+	o.SetName("tokyo-db-pooler-rw")
+	o.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: "postgresql.cnpg.io/v1", Kind: "Pooler", Name: "tokyo-db-pooler-rw", Controller: new(true),
+	}})
+	return o
+}
+
+// started is what there is of the Pooler of a Dojo, as written, with so many pods that answer.
+func started(t *testing.T, d *corev1api.Dojo, pods int32) State {
+	t.Helper()
+	c := dojotest.NewCluster(t)
+	var plan apply.Plan
+	plan.Add(Plan(d, State{}, Input{Now: dojotest.Noon}).Write)
+	c.Do(d, plan)
+	s, err := Observe(t.Context(), c.Reader(d), d)
+	if err != nil || s.Pooler == nil {
+		t.Fatal(s, err)
+	}
+	s.Deployment, s.Service = byCNPG(&appsv1.Deployment{}), byCNPG(&corev1.Service{})
+	s.Deployment.Status.AvailableReplicas = pods
+	return s
+}
+
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	type result struct {
+		Writes, Deletes bool
+		Issue           string
+		// Host is where an application connects that has no credentials yet, that connects to the primary,
+		// and that connects to the Pooler.
+		Host [3]string
+	}
+	const name = "tokyo-db-pooler-rw"
+	answers, primary, waits := [3]string{name, name, name}, [3]string{}, [3]string{name, "", name}
+	const object, end = "instances of the Pooler school/tokyo-db-pooler-rw", "end of the Pooler school/tokyo-db-pooler-rw"
+	with := dojotest.Dojo(pooled)
+	ready := func(s *State) { s.Deployment.Status.AvailableReplicas = 2 }
+	one := func(s *State) { s.Deployment.Status.AvailableReplicas = 1 }
+	inUse, behind, stopped := Input{InUse: true}, Input{Behind: "the rollout is not complete"}, Input{Stopped: true}
+	foreign := func(o metav1.Object) { o.SetOwnerReferences(nil) }
+	without := func(changes ...func(*corev1api.Dojo)) *corev1api.Dojo {
+		return dojotest.Dojo(append([]func(*corev1api.Dojo){ownPG}, changes...)...)
+	}
+	cases := map[string]struct {
+		dojo   *corev1api.Dojo
+		change func(*State)
+		in     Input
+		want   result
+	}{
+		"none asked for": {without(), func(s *State) { *s = State{} }, Input{}, result{Host: primary}},
+		"new":            {with, func(s *State) { *s = State{} }, Input{}, result{true, false, "Progressing/WaitingForPooler", waits}},
+		"no pod yet":     {with, func(*State) {}, Input{}, result{false, false, "Progressing/WaitingForPooler", waits}},
+		"no pod for long": {dojotest.Dojo(pooled, dojotest.WaitingFor(object, time.Hour)), func(*State) {}, Input{},
+			result{false, false, "Degraded/PoolerNotReady", waits}},
+		"one of two pods": {with, one, Input{}, result{false, false, "Progressing/WaitingForPooler", answers}},
+		"ready":           {with, ready, Input{}, result{Host: answers}},
+		"scaled": {dojotest.Dojo(pooled, func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Pooler.Instances = new(int32(3)) }), ready,
+			Input{}, result{true, false, "Progressing/WaitingForPooler", answers}},
+		"asleep, with pods": {with, ready, stopped, result{true, false, "Progressing/WaitingForPooler", answers}},
+		"a foreign Pooler": {with, func(s *State) { ready(s); foreign(s.Pooler) }, Input{},
+			result{false, false, "Degraded/NameConflict", waits}},
+		"a foreign Deployment": {with, func(s *State) { ready(s); foreign(s.Deployment) }, Input{},
+			result{false, false, "Degraded/NameConflict", waits}},
+		"a foreign Service": {with, func(s *State) { ready(s); foreign(s.Service) }, Input{},
+			result{false, false, "Degraded/NameConflict", waits}},
+		"deleted by a user": {with, func(s *State) { ready(s); s.Pooler.DeletionTimestamp = &metav1.Time{Time: dojotest.Noon} },
+			Input{}, result{Host: waits}},
+		"removed, and in use":    {without(), ready, inUse, result{false, false, "Progressing/RemovingPooler", primary}},
+		"removed, pods are left": {without(), ready, behind, result{false, false, "Progressing/RemovingPooler", primary}},
+		"removed, pods are left for long": {without(dojotest.WaitingFor(end, time.Hour)), ready, behind,
+			result{false, false, "Degraded/RemovingPooler", primary}},
+		"removed, no pod is left": {without(), ready, Input{}, result{Deletes: true, Host: primary}},
+		"removed, and another's":  {without(), func(s *State) { foreign(s.Pooler) }, Input{}, result{Host: primary}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := started(t, with, 0)
+			c.change(&s)
+			c.in.Now, c.in.Deadline = dojotest.Noon, time.Minute
+			step := Plan(c.dojo, s, c.in)
+			got := result{Writes: step.Write != nil, Deletes: step.Delete != nil, Host: [3]string{
+				Host(c.dojo, s, false, false), Host(c.dojo, s, true, false), Host(c.dojo, s, true, true),
+			}}
+			if step.Issue != nil {
+				got.Issue = dojotest.Worst([]conditions.Issue{*step.Issue})
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff, step.Issue)
+			}
+		})
+	}
+}
+
+func TestMessages(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(pooled)
+	s := started(t, d, 1)
+	s.Pooler.Status.PhaseReason = `ClientCASecret "tokyo-db-ca" not found`
+	got := Plan(d, s, Input{Now: dojotest.Noon, Deadline: time.Minute}).Issue.Message
+	want := "1 of 2 instances of the Pooler school/tokyo-db-pooler-rw are available; " +
+		`CloudNativePG reports: ClientCASecret "tokyo-db-ca" not found.`
+	if got != want {
+		t.Error(cmp.Diff(want, got))
+	}
+	wantStatus := &corev1api.PoolerStatus{Host: "tokyo-db-pooler-rw", InUse: true, Instances: "1/2"}
+	if diff := cmp.Diff(wantStatus, Status(d, s, true)); diff != "" {
+		t.Error(diff)
+	}
+	s.Pooler.OwnerReferences = nil
+	if Status(d, s, false) != nil || Status(d, State{}, false) != nil {
+		t.Error("the status has a Pooler that the Dojo has not")
+	}
+}
+
+// The defaults that the failover and the second login need stand, and the mode is in PgBouncer's words.
+func TestFor(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(pooled)
+	d.Spec.Postgres.Cluster.Pooler.Parameters = map[string]corev1api.PoolerParameterValue{
+		"default_pool_size": "50", "server_login_retry": "3",
+	}
+	want := map[string]any{
+		"cluster": map[string]any{"name": "tokyo-db"}, "type": "rw", "instances": int64(2),
+		"pgbouncer": map[string]any{"poolMode": "transaction", "parameters": map[string]any{
+			"default_pool_size": "50", "server_login_retry": "3", "server_reset_query": ResetQuery,
+		}},
+	}
+	if diff := cmp.Diff(want, For(d, false).Object["spec"]); diff != "" {
+		t.Error(diff)
+	}
+	d.Spec.Postgres.Cluster.Pooler = &corev1api.Pooler{}
+	bouncer, _, _ := unstructured.NestedMap(For(d, false).Object, "spec", "pgbouncer")
+	parameters := map[string]any{"server_login_retry": "1", "server_reset_query": ResetQuery}
+	if diff := cmp.Diff(map[string]any{"poolMode": "session", "parameters": parameters}, bouncer); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Of a Deployment of others nothing is kept but its identity.
+func TestStrip(t *testing.T) {
+	t.Parallel()
+	mine, other := byCNPG(&appsv1.Deployment{}), &appsv1.Deployment{}
+	for _, o := range []*appsv1.Deployment{mine, other} {
+		o.Status.AvailableReplicas, o.Status.Conditions = 2, make([]appsv1.DeploymentCondition, 9)
+		Strip(o)
+		if o.Status.Conditions != nil {
+			t.Error("its conditions are kept")
+		}
+	}
+	if mine.Status.AvailableReplicas != 2 || other.Status.AvailableReplicas != 0 {
+		t.Error(mine.Status.AvailableReplicas, other.Status.AvailableReplicas)
+	}
+}
+
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	c := dojotest.NewCluster(t, byCNPG(&cnpgv1.Pooler{}), byCNPG(&appsv1.Deployment{}), byCNPG(&corev1.Service{}))
+	read := func(d *corev1api.Dojo) [3]bool {
+		s, err := Observe(t.Context(), c.Reader(d), d)
+		if err != nil {
+			t.Error(err)
+		}
+		return [3]bool{s.Pooler != nil, s.Deployment != nil, s.Service != nil}
+	}
+	inOthers := func(d *corev1api.Dojo) {
+		d.Spec.Postgres = &corev1api.Postgres{ClusterRef: &corev1api.ClusterReference{Name: "pg"}}
+	}
+	if all := read(dojotest.Dojo(ownPG)); all != [3]bool{true, true, true} {
+		t.Error("that is to go:", all)
+	}
+	if none := read(dojotest.Dojo(inOthers)); none != [3]bool{} {
+		t.Error("of a Dojo in a Cluster of others:", none)
+	}
+	if err := c.Delete(t.Context(), byCNPG(&cnpgv1.Pooler{})); err != nil {
+		t.Fatal(err)
+	}
+	if none := read(dojotest.Dojo(ownPG)); none != [3]bool{} {
+		t.Error("of a Dojo that has none and wants none:", none)
+	}
+	if some := read(dojotest.Dojo(pooled)); some != [3]bool{false, true, true} {
+		t.Error("before the Pooler:", some)
+	}
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+)
+
+// restoring makes the Dojo's own Cluster one that is restored from what kyoto has archived.
+func restoring(d *corev1api.Dojo) {
+	d.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: &corev1api.Recovery{
+		ObjectStore: &corev1api.RecoveryObjectStore{
+			Plugin: corev1api.RecoveryPlugin{Name: "barman", Parameters: map[string]string{"barmanObjectName": "store"}}, ServerName: "kyoto-db",
+		},
+		Database: "dojo_school_kyoto",
+	}}
+}
+
+// fromBackup makes it one that is restored from a Backup.
+func fromBackup(d *corev1api.Dojo) {
+	d.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Recovery: &corev1api.Recovery{
+		Backup: &corev1api.BackupReference{Name: "nightly"},
+	}}
+}
+
+// importing makes it one that is imported from a database elsewhere.
+func importing(d *corev1api.Dojo) {
+	d.Spec.Postgres.Cluster.Bootstrap = &corev1api.Bootstrap{Import: &corev1api.Import{
+		SourceSecretRef: corev1api.ImportSource{Name: "legacy"},
+	}}
+}
+
+var legacy = &corev1.Secret{
+	ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "legacy"}, Data: map[string][]byte{
+		"host": []byte("h"), "port": []byte("1"), "dbname": []byte("d"), "user": []byte("u"), "password": []byte("p"),
+	},
+}
+
+// The Database comes after a look at whether it is there, and is the only one that makes one.
+func TestTheWayToDataFromElsewhere(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		dojo *corev1api.Dojo
+		want []string
+	}{
+		"restored": {tokyo(ownPG, restoring), []string{
+			"Cluster: Progressing/WaitingForCluster", "Secret DatabaseRole: Progressing/CreatingRole",
+			"Job: Progressing/ApplyingSchema", "Database: Progressing/CreatingDatabase",
+			"deletes a Job: Progressing/ApplyingSchema", "Job: Progressing/ApplyingSchema", "Database: ",
+		}},
+		"imported": {tokyo(ownPG, importing), []string{
+			"Cluster: Progressing/WaitingForCluster", "Secret DatabaseRole: Progressing/CreatingRole",
+			"Database: Progressing/CreatingDatabase", "Job: Progressing/ApplyingSchema", "Database: ",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, c.dojo)
+			w.Bootstrap.Secret = legacy
+			var got []string
+			for range len(c.want) {
+				w.play()
+				db := w.reconcile(c.dojo)
+				writes := kinds(db.Plan)
+				if db.Plan.Delete != nil {
+					writes = append(writes, "deletes a "+db.Plan.Delete[0].Kind)
+					w.deleteJobs(db)
+				}
+				got = append(got, strings.Join(writes, " ")+": "+worst(db.Plan))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+			w.play()
+			if again := w.plan(c.dojo).Plan; again.Apply != nil || again.Issues != nil {
+				t.Errorf("there is something left to do: %v %v", kinds(again), again.Issues)
+			}
+			if origin := Status(c.dojo, w.State).Origin; origin != bootstrap.Origin(c.dojo) {
+				t.Errorf("the origin is %q", origin)
+			}
+		})
+	}
+}
+
+func TestDataFromElsewhere(t *testing.T) {
+	t.Parallel()
+	filling := func(w *world) {
+		w.Database, w.Cluster.Status = nil, cnpgv1.ClusterStatus{Phase: cnpgv1.PhaseFirstPrimary}
+	}
+	failing := func(w *world) {
+		filling(w)
+		w.Bootstrap.Job = &batchv1.Job{Status: batchv1.JobStatus{Failed: 1}}
+	}
+	lost := func(w *world) { w.Cluster = nil }
+	hadCluster := func(d *corev1api.Dojo) { d.Status.Database = &corev1api.DatabaseStatus{ClusterUID: "uid"} }
+	accepted := func(d *corev1api.Dojo) {
+		d.Annotations = map[string]string{corev1api.RecreateDatabaseAnnotation: "uid"}
+	}
+	for name, c := range map[string]struct {
+		dojo   *corev1api.Dojo
+		change func(*world)
+		want   string
+	}{
+		"in sync":        {tokyo(ownPG, restoring), func(*world) {}, ": "},
+		"being restored": {tokyo(ownPG, restoring), filling, ": Progressing/Restoring"},
+		"being imported": {tokyo(ownPG, importing), filling, ": Progressing/Importing"},
+		"not restored":   {tokyo(ownPG, restoring), failing, ": Degraded/RestoreFailed"},
+		"not imported":   {tokyo(ownPG, importing), failing, ": Degraded/ImportFailed"},
+		"its primary lost later": {tokyo(ownPG, restoring), func(w *world) { setReady(w.Cluster, 0) },
+			": Progressing/WaitingForCluster"},
+		"other data": {tokyo(ownPG, restoring), func(w *world) {
+			w.Cluster.Annotations[corev1api.OriginAnnotation] = "Backup of yesterday"
+			w.Cluster.Spec.Instances = 1
+		}, ": Degraded/OriginMismatch"},
+		"lost": {tokyo(ownPG, restoring, hadCluster), lost, ": Degraded/DatabaseLost"},
+		"lost, in use": {tokyo(ownPG, restoring, hadCluster), func(w *world) {
+			w.Cluster, w.Database, w.source = nil, nil, "tokyo-db"
+		}, ": Degraded/DatabaseLost"},
+		"lost, accepted": {tokyo(ownPG, restoring, hadCluster, accepted), lost, "deletes a Database: Progressing/Restoring"},
+		"lost and imported, accepted": {tokyo(ownPG, importing, hadCluster, accepted), lost,
+			"Cluster: Progressing/WaitingForCluster"},
+		"what a former Dojo has left": {tokyo(ownPG, restoring), lost, "deletes a Database: Progressing/Restoring"},
+		"what it has left goes": {tokyo(ownPG, restoring), func(w *world) {
+			lost(w)
+			w.Database.DeletionTimestamp = &metav1.Time{Time: noon}
+		}, ": Progressing/Restoring"},
+		"no Backup": {tokyo(ownPG, fromBackup, waitingFor("Backup school/nightly", time.Hour)), func(w *world) {
+			w.Cluster, w.Database, w.Bootstrap.Backup = nil, nil, nil
+		}, ": Degraded/BackupNotUsable"},
+		"no Secret": {tokyo(ownPG, importing), func(w *world) {
+			w.Cluster, w.Database, w.Bootstrap.Secret = nil, nil, nil
+		}, ": Progressing/WaitingForCredentials"},
+		"suspended while it is restored": {tokyo(ownPG, restoring, suspended), filling, "Cluster: Progressing/Suspending"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := c.dojo.DeepCopy()
+			before.Annotations, before.Status, before.Spec.Suspend = nil, corev1api.DojoStatus{}, false
+			w := newWorld(t, before)
+			w.Bootstrap = bootstrap.State{Secret: legacy, Backup: &cnpgv1.Backup{
+				Spec: cnpgv1.BackupSpec{Method: cnpgv1.BackupMethodPlugin, PluginConfiguration: &cnpgv1.BackupPluginConfiguration{
+					Parameters: map[string]string{"a": "b"},
+				}},
+				Status: cnpgv1.BackupStatus{Phase: cnpgv1.BackupPhaseCompleted, BackupID: "id"},
+			}}
+			for range 10 {
+				w.play()
+				w.deleteJobs(w.reconcile(before))
+			}
+			if c.dojo.Spec.Suspend {
+				w.Application.Stopped = true
+			}
+			c.change(w)
+			plan := w.plan(c.dojo).Plan
+			writes := kinds(plan)
+			for _, d := range plan.Delete {
+				writes = append(writes, "deletes a "+d.Kind)
+			}
+			if got := strings.Join(writes, " ") + ": " + worst(plan); got != c.want {
+				t.Errorf("%s: %+v", got, plan.Issues)
+			}
+		})
+	}
+}
+
+// A Dojo that is deleted with its data takes neither other data, nor a backup of what has none.
+func TestDeletionOfDataFromElsewhere(t *testing.T) {
+	t.Parallel()
+	d := tokyo(ownPG, backedUp, dropping, restoring)
+	for name, c := range map[string]struct {
+		origin, primary string
+		want            string
+	}{
+		"restored":     {bootstrap.Origin(d), "pg-1", "a backup, then the Cluster"},
+		"not restored": {bootstrap.Origin(d), "", "the Cluster"},
+		"other data":   {"Backup of yesterday", "pg-1", ""},
+	} {
+		w := newWorld(t, d)
+		w.reconcile(d)
+		w.play()
+		w.Cluster.Annotations[corev1api.OriginAnnotation], w.Cluster.Status.CurrentPrimary = c.origin, c.primary
+		var got []string
+		if FinalBackup(d, w.State, testConfig).Apply != nil {
+			got = append(got, "a backup")
+		}
+		if p := Drop(d, w.State, testConfig); p.Delete != nil {
+			got = append(got, "the "+p.Delete[0].Kind)
+		}
+		if got := strings.Join(got, ", then "); got != c.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	d.Spec.Suspend = true
+	w := newWorld(t, d)
+	w.Cluster = &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
+	w.Cluster.Labels = ownership.Labels(d, ownership.Application)
+	if db := w.plan(d); db.Plan.Apply != nil || worst(db.Plan) != "Degraded/OriginMismatch" {
+		t.Errorf("suspended: %v %s", kinds(db.Plan), worst(db.Plan))
+	}
+}
+
+// What was restored keeps its names, and the login that it may have for rotations.
+func TestRestoredNames(t *testing.T) {
+	t.Parallel()
+	named := func(database string) *corev1api.Dojo {
+		return tokyo(ownPG, restoring, func(d *corev1api.Dojo) { d.BootstrapSource().Recovery.Database = database })
+	}
+	long := "dojo_" + strings.Repeat("a", 58)
+	for database, want := range map[string][2]string{
+		"":                  {"dojo_school_tokyo", "dojo2_school_tokyo"},
+		"dojo_school_kyoto": {"dojo_school_kyoto", "dojo2_school_kyoto"},
+		"weapons":           {"weapons", "dojo2_school_tokyo"},
+		long:                {long, "dojo2_" + strings.Repeat("a", 48) + "_" + cnpg.ShortHash(long)},
+	} {
+		d := named(database)
+		if got := [2]string{owner.SQLName(d), second.SQLName(d)}; got != want || len(got[1]) > 63 {
+			t.Errorf("%q: %v", database, got)
+		}
+	}
+	jobs := []string{"tokyo-db-1-full-recovery", "tokyo-db-1-snapshot-recovery"}
+	for d, want := range map[*corev1api.Dojo][]string{
+		named(""): jobs, tokyo(ownPG, fromBackup): append(jobs, "nightly"), tokyo(ownPG, importing): {"tokyo-db-1-import", "legacy"},
+	} {
+		names := cnpg.References(d)
+		if diff := cmp.Diff(want, names[slices.Index(names, "tokyo-db-primary")+1:]); diff != "" {
+			t.Error(diff)
+		}
+	}
+}

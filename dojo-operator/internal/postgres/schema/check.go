@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	_ "embed"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/conditions"
+)
+
+//go:embed check.sh
+var checkScript string
+
+// PlanCheck decides about the check that Postgres has the Dojo's database, before anything makes an
+// empty one. Digest identifies the Cluster. Of other SQL nothing may run meanwhile.
+func PlanCheck(d *corev1api.Dojo, s State, digest string, as As, cfg Config) Step {
+	p := &planner{dojo: d, State: s, config: cfg, task: checkTask(d, digest, as, cfg.Users)}
+	p.divide()
+	p.step.Issue = p.run()
+	return p.step
+}
+
+// unchecked is the issue with a check that has failed: with what it has found, or with looking at all.
+func (p *planner) unchecked(why string) *conditions.Issue {
+	reason, advice := corev1api.ReasonSchemaFailed, "It could not be looked at."
+	found := func(pod corev1.Pod) bool {
+		ended := container(&pod).Terminated
+		return ended != nil && ended.ExitCode == sqlFailed
+	}
+	if slices.ContainsFunc(p.pods, found) {
+		reason, advice = p.task.reason, p.task.advice
+	}
+	return conditions.Degraded(reason, "%s may not be what it should: %s. %s To look once more, `kubectl delete job %s`.",
+		p.task.title(), why, advice, p.job.Name)
+}
+
+func checkTask(d *corev1api.Dojo, of string, as As, users pods.Users) task {
+	return task{
+		object: "what was restored", digest: digest(checkScript, of, cnpg.SQLName(d)),
+		template: podFor(d, containerFor(d, as, checkScript), users),
+		doing:    "looks whether the database " + cnpg.SQLName(d) + " is in",
+		reason:   corev1api.ReasonDatabaseNotRestored,
+		advice: "No empty database is made in its place. Delete the Dojo and its Cluster, and create the Dojo again with " +
+			"bootstrap.recovery.database: status.database.name of the Dojo that the backup is of.",
+	}
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/libs/apply"
+)
+
+// A database that is not there is not made; and what was not found out is not said.
+func TestPlanCheck(t *testing.T) {
+	t.Parallel()
+	d := tokyo()
+	desired := apply.Typed(jobFor(d, checkTask(d, "uid", as, pods.Users{})))
+	for name, c := range map[string]struct {
+		condition batchv1.JobConditionType
+		state     corev1.ContainerState
+		want      string
+		says      string
+	}{
+		"begins":  {"", running(0), "ApplyingSchema", "looks whether the database dojo_school_tokyo is in what was restored."},
+		"found":   {batchv1.JobComplete, ended(0, 0), "", ""},
+		"missing": {batchv1.JobFailed, ended(sqlFailed, 0), "DatabaseNotRestored", "No empty database is made in its place."},
+		"not reached": {batchv1.JobFailed, ended(2, 0), "SchemaFailed",
+			"What was restored may not be what it should: no route to host. It could not be looked at."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var job batchv1.Job
+			must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(desired.Object, &job))
+			job.UID, job.CreationTimestamp = "job", metav1.NewTime(noon)
+			job.Status.Conditions = []batchv1.JobCondition{{Type: c.condition, Status: corev1.ConditionTrue}}
+			s := State{Now: noon, Jobs: []*batchv1.Job{&job}, Pods: []corev1.Pod{podOf(&job, c.state)}}
+			step := PlanCheck(d, s, "uid", as, testConfig)
+			if step.Job != nil || step.Delete != nil {
+				t.Errorf("%+v", step)
+			}
+			switch {
+			case step.Issue == nil && c.want == "":
+			case step.Issue == nil || step.Issue.Reason != c.want || !strings.Contains(step.Issue.Message, c.says):
+				t.Errorf("%+v", step.Issue)
+			}
+		})
+	}
+	if step := PlanCheck(d, State{Now: noon}, "uid", as, testConfig); step.Job == nil || step.Issue.IsDegraded() {
+		t.Errorf("%+v", step)
+	}
+}
+
+func TestCheckScriptOnPostgres(t *testing.T) {
+	t.Parallel()
+	p := startPostgres(t)
+	p.as("postgres", "CREATE ROLE owner LOGIN")
+	p.as("postgres", `CREATE DATABASE "dojo kyoto"`)
+	if code, says := p.scriptAs("owner", checkScript, nil); code != sqlFailed ||
+		says != "it has dojo kyoto postgres, and no app\n" {
+		t.Errorf("exit code %d, says %q", code, says)
+	}
+	p.as("postgres", "CREATE DATABASE app OWNER owner")
+	p.as("postgres", "REVOKE CONNECT ON DATABASE app FROM PUBLIC")
+	if code, says := p.scriptAs("owner", checkScript, nil); code != 0 || says != "" {
+		t.Errorf("exit code %d, says %q", code, says)
+	}
+	away := &server{t: t, bin: p.bin, folder: p.folder + "/data"}
+	if code, says := away.scriptAs("owner", checkScript, nil); code != 2 {
+		t.Errorf("a server that cannot be reached: exit code %d, %s", code, says)
+	}
+}

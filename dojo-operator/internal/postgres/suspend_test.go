@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"testing"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/libs/conditions"
+)
+
+func suspended(d *corev1api.Dojo) { d.Spec.Suspend = true }
+
+// hibernated is what CloudNativePG makes of a Cluster that is to be hibernated.
+func (w *world) hibernated() {
+	setReady(w.Cluster, 0)
+	w.Cluster.Status.Conditions = []metav1.Condition{{
+		Type: cluster.HibernationAnnotation, Status: metav1.ConditionTrue, Reason: "Hibernated", Message: "x",
+	}}
+}
+
+func TestTheWayToSleepAndBack(t *testing.T) {
+	t.Parallel()
+	awake := tokyo(ownPG, backedUp)
+	d := awake.DeepCopy()
+	suspended(d)
+	w := inSync(t, awake)
+	type step struct {
+		Writes []string
+		Issue  string
+		Asleep bool // whether the Cluster is to be hibernated
+		Paused bool // whether backups are
+	}
+	check := func(what string, d *corev1api.Dojo, want step) {
+		t.Helper()
+		db := w.reconcile(d)
+		got := step{kinds(db.Plan), worst(db.Plan), cluster.Hibernates(w.Cluster),
+			w.Schedule.Spec.Suspend != nil && *w.Schedule.Spec.Suspend}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(what, diff)
+		}
+		if again := w.reconcile(d); again.Plan.Apply != nil {
+			t.Errorf("%s: without any change, %v is written again", what, kinds(again.Plan))
+		}
+	}
+	const suspending = "Progressing/Suspending"
+	check("pods run", d, step{[]string{"ScheduledBackup"}, suspending, false, true})
+	w.Application.Stopped = true
+	w.Schema.Pods = []corev1.Pod{{}}
+	check("SQL runs", d, step{nil, suspending, false, true})
+	w.Schema.Pods = nil
+	w.ClusterUsers = []string{"Dojo kyoto"}
+	check("another Dojo is in it", d, step{nil, "Degraded/ClusterInUse", false, true})
+	w.ClusterUsers = nil
+	check("nothing runs", d, step{[]string{"Cluster"}, suspending, true, true})
+	w.ClusterUsers, w.Application.Stopped = []string{"Dojo kyoto"}, false
+	w.hibernated()
+	check("asleep, and others come", d, step{nil, "", true, true})
+	if db := w.plan(d); db.Usable(true) || db.Usable(false) {
+		t.Error("the credentials of a database that is asleep can be checked")
+	}
+	d.Spec.Postgres.Cluster.Storage.Size.Add(d.Spec.Postgres.Cluster.Storage.Size)
+	check("changed", d, step{[]string{"Cluster"}, "", true, true})
+	setReady(w.Cluster, 0)
+	back := d.DeepCopy()
+	back.Spec.Suspend = false
+	check("woken", back, step{[]string{"Cluster"}, "Progressing/WaitingForCluster", false, true})
+	w.Cluster.Status.Conditions = nil
+	w.play()
+	check("up again", back, step{[]string{"ScheduledBackup"}, "", false, false})
+}
+
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	object := "hibernation of the Cluster school/tokyo-db"
+	stopped := func(w *world) { w.Application.Stopped = true }
+	asleep := func(w *world) {
+		stopped(w)
+		w.reconcile(tokyo(ownPG, suspended))
+	}
+	cases := map[string]struct {
+		dojo   *corev1api.Dojo
+		change func(*world)
+		want   string
+		writes []string
+	}{
+		"no Cluster yet": {tokyo(ownPG, suspended), func(w *world) { w.Cluster, w.Database = nil, nil }, "", nil},
+		"lost":           {tokyo(ownPG, suspended), func(w *world) { w.Cluster = nil }, "Degraded/DatabaseLost", nil},
+		"of a lower version": {tokyo(ownPG, suspended, pgVersion("17")), func(w *world) {
+			stopped(w)
+			data(18)(w)
+		}, "Degraded/VersionTooLow", nil},
+		"foreign Cluster": {tokyo(ownPG, suspended), func(w *world) { stopped(w); w.Cluster.Labels = nil },
+			"Degraded/NameConflict", nil},
+		"not yet hibernated": {tokyo(ownPG, suspended), asleep, "Progressing/Suspending", nil},
+		"not for long":       {tokyo(ownPG, suspended, waitingFor(object, time.Hour)), asleep, "Degraded/ClusterNotReady", nil},
+		"hibernated by a user, and not suspended": {tokyo(ownPG), func(w *world) {
+			w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"}
+		}, "Degraded/ClusterHibernated", nil},
+		"in a Cluster of another owner": {tokyo(inPG, suspended), stopped, "", nil},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			before := c.dojo.DeepCopy()
+			before.Spec.Suspend = false
+			w := inSync(t, before)
+			c.change(w)
+			db := w.plan(c.dojo)
+			if got := worst(db.Plan); got != c.want || cmp.Diff(c.writes, kinds(db.Plan)) != "" {
+				t.Errorf("writes %v, ends as %s, want %s", kinds(db.Plan), got, c.want)
+			}
+		})
+	}
+}
+
+// For the final backup of a Dojo that is suspended its Cluster wakes; where a user has hibernated it,
+// only the user can.
+func TestFinalBackupWhileSuspended(t *testing.T) {
+	t.Parallel()
+	d := tokyo(ownPG, backedUp, dropping, suspended)
+	awake := d.DeepCopy()
+	awake.Spec.Suspend = false
+	w := inSync(t, awake)
+	w.Application.Stopped = true
+	w.reconcile(d)
+	plan := FinalBackup(d, w.observe(d), testConfig)
+	if diff := cmp.Diff([]string{"Cluster"}, kinds(plan)); diff != "" || worst(plan) != "Progressing/TakingFinalBackup" {
+		t.Fatalf("writes %v, ends as %s", kinds(plan), worst(plan))
+	}
+	w.Cluster = stored(w, w.Cluster, plan.Apply[0])
+	plan = FinalBackup(d, w.observe(d), testConfig)
+	if diff := cmp.Diff([]string{"Backup"}, kinds(plan)); diff != "" || worst(plan) != "Progressing/TakingFinalBackup" {
+		t.Errorf("then writes %v, ends as %s", kinds(plan), worst(plan))
+	}
+	w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"}
+	if plan = FinalBackup(d, w.observe(d), testConfig); plan.Apply != nil || worst(plan) != "Degraded/ClusterHibernated" {
+		t.Errorf("hibernated by a user, writes %v, ends as %s", kinds(plan), worst(plan))
+	}
+}
+
+func TestAway(t *testing.T) {
+	t.Parallel()
+	up := &cnpgv1.Cluster{Status: cnpgv1.ClusterStatus{CurrentPrimary: "pg-1", TargetPrimary: "pg-1"}}
+	setReady(up, 1)
+	for name, c := range map[string]struct {
+		dojo  *corev1api.Dojo
+		state State
+		want  bool
+	}{
+		"no database":                   {tokyo(), State{}, false},
+		"in a Cluster of another owner": {tokyo(inPG), State{}, false},
+		"up":                            {tokyo(ownPG), State{Cluster: up}, false},
+		"not there":                     {tokyo(ownPG), State{}, true},
+		"not known":                     {tokyo(ownPG), State{Missing: "Cluster"}, false},
+		"down":                          {tokyo(ownPG), State{Cluster: &cnpgv1.Cluster{}}, true},
+	} {
+		if got := Away(c.dojo, c.state); got != c.want {
+			t.Errorf("%s: away is %t", name, got)
+		}
+	}
+}
+
+func TestHibernationMessages(t *testing.T) {
+	t.Parallel()
+	d := tokyo(ownPG, suspended)
+	c := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-db"}}
+	says := func() string { return cluster.Hibernation(d, c, noon, time.Minute).Message }
+	c.Status.ReadyInstances = 2
+	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: 2 instances are ready." {
+		t.Error(got)
+	}
+	c.Status.Conditions = []metav1.Condition{{Type: cluster.HibernationAnnotation, Message: "Waiting for pg-1 to be deleted"}}
+	if got := says(); got != "Waiting for the hibernation of the Cluster school/tokyo-db: Waiting for pg-1 to be deleted." {
+		t.Error(got)
+	}
+	if issue := cluster.Hibernation(d, c, noon, time.Minute); issue.Type != conditions.TypeProgressing || issue.WaitingFor == "" {
+		t.Errorf("%+v", issue)
+	}
+}

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package upgrade brings a Dojo's own Cluster to a higher major version of Postgres, one step after the
+// other: back up, stop the application, let CloudNativePG upgrade, verify by a query, back to serving.
+//
+// CloudNativePG upgrades in place, while no instance runs (pg_upgrade --link in a Job, docs/src/postgres_upgrades.md),
+// as soon as a Cluster names an image of a higher major version. So the Cluster keeps its image until the
+// steps before are done ([Holds]). Which step is next follows from the objects alone ([Next]): from the
+// spec, which version is wanted; from the Cluster, which version its data has, and by an annotation that is
+// written with the new image and taken away after the query, from which version it comes.
+//
+// Until pg_upgrade has succeeded the data is as it was: a Cluster that names an image of its former version
+// again starts with it. After that the way back is the backup.
+package upgrade
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// fromAnnotation on a Cluster is the major version from which it is upgraded, until the new one is
+// verified.
+const fromAnnotation = "core.jutsu.com/upgrading-from"
+
+// backupAnnotation on a Cluster is the name of the Backup that was taken before.
+const backupAnnotation = "core.jutsu.com/upgrade-backup"
+
+// State is what there is of an upgrade. What does not exist is nil.
+type State struct {
+	// Images say where Postgres comes from.
+	Images cluster.Images
+	// Backup is the one before the upgrade, After the first one of the new version.
+	Backup, After *cnpgv1.Backup
+	// Job is CloudNativePG's, which runs pg_upgrade.
+	Job *batchv1.Job
+}
+
+// Observe reads what there is of an upgrade of a Dojo's own Cluster; nothing where none is due.
+func Observe(
+	ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster, images cluster.Images,
+) (s State, err error) {
+	s.Images = images
+	v := versionsOf(d, c, s)
+	if !v.due() && !v.begun() {
+		return s, nil
+	}
+	backups := map[string]**cnpgv1.Backup{beforeName(d, c, v): &s.Backup, nameOf(d, c, after, v): &s.After}
+	delete(backups, "") // of an upgrade that a user has allowed without
+	for name, backup := range backups {
+		name := types.NamespacedName{Namespace: d.Namespace, Name: name}
+		if *backup, err = apply.Get(ctx, r, cnpg.BackupKind.Kind, name, &cnpgv1.Backup{}); err != nil {
+			return s, err
+		}
+	}
+	if !v.begun() {
+		return s, nil
+	}
+	var jobs batchv1.JobList
+	if err := r.Cache.List(ctx, &jobs, client.InNamespace(d.Namespace)); err != nil {
+		return s, fmt.Errorf("list Jobs: %w", err)
+	}
+	for i := range jobs.Items {
+		if job := &jobs.Items[i]; metav1.IsControlledBy(job, c) && strings.HasSuffix(job.Name, jobSuffix) {
+			s.Job = job
+		}
+	}
+	return s, nil
+}
+
+// jobSuffix ends the name of CloudNativePG's Job (pkg/reconciler/majorupgrade/job.go, CreatePrimaryJob).
+const jobSuffix = "-major-upgrade"
+
+// OfCluster is the name of the Cluster whose Job this is, empty for none.
+func OfCluster(job *batchv1.Job) string {
+	owner := metav1.GetControllerOfNoCopy(job)
+	if owner == nil || owner.Kind != cnpgv1.ClusterKind || owner.APIVersion != cnpgv1.SchemeGroupVersion.String() {
+		return ""
+	}
+	return owner.Name
+}
+
+// Strip leaves of a Job that CloudNativePG has made for a Cluster whether it has failed, beside what strip
+// leaves.
+func Strip(job *batchv1.Job, strip func(*batchv1.Job)) {
+	hasFailed := failed(job)
+	strip(job)
+	if hasFailed && OfCluster(job) != "" {
+		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
+	}
+}
+
+func failed(job *batchv1.Job) bool {
+	for _, c := range job.Status.Conditions {
+		if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue {
+			return true
+		}
+	}
+	return false
+}
+
+// versions are the major versions that an upgrade is about; 0 is none, or one that is not known.
+type versions struct {
+	// wants is what the spec asks for, names what the Cluster is to be, and has that of its data.
+	wants, names, has int
+	// from is that of the data before the upgrade that has begun.
+	from int
+}
+
+func versionsOf(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (v versions) {
+	if d.Spec.Postgres == nil || d.Spec.Postgres.Cluster == nil || !ownership.Holds(d, c) {
+		return v
+	}
+	v.wants, v.names, v.has = cluster.Majors(d, c, s.Images)
+	v.from, _ = strconv.Atoi(c.Annotations[fromAnnotation])
+	return v
+}
+
+// begun reports whether the Cluster has got its new version, and that is not verified.
+func (v versions) begun() bool { return v.from > 0 }
+
+// due reports whether an upgrade is wanted that has not begun.
+func (v versions) due() bool { return !v.begun() && v.has > 0 && v.wants > v.has }
+
+// back reports whether the former version is wanted again, while the data still is of it.
+func (v versions) back() bool { return v.begun() && v.has == v.from && v.wants == v.from }
+
+// target is the version to which an upgrade leads.
+func (v versions) target() int {
+	if v.begun() && !v.back() {
+		return max(v.names, v.has)
+	}
+	return v.wants
+}
+
+const before, after = "before", "after"
+
+// nameOf is the name of the Backup before or after this very upgrade: one that is asked for again later, when
+// the Cluster has changed since, gets another.
+func nameOf(d *corev1api.Dojo, c *cnpgv1.Cluster, suffix string, v versions) string {
+	const maxStem = 45 // as that of the final Backup, for the labels of snapshots
+	of := fmt.Sprint(c.UID, c.Generation, v.target())
+	return d.Name[:min(len(d.Name), maxStem)] + "-" + suffix + "-" + cnpg.ShortHash(of)
+}
+
+func beforeName(d *corev1api.Dojo, c *cnpgv1.Cluster, v versions) string {
+	if v.begun() {
+		return c.Annotations[backupAnnotation]
+	}
+	return nameOf(d, c, before, v)
+}
+
+// Step is a step of an upgrade, in the words of the status.
+type Step = corev1api.UpgradeStep
+
+// Next is which step an upgrade of a Dojo's own Cluster has come to, empty for none. stopped is whether
+// no pod of the application and no SQL runs.
+func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) Step {
+	switch v := versionsOf(d, c, s); {
+	case v.due() && !cluster.Up(c):
+		return corev1api.UpgradeWaiting
+	case v.due() && !saved(d, s, v):
+		return corev1api.UpgradeBackingUp
+	case v.due() && !stopped:
+		return corev1api.UpgradeStopping
+	case v.due():
+		return corev1api.UpgradeUpgrading
+	case !v.begun():
+		return ""
+	case v.has != v.target() || !cluster.Up(c):
+		return corev1api.UpgradeUpgrading
+	}
+	return corev1api.UpgradeVerifying
+}
+
+// Stops reports whether the application must not run in a step.
+func Stops(step Step) bool {
+	switch step {
+	case corev1api.UpgradeStopping, corev1api.UpgradeUpgrading, corev1api.UpgradeVerifying:
+		return true
+	case corev1api.UpgradeWaiting, corev1api.UpgradeBackingUp:
+	}
+	return false
+}
+
+// saved reports whether there is a backup, or a user does without for this version.
+func saved(d *corev1api.Dojo, s State, v versions) bool {
+	if d.Annotations[corev1api.UpgradeWithoutBackupAnnotation] == strconv.Itoa(v.wants) {
+		return true
+	}
+	return d.BackupPolicy() != nil && s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted
+}
+
+// Desired is the Cluster as it should be in a step, made of what the spec asks for: with its own image until
+// the upgrade may begin, and with the version from which it comes until the new one is verified.
+func Desired(
+	d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step Step, want *unstructured.Unstructured,
+) *unstructured.Unstructured {
+	v := versionsOf(d, c, s)
+	starts := v.due() && step == corev1api.UpgradeUpgrading
+	// CloudNativePG takes what its Job has made for the version that the Cluster names when the Job ends.
+	running := v.begun() && v.has == v.from && v.names > v.from && !v.back()
+	if v.due() && !starts || running || v.begun() && v.wants > v.has {
+		cluster.Hold(want, c)
+	}
+	from := v.from
+	if starts {
+		from = v.has
+	}
+	if from > 0 {
+		ownership.Annotate(want, fromAnnotation, strconv.Itoa(from))
+		if name := takenBefore(c, s); name != "" {
+			ownership.Annotate(want, backupAnnotation, name)
+		}
+	}
+	return want
+}
+
+// takenBefore is the name of the Backup before an upgrade, empty where there is none. Its object may be gone:
+// barman-cloud deletes those that are not in the place to which the Cluster archives now, and the upgrade is
+// when that changes (plugin-barman-cloud, internal/cnpgi/instance/retention.go, deleteBackupsNotInCatalog).
+func takenBefore(c *cnpgv1.Cluster, s State) string {
+	switch name := c.Annotations[backupAnnotation]; {
+	case name != "":
+		return name
+	case s.Backup != nil:
+		return s.Backup.Name
+	}
+	return ""
+}
+
+// Verified takes away what says that a version has to be verified.
+func Verified(want *unstructured.Unstructured) *unstructured.Unstructured {
+	for _, key := range []string{fromAnnotation, backupAnnotation} {
+		unstructured.RemoveNestedField(want.Object, "metadata", "annotations", key)
+	}
+	return want
+}
+
+// Verification identifies the query after an upgrade, and is the version that it has to find.
+func Verification(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (of string, major int) {
+	v := versionsOf(d, c, s)
+	return fmt.Sprint(c.UID, " from ", v.from, " to ", v.has), v.has
+}
+
+// Input is what a plan rests on beside the State.
+type Input struct {
+	Now time.Time
+	// Deadline is how long a step may take before the Dojo is Degraded.
+	Deadline time.Duration
+}
+
+// Backup plans the backup before an upgrade: it is written where it does not exist, and there is an issue
+// until it has completed.
+func Backup(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (p apply.Plan) {
+	v := versionsOf(d, c, s)
+	name, policy := nameOf(d, c, before, v), d.BackupPolicy()
+	var issue *conditions.Issue
+	switch {
+	case policy == nil:
+		issue = conditions.Degraded(corev1api.ReasonUpgradeNeedsBackup,
+			"The upgrade of the Cluster %s/%s from Postgres %d to %d has not begun: without spec.postgres.cluster.backup there "+
+				"would be no way back. Configure backups; or do without one for this version with "+
+				"`kubectl annotate dojo %s --overwrite %s=%d`; or set the version to %d again.",
+			d.Namespace, c.Name, v.has, v.wants, d.Name, corev1api.UpgradeWithoutBackupAnnotation, v.wants, v.has)
+	case s.Backup == nil:
+		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, cluster.BackupSpecNow(d, c))
+		p.Add(apply.Write(ownership.FieldOwner, s.Backup, desired))
+		issue = backingUp(v, name)
+	case cluster.Failed(s.Backup):
+		issue = conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
+			"The Backup %s before the upgrade from Postgres %d to %d has failed, so that nothing is upgraded: %s. "+
+				"Retry it with `kubectl delete backup %s`, or set the version to %d again.",
+			name, v.has, v.wants, strings.TrimSuffix(s.Backup.Status.Error, "."), name, v.has)
+	default:
+		since, deadline := s.Backup.CreationTimestamp.Time, in.Deadline
+		if started := s.Backup.Status.StartedAt; started != nil {
+			since, deadline = started.Time, cluster.MaxBackupTime
+		}
+		issue = conditions.WaitUntil(in.Now, since, deadline, backingUp(v, name),
+			conditions.Degraded(corev1api.ReasonUpgradeBackupFailed,
+				"The Backup %s before the upgrade from Postgres %d to %d has not completed for more than %s, so that nothing is "+
+					"upgraded. See `kubectl describe backup %s`; or set the version to %d again.",
+				name, v.has, v.wants, deadline, name, v.has))
+	}
+	p.Report(issue)
+	return p
+}
+
+func backingUp(v versions, backup string) *conditions.Issue {
+	return conditions.Progressing(corev1api.ReasonUpgrading,
+		"Waiting until the Backup %s has completed, before Postgres %d is upgraded to %d.", backup, v.has, v.wants)
+}
+
+// AfterBackup plans the first backup of the new version, from which it can be restored: backups of the
+// former version do not reach beyond the upgrade. It is not waited for.
+func AfterBackup(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
+	v := versionsOf(d, c, s)
+	if d.BackupPolicy() == nil || s.After != nil || v.has == v.from {
+		return nil
+	}
+	return apply.Write(ownership.FieldOwner, s.After, ownership.Data(
+		d, cnpg.BackupKind.GroupVersionKind, nameOf(d, c, after, v), cluster.BackupSpec(d, d.BackupPolicy())))
+}
+
+// Wait is what an upgrade waits for in the steps Stopping and Upgrading.
+func Wait(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step Step, in Input) *conditions.Issue {
+	v := versionsOf(d, c, s)
+	from := v.from
+	if !v.begun() {
+		from = v.has
+	}
+	object := fmt.Sprintf("upgrade of the Cluster %s/%s from Postgres %d to %d", d.Namespace, c.Name, from, v.target())
+	goBack := fmt.Sprintf("Set the version to %d again to go back: the data is as it was, and the Cluster starts with it.",
+		from)
+	message := "Waiting for the pods to end, before the " + object + "."
+	switch {
+	case step == corev1api.UpgradeStopping:
+	case v.back():
+		message = fmt.Sprintf("The Cluster %s/%s goes back to Postgres %d: %s.", d.Namespace, c.Name, from, c.Status.Phase)
+		goBack = fmt.Sprintf("See `kubectl describe cluster %s` and its pods.", c.Name)
+	case v.begun() && v.has == v.target():
+		message = fmt.Sprintf("The data is of Postgres %d now. Waiting for the primary: %s.", v.has, c.Status.Phase)
+		goBack = fmt.Sprintf("See `kubectl describe cluster %s` and its pods. %s", c.Name, restore(c, s, from))
+	case s.Job != nil && failed(s.Job):
+		return conditions.Degraded(corev1api.ReasonUpgradeFailed,
+			"The %s has failed, and no pod runs. See `kubectl logs job/%s`. %s", object, s.Job.Name, goBack)
+	default:
+		message = fmt.Sprintf("Waiting for the %s: %s.", object, c.Status.Phase)
+	}
+	return conditions.WaitUntil(in.Now, d.WaitingSince(object, in.Now), in.Deadline,
+		conditions.Progressing(corev1api.ReasonUpgrading, "%s", message).For(object),
+		conditions.Degraded(corev1api.ReasonUpgradeFailed,
+			"%s It has been like this for more than %s, and goes on. %s", message, in.Deadline, goBack).For(object))
+}
+
+// Unverified is the issue with a query that fails after an upgrade.
+func Unverified(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, why string) *conditions.Issue {
+	v := versionsOf(d, c, s)
+	return conditions.Degraded(corev1api.ReasonUpgradeFailed,
+		"Postgres %d runs, and no pod of the application, because the query that verifies it fails: %s. %s",
+		v.has, strings.TrimRight(why, ".\n "), restore(c, s, v.from))
+}
+
+func restore(c *cnpgv1.Cluster, s State, from int) string {
+	name := takenBefore(c, s)
+	switch {
+	case name == "":
+		return fmt.Sprintf("There is no backup of Postgres %d.", from)
+	case s.Backup == nil:
+		return fmt.Sprintf("The way back is the backup %s of Postgres %d. Its object is gone, as where serverName changes, "+
+			"but not what it stands for: docs/operations.md restores that by bootstrap.recovery.objectStore, of the former "+
+			"serverName.", name, from)
+	}
+	return fmt.Sprintf("The way back is the Backup %s of Postgres %d, which docs/operations.md restores.", name, from)
+}
+
+// Begun reports whether the Cluster names its new version, which is not verified yet.
+func Begun(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool { return versionsOf(d, c, s).begun() }
+
+// Unreachable says why no pod runs amid an upgrade.
+func Unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) string {
+	return fmt.Sprintf("No pod runs while Postgres in the Cluster %s/%s is upgraded to version %d.",
+		d.Namespace, c.Name, versionsOf(d, c, s).target())
+}
+
+// Status is what the status of a Dojo says of an upgrade; nil where there is none.
+func Status(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step Step) *corev1api.UpgradeStatus {
+	if step == "" {
+		return nil
+	}
+	v := versionsOf(d, c, s)
+	status := &corev1api.UpgradeStatus{From: strconv.Itoa(v.has), To: strconv.Itoa(v.target()), Step: step}
+	if v.begun() {
+		status.From = strconv.Itoa(v.from)
+	}
+	status.Backup = takenBefore(c, s)
+	return status
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package upgrade
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/google/go-cmp/cmp"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// wants gives the Dojo a Cluster of its own of this version, with backups.
+func wants(version string) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) {
+		d.Spec.CredentialsRef = nil
+		d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{
+			Version: version, Backup: &corev1api.Backup{Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot},
+		}}
+	}
+}
+
+func without(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
+
+func allowing(version string) func(*corev1api.Dojo) {
+	return func(d *corev1api.Dojo) {
+		d.Annotations = map[string]string{corev1api.UpgradeWithoutBackupAnnotation: version}
+	}
+}
+
+// pg is the Dojo's own Cluster, which names an image of one version and has data of another; from is where it
+// comes from, empty for none.
+func pg(names, from string, has int, changes ...func(*cnpgv1.Cluster)) *cnpgv1.Cluster {
+	c := &cnpgv1.Cluster{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "school", Name: "tokyo-db", UID: "uid of pg", Generation: 4,
+		Labels: ownership.Labels(dojotest.Dojo(), ownership.Application),
+	}}
+	c.Spec.ImageName = "registry.example/postgres:" + names
+	c.Status = cnpgv1.ClusterStatus{
+		CurrentPrimary: "tokyo-db-1", TargetPrimary: "tokyo-db-1", Phase: "Cluster in healthy state",
+		Image: c.Spec.ImageName, PGDataImageInfo: &cnpgv1.ImageInfo{MajorVersion: has},
+		InstancesStatus: map[cnpgv1.PodStatus][]string{cnpgv1.PodHealthy: {"tokyo-db-1"}},
+	}
+	if from != "" {
+		c.Annotations = map[string]string{fromAnnotation: from, backupAnnotation: "tokyo-before-1"}
+	}
+	for _, change := range changes {
+		change(c)
+	}
+	return c
+}
+
+func down(c *cnpgv1.Cluster) { c.Status.InstancesStatus, c.Status.Phase = nil, "Upgrading" }
+
+func backup(phase cnpgv1.BackupPhase) *cnpgv1.Backup {
+	b := &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{
+		Name: "tokyo-before-1", CreationTimestamp: metav1.NewTime(dojotest.Noon),
+	}}
+	b.Status.Phase, b.Status.Error = phase, "no space left."
+	return b
+}
+
+func job(failed bool) *batchv1.Job {
+	j := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{
+		Name: "tokyo-db-1-major-upgrade", OwnerReferences: []metav1.OwnerReference{{
+			APIVersion: "postgresql.cnpg.io/v1", Kind: "Cluster", Name: "tokyo-db", Controller: new(true),
+		}},
+	}}
+	if failed {
+		j.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Message: "x"}}
+	}
+	return j
+}
+
+// What else a Cluster is annotated with, such as where its data comes from, outlives an upgrade.
+func TestAnnotationsOfOthersAreKept(t *testing.T) {
+	t.Parallel()
+	d, live := dojotest.Dojo(wants("17")), pg("17", "16", 17)
+	s := State{Images: cluster.Images{Image: "registry.example/postgres"}} // the object of the Backup is gone
+	want := cluster.For(d, live, s.Images)
+	ownership.Annotate(want, corev1api.OriginAnnotation, "the Backup kyoto")
+	want = Desired(d, live, s, corev1api.UpgradeVerifying, want)
+	during := map[string]string{
+		corev1api.OriginAnnotation: "the Backup kyoto", fromAnnotation: "16", backupAnnotation: "tokyo-before-1",
+	}
+	if diff := cmp.Diff(during, want.GetAnnotations()); diff != "" {
+		t.Error(diff)
+	}
+	after := map[string]string{corev1api.OriginAnnotation: "the Backup kyoto"}
+	if diff := cmp.Diff(after, Verified(want).GetAnnotations()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Each step, and each way in which it fails half-way: whether the application runs, which version the Cluster
+// is to be of, and what the user reads.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	const object = "upgrade of the Cluster school/tokyo-db from Postgres 16 to 17"
+	const back = "Set the version to 16 again to go back: the data is as it was, and the Cluster starts with it."
+	type result struct {
+		Step    Step
+		Stops   bool
+		Names   string // the version that the Cluster is to name, and from which it comes
+		Issue   string
+		Message string
+	}
+	to17, to16 := dojotest.Dojo(wants("17")), dojotest.Dojo(wants("16"))
+	long := dojotest.Dojo(wants("17"), dojotest.WaitingFor(object, time.Hour))
+	none := State{}
+	running, done, failed := State{Backup: backup("started")}, State{Backup: backup("completed")}, State{Backup: backup("failed")}
+	upgrading, broken := State{Backup: done.Backup, Job: job(false)}, State{Backup: done.Backup, Job: job(true)}
+	const restored = "The way back is the Backup tokyo-before-1 of Postgres 16, which docs/operations.md restores."
+	cases := map[string]struct {
+		dojo    *corev1api.Dojo
+		cluster *cnpgv1.Cluster
+		state   State
+		stopped bool
+		want    result
+	}{
+		"nothing asked for":  {to16, pg("16", "", 16), none, false, result{"", false, "16 <- ", "", ""}},
+		"another minor":      {dojotest.Dojo(wants("16")), pg("16.4", "", 16), none, false, result{"", false, "16 <- ", "", ""}},
+		"no Cluster yet":     {to17, nil, none, false, result{"", false, "17 <- ", "", ""}},
+		"no primary":         {to17, pg("16", "", 16, down), none, false, result{"Waiting", false, "16 <- ", "", ""}},
+		"no backup yet":      {to17, pg("16", "", 16), none, false, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "Waiting until the Backup"}},
+		"the backup runs":    {to17, pg("16", "", 16), running, true, result{"BackingUp", false, "16 <- ", "Progressing/Upgrading", "before Postgres 16 is upgraded to 17."}},
+		"the backup fails":   {to17, pg("16", "", 16), failed, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeBackupFailed", "has failed, so that nothing is upgraded: no space left. Retry it with `kubectl delete backup"}},
+		"backups not set up": {dojotest.Dojo(wants("17"), without), pg("16", "", 16), none, true, result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "`kubectl annotate dojo tokyo --overwrite core.jutsu.com/upgrade-without-backup=17`; or set the version to 16 again."}},
+		"allowed for another version": {dojotest.Dojo(wants("17"), without, allowing("16")), pg("16", "", 16), none, true,
+			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "has not begun"}},
+		"allowed without": {dojotest.Dojo(wants("17"), without, allowing("17")), pg("16", "", 16), none, false,
+			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
+		"pods run":                {to17, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end"}},
+		"pods run for long":       {long, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Degraded/UpgradeFailed", back}},
+		"nothing runs":            {to17, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
+		"CloudNativePG upgrades":  {to17, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object + ": Upgrading."}},
+		"it takes long":           {long, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", back}},
+		"it fails":                {to17, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "The " + object + " has failed, and no pod runs. See `kubectl logs job/tokyo-db-1-major-upgrade`. " + back}},
+		"and a user goes back":    {to16, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "16 <- 16", "Progressing/Upgrading", "goes back to Postgres 16: Upgrading."}},
+		"it has gone back":        {to16, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
+		"and forward again":       {to17, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
+		"another version amid it": {dojotest.Dojo(wants("18")), pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "from Postgres 16 to 17"}},
+		"its primary comes":       {to17, pg("17", "16", 17, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "The data is of Postgres 17 now."}},
+		"its primary does not come": {long, pg("17", "16", 17, down), done, true,
+			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", restored}},
+		"its primary does not come, and the Backup is gone": {long, pg("17", "16", 17, down), none, true,
+			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "The way back is the backup tokyo-before-1 of Postgres 16. Its object is gone"}},
+		"it runs": {to17, pg("17", "16", 17), done, true, result{"Verifying", true, "17 <- 16", "", ""}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.state.Images = cluster.Images{Image: "registry.example/postgres"}
+			in := Input{Now: dojotest.Noon, Deadline: 10 * time.Minute}
+			step := Next(c.dojo, c.cluster, c.state, c.stopped)
+			got := result{Step: step, Stops: Stops(step)}
+			want := Desired(c.dojo, c.cluster, c.state, step, cluster.For(c.dojo, c.cluster, c.state.Images))
+			image, _, _ := unstructured.NestedString(want.Object, "spec", "imageName")
+			got.Names = cluster.VersionOf(image) + " <- " + want.GetAnnotations()[fromAnnotation]
+			var issue *conditions.Issue
+			switch step {
+			case corev1api.UpgradeBackingUp:
+				issue = conditions.Worst(Backup(c.dojo, c.cluster, c.state, in).Issues)
+			case corev1api.UpgradeStopping, corev1api.UpgradeUpgrading:
+				issue = Wait(c.dojo, c.cluster, c.state, step, in)
+			case corev1api.UpgradeWaiting, corev1api.UpgradeVerifying:
+			}
+			if issue != nil {
+				got.Issue = dojotest.Worst([]conditions.Issue{*issue})
+				if got.Message = issue.Message; strings.Contains(issue.Message, c.want.Message) {
+					got.Message = c.want.Message
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A backup belongs to one upgrade: what was taken before the Cluster last changed does not count.
+func TestBackups(t *testing.T) {
+	t.Parallel()
+	d, c := dojotest.Dojo(wants("17")), pg("16", "", 16)
+	s := State{Images: cluster.Images{Image: "registry.example/postgres"}}
+	plan := Backup(d, c, s, Input{})
+	if len(plan.Apply) != 1 || plan.Apply[0].Kind != "Backup" {
+		t.Fatal(dojotest.Kinds(plan))
+	}
+	method, _, _ := unstructured.NestedString(plan.Apply[0].Desired.Object, "spec", "method")
+	if method != "volumeSnapshot" {
+		t.Errorf("the method is %q", method)
+	}
+	c.Generation++
+	if again := Backup(d, c, s, Input{}); again.Apply[0].Name == plan.Apply[0].Name {
+		t.Error("the same backup serves another upgrade")
+	}
+	if AfterBackup(d, pg("17", "16", 17), s) == nil || AfterBackup(d, pg("16", "16", 16), s) != nil {
+		t.Error("the first backup of the new version is not taken, or one of the former is")
+	}
+	s.After = backup("started")
+	if AfterBackup(d, pg("17", "16", 17), s) != nil {
+		t.Error("it is taken twice")
+	}
+}
+
+func TestStrip(t *testing.T) {
+	t.Parallel()
+	ours, others := job(true), job(true)
+	others.OwnerReferences = nil
+	for _, j := range []*batchv1.Job{ours, others} {
+		Strip(j, func(j *batchv1.Job) { ownership.Strip(j) })
+	}
+	if !failed(ours) || ours.Status.Conditions[0].Message != "" || failed(others) {
+		t.Error(ours.Status, others.Status)
+	}
+}
+
+func TestObserve(t *testing.T) {
+	t.Parallel()
+	images := cluster.Images{Image: "registry.example/postgres"}
+	own := pg("17", "16", 16)
+	theirs := job(true)
+	theirs.Namespace, theirs.OwnerReferences[0].UID = "school", own.UID
+	before := backup("completed")
+	before.Namespace = "school"
+	c := dojotest.NewCluster(t, theirs, before)
+	s, err := Observe(t.Context(), c.Reader(dojotest.Dojo()), dojotest.Dojo(wants("17")), own, images)
+	if err != nil || s.Job == nil || s.Backup == nil || s.After != nil {
+		t.Error(s, err)
+	}
+	s, err = Observe(t.Context(), c.Reader(dojotest.Dojo()), dojotest.Dojo(wants("16")), pg("16", "", 16), images)
+	if err != nil || s.Job != nil || s.Backup != nil {
+		t.Error("without an upgrade:", s, err)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(wants("17"))
+	s := State{Backup: backup("completed"), Images: cluster.Images{Image: "registry.example/postgres"}}
+	for _, c := range []*cnpgv1.Cluster{pg("16", "", 16), pg("17", "16", 16), pg("17", "16", 17)} {
+		want := &corev1api.UpgradeStatus{From: "16", To: "17", Step: "Stopping", Backup: "tokyo-before-1"}
+		if diff := cmp.Diff(want, Status(d, c, s, corev1api.UpgradeStopping)); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if Status(d, pg("16", "", 16), s, "") != nil {
+		t.Error("without an upgrade there is one")
+	}
+	issue := Unverified(d, pg("17", "16", 17), s, "no.\n")
+	want := "Postgres 17 runs, and no pod of the application, because the query that verifies it fails: no. " +
+		"The way back is the Backup tokyo-before-1 of Postgres 16, which docs/operations.md restores."
+	if issue.Message != want {
+		t.Error(cmp.Diff(want, issue.Message))
+	}
+}

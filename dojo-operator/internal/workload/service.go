@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package workload
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/libs/apply"
+)
+
+// ServicePort is where clients reach the application.
+const ServicePort = 80
+
+func serviceFor(d *corev1api.Dojo) *corev1ac.ServiceApplyConfiguration {
+	return corev1ac.Service(d.Name, d.Namespace).
+		WithLabels(ownership.Labels(d, ownership.Application)).
+		WithOwnerReferences(ownership.Reference(d)).
+		WithSpec(corev1ac.ServiceSpec().
+			WithType(corev1.ServiceTypeClusterIP).
+			WithSelector(ownership.Selector(d)).
+			WithPorts(corev1ac.ServicePort().
+				WithName(PortName).
+				WithPort(ServicePort).
+				WithProtocol(corev1.ProtocolTCP).
+				WithTargetPort(intstr.FromString(PortName))))
+}
+
+// planService returns the Service where it has to be written.
+func planService(d *corev1api.Dojo, s State) *apply.Object {
+	return apply.Sync(ownership.FieldOwner, s.Service, apply.Typed(serviceFor(d)), s.Unchanged)
+}
+
+// Endpoint is where clients in the cluster reach the application.
+func Endpoint(d *corev1api.Dojo) string {
+	return fmt.Sprintf("%s.%s.svc:%d", d.Name, d.Namespace, ServicePort)
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/test/environment"
+)
+
+// The sizes of the attacks. `make bench ARGS="--only abuse"` has larger ones, and measures.
+const (
+	refusedDojos  = 200
+	forgedObjects = 40
+	// lives is how many Dojos the other tenant creates, edits and deletes during each attack.
+	lives = 2
+)
+
+// resident is a tenant who works as usual while another one attacks.
+type resident struct {
+	ns string
+	// kept is a Dojo of which nothing may change.
+	kept  *corev1api.Dojo
+	lived int
+}
+
+func newResident(ctx context.Context) *resident {
+	GinkgoHelper()
+	r := &resident{ns: newNamespace(ctx)}
+	r.kept = runningDojo(ctx, r.ns, func(dojo *corev1api.Dojo) {
+		dojo.Spec.Monitoring = &corev1api.Monitoring{Enabled: true}
+	})
+	return r
+}
+
+// belongings are the resourceVersions of what belongs to the resident's Dojo, and of the Secret that
+// it refers to.
+func (r *resident) belongings(ctx context.Context) map[string]string {
+	GinkgoHelper()
+	has := map[string]string{}
+	for i, o := range []client.Object{r.kept.DeepCopy(), deploymentOf(r.kept), serviceOf(r.kept), secretOf(r.kept),
+		ofKind("ServiceMonitor", r.ns, r.kept.Name), ofKind("PrometheusRule", r.ns, r.kept.Name),
+		ofKind("Secret", r.ns, "pg-app")} {
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(o), o)).To(Succeed())
+		has[fmt.Sprintf("%d, %T %s", i, o, o.GetName())] = o.GetResourceVersion()
+	}
+	return has
+}
+
+// lives creates, edits and deletes Dojos, one after the other.
+func (r *resident) lives(ctx context.Context) {
+	GinkgoHelper()
+	for range lives {
+		r.lived++
+		dojo := newDojo(r.ns, fmt.Sprintf("kyoto-%d", r.lived))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+		edit(ctx, dojo, replicas(2))
+		eventuallyReady(ctx, dojo)
+		Expect(dojo.Status.ReadyStatus).To(Equal("2/2"))
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		eventuallyGone(ctx, dojo, "the Dojo should be deleted")
+	}
+}
+
+// undisturbed lives while another tenant attacks, and expects that nothing of what it has changes.
+func (r *resident) undisturbed(ctx context.Context, attack func()) {
+	GinkgoHelper()
+	before := r.belongings(ctx)
+	attack()
+	r.lives(ctx)
+	eventuallyReady(ctx, r.kept)
+	Expect(r.belongings(ctx)).To(Equal(before), "nothing of the other tenant changes")
+}
+
+var _ = Describe("A tenant that abuses the operator changes nothing of another's, whose Dojos become Ready,", Ordered,
+	func() {
+		var b *resident
+		var ns string // of who attacks
+		BeforeAll(func(ctx context.Context) { b = newResident(ctx) })
+		BeforeEach(func(ctx context.Context) { ns = newNamespace(ctx) })
+
+		It("by Dojos whose children a quota refuses", func(ctx context.Context) {
+			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+			none := resource.MustParse("0")
+			quota := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"},
+				Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
+					"count/secrets": resource.MustParse("1"), "count/deployments.apps": none, "count/services": none}}}
+			Expect(k8s.Create(ctx, quota)).To(Succeed())
+			Eventually(ctx, refetch(quota)).Should(HaveField("Status.Used", HaveLen(3)))
+			b.undisturbed(ctx, func() {
+				for i := range refusedDojos {
+					Expect(k8s.Create(ctx, newDojo(ns, fmt.Sprintf("refused-%d", i)))).To(Succeed())
+				}
+			})
+			Eventually(ctx, dojosIn(ns)).Should(And(HaveLen(refusedDojos),
+				HaveEach(HaveCondition("Degraded", "True", corev1api.ReasonChildRefused))))
+			Expect(len(refusedCreates(ns))).To(BeNumerically("<=", 3*3*refusedDojos),
+				"each of three children is tried at once, after 15 seconds, and after as long again")
+		})
+
+		It("by objects of 1 MiB that claim to be the operator's", func(ctx context.Context) {
+			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+			owner := newDojo(ns, "owner", replicas(0))
+			Expect(k8s.Create(ctx, owner)).To(Succeed())
+			live := deploymentOf(b.kept)
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(live), live)).To(Succeed())
+			forged := forge(&corev1.Secret{}, ns, b.kept.Name+"-credentials", live.Labels, nil)
+			b.undisturbed(ctx, func() {
+				Expect(k8s.Create(ctx, forged)).To(Succeed())
+				for i := range forgedObjects {
+					o := []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}, &appsv1.Deployment{}, &batchv1.Job{}}[i%4]
+					claim := metav1.NewControllerRef(owner, corev1api.GroupVersion.WithKind("Dojo"))
+					Expect(k8s.Create(ctx, forge(o, ns, fmt.Sprintf("forged-%d", i), live.Labels, claim))).To(Succeed())
+				}
+			})
+			version := forged.GetResourceVersion()
+			namesake := newDojo(ns, b.kept.Name)
+			Expect(k8s.Create(ctx, namesake)).To(Succeed())
+			eventuallyDegraded(ctx, namesake, corev1api.ReasonNameConflict)
+			Expect(refetch(forged)(ctx)).To(HaveField("GetResourceVersion()", version), "labels alone mean nothing")
+		})
+
+		It("by references to its Secret, without a grant, with one, and after it is taken back", func(ctx context.Context) {
+			refers := newDojo(ns, b.kept.Name, func(dojo *corev1api.Dojo) { dojo.Spec.CredentialsRef.Namespace = b.ns })
+			b.undisturbed(ctx, func() {
+				Expect(k8s.Create(ctx, refers)).To(Succeed())
+				eventuallyDegraded(ctx, refers, corev1api.ReasonCredentialsNotShared)
+			})
+			origin := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: b.ns, Name: "pg-app"}}
+			share := func(with map[string]string) {
+				GinkgoHelper()
+				edit(ctx, origin, func(s *corev1.Secret) { s.Annotations = with })
+				recorded := ContainElement(HaveSuffix("/" + origin.ResourceVersion)) // the version of its source
+				Eventually(ctx, refetch(secretOf(b.kept))).Should(HaveField("Annotations", recorded))
+			}
+			share(map[string]string{corev1api.AllowedNamespacesAnnotation: ns})
+			b.undisturbed(ctx, func() { eventuallyReady(ctx, refers) })
+			share(nil)
+			b.undisturbed(ctx, func() {
+				eventuallyDegraded(ctx, refers, corev1api.ReasonCredentialsNotShared)
+				Expect(k8s.Delete(ctx, refers)).To(Succeed())
+				eventuallyGone(ctx, refers)
+			})
+		})
+
+		It("by Dojos with the names of the operators' Services", func(ctx context.Context) {
+			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+			service := ofKind("Service", environment.Dojo.Namespace, environment.Dojo.Name+"-metrics")
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(service), service)).To(Succeed())
+			version := service.GetResourceVersion()
+			b.undisturbed(ctx, func() {
+				for _, o := range environment.All {
+					namesake := newDojo(ns, o.Name+"-metrics")
+					Expect(k8s.Create(ctx, namesake)).To(Succeed())
+					eventuallyReady(ctx, namesake)
+				}
+			})
+			Expect(refetch(service)(ctx)).To(HaveField("GetResourceVersion()", version))
+		})
+	})
+
+func dojosIn(namespace string) func(context.Context) ([]*corev1api.Dojo, error) {
+	return func(ctx context.Context) (all []*corev1api.Dojo, err error) {
+		var dojos corev1api.DojoList
+		err = k8s.List(ctx, &dojos, client.InNamespace(namespace))
+		for i := range dojos.Items {
+			all = append(all, &dojos.Items[i])
+		}
+		return all, err
+	}
+}
+
+// refusedCreates are the children in a namespace that the operator has tried to create.
+func refusedCreates(namespace string) []string {
+	GinkgoHelper()
+	return slices.DeleteFunc(operator.Writes(namespace), func(write string) bool {
+		return !strings.HasPrefix(write, "create ")
+	})
+}
+
+// forge gives an object of 1 MiB labels and, unless it is nil, an owner.
+func forge(o client.Object, namespace, name string, labels map[string]string,
+	owner *metav1.OwnerReference) client.Object {
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	o.SetLabels(labels)
+	o.SetAnnotations(map[string]string{"example.org/forged": strings.Repeat("f", 200<<10)})
+	if owner != nil {
+		o.SetOwnerReferences([]metav1.OwnerReference{*owner})
+	}
+	filling := strings.Repeat("f", 800<<10)
+	pod := corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{
+		Name: "forged", Image: "example.org/forged", Env: []corev1.EnvVar{{Name: "FILLING", Value: filling}}}}}
+	switch o := o.(type) {
+	case *corev1.Secret:
+		o.StringData = map[string]string{"filling": filling}
+	case *corev1.ConfigMap:
+		o.Data = map[string]string{"filling": filling}
+	case *batchv1.Job:
+		o.Spec.Suspend, o.Spec.Template.Spec = new(true), pod
+	case *appsv1.Deployment:
+		pod.RestartPolicy = corev1.RestartPolicyAlways
+		o.Spec = appsv1.DeploymentSpec{Paused: true, Replicas: new(int32(0)),
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"forged": "yes"}}}
+		o.Spec.Template.Labels, o.Spec.Template.Spec = map[string]string{"forged": "yes"}, pod
+	}
+	return o
+}

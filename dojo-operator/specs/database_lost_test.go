@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+var _ = Describe("A Dojo whose own Cluster is lost", func() {
+	var ns string
+	var dojo *corev1api.Dojo
+	var theCluster *unstructured.Unstructured
+	BeforeEach(func(ctx context.Context) {
+		ns = newNamespace(ctx)
+		theCluster = ofKind("Cluster", ns, "tokyo-db")
+		dojo = newDojo(ns, "tokyo", withCluster())
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+	})
+	// lose deletes the Cluster, and returns its UID.
+	lose := func(ctx context.Context) string {
+		GinkgoHelper()
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)).To(Succeed())
+		uid := string(theCluster.GetUID())
+		Expect(dojo.Status.Database.ClusterUID).To(Equal(uid))
+		Expect(k8s.Delete(ctx, theCluster)).To(Succeed())
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonDatabaseLost)
+		Expect(dojo).To(And(HaveCondition("DatabaseReady", "False", corev1api.ReasonDatabaseLost),
+			HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable)))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("Cluster " + ns + "/tokyo-db is gone, with the data of the Dojo"))
+		Expect(message(dojo, "Degraded")).To(HaveSuffix(fmt.Sprintf(
+			"`kubectl annotate dojo tokyo --overwrite core.jutsu.com/recreate-database=%s`.", uid)))
+		return uid
+	}
+	accept := func(ctx context.Context, loss string) {
+		GinkgoHelper()
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+			metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, corev1api.RecreateDatabaseAnnotation, loss)
+		})
+	}
+	stays := func(ctx context.Context) {
+		GinkgoHelper()
+		Consistently(ctx, func(ctx context.Context) error {
+			return k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)
+		}).ShouldNot(Succeed(), "no empty Cluster should take its place")
+		Expect(refetch(dojo)(ctx)).To(HaveCondition("Degraded", "True", corev1api.ReasonDatabaseLost))
+	}
+
+	It("gets an empty one when a user accepts the loss, that one alone", func(ctx context.Context) {
+		schema, lost := schemaJobs(ctx, dojo)[0].Name, lose(ctx)
+		stays(ctx)
+		By("accepting something else")
+		accept(ctx, "true")
+		stays(ctx)
+		By("starting the operator anew, and deleting what else there was of the database")
+		for _, kind := range []string{"Database", "DatabaseRole"} {
+			Expect(k8s.Delete(ctx, ofKind(kind, ns, "tokyo-db"))).To(Succeed())
+		}
+		operator.Restart(ctx)
+		stays(ctx)
+		By("accepting the loss")
+		accept(ctx, lost)
+		Eventually(ctx, func(ctx context.Context) error {
+			return k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)
+		}).Should(Succeed())
+		Eventually(ctx, schemaJob(dojo)).ShouldNot(Or(BeEmpty(), Equal(schema)), "the schema is needed in the new one")
+		eventuallyReady(ctx, dojo)
+		Expect(dojo.Status.Database.ClusterUID).NotTo(Equal(lost))
+		By("losing it again, with the same annotation")
+		Expect(lose(ctx)).NotTo(Equal(lost))
+		stays(ctx)
+	})
+
+	It("continues with one that a user restores under its name", func(ctx context.Context) {
+		lose(ctx)
+		restored := ofKind("Cluster", ns, "tokyo-db")
+		restored.SetLabels(map[string]string{
+			"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",
+			"app.kubernetes.io/managed-by": "dojo-operator",
+		})
+		restored.Object["spec"] = map[string]any{
+			"instances": int64(1), "storage": map[string]any{"size": "1Gi"},
+			"bootstrap":        map[string]any{"recovery": map[string]any{"source": "backup"}},
+			"externalClusters": []any{map[string]any{"name": "backup", "plugin": map[string]any{"name": "x"}}},
+		}
+		Expect(k8s.Create(ctx, restored)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+		Expect(dojo.Status.Database.ClusterUID).To(Equal(string(restored.GetUID())))
+		Expect(refetch(restored)(ctx)).To(haveField("spec.bootstrap.recovery.source", "backup"))
+	})
+
+	It("can be deleted with what is left, whatever the policy", func(ctx context.Context) {
+		edit(ctx, dojo, withPolicy(corev1api.ReclaimDelete))
+		eventuallyReady(ctx, dojo)
+		lose(ctx)
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		eventuallyGone(ctx, dojo)
+		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), ofKind("Database", ns, ""))).NotTo(Succeed())
+	})
+})

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+var _ = Describe("A Dojo that is suspended", func() {
+	var ns string
+	var theCluster *unstructured.Unstructured
+	BeforeEach(func(ctx context.Context) {
+		ns = newNamespace(ctx)
+		theCluster = ofKind("Cluster", ns, "tokyo-db")
+	})
+	suspend := func(suspended bool) func(*corev1api.Dojo) {
+		return func(dojo *corev1api.Dojo) { dojo.Spec.Suspend = suspended }
+	}
+	created := func(ctx context.Context, change ...func(*corev1api.Dojo)) *corev1api.Dojo {
+		GinkgoHelper()
+		dojo := newDojo(ns, "tokyo", change...)
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+		return dojo
+	}
+	monitored := func(dojo *corev1api.Dojo) { dojo.Spec.Monitoring = &corev1api.Monitoring{Enabled: true} }
+	annotations := func(o *unstructured.Unstructured) map[string]string { return o.GetAnnotations() }
+	asleep := WithTransform(annotations, HaveKeyWithValue("cnpg.io/hibernation", "on"))
+	awake := WithTransform(annotations, Not(HaveKey("cnpg.io/hibernation")))
+	eventuallySuspended := func(ctx context.Context, dojo *corev1api.Dojo) {
+		GinkgoHelper()
+		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("Ready", "True", corev1api.ReasonSuspended),
+			HaveCondition("Available", "False", corev1api.ReasonSuspended)))
+		Expect(*dojo.Status.DesiredReplicas).To(BeZero())
+		Expect(dojo.Status.Replicas).To(BeZero())
+	}
+	noPods := func(ctx context.Context) {
+		GinkgoHelper()
+		var pods corev1.PodList
+		labels := client.MatchingLabels{"app.kubernetes.io/name": "dojo"}
+		Expect(k8s.List(ctx, &pods, client.InNamespace(ns), labels)).To(Succeed())
+		Expect(pods.Items).To(BeEmpty())
+	}
+	// orderOf returns those writes of the operator that belong to the application and its Cluster, several
+	// in a row as one: fields become ours by apply first.
+	orderOf := func(writes []string) []string {
+		return slices.Compact(slices.DeleteFunc(slices.Clone(writes), func(write string) bool {
+			return !strings.HasSuffix(write, " deployments/tokyo") && !strings.HasSuffix(write, " clusters/tokyo-db")
+		}))
+	}
+
+	It("has no pods and a hibernated Cluster, without alerts, and wakes in order", func(ctx context.Context) {
+		dojo := created(ctx, replicas(3), withCluster(nightly), monitored)
+		rule, schedule := ofKind("PrometheusRule", ns, "tokyo"), ofKind("ScheduledBackup", ns, "tokyo-db")
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(rule), rule)).To(Succeed())
+		before := len(operator.WritesAtRest(ns))
+		edit(ctx, dojo, suspend(true))
+		eventuallySuspended(ctx, dojo)
+		Expect(dojo).To(HaveCondition("DatabaseReady", "True", corev1api.ReasonSuspended))
+		Expect(dojo.Status.Database.Instances).To(Equal("0/1"))
+		Expect(dojo.Status.Database.NextBackup).To(BeNil())
+		noPods(ctx)
+		Expect(refetch(theCluster)(ctx)).To(asleep)
+		Expect(refetch(schedule)(ctx)).To(haveField("spec.suspend", true))
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(rule), rule)).NotTo(Succeed(), "no alert should be raised")
+		slept := operator.WritesAtRest(ns)
+		Expect(orderOf(slept[before:])).To(Equal([]string{"patch deployments/tokyo", "patch clusters/tokyo-db"}))
+		Consistently(func() []string { return operator.Writes(ns)[len(slept):] }).Should(BeEmpty())
+
+		By("waking it")
+		cloudNativePG.Pause(ns, "tokyo-db")
+		edit(ctx, dojo, suspend(false))
+		Eventually(ctx, refetch(theCluster)).Should(awake)
+		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("Progressing", "True", corev1api.ReasonWaitingForCluster),
+			HaveCondition("Available", "False", corev1api.ReasonScalingUp)))
+		Consistently(ctx, refetch(deploymentOf(dojo))).Should(
+			HaveField("Spec.Replicas", HaveValue(BeZero())), "pods without a database would only fail")
+		cloudNativePG.Resume(ns, "tokyo-db")
+		eventuallyReady(ctx, dojo)
+		Expect(dojo.Status.ReadyReplicas).To(Equal(int32(3)))
+		Expect(dojo).To(HaveCondition("DatabaseReady", "True", corev1api.ReasonDatabaseReady))
+		Expect(orderOf(operator.WritesAtRest(ns)[len(slept):])).To(Equal(
+			[]string{"patch clusters/tokyo-db", "patch deployments/tokyo"}))
+		Eventually(ctx, refetch(schedule)).Should(haveField("spec.suspend", Or(BeNil(), BeFalse())))
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(rule), rule)).To(Succeed())
+		Expect(eventsOf(dojo)(ctx)).NotTo(ContainElement(HavePrefix("Warning")))
+	})
+
+	It("can be edited, scaled and rotated meanwhile, which takes effect when it wakes", func(ctx context.Context) {
+		dojo := created(ctx, withCluster())
+		password := databasePassword(ctx, dojo)
+		edit(ctx, dojo, suspend(true))
+		eventuallySuspended(ctx, dojo)
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+			dojo.Spec.Replicas, dojo.Spec.Image = new(int32(2)), "registry.example.org/dojo:2"
+			dojo.Spec.Postgres.Cluster.Instances = new(int32(3))
+			dojo.Annotations = map[string]string{corev1api.RotatePasswordAnnotation: "asleep"}
+		})
+		Eventually(ctx, refetch(theCluster)).Should(And(haveField("spec.instances", int64(3)), asleep))
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.ObservedGeneration", Equal(dojo.Generation)))
+		eventuallySuspended(ctx, dojo)
+		operator.Restart(ctx)
+		Consistently(ctx, refetch(deploymentOf(dojo))).Should(HaveField("Spec.Replicas", HaveValue(BeZero())))
+
+		edit(ctx, dojo, suspend(false))
+		eventuallyReady(ctx, dojo)
+		Eventually(ctx, refetch(deploymentOf(dojo))).Should(And(HaveField("Spec.Replicas", HaveValue(Equal(int32(2)))),
+			HaveField("Spec.Template.Spec.Containers", ContainElement(HaveField("Image", "registry.example.org/dojo:2")))))
+		Eventually(ctx, podPassword(dojo)).ShouldNot(Equal(password))
+		rotated, err := podPassword(dojo)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		secrets.Add(rotated)
+		eventuallyReady(ctx, dojo)
+		Expect(dojo.Status.Database.Instances).To(Equal("3/3"))
+	})
+
+	It("makes no Cluster before it is resumed", func(ctx context.Context) {
+		dojo := newDojo(ns, "tokyo", withCluster(), suspend(true))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallySuspended(ctx, dojo)
+		Consistently(ctx, func(ctx context.Context) error {
+			return k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)
+		}).ShouldNot(Succeed())
+		edit(ctx, dojo, suspend(false))
+		eventuallyReady(ctx, dojo)
+	})
+
+	It("keeps a Cluster awake in which others have databases, until they are suspended too", func(ctx context.Context) {
+		dojo := created(ctx, withCluster())
+		guest := newDojo(ns, "kyoto", inCluster)
+		guest.Spec.Postgres.ClusterRef.Name = "tokyo-db"
+		Expect(k8s.Create(ctx, guest)).To(Succeed())
+		eventuallyReady(ctx, guest)
+		edit(ctx, dojo, suspend(true))
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterInUse)
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("because others have databases in it: Dojo kyoto."))
+		noPodsOf := client.MatchingLabels{"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo"}
+		Eventually(ctx, func(ctx context.Context) ([]corev1.Pod, error) {
+			var pods corev1.PodList
+			err := k8s.List(ctx, &pods, client.InNamespace(ns), noPodsOf)
+			return pods.Items, err
+		}).Should(BeEmpty())
+		Expect(refetch(theCluster)(ctx)).To(awake)
+		eventuallyReady(ctx, guest)
+		edit(ctx, guest, suspend(true))
+		eventuallySuspended(ctx, dojo)
+		Expect(refetch(theCluster)(ctx)).To(asleep)
+		edit(ctx, dojo, suspend(false))
+		eventuallyReady(ctx, dojo)
+		edit(ctx, guest, suspend(false))
+		eventuallyReady(ctx, guest)
+	})
+
+	It("stops the pods alone where the database is that of others", func(ctx context.Context) {
+		dojo := dojoInCluster(ctx, ns)
+		edit(ctx, dojo, suspend(true))
+		eventuallySuspended(ctx, dojo)
+		Expect(dojo).To(HaveCondition("DatabaseReady", "True", corev1api.ReasonDatabaseReady))
+		Expect(refetch(ofKind("Cluster", ns, "pg"))(ctx)).To(awake)
+		edit(ctx, dojo, suspend(false))
+		eventuallyReady(ctx, dojo)
+		Expect(dojo.Status.ReadyReplicas).To(Equal(int32(1)))
+	})
+
+	It("takes the final backup of a Dojo that is deleted, for which the Cluster wakes", func(ctx context.Context) {
+		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
+		edit(ctx, dojo, suspend(true))
+		eventuallySuspended(ctx, dojo)
+		before := len(operator.WritesAtRest(ns))
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		eventuallyGone(ctx, dojo)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)).NotTo(Succeed())
+		var backups unstructured.UnstructuredList
+		backups.SetGroupVersionKind(ofKind("BackupList", ns, "").GroupVersionKind())
+		Expect(k8s.List(ctx, &backups, client.InNamespace(ns))).To(Succeed())
+		Expect(backups.Items).To(ContainElement(And(
+			HaveField("Object", HaveKeyWithValue("status", HaveKeyWithValue("phase", "completed"))),
+			HaveField("Object", HaveKeyWithValue("metadata", HaveKeyWithValue("name", HavePrefix("tokyo-db-final-")))))))
+		Expect(orderOf(operator.Writes(ns)[before:])).To(ContainElement("patch clusters/tokyo-db"))
+	})
+
+	It("is deleted with the policy Retain, and the next one of its name wakes the Cluster", func(ctx context.Context) {
+		dojo := created(ctx, withCluster())
+		edit(ctx, dojo, suspend(true))
+		eventuallySuspended(ctx, dojo)
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		eventuallyGone(ctx, dojo)
+		Expect(refetch(theCluster)(ctx)).To(asleep)
+		created(ctx, withCluster())
+		Expect(refetch(theCluster)(ctx)).To(awake)
+	})
+
+	It("has no pods with credentials of a Secret either, whatever an autoscaler says", func(ctx context.Context) {
+		Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+		dojo := created(ctx, replicas(2))
+		edit(ctx, dojo, suspend(true))
+		eventuallySuspended(ctx, dojo)
+		noPods(ctx)
+		edit(ctx, deploymentOf(dojo), func(live *appsv1.Deployment) { live.Spec.Replicas = new(int32(5)) })
+		Eventually(ctx, refetch(deploymentOf(dojo))).Should(HaveField("Spec.Replicas", HaveValue(BeZero())))
+		edit(ctx, dojo, suspend(false))
+		eventuallyReady(ctx, dojo)
+		Expect(dojo.Status.ReadyReplicas).To(Equal(int32(2)))
+	})
+})

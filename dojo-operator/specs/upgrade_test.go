@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/testcluster/cnpgtest"
+)
+
+var _ = Describe("An upgrade of Postgres to another major version", func() {
+	const pg16, pg17 = "registry.example.org/postgresql:16", "registry.example.org/postgresql:17"
+	var ns string
+	var dojo *corev1api.Dojo
+	var theCluster *unstructured.Unstructured
+	BeforeEach(func(ctx context.Context) {
+		ns = newNamespace(ctx)
+		theCluster = ofKind("Cluster", ns, "tokyo-db")
+	})
+	created := func(ctx context.Context, change ...func(*corev1api.PostgresCluster)) {
+		GinkgoHelper()
+		change = append(change, func(pg *corev1api.PostgresCluster) { pg.ImageName = pg16 })
+		dojo = newDojo(ns, "tokyo", replicas(2), withCluster(change...))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+	}
+	upgrade := func(ctx context.Context, image string) {
+		GinkgoHelper()
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Postgres.Cluster.ImageName = image })
+	}
+	eventuallyAt := func(ctx context.Context, step corev1api.UpgradeStep) {
+		GinkgoHelper()
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Upgrade", HaveValue(HaveField("Step", step))))
+	}
+	stays := func(ctx context.Context, image string) {
+		GinkgoHelper()
+		Expect(refetch(theCluster)(ctx)).To(haveField("spec.imageName", image))
+	}
+	runs := func(ctx context.Context, replicas int32) {
+		GinkgoHelper()
+		Eventually(ctx, refetch(deploymentOf(dojo))).Should(HaveField("Status.ReadyReplicas", replicas))
+	}
+	backups := func(ctx context.Context) (names []string) {
+		GinkgoHelper()
+		var all unstructured.UnstructuredList
+		all.SetGroupVersionKind(ofKind("BackupList", "", "").GroupVersionKind())
+		Expect(k8s.List(ctx, &all, client.InNamespace(ns))).To(Succeed())
+		for _, o := range all.Items {
+			names = append(names, o.GetName()[:min(len(o.GetName()), len("tokyo-before"))])
+		}
+		slices.Sort(names)
+		return names
+	}
+	upgraded := func(ctx context.Context, version string) {
+		GinkgoHelper()
+		eventuallyReady(ctx, dojo)
+		Expect(dojo.Status.Database).To(HaveValue(And(HaveField("Version", version), HaveField("Upgrade", BeNil()))))
+		Expect(dojo.Status.ReadyReplicas).To(Equal(int32(2)))
+		Expect(refetch(theCluster)(ctx)).To(HaveField("GetAnnotations()", Not(HaveKey("core.jutsu.com/upgrading-from"))))
+	}
+
+	It("backs up, stops, upgrades, verifies and serves, in this order", func(ctx context.Context) {
+		created(ctx, nightly)
+		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupStarted)
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesRun)
+		before := len(operator.WritesAtRest(ns))
+		upgrade(ctx, pg17)
+		eventuallyAt(ctx, corev1api.UpgradeBackingUp)
+		Expect(dojo).To(And(HaveCondition("Progressing", "True", corev1api.ReasonUpgrading),
+			HaveCondition("Available", "True", "")))
+		stays(ctx, pg16)
+		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupCompleted)
+		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
+		runs(ctx, 0)
+		Expect(refetch(deploymentOf(dojo))(ctx)).To(HaveField("Spec.Replicas", HaveValue(BeZero())))
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable))
+		Expect(message(dojo, "Available")).To(Equal("No pod runs while Postgres in the Cluster " + ns +
+			"/tokyo-db is upgraded to version 17."))
+		operator.Restart(ctx) // it goes on where it was
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
+		upgraded(ctx, "17")
+		Expect(backups(ctx)).To(Equal([]string{"tokyo-after-", "tokyo-before", "tokyo-db-202"}))
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.LastBackup.Name", HavePrefix("tokyo-after-")))
+		writes := operator.WritesAtRest(ns)
+		Expect(slices.Compact(slices.DeleteFunc(slices.Clone(writes[before:]), func(write string) bool {
+			return !strings.HasPrefix(write, "create backups/") && !strings.HasPrefix(write, "create jobs/") &&
+				!strings.HasSuffix(write, " deployments/tokyo") && !strings.HasSuffix(write, " clusters/tokyo-db")
+		}))).To(HaveExactElements(HavePrefix("create backups/tokyo-before"), Equal("patch deployments/tokyo"),
+			Equal("patch clusters/tokyo-db"), HavePrefix("create jobs/tokyo-schema"), HavePrefix("create backups/tokyo-after"),
+			Equal("patch clusters/tokyo-db"), Equal("patch deployments/tokyo")))
+		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
+	})
+
+	It("changes nothing where the backup fails, and can be taken back", func(ctx context.Context) {
+		created(ctx, nightly)
+		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupFailed)
+		upgrade(ctx, pg17)
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonUpgradeBackupFailed)
+		Expect(message(dojo, "DatabaseReady")).To(And(ContainSubstring("so that nothing is upgraded: rpc error"),
+			HaveSuffix("or set the version to 16 again.")))
+		Expect(dojo).To(HaveCondition("Available", "True", ""))
+		stays(ctx, pg16)
+		upgrade(ctx, pg16)
+		upgraded(ctx, "16")
+		stays(ctx, pg16)
+	})
+
+	It("does not begin without backups, unless a user does without for this version", func(ctx context.Context) {
+		created(ctx)
+		upgrade(ctx, pg17)
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonUpgradeNeedsBackup)
+		Expect(dojo).To(HaveCondition("Available", "True", ""))
+		stays(ctx, pg16)
+		allow := func(version string) {
+			edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+				metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, corev1api.UpgradeWithoutBackupAnnotation, version)
+			})
+		}
+		allow("16")
+		Consistently(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeNeedsBackup))
+		allow("17")
+		upgraded(ctx, "17")
+		Expect(backups(ctx)).To(BeEmpty())
+	})
+
+	It("says how to go back where pg_upgrade fails, and goes back", func(ctx context.Context) {
+		created(ctx, nightly)
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFail)
+		upgrade(ctx, pg17)
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonUpgradeFailed)
+		Expect(message(dojo, "DatabaseReady")).To(HaveSuffix("from Postgres 16 to 17 has failed, and no pod runs. See " +
+			"`kubectl logs job/tokyo-db-1-major-upgrade`. Set the version to 16 again to go back: the data is as it was, " +
+			"and the Cluster starts with it."))
+		runs(ctx, 0)
+		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable))
+		upgrade(ctx, pg16)
+		upgraded(ctx, "16")
+		runs(ctx, 2)
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
+		upgrade(ctx, pg17)
+		upgraded(ctx, "17")
+		Expect(backups(ctx)).To(Equal([]string{"tokyo-after-", "tokyo-before", "tokyo-before", "tokyo-db-202"}),
+			"one before each attempt")
+	})
+
+	It("starts no pod where the query after it fails, and repeats it on demand", func(ctx context.Context) {
+		created(ctx, nightly)
+		upgrade(ctx, "registry.invalid/postgresql:17") // pods with such an image never run: the spec writes how they end
+		eventuallyAt(ctx, corev1api.UpgradeVerifying)
+		endJob := func(ctx context.Context, phase corev1.PodPhase, state corev1.ContainerStateTerminated) batchv1.Job {
+			GinkgoHelper()
+			var pod corev1.Pod
+			Eventually(ctx, func(ctx context.Context) bool {
+				var all corev1.PodList
+				labels := client.MatchingLabels{"app.kubernetes.io/name": "dojo-schema"}
+				Expect(k8s.List(ctx, &all, client.InNamespace(ns), labels)).To(Succeed())
+				for _, pod = range all.Items {
+					if pod.Status.Phase == corev1.PodPending && pod.Status.PodIP != "" {
+						return true
+					}
+				}
+				return false
+			}).Should(BeTrue())
+			pod.Status.Phase = phase
+			pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Terminated: &state}
+			Expect(k8s.Status().Update(ctx, &pod)).To(Succeed())
+			return schemaJobs(ctx, dojo)[0]
+		}
+		job := endJob(ctx, corev1.PodFailed, corev1.ContainerStateTerminated{
+			ExitCode: 3, Message: `ERROR:  relation "weapons" does not exist`,
+		})
+		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(
+			HavePrefix("Postgres 17 runs, and no pod of the application, because the query that verifies it fails: "+
+				`ERROR:  relation "weapons" does not exist. To repeat it, delete the Job with `),
+			ContainSubstring("The way back is the Backup tokyo-before-"))))
+		Expect(dojo).To(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed))
+		runs(ctx, 0)
+		Expect(k8s.Delete(ctx, &job, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
+		eventuallyAt(ctx, corev1api.UpgradeVerifying)
+		Eventually(ctx, schemaJobUID(dojo)).ShouldNot(Or(BeEmpty(), BeEquivalentTo(job.UID)))
+		endJob(ctx, corev1.PodSucceeded, corev1.ContainerStateTerminated{})
+		upgraded(ctx, "17")
+	})
+
+	It("comes before other SQL, and that before a new image, where all change at once", func(ctx context.Context) {
+		created(ctx, nightly)
+		sql := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"all": "SELECT 2"},
+		}
+		Expect(k8s.Create(ctx, sql)).To(Succeed())
+		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupStarted)
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesRun)
+		former := refetchedImage(ctx, dojo)
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+			dojo.Spec.Postgres.Cluster.ImageName, dojo.Spec.Image = pg17, "registry.example.org/dojo:next"
+			dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "all"}}}
+		})
+		eventuallyAt(ctx, corev1api.UpgradeBackingUp)
+		before := len(operator.WritesAtRest(ns))
+		Consistently(func() []string { return operator.Writes(ns)[before:] }).
+			ShouldNot(ContainElement(Not(Equal("patch dojos/tokyo/status"))), "a backup takes longer than SQL")
+		Expect(refetchedImage(ctx, dojo)).To(Equal(former))
+		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupCompleted)
+		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
+		runs(ctx, 0)
+		Expect(refetchedImage(ctx, dojo)).To(Equal(former))
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
+		upgraded(ctx, "17")
+		Expect(refetchedImage(ctx, dojo)).To(Equal("registry.example.org/dojo:next"))
+		order := slices.DeleteFunc(operator.WritesAtRest(ns), func(write string) bool {
+			return !strings.HasPrefix(write, "create jobs/") && !strings.HasSuffix(write, " deployments/tokyo")
+		})
+		order = slices.Compact(order)
+		Expect(order[len(order)-2:]).To(HaveExactElements(HavePrefix("create jobs/"), Equal("patch deployments/tokyo")), "%v", order)
+	})
+
+	It("is not confused where the plugin deletes the Backup before it, since the log begins anew elsewhere", func(ctx context.Context) {
+		created(ctx, nightly)
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesRun)
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+			pg := dojo.Spec.Postgres.Cluster
+			pg.ImageName, pg.Backup.Plugin.Parameters = pg17, map[string]string{
+				"barmanObjectName": "store", "serverName": "tokyo-db-17",
+			}
+		})
+		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
+		before := dojo.Status.Database.Upgrade.Backup
+		Expect(before).To(HavePrefix("tokyo-before-"))
+		place, _, _ := unstructured.NestedMap(fetchedBackup(ctx, ns, before).Object, "spec", "pluginConfiguration")
+		Expect(place).To(HaveKeyWithValue("parameters", Equal(map[string]any{"barmanObjectName": "store"})), "it is where the Cluster archives to at that time")
+		Expect(k8s.Delete(ctx, ofKind("Backup", ns, before))).To(Succeed(), "as the plugin does on the new primary")
+		Consistently(ctx, refetch(dojo)).Should(
+			HaveField("Status.Database.Upgrade", HaveValue(HaveField("Backup", before))), "it is in the object store")
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
+		upgraded(ctx, "17")
+		Eventually(ctx, backups).Should(Equal([]string{"tokyo-after-"}), "all others were of the former place")
+		Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.LastBackup.Name", HavePrefix("tokyo-after-")))
+	})
+
+	It("waits until a suspended Dojo is awake", func(ctx context.Context) {
+		created(ctx, nightly)
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Suspend = true })
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Ready", "True", corev1api.ReasonSuspended))
+		upgrade(ctx, pg17)
+		eventuallyAt(ctx, corev1api.UpgradeWaiting)
+		stays(ctx, pg16)
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { dojo.Spec.Suspend = false })
+		upgraded(ctx, "17")
+		Expect(backups(ctx)).To(ContainElement("tokyo-before"))
+	})
+})
+
+// refetchedImage is the image of the application.
+func refetchedImage(ctx context.Context, dojo *corev1api.Dojo) string {
+	GinkgoHelper()
+	deployment, err := refetch(deploymentOf(dojo))(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return deployment.Spec.Template.Spec.Containers[0].Image
+}
+
+func schemaJobUID(dojo *corev1api.Dojo) func(context.Context) string {
+	return func(ctx context.Context) string {
+		for _, job := range schemaJobs(ctx, dojo) {
+			return string(job.UID)
+		}
+		return ""
+	}
+}
+
+func fetchedBackup(ctx context.Context, ns, name string) *unstructured.Unstructured {
+	GinkgoHelper()
+	backup := ofKind("Backup", ns, name)
+	Expect(k8s.Get(ctx, client.ObjectKeyFromObject(backup), backup)).To(Succeed())
+	return backup
+}

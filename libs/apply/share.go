@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package apply
+
+import (
+	"reflect"
+
+	"k8s.io/utils/lru"
+)
+
+const (
+	// knownParts is how many different parts of objects are remembered, and maxPart how many bytes one of
+	// them may have.
+	knownParts = 1024
+	maxPart    = 512
+)
+
+// parts are those that were met last, by their type and content.
+var parts = lru.New(knownParts)
+
+type partKey struct {
+	kind    reflect.Type
+	content string
+}
+
+// Share returns a part of an object with the same content that another object has already, so that the
+// cache, whose objects nothing changes, holds it once; the part itself where there is none.
+func Share[T any, P interface {
+	*T
+	Marshal() ([]byte, error)
+}](part P) P {
+	if part == nil {
+		return nil
+	}
+	content, err := part.Marshal()
+	if err != nil || len(content) > maxPart {
+		return part
+	}
+	return knownPart(reflect.TypeFor[T](), string(content), part)
+}
+
+// ShareStrings does the same with strings.
+func ShareStrings[S ~string](all ...*S) {
+	for _, s := range all {
+		if *s != "" && len(*s) <= maxPart {
+			*s = S(knownPart(reflect.TypeFor[string](), string(*s), string(*s)))
+		}
+	}
+}
+
+func knownPart[T any](kind reflect.Type, content string, part T) T {
+	key := partKey{kind, content}
+	if known, ok := parts.Get(key); ok {
+		return known.(T)
+	}
+	parts.Add(key, part)
+	return part
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package model
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Role is a role of a guild; @everyone has the guild's id.
+type Role struct {
+	ID, Name    string
+	Permissions Permissions
+	Position    int
+	// Color is 0 for none; Secondary makes it a gradient, Tertiary too a holographic one.
+	Color               int
+	Secondary, Tertiary *int
+	Hoist, Mentionable  bool
+	// Managed roles belong to a bot or an integration; Booster says that Discord gives it to those who
+	// boost the guild.
+	Managed, Booster bool
+}
+
+// Wire is the role in Discord's JSON.
+func (r *Role) Wire() map[string]any {
+	w := map[string]any{
+		"id": r.ID, "name": r.Name, "permissions": r.Permissions, "position": r.Position, "managed": r.Managed || r.Booster,
+		"color": r.Color, "colors": map[string]any{
+			"primary_color": r.Color, "secondary_color": r.Secondary, "tertiary_color": r.Tertiary,
+		},
+		"hoist": r.Hoist, "mentionable": r.Mentionable, "icon": nil, "unicode_emoji": nil, "flags": 0,
+	}
+	if r.Booster {
+		w["tags"] = map[string]any{"premium_subscriber": nil}
+	}
+	return w
+}
+
+// RankedRoles are the roles as Discord ranks them, the lowest first: by position, of those with the
+// same one the older is above.
+func (g *Guild) RankedRoles() []Role {
+	return slices.SortedFunc(slices.Values(g.Roles), func(a, b Role) int {
+		return cmp.Or(cmp.Compare(a.Position, b.Position), CompareIDs(b.ID, a.ID))
+	})
+}
+
+// OutranksRole says whether a member may write a role: it is the owner, or has a higher one.
+func (g *GuildState) OutranksRole(user, role string) bool {
+	if g.OwnerID == user {
+		return true
+	}
+	ranked := g.RankedRoles()
+	rank := func(id string) int { return slices.IndexFunc(ranked, func(r Role) bool { return r.ID == id }) }
+	return slices.ContainsFunc(g.Members[user].Roles, func(own string) bool { return rank(own) > rank(role) })
+}
+
+// AddRole makes a role at the top of a guild; returns its id.
+func (d *Discord) AddRole(g *GuildState, r Role) string {
+	for _, other := range g.Roles {
+		r.Position = max(r.Position, other.Position+1)
+	}
+	return d.InsertRole(g, r)
+}
+
+// InsertRole makes a role at its position, where others may be too; returns its id.
+func (d *Discord) InsertRole(g *GuildState, r Role) string {
+	r.ID = d.NewID()
+	g.Roles = append(g.Roles, r)
+	d.Emit(g, "GUILD_ROLE_CREATE", map[string]any{"guild_id": g.ID, "role": r.Wire()})
+	d.OnChange()
+	return r.ID
+}
+
+// ReplaceRole puts a new state in place and logs what differs.
+func (d *Discord) ReplaceRole(g *GuildState, after Role, user, reason string) {
+	r := g.Role(after.ID)
+	before, now := r.Wire(), after.Wire()
+	var changes []Change
+	for _, key := range slices.Sorted(maps.Keys(now)) {
+		if !reflect.DeepEqual(before[key], now[key]) {
+			changes = append(changes, Change{Key: key, Old: before[key], New: now[key]})
+		}
+	}
+	if len(changes) == 0 {
+		return
+	}
+	*r = after
+	d.Log(g, AuditEntry{Action: AuditRoleUpdate, UserID: user, TargetID: r.ID, Reason: reason, Changes: changes})
+	d.Emit(g, "GUILD_ROLE_UPDATE", map[string]any{"guild_id": g.ID, "role": r.Wire()})
+	d.OnChange()
+}
+
+// RemoveRole deletes a role, its overwrites and its memberships. The order of the events is a
+// guess.
+func (d *Discord) RemoveRole(g *GuildState, role string) {
+	g.Roles = slices.DeleteFunc(slices.Clone(g.Roles), func(r Role) bool { return r.ID == role })
+	d.Emit(g, "GUILD_ROLE_DELETE", map[string]any{"guild_id": g.ID, "role_id": role})
+	for _, id := range slices.Sorted(maps.Keys(g.Members)) {
+		d.TakeRole(g, g.Members[id], role)
+	}
+	for _, c := range g.sorted() {
+		before := len(c.Overwrites)
+		c.Overwrites = slices.DeleteFunc(c.Overwrites, func(o Overwrite) bool { return o.ID == role })
+		if len(c.Overwrites) != before {
+			d.Emit(g, "CHANNEL_UPDATE", c.Wire())
+		}
+	}
+	d.OnChange()
+}

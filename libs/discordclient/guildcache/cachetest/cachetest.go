@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cachetest is a simulated Discord with one guild, and a guildcache.Client for a bot in it, for
+// the tests of what is built on them.
+package cachetest
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/gateway"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// Usual are the permissions that the bot asks for.
+const Usual = discordtest.Permissions(discordclient.PermissionsOverwrites)
+
+// Quick shortens the Gateway's times so that tests need not wait for them.
+var Quick = gateway.Timing{
+	Hello: time.Second, Ready: time.Second, Spacing: time.Millisecond, MinWait: 5 * time.Millisecond,
+	MaxWait: 20 * time.Millisecond, Invalid: time.Millisecond,
+}
+
+// Rig is a simulated Discord with one guild, and a Client for a bot in it. Logs and errors are
+// kept, to be searched for secrets at the end.
+type Rig struct {
+	*testing.T
+
+	Discord *discordtest.Server
+	Bot     discordtest.Bot
+	Guild   string // its id
+	Client  *guildcache.Client
+	Options guildcache.Options // of the Client
+	Said    *Output            // logs
+}
+
+// Change changes the options of both.
+type Change func(*discordtest.Options, *guildcache.Options)
+
+// New starts a Discord without rate limits and makes a Client for it, unless changes say
+// otherwise.
+func New(t *testing.T, changes ...Change) *Rig {
+	t.Helper()
+	so := discordtest.Options{Limits: discordtest.NoRateLimits(), AuditDelay: -1}
+	co := guildcache.Options{Gateway: Quick, Resync: time.Hour, Options: discordclient.Options{GlobalPerSecond: 100_000}}
+	for _, c := range changes {
+		c(&so, &co)
+	}
+	r := &Rig{T: t, Discord: discordtest.Run(t, so), Said: &Output{}}
+	r.Bot = r.Discord.AddBot(discordtest.Bot{Name: "operator"})
+	r.Guild = r.Discord.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High", Features: []string{"NEWS"}}).ID
+	r.Discord.AddMember(r.Guild, r.Bot.UserID, Usual)
+	co.Token, co.APIURL = discordclient.NewSecret(r.Bot.Token), r.Discord.APIURL()
+	co.Log = slog.New(slog.NewTextHandler(r.Said, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if co.Transport == nil {
+		tr := &http.Transport{MaxIdleConnsPerHost: 32}
+		t.Cleanup(tr.CloseIdleConnections)
+		co.Transport = tr
+	}
+	r.Options = co
+	r.Client = r.NewClient()
+	t.Cleanup(func() { r.Said.MustHide(t, r.Bot.Token) })
+	return r
+}
+
+// NewClient makes another Client for the same bot: a process that was started again.
+func (r *Rig) NewClient() *guildcache.Client {
+	r.Helper()
+	c, err := guildcache.New(r.Options)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return c
+}
+
+// Create makes a channel that must come about.
+func (r *Rig) Create(in discordclient.ChannelCreate) *discordclient.Channel {
+	r.Helper()
+	c, err := r.Client.CreateChannel(r.Context(), r.Guild, in, "test")
+	if err != nil {
+		r.Fatal(err)
+	}
+	return c
+}
+
+// WantClass checks the class of an error.
+func WantClass(t *testing.T, err error, want discordclient.Class) {
+	t.Helper()
+	if got := discordclient.ClassOf(err); got != want {
+		t.Errorf("%v is of class %q, want %q", err, got, want)
+	}
+}
+
+// Patiently makes a call again for as long as it is rate limited, after the wait that the error
+// names: what a reconciler does through its queue.
+func Patiently(do func() error) error {
+	for {
+		err := do()
+		limited, ok := errors.AsType[*discordclient.RateLimited](err)
+		if !ok {
+			return err
+		}
+		<-time.After(limited.After)
+	}
+}
+
+// Output collects what was said, to be searched for secrets.
+type Output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write takes over what is said.
+func (o *Output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// String is all that was said.
+func (o *Output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// MustHide fails when a secret was said.
+func (o *Output) MustHide(t testing.TB, secrets ...string) {
+	t.Helper()
+	text := o.String()
+	for _, s := range secrets {
+		if i := strings.Index(text, s); i >= 0 {
+			t.Errorf("a secret was said: ...%q...", text[max(0, i-80):i])
+		}
+	}
+}
+
+var _ io.Writer = (*Output)(nil)

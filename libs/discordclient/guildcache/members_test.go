@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package guildcache_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
+)
+
+// Members are read once in a while, own changes of their roles are known without a call, and so is that
+// a user is not in the guild.
+func TestMemberSince(t *testing.T) {
+	t.Parallel()
+	r := cachetest.New(t, func(_ *discordtest.Options, o *guildcache.Options) { o.DisableGateway = true })
+	ctx, hourAgo := t.Context(), time.Now().Add(-time.Hour)
+	yuji, gone := r.Discord.AddUser("Yuji"), r.Discord.AddUser("Satoru")
+	r.Discord.AddMember(r.Guild, yuji, 0)
+	role := r.Discord.CreateRoleByHand(r.Guild, discordtest.Role{Name: "On call"})
+	has := func(since time.Time) bool {
+		t.Helper()
+		member, err := r.Client.MemberSince(ctx, r.Guild, yuji, since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.Contains(member.Roles, role)
+	}
+	reads := func() int { return r.Discord.RequestCounts()["GET /guilds/{guild_id}/members/{user_id}"] }
+	for range 2 {
+		if has(hourAgo) || reads() != 1 {
+			t.Errorf("%d calls, want one", reads())
+		}
+	}
+	if err := r.Client.AddMemberRole(ctx, r.Guild, yuji, role, "why"); err != nil || !has(hourAgo) {
+		t.Errorf("a role that was given is not known: %v", err)
+	}
+	if err := r.Client.RemoveMemberRole(ctx, r.Guild, yuji, role, "why"); err != nil || has(hourAgo) {
+		t.Errorf("a role that was taken is still there: %v", err)
+	}
+	r.Discord.GiveRole(r.Guild, yuji, role)
+	if has(hourAgo) || reads() != 1 {
+		t.Error("Discord reports no changes of members")
+	}
+	if !has(time.Now()) || reads() != 2 {
+		t.Error("what is older than asked for is not read again")
+	}
+	for range 2 {
+		_, err := r.Client.MemberSince(ctx, r.Guild, gone, hourAgo)
+		cachetest.WantClass(t, err, discordclient.ClassGone)
+	}
+	if reads() != 3 {
+		t.Errorf("%d reads, want one of a user who is not in the guild", reads())
+	}
+	r.Client.Forget(r.Guild)
+	if !has(hourAgo) || reads() != 4 {
+		t.Error("a guild that was forgotten has members")
+	}
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery_test
+
+import (
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
+	"jutsu.com/operators/libs/discordclient/recovery"
+)
+
+// What came of the create of a role, of which only its entry in the audit log is proof: names are not
+// unique, and roles have no parent.
+func TestRole(t *testing.T) {
+	t.Parallel()
+	const reason = "DiscordRole 1 ns/on-call"
+	for name, c := range map[string]struct {
+		made, renamed, deleted, byHand, lost bool
+		want                                 recovery.Outcome
+		proof                                recovery.Proof
+	}{
+		"it was carried out":                   {made: true, want: recovery.Found, proof: recovery.ProofAuditLog},
+		"and renamed since":                    {made: true, renamed: true, want: recovery.Found, proof: recovery.ProofAuditLog},
+		"and another one has made the like":    {made: true, byHand: true, want: recovery.Found, proof: recovery.ProofAuditLog},
+		"and the log does not have it":         {made: true, lost: true, want: recovery.Found, proof: recovery.ProofMatch},
+		"and deleted since":                    {made: true, deleted: true, want: recovery.Absent},
+		"it was not":                           {want: recovery.Absent},
+		"it was not, another one has the like": {byHand: true, want: recovery.Absent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := cachetest.New(t, func(_ *discordtest.Options, g *guildcache.Options) { g.DisableGateway = true })
+			began, ctx := time.Now(), t.Context()
+			if c.lost {
+				r.Discord.Faults().LoseAudit(-1)
+			}
+			var made discordclient.Role
+			if c.made {
+				var err error
+				if made, err = r.Client.Client.CreateRole(ctx, r.Guild, discordclient.RoleCreate{Name: "On call"}, reason); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if c.renamed {
+				r.Discord.EditRoleByHand(r.Guild, made.ID, func(role *discordtest.Role) { role.Name = "Off duty" })
+			}
+			if c.deleted {
+				r.Discord.DeleteRole(r.Guild, made.ID)
+			}
+			if c.byHand {
+				r.Discord.CreateRoleByHand(r.Guild, discordtest.Role{Name: "On call"})
+			}
+			got, err := recovery.Role(ctx, r.Client, recovery.Intent{
+				GuildID: r.Guild, Name: "On call", Reason: reason, NotBefore: began, LastAttempt: began,
+				Now: func() time.Time { return time.Now().Add(time.Minute) },
+			})
+			if err != nil || got.Outcome != c.want || got.Proof != c.proof || got.Outcome == recovery.Found && got.ID != made.ID {
+				t.Errorf("%+v, %v, want %s of %s", got, err, c.want, made.ID)
+			}
+			if calls := r.Discord.RequestCounts()["GET /guilds/{guild_id}/roles"]; calls != 1 {
+				t.Errorf("%d lists of roles, want 1", calls)
+			}
+		})
+	}
+}

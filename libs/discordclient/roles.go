@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package discordclient
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/bwmarrin/discordgo"
+
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// RoleCreate describes a new role, with everything it shall have. It is the lowest of the guild, above
+// @everyone only.
+type RoleCreate struct {
+	Name        string            `json:"name"`                  // 1 to 100 characters
+	Permissions *permissions.Bits `json:"permissions,omitempty"` // nil: those of @everyone
+	Colors      *RoleColors       `json:"colors,omitempty"`
+	Hoist       bool              `json:"hoist,omitempty"`
+	Mentionable bool              `json:"mentionable,omitempty"`
+}
+
+// RoleEdit changes fields of a role.
+type RoleEdit struct {
+	Name        Change[string]           `json:"name,omitzero"`
+	Permissions Change[permissions.Bits] `json:"permissions,omitzero"`
+	Colors      Change[RoleColors]       `json:"colors,omitzero"`
+	Hoist       Change[bool]             `json:"hoist,omitzero"`
+	Mentionable Change[bool]             `json:"mentionable,omitzero"`
+}
+
+// The routes of roles; only roles below the bot's highest one can be written.
+const (
+	routeRoles      = "/guilds/{guild_id}/roles"
+	routeRole       = "/guilds/{guild_id}/roles/{role_id}"
+	routeMemberRole = "/guilds/{guild_id}/members/{user_id}/roles/{role_id}"
+)
+
+// ListRoles returns the roles of a guild in the order of their ids.
+func (c *Client) ListRoles(ctx context.Context, guildID string) ([]Role, error) {
+	cl := get("list roles", routeRoles, discordgo.EndpointGuildRoles(guildID))
+	roles, err := result[[]Role](ctx, c, cl, nil, guildID)
+	sortRoles(roles)
+	return roles, err
+}
+
+// GetRole returns a role.
+func (c *Client) GetRole(ctx context.Context, guildID, id string) (Role, error) {
+	cl := get("get role", routeRole, discordgo.EndpointGuildRole(guildID, id))
+	return result[Role](ctx, c, cl, nil, guildID, id)
+}
+
+// CreateRole cannot be repeated: after ClassUnknown ask package recovery first.
+func (c *Client) CreateRole(ctx context.Context, guildID string, in RoleCreate, reason string) (Role, error) {
+	return result[Role](ctx, c, createRole(guildID, reason), in, guildID)
+}
+
+func createRole(guildID, reason string) call {
+	return write(http.MethodPost, "create role", routeRoles, discordgo.EndpointGuildRoles(guildID), reason)
+}
+
+// EditRole changes fields of a role.
+func (c *Client) EditRole(ctx context.Context, guildID, id string, edit RoleEdit, reason string) (Role, error) {
+	cl := write(http.MethodPatch, "edit role", routeRole, discordgo.EndpointGuildRole(guildID, id), reason)
+	return result[Role](ctx, c, cl, edit, guildID, id)
+}
+
+// DeleteRole deletes a role, and takes it from its members and out of all overwrites.
+func (c *Client) DeleteRole(ctx context.Context, guildID, id, reason string) error {
+	cl := write(http.MethodDelete, "delete role", routeRole, discordgo.EndpointGuildRole(guildID, id), reason)
+	return c.do(ctx, cl, nil, nil, guildID, id)
+}
+
+// MoveRoles changes positions of many roles in one request, and returns all roles of the guild in the
+// order of their ids.
+func (c *Client) MoveRoles(ctx context.Context, guildID string, moves []Move, reason string) ([]Role, error) {
+	cl := write(http.MethodPatch, "move roles", routeRoles, discordgo.EndpointGuildRoles(guildID), reason)
+	roles, err := result[[]Role](ctx, c, cl, moves, guildID)
+	sortRoles(roles)
+	return roles, err
+}
+
+// GetMember returns a member of a guild: the bot itself, or another user.
+func (c *Client) GetMember(ctx context.Context, guildID, userID string) (Member, error) {
+	cl := get("get member", "/guilds/{guild_id}/members/{user_id}", discordgo.EndpointGuildMember(guildID, userID))
+	return result[Member](ctx, c, cl, nil, guildID, userID)
+}
+
+// AddMemberRole gives a member of a guild a role, if it has not got it.
+func (c *Client) AddMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
+	endpoint := discordgo.EndpointGuildMemberRole(guildID, userID, roleID)
+	cl := write(http.MethodPut, "add role to member", routeMemberRole, endpoint, reason)
+	return c.do(ctx, cl, nil, nil, guildID, userID, roleID)
+}
+
+// RemoveMemberRole takes a role from a member of a guild, if it has it.
+func (c *Client) RemoveMemberRole(ctx context.Context, guildID, userID, roleID, reason string) error {
+	endpoint := discordgo.EndpointGuildMemberRole(guildID, userID, roleID)
+	cl := write(http.MethodDelete, "remove role from member", routeMemberRole, endpoint, reason)
+	return c.do(ctx, cl, nil, nil, guildID, userID, roleID)
+}

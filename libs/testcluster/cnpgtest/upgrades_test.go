@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cnpgtest
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster"
+)
+
+// Poolers, and an upgrade that is taken back: without a kubelet none ends.
+func TestPoolersAndUpgrades(t *testing.T) {
+	g := NewWithT(t)
+	g.SetDefaultEventuallyTimeout(waitLimit)
+	crds, err := testcluster.CloudNativePGCRDs(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	cluster, err := testcluster.Start(t.Context(), testcluster.Options{CRDs: []string{crds}})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = cluster.Stop() })
+	c, err := client.New(cluster.Config(), client.Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	s, err := Start(t.Context(), cluster.Config(), Options{})
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(s.Stop)
+	reads := func(o *unstructured.Unstructured, field string) func() any { return in(t.Context(), c, o, field) }
+	pooler := func(name string) *unstructured.Unstructured {
+		return object("Pooler", name, map[string]any{
+			"cluster": map[string]any{"name": "pg"}, "instances": int64(2), "pgbouncer": map[string]any{},
+		})
+	}
+
+	foreign := &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "foreign"},
+		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
+	}
+	g.Expect(c.Create(t.Context(), foreign)).To(Succeed())
+	bouncer, hindered := pooler("bouncer"), pooler("foreign")
+	g.Expect(c.Create(t.Context(), bouncer)).To(Succeed())
+	g.Expect(c.Create(t.Context(), hindered)).To(Succeed())
+	g.Eventually(reads(bouncer, "phaseReason")).Should(Equal(`Cluster "pg" not found`))
+	pg := object("Cluster", "pg", map[string]any{
+		"instances": int64(1), "storage": map[string]any{"size": "1Gi"}, "imageName": "postgres:16",
+	})
+	g.Expect(c.Create(t.Context(), pg)).To(Succeed())
+	g.Eventually(reads(bouncer, "phase")).Should(Equal("active"))
+	var deployment appsv1.Deployment
+	g.Expect(c.Get(t.Context(), client.ObjectKeyFromObject(bouncer), &deployment)).To(Succeed())
+	g.Expect(deployment.Spec.Replicas).To(HaveValue(BeEquivalentTo(2)))
+	g.Expect(reads(hindered, "phase")()).To(Equal("inactive"), "its name is taken")
+
+	upgrade := func(image string) {
+		before := pg.DeepCopy()
+		g.Expect(unstructured.SetNestedField(pg.Object, image, "spec", "imageName")).To(Succeed())
+		g.Expect(c.Patch(t.Context(), pg, client.MergeFrom(before))).To(Succeed())
+	}
+	g.Eventually(reads(pg, "phase")).Should(Equal(healthy))
+	upgrade("postgres:17")
+	g.Eventually(reads(pg, "phase")).Should(Equal(majorUpgrade))
+	g.Expect(reads(pg, "readyInstances")()).To(BeZero())
+	g.Expect(reads(pg, "pgDataImageInfo")()).To(HaveKeyWithValue("majorVersion", int64(16)))
+	job := client.ObjectKey{Namespace: "default", Name: "pg-1-major-upgrade"}
+	g.Eventually(func() error { return c.Get(t.Context(), job, &batchv1.Job{}) }).Should(Succeed())
+	upgrade("postgres:16")
+	g.Eventually(reads(pg, "phase")).Should(Equal(healthy))
+	g.Expect(c.Get(t.Context(), job, &batchv1.Job{})).NotTo(Succeed())
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"jutsu.com/operators/libs/testcluster/project"
+)
+
+var (
+	// held is a row of a table whose last column names the tests that hold what it says.
+	held   = regexp.MustCompile(`(?m)^\| [^|]* \| [^|]* \| (` + "`" + `[^|]*` + "`" + `|not offered) \|$`)
+	quoted = regexp.MustCompile("`([^`]+)`")
+)
+
+// TestBoundariesHaveTests looks for the tests that the tables of these pages name: functions, or words of a
+// description.
+func TestBoundariesHaveTests(t *testing.T) {
+	tests := sourcesOfTests(t)
+	for page, heading := range map[string]string{
+		"docs/multi-tenancy.md": "\n## Which boundaries are there",
+		"docs/conventions.md":   "# Which conventions are followed",
+	} {
+		t.Run(page, func(t *testing.T) {
+			g := NewWithT(t)
+			_, after, found := strings.Cut(text(t, page), heading)
+			g.Expect(found).To(BeTrue())
+			section, _, _ := strings.Cut(after, "\n## ")
+			rows := held.FindAllStringSubmatch(section, -1)
+			g.Expect(rows).NotTo(BeEmpty())
+			g.Expect(rows).To(HaveLen(strings.Count(section, "\n| ")-strings.Count(section, "\n|---")), "each row names a test")
+			for _, row := range rows {
+				for _, name := range quoted.FindAllStringSubmatch(row[1], -1) {
+					if !isTest(tests, name[1]) {
+						t.Errorf("%s names the test %q, which does not exist: %s", page, name[1], row[0])
+					}
+				}
+			}
+		})
+	}
+}
+
+// isTest reports whether there is a test function of that name, or one with these words in its description.
+func isTest(sources, name string) bool {
+	if strings.HasPrefix(name, "Test") {
+		return strings.Contains(sources, "\nfunc "+name+"(t *testing.T)")
+	}
+	described := regexp.MustCompile(`\b(It|Describe|Entry|t\.Run)\("[^"\n]*` + regexp.QuoteMeta(name))
+	return described.MatchString(sources)
+}
+
+func TestIsTest(t *testing.T) {
+	const sources = "\nfunc TestOne(t *testing.T) {\n\tIt(\"does this and that\", func() {\n\tt.Run(\"so\", f)\n// It is that\n"
+	for name, want := range map[string]bool{
+		"TestOne": true, "TestO": false, "TestTwo": false, "this and": true, "so": true, "is that": false, "func": false,
+	} {
+		if isTest(sources, name) != want {
+			t.Errorf("%q: %v", name, !want)
+		}
+	}
+}
+
+// sourcesOfTests are all tests of the project.
+func sourcesOfTests(t *testing.T) string {
+	t.Helper()
+	root, err := project.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		all.Write(source)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"jutsu.com/operators/test/environment"
+)
+
+// TestChildrenOfTheDocs holds that the line of docs/quickstart.md that shows a Dojo's children has every
+// kind that the operator may create, and names the one beside it that the cluster of the page lacks. Other
+// tests run it.
+func TestChildrenOfTheDocs(t *testing.T) {
+	g := NewWithT(t)
+	line := regexp.MustCompile(`kubectl get -l app\.kubernetes\.io/instance=\S+ ([a-z.,\\\n]+)\n`).
+		FindStringSubmatch(text(t, "docs/quickstart.md"))
+	g.Expect(line).NotTo(BeNil())
+	var shown []string
+	for kind := range strings.SplitSeq(strings.ReplaceAll(line[1], "\\\n", ""), ",") {
+		name, _, _ := strings.Cut(kind, ".")
+		shown = append(shown, name)
+	}
+	var role rbacv1.ClusterRole
+	g.Expect(pick(render(t, environment.Dojo.Base()), "ClusterRole", environment.Dojo.Name, &role)).To(Succeed())
+	created := []string{"pods"} // by a Deployment and a Job
+	for _, rule := range role.Rules {
+		if slices.Contains(rule.Verbs, "create") && !slices.Contains(rule.Resources, "events") {
+			created = append(created, rule.Resources...)
+		}
+	}
+	g.Expect(text(t, "docs/quickstart.md")).To(ContainSubstring("add\n`httproutes`, a kind that only a cluster with the Gateway"))
+	shown = append(shown, "httproutes")
+	slices.Sort(created)
+	g.Expect(shown).To(ConsistOf(slices.Compact(created)))
+}

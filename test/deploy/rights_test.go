@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package deploy
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"jutsu.com/operators/test/environment"
+)
+
+const enforcement = "components/owner-references-permission-enforcement"
+
+// The operators may delete Secrets only with the component that is for it: in their ClusterRole, or with
+// components/namespaced in each of their Roles.
+func TestDeletionOfSecrets(t *testing.T) {
+	some := map[string][]string{environment.Discord.Name: {"Role " + platform + "/discord-operator"}}
+	for _, o := range environment.All {
+		for _, team := range teams {
+			some[o.Name] = append(some[o.Name], "Role "+team+"/"+o.Name)
+		}
+		inAll := variant{o, "overlays/production", []string{enforcement}}.write(t)
+		inSome := writeKustomization(t, "enforcement-"+o.Name, func(up string) map[string]any {
+			return map[string]any{
+				"resources":  []string{up + installSample},
+				"components": []string{up + o.Folder() + "/" + enforcement},
+			}
+		})
+		for folder, want := range map[string][]string{
+			production(o): nil,
+			inAll:         {"ClusterRole /" + o.Name},
+			installSample: nil,
+			inSome:        some[o.Name],
+		} {
+			if diff := cmp.Diff(want, mayDeleteSecrets(t, render(t, folder))); diff != "" {
+				t.Errorf("%s: who may delete Secrets:\n%s", folder, diff)
+			}
+		}
+	}
+}
+
+// mayDeleteSecrets are the roles that allow it.
+func mayDeleteSecrets(t *testing.T, objects []*unstructured.Unstructured) (roles []string) {
+	t.Helper()
+	for _, o := range objects {
+		if o.GetKind() != "Role" && o.GetKind() != "ClusterRole" {
+			continue
+		}
+		var r rbacv1.ClusterRole // a Role has the same rules
+		NewWithT(t).Expect(pick([]*unstructured.Unstructured{o}, o.GetKind(), o.GetName(), &r)).To(Succeed())
+		if slices.Contains(permissions(r.Rules), "delete secrets") {
+			roles = append(roles, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName())
+		}
+	}
+	slices.Sort(roles)
+	return roles
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/manifests"
+)
+
+// dependency is an operator of others.
+type dependency struct {
+	name string
+	// sign is the CustomResourceDefinition by which it is known to be there.
+	sign string
+	// released is the file that installs it, out of the module that tools/ pins.
+	released func(context.Context) (string, error)
+}
+
+var wanted = []dependency{
+	{"CloudNativePG", "clusters.postgresql.cnpg.io", testcluster.CloudNativePGManifest},
+	{"prometheus-operator", "prometheusrules.monitoring.coreos.com", testcluster.PrometheusOperatorManifest},
+}
+
+// starting is how long the pods of a dependency may take, images included.
+const starting = 5 * time.Minute
+
+// dependencies installs what is missing, and brings up to date what it has installed before. What
+// came in another way is left alone.
+func dependencies(ctx context.Context, _ *options, t *target, out io.Writer) error {
+	for _, d := range wanted {
+		others, err := t.ofOthers(ctx, d.sign)
+		if err != nil {
+			return err
+		}
+		if others {
+			say(out, "%s: is there, and left alone", d.name)
+			continue
+		}
+		path, err := d.released(ctx)
+		if err != nil {
+			return err
+		}
+		objects, err := manifests.Read(path)
+		if err != nil {
+			return err
+		}
+		say(out, "%s: applying %s, then waiting for its pods", d.name, path)
+		if err := manifests.Apply(ctx, t.client, objects); err != nil {
+			return err
+		}
+		if err := t.available(ctx, objects, out); err != nil {
+			return err
+		}
+	}
+	say(out, "Both are there. A Prometheus and an Alertmanager for all namespaces, if you have none: "+
+		"kubectl apply --server-side -k deploy/samples/monitoring")
+	return nil
+}
+
+// ofOthers says whether a CustomResourceDefinition is there that was not applied from here.
+func (t *target) ofOthers(ctx context.Context, name string) (bool, error) {
+	definition := &unstructured.Unstructured{}
+	definition.SetAPIVersion("apiextensions.k8s.io/v1")
+	definition.SetKind(crd)
+	err := t.client.Get(ctx, client.ObjectKey{Name: name}, definition)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look for %s: %w", name, err)
+	}
+	return !slices.ContainsFunc(definition.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool {
+		return m.Manager == manifests.FieldOwner
+	}), nil
+}
+
+// available waits for the Deployments among the objects, and prints what it waits for.
+func (t *target) available(ctx context.Context, objects []*unstructured.Unstructured, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, starting)
+	defer cancel()
+	for _, o := range objects {
+		if o.GetKind() != "Deployment" {
+			continue
+		}
+		deployment := &appsv1.Deployment{}
+		err := wait.PollUntilContextCancel(ctx, refresh, true, func(ctx context.Context) (bool, error) {
+			err := t.client.Get(ctx, client.ObjectKeyFromObject(o), deployment)
+			s := deployment.Status
+			return s.ObservedGeneration >= deployment.Generation && s.UpdatedReplicas == *deployment.Spec.Replicas &&
+				s.AvailableReplicas == *deployment.Spec.Replicas, err
+		})
+		if err != nil {
+			return fmt.Errorf("the pods of Deployment %[1]s/%[2]s are not ready (%[3]w); see why: "+
+				"kubectl -n %[1]s describe pods", o.GetNamespace(), o.GetName(), err)
+		}
+		say(out, "  Deployment %s/%s is available", o.GetNamespace(), o.GetName())
+	}
+	return nil
+}

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster/auditlog"
+	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/internal/kubectl"
+	"jutsu.com/operators/test/internal/quickstart"
+)
+
+// These tests run the commands as users do, against a real API server, and what they print is what
+// they are held to.
+
+const (
+	// waitLimit is for a whole control plane to come up, on a machine that builds and tests other
+	// things meanwhile.
+	waitLimit = 3 * time.Minute
+	// upAndReady is the last line before the logs follow.
+	upAndReady = "Ctrl-C stops the operators."
+)
+
+// cluster is one that has the kinds of CloudNativePG and prometheus-operator, but not ours.
+type cluster struct {
+	*environment.Environment
+	kubeconfig string // with a context such as kind makes it
+}
+
+func startCluster(t *testing.T, o environment.Options) *cluster {
+	t.Helper()
+	kubectl.OnPath(t)
+	o.Folder = t.TempDir()
+	o.Cluster.ControllerManager, o.Cluster.Nodes, o.Cluster.Audit = true, 1, true
+	e, err := environment.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	c := &cluster{Environment: e, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	c.rename(t, e.Cluster.Kubeconfig(), c.kubeconfig, "kind-test")
+	t.Setenv("KUBECONFIG", c.kubeconfig)
+	return c
+}
+
+// rename copies a kubeconfig and gives its context another name.
+func (c *cluster) rename(t *testing.T, from, to, context string) {
+	t.Helper()
+	g := NewWithT(t)
+	config, err := clientcmd.LoadFromFile(from)
+	g.Expect(err).NotTo(HaveOccurred())
+	config.Contexts[context] = config.Contexts[config.CurrentContext]
+	delete(config.Contexts, config.CurrentContext)
+	config.CurrentContext = context
+	g.Expect(clientcmd.WriteToFile(*config, to)).To(Succeed())
+}
+
+// command starts a line in the project's root. What make has built is taken as it is, since other
+// tests use it. Its temporary folder is its own, so that what it leaves behind can be found.
+func command(t *testing.T, line string, variables ...string) (session *gexec.Session, tmp string) {
+	t.Helper()
+	root, err := project.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tmp, err = os.MkdirTemp("", "dev-"); err != nil { //nolint:usetesting // the path of a socket must be short
+		t.Fatal(err)
+	}
+	line = regexp.MustCompile(`^make `).ReplaceAllString(line, "make --old-file=build --no-print-directory ")
+	shell := exec.CommandContext(t.Context(), "sh", "-euc", "exec "+line)
+	shell.Dir = root
+	shell.Env = append(append(os.Environ(), "TMPDIR="+tmp, "MAKEFLAGS=", "ARGS=", "CONTEXT="), variables...)
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C reaches all of a terminal's job
+	output := t.Output()
+	if session, err = gexec.Start(shell, output, output); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if session.ExitCode() < 0 {
+			_ = syscall.Kill(-session.Command.Process.Pid, syscall.SIGKILL)
+		}
+		<-session.Exited
+		_ = os.RemoveAll(tmp)
+	})
+	return session, tmp
+}
+
+// prints runs a line to its end and returns what it prints; its exit status has to be the given one.
+func prints(t *testing.T, status int, line string, variables ...string) string {
+	t.Helper()
+	session, _ := command(t, line, variables...)
+	NewWithT(t).Eventually(session).WithTimeout(waitLimit).Should(gexec.Exit(), line)
+	text := string(session.Out.Contents()) + string(session.Err.Contents())
+	if failed := session.ExitCode() != 0; failed != (status != 0) {
+		t.Fatalf("exit status %d of %s:\n%s", session.ExitCode(), line, text)
+	}
+	return text
+}
+
+// anyOf is what a line prints, whether it fails or not.
+func anyOf(t *testing.T, line string) string {
+	t.Helper()
+	session, _ := command(t, line)
+	NewWithT(t).Eventually(session).WithTimeout(waitLimit).Should(gexec.Exit(), line)
+	return string(session.Out.Contents()) + string(session.Err.Contents())
+}
+
+// interrupt is Ctrl-C.
+func interrupt(t *testing.T, session *gexec.Session) {
+	t.Helper()
+	if err := syscall.Kill(-session.Command.Process.Pid, syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	NewWithT(t).Eventually(session).WithTimeout(time.Minute).Should(gexec.Exit())
+}
+
+// section runs the commands of a section of docs/quickstart.md.
+func section(t *testing.T, title string) {
+	t.Helper()
+	commands, err := quickstart.Commands(title)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range commands {
+		prints(t, 0, line)
+	}
+}
+
+// TestQuickstart runs docs/quickstart.md, on nodes that are fake and with a stand-in for CloudNativePG.
+// That an alert is posted takes a real node: test/e2e.
+func TestQuickstart(t *testing.T) {
+	g := NewWithT(t)
+	c := startCluster(t, environment.Options{CloudNativePG: environment.HealthyPostgres, Prometheus: true})
+	const installing = "How do I install what they need?"
+	section(t, installing)
+	before := c.versions(t)
+	section(t, installing)
+	g.Expect(c.versions(t)).To(Equal(before), "what is installed twice")
+
+	running, err := quickstart.Commands("How do I run the operators?")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(running).To(HaveLen(1))
+	line := strings.Replace(running[0], "ARGS=--simulate-discord",
+		`ARGS="--simulate-discord --discord-listen=127.0.0.1:0"`, 1) // a port that is free on any machine
+	dev, tmp := command(t, line)
+	g.Eventually(dev).WithTimeout(waitLimit).Should(gbytes.Say(regexp.QuoteMeta(upAndReady)))
+	g.Expect(string(dev.Out.Contents())).To(ContainSubstring("Context kind-test: https://127.0.0.1:"))
+	section(t, "How do I get from there to an alert in Discord?")
+	g.Expect(prints(t, 0, "kubectl get discordchannel sendai-jujutsu-high-alerts")).To(ContainSubstring("True"))
+	for _, target := range []string{"dev", "uninstall"} {
+		g.Expect(prints(t, 1, "make "+target)).To(MatchRegexp(`holds the Lease dojo-system/\S+, renewed \ds ago`))
+	}
+	c.actsAsServiceAccounts(t)
+	interrupt(t, dev)
+	g.Expect(string(dev.Out.Contents())).To(ContainSubstring("The objects and what make install has installed stay."))
+	c.leavesNothing(t, tmp)
+	g.Expect(prints(t, 1, "make uninstall")).To(And(ContainSubstring("  Dojo default/sendai-jujutsu-high\n"),
+		ContainSubstring("  DiscordServer default/jujutsu\n"), ContainSubstring("--keep-kinds")))
+
+	removing, err := quickstart.Commands("How do I remove it all?")
+	g.Expect(err).NotTo(HaveOccurred())
+	dev, tmp = command(t, line)
+	g.Eventually(dev).WithTimeout(waitLimit).Should(gbytes.Say(regexp.QuoteMeta(upAndReady)))
+	prints(t, 0, removing[0])
+	interrupt(t, dev)
+	c.leavesNothing(t, tmp)
+	for _, line := range removing[1:] {
+		prints(t, 0, line)
+	}
+	g.Expect(prints(t, 0, "kubectl get crd,clusterrole,validatingadmissionpolicy -o name")).NotTo(ContainSubstring(".jutsu.com"))
+	g.Eventually(func() string { return prints(t, 0, "kubectl get namespace -o name") }).WithTimeout(time.Minute).
+		ShouldNot(MatchRegexp("dojo-system|discord-system|jutsu-monitoring"))
+	g.Expect(prints(t, 0, "kubectl get clusters.postgresql.cnpg.io -o name")).To(ContainSubstring("sendai-jujutsu-high-db"),
+		"the data of a Dojo outlives it")
+}
+
+// TestRefusals: what keeps the operators from running from here is said with what to do about it.
+func TestRefusals(t *testing.T) {
+	g := NewWithT(t)
+	c := startCluster(t, environment.Options{})
+	g.Expect(prints(t, 1, "make dev")).To(ContainSubstring("dojo-operator is not installed on this cluster"))
+	prints(t, 0, "make install")
+
+	deployed := &appsv1.Deployment{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "dojo-system", Name: "dojo-operator"},
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "x"}},
+				Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "x", Image: "x"}}},
+			},
+		},
+	}
+	g.Expect(c.Admin.Create(t.Context(), deployed)).To(Succeed())
+	stop := "kubectl -n dojo-system scale deployment dojo-operator --replicas=0"
+	g.Expect(prints(t, 1, "make dev")).To(ContainSubstring(stop))
+	prints(t, 0, stop)
+	g.Expect(prints(t, 1, "make uninstall")).To(ContainSubstring("remove it as it was installed"))
+
+	jane, err := c.Cluster.UserKubeconfig("jane")
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, namespace := range []string{"dojo-system", "discord-system"} {
+		c.maySee(t, namespace, "jane")
+	}
+	refused := prints(t, 1, "make dev", "KUBECONFIG="+jane)
+	g.Expect(refused).To(ContainSubstring("you may not impersonate the ServiceAccount dojo-system/dojo-operator"))
+	grants := regexp.MustCompile(`(?m)^  (kubectl -n \S+ create .*)$`).FindAllStringSubmatch(refused, -1)
+	g.Expect(grants).To(HaveLen(2), "what an administrator does about the first operator")
+	for _, operator := range environment.All {
+		for _, grant := range grants {
+			prints(t, 0, strings.NewReplacer("dojo-system", operator.Namespace, "dojo-operator", operator.Name, "YOU", "jane").
+				Replace(grant[1]))
+		}
+	}
+	dev, tmp := command(t, "make dev ARGS=--watch-namespaces=default", "KUBECONFIG="+jane)
+	g.Eventually(dev).WithTimeout(waitLimit).Should(gbytes.Say(regexp.QuoteMeta(upAndReady)))
+	g.Expect(syscall.Kill(-dev.Command.Process.Pid, syscall.SIGKILL)).To(Succeed())
+	g.Eventually(processes).WithArguments(tmp).WithTimeout(time.Minute).Should(BeEmpty(), "after SIGKILL")
+	g.Eventually(func() ([]string, error) { return filepath.Glob(tmp + "/*") }).WithTimeout(time.Minute).Should(BeEmpty())
+
+	g.Expect(c.Admin.Delete(t.Context(), deployed)).To(Succeed())
+	prints(t, 0, "kubectl -n dojo-system wait --for=delete pod --all --timeout=1m")
+	kept := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "dojo-system", Name: "of-a-user"}}
+	g.Expect(c.Admin.Create(t.Context(), kept)).To(Succeed())
+	g.Eventually(func() string { return anyOf(t, "make uninstall ARGS=--keep-kinds") }).WithTimeout(time.Minute).
+		Should(ContainSubstring("the namespace dojo-system stays, since it has Secret of-a-user"))
+	g.Expect(prints(t, 0, "kubectl get crd -o name")).To(ContainSubstring("dojos.core.jutsu.com"))
+}
+
+// TestDependencies installs what others release, twice, and leaves alone what came in another way.
+func TestDependencies(t *testing.T) {
+	g := NewWithT(t)
+	c := startCluster(t, environment.Options{})
+	for range 2 {
+		g.Expect(prints(t, 0, "make dependencies")).To(And(
+			MatchRegexp(`CloudNativePG: applying \S+/releases/cnpg-\S+.yaml`),
+			ContainSubstring("Deployment cnpg-system/cnpg-controller-manager is available"),
+			MatchRegexp(`prometheus-operator: applying \S+/bundle.yaml`),
+			ContainSubstring("Deployment default/prometheus-operator is available")))
+	}
+	sign := &unstructured.Unstructured{}
+	sign.SetAPIVersion("apiextensions.k8s.io/v1")
+	sign.SetKind(crd)
+	g.Expect(c.Admin.Get(t.Context(), client.ObjectKey{Name: wanted[0].sign}, sign)).To(Succeed())
+	sign.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
+	g.Expect(c.Admin.Update(t.Context(), sign)).To(Succeed())
+	g.Expect(prints(t, 0, "make dependencies")).To(ContainSubstring("CloudNativePG: is there, and left alone"))
+}
+
+// maySee lets a user read what `make dev` reads in a namespace.
+func (c *cluster) maySee(t *testing.T, namespace, user string) {
+	t.Helper()
+	g, named := NewWithT(t), metav1.ObjectMeta{Namespace: namespace, Name: "see"}
+	g.Expect(c.Admin.Create(t.Context(), &rbacv1.Role{ObjectMeta: named, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{"", "apps", "coordination.k8s.io"}, Verbs: []string{"get"},
+			Resources: []string{"serviceaccounts", "deployments", "leases"}},
+	}})).To(Succeed())
+	g.Expect(c.Admin.Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: named, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: named.Name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	})).To(Succeed())
+}
+
+// versions are those of everything that make install has installed.
+func (c *cluster) versions(t *testing.T) map[string]string {
+	t.Helper()
+	g, versions := NewWithT(t), map[string]string{}
+	for _, o := range environment.All {
+		objects, err := installed(o)
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, object := range objects {
+			g.Expect(c.Admin.Get(t.Context(), client.ObjectKeyFromObject(object), object)).To(Succeed())
+			if object.GetKind() != "ValidatingAdmissionPolicy" && object.GetKind() != crd { // with a status
+				versions[object.GetKind()+" "+object.GetName()] = object.GetResourceVersion()
+			}
+		}
+	}
+	return versions
+}
+
+// actsAsServiceAccounts holds that every request of the operators was made with the permissions of
+// their ServiceAccounts, which suffice.
+func (c *cluster) actsAsServiceAccounts(t *testing.T) {
+	t.Helper()
+	g, requests := NewWithT(t), map[string]int{}
+	log, err := auditlog.Open(c.Cluster.AuditLog())
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = log.Close() }()
+	g.Expect(log.Each(func(line []byte) error {
+		var event struct {
+			UserAgent, RequestURI string
+			ImpersonatedUser      struct{ Username string }
+			ResponseStatus        struct{ Code int }
+		}
+		if err := json.Unmarshal(line, &event); err != nil {
+			return err
+		}
+		for _, o := range environment.All {
+			if strings.HasPrefix(event.UserAgent, o.Name+"/") {
+				requests[o.Name]++
+				g.Expect(event.ImpersonatedUser.Username).To(Equal(serviceAccount(o)), string(line))
+				g.Expect(event.ResponseStatus.Code).NotTo(Equal(403), string(line))
+			}
+		}
+		return nil
+	})).To(Succeed())
+	for _, o := range environment.All {
+		g.Expect(requests[o.Name]).To(BeNumerically(">", 10), o.Name)
+	}
+}
+
+// leavesNothing checks that no file, no process and no Lease is left.
+func (c *cluster) leavesNothing(t *testing.T, tmp string) {
+	t.Helper()
+	g := NewWithT(t)
+	g.Expect(filepath.Glob(tmp + "/*")).To(BeEmpty())
+	g.Expect(processes(tmp)).To(BeEmpty())
+	for _, o := range environment.All {
+		g.Expect(prints(t, 0, "kubectl get lease -n "+o.Namespace)).To(ContainSubstring("No resources found"))
+	}
+}
+
+// processes are the numbers of all processes whose temporary folder it is.
+func processes(tmp string) (found []string) {
+	environments, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, environment := range environments {
+		text, err := os.ReadFile(environment)
+		if err == nil && bytes.Contains(text, []byte("TMPDIR="+tmp+"\x00")) {
+			found = append(found, environment)
+		}
+	}
+	return found
+}

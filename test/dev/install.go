@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
+)
+
+// crd is the kind that `make uninstall` is most careful with: its deletion deletes all objects of
+// the kind that it defines.
+const crd = "CustomResourceDefinition"
+
+// installed is what an operator needs of a cluster to run elsewhere: its base without what runs or
+// serves pods.
+func installed(o environment.Operator) ([]*unstructured.Unstructured, error) {
+	root, err := project.Root()
+	if err != nil {
+		return nil, err
+	}
+	objects, err := o.Render(root, "base")
+	return manifests.Without(objects, "Deployment", "PodDisruptionBudget", "Service"), err
+}
+
+// install applies that for both operators. The objects of a deployed operator stay as they are.
+func install(ctx context.Context, _ *options, t *target, out io.Writer) error {
+	for _, o := range environment.All {
+		objects, err := installed(o)
+		if err != nil {
+			return err
+		}
+		if err := manifests.Apply(ctx, t.client, objects); err != nil {
+			return err
+		}
+		if err := t.served(ctx, objects); err != nil {
+			return err
+		}
+		say(out, "%s: %s; its namespace is %s", o.Name, counted(objects), o.Namespace)
+	}
+	say(out, "Installed; no pod runs. Next: make dev, or make dev ARGS=--simulate-discord without a bot of your own.\n"+
+		"CloudNativePG and prometheus-operator are missing? make dependencies. To remove it: make uninstall")
+	return nil
+}
+
+// served waits until the kinds are served, a moment after their definitions were accepted.
+func (t *target) served(ctx context.Context, objects []*unstructured.Unstructured) error {
+	ctx, cancel := context.WithTimeout(ctx, cleaning)
+	defer cancel()
+	for _, definition := range objects {
+		if definition.GetKind() != crd {
+			continue
+		}
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(listKind(definition))
+		err := wait.PollUntilContextCancel(ctx, refresh, true, func(ctx context.Context) (bool, error) {
+			err := t.client.List(ctx, list, client.Limit(1))
+			if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+				return false, nil
+			}
+			return true, err
+		})
+		if err != nil {
+			return fmt.Errorf("the kind of %s is not served: %w", definition.GetName(), err)
+		}
+	}
+	return nil
+}
+
+// counted is how many objects there are of each kind.
+func counted(objects []*unstructured.Unstructured) string {
+	counts := map[string]int{}
+	var kinds []string
+	for _, o := range objects {
+		if counts[o.GetKind()]++; counts[o.GetKind()] == 1 {
+			kinds = append(kinds, o.GetKind())
+		}
+	}
+	for i, kind := range kinds {
+		kinds[i] = fmt.Sprintf("%d %s", counts[kind], kind)
+	}
+	return strings.Join(kinds, ", ")
+}
+
+// uninstall removes what install has applied. It refuses while an operator uses it, and while there
+// are objects of our kinds, which would go with the kinds.
+func uninstall(ctx context.Context, o *options, t *target, out io.Writer) error {
+	var users []*unstructured.Unstructured
+	for _, operator := range environment.All {
+		if err := t.undeployed(ctx, operator); err != nil {
+			return err
+		}
+		objects, err := t.objectsOf(ctx, operator)
+		if err != nil {
+			return err
+		}
+		users = append(users, objects...)
+	}
+	if len(users) > 0 && !o.keepKinds {
+		return refusal(users)
+	}
+	for _, operator := range environment.All {
+		if err := t.remove(ctx, operator, o.keepKinds, out); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.keepKinds && len(users) > 0:
+		say(out, "The kinds stay, and with them %d objects that no operator reconciles now.", len(users))
+	default:
+		say(out, "Removed. What retained databases and Discord channels consist of stays: Clusters of CloudNativePG, "+
+			"channels on Discord.")
+	}
+	return nil
+}
+
+// refusal says which objects would be deleted, and what to do.
+func refusal(objects []*unstructured.Unstructured) error {
+	const most = 10
+	var lines []string
+	for _, o := range objects[:min(most, len(objects))] {
+		lines = append(lines, fmt.Sprintf("  %s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName()))
+	}
+	if rest := len(objects) - most; rest > 0 {
+		lines = append(lines, fmt.Sprintf("  and %d more", rest))
+	}
+	return fmt.Errorf(`refused: the kinds would take these objects along, without an operator that cleans up after them:
+%s
+Delete them first, while the operators run (make dev):
+  kubectl delete dojos,discordchannels,discordroles,discordgroups,discordservers --all --all-namespaces
+Or leave them and their kinds, and remove the rest: make uninstall ARGS=--keep-kinds`, strings.Join(lines, "\n"))
+}
+
+// objectsOf are all objects of an operator's kinds.
+func (t *target) objectsOf(ctx context.Context, o environment.Operator) (all []*unstructured.Unstructured, err error) {
+	objects, err := installed(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, definition := range objects {
+		if definition.GetKind() != crd {
+			continue
+		}
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(listKind(definition))
+		err := t.client.List(ctx, list)
+		if meta.IsNoMatchError(err) || apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("list what would be deleted: %w", err)
+		}
+		for i := range list.Items {
+			all = append(all, &list.Items[i])
+		}
+	}
+	return all, nil
+}
+
+// listKind is the kind of the lists that a CustomResourceDefinition defines.
+func listKind(definition *unstructured.Unstructured) schema.GroupVersionKind {
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	version, _, _ := unstructured.NestedString(versions[0].(map[string]any), "name")
+	return schema.GroupVersionKind{Group: group, Version: version, Kind: kind + "List"}
+}
+
+// remove deletes what install has applied, in reverse order; the namespace only when nothing of
+// others is in it.
+func (t *target) remove(ctx context.Context, o environment.Operator, keepKinds bool, out io.Writer) error {
+	objects, err := installed(o)
+	if err != nil {
+		return err
+	}
+	kept := []string{"Namespace"}
+	if keepKinds {
+		kept = append(kept, crd)
+	}
+	deleted := 0
+	for _, object := range slices.Backward(manifests.Without(objects, kept...)) {
+		switch err := t.client.Delete(ctx, object); {
+		case err == nil:
+			deleted++
+		case !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err):
+			return fmt.Errorf("delete %s %s: %w", object.GetKind(), object.GetName(), err)
+		}
+	}
+	say(out, "%s: %d objects deleted", o.Name, deleted)
+	content, err := t.content(ctx, o.Namespace)
+	if err != nil {
+		return err
+	}
+	if len(content) > 0 {
+		say(out, "the namespace %s stays, since it has %s", o.Namespace, strings.Join(content, ", "))
+		return nil
+	}
+	return client.IgnoreNotFound(t.client.Delete(ctx, &corev1.Namespace{ObjectMeta: metaOf(o.Namespace)}))
+}
+
+// content is what users have put into a namespace.
+func (t *target) content(ctx context.Context, namespace string) (names []string, err error) {
+	for _, kind := range []schema.GroupVersionKind{
+		{Version: "v1", Kind: "Pod"}, {Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ConfigMap"},
+		{Version: "v1", Kind: "Service"}, {Version: "v1", Kind: "PersistentVolumeClaim"},
+		{Group: "apps", Version: "v1", Kind: "Deployment"}, {Group: "apps", Version: "v1", Kind: "StatefulSet"},
+	} {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		if err := t.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			return nil, fmt.Errorf("list what is in the namespace %s: %w", namespace, err)
+		}
+		for i := range list.Items {
+			if name := list.Items[i].GetName(); name != "kube-root-ca.crt" { // every namespace has it
+				names = append(names, kind.Kind+" "+name)
+			}
+		}
+	}
+	return names, nil
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"jutsu.com/operators/test/environment"
+)
+
+// options is what the command line says.
+type options struct {
+	command string
+	context string // empty for the current one
+
+	keepKinds bool // of uninstall
+
+	// Of run.
+	namespaces             string
+	simulateDiscord        bool
+	discordListen          string
+	dojoArgs, discordFlags string
+}
+
+// commands by their names, with what they do.
+var commands = map[string]func(context.Context, *options, *target, io.Writer) error{
+	"install":      install,
+	"uninstall":    uninstall,
+	"dependencies": dependencies,
+	"run":          run,
+}
+
+const help = `Works on the cluster of the current kubectl context, or of --context.
+
+Usage: make install        the kinds, and the permissions of the operators; no pod runs. Can be repeated
+       make dependencies   CloudNativePG and prometheus-operator, where they are missing
+       make dev            both operators on this machine, with their own permissions, until Ctrl-C
+       make uninstall      removes what make install has installed, unless it would take your objects with it
+
+A cluster that is not on this machine has to be confirmed: make install CONTEXT=NAME.
+Flags are given as ARGS="...".`
+
+func main() {
+	log.SetLogger(logr.Discard()) // this program logs nothing itself
+	environment.Main("dev", func(ctx context.Context, args []string) error {
+		o, err := parse(args, os.Stdout)
+		if err != nil {
+			return err
+		}
+		t, err := findTarget(o.context)
+		if err != nil {
+			return err
+		}
+		if err := t.confirm(o, os.Stdin, os.Stdout); err != nil {
+			return err
+		}
+		return commands[o.command](ctx, o, t, os.Stdout)
+	})
+}
+
+// parse reads the command line; errors of it, and --help, are printed on out.
+func parse(args []string, out io.Writer) (*options, error) {
+	o := &options{}
+	flags := environment.Flags("dev", help, out)
+	flags.StringVar(&o.context, "context", "", "`name` of the kubectl context; naming it confirms it")
+	flags.BoolVar(&o.keepKinds, "keep-kinds", false,
+		"uninstall: the CustomResourceDefinitions stay, and with them all objects of these kinds")
+	flags.StringVar(&o.namespaces, "watch-namespaces", "", "run: comma-separated `namespaces` to watch; by default all")
+	flags.BoolVar(&o.simulateDiscord, "simulate-discord", false,
+		"run: start a simulated Discord on this machine, and use it instead of the real one")
+	flags.StringVar(&o.discordListen, "discord-listen", "",
+		"run: `host:port` of the simulated Discord, which pods have to reach for its webhooks; "+
+			"by default this machine's address and port 8065")
+	flags.StringVar(&o.dojoArgs, "dojo-args", "", "run: further `flags` of dojo-operator, separated by spaces")
+	flags.StringVar(&o.discordFlags, "discord-args", "", "run: further `flags` of discord-operator, separated by spaces")
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		o.command, args = args[0], args[1:]
+	}
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	switch {
+	case commands[o.command] == nil:
+		return nil, fmt.Errorf("%q is none of install, dependencies, run, uninstall; see --help", o.command)
+	case flags.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
+	case o.keepKinds && o.command != "uninstall":
+		return nil, errors.New("--keep-kinds belongs to uninstall")
+	case o.command != "run" && (o.namespaces+o.discordListen+o.dojoArgs+o.discordFlags != "" || o.simulateDiscord):
+		return nil, fmt.Errorf("%s takes no flags of run; see --help", o.command)
+	case o.discordListen != "" && !o.simulateDiscord:
+		return nil, errors.New("--discord-listen takes --simulate-discord as well")
+	}
+	return o, nil
+}
+
+func say(out io.Writer, format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/project"
+)
+
+var (
+	commands = regexp.MustCompile("(?s)```sh\n(.*?)```")
+	nameOf   = regexp.MustCompile(`\bNAME\b`) // not part of another word, such as DBNAME
+)
+
+// documented runs all commands of a section of docs/operations.md as a user of the namespace does, for
+// one Dojo, and returns what they print.
+func (w *world) documented(ctx context.Context, section, dojo string) string {
+	GinkgoHelper()
+	var script strings.Builder
+	for _, block := range commands.FindAllStringSubmatch(operations(section), -1) {
+		script.WriteString(block[1])
+	}
+	Expect(script.String()).NotTo(BeEmpty(), "commands of the section %q", section)
+	text := nameOf.ReplaceAllString(script.String(), dojo)
+	step("docs/operations.md, %s\n%s", section, text)
+	shell := exec.CommandContext(ctx, "sh", "-euc", text)
+	shell.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(), "PATH="+kubectlFolder(ctx)+":"+os.Getenv("PATH"))
+	output, err := shell.CombinedOutput()
+	Expect(err).NotTo(HaveOccurred(), string(output))
+	progress("%s", output)
+	return string(output)
+}
+
+// operations is the text of a section of docs/operations.md.
+func operations(section string) string {
+	GinkgoHelper()
+	path, err := project.Path("docs", "operations.md")
+	Expect(err).NotTo(HaveOccurred())
+	text, err := os.ReadFile(path)
+	Expect(err).NotTo(HaveOccurred())
+	_, after, found := strings.Cut(string(text), "\n## "+section+"\n")
+	Expect(found).To(BeTrue(), "section %q", section)
+	within, _, _ := strings.Cut(after, "\n## ")
+	return within
+}
+
+// kubeconfig is a copy of the administrator's, in whose context commands go to the world's namespace.
+func (w *world) kubeconfig() string {
+	GinkgoHelper()
+	c, err := clientcmd.LoadFromFile(kubeconfigPath)
+	Expect(err).NotTo(HaveOccurred())
+	c.Contexts[c.CurrentContext].Namespace = w.namespace
+	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+	Expect(clientcmd.WriteToFile(*c, path)).To(Succeed())
+	return path
+}
+
+// kubectlFolder has the kubectl that is pinned.
+func kubectlFolder(ctx context.Context) string {
+	GinkgoHelper()
+	paths, err := testcluster.Binaries(ctx, nil, testcluster.Kubectl)
+	Expect(err).NotTo(HaveOccurred())
+	return filepath.Dir(paths[testcluster.Kubectl])
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+)
+
+// What keeps data from being lost by mistake, on the real CloudNativePG and the real API server.
+var _ = Describe("The data of a Dojo", Label("database"), Ordered, Serial, func() {
+	const ijichi = `
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: ijichi}
+spec:
+  accountId: Kiyotaka Ijichi
+  title: Assistants
+  deletionProtection: true
+  postgres: {cluster: {storage: {size: 1Gi}}, reclaimPolicy: Delete}
+`
+	var w *world
+	BeforeAll(func(ctx SpecContext) {
+		w = newWorld(ctx, "guards")
+		w.apply(ctx, ijichi)
+		w.awaitReady(ctx, "ijichi")
+		Expect(w.addWeapon(ctx, "ijichi", "1", "Inverted Spear")).To(Succeed())
+	}, NodeTimeout(10*time.Minute))
+
+	It("stays when its Dojo is deleted while that is protected", func(ctx SpecContext) {
+		says := w.kubectl(ctx, "delete", "dojo", "ijichi", "--wait=false")
+		Expect(says).To(ContainSubstring("deletionProtection"), "and how it is lifted")
+		Consistently(ctx, w.dojo).WithArguments("ijichi").Should(HaveField("DeletionTimestamp", BeNil()))
+		Expect(w.weapons(ctx, "ijichi")).To(HaveLen(1))
+	}, SpecTimeout(5*time.Minute))
+
+	It("is not replaced by an empty Cluster when that is lost, until a user accepts it", func(ctx SpecContext) {
+		Expect(w.kubectl(ctx, "delete", "cluster", "ijichi-db")).To(ContainSubstring("deleted"))
+		Eventually(ctx, w.condition).WithArguments("ijichi", "DatabaseReady").WithTimeout(eventually).
+			Should(HavePrefix("False " + corev1api.ReasonDatabaseLost))
+		Expect(w.condition(ctx, "ijichi", "Available")).To(HavePrefix("False " + corev1api.ReasonDatabaseUnreachable))
+		Consistently(ctx, func(ctx context.Context) error {
+			_, err := w.postgres(ctx, "Cluster", "ijichi-db")
+			return err
+		}).WithTimeout(20 * time.Second).ShouldNot(Succeed())
+		message, err := w.condition(ctx, "ijichi", "DatabaseReady")
+		Expect(err).NotTo(HaveOccurred())
+		command := regexp.MustCompile("`kubectl ([^`]*)`").FindStringSubmatch(message)
+		Expect(command).To(HaveLen(2), message)
+		began := time.Now()
+		w.kubectl(ctx, strings.Fields(command[1])...)
+		w.awaitReady(ctx, "ijichi")
+		measured("an accepted loss: Ready with an empty database after %s", time.Since(began))
+		Eventually(ctx, w.weapons).WithArguments("ijichi").Should(BeEmpty())
+	}, SpecTimeout(10*time.Minute))
+
+	It("goes with its namespace, protected or not", func(ctx SpecContext) {
+		other := newWorld(ctx, "protected")
+		other.apply(ctx, strings.Replace(ijichi, "reclaimPolicy: Delete", "reclaimPolicy: Retain", 1))
+		other.awaitReady(ctx, "ijichi")
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other.namespace}}
+		Expect(k8s.Delete(ctx, namespace)).To(Succeed())
+		Eventually(ctx, gone).WithArguments(namespace).WithTimeout(eventually).Should(Succeed())
+	}, SpecTimeout(10*time.Minute))
+
+	AfterAll(func(ctx SpecContext) {
+		w.patch(ctx, "ijichi", `{"spec":{"deletionProtection":false}}`)
+		w.deleteDojo(ctx, "ijichi")
+	}, NodeTimeout(5*time.Minute))
+})
+
+// kubectl runs it as a user of the namespace does, and returns what it prints, errors included.
+func (w *world) kubectl(ctx context.Context, args ...string) string {
+	GinkgoHelper()
+	command := exec.CommandContext(ctx, kubectlFolder(ctx)+"/kubectl", args...)
+	command.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig())
+	output, _ := command.CombinedOutput()
+	return strings.TrimSpace(string(output))
+}

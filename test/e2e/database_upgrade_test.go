@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/test/e2e/internal/images"
+)
+
+// Two major versions of Postgres, that of Debian 12 and that of Debian 13, which CloudNativePG upgrades with
+// pg_upgrade.
+var _ = Describe("Postgres of another major version", Label("database"), Ordered, Serial, func() {
+	const maki = `
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: maki}
+spec:
+  accountId: Maki Zenin
+  title: Cursed Tools
+  replicas: 2
+  postgres:
+    cluster: {version: "15", instances: 2, storage: {size: 1Gi}}
+    reclaimPolicy: Delete
+`
+	var w *world
+	BeforeAll(func(ctx SpecContext) {
+		pushNewPostgres(ctx)
+		w = newWorld(ctx, "upgrade")
+		w.apply(ctx, maki)
+		w.awaitReady(ctx, "maki")
+		Expect(w.addWeapon(ctx, "maki", "1", "Playful Cloud")).To(Succeed())
+	}, NodeTimeout(15*time.Minute))
+
+	setVersion := func(ctx context.Context, version string) {
+		GinkgoHelper()
+		w.patch(ctx, "maki", `{"spec":{"postgres":{"cluster":{"version":"`+version+`"}}}}`)
+	}
+	version := func(ctx context.Context) string {
+		GinkgoHelper()
+		return w.psql(ctx, "maki", "maki-db-rw", "SELECT current_setting('server_version_num')::int / 10000, id FROM weapons")
+	}
+
+	It("is not begun without a backup, and taken back", func(ctx SpecContext) {
+		setVersion(ctx, "17")
+		Eventually(ctx, w.condition).WithArguments("maki", "DatabaseReady").
+			Should(HavePrefix("False " + corev1api.ReasonUpgradeNeedsBackup))
+		Expect(w.condition(ctx, "maki", "Available")).To(HavePrefix("True "))
+		setVersion(ctx, "15")
+		w.awaitReady(ctx, "maki")
+		Expect(version(ctx)).To(Equal("15|1"))
+	}, SpecTimeout(5*time.Minute))
+
+	It("is taken back amid the upgrade, where that cannot be had", func(ctx SpecContext) {
+		w.kubectl(ctx, "annotate", "dojo", "maki", corev1api.UpgradeWithoutBackupAnnotation+"=16")
+		setVersion(ctx, "16") // of which there is no image
+		Eventually(ctx, func(ctx context.Context) string {
+			return w.kubectl(ctx, "get", "pods", "-l", "batch.kubernetes.io/job-name=maki-db-1-major-upgrade", "-o",
+				"jsonpath={.items[*].status.containerStatuses[*].state.waiting.reason}"+
+					"{.items[*].status.initContainerStatuses[*].state.waiting.reason}")
+		}).WithTimeout(eventually).Should(Or(ContainSubstring("ImagePullBackOff"), ContainSubstring("ErrImagePull")))
+		Expect(w.dojo(ctx, "maki")).To(HaveField("Status.Database.Upgrade", HaveValue(And(
+			HaveField("From", "15"), HaveField("To", "16"), HaveField("Step", corev1api.UpgradeUpgrading)))))
+		Expect(w.podsOf(ctx, "maki")).To(BeEmpty())
+		began := time.Now()
+		setVersion(ctx, "15")
+		Eventually(ctx, w.condition).WithArguments("maki", "Ready").WithTimeout(2 * eventually).Should(HavePrefix("True "))
+		measured("an upgrade that is taken back: pods run again after %s", time.Since(began))
+		Expect(version(ctx)).To(Equal("15|1"))
+	}, SpecTimeout(15*time.Minute))
+
+	It("has the data of the former one, by the documented commands", func(ctx SpecContext) {
+		began := time.Now()
+		w.documented(ctx, "How do I upgrade Postgres?", "maki")
+		measured("an upgrade of two instances from Postgres 15 to 17: %s", time.Since(began))
+		Expect(version(ctx)).To(Equal("17|1"))
+		Expect(w.weapons(ctx, "maki")).To(ConsistOf(weapon{"1", "Playful Cloud"}))
+		Expect(w.addWeapon(ctx, "maki", "2", "Dragon-Bone")).To(Succeed())
+		Expect(w.dojo(ctx, "maki")).To(HaveField("Status.Database.Upgrade", BeNil()))
+	}, SpecTimeout(20*time.Minute))
+})
+
+// The same with backups: one before, one after, and the way back from the first.
+var _ = Describe("Postgres of another major version, with backups", Label("database"), Ordered, Serial, func() {
+	const toji = `
+apiVersion: core.jutsu.com/v1
+kind: Dojo
+metadata: {name: NAME}
+spec:
+  accountId: Toji Fushiguro
+  title: Heavenly Restriction
+  postgres:
+    cluster:
+      version: "15"
+      storage: {size: 1Gi}
+      backup:
+        schedule: "0 2 * * *"
+        method: Plugin
+        plugin:
+          name: barman-cloud.cloudnative-pg.io
+          parameters: {barmanObjectName: store, serverName: NAME-db-15}
+      bootstrap: {FROM}
+    reclaimPolicy: Delete
+`
+	var w *world
+	BeforeAll(func(ctx SpecContext) {
+		pushNewPostgres(ctx)
+		store, err := installed.InstallBackups(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		w = newWorld(ctx, "upgrade-backup")
+		w.startStore(ctx, store)
+		w.apply(ctx, strings.NewReplacer("NAME", "toji", "\n      bootstrap: {FROM}", "").Replace(toji))
+		w.awaitReady(ctx, "toji")
+		Expect(w.addWeapon(ctx, "toji", "1", "Playful Cloud")).To(Succeed())
+	}, NodeTimeout(installing))
+
+	It("backs up, upgrades, backs up again, and is restored as it was before by a second Dojo", func(ctx SpecContext) {
+		began := time.Now()
+		w.patch(ctx, "toji", `{"spec":{"postgres":{"cluster":{"version":"17",
+			"backup":{"plugin":{"parameters":{"serverName":"toji-db-17"}}}}}}}`)
+		var before string
+		Eventually(ctx, func(ctx context.Context) string {
+			d, err := w.dojo(ctx, "toji")
+			if err == nil && d.Status.Database.Upgrade != nil {
+				before = d.Status.Database.Upgrade.Backup
+			}
+			return before
+		}).WithTimeout(eventually).Should(HavePrefix("toji-before-"))
+		Eventually(ctx, w.condition).WithArguments("toji", "Ready").WithTimeout(2 * eventually).Should(HavePrefix("True "))
+		measured("an upgrade of one instance from Postgres 15 to 17, with a backup before: %s", time.Since(began))
+		Expect(w.weapons(ctx, "toji")).To(ConsistOf(weapon{"1", "Playful Cloud"}))
+		Expect(w.addWeapon(ctx, "toji", "2", "Dragon-Bone")).To(Succeed())
+		Eventually(ctx, w.dojo).WithArguments("toji").WithTimeout(eventually).
+			Should(HaveField("Status.Database.LastBackup.Name", HavePrefix("toji-after-")))
+
+		_, err := w.postgres(ctx, "Backup", before)
+		Expect(apierrors.IsNotFound(err)).To(BeTrue(), "the plugin deletes what is not under the new serverName")
+		upgraded, err := w.dojo(ctx, "toji")
+		Expect(err).NotTo(HaveOccurred())
+		began = time.Now()
+		recovery := fmt.Sprintf("{recovery: {database: %s, objectStore: {serverName: toji-db-15, plugin: {name: "+
+			"barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: store}}}}}", upgraded.Status.Database.Name)
+		w.apply(ctx, strings.NewReplacer("NAME", "toji-past", "{FROM}", recovery).Replace(toji))
+		w.awaitReady(ctx, "toji-past")
+		measured("restored as it was before an upgrade, to Postgres 15: %s", time.Since(began))
+		Expect(w.weapons(ctx, "toji-past")).To(ConsistOf(weapon{"1", "Playful Cloud"}))
+		Expect(w.dojo(ctx, "toji-past")).To(HaveField("Status.Database.Version", "15"))
+		Expect(w.dojo(ctx, "toji")).To(HaveField("Status.Database.Version", "17"))
+
+		step("a restored database is upgraded like any other")
+		w.patch(ctx, "toji-past", `{"spec":{"postgres":{"cluster":{"version":"17",
+			"backup":{"plugin":{"parameters":{"serverName":"toji-past-db-17"}}}}}}}`)
+		Eventually(ctx, w.dojo).WithArguments("toji-past").WithTimeout(2 * eventually).
+			Should(HaveField("Status.Database.Version", "17"))
+		w.awaitReady(ctx, "toji-past")
+		Expect(w.weapons(ctx, "toji-past")).To(ConsistOf(weapon{"1", "Playful Cloud"}))
+		for _, name := range []string{"toji-past", "toji"} {
+			w.deleteDojo(ctx, name)
+			Expect(w.existing(ctx, name+"-db")).To(BeEmpty())
+		}
+	}, SpecTimeout(30*time.Minute))
+})
+
+// pushNewPostgres brings the image of the newer version into the registry.
+func pushNewPostgres(ctx context.Context) {
+	GinkgoHelper()
+	archive, err := images.NewPostgresArchive(ctx, os.Stderr)
+	Expect(err).NotTo(HaveOccurred())
+	_, err = images.Image{
+		Name: "ghcr.io/cloudnative-pg/postgresql:" + images.NewPostgresVersion, Archive: archive, User: "26",
+	}.Push(installed.Registry)
+	Expect(err).NotTo(HaveOccurred())
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/testcluster/project"
+	"jutsu.com/operators/test/environment"
+	"jutsu.com/operators/test/internal/quickstart"
+)
+
+// The page's commands, as they are printed there, on a node on which images are pulled, Postgres runs
+// and alerts fire. The deployed operators are stopped meanwhile, as make dev asks for.
+var _ = Describe("A new user with docs/quickstart.md", Serial, func() {
+	It("gets from a cluster to an alert in Discord, and to the resolved message", func(ctx SpecContext) {
+		for _, o := range environment.All {
+			runOperators(ctx, o, 0)
+			DeferCleanup(func(ctx SpecContext) { runOperators(ctx, o, 2) }, NodeTimeout(eventually))
+		}
+		began, shell := time.Now(), newShell(ctx)
+		shell.section(ctx, "How do I install what they need?")
+		progress("quickstart: installed after %.0f s", time.Since(began).Seconds())
+
+		running, err := quickstart.Commands("How do I run the operators?")
+		Expect(err).NotTo(HaveOccurred())
+		// The Dojos of other specs, with their tokens, are not those of the simulated Discord here.
+		dev := shell.start(ctx, strings.Replace(running[0], "ARGS=--simulate-discord",
+			`ARGS="--simulate-discord --watch-namespaces=default"`, 1))
+		DeferCleanup(func() {
+			if dev.ExitCode() < 0 {
+				_ = syscall.Kill(-dev.Command.Process.Pid, syscall.SIGKILL)
+			}
+		})
+		Eventually(ctx, dev).WithTimeout(eventually).Should(gbytes.Say("Ctrl-C stops the operators."))
+		progress("quickstart: the operators run after %.0f s", time.Since(began).Seconds())
+		DeferCleanup(func(ctx SpecContext) {
+			shell.run(ctx, "kubectl delete dojos,discordchannels,discordroles,discordgroups,discordservers "+
+				"--all --namespace=default")
+			shell.run(ctx, "kubectl delete clusters.postgresql.cnpg.io --all --namespace=default")
+			shell.run(ctx, "kubectl delete secret discord-bot")
+			shell.run(ctx, "kubectl delete -k deploy/samples/monitoring")
+			Expect(syscall.Kill(-dev.Command.Process.Pid, syscall.SIGINT)).To(Succeed())
+			Eventually(ctx, dev).WithTimeout(soon).Should(gexec.Exit())
+		}, NodeTimeout(eventually))
+
+		shell.section(ctx, "How do I get from there to an alert in Discord?")
+		page := regexp.MustCompile(`Its page: (\S+)`).FindStringSubmatch(string(dev.Out.Contents()))
+		Expect(page).NotTo(BeNil())
+		channel := strings.TrimSpace(shell.run(ctx, "kubectl get dojo sendai-jujutsu-high -o jsonpath='{.status.alerts.channelId}'"))
+		const title = "DojoDown · default/sendai-jujutsu-high"
+		shell.run(ctx, "kubectl scale dojo sendai-jujutsu-high --replicas=0") // as the page does, which has repaired it
+		shell.run(ctx, "kubectl wait --for=delete pod --timeout=2m "+
+			"-l app.kubernetes.io/name=dojo,app.kubernetes.io/instance=sendai-jujutsu-high")
+		shell.run(ctx, `kubectl patch dojo sendai-jujutsu-high --type=merge -p `+
+			`'{"spec":{"replicas":1,"image":"registry.invalid/dojo:1"}}'`)
+		Eventually(ctx, titlesAt).WithArguments(page[1], channel).WithTimeout(6*time.Minute).
+			Should(ContainElement("🔥 "+title), "the rule waits for two minutes, then Alertmanager posts")
+		progress("quickstart: the alert is in Discord after %.0f s", time.Since(began).Seconds())
+		shell.run(ctx, `kubectl patch dojo sendai-jujutsu-high --type=merge -p '{"spec":{"image":null}}'`)
+		Eventually(ctx, titlesAt).WithArguments(page[1], channel).WithTimeout(eventually).
+			Should(ContainElement("✅ Resolved: " + title))
+	}, SpecTimeout(20*time.Minute))
+})
+
+// runOperators scales an operator as it is deployed, and waits until so many pods of it are ready.
+func runOperators(ctx context.Context, o environment.Operator, replicas int32) {
+	GinkgoHelper()
+	deployment := &appsv1.Deployment{}
+	key := client.ObjectKey{Namespace: o.Namespace, Name: o.Name}
+	Expect(k8s.Get(ctx, key, deployment)).To(Succeed())
+	scale := client.MergeFrom(deployment.DeepCopy())
+	deployment.Spec.Replicas = &replicas
+	Expect(k8s.Patch(ctx, deployment, scale)).To(Succeed())
+	Eventually(ctx, func() (appsv1.DeploymentStatus, error) {
+		return deployment.Status, k8s.Get(ctx, key, deployment)
+	}).WithTimeout(eventually).Should(And(HaveField("ObservedGeneration", deployment.Generation),
+		HaveField("Replicas", replicas), HaveField("ReadyReplicas", replicas)))
+}
+
+// shell is a terminal in the project's root, whose context is that of a cluster of this machine.
+type shell struct{ variables []string }
+
+func newShell(ctx context.Context) shell {
+	GinkgoHelper()
+	c, err := clientcmd.LoadFromFile(kubeconfigPath)
+	Expect(err).NotTo(HaveOccurred())
+	c.Contexts["kind-e2e"], c.CurrentContext = c.Contexts[c.CurrentContext], "kind-e2e"
+	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+	Expect(clientcmd.WriteToFile(*c, path)).To(Succeed())
+	return shell{append(os.Environ(), "KUBECONFIG="+path, "PATH="+kubectlFolder(ctx)+":"+os.Getenv("PATH"),
+		"MAKEFLAGS=", "ARGS=", "CONTEXT=")} // those of the make that runs the specs
+}
+
+// start starts a line.
+func (s shell) start(_ context.Context, line string) *gexec.Session {
+	GinkgoHelper()
+	root, err := project.Root()
+	Expect(err).NotTo(HaveOccurred())
+	step("%s", line)
+	command := exec.Command("sh", "-euc", "exec "+line)
+	command.Dir, command.Env = root, s.variables
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C reaches all of a terminal's job
+	session, err := gexec.Start(command, GinkgoWriter, GinkgoWriter)
+	Expect(err).NotTo(HaveOccurred())
+	return session
+}
+
+// run runs a line, which has to succeed, and returns what it prints.
+func (s shell) run(ctx context.Context, line string) string {
+	GinkgoHelper()
+	session := s.start(ctx, line)
+	Eventually(ctx, session).WithTimeout(10*time.Minute).Should(gexec.Exit(0), line)
+	return string(session.Out.Contents())
+}
+
+// section runs the commands of a section of the page.
+func (s shell) section(ctx context.Context, title string) {
+	GinkgoHelper()
+	commands, err := quickstart.Commands(title)
+	Expect(err).NotTo(HaveOccurred())
+	for _, line := range commands {
+		s.run(ctx, line)
+	}
+}
+
+// titlesAt are the titles of the messages in a channel of a simulated Discord, as its bot sees them.
+func titlesAt(ctx context.Context, page, channel string) ([]string, error) {
+	path, err := project.Path("out", "dev", "discord-bot.token")
+	if err != nil {
+		return nil, err
+	}
+	token, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var messages []message
+	err = askAs(ctx, strings.TrimSpace(string(token)), page, "/channels/"+channel+"/messages", &messages)
+	return titlesOf(messages), err
+}

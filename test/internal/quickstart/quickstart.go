@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package quickstart has the commands of docs/quickstart.md, which tests run as they are printed
+// there.
+package quickstart
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"jutsu.com/operators/libs/testcluster/project"
+)
+
+var blocks = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+// Commands are those of a section, a line each.
+func Commands(section string) ([]string, error) {
+	path, err := project.Path("docs", "quickstart.md")
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	_, after, found := strings.Cut(string(text), "\n## "+section+"\n")
+	if !found {
+		return nil, fmt.Errorf("docs/quickstart.md has no section %q", section)
+	}
+	within, _, _ := strings.Cut(after, "\n## ")
+	var commands []string
+	for _, block := range blocks.FindAllStringSubmatch(within, -1) {
+		joined := strings.ReplaceAll(block[1], "\\\n", "")
+		for line := range strings.Lines(joined) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				commands = append(commands, line)
+			}
+		}
+	}
+	if len(commands) == 0 {
+		return nil, fmt.Errorf("the section %q of docs/quickstart.md has no commands", section)
+	}
+	return commands, nil
+}

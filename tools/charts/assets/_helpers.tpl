@@ -1,0 +1,5 @@
+{{- /* The image by tag, by digest or by both. */ -}}
+{{- define "[[ .Name ]].image" -}}
+{{- .Values.image.repository }}
+{{- with .Values.image.tag }}{{ hasPrefix "sha256:" . | ternary "@" ":" }}{{ . }}{{ end }}
+{{- end -}}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/chart"
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/loader"
+	release "helm.sh/helm/v4/pkg/release/v1"
+	"sigs.k8s.io/kustomize/api/resource"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// root is that of the project.
+func root(t *testing.T) string {
+	t.Helper()
+	folder, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func folderOf(t *testing.T, o operator) string {
+	t.Helper()
+	return filepath.Join(root(t), "deploy", o.Name)
+}
+
+func load(t *testing.T, o operator) chart.Charter {
+	t.Helper()
+	found, err := loader.Load(filepath.Join(root(t), "deploy", "charts", o.Name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestChartsAreUpToDate generates the charts again.
+func TestChartsAreUpToDate(t *testing.T) {
+	into := t.TempDir()
+	if err := generate(root(t), into); err != nil {
+		t.Fatal(err)
+	}
+	committed := filepath.Join(root(t), "deploy", "charts")
+	if diff := cmp.Diff(filesBelow(t, into), filesBelow(t, committed)); diff != "" {
+		t.Errorf("run make generate (-generated +committed):\n%s", diff)
+	}
+}
+
+func filesBelow(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	err := fs.WalkDir(os.DirFS(folder), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(folder, path))
+		found[path] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestLint lints as `helm lint --strict` does, with the default values and with all of them.
+func TestLint(t *testing.T) {
+	for _, o := range operators {
+		for name, values := range map[string]map[string]any{"default": {}, "all": valuesFor(valuePaths(t, o)...)} {
+			t.Run(o.Name+" "+name, func(t *testing.T) {
+				lint := action.NewLint()
+				lint.Strict, lint.Namespace = true, o.Namespace
+				result := lint.Run([]string{filepath.Join(root(t), "deploy", "charts", o.Name)}, values)
+				for _, err := range result.Errors {
+					t.Error(err)
+				}
+				if result.TotalChartsLinted != 1 {
+					t.Error("nothing was linted")
+				}
+			})
+		}
+	}
+}
+
+// TestTemplates renders the charts as `helm template` does, and compares every object with what kustomize makes of the
+// overlay for production: with the default values, with each value that stands for a component, with each two of them,
+// and with all.
+func TestTemplates(t *testing.T) {
+	for _, o := range operators {
+		paths := valuePaths(t, o)
+		sets := [][]string{nil, paths}
+		for i, path := range paths {
+			sets = append(sets, []string{path})
+			for _, other := range paths[i+1:] {
+				sets = append(sets, []string{path, other})
+			}
+		}
+		for _, set := range sets {
+			t.Run(o.Name+" "+strings.Join(set, " "), func(t *testing.T) {
+				values := valuesFor(set...)
+				values["crds"] = map[string]any{"keep": false}
+				got := parsed(t, templated(t, o, load(t, o), values).Manifest)
+				if diff := cmp.Diff(kustomized(t, o, set), got); diff != "" {
+					t.Errorf("(-kustomize +helm):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestDefaults checks that with no value at all the chart differs from the overlay in one annotation.
+func TestDefaults(t *testing.T) {
+	for _, o := range operators {
+		t.Run(o.Name, func(t *testing.T) {
+			want := kustomized(t, o, nil)
+			kinds := 0
+			for name, object := range want {
+				if strings.HasPrefix(name, "CustomResourceDefinition/") {
+					annotations := object.(map[string]any)["metadata"].(map[string]any)["annotations"].(map[string]any)
+					annotations["helm.sh/resource-policy"] = "keep"
+					kinds++
+				}
+			}
+			if kinds == 0 {
+				t.Error("the overlay has no kinds")
+			}
+			if diff := cmp.Diff(want, parsed(t, templated(t, o, load(t, o), nil).Manifest)); diff != "" {
+				t.Errorf("(-kustomize +helm):\n%s", diff)
+			}
+		})
+	}
+}
+
+// valuePaths are those of the values that stand for something in kustomize.
+func valuePaths(t *testing.T, o operator) []string {
+	t.Helper()
+	switches, err := switchesOf(folderOf(t, o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, c := range switches {
+		if !slices.Contains(paths, c.Value) {
+			paths = append(paths, c.Value)
+		}
+	}
+	if len(paths) < 8 {
+		t.Fatalf("only %v found", paths)
+	}
+	return paths
+}
+
+// valuesFor switches on what the paths name.
+func valuesFor(paths ...string) map[string]any {
+	values := map[string]any{}
+	for _, path := range paths {
+		switch group, key, nested := strings.Cut(path, "."); {
+		case path == "watchNamespaces":
+			values[path] = []any{"team-a", "team-b"}
+		case path == "discordAPIURL":
+			values[path] = "https://discord.example.com/api/v10"
+		case !nested:
+			values[path] = true
+		default:
+			if values[group] == nil {
+				values[group] = map[string]any{}
+			}
+			values[group].(map[string]any)[key] = true
+		}
+	}
+	return values
+}
+
+// kustomized are the objects of the overlay with the components that the values stand for, by name. What comes from the
+// ConfigMaps that users make is a value in a chart; the Namespace is Helm's.
+func kustomized(t *testing.T, o operator, paths []string, more ...types.Label) map[string]any {
+	t.Helper()
+	switches, err := switchesOf(folderOf(t, o))
+	if err != nil {
+		t.Fatal(err)
+	}
+	switches = slices.DeleteFunc(switches, func(c change) bool { return !slices.Contains(paths, c.Value) })
+	k := kustomization(switches)
+	k.Labels = more
+	resources, err := build(folderOf(t, o), k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Contains(paths, "watchNamespaces") {
+		var components []string
+		for _, c := range switches {
+			if c.Access {
+				components = append(components, "components/"+c.Component)
+			}
+		}
+		for _, namespace := range []string{"team-a", "team-b"} {
+			access, err := build(folderOf(t, o), types.Kustomization{
+				Namespace: namespace, Resources: []string{"components/namespaced/access"}, Labels: more,
+				Components: components,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			resources = append(resources, access...)
+		}
+	}
+	resources = slices.DeleteFunc(resources, func(r *resource.Resource) bool { return r.GetKind() == "Namespace" })
+	all := map[string]any{}
+	for _, r := range resources {
+		text, err := r.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := func(key string) string {
+			return `"valueFrom":{"configMapKeyRef":{"key":"` + key + `","name":"` + o.Name
+		}
+		maps.Copy(all, parsed(t, strings.NewReplacer(
+			from("namespaces")+`-namespaces"}}`, `"value":"team-a,team-b"`,
+			from("url")+`-api"}}`, `"value":"https://discord.example.com/api/v10"`,
+		).Replace(string(text))))
+	}
+	return all
+}
+
+// parsed are the objects of a YAML text, by name.
+func parsed(t *testing.T, text string) map[string]any {
+	t.Helper()
+	all := map[string]any{}
+	for document := range strings.SplitSeq("\n"+text, "\n---\n") {
+		var object map[string]any
+		if err := sigsyaml.UnmarshalStrict([]byte(document), &object); err != nil {
+			t.Fatalf("%v:\n%s", err, document)
+		}
+		if len(object) == 0 {
+			continue
+		}
+		metadata := object["metadata"].(map[string]any)
+		namespace, _ := metadata["namespace"].(string)
+		name := strings.Join([]string{object["kind"].(string), namespace, metadata["name"].(string)}, "/")
+		if all[name] != nil {
+			t.Errorf("%s is there twice", name)
+		}
+		all[name] = object
+	}
+	return all
+}
+
+// templated renders a chart without a cluster.
+func templated(t *testing.T, o operator, of chart.Charter, values map[string]any) *release.Release {
+	t.Helper()
+	found, err := tryTemplated(t, o, of, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+func tryTemplated(t *testing.T, o operator, of chart.Charter, values map[string]any) (*release.Release, error) {
+	t.Helper()
+	install := action.NewInstall(action.NewConfiguration())
+	install.DryRunStrategy, install.ReleaseName, install.Namespace = action.DryRunClient, o.Name, o.Namespace
+	version, err := common.ParseKubeVersion("v1.30.0") // the oldest
+	if err != nil {
+		t.Fatal(err)
+	}
+	install.KubeVersion = version
+	found, err := install.RunWithContext(t.Context(), of, values)
+	if err != nil {
+		return nil, err
+	}
+	return found.(*release.Release), nil
+}
+
+// TestValues checks what the values do that stand for no component.
+func TestValues(t *testing.T) {
+	const pod, container = "spec.template.spec.", "spec.template.spec.containers.0."
+	for name, test := range map[string]struct {
+		values string
+		want   map[string]string // of the Deployment, by path
+	}{
+		"an image by tag": {`image: {repository: "example.com:5000/a/b", tag: v1.2.3}`,
+			map[string]string{container + "image": "example.com:5000/a/b:v1.2.3"}},
+		"an image by digest": {`image: {repository: example.com/b, tag: "sha256:0123"}`,
+			map[string]string{container + "image": "example.com/b@sha256:0123"}},
+		"an image by both": {`image: {repository: example.com/b, tag: "v1.2.3@sha256:0123", pullPolicy: Always}`,
+			map[string]string{
+				container + "image": "example.com/b:v1.2.3@sha256:0123", container + "imagePullPolicy": "Always"}},
+		"flags": {`flags: {concurrency: 8, zap-log-level: debug, zap-devel: true}`,
+			map[string]string{container + "args": "- --leader-elect\n- --metrics-bind-address=:8443\n" +
+				"- --health-probe-bind-address=:8081\n- --concurrency=8\n- --zap-devel=true\n- --zap-log-level=debug"}},
+		"resources": {`{resources: {limits: {cpu: "1"}}, goMemoryLimit: 1GiB}`, map[string]string{
+			container + "resources": "limits:\n  cpu: \"1\"\n  memory: 256Mi\nrequests:\n  cpu: 100m\n  memory: 256Mi",
+			container + "env":       "- name: GOMEMLIMIT\n  value: 1GiB"}},
+		"replicas": {`replicas: 0`, map[string]string{"spec.replicas": "0"}},
+		"metadata": {`{podLabels: {a: "1"}, podAnnotations: {b: "2"}, commonLabels: {c: "3"}}`, map[string]string{
+			"spec.template.metadata.labels.a": `"1"`, "spec.template.metadata.annotations.b": `"2"`,
+			"metadata.labels.c": `"3"`}},
+		"scheduling": {`{priorityClassName: high, nodeSelector: {d: e}, tolerations: [{key: f}],
+			imagePullSecrets: [{name: g}], affinity: {nodeAffinity: {}}}`, map[string]string{
+			pod + "priorityClassName": "high", pod + "nodeSelector.d": "e", pod + "tolerations": "- key: f",
+			pod + "imagePullSecrets": "- name: g", pod + "affinity": "nodeAffinity: {}"}},
+	} {
+		for _, o := range operators {
+			t.Run(o.Name+" "+name, func(t *testing.T) {
+				var values map[string]any
+				if err := sigsyaml.Unmarshal([]byte(test.values), &values); err != nil {
+					t.Fatal(err)
+				}
+				objects := parsed(t, templated(t, o, load(t, o), values).Manifest)
+				text, err := sigsyaml.Marshal(objects["Deployment/"+o.Namespace+"/"+o.Name])
+				if err != nil {
+					t.Fatal(err)
+				}
+				deployment := newTree(yaml.MustParse(string(text)).YNode())
+				for path, want := range test.want {
+					found, err := deployment.find(path)
+					if err != nil {
+						t.Error(err)
+						continue
+					}
+					if got := strings.TrimSpace(yaml.NewRNode(found.node).MustString()); got != want {
+						t.Errorf("%s is %s, want %s", path, got, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestCommonLabels compares with the labels of a user's kustomization.
+func TestCommonLabels(t *testing.T) {
+	label := map[string]string{"release": "kube-prometheus-stack"}
+	for _, o := range operators {
+		paths := valuePaths(t, o)
+		values := valuesFor(paths...)
+		values["crds"] = map[string]any{"keep": false}
+		values["commonLabels"] = map[string]any{"release": label["release"]}
+		got := parsed(t, templated(t, o, load(t, o), values).Manifest)
+		if diff := cmp.Diff(kustomized(t, o, paths, types.Label{Pairs: label}), got); diff != "" {
+			t.Errorf("%s (-kustomize +helm):\n%s", o.Name, diff)
+		}
+	}
+}
+
+// TestRefusedValues checks that the schema refuses what would be ignored, or break the operator later.
+func TestRefusedValues(t *testing.T) {
+	for values, want := range map[string]string{
+		`{replica: 3}`:                             "additional properties 'replica' not allowed",
+		`{prometheus: {enable: true}}`:             "additional properties 'enable' not allowed",
+		`{replicas: "3"}`:                          "/replicas': got string, want integer",
+		`{flags: {watch-namespaces: team-a}}`:      "invalid propertyName 'watch-namespaces'",
+		`{flags: {leader-elect: false}}`:           "invalid propertyName 'leader-elect'",
+		`{flags: {Concurrency: 8}}`:                "invalid propertyName 'Concurrency'",
+		`{watchNamespaces: team-a}`:                "/watchNamespaces': got string, want array",
+		`{watchNamespaces: [team-a, team-a]}`:      "items at 0 and 1 are equal",
+		`{watchNamespaces: [Team]}`:                "'Team' does not match pattern",
+		`{image: {repository: "a/b@sha256:0"}}`:    "'a/b@sha256:0' does not match pattern",
+		`{image: {pullPolicy: Sometimes}}`:         "value must be one of",
+		`{goMemoryLimit: 230Mi}`:                   "'230Mi' does not match pattern",
+		`{crds: {enabled: "true"}}`:                "got string, want boolean",
+		`{networkPolicy: {enabled: true, any: 1}}`: "additional properties 'any' not allowed",
+	} {
+		for _, o := range operators {
+			var parsed map[string]any
+			if err := sigsyaml.Unmarshal([]byte(values), &parsed); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tryTemplated(t, o, load(t, o), parsed); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s with %s: the error is %v, want %q", o.Name, values, err, want)
+			}
+		}
+	}
+}
+
+// TestKindsAreOptional checks crds.enabled, for clusters whose kinds another tool installs.
+func TestKindsAreOptional(t *testing.T) {
+	for _, o := range operators {
+		values := map[string]any{"crds": map[string]any{"enabled": false}}
+		for name := range parsed(t, templated(t, o, load(t, o), values).Manifest) {
+			if strings.HasPrefix(name, "CustomResourceDefinition") {
+				t.Errorf("%s is installed", name)
+			}
+		}
+	}
+}

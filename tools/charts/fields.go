@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// defaults are what the overlay for production has where the chart has a value.
+type defaults struct {
+	Image         string
+	Replicas      string
+	GoMemoryLimit string
+	Resources     string // as YAML
+	// Files are those that templates read, by their path in the chart.
+	Files map[string]string
+}
+
+// podFields are those of the pod's spec that the overlay does not have.
+var podFields = []string{"imagePullSecrets", "priorityClassName", "nodeSelector", "affinity", "tolerations"}
+
+// parameterize makes what users set of their own a value.
+func parameterize(o operator, objects []*object) (d defaults, err error) {
+	d.Files = map[string]string{}
+	for _, object := range objects {
+		labels, err := object.value.find("metadata.labels")
+		if err != nil {
+			return d, fmt.Errorf("%s %s: %w", object.kind, object.name, err)
+		}
+		labels.add("{{- with .Values.commonLabels }}{{ toYaml . | nindent 0 }}{{ end }}")
+		switch object.kind {
+		case "CustomResourceDefinition":
+			err = keptKind(object)
+		case "ConfigMap":
+			err = fromFiles(object, d.Files)
+		case "Deployment":
+			err = parameterizeDeployment(o.Name, object.value, &d)
+		}
+		if err != nil {
+			return d, fmt.Errorf("%s %s: %w", object.kind, object.name, err)
+		}
+	}
+	if d.Replicas == "" {
+		return d, fmt.Errorf("%s has no Deployment", o.Name)
+	}
+	return d, nil
+}
+
+// add adds lines of a template at the end.
+func (t *tree) add(template string) { t.entries = append(t.entries, &entry{raw: template}) }
+
+// keptKind makes it a value whether a kind is installed, and whether it stays when the release is uninstalled.
+func keptKind(o *object) error {
+	annotations, err := o.value.find("metadata.annotations")
+	if err != nil {
+		return err
+	}
+	annotations.add("{{- if .Values.crds.keep }}\nhelm.sh/resource-policy: keep\n{{- end }}")
+	o.when = append(o.when, condition{value: "crds.enabled"})
+	o.file = "crds/" + o.name
+	return nil
+}
+
+// fromFiles puts the content of a ConfigMap in files, in which it needs no escapes.
+func fromFiles(o *object, files map[string]string) error {
+	data, err := o.value.find("data")
+	if err != nil {
+		return err
+	}
+	for _, e := range data.entries {
+		path := "files/" + e.key.Value
+		files[path] = e.value.node.Value
+		e.value = &tree{node: yaml.NewStringRNode("").YNode(), raw: fmt.Sprintf("| {{- .Files.Get %q | nindent 2 }}", path)}
+	}
+	return nil
+}
+
+// parameterizeDeployment replaces, or adds to, what users set in a Deployment.
+func parameterizeDeployment(operator string, deployment *tree, d *defaults) error {
+	const pod, container = "spec.template.spec", "spec.template.spec.containers.0"
+	for _, scalar := range []struct {
+		path, template string
+		was            *string
+	}{
+		{"spec.replicas", "{{ .Values.replicas }}", &d.Replicas},
+		{container + ".image", fmt.Sprintf(`{{ include "%s.image" . | quote }}`, operator), &d.Image},
+		{container + ".env.0.value", "{{ .Values.goMemoryLimit }}", &d.GoMemoryLimit},
+	} {
+		found, err := deployment.find(scalar.path)
+		if err != nil {
+			return err
+		}
+		*scalar.was, found.raw = found.node.Value, scalar.template
+	}
+	resources, err := deployment.find(container + ".resources")
+	if err != nil {
+		return err
+	}
+	if d.Resources, err = yaml.NewRNode(resources.node).String(); err != nil {
+		return err
+	}
+	*resources = tree{node: yaml.NewStringRNode("").YNode(), raw: "{{- toYaml .Values.resources | nindent 2 }}"}
+
+	var ofPod []string
+	for _, field := range podFields {
+		key := field + ": {{- toYaml . | nindent 2 }}"
+		if field == "priorityClassName" {
+			key = field + ": {{ . }}"
+		}
+		ofPod = append(ofPod, fmt.Sprintf("{{- with .Values.%s }}\n%s\n{{- end }}", field, key))
+	}
+	for _, addition := range []struct{ path, lines string }{
+		{"spec.template.metadata.labels", "{{- with .Values.podLabels }}{{ toYaml . | nindent 0 }}{{ end }}"},
+		{"spec.template.metadata.annotations", "{{- with .Values.podAnnotations }}{{ toYaml . | nindent 0 }}{{ end }}"},
+		{pod, strings.Join(ofPod, "\n")},
+		{container, "{{- with .Values.image.pullPolicy }}\nimagePullPolicy: {{ . }}\n{{- end }}"},
+		{container + ".args", "{{- range $flag, $value := .Values.flags }}\n" +
+			`- {{ printf "--%s=%v" $flag $value | quote }}` + "\n{{- end }}"},
+	} {
+		found, err := deployment.find(addition.path)
+		if err != nil {
+			return err
+		}
+		found.add(addition.lines)
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command charts generates a Helm chart for each operator, deploy/charts/OPERATOR, from its kustomization: run it in
+// the project's root, or `make generate`.
+//
+// The chart with its default values is the overlay for production; each value that switches something on stands for a
+// component (switches.go). The templates are found by comparison: what a component adds, removes and replaces in the
+// overlay becomes a condition in its template (merge.go, template.go). What users set in a Deployment beyond that, such
+// as its resources, is in fields.go, and all that is no manifest (values, schema, notes, metadata) in assets.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// operator is one for which there is a chart.
+type operator struct {
+	Name      string
+	Namespace string
+	// Discord distinguishes the operators where the assets differ.
+	Discord bool
+	// Summary is the chart's description.
+	Summary string
+}
+
+var operators = []operator{
+	{Name: "dojo-operator", Namespace: "dojo-system", Summary: "Turns Dojo objects into running, monitored applications"},
+	{Name: "discord-operator", Namespace: "discord-system", Discord: true,
+		Summary: "Manages Discord servers, groups and channels as Kubernetes objects"},
+}
+
+func main() {
+	root, err := os.Getwd()
+	if err == nil {
+		err = generate(root, filepath.Join(root, "deploy", "charts"))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "charts:", err)
+		os.Exit(1)
+	}
+}
+
+// generate writes the charts of all operators below a folder.
+func generate(root, into string) error {
+	for _, o := range operators {
+		files, err := filesOf(root, o)
+		if err != nil {
+			return fmt.Errorf("chart of %s: %w", o.Name, err)
+		}
+		if err := write(filepath.Join(into, o.Name), files); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// filesOf returns the files of an operator's chart, by their path in it.
+func filesOf(root string, o operator) (map[string]string, error) {
+	from := filepath.Join(root, "deploy", o.Name)
+	switches, err := switchesOf(from)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := merged(from, switches)
+	if err != nil {
+		return nil, err
+	}
+	access, err := accessObjects(from, switches)
+	if err != nil {
+		return nil, err
+	}
+	objects = append(objects, access...)
+	defaults, err := parameterize(o, objects)
+	if err != nil {
+		return nil, err
+	}
+	files, err := templates(o, objects)
+	if err != nil {
+		return nil, err
+	}
+	return files, addAssets(root, o, defaults, objects, files)
+}
+
+// write replaces a folder by files.
+func write(folder string, files map[string]string) error {
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	for name, text := range files {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+)
+
+// condition is a value that an entry depends on: the entry is there when it is set, or, negated, when it is not.
+type condition struct {
+	value   string
+	negated bool
+}
+
+// entry is an object, a key of a map with its value, or an item of a list, that depends on conditions.
+type entry struct {
+	key   *yaml.Node // of a map alone
+	value *tree
+	when  []condition // all of them
+	// raw are lines of a template instead of a key and a value. In them, `nindent 2` is 2 more than they are indented.
+	raw string
+}
+
+// live says whether the entry is there when all values are set that were merged so far.
+func (e *entry) live() bool {
+	return e.raw == "" && !slices.ContainsFunc(e.when, func(c condition) bool { return c.negated })
+}
+
+// tree is a YAML document some entries of which depend on conditions.
+type tree struct {
+	node    *yaml.Node // its kind, style and comments; of a scalar also its value
+	entries []*entry   // of a map or a list
+	raw     string     // the template of a scalar, instead of its value
+}
+
+// newTree returns the tree of a document, without a condition.
+func newTree(node *yaml.Node) *tree {
+	if node.Kind == yaml.DocumentNode {
+		return newTree(node.Content[0])
+	}
+	t := &tree{node: node}
+	if node.Kind == yaml.MappingNode {
+		for i := 0; i+1 < len(node.Content); i += 2 {
+			t.entries = append(t.entries, &entry{key: node.Content[i], value: newTree(node.Content[i+1])})
+		}
+		return t
+	}
+	for _, item := range node.Content { // of a list; a scalar has none
+		t.entries = append(t.entries, &entry{value: newTree(item)})
+	}
+	return t
+}
+
+// merge makes a tree that is what it was without the value, and what after is with it. After has to be what the last
+// merge had made of it, changed by what the value switches on.
+func (t *tree) merge(value string, after *tree) {
+	t.entries = mergeEntries(value, t.entries, after.entries, t.node.Kind == yaml.MappingNode)
+}
+
+// mergeEntries aligns the live entries with those after, by the longest common subsequence of what identifies them.
+func mergeEntries(value string, before, after []*entry, keepOrder bool) (all []*entry) {
+	if keepOrder { // the order of a map's keys has no meaning: what is new comes where it is, the rest stays
+		after = reorder(before, after)
+	}
+	common := commonEntries(before, after)
+	if !keepOrder {
+		pair(before, after, common)
+	}
+	j := 0
+	for i, e := range before {
+		k, isCommon := common[i]
+		for ; isCommon && j < k; j++ {
+			all = append(all, conditional(after[j], condition{value: value}))
+		}
+		if isCommon {
+			all = append(all, mergeEntry(value, e, after[k])...)
+			j = k + 1
+			continue
+		}
+		if e.live() {
+			e = conditional(e, condition{value: value, negated: true})
+		}
+		all = append(all, e)
+	}
+	for _, e := range after[j:] {
+		all = append(all, conditional(e, condition{value: value}))
+	}
+	return all
+}
+
+// pair adds maps that are as many, between the common entries around them, before and after: they are the same ones,
+// changed.
+func pair(before, after []*entry, common map[int]int) {
+	isMap := func(e *entry) bool { return e.value.node.Kind == yaml.MappingNode }
+	var gap []int
+	j := 0
+	for i := 0; i <= len(before); i++ {
+		k, isCommon := common[i]
+		if i == len(before) {
+			k, isCommon = len(after), true
+		}
+		if !isCommon {
+			if before[i].live() {
+				gap = append(gap, i)
+			}
+			continue
+		}
+		if len(gap) == k-j && !slices.ContainsFunc(after[j:k], func(e *entry) bool { return !isMap(e) }) {
+			for n, i := range gap {
+				if isMap(before[i]) {
+					common[i] = j + n
+				}
+			}
+		}
+		gap, j = nil, k+1
+	}
+}
+
+// mergeEntry merges two entries of the same identity.
+func mergeEntry(value string, before, after *entry) []*entry {
+	switch {
+	case equal(before.value, after.value):
+		return []*entry{before}
+	case before.value.node.Kind == after.value.node.Kind && before.value.node.Kind != yaml.ScalarNode:
+		before.value.merge(value, after.value)
+		return []*entry{before}
+	default: // another value, of another kind or a scalar
+		replacing := &entry{key: after.key, value: after.value, when: before.when}
+		return []*entry{
+			conditional(replacing, condition{value: value}), conditional(before, condition{value: value, negated: true}),
+		}
+	}
+}
+
+func conditional(e *entry, c condition) *entry {
+	return &entry{key: e.key, value: e.value, when: append(slices.Clone(e.when), c)}
+}
+
+// reorder returns after in the order of the live entries before it; what is new comes last.
+func reorder(before, after []*entry) []*entry {
+	place := map[string]int{}
+	for i, e := range before {
+		place[e.identity()] = i + 1
+	}
+	at := func(e *entry) int {
+		if i := place[e.identity()]; i > 0 {
+			return i
+		}
+		return len(before) + 1
+	}
+	after = slices.Clone(after)
+	slices.SortStableFunc(after, func(a, b *entry) int { return at(a) - at(b) })
+	return after
+}
+
+// commonEntries maps the places of live entries before to those of the same after, in order.
+func commonEntries(before, after []*entry) map[int]int {
+	lengths := make([][]int, len(before)+1)
+	for i := range lengths {
+		lengths[i] = make([]int, len(after)+1)
+	}
+	same := func(i, j int) bool { return before[i].live() && before[i].identity() == after[j].identity() }
+	for i := len(before) - 1; i >= 0; i-- {
+		for j := len(after) - 1; j >= 0; j-- {
+			if same(i, j) {
+				lengths[i][j] = lengths[i+1][j+1] + 1
+			} else {
+				lengths[i][j] = max(lengths[i+1][j], lengths[i][j+1])
+			}
+		}
+	}
+	common := map[int]int{}
+	for i, j := 0, 0; i < len(before) && j < len(after); {
+		switch {
+		case same(i, j):
+			common[i] = j
+			i, j = i+1, j+1
+		case lengths[i+1][j] >= lengths[i][j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+	return common
+}
+
+// identity is what stays the same of an entry when it changes: the key in a map; of a list's item its name, what a rule
+// of RBAC is about, or everything.
+func (e *entry) identity() string {
+	if e.key != nil {
+		return e.key.Value
+	}
+	value, isMap := e.value.plain().(map[string]any)
+	if !isMap {
+		return text(e.value.plain())
+	}
+	if name, ok := value["name"].(string); ok {
+		return name
+	}
+	if value["resources"] != nil {
+		delete(value, "verbs")
+	}
+	return text(value)
+}
+
+func equal(a, b *tree) bool { return text(a.plain()) == text(b.plain()) }
+
+// plain is the tree's live part without styles and comments.
+func (t *tree) plain() any {
+	switch t.node.Kind {
+	case yaml.MappingNode:
+		all := map[string]any{}
+		for _, e := range t.entries {
+			if e.live() {
+				all[e.key.Value] = e.value.plain()
+			}
+		}
+		return all
+	case yaml.SequenceNode:
+		all := []any{}
+		for _, e := range t.entries {
+			if e.live() {
+				all = append(all, e.value.plain())
+			}
+		}
+		return all
+	default:
+		return t.node.ShortTag() + " " + t.node.Value
+	}
+}
+
+func text(value any) string {
+	found, err := json.Marshal(value)
+	if err != nil { // maps, lists and strings alone
+		panic(err)
+	}
+	return string(found)
+}
+
+// find returns the live value at a path such as spec.containers.0.args.
+func (t *tree) find(path string) (*tree, error) {
+	for step := range strings.SplitSeq(path, ".") {
+		i := slices.IndexFunc(t.entries, func(e *entry) bool {
+			return e.live() && e.key != nil && e.key.Value == step
+		})
+		if t.node.Kind == yaml.SequenceNode && step == "0" && len(t.entries) > 0 {
+			i = 0
+		}
+		if i < 0 {
+			return nil, fmt.Errorf("there is no %s (of %s)", step, path)
+		}
+		t = t.entries[i].value
+	}
+	return t, nil
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/partial"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/google/go-containerregistry/pkg/v1/static"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	"golang.org/x/mod/semver"
+	"sigs.k8s.io/yaml"
+)
+
+// artifact is an archive of files that is pushed beside an image, in the form in which Helm or Flux pulls it. It is an
+// OCI image with one layer.
+type artifact struct {
+	// File is its archive's name in the folder of the release.
+	File string
+	// Repository is its name below the repository of images, and Tag that of the release in it.
+	Repository, Tag string
+	content         []byte
+	contentType     types.MediaType
+	config          []byte
+	configType      types.MediaType
+	annotations     map[string]string
+}
+
+// chartArtifact is an operator's Helm chart, with the version and the image of a release, as `helm push` makes one.
+func chartArtifact(root string, o imageOptions, reference string) (*artifact, error) {
+	files, err := readFolder(filepath.Join(root, "deploy", "charts", o.Operator))
+	if err != nil {
+		return nil, err
+	}
+	number := strings.TrimPrefix(o.Version, "v")
+	repository, tag, err := splitReference(reference)
+	if err != nil {
+		return nil, err
+	}
+	for file, changes := range map[string][][2]string{
+		"Chart.yaml": {{`version: .*`, "version: " + number}, {`appVersion: .*`, "appVersion: " + o.Version}},
+		"values.yaml": {
+			{`  repository: .*`, fmt.Sprintf("  repository: %q", repository)}, {`  tag: .*`, fmt.Sprintf("  tag: %q", tag)},
+		},
+		"README.md": {
+			{`helm install (\S+) oci://REGISTRY/charts/`, "helm install $1 oci://" + path.Join(o.Repo, "charts") + "/"},
+		},
+	} {
+		for _, change := range changes {
+			line := regexp.MustCompile("(?m)^" + change[0])
+			if n := len(line.FindAllString(files[file], -1)); n != 1 {
+				return nil, fmt.Errorf("%s of the chart has %d lines %s", file, n, change[0])
+			}
+			files[file] = line.ReplaceAllString(files[file], change[1])
+		}
+	}
+	files["Chart.yaml"] += fmt.Sprintf("  artifacthub.io/prerelease: \"%t\"\n", semver.Prerelease(o.Version) != "") +
+		fmt.Sprintf("  artifacthub.io/images: |\n    - name: %s\n      image: %s\n", o.Operator, reference)
+	a := &artifact{
+		File: o.Operator + "-" + number + ".tgz", Repository: "charts/" + o.Operator, Tag: number,
+		contentType: "application/vnd.cncf.helm.chart.content.v1.tar+gzip",
+		configType:  "application/vnd.cncf.helm.config.v1+json", annotations: labels(o),
+	}
+	if a.config, err = yaml.YAMLToJSON([]byte(files["Chart.yaml"])); err != nil {
+		return nil, fmt.Errorf("the chart's metadata: %w", err)
+	}
+	a.content, err = pack(files, o.Operator+"/", o.Created)
+	return a, err
+}
+
+// manifestsArtifact is an operator's kustomizations with one of a release on top, as `flux push artifact` makes one.
+func manifestsArtifact(root string, o imageOptions, reference string) (*artifact, error) {
+	files, err := readFolder(filepath.Join(root, "deploy", o.Operator))
+	if err != nil {
+		return nil, err
+	}
+	released, err := filepath.Rel(filepath.Join(root, "deploy", o.Operator), overlay(root, o.Operator))
+	if err != nil {
+		return nil, err
+	}
+	top, err := kustomization(filepath.ToSlash(released), o.Operator, o.Version, reference)
+	if err != nil {
+		return nil, err
+	}
+	files["kustomization.yaml"] = string(top)
+	a := &artifact{
+		File: o.Operator + "-manifests.tgz", Repository: "manifests/" + o.Operator, Tag: o.Version,
+		contentType: "application/vnd.cncf.flux.content.v1.tar+gzip", configType: "application/vnd.cncf.flux.config.v1+json",
+		config: []byte("{}"), annotations: labels(o),
+	}
+	a.content, err = pack(files, "", o.Created)
+	return a, err
+}
+
+// splitReference splits an image into what a chart calls repository and tag: its tag with its digest.
+func splitReference(reference string) (repository, tag string, err error) {
+	repository, digest, ok := strings.Cut(reference, "@")
+	colon := strings.LastIndex(repository, ":")
+	if !ok || colon < strings.LastIndex(repository, "/") {
+		return "", "", fmt.Errorf("the image %q has no tag or no digest", reference)
+	}
+	return repository[:colon], repository[colon+1:] + "@" + digest, nil
+}
+
+// readFolder returns the files below a folder, by their path in it.
+func readFolder(folder string) (map[string]string, error) {
+	files := map[string]string{}
+	within := os.DirFS(folder)
+	err := fs.WalkDir(within, ".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := fs.ReadFile(within, path)
+		files[path] = string(text)
+		return err
+	})
+	return files, err
+}
+
+// pack returns files as a compressed archive, byte for byte the same for the same files.
+func pack(files map[string]string, prefix string, at time.Time) ([]byte, error) {
+	var archive bytes.Buffer
+	compressed := gzip.NewWriter(&archive)
+	w := tar.NewWriter(compressed)
+	for _, file := range slices.Sorted(maps.Keys(files)) {
+		header := &tar.Header{
+			Name: prefix + file, Typeflag: tar.TypeReg, Mode: 0o644, Size: int64(len(files[file])), ModTime: at,
+		}
+		if err := w.WriteHeader(header); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write([]byte(files[file])); err != nil {
+			return nil, err
+		}
+	}
+	err := errors.Join(w.Close(), compressed.Close())
+	return archive.Bytes(), err
+}
+
+// reference is where the artifact is pushed to.
+func (a *artifact) reference(repo string) string { return path.Join(repo, a.Repository) + ":" + a.Tag }
+
+// digest is that of its manifest.
+func (a *artifact) digest() (v1.Hash, error) {
+	manifest, err := a.RawManifest()
+	if err != nil {
+		return v1.Hash{}, err
+	}
+	digest, _, err := v1.SHA256(bytes.NewReader(manifest))
+	return digest, err
+}
+
+// push pushes the artifact below a repository of images.
+func (a *artifact) push(ctx context.Context, repo string) error {
+	reference, err := name.ParseReference(a.reference(repo))
+	if err != nil {
+		return err
+	}
+	image, err := partial.CompressedToImage(a)
+	if err != nil {
+		return err
+	}
+	err = remote.Write(reference, image, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+	if err != nil {
+		return fmt.Errorf("push %s: %w", reference, err)
+	}
+	return nil
+}
+
+// MediaType implements partial.CompressedImageCore, as the next three do.
+func (a *artifact) MediaType() (types.MediaType, error) { return types.OCIManifestSchema1, nil }
+
+// RawConfigFile implements partial.CompressedImageCore.
+func (a *artifact) RawConfigFile() ([]byte, error) { return a.config, nil }
+
+// RawManifest implements partial.CompressedImageCore.
+func (a *artifact) RawManifest() ([]byte, error) {
+	m := v1.Manifest{
+		SchemaVersion: 2, MediaType: types.OCIManifestSchema1, Annotations: a.annotations, Layers: make([]v1.Descriptor, 1),
+	}
+	for _, part := range []struct {
+		content   []byte
+		mediaType types.MediaType
+		into      *v1.Descriptor
+	}{{a.config, a.configType, &m.Config}, {a.content, a.contentType, &m.Layers[0]}} {
+		digest, size, err := v1.SHA256(bytes.NewReader(part.content))
+		if err != nil {
+			return nil, err
+		}
+		*part.into = v1.Descriptor{MediaType: part.mediaType, Digest: digest, Size: size}
+	}
+	return json.Marshal(m)
+}
+
+// LayerByDigest implements partial.CompressedImageCore.
+func (a *artifact) LayerByDigest(v1.Hash) (partial.CompressedLayer, error) {
+	return static.NewLayer(a.content, a.contentType), nil
+}

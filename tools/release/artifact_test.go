@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"helm.sh/helm/v4/pkg/action"
+	"helm.sh/helm/v4/pkg/chart/common"
+	"helm.sh/helm/v4/pkg/chart/loader"
+	helm "helm.sh/helm/v4/pkg/registry"
+	release "helm.sh/helm/v4/pkg/release/v1"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// checkChart pulls the chart of dojo-operator v0.1.0 as `helm install oci://...` does, and renders it.
+func checkChart(t *testing.T, repo, image string) {
+	t.Helper()
+	none := filepath.Join(t.TempDir(), "none")
+	client, err := helm.NewClient(helm.ClientOptPlainHTTP(), helm.ClientOptCredentialsFile(none))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pulled, err := client.Pull(repo + "/charts/dojo-operator:0.1.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta := pulled.Chart.Meta
+	got := []string{
+		meta.Name, meta.Version, meta.AppVersion, meta.Annotations["artifacthub.io/prerelease"],
+		meta.Annotations["artifacthub.io/images"],
+	}
+	want := []string{"dojo-operator", "0.1.0", "v0.1.0", "false", "- name: dojo-operator\n  image: " + image + "\n"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the chart's metadata (-want +got):\n%s", diff)
+	}
+	chart, err := loader.LoadArchive(bytes.NewReader(pulled.Chart.Data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	install := action.NewInstall(action.NewConfiguration())
+	install.DryRunStrategy, install.ReleaseName, install.Namespace = action.DryRunClient, "dojo-operator", "dojo-system"
+	if install.KubeVersion, err = common.ParseKubeVersion("v1.30.0"); err != nil {
+		t.Fatal(err)
+	}
+	rendered, err := install.RunWithContext(t.Context(), chart, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := rendered.(*release.Release)
+	if !strings.Contains(found.Manifest, "image: \""+image+"\"\n") {
+		t.Errorf("its Deployment does not run %s", image)
+	}
+	if strings.Contains(found.Info.Notes, "placeholder") {
+		t.Errorf("its notes say that the image is missing:\n%s", found.Info.Notes)
+	}
+}
+
+// checkManifests pulls the kustomizations of dojo-operator v0.1.0, unpacks them as Flux does, and builds what is on
+// top.
+func checkManifests(t *testing.T, repo, install string) {
+	t.Helper()
+	reference, err := name.ParseReference(repo + "/manifests/dojo-operator:v0.1.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := remote.Image(reference, remote.WithContext(t.Context()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := image.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{
+		string(manifest.Config.MediaType), string(manifest.Layers[0].MediaType),
+		manifest.Annotations["org.opencontainers.image.version"],
+	}
+	want := []string{"application/vnd.cncf.flux.config.v1+json", "application/vnd.cncf.flux.content.v1.tar+gzip", "v0.1.0"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("types and version (-want +got):\n%s", diff)
+	}
+	layers, err := image.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := layers[0].Compressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	unpack(t, content, folder)
+	options := krusty.MakeDefaultOptions()
+	options.Reorder = krusty.ReorderOptionLegacy
+	built, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := built.AsYaml()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, applied, _ := strings.Cut(install, "\n") // its first line is a comment
+	if diff := cmp.Diff(applied, string(text)); diff != "" {
+		t.Errorf("(-install.yaml +manifests):\n%s", diff)
+	}
+}
+
+func unpack(t *testing.T, content io.Reader, folder string) {
+	t.Helper()
+	decompressed, err := gzip.NewReader(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := tar.NewReader(decompressed)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(folder, filepath.FromSlash(header.Name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(archive)
+		if err == nil {
+			err = os.WriteFile(path, text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestArtifactsAreReproducible makes them twice.
+func TestArtifactsAreReproducible(t *testing.T) {
+	const image = "example.com/a/discord-operator:v1.2.3-rc.1@sha256:0123"
+	o := imageOptions{
+		Operator: "discord-operator", Version: "v1.2.3-rc.1", Repo: "example.com/a", Created: time.Unix(1e9, 0),
+	}
+	var manifests [2][]string
+	for i := range manifests {
+		artifacts, err := artifactsOf(checkout(t).root, o, image)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range artifacts {
+			manifest, err := a.RawManifest()
+			if err != nil {
+				t.Fatal(err)
+			}
+			manifests[i] = append(manifests[i], string(manifest))
+		}
+	}
+	if diff := cmp.Diff(manifests[0], manifests[1]); diff != "" {
+		t.Errorf("made again, they differ:\n%s", diff)
+	}
+	if !strings.Contains(manifests[0][0], "1.2.3-rc.1") {
+		t.Errorf("the version is missing: %s", manifests[0][0])
+	}
+}
+
+// TestArtifactsNeedADigest checks that no tag alone is released.
+func TestArtifactsNeedADigest(t *testing.T) {
+	for _, image := range []string{
+		"example.com/a/dojo-operator:v1", "example.com/a/dojo-operator@sha256:0", "example.com:5000/a@sha256:0",
+	} {
+		_, err := artifactsOf(checkout(t).root, imageOptions{Operator: "dojo-operator", Version: "v1.0.0"}, image)
+		if err == nil || !strings.Contains(err.Error(), "has no tag or no digest") {
+			t.Errorf("%s: the error is %v", image, err)
+		}
+	}
+}

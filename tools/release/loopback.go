@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/registry"
+)
+
+// loopback is a registry that this process serves to this machine, and forgets.
+type loopback struct {
+	*http.Server
+	address string
+}
+
+func startRegistry(ctx context.Context) (*loopback, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	l := &loopback{address: listener.Addr().String(), Server: &http.Server{
+		ReadHeaderTimeout: time.Minute,
+		Handler:           registry.New(registry.Logger(log.New(io.Discard, "", 0)), registry.WithReferrersSupport(true)),
+	}}
+	go func() { _ = l.Serve(listener) }() // until it is closed
+	return l, nil
+}
+
+// repository is the repository of images in it.
+func (l *loopback) repository() string { return l.address + "/rehearsal" }
