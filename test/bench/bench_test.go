@@ -29,15 +29,19 @@ func TestRun(t *testing.T) {
 		dojos: []int{3}, secrets: 5, channels: []int{10}, guilds: 2, webhooks: []bool{false, true},
 		latency: []time.Duration{20 * time.Millisecond}, outage: time.Second,
 		resync: time.Second, idle: 2 * time.Second, repeat: 1, runs: 1, flood: serversOf, lives: 2, quiet: 3 * time.Second,
-		out: filepath.Join(t.TempDir(), "figures.json"),
+		out: filepath.Join(t.TempDir(), "figures.json"), reference: filepath.Join("testdata", "reference"),
 	}
 	measured, err := run(t.Context(), o, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]float64{}
+	got, reference := map[string]float64{}, map[string]float64{}
 	for _, f := range measured.Figures {
-		got[fmt.Sprintf("%s, %d: %s", f.Scenario, f.N, f.Name)] = f.Value
+		name := fmt.Sprintf("%s, %d: %s", f.Scenario, f.N, f.Name)
+		got[name] = f.Value
+		if f.Reference != nil {
+			reference[name] = *f.Reference
+		}
 	}
 	for name, want := range map[string]float64{
 		"load, 3: child writes":                                     leastChildWrites,
@@ -83,6 +87,16 @@ func TestRun(t *testing.T) {
 	} {
 		if got[name] <= 0 {
 			t.Errorf("%s is %v", name, got[name])
+		}
+	}
+	if name := "load, 3: child writes"; reference[name] != 1 { // a Deployment
+		t.Errorf("%s of the reference are %v, want 1", name, reference[name])
+	}
+	for _, name := range []string{
+		"load, 3: created to Ready, p99", "load, 3: status writes", "load, 3: operator's CPU time", "load, 3: operator's RSS",
+	} {
+		if reference[name] <= 0 {
+			t.Errorf("%s of the reference is %v", name, reference[name])
 		}
 	}
 	for _, name := range []string{"dojo-operator-3.cpu.pb.gz", "discord-operator-10-with-webhooks-20-ms.allocs.pb.gz"} {

@@ -14,6 +14,7 @@
 //	load.go      many Dojos at once: seconds until all are Ready, and the requests meanwhile
 //	one.go       one more Dojo beside all of them, and beside none
 //	direct.go    beside it: the same children, created without any operator, until all of their pods are available
+//	reference.go the same Dojos with another operator, as a column of load
 //	idle.go      requests per minute when nothing happens
 //	rotation.go  the database password of all Dojos changes at once
 //	restart.go   the operator stops and starts again, and nothing has changed meanwhile

@@ -41,6 +41,8 @@ type options struct {
 	runs int
 	out  string
 	only string
+	// reference is the folder of a checkout of another operator of the kind Dojo; empty for none.
+	reference string
 	// quiet is how long the operator has to ask for nothing to count as done. It is longer than any
 	// pause that it makes.
 	quiet time.Duration
@@ -102,6 +104,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.IntVar(&o.runs, "runs", 1, "how often to measure everything; medians count, with their spread; 1 or more")
 	flags.StringVar(&o.only, "only", "",
 		"comma-separated `scenarios` to run, and what they need (default all): "+strings.Join(scenarios, ", "))
+	flags.StringVar(&o.reference, "reference", "",
+		"`folder` with a checkout of another operator of the kind Dojo, in the "+
+			"layout of kubebuilder, whose figures of the scenario load become a column")
 	flags.StringVar(&o.out, "out", "",
 		"`file` for the figures (default out/bench/figures.json in the project); profiles go beside it")
 	if err := flags.Parse(args); err != nil {

@@ -27,9 +27,11 @@ type figure struct {
 	// Least is what Value cannot be less than, however the operator is written; nil where that is
 	// unknown.
 	Least *float64 `json:"least,omitempty"`
+	// Reference is what another operator has for the same; nil where none was measured.
+	Reference *float64 `json:"reference,omitempty"`
 	// Unit of the value, in words: s, MiB, per Dojo ...
 	Unit string `json:"unit"`
-	// Runs are what single runs had, where there were several: Value and Least are then medians.
+	// Runs are what single runs had, where there were several: Value, Least and Reference are then medians.
 	Runs []float64 `json:"runs,omitempty"`
 }
 
@@ -109,12 +111,19 @@ func (s sheet) addSpread(name string, took spread) {
 // firstToLast ends the name of the figure that is about all things together.
 const firstToLast = ", first to last"
 
-// bound sets the least that a figure which is there can be.
+// find returns a figure; nil where there is none of that name.
+func (s sheet) find(name string) *figure {
+	i := slices.IndexFunc(s.report.Figures, func(f figure) bool { return f.identity() == identity{s.scenario, s.n, name} })
+	if i < 0 {
+		return nil
+	}
+	return &s.report.Figures[i]
+}
+
+// bound sets the least that a figure can be, where it is there.
 func (s sheet) bound(name string, least float64) {
-	for i := range s.report.Figures {
-		if f := &s.report.Figures[i]; f.Scenario == s.scenario && f.N == s.n && f.Name == name {
-			f.Least = &least
-		}
+	if f := s.find(name); f != nil {
+		f.Least = &least
 	}
 }
 
@@ -125,7 +134,7 @@ func together(runs []*report) *report {
 	}
 	all := *runs[0]
 	all.Figures = nil
-	values, least := map[identity][]float64{}, map[identity][]float64{}
+	values, least, reference := map[identity][]float64{}, map[identity][]float64{}, map[identity][]float64{}
 	for _, r := range runs {
 		for _, f := range r.Figures {
 			id := f.identity()
@@ -136,6 +145,9 @@ func together(runs []*report) *report {
 			if f.Least != nil {
 				least[id] = append(least[id], *f.Least)
 			}
+			if f.Reference != nil {
+				reference[id] = append(reference[id], *f.Reference)
+			}
 		}
 	}
 	for i := range all.Figures {
@@ -144,6 +156,9 @@ func together(runs []*report) *report {
 		f.Value = median(f.Runs)
 		if f.Least != nil {
 			f.Least = new(median(least[f.identity()]))
+		}
+		if f.Reference != nil {
+			f.Reference = new(median(reference[f.identity()]))
 		}
 	}
 	return &all

@@ -165,8 +165,16 @@ func (b *bench) withDojos(ctx context.Context, n int) error {
 		if b.wants(scenarioDirect) {
 			made = childrenOf(ctx, s, n)
 		}
-	}); err != nil || !b.wants(scenarioDirect) {
+	}); err != nil {
 		return err
+	}
+	if b.reference != "" {
+		if err := b.withReference(ctx, n); err != nil {
+			return err
+		}
+	}
+	if !b.wants(scenarioDirect) {
+		return nil
 	}
 	return b.onStage(ctx, environment.Dojo, nil, func(s *stage) { b.direct(ctx, s, s.sheet(b, scenarioDirect, n), made) })
 }

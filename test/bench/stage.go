@@ -118,7 +118,9 @@ func (s *stage) start(ctx context.Context, c *crowd, progress io.Writer, change 
 	s.cache = must(cache.New(s.Cluster.Config(), cache.Options{Scheme: s.Admin.Scheme(),
 		DefaultNamespaces: map[string]cache.Config{namespace: {}}}))
 	go func() { _ = s.cache.Start(ctx) }() // ends with the stage
-	check(s.Install(ctx, s.operator))
+	for _, o := range options.Operators {
+		check(s.Install(ctx, o))
+	}
 	check(s.Admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))
 }
 

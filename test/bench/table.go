@@ -12,7 +12,8 @@ import (
 )
 
 // table draws the figures: a block for each scenario, a row for each figure, and in it a column for
-// each number of objects, the least that the figure can be, and the exponent with which it grows.
+// each number of objects, the least that the figure can be, what a reference has, and the exponent with which it
+// grows.
 func (r *report) table() string {
 	var text bytes.Buffer
 	_, _ = fmt.Fprintf(&text, "\n%s; %s\n", strings.Join(append(slices.Clone(r.Operators), r.Flags...), " "), r.Machine)
@@ -32,17 +33,22 @@ func block(text io.Writer, scenario string, figures []figure) {
 	for _, n := range sizes {
 		_, _ = fmt.Fprintf(w, "\t%d", n)
 	}
-	_, _ = fmt.Fprint(w, "\tat least\t~ n^\tunit\n")
+	compared := ""
+	if slices.ContainsFunc(figures, func(f figure) bool { return f.Reference != nil }) {
+		compared = "\treference"
+	}
+	_, _ = fmt.Fprintf(w, "\tat least%s\t~ n^\tunit\n", compared)
 	for _, name := range inOrder(figures, func(f figure) string { return f.Name }) {
-		row(w, name, sizes, slices.DeleteFunc(slices.Clone(figures), func(f figure) bool { return f.Name != name }))
+		ofName := slices.DeleteFunc(slices.Clone(figures), func(f figure) bool { return f.Name != name })
+		row(w, name, sizes, compared != "", ofName)
 	}
 	_ = w.Flush() // what it is drawn into takes everything
 }
 
 // row draws one figure at all sizes.
-func row(w io.Writer, name string, sizes []int, figures []figure) {
+func row(w io.Writer, name string, sizes []int, compared bool, figures []figure) {
 	_, _ = fmt.Fprintf(w, "  %s", name)
-	var least []string
+	var least, reference []string
 	var points []point
 	for _, n := range sizes {
 		cell := ""
@@ -53,6 +59,9 @@ func row(w io.Writer, name string, sizes []int, figures []figure) {
 			if f.Least != nil {
 				least = append(least, plain(*f.Least))
 			}
+			if f.Reference != nil {
+				reference = append(reference, plain(*f.Reference))
+			}
 		}
 		_, _ = fmt.Fprintf(w, "\t%s", cell)
 	}
@@ -60,10 +69,19 @@ func row(w io.Writer, name string, sizes []int, figures []figure) {
 	if e, ok := exponent(points); ok {
 		grows = plain(e)
 	}
-	if len(slices.Compact(slices.Clone(least))) == 1 {
-		least = least[:1] // the same for every size
+	_, _ = fmt.Fprintf(w, "\t%s", ofSizes(least))
+	if compared {
+		_, _ = fmt.Fprintf(w, "\t%s", ofSizes(reference))
 	}
-	_, _ = fmt.Fprintf(w, "\t%s\t%s\t%s\n", strings.Join(least, " / "), grows, figures[0].Unit)
+	_, _ = fmt.Fprintf(w, "\t%s\t%s\n", grows, figures[0].Unit)
+}
+
+// ofSizes is one value where it is the same for every size.
+func ofSizes(values []string) string {
+	if same := slices.Compact(slices.Clone(values)); len(same) == 1 {
+		return same[0]
+	}
+	return strings.Join(values, " / ")
 }
 
 // ofRuns is how far single runs are from the median at most; empty for a single run.

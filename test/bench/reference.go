@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/testcluster"
+	program "jutsu.com/operators/libs/testcluster/process"
+	"jutsu.com/operators/test/environment"
+)
+
+// The other operator and its process; client-go makes the user agent of it.
+const referenceName = "reference"
+
+// reference is a checkout of another operator of the kind Dojo, in the layout of kubebuilder.
+type reference struct{ folder string }
+
+// main is the folder of its command.
+func (r reference) main() (string, error) {
+	for _, folder := range []string{filepath.Join(r.folder, "cmd"), r.folder} {
+		if _, err := os.Stat(filepath.Join(folder, "main.go")); err == nil {
+			return folder, nil
+		}
+	}
+	return "", fmt.Errorf("--reference: neither cmd/main.go nor main.go is in %s, the layout of kubebuilder", r.folder)
+}
+
+// crds is the folder of its kinds.
+func (r reference) crds() (string, error) {
+	folder := filepath.Join(r.folder, "config", "crd", "bases")
+	if _, err := os.Stat(folder); err != nil {
+		return "", fmt.Errorf("--reference: its kinds are not in config/crd/bases, the layout of kubebuilder: %w", err)
+	}
+	return folder, nil
+}
+
+// build compiles it as its own module says.
+func (r reference) build(ctx context.Context, binary string) error {
+	from, err := r.main()
+	if err != nil {
+		return err
+	}
+	command := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, ".")
+	command.Dir = from
+	command.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
+	if out, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the operator in %s: %w: %s", from, err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// withReference creates the same Dojos with the other operator, and adds its figures beside those of load.
+func (b *bench) withReference(ctx context.Context, n int) error {
+	other := reference{b.reference}
+	crds, err := other.crds()
+	if err != nil {
+		return err
+	}
+	return b.onStage(ctx, environment.Operator{Name: referenceName}, nil, func(s *stage) {
+		its := sheet{&report{}, scenarioLoad, n}
+		b.loadReference(ctx, s, other, its)
+		ours := sheet{b.report, scenarioLoad, n}
+		for _, f := range its.report.Figures {
+			if beside := ours.find(f.Name); beside != nil {
+				beside.Reference = &f.Value
+			}
+		}
+	}, func(o *environment.Options) {
+		o.Operators, o.Cluster.CRDs = nil, []string{crds}
+	})
+}
+
+// loadReference is load with the other operator, which may do everything.
+func (b *bench) loadReference(ctx context.Context, s *stage, other reference, at sheet) {
+	b.say("%s: building the operator in %s", referenceName, other.folder)
+	binary := filepath.Join(must(filepath.Abs(s.logs)), referenceName)
+	check(other.build(ctx, binary))
+	check(s.Admin.Create(ctx, credentials("first")))
+	p := s.startReference(ctx, binary)
+	defer func() { _ = p.Stop(environment.Grace) }()
+	moment := time.Now()
+	b.createDojos(ctx, s, at, available)
+	addLastChild(s, at, moment)
+	addRequests(s, at, moment, needs{})
+	addResident(at, p)
+}
+
+// startReference starts a process with the flags that kubebuilder gives to every operator, and returns when it is
+// ready.
+func (s *stage) startReference(ctx context.Context, binary string) *process {
+	probes := must(testcluster.FreeAddress(ctx))
+	command := exec.Command(binary, "--metrics-bind-address=0", "--health-probe-bind-address="+probes)
+	command.Env = append(os.Environ(), "KUBECONFIG="+s.Cluster.Kubeconfig())
+	started := must(program.Start(referenceName, filepath.Join(s.logs, referenceName+".log"), command, nil))
+	p := &process{Process: &environment.Process{Process: started}}
+	s.processes = append(s.processes, p)
+	ctx, cancel := context.WithTimeout(ctx, waitLimit)
+	defer cancel()
+	check(p.Await(ctx, func(ctx context.Context) error {
+		return program.Serves(ctx, http.DefaultClient, "http://"+probes+"/readyz")
+	}))
+	return p
+}
+
+// available reports whether a Dojo says that it is available, which the other operator says in a condition without a
+// generation.
+func available(o client.Object) bool {
+	return meta.IsStatusConditionTrue(o.(*corev1api.Dojo).Status.Conditions, conditions.TypeAvailable)
+}
