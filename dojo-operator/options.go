@@ -73,7 +73,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.BoolVar(&o.users.ByPlatform, "platform-users", false,
 		"leave the users and groups of pods to the platform, as OpenShift's restricted SCC requires; "+
 			"the images must not run as root by themselves")
-	flags.IntVar(&o.workers, "concurrency", 4, "number of Dojos that are reconciled at once; at least 1")
+	flags.IntVar(&o.workers, "concurrency", 16, "number of Dojos that are reconciled at once; at least 1")
 	introduction := "dojo-operator " + version + " turns Dojo objects into running applications.\n\n" +
 		"Usage: dojo-operator [flags]\n\n"
 	if err := o.manager.Parse(flags, introduction, args, out); err != nil {

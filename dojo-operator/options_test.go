@@ -42,7 +42,7 @@ func TestFlags(t *testing.T) {
 			Monitoring: monitoring.Config{
 				ProgressDeadline: 2 * time.Minute, RunbookURL: "https://jutsu.com/operators/docs/operations.md#alerts-in-discord",
 			},
-		}, 4},
+		}, 16},
 		"all changed": {[]string{
 			"--dojo-image=dojo:9", "--database-deadline=20s", "--postgres-image=pg", "--progress-deadline=10s",
 			"--concurrency=1", "--watch-namespaces=team-b, team-a", "--postgres-image-catalog=pinned",
