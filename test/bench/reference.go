@@ -70,6 +70,7 @@ func (b *bench) withReference(ctx context.Context, n int) error {
 		return err
 	}
 	return b.onStage(ctx, environment.Operator{Name: referenceName}, nil, func(s *stage) {
+		s.scenario = referenceName
 		its := sheet{&report{}, scenarioLoad, n}
 		b.loadReference(ctx, s, other, its)
 		ours := sheet{b.report, scenarioLoad, n}

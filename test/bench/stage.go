@@ -101,7 +101,7 @@ func (s *stage) start(ctx context.Context, c *crowd, progress io.Writer, change 
 			ControllerManager: true, Progress: progress, Audit: true, APIServerArgs: []string{"--audit-policy-file=" + policy},
 		},
 	}
-	if s.operator == environment.Dojo {
+	if s.operator != environment.Discord {
 		options.Cluster.Nodes = nodes
 	}
 	if c != nil {

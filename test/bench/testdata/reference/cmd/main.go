@@ -60,6 +60,9 @@ func must[T any](value T, err error) T {
 }
 
 func create(ctx context.Context, c client.Client, dojo *corev1api.Dojo) error {
+	if len(dojo.Status.Conditions) > 0 { // it is there
+		return nil
+	}
 	labels := map[string]string{"app": dojo.Name}
 	err := c.Create(ctx, &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name},
