@@ -3,6 +3,7 @@
 package discordclient
 
 import (
+	"encoding/base64"
 	"encoding/json"
 
 	"github.com/bwmarrin/discordgo"
@@ -114,6 +115,7 @@ type Move struct {
 type GuildEdit struct {
 	Name                  Change[string] `json:"name,omitzero"`
 	Description           Change[string] `json:"description,omitzero"`
+	Icon                  Change[string] `json:"icon,omitzero"` // see [DataURI]; 1024 by 1024 pixels
 	VerificationLevel     Change[int]    `json:"verification_level,omitzero"`
 	DefaultNotifications  Change[int]    `json:"default_message_notifications,omitzero"`
 	ExplicitContentFilter Change[int]    `json:"explicit_content_filter,omitzero"`
@@ -125,6 +127,11 @@ type GuildEdit struct {
 	// RulesChannelID and PublicUpdatesChannelID are of text channels; a community server needs both.
 	RulesChannelID         Change[string] `json:"rules_channel_id,omitzero"`
 	PublicUpdatesChannelID Change[string] `json:"public_updates_channel_id,omitzero"`
+}
+
+// DataURI is an image in the form in which Discord takes it. The format is png, jpeg or gif.
+func DataURI(format string, image []byte) string {
+	return "data:image/" + format + ";base64," + base64.StdEncoding.EncodeToString(image)
 }
 
 // AuditQuery selects entries of the audit log; zero fields do not select.

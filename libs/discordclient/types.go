@@ -266,6 +266,7 @@ type Guild struct {
 	ID                     string   `json:"id"`
 	Name                   string   `json:"name"`
 	Description            string   `json:"description"`
+	Icon                   string   `json:"icon"` // Discord's hash of it; empty for none
 	OwnerID                string   `json:"owner_id"`
 	VerificationLevel      int      `json:"verification_level"`            // 0 none to 4 very high
 	DefaultNotifications   int      `json:"default_message_notifications"` // 0 all messages, 1 mentions only

@@ -34,7 +34,7 @@
 //   - Limits.Sliding [G], Limits.Buckets: routes share buckets [D], which do is not published;
 //     Limits.ChannelCreates and WebhookCreates: hidden limits exist [C], the figures are guesses.
 //     StrictLimits has them all.
-//   - Options.Altered: topics, slowmode of announcement channels, locale and description outside
+//   - Options.Altered: topics, slowmode of announcement channels, icons, locale and description outside
 //     Community guilds are stored otherwise or ignored. The types and guilds for which they are
 //     documented are [D]; that others are ignored without an error is a guess, as is that a new
 //     channel may lack the overwrites of its category.
@@ -62,7 +62,7 @@
 //   - a 5xx is JSON unless a fault says otherwise (BadGateway, Banned); anti-abuse blocks are not
 //     simulated;
 //   - unknown fields of requests are ignored, as on Discord: the package contract sees them;
-//   - images are hashed, not read; pictures behind links are not fetched; text is not filtered.
+//   - images are checked and hashed; pictures behind links are not fetched; text is not filtered.
 //
 // Guesses, each marked where it is made:
 //   - how text channels' names are normalised in the corners (Options.Normalise), and whether
@@ -72,6 +72,8 @@
 //   - whether changes of name and topic count together (Limits.NameAndTopicApart) and as shared;
 //   - which of several errors of a call is answered: permission before form, form before quantity,
 //     as here;
+//   - that an icon of more than 1024 by 1024 pixels, or an animated one without ANIMATED_ICON, is
+//     refused, and with which code; that the hash follows from the content;
 //   - HTTP statuses of several codes, some codes of nested errors, and how guilds are refused since
 //     bots cannot make any;
 //   - which permissions count for overwrites, and for creating in a category;

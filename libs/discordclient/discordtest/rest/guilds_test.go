@@ -3,6 +3,8 @@
 package rest_test
 
 import (
+	"encoding/base64"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -40,7 +42,13 @@ func TestGuildEdit(t *testing.T) {
 		"system flags too many":   {body: obj{"system_channel_flags": 64}, path: "system_channel_flags", leaf: "NUMBER_TYPE_MAX"},
 		"locale":                  {body: obj{"preferred_locale": "ja"}, field: "preferred_locale", want: "ja"},
 		"locale unknown":          {body: obj{"preferred_locale": "tlh"}, path: "preferred_locale", leaf: "BASE_TYPE_CHOICES"},
-		"icon that is no image":   {body: obj{"icon": "hello"}, path: "icon", leaf: "IMAGE_INVALID"},
+		"icon that is no URI":     {body: obj{"icon": "hello"}, path: "icon", leaf: "IMAGE_INVALID"},
+		"icon that is no base64":  {body: obj{"icon": "data:image/png;base64,!"}, path: "icon", leaf: "BINARY_TYPE_INVALID"},
+		"icon that is no image":   {body: obj{"icon": "data:image/png;base64,aGVsbG8="}, path: "icon", leaf: "IMAGE_INVALID"},
+		"icon of another type":    {body: obj{"icon": strings.Replace(rig.TinyPNG, "png", "gif", 1)}, path: "icon", leaf: "IMAGE_INVALID"},
+		"icon that is too wide":   {body: obj{"icon": dataURI("png", discordtest.PNG(1025, 1, 0))}, path: "icon", leaf: "IMAGE_INVALID"},
+		"icon that is animated":   {body: obj{"icon": dataURI("gif", discordtest.GIF(2))}, path: "icon", leaf: "IMAGE_INVALID"},
+		"icon cleared":            {body: obj{"icon": nil}, field: "icon", want: nil},
 		"a feature is fixed":      {body: obj{"features": []string{"VERIFIED", "INVITES_DISABLED"}}, field: "features", want: []any{"INVITES_DISABLED"}},
 		"owner cannot be changed": {body: obj{"owner_id": "1"}, field: "name", want: "Kyoto"},
 	} {
@@ -58,9 +66,29 @@ func TestGuildEdit(t *testing.T) {
 			}
 		})
 	}
-	first := r.Must(200, "PATCH", "/guilds/"+r.Guild, obj{"icon": rig.TinyPNG}).JSON["icon"]
-	if hash, _ := first.(string); len(hash) != 32 {
-		t.Errorf("icon reads back as %v, want a hash", first)
+}
+
+func dataURI(format string, image []byte) string {
+	return "data:image/" + format + ";base64," + base64.StdEncoding.EncodeToString(image)
+}
+
+// An icon reads back as a hash, which says whether it is animated.
+func TestGuildIcon(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Usual, func(_ *discordtest.Options, g *discordtest.GuildSpec) { g.Features = []string{"ANIMATED_ICON"} })
+	icon := func(uri any) string {
+		hash, _ := r.Must(200, "PATCH", "/guilds/"+r.Guild, obj{"icon": uri}).JSON["icon"].(string)
+		return hash
+	}
+	first, still, moving := icon(rig.TinyPNG), icon(dataURI("gif", discordtest.GIF(1))), icon(dataURI("gif", discordtest.GIF(2)))
+	if len(first) != 32 || len(still) != 32 || first == still || first != icon(rig.TinyPNG) {
+		t.Errorf("%q and %q, want hashes of the content", first, still)
+	}
+	if len(moving) != 34 || !strings.HasPrefix(moving, "a_") {
+		t.Errorf("an animated icon is %q", moving)
+	}
+	if none := icon(nil); none != "" {
+		t.Errorf("cleared, it is %q", none)
 	}
 }
 

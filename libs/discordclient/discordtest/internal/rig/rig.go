@@ -191,8 +191,9 @@ func (r *Rig) Channel(fields map[string]any) string {
 // Obj is short for a JSON object.
 type Obj = map[string]any
 
-// TinyPNG is the start of an image as a data URI.
-const TinyPNG = "data:image/png;base64,iVBORw0KGgo="
+// TinyPNG is an image of one pixel as a data URI.
+const TinyPNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCB" +
+	"d81ytgAAAABJRU5ErkJggg=="
 
 // Check ends the test on an error.
 func Check(t *testing.T, err error) {

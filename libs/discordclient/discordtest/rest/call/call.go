@@ -52,6 +52,8 @@ type Altered struct {
 	Locale, Description bool
 	// CommunityChannels ignores rules_channel_id and public_updates_channel_id there likewise.
 	CommunityChannels bool
+	// Icon ignores a guild's icon, as Discord has done with what is no image [C].
+	Icon bool
 	// Unsynced gives a new channel none of the overwrites of its category.
 	Unsynced bool
 	// Bare leaves out of a create what only voice-like and forum-like channels have.

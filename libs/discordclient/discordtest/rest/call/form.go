@@ -9,6 +9,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/gif"
+	_ "image/jpeg" // besides GIF, what Discord takes
+	_ "image/png"
 	"mime"
 	"regexp"
 	"slices"
@@ -245,8 +249,12 @@ func (f *Form) List(key string, hi int) []json.RawMessage {
 // dataURI is how images come in.
 var dataURI = regexp.MustCompile(`^data:image/(png|jpeg|gif);base64,(.+)$`)
 
-// Image reads an image as a data URI, or null; it reads back as a hash only.
-func (f *Form) Image(key string, to *string) {
+// maxImage is how large an image may be, in bytes [C].
+const maxImage = 10240 << 10
+
+// Image reads an image as a data URI, or null; it reads back as a hash only, which begins with "a_" for
+// an animated one. Width and height are limited where maxSide is not 0.
+func (f *Form) Image(key string, to *string, maxSide int, animated bool) {
 	if !f.Given(key) {
 		if f.Null(key) {
 			*to = ""
@@ -266,5 +274,27 @@ func (f *Form) Image(key string, to *string) {
 		return
 	}
 	sum := sha256.Sum256(data)
-	*to = hex.EncodeToString(sum[:16])
+	hash := hex.EncodeToString(sum[:16])
+	config, format, err := image.DecodeConfig(bytes.NewReader(data))
+	if err == nil {
+		_, _, err = image.Decode(bytes.NewReader(data))
+	}
+	frames := 1
+	if all, broken := gif.DecodeAll(bytes.NewReader(data)); broken == nil {
+		frames = len(all.Image)
+	}
+	switch {
+	case len(data) > maxImage:
+		f.Fail(key, "BINARY_TYPE_MAX_SIZE", "File cannot be larger than 10240.0 kb.")
+	case err != nil, format != m[1]:
+		f.Fail(key, "IMAGE_INVALID", "Unsupported image type given")
+	case maxSide > 0 && max(config.Width, config.Height) > maxSide:
+		f.Fail(key, "IMAGE_INVALID", "Image is too large")
+	case frames > 1 && !animated:
+		f.Fail(key, "IMAGE_INVALID", "Animated images are not available here")
+	case frames > 1:
+		*to = "a_" + hash
+	default:
+		*to = hash
+	}
 }

@@ -35,7 +35,7 @@ func Edit(c *call.Call) (int, any, error) {
 	after.Features = slices.Clone(g.Features)
 	readSettings(c, f, &after)
 	readChannelSettings(f, g, &after)
-	readImages(f, &after)
+	readImages(c, f, &after)
 	readFeatures(f, &after)
 	if c.Options.Altered.CommunityChannels && !slices.Contains(after.Features, "COMMUNITY") {
 		after.RulesChannelID, after.PublicUpdatesChannelID = g.RulesChannelID, g.PublicUpdatesChannelID
@@ -133,11 +133,19 @@ func readChannelSettings(f *call.Form, g *model.GuildState, after *model.Guild) 
 	}
 }
 
+// maxIcon is the width and height for which icons are documented [D]. That larger ones are refused, and
+// not made smaller, is a guess, as is that an animated one is refused where the guild may have none.
+const maxIcon = 1024
+
 // readImages reads icon, splash and banner; they read back as a hash only.
-func readImages(f *call.Form, g *model.Guild) {
-	f.Image("icon", &g.Icon)
-	f.Image("splash", &g.Splash)
-	f.Image("banner", &g.Banner)
+func readImages(c *call.Call, f *call.Form, g *model.Guild) {
+	before, has := g.Icon, func(feature string) bool { return slices.Contains(g.Features, feature) }
+	f.Image("icon", &g.Icon, maxIcon, has("ANIMATED_ICON"))
+	f.Image("splash", &g.Splash, 0, false)
+	f.Image("banner", &g.Banner, 0, has("ANIMATED_BANNER"))
+	if c.Options.Altered.Icon {
+		g.Icon = before
+	}
 }
 
 // readFeatures replaces the features that may be changed.

@@ -25,7 +25,7 @@ func readFields(f *call.Form, w *model.Webhook, create bool) {
 			}
 		}
 	}
-	f.Image("avatar", &w.Avatar)
+	f.Image("avatar", &w.Avatar, 0, false)
 }
 
 // room checks the limits for one more webhook.
