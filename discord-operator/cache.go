@@ -12,15 +12,16 @@ import (
 	"jutsu.com/operators/libs/apply"
 )
 
-// cacheOptions restricts the cache to our kinds and the metadata of Secrets, stripped where the operator
-// has not written them, so that memory hardly grows with the Secrets of a cluster. Of Namespaces it has
-// the labels, where they are read at all.
+// cacheOptions restricts the cache to our kinds and the metadata of Secrets and ConfigMaps, stripped where
+// the operator has not written them, so that memory hardly grows with those of a cluster. Of Namespaces it
+// has the labels, where they are read at all.
 func cacheOptions(namespaces []string) cache.Options {
 	o := cache.Options{
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            bare,
 		ByObject: map[client.Object]cache.ByObject{
 			apply.Metadata("v1", "Secret"):    {Transform: strip},
+			apply.Metadata("v1", "ConfigMap"): {Transform: versionOnly},
 			apply.Metadata("v1", "Namespace"): {Transform: labelsOnly},
 		},
 	}
@@ -36,11 +37,21 @@ func cacheOptions(namespaces []string) cache.Options {
 // watched are the kinds whose cache has to sync before the first reconcile.
 func watched(o *options) []client.Object {
 	kinds := []client.Object{&v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{},
-		&v1alpha1.DiscordRole{}, apply.Metadata("v1", "Secret")}
+		&v1alpha1.DiscordRole{}, apply.Metadata("v1", "Secret"), apply.Metadata("v1", "ConfigMap")}
 	if o.selectors && len(o.manager.Namespaces) == 0 {
 		kinds = append(kinds, apply.Metadata("v1", "Namespace"))
 	}
 	return kinds
+}
+
+// versionOnly reduces a ConfigMap to its name and version.
+func versionOnly(in any) (any, error) {
+	if cm, ok := in.(*metav1.PartialObjectMetadata); ok { // else a tombstone
+		cm.ObjectMeta = metav1.ObjectMeta{
+			Namespace: cm.Namespace, Name: cm.Name, UID: cm.UID, ResourceVersion: cm.ResourceVersion,
+		}
+	}
+	return in, nil
 }
 
 // labelsOnly reduces a Namespace to its name, version and labels.

@@ -96,6 +96,27 @@ func TestBare(t *testing.T) {
 	}
 }
 
+// Of a ConfigMap the cache keeps its version.
+func TestVersionOnly(t *testing.T) {
+	t.Parallel()
+	cm, want := apply.Metadata("v1", "ConfigMap"), apply.Metadata("v1", "ConfigMap")
+	want.Namespace, want.Name, want.UID, want.ResourceVersion = "school", "icon", "1", "7"
+	want.DeepCopyInto(cm)
+	cm.Labels, cm.Annotations = map[string]string{"a": "b"}, map[string]string{"a": "b"}
+	cm.OwnerReferences = []metav1.OwnerReference{{Name: "tokyo"}}
+	cm.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}
+	got, err := versionOnly(cm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if gone, _ := versionOnly("gone"); gone != "gone" {
+		t.Errorf("a tombstone becomes %v", gone)
+	}
+}
+
 // Of a Namespace the cache keeps its labels.
 func TestLabelsOnly(t *testing.T) {
 	t.Parallel()

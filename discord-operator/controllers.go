@@ -63,7 +63,8 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 		SetupWithManager(mgr ctrl.Manager, workers int) error
 	}{
 		server.Kind: &server.Reconciler{
-			Client: mgr.GetClient(), Grants: grants, Bots: bots, Records: records(), Status: recorder(server.Kind),
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Grants: grants, Bots: bots, Records: records(),
+			Status: recorder(server.Kind),
 		},
 		group.Kind.Name: &group.Reconciler{
 			Client: mgr.GetClient(), Grants: grants, Bots: bots, Categories: resources(group.Kind),

@@ -145,6 +145,13 @@ const (
 	// ReasonBitrateTooHigh (Degraded): the server has too few boosts for spec.voice.bitrate; the message
 	// has the highest one. Lower it, or boost the server.
 	ReasonBitrateTooHigh = "BitrateTooHigh"
+	// ReasonIconNotFound (Degraded): the ConfigMap of spec.icon does not exist or lacks the key. Create it.
+	// Everything else is reconciled.
+	ReasonIconNotFound = "IconNotFound"
+	// ReasonIconUnusable (Degraded): what spec.icon names is not an image that Discord takes: it is no PNG,
+	// JPEG or GIF, is text, has more than 1024 by 1024 pixels, or is animated, and the server may not have
+	// that. The message says which. Everything else is reconciled. Put another image there.
+	ReasonIconUnusable = "IconUnusable"
 	// ReasonNameConflict (Degraded): a Secret with the name of the webhook's Secret exists and is
 	// not owned by the object, or its metadata takes more than 128 KiB of memory. It is not changed.
 	// Name another one in spec.webhook.secretName, or delete it.

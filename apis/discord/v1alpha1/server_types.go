@@ -102,6 +102,35 @@ type TokenSecretReference struct {
 	Key string `json:"key,omitempty"`
 }
 
+// ServerIcon is the picture of a server.
+type ServerIcon struct {
+	// configMapKeyRef names the key of a ConfigMap, in the same namespace, that has
+	// the image in its binaryData: a PNG, JPEG or GIF of at most 1024 by 1024
+	// pixels. A GIF of several frames needs a server with animated icons (boosts).
+	//
+	// +required
+	ConfigMapKeyRef ConfigMapKeyReference `json:"configMapKeyRef"`
+}
+
+// ConfigMapKeyReference names a key of a ConfigMap in the same namespace.
+type ConfigMapKeyReference struct {
+	// name of the ConfigMap.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of an object: lower case letters, digits, '-' and '.', starting and ending with a letter or digit"
+	Name string `json:"name"`
+
+	// key within its binaryData.
+	//
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="must be a key: letters, digits, '-', '_' and '.'"
+	Key string `json:"key"`
+}
+
 // DiscordServerSpec is the desired state of a Discord server.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.afkChannelId) || !has(self.afkChannelRef)",message="afkChannelId and afkChannelRef cannot both be set"
@@ -139,6 +168,13 @@ type DiscordServerSpec struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=300
 	Description *string `json:"description,omitempty"`
+
+	// icon of the server. It is set when the image changes, and when another icon,
+	// or none, is set on Discord. If it is not set, it is not managed: the server
+	// keeps the icon that it has, which a user can remove on Discord.
+	//
+	// +optional
+	Icon *ServerIcon `json:"icon,omitempty"`
 
 	// verificationLevel is what a new member must have before writing. If it is
 	// not set, it is not managed.
@@ -269,6 +305,22 @@ type ChannelCount struct {
 	Limit int32 `json:"limit"`
 }
 
+// ServerIconStatus is the icon that the operator has set last.
+type ServerIconStatus struct {
+	// sourceHash is that of the image, 71 characters: `sha256:` and 64 digits.
+	//
+	// +required
+	// +kubebuilder:validation:MaxLength=71
+	SourceHash string `json:"sourceHash"`
+
+	// discordHash is Discord's own hash of the icon, at most 256 characters. With
+	// another one there, the icon was changed on Discord.
+	//
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	DiscordHash string `json:"discordHash"`
+}
+
 // DiscordServerStatus is the observed state of a Discord server.
 type DiscordServerStatus struct {
 	// observedGeneration is the metadata.generation of the spec that this status
@@ -302,6 +354,11 @@ type DiscordServerStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Name string `json:"name,omitempty"`
+
+	// icon that the operator has set last, while spec.icon is set.
+	//
+	// +optional
+	Icon *ServerIconStatus `json:"icon,omitempty"`
 
 	// ownerId is the id of the user who owns the server.
 	//

@@ -37,7 +37,7 @@ var usual = &options{Connection: command.Connection{ServerID: guildID}, name: "j
 func school(channels ...*discordclient.Channel) *server {
 	return &server{
 		guild: discordclient.Guild{
-			ID: guildID, Name: "Jujutsu High", VerificationLevel: 2, DefaultNotifications: 1, ExplicitContentFilter: 2,
+			ID: guildID, Name: "Jujutsu High", Icon: "a_1269e74af4df7417b13759eae50c83dc", VerificationLevel: 2, DefaultNotifications: 1, ExplicitContentFilter: 2,
 			PreferredLocale: "en-US", AFKTimeout: 300, SystemChannelID: "1401681709430341811",
 			Features: []string{"COMMUNITY", "NEWS"},
 			Roles: []discordclient.Role{

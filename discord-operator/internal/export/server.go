@@ -39,6 +39,10 @@ func (e *exporter) serverEntry() entry {
 		"it is longer than 300 characters")
 	keep(&notes, "preferredLocale", &spec.PreferredLocale, g.PreferredLocale, slices.Contains(locales, g.PreferredLocale),
 		fmt.Sprintf("%q is not a language that the schema lists", g.PreferredLocale))
+	if g.Icon != "" {
+		notes.leave("icon", "Discord has a hash of it alone, "+g.Icon+"; the picture is at "+
+			"https://cdn.discordapp.com/icons/"+g.ID+"/"+g.Icon+".png")
+	}
 	if g.AFKChannelID == "" {
 		spec.AFKChannelID = &g.AFKChannelID
 	}

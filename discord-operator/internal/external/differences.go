@@ -192,10 +192,11 @@ func shown(field string, value any, snap *guildcache.Snapshot) string {
 	return cut(text(value))
 }
 
-// textOf is a text; of an id it is the name of the channel.
+// textOf is a text; of an id it is the name of the channel. A hash is no text.
 func textOf(field, v string, snap *guildcache.Snapshot) string {
 	switch field {
-	case "group", "afkChannelId", "afkChannelRef", "systemChannelRef", "rulesChannelRef", "publicUpdatesChannelRef":
+	case "icon", "group", "afkChannelId", "afkChannelRef", "systemChannelRef", "rulesChannelRef",
+		"publicUpdatesChannelRef":
 		if v == "" {
 			return none
 		}

@@ -20,6 +20,7 @@ import (
 const (
 	ServerByGuild   = "guild"  // spec.serverId and status.serverId
 	ServerBySecret  = "secret" // spec.tokenSecretRef.name
+	ServerByIcon    = "icon"   // spec.icon.configMapKeyRef.name
 	GroupByServer   = "server" // namespace and name of the server
 	GroupByID       = "id"     // status.groupId and spec.adopt.id
 	ChannelByGroup  = "group"  // namespace and name of the group
@@ -49,6 +50,9 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 		}),
 		by(server, ServerBySecret, func(s *v1alpha1.DiscordServer) []string {
 			return []string{s.Spec.TokenSecretRef.Name}
+		}),
+		by(server, ServerByIcon, func(s *v1alpha1.DiscordServer) []string {
+			return []string{ptr.Deref(s.Spec.Icon, v1alpha1.ServerIcon{}).ConfigMapKeyRef.Name}
 		}),
 		by(server, BySelector, func(s *v1alpha1.DiscordServer) []string { return selector(s.Spec.AllowedNamespaces) }),
 		by(group, BySelector, func(g *v1alpha1.DiscordGroup) []string { return selector(g.Spec.AllowedNamespaces) }),

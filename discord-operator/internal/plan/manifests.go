@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -124,6 +125,13 @@ func admit(ctx context.Context, kinds schema.Kinds, all, before []manifest) (*ob
 	for _, m := range all {
 		if m.object.GetKind() == "Namespace" && m.object.GetAPIVersion() == "v1" {
 			set.namespaces[m.object.GetName()] = m.object.GetLabels()
+		}
+		if m.object.GetKind() == "ConfigMap" && m.object.GetAPIVersion() == "v1" {
+			cm := &corev1.ConfigMap{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(m.object.Object, cm); err != nil {
+				refused = append(refused, fmt.Errorf("%s: ConfigMap %s: %w", m.file, m.object.GetName(), err))
+			}
+			set.configMaps[m.key().NamespacedName] = cm
 		}
 		if !m.ours() {
 			continue

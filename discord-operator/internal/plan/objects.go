@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,10 +35,14 @@ type objects struct {
 	all map[key]status.Object
 	// namespaces are the labels of those whose manifests are there.
 	namespaces map[string]map[string]string
+	configMaps map[types.NamespacedName]*corev1.ConfigMap
 }
 
 func newObjects() *objects {
-	return &objects{all: map[key]status.Object{}, namespaces: map[string]map[string]string{}}
+	return &objects{
+		all: map[key]status.Object{}, namespaces: map[string]map[string]string{},
+		configMaps: map[types.NamespacedName]*corev1.ConfigMap{},
+	}
 }
 
 // empty returns an empty object of a kind of ours; nil for any other.
@@ -81,6 +86,14 @@ func (o *objects) Get(_ context.Context, name client.ObjectKey, into client.Obje
 			return missing
 		}
 		metadata.Labels = labels
+		return nil
+	}
+	if cm, ok := into.(*corev1.ConfigMap); ok {
+		found := o.configMaps[name]
+		if found == nil {
+			return missing
+		}
+		found.DeepCopyInto(cm)
 		return nil
 	}
 	found := o.all[key{kindOf(into), name}]

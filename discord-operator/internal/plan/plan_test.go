@@ -4,8 +4,11 @@ package plan
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -108,6 +111,19 @@ var (
 	theRole    = object("DiscordRole", "on-call", inServer+`name: On call, adopt: {id: "$ROLE"}`)
 )
 
+// withIcon is the rig's server with an icon, which the manifest picture has.
+var withIcon = object("DiscordServer", "jujutsu",
+	`serverId: "$GUILD", tokenSecretRef: {name: discord-bot}, icon: {configMapKeyRef: {name: icon, key: a}}`)
+
+func picture(shade uint8) string {
+	return "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: icon}\nbinaryData: {a: " +
+		base64.StdEncoding.EncodeToString(discordtest.PNG(2, 2, shade)) + "}\n"
+}
+
+func pictureHash(shade uint8) string {
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(discordtest.PNG(2, 2, shade)))
+}
+
 // created has objects that the operator would create, one in the other.
 var created = object("DiscordGroup", "team", inServer+"name: Team, permissionOverwrites: [{roleRef: {name: dev}, allow: [SendMessages]}]") +
 	object("DiscordChannel", "dev", "groupRef: {name: team}, name: dev, topic: Hello, webhook: {name: ci}") +
@@ -118,6 +134,7 @@ func TestPlan(t *testing.T) {
 	r := newRig(t, all)
 	yuji := r.srv.AddUser("Yuji")
 	r.srv.AddMember(r.guild, yuji, 0)
+	r.srv.EditGuildByHand(r.guild, func(g *discordtest.Guild) { g.Icon = "12345" })
 	for name, c := range map[string]struct {
 		is, was string
 		want    []string // the lines but the last
@@ -166,6 +183,15 @@ func TestPlan(t *testing.T) {
 			"name: Renamed, systemChannelRef: {name: chat}") + object("DiscordChannel", "chat", inServer+"name: general"),
 			want: []string{"~ DiscordServer default/jujutsu", `    name: "Jujutsu High" -> "Renamed"`,
 				`    systemChannelRef: none -> "general"`}},
+		"an icon": {is: withIcon + picture(1), want: []string{
+			"~ DiscordServer default/jujutsu", "    icon: 12345 -> " + pictureHash(1)}},
+		"an icon that was applied":      {is: withIcon + picture(1), was: withIcon + picture(1)},
+		"an icon in the cluster":        {is: withIcon},
+		"an icon that a status records": {is: withIcon + `status: {icon: {sourceHash: "` + pictureHash(1) + `", discordHash: "12345"}}` + "\n" + picture(1)},
+		"another icon": {is: withIcon + picture(2), was: withIcon + picture(1), want: []string{
+			"~ DiscordServer default/jujutsu", "    icon: " + pictureHash(1) + " -> " + pictureHash(2)}},
+		"an icon that is none": {is: withIcon + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: icon}\ndata: {a: text}\n",
+			problem: true, want: []string{"! DiscordServer default/jujutsu", "  ! IconUnusable: ..."}},
 		"one team's folder": {is: object("DiscordChannel", "chat", inServer+"name: general, topic: x"),
 			want: []string{"~ DiscordChannel default/chat", `    topic: "" -> "x"`}},
 		"another server's": {is: object("DiscordServer", "other", `serverId: "1234567", tokenSecretRef: {name: b}`) +

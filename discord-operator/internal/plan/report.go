@@ -114,6 +114,10 @@ func (w *world) notes() (all []string) {
 		all = append(all, fmt.Sprintf("%d objects are taken to have what has their names on Discord. Where they were never "+
 			"applied, each would create another one: with --before that is known.", len(w.byName)))
 	}
+	if len(w.iconless) > 0 {
+		all = append(all, fmt.Sprintf("The icon of DiscordServer %s is not compared: its ConfigMap is not here.",
+			strings.Join(w.iconless, ", ")))
+	}
 	if w.hiddenUnread {
 		all = append(all, "Discord's Gateway could not be reached, which alone names the channels that the bot may not view.")
 	}

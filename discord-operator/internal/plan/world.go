@@ -41,8 +41,10 @@ type world struct {
 	skipped  int
 	// byName are the objects that were found on Discord by their names alone.
 	byName []string
-	made   uint64
-	steps  []*step
+	// iconless are the servers whose icon has no ConfigMap here.
+	iconless []string
+	made     uint64
+	steps    []*step
 }
 
 // step is what is planned for one object.
@@ -412,6 +414,7 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 		}
 	}
 	result := &step{object: s}
+	s, state.Icon = w.icon(ctx, s)
 	state.Referenced, _ = server.Referenced(ctx, w.after, s) // manifests can always be read
 	planned := server.NewPlan(s, state)
 	result.plan, result.issues = external.Plan{Changes: planned.Changes}, planned.Issues
@@ -420,4 +423,30 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 			"Discord does not let bots create servers. Set spec.serverId, to %q for this one.", w.serverID))
 	}
 	return result
+}
+
+// icon returns the image of a server, and the server with what its icon on Discord is known to be: Discord has
+// a hash of its own alone. Without the ConfigMap it has none.
+func (w *world) icon(ctx context.Context, s *v1alpha1.DiscordServer) (*v1alpha1.DiscordServer, server.Icon) {
+	if s.Spec.Icon == nil {
+		return s, server.Icon{}
+	}
+	s = s.DeepCopy()
+	icon, _ := server.ReadIcon(ctx, w.after, s) // manifests can always be read
+	name := types.NamespacedName{Namespace: s.Namespace, Name: s.Spec.Icon.ConfigMapKeyRef.Name}
+	if w.after.configMaps[name] == nil {
+		w.iconless = append(w.iconless, s.Name)
+		s.Spec.Icon = nil
+	}
+	if s.Status.Icon != nil || w.before == nil {
+		return s, icon
+	}
+	was, _ := w.before.all[keyOf(s)].(*v1alpha1.DiscordServer)
+	if was == nil || was.Spec.Icon == nil {
+		return s, icon
+	}
+	if before, _ := server.ReadIcon(ctx, w.before, was); before.Hash != "" {
+		s.Status.Icon = &v1alpha1.ServerIconStatus{SourceHash: before.Hash, DiscordHash: w.snap.Guild.Icon}
+	}
+	return s, icon
 }

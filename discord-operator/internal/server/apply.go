@@ -24,6 +24,8 @@ type Results struct {
 	GuildID string
 	// Guild is as it is now; nil where it cannot be managed.
 	Guild *discordclient.Guild
+	// Icon is the one that was set just now; nil for none.
+	Icon *v1alpha1.ServerIconStatus
 }
 
 // apply carries out the plan.
@@ -41,7 +43,8 @@ func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, 
 	case p.Create != "":
 		err = r.create(ctx, server, s, p, &results)
 	case p.Manageable:
-		err = r.edit(ctx, server, s, p, &results)
+		results.Fail(r.tokenRefused(server, r.edit(ctx, server, s, p, &results)), r.Status.Clock.Now())
+		err = r.editIcon(ctx, server, s, p, &results)
 	}
 	results.Fail(r.tokenRefused(server, err), r.Status.Clock.Now())
 	return results
@@ -94,7 +97,7 @@ func (r *Reconciler) create(
 	}
 }
 
-// edit records a guild that the server has not had before, and changes all fields by one call.
+// edit records a guild that the server has not had before, and changes all fields but the icon by one call.
 func (r *Reconciler) edit(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
 ) error {
@@ -109,7 +112,8 @@ func (r *Reconciler) edit(
 		r.Status.Normal(server, "Adopted", "The bot %q is a member of the server %q (%s).",
 			s.Application.Name, s.Snapshot.Guild.Name, s.GuildID)
 	}
-	if len(p.Fields) == 0 {
+	fields := slices.DeleteFunc(slices.Clone(p.Fields), func(field string) bool { return field == iconField })
+	if len(fields) == 0 {
 		return nil
 	}
 	guild, err := s.Bot.EditGuild(ctx, s.GuildID, p.Edit, external.Reason(Kind, server))
@@ -117,7 +121,7 @@ func (r *Reconciler) edit(
 		return err
 	}
 	results.Guild, results.Changed = &guild, true
-	changed, ignored := r.Records.Answered(server, p.Fields, p.Edit, s.Snapshot.Guild, guild)
+	changed, ignored := r.Records.Answered(server, fields, p.Edit, s.Snapshot.Guild, guild)
 	if len(changed) > 0 && status.Reconciled(server) {
 		r.Status.DriftCorrected(server, changed...)
 	}

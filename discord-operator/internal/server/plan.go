@@ -24,6 +24,8 @@ type Plan struct {
 	// Edit changes the Fields of the guild.
 	Edit   discordclient.GuildEdit
 	Fields []string
+	// Icon is the hash of the image that the icon becomes.
+	Icon discordclient.Change[string]
 	// Changes are what the edit is to change, also where it cannot be sent.
 	Changes []external.Change
 	// Manageable says that groups and channels can be managed.
@@ -44,18 +46,19 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	p.Manageable = true
 	var d external.Differences
 	p.Edit, d, waits = differences(server, s)
-	p.Fields, p.Changes = d.Fields, d.Changes
+	icon, unusable := planIcon(server, s, &d)
+	p.Fields, p.Changes, p.Icon = d.Fields, d.Changes, icon
 	have, exact := s.Snapshot.BotPermissions()
 	needed := required(server, s, len(p.Fields) > 0 || managed(server))
 	const forWhat = "which this server's settings, groups and channels require"
 	lacking := issues.Lacking(have, exact, needed, forWhat, s.InviteURL)
-	for _, issue := range []*conditions.Issue{lacking, waits, d.Issue(), s.Selector, tooManyServers(s)} {
+	for _, issue := range []*conditions.Issue{lacking, waits, unusable, d.Issue(), s.Selector, tooManyServers(s)} {
 		if issue != nil {
 			p.Issues = append(p.Issues, *issue)
 		}
 	}
 	if exact && !have.Has(permissions.ManageGuild) {
-		p.Edit, p.Fields = discordclient.GuildEdit{}, nil
+		p.Edit, p.Fields, p.Icon = discordclient.GuildEdit{}, nil, discordclient.Change[string]{}
 	}
 	return p
 }
@@ -161,7 +164,8 @@ func managed(server *v1alpha1.DiscordServer) bool {
 	spec := server.Spec
 	return spec.Name != "" || spec.Description != nil || spec.VerificationLevel != "" ||
 		spec.DefaultNotifications != "" || spec.ExplicitContentFilter != "" || spec.PreferredLocale != "" ||
-		spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelFlags != nil || len(references(&spec)) > 0
+		spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelFlags != nil || spec.Icon != nil ||
+		len(references(&spec)) > 0
 }
 
 // differences returns the edit that makes the settings match the spec, how the two differ, and what

@@ -35,6 +35,8 @@ const Kind = "DiscordServer"
 type Reconciler struct {
 	// Client reads from the cache.
 	Client client.Client
+	// Live reads the images of icons.
+	Live client.Reader
 	// Grants say who may use what.
 	Grants *grant.Reader
 	// Bots are the connections to Discord.
@@ -43,12 +45,15 @@ type Reconciler struct {
 	Records *external.Records
 	// Status records what becomes of a server.
 	Status *status.Recorder
+
+	icons icons
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers/status,verbs=patch
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordgroups;discordchannels;discordroles,verbs=list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // SetupWithManager registers the controller and its watches. At most workers servers are reconciled
@@ -64,6 +69,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&v1alpha1.DiscordChannel{}, later(r.ofChannel), when(childChanged)).
 		Watches(&v1alpha1.DiscordRole{}, later(r.ofRole), when(childChanged)).
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret)).
+		WatchesMetadata(&corev1.ConfigMap{}, requests(r.ofConfigMap)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), onEvent)).
 		WithOptions(external.Options(workers))
 	if r.Grants.Labels {
@@ -77,6 +83,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 	var s v1alpha1.DiscordServer
 	if err := r.Client.Get(ctx, req.NamespacedName, &s); apierrors.IsNotFound(err) {
 		r.Bots.Release(req.NamespacedName)
+		r.icons.keep(req.NamespacedName, Icon{})
 		return reconcile.Result{}, nil
 	} else if err != nil {
 		return reconcile.Result{}, fmt.Errorf("get DiscordServer: %w", err)

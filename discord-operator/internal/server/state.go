@@ -58,6 +58,8 @@ type State struct {
 	Selector *conditions.Issue
 	// Referenced are the channels that the spec refers to, by their names.
 	Referenced map[string]*v1alpha1.DiscordChannel
+	// Icon is the image that the spec names.
+	Icon Icon
 }
 
 func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer) (s State, err error) {
@@ -89,6 +91,9 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 			return s, err
 		}
 		s.Snapshot = s.Bot.Guild(s.GuildID).Snapshot()
+	}
+	if s.Icon, err = r.observeIcon(ctx, server); err != nil {
+		return s, err
 	}
 	s.Stored, s.TooManyGuilds = r.Records.Stored(server), s.Bot.Stats().TooManyGuilds
 	err = r.observeClaims(ctx, server, s.GuildID, &s)

@@ -33,6 +33,12 @@ func statusOf(
 	if results.GuildID != "" {
 		now.ServerID = results.GuildID
 	}
+	switch {
+	case server.Spec.Icon == nil:
+		now.Icon = nil
+	case results.Icon != nil:
+		now.Icon = results.Icon
+	}
 	if guild := results.Guild; guild != nil {
 		now.Name, now.OwnerID = truncated(guild.Name), guild.OwnerID
 		now.Namespaces = int32(s.Namespaces)  //nolint:gosec // a cluster has fewer
@@ -43,8 +49,8 @@ func statusOf(
 	return now
 }
 
-// maxName is the length in characters up to which the status has the name of a server. Discord
-// allows 100, and servers that are compatible with it may allow more; the API server would refuse
+// maxName is the length in characters up to which the status has the name of a server, and Discord's hash of
+// its icon. Discord allows 100, and servers that are compatible with it may allow more; the API server would refuse
 // the whole status.
 const maxName = 256
 

@@ -100,6 +100,10 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 	return r.requests(ctx, secret.GetNamespace(), index.ServerBySecret, secret.GetName())
 }
 
+func (r *Reconciler) ofConfigMap(ctx context.Context, cm client.Object) []reconcile.Request {
+	return r.requests(ctx, cm.GetNamespace(), index.ServerByIcon, cm.GetName())
+}
+
 // onEvent enqueues the servers that a change on Discord is about. One of a single channel only
 // changes their number, which may wait.
 func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q queue) {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/gif"
+	_ "image/jpeg" // besides GIF, what Discord takes
+	_ "image/png"
+	"io"
+)
+
+// maxSide is the width and height in pixels for which Discord documents icons. Source:
+// https://docs.discord.com/developers/resources/guild#modify-guild.
+const maxSide = 1024
+
+// inspect returns the format of an image, as Discord names it, and whether it has several frames, or why
+// Discord would refuse it.
+func inspect(data []byte) (format string, animated bool, why string) {
+	config, format, err := image.DecodeConfig(bytes.NewReader(data))
+	if err != nil {
+		return "", false, "is no PNG, JPEG or GIF. Put an image there"
+	}
+	if max(config.Width, config.Height) > maxSide { // also before so much memory is taken
+		return "", false, fmt.Sprintf("is an image of %d by %d pixels. Scale it down to %d by %[3]d",
+			config.Width, config.Height, maxSide)
+	}
+	if _, _, err := image.Decode(bytes.NewReader(data)); err != nil {
+		return "", false, fmt.Sprintf("is a broken image (%v). Put another one there", err)
+	}
+	return format, format == "gif" && severalFrames(data), ""
+}
+
+// severalFrames reports whether a GIF has more than one. They are not decoded: a small file may have
+// thousands.
+func severalFrames(data []byte) bool {
+	r := bytes.NewReader(data)
+	if _, err := gif.Decode(r); err != nil { // reads up to the end of the first
+		return false
+	}
+	for {
+		switch block, _ := r.ReadByte(); block {
+		case ',': // an image
+			return true
+		case '!': // an extension: its label, then blocks of up to 255 bytes until an empty one
+			_, _ = r.ReadByte()
+			for n, err := r.ReadByte(); n > 0 && err == nil; n, err = r.ReadByte() {
+				_, _ = r.Seek(int64(n), io.SeekCurrent)
+			}
+		default:
+			return false
+		}
+	}
+}
