@@ -13,6 +13,7 @@ import (
 const (
 	groupSlots   = 4
 	channelSlots = 10
+	roleSlots    = 6
 	dojoSlots    = 5
 	abuseSlots   = 4
 )
@@ -42,6 +43,9 @@ var actionKinds = []actionKind{
 	{"create-group", 7, groupSlots, 1, (*run).createGroup},
 	{"edit-group", 4, groupSlots, 0, (*run).editGroup},
 	{"delete-group", 2, groupSlots, 0, (*run).deleteGroup},
+	{"create-role", 6, roleSlots, 1, (*run).createRole},
+	{"edit-role", 6, roleSlots, 0, (*run).editRole},
+	{"delete-role", 3, roleSlots, 0, (*run).deleteRole},
 	{"edit-server", 2, 0, 0, (*run).editServer},
 	{"break-webhook-secret", 3, channelSlots, 0, (*run).breakWebhookSecret},
 	{"revoke-token", 1, 0, 0, (*run).revokeToken},
@@ -66,6 +70,10 @@ var actionKinds = []actionKind{
 	{"hand-delete-category", 2, 0, 0, (*run).handDeleteCategory},
 	{"hand-create-webhook", 1, 0, 0, (*run).handCreateWebhook},
 	{"hand-delete-webhook", 3, 0, 0, (*run).handDeleteWebhook},
+	{"hand-create-role", 2, 0, 0, (*run).handCreateRole},
+	{"hand-edit-role", 5, 0, 0, (*run).handEditRole},
+	{"hand-lift-role", 1, 0, 0, (*run).handLiftRole},
+	{"hand-delete-role", 3, 0, 0, (*run).handDeleteRole},
 	{"hand-edit-server", 2, 0, 0, (*run).handEditServer},
 	{"hide-channel", 5, 0, 0, (*run).hideChannel},
 	{"foreign-creates", 3, 0, 0, (*run).foreignCreates},

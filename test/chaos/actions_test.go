@@ -50,10 +50,10 @@ func TestEveryActionHappens(t *testing.T) {
 func TestItBeginsWithEveryObject(t *testing.T) {
 	t.Parallel()
 	s, made := newSequence(3, actionKinds), map[string]bool{}
-	for range groupSlots + channelSlots + dojoSlots {
+	for range groupSlots + channelSlots + roleSlots + dojoSlots {
 		made[s.next().String()] = true
 	}
-	for _, name := range []string{"create-group 0", "create-group 3", "create-channel 9", "create-dojo 4"} {
+	for _, name := range []string{"create-group 0", "create-group 3", "create-channel 9", "create-role 5", "create-dojo 4"} {
 		if !made[name] {
 			t.Errorf("no %s in %v", name, made)
 		}

@@ -21,6 +21,8 @@ const (
 	auditChannelCreate = 10
 	auditChannelDelete = 12
 	auditWebhookCreate = 50
+	auditRoleCreate    = 30
+	auditRoleDelete    = 32
 )
 
 // compareIDs orders ids by number.
@@ -35,23 +37,26 @@ func origin(e discordtest.AuditEntry) types.UID {
 	return ""
 }
 
-// origins are the UIDs of the objects for which the bot has made channels or webhooks, by the ids
-// of those.
-func (w *world) origins(action int) map[string]types.UID {
+// creates and deletes are the actions on what an object may have on Discord.
+var creates, deletes = []int{auditChannelCreate, auditRoleCreate}, []int{auditChannelDelete, auditRoleDelete}
+
+// origins are the UIDs of the objects for which the bot has made channels, roles or webhooks, by the
+// ids of those.
+func (w *world) origins(actions ...int) map[string]types.UID {
 	made := map[string]types.UID{}
 	for _, e := range w.guild.Audit {
-		if e.Action == action && e.UserID == w.botID {
+		if slices.Contains(actions, e.Action) && e.UserID == w.botID {
 			made[e.TargetID] = origin(e)
 		}
 	}
 	return made
 }
 
-// unproven reports whether the audit log has lost who has made a channel. Whose it is cannot be
+// unproven reports whether the audit log has lost who has made a channel or role. Whose it is cannot be
 // found out then.
 func (w *world) unproven(id string) bool {
 	return slices.ContainsFunc(w.guild.Audit, func(e discordtest.AuditEntry) bool {
-		return e.Lost && e.Action == auditChannelCreate && e.TargetID == id
+		return e.Lost && slices.Contains(creates, e.Action) && e.TargetID == id
 	})
 }
 
@@ -93,6 +98,8 @@ func holderOf(o client.Object) holder {
 		h.id, h.policy, h.matched, adopt = o.Status.GroupID, o.Spec.DeletionPolicy, o.Status.Matched, o.Spec.Adopt
 	case *v1alpha1.DiscordChannel:
 		h.id, h.policy, h.matched, adopt = o.Status.ChannelID, o.Spec.DeletionPolicy, o.Status.Matched, o.Spec.Adopt
+	case *v1alpha1.DiscordRole:
+		h.id, h.policy, h.matched, adopt = o.Status.RoleID, o.Spec.DeletionPolicy, o.Status.Matched, o.Spec.Adopt
 	}
 	if adopt != nil {
 		h.adopt = adopt.ID
@@ -100,10 +107,10 @@ func holderOf(o client.Object) holder {
 	return h
 }
 
-// holders are all groups and channels, by UID.
+// holders are all groups, channels and roles, by UID.
 func (w *world) holders() map[types.UID]holder {
 	all := map[types.UID]holder{}
-	for _, o := range append(objects(w.groups), objects(w.channels)...) {
+	for _, o := range slices.Concat(objects(w.groups), objects(w.channels), objects(w.roles)) {
 		all[o.GetUID()] = holderOf(o)
 	}
 	return all
@@ -116,11 +123,11 @@ func once(w *world) (wrong violations) {
 	live := map[types.UID][]string{}
 	for _, e := range w.guild.Audit {
 		switch {
-		case e.Action == auditChannelDelete:
+		case slices.Contains(deletes, e.Action):
 			for uid, ids := range live {
 				live[uid] = slices.DeleteFunc(ids, func(id string) bool { return id == e.TargetID })
 			}
-		case e.Action == auditChannelCreate && e.UserID == w.botID:
+		case slices.Contains(creates, e.Action) && e.UserID == w.botID:
 			uid := origin(e)
 			if others := live[uid]; len(others) > 0 {
 				wrong.add("at most one for each object", e.Reason, "%s was created while there was %v", e.TargetID, others)
@@ -133,13 +140,20 @@ func once(w *world) (wrong violations) {
 	return wrong
 }
 
-// lost says which channels the operator has deleted, with their messages, whose objects are not deleted.
+// lost says which channels, with their messages, and roles the operator has deleted, whose objects are
+// not deleted, or ask for a role to be retained.
 func lost(w *world) (wrong violations) {
-	made, holders := w.origins(auditChannelCreate), w.holders()
+	made, holders := w.origins(creates...), w.holders()
 	for _, e := range w.guild.Audit {
-		h := holders[made[e.TargetID]]
-		if e.Action == auditChannelDelete && e.UserID == w.botID && h.Object != nil && h.GetDeletionTimestamp() == nil {
-			wrong.add("no channel is lost", id(h.Object), "its channel %s was deleted by the operator", e.TargetID)
+		if !slices.Contains(deletes, e.Action) || e.UserID != w.botID {
+			continue
+		}
+		if h := holders[made[e.TargetID]]; h.Object != nil && h.GetDeletionTimestamp() == nil {
+			wrong.add("no channel or role is lost", id(h.Object), "its %s was deleted by the operator", e.TargetID)
+		}
+		if role, ok := w.gone[made[e.TargetID]].(*v1alpha1.DiscordRole); ok &&
+			role.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
+			wrong.add("no channel or role is lost", id(role), "its %s was deleted, and not retained", e.TargetID)
 		}
 	}
 	return wrong
@@ -249,9 +263,7 @@ func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live disco
 	}
 	var want []discordtest.Overwrite
 	for _, o := range spec {
-		name := o.Role
-		i := slices.IndexFunc(w.guild.Roles, func(r discordtest.Role) bool { return r.Name == name })
-		want = append(want, discordtest.Overwrite{ID: w.guild.Roles[i].ID, Allow: bits(o.Allow), Deny: bits(o.Deny)})
+		want = append(want, discordtest.Overwrite{ID: w.roleOf(o), Allow: bits(o.Allow), Deny: bits(o.Deny)})
 	}
 	have := slices.DeleteFunc(slices.Clone(live.Overwrites),
 		func(o discordtest.Overwrite) bool { return o.ID == w.botID })
@@ -269,7 +281,7 @@ func (w *world) overwritesDiffer(spec []v1alpha1.PermissionOverwrite, live disco
 func order(w *world) (wrong violations) {
 	ranks := map[string]int32{}
 	for _, g := range w.groups {
-		if g.Spec.Position != nil && g.DeletionTimestamp == nil {
+		if g.Spec.Position != nil && g.DeletionTimestamp == nil && len(w.expectGroup(g).reasons) == 0 {
 			ranks[g.Status.GroupID] = *g.Spec.Position
 		}
 	}
@@ -296,31 +308,30 @@ func order(w *world) (wrong violations) {
 
 // orphans says what is on Discord although no object has it, or what is another object's.
 func orphans(w *world) (wrong violations) {
-	holders, made := w.holders(), w.origins(auditChannelCreate)
+	holders, made := w.holders(), w.origins(creates...)
 	held := map[string]holder{}
 	for _, h := range holders {
 		if h.id != "" {
 			held[h.id] = h
 		}
 	}
-	for _, c := range w.guild.Channels {
-		where := fmt.Sprintf("%q (%s) on Discord", c.Name, c.ID)
-		uid, ours := made[c.ID]
-		_, byHand := w.made[c.ID]
+	for _, c := range w.resources() {
+		where := fmt.Sprintf("%q (%s) on Discord", c.name, c.id)
+		uid, ours := made[c.id]
 		switch {
-		case byHand:
+		case c.byHand:
 		case !ours:
 			wrong.add("no orphan", where, "its creator is unknown")
-		case held[c.ID].Object != nil && held[c.ID].GetUID() != uid && !w.unproven(c.ID):
+		case held[c.id].Object != nil && held[c.id].GetUID() != uid && !w.unproven(c.id):
 			wrong.add("no object takes what another one owns", where, "%s has it, and it was made for %s",
-				id(held[c.ID].Object), w.nameOf(uid))
-		case held[c.ID].Object != nil:
+				id(held[c.id].Object), w.nameOf(uid))
+		case held[c.id].Object != nil:
 		case holders[uid].Object != nil:
 			wrong.add("no orphan", where, "made for %s, which has %q", id(holders[uid].Object), holders[uid].id)
 		case w.gone[uid] == nil:
 			wrong.add("no orphan", where, "made for an object that is unknown: %s", uid)
 		case holderOf(w.gone[uid]).policy != v1alpha1.DeletionPolicyRetain &&
-			(holderOf(w.gone[uid]).id != "" && !holderOf(w.gone[uid]).matched || !w.unproven(c.ID)):
+			(holderOf(w.gone[uid]).id != "" && !holderOf(w.gone[uid]).matched || !w.unproven(c.id)):
 			wrong.add("no orphan", where, "made for %s, which is gone", w.nameOf(uid))
 		}
 	}
@@ -345,7 +356,7 @@ func untouched(w *world) (wrong violations) {
 	note := func(h holder) {
 		adopted[h.adopt] = true
 		deletable[h.adopt] = deletable[h.adopt] || h.policy == v1alpha1.DeletionPolicyDelete
-		if _, byHand := w.made[h.id]; byHand && w.unproven(h.id) {
+		if byHand := w.byHand(h.id); byHand && w.unproven(h.id) {
 			adopted[h.id], deletable[h.id] = true, true // it is the only one that fits, and nothing contradicts
 		} else if byHand && h.id != h.adopt {
 			wrong.add(invariant, id(h.Object), "it adopted %s without spec.adopt", h.id)

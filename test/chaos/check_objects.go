@@ -26,6 +26,8 @@ func statusOf(o client.Object) (conds []metav1.Condition, observed int64) {
 		return o.Status.Conditions, o.Status.ObservedGeneration
 	case *v1alpha1.DiscordChannel:
 		return o.Status.Conditions, o.Status.ObservedGeneration
+	case *v1alpha1.DiscordRole:
+		return o.Status.Conditions, o.Status.ObservedGeneration
 	case *corev1api.Dojo:
 		return o.Status.Conditions, o.Status.ObservedGeneration
 	}
@@ -74,6 +76,9 @@ func reconciled(w *world) (wrong violations) {
 	for _, c := range w.channels {
 		wrong = append(wrong, against(c, w.expectChannel(c))...)
 	}
+	for _, role := range w.roles {
+		wrong = append(wrong, against(role, w.expectRole(role))...)
+	}
 	for _, d := range w.dojos {
 		wrong = append(wrong, against(d, w.expectDojo(d))...)
 	}
@@ -102,20 +107,23 @@ func against(o client.Object, want expectation) (wrong violations) {
 	return wrong
 }
 
-// expectServer: one that was deleted waits for its groups and channels.
+// expectServer: one that was deleted waits for its groups, channels and roles.
 func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
-	if s.DeletionTimestamp != nil && len(w.groups)+len(w.channels) > 0 {
+	if s.DeletionTimestamp != nil && len(w.groups)+len(w.channels)+len(w.roles) > 0 {
 		return expectation{[]string{v1alpha1.ReasonWaitingForDependents}}
 	}
 	return isReady
 }
 
-// expectGroup: one that was deleted waits for its channels.
+// expectGroup: one that was deleted waits for its channels, and one for a role that does not exist.
 func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 	for _, c := range w.channels {
 		if ref := c.Spec.GroupRef; g.DeletionTimestamp != nil && ref != nil && ref.Name == g.Name {
 			return expectation{[]string{v1alpha1.ReasonWaitingForDependents}}
 		}
+	}
+	if g.DeletionTimestamp == nil && w.lacksRole(g.Spec.PermissionOverwrites) {
+		return expectation{[]string{v1alpha1.ReasonWaitingForRole}}
 	}
 	if w.ambiguous(g.Status.GroupID, g.Spec.Name, "", discordtest.TypeCategory) {
 		return expectation{[]string{v1alpha1.ReasonCreatePending}}
@@ -124,7 +132,7 @@ func (w *world) expectGroup(g *v1alpha1.DiscordGroup) expectation {
 }
 
 // expectChannel: one waits for a group that does not exist, or that is being deleted and whose
-// category was deleted on Discord; of two that adopt the same channel one loses.
+// category was deleted on Discord, and for a role that does not exist; of two that adopt the same channel one loses.
 func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 	parent := ""
 	if ref := c.Spec.GroupRef; ref != nil {
@@ -133,6 +141,9 @@ func (w *world) expectChannel(c *v1alpha1.DiscordChannel) expectation {
 		} else if group != nil {
 			parent = group.Status.GroupID
 		}
+	}
+	if c.DeletionTimestamp == nil && w.lacksRole(c.Spec.PermissionOverwrites) {
+		return expectation{[]string{v1alpha1.ReasonWaitingForRole}}
 	}
 	if w.ambiguous(c.Status.ChannelID, c.Spec.Name, parent, typeOf(c)) {
 		return expectation{[]string{v1alpha1.ReasonCreatePending}}

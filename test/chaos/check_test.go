@@ -32,6 +32,10 @@ const (
 	passwordOfDojo  = "password-of-the-dojo"
 	secretOfPosts   = "channel-0-webhook"
 	otherUID        = "44444444-other"
+	roleUID         = "55555555-role"
+	botRole, grade  = "101", "600" // roles on Discord
+	handRoleID      = "601"
+	student         = "700"
 )
 
 func conds(reason string, trueOnes ...string) (all []metav1.Condition) {
@@ -60,8 +64,8 @@ func madeFor(action int, id, uid string) discordtest.AuditEntry {
 	return discordtest.AuditEntry{Action: action, UserID: botID, TargetID: id, Reason: "Kind " + uid + " ns/name"}
 }
 
-// peace is a world in which nothing is wrong: a server, a group, a channel with a webhook, a
-// channel made by hand, and a Dojo.
+// peace is a world in which nothing is wrong: a server, a group, a channel with a webhook, a role with
+// a member, a channel and a role made by hand, and a Dojo.
 func peace() *world {
 	ready, one, slow := conds("Reconciled", "Available", "Ready"), int32(1), int32(3)
 	channel := &v1alpha1.DiscordChannel{ObjectMeta: objectMeta("channel-0", channelUID),
@@ -83,7 +87,10 @@ func peace() *world {
 			{ObjectMeta: objectMeta("group-0", groupUID), Spec: v1alpha1.DiscordGroupSpec{Name: "Alerts"},
 				Status: v1alpha1.DiscordGroupStatus{ObservedGeneration: 1, Conditions: ready, GroupID: category}}},
 		channels: []*v1alpha1.DiscordChannel{channel},
-		dojos:    []*corev1api.Dojo{dojo},
+		roles: []*v1alpha1.DiscordRole{{ObjectMeta: objectMeta("role-0", roleUID),
+			Spec:   v1alpha1.DiscordRoleSpec{Name: "Grade 1", Position: &slow, Members: []v1alpha1.UserID{student}},
+			Status: v1alpha1.DiscordRoleStatus{ObservedGeneration: 1, Conditions: ready, RoleID: grade}}},
+		dojos: []*corev1api.Dojo{dojo},
 		secrets: []*corev1.Secret{
 			{ObjectMeta: metav1.ObjectMeta{Name: secretOfPosts,
 				OwnerReferences: ownedBy("DiscordChannel", "channel-0", channelUID)},
@@ -104,13 +111,16 @@ func peace() *world {
 		services: []*corev1.Service{{ObjectMeta: metav1.ObjectMeta{Name: "dojo-0",
 			OwnerReferences: ownedBy("Dojo", "dojo-0", dojoUID)},
 			Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeClusterIP}}},
-		custom: []*unstructured.Unstructured{postgres("Cluster", sharedCluster)},
-		botID:  botID,
-		made:   map[string]made{byHandID: {Channel: byHand}},
-		gone:   map[types.UID]client.Object{},
-		abuse:  &abuse{},
+		custom:    []*unstructured.Unstructured{postgres("Cluster", sharedCluster)},
+		botID:     botID,
+		made:      map[string]made{byHandID: {Channel: byHand}},
+		madeRoles: map[string]discordtest.Role{handRoleID: {ID: handRoleID, Name: "Grade 2", Position: 1}},
+		members:   map[string][]string{botID: {botRole}, student: {grade}},
+		gone:      map[types.UID]client.Object{},
+		abuse:     &abuse{},
 		guild: discordtest.Guild{
-			ID: guildID, Roles: []discordtest.Role{{ID: guildID, Name: "@everyone"}},
+			ID: guildID, Roles: []discordtest.Role{{ID: guildID, Name: "@everyone"}, {ID: botRole, Managed: true, Position: 9},
+				{ID: grade, Name: "Grade 1", Position: 2}, {ID: handRoleID, Name: "Grade 2", Position: 1}},
 			Channels: []discordtest.Channel{{ID: category, Type: discordtest.TypeCategory, Name: "Alerts"}, {
 				ID: posts, Name: "alerts", ParentID: category,
 				Overwrites: []discordtest.Overwrite{{ID: guildID, Deny: discordtest.PermSendMessages},
@@ -120,7 +130,7 @@ func peace() *world {
 				{ID: hookOfPosts, ChannelID: posts, ApplicationID: botID, Name: "reports", Token: tokenOfHook}},
 			Audit: []discordtest.AuditEntry{
 				madeFor(auditChannelCreate, category, groupUID), madeFor(auditChannelCreate, posts, channelUID),
-				madeFor(auditWebhookCreate, hookOfPosts, channelUID),
+				madeFor(auditWebhookCreate, hookOfPosts, channelUID), madeFor(auditRoleCreate, grade, roleUID),
 			},
 		},
 	}
@@ -150,6 +160,31 @@ func TestPeace(t *testing.T) {
 			w.guild.Audit[1].Lost = true
 			leave(w, "")
 			w.guild.Webhooks = nil
+		},
+		"a role is retained by its policy":       func(w *world) { leaveRole(w, v1alpha1.DeletionPolicyRetain) },
+		"a role deleted with its object":         func(w *world) { removeRole(w, botID); leaveRole(w, "") },
+		"a role deleted by hand, and made again": func(w *world) { removeRole(w, "user"); remakeRole(w) },
+		"an overwrite for a DiscordRole":         func(w *world) { refersToRole(w, "role-0", grade) },
+		"a channel waits for a DiscordRole": func(w *world) {
+			refersToRole(w, "role-5", "")
+			w.channels[0].Status.Conditions = conds("WaitingForRole")
+		},
+		"a role of a user that alone matches an interrupted create": func(w *world) {
+			lost := madeFor(auditRoleCreate, handRoleID, otherUID)
+			lost.Lost = true
+			w.guild.Audit = append(w.guild.Audit, lost)
+			w.gone["gone"] = &v1alpha1.DiscordRole{ObjectMeta: objectMeta("role-1", "gone"),
+				Status: v1alpha1.DiscordRoleStatus{RoleID: handRoleID, Matched: true}}
+			w.guild.Roles[3].Color = 1
+		},
+		"a role may be one of two": func(w *world) {
+			w.roles[0].Status.RoleID, w.roles[0].Status.Conditions = "", conds("CreatePending")
+			w.guild.Audit[3].Lost = true
+			w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "602", Name: "Grade 1"})
+			second := madeFor(auditRoleCreate, "602", otherUID)
+			second.Lost = true
+			w.guild.Audit = append(w.guild.Audit, second)
+			w.madeRoles["602"], w.madeRoles[grade] = w.guild.Roles[4], w.guild.Roles[2]
 		},
 		"a webhook made by hand": func(w *world) {
 			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "401", ChannelID: posts})
@@ -201,6 +236,33 @@ func TestPeace(t *testing.T) {
 	}
 }
 
+// leaveRole deletes the object of the role; the role on Discord stays.
+func leaveRole(w *world, policy v1alpha1.DeletionPolicy) {
+	last := w.roles[0].DeepCopy()
+	last.Spec.DeletionPolicy = policy
+	w.gone[roleUID], w.roles = last, nil
+}
+
+// removeRole deletes the role on Discord, by hand or not.
+func removeRole(w *world, user string) {
+	w.guild.Roles = slices.DeleteFunc(w.guild.Roles, func(r discordtest.Role) bool { return r.ID == grade })
+	w.guild.Audit = append(w.guild.Audit, discordtest.AuditEntry{Action: auditRoleDelete, UserID: user, TargetID: grade})
+}
+
+// remakeRole lets the object have another role than the first.
+func remakeRole(w *world) {
+	w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "602", Name: "Grade 1", Position: 2})
+	w.guild.Audit = append(w.guild.Audit, madeFor(auditRoleCreate, "602", roleUID))
+	w.roles[0].Status.RoleID, w.members[student] = "602", []string{"602"}
+}
+
+// refersToRole lets the overwrites of the channel name a DiscordRole.
+func refersToRole(w *world, name, roleID string) {
+	w.channels[0].Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{
+		{RoleRef: &v1alpha1.RoleReference{Name: name}, Allow: []v1alpha1.Permission{"ViewChannel"}}}
+	w.guild.Channels[1].Overwrites = []discordtest.Overwrite{{ID: roleID, Allow: discordtest.PermViewChannel}}
+}
+
 func now() *metav1.Time { t := metav1.Now(); return &t }
 
 // again lets the audit log say that the channel was made a second time, after the first was deleted
@@ -231,11 +293,72 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 	channel := func(change func(*v1alpha1.DiscordChannel)) func(*world) {
 		return func(w *world) { change(w.channels[0]) }
 	}
+	role := func(change func(*v1alpha1.DiscordRole)) func(*world) {
+		return func(w *world) { change(w.roles[0]) }
+	}
 	cases := map[string]struct {
 		change    func(*world)
 		invariant string
 		says      string
 	}{
+		"a role not Ready": {role(func(r *v1alpha1.DiscordRole) { r.Status.Conditions = conds("RoleTooHigh", "Degraded") }),
+			"everything is reconciled", "RoleTooHigh"},
+		"a role does not go": {role(func(r *v1alpha1.DiscordRole) { r.DeletionTimestamp = now() }),
+			"everything is reconciled", "does not go"},
+		"a server gone before its roles": {func(w *world) {
+			w.groups, w.channels = nil, nil
+			w.servers[0].DeletionTimestamp = now()
+		}, "everything is reconciled", "should not be Ready"},
+		"Ready without a DiscordRole": {func(w *world) { refersToRole(w, "role-5", "") }, "everything is reconciled",
+			"WaitingForRole"},
+		"an overwrite for another role": {func(w *world) { refersToRole(w, "role-0", handRoleID) },
+			"Discord is as the specs say", "overwrites"},
+		"a role's name": {func(w *world) { w.guild.Roles[2].Name = "other" }, "Discord is as the specs say", "name is other"},
+		"a role's color": {role(func(r *v1alpha1.DiscordRole) { color := "#00000A"; r.Spec.Color = &color }),
+			"Discord is as the specs say", "color is 0 and should be 10"},
+		"a role not hoisted": {role(func(r *v1alpha1.DiscordRole) { yes := true; r.Spec.Hoist = &yes }),
+			"Discord is as the specs say", "hoist"},
+		"a role not mentionable": {role(func(r *v1alpha1.DiscordRole) { yes := true; r.Spec.Mentionable = &yes }),
+			"Discord is as the specs say", "mentionable"},
+		"a role's permissions": {role(func(r *v1alpha1.DiscordRole) { r.Spec.Permissions = []v1alpha1.Permission{"ViewChannel"} }),
+			"Discord is as the specs say", "permissions"},
+		"a member without the role": {func(w *world) { w.members[student] = nil }, "Discord is as the specs say",
+			"has it is false"},
+		"a role not taken back": {role(func(r *v1alpha1.DiscordRole) { r.Spec.Members = nil }), "Discord is as the specs say",
+			"has it is true"},
+		"a role not on Discord": {func(w *world) { removeRole(w, "user") }, "Discord is as the specs say", "not on Discord"},
+		"two have the same role": {func(w *world) {
+			other := w.roles[0].DeepCopy()
+			other.Name, other.UID = "role-1", otherUID
+			w.roles = append(w.roles, other)
+		}, "at most one object for each", "as well"},
+		"a role made twice": {remakeRole, "at most one for each object", "was created while there was [600]"},
+		"a role deleted for nothing": {func(w *world) { removeRole(w, botID); remakeRole(w) }, "no channel or role is lost",
+			"600 was deleted"},
+		"a role not retained": {func(w *world) { removeRole(w, botID); leaveRole(w, v1alpha1.DeletionPolicyRetain) },
+			"no channel or role is lost", "and not retained"},
+		"roles in the wrong order": {func(w *world) {
+			first := int32(1)
+			other := w.roles[0].DeepCopy()
+			other.Name, other.UID, other.Spec.Position, other.Status.RoleID = "role-1", otherUID, &first, "602"
+			other.Spec.Members = nil
+			w.roles = append(w.roles, other)
+			w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "602", Name: "Grade 1", Position: 1})
+			w.guild.Audit = append(w.guild.Audit, madeFor(auditRoleCreate, "602", otherUID))
+		}, "siblings stand in order", "position 1 below 3"},
+		"a role above the bot's": {func(w *world) { w.guild.Roles[2].Position = 10 }, "no role is above the bot's", "600 is"},
+		"a role left behind":     {func(w *world) { leaveRole(w, "") }, "no orphan", "which is gone"},
+		"a role from nowhere": {func(w *world) { w.guild.Roles = append(w.guild.Roles, discordtest.Role{ID: "603"}) },
+			"no orphan", "its creator is unknown"},
+		"another's role": {func(w *world) { w.guild.Audit[3] = madeFor(auditRoleCreate, grade, otherUID) },
+			"no object takes what another one owns", "was made for"},
+		"a role made by hand, changed": {func(w *world) { w.guild.Roles[3].Color = 1 }, "what users made is theirs",
+			"it was {"},
+		"a role made by hand, deleted": {func(w *world) { w.guild.Roles = w.guild.Roles[:3] }, "what users made is theirs",
+			"it was deleted"},
+		"a role made by hand, taken": {role(func(r *v1alpha1.DiscordRole) { r.Status.RoleID = handRoleID }),
+			"what users made is theirs", "without spec.adopt"},
+
 		"not Ready": {channel(func(c *v1alpha1.DiscordChannel) {
 			c.Status.Conditions = conds("Retrying", "Progressing")
 		}), "everything is reconciled", "Retrying"},
@@ -275,7 +398,7 @@ func TestEveryInvariantIsChecked(t *testing.T) {
 		"deleted for nothing": {func(w *world) {
 			again(w, true)
 			w.guild.Audit[1].UserID = botID
-		}, "no channel is lost", "299 was deleted"},
+		}, "no channel or role is lost", "299 was deleted"},
 		"in the wrong order": {misplaced, "siblings stand in order", "position 1 below 3"},
 
 		"left behind without a guess": {func(w *world) { w.guild.Audit[1].Lost = true; leave(w, "") }, "no orphan",

@@ -106,12 +106,13 @@ func (r *run) failDiscord(ctx context.Context, a action) (string, error) {
 
 func (r *run) byBot(q discordtest.Request) bool { return q.BotID == r.botID }
 
-// loseCreates carries out the next creates of channels and webhooks, and answers none; one of the
+// loseCreates carries out the next creates of channels, roles and webhooks, and answers none; one of the
 // operators may be killed by it.
 func (r *run) loseCreates(ctx context.Context, a action) (string, error) {
 	random := a.random()
 	n := 1 + random.IntN(3)
-	for _, route := range []string{"POST /guilds/{guild_id}/channels", "POST /channels/{channel_id}/webhooks"} {
+	for _, route := range []string{"POST /guilds/{guild_id}/channels", "POST /guilds/{guild_id}/roles",
+		"POST /channels/{channel_id}/webhooks"} {
 		stop := r.discord.Faults().Add(
 			discordtest.Fault{Route: route, Times: n, Action: discordtest.DropAfter(), Match: r.byBot})
 		r.later(ctx, 10*time.Second, func(context.Context) { stop() })

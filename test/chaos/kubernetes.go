@@ -163,6 +163,9 @@ func overwrites(random *rand.Rand) []v1alpha1.PermissionOverwrite {
 		nil, {},
 		{{Role: "@everyone", Deny: []v1alpha1.Permission{"ViewChannel"}}},
 		{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}},
+			{RoleRef: &v1alpha1.RoleReference{Name: roleName(random.IntN(roleSlots))},
+				Allow: []v1alpha1.Permission{"SendMessages"}}},
+		{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}},
 			{Role: sensei, Allow: []v1alpha1.Permission{"SendMessages"}}},
 	})
 }

@@ -74,7 +74,7 @@ func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hid
 		failed = errors.Join(failed, err)
 	}
 	for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{},
-		&corev1api.Dojo{}} {
+		&v1alpha1.DiscordRole{}, &corev1api.Dojo{}} {
 		add(kind, w.version, w.deleted)
 	}
 	add(&corev1.Secret{}, w.secret, func(client.Object) {})

@@ -61,7 +61,8 @@ func (r *run) keep(ctx context.Context) {
 		return
 	}
 	var objects bytes.Buffer
-	for _, list := range []any{w.servers, w.groups, w.channels, w.dojos, w.deployments, w.services, w.budgets, w.custom} {
+	for _, list := range []any{w.servers, w.groups, w.channels, w.roles, w.dojos, w.deployments, w.services,
+		w.budgets, w.custom} {
 		text, err := yaml.Marshal(list)
 		if err == nil {
 			_, _ = fmt.Fprintf(&objects, "# %T\n%s\n", list, text) // a buffer takes everything
@@ -72,6 +73,7 @@ func (r *run) keep(ctx context.Context) {
 	}
 	discord, err := json.MarshalIndent(map[string]any{
 		"channels": w.guild.Channels, "webhooks": w.guild.Webhooks, "audit": w.guild.Audit, "madeByHand": w.made,
+		"roles": w.guild.RankedRoles(), "rolesMadeByHand": w.madeRoles, "members": w.guild.Members,
 		"requests": r.discord.Requests(),
 	}, "", "  ")
 	err = errors.Join(err,

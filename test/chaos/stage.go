@@ -33,6 +33,8 @@ const (
 	recoveryWait, auditJitter = 4 * time.Second, 2 * time.Second
 	// sensei is a role of the guild, for overwrites.
 	sensei = "Sensei"
+	// users is how many members the guild has, besides its owner and the bot.
+	users = 5
 )
 
 // stage is everything that runs.
@@ -55,6 +57,10 @@ type stage struct {
 	token string     // of the bot, as it is valid now
 	// made are the channels that users have made by hand, by id, as users have left them.
 	made map[string]made
+	// madeRoles are the roles that they have made.
+	madeRoles map[string]discordtest.Role
+	// users are the ids of members of the guild.
+	users []string
 }
 
 func newStage(ctx context.Context, folder string, seed uint64, j *journal, out io.Writer) (*stage, error) {
@@ -116,8 +122,12 @@ func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 	s.botID, s.token = bot.UserID, bot.Token
 	s.guild = s.discord.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High", Features: []string{"COMMUNITY", "NEWS"}}).ID
 	s.discord.AddMember(s.guild, s.botID, botPermissions)
-	s.discord.AddRole(s.guild, sensei, 0)
-	s.made = map[string]made{}
+	s.made, s.madeRoles = map[string]made{}, map[string]discordtest.Role{}
+	s.noteRole(s.discord.AddRole(s.guild, sensei, 0))
+	for i := range users {
+		s.users = append(s.users, s.discord.AddUser(fmt.Sprintf("student-%d", i)))
+		s.discord.AddMember(s.guild, s.users[i], 0)
+	}
 	return s.discord, nil
 }
 

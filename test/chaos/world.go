@@ -28,6 +28,7 @@ type world struct {
 	servers  []*v1alpha1.DiscordServer
 	groups   []*v1alpha1.DiscordGroup
 	channels []*v1alpha1.DiscordChannel
+	roles    []*v1alpha1.DiscordRole
 	dojos    []*corev1api.Dojo
 
 	secrets     []*corev1.Secret
@@ -44,6 +45,10 @@ type world struct {
 	botID string
 	// made are the channels that users have made, as they have left them.
 	made map[string]made
+	// madeRoles are the roles that users have made, as they have left them.
+	madeRoles map[string]discordtest.Role
+	// members are the ids of the roles that the members of the guild have, by the users' ids.
+	members map[string][]string
 	// gone are the objects that were deleted, as they were last.
 	gone map[types.UID]client.Object
 	// abandoned are webhooks whose create was cut short and that the spec has ceased to ask for.
@@ -76,14 +81,15 @@ func (r *run) gather(ctx context.Context) (*world, error) {
 	var servers v1alpha1.DiscordServerList
 	var groups v1alpha1.DiscordGroupList
 	var channels v1alpha1.DiscordChannelList
+	var roles v1alpha1.DiscordRoleList
 	var dojos corev1api.DojoList
 	var secrets corev1.SecretList
 	var deployments appsv1.DeploymentList
 	var services corev1.ServiceList
 	var budgets policyv1.PodDisruptionBudgetList
 	var failed error
-	for _, list := range []client.ObjectList{&servers, &groups, &channels, &dojos, &secrets, &deployments, &services,
-		&budgets} {
+	for _, list := range []client.ObjectList{&servers, &groups, &channels, &roles, &dojos, &secrets, &deployments,
+		&services, &budgets} {
 		failed = errors.Join(failed, r.Admin.List(ctx, list, client.InNamespace(namespace)))
 	}
 	for _, kind := range customKinds {
@@ -97,14 +103,20 @@ func (r *run) gather(ctx context.Context) (*world, error) {
 		failed = errors.Join(failed, err)
 	}
 	w.servers, w.groups, w.channels = pointers(servers.Items), pointers(groups.Items), pointers(channels.Items)
+	w.roles = pointers(roles.Items)
 	w.dojos, w.secrets, w.deployments = pointers(dojos.Items), pointers(secrets.Items), pointers(deployments.Items)
 	w.services, w.budgets = pointers(services.Items), pointers(budgets.Items)
 	if failed == nil {
-		w.gone = r.observer.departed(slices.Concat(objects(w.groups), objects(w.channels), objects(w.dojos)))
+		w.gone = r.observer.departed(slices.Concat(objects(w.groups), objects(w.channels), objects(w.roles),
+			objects(w.dojos)))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w.made, w.guild = maps.Clone(r.made), r.discord.Guild(r.guild)
+	w.made, w.madeRoles, w.guild = maps.Clone(r.made), maps.Clone(r.madeRoles), r.discord.Guild(r.guild)
+	w.members = map[string][]string{}
+	for user, member := range w.guild.Members {
+		w.members[user] = member.Roles
+	}
 	for _, hook := range w.guild.Webhooks {
 		r.secrets.add(hook.Token)
 	}
@@ -123,7 +135,7 @@ func pointers[T any](items []T) (all []*T) {
 func (r *run) deleteAll(ctx context.Context) error {
 	for _, in := range []string{namespace, abuser} {
 		for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &corev1api.Dojo{}, &v1alpha1.DiscordGroup{},
-			&v1alpha1.DiscordChannel{}} {
+			&v1alpha1.DiscordChannel{}, &v1alpha1.DiscordRole{}} {
 			if err := r.Admin.DeleteAllOf(ctx, kind, client.InNamespace(in)); err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}

@@ -104,6 +104,22 @@ func (s *Server) EditRoleByHand(guildID, roleID string, edit func(*Role)) {
 	s.discord.ReplaceRole(g, after, g.OwnerID, "")
 }
 
+// DeleteRoleByHand removes a role as [Server.DeleteRole] does, and the audit log says so.
+func (s *Server) DeleteRoleByHand(guildID, roleID string) {
+	s.discord.Lock()
+	defer s.discord.Unlock()
+	g := s.mustGuild(guildID)
+	r := g.Role(roleID)
+	if r == nil {
+		panic(fmt.Sprintf("discordtest: no role %q in guild %q", roleID, guildID))
+	}
+	s.discord.Log(g, AuditEntry{
+		Action: model.AuditRoleDelete, UserID: g.OwnerID, TargetID: roleID,
+		Changes: []model.Change{{Key: "name", Old: r.Name}},
+	})
+	s.discord.RemoveRole(g, roleID)
+}
+
 // mustChannel finds a channel or panics.
 func (s *Server) mustChannel(id string) (*model.GuildState, *Channel) {
 	g, ch := s.discord.FindChannel(id)

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// roleNames are as few as channelNames, for the same reason.
+var roleNames = []string{"Grade 1", "Grade 2", "Special Grade"}
+
+func roleName(slot int) string { return fmt.Sprintf("role-%d", slot) }
+
+func (r *run) createRole(ctx context.Context, a action) (string, error) {
+	random := a.random()
+	role := &v1alpha1.DiscordRole{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: roleName(a.slot)}}
+	role.Spec.ServerRef.Name = serverName
+	role.Spec.Name = pick(random, roleNames)
+	for range random.IntN(5) {
+		r.changeRole(random, role)
+	}
+	return fmt.Sprintf("%q, %d members, policy %q", role.Spec.Name, len(role.Spec.Members), role.Spec.DeletionPolicy),
+		r.create(ctx, role)
+}
+
+// changeRole changes one setting, and says which.
+func (r *run) changeRole(random *rand.Rand, role *v1alpha1.DiscordRole) string {
+	return pick(random, []func() string{
+		func() string { role.Spec.Name = pick(random, roleNames); return "name " + role.Spec.Name },
+		func() string {
+			color := fmt.Sprintf("#%06X", random.IntN(1<<24))
+			role.Spec.Color = &color
+			return "color " + color
+		},
+		func() string { hoist := chance(random, 2); role.Spec.Hoist = &hoist; return "hoist" },
+		func() string { may := chance(random, 2); role.Spec.Mentionable = &may; return "mentionable" },
+		func() string {
+			role.Spec.Permissions = pick(random,
+				[][]v1alpha1.Permission{nil, {}, {"ViewChannel"}, {"SendMessages", "ViewChannel"}})
+			return "permissions"
+		},
+		func() string { at := random.Int32N(4); role.Spec.Position = &at; return fmt.Sprintf("position %d", at) },
+		func() string { return r.changeMembers(random, role) },
+		func() string { return r.changeMembers(random, role) },
+		func() string {
+			role.Spec.DeletionPolicy = pick(random,
+				[]v1alpha1.DeletionPolicy{"", v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain})
+			return "policy " + string(role.Spec.DeletionPolicy)
+		},
+	})()
+}
+
+// changeMembers gives the role to other users.
+func (r *run) changeMembers(random *rand.Rand, role *v1alpha1.DiscordRole) string {
+	role.Spec.Members = nil
+	for _, i := range random.Perm(len(r.users))[:random.IntN(len(r.users)+1)] {
+		role.Spec.Members = append(role.Spec.Members, v1alpha1.UserID(r.users[i]))
+	}
+	return fmt.Sprintf("members %v", role.Spec.Members)
+}
+
+// editRole leaves one that is being deleted as it is: what becomes of its role is decided already.
+func (r *run) editRole(ctx context.Context, a action) (string, error) {
+	role, what := &v1alpha1.DiscordRole{}, ""
+	err := r.edit(ctx, roleName(a.slot), role, func() {
+		if what = "it is being deleted"; role.DeletionTimestamp == nil {
+			what = r.changeRole(a.random(), role)
+		}
+	})
+	return what, err
+}
+
+func (r *run) deleteRole(ctx context.Context, a action) (string, error) {
+	return "deleted", r.delete(ctx, roleName(a.slot), &v1alpha1.DiscordRole{})
+}
+
+// noteRole notes how users have left a role; the lock is held, or nothing runs yet.
+func (s *stage) noteRole(id string) {
+	for _, role := range s.discord.Guild(s.guild).Roles {
+		if role.ID == id {
+			s.madeRoles[id] = role
+		}
+	}
+}
+
+// anyRole is some role of the guild that may be edited by hand: not those that Discord assigns, nor the one
+// that overwrites name.
+func (r *run) anyRole(random *rand.Rand) (discordtest.Role, error) {
+	guild := r.discord.Guild(r.guild)
+	all := slices.DeleteFunc(guild.Roles, func(role discordtest.Role) bool {
+		return role.Managed || role.ID == r.guild || role.Name == sensei
+	})
+	if len(all) == 0 {
+		return discordtest.Role{}, errors.New("there is none")
+	}
+	return pick(random, all), nil
+}
+
+func (r *run) handCreateRole(_ context.Context, a action) (string, error) {
+	random := a.random()
+	role := discordtest.Role{Name: pick(random, roleNames), Color: random.IntN(1 << 24)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := byHand(func() { role.ID = r.discord.CreateRoleByHand(r.guild, role) })
+	r.noteRole(role.ID)
+	return fmt.Sprintf("%q (%s)", role.Name, role.ID), err
+}
+
+// handEditRole changes a role; one that is moved stays below the bot's, which never sinks.
+func (r *run) handEditRole(_ context.Context, a action) (string, error) {
+	random := a.random()
+	role, err := r.anyRole(random)
+	if err != nil {
+		return "", err
+	}
+	what, top := "", r.botPosition()
+	edit := pick(random, []func(*discordtest.Role){
+		func(role *discordtest.Role) { role.Name, what = pick(random, roleNames), "name" },
+		func(role *discordtest.Role) { role.Color, what = random.IntN(1<<24), "color" },
+		func(role *discordtest.Role) { role.Hoist, what = !role.Hoist, "hoist" },
+		func(role *discordtest.Role) { role.Mentionable, what = !role.Mentionable, "mentionable" },
+		func(role *discordtest.Role) { role.Permissions, what = 0, "permissions" },
+		func(role *discordtest.Role) { role.Position, what = 1+random.IntN(top), "position" },
+	})
+	return fmt.Sprintf("%s of %q (%s)", what, role.Name, role.ID), r.changeByHand(role.ID, edit)
+}
+
+// changeByHand edits a role in the app, and notes how it was left if a user has made it.
+func (r *run) changeByHand(id string, edit func(*discordtest.Role)) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := byHand(func() { r.discord.EditRoleByHand(r.guild, id, edit) })
+	if _, made := r.madeRoles[id]; made && err == nil {
+		r.noteRole(id)
+	}
+	return err
+}
+
+// botPosition is that of the bot's own role.
+func (r *run) botPosition() int {
+	guild := r.discord.Guild(r.guild)
+	i := slices.IndexFunc(guild.Roles, func(role discordtest.Role) bool { return role.Managed })
+	return guild.Roles[i].Position
+}
+
+// handLiftRole drags a role above the bot's for a while, where the bot may not write it.
+func (r *run) handLiftRole(ctx context.Context, a action) (string, error) {
+	random := a.random()
+	role, err := r.anyRole(random)
+	if err != nil {
+		return "", err
+	}
+	while := time.Duration(1+random.IntN(10)) * time.Second
+	err = r.changeByHand(role.ID, func(role *discordtest.Role) { role.Position = 1000 })
+	r.later(ctx, while, func(context.Context) {
+		_ = r.changeByHand(role.ID, func(role *discordtest.Role) { role.Position = 1 })
+	})
+	return fmt.Sprintf("%q (%s) for %s", role.Name, role.ID, while), err
+}
+
+func (r *run) handDeleteRole(_ context.Context, a action) (string, error) {
+	role, err := r.anyRole(a.random())
+	if err != nil {
+		return "", err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.madeRoles, role.ID)
+	return fmt.Sprintf("%q (%s)", role.Name, role.ID), byHand(func() { r.discord.DeleteRoleByHand(r.guild, role.ID) })
+}
