@@ -272,6 +272,20 @@ var _ = Describe("The positions of DiscordRoles", func() {
 		w.expectInSync(ctx, objects...)
 		Expect(len(w.edits())).To(BeNumerically("<=", before+2), "a user's drags are corrected together")
 	})
+
+	It("do not wait for a role that cannot be created", func(ctx context.Context) {
+		w := newWorld(ctx)
+		ready(ctx, w.server())
+		refused := w.role("refused", func(s *roleSpec) {
+			s.Position, s.Permissions = new(int32(2)), []v1alpha1.Permission{"Administrator"}
+		})
+		first := w.role("first", func(s *roleSpec) { s.Position = new(int32(0)) })
+		second := w.role("second", func(s *roleSpec) { s.Position = new(int32(1)) })
+		create(ctx, first, second, refused)
+		eventuallyReady(ctx, first, second)
+		eventuallyDegraded(ctx, refused, "MissingPermissions")
+		Eventually(w.ranked).Should(Equal([]string{"@everyone", "second", "first", "operator"}))
+	})
 })
 
 var _ = Describe("The members of a DiscordRole", func() {
@@ -390,6 +404,20 @@ var _ = Describe("An overwrite's roleRef", func() {
 		Eventually(func() []discordtest.Overwrite { return on(c).Overwrites }).Should(Equal(allows()))
 		eventuallyReady(ctx, r, c, g)
 		w.expectInSync(ctx, r, c, g)
+	})
+
+	It("has channels and groups wait again after the object is gone and has retained its role", func(ctx context.Context) {
+		w := newWorld(ctx)
+		of := []v1alpha1.PermissionOverwrite{{RoleRef: &v1alpha1.RoleReference{Name: "on-call"}, Allow: []v1alpha1.Permission{"SendMessages"}}}
+		c := w.channel("", "alerts", with(func(s *channelSpec) { s.PermissionOverwrites = of }))
+		g := w.group("incidents", func(g *v1alpha1.DiscordGroup) { g.Spec.PermissionOverwrites = of })
+		r := w.role("on-call", func(s *roleSpec) { s.DeletionPolicy = v1alpha1.DeletionPolicyRetain })
+		ready(ctx, w.server())
+		ready(ctx, r, c, g)
+		deleteAndWait(ctx, r)
+		Expect(w.rolesNamed("on-call")).To(HaveLen(1))
+		eventuallyProgressing(ctx, c, "WaitingForRole")
+		eventuallyProgressing(ctx, g, "WaitingForRole")
 	})
 
 	DescribeTable("and the fields of a role are validated", func(ctx context.Context, change func(*roleSpec), message string) {

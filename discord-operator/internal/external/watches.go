@@ -65,14 +65,15 @@ func (r *Resources) Released() predicate.Predicate {
 	}
 }
 
-// RoleBound lets through a DiscordRole that has another role on Discord now.
+// RoleBound lets through a DiscordRole that has another role on Discord now, whose first reconcile has
+// ended, so that its siblings wait for it no more, or that is gone: its role may have been retained.
 var RoleBound = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*v1alpha1.DiscordRole), e.ObjectNew.(*v1alpha1.DiscordRole)
-		return before.Status.RoleID != after.Status.RoleID
+		return before.Status.RoleID != after.Status.RoleID ||
+			len(before.Status.Conditions) == 0 && len(after.Status.Conditions) > 0
 	},
-	DeleteFunc: func(event.DeleteEvent) bool { return false },
 }
 
 // OfRole maps a DiscordRole to the objects of a kind whose overwrites name it.
