@@ -22,8 +22,8 @@ import (
 )
 
 const (
-	chaosGroups, chaosChannels = 5, 100
-	chaosKills                 = 30
+	chaosGroups, chaosChannels, chaosRoles = 5, 100, 12
+	chaosKills                             = 30
 	// chaosFaults is the share of all calls to Discord that fail.
 	chaosFaults = 0.10
 )
@@ -57,6 +57,14 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 			}
 			objects = append(objects, c)
 		}
+		member := w.user("student")
+		for i := range chaosRoles {
+			objects = append(objects, w.role(fmt.Sprintf("role-%02d", i), func(s *roleSpec) {
+				s.Position, s.Color, s.Hoist = new(int32(i)), new("#E67E22"), new(i%2 == 0)
+				s.Members = []v1alpha1.UserID{v1alpha1.UserID(member)}
+			}))
+		}
+		foreign := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "role-00", Color: 7})
 		create(ctx, objects...)
 
 		undo := func() {}
@@ -81,12 +89,13 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 		discord.Weaken(discordtest.Weakness{})
 		expectExactly(ctx, w)
+		w.expectExactRoles(ctx, foreign, member)
 	})
 })
 
 // disturb does one of the things that users and other bots do meanwhile, and returns what undoes it.
 func (w *world) disturb(ctx context.Context, turn int, random *rand.Rand) (undo func()) {
-	switch turn % 4 {
+	switch turn % 5 {
 	case 0:
 		return w.hideSome(random)
 	case 1:
@@ -99,9 +108,23 @@ func (w *world) disturb(ctx context.Context, turn int, random *rand.Rand) (undo 
 		secrets.Add(revoked)
 		w.bot.Token = revoked
 		return func() { edit(ctx, w.token(), func(s *corev1.Secret) { s.Data["token"] = []byte(revoked) }) }
+	case 3:
+		w.editSomeRoles(random)
 	default:
 		discord.FillAuditLog(w.guild, 500)
-		return func() {}
+	}
+	return func() {}
+}
+
+// editSomeRoles renames, recolours and drags roles of objects by hand.
+func (w *world) editSomeRoles(random *rand.Rand) {
+	for _, r := range discord.Guild(w.guild).Roles {
+		if !strings.HasPrefix(r.Name, "role-") || r.Color == 7 || random.IntN(3) > 0 {
+			continue
+		}
+		discord.EditRoleByHand(w.guild, r.ID, func(r *discordtest.Role) {
+			r.Name, r.Color, r.Hoist, r.Position = "by hand", 1, !r.Hoist, 1
+		})
 	}
 }
 
@@ -219,4 +242,42 @@ func expectExactly(ctx context.Context, w *world) {
 			Expect(c.Status.Webhook).NotTo(BeNil())
 		}
 	}
+}
+
+// expectExactRoles expects that every DiscordRole has one role, made once, in order and with its member,
+// and that the one of another user is as it was.
+func (w *world) expectExactRoles(ctx context.Context, foreign, member string) {
+	GinkgoHelper()
+	var roles v1alpha1.DiscordRoleList
+	Expect(k8s.List(ctx, &roles, client.InNamespace(w.ns))).To(Succeed())
+	wanted := []string{w.guild, foreign, discord.Guild(w.guild).Members[w.bot.UserID].Own}
+	var has []string
+	for _, r := range roles.Items {
+		has = append(has, r.Status.RoleID)
+	}
+	guild := discord.Guild(w.guild)
+	var found, order []string
+	for _, r := range guild.RankedRoles() {
+		found = append(found, r.ID)
+		if r.ID == foreign {
+			Expect(r).To(And(HaveField("Name", "role-00"), HaveField("Color", 7)), "another user's is untouched")
+		} else if strings.HasPrefix(r.Name, "role-") {
+			order = append(order, r.Name)
+			Expect(r.Color).To(Equal(0xE67E22))
+		}
+	}
+	Expect(found).To(ConsistOf(append(wanted, has...)), "Discord has these roles and nothing else")
+	Expect(found[len(found)-1]).To(Equal(wanted[2]), "the bot's own role is the highest")
+	Expect(order).To(HaveLen(chaosRoles))
+	slices.Reverse(order)
+	Expect(slices.IsSorted(order)).To(BeTrue(), "%v should be in order", order)
+	Expect(guild.Members[member].Roles).To(ConsistOf(has))
+	audited := map[int]int{}
+	for _, e := range guild.Audit {
+		if e.UserID == w.bot.UserID {
+			audited[e.Action]++
+		}
+	}
+	Expect(audited[roleCreated]).To(Equal(chaosRoles), "created, each once")
+	Expect(audited[roleDeleted]).To(BeZero())
 }
