@@ -212,17 +212,17 @@ func TestParse(t *testing.T) {
 		err  string
 	}{
 		"all flags": {
-			args: []string{"--dojos=5,6", "--secrets=6", "--channels=7", "--guilds=3", "--webhooks=true", "--latency=1s",
+			args: []string{"--dojos=5,6", "--secrets=6", "--channels=7", "--roles=8", "--guilds=3", "--webhooks=true", "--latency=1s",
 				"--outage=2s", "--resync=3s", "--idle=7s", "--flood=20", "--lives=4", "--repeat=8", "--runs=9", "--out=x.json",
 				"--", "--concurrency=9"},
-			want: &options{dojos: []int{5, 6}, secrets: 6, channels: []int{7}, guilds: 3, webhooks: []bool{true},
+			want: &options{dojos: []int{5, 6}, secrets: 6, channels: []int{7}, rolesEach: []int{8}, guilds: 3, webhooks: []bool{true},
 				latency: []time.Duration{time.Second}, outage: 2 * time.Second, resync: 3 * time.Second,
 				idle: 7 * time.Second, flood: 20, lives: 4, repeat: 8, runs: 9, out: "x.json", quiet: 5 * time.Second,
 				operator: []string{"--concurrency=9"}},
 		},
 		"some scenarios": {
 			args: []string{"--only=load,memory", "--out=x.json"},
-			want: &options{dojos: []int{100, 300, 1000}, secrets: 2000, channels: []int{50, 200, 490}, guilds: 20,
+			want: &options{dojos: []int{100, 300, 1000}, secrets: 2000, channels: []int{50, 200, 490}, rolesEach: []int{50, 248}, guilds: 20,
 				webhooks: []bool{false, true},
 				latency:  []time.Duration{0, 50 * time.Millisecond}, outage: time.Minute, resync: 10 * time.Second,
 				idle: 30 * time.Second, flood: 2000, lives: 60, repeat: 3, runs: 1, only: "load,memory", out: "x.json",
@@ -233,6 +233,8 @@ func TestParse(t *testing.T) {
 		"Dojos that are no number": {args: []string{"--dojos=many"}, err: "invalid syntax"},
 		"no Secrets":               {args: []string{"--secrets=0"}, err: "must be at least 1"},
 		"no channels":              {args: []string{"--channels=0"}, err: "--channels must be at least 1 and at most 490"},
+		"no roles":                 {args: []string{"--roles=0"}, err: "--roles must be at least 1 and at most 248"},
+		"too many roles":           {args: []string{"--roles=249"}, err: "--roles must be at least 1 and at most 248"},
 		"too many channels": {args: []string{"--channels=50,491"},
 			err: "--channels must be at least 1 and at most 490"},
 		"a single guild": {args: []string{"--guilds=1"}, err: "--guilds must be at least 2"},

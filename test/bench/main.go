@@ -28,9 +28,11 @@ type options struct {
 	guilds   int // of 50 channels
 	webhooks []bool
 	latency  []time.Duration
-	outage   time.Duration
-	resync   time.Duration // how often a guild is read without its Gateway
-	idle     time.Duration
+	// rolesEach is how many roles there are in one guild.
+	rolesEach []int
+	outage    time.Duration
+	resync    time.Duration // how often a guild is read without its Gateway
+	idle      time.Duration
 	// flood is how many Dojos a tenant creates to hurt the others; what else it creates is a part of
 	// that.
 	flood int
@@ -89,6 +91,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.IntVar(&o.secrets, "secrets", 2000, "how many Secrets of 10 KiB that have nothing to do with Dojos, 1 or more")
 	list(flags, &o.channels, "channels", "50,200,490",
 		"`numbers` of Discord channels in one guild, 1 to 490 (and 10 groups)", strconv.Atoi)
+	list(flags, &o.rolesEach, "roles", "50,248", "`numbers` of Discord roles in one guild, 1 to 248", strconv.Atoi)
 	flags.IntVar(&o.guilds, "guilds", 20, "how many guilds of 50 channels, 2 or more")
 	list(flags, &o.webhooks, "webhooks", "false,true",
 		"whether the channels have a webhook each, one series with each `answer`", strconv.ParseBool)
@@ -151,6 +154,8 @@ func (o *options) validate() error {
 		return errors.New("--dojos, --secrets, --repeat and --runs must be at least 1")
 	case slices.Min(o.channels) < 1, slices.Max(o.channels)+groupsFor(slices.Max(o.channels)) > perGuild:
 		return errors.New("--channels must be at least 1 and at most 490: Discord allows 500 channels and groups")
+	case slices.Min(o.rolesEach) < 1, slices.Max(o.rolesEach) > mostRoles:
+		return errors.New("--roles must be at least 1 and at most 248: Discord allows 250 with @everyone and the bot's")
 	case o.flood < serversOf, o.lives < 1:
 		return fmt.Errorf("--flood must be at least %d, and --lives at least 1", serversOf)
 	case o.guilds < 2:

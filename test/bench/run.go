@@ -83,6 +83,7 @@ const (
 	scenarioMemory   = "memory"
 	scenarioDiscord  = "discord"
 	scenarioGuilds   = "guilds"
+	scenarioRoles    = "roles"
 	scenarioOutage   = "outage"
 	scenarioLost     = "lost"
 	scenarioResync   = "resync"
@@ -93,7 +94,7 @@ const (
 var scenarios = []string{
 	scenarioLoad, scenarioOne, scenarioIdle, scenarioRotation, scenarioRestart, scenarioTakeover, scenarioDirect,
 	scenarioMemory,
-	scenarioDiscord, scenarioGuilds, scenarioOutage, scenarioLost, scenarioResync,
+	scenarioDiscord, scenarioGuilds, scenarioRoles, scenarioOutage, scenarioLost, scenarioResync,
 	scenarioAbuse,
 }
 
@@ -210,6 +211,7 @@ func (b *bench) discordParts() []part {
 	if b.wants(scenarioGuilds) { // here Discord's limit is far away, and the operator's own shows
 		matrix(scenarioGuilds, crowd{guilds: b.guilds, channels: perGroup, bots: b.guilds, webhooks: true})
 	}
+	all = append(all, b.rolesParts()...)
 	most := crowd{guilds: 1, channels: slices.Max(b.channels), bots: 1, webhooks: true}
 	if b.wants(scenarioOutage) {
 		add(scenarioOutage, most, b.outage+time.Minute, b.away)
@@ -232,6 +234,27 @@ func (b *bench) discordParts() []part {
 					func(s *stage) { b.abuseChannels(ctx, s, s.sheet(b, name, b.flood)) }, deployedAsIs)
 			},
 		})
+	}
+	return all
+}
+
+// rolesParts are about roles, at each number and each distance of Discord.
+func (b *bench) rolesParts() []part {
+	var all []part
+	if !b.wants(scenarioRoles) {
+		return nil
+	}
+	for _, latency := range b.latency {
+		for _, n := range b.rolesEach {
+			c := crowd{guilds: 1, bots: 1, latency: latency}
+			name := fmt.Sprintf("%s, %d ms", scenarioRoles, latency.Milliseconds())
+			all = append(all, part{
+				fmt.Sprintf("%s, %d roles", name, n), 45*time.Second + b.idle + time.Duration(c.least(float64(n)))*time.Second,
+				func(ctx context.Context) error {
+					return b.onStage(ctx, environment.Discord, &c, func(s *stage) { b.roles(ctx, s, s.sheet(b, name, n)) })
+				},
+			})
+		}
 	}
 	return all
 }
