@@ -25,11 +25,14 @@ func (r *Reconciler) ofNamespace(ctx context.Context, namespace client.Object) [
 	return r.requests(ctx, namespace.GetName(), "", "")
 }
 
-// ofSibling returns the roles that are ordered with one.
+// ofSibling returns the roles that are ordered with one; none while they still wait for another, whose own
+// change comes later.
 func (r *Reconciler) ofSibling(ctx context.Context, o client.Object) []reconcile.Request {
 	role := o.(*v1alpha1.DiscordRole)
-	if role.Spec.Position == nil {
+	server := role.Spec.ServerRef.In(role.Namespace).String()
+	position, err := r.Roles.Position(ctx, role, index.RoleByServer, server)
+	if err == nil && (position == nil || position.Early) {
 		return nil
 	}
-	return r.requests(ctx, role.Namespace, index.RoleByServer, role.Spec.ServerRef.In(role.Namespace).String())
+	return r.requests(ctx, role.Namespace, index.RoleByServer, server)
 }
