@@ -31,7 +31,7 @@ var _ = Describe("What Discord answers", func() {
 		eventuallyReady(ctx, server, c)
 	})
 
-	It("is Degraded where a server ignores what only a community has, until it is one and asked again", func(ctx context.Context) {
+	It("is Degraded where a server ignores what only a community has, until it is one", func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
 			Altered: discordtest.Altered{CommunityChannels: true}})
 		w := newWorld(ctx)
@@ -43,7 +43,6 @@ var _ = Describe("What Discord answers", func() {
 		Expect(eventuallyDegraded(ctx, server, v1alpha1.ReasonNotApplied)).To(ContainSubstring("a change of rulesChannelRef"))
 		w.expectInSync(ctx, server)
 		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY"} })
-		edit(ctx, server, func(s *v1alpha1.DiscordServer) { s.Spec.Name = "A community" }) // else after ten minutes
 		eventuallyReady(ctx, server, c)
 		Expect(discord.Guild(w.guild).RulesChannelID).To(Equal(c.Status.ChannelID))
 	})

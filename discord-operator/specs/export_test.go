@@ -179,7 +179,7 @@ func populate(ctx context.Context, w *world) {
 		g.Features = []string{"COMMUNITY", "NEWS"}
 		g.Description, g.VerificationLevel, g.DefaultNotifications, g.ExplicitContentFilter = "A school", 3, 1, 2
 		g.AFKChannelID, g.AFKTimeout, g.SystemChannelID, g.PreferredLocale = lounge, 900, general, "ja"
-		g.SystemChannelFlags = 5
+		g.SystemChannelFlags, g.RulesChannelID, g.PublicUpdatesChannelID = 5, general, general
 	})
 	bot, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret(w.bot.Token),
 		APIURL: discord.APIURL()})

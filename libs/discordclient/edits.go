@@ -127,6 +127,8 @@ type GuildEdit struct {
 	// RulesChannelID and PublicUpdatesChannelID are of text channels; a community server needs both.
 	RulesChannelID         Change[string] `json:"rules_channel_id,omitzero"`
 	PublicUpdatesChannelID Change[string] `json:"public_updates_channel_id,omitzero"`
+	// Features replaces those that can be changed: see [Guild.WithCommunity].
+	Features Change[[]string] `json:"features,omitzero"`
 }
 
 // DataURI is an image in the form in which Discord takes it. The format is png, jpeg or gif.

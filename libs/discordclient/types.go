@@ -295,6 +295,30 @@ func (g *Guild) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
+// featureCommunity is the feature of a Community guild.
+const featureCommunity = "COMMUNITY"
+
+// mutableFeatures are the others that an edit replaces. Source:
+// https://docs.discord.com/developers/resources/guild#guild-object-mutable-guild-features.
+var mutableFeatures = []string{"DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
+
+// IsCommunity reports whether it is a Community guild.
+func (g *Guild) IsCommunity() bool { return slices.Contains(g.Features, featureCommunity) }
+
+// WithCommunity returns the features with which an edit makes it a Community guild and changes no other. Only
+// an administrator may, and the edit has to have both channels of such a guild, also where they are set
+// already. Sources: https://docs.discord.com/developers/resources/guild#modify-guild,
+// https://github.com/discord/discord-api-docs/issues/6015.
+func (g *Guild) WithCommunity() []string {
+	features := []string{featureCommunity}
+	for _, feature := range mutableFeatures {
+		if slices.Contains(g.Features, feature) {
+			features = append(features, feature)
+		}
+	}
+	return features
+}
+
 // Permissions returns what a member with these roles may do in the guild, before overwrites.
 func (g *Guild) Permissions(userID string, roleIDs []string) permissions.Bits {
 	var everyone permissions.Bits

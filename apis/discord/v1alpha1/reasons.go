@@ -137,10 +137,10 @@ const (
 	// once there is room.
 	ReasonLimitReached = "LimitReached"
 	// ReasonAnnouncementsNotAllowed (Degraded): the server does not allow announcement channels.
-	// Enable Community in its settings on Discord.
+	// Enable Community, by spec.community of the DiscordServer or on Discord.
 	ReasonAnnouncementsNotAllowed = "AnnouncementsNotAllowed"
 	// ReasonCommunityRequired (Degraded): Discord allows channels of the type in community servers only.
-	// Enable Community in the server's settings on Discord.
+	// Enable Community, by spec.community of the DiscordServer or on Discord.
 	ReasonCommunityRequired = "CommunityRequired"
 	// ReasonBitrateTooHigh (Degraded): the server has too few boosts for spec.voice.bitrate; the message
 	// has the highest one. Lower it, or boost the server.

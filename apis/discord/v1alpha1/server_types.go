@@ -55,6 +55,15 @@ const (
 	ExplicitContentFilterAllMembers ExplicitContentFilter = "AllMembers"
 )
 
+// Community says whether a server is a community server. Discord has features
+// for these alone, such as announcement, stage and forum channels.
+//
+// +kubebuilder:validation:Enum=Enabled
+type Community string
+
+// CommunityEnabled is that it is one.
+const CommunityEnabled Community = "Enabled"
+
 // AFKTimeout is the time of silence after which members are moved to the AFK
 // channel. Discord supports these five.
 //
@@ -133,6 +142,9 @@ type ConfigMapKeyReference struct {
 
 // DiscordServerSpec is the desired state of a Discord server.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.community) || (has(self.rulesChannelRef) && has(self.publicUpdatesChannelRef))",message="community requires rulesChannelRef and publicUpdatesChannelRef"
+// +kubebuilder:validation:XValidation:rule="!has(self.community) || !has(self.verificationLevel) || self.verificationLevel != 'None'",message="community requires a verificationLevel of Low or higher"
+// +kubebuilder:validation:XValidation:rule="!has(self.community) || !has(self.explicitContentFilter) || self.explicitContentFilter == 'AllMembers'",message="community requires the explicitContentFilter AllMembers"
 // +kubebuilder:validation:XValidation:rule="!has(self.afkChannelId) || !has(self.afkChannelRef)",message="afkChannelId and afkChannelRef cannot both be set"
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.serverId) || (has(self.serverId) && self.serverId == oldSelf.serverId)",message="serverId cannot be changed: create a new DiscordServer for another server"
 type DiscordServerSpec struct {
@@ -244,6 +256,17 @@ type DiscordServerSpec struct {
 	//
 	// +optional
 	PublicUpdatesChannelRef *ChannelReference `json:"publicUpdatesChannelRef,omitempty"`
+
+	// community is Enabled for a community server. It requires rulesChannelRef and
+	// publicUpdatesChannelRef, and is enabled once both channels exist. Only a bot
+	// that is an administrator can; of another one the server is Degraded with the
+	// reason MissingPermissions, and everything else is reconciled. With it, a
+	// verificationLevel or explicitContentFilter that is not set is raised to Low
+	// and AllMembers, which Discord asks for. If it is not set, it is not managed:
+	// a user can disable it on Discord.
+	//
+	// +optional
+	Community Community `json:"community,omitempty"`
 
 	// systemChannelFlags list at most 6 of Discord's own messages that are not
 	// posted in the system channel. An empty list has all of them posted. If it is

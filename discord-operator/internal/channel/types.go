@@ -43,13 +43,13 @@ func refusedType(s State, t discordgo.ChannelType) *conditions.Issue {
 	case discordgo.ChannelTypeGuildNews:
 		if !has("NEWS") {
 			return conditions.Degraded(v1alpha1.ReasonAnnouncementsNotAllowed, "The server does not allow announcement "+
-				"channels. Enable Community in its settings on Discord, or set spec.type to Text.")
+				"channels. Enable Community, by spec.community of the DiscordServer or on Discord, or set spec.type to Text.")
 		}
 	case discordgo.ChannelTypeGuildStageVoice, discordgo.ChannelTypeGuildForum, discordgo.ChannelTypeGuildMedia:
 		if !has("COMMUNITY") {
 			return conditions.Degraded(v1alpha1.ReasonCommunityRequired,
-				"Discord allows channels of the type %s in community servers only. Enable Community in the server's "+
-					"settings on Discord, or create an object of another type.", (&discordclient.Channel{Type: t}).TypeName())
+				"Discord allows channels of the type %s in community servers only. Enable Community, by spec.community of the "+
+					"DiscordServer or on Discord, or create an object of another type.", (&discordclient.Channel{Type: t}).TypeName())
 		}
 	default:
 	}

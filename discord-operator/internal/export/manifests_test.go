@@ -39,6 +39,7 @@ func school(channels ...*discordclient.Channel) *server {
 		guild: discordclient.Guild{
 			ID: guildID, Name: "Jujutsu High", Icon: "a_1269e74af4df7417b13759eae50c83dc", VerificationLevel: 2, DefaultNotifications: 1, ExplicitContentFilter: 2,
 			PreferredLocale: "en-US", AFKTimeout: 300, SystemChannelID: "1401681709430341811",
+			RulesChannelID: "1401681709430341811", PublicUpdatesChannelID: "1401681709430341811",
 			Features: []string{"COMMUNITY", "NEWS"},
 			Roles: []discordclient.Role{
 				{ID: everyoneID, Name: "@everyone", Permissions: permissions.ViewChannel},

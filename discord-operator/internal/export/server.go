@@ -50,6 +50,7 @@ func (e *exporter) serverEntry() entry {
 	spec.SystemChannelRef = e.reference(&notes, "systemChannelRef", g.SystemChannelID)
 	spec.RulesChannelRef = e.reference(&notes, "rulesChannelRef", g.RulesChannelID)
 	spec.PublicUpdatesChannelRef = e.reference(&notes, "publicUpdatesChannelRef", g.PublicUpdatesChannelID)
+	keepCommunity(&notes, &spec, &g)
 	flags := settings.SystemChannelFlags.Words(g.SystemChannelFlags)
 	spec.SystemChannelFlags = append([]v1alpha1.SystemChannelFlag{}, flags...)
 	if missing := e.bot.permissions.Missing(discordclient.PermissionsOverwrites); missing != 0 {
@@ -66,6 +67,18 @@ func (e *exporter) serverEntry() entry {
 			"If the server has any, they are not here.")
 	}
 	return entry{kind: kindServer, name: e.o.name, about: fmt.Sprintf("Server %q", g.Name), spec: spec, notes: notes}
+}
+
+// keepCommunity sets what the schema allows for a community server with its channels alone.
+func keepCommunity(notes *notes, spec *v1alpha1.DiscordServerSpec, g *discordclient.Guild) {
+	if !g.IsCommunity() {
+		return
+	}
+	filter := cmp.Or(spec.ExplicitContentFilter, v1alpha1.ExplicitContentFilterAllMembers)
+	keep(notes, "community", &spec.Community, v1alpha1.CommunityEnabled,
+		spec.RulesChannelRef != nil && spec.PublicUpdatesChannelRef != nil &&
+			spec.VerificationLevel != v1alpha1.VerificationLevelNone && filter == v1alpha1.ExplicitContentFilterAllMembers,
+		"it requires rulesChannelRef, publicUpdatesChannelRef, a verificationLevel and the explicitContentFilter AllMembers")
 }
 
 // reference refers to the object of a channel that a setting of the server names by its id.

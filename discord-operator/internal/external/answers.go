@@ -49,9 +49,20 @@ type storedValue struct {
 	asked, stored string
 	// ignored says that the change was not applied, and not that a text is stored in another form.
 	ignored bool
+	// features are those that the guild had when it was asked for; empty of what is no guild.
+	features string
 	// at is when it was asked for, and generation that of the object which did.
 	at         time.Time
 	generation int64
+}
+
+// With leaves out what a guild with other features has not applied: some settings are those of community
+// servers alone.
+func (s Stored) With(features []string) Stored {
+	maps.DeleteFunc(s, func(_ string, v storedValue) bool {
+		return v.ignored && v.features != "" && v.features != text(features)
+	})
+	return s
 }
 
 // Differences are how a resource differs from its spec. What the spec leaves out is not compared.
@@ -137,7 +148,8 @@ func (r *Records) Answered(o client.Object, fields []string, asked, before, afte
 		if want[key] == "" {
 			continue
 		}
-		v := storedValue{asked: want[key], stored: is[key], at: r.clock.Now(), generation: o.GetGeneration()}
+		v := storedValue{asked: want[key], stored: is[key], features: was["features"], at: r.clock.Now(),
+			generation: o.GetGeneration()}
 		v.ignored = v.stored == was[key] && !alike(v.asked, v.stored)
 		if delete(stored, field); v.asked != v.stored {
 			stored[field] = v

@@ -104,9 +104,27 @@ func TestWhatIsNotAppliedIsAskedForAgainAfterAChange(t *testing.T) {
 	again(asked, live, false)
 	again(edited{slowmode: 6}, live, true)
 	again(asked, discordclient.Channel{Slowmode: 7}, true)
+	if with := records.Stored(o).With([]string{"COMMUNITY"}); len(with) != 1 {
+		t.Error("it is no guild, and has no features")
+	}
 	o.Generation++
 	again(asked, live, true)
 	records.Forget(o.UID)
 	o.Generation--
 	again(asked, live, true)
+}
+
+// What a guild ignores, such as a description outside of a community, is asked for again once its features are others.
+func TestWhatAGuildHasNotAppliedIsAskedForAgainWithOtherFeatures(t *testing.T) {
+	t.Parallel()
+	records := NewRecords(clocktesting.NewFakePassiveClock(time.Unix(100, 0)), time.Minute)
+	o, live := &v1alpha1.DiscordServer{}, discordclient.Guild{Features: []string{"INVITES_DISABLED"}}
+	edit := discordclient.GuildEdit{Description: discordclient.Set("A school")}
+	_, ignored := records.Answered(o, []string{"description"}, edit, live, live)
+	if len(ignored) != 1 || len(records.Stored(o).With(live.Features)) != 1 {
+		t.Fatalf("ignored are %v", ignored)
+	}
+	if again := records.Stored(o).With([]string{"COMMUNITY", "INVITES_DISABLED"}); len(again) > 0 {
+		t.Errorf("it is not asked for again: %v", again)
+	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
+	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/discord-operator/internal/settings"
 	"jutsu.com/operators/libs/discordclient"
@@ -164,6 +165,8 @@ const none = "none"
 // shown is a value for users to read. Numbers of Discord's are shown in the words of the spec.
 func shown(field string, value any, snap *guildcache.Snapshot) string {
 	switch v := value.(type) {
+	case v1alpha1.Community:
+		return textOf(field, string(v), snap)
 	case string:
 		return textOf(field, v, snap)
 	case int:
@@ -192,10 +195,10 @@ func shown(field string, value any, snap *guildcache.Snapshot) string {
 	return cut(text(value))
 }
 
-// textOf is a text; of an id it is the name of the channel. A hash is no text.
+// textOf is a text; of an id it is the name of the channel. Hashes and words are no texts.
 func textOf(field, v string, snap *guildcache.Snapshot) string {
 	switch field {
-	case "icon", "group", "afkChannelId", "afkChannelRef", "systemChannelRef", "rulesChannelRef",
+	case "icon", "community", "group", "afkChannelId", "afkChannelRef", "systemChannelRef", "rulesChannelRef",
 		"publicUpdatesChannelRef":
 		if v == "" {
 			return none

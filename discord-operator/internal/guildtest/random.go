@@ -50,7 +50,7 @@ func Populate(ctx context.Context, srv *discordtest.Server, guild string, bot di
 			Type: discordtest.TypeCategory, Name: r.name(), Position: r.IntN(5), Overwrites: r.overwrites(),
 		}))
 	}
-	of := map[int][]string{}
+	of := map[int][]string{discordtest.TypeText: {srv.CreateChannelByHand(guild, discordtest.Channel{Name: "rules"})}}
 	for range r.IntN(14) {
 		c := r.channel(categories[r.IntN(len(categories))])
 		id := srv.CreateChannelByHand(guild, c)
@@ -64,6 +64,7 @@ func Populate(ctx context.Context, srv *discordtest.Server, guild string, bot di
 func Community(srv *discordtest.Server, guild string) {
 	srv.EditGuildByHand(guild, func(g *discordtest.Guild) {
 		g.Features = []string{"COMMUNITY", "NEWS", "ENHANCED_ROLE_COLORS"}
+		g.VerificationLevel, g.ExplicitContentFilter = 1, 2
 	})
 }
 
@@ -162,11 +163,12 @@ func (r *random) forum(c *discordtest.Channel) {
 // settings are those of the guild; some of them are channels, by type.
 func (r *random) settings(g *discordtest.Guild, of map[int][]string) {
 	g.Name, g.Description = one(r, "Jujutsu High", "Kyoto"), one(r, "", "A school")
-	g.VerificationLevel, g.DefaultNotifications, g.ExplicitContentFilter = r.IntN(5), r.IntN(2), r.IntN(3)
+	g.VerificationLevel, g.DefaultNotifications = 1+r.IntN(4), r.IntN(2)
 	g.AFKTimeout, g.PreferredLocale, g.SystemChannelFlags = one(r, 60, 900), one(r, "ja", "en-US"), r.IntN(64)
 	some := func(kind int) string { return one(r, append(of[kind], "")...) }
 	g.AFKChannelID, g.SystemChannelID = some(discordtest.TypeVoice), some(discordtest.TypeText)
-	g.RulesChannelID, g.PublicUpdatesChannelID = some(discordtest.TypeText), some(discordtest.TypeText)
+	text := of[discordtest.TypeText] // which a community server has
+	g.RulesChannelID, g.PublicUpdatesChannelID = one(r, text...), one(r, text...)
 }
 
 // webhooks creates the bot's own webhooks, in some of the channels.

@@ -192,6 +192,11 @@ func TestPlan(t *testing.T) {
 			"~ DiscordServer default/jujutsu", "    icon: " + pictureHash(1) + " -> " + pictureHash(2)}},
 		"an icon that is none": {is: withIcon + "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: icon}\ndata: {a: text}\n",
 			problem: true, want: []string{"! DiscordServer default/jujutsu", "  ! IconUnusable: ..."}},
+		"a community": {is: object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, community: Enabled, `+
+			"rulesChannelRef: {name: chat}, publicUpdatesChannelRef: {name: chat}") + object("DiscordChannel", "chat", inServer+"name: general"),
+			problem: true, want: []string{"~ DiscordServer default/jujutsu", "    verificationLevel: None -> Low",
+				"    explicitContentFilter: Disabled -> AllMembers", `    rulesChannelRef: none -> "general"`,
+				`    publicUpdatesChannelRef: none -> "general"`, "    community: none -> Enabled", "  ! MissingPermissions: ..."}},
 		"one team's folder": {is: object("DiscordChannel", "chat", inServer+"name: general, topic: x"),
 			want: []string{"~ DiscordChannel default/chat", `    topic: "" -> "x"`}},
 		"another server's": {is: object("DiscordServer", "other", `serverId: "1234567", tokenSecretRef: {name: b}`) +

@@ -121,9 +121,14 @@ func (r *Reconciler) edit(
 		return err
 	}
 	results.Guild, results.Changed = &guild, true
-	changed, ignored := r.Records.Answered(server, fields, p.Edit, s.Snapshot.Guild, guild)
+	before := &s.Snapshot.Guild
+	changed, ignored := r.Records.Answered(server, fields, asked(p.Edit), shown(before), shown(&guild))
 	if len(changed) > 0 && status.Reconciled(server) {
 		r.Status.DriftCorrected(server, changed...)
+	}
+	if len(ignored) > 0 && guild.IsCommunity() && !before.IsCommunity() {
+		return conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
+			"Community is enabled. The settings that Discord has for a community server alone are set next.").After(createRetry)
 	}
 	return external.NotApplied(ignored)
 }

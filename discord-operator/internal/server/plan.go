@@ -49,10 +49,13 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	icon, unusable := planIcon(server, s, &d)
 	p.Fields, p.Changes, p.Icon = d.Fields, d.Changes, icon
 	have, exact := s.Snapshot.BotPermissions()
+	powerless := p.withoutAdministrator(server, have, exact)
 	needed := required(server, s, len(p.Fields) > 0 || managed(server))
 	const forWhat = "which this server's settings, groups and channels require"
 	lacking := issues.Lacking(have, exact, needed, forWhat, s.InviteURL)
-	for _, issue := range []*conditions.Issue{lacking, waits, unusable, d.Issue(), s.Selector, tooManyServers(s)} {
+	for _, issue := range []*conditions.Issue{
+		powerless, lacking, waits, unusable, d.Issue(), s.Selector, tooManyServers(s),
+	} {
 		if issue != nil {
 			p.Issues = append(p.Issues, *issue)
 		}
@@ -165,7 +168,7 @@ func managed(server *v1alpha1.DiscordServer) bool {
 	return spec.Name != "" || spec.Description != nil || spec.VerificationLevel != "" ||
 		spec.DefaultNotifications != "" || spec.ExplicitContentFilter != "" || spec.PreferredLocale != "" ||
 		spec.AFKChannelID != nil || spec.AFKTimeout != "" || spec.SystemChannelFlags != nil || spec.Icon != nil ||
-		len(references(&spec)) > 0
+		spec.Community != "" || len(references(&spec)) > 0
 }
 
 // differences returns the edit that makes the settings match the spec, how the two differ, and what
@@ -176,9 +179,8 @@ func differences(
 	d.Stored = s.Stored
 	live, spec := s.Snapshot.Guild, server.Spec
 	text, number := external.Differ[string], external.Differ[int]
-	level := settings.VerificationLevels.Number(spec.VerificationLevel)
+	level, filter := raised(&spec, &live)
 	notifications := settings.DefaultNotifications.Number(spec.DefaultNotifications)
-	filter := settings.ExplicitContentFilters.Number(spec.ExplicitContentFilter)
 	text(&d, "name", notEmpty(spec.Name), live.Name, &edit.Name)
 	text(&d, "description", spec.Description, live.Description, &edit.Description)
 	number(&d, "verificationLevel", level, live.VerificationLevel, &edit.VerificationLevel)
@@ -200,6 +202,7 @@ func differences(
 		is, to := ref.in(&live, &edit)
 		text(&d, ref.field, &id, *is, to)
 	}
+	enableCommunity(&spec, s, &edit, &d)
 	return edit, d, waits
 }
 

@@ -95,7 +95,7 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 	if s.Icon, err = r.observeIcon(ctx, server); err != nil {
 		return s, err
 	}
-	s.Stored, s.TooManyGuilds = r.Records.Stored(server), s.Bot.Stats().TooManyGuilds
+	s.Stored, s.TooManyGuilds = r.Records.Stored(server).With(s.Snapshot.Guild.Features), s.Bot.Stats().TooManyGuilds
 	err = r.observeClaims(ctx, server, s.GuildID, &s)
 	return s, err
 }

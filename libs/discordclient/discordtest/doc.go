@@ -50,8 +50,7 @@
 //   - members by the thousand, editing them over REST but for their roles, timeouts, bans;
 //   - voice, stages, events, integrations, interactions, automatic moderation, follower webhooks;
 //   - the Gateway's etf encoding and zstd-stream, presence, member chunks; a second shard gets its
-//     guilds and no more;
-//   - the verification level and the filter that Discord asks of a Community guild.
+//     guilds and no more.
 //
 // Simpler than there:
 //   - an answer and its events are one step, and all clients see the same state at once, unless
@@ -74,6 +73,8 @@
 //     as here;
 //   - that an icon of more than 1024 by 1024 pixels, or an animated one without ANIMATED_ICON, is
 //     refused, and with which code; that the hash follows from the content;
+//   - that a Community guild without the verification level and the filter is refused, and not
+//     given them, and with which codes of nested errors;
 //   - HTTP statuses of several codes, some codes of nested errors, and how guilds are refused since
 //     bots cannot make any;
 //   - which permissions count for overwrites, and for creating in a category;

@@ -97,9 +97,9 @@ func TestRequestsKeepTheContract(t *testing.T) {
 	}))
 	_, err = client.EditGuild(ctx, guild, carriesAll(t, discordclient.GuildEdit{
 		Name: discordclient.Set("Kyoto"), Description: discordclient.Set(""), Icon: discordclient.Set(discordclient.DataURI("png", discordtest.PNG(2, 2, 0))), VerificationLevel: discordclient.Set(1),
-		DefaultNotifications: discordclient.Set(0), ExplicitContentFilter: discordclient.Set(0), PreferredLocale: discordclient.Set("de"),
+		DefaultNotifications: discordclient.Set(0), ExplicitContentFilter: discordclient.Set(2), PreferredLocale: discordclient.Set("de"),
 		AFKChannelID: discordclient.Set(""), AFKTimeout: discordclient.Set(300), SystemChannelID: discordclient.Set(full.ID), SystemChannelFlags: discordclient.Set(3),
-		RulesChannelID: discordclient.Set(full.ID), PublicUpdatesChannelID: discordclient.Set(full.ID),
+		RulesChannelID: discordclient.Set(full.ID), PublicUpdatesChannelID: discordclient.Set(full.ID), Features: discordclient.Set([]string{"COMMUNITY"}),
 	}), "why")
 	ok(err)
 	bits, colors := permissions.ViewChannel, discordclient.RoleColors{Primary: 0xE67E22}

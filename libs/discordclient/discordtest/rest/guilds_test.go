@@ -97,13 +97,15 @@ func TestCommunity(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, discordtest.PermAdministrator)
 	path, id := "/guilds/"+r.Guild, r.Channel(obj{"name": "rules"})
-	on := obj{"features": []string{"COMMUNITY", "INVITES_DISABLED"}, "rules_channel_id": id, "public_updates_channel_id": id}
+	channels := obj{"rules_channel_id": id, "public_updates_channel_id": id}
+	on := obj{"features": []string{"COMMUNITY", "INVITES_DISABLED"}, "rules_channel_id": id, "public_updates_channel_id": id,
+		"verification_level": 1, "explicit_content_filter": 2}
 	for _, tc := range []struct {
 		edit obj
 		want []any
 		news int
 	}{
-		{obj{}, []any{}, 400},
+		{channels, []any{}, 400},
 		{on, []any{"COMMUNITY", "INVITES_DISABLED", "NEWS"}, 201},
 		{obj{"features": []string{"INVITES_DISABLED"}}, []any{"INVITES_DISABLED"}, 400},
 	} {
@@ -114,6 +116,41 @@ func TestCommunity(t *testing.T) {
 			t.Errorf("after %v an announcement channel is answered with %d %s", tc.edit, got.Status, got.Raw)
 		}
 	}
+}
+
+// What Discord asks for before it makes a guild a Community guild, and for as long as it is one.
+func TestCommunityIsRefused(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, discordtest.PermManageGuild|discordtest.PermManageChannels|discordtest.PermViewChannel)
+	path, id := "/guilds/"+r.Guild, r.Channel(obj{"name": "rules"})
+	on := func(change obj) obj {
+		edit := obj{"features": []string{"COMMUNITY"}, "rules_channel_id": id, "public_updates_channel_id": id,
+			"verification_level": 1, "explicit_content_filter": 2}
+		for key, value := range change {
+			if edit[key] = value; value == nil {
+				delete(edit, key)
+			}
+		}
+		return edit
+	}
+	refused := func(name string, edit obj, code int, path, leaf string) {
+		t.Helper()
+		if got := r.Do("PATCH", "/guilds/"+r.Guild, edit); got.Code() != code || leaf != "" && rig.Leaf(got, path) != leaf {
+			t.Errorf("%s: %s", name, got.Raw)
+		}
+	}
+	refused("without an administrator", on(nil), 50013, "", "")
+	r.Srv.SetPermissions(r.Guild, r.Bot.UserID, discordtest.PermAdministrator)
+	refused("without rules", on(obj{"rules_channel_id": nil}), 40006, "", "")
+	r.Must(200, "PATCH", path, obj{"rules_channel_id": id, "public_updates_channel_id": id})
+	refused("with channels that were set before", obj{"features": []string{"COMMUNITY"}}, 40006, "", "")
+	const level, filter = "verification_level", "explicit_content_filter"
+	refused("with any member", on(obj{level: 0}), 50035, level, "GUILD_VERIFICATION_LEVEL_INSUFFICIENT")
+	refused("with half a filter", on(obj{filter: 1}), 50035, filter, "GUILD_EXPLICIT_CONTENT_FILTER_LEVEL_INSUFFICIENT")
+	r.Must(200, "PATCH", path, on(nil))
+	refused("less later", obj{filter: 0}, 50035, filter, "GUILD_EXPLICIT_CONTENT_FILTER_LEVEL_INSUFFICIENT")
+	r.Srv.SetPermissions(r.Guild, r.Bot.UserID, discordtest.PermManageGuild)
+	refused("off without an administrator", obj{"features": []string{}}, 50013, "", "")
 }
 
 // TestOwnGuilds: where bots may make guilds, they own them, do everything in them and delete them.

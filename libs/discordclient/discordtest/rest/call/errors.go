@@ -54,6 +54,7 @@ var (
 	ErrUnknownTag       = refusal(http.StatusNotFound, 10087, "Unknown Tag")
 	ErrBotsCannot       = refusal(http.StatusForbidden, 20001, "Bots cannot use this endpoint")
 	ErrNetwork          = refusal(http.StatusForbidden, 40333, "internal network error")
+	ErrFeatureDisabled  = refusal(http.StatusForbidden, 40006, "This feature has been temporarily disabled")
 	ErrTwoParents       = refusal(http.StatusBadRequest, 40009, "Only one channel can change its parent in a request")
 	ErrTagNames         = refusal(http.StatusBadRequest, 40061, "Tag names must be unique")
 	ErrNoOpenTag        = refusal(http.StatusBadRequest, 40066,

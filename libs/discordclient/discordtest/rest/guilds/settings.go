@@ -18,8 +18,11 @@ var locales = []string{
 	"zh-TW",
 }
 
+// community is the feature of a Community guild.
+const community = "COMMUNITY"
+
 // mutableFeatures are the features that an edit may set; the others stay as they are.
-var mutableFeatures = []string{"COMMUNITY", "DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
+var mutableFeatures = []string{community, "DISCOVERABLE", "INVITES_DISABLED", "RAID_ALERTS_DISABLED"}
 
 // Edit is PATCH /guilds/{guild_id}.
 func Edit(c *call.Call) (int, any, error) {
@@ -37,13 +40,13 @@ func Edit(c *call.Call) (int, any, error) {
 	readChannelSettings(f, g, &after)
 	readImages(c, f, &after)
 	readFeatures(f, &after)
-	if c.Options.Altered.CommunityChannels && !slices.Contains(after.Features, "COMMUNITY") {
+	if c.Options.Altered.CommunityChannels && !slices.Contains(after.Features, community) {
 		after.RulesChannelID, after.PublicUpdatesChannelID = g.RulesChannelID, g.PublicUpdatesChannelID
 	}
 	if err := f.Err(); err != nil {
 		return 0, nil, err
 	}
-	if err := mayCommunity(c, g, &after); err != nil {
+	if err := mayCommunity(c, f, g, &after); err != nil {
 		return 0, nil, err
 	}
 	for _, id := range []string{after.RulesChannelID, after.PublicUpdatesChannelID} {
@@ -59,31 +62,38 @@ func Edit(c *call.Call) (int, any, error) {
 	return http.StatusOK, settings(c, g.Wire()), nil
 }
 
-// mayCommunity asks for what switching COMMUNITY on or off needs: an administrator, and, to switch
-// it on, the two channels that such a guild has. (How Discord says that they are missing is a
-// guess; that the guild needs a verification level and a filter too is not simulated.)
-func mayCommunity(c *call.Call, g *model.GuildState, after *model.Guild) error {
-	is := slices.Contains(after.Features, "COMMUNITY")
-	if is == slices.Contains(g.Features, "COMMUNITY") {
-		return nil
-	}
-	if err := c.May(g, g.GuildPermissions(c.Bot.UserID), model.PermAdministrator); err != nil {
-		return err
-	}
-	f := call.NewForm()
-	for key, id := range map[string]string{
-		"rules_channel_id": after.RulesChannelID, "public_updates_channel_id": after.PublicUpdatesChannelID,
-	} {
-		if is && id == "" {
-			f.Fail(key, "BASE_TYPE_REQUIRED", "This field is required")
+// What a Community guild has at least: members with a verified email address, and a filter of what all send.
+const minVerification, minFilter = 1, 2
+
+// mayCommunity asks for what switching COMMUNITY on or off needs [D]: an administrator, and, to switch it on,
+// the two channels in the same request: without them Discord answers as if the feature were out of order [C].
+// Such a guild needs a verification level and a filter, which cannot be lowered either [C]; that Discord
+// refuses, and does not raise them by itself, is a guess.
+func mayCommunity(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) error {
+	is, was := slices.Contains(after.Features, community), g.Feature(community)
+	if is != was {
+		if err := c.May(g, g.GuildPermissions(c.Bot.UserID), model.PermAdministrator); err != nil {
+			return err
 		}
+	}
+	switch {
+	case !is:
+		return nil
+	case !was && (!f.Given("rules_channel_id") || !f.Given("public_updates_channel_id")):
+		return call.ErrFeatureDisabled
+	case (!was || f.Given("verification_level")) && after.VerificationLevel < minVerification:
+		f.Fail("verification_level", "GUILD_VERIFICATION_LEVEL_INSUFFICIENT", "Guild verification level insufficient")
+	}
+	if (!was || f.Given("explicit_content_filter")) && after.ExplicitContentFilter < minFilter {
+		f.Fail("explicit_content_filter", "GUILD_EXPLICIT_CONTENT_FILTER_LEVEL_INSUFFICIENT",
+			"Guild explicit content filter level insufficient")
 	}
 	return f.Err()
 }
 
 // readSettings reads the plain settings.
 func readSettings(c *call.Call, f *call.Form, g *model.Guild) {
-	before, community := *g, slices.Contains(g.Features, "COMMUNITY")
+	before, isCommunity := *g, slices.Contains(g.Features, community)
 	f.NotNull("name")
 	f.Text("name", 2, 100, &g.Name)
 	f.Text("description", 0, 300, &g.Description)
@@ -102,10 +112,10 @@ func readSettings(c *call.Call, f *call.Form, g *model.Guild) {
 	default:
 		f.Fail("preferred_locale", "BASE_TYPE_CHOICES", "Value must be one of the available locales.")
 	}
-	if c.Options.Altered.Locale && !community {
+	if c.Options.Altered.Locale && !isCommunity {
 		g.PreferredLocale = before.PreferredLocale
 	}
-	if c.Options.Altered.Description && !community || c.Options.Compatible {
+	if c.Options.Altered.Description && !isCommunity || c.Options.Compatible {
 		g.Description = before.Description
 	}
 }
@@ -153,9 +163,9 @@ func readFeatures(f *call.Form, g *model.Guild) {
 	if !f.Given("features") {
 		return
 	}
-	community := slices.Contains(g.Features, "COMMUNITY")
+	was := slices.Contains(g.Features, community)
 	g.Features = slices.DeleteFunc(g.Features, func(s string) bool {
-		return slices.Contains(mutableFeatures, s) || s == "NEWS" && community // it comes and goes with COMMUNITY
+		return slices.Contains(mutableFeatures, s) || s == "NEWS" && was // it comes and goes with COMMUNITY
 	})
 	for _, raw := range f.List("features", 1521) {
 		var name string

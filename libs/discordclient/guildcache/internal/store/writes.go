@@ -223,8 +223,12 @@ func (st *Store) EditGuild(guildID string, do func() (discordclient.Guild, error
 		if !g.guildAt.Before(since) { // an event of settings or roles that may be newer than the answer
 			st.markStale(g, consistencyDelay)
 		}
+		features := g.snap().Guild.Features
 		if g.setGuild(guild, now) {
 			g.await(since)
+			if !slices.Equal(features, guild.Features) { // what others may have in the guild depends on them
+				st.emit(EventGuild, g.id, "")
+			}
 		}
 	}
 	if discordclient.ClassOf(err) == discordclient.ClassGone {

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package server
+
+import (
+	"slices"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/settings"
+	"jutsu.com/operators/discord-operator/internal/status"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// communityField is the setting that Discord has among the features of a guild.
+const communityField = "community"
+
+// communityOf is what the spec of a guild would say.
+func communityOf(g *discordclient.Guild) v1alpha1.Community {
+	if g.IsCommunity() {
+		return v1alpha1.CommunityEnabled
+	}
+	return ""
+}
+
+// raised are the verification level and the filter of a community server, which a spec may leave out.
+func raised(spec *v1alpha1.DiscordServerSpec, live *discordclient.Guild) (level, filter *int) {
+	level = settings.VerificationLevels.Number(spec.VerificationLevel)
+	filter = settings.ExplicitContentFilters.Number(spec.ExplicitContentFilter)
+	if spec.Community == "" {
+		return level, filter
+	}
+	low := settings.VerificationLevels.Number(v1alpha1.VerificationLevelLow)
+	if level == nil && live.VerificationLevel < *low {
+		level = low
+	}
+	if filter == nil {
+		filter = settings.ExplicitContentFilters.Number(v1alpha1.ExplicitContentFilterAllMembers)
+	}
+	return level, filter
+}
+
+// enableCommunity has an edit make the guild a community server, once both of its channels exist.
+func enableCommunity(
+	spec *v1alpha1.DiscordServerSpec, s State, edit *discordclient.GuildEdit, d *external.Differences,
+) {
+	if spec.Community == "" || spec.RulesChannelRef == nil || spec.PublicUpdatesChannelRef == nil {
+		return
+	}
+	rules, noRules := s.referenced(reference{channel: spec.RulesChannelRef.Name})
+	updates, noUpdates := s.referenced(reference{channel: spec.PublicUpdatesChannelRef.Name})
+	if noRules != nil || noUpdates != nil {
+		return
+	}
+	live := &s.Snapshot.Guild
+	var enable discordclient.Change[v1alpha1.Community]
+	external.Differ(d, communityField, &spec.Community, communityOf(live), &enable)
+	if !enable.IsZero() {
+		edit.Features = discordclient.Set(live.WithCommunity())
+		edit.RulesChannelID, edit.PublicUpdatesChannelID = discordclient.Set(rules), discordclient.Set(updates)
+	}
+}
+
+// withoutAdministrator takes out of a plan what only an administrator may do, and returns what the bot lacks.
+func (p *Plan) withoutAdministrator(
+	server *v1alpha1.DiscordServer, have permissions.Bits, exact bool,
+) *conditions.Issue {
+	if status.Observed(server) || !slices.Contains(p.Fields, communityField) {
+		return nil
+	}
+	const forWhat = "without which Discord lets no bot enable Community"
+	lacking := issues.Lacking(have, exact, permissions.Administrator, forWhat, "")
+	if lacking != nil {
+		p.Edit.Features = discordclient.Change[[]string]{}
+		p.Fields = slices.DeleteFunc(slices.Clone(p.Fields), func(field string) bool { return field == communityField })
+	}
+	return lacking
+}
+
+// asked and shown are an edit and a guild in which Community is a field of its own, since the other features
+// are not the operator's.
+func asked(edit discordclient.GuildEdit) any {
+	var community v1alpha1.Community
+	if !edit.Features.IsZero() {
+		community = v1alpha1.CommunityEnabled
+	}
+	return struct {
+		discordclient.GuildEdit
+		Community v1alpha1.Community `json:"community,omitempty"`
+	}{edit, community}
+}
+
+func shown(g *discordclient.Guild) any {
+	return struct {
+		discordclient.Guild
+		Community v1alpha1.Community `json:"community"`
+	}{*g, communityOf(g)}
+}

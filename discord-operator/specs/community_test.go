@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// asCommunity makes a server a community server.
+func asCommunity(s *v1alpha1.DiscordServer) {
+	s.Spec.Community = v1alpha1.CommunityEnabled
+	s.Spec.RulesChannelRef = &v1alpha1.ChannelReference{Name: "rules"}
+	s.Spec.PublicUpdatesChannelRef = &v1alpha1.ChannelReference{Name: "moderators"}
+}
+
+var _ = Describe("Community", func() {
+	var w *world
+	var s *v1alpha1.DiscordServer
+	var rules, moderators *v1alpha1.DiscordChannel
+	administrator := func() {
+		discord.SetPermissions(w.guild, w.bot.UserID, everything|discordtest.PermAdministrator)
+	}
+	features := func() []string { return discord.Guild(w.guild).Features }
+	prepare := func(ctx context.Context) {
+		w = newWorld(ctx)
+		s, rules, moderators = w.server(asCommunity), w.channel("", "rules"), w.channel("", "moderators")
+		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"INVITES_DISABLED", "VERIFIED"} })
+	}
+	BeforeEach(prepare)
+
+	It("is enabled once both channels exist, by one edit, and again when a user has disabled it", func(ctx context.Context) {
+		administrator()
+		forum := w.channel("", "ideas", func(c *v1alpha1.DiscordChannel) { c.Spec.Type = v1alpha1.ChannelTypeForum })
+		create(ctx, s, rules, forum)
+		Expect(eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForChannel)).To(ContainSubstring("moderators"))
+		eventuallyDegraded(ctx, forum, v1alpha1.ReasonCommunityRequired)
+		Expect(features()).To(ConsistOf("INVITES_DISABLED", "VERIFIED"))
+
+		create(ctx, moderators)
+		eventuallyReady(ctx, s, rules, moderators, forum)
+		Expect(discord.Guild(w.guild)).To(And(
+			HaveField("Features", ConsistOf("COMMUNITY", "NEWS", "INVITES_DISABLED", "VERIFIED")),
+			HaveField("RulesChannelID", rules.Status.ChannelID), HaveField("PublicUpdatesChannelID", moderators.Status.ChannelID),
+			HaveField("VerificationLevel", 1), HaveField("ExplicitContentFilter", 2)))
+		w.expectInSync(ctx, s)
+		before := len(w.edits())
+
+		By("drift, which needs an administrator too")
+		discord.SetPermissions(w.guild, w.bot.UserID, everything)
+		w.expectInSync(ctx, s)
+		Expect(refetch(s)(ctx)).To(HaveCondition("Ready", "True", ""), "what is enabled needs none")
+		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"VERIFIED"} })
+		eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)
+		administrator()
+		eventuallyReady(ctx, s)
+		Expect(features()).To(ConsistOf("COMMUNITY", "NEWS", "VERIFIED"))
+		Expect(w.edits()[before:]).To(Equal([]string{patchGuild}))
+
+		By("leaving it out of the spec")
+		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.Community = "" })
+		w.expectIdle(ctx)
+		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = nil })
+		w.expectInSync(ctx, s)
+		Expect(features()).To(BeEmpty())
+	})
+
+	It("needs an administrator, and everything else is reconciled without one", func(ctx context.Context) {
+		s.Spec.Name = "Tokyo"
+		create(ctx, s, rules, moderators)
+		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)).
+			To(And(ContainSubstring("the permission Administrator"), ContainSubstring("enable Community")))
+		eventuallyReady(ctx, rules, moderators)
+		Eventually(ctx, func() discordtest.Guild { return discord.Guild(w.guild) }).Should(And(HaveField("Name", "Tokyo"),
+			HaveField("RulesChannelID", rules.Status.ChannelID), HaveField("Features", ConsistOf("INVITES_DISABLED", "VERIFIED"))))
+		w.expectInSync(ctx, s)
+		for _, r := range discord.Requests() {
+			Expect(r.BotID == w.bot.UserID && r.Status == 403).To(BeFalse(), "each refusal counts towards a ban")
+		}
+		administrator()
+		eventuallyReady(ctx, s)
+		Expect(features()).To(ContainElement("COMMUNITY"))
+	})
+
+	It("is a difference where it is only observed", func(ctx context.Context) {
+		ready(ctx, w.server(), rules, moderators)
+		edit(ctx, s, func(s *v1alpha1.DiscordServer) {
+			asCommunity(s)
+			observing(s)
+		})
+		eventuallyDiffers(ctx, s, "verificationLevel: None -> Low", "explicitContentFilter: Disabled -> AllMembers",
+			`rulesChannelRef: none -> "rules"`, `publicUpdatesChannelRef: none -> "moderators"`, "community: none -> Enabled")
+	})
+
+	It("has settings set that Discord ignores until it is enabled", func(ctx context.Context) {
+		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(),
+			Altered: discordtest.Altered{Locale: true, Description: true}})
+		prepare(ctx)
+		administrator()
+		s.Spec.Description, s.Spec.PreferredLocale = new("A school"), "ja"
+		ready(ctx, s, rules, moderators)
+		Expect(discord.Guild(w.guild)).To(And(HaveField("Description", "A school"), HaveField("PreferredLocale", "ja")))
+		w.expectInSync(ctx, s)
+	})
+})
