@@ -406,6 +406,24 @@ var _ = Describe("An overwrite's roleRef", func() {
 		w.expectInSync(ctx, r, c, g)
 	})
 
+	It("may be the role's name, and what has waited for it goes on when the role exists, whoever makes it",
+		func(ctx context.Context) {
+			w := newWorld(ctx)
+			named := func(name string) []v1alpha1.PermissionOverwrite {
+				return []v1alpha1.PermissionOverwrite{{Role: name, Allow: []v1alpha1.Permission{"SendMessages"}}}
+			}
+			c := w.channel("", "alerts", with(func(s *channelSpec) { s.PermissionOverwrites = named("on-call") }))
+			g := w.group("incidents", func(g *v1alpha1.DiscordGroup) { g.Spec.PermissionOverwrites = named("by hand") })
+			ready(ctx, w.server())
+			create(ctx, c, g)
+			eventuallyDegraded(ctx, c, "RoleNotFound")
+			eventuallyDegraded(ctx, g, "RoleNotFound")
+			ready(ctx, w.role("on-call"))
+			eventuallyReady(ctx, c)
+			discord.AddRole(w.guild, "by hand", 0)
+			eventuallyReady(ctx, g)
+		})
+
 	It("has channels and groups wait again after the object is gone and has retained its role", func(ctx context.Context) {
 		w := newWorld(ctx)
 		of := []v1alpha1.PermissionOverwrite{{RoleRef: &v1alpha1.RoleReference{Name: "on-call"}, Allow: []v1alpha1.Permission{"SendMessages"}}}

@@ -70,7 +70,6 @@ type Reconciler struct {
 // reconciled at once.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
-	ofEvent := handler.TypedEnqueueRequestsFromMapFunc(r.Channels.OfEvent(r.ofServer))
 	b := builder.ControllerManagedBy(mgr).
 		Named("discordchannel").
 		For(&v1alpha1.DiscordChannel{}, when(r.Channels.Status.Relevant())).
@@ -79,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&v1alpha1.DiscordRole{}, requests(r.Channels.OfRole), when(external.RoleBound)).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret), when(r.Webhooks.Applier.Expectations.NotOurs("Secret"))).
-		WatchesRawSource(source.TypedChannel(r.Bots.Events(), ofEvent)).
+		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.Channels.OfEvent(r.ofServer))).
 		WithOptions(external.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))

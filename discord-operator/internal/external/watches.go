@@ -25,23 +25,50 @@ import (
 // lastBackoff.
 const firstBackoff, lastBackoff = 200 * time.Millisecond, time.Minute
 
-// OfEvent maps a change on Discord to the objects that it is about: those that claim the channel,
-// or all objects of the guild's servers, since one without a channel may wait for a role.
-func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedMapFunc[guildcache.Event, reconcile.Request] {
-	return func(ctx context.Context, e guildcache.Event) (all []reconcile.Request) {
-		if e.ChannelID != "" {
-			return index.Requests(ctx, r.Cache, r.Kind.List(), "", r.Kind.ByID, e.ChannelID)
+// rest is how long a change of one role may wait until the other objects of its guild are reconciled, which may
+// name it, or stand above it: hundreds of roles change at once.
+const rest = time.Second
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// OfEvent enqueues the objects that a change on Discord is about: those that claim the channel or role, and
+// after a rest, so that many changes cost one reconcile, all of a guild in which a role changed.
+func (r *Resources) OfEvent(ofServer handler.MapFunc) handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
+	put := func(ctx context.Context, e event.TypedGenericEvent[guildcache.Event], q queue) {
+		switch e := e.Object; {
+		case e.ChannelID != "":
+			r.enqueueClaims(ctx, e.ChannelID, q)
+		case e.RoleID != "":
+			if r.Kind.Roles {
+				r.enqueueClaims(ctx, e.RoleID, q)
+			}
+			r.enqueueGuild(ctx, e.GuildID, ofServer, q, rest)
+		default:
+			// A refused token, which is about no guild, reaches the objects through their server's
+			// status.
+			r.enqueueGuild(ctx, e.GuildID, ofServer, q, 0)
 		}
-		// A refused token, which is about no guild, reaches the objects through their server's
-		// status.
-		var servers v1alpha1.DiscordServerList
-		if err := index.List(ctx, r.Cache, &servers, "", index.ServerByGuild, e.GuildID); err != nil {
-			logf.FromContext(ctx).Error(err, "find the servers of a guild")
+	}
+	return handler.TypedFuncs[guildcache.Event, reconcile.Request]{GenericFunc: put}
+}
+
+// enqueueClaims enqueues the objects that claim a channel or a role.
+func (r *Resources) enqueueClaims(ctx context.Context, id string, q queue) {
+	for _, request := range index.Requests(ctx, r.Cache, r.Kind.List(), "", r.Kind.ByID, id) {
+		q.Add(request)
+	}
+}
+
+// enqueueGuild enqueues all objects of a guild's servers after a while.
+func (r *Resources) enqueueGuild(ctx context.Context, id string, of handler.MapFunc, q queue, after time.Duration) {
+	var servers v1alpha1.DiscordServerList
+	if err := index.List(ctx, r.Cache, &servers, "", index.ServerByGuild, id); err != nil {
+		logf.FromContext(ctx).Error(err, "find the servers of a guild")
+	}
+	for i := range servers.Items {
+		for _, request := range of(ctx, &servers.Items[i]) {
+			q.AddAfter(request, after)
 		}
-		for i := range servers.Items {
-			all = append(all, ofServer(ctx, &servers.Items[i])...)
-		}
-		return all
 	}
 }
 

@@ -67,7 +67,6 @@ type Reconciler struct {
 // at once.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
-	ofEvent := handler.TypedEnqueueRequestsFromMapFunc(r.Categories.OfEvent(r.ofServer))
 	b := builder.ControllerManagedBy(mgr).
 		Named("discordgroup").
 		For(&v1alpha1.DiscordGroup{}, when(r.Categories.Status.Relevant())).
@@ -75,7 +74,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&v1alpha1.DiscordChannel{}, requests(ofChannel), when(left)).
 		Watches(&v1alpha1.DiscordRole{}, requests(r.Categories.OfRole), when(external.RoleBound)).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
-		WatchesRawSource(source.TypedChannel(r.Bots.Events(), ofEvent)).
+		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.Categories.OfEvent(r.ofServer))).
 		WithOptions(external.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))

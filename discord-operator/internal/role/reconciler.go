@@ -62,14 +62,13 @@ type Reconciler struct {
 // once.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	when, requests := builder.WithPredicates, handler.EnqueueRequestsFromMapFunc
-	ofEvent := handler.TypedEnqueueRequestsFromMapFunc(r.Roles.OfEvent(r.ofServer))
 	b := builder.ControllerManagedBy(mgr).
 		Named("discordrole").
 		For(&v1alpha1.DiscordRole{}, when(r.Roles.Status.Relevant())).
 		Watches(&v1alpha1.DiscordRole{}, requests(r.Roles.Rivals), when(r.Roles.Released())).
 		Watches(&v1alpha1.DiscordRole{}, requests(r.ofSibling), when(external.RoleBound)).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
-		WatchesRawSource(source.TypedChannel(r.Bots.Events(), ofEvent)).
+		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.Roles.OfEvent(r.ofServer))).
 		WithOptions(external.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))

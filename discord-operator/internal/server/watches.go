@@ -105,14 +105,14 @@ func (r *Reconciler) ofConfigMap(ctx context.Context, cm client.Object) []reconc
 }
 
 // onEvent enqueues the servers that a change on Discord is about. One of a single channel only
-// changes their number, which may wait.
+// changes their number, and one of a single role perhaps the bot's permissions, which may wait.
 func (r *Reconciler) onEvent(ctx context.Context, e bot.Event, q queue) {
 	var requests []reconcile.Request
 	after := time.Duration(0)
 	switch e.Object.Kind {
 	case guildcache.EventGuild:
 		requests = r.requests(ctx, "", index.ServerByGuild, e.Object.GuildID)
-	case guildcache.EventChannel:
+	case guildcache.EventChannel, guildcache.EventRole:
 		requests, after = r.requests(ctx, "", index.ServerByGuild, e.Object.GuildID), rest
 	case bot.EventTokenRefused: // of whose bot, it does not say
 		requests = slices.DeleteFunc(index.Requests(ctx, r.Client, &v1alpha1.DiscordServerList{}, "", "", ""),

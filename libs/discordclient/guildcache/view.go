@@ -32,6 +32,7 @@ const (
 	ModePolled = store.ModePolled
 
 	EventGuild    = store.EventGuild
+	EventRole     = store.EventRole
 	EventChannel  = store.EventChannel
 	EventWebhooks = store.EventWebhooks
 )

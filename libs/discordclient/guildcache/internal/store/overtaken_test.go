@@ -108,7 +108,7 @@ func TestWebhooksAcrossSessions(t *testing.T) {
 			if _, known := view.Snapshot().Webhooks("20"); known {
 				t.Errorf("after %s, the webhooks count as known", what)
 			}
-			if got := <-events; got != (Event{EventWebhooks, "1", "20"}) {
+			if got := <-events; got != (Event{Kind: EventWebhooks, GuildID: "1", ChannelID: "20"}) {
 				t.Errorf("after %s: %+v, want the webhooks of channel 20", what, got)
 			}
 			list()

@@ -38,7 +38,7 @@ func (st *Store) onRole(event *roleEvent) error {
 		return nil
 	}
 	if _, gone := g.tombstones[event.Role.ID]; !gone && g.setRole(event.Role.ID, &event.Role, now) {
-		st.emit(EventGuild, g.id, "")
+		st.emitRole(g.id, event.Role.ID)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (st *Store) onRoleDelete(event *roleDeleteEvent) error {
 		return errNoObject
 	}
 	if g := st.heard(event.GuildID); g != nil && g.setRole(event.RoleID, nil, time.Now()) {
-		st.emit(EventGuild, g.id, "")
+		st.emitRole(g.id, event.RoleID)
 	}
 	return nil
 }
@@ -78,8 +78,13 @@ func (st *Store) WriteRoles(
 			}
 		}
 		for id, role := range states {
-			if g.wroteRole(id, own[id], role) {
-				g.await(began)
+			before, _ := g.snap().Role(id)
+			if !g.wroteRole(id, own[id], role) {
+				continue
+			}
+			g.await(began)
+			if role != nil && role.Name != before.Name {
+				st.emitRole(guildID, id)
 			}
 		}
 		if discordclient.ClassOf(err) == discordclient.ClassGone {

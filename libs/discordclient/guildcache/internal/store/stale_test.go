@@ -138,7 +138,7 @@ func TestWhatAViewLosesIsReported(t *testing.T) {
 			events := st.Events().Subscribe(t.Context())
 			tc.act(t, st)
 			for _, id := range tc.want {
-				if got := <-events; got != (Event{EventChannel, "1", id}) {
+				if got := <-events; got != (Event{Kind: EventChannel, GuildID: "1", ChannelID: id}) {
 					t.Errorf("got %+v, want channel %s", got, id)
 				}
 			}

@@ -67,21 +67,25 @@ func New(c Config) *Store { return &Store{Config: c, guilds: map[string]*guildSt
 type Event struct {
 	Kind      EventKind
 	GuildID   string
-	ChannelID string // empty for what is about the whole guild
+	ChannelID string // of channel and webhooks events
+	RoleID    string // of role events
 }
 
 // EventKind is what an event is about.
 type EventKind string
 
-// A guild event is about settings, roles, or that its presence or mode changed; a channel event
-// about one channel that came, changed or went; a webhooks event about the webhooks of a channel.
+// A guild event is about settings, or that its presence or mode changed; a role event about one role, and a
+// channel event about one channel, that came, changed or went; a webhooks event about the webhooks of a
+// channel.
 const (
 	EventGuild    EventKind = "guild"
+	EventRole     EventKind = "role"
 	EventChannel  EventKind = "channel"
 	EventWebhooks EventKind = "webhooks"
 )
 
-// Events hands out what others changed.
+// Events hands out what others changed, and which names own writes have given to roles: what waits for a role
+// by its name does not know who makes it.
 func (st *Store) Events() *fanout.Fanout[Event] { return &st.events }
 
 // with calls f with the state of a guild that is known, and does nothing for any other.
@@ -244,7 +248,11 @@ func (st *Store) markStale(g *guildState, in time.Duration) {
 
 // emit queues an event for all subscribers. The lock is held.
 func (st *Store) emit(kind EventKind, guildID, channelID string) {
-	st.events.Send(Event{kind, guildID, channelID})
+	st.events.Send(Event{Kind: kind, GuildID: guildID, ChannelID: channelID})
+}
+
+func (st *Store) emitRole(guildID, roleID string) {
+	st.events.Send(Event{Kind: EventRole, GuildID: guildID, RoleID: roleID})
 }
 
 // Health is a moment of the health of views.

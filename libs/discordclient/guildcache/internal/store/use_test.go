@@ -227,7 +227,7 @@ func TestWebhooksAreReadAgainWithTheGuild(t *testing.T) {
 		if _, known := view.Snapshot().Webhooks("20"); known {
 			t.Error("they are never read again")
 		}
-		if e := <-events; e != (Event{EventWebhooks, "1", "20"}) {
+		if e := <-events; e != (Event{Kind: EventWebhooks, GuildID: "1", ChannelID: "20"}) {
 			t.Errorf("their objects learn %v", e)
 		}
 	})
