@@ -45,7 +45,9 @@ func TestPoolersAndUpgrades(t *testing.T) {
 	bouncer, hindered := pooler("bouncer"), pooler("foreign")
 	g.Expect(c.Create(t.Context(), bouncer)).To(Succeed())
 	g.Expect(c.Create(t.Context(), hindered)).To(Succeed())
-	g.Eventually(reads(bouncer, "phaseReason")).Should(Equal(`Cluster "pg" not found`))
+	for _, p := range []*unstructured.Unstructured{bouncer, hindered} {
+		g.Eventually(reads(p, "phaseReason")).Should(Equal(`Cluster "pg" not found`))
+	}
 	pg := object("Cluster", "pg", map[string]any{
 		"instances": int64(1), "storage": map[string]any{"size": "1Gi"}, "imageName": "postgres:16",
 	})
