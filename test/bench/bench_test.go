@@ -30,6 +30,7 @@ func TestRun(t *testing.T) {
 		rolesEach: []int{5}, latency: []time.Duration{20 * time.Millisecond}, outage: time.Second,
 		resync: time.Second, idle: 2 * time.Second, repeat: 1, runs: 1, flood: serversOf, lives: 2, quiet: 3 * time.Second,
 		out: filepath.Join(t.TempDir(), "figures.json"), reference: filepath.Join("testdata", "reference"),
+		profileAPIServer: true,
 	}
 	measured, err := run(t.Context(), o, t.Output())
 	if err != nil {
@@ -105,7 +106,10 @@ func TestRun(t *testing.T) {
 			t.Errorf("%s of the reference is %v", name, reference[name])
 		}
 	}
-	for _, name := range []string{"dojo-operator-3.cpu.pb.gz", "discord-operator-10-with-webhooks-20-ms.allocs.pb.gz"} {
+	for _, name := range []string{
+		"dojo-operator-3.cpu.pb.gz", "discord-operator-10-with-webhooks-20-ms.allocs.pb.gz",
+		"kube-apiserver-3.cpu.pb.gz", "kube-apiserver-direct-3.allocs.pb.gz",
+	} {
 		text, err := os.ReadFile(filepath.Join(filepath.Dir(o.out), "profiles", name))
 		if err != nil {
 			t.Fatal(err)

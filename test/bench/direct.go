@@ -22,23 +22,29 @@ type children struct {
 	service    *corev1.Service
 }
 
+func (c children) create(ctx context.Context, by client.Client) error {
+	for _, o := range []client.Object{c.secret, c.deployment, c.service} {
+		if err := by.Create(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // direct creates the children of as many Dojos without any operator: the least that the cluster
 // itself needs for them, which becomes the bound of what load has measured.
 func (b *bench) direct(ctx context.Context, s *stage, at sheet, made []children) {
 	b.say("%s: creating the children of %d Dojos without the operator", at.scenario, at.n)
-	watch := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, rolledOut)
 	moment, apiServer := time.Now(), cpuSeconds(s.apiServerPID())
-	began := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
-		c := made[i]
-		for _, o := range []client.Object{c.secret, c.deployment, c.service} {
-			if err := s.Admin.Create(ctx, o); err != nil {
-				return "", err
-			}
-		}
-		return c.deployment.Name, nil
+	var took spread
+	var used float64
+	b.apiServerProfiled(ctx, s, b.profile("kube-apiserver-direct-%d", at.n), func() {
+		watch := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, rolledOut)
+		began := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
+			return made[i].deployment.Name, made[i].create(ctx, s.Admin)
+		})
+		took, used = spreadOf(began, watch.await(ctx)), cpuSeconds(s.apiServerPID())-apiServer
 	})
-	done := watch.await(ctx)
-	took, used := spreadOf(began, done), cpuSeconds(s.apiServerPID())-apiServer
 	at.addSpread("created to available", took)
 	at.add(apiServerCPU, used, "s")
 	loaded := sheet{at.report, scenarioLoad, at.n}

@@ -45,7 +45,9 @@ func (b *bench) load(ctx context.Context, s *stage, at sheet) {
 	}
 	before := p.liveHeap(ctx)
 	moment := time.Now()
-	p.profiled(ctx, b.profile("dojo-operator-%d", at.n), func() { b.createDojos(ctx, s, at, ready) })
+	b.apiServerProfiled(ctx, s, b.profile("kube-apiserver-%d", at.n), func() {
+		p.profiled(ctx, b.profile("dojo-operator-%d", at.n), func() { b.createDojos(ctx, s, at, ready) })
+	})
 	addLastChild(s, at, moment)
 	addRequests(s, at, moment, needs{status: leastStatusWrites, child: leastChildWrites})
 	addMemory(ctx, at, p, before, "Dojo")

@@ -45,6 +45,8 @@ type options struct {
 	only string
 	// reference is the folder of a checkout of another operator of the kind Dojo; empty for none.
 	reference string
+	// profileAPIServer is whether the API server's profiles are kept too.
+	profileAPIServer bool
 	// quiet is how long the operator has to ask for nothing to count as done. It is longer than any
 	// pause that it makes.
 	quiet time.Duration
@@ -110,6 +112,8 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.reference, "reference", "",
 		"`folder` with a checkout of another operator of the kind Dojo, in the "+
 			"layout of kubebuilder, whose figures of the scenario load become a column")
+	flags.BoolVar(&o.profileAPIServer, "profile-api-server", false,
+		"keep the API server's profiles of load and direct too, which costs it some percent of its CPU time")
 	flags.StringVar(&o.out, "out", "",
 		"`file` for the figures (default out/bench/figures.json in the project); profiles go beside it")
 	if err := flags.Parse(args); err != nil {

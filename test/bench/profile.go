@@ -14,13 +14,17 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+	"k8s.io/client-go/kubernetes"
 
 	"jutsu.com/operators/test/environment"
 )
 
-// slice is how long one CPU profile takes. The operator cannot end one early, so a longer one is
-// merged from slices.
-const slice = 2 * time.Second
+// slice is how long one CPU profile takes. A process cannot end one early, so a longer one is merged from
+// slices; those of the API server are longer, since each costs it more.
+const (
+	slice          = 2 * time.Second
+	apiServerSlice = 5 * time.Second
+)
 
 // process is one running operator, which serves its profiles.
 type process struct {
@@ -62,17 +66,43 @@ func heapAlloc(text string) (float64, error) {
 	return bytes, nil
 }
 
+// fetch is how a process hands out one of its profiles, which the path below /debug/pprof names.
+type fetch func(ctx context.Context, query string) ([]byte, error)
+
 // profiled does the work and keeps what the process has spent its time on meanwhile,
 // FILE.cpu.pb.gz, and what it has allocated since it was started, FILE.allocs.pb.gz. The profiler
 // interrupts 100 times in a second of processor time, which does not show in the figures.
 func (p *process) profiled(ctx context.Context, file string, work func()) {
+	fetch(p.get).during(ctx, file, slice, work)
+}
+
+// apiServerProfiled does the work, and keeps the same of the API server where that is asked for: it is part of
+// what is measured, and to put names to what it has seen is work.
+func (b *bench) apiServerProfiled(ctx context.Context, s *stage, file string, work func()) {
+	if !b.profileAPIServer {
+		work()
+		return
+	}
+	rest := must(kubernetes.NewForConfig(s.Cluster.Config())).Discovery().RESTClient()
+	get := func(ctx context.Context, query string) ([]byte, error) {
+		name, parameters, _ := strings.Cut(query, "?")
+		request := rest.Get().AbsPath("/debug/pprof", name)
+		if key, value, found := strings.Cut(parameters, "="); found {
+			request.Param(key, value)
+		}
+		return request.DoRaw(ctx)
+	}
+	fetch(get).during(ctx, file, apiServerSlice, work)
+}
+
+func (get fetch) during(ctx context.Context, file string, slice time.Duration, work func()) {
 	over := make(chan struct{})
 	result := make(chan error, 1)
 	var slices []*profile.Profile
 	go func() {
 		result <- func() error {
 			for {
-				one, err := p.cpuSlice(ctx)
+				one, err := get.cpu(ctx, slice)
 				if err != nil {
 					return err
 				}
@@ -90,11 +120,11 @@ func (p *process) profiled(ctx context.Context, file string, work func()) {
 		work()
 	}()
 	check(<-result)
-	check(p.keep(ctx, file, slices))
+	check(get.keep(ctx, file, slices))
 }
 
-func (p *process) cpuSlice(ctx context.Context) (*profile.Profile, error) {
-	text, err := p.get(ctx, fmt.Sprintf("profile?seconds=%d", int(slice.Seconds())))
+func (get fetch) cpu(ctx context.Context, slice time.Duration) (*profile.Profile, error) {
+	text, err := get(ctx, fmt.Sprintf("profile?seconds=%d", int(slice.Seconds())))
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +132,7 @@ func (p *process) cpuSlice(ctx context.Context) (*profile.Profile, error) {
 }
 
 // keep writes both profiles.
-func (p *process) keep(ctx context.Context, file string, slices []*profile.Profile) error {
+func (get fetch) keep(ctx context.Context, file string, slices []*profile.Profile) error {
 	whole, err := profile.Merge(slices)
 	if err != nil {
 		return fmt.Errorf("put a profile together: %w", err)
@@ -121,7 +151,7 @@ func (p *process) keep(ctx context.Context, file string, slices []*profile.Profi
 	if err := out.Close(); err != nil {
 		return err
 	}
-	allocs, err := p.get(ctx, "allocs")
+	allocs, err := get(ctx, "allocs")
 	if err != nil {
 		return err
 	}
