@@ -111,6 +111,18 @@ func dojoInCluster(ctx context.Context, namespace string, change ...func(*corev1
 	return dojo
 }
 
+// operatorSeesClusters waits until the operator has seen all Clusters as they are now: it sees them in the order
+// in which they change, and another one, which is created last, shows in the status of a Dojo.
+func operatorSeesClusters(ctx context.Context) {
+	GinkgoHelper()
+	ns := newNamespace(ctx)
+	cloudNativePG.Pause(ns, "pg")
+	existingCluster(ctx, ns, "pg")
+	dojo := newDojo(ns, "tokyo", inCluster)
+	Expect(k8s.Create(ctx, dojo)).To(Succeed())
+	Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", ContainSubstring("0 of 2 instances")))
+}
+
 // databasePassword returns the password of the Dojo's database, and adds it to secrets.
 func databasePassword(ctx context.Context, dojo *corev1api.Dojo) string {
 	GinkgoHelper()

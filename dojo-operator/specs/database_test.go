@@ -52,8 +52,13 @@ var _ = Describe("A Dojo with a database in an existing Cluster", func() {
 	})
 
 	It("writes every object once, not the Cluster, and nothing once it is reconciled", func(ctx context.Context) {
+		pg := existingCluster(ctx, ns, "pg")
+		Eventually(ctx, refetch(pg)).Should(haveField("status.readyInstances", Equal(int64(2))))
+		operatorSeesClusters(ctx) // or the first step may be to wait for it
 		steps := stepsOf(ctx, ns)
-		dojo := dojoInCluster(ctx, ns, replicas(2))
+		dojo := newDojo(ns, "tokyo", inCluster, replicas(2))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
 		Eventually(steps).Should(Equal([]string{
 			"CreatingRole / CreatingRole", "CreatingDatabase / CreatingDatabase",
 			"ApplyingSchema / ApplyingSchema", "Ready / RollingOut", "Ready / Reconciled",

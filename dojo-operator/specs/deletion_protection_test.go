@@ -63,6 +63,9 @@ var _ = Describe("A Dojo that is protected from deletion", func() {
 				{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID},
 			}
 		})
+		Eventually(ctx, func(ctx context.Context) error { // the API server has to compile the policy first
+			return k8s.Delete(ctx, dojo, client.DryRunAll)
+		}).Should(MatchError(apierrors.IsForbidden, "it is forbidden"))
 		Expect(k8s.Delete(ctx, owner)).To(Succeed())
 		Consistently(ctx, refetch(dojo)).Should(HaveField("DeletionTimestamp", BeNil()), "the garbage collector is refused")
 		edit(ctx, dojo, protect(false))

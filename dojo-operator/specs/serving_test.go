@@ -35,13 +35,15 @@ var _ = Describe("The operator's process", func() {
 		}
 		Expect(k8s.Create(ctx, grant)).To(Succeed())
 		DeferCleanup(k8s.Delete, grant)
-		// The operator may have cached the denial of this token.
-		config, err = cluster.ServiceAccountConfig(ctx, ns, reader.Name)
-		Expect(err).NotTo(HaveOccurred())
 		var text string
-		Eventually(func() string {
-			_, text = operator.Scrape(ctx, config.BearerToken)
-			return text
+		Eventually(func() (string, error) {
+			// A denial of this token is cached for as long as is waited here, and the API server may not see the grant at once.
+			fresh, err := cluster.ServiceAccountConfig(ctx, ns, reader.Name)
+			if err != nil {
+				return "", err
+			}
+			_, text = operator.Scrape(ctx, fresh.BearerToken)
+			return text, nil
 		}).Should(ContainSubstring(`dojo_replicas_ready{dojo="tokyo",namespace="` + ns + `"} 2`))
 		secrets.ExpectNotIn(text)
 		Expect(text).To(And(
@@ -54,10 +56,10 @@ var _ = Describe("The operator's process", func() {
 
 	It("hands over to a standby on SIGTERM", Serial, func(ctx context.Context) {
 		first := operator.Process()
-		operator.Start(ctx)
-		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty())
+		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty()) // or the standby may be the one that leads
 		before, err := operator.Leader(ctx)
 		Expect(err).NotTo(HaveOccurred())
+		operator.Start(ctx)
 		first.Stop()
 		Expect(operator.Leader(ctx)).NotTo(Equal(before), "the process should release the lease")
 		Eventually(ctx, operator.Leader).ShouldNot(Or(BeEmpty(), Equal(before)), "the standby should hold the lease")

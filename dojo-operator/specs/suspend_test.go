@@ -45,12 +45,11 @@ var _ = Describe("A Dojo that is suspended", func() {
 		Expect(*dojo.Status.DesiredReplicas).To(BeZero())
 		Expect(dojo.Status.Replicas).To(BeZero())
 	}
-	noPods := func(ctx context.Context) {
-		GinkgoHelper()
+	pods := func(ctx context.Context) ([]corev1.Pod, error) {
 		var pods corev1.PodList
 		labels := client.MatchingLabels{"app.kubernetes.io/name": "dojo"}
-		Expect(k8s.List(ctx, &pods, client.InNamespace(ns), labels)).To(Succeed())
-		Expect(pods.Items).To(BeEmpty())
+		err := k8s.List(ctx, &pods, client.InNamespace(ns), labels)
+		return pods.Items, err
 	}
 	// orderOf returns those writes of the operator that belong to the application and its Cluster, several
 	// in a row as one: fields become ours by apply first.
@@ -70,7 +69,7 @@ var _ = Describe("A Dojo that is suspended", func() {
 		Expect(dojo).To(HaveCondition("DatabaseReady", "True", corev1api.ReasonSuspended))
 		Expect(dojo.Status.Database.Instances).To(Equal("0/1"))
 		Expect(dojo.Status.Database.NextBackup).To(BeNil())
-		noPods(ctx)
+		Expect(pods(ctx)).To(BeEmpty())
 		Expect(refetch(theCluster)(ctx)).To(asleep)
 		Expect(refetch(schedule)(ctx)).To(haveField("spec.suspend", true))
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(rule), rule)).NotTo(Succeed(), "no alert should be raised")
@@ -206,7 +205,7 @@ var _ = Describe("A Dojo that is suspended", func() {
 		dojo := created(ctx, replicas(2))
 		edit(ctx, dojo, suspend(true))
 		eventuallySuspended(ctx, dojo)
-		noPods(ctx)
+		Eventually(ctx, pods).Should(BeEmpty()) // the Deployment does not count those that are ending
 		edit(ctx, deploymentOf(dojo), func(live *appsv1.Deployment) { live.Spec.Replicas = new(int32(5)) })
 		Eventually(ctx, refetch(deploymentOf(dojo))).Should(HaveField("Spec.Replicas", HaveValue(BeZero())))
 		edit(ctx, dojo, suspend(false))

@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sschema "k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
+	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -214,7 +215,9 @@ func TestStale(t *testing.T) {
 	t.Parallel()
 	d := newDatabase(t)
 	cached, live := &reading{objects: []client.Object{d.sql, d.users}}, &reading{}
-	r := apply.Reader{Cache: cached, Live: live, Expectations: expectations.NewSet(clock.RealClock{})}
+	// To read the SQL, with its slow hash, may take longer than an own write is waited for.
+	ours := expectations.NewSet(testclock.NewFakePassiveClock(noon))
+	r := apply.Reader{Cache: cached, Live: live, Expectations: ours}
 	observe := func() error { _, err := Observe(t.Context(), r, d.dojo, d.cluster, d.db, noon); return err }
 	if err := observe(); !errors.Is(err, apply.ErrStale) {
 		t.Errorf("a ConfigMap that has gone: %v", err)
