@@ -135,7 +135,7 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			bad := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "discord-bot"},
 				StringData: map[string]string{"token": secrets.Add("wrong.token.of-a-tenant-that-abuses-it")}}
 			create(ctx, bad)
-			before := refusals()
+			before, start := refusals(), time.Now()
 			var servers []client.Object
 			for i := range refusedServers {
 				s := a.server(func(s *v1alpha1.DiscordServer) { s.Namespace, s.Name = a.ns, fmt.Sprintf("refused-%d", i) })
@@ -143,8 +143,9 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			}
 			b.undisturbed(ctx, func() {
 				create(ctx, servers...)
+				going := context.WithoutCancel(ctx) // the spec's ends before what is deferred does: an edit would fail in between
 				changes, end := everySecond(func() {
-					edit(ctx, bad, func(s *corev1.Secret) { s.Annotations = map[string]string{"at": time.Now().String()} })
+					edit(going, bad, func(s *corev1.Secret) { s.Annotations = map[string]string{"at": time.Now().String()} })
 				})
 				DeferCleanup(end)
 				for _, s := range servers {
@@ -152,7 +153,11 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 				}
 				Eventually(changes).Should(BeNumerically(">=", 3), "each could be a reason to try the token again")
 			})
-			Expect(refusals()-before).To(And(BeNumerically(">", 0), BeNumerically("<=", 3)),
+			tries := 1
+			if time.Since(start) > time.Minute {
+				tries = 2 // a token that Discord refuses is tried again after a minute, and next after ten more
+			}
+			Expect(refusals()-before).To(And(BeNumerically(">", 0), BeNumerically("<=", 3*tries)),
 				"each counts towards a ban of the address")
 		})
 

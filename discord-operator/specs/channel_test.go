@@ -64,7 +64,7 @@ var _ = Describe("A DiscordChannel", func() {
 		Expect(c.Status).To(And(HaveField("ServerID", w.guild), HaveField("GroupID", g.Status.GroupID),
 			HaveField("ServerRef.Name", "jujutsu"),
 			HaveField("ChannelURL", discord.URL()+"/channels/"+w.guild+"/"+c.Status.ChannelID)))
-		Expect(eventsOf(c)(ctx)).To(ConsistOf("Normal Created", "Normal Ready"))
+		Eventually(ctx, eventsOf(c)).Should(ConsistOf("Normal Created", "Normal Ready"))
 		w.expectInSync(ctx, c)
 	})
 

@@ -88,8 +88,12 @@ var _ = Describe("Chaos", Label("chaos"), func() {
 		stop()
 		discord.Gateway().SetFaults(discordtest.GatewayFaults{})
 		discord.Weaken(discordtest.Weakness{})
-		expectExactly(ctx, w)
-		w.expectExactRoles(ctx, foreign, member)
+		// What was Ready before the last kill is so still, whatever was done to it until then: the last process may be
+		// about to find out.
+		Eventually(ctx, func(g Gomega) {
+			expectExactly(ctx, g, w)
+			w.expectExactRoles(ctx, g, foreign, member)
+		}).WithTimeout(4 * time.Minute).WithPolling(time.Second).Should(Succeed())
 	})
 })
 
@@ -199,20 +203,20 @@ func pause(ctx context.Context, d time.Duration) {
 
 // expectExactly expects that Discord matches the objects, each once, and that nothing was ever
 // created twice or deleted.
-func expectExactly(ctx context.Context, w *world) {
+func expectExactly(ctx context.Context, g Gomega, w *world) {
 	GinkgoHelper()
 	var channels v1alpha1.DiscordChannelList
 	var groups v1alpha1.DiscordGroupList
-	Expect(k8s.List(ctx, &channels, client.InNamespace(w.ns))).To(Succeed())
-	Expect(k8s.List(ctx, &groups, client.InNamespace(w.ns))).To(Succeed())
+	g.Expect(k8s.List(ctx, &channels, client.InNamespace(w.ns))).To(Succeed())
+	g.Expect(k8s.List(ctx, &groups, client.InNamespace(w.ns))).To(Succeed())
 	wanted := map[string]string{}
-	for _, g := range groups.Items {
-		wanted[g.Status.GroupID] = g.Spec.Name
+	for _, group := range groups.Items {
+		wanted[group.Status.GroupID] = group.Spec.Name
 	}
 	for _, c := range channels.Items {
 		wanted[c.Status.ChannelID] = c.Spec.Name
 	}
-	Expect(wanted).To(HaveLen(chaosGroups+chaosChannels), "every object has an external resource of its own")
+	g.Expect(wanted).To(HaveLen(chaosGroups+chaosChannels), "every object has an external resource of its own")
 	guild := discord.Guild(w.guild)
 	found := map[string]string{}
 	order := map[string][]int{}
@@ -220,13 +224,13 @@ func expectExactly(ctx context.Context, w *world) {
 		found[c.ID] = c.Name
 		if number, ok := strings.CutPrefix(c.Name, "channel-"); ok {
 			n, err := strconv.Atoi(number)
-			Expect(err).NotTo(HaveOccurred())
+			g.Expect(err).NotTo(HaveOccurred())
 			order[c.ParentID] = append(order[c.ParentID], n)
 		}
 	}
-	Expect(found).To(Equal(wanted), "Discord has these and nothing else")
+	g.Expect(found).To(Equal(wanted), "Discord has these and nothing else")
 	for _, numbers := range order {
-		Expect(slices.IsSorted(numbers)).To(BeTrue(), "%v should be in order", numbers)
+		g.Expect(slices.IsSorted(numbers)).To(BeTrue(), "%v should be in order", numbers)
 	}
 	audited := map[int]int{}
 	for _, e := range guild.Audit {
@@ -234,22 +238,22 @@ func expectExactly(ctx context.Context, w *world) {
 			audited[e.Action]++
 		}
 	}
-	Expect(audited[10]).To(Equal(chaosGroups+chaosChannels), "created (10 in the audit log), each once")
-	Expect(audited[12]).To(BeZero(), "deleted (12)")
-	Expect(guild.Webhooks).To(HaveLen(chaosChannels/10), "webhooks, each once")
+	g.Expect(audited[10]).To(Equal(chaosGroups+chaosChannels), "created (10 in the audit log), each once")
+	g.Expect(audited[12]).To(BeZero(), "deleted (12)")
+	g.Expect(guild.Webhooks).To(HaveLen(chaosChannels/10), "webhooks, each once")
 	for _, c := range channels.Items {
 		if c.Spec.Webhook != nil {
-			Expect(c.Status.Webhook).NotTo(BeNil())
+			g.Expect(c.Status.Webhook).NotTo(BeNil())
 		}
 	}
 }
 
 // expectExactRoles expects that every DiscordRole has one role, made once, in order and with its member,
 // and that the one of another user is as it was.
-func (w *world) expectExactRoles(ctx context.Context, foreign, member string) {
+func (w *world) expectExactRoles(ctx context.Context, g Gomega, foreign, member string) {
 	GinkgoHelper()
 	var roles v1alpha1.DiscordRoleList
-	Expect(k8s.List(ctx, &roles, client.InNamespace(w.ns))).To(Succeed())
+	g.Expect(k8s.List(ctx, &roles, client.InNamespace(w.ns))).To(Succeed())
 	wanted := []string{w.guild, foreign, discord.Guild(w.guild).Members[w.bot.UserID].Own}
 	var has []string
 	for _, r := range roles.Items {
@@ -260,24 +264,24 @@ func (w *world) expectExactRoles(ctx context.Context, foreign, member string) {
 	for _, r := range guild.RankedRoles() {
 		found = append(found, r.ID)
 		if r.ID == foreign {
-			Expect(r).To(And(HaveField("Name", "role-00"), HaveField("Color", 7)), "another user's is untouched")
+			g.Expect(r).To(And(HaveField("Name", "role-00"), HaveField("Color", 7)), "another user's is untouched")
 		} else if strings.HasPrefix(r.Name, "role-") {
 			order = append(order, r.Name)
-			Expect(r.Color).To(Equal(0xE67E22))
+			g.Expect(r.Color).To(Equal(0xE67E22))
 		}
 	}
-	Expect(found).To(ConsistOf(append(wanted, has...)), "Discord has these roles and nothing else")
-	Expect(found[len(found)-1]).To(Equal(wanted[2]), "the bot's own role is the highest")
-	Expect(order).To(HaveLen(chaosRoles))
+	g.Expect(found).To(ConsistOf(append(wanted, has...)), "Discord has these roles and nothing else")
+	g.Expect(found[len(found)-1]).To(Equal(wanted[2]), "the bot's own role is the highest")
+	g.Expect(order).To(HaveLen(chaosRoles))
 	slices.Reverse(order)
-	Expect(slices.IsSorted(order)).To(BeTrue(), "%v should be in order", order)
-	Expect(guild.Members[member].Roles).To(ConsistOf(has))
+	g.Expect(slices.IsSorted(order)).To(BeTrue(), "%v should be in order", order)
+	g.Expect(guild.Members[member].Roles).To(ConsistOf(has))
 	audited := map[int]int{}
 	for _, e := range guild.Audit {
 		if e.UserID == w.bot.UserID {
 			audited[e.Action]++
 		}
 	}
-	Expect(audited[roleCreated]).To(Equal(chaosRoles), "created, each once")
-	Expect(audited[roleDeleted]).To(BeZero())
+	g.Expect(audited[roleCreated]).To(Equal(chaosRoles), "created, each once")
+	g.Expect(audited[roleDeleted]).To(BeZero())
 }

@@ -99,6 +99,8 @@ var _ = Describe("What Discord hides from the bot", func() {
 		eventuallyDegraded(ctx, adopted, v1alpha1.ReasonHiddenFromBot)
 		w.hide(c.Status.ChannelID)
 		w.hide(g.Status.GroupID)
+		eventuallyDegraded(ctx, c, v1alpha1.ReasonHiddenFromBot) // else the deletion may overtake the Gateway's event
+		eventuallyDegraded(ctx, g, v1alpha1.ReasonHiddenFromBot)
 		edits := len(w.edits())
 		for _, o := range []client.Object{c, g} {
 			Expect(k8s.Delete(ctx, o)).To(Succeed())

@@ -54,6 +54,7 @@ var _ = Describe("The icon of a DiscordServer", func() {
 
 		By("writing nothing for what is in sync, also after a restart")
 		operator.Restart(ctx)
+		w.eventuallyLeads(ctx) // else it may be idle because it does not lead yet
 		w.expectInSync(ctx, s)
 		Expect(w.edits()).To(Equal([]string{patchGuild}))
 

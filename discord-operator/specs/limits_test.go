@@ -46,7 +46,7 @@ var _ = Describe("A limit of Discord", func() {
 		Expect(eventuallyDegraded(ctx, hooked, "LimitReached")).To(ContainSubstring("The channel has 15 webhooks"))
 		Expect(moving).To(HaveCondition("Available", "True", "OnDiscord"))
 		Expect(w.edits()[before:]).To(BeEmpty(), "no call that Discord would refuse")
-		Expect(eventsOf(inside)(ctx)).To(ContainElement("Warning LimitReached"))
+		Eventually(ctx, eventsOf(inside)).Should(ContainElement("Warning LimitReached"))
 
 		discord.DeleteChannelByHand(children[0])
 		discord.DeleteChannelByHand(children[1])

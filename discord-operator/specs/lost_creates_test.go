@@ -115,7 +115,7 @@ var _ = Describe("A create whose outcome is not known", func() {
 		ready(ctx, c, g)
 		Expect(w.named("alerts")).To(ConsistOf(c.Status.ChannelID))
 		Expect(w.named("incidents")).To(ConsistOf(g.Status.GroupID))
-		Expect(eventsOf(c)(ctx)).To(ContainElement("Normal Recovered"))
+		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal Recovered"))
 	})
 
 	It("a channel that only matches is retained, until a user names it", func(ctx context.Context) {

@@ -106,7 +106,7 @@ var _ = Describe("Positions", func() {
 			}
 		}
 		Expect(unowned).To(Equal([]string{"first", "second", "third"}))
-		Expect(eventsOf(c)(ctx)).To(ContainElement("Normal DriftCorrected"))
+		Eventually(ctx, eventsOf(c)).Should(ContainElement("Normal DriftCorrected"))
 	})
 
 	It("that are left out leave a channel in its place", func(ctx context.Context) {

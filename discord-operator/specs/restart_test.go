@@ -12,16 +12,16 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-var _ = Describe("When the operator starts again", func() {
-	// leads waits until the operator leads and is idle.
-	leads := func(ctx context.Context, m *managed) {
-		GinkgoHelper()
-		Eventually(ctx, func() int { return reconciles(ctx) }).
-			Should(BeNumerically(">=", len(allIn(ctx, m.ns))), "every object is reconciled")
-		Eventually(ctx, func() int { return discord.Gateway().Stats().Open }).Should(BeNumerically(">", 0))
-		m.expectIdle(ctx)
-	}
+// eventuallyLeads waits until an operator that was started leads and is idle.
+func (w *world) eventuallyLeads(ctx context.Context) {
+	GinkgoHelper()
+	Eventually(ctx, func() int { return reconciles(ctx) }).
+		Should(BeNumerically(">=", len(allIn(ctx, w.ns))), "every object is reconciled")
+	Eventually(ctx, func() int { return discord.Gateway().Stats().Open }).Should(BeNumerically(">", 0))
+	w.expectIdle(ctx)
+}
 
+var _ = Describe("When the operator starts again", func() {
 	DescribeTable("it changes nothing where nothing has changed", func(ctx context.Context, end func(context.Context)) {
 		m := newManaged(ctx)
 		m.expectIdle(ctx)
@@ -29,7 +29,7 @@ var _ = Describe("When the operator starts again", func() {
 		calls := len(m.calls())
 		end(ctx)
 		operator.Start(ctx)
-		leads(ctx, m)
+		m.eventuallyLeads(ctx)
 		Expect(since(edits, m.edits())).To(BeEmpty(), "edits on Discord")
 		Expect(since(writes, operator.Writes(m.ns))).To(BeEmpty(), "writes to Kubernetes")
 		Expect(len(m.calls())-calls).To(BeNumerically("<=", 6), "the Gateway sends the state: %v", m.calls()[calls:])
@@ -53,7 +53,7 @@ var _ = Describe("When the operator starts again", func() {
 		Eventually(ctx, refetch(m.below)).ShouldNot(HaveField("Status.ChannelID", gone))
 		Eventually(ctx, refetch(m.channel)).ShouldNot(HaveField("Status.Webhook.ID", hook))
 		eventuallyReady(ctx, allIn(ctx, m.ns)...)
-		leads(ctx, m)
+		m.eventuallyLeads(ctx)
 		Expect(m.edits()[edits:]).To(ConsistOf(patchChannel, postChannel, postWebhook))
 	})
 

@@ -94,7 +94,7 @@ var _ = Describe("A DiscordRole", func() {
 		Expect(w.writesTo("discordroles", "on-call")).
 			To(Equal([]string{"patch discordroles/on-call", "patch discordroles/on-call/status"}))
 		Expect(r.Status.ServerID).To(Equal(w.guild))
-		Expect(eventsOf(r)(ctx)).To(ConsistOf("Normal Created", "Normal Ready"))
+		Eventually(ctx, eventsOf(r)).Should(ConsistOf("Normal Created", "Normal Ready"))
 		w.expectInSync(ctx, r)
 	})
 
@@ -174,7 +174,7 @@ var _ = Describe("A DiscordRole", func() {
 		created, retained := w.role("created"), w.role("retained", func(s *roleSpec) { s.DeletionPolicy = "Retain" })
 		adopted := w.role("adopted", func(s *roleSpec) { s.Adopt = &v1alpha1.Adoption{ID: id} })
 		ready(ctx, w.server(), created, retained, adopted)
-		Expect(eventsOf(adopted)(ctx)).To(ContainElement("Normal Adopted"))
+		Eventually(ctx, eventsOf(adopted)).Should(ContainElement("Normal Adopted"))
 		deleteAndWait(ctx, created, retained, adopted)
 		Expect(w.rolesNamed("created")).To(BeEmpty())
 		Expect(w.rolesNamed("retained")).To(HaveLen(1))

@@ -29,8 +29,9 @@ var _ = Describe("A DiscordServer", func() {
 		Expect(s).To(HaveCondition("Available", "True", v1alpha1.ReasonOnDiscord))
 		Expect(w.edits()).To(BeEmpty())
 		Eventually(ctx, eventsOf(s)).Should(ContainElement("Normal Adopted"))
-		Expect(operator.Writes(w.ns)).
-			To(Equal([]string{"patch discordservers/jujutsu", "patch discordservers/jujutsu/status"}))
+		Eventually(ctx, func() []string { return operator.Writes(w.ns) }).
+			Should(Equal([]string{"patch discordservers/jujutsu", "patch discordservers/jujutsu/status"}),
+				"what a request has changed shows before it is in the audit log")
 	})
 
 	It("is printed by kubectl with id, name and readiness, as its groups and channels", func(ctx context.Context) {
@@ -122,9 +123,10 @@ var _ = Describe("A DiscordServer", func() {
 	It("can manage nothing without the permission to manage channels", func(ctx context.Context) {
 		discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermViewChannel)
 		s, c := w.server(), w.channel("", "alerts")
-		create(ctx, s, c)
+		create(ctx, s)
 		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("ManageChannels"))
 		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
+		create(ctx, c) // not before: that the server was not reconciled yet would be what it says, until the next resync
 		Expect(eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)).To(ContainSubstring("ManageChannels"))
 		discord.SetPermissions(w.guild, w.bot.UserID, everything)
 		eventuallyReady(ctx, c)

@@ -32,8 +32,8 @@ var _ = Describe("The operator's process", func() {
 		Eventually(ctx, func() string {
 			text = scrape(ctx)
 			return text
-		}).Should(ContainSubstring(`discord_server_channels{name="jujutsu",namespace="` + w.ns + `"} 2`))
-		Expect(text).To(And(
+		}).Should(And(
+			ContainSubstring(`discord_server_channels{name="jujutsu",namespace="`+w.ns+`"} 2`),
 			ContainSubstring(`discord_object_condition{kind="DiscordChannel",name="tokyo",namespace="`+w.ns+
 				`",reason="Reconciled",type="Ready"} 1`),
 			ContainSubstring(`discord_creates_total{how="created",kind="DiscordGroup"}`),
@@ -45,11 +45,11 @@ var _ = Describe("The operator's process", func() {
 	})
 
 	It("hands over to a standby when it is stopped", func(ctx context.Context) {
-		first := operator.Process()
-		operator.Start(ctx)
-		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty())
+		Eventually(ctx, operator.Leader).ShouldNot(BeEmpty()) // before there is a standby, which might be the leader else
 		before, err := operator.Leader(ctx)
 		Expect(err).NotTo(HaveOccurred())
+		first := operator.Process()
+		operator.Start(ctx)
 		first.Stop()
 		Expect(operator.Leader(ctx)).NotTo(Equal(before), "a stopped leader should release the lease, not let it expire")
 		Eventually(ctx, operator.Leader).ShouldNot(Or(BeEmpty(), Equal(before)), "the standby should hold the lease")

@@ -27,8 +27,10 @@ var _ = Describe("In the steady state, over several resyncs,", func() {
 		Consistently(ctx, func() []string { return since(before, w.traffic()) }).WithTimeout(resyncs*time.Second).
 			WithPolling(time.Second).
 			Should(BeEmpty(), "neither a call to Discord nor a write to Kubernetes")
-		Expect(reconciles(ctx)-count).
-			To(BeNumerically(">=", (resyncs-2)*len(allIn(ctx, w.ns))), "every object is reconciled in every period")
+		// on a busy machine, which may take longer than that to reconcile them all, the periods are longer
+		Eventually(ctx, func() int { return reconciles(ctx) - count }).WithPolling(time.Second).
+			Should(BeNumerically(">=", (resyncs-2)*len(allIn(ctx, w.ns))), "every object is reconciled in every period")
+		Expect(since(before, w.traffic())).To(BeEmpty())
 	}
 
 	It("nothing is called and nothing is written, whatever is in the specs", func(ctx context.Context) {

@@ -320,7 +320,10 @@ var _ = Describe("Several namespaces with one server", func() {
 			Expect(k8s.Status().Update(ctx, quota)).To(Succeed())
 		}
 		counted("0")
-		ready(ctx, a.channel("", "first"))
+		first := a.channel("", "first")
+		Eventually(ctx, func(ctx context.Context) error { return k8s.Create(ctx, first) }).
+			Should(Succeed(), "while an API server knows the quota without its status, it refuses everything")
+		eventuallyReady(ctx, first)
 		counted("1")
 		Eventually(ctx, func(ctx context.Context) error { return k8s.Create(ctx, a.channel("", "second"), client.DryRunAll) }).
 			Should(MatchError(ContainSubstring("exceeded quota: discord")))

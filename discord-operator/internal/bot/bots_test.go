@@ -178,9 +178,12 @@ func TestATextThatIsNoTokenIsNotSent(t *testing.T) {
 // A token is used for the guilds that its Secret allows, and for no other: not even to delete.
 func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 	t.Parallel()
-	r := newRefusing(t)
+	discord := httptest.NewServer(http.NotFoundHandler()) // no 401, which would end a bot at any moment
+	defer discord.Close()
+	secret := &secrets{token: "a.bot.token"}
+	bots := bot.New(t.Context(), secret, secret, bot.Config{APIURL: discord.URL, Resync: time.Hour})
 	server := &v1alpha1.DiscordServer{}
-	if err := r.secret.Get(t.Context(), types.NamespacedName{}, server); err != nil {
+	if err := secret.Get(t.Context(), types.NamespacedName{}, server); err != nil {
 		t.Fatal(err)
 	}
 	const own, other = "123456", "234567"
@@ -201,14 +204,14 @@ func TestATokenIsForTheGuildsOfItsSecret(t *testing.T) {
 		"both":           {new(own + ", " + other), own, true, true},
 		"one, to create": {new(own), "", false, false},
 	} {
-		r.secret.version, r.secret.annotations, server.Spec.ServerID = version, map[string]string{}, c.spec
+		secret.version, secret.annotations, server.Spec.ServerID = version, map[string]string{}, c.spec
 		if c.allowed != nil {
-			r.secret.annotations[v1alpha1.AllowedServersAnnotation] = *c.allowed
+			secret.annotations[v1alpha1.AllowedServersAnnotation] = *c.allowed
 		}
-		if _, err := r.bots.Of(t.Context(), server); refused(err, v1alpha1.ReasonNotAllowed) == c.of {
+		if _, err := bots.Of(t.Context(), server); refused(err, v1alpha1.ReasonNotAllowed) == c.of {
 			t.Errorf("%s: %v", version, err)
 		}
-		_, err := r.bots.GuildToDelete(t.Context(), client.ObjectKeyFromObject(server), other, "ns")
+		_, err := bots.GuildToDelete(t.Context(), client.ObjectKeyFromObject(server), other, "ns")
 		if refused(err, v1alpha1.ReasonDeletionFailed) == c.toDelete {
 			t.Errorf("%s: deletion: %v", version, err)
 		}
