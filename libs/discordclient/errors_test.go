@@ -27,7 +27,10 @@ func answering(t *testing.T, status int, header map[string]string, body string) 
 		_, _ = w.Write([]byte(body))
 	}))
 	t.Cleanup(srv.Close)
-	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret("token"), APIURL: srv.URL + "/api"})
+	began := time.Now() // the clock stands, so that the limit in an answer has not ended by the next call, however late
+	c, err := discordclient.New(discordclient.Options{
+		Token: discordclient.NewSecret("token"), APIURL: srv.URL + "/api", Now: func() time.Time { return began },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +268,9 @@ func TestContextEndsACall(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
 	defer srv.Close()
 	defer close(release)
-	c, err := discordclient.New(discordclient.Options{Token: discordclient.NewSecret("token"), APIURL: srv.URL, Timeout: 500 * time.Millisecond})
+	c, err := discordclient.New(discordclient.Options{
+		Token: discordclient.NewSecret("token"), APIURL: srv.URL, Timeout: 3 * time.Second, // in which it has to connect
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -162,8 +162,9 @@ func TestASilentConnectionIsReplaced(t *testing.T) {
 		defer mu.Unlock()
 		from[conn] = true
 	})
-	tr.HTTP2.SendPingTimeout /= 100
-	tr.HTTP2.PingTimeout /= 100
+	// Still long enough that the peer has read a call before its connection is given up.
+	tr.HTTP2.SendPingTimeout /= 30
+	tr.HTTP2.PingTimeout /= 30
 	c, err := New(Options{Token: NewSecret("token"), APIURL: srv.URL, Transport: tr, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)

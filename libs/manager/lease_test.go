@@ -41,9 +41,9 @@ func (s *slowLeases) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.arrived <- r.Method
-	<-s.proceed
-	s.lock.Lock()
+	s.lock.Lock() // before it may proceed: what comes later is carried out later
 	defer s.lock.Unlock()
+	<-s.proceed
 	if written != nil {
 		s.lease = *written
 	}

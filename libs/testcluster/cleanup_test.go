@@ -254,6 +254,6 @@ func assets(t *testing.T, paths map[string]string, etcd string) (folder string) 
 // eventually waits for what comes at once, or a little later on a loaded machine.
 func eventually(t *testing.T, check func() error) {
 	t.Helper()
-	gomega.NewWithT(t).Eventually(check).WithTimeout(30 * time.Second).WithPolling(50 * time.Millisecond).
+	gomega.NewWithT(t).Eventually(check).WithTimeout(2 * time.Minute).WithPolling(50 * time.Millisecond).
 		Should(gomega.Succeed())
 }

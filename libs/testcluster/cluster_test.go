@@ -3,10 +3,8 @@
 package testcluster
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -30,6 +28,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/onsi/gomega"
+
+	"jutsu.com/operators/libs/testcluster/auditlog"
 )
 
 // TestEverything uses one cluster for all that can share it.
@@ -94,41 +94,31 @@ func TestEverything(t *testing.T) {
 // testIdle waits for a time without a single write, once what the start has caused is over.
 func testIdle(t *testing.T, cluster *Cluster) {
 	const quiet = 11 * time.Second // longer than the ten seconds of lease renewals, the commonest idle write
-	read, since := int64(0), time.Now()
+	// It gives whole lines alone, while the API server may be writing the last one.
+	log, err := auditlog.Open(cluster.AuditLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	since := time.Now()
 	var last string
 	gomega.NewWithT(t).Eventually(func() time.Duration {
-		info, err := os.Stat(cluster.AuditLog())
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, event := range auditEvents(t, cluster, read) {
+		if err := log.Each(func(line []byte) error {
+			var event auditv1.Event
+			if err := json.Unmarshal(line, &event); err != nil {
+				return err
+			}
 			switch event.Verb {
 			case "create", "update", "patch", "delete", "deletecollection":
 				since, last = time.Now(), event.User.Username+": "+event.Verb+" "+event.RequestURI
 			}
-		}
-		read = info.Size()
-		return time.Since(since)
-	}).WithTimeout(time.Minute).WithPolling(time.Second).Should(gomega.BeNumerically(">", quiet),
-		func() string { return "the last write: " + last })
-}
-
-func auditEvents(t *testing.T, cluster *Cluster, offset int64) (events []auditv1.Event) {
-	t.Helper()
-	text, err := os.ReadFile(cluster.AuditLog())
-	if err != nil {
-		t.Fatal(err)
-	}
-	decoder := json.NewDecoder(bytes.NewReader(text[offset:]))
-	for {
-		var event auditv1.Event
-		if err := decoder.Decode(&event); err == io.EOF {
-			return events
-		} else if err != nil {
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
-		events = append(events, event)
-	}
+		return time.Since(since)
+	}).WithTimeout(3*time.Minute).WithPolling(time.Second).Should(gomega.BeNumerically(">", quiet),
+		func() string { return "the last write: " + last })
 }
 
 func testDeployment(t *testing.T, client kubernetes.Interface) {
@@ -227,13 +217,14 @@ func testCustomResource(t *testing.T, cluster *Cluster, client kubernetes.Interf
 	if err := widgets.Delete(ctx, "good", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() error {
+	gomega.NewWithT(t).Eventually(func() error {
 		if _, err := client.CoreV1().ConfigMaps("default").
 			Get(ctx, "owned", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 			return fmt.Errorf("the owned ConfigMap is still there: %w", err)
 		}
 		return nil
-	})
+	}).WithTimeout(30*time.Second).WithPolling(50*time.Millisecond).
+		Should(gomega.Succeed(), "in less time than the collector takes to look for kinds again")
 }
 
 func testServiceAccount(t *testing.T, cluster *Cluster, admin kubernetes.Interface) {

@@ -41,6 +41,7 @@ func TestManifestsOfTheDocs(t *testing.T) {
 	for _, o := range environment.All {
 		apply(t, admin, o.Base())
 	}
+	awaitKinds(t, admin, both...)
 	for page, least := range pages {
 		taken := 0
 		for _, block := range manifest.FindAllStringSubmatch(text(t, page), -1) {
@@ -92,6 +93,7 @@ func TestSampleOfTenants(t *testing.T) {
 	for _, o := range environment.All {
 		apply(t, admin, o.Base())
 	}
+	awaitKinds(t, admin, both...)
 	namespaces := render(t, installSample+"/namespaces") // nothing counts for quotas here
 	g.Expect(manifests.Apply(t.Context(), admin, manifests.Without(namespaces, "ResourceQuota"))).To(Succeed())
 	g.Expect(manifests.Apply(t.Context(), admin, namespaces, client.DryRunAll)).To(Succeed())

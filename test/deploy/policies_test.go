@@ -23,7 +23,7 @@ import (
 type refusal struct{ object, message string }
 
 // expectRefusals tries objects with a dry run: first those that are refused, until the API server has
-// compiled the policies, which takes it a moment.
+// compiled the policies, which takes it a moment. What namespaces allow it hears of a moment later too.
 func expectRefusals(t *testing.T, c client.Client, tries map[string]refusal) {
 	t.Helper()
 	g := NewWithT(t)
@@ -40,7 +40,7 @@ func expectRefusals(t *testing.T, c client.Client, tries map[string]refusal) {
 	}
 	for name, try := range tries {
 		if try.message == "" {
-			g.Expect(create(try.object)).To(Succeed(), name)
+			g.Eventually(func() error { return create(try.object) }).WithTimeout(waitLimit).Should(Succeed(), name)
 		}
 	}
 }

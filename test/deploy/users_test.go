@@ -51,10 +51,22 @@ func TestUserRoles(t *testing.T) {
 		g.Expect(admin.Create(t.Context(), review)).To(Succeed())
 		return review.Status.Allowed
 	}
-	g.Eventually(func() bool { // all are aggregated at the same time
-		return may("admin", "deletecollection", "dojos", "core.jutsu.com", "default") &&
-			may("admin", "deletecollection", "discordservers", "discord.jutsu.com", "default")
-	}).WithTimeout(waitLimit).Should(BeTrue(), "the roles are not aggregated")
+	g.Eventually(func() (missing []string) { // each role is aggregated by itself, and the authorizer hears of all later
+		for user, verbs := range map[string][]string{
+			"view": {"get"}, "edit": {"get", "create"}, "admin": {"get", "create", "deletecollection"},
+		} {
+			for _, verb := range verbs {
+				if !may(user, verb, "dojos", "core.jutsu.com", "default") ||
+					!may(user, verb, "discordservers", "discord.jutsu.com", "default") {
+					missing = append(missing, user+" may "+verb)
+				}
+			}
+		}
+		return missing
+	}).WithTimeout(waitLimit).Should(BeEmpty(), "the roles are not aggregated")
+	g.Eventually(func() bool { return may("dojos-edit", "create", "dojos", "core.jutsu.com", "default") }).
+		WithTimeout(waitLimit).Should(BeTrue(), "of the bindings, which were created in turn, the last counts")
+	awaitKinds(t, admin, both...)
 
 	g.Expect(may("dojos-view", "get", "dojos", "core.jutsu.com", "default")).To(BeTrue())
 	g.Expect(may("dojos-view", "create", "dojos", "core.jutsu.com", "default")).To(BeFalse())

@@ -137,7 +137,7 @@ func interrupt(t *testing.T, session *gexec.Session) {
 	if err := syscall.Kill(-session.Command.Process.Pid, syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	NewWithT(t).Eventually(session).WithTimeout(time.Minute).Should(gexec.Exit())
+	NewWithT(t).Eventually(session).WithTimeout(waitLimit).Should(gexec.Exit())
 }
 
 // section runs the commands of a section of docs/quickstart.md.
@@ -193,8 +193,10 @@ func TestQuickstart(t *testing.T) {
 	for _, line := range removing[1:] {
 		prints(t, 0, line)
 	}
-	g.Expect(prints(t, 0, "kubectl get crd,clusterrole,validatingadmissionpolicy -o name")).NotTo(ContainSubstring(".jutsu.com"))
-	g.Eventually(func() string { return prints(t, 0, "kubectl get namespace -o name") }).WithTimeout(time.Minute).
+	g.Eventually(func() string { // the API server removes definitions of kinds after it has accepted their deletion
+		return prints(t, 0, "kubectl get crd,clusterrole,validatingadmissionpolicy -o name")
+	}).WithTimeout(waitLimit).ShouldNot(ContainSubstring(".jutsu.com"))
+	g.Eventually(func() string { return prints(t, 0, "kubectl get namespace -o name") }).WithTimeout(waitLimit).
 		ShouldNot(MatchRegexp("dojo-system|discord-system|jutsu-monitoring"))
 	g.Expect(prints(t, 0, "kubectl get clusters.postgresql.cnpg.io -o name")).To(ContainSubstring("sendai-jujutsu-high-db"),
 		"the data of a Dojo outlives it")
@@ -241,14 +243,14 @@ func TestRefusals(t *testing.T) {
 	dev, tmp := command(t, "make dev ARGS=--watch-namespaces=default", "KUBECONFIG="+jane)
 	g.Eventually(dev).WithTimeout(waitLimit).Should(gbytes.Say(regexp.QuoteMeta(upAndReady)))
 	g.Expect(syscall.Kill(-dev.Command.Process.Pid, syscall.SIGKILL)).To(Succeed())
-	g.Eventually(processes).WithArguments(tmp).WithTimeout(time.Minute).Should(BeEmpty(), "after SIGKILL")
-	g.Eventually(func() ([]string, error) { return filepath.Glob(tmp + "/*") }).WithTimeout(time.Minute).Should(BeEmpty())
+	g.Eventually(processes).WithArguments(tmp).WithTimeout(waitLimit).Should(BeEmpty(), "after SIGKILL")
+	g.Eventually(func() ([]string, error) { return filepath.Glob(tmp + "/*") }).WithTimeout(waitLimit).Should(BeEmpty())
 
 	g.Expect(c.Admin.Delete(t.Context(), deployed)).To(Succeed())
-	prints(t, 0, "kubectl -n dojo-system wait --for=delete pod --all --timeout=1m")
+	prints(t, 0, "kubectl -n dojo-system wait --for=delete pod --all --timeout=2m")
 	kept := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "dojo-system", Name: "of-a-user"}}
 	g.Expect(c.Admin.Create(t.Context(), kept)).To(Succeed())
-	g.Eventually(func() string { return anyOf(t, "make uninstall ARGS=--keep-kinds") }).WithTimeout(time.Minute).
+	g.Eventually(func() string { return anyOf(t, "make uninstall ARGS=--keep-kinds") }).WithTimeout(waitLimit).
 		Should(ContainSubstring("the namespace dojo-system stays, since it has Secret of-a-user"))
 	g.Expect(prints(t, 0, "kubectl get crd -o name")).To(ContainSubstring("dojos.core.jutsu.com"))
 }

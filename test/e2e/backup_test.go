@@ -105,7 +105,7 @@ spec:
 		Eventually(ctx, w.backupSucceeded).WithArguments("sapporo").WithTimeout(eventually).Should(HavePrefix("True "))
 		measured("a backup has succeeded %s after the object store is back", time.Since(began))
 		Expect(w.lastBackup(ctx)).NotTo(Equal(last))
-		Eventually(ctx, w.firing).Should(BeEmpty())
+		Eventually(ctx, w.firing).WithTimeout(eventually).Should(BeEmpty())
 	}, SpecTimeout(15*time.Minute))
 
 	It("says that the place in the object store has the log of another Cluster", func(ctx SpecContext) {

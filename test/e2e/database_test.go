@@ -66,7 +66,7 @@ spec:
 			acknowledged, outage := writer.stop()
 			measured("%s: writes waited for %s, %d were acknowledged", how, outage, len(acknowledged))
 			Expect(outage).To(BeNumerically("<", maxOutage))
-			Expect(seen()).To(ContainElement(corev1api.ReasonDatabaseUnreachable), "the Dojo says so")
+			Eventually(ctx, seen).Should(ContainElement(corev1api.ReasonDatabaseUnreachable), "the Dojo says so")
 			w.awaitReady(ctx, "naha")
 			weapons, err := w.weapons(ctx, "naha")
 			Expect(err).NotTo(HaveOccurred())

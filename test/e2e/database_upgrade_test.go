@@ -142,8 +142,10 @@ spec:
 		Eventually(ctx, w.dojo).WithArguments("toji").WithTimeout(eventually).
 			Should(HaveField("Status.Database.LastBackup.Name", HavePrefix("toji-after-")))
 
-		_, err := w.postgres(ctx, "Backup", before)
-		Expect(apierrors.IsNotFound(err)).To(BeTrue(), "the plugin deletes what is not under the new serverName")
+		Eventually(ctx, func(ctx context.Context) bool {
+			_, err := w.postgres(ctx, "Backup", before)
+			return apierrors.IsNotFound(err)
+		}).WithTimeout(eventually).Should(BeTrue(), "the plugin deletes what is not under the new serverName")
 		upgraded, err := w.dojo(ctx, "toji")
 		Expect(err).NotTo(HaveOccurred())
 		began = time.Now()

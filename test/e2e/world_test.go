@@ -43,6 +43,9 @@ func newWorld(ctx context.Context, name string) *world {
 		Expect(client.IgnoreNotFound(k8s.DeleteAllOf(ctx, &corev1api.Dojo{}, client.InNamespace(w.namespace)))).To(Succeed())
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, namespace))).To(Succeed())
 	}, NodeTimeout(soon))
+	// A namespace takes no pods before it has this, a moment later.
+	account := client.ObjectKey{Namespace: w.namespace, Name: "default"}
+	Eventually(ctx, func() error { return k8s.Get(ctx, account, &corev1.ServiceAccount{}) }).Should(Succeed())
 	return w
 }
 

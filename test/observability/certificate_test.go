@@ -42,8 +42,13 @@ func (s *stage) certificateIsVerified(t *testing.T) {
 
 			verified := &tls.Config{RootCAs: authority, ServerName: serverName, MinVersion: tls.VersionTLS12}
 			client := &http.Client{Transport: &http.Transport{TLSClientConfig: verified}}
-			code, text, err := p.ScrapeWith(t.Context(), client, s.token(t, o))
-			must(t, err)
+			var code int
+			var text string
+			token := s.token(t, o)
+			g.Eventually(func() (err error) { // they are served a moment after the probes
+				code, text, err = p.ScrapeWith(t.Context(), client, token)
+				return err
+			}).WithTimeout(waitLimit).Should(Succeed())
 			must(t, p.Stop(environment.Grace))
 			g.Expect(code).To(Equal(http.StatusOK))
 			g.Expect(text).To(ContainSubstring("leader_election_master_status"))

@@ -31,7 +31,7 @@ import (
 const (
 	// waitLimit is for what operators and controllers do, on a machine that is busy with other
 	// things.
-	waitLimit = time.Minute
+	waitLimit = 3 * time.Minute
 	// guildID is the server of the samples.
 	guildID = "1401681709430341704"
 )

@@ -103,7 +103,7 @@ func startPrometheus(t *testing.T, s *stage) *prometheus {
 		if t.Failed() {
 			t.Log(running.Tail())
 		}
-		check(t, running.Stop(environment.Grace))
+		check(t, running.Stop(waitLimit))
 		check(t, reaper.Clean())
 	})
 	NewWithT(t).Eventually(func(g Gomega) {

@@ -238,7 +238,7 @@ func TestRealDiscordRefusesTheToken(t *testing.T) {
 	if _, err := s.srv.RotateToken(s.bot.Token); err != nil {
 		t.Fatal(err)
 	}
-	p := startPlayground(t, append(s.flags, "--once", "--timeout=15s")...)
+	p := startPlayground(t, append(s.flags, "--once", "--timeout=30s")...)
 	g.Eventually(p.Session).WithTimeout(waitLimit).Should(gexec.Exit(1))
 	g.Expect(string(p.Err.Contents())).
 		To(And(ContainSubstring("AuthenticationFailed"), Not(ContainSubstring("LEFT ON DISCORD")),

@@ -26,6 +26,8 @@ type check struct {
 	fails bool
 	// endless is whether it goes on until it is stopped.
 	endless bool
+	// lags is whether what it reads may be written a moment after what the commands before it wait for.
+	lags bool
 	// prints is what its output has to match.
 	prints string
 	// then is a command whose output has to match shows in the end.
@@ -57,7 +59,8 @@ var checks = map[string]check{
 			`team-a +discordchannel\S+/nagoya-jujutsu-high-alerts +\d+ +company +alerts +True.*` +
 			`team-b +discordchannel\S+/osaka-jujutsu-high-alerts +\d+ +company +alerts +True.*` +
 			`platform +discordserver\S+/company`},
-	"kubectl -n platform get discordserver company -o wide": {prints: `NAMESPACES(?s:.*)company .*The company .* 3 `},
+	"kubectl -n platform get discordserver company -o wide": {lags: true,
+		prints: `NAMESPACES(?s:.*)company .*The company .* 3 `},
 	`curl -sS -H "Content-Type: application/json" -d '{"content":"An alert of team-a"`: {
 		prints: `"content":"An alert of team-a"`,
 		then:   messagesOf("team-a", "nagoya-jujutsu-high"), shows: `An alert of team-a`},
@@ -110,10 +113,10 @@ var checks = map[string]check{
 	`kubectl patch dojo kyoto-jujutsu-high --type=merge -p '{"spec":{"database":"Postgres"`: {prints: `patched`,
 		then: wide, shows: `kyoto-jujutsu-high .*Reconciled`},
 
-	"kubectl events":                    {prints: `(?s)Ready.*CredentialsRotated.*CredentialsIncomplete`},
+	"kubectl events":                    {lags: true, prints: `(?s)Ready.*CredentialsRotated.*CredentialsIncomplete`},
 	"tail ...dojo-operator.log":         {prints: `Starting workers`},
 	"kubectl create clusterrolebinding": {prints: `created`},
-	"curl -sk ... | grep ^dojo_": {
+	"curl -sk ... | grep ^dojo_": {lags: true,
 		prints: `dojo_replicas_ready\{dojo="tokyo-jujutsu-high",namespace="default"\} 5`},
 
 	"kubectl get discord": {
@@ -146,10 +149,10 @@ var checks = map[string]check{
 		prints: `spec\.name: Invalid value.*write "kyoto-alerts"`},
 	"...discord-operator export": {
 		prints: `(?s)kind: DiscordServer.*kind: DiscordGroup.*secretName: tokyo-alerts-webhook`},
-	"kubectl events --for=discordchannel/tokyo-alerts":  {prints: `Created`},
+	"kubectl events --for=discordchannel/tokyo-alerts":  {lags: true, prints: `Created`},
 	"tail ...discord-operator.log":                      {prints: `Starting workers`},
 	"kubectl create clusterrolebinding discord-metrics": {prints: `created`},
-	`curl -sk ... | grep ^discord_`: {
+	`curl -sk ... | grep ^discord_`: {lags: true,
 		prints: `discord_drift_corrections_total\{field="topic",kind="DiscordChannel"\} 1`},
 	"kubectl delete discordchannel": {prints: `deleted`,
 		then: "kubectl get discordchannel kyoto-alerts 2>&1", shows: `not found`},
@@ -240,18 +243,30 @@ func checkFor(command string) string {
 func try(t *testing.T, g *WithT, command string, c check) {
 	t.Helper()
 	t.Log("$", command)
-	limit := time.Minute
+	limit := waitLimit
 	if c.endless {
-		limit = 2 * time.Second // enough to print what there is
+		limit = 2 * time.Second // enough to print what there is, but for a busy machine: then the next try has longer
 	}
-	output, err := shell(command, limit)
-	g.Expect(output).To(MatchRegexp(c.prints), "what `%s` prints", command)
+	var output string
+	var err error
+	run := func() string {
+		output, err = shell(command, limit)
+		if c.endless {
+			limit *= 2
+		}
+		return output
+	}
+	if c.endless || c.lags {
+		g.Eventually(run).WithTimeout(waitLimit).Should(MatchRegexp(c.prints), "what `%s` prints", command)
+	} else {
+		g.Expect(run()).To(MatchRegexp(c.prints), "what `%s` prints", command)
+	}
 	g.Expect(err != nil).To(Equal(c.fails || c.endless), "whether `%s` fails (%v): %s", command, err, output)
 	if c.then != "" {
 		g.Eventually(func() string {
 			output, _ := shell(c.then, limit)
 			return output
-		}).WithTimeout(time.Minute).WithPolling(200*time.Millisecond).Should(MatchRegexp(c.shows), "after `%s`", command)
+		}).WithTimeout(waitLimit).WithPolling(200*time.Millisecond).Should(MatchRegexp(c.shows), "after `%s`", command)
 	}
 }
 

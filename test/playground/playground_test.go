@@ -78,9 +78,9 @@ func startCommand(t *testing.T, command *exec.Cmd) *playground {
 func (p *playground) leavesNothing(g *WithT) {
 	// After SIGKILL a shell of the cluster's still cleans up, and the operator ends when it cannot
 	// renew its lease for 10 s.
-	g.Eventually(func() ([]string, error) { return filepath.Glob(p.tmp + "/*") }).WithTimeout(30 * time.Second).
+	g.Eventually(func() ([]string, error) { return filepath.Glob(p.tmp + "/*") }).WithTimeout(waitLimit).
 		Should(BeEmpty())
-	g.Eventually(p.processes).WithTimeout(30 * time.Second).WithPolling(100 * time.Millisecond).Should(BeEmpty())
+	g.Eventually(p.processes).WithTimeout(waitLimit).WithPolling(100 * time.Millisecond).Should(BeEmpty())
 }
 
 // processes are the numbers, by program name, of all processes that it has started, which share its

@@ -74,7 +74,8 @@ func TestWhatIsSent(t *testing.T) {
 			_, raw, _ := ws.Read(r.Context())
 			got <- string(raw)
 		}
-		say(`{"op":10,"d":{"heartbeat_interval":60000}}`)
+		// The first heartbeat comes after a random part of the interval: as late as can be, lest it mix with those asked for.
+		say(`{"op":10,"d":{"heartbeat_interval":3600000}}`)
 		hear()
 		say(`{"op":1}`)
 		hear()

@@ -20,13 +20,14 @@ import (
 	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
 )
 
-// watch counts the answers with 429 that come over the wire.
+// watch counts the calls that go over the wire, and the answers with 429 to them.
 type watch struct {
-	next    http.RoundTripper
-	tooMany atomic.Int64
+	next          http.RoundTripper
+	sent, tooMany atomic.Int64
 }
 
 func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
+	w.sent.Add(1)
 	resp, err := w.next.RoundTrip(r)
 	if err == nil && resp.StatusCode == http.StatusTooManyRequests {
 		w.tooMany.Add(1)
@@ -42,7 +43,8 @@ func TestFiveHundredChannelsWithoutARefusal(t *testing.T) {
 	wire := &watch{next: &http.Transport{MaxIdleConnsPerHost: 32}}
 	r := cachetest.New(t, func(so *discordtest.Options, co *guildcache.Options) {
 		so.Limits = discordtest.DefaultLimits()
-		so.Limits.Routes["POST /guilds/{guild_id}/channels"] = discordtest.Rate{N: 40, Per: time.Second}
+		// fewer at once than there are workers, so that the limit is near however slow the machine is
+		so.Limits.Routes["POST /guilds/{guild_id}/channels"] = discordtest.Rate{N: 10, Per: 250 * time.Millisecond}
 		co.GlobalPerSecond, co.Transport = 50, wire
 	})
 	run(r)

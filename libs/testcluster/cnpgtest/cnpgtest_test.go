@@ -22,7 +22,7 @@ import (
 )
 
 // waitLimit is for what the stand-in does within a tick or two, on a machine that is busy.
-const waitLimit = 20 * time.Second
+const waitLimit = time.Minute
 
 func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}

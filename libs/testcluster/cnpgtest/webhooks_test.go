@@ -17,7 +17,7 @@ import (
 // What CloudNativePG's webhooks do is theirs; here it is that they answer.
 func TestWebhooks(t *testing.T) {
 	g := NewWithT(t)
-	g.SetDefaultEventuallyTimeout(30 * time.Second)
+	g.SetDefaultEventuallyTimeout(2 * time.Minute)
 	crds, err := testcluster.CloudNativePGCRDs(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{CRDs: []string{crds}})
@@ -31,10 +31,17 @@ func TestWebhooks(t *testing.T) {
 	storage := map[string]any{"size": "1Gi"}
 
 	pg := object("Cluster", "pg", map[string]any{"instances": int64(3), "storage": storage})
-	g.Eventually(func() error { return c.Create(t.Context(), pg) }).Should(Succeed())
+	none := object("Cluster", "none", map[string]any{"instances": int64(1), "storage": map[string]any{"size": "none"}})
+	// The API server hears of the webhooks through watches: until then it accepts objects as they are.
+	g.Eventually(func(g Gomega) {
+		tried := pg.DeepCopy()
+		g.Expect(c.Create(t.Context(), tried, client.DryRunAll)).To(Succeed())
+		g.Expect(tried.Object["spec"]).To(HaveKey("imageName"))
+		g.Expect(c.Create(t.Context(), none.DeepCopy(), client.DryRunAll)).To(HaveOccurred())
+	}).Should(Succeed())
+	g.Expect(c.Create(t.Context(), pg)).To(Succeed())
 	image, _, _ := unstructured.NestedString(pg.Object, "spec", "imageName")
 	g.Expect(image).To(HavePrefix("ghcr.io/cloudnative-pg/postgresql:18"), "its default is written into the spec")
-	none := object("Cluster", "none", map[string]any{"instances": int64(1), "storage": map[string]any{"size": "none"}})
 	g.Expect(c.Create(t.Context(), none)).To(MatchError(ContainSubstring("spec.storage.size: Invalid value")))
 	g.Expect(unstructured.SetNestedMap(pg.Object, map[string]any{"size": "500Mi"}, "spec", "storage")).To(Succeed())
 	g.Expect(c.Update(t.Context(), pg)).To(MatchError(ContainSubstring("can't shrink existing storage")))

@@ -41,8 +41,8 @@ func browser(t *testing.T) context.Context {
 		without("no chromium on this machine (Debian: apt-get install chromium): the page is not tested")
 	}
 	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(time.Minute))
-	ctx, stop := context.WithTimeout(t.Context(), 3*time.Minute)
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WSURLReadTimeout(2*time.Minute))
+	ctx, stop := context.WithTimeout(t.Context(), 8*time.Minute)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewExecAllocator(ctx, opts...)
 	t.Cleanup(stop)
