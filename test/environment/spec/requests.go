@@ -57,11 +57,11 @@ func (o *Operator) Requests() []auditv1.Event {
 func (o *Operator) WritesAtRest(namespace string) []string {
 	ginkgo.GinkgoHelper()
 	writes := o.Writes(namespace)
-	gomega.Eventually(func() int {
+	gomega.Eventually(func() int { // the first look comes at once
 		before := len(writes)
 		writes = o.Writes(namespace)
 		return len(writes) - before
-	}).WithPolling(rest).MustPassRepeatedly(2).Should(gomega.BeZero(), "%s goes on writing", o.Name) // the first comes at once
+	}).WithPolling(rest).MustPassRepeatedly(2).Should(gomega.BeZero(), "%s goes on writing", o.Name)
 	return writes
 }
 
