@@ -289,6 +289,7 @@ func TestStripKeepsThePodsTrouble(t *testing.T) {
 		"cannot be pulled":    {ContainerStatuses: waiting("ErrImagePull")},
 		"initializing":        {InitContainerStatuses: waiting("InvalidImageName")},
 		"cannot be scheduled": {Conditions: []corev1.PodCondition{unscheduled}},
+		"refused by a node":   {Phase: corev1.PodFailed},
 		"fine":                {},
 	} {
 		for _, leaving := range []bool{false, true} {
@@ -301,6 +302,7 @@ func TestStripKeepsThePodsTrouble(t *testing.T) {
 				p.Labels[pods.RevisionLabel], p.CreationTimestamp = "5d8f", metav1.NewTime(dojotest.Noon)
 				p.Spec.Containers, p.Status.HostIP = []corev1.Container{{Name: "dojo"}}, "10.0.0.1"
 				p.ManagedFields, p.Annotations = large().ManagedFields, large().Annotations
+				p.Annotations[ownership.RevisionAnnotation] = "4yq2"
 				_, err := strip(p)
 				must(t, err)
 				if got := pods.Of(dojotest.Noon, p); got != want {
@@ -311,7 +313,7 @@ func TestStripKeepsThePodsTrouble(t *testing.T) {
 				}
 				small := &corev1.Pod{Status: status, ObjectMeta: metav1.ObjectMeta{
 					Namespace: "school", Name: "a", CreationTimestamp: metav1.NewTime(dojotest.Noon), Labels: labels,
-					DeletionTimestamp: p.DeletionTimestamp,
+					DeletionTimestamp: p.DeletionTimestamp, Annotations: map[string]string{ownership.RevisionAnnotation: "4yq2"},
 				}}
 				if diff := cmp.Diff(small, p); diff != "" {
 					t.Error(diff)

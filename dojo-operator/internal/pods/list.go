@@ -50,6 +50,12 @@ func Strip(pod *corev1.Pod) {
 	for _, key := range []string{ownership.NameLabel, ownership.InstanceLabel, RevisionLabel} {
 		pod.Labels[key] = was.Labels[key]
 	}
+	if revision := was.Annotations[ownership.RevisionAnnotation]; revision != "" && len(revision) <= maxRevision {
+		pod.Annotations = map[string]string{ownership.RevisionAnnotation: revision}
+	}
+	if over(was.Status.Phase) {
+		pod.Status.Phase = was.Status.Phase
+	}
 	pod.Status.Conditions = first(was.Status.Conditions)
 	pod.Status.InitContainerStatuses = first(was.Status.InitContainerStatuses)
 	pod.Status.ContainerStatuses = first(was.Status.ContainerStatuses)
@@ -101,6 +107,9 @@ func statusRead(c *corev1.ContainerStatus) corev1.ContainerStatus {
 	return read
 }
 
+// maxRevision is how long a revision of credentials may be, in bytes. Ours are shorter.
+const maxRevision = 64
+
 // maxStatuses is of how many containers of a pod the status is read. A Dojo's has one; others inject a
 // few.
 const maxStatuses = 16
@@ -141,10 +150,17 @@ func List(ctx context.Context, r apply.Reader, d *corev1api.Dojo, index string) 
 	return pods.Items, nil
 }
 
+// over reports whether a pod in this phase has ended, though it may still be there: one that a node has
+// refused or evicted stays, and need not have a container.
+func over(phase corev1.PodPhase) bool {
+	return phase == corev1.PodFailed || phase == corev1.PodSucceeded
+}
+
 // Ended reports whether all containers of a pod have ended, so that it has no session anywhere.
 func Ended(pod *corev1.Pod) bool {
 	running := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
-	return len(pod.Status.ContainerStatuses) > 0 && !slices.ContainsFunc(pod.Status.ContainerStatuses, running)
+	all := pod.Status.ContainerStatuses
+	return over(pod.Status.Phase) || len(all) > 0 && !slices.ContainsFunc(all, running)
 }
 
 // Changed lets through a pod only when what keeps it from being ready changes, or when a pod of the

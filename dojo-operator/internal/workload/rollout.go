@@ -178,7 +178,8 @@ func LastMoved(live *appsv1.Deployment) time.Time {
 func Behind(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, live *appsv1.Deployment, revision string,
 ) (string, error) {
-	if live != nil && !ownership.Conflicts(d, live) {
+	ours := live != nil && !ownership.Conflicts(d, live)
+	if ours {
 		switch {
 		case live.Spec.Template.Annotations[ownership.RevisionAnnotation] != revision:
 			return "the Deployment has yet to get the new credentials", nil
@@ -189,8 +190,10 @@ func Behind(
 	all, err := pods.List(ctx, r, d, pods.OfApplication)
 	var ending []string
 	for i := range all {
-		// A Deployment does not count them (https://kubernetes.io/docs/concepts/workloads/controllers/deployment).
-		if all[i].DeletionTimestamp != nil {
+		// A Deployment does not count those that are ending, and that it is complete may be known before it is known
+		// that they are (https://kubernetes.io/docs/concepts/workloads/controllers/deployment).
+		former := ours && all[i].Annotations[ownership.RevisionAnnotation] != revision && !pods.Ended(&all[i])
+		if all[i].DeletionTimestamp != nil || former {
 			ending = append(ending, all[i].Name)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/dojotest"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
+	"jutsu.com/operators/libs/apply/applytest"
 )
 
 // deployment is one of generation 4 that desires three pods and has them.
@@ -105,15 +106,22 @@ func TestBehind(t *testing.T) {
 		live.Spec.Template.Annotations = map[string]string{ownership.RevisionAnnotation: "new"}
 		return live
 	}
-	pod := func(name string, ending bool) client.Object {
+	pod := func(name string, ending bool, changes ...func(*corev1.Pod)) client.Object {
 		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "school", Name: name, Labels: ownership.Labels(d, ownership.Application),
+			Annotations: map[string]string{ownership.RevisionAnnotation: "new"},
 		}}
 		if ending {
 			pod.DeletionTimestamp, pod.Finalizers = &metav1.Time{Time: dojotest.Noon}, []string{"example.org/x"}
 		}
+		for _, change := range changes {
+			change(pod)
+		}
 		return pod
 	}
+	former := func(pod *corev1.Pod) { pod.Annotations[ownership.RevisionAnnotation] = "old" }
+	ends := []client.Object{pod("b", true), pod("a", true)}
+	serve := []client.Object{pod("a", false, former)}
 	left := ours(counts(3, 2, 3))
 	without := ours()
 	without.OwnerReferences = nil
@@ -123,22 +131,29 @@ func TestBehind(t *testing.T) {
 		pods     []client.Object
 		want     string
 	}{
-		"complete":                 {ours(), "new", []client.Object{pod("a", false)}, ""},
-		"of the former revision":   {ours(), "newer", nil, "the Deployment has yet to get the new credentials"},
-		"no credentials":           {ours(), "", nil, "the Deployment has yet to get the new credentials"},
-		"old pods serve":           {left, "new", nil, "the rollout is not complete"},
-		"old pods are ending":      {ours(), "new", []client.Object{pod("b", true), pod("a", true)}, "pods have yet to end (2, such as a)"},
-		"no Deployment":            {nil, "new", nil, ""},
-		"no Deployment, pods end":  {nil, "new", []client.Object{pod("a", true)}, "pods have yet to end (1, such as a)"},
-		"a Deployment of another":  {without, "newer", nil, ""},
-		"none desired, and no pod": {ours(scaleTo(0), counts(0, 0, 0)), "new", nil, ""},
+		"complete":                           {ours(), "new", []client.Object{pod("a", false)}, ""},
+		"of the former revision":             {ours(), "newer", nil, "the Deployment has yet to get the new credentials"},
+		"no credentials":                     {ours(), "", nil, "the Deployment has yet to get the new credentials"},
+		"old pods serve":                     {left, "new", nil, "the rollout is not complete"},
+		"old pods are ending":                {ours(), "new", ends, "pods have yet to end (2, such as a)"},
+		"old pods end, as is seen later":     {ours(), "new", serve, "pods have yet to end (1, such as a)"},
+		"an old pod was evicted":             {ours(), "new", []client.Object{pod("evicted", false, former)}, ""},
+		"no Deployment, and pods of another": {nil, "new", serve, ""},
+		"no Deployment":                      {nil, "new", nil, ""},
+		"no Deployment, pods end":            {nil, "new", ends[1:], "pods have yet to end (1, such as a)"},
+		"a Deployment of another":            {without, "newer", nil, ""},
+		"none desired, and no pod":           {ours(scaleTo(0), counts(0, 0, 0)), "new", nil, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			cluster := newCluster(t, c.pods...)
 			for _, o := range c.pods {
-				if o.GetDeletionTimestamp() != nil {
-					must(t, cluster.Delete(t.Context(), o))
+				pod := o.(*corev1.Pod)
+				if pod.Name == "evicted" {
+					applytest.EditStatus(t, cluster.Server, "kubelet", pod, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed })
+				}
+				if pod.DeletionTimestamp != nil {
+					must(t, cluster.Delete(t.Context(), pod))
 				}
 			}
 			got, err := Behind(t.Context(), cluster.Reader(d), d, c.live, c.revision)
