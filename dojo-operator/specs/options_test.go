@@ -275,7 +275,7 @@ var _ = Describe("A Dojo with autoscaling", func() {
 		edit(ctx, dojo, replicas(3)) // sooner than it would look again; the autoscaler decides
 		// The operator may see that before it sees the condition, which does not bring the Dojo back. This does.
 		edit(ctx, scaler, func(o *autoscalingv2.HorizontalPodAutoscaler) {
-			metav1.SetMetaDataLabel(&o.ObjectMeta, "example.org/note", "of another client")
+			metav1.SetMetaDataLabel(&o.ObjectMeta, "example.org/note", "another-client")
 		})
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonAutoscalingInactive)
 		Expect(message(dojo, "Degraded")).To(And(ContainSubstring("("+inactive+")"), ContainSubstring("Install metrics-server")))
