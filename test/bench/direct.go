@@ -35,11 +35,11 @@ func (c children) create(ctx context.Context, by client.Client) error {
 // itself needs for them, which becomes the bound of what load has measured.
 func (b *bench) direct(ctx context.Context, s *stage, at sheet, made []children) {
 	b.say("%s: creating the children of %d Dojos without the operator", at.scenario, at.n)
+	watch := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, rolledOut)
 	moment, apiServer := time.Now(), cpuSeconds(s.apiServerPID())
 	var took spread
 	var used float64
 	b.apiServerProfiled(ctx, s, b.profile("kube-apiserver-direct-%d", at.n), func() {
-		watch := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, rolledOut)
 		began := createAll(ctx, at.n, func(ctx context.Context, i int) (string, error) {
 			return made[i].deployment.Name, made[i].create(ctx, s.Admin)
 		})
