@@ -11,7 +11,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -36,16 +35,7 @@ func scrape(ctx context.Context) string {
 		})
 		config, err := cluster.ServiceAccountConfig(ctx, "default", reader.Name)
 		Expect(err).NotTo(HaveOccurred())
-		// an API server follows bindings with a delay, and the operator remembers for half a minute what was refused
-		allowed := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:                  "system:serviceaccount:default:" + reader.Name,
-			NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: "/metrics", Verb: "get"},
-		}}
-		Eventually(ctx, func(ctx context.Context) (bool, error) {
-			review := allowed.DeepCopy()
-			err := k8s.Create(ctx, review)
-			return review.Status.Allowed, err
-		}).Should(BeTrue(), "the ServiceAccount may read metrics")
+		Expect(cluster.AwaitMetricsReader(ctx, reader.Namespace, reader.Name)).To(Succeed())
 		scraper = config.BearerToken
 	}
 	code, text := operator.Scrape(ctx, scraper)

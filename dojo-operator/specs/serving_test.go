@@ -35,15 +35,14 @@ var _ = Describe("The operator's process", func() {
 		}
 		Expect(k8s.Create(ctx, grant)).To(Succeed())
 		DeferCleanup(k8s.Delete, grant)
+		Expect(cluster.AwaitMetricsReader(ctx, ns, reader.Name)).To(Succeed())
+		// The operator may have cached the denial of this token.
+		config, err = cluster.ServiceAccountConfig(ctx, ns, reader.Name)
+		Expect(err).NotTo(HaveOccurred())
 		var text string
-		Eventually(func() (string, error) {
-			// A denial of this token is cached for as long as is waited here, and the API server may not see the grant at once.
-			fresh, err := cluster.ServiceAccountConfig(ctx, ns, reader.Name)
-			if err != nil {
-				return "", err
-			}
-			_, text = operator.Scrape(ctx, fresh.BearerToken)
-			return text, nil
+		Eventually(func() string {
+			_, text = operator.Scrape(ctx, config.BearerToken)
+			return text
 		}).Should(ContainSubstring(`dojo_replicas_ready{dojo="tokyo",namespace="` + ns + `"} 2`))
 		secrets.ExpectNotIn(text)
 		Expect(text).To(And(

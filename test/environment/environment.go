@@ -14,13 +14,11 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/wait"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -236,7 +234,7 @@ func (e *Environment) Metrics(ctx context.Context, o Operator, p *Process) (stri
 	}
 	switch err := e.Admin.Create(ctx, binding); {
 	case err == nil:
-		if err := e.awaitMetricsReader(ctx); err != nil {
+		if err := e.Cluster.AwaitMetricsReader(ctx, metav1.NamespaceDefault, "default"); err != nil {
 			return "", err
 		}
 	case !apierrors.IsAlreadyExists(err):
@@ -251,20 +249,6 @@ func (e *Environment) Metrics(ctx context.Context, o Operator, p *Process) (stri
 		err = fmt.Errorf("%s: %s", p.MetricsURL(), http.StatusText(code))
 	}
 	return text, err
-}
-
-// awaitMetricsReader waits until the API server has heard of a binding. An operator that asks it before
-// that remembers the refusal for half a minute.
-func (e *Environment) awaitMetricsReader(ctx context.Context) error {
-	return wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, time.Minute, true,
-		func(ctx context.Context) (bool, error) {
-			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-				User:                  "system:serviceaccount:default:default",
-				NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: "/metrics", Verb: "get"},
-			}}
-			err := e.Admin.Create(ctx, review)
-			return review.Status.Allowed, err
-		})
 }
 
 // Stop ends everything, in an order in which nothing has to wait for what is gone: the operators
