@@ -150,7 +150,8 @@ func TestBehind(t *testing.T) {
 			for _, o := range c.pods {
 				pod := o.(*corev1.Pod)
 				if pod.Name == "evicted" {
-					applytest.EditStatus(t, cluster.Server, "kubelet", pod, func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed })
+					failed := func(pod *corev1.Pod) { pod.Status.Phase = corev1.PodFailed }
+					applytest.EditStatus(t, cluster.Server, "kubelet", pod, failed)
 				}
 				if pod.DeletionTimestamp != nil {
 					must(t, cluster.Delete(t.Context(), pod))
