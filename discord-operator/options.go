@@ -46,7 +46,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.DurationVar(&o.unverified, "unverified-period", 5*time.Minute,
 		"how long an object that was Ready stays Ready while Discord cannot be asked whether it matches its spec still; "+
 			"0s to 24h")
-	flags.IntVar(&o.workers, "concurrency", 8, "how many objects of each kind are reconciled at once; at least 1")
+	flags.IntVar(&o.workers, "concurrency", 16, "how many objects of each kind are reconciled at once; at least 1")
 	flags.BoolVar(&o.selectors, "namespace-selectors", false,
 		"whether spec.allowedNamespaces.selector counts, for which the operator reads the labels of all Namespaces; "+
 			"without effect with --watch-namespaces")

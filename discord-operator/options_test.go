@@ -23,7 +23,7 @@ func TestFlags(t *testing.T) {
 		want map[string]any
 	}{
 		"by default": {nil, map[string]any{
-			"api": "https://discord.com/api/v10", "resync": 5 * time.Minute, "recovery": 15 * time.Second, "workers": 8,
+			"api": "https://discord.com/api/v10", "resync": 5 * time.Minute, "recovery": 15 * time.Second, "workers": 16,
 			"unverified": 5 * time.Minute, "live": time.Hour, "event": 15 * time.Second, "namespaces": "", "selectors": false,
 		}},
 		"all changed": {[]string{

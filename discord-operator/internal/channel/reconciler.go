@@ -79,6 +79,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret), when(r.Webhooks.Applier.Expectations.NotOurs("Secret"))).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.Channels.OfEvent(r.ofServer))).
+		WatchesRawSource(&r.Channels.Line).
 		WithOptions(external.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
@@ -88,7 +89,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
-	ctx = discordclient.WithCaller(ctx, string(c.UID), 1)
+	ctx = r.Channels.Line.Caller(ctx, c, 1)
 	if !r.Channels.Status.Satisfied(c) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
@@ -133,7 +134,7 @@ func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s St
 	if plan.Create != nil && plan.Webhook.Create {
 		calls = 2 // the webhook follows, or its delay would have to be reported
 	}
-	both := discordclient.WithCaller(ctx, string(c.UID), calls)
+	both := r.Channels.Line.Caller(ctx, c, calls)
 	results := Results{Results: r.Channels.Apply(both, api, s.Binding, plan.Plan)}
 	if results.Created {
 		r.Webhooks.Records.Absent(c.UID) // a new channel has no webhook

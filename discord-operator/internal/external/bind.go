@@ -98,6 +98,8 @@ type Resources struct {
 	Cache   client.Reader
 	Status  *status.Recorder
 	Records *Records
+	// Line is a source of the kind's controller.
+	Line Line
 
 	turns  sync.Map // by the parent: one reconcile at a time sorts its children
 	losses losses

@@ -75,6 +75,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&v1alpha1.DiscordRole{}, requests(r.Categories.OfRole), when(external.RoleBound)).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.Categories.OfEvent(r.ofServer))).
+		WatchesRawSource(&r.Categories.Line).
 		WithOptions(external.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
@@ -84,7 +85,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (reconcile.Result, error) {
-	ctx = discordclient.WithCaller(ctx, string(g.UID), 1)
+	ctx = r.Categories.Line.Caller(ctx, g, 1)
 	if !r.Categories.Status.Satisfied(g) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}

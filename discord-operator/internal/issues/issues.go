@@ -119,7 +119,10 @@ func invalid(refused *discordclient.Error) *conditions.Issue {
 // rateLimited reports the end of a rate limit to the minute: where hundreds of objects wait for the
 // same one, each is written once a minute and not whenever a few have gone through.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
-	if l.After <= MaxBrief || l.Queued() && l.After <= maxQueued {
+	switch {
+	case l.Queued() && l.After <= maxQueued: // its turn (external.Line) comes before; this is a safeguard
+		return Brief(l.After + l.After/4 + time.Second)
+	case l.After <= MaxBrief:
 		return Brief(l.After)
 	}
 	end := now.Add(l.After).Add(time.Minute - time.Nanosecond).Truncate(time.Minute)

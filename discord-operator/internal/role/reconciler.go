@@ -23,7 +23,6 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
-	"jutsu.com/operators/libs/discordclient"
 )
 
 // Kind is what differs of a role.
@@ -69,6 +68,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&v1alpha1.DiscordRole{}, requests(r.ofSibling), when(external.RoleBound)).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.Roles.OfEvent(r.ofServer))).
+		WatchesRawSource(&r.Roles.Line).
 		WithOptions(external.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
@@ -78,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) (reconcile.Result, error) {
-	ctx = discordclient.WithCaller(ctx, string(role.UID), 1)
+	ctx = r.Roles.Line.Caller(ctx, role, 1)
 	if !r.Roles.Status.Satisfied(role) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}

@@ -24,7 +24,6 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
-	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
@@ -47,6 +46,7 @@ type Reconciler struct {
 	Status *status.Recorder
 
 	icons icons
+	line  external.Line
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers,verbs=list;watch;patch
@@ -71,6 +71,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret)).
 		WatchesMetadata(&corev1.ConfigMap{}, requests(r.ofConfigMap)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), onEvent)).
+		WatchesRawSource(&r.line).
 		WithOptions(external.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
@@ -93,7 +94,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.DiscordServer) (reconcile.Result, error) {
-	ctx = discordclient.WithCaller(ctx, string(server.UID), 1)
+	ctx = r.line.Caller(ctx, server, 1)
 	if !r.Status.Satisfied(server) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}

@@ -59,6 +59,7 @@ func (l *Limiter) Done(t Ticket, answer *Answer) {
 	defer l.mu.Unlock()
 	now := l.now()
 	l.global.end(t.began, now)
+	defer func() { l.call(now) }()
 	if b := l.buckets[t.key]; b != nil && t.key.name != "" {
 		b.inFlight--
 		if answer == nil {

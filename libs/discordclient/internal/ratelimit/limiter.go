@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ratelimit keeps account of Discord's rate limits and says, without ever waiting itself,
-// whether a call may be made now or how long its caller has to wait. It does no I/O: its callers
-// report the answers.
+// Package ratelimit keeps account of Discord's rate limits and says at once whether a call may be made
+// now or how long its caller has to wait. It does no I/O: its callers report the answers.
 //
 // What it accounts for (https://discord.com/developers/docs/topics/rate-limits):
 //   - buckets: Discord names them in X-RateLimit-Bucket; one exists per name and major parameter
@@ -10,7 +9,8 @@
 //     which is why one call of a route goes first and alone, for a second at most;
 //   - the global limit, 50 calls per second and bot, kept as a sliding window, which is at least as
 //     strict as any fixed one. A call stays in it until a second after its answer, since Discord may
-//     have counted it as late as that. Callers that it holds back stand in a line (line.go);
+//     have counted it as late as that. Callers that it holds back stand in a line (line.go), and are
+//     called when their turn has come;
 //   - limits that no header shows, such as two changes of a channel's name or topic in ten minutes:
 //     learnt from the 429 that breaks them and then applied to that kind of change on that channel;
 //   - creates and deletes are urgent: a part of the global budget, and the last call of a bucket they
@@ -52,6 +52,7 @@ type Call struct {
 	Hidden string // kind of change under a limit of its own, such as "name"; empty for none
 	Caller string // whose place in the line for the global limit it takes
 	More   int    // how many calls the caller will make right after it
+	Turn   func() // called when the caller's turn in that line has come, once, and not under any lock; nil for not
 }
 
 // Wait says that a call may not be made before After is over.
@@ -66,6 +67,7 @@ type Limiter struct {
 	now     func() time.Time
 	global  window
 	line    line
+	timer   *time.Timer // calls the next in the line; nil before the first
 	reserve int
 
 	blocked    time.Time // everything, until then
@@ -139,7 +141,7 @@ func (l *Limiter) Reserve(c Call) (Ticket, *Wait) {
 	if wait != nil {
 		return Ticket{}, wait
 	}
-	l.global.begin(now, len(l.line.places) > 0)
+	l.global.underWay++
 	l.line.served(c, now)
 	t := Ticket{call: c, probe: !r.known, began: now}
 	if t.probe {
@@ -165,6 +167,10 @@ func (l *Limiter) Peek(c Call) *Wait {
 // what it has to wait for.
 func (l *Limiter) check(c Call, now time.Time) (*route, *bucket, *Wait) {
 	if now.Before(l.held) && l.held.After(l.blocked) {
+		if c.Turn != nil {
+			l.line.queue(c, l.held)
+			l.call(now)
+		}
 		return nil, nil, &Wait{l.held.Sub(now), ScopeGlobal}
 	}
 	if now.Before(l.blocked) {
@@ -231,16 +237,46 @@ func (l *Limiter) full(b *bucket, k *kind, c Call, now time.Time) *Wait {
 // globalWait says how long a call has to wait for the global budget, nil for not at all. It has to
 // wait where those before it in the line need what is free.
 func (l *Limiter) globalWait(c Call, now time.Time) *Wait {
-	keep := l.reserve
-	if c.Urgent {
-		keep = 0
-	}
-	wait := l.global.wait(now, keep+l.line.before(c, now)+c.More)
+	wait := l.budget(now, c.Urgent, l.line.before(c, now)+c.More)
 	if wait <= 0 {
 		return nil
 	}
 	l.line.queue(c, now.Add(wait))
+	if c.Turn != nil {
+		l.call(now)
+	}
 	return &Wait{wait, ScopeGlobal}
+}
+
+// budget says how long it is until a call may be made, urgent or not, that leaves so many others to make.
+func (l *Limiter) budget(now time.Time, urgent bool, others int) time.Duration {
+	if !urgent {
+		others += l.reserve
+	}
+	return l.global.wait(now, others)
+}
+
+// call calls those in the line whose turn has come, and sees to it that the next are called.
+func (l *Limiter) call(now time.Time) {
+	next := max(l.held.Sub(now), l.blocked.Sub(now))
+	if next <= 0 {
+		var turns []func()
+		turns, next = l.line.call(now, func(urgent bool, others int) time.Duration { return l.budget(now, urgent, others) })
+		for _, turn := range turns {
+			go turn()
+		}
+	}
+	switch {
+	case next <= 0:
+	case l.timer == nil:
+		l.timer = time.AfterFunc(next, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.call(l.now())
+		})
+	default:
+		l.timer.Reset(next)
+	}
 }
 
 // Remaining is how many calls of the global budget could be made now.
@@ -277,28 +313,17 @@ type window struct {
 	ended    []time.Time
 	next     int
 	took     time.Duration // how long a call lasts: a moving average
-	late     time.Duration // how long after it was free a call is made for which a caller has waited: likewise
 }
 
 // wait says how long until a call may be made that leaves others calls of the window unused.
 func (w *window) wait(now time.Time, others int) time.Duration {
 	taken, size := w.underWay+others, len(w.ended)
-	if w.underWay == size {
-		return probePause // the next answer shows more
+	free := w.ended[(w.next+taken)%size].Add(globalWindow)
+	if free.Before(now) {
+		free = now
 	}
-	// What is taken beyond the window is free a round after what is taken in it, and so on. A round is
-	// taken to be a little shorter than it was: callers that come later than they could make it longer.
-	round := globalWindow + w.took + w.late*7/8
-	return w.ended[(w.next+taken)%size].Add(globalWindow + time.Duration(taken/size)*round).Sub(now)
-}
-
-// begin counts a call that begins, and learns how late it is where callers have waited.
-func (w *window) begin(now time.Time, waited bool) {
-	late := now.Sub(w.ended[(w.next+w.underWay)%len(w.ended)]) - globalWindow
-	if waited && late >= 0 && late < globalWindow/4 {
-		w.late += (late - w.late) / 8
-	}
-	w.underWay++
+	// What is taken beyond the window is free a round after what is taken in it, and so on.
+	return free.Add(time.Duration(taken/size) * (globalWindow + w.took)).Sub(now)
 }
 
 func (w *window) end(began, now time.Time) {

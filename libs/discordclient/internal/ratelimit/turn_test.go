@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ratelimit_test
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient/internal/ratelimit"
+)
+
+// crew are callers that come, and come back when they are called.
+type crew struct {
+	t    *testing.T
+	l    *ratelimit.Limiter
+	took time.Duration // of each call
+
+	mu       sync.Mutex
+	begun    map[string]time.Time // the first call of each
+	attempts int
+	calls    sync.WaitGroup
+}
+
+// newCrew is one of a limiter of 50 calls in a second, which knows the routes of remove and edit.
+func newCrew(t *testing.T, took time.Duration) *crew {
+	t.Helper()
+	c := &crew{t: t, l: ratelimit.New(50, time.Now), took: took, begun: map[string]time.Time{}}
+	call(t, c.l, remove("0"), &ratelimit.Answer{}) // the routes have no bucket
+	call(t, c.l, edit("0"), &ratelimit.Answer{})
+	time.Sleep(2 * time.Second) // and what has been learnt so is over
+	return c
+}
+
+// come has a caller ask for its calls, and again whenever it is called.
+func (c *crew) come(what ratelimit.Call) {
+	c.calls.Add(1)
+	what.Turn = func() { c.ask(what) }
+	c.ask(what)
+}
+
+func (c *crew) ask(what ratelimit.Call) {
+	c.mu.Lock()
+	c.attempts++
+	c.mu.Unlock()
+	ticket, wait := c.l.Reserve(what)
+	if wait != nil {
+		return // it is called
+	}
+	c.mu.Lock()
+	c.begun[what.Caller] = time.Now()
+	c.mu.Unlock()
+	go func() {
+		defer c.calls.Done()
+		for {
+			time.Sleep(c.took)
+			c.l.Done(ticket, &ratelimit.Answer{})
+			if what.More--; what.More < 0 {
+				return
+			}
+			if ticket, wait = c.l.Reserve(what); wait != nil {
+				c.t.Errorf("%s is held back by %v between its calls", what.Caller, wait)
+				return
+			}
+		}
+	}()
+}
+
+func named(what ratelimit.Call, i, more int) ratelimit.Call {
+	what.Caller, what.More = strconv.Itoa(i), more
+	return what
+}
+
+// Those who are held back ask once more, when they are called; they go in the order in which they came,
+// and leave no call of the limit unused.
+func TestCallersAreCalledInTurn(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		callers, more int
+		took          time.Duration
+	}{
+		"a few": {60, 0, 0}, "for a minute": {2000, 0, 0}, "two calls each": {500, 1, 0},
+		"calls that last": {500, 0, 50 * time.Millisecond}, "two that last": {500, 1, 50 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				c, began := newCrew(t, test.took), time.Now()
+				for i := range test.callers {
+					c.come(named(remove("1"), i, test.more))
+				}
+				c.calls.Wait()
+				calls := test.callers * (1 + test.more)
+				rounds := time.Duration((calls+49)/50 - 1)
+				least := rounds*(time.Second+test.took) + time.Duration(1+test.more)*test.took
+				if took := time.Since(began); took > least+time.Duration(test.more)*rounds*test.took {
+					t.Errorf("%d calls took %v, want %v", calls, took, least)
+				}
+				if most := 2*test.callers - 50/(1+test.more); c.attempts > most {
+					t.Errorf("%d callers asked %d times, want %d", test.callers, c.attempts, most)
+				}
+				for i := 1; i < test.callers; i++ {
+					if c.begun[strconv.Itoa(i)].Before(c.begun[strconv.Itoa(i-1)]) {
+						t.Fatalf("caller %d went before the one in front of it", i)
+					}
+				}
+			})
+		})
+	}
+}
+
+// What is urgent does not stand behind what is not, which leaves it its part.
+func TestTheUrgentAreCalledFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, began := newCrew(t, 0), time.Now()
+		for i := range 100 { // 40 in each second
+			c.come(named(edit("1"), i, 0))
+		}
+		for i := range 20 {
+			c.come(named(remove("1"), 100+i, 0))
+		}
+		c.calls.Wait()
+		var urgent, others []time.Duration
+		for name, at := range c.begun {
+			if i, _ := strconv.Atoi(name); i >= 100 {
+				urgent = append(urgent, at.Sub(began))
+			} else {
+				others = append(others, at.Sub(began))
+			}
+		}
+		if latest := slices.Max(urgent); latest != time.Second {
+			t.Errorf("the last of the urgent went after %v, want 1s", latest)
+		}
+		if latest := slices.Max(others); latest < 2*time.Second || latest > 3*time.Second {
+			t.Errorf("the last of the others went after %v, want 2s to 3s", latest)
+		}
+	})
+}
+
+// Who is called and does not come holds nobody up for longer than a second.
+func TestATurnIsNotKeptForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, began := newCrew(t, 0), time.Now()
+		for i := range 50 {
+			c.come(named(remove("1"), i, 0))
+		}
+		called := 0
+		for i := range 50 {
+			gone := named(remove("1"), 100+i, 0)
+			gone.Turn = func() { c.mu.Lock(); defer c.mu.Unlock(); called++ }
+			if _, wait := c.l.Reserve(gone); wait == nil {
+				t.Fatal("more than 50 calls are allowed at once")
+			}
+		}
+		c.come(named(remove("1"), 999, 0))
+		c.calls.Wait()
+		if called != 50 {
+			t.Errorf("%d were called, want 50", called)
+		}
+		if took := time.Since(began); took < 2*time.Second || took > 2100*time.Millisecond {
+			t.Errorf("behind 50 who do not come one went after %v, want 2s", took)
+		}
+	})
+}
+
+// Discord's own refusal of all calls holds everybody up, and ends for all in the order in which they came.
+func TestTurnsComeAfterARefusal(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, began := newCrew(t, 0), time.Now()
+		ticket, _ := c.l.Reserve(remove("1"))
+		c.l.Done(ticket, refusal(ratelimit.ScopeGlobal, 5*time.Second))
+		for i := range 60 {
+			c.come(named(remove("1"), i, 0))
+		}
+		c.calls.Wait()
+		first, last := c.begun["0"].Sub(began), c.begun["59"].Sub(began)
+		if first != 5*time.Second || last != 6*time.Second {
+			t.Errorf("the first went after %v and the last after %v, want 5s and 6s", first, last)
+		}
+		if c.attempts != 120 {
+			t.Errorf("60 callers asked %d times, want twice each at most", c.attempts)
+		}
+	})
+}
