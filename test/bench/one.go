@@ -4,9 +4,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -16,23 +19,56 @@ import (
 // seconds until each is Ready.
 func (b *bench) one(ctx context.Context, s *stage, beside int) float64 {
 	b.say("%s: creating %d Dojos one after the other, beside %d", s.scenario, b.repeat, beside)
-	var took []float64
-	for i := range b.repeat {
-		d, name := dojo(0), fmt.Sprintf("one-%d", i)
-		d.Name = name // the create writes to the object while the stopwatch compares
-		s.awaitQuiet(ctx, b.quiet)
-		watch := newStopwatch(ctx, s, &corev1api.Dojo{}, 1,
-			func(o client.Object) bool { return o.GetName() == name && ready(o) })
-		moment := time.Now()
-		check(s.Admin.Create(ctx, d))
-		took = append(took, watch.await(ctx)[name].Sub(moment).Seconds())
-		check(s.Admin.Delete(ctx, d))
-	}
-	s.awaitQuiet(ctx, b.quiet)
-	return quantile(took, 0.5)
+	return b.single(ctx, s, "one", &corev1api.Dojo{}, ready, func(name string) []client.Object {
+		d := dojo(0)
+		d.Name = name
+		return []client.Object{d}
+	})
+}
+
+// oneDirect creates the children of single Dojos without the operator, and returns the median of the seconds
+// until each Deployment is available: what the cluster itself takes beside all that there is.
+func (b *bench) oneDirect(ctx context.Context, s *stage) float64 {
+	b.say("%s: creating the children of %d Dojos without the operator", s.scenario, b.repeat)
+	made := childrenOf(ctx, s, 1)[0]
+	return b.single(ctx, s, "direct", &appsv1.Deployment{}, rolledOut, func(name string) []client.Object {
+		return []client.Object{renamed(made.secret, name), renamed(made.deployment, name), renamed(made.service, name)}
+	})
 }
 
 // oneBeside is about one more Dojo beside all the others: at least as long as beside none.
 func (b *bench) oneBeside(ctx context.Context, s *stage, at sheet) {
 	at.addAgainst(s.alone, "one more Dojo: created to Ready", b.one(ctx, s, at.n), "s")
+	at.add("its children, made directly: created to available", b.oneDirect(ctx, s), "s")
+}
+
+// single creates what there is to create of each name, the objects of several names one after the other, and
+// returns the median of the seconds until the one of the kind is done.
+func (b *bench) single(ctx context.Context, s *stage, prefix string, kind client.Object,
+	done func(client.Object) bool, made func(name string) []client.Object) float64 {
+	var took []float64
+	for i := range b.repeat {
+		name := fmt.Sprintf("%s-%d", prefix, i)
+		objects := made(name)
+		s.awaitQuiet(ctx, b.quiet)
+		watch := newStopwatch(ctx, s, kind, 1, func(o client.Object) bool { return o.GetName() == name && done(o) })
+		moment := time.Now()
+		for _, o := range objects {
+			check(s.Admin.Create(ctx, o))
+		}
+		took = append(took, watch.await(ctx)[name].Sub(moment).Seconds())
+		for _, o := range objects {
+			check(s.Admin.Delete(ctx, o))
+		}
+	}
+	s.awaitQuiet(ctx, b.quiet)
+	return quantile(took, 0.5)
+}
+
+// renamed is a child of the first Dojo as that of another one, wherever the name is in it.
+func renamed[O client.Object](child O, name string) O {
+	text := must(json.Marshal(child))
+	var other O
+	check(json.Unmarshal([]byte(strings.ReplaceAll(string(text), dojo(0).Name, name)), &other))
+	return other
 }

@@ -27,9 +27,10 @@ func (l *Line) Start(_ context.Context, q queue) error {
 // Caller returns the context for the calls of an object, which is about to make so many. When its turn has come
 // the object is reconciled before all others: its place is kept for a second.
 func (l *Line) Caller(ctx context.Context, o client.Object, calls int) context.Context {
+	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}
 	turn := func() {
 		if l.queue != nil {
-			l.queue.AddWithOpts(priorityqueue.AddOpts{Priority: new(1)}, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
+			l.queue.AddWithOpts(priorityqueue.AddOpts{Priority: new(1)}, request)
 		}
 	}
 	return discordclient.WithCaller(ctx, string(o.GetUID()), calls, turn)
