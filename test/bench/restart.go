@@ -28,6 +28,7 @@ func (b *bench) restart(ctx context.Context, s *stage, at sheet) {
 	at.addAgainst(0, "child writes", float64(t.byClass[classChild]), "in all")
 	at.add("reads", float64(t.byClass[classRead]), "in all")
 	addWasted(at, t)
+	at.add("operator's CPU time", cpuSeconds(p.PID()), "s")
 	addResident(at, p)
 }
 

@@ -26,15 +26,20 @@ func (b *bench) rotation(ctx context.Context, s *stage, at sheet) {
 	watch := newStopwatch(ctx, s, &appsv1.Deployment{}, at.n, func(o client.Object) bool {
 		return o.GetGeneration() > generation[o.GetName()] && rolledOut(o)
 	})
-	moment := time.Now()
-	check(s.Admin.Patch(ctx, credentials("second"), client.Merge))
-	done := watch.await(ctx)
+	moment, cpu, apiServer := time.Now(), cpuSeconds(s.current().PID()), cpuSeconds(s.apiServerPID())
+	var done map[string]time.Time
+	s.current().profiled(ctx, b.profile("dojo-operator-rotation-%d", at.n), func() {
+		check(s.Admin.Patch(ctx, credentials("second"), client.Merge))
+		done = watch.await(ctx)
+		s.awaitQuiet(ctx, b.quiet)
+	})
+	at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
+	at.add(apiServerCPU, cpuSeconds(s.apiServerPID())-apiServer, "s")
 	began := map[string]time.Time{}
 	for name := range done {
 		began[name] = moment
 	}
 	at.addSpread("new password to all pods replaced", spreadOf(began, done))
-	s.awaitQuiet(ctx, b.quiet)
 	allReady(ctx, s)
 	addRequests(s, at, moment, needs{status: 2, child: 2}) // Progressing and Ready; the Secret and the Deployment
 }
