@@ -31,10 +31,10 @@ func (b *bench) rotation(ctx context.Context, s *stage, at sheet) {
 	s.current().profiled(ctx, b.profile("dojo-operator-rotation-%d", at.n), func() {
 		check(s.Admin.Patch(ctx, credentials("second"), client.Merge))
 		done = watch.await(ctx)
+		at.add(apiServerCPU, cpuSeconds(s.apiServerPID())-apiServer, "s")
 		s.awaitQuiet(ctx, b.quiet)
+		at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
 	})
-	at.add("operator's CPU time", cpuSeconds(s.current().PID())-cpu, "s")
-	at.add(apiServerCPU, cpuSeconds(s.apiServerPID())-apiServer, "s")
 	began := map[string]time.Time{}
 	for name := range done {
 		began[name] = moment

@@ -4,6 +4,7 @@ package external
 
 import (
 	"context"
+	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/priorityqueue"
@@ -20,7 +21,11 @@ type Line struct {
 
 // Start implements source.Source. The queue is one that [Options] makes.
 func (l *Line) Start(_ context.Context, q queue) error {
-	l.queue, _ = q.(priorityqueue.PriorityQueue[reconcile.Request])
+	queue, ok := q.(priorityqueue.PriorityQueue[reconcile.Request])
+	if !ok {
+		return fmt.Errorf("a queue without priorities: %T", q)
+	}
+	l.queue = queue
 	return nil
 }
 

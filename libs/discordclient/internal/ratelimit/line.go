@@ -30,13 +30,15 @@ type place struct {
 // left is for how long the place of a caller is kept that should come now.
 func (p place) left(now time.Time) time.Duration { return patience - now.Sub(p.due) }
 
-// gone reports whether the caller should have come by now. One that can be called is waited for from then on.
-func (p place) gone(now time.Time) bool { return p.turn == nil && p.left(now) <= 0 }
+// forget takes out those who should have come by now. Who can be called is waited for from then on.
+func (n *line) forget(now time.Time) {
+	n.places = slices.DeleteFunc(n.places, func(p place) bool { return p.turn == nil && p.left(now) <= 0 })
+}
 
 // before is how many calls those before a caller are about to make. The urgent do not wait for the
 // others.
 func (n *line) before(c Call, now time.Time) (calls int) {
-	n.places = slices.DeleteFunc(n.places, func(p place) bool { return p.gone(now) })
+	n.forget(now)
 	for _, p := range n.places {
 		if p.caller == c.Caller {
 			break
@@ -73,7 +75,7 @@ func (n *line) served(c Call, now time.Time) {
 func (n *line) call(
 	now time.Time, wait func(urgent bool, others int) time.Duration,
 ) (turns []func(), next time.Duration) {
-	n.places = slices.DeleteFunc(n.places, func(p place) bool { return p.gone(now) })
+	n.forget(now)
 	before := map[bool]int{}         // calls of those in front, of the urgent and of others
 	held := map[bool]time.Duration{} // how long the next of both has to wait
 	again := patience                // when a place may be free of which the caller has not come
