@@ -125,7 +125,7 @@ func refusals() (n int) {
 	return n
 }
 
-var _ = Describe("A tenant that abuses the operator changes nothing of another's, whose objects become Ready,", Ordered,
+var _ = Describe("A tenant that abuses the operator changes nothing of another's, whose objects become Ready,", Ordered, SpecPriority(1),
 	func() {
 		var b *resident
 		BeforeAll(func(ctx context.Context) { b = newResident(ctx) })

@@ -31,8 +31,8 @@ const (
 // The operator is killed repeatedly while Discord fails. In the end Discord matches the specs:
 // nothing twice, nothing lost, nothing obsolete. Random values come from ginkgo's seed
 // (--ginkgo.seed repeats it); what a kill interrupts depends on the machine as well.
-var _ = Describe("Chaos", Label("chaos"), func() {
-	It("leaves exactly the desired state, whatever fails", func(ctx context.Context) {
+var _ = Describe("Chaos", Label("chaos"), SpecPriority(1), func() { // it takes longest: first
+	It("leaves exactly the desired state, whatever fails", SpecTimeout(30*time.Minute), func(ctx context.Context) {
 		w := newWorld(ctx)
 		random := rand.New(rand.NewPCG(uint64(GinkgoRandomSeed()), 1))
 		// the lease of a killed leader would have to expire before the next one starts

@@ -56,11 +56,11 @@ var _ = Describe("The operator's process", func() {
 		ready(ctx, newWorld(ctx).server())
 	})
 
-	It("prints its version, and what is wrong with its command line", func() {
-		out, err := exec.Command(operator.Binary, "--version").Output()
+	It("prints its version, and what is wrong with its command line", func(ctx context.Context) {
+		out, err := exec.CommandContext(ctx, operator.Binary, "--version").Output()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(out)).To(HavePrefix("discord-operator "))
-		out, err = exec.Command(operator.Binary, "--colour=red").CombinedOutput()
+		out, err = exec.CommandContext(ctx, operator.Binary, "--colour=red").CombinedOutput()
 		Expect(err).To(HaveOccurred())
 		Expect(string(out)).To(ContainSubstring("discord-operator: flag provided but not defined: -colour; see --help"))
 	})

@@ -86,7 +86,7 @@ func (r *resident) undisturbed(ctx context.Context, attack func()) {
 	Expect(r.belongings(ctx)).To(Equal(before), "nothing of the other tenant changes")
 }
 
-var _ = Describe("A tenant that abuses the operator changes nothing of another's, whose Dojos become Ready,", Ordered,
+var _ = Describe("A tenant that abuses the operator changes nothing of another's, whose Dojos become Ready,", Ordered, SpecPriority(1),
 	func() {
 		var b *resident
 		var ns string // of who attacks

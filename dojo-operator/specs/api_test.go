@@ -46,7 +46,7 @@ var _ = Describe("The API of a Dojo", func() {
 		return k8s.Create(ctx, o)
 	}
 
-	It("has a sample with the first users' manifest", func() {
+	It("has a sample with the first users' manifest", func(context.Context) {
 		sample, err := os.ReadFile("../../deploy/samples/dojo.yaml")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(sample).To(MatchYAML(firstUsersDojo))
@@ -195,7 +195,7 @@ var _ = Describe("The API of a Dojo", func() {
 			ContainSubstring("Postgres"), ContainSubstring("tokyo."+ns+".svc:80"), ContainSubstring("Reconciled")))
 	})
 
-	It("has a short name and the category all", func() {
+	It("has a short name and the category all", func(context.Context) {
 		kinds, err := discovery.NewDiscoveryClientForConfigOrDie(cluster.Config()).
 			ServerResourcesForGroupVersion("core.jutsu.com/v1")
 		Expect(err).NotTo(HaveOccurred())

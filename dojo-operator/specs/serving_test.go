@@ -65,8 +65,8 @@ var _ = Describe("The operator's process", func() {
 		runningDojo(ctx, newNamespace(ctx))
 	})
 
-	DescribeTable("reports what is wrong with its command line", func(argument, want string) {
-		out, err := exec.Command(operator.Binary, argument).CombinedOutput()
+	DescribeTable("reports what is wrong with its command line", func(ctx context.Context, argument, want string) {
+		out, err := exec.CommandContext(ctx, operator.Binary, argument).CombinedOutput()
 		Expect(err).To(HaveOccurred())
 		Expect(string(out)).To(ContainSubstring(want))
 	},
@@ -77,12 +77,12 @@ var _ = Describe("The operator's process", func() {
 		Entry("no workers", "--concurrency=0", "--concurrency is 0, it must be at least 1"),
 	)
 
-	It("prints its flags and its version", func() {
-		out, err := exec.Command(operator.Binary, "--help").CombinedOutput()
+	It("prints its flags and its version", func(ctx context.Context) {
+		out, err := exec.CommandContext(ctx, operator.Binary, "--help").CombinedOutput()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(out)).
 			To(And(ContainSubstring("-dojo-image"), ContainSubstring("-progress-deadline"), ContainSubstring("(default 2m0s)")))
-		out, err = exec.Command(operator.Binary, "--version").Output()
+		out, err = exec.CommandContext(ctx, operator.Binary, "--version").Output()
 		Expect(err).NotTo(HaveOccurred())
 		Expect(string(out)).To(HavePrefix("dojo-operator "))
 	})

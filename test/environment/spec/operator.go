@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/types"
 	"github.com/onsi/gomega"
 	"github.com/onsi/gomega/gexec"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -32,10 +33,24 @@ import (
 const (
 	// soon is for what an operator does at once. It is long, since the machine may be busy.
 	soon = 30 * time.Second
+	// bound is how long a spec may take, with what comes before and after it. Each wait has a bound
+	// of its own and few seconds are usual, so that no machine is slow enough to exceed this one.
+	bound = 10 * time.Minute
 	// enforceOwnerReferences makes the API server as strict as some clusters are: a client that
 	// sets blockOwnerDeletion needs the permission to update the finalizers of the owner.
 	enforceOwnerReferences = "--enable-admission-plugins=OwnerReferencesPermissionEnforcement"
 )
+
+// Each spec of the suite is bounded on its own, since how long a suite takes depends on the machine. A
+// spec that may take longer has a SpecTimeout. What exceeds it fails with the stacks of where it hangs.
+var _ = ginkgo.AddTreeConstructionNodeArgsTransformer(
+	func(node types.NodeType, _ ginkgo.Offset, text string, args []any) (string, []any, []error) {
+		isBound := func(arg any) bool { _, ok := arg.(ginkgo.SpecTimeout); return ok }
+		if node == types.NodeTypeIt && !slices.ContainsFunc(args, isBound) {
+			args = append(args, ginkgo.SpecTimeout(bound))
+		}
+		return text, args, nil
+	})
 
 // Operator is an operator under test. Its suite declares one, with the first field alone.
 type Operator struct {
