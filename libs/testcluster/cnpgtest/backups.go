@@ -40,6 +40,7 @@ func (s *StandIn) SetBackups(namespace, cluster string, phase BackupPhase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.backups[namespace+"/"+cluster] = phase
+	s.notify()
 }
 
 func (s *StandIn) backupsComeTo(namespace, cluster string) BackupPhase {

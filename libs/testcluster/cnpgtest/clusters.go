@@ -86,6 +86,7 @@ func (s *StandIn) change(namespace, cluster string, change func(*instances)) {
 	i := s.pods[namespace+"/"+cluster]
 	change(&i)
 	s.pods[namespace+"/"+cluster] = i
+	s.notify()
 }
 
 func (s *StandIn) instancesOf(o *unstructured.Unstructured) instances {

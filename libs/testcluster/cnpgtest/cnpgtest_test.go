@@ -21,7 +21,7 @@ import (
 	"jutsu.com/operators/libs/testcluster"
 )
 
-// waitLimit is for what the stand-in does within a tick or two, on a machine that is busy.
+// waitLimit is for what the stand-in does within a look or two, on a machine that is busy.
 const waitLimit = time.Minute
 
 func object(kind, name string, spec map[string]any) *unstructured.Unstructured {
@@ -74,8 +74,8 @@ func testMember(
 }
 
 func TestStandIn(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
-	g.SetDefaultEventuallyTimeout(waitLimit)
 	crds, err := testcluster.CloudNativePGCRDs(t.Context())
 	g.Expect(err).NotTo(HaveOccurred())
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{CRDs: []string{crds}})
@@ -90,6 +90,14 @@ func TestStandIn(t *testing.T) {
 	})
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(s.Stop)
+	t.Run("objects", func(t *testing.T) { t.Parallel(); testObjects(t, s, c, &sessions) })
+	t.Run("poolers and upgrades", func(t *testing.T) { t.Parallel(); testPoolersAndUpgrades(t, c) })
+}
+
+// testObjects has all other kinds come and go. The stand-in takes sessions for those of every database.
+func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int32) {
+	g := NewWithT(t)
+	g.SetDefaultEventuallyTimeout(waitLimit)
 	create := func(o client.Object) { g.Expect(c.Create(t.Context(), o)).To(Succeed()) }
 	reads := func(o *unstructured.Unstructured, field string) func() any { return in(t.Context(), c, o, field) }
 	inPG := map[string]any{"name": "pg"}

@@ -146,6 +146,7 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 	if o.GetDeletionTimestamp() != nil {
 		policy, _, _ := unstructured.NestedString(o.Object, "spec", "databaseReclaimPolicy")
 		if policy == "delete" && s.options.Sessions != nil && s.options.Sessions(ctx, o.GetNamespace(), name) > 0 {
+			time.AfterFunc(interval, s.notify)
 			return nil // DROP DATABASE fails, which the status does not report
 		}
 		return s.finalize(ctx, o, databaseFinalizer, false)
@@ -218,6 +219,7 @@ func (s *StandIn) fail(ctx context.Context, o *unstructured.Unstructured, why st
 	wait := time.Since(s.tried[key]) < s.options.RetryInterval
 	if !wait {
 		s.tried[key] = time.Now()
+		time.AfterFunc(s.options.RetryInterval, s.notify)
 	}
 	s.mu.Unlock()
 	if wait {
@@ -238,7 +240,11 @@ func (s *StandIn) setStatus(ctx context.Context, o *unstructured.Unstructured, v
 			return err
 		}
 	}
-	return s.client.Status().Patch(ctx, o, client.MergeFrom(before), client.FieldOwner("cnpg-stand-in"))
+	patch := client.MergeFrom(before)
+	if text, err := patch.Data(o); err != nil || string(text) == "{}" {
+		return err
+	}
+	return s.client.Status().Patch(ctx, o, patch, client.FieldOwner("cnpg-stand-in"))
 }
 
 func (s *StandIn) finalize(ctx context.Context, o *unstructured.Unstructured, finalizer string, wanted bool) error {

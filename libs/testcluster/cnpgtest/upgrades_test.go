@@ -12,24 +12,19 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"jutsu.com/operators/libs/testcluster"
 )
 
-// Poolers, and an upgrade that is taken back: without a kubelet none ends.
-func TestPoolersAndUpgrades(t *testing.T) {
+// testPoolersAndUpgrades has Poolers, and an upgrade that is taken back: without a kubelet none ends.
+func testPoolersAndUpgrades(t *testing.T, c client.Client) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(waitLimit)
-	crds, err := testcluster.CloudNativePGCRDs(t.Context())
-	g.Expect(err).NotTo(HaveOccurred())
-	cluster, err := testcluster.Start(t.Context(), testcluster.Options{CRDs: []string{crds}})
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { _ = cluster.Stop() })
-	c, err := client.New(cluster.Config(), client.Options{})
-	g.Expect(err).NotTo(HaveOccurred())
-	s, err := Start(t.Context(), cluster.Config(), Options{})
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(s.Stop)
+	const namespace = "upgrades"
+	g.Expect(c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+	object := func(kind, name string, spec map[string]any) *unstructured.Unstructured {
+		o := object(kind, name, spec)
+		o.SetNamespace(namespace)
+		return o
+	}
 	reads := func(o *unstructured.Unstructured, field string) func() any { return in(t.Context(), c, o, field) }
 	pooler := func(name string) *unstructured.Unstructured {
 		return object("Pooler", name, map[string]any{
@@ -38,7 +33,7 @@ func TestPoolersAndUpgrades(t *testing.T) {
 	}
 
 	foreign := &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "foreign"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "foreign"},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}},
 	}
 	g.Expect(c.Create(t.Context(), foreign)).To(Succeed())
@@ -68,7 +63,7 @@ func TestPoolersAndUpgrades(t *testing.T) {
 	g.Eventually(reads(pg, "phase")).Should(Equal(majorUpgrade))
 	g.Expect(reads(pg, "readyInstances")()).To(BeZero())
 	g.Expect(reads(pg, "pgDataImageInfo")()).To(HaveKeyWithValue("majorVersion", int64(16)))
-	job := client.ObjectKey{Namespace: "default", Name: "pg-1-major-upgrade"}
+	job := client.ObjectKey{Namespace: namespace, Name: "pg-1-major-upgrade"}
 	g.Eventually(func() error { return c.Get(t.Context(), job, &batchv1.Job{}) }).Should(Succeed())
 	upgrade("postgres:16")
 	g.Eventually(reads(pg, "phase")).Should(Equal(healthy))

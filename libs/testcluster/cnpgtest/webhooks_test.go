@@ -16,6 +16,7 @@ import (
 
 // What CloudNativePG's webhooks do is theirs; here it is that they answer.
 func TestWebhooks(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(2 * time.Minute)
 	crds, err := testcluster.CloudNativePGCRDs(t.Context())
