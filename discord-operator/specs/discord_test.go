@@ -39,8 +39,8 @@ const (
 func (w *world) bodies(route string) []map[string]any {
 	GinkgoHelper()
 	var all []map[string]any
-	for _, r := range discord.Requests() {
-		if r.BotID == w.bot.UserID && r.Route == route {
+	for _, r := range discord.RequestsOf(w.bot.UserID) {
+		if r.Route == route {
 			body := map[string]any{}
 			Expect(json.Unmarshal(r.Body, &body)).To(Succeed())
 			all = append(all, body)

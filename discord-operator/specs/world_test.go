@@ -155,10 +155,8 @@ func ready(ctx context.Context, objects ...client.Object) {
 // calls are the REST calls of the world's bot so far, as "METHOD /template", oldest first.
 func (w *world) calls() []string {
 	var calls []string
-	for _, r := range discord.Requests() {
-		if r.BotID == w.bot.UserID {
-			calls = append(calls, r.Route)
-		}
+	for _, r := range discord.RequestsOf(w.bot.UserID) {
+		calls = append(calls, r.Route)
 	}
 	return calls
 }

@@ -162,6 +162,9 @@ func (s *Server) Weaken(w Weakness) {
 // Requests are the REST calls so far, oldest first.
 func (s *Server) Requests() []Request { return s.rest.Requests() }
 
+// RequestsOf are the REST calls of a bot so far, by its user id, oldest first.
+func (s *Server) RequestsOf(botID string) []Request { return s.rest.RequestsOf(botID) }
+
 // RequestCounts is how many calls each route got so far, by "METHOD /template".
 func (s *Server) RequestCounts() map[string]int { return s.rest.RequestCounts() }
 

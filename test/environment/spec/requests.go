@@ -25,19 +25,29 @@ type requests struct {
 	sync.Mutex
 	log    *auditlog.Log
 	events []auditv1.Event
+	// writes are the writes among them by namespace, in words: specs ask for them repeatedly.
+	writes map[string][]string
 }
 
 // Requests are the operator's requests to the API server so far, oldest first, by the API server's
 // audit log.
 func (o *Operator) Requests() []auditv1.Event {
 	ginkgo.GinkgoHelper()
+	o.requests.Lock()
+	defer o.requests.Unlock()
+	o.readRequests()
+	return o.requests.events
+}
+
+// readRequests reads what the audit log has gained.
+func (o *Operator) readRequests() {
+	ginkgo.GinkgoHelper()
 	r := &o.requests
-	r.Lock()
-	defer r.Unlock()
 	if r.log == nil {
 		var err error
 		r.log, err = auditlog.Open(o.Cluster.AuditLog())
 		gomega.Expect(err).NotTo(gomega.HaveOccurred())
+		r.writes = map[string][]string{}
 	}
 	agent := []byte(`"userAgent":"` + o.Name + `/`)
 	gomega.Expect(r.log.Each(func(line []byte) error {
@@ -47,9 +57,11 @@ func (o *Operator) Requests() []auditv1.Event {
 		var e auditv1.Event
 		err := json.Unmarshal(line, &e)
 		r.events = append(r.events, e)
+		if write := writeOf(&e); write != "" {
+			r.writes[e.ObjectRef.Namespace] = append(r.writes[e.ObjectRef.Namespace], write)
+		}
 		return err
 	})).To(gomega.Succeed())
-	return r.events
 }
 
 // WritesAtRest are Writes once none has come for a while, to count them: what a request has changed
@@ -69,14 +81,17 @@ func (o *Operator) WritesAtRest(namespace string) []string {
 // deployments/tokyo", "patch dojos/tokyo/status" and the like. Events are not counted.
 func (o *Operator) Writes(namespace string) []string {
 	ginkgo.GinkgoHelper()
-	var writes []string
-	for _, e := range o.Requests() {
-		if e.ObjectRef == nil || e.ObjectRef.Namespace != namespace || e.ObjectRef.Resource == "events" ||
-			!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) {
-			continue
-		}
-		writes = append(writes, strings.TrimSuffix(
-			e.Verb+" "+e.ObjectRef.Resource+"/"+e.ObjectRef.Name+"/"+e.ObjectRef.Subresource, "/"))
+	o.requests.Lock()
+	defer o.requests.Unlock()
+	o.readRequests()
+	return slices.Clone(o.requests.writes[namespace])
+}
+
+// writeOf returns what a request writes, empty for one that does not count.
+func writeOf(e *auditv1.Event) string {
+	if e.ObjectRef == nil || e.ObjectRef.Resource == "events" ||
+		!slices.Contains([]string{"create", "update", "patch", "delete"}, e.Verb) {
+		return ""
 	}
-	return writes
+	return strings.TrimSuffix(e.Verb+" "+e.ObjectRef.Resource+"/"+e.ObjectRef.Name+"/"+e.ObjectRef.Subresource, "/")
 }

@@ -49,6 +49,19 @@ func (h *Handler) Requests() []call.Request {
 	return out
 }
 
+// RequestsOf are the REST calls of a bot so far, oldest first.
+func (h *Handler) RequestsOf(botID string) []call.Request {
+	h.discord.Lock()
+	defer h.discord.Unlock()
+	var out []call.Request
+	for _, r := range h.recorder.all {
+		if r.BotID == botID {
+			out = append(out, *r)
+		}
+	}
+	return out
+}
+
 // RequestCounts is how many calls each route got so far, by "METHOD /template".
 func (h *Handler) RequestCounts() map[string]int {
 	h.discord.Lock()
