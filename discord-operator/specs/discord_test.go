@@ -129,13 +129,16 @@ func (w *world) fault(f discordtest.Fault) {
 func (w *world) expectInSync(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
 	w.expectIdle(ctx)
-	before := w.traffic()
+	before, count := w.traffic(), reconciles(ctx)
 	for _, o := range objects {
 		touch := client.RawPatch("application/merge-patch+json",
 			[]byte(`{"metadata":{"annotations":{"touched-at":"`+time.Now().String()+`"}}}`))
 		Expect(k8s.Patch(ctx, o, touch)).To(Succeed())
 	}
-	w.expectIdle(ctx)
+	Eventually(ctx, func() int { return reconciles(ctx) - count }).WithPolling(200*time.Millisecond).
+		Should(BeNumerically(">=", len(objects)), "every object should be reconciled")
+	// an annotation has no other object reconciled later, as a change of a spec has a server
+	w.expectIdleFor(ctx, time.Second)
 	Expect(w.traffic()).To(ConsistOf(before), "one more reconcile should do nothing")
 }
 
