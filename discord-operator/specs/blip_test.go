@@ -23,45 +23,68 @@ func (w *world) unknown(route string, times int) {
 
 // Discord has been seen to answer so for a moment.
 var _ = Describe("A channel that Discord does not know for a moment", func() {
-	DescribeTable("is not created again", func(ctx context.Context, live bool) {
-		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s")
-		discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: !live})
-		w := newWorld(ctx)
-		c := w.channel("", "alerts")
-		ready(ctx, w.server(), c)
-		id := c.Status.ChannelID
-		w.unknown(patchChannel, 1)
-		w.unknown(getChannel, 1)
-		w.fault(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Times: 1, Action: discordtest.Action{Status: 200, Body: "[]"}})
-		edit(ctx, c, slowmode(5))
-		eventuallyReady(ctx, c)
-		Expect(on(c).RateLimitPerUser).To(Equal(5))
-		Expect(c.Status.ChannelID).To(Equal(id))
-		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
-	},
-		Entry("with the Gateway", true),
-		Entry("without it", false),
-	)
+	Describe("while it is read every three seconds", Ordered, ContinueOnFailure, func() {
+		BeforeAll(func(ctx context.Context) {
+			anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s")
+		})
 
-	DescribeTable("gets no second webhook", func(ctx context.Context, live bool) {
-		anotherDiscord(ctx, discordtest.Options{
-			Limits: discordtest.NoRateLimits(), Weakness: discordtest.Weakness{Stale: 1},
-		}, "--resync-period=3s")
-		discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: !live})
-		w := newWorld(ctx)
-		objects := []client.Object{w.server()}
-		for i := range 10 {
-			c := w.channel("", fmt.Sprintf("alerts-%d", i))
-			withWebhook(c)
-			objects = append(objects, c)
-		}
-		ready(ctx, objects...)
-		Consistently(ctx, func() int { return len(discord.Guild(w.guild).Webhooks) }, "8s").
-			Should(Equal(10), "lists are late by up to two seconds, and read again each three")
-	},
-		Entry("with the Gateway", true),
-		Entry("without it", false),
-	)
+		DescribeTable("is not created again", func(ctx context.Context, live bool) {
+			discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: !live})
+			w := newWorld(ctx)
+			c := w.channel("", "alerts")
+			ready(ctx, w.server(), c)
+			id := c.Status.ChannelID
+			w.unknown(patchChannel, 1)
+			w.unknown(getChannel, 1)
+			w.fault(discordtest.Fault{Route: "GET /guilds/{guild_id}/channels", Times: 1,
+				Action: discordtest.Action{Status: 200, Body: "[]"}})
+			edit(ctx, c, slowmode(5))
+			eventuallyReady(ctx, c)
+			Expect(on(c).RateLimitPerUser).To(Equal(5))
+			Expect(c.Status.ChannelID).To(Equal(id))
+			Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
+		},
+			Entry("with the Gateway", true),
+			Entry("without it", false),
+		)
+
+		It("is created again when it was deleted while nothing followed the server", func(ctx context.Context) {
+			discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
+			w := newWorld(ctx)
+			c := w.channel("", "alerts")
+			ready(ctx, w.server(), c)
+			gone := c.Status.ChannelID
+			discord.DeleteChannelByHand(gone)
+			Eventually(ctx, refetch(c)).Should(HaveField("Status.ChannelID", Not(Equal(gone))))
+			eventuallyReady(ctx, c)
+			Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
+		})
+	})
+
+	Describe("in lists that are late", Ordered, ContinueOnFailure, func() {
+		BeforeAll(func(ctx context.Context) {
+			anotherDiscord(ctx, discordtest.Options{
+				Limits: discordtest.NoRateLimits(), Weakness: discordtest.Weakness{Stale: 1},
+			}, "--resync-period=3s")
+		})
+
+		DescribeTable("gets no second webhook", func(ctx context.Context, live bool) {
+			discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: !live})
+			w := newWorld(ctx)
+			objects := []client.Object{w.server()}
+			for i := range 10 {
+				c := w.channel("", fmt.Sprintf("alerts-%d", i))
+				withWebhook(c)
+				objects = append(objects, c)
+			}
+			ready(ctx, objects...)
+			Consistently(ctx, func() int { return len(discord.Guild(w.guild).Webhooks) }, "8s").
+				Should(Equal(10), "lists are late by up to two seconds, and read again each three")
+		},
+			Entry("with the Gateway", true),
+			Entry("without it", false),
+		)
+	})
 
 	It("is deleted with its object all the same", func(ctx context.Context) {
 		w := newWorld(ctx)
@@ -71,18 +94,5 @@ var _ = Describe("A channel that Discord does not know for a moment", func() {
 		w.unknown(getChannel, 2)
 		deleteAndWait(ctx, c, g)
 		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
-	})
-
-	It("is created again when it was deleted while nothing followed the server", func(ctx context.Context) {
-		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=3s")
-		discord.Gateway().SetFaults(discordtest.GatewayFaults{Refuse: true})
-		w := newWorld(ctx)
-		c := w.channel("", "alerts")
-		ready(ctx, w.server(), c)
-		gone := c.Status.ChannelID
-		discord.DeleteChannelByHand(gone)
-		Eventually(ctx, refetch(c)).Should(HaveField("Status.ChannelID", Not(Equal(gone))))
-		eventuallyReady(ctx, c)
-		Expect(discord.Guild(w.guild).Channels).To(HaveLen(1))
 	})
 })

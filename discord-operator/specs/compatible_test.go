@@ -13,14 +13,13 @@ import (
 
 // A server of other people's making: other error codes, no audit log, no roles in the guild, events
 // of few channels, and those twice.
-var _ = Describe("With a compatible server", func() {
-	compatible := func(ctx context.Context) *world {
+var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, func() {
+	BeforeAll(func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, "--resync-period=3s")
-		return newWorld(ctx)
-	}
+	})
 
 	It("objects are created, corrected and deleted", func(ctx context.Context) {
-		w := compatible(ctx)
+		w := newWorld(ctx)
 		s, g := w.server(), w.group("incidents")
 		loose := w.channel("", "loose")
 		c := w.channel("incidents", "alerts", withWebhook, withOverwrites(denying("@everyone", "SendMessages")))
@@ -40,7 +39,7 @@ var _ = Describe("With a compatible server", func() {
 	})
 
 	It("a create whose response is lost makes one channel, also after a kill", func(ctx context.Context) {
-		w := compatible(ctx)
+		w := newWorld(ctx)
 		ready(ctx, w.server())
 		w.fault(discordtest.Fault{Route: postChannel, Times: 2, Action: discordtest.DropAfter()})
 		c, g := w.channel("", "alerts"), w.group("incidents")

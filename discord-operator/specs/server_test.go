@@ -313,11 +313,13 @@ var _ = Describe("A DiscordServer", func() {
 	})
 })
 
-var _ = Describe("A DiscordServer where bots may create servers", func() {
+var _ = Describe("A DiscordServer where bots may create servers", Ordered, ContinueOnFailure, func() {
 	var w *world
 	var s *v1alpha1.DiscordServer
-	BeforeEach(func(ctx context.Context) {
+	BeforeAll(func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{AllowGuilds: true, Limits: limits()})
+	})
+	BeforeEach(func(ctx context.Context) {
 		w = newWorld(ctx)
 		s = w.server(func(s *v1alpha1.DiscordServer) {
 			s.Spec.ServerID, s.Spec.DeletionPolicy = "", v1alpha1.DeletionPolicyDelete

@@ -15,9 +15,9 @@ import (
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
-var _ = Describe("In the steady state, over several resyncs,", func() {
+var _ = Describe("In the steady state, over several resyncs,", Ordered, ContinueOnFailure, func() {
 	const resyncs = 6
-	BeforeEach(func(ctx context.Context) {
+	BeforeAll(func(ctx context.Context) {
 		anotherDiscord(ctx, discordtest.Options{Limits: discordtest.NoRateLimits()}, "--resync-period=1s")
 	})
 	expectNothing := func(ctx context.Context, w *world) {

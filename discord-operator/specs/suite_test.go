@@ -74,20 +74,19 @@ func flagsFor(d *discordtest.Server) []string {
 	return []string{"--discord-api-url=" + d.APIURL(), "--recovery-wait=" + recoveryWait.String()}
 }
 
-// anotherDiscord restarts the operator with another Discord and further flags, until the spec ends.
-// Worlds that are created from now on are there.
+// anotherDiscord restarts the operator with another Discord and further flags, until the spec ends, or
+// in BeforeAll the last one of its container. Worlds that are created from now on are there.
 func anotherDiscord(ctx context.Context, o discordtest.Options, flags ...string) {
 	GinkgoHelper()
 	before := discord
 	discord = discordtest.New(o)
 	Expect(discord.Start()).To(Succeed())
-	operator.Flags = flagsFor(discord)
+	operator.Flags = append(flagsFor(discord), flags...)
 	DeferCleanup(func(ctx context.Context) {
 		operator.Flags = flagsFor(before)
 		operator.Restart(ctx)
 		discord.Close()
 		discord = before
 	})
-	operator.Stop()
-	operator.Start(ctx, flags...)
+	operator.Restart(ctx)
 }
