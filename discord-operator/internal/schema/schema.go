@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -41,8 +42,11 @@ type kind struct {
 	rules      *cel.Validator
 }
 
-// Load reads the definitions.
-func Load() (Kinds, error) {
+// Load reads and compiles the definitions, once in a process, which takes a while. Like the API server's, the
+// kinds may be used by several goroutines at a time.
+var Load = sync.OnceValues(load)
+
+func load() (Kinds, error) {
 	files, err := fs.Glob(definitions, "crds/*.yaml")
 	if err != nil {
 		return nil, err
