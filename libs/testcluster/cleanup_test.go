@@ -58,6 +58,7 @@ func startAndEnd(how string) {
 }
 
 func TestNothingIsLeftHoweverTheProcessEnds(t *testing.T) {
+	t.Parallel()
 	if !alive(strconv.Itoa(os.Getpid())) {
 		t.Fatal("/proc does not show who runs")
 	}
@@ -112,6 +113,7 @@ func TestNothingIsLeftHoweverTheProcessEnds(t *testing.T) {
 // TestWithoutRoot starts a cluster as a user who may do nothing, has no cache, and names ready-made
 // binaries as setup-envtest does.
 func TestWithoutRoot(t *testing.T) {
+	t.Parallel()
 	prepared, err := locate(t.Context(), Options{}.components(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -34,6 +34,7 @@ import (
 
 // TestEverything uses one cluster for all that can share it.
 func TestEverything(t *testing.T) {
+	t.Parallel()
 	var said strings.Builder
 	cluster := start(t, Options{
 		ControllerManager: true, Nodes: 3, Audit: true, CRDs: []string{"testdata"}, Progress: &synchronized{w: &said},
@@ -312,6 +313,7 @@ func testRestart(t *testing.T, cluster *Cluster, client kubernetes.Interface) {
 }
 
 func TestClustersDoNotMeet(t *testing.T) {
+	t.Parallel()
 	var clusters [2]*Cluster
 	var both sync.WaitGroup
 	for i := range clusters {
@@ -339,6 +341,7 @@ func TestClustersDoNotMeet(t *testing.T) {
 }
 
 func TestComponentThatDiesIsReported(t *testing.T) {
+	t.Parallel()
 	var said strings.Builder
 	progress := &synchronized{w: &said}
 	cluster := start(t, Options{Progress: progress})

@@ -90,6 +90,7 @@ var both = []shipped{
 // TestDeploy installs the operators, for production, and the samples on an empty cluster, as a user
 // does with `kubectl apply --server-side -k`.
 func TestDeploy(t *testing.T) {
+	t.Parallel()
 	admin, warned := startCluster(t)
 	for _, o := range both {
 		t.Run(o.Name, func(t *testing.T) {
@@ -154,16 +155,28 @@ func awaitKinds(t *testing.T, admin client.Client, operators ...shipped) {
 	}
 }
 
+// rendered is what was rendered so far, by folder and kustomization: many tests look at the same, of
+// which the definitions of the kinds take seconds.
+var rendered sync.Map
+
 // render returns what a kustomization folder, given relative to the project's root, consists of.
 func render(t *testing.T, folder string) []*unstructured.Unstructured {
 	t.Helper()
 	g := NewWithT(t)
 	path, err := project.Path(folder)
 	g.Expect(err).NotTo(HaveOccurred())
-	objects, err := manifests.Render(path)
+	text, err := os.ReadFile(filepath.Join(path, "kustomization.yaml"))
+	g.Expect(err).NotTo(HaveOccurred())
+	once, _ := rendered.LoadOrStore(path+"\n"+string(text),
+		sync.OnceValues(func() ([]*unstructured.Unstructured, error) { return manifests.Render(path) }))
+	objects, err := once.(func() ([]*unstructured.Unstructured, error))()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(objects).NotTo(BeEmpty())
-	return objects
+	copies := make([]*unstructured.Unstructured, 0, len(objects))
+	for _, o := range objects {
+		copies = append(copies, o.DeepCopy())
+	}
+	return copies
 }
 
 func production(o environment.Operator) string { return o.Folder() + "/overlays/production" }

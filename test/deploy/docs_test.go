@@ -37,7 +37,8 @@ var (
 // TestManifestsOfTheDocs asks a real API server whether it takes what the pages show. A part of a
 // spec is taken as that of a Dojo.
 func TestManifestsOfTheDocs(t *testing.T) {
-	admin, _ := startAPIServer(t)
+	t.Parallel()
+	admin, _, _ := startAPIServer(t)
 	for _, o := range environment.All {
 		apply(t, admin, o.Base())
 	}
@@ -88,8 +89,9 @@ func TestCommandsOfTheDocsAreRun(t *testing.T) {
 // TestSampleOfTenants asks a real API server whether it takes the sample of docs/multi-tenancy.md, and
 // whether it shares what its teams refer to, and only that.
 func TestSampleOfTenants(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
-	admin, warned := startAPIServer(t)
+	admin, warned, _ := startAPIServer(t)
 	for _, o := range environment.All {
 		apply(t, admin, o.Base())
 	}

@@ -107,6 +107,7 @@ func (n *namespaced) kustomization(t *testing.T) string {
 // TestNamespaced shows that operators which may act in some namespaces alone work there, and ask
 // for nothing anywhere else.
 func TestNamespaced(t *testing.T) {
+	t.Parallel()
 	n := startNamespaced(t)
 	g := NewWithT(t)
 	g.Expect(n.admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unwatched}})).To(Succeed())

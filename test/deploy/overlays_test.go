@@ -3,13 +3,16 @@
 package deploy
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,6 +21,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8slabels "k8s.io/apimachinery/pkg/labels"
@@ -123,7 +127,7 @@ func writeKustomization(t *testing.T, name string, content func(up string) map[s
 // TestOverlays renders all that a user may put together and has a real API server check it. Pod
 // security is in its warnings: the namespaces ask for them.
 func TestOverlays(t *testing.T) {
-	admin, warned := startAPIServer(t)
+	admin, warned, config := startAPIServer(t)
 	for _, o := range environment.All {
 		apply(t, admin, o.Base())
 		careless := deploymentOf(NewWithT(t), render(t, o.Base()), o.Name)
@@ -136,20 +140,17 @@ func TestOverlays(t *testing.T) {
 	}
 	all := variants(t)
 	all = append(all, variant{}) // the example of a user
+	accepted := &accepted{config: config, mapper: admin.RESTMapper(), objects: map[string]bool{}}
 	for _, v := range all {
 		name, folder := "samples/install", "deploy/samples/install"
 		if v.overlay != "" {
 			name, folder = v.String(), v.write(t)
 		}
 		t.Run(name, func(t *testing.T) {
-			g := NewWithT(t)
+			t.Parallel()
 			objects := render(t, folder)
 			makeNamespaces(t, admin, objects)
-			g.Expect(manifests.Apply(t.Context(), admin, objects, client.DryRunAll)).To(Succeed())
-			if diff := cmp.Diff([]string(nil), warned.texts); diff != "" {
-				t.Errorf("the API server warns:\n%s", diff)
-			}
-			warned.texts = nil
+			accepted.expect(t, objects)
 			expectSameOfKubectl(t, folder, objects)
 			if v.overlay != "" {
 				expectHardened(t, v.operator, objects)
@@ -161,9 +162,55 @@ func TestOverlays(t *testing.T) {
 	}
 }
 
+// accepted are the objects, as JSON, that the API server has accepted without a warning. Most
+// overlays have most of them, among them the definitions of the kinds, which are large.
+type accepted struct {
+	config *rest.Config
+	mapper meta.RESTMapper
+
+	mu      sync.Mutex
+	objects map[string]bool
+}
+
+// expect has the API server check those objects that it has not accepted yet.
+func (a *accepted) expect(t *testing.T, objects []*unstructured.Unstructured) {
+	t.Helper()
+	g, warned := NewWithT(t), &warnings{}
+	config := rest.CopyConfig(a.config)
+	config.WarningHandler = warned
+	admin, err := client.New(config, client.Options{Mapper: a.mapper})
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, o := range objects {
+		text, err := json.Marshal(o)
+		g.Expect(err).NotTo(HaveOccurred())
+		if a.has(string(text)) {
+			continue
+		}
+		g.Expect(manifests.Apply(t.Context(), admin, []*unstructured.Unstructured{o}, client.DryRunAll)).To(Succeed())
+		if diff := cmp.Diff([]string(nil), warned.texts); diff != "" {
+			t.Errorf("the API server warns of %s %s:\n%s", o.GetKind(), o.GetName(), diff)
+			warned.texts = nil
+			continue
+		}
+		a.add(string(text))
+	}
+}
+
+func (a *accepted) has(object string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.objects[object]
+}
+
+func (a *accepted) add(object string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.objects[object] = true
+}
+
 // startAPIServer returns a client of a cluster in which nothing happens to what is created, but
 // which knows the kinds of prometheus-operator.
-func startAPIServer(t *testing.T) (client.Client, *warnings) {
+func startAPIServer(t *testing.T) (client.Client, *warnings, *rest.Config) {
 	t.Helper()
 	g := NewWithT(t)
 	prometheus, err := testcluster.PrometheusOperatorCRDs(t.Context())
@@ -176,7 +223,7 @@ func startAPIServer(t *testing.T) (client.Client, *warnings) {
 	config.WarningHandler = warned
 	admin, err := client.New(config, client.Options{})
 	g.Expect(err).NotTo(HaveOccurred())
-	return admin, warned
+	return admin, warned, cluster.Config()
 }
 
 // makeNamespaces makes those that the objects are in, which a dry run does not.
@@ -217,8 +264,8 @@ func expectSameOfKubectl(t *testing.T, folder string, objects []*unstructured.Un
 	}
 	g.Expect(slices.Sorted(maps.Keys(got))).To(Equal(slices.Sorted(maps.Keys(want))))
 	for name := range want {
-		if diff := cmp.Diff(want[name], got[name]); diff != "" {
-			t.Errorf("kubectl kustomize makes another %s:\n%s", name, diff)
+		if !reflect.DeepEqual(want[name], got[name]) { // of a large object cmp.Diff takes long
+			t.Errorf("kubectl kustomize makes another %s:\n%s", name, cmp.Diff(want[name], got[name]))
 		}
 	}
 }

@@ -54,7 +54,8 @@ func aDojo(namespace string, spec ...string) string {
 // TestPolicySamples holds each of the samples of policies against a real API server: what it
 // refuses, and what it lets through.
 func TestPolicySamples(t *testing.T) {
-	admin, _ := startAPIServer(t)
+	t.Parallel()
+	admin, _, _ := startAPIServer(t)
 	apply(t, admin, environment.Dojo.Base())
 	apply(t, admin, "deploy/samples/policies")
 	makeNamespace(t, admin, "team-a", nil)
@@ -149,8 +150,9 @@ func TestPolicySamples(t *testing.T) {
 // TestServiceAccountsOff shows that the sample switches spec.serviceAccountName off also where the annotation
 // of a namespace allows it, and leaves a Dojo that has it already editable.
 func TestServiceAccountsOff(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
-	admin, _ := startAPIServer(t)
+	admin, _, _ := startAPIServer(t)
 	apply(t, admin, environment.Dojo.Base())
 	g.Expect(admin.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: "team-a", Annotations: map[string]string{"core.jutsu.com/allowed-service-accounts": "web,batch,default"},
@@ -183,6 +185,7 @@ func TestServiceAccountsOff(t *testing.T) {
 
 // TestAdmission shows that the API server itself bounds what the operators write.
 func TestAdmission(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{})
 	g.Expect(err).NotTo(HaveOccurred())

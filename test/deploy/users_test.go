@@ -24,6 +24,7 @@ import (
 // TestUserRoles gives users the roles that every cluster has, and asks a real API server what that
 // lets them do with our kinds, with the components that aggregate ours; and one user ours, without.
 func TestUserRoles(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	cluster, err := testcluster.Start(t.Context(), testcluster.Options{ControllerManager: true}) // which aggregates
 	g.Expect(err).NotTo(HaveOccurred())

@@ -5,11 +5,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -51,7 +53,6 @@ type cluster struct {
 
 func startCluster(t *testing.T, o environment.Options) *cluster {
 	t.Helper()
-	kubectl.OnPath(t)
 	o.Folder = t.TempDir()
 	o.Cluster.ControllerManager, o.Cluster.Nodes, o.Cluster.Audit = true, 1, true
 	e, err := environment.Start(t.Context(), o)
@@ -65,7 +66,6 @@ func startCluster(t *testing.T, o environment.Options) *cluster {
 	})
 	c := &cluster{Environment: e, kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
 	c.rename(t, e.Cluster.Kubeconfig(), c.kubeconfig, "kind-test")
-	t.Setenv("KUBECONFIG", c.kubeconfig)
 	return c
 }
 
@@ -81,21 +81,39 @@ func (c *cluster) rename(t *testing.T, from, to, context string) {
 	g.Expect(clientcmd.WriteToFile(*config, to)).To(Succeed())
 }
 
+// built is bin/dev, built as each of the commands would.
+var built = sync.OnceValue(func() error {
+	root, err := project.Root()
+	if err != nil {
+		return err
+	}
+	build := exec.Command("make", "--no-print-directory", "bin/dev")
+	build.Dir, build.Env = root, append(os.Environ(), "MAKEFLAGS=")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("make bin/dev: %w: %s", err, out)
+	}
+	return nil
+})
+
 // command starts a line in the project's root. What make has built is taken as it is, since other
 // tests use it. Its temporary folder is its own, so that what it leaves behind can be found.
-func command(t *testing.T, line string, variables ...string) (session *gexec.Session, tmp string) {
+func (c *cluster) command(t *testing.T, line string, variables ...string) (session *gexec.Session, tmp string) {
 	t.Helper()
 	root, err := project.Root()
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := built(); err != nil {
+		t.Fatal(err)
+	}
 	if tmp, err = os.MkdirTemp("", "dev-"); err != nil { //nolint:usetesting // the path of a socket must be short
 		t.Fatal(err)
 	}
-	line = regexp.MustCompile(`^make `).ReplaceAllString(line, "make --old-file=build --no-print-directory ")
+	line = regexp.MustCompile(`^make `).ReplaceAllString(line, "make --old-file=build --old-file=bin/dev --no-print-directory ")
 	shell := exec.CommandContext(t.Context(), "sh", "-euc", "exec "+line)
 	shell.Dir = root
-	shell.Env = append(append(os.Environ(), "TMPDIR="+tmp, "MAKEFLAGS=", "ARGS=", "CONTEXT="), variables...)
+	shell.Env = append(append(os.Environ(), "TMPDIR="+tmp, "MAKEFLAGS=", "ARGS=", "CONTEXT=", "KUBECONFIG="+c.kubeconfig,
+		"PATH="+filepath.Dir(kubectl.Path(t))+string(os.PathListSeparator)+os.Getenv("PATH")), variables...)
 	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a Ctrl-C reaches all of a terminal's job
 	output := t.Output()
 	if session, err = gexec.Start(shell, output, output); err != nil {
@@ -112,9 +130,9 @@ func command(t *testing.T, line string, variables ...string) (session *gexec.Ses
 }
 
 // prints runs a line to its end and returns what it prints; its exit status has to be the given one.
-func prints(t *testing.T, status int, line string, variables ...string) string {
+func (c *cluster) prints(t *testing.T, status int, line string, variables ...string) string {
 	t.Helper()
-	session, _ := command(t, line, variables...)
+	session, _ := c.command(t, line, variables...)
 	NewWithT(t).Eventually(session).WithTimeout(waitLimit).Should(gexec.Exit(), line)
 	text := string(session.Out.Contents()) + string(session.Err.Contents())
 	if failed := session.ExitCode() != 0; failed != (status != 0) {
@@ -124,9 +142,9 @@ func prints(t *testing.T, status int, line string, variables ...string) string {
 }
 
 // anyOf is what a line prints, whether it fails or not.
-func anyOf(t *testing.T, line string) string {
+func (c *cluster) anyOf(t *testing.T, line string) string {
 	t.Helper()
-	session, _ := command(t, line)
+	session, _ := c.command(t, line)
 	NewWithT(t).Eventually(session).WithTimeout(waitLimit).Should(gexec.Exit(), line)
 	return string(session.Out.Contents()) + string(session.Err.Contents())
 }
@@ -141,26 +159,27 @@ func interrupt(t *testing.T, session *gexec.Session) {
 }
 
 // section runs the commands of a section of docs/quickstart.md.
-func section(t *testing.T, title string) {
+func (c *cluster) section(t *testing.T, title string) {
 	t.Helper()
 	commands, err := quickstart.Commands(title)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range commands {
-		prints(t, 0, line)
+		c.prints(t, 0, line)
 	}
 }
 
 // TestQuickstart runs docs/quickstart.md, on nodes that are fake and with a stand-in for CloudNativePG.
 // That an alert is posted takes a real node: test/e2e.
 func TestQuickstart(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	c := startCluster(t, environment.Options{CloudNativePG: environment.HealthyPostgres, Prometheus: true})
 	const installing = "How do I install what they need?"
-	section(t, installing)
+	c.section(t, installing)
 	before := c.versions(t)
-	section(t, installing)
+	c.section(t, installing)
 	g.Expect(c.versions(t)).To(Equal(before), "what is installed twice")
 
 	running, err := quickstart.Commands("How do I run the operators?")
@@ -168,46 +187,47 @@ func TestQuickstart(t *testing.T) {
 	g.Expect(running).To(HaveLen(1))
 	line := strings.Replace(running[0], "ARGS=--simulate-discord",
 		`ARGS="--simulate-discord --discord-listen=127.0.0.1:0"`, 1) // a port that is free on any machine
-	dev, tmp := command(t, line)
+	dev, tmp := c.command(t, line)
 	g.Eventually(dev).WithTimeout(waitLimit).Should(gbytes.Say(regexp.QuoteMeta(upAndReady)))
 	g.Expect(string(dev.Out.Contents())).To(ContainSubstring("Context kind-test: https://127.0.0.1:"))
-	section(t, "How do I get from there to an alert in Discord?")
-	g.Expect(prints(t, 0, "kubectl get discordchannel sendai-jujutsu-high-alerts")).To(ContainSubstring("True"))
+	c.section(t, "How do I get from there to an alert in Discord?")
+	g.Expect(c.prints(t, 0, "kubectl get discordchannel sendai-jujutsu-high-alerts")).To(ContainSubstring("True"))
 	for _, target := range []string{"dev", "uninstall"} {
-		g.Expect(prints(t, 1, "make "+target)).To(MatchRegexp(`holds the Lease dojo-system/\S+, renewed \ds ago`))
+		g.Expect(c.prints(t, 1, "make "+target)).To(MatchRegexp(`holds the Lease dojo-system/\S+, renewed \ds ago`))
 	}
 	c.actsAsServiceAccounts(t)
 	interrupt(t, dev)
 	g.Expect(string(dev.Out.Contents())).To(ContainSubstring("The objects and what make install has installed stay."))
 	c.leavesNothing(t, tmp)
-	g.Expect(prints(t, 1, "make uninstall")).To(And(ContainSubstring("  Dojo default/sendai-jujutsu-high\n"),
+	g.Expect(c.prints(t, 1, "make uninstall")).To(And(ContainSubstring("  Dojo default/sendai-jujutsu-high\n"),
 		ContainSubstring("  DiscordServer default/jujutsu\n"), ContainSubstring("--keep-kinds")))
 
 	removing, err := quickstart.Commands("How do I remove it all?")
 	g.Expect(err).NotTo(HaveOccurred())
-	dev, tmp = command(t, line)
+	dev, tmp = c.command(t, line)
 	g.Eventually(dev).WithTimeout(waitLimit).Should(gbytes.Say(regexp.QuoteMeta(upAndReady)))
-	prints(t, 0, removing[0])
+	c.prints(t, 0, removing[0])
 	interrupt(t, dev)
 	c.leavesNothing(t, tmp)
 	for _, line := range removing[1:] {
-		prints(t, 0, line)
+		c.prints(t, 0, line)
 	}
 	g.Eventually(func() string { // the API server removes definitions of kinds after it has accepted their deletion
-		return prints(t, 0, "kubectl get crd,clusterrole,validatingadmissionpolicy -o name")
+		return c.prints(t, 0, "kubectl get crd,clusterrole,validatingadmissionpolicy -o name")
 	}).WithTimeout(waitLimit).ShouldNot(ContainSubstring(".jutsu.com"))
-	g.Eventually(func() string { return prints(t, 0, "kubectl get namespace -o name") }).WithTimeout(waitLimit).
+	g.Eventually(func() string { return c.prints(t, 0, "kubectl get namespace -o name") }).WithTimeout(waitLimit).
 		ShouldNot(MatchRegexp("dojo-system|discord-system|jutsu-monitoring"))
-	g.Expect(prints(t, 0, "kubectl get clusters.postgresql.cnpg.io -o name")).To(ContainSubstring("sendai-jujutsu-high-db"),
+	g.Expect(c.prints(t, 0, "kubectl get clusters.postgresql.cnpg.io -o name")).To(ContainSubstring("sendai-jujutsu-high-db"),
 		"the data of a Dojo outlives it")
 }
 
 // TestRefusals: what keeps the operators from running from here is said with what to do about it.
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	c := startCluster(t, environment.Options{})
-	g.Expect(prints(t, 1, "make dev")).To(ContainSubstring("dojo-operator is not installed on this cluster"))
-	prints(t, 0, "make install")
+	g.Expect(c.prints(t, 1, "make dev")).To(ContainSubstring("dojo-operator is not installed on this cluster"))
+	c.prints(t, 0, "make install")
 
 	deployed := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "dojo-system", Name: "dojo-operator"},
@@ -221,46 +241,47 @@ func TestRefusals(t *testing.T) {
 	}
 	g.Expect(c.Admin.Create(t.Context(), deployed)).To(Succeed())
 	stop := "kubectl -n dojo-system scale deployment dojo-operator --replicas=0"
-	g.Expect(prints(t, 1, "make dev")).To(ContainSubstring(stop))
-	prints(t, 0, stop)
-	g.Expect(prints(t, 1, "make uninstall")).To(ContainSubstring("remove it as it was installed"))
+	g.Expect(c.prints(t, 1, "make dev")).To(ContainSubstring(stop))
+	c.prints(t, 0, stop)
+	g.Expect(c.prints(t, 1, "make uninstall")).To(ContainSubstring("remove it as it was installed"))
 
 	jane, err := c.Cluster.UserKubeconfig("jane")
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, namespace := range []string{"dojo-system", "discord-system"} {
 		c.maySee(t, namespace, "jane")
 	}
-	refused := prints(t, 1, "make dev", "KUBECONFIG="+jane)
+	refused := c.prints(t, 1, "make dev", "KUBECONFIG="+jane)
 	g.Expect(refused).To(ContainSubstring("you may not impersonate the ServiceAccount dojo-system/dojo-operator"))
 	grants := regexp.MustCompile(`(?m)^  (kubectl -n \S+ create .*)$`).FindAllStringSubmatch(refused, -1)
 	g.Expect(grants).To(HaveLen(2), "what an administrator does about the first operator")
 	for _, operator := range environment.All {
 		for _, grant := range grants {
-			prints(t, 0, strings.NewReplacer("dojo-system", operator.Namespace, "dojo-operator", operator.Name, "YOU", "jane").
+			c.prints(t, 0, strings.NewReplacer("dojo-system", operator.Namespace, "dojo-operator", operator.Name, "YOU", "jane").
 				Replace(grant[1]))
 		}
 	}
-	dev, tmp := command(t, "make dev ARGS=--watch-namespaces=default", "KUBECONFIG="+jane)
+	dev, tmp := c.command(t, "make dev ARGS=--watch-namespaces=default", "KUBECONFIG="+jane)
 	g.Eventually(dev).WithTimeout(waitLimit).Should(gbytes.Say(regexp.QuoteMeta(upAndReady)))
 	g.Expect(syscall.Kill(-dev.Command.Process.Pid, syscall.SIGKILL)).To(Succeed())
 	g.Eventually(processes).WithArguments(tmp).WithTimeout(waitLimit).Should(BeEmpty(), "after SIGKILL")
 	g.Eventually(func() ([]string, error) { return filepath.Glob(tmp + "/*") }).WithTimeout(waitLimit).Should(BeEmpty())
 
 	g.Expect(c.Admin.Delete(t.Context(), deployed)).To(Succeed())
-	prints(t, 0, "kubectl -n dojo-system wait --for=delete pod --all --timeout=2m")
+	c.prints(t, 0, "kubectl -n dojo-system wait --for=delete pod --all --timeout=2m")
 	kept := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "dojo-system", Name: "of-a-user"}}
 	g.Expect(c.Admin.Create(t.Context(), kept)).To(Succeed())
-	g.Eventually(func() string { return anyOf(t, "make uninstall ARGS=--keep-kinds") }).WithTimeout(waitLimit).
+	g.Eventually(func() string { return c.anyOf(t, "make uninstall ARGS=--keep-kinds") }).WithTimeout(waitLimit).
 		Should(ContainSubstring("the namespace dojo-system stays, since it has Secret of-a-user"))
-	g.Expect(prints(t, 0, "kubectl get crd -o name")).To(ContainSubstring("dojos.core.jutsu.com"))
+	g.Expect(c.prints(t, 0, "kubectl get crd -o name")).To(ContainSubstring("dojos.core.jutsu.com"))
 }
 
 // TestDependencies installs what others release, twice, and leaves alone what came in another way.
 func TestDependencies(t *testing.T) {
+	t.Parallel()
 	g := NewWithT(t)
 	c := startCluster(t, environment.Options{})
 	for range 2 {
-		g.Expect(prints(t, 0, "make dependencies")).To(And(
+		g.Expect(c.prints(t, 0, "make dependencies")).To(And(
 			MatchRegexp(`CloudNativePG: applying \S+/releases/cnpg-\S+.yaml`),
 			ContainSubstring("Deployment cnpg-system/cnpg-controller-manager is available"),
 			MatchRegexp(`prometheus-operator: applying \S+/bundle.yaml`),
@@ -272,7 +293,7 @@ func TestDependencies(t *testing.T) {
 	g.Expect(c.Admin.Get(t.Context(), client.ObjectKey{Name: wanted[0].sign}, sign)).To(Succeed())
 	sign.SetManagedFields([]metav1.ManagedFieldsEntry{{}})
 	g.Expect(c.Admin.Update(t.Context(), sign)).To(Succeed())
-	g.Expect(prints(t, 0, "make dependencies")).To(ContainSubstring("CloudNativePG: is there, and left alone"))
+	g.Expect(c.prints(t, 0, "make dependencies")).To(ContainSubstring("CloudNativePG: is there, and left alone"))
 }
 
 // maySee lets a user read what `make dev` reads in a namespace.
@@ -344,7 +365,7 @@ func (c *cluster) leavesNothing(t *testing.T, tmp string) {
 	g.Expect(filepath.Glob(tmp + "/*")).To(BeEmpty())
 	g.Expect(processes(tmp)).To(BeEmpty())
 	for _, o := range environment.All {
-		g.Expect(prints(t, 0, "kubectl get lease -n "+o.Namespace)).To(ContainSubstring("No resources found"))
+		g.Expect(c.prints(t, 0, "kubectl get lease -n "+o.Namespace)).To(ContainSubstring("No resources found"))
 	}
 }
 

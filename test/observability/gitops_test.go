@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"sync"
 	"testing"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
@@ -23,6 +24,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/testcluster/manifests"
+	"jutsu.com/operators/libs/testcluster/project"
 )
 
 // health is what the tools make of an object.
@@ -129,12 +131,23 @@ func healthOf(t *testing.T, o *unstructured.Unstructured) (h health, message str
 	return h, message
 }
 
+// argoCD is what deploy/argocd consists of.
+var argoCD = sync.OnceValues(func() ([]*unstructured.Unstructured, error) {
+	path, err := project.Path("deploy/argocd")
+	if err != nil {
+		return nil, err
+	}
+	return manifests.Render(path)
+})
+
 // argoHealth runs the script that is deployed for the object's kind with those libraries only that
 // Argo CD opens.
 func argoHealth(t *testing.T, o *unstructured.Unstructured) (state, message string) {
 	t.Helper()
 	kind := o.GroupVersionKind()
-	script, found, err := unstructured.NestedString(render(t, "deploy/argocd")[0].Object, "data",
+	scripts, err := argoCD()
+	must(t, err)
+	script, found, err := unstructured.NestedString(scripts[0].Object, "data",
 		"resource.customizations.health."+kind.Group+"_"+kind.Kind)
 	must(t, err)
 	if !found {
