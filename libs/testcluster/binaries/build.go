@@ -97,8 +97,8 @@ func (w workshop) fetchModules(ctx context.Context, builds []build) error {
 	for i, group := range groups {
 		all.Go(func() {
 			b := group[0]
-			arguments := append([]string{"list", "-mod=readonly", "-deps", "-tags=" + b.tags, `-f={{""}}`}, packages(group)...)
-			if err := w.run(ctx, b, "modules", exec.Command("go", arguments...), nil); err != nil {
+			list := []string{"list", "-mod=readonly", "-deps", "-tags=" + b.tags, `-f={{""}}`}
+			if err := w.run(ctx, b, "modules", exec.Command("go", append(list, packages(group)...)...), nil); err != nil {
 				errs[i] = fmt.Errorf("fetch the modules of %s in %s: %w", b.title(), b.source, err)
 			}
 		})

@@ -20,7 +20,7 @@ import (
 	"jutsu.com/operators/libs/testcluster/process"
 )
 
-func TestPin(t *testing.T) {
+func TestVersionPinned(t *testing.T) {
 	const mod = "module example.test/tool\n\nrequire (\n" +
 		"\tgo.etcd.io/etcd/api/v3 v3.1.0\n\tgo.etcd.io/etcd/server/v3 v3.6.16\n)\n"
 	spec := binary{pkg: "go.etcd.io/etcd/server/v3"}

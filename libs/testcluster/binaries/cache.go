@@ -46,7 +46,8 @@ func newProvider(w io.Writer) (*provider, error) {
 		p.source = value
 	}
 	if p.source != auto && p.source != onlyBuild && p.source != onlyDownload {
-		return nil, fmt.Errorf("%s=%s is unknown; set it to %s, %s or %s", SourceEnv, p.source, auto, onlyBuild, onlyDownload)
+		return nil, fmt.Errorf("%s=%s is unknown; set it to %s, %s or %s", SourceEnv, p.source,
+			auto, onlyBuild, onlyDownload)
 	}
 	var err error
 	if p.sums, err = parseSums(downloads); err != nil {

@@ -88,7 +88,8 @@ func (p *provider) published(ctx context.Context, r release) (string, error) {
 		return hex.EncodeToString(hash.Sum(nil)), err
 	}
 	var list bytes.Buffer
-	if err := p.get(ctx, p.address(r.sums), 0, func(int64, int64) (io.Writer, error) { return &list, nil }); err != nil {
+	err := p.get(ctx, p.address(r.sums), 0, func(int64, int64) (io.Writer, error) { return &list, nil })
+	if err != nil {
 		return "", err
 	}
 	return findSum(list.String(), r.url)
