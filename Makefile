@@ -135,9 +135,9 @@ ci-all: ## All that CI runs, with the suites that .ci/run would leave out since 
 	@.ci/run --all
 
 .PHONY: testcluster
-testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)
-	@echo "looking for the binaries of the test cluster"
-	@cd libs/testcluster && $(export_flags) && go build -o ../../bin/testcluster ./cmd/testcluster && exec ../../bin/testcluster build $(TESTCLUSTER_ALSO)
+testcluster: ## Download or build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)
+	@cd libs/testcluster && $(export_flags) && export GOWORK=off && \
+		../../tools/compile bin/testcluster -o=../../bin/testcluster ./cmd/testcluster && exec ../../bin/testcluster build $(TESTCLUSTER_ALSO)
 
 ##@ Change
 
