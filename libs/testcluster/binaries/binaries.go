@@ -107,9 +107,9 @@ func ControlPlane() []string {
 	return []string{Etcd, APIServer, ControllerManager, Scheduler, Kwok}
 }
 
-// Locate returns the paths of the named binaries, and provides those that the cache lacks. Many
-// processes may call it at once: one provides, the others wait. Lines about the progress go to w,
-// with nil to os.Stderr; when nothing is missing there are none.
+// Locate returns the paths of the named binaries, and downloads or builds the missing ones. Many
+// processes may call it at once: one works, the others wait. Lines about the progress go to w, with
+// nil to os.Stderr; when nothing is missing there are none.
 func Locate(ctx context.Context, w io.Writer, names ...string) (map[string]string, error) {
 	p, err := newProvider(w)
 	if err != nil {

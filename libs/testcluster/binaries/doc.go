@@ -40,6 +40,6 @@
 // # Where to look in the code
 //
 // binaries.go has the table of binaries and Locate; version.go reads the pinned versions; cache.go
-// locks and fills the cache; release.go and download.go download; build.go builds; pin.go writes
-// downloads.txt.
+// locks and fills the cache; release.go has the URLs, client.go the requests and download.go the
+// files; build.go builds; pin.go writes downloads.txt.
 package binaries

@@ -20,14 +20,15 @@ import (
 	"jutsu.com/operators/libs/testcluster/project"
 )
 
-// platforms are those whose checksums are pinned.
+// platforms lists the platforms of the pinned checksums.
 var platforms = []string{"linux/amd64", "linux/arm64"}
 
 const sumsHeader = "# SHA-256 sums of official releases; `testcluster pin` writes this file, doc.go describes it.\n"
 
 // Pin writes downloads.txt: the checksums of all binaries that their projects publish, in the
-// versions that tools/ pins. It downloads a file of which no checksum is published. When one cannot
-// be had, for another reason than a 404, the file stays as it is.
+// versions that tools/ pins. If a project publishes no checksum, Pin downloads the binary and
+// computes it. It skips a file that the server answers with 404; after any other failure
+// downloads.txt stays as it was.
 func Pin(ctx context.Context, w io.Writer) error {
 	p, err := newProvider(w)
 	if err != nil {
