@@ -75,7 +75,7 @@ var (
 // targets are the commands with a budget. A budget is what the target compiles, and a tenth more.
 var targets = []target{
 	{name: "make run", budget: 115 * mega, builds: join(operators, cluster, []build{playground})},
-	{name: "make test", budget: 215 * mega, builds: join(cluster, unit(modules), specs, []build{
+	{name: "make test", budget: 255 * mega, builds: join(cluster, unit(modules), specs, []build{
 		{folder: "test", packages: []string{"./..."}, race: true, tests: true}, // by vet
 		tool("cloudnative-pg"), kubernetes("kubectl"), own("charts", false), tool("controller-gen"), tool("crd-ref-docs"),
 	})},
