@@ -5,8 +5,12 @@ SHELL := /bin/bash
 OPERATORS := dojo-operator discord-operator
 MODULES := apis libs/conditions libs/manager libs/apply libs/testcluster libs/discordclient $(OPERATORS) test/environment test
 
-# All that is built without -race is built with the same flags, so that nothing is compiled twice.
-export_flags := export CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -trimpath"
+# All that is built without -race is built with the same flags, and all that is built with it too, so that nothing is
+# compiled twice, in no checkout on this machine. Tests run without vet, which make vet and make lint have.
+flags := GOFLAGS="$$(go env GOFLAGS) -trimpath"
+export_flags := export CGO_ENABLED=0 $(flags)
+export_race_flags := export CGO_ENABLED=1 $(flags)
+packages := $(MODULES:%=./%/...)
 
 # Specs wait more than they work: each process has a Kubernetes API of its own.
 PROCS := 4
@@ -47,32 +51,65 @@ uninstall: bin/dev ## Remove what install has installed, unless objects would be
 
 ##@ Test
 
+.PHONY: check
+check: format generated $(VET) unit ## What needs no Kubernetes: gofmt, generated files, vet, tests of pure code
+	@echo "Everything is as it should be. Next: make test"
+
 .PHONY: test
-test: unit integration $(if $(TESTFLAGS),,$(OPERATORS:%=specs-%)) ## All tests, with -race, on a real Kubernetes API: the next three (TESTFLAGS="-run X" for some)
-	@echo "All tests passed. Next: make run"
+test: check specs ## check, and the specs of both operators, with -race, on a real Kubernetes API
+	@echo "All tests passed. Next: make run, or make test-all"
+
+.PHONY: test-all
+test-all: test integration artifacts ## test, integration and artifacts: all tests but e2e and chaos
+	@echo "All tests passed. Next: make e2e"
+
+VET := vet
+.PHONY: vet
+vet: ## Run go vet on all modules; make lint includes it
+	@echo "vetting all modules"; $(export_race_flags) && go vet -race $(packages)
+
+.PHONY: format
+format: ## Fail where gofmt would change a file
+	@unformatted=$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 gofmt -l) && \
+		if [ -n "$$unformatted" ]; then echo "run gofmt -w on:" $$unformatted; exit 1; fi
+
+.PHONY: generated
+generated: ## Fail where make generate changes a file
+	@state() { git ls-files --modified --others --exclude-standard -z | xargs -0 --no-run-if-empty sha256sum 2>/dev/null; git ls-files --deleted; }; \
+		before=$$(state) && $(MAKE) --no-print-directory generate && after=$$(state) && \
+		if [ "$$before" != "$$after" ]; then \
+			diff <(echo "$$before") <(echo "$$after"); echo "generated files were out of date: commit what make generate has changed"; exit 1; fi
+
+# Packages with tests, by whether these start a Kubernetes API. TESTFLAGS="-run X" limits what runs.
+cluster_tests = tools/tested cluster $(packages)
+pure_tests = tools/tested pure $(packages)
+go_test = go test -race -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS)
+# A bound for a test that hangs, not for a slow machine.
+TEST_TIMEOUT := 60m
 
 .PHONY: unit
-unit: testcluster bin/cosign ## Tests of single packages, of both images and of both charts
-	@for module in $(filter-out $(OPERATORS) test,$(MODULES)); do \
-		echo "testing $$module"; (cd $$module && go test -race -timeout 20m $(TESTFLAGS) ./...) || exit 1; \
-	done
-	@for module in $(OPERATORS); do \
-		echo "testing $$module"; \
-		(cd $$module && go test -race -timeout 20m $(TESTFLAGS) $(if $(TESTFLAGS),./...,. ./internal/...)) || exit 1; \
-	done
-	@echo "testing tools/release, which builds both images (without -race, under which compressing them takes minutes)"
-	@cd tools/release && $(export_flags) && GOWORK=off go test -timeout 20m $(TESTFLAGS) ./...
-	@echo "testing tools/charts, with Helm's own library (without -race, under which compiling it takes minutes)"
-	@cd tools/charts && $(export_flags) && GOWORK=off go test -timeout 20m $(TESTFLAGS) ./...
+unit: ## Tests of pure code, with -race
+	@echo "testing what needs no Kubernetes"; $(export_race_flags) && $(go_test) $$($(pure_tests))
+	@cd tools/compiled && $(export_race_flags) && GOWORK=off $(go_test) ./...
 
 .PHONY: integration
-test integration: TESTCLUSTER_ALSO := prometheus kubectl
-integration: build testcluster bin/promtool bin/release ## Tests of what needs both operators: playground, manifests, dashboards, alerts, releases
-	@echo "testing test"; cd test && go test -race -timeout 20m $(TESTFLAGS) ./...
+integration: TESTCLUSTER_ALSO := prometheus kubectl cloudnative-pg
+integration: build testcluster bin/promtool bin/release ## Tests with a Kubernetes API but the specs: test cluster, playground, manifests, alerts
+	@echo "testing what needs a Kubernetes API"; $(export_race_flags) && $(go_test) $$($(cluster_tests))
 
+.PHONY: artifacts
+artifacts: build testcluster bin/cosign ## Tests of images, releases and Helm charts
+	@echo "testing tools/release and tools/charts (without -race, under which compressing and compiling take minutes)"
+	@$(export_flags) && export GOWORK=off && for tool in release charts; do \
+		(cd tools/$$tool && go test -vet=off -timeout=$(TEST_TIMEOUT) $(TESTFLAGS) ./...) || exit 1; done
+
+.PHONY: specs
+specs: $(OPERATORS:%=specs-%) ## The specs of both operators
+
+specs-%: TESTCLUSTER_ALSO := kubectl cloudnative-pg
 specs-%: testcluster ## Such as specs-dojo-operator: its specs, which drive its binary on a real Kubernetes API
 	@echo "testing $*/specs, $(PROCS) processes at a time"
-	@cd $* && go tool ginkgo --race --procs=$(PROCS) --timeout=20m --succinct --no-color \
+	@cd $* && $(export_race_flags) && go tool ginkgo --race --vet=off --procs=$(PROCS) --timeout=20m --succinct --no-color \
 		--junit-report=junit.xml --output-dir=../out/$* ./specs
 
 .PHONY: e2e
@@ -93,10 +130,14 @@ chaos: build testcluster bin/chaos ## Inject random faults and check invariants 
 bench: build testcluster bin/bench ## Measure what the operators cost (ARGS="--dojos 100 --only load"; figures also in out/bench)
 	@cd test && exec ../bin/bench $(ARGS)
 
+.PHONY: ci-all
+ci-all: ## All that CI runs, with the suites that .ci/run would leave out since nothing that they depend on has changed
+	@.ci/run --all
+
 .PHONY: testcluster
-testcluster: ## Build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)
-	@echo "looking for the binaries of the test cluster"
-	@cd libs/testcluster && $(export_flags) && go build -o ../../bin/testcluster ./cmd/testcluster && exec ../../bin/testcluster build $(TESTCLUSTER_ALSO)
+testcluster: ## Download or build etcd, Kubernetes and kwok for tests and the playground (once, into the user's cache)
+	@cd libs/testcluster && $(export_flags) && export GOWORK=off && \
+		../../tools/compile bin/testcluster -o=../../bin/testcluster ./cmd/testcluster && exec ../../bin/testcluster build $(TESTCLUSTER_ALSO)
 
 ##@ Change
 
@@ -119,9 +160,7 @@ manifests: generate ## As generate
 
 .PHONY: lint
 lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and actionlint on the workflows
-	@$(export_flags) && for module in $(MODULES); do \
-		echo "linting $$module"; (cd $$module && $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
-	done
+	@echo "linting all modules"; $(export_flags) && bin/golangci-lint run $(packages)
 	@echo "linting .github/workflows"; bin/actionlint -shellcheck= -pyflakes=
 	@$(export_flags) && for tool in release charts; do \
 		echo "linting tools/$$tool"; (cd tools/$$tool && GOWORK=off $(CURDIR)/bin/golangci-lint run ./...) || exit 1; \
@@ -130,6 +169,14 @@ lint: bin/golangci-lint bin/actionlint ## Run golangci-lint on all modules and a
 .PHONY: compat
 compat: bin/release ## Compare the API with the last release of each operator; fails on a breaking change
 	@for operator in $(OPERATORS); do bin/release compat $$operator || exit 1; done
+
+.PHONY: compiled
+compiled: bin/compiled ## Report how much source run, test and CI compile, and what in several versions; fails above a budget
+	@bin/compiled
+
+.PHONY: align
+align: bin/compiled ## Raise each library to the newest version that a module of the workspace or of tools/ requires
+	@bin/compiled -align
 
 .PHONY: docs
 docs: tools/docs/node_modules/.package-lock.json ## Render the pages as a site into out/site; needs npm (DOCS_REPOSITORY=https://... links to files)
@@ -158,7 +205,7 @@ build: ## Build the operators into bin/ (VERSION=v1.2.3; by default from the ope
 	@$(export_flags) && for operator in $(OPERATORS); do \
 		version="$(VERSION)"; : "$${version:=$$(git describe --tags --always --dirty --match "$$operator/*" 2>/dev/null | sed 's|.*/||')}"; \
 		echo "building $$operator $${version:=dev}"; \
-		(cd $$operator && GOWORK=off go build -ldflags "-s -w -X main.version=$$version" -o ../bin/$$operator .) || exit 1; \
+		(cd $$operator && GOWORK=off ../tools/compile $$operator -ldflags="-s -w -X main.version=$$version" -o=../bin/$$operator .) || exit 1; \
 	done
 
 .PHONY: images
@@ -175,7 +222,7 @@ release-%: bin/release bin/cosign ## Such as release-dojo-operator (VERSION=v1.2
 PROGRAMS := bin/playground bin/bench bin/chaos bin/dev
 .PHONY: $(PROGRAMS)
 $(PROGRAMS): bin/%:
-	@echo "building $*"; cd test && $(export_flags) && go build -o ../bin/$* ./$*
+	@echo "building $*"; cd test && $(export_flags) && ../tools/compile $* -o=../bin/$* ./$*
 
 .PHONY: clean
 clean: ## Remove bin and out

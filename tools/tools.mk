@@ -1,10 +1,11 @@
-# Developer tools, each a module of its own, so that one tool's dependencies never move another's or the operators'.
+# Developer tools, each a module of its own, with one version of each library over all of them and the workspace, so that
+# no library is compiled twice: make align raises what differs, and make compiled reports it.
 # tools/NAME/go.mod pins NAME with a `tool` line; `make bin/NAME` builds it again only when that go.mod or go.sum changed.
 #
 #	To update NAME:  cd tools/NAME && GOWORK=off go get -tool PACKAGE@VERSION && GOWORK=off go mod tidy
 #
 # What runs in test clusters (kubernetes, etcd, kwok, prometheus, and for test/e2e coredns, cloudnative-pg, plugin-barman-cloud, versitygw,
-# prometheus-operator, alertmanager) is not built here: libs/testcluster does, into the user's cache. It also takes CustomResourceDefinitions and
+# prometheus-operator, alertmanager) is not built here: libs/testcluster/binaries downloads or builds it, into the user's cache. It also takes CustomResourceDefinitions and
 # manifests out of these modules.
 
 # `go install` would stamp these with their version; a build from tools/NAME has to.
@@ -13,32 +14,23 @@ bin/golangci-lint: stamp = -X main.version=$${version\#v}
 bin/cosign: stamp = -X sigs.k8s.io/release-utils/version.gitVersion=$$version
 bin/actionlint: stamp = -X github.com/rhysd/actionlint.version=$${version\#v}
 
-# Seconds a first build takes on two cores.
-bin/golangci-lint: seconds = 45
-bin/cosign: seconds = 120
-bin/%: seconds = 15
-
 bin/%: tools/%/go.mod tools/%/go.sum
 	@cd tools/$* && $(export_flags) && export GOWORK=off && \
 	version=$$(go list -f '{{.Module.Version}}' tool) && \
-	echo "building $* $$version, about $(seconds) s, once" && \
-	go build -ldflags="-s -w $(stamp)" -o ../../$@ tool && \
+	echo "building $* $$version, once" && \
+	../compile $* -ldflags="-s -w $(stamp)" -o=../../$@ tool && \
 	touch ../../$@
 
-# Without the service discoveries of the clouds, which would be most of it. The module's other program, prometheus, libs/testcluster builds.
+# Without the service discoveries of the clouds, which would be most of it. The module's other program, prometheus, libs/testcluster/binaries builds.
 bin/promtool: tools/prometheus/go.mod tools/prometheus/go.sum
 	@cd tools/prometheus && $(export_flags) && export GOWORK=off && \
 	version=$$(go list -m -f '{{.Version}}' github.com/prometheus/prometheus) && \
-	echo "building promtool $$version, about 100 s, once" && \
-	go build -tags remove_all_sd,enable_kubernetes_sd -ldflags="-s -w -X github.com/prometheus/common/version.Version=$$version" \
-		-o ../../bin/promtool github.com/prometheus/prometheus/cmd/promtool && \
+	echo "building promtool $$version, once" && \
+	../compile promtool -tags=remove_all_sd,enable_kubernetes_sd -ldflags="-s -w -X github.com/prometheus/common/version.Version=$$version" \
+		-o=../../bin/promtool github.com/prometheus/prometheus/cmd/promtool && \
 	touch ../../bin/promtool
 
 # The project's own programs.
-bin/release: $(wildcard tools/release/*.go) tools/release/go.mod tools/release/go.sum
-	@echo "building release, with ko inside, about 30 s, once"
-	@cd tools/release && $(export_flags) && GOWORK=off go build -o ../../$@ . && touch ../../$@
-
-bin/charts: $(wildcard tools/charts/*.go) $(wildcard tools/charts/assets/*) tools/charts/go.mod tools/charts/go.sum
-	@echo "building charts"
-	@cd tools/charts && $(export_flags) && GOWORK=off go build -o ../../$@ . && touch ../../$@
+bin/release bin/charts bin/compiled: bin/%: tools/%/go.mod tools/%/go.sum $(wildcard tools/release/* tools/charts/* tools/charts/assets/* tools/compiled/*)
+	@echo "building $*"
+	@cd tools/$* && $(export_flags) && GOWORK=off ../compile $* -o=../../$@ . && touch ../../$@

@@ -4,8 +4,8 @@ package testcluster
 
 import (
 	"bufio"
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -17,6 +17,9 @@ import (
 	"time"
 
 	"github.com/onsi/gomega"
+
+	"jutsu.com/operators/libs/testcluster/binaries"
+	"jutsu.com/operators/libs/testcluster/process"
 )
 
 // endEnv makes this test binary start a cluster, print where it is and which processes it has, and
@@ -59,7 +62,7 @@ func startAndEnd(how string) {
 
 func TestNothingIsLeftHoweverTheProcessEnds(t *testing.T) {
 	t.Parallel()
-	if !alive(strconv.Itoa(os.Getpid())) {
+	if !process.Alive(strconv.Itoa(os.Getpid())) {
 		t.Fatal("/proc does not show who runs")
 	}
 	for how, signal := range map[string]os.Signal{
@@ -100,7 +103,7 @@ func TestNothingIsLeftHoweverTheProcessEnds(t *testing.T) {
 					return fmt.Errorf("%s is still there", dir)
 				}
 				for _, pid := range pids {
-					if alive(pid) {
+					if process.Alive(pid) {
 						return fmt.Errorf("process %s still runs", pid)
 					}
 				}
@@ -114,7 +117,7 @@ func TestNothingIsLeftHoweverTheProcessEnds(t *testing.T) {
 // binaries as setup-envtest does.
 func TestWithoutRoot(t *testing.T) {
 	t.Parallel()
-	prepared, err := locate(t.Context(), Options{}.components(), nil)
+	prepared, err := binaries.Locate(t.Context(), nil, Options{}.components()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +138,7 @@ func TestWithoutRoot(t *testing.T) {
 	child := exec.CommandContext(t.Context(), filepath.Join(folder, "program"))
 	child.Dir = folder
 	child.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + folder, "HOME=/nowhere", endEnv + "=stop",
-		EnvtestAssetsEnv + "=" + folder}
+		binaries.EnvtestAssetsEnv + "=" + folder}
 	if os.Geteuid() == 0 {
 		const nobody = 65534
 		child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
@@ -148,19 +151,8 @@ func TestWithoutRoot(t *testing.T) {
 	}
 }
 
-// alive is whether the process runs. An ended one whose parent never waits for it, as in many
-// containers, does not.
-func alive(pid string) bool {
-	stat, err := os.ReadFile("/proc/" + pid + "/stat") // pid (name) state ..., and the name may have parentheses
-	if err != nil {
-		return false
-	}
-	state := stat[bytes.LastIndexByte(stat, ')')+1:]
-	return !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
-}
-
 func TestStartThatFailsSaysWhyAndCleansUp(t *testing.T) {
-	prepared, err := locate(t.Context(), Options{}.components(), nil)
+	prepared, err := binaries.Locate(t.Context(), nil, Options{}.components()...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +177,7 @@ func TestStartThatFailsSaysWhyAndCleansUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			project, temp := t.TempDir(), shortTempDir(t)
 			t.Setenv("TMPDIR", temp)
-			t.Setenv(AssetsEnv, assets(t, prepared, test.etcd))
+			t.Setenv(binaries.AssetsEnv, assets(t, prepared, test.etcd))
 			for _, folder := range []string{"tools", "go.work"} {
 				if err := os.Mkdir(filepath.Join(project, folder), 0o700); err != nil {
 					t.Fatal(err)
@@ -206,6 +198,18 @@ func TestStartThatFailsSaysWhyAndCleansUp(t *testing.T) {
 				t.Errorf("want etcd's log kept: %v", kept)
 			}
 		})
+	}
+}
+
+func TestStartWithoutBinariesSaysWhy(t *testing.T) {
+	t.Setenv(binaries.EnvtestAssetsEnv, "")
+	nowhere := filepath.Join(t.TempDir(), "nowhere")
+	t.Chdir(t.TempDir())
+	for assets, want := range map[string]string{"": "go.work and tools/", nowhere: "is not a folder"} {
+		t.Setenv(binaries.AssetsEnv, assets)
+		if _, err := Start(t.Context(), Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("want %q in: %v", want, err)
+		}
 	}
 }
 
@@ -258,4 +262,9 @@ func eventually(t *testing.T, check func() error) {
 	t.Helper()
 	gomega.NewWithT(t).Eventually(check).WithTimeout(2 * time.Minute).WithPolling(50 * time.Millisecond).
 		Should(gomega.Succeed())
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, os.ErrNotExist)
 }

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"jutsu.com/operators/libs/testcluster/binaries"
+	"jutsu.com/operators/libs/testcluster/internal/progress"
 	"jutsu.com/operators/libs/testcluster/process"
 	"jutsu.com/operators/libs/testcluster/project"
 )
@@ -50,8 +52,8 @@ type Options struct {
 	// APIServerArgs are further flags of kube-apiserver, behind the built-in ones: of a flag given
 	// twice the last counts.
 	APIServerArgs []string
-	// Progress receives lines of text. With nil they go to os.Stderr when something has to be built
-	// and when a component dies by itself, and nowhere otherwise.
+	// Progress receives lines of text. With nil they go to os.Stderr when a binary is downloaded or
+	// built and when a component dies by itself, and nowhere otherwise.
 	Progress io.Writer
 }
 
@@ -72,15 +74,13 @@ type Cluster struct {
 	stop       func() error
 }
 
-// Start builds what is not built yet, starts a cluster and returns when everything asked for is
+// Start provides the binaries that the cache lacks, starts a cluster and returns when everything asked for is
 // ready. The context bounds the start alone: cancelling it later does nothing, Stop ends a cluster,
 // and so does the end of this process. When Start fails nothing is left running, and the error ends
 // with the failing component's last log lines.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
-	if o.Progress != nil {
-		o.Progress = &synchronized{w: o.Progress}
-	}
-	paths, err := locate(ctx, o.components(), o.Progress)
+	o.Progress = progress.Synchronized(o.Progress)
+	paths, err := binaries.Locate(ctx, o.Progress, o.components()...)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func (c *Cluster) run(ctx context.Context, name string) error {
 	if err := c.components[name].start(ctx); err != nil {
 		return err
 	}
-	say(c.options.Progress, "%s is ready after %v", name, time.Since(began).Round(10*time.Millisecond))
+	progress.Say(c.options.Progress, "%s is ready after %v", name, time.Since(began).Round(10*time.Millisecond))
 	return nil
 }
 
@@ -289,9 +289,9 @@ func (c *Cluster) end() error {
 
 // warn prints what a user would not see otherwise.
 func (c *Cluster) warn(format string, args ...any) {
-	var progress io.Writer = os.Stderr
+	var to io.Writer = os.Stderr
 	if c.options.Progress != nil {
-		progress = c.options.Progress
+		to = c.options.Progress
 	}
-	say(progress, format, args...)
+	progress.Say(to, format, args...)
 }

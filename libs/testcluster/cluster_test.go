@@ -30,14 +30,15 @@ import (
 	"github.com/onsi/gomega"
 
 	"jutsu.com/operators/libs/testcluster/auditlog"
+	"jutsu.com/operators/libs/testcluster/binaries"
 )
 
 // TestEverything uses one cluster for all that can share it.
 func TestEverything(t *testing.T) {
 	t.Parallel()
-	var said strings.Builder
+	var said output
 	cluster := start(t, Options{
-		ControllerManager: true, Nodes: 3, Audit: true, CRDs: []string{"testdata"}, Progress: &synchronized{w: &said},
+		ControllerManager: true, Nodes: 3, Audit: true, CRDs: []string{"testdata"}, Progress: &said,
 	})
 	t.Logf("%s", said.String())
 	client := clientFor(t, cluster)
@@ -47,13 +48,13 @@ func TestEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pinned, err := newBuild(APIServer)
+		pinned, err := binaries.Version(APIServer)
 		if err != nil {
 			t.Fatal(err)
 		}
 		// A user's ready-made binaries may have any version.
-		if version.GitVersion != pinned.version && os.Getenv(AssetsEnv)+os.Getenv(EnvtestAssetsEnv) == "" {
-			t.Errorf("version %s, want %s", version.GitVersion, pinned.version)
+		if version.GitVersion != pinned && os.Getenv(binaries.AssetsEnv)+os.Getenv(binaries.EnvtestAssetsEnv) == "" {
+			t.Errorf("version %s, want %s", version.GitVersion, pinned)
 		}
 		if prefix := fmt.Sprintf("v%s.%s.", version.Major, version.Minor); !strings.HasPrefix(version.GitVersion, prefix) {
 			t.Errorf("version %s, but major.minor is %s", version.GitVersion, prefix)
@@ -340,19 +341,34 @@ func TestClustersDoNotMeet(t *testing.T) {
 	}
 }
 
+// output collects text that goroutines write.
+type output struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(text)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
 func TestComponentThatDiesIsReported(t *testing.T) {
 	t.Parallel()
-	var said strings.Builder
-	progress := &synchronized{w: &said}
-	cluster := start(t, Options{Progress: progress})
+	var said output
+	cluster := start(t, Options{Progress: &said})
 	if err := cluster.components[Etcd].process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, func() error {
-		progress.mu.Lock()
-		defer progress.mu.Unlock()
-		if !strings.Contains(said.String(), "etcd has ended: signal: killed") {
-			return fmt.Errorf("not reported: %s", said.String())
+		if text := said.String(); !strings.Contains(text, "etcd has ended: signal: killed") {
+			return fmt.Errorf("not reported: %s", text)
 		}
 		return nil
 	})

@@ -13,35 +13,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"jutsu.com/operators/libs/testcluster/binaries"
 	"jutsu.com/operators/libs/testcluster/process"
 )
 
 // The components by the name of their binaries, as Kill and Restart take them.
 const (
-	Etcd              = "etcd"
-	APIServer         = "kube-apiserver"
-	ControllerManager = "kube-controller-manager"
-	Scheduler         = "kube-scheduler"
-	Kwok              = "kwok"
+	Etcd              = binaries.Etcd
+	APIServer         = binaries.APIServer
+	ControllerManager = binaries.ControllerManager
+	Scheduler         = binaries.Scheduler
+	Kwok              = binaries.Kwok
 )
-
-// What a real node and real workloads need besides, by the name of their binaries, for Binaries.
-const (
-	Kubelet            = "kubelet"
-	Proxy              = "kube-proxy"
-	CoreDNS            = "coredns"
-	CloudNativePG      = "cloudnative-pg"
-	BarmanPlugin       = "plugin-barman-cloud"
-	ObjectStore        = "versitygw"
-	PrometheusOperator = "prometheus-operator"
-	ConfigReloader     = "prometheus-config-reloader"
-	Prometheus         = "prometheus"
-	Alertmanager       = "alertmanager"
-)
-
-// Kubectl is what users run, for Binaries: what is shown to them is tested with it, in the version
-// of the API server.
-const Kubectl = "kubectl"
 
 // CertificateAuthority is the file in Cluster.Dir that client certificates and the API server's are
 // checked with.

@@ -24,16 +24,16 @@
 //
 // # Where the binaries come from
 //
-// Each is built from the Go modules that tools/kubernetes, tools/etcd and tools/kwok pin, once per
-// user and version, into jutsu/testcluster in the user's cache folder (os.UserCacheDir). The first
-// time takes minutes and says so on stderr; `go run
-// jutsu.com/operators/libs/testcluster/cmd/testcluster build` does it ahead of time. A folder with
-// ready-made binaries, named in AssetsEnv or EnvtestAssetsEnv, goes before the cache.
+// Package binaries downloads or builds them, in the versions that tools/kubernetes, tools/etcd and
+// tools/kwok pin, once per user and version, into the user's cache folder. The first time takes
+// seconds or minutes and reports progress on stderr; `make testcluster` does it ahead of time. A
+// folder with ready-made binaries, named in JUTSU_TESTCLUSTER_ASSETS or KUBEBUILDER_ASSETS, goes
+// before the cache.
 //
 // # For a real node
 //
-// Options.Address makes the control plane one that a real node can join, and Binaries has what such
-// a node and its workloads are made of. test/e2e is built on that.
+// Options.Address makes the control plane one that a real node can join, and package binaries has
+// the programs of such a node and its workloads. test/e2e is built on that.
 //
 // # How it goes away
 //
@@ -45,6 +45,7 @@
 // # Where to look in the code
 //
 // cluster.go is the life of a cluster; components.go has each component's flags and what makes it
-// ready; component.go runs one; binaries.go and build.go find or build what is run; process/ runs
-// programs and cleans up; certs.go, files.go, kubeconfig.go and port.go are what their names say.
+// ready; component.go runs one; binaries/ provides what is run; process/ runs programs and cleans up;
+// modules.go finds CustomResourceDefinitions and manifests of others; certs.go, files.go,
+// kubeconfig.go and port.go have what their names say.
 package testcluster

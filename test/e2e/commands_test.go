@@ -14,7 +14,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/binaries"
 	"jutsu.com/operators/libs/testcluster/project"
 )
 
@@ -69,7 +69,7 @@ func (w *world) kubeconfig() string {
 // kubectlFolder has the kubectl that is pinned.
 func kubectlFolder(ctx context.Context) string {
 	GinkgoHelper()
-	paths, err := testcluster.Binaries(ctx, nil, testcluster.Kubectl)
+	paths, err := binaries.Locate(ctx, nil, binaries.Kubectl)
 	Expect(err).NotTo(HaveOccurred())
-	return filepath.Dir(paths[testcluster.Kubectl])
+	return filepath.Dir(paths[binaries.Kubectl])
 }

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/binaries"
 	"jutsu.com/operators/libs/testcluster/manifests"
 	"jutsu.com/operators/test/e2e/internal/images"
 )
@@ -69,7 +70,7 @@ func (s *Stack) InstallBackups(ctx context.Context) (store string, err error) {
 type backupImages struct{ plugin, sidecar, store string }
 
 func (s *Stack) pushBackups(ctx context.Context) (b backupImages, err error) {
-	binaries, err := testcluster.Binaries(ctx, s.progress, testcluster.BarmanPlugin, testcluster.ObjectStore)
+	paths, err := binaries.Locate(ctx, s.progress, binaries.BarmanPlugin, binaries.ObjectStore)
 	if err != nil {
 		return b, err
 	}
@@ -77,12 +78,12 @@ func (s *Stack) pushBackups(ctx context.Context) (b backupImages, err error) {
 	if err != nil {
 		return b, err
 	}
-	manager := map[string]string{"/manager": binaries[testcluster.BarmanPlugin]}
+	manager := map[string]string{"/manager": paths[binaries.BarmanPlugin]}
 	for into, image := range map[*string]images.Image{
 		&b.plugin: {Name: "jutsu-e2e/plugin-barman-cloud:e2e", Files: manager, Entrypoint: []string{"/manager"}},
 		&b.sidecar: {Name: "jutsu-e2e/plugin-barman-cloud-sidecar:e2e", Files: manager, Archive: barman, User: "26",
 			Entrypoint: []string{"/manager"}},
-		&b.store: {Name: "jutsu-e2e/versitygw:e2e", Files: map[string]string{"/versitygw": binaries[testcluster.ObjectStore]},
+		&b.store: {Name: "jutsu-e2e/versitygw:e2e", Files: map[string]string{"/versitygw": paths[binaries.ObjectStore]},
 			Entrypoint: []string{"/versitygw"}},
 	} {
 		if *into, err = image.Push(s.Registry); err != nil {

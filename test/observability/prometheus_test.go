@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/binaries"
 	"jutsu.com/operators/libs/testcluster/process"
 	"jutsu.com/operators/libs/testcluster/project"
 	"jutsu.com/operators/test/environment"
@@ -89,13 +90,13 @@ func startPrometheus(t *testing.T, s *stage) *prometheus {
 
 	address, err := testcluster.FreeAddress(t.Context())
 	must(t, err)
-	binaries, err := testcluster.Binaries(t.Context(), os.Stderr, testcluster.Prometheus)
+	paths, err := binaries.Locate(t.Context(), os.Stderr, binaries.Prometheus)
 	must(t, err)
 	p.url = "http://" + address
 	reaper, err := process.NewReaper(folder)
 	must(t, err)
 	running, err := process.Start("Prometheus", filepath.Join(t.TempDir(), "prometheus.log"),
-		exec.Command(binaries[testcluster.Prometheus],
+		exec.Command(paths[binaries.Prometheus],
 			"--config.file="+p.file, "--storage.tsdb.path="+filepath.Join(folder, "data"),
 			"--web.listen-address="+address, "--web.enable-lifecycle", "--log.level=warn"), reaper)
 	must(t, err)

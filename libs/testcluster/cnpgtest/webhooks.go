@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/binaries"
 	"jutsu.com/operators/libs/testcluster/process"
 )
 
@@ -41,12 +42,12 @@ type Webhooks struct {
 // ScheduledBackups, Databases and Poolers are then its own; DatabaseRole has none. CloudNativePG's kinds have
 // to be installed. Progress, when not nil, gets a line of text where the manager has to be built.
 func StartWebhooks(ctx context.Context, config *rest.Config, progress io.Writer) (*Webhooks, error) {
-	binaries, err := testcluster.Binaries(ctx, progress, testcluster.CloudNativePG)
+	paths, err := binaries.Locate(ctx, progress, binaries.CloudNativePG)
 	if err != nil {
 		return nil, err
 	}
 	w := &Webhooks{}
-	if err := w.start(ctx, config, binaries[testcluster.CloudNativePG]); err != nil {
+	if err := w.start(ctx, config, paths[binaries.CloudNativePG]); err != nil {
 		return nil, errors.Join(fmt.Errorf("cnpgtest: webhooks: %w", err), w.Stop())
 	}
 	return w, nil

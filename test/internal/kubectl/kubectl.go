@@ -9,18 +9,18 @@ import (
 	"path/filepath"
 	"testing"
 
-	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/binaries"
 )
 
-// Path is where it is. It is built where it is not there yet, as all binaries of the test cluster
-// are.
+// Path is where it is. It is downloaded or built where it is not there yet, as all binaries of the test
+// cluster are.
 func Path(t *testing.T) string {
 	t.Helper()
-	paths, err := testcluster.Binaries(t.Context(), nil, testcluster.Kubectl)
+	paths, err := binaries.Locate(t.Context(), nil, binaries.Kubectl)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return paths[testcluster.Kubectl]
+	return paths[binaries.Kubectl]
 }
 
 // OnPath makes it the kubectl of all commands that the test runs.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command testcluster builds the binaries of a test cluster ahead of time: etcd, Kubernetes and
-// kwok, once, and what else its arguments name, such as prometheus.
+// Command testcluster provides the binaries of a test cluster ahead of time: etcd, Kubernetes and
+// kwok, and what else its arguments name, such as prometheus. `testcluster pin` writes the
+// checksums of their official releases into downloads.txt.
 package main
 
 import (
@@ -12,7 +13,7 @@ import (
 	"os/signal"
 	"syscall"
 
-	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/binaries"
 )
 
 func main() {
@@ -26,12 +27,16 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) error {
-	if len(args) == 0 || args[0] != "build" {
-		return errors.New("usage: testcluster build [NAME ...]")
+	switch {
+	case len(args) > 0 && args[0] == "build":
+		names := append(binaries.ControlPlane(), args[1:]...)
+		if _, err := binaries.Locate(ctx, os.Stderr, names...); err != nil {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "testcluster: all binaries are ready")
+		return nil
+	case len(args) == 1 && args[0] == "pin":
+		return binaries.Pin(ctx, os.Stderr)
 	}
-	if err := testcluster.Build(ctx, os.Stderr); err != nil {
-		return err
-	}
-	_, err := testcluster.Binaries(ctx, os.Stderr, args[1:]...)
-	return err
+	return errors.New("usage: testcluster build [NAME ...]\n       testcluster pin")
 }

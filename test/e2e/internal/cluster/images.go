@@ -7,7 +7,7 @@ import (
 	"io"
 	"runtime"
 
-	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/binaries"
 	"jutsu.com/operators/test/e2e/internal/images"
 )
 
@@ -19,9 +19,8 @@ const pause = "test/e2e/programs/pause"
 // dns.yaml, in the manifests that the modules of tools/ release (cnpg-1.30.0.yaml, bundle.yaml),
 // and in testdata/monitoring.yaml: with another tag a pod would stay in ImagePullBackOff.
 func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Image, error) {
-	binaries, err := testcluster.Binaries(ctx, progress, testcluster.CoreDNS, testcluster.CloudNativePG,
-		testcluster.PrometheusOperator,
-		testcluster.ConfigReloader, testcluster.Prometheus, testcluster.Alertmanager)
+	paths, err := binaries.Locate(ctx, progress, binaries.CoreDNS, binaries.CloudNativePG,
+		binaries.PrometheusOperator, binaries.ConfigReloader, binaries.Prometheus, binaries.Alertmanager)
 	if err != nil {
 		return nil, err
 	}
@@ -43,18 +42,18 @@ func pinned(ctx context.Context, folder string, progress io.Writer) ([]images.Im
 	}
 	return []images.Image{
 		program("jutsu/pause:e2e", "/pause", programs[pause]),
-		program("registry.k8s.io/coredns/coredns:v1.15.0", "/coredns", binaries[testcluster.CoreDNS]),
+		program("registry.k8s.io/coredns/coredns:v1.15.0", "/coredns", paths[binaries.CoreDNS]),
 		program("quay.io/prometheus-operator/prometheus-operator:v0.93.0", "/bin/operator",
-			binaries[testcluster.PrometheusOperator]),
+			paths[binaries.PrometheusOperator]),
 		program("quay.io/prometheus-operator/prometheus-config-reloader:v0.93.0", "/bin/prometheus-config-reloader",
-			binaries[testcluster.ConfigReloader]),
-		program("quay.io/prometheus/prometheus:v3.15.0", "/bin/prometheus", binaries[testcluster.Prometheus]),
-		program("quay.io/prometheus/alertmanager:v0.31.1", "/bin/alertmanager", binaries[testcluster.Alertmanager]),
+			paths[binaries.ConfigReloader]),
+		program("quay.io/prometheus/prometheus:v3.15.0", "/bin/prometheus", paths[binaries.Prometheus]),
+		program("quay.io/prometheus/alertmanager:v0.31.1", "/bin/alertmanager", paths[binaries.Alertmanager]),
 		{
 			Name: "ghcr.io/cloudnative-pg/cloudnative-pg:1.30.0",
 			// CloudNativePG copies the program from here into the pods of a Cluster, by the name of
 			// their architecture.
-			Files: map[string]string{"/operator/" + manager: binaries[testcluster.CloudNativePG],
+			Files: map[string]string{"/operator/" + manager: paths[binaries.CloudNativePG],
 				"/manager": "-> operator/" + manager},
 		},
 		{Name: "ghcr.io/cloudnative-pg/postgresql:" + images.PostgresVersion, Archive: postgres, User: "26"},

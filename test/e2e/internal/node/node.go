@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/libs/testcluster/binaries"
 )
 
 const (
@@ -63,7 +64,7 @@ func Start(ctx context.Context, cluster *testcluster.Cluster, mirror string, pro
 	if link, err := run(ctx, "ip", "link", "show", device); err == nil {
 		return nil, fmt.Errorf("another node runs on this machine: %s; wait until it is gone", link)
 	}
-	binaries, err := testcluster.Binaries(ctx, progress, testcluster.Kubelet, testcluster.Proxy)
+	paths, err := binaries.Locate(ctx, progress, binaries.Kubelet, binaries.Proxy)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func Start(ctx context.Context, cluster *testcluster.Cluster, mirror string, pro
 	if err := n.startKeeper(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(n.folder))
 	}
-	err = n.prepare(cluster, mirror, binaries)
+	err = n.prepare(cluster, mirror, paths)
 	if err == nil {
 		err = n.start(ctx)
 	}
@@ -102,7 +103,7 @@ func (n *Node) startKeeper() (err error) {
 }
 
 // prepare fills the node's folder.
-func (n *Node) prepare(cluster *testcluster.Cluster, mirror string, binaries map[string]string) error {
+func (n *Node) prepare(cluster *testcluster.Cluster, mirror string, paths map[string]string) error {
 	for _, folder := range []string{"bin", "logs", "cni", "registries/_default"} {
 		if err := os.MkdirAll(filepath.Join(n.folder, folder), 0o755); err != nil {
 			return err
@@ -118,7 +119,7 @@ func (n *Node) prepare(cluster *testcluster.Cluster, mirror string, binaries map
 			return err
 		}
 	}
-	for name, path := range binaries {
+	for name, path := range paths {
 		if err := os.Symlink(path, filepath.Join(n.folder, "bin", name)); err != nil {
 			return err
 		}

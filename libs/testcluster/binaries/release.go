@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package binaries
+
+import (
+	_ "embed"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+// release describes the files that a project publishes. {version}, {os} and {arch} stand for
+// those of a build.
+type release struct {
+	url    string // of the binary, or of a .tar.gz that holds it
+	member string // path within the .tar.gz; "" for a plain binary
+	sums   string // URL of the file with the checksum; "" if the project publishes none
+}
+
+const githubRelease = "https://github.com/%s/releases/download/{version}/"
+
+var (
+	etcdFiles   = fmt.Sprintf(githubRelease, "etcd-io/etcd")
+	etcdRelease = release{
+		url:    etcdFiles + "etcd-{version}-{os}-{arch}.tar.gz",
+		member: "etcd-{version}-{os}-{arch}/etcd",
+		sums:   etcdFiles + "SHA256SUMS",
+	}
+	kwokRelease = release{url: fmt.Sprintf(githubRelease, "kubernetes-sigs/kwok") + "kwok-{os}-{arch}"}
+)
+
+func kubernetesRelease(name string) release {
+	url := "https://dl.k8s.io/{version}/bin/{os}/{arch}/" + name
+	return release{url: url, sums: url + ".sha256"}
+}
+
+// of fills in the version and the platform, such as "linux/amd64".
+func (r release) of(version, platform string) release {
+	goos, arch, _ := strings.Cut(platform, "/")
+	fill := strings.NewReplacer("{version}", version, "{os}", goos, "{arch}", arch).Replace
+	return release{url: fill(r.url), member: fill(r.member), sums: fill(r.sums)}
+}
+
+const platform = runtime.GOOS + "/" + runtime.GOARCH
+
+// download is one file to be downloaded, and the place of its binary.
+type download struct {
+	release
+	title  string // name and version of the binary
+	sum    string // SHA-256 of the file
+	part   string // path of the unfinished download
+	target string // path of the finished binary
+}
+
+// download returns the download of a binary, unless no checksum of it is pinned.
+func (p *provider) download(b build) (download, bool) {
+	r := b.release.of(b.version, platform)
+	sum, ok := p.sums[r.url]
+	if !ok {
+		return download{}, false
+	}
+	target := b.path(sum[:12])
+	return download{
+		release: r, title: b.name + " " + b.version, sum: sum, target: target,
+		part: filepath.Join(b.cache, b.name+"-"+filepath.Base(filepath.Dir(target))+".part"),
+	}, true
+}
+
+// downloads is the text of the file downloads.txt.
+//
+//go:embed downloads.txt
+var downloads string
+
+var sumLine = regexp.MustCompile(`^([0-9a-f]{64})  (https://\S+)$`)
+
+// parseSums reads lines of the form "SHA256  URL". Lines that begin with # are comments.
+func parseSums(text string) (map[string]string, error) {
+	sums := map[string]string{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		fields := sumLine.FindStringSubmatch(line)
+		if fields == nil {
+			return nil, fmt.Errorf("downloads.txt: want SHA256, two spaces and an https URL: %q", line)
+		}
+		sums[fields[2]] = fields[1]
+	}
+	return sums, nil
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package progress writes lines of text for a user who waits.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Interval is the longest time without a line.
+const Interval = 10 * time.Second
+
+// Say writes a line, unless w is nil.
+func Say(w io.Writer, format string, args ...any) {
+	if w != nil {
+		_, _ = fmt.Fprintf(w, "testcluster: "+format+"\n", args...)
+	}
+}
+
+// Synchronized returns a writer that goroutines can share.
+func Synchronized(w io.Writer) io.Writer {
+	if _, ok := w.(*synchronized); ok || w == nil {
+		return w
+	}
+	return &synchronized{w: w}
+}
+
+type synchronized struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (s *synchronized) Write(line []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.w.Write(line)
+}
+
+// Every calls report each interval until the returned function is called.
+func Every(interval time.Duration, report func(since time.Duration)) (stop func()) {
+	began, tick, done := time.Now(), time.NewTicker(interval), make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				report(time.Since(began).Round(time.Second))
+			}
+		}
+	})
+	return func() {
+		tick.Stop()
+		close(done)
+		all.Wait()
+	}
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package process
+
+import (
+	"bytes"
+	"os"
+)
+
+// Alive reports whether a process runs, by its number. An ended process whose parent never waits
+// for it, as in many containers, does not run.
+func Alive(pid string) bool {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat") // pid (name) state ..., and the name may have parentheses
+	if err != nil {
+		return false
+	}
+	state := stat[bytes.LastIndexByte(stat, ')')+1:]
+	return !bytes.HasPrefix(bytes.TrimSpace(state), []byte("Z"))
+}

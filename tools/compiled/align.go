@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/mod/semver"
+)
+
+// keep begins a comment in a go.mod that names a library, or with a slash at its end all libraries
+// below a path, which the module cannot take in a newer version, and the reason.
+const keep = "//align:keep "
+
+// rounds is how often versions are raised: a newer library may require newer ones.
+const rounds = 5
+
+// align raises each library that several modules of the project compile to the newest version that
+// one of them requires.
+func align(root string, out io.Writer) error {
+	folders, err := moduleFolders(root)
+	if err != nil {
+		return err
+	}
+	for round := range rounds {
+		raised := 0
+		used := map[string]map[string]string{}
+		for _, folder := range folders {
+			// What a module of the project requires may have been raised under one that replaces it.
+			if err := inModule(filepath.Join(root, folder), "mod", "tidy"); err != nil {
+				return err
+			}
+			if used[folder], err = libraries(filepath.Join(root, folder)); err != nil {
+				return err
+			}
+		}
+		newest := newestOf(used)
+		for _, folder := range folders {
+			wanted, err := toRaise(filepath.Join(root, folder), used[folder], newest)
+			if err != nil {
+				return err
+			}
+			if len(wanted) == 0 {
+				continue
+			}
+			raised += len(wanted)
+			_, _ = fmt.Fprintf(out, "round %d, %s: %s\n", round+1, folder, strings.Join(wanted, " "))
+			// Unlike `go get PATH@VERSION`, a requirement may end up higher, where another asks for more.
+			edit := []string{"mod", "edit"}
+			for _, library := range wanted {
+				edit = append(edit, "-require="+library)
+			}
+			if err := inModule(filepath.Join(root, folder), edit...); err != nil {
+				return err
+			}
+		}
+		if raised == 0 {
+			return tidy(root, folders)
+		}
+	}
+	return fmt.Errorf("versions still differ after %d rounds", rounds)
+}
+
+// tidy has the workspace's modules require what the workspace selects, and all modules what follows
+// from that.
+func tidy(root string, folders []string) error {
+	cmd := exec.Command("go", "work", "sync")
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go work sync: %w", err)
+	}
+	for _, folder := range folders {
+		if err := inModule(filepath.Join(root, folder), "mod", "tidy"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moduleFolders are the folders of the project's modules.
+func moduleFolders(root string) (folders []string, err error) {
+	cmd := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard", "*go.mod")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	for line := range strings.Lines(string(out)) {
+		if folder := filepath.Dir(strings.TrimSpace(line)); !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+		}
+	}
+	slices.Sort(folders)
+	return folders, err
+}
+
+// libraries are the modules, with their versions, that provide a package that is compiled in a
+// module of the project.
+func libraries(folder string) (map[string]string, error) {
+	cmd := exec.Command("go", "list", "-deps", "-test", "-json=Module", "./...", "tool")
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list what %s compiles: %w: %s", folder, err, stderr.String())
+	}
+	versions := map[string]string{}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return versions, nil
+		} else if err != nil {
+			return nil, err
+		}
+		m := p.Module
+		switch {
+		case m == nil || m.Version == "" || m.Replace != nil && m.Replace.Version == "": // the project's own
+		case m.Replace != nil:
+			versions[m.Path] = m.Replace.Version
+		default:
+			versions[m.Path] = m.Version
+		}
+	}
+}
+
+// newestOf is the newest version of each library.
+func newestOf(used map[string]map[string]string) map[string]string {
+	newest := map[string]string{}
+	for _, versions := range used {
+		for path, version := range versions {
+			if newest[path] == "" || semver.Compare(version, newest[path]) > 0 {
+				newest[path] = version
+			}
+		}
+	}
+	return newest
+}
+
+// toRaise lists the libraries of a module, as PATH@VERSION, that another module has in a newer version.
+func toRaise(folder string, used, newest map[string]string) (wanted []string, err error) {
+	mod, err := os.ReadFile(filepath.Join(folder, "go.mod"))
+	if err != nil {
+		return nil, err
+	}
+	var kept []string
+	for lines := bufio.NewScanner(bytes.NewReader(mod)); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(lines.Text()), keep); ok {
+			path, _, _ := strings.Cut(rest, " ")
+			kept = append(kept, path)
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(used)) {
+		isKept := func(keep string) bool {
+			return path == keep || strings.HasSuffix(keep, "/") && strings.HasPrefix(path, keep)
+		}
+		if !slices.ContainsFunc(kept, isKept) && semver.Compare(used[path], newest[path]) < 0 {
+			wanted = append(wanted, path+"@"+newest[path])
+		}
+	}
+	return wanted, nil
+}
+
+func inModule(folder string, args ...string) error {
+	cmd := exec.Command("go", args...)
+	cmd.Dir, cmd.Stderr = folder, os.Stderr
+	cmd.Env = append(os.Environ(), "GOWORK=off")
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("go %s in %s: %w", args[0], folder, err)
+	}
+	return nil
+}
