@@ -2,6 +2,10 @@ module jutsu.com/operators/tools/actionlint
 
 go 1.26.0
 
+// The errors of yaml 4.0.0-rc.6 have other fields than actionlint 1.7.12 reads.
+//
+//align:keep go.yaml.in/yaml/v4 with which it does not compile
+
 tool github.com/rhysd/actionlint/cmd/actionlint
 
 require (
@@ -14,7 +18,7 @@ require (
 	github.com/mattn/go-shellwords v1.0.12 // indirect
 	github.com/rhysd/actionlint v1.7.12 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
-	go.yaml.in/yaml/v4 v4.0.0-rc.6 // indirect
+	go.yaml.in/yaml/v4 v4.0.0-rc.3 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 )
