@@ -476,6 +476,23 @@ func TestSums(t *testing.T) {
 	}
 }
 
+// TestSumsArePinned expects the checksums of all that runs in a test cluster, in the versions of tools/.
+func TestSumsArePinned(t *testing.T) {
+	sums, err := parseSums(downloads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range append(ControlPlane(), Kubectl, Kubelet, Proxy) {
+		b, err := newBuild(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if url := b.release.of(b.version, "linux/amd64").url; sums[url] == "" {
+			t.Errorf("downloads.txt has no checksum of %s: run bin/testcluster pin", url)
+		}
+	}
+}
+
 func TestPin(t *testing.T) {
 	t.Parallel()
 	sum := func(n int) string { return strings.Repeat(fmt.Sprintf("%02d", n), sha256.Size) }
