@@ -26,8 +26,8 @@ const (
 	// waitLimit is for a whole control plane to come up, on a machine that builds and tests other
 	// things meanwhile.
 	waitLimit = 3 * time.Minute
-	// upAndReady is the last line before it waits for Ctrl-C.
-	upAndReady = "Ctrl-C stops everything and cleans up."
+	// upAndReady matches the last line before it waits for Ctrl-C.
+	upAndReady = `export KUBECONFIG=\S+\n`
 )
 
 var (
