@@ -183,7 +183,8 @@ var checks = map[string]check{
 		then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 
-// TestHints runs what the playground proposes, as it is written, in that order.
+// TestHints runs the tour of the README, which repairs what it breaks, and then what the playground
+// proposes, as it is written, in that order.
 func TestHints(t *testing.T) {
 	kubectl.OnPath(t)
 	for _, program := range []string{"bash", "curl", "base64", "grep"} {
@@ -196,6 +197,7 @@ func TestHints(t *testing.T) {
 	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
 	p.endsBriefly(g)
 	t.Setenv("KUBECONFIG", p.kubeconfig())
+	takeTour(t, g)
 
 	hints := p.hints(t)
 	admin := regexp.MustCompile(`cat (\S+)\)" .* (http://\S+)/channels/`).FindStringSubmatch(hints)
