@@ -115,7 +115,7 @@ func (o Operator) Binary() (string, error) {
 	}
 	path := filepath.Join(root, "bin", o.Name)
 	if _, err := os.Stat(path); err != nil {
-		return "", fmt.Errorf("bin/%s does not exist: run `make build` first (`make run` and `make test` do)", o.Name)
+		return "", fmt.Errorf("bin/%s does not exist: run `make build` first (`make run` and `make integration` do)", o.Name)
 	}
 	return path, nil
 }

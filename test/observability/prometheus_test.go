@@ -63,7 +63,7 @@ func promtool(t *testing.T) string {
 	path, err := project.Path("bin", "promtool")
 	must(t, err)
 	if _, err := os.Stat(path); err != nil {
-		t.Fatal("bin/promtool is not there yet: run `make bin/promtool` first (`make test` does)")
+		t.Fatal("bin/promtool is not there yet: run `make bin/promtool` first (`make integration` does)")
 	}
 	return path
 }

@@ -80,13 +80,27 @@ func (s *sandbox) discord() discordFacts {
 		tokenFile: s.options.discordTokenFile}
 }
 
-// description is where to look at it.
+// address is the page that users look at.
+func (d discordFacts) address() string {
+	if d.page != "" {
+		return d.page
+	}
+	return "https://discord.com/channels/" + d.serverID
+}
+
+func (d discordFacts) name() string {
+	if d.page != "" {
+		return "a simulated Discord"
+	}
+	return "the REAL Discord"
+}
+
+// description says where to look at it, and what remains there.
 func (d discordFacts) description() string {
 	if d.page != "" {
-		return d.page + " shows what users would see. This is a simulation: nothing of it is on the real Discord."
+		return d.address() + " shows what users would see. This is a simulation: nothing of it is on the real Discord."
 	}
-	return fmt.Sprintf("https://discord.com/channels/%s is the REAL one. "+
-		"What this run creates there is deleted at its end.", d.serverID)
+	return d.address() + " is the REAL one. What this run creates there is deleted at its end."
 }
 
 // bot is the one whose token the samples get.

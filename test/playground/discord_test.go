@@ -196,7 +196,9 @@ func TestRealDiscordKeepsWhatItAdopted(t *testing.T) {
 	before := s.state()
 	p := startPlayground(t, s.flags...)
 	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
-	g.Expect(string(p.Out.Contents())).NotTo(ContainSubstring("admin.token"))
+	g.Expect(string(p.Out.Contents())).To(And(ContainSubstring("the REAL Discord"),
+		MatchRegexp(`Page of Discord: +https://discord\.com/channels/`+s.guild+`\n`)))
+	g.Expect(p.hints(t)).NotTo(ContainSubstring("admin.token"))
 
 	adopting := object(t, `{apiVersion: discord.jutsu.com/v1alpha1, kind: DiscordChannel,
 		metadata: {name: treasure, namespace: default}, spec: {serverRef: {name: jujutsu}, name: treasure,
@@ -246,12 +248,17 @@ func TestRealDiscordRefusesTheToken(t *testing.T) {
 	p.leavesNothing(g)
 }
 
+// kubeconfig is the file that users are asked to export.
+func (p *playground) kubeconfig() string {
+	_, after, _ := strings.Cut(string(p.Out.Contents()), "export KUBECONFIG=")
+	kubeconfig, _, _ := strings.Cut(after, "\n")
+	return kubeconfig
+}
+
 // admin is a client for the playground's cluster.
 func (p *playground) admin(t *testing.T) client.Client {
 	t.Helper()
-	_, after, _ := strings.Cut(string(p.Out.Contents()), "export KUBECONFIG=")
-	kubeconfig, _, _ := strings.Cut(after, "\n")
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	config, err := clientcmd.BuildConfigFromFlags("", p.kubeconfig())
 	if err != nil {
 		t.Fatal(err)
 	}

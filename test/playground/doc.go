@@ -5,8 +5,8 @@
 //
 // It installs what deploy/ renders, runs the operators' real binaries with the operators' own
 // permissions, beside a simulated Discord with a page to look at, applies the samples of
-// deploy/samples, shows how they come up, says what to try next, and stays until Ctrl-C. With
-// --once it ends as soon as all is Ready, which makes it a smoke test of the whole. It can use the
+// deploy/samples, shows how they come up, writes what to try next to a file, and stays until Ctrl-C.
+// With --once it ends as soon as all is Ready, which makes it a smoke test of the whole. It can use the
 // real Discord instead of the simulated one, and then deletes there at its end what it has created.
 //
 // run.go is the story from start to end; sandbox.go has the processes, discord.go which Discord

@@ -4,8 +4,8 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -92,32 +92,45 @@ func grantMetrics(binding, operator string) string {
 		"--serviceaccount=default:default"
 }
 
-// printHints prints the sample with a database, what to try next, and how it ends.
-func (s *sandbox) printHints(out io.Writer) error {
+// hintsText explains how to use the hints and shows the sample with a database, then the hints.
+func hintsText(f facts, kubeconfig string) (string, error) {
+	sample, err := os.ReadFile(f.sample)
+	if err != nil {
+		return "", err
+	}
+	var text strings.Builder
+	_, _ = fmt.Fprintf(&text, `What to try in the playground, in this order. The commands work in any folder while it runs:
+
+    export KUBECONFIG=%s
+
+A Dojo with its own database and alerts in Discord takes these lines (%s).
+%s
+
+`, kubeconfig, postgresSample, standInNote)
+	for line := range strings.Lines(string(sample)) {
+		if !strings.HasPrefix(line, "#") {
+			text.WriteString("      " + line)
+		}
+	}
+	for _, h := range hints(f) {
+		_, _ = fmt.Fprintf(&text, "\n  %s\n", h.about)
+		for _, command := range h.commands {
+			_, _ = fmt.Fprintf(&text, "    %s\n", command)
+		}
+	}
+	return text.String(), nil
+}
+
+// writeHints writes the hints to a file beside the logs.
+func (s *sandbox) writeHints() (file string, err error) {
 	sample, err := project.Path(postgresSample)
 	if err != nil {
-		return err
+		return "", err
 	}
-	text, err := os.ReadFile(sample)
+	text, err := hintsText(facts{sample, s.processes[0], s.processes[1], s.discord()}, s.Cluster.Kubeconfig())
 	if err != nil {
-		return err
+		return "", err
 	}
-	_, _ = fmt.Fprintf(out, "\nThese lines are all that a Dojo with its own database and alerts in Discord takes (%s).\n"+
-		"%s\n\n",
-		postgresSample, standInNote)
-	for line := range strings.Lines(string(text)) {
-		if !strings.HasPrefix(line, "#") {
-			_, _ = fmt.Fprint(out, "      ", line)
-		}
-	}
-	_, _ = fmt.Fprintf(out, "\nWhat to try next, in another terminal:\n\n    export KUBECONFIG=%s\n",
-		s.Cluster.Kubeconfig())
-	for _, h := range hints(facts{sample, s.processes[0], s.processes[1], s.discord()}) {
-		_, _ = fmt.Fprintf(out, "\n  %s\n", h.about)
-		for _, command := range h.commands {
-			_, _ = fmt.Fprintf(out, "    %s\n", command)
-		}
-	}
-	_, _ = fmt.Fprint(out, "\nChanges are printed below. Ctrl-C stops everything and cleans up.\n\n")
-	return nil
+	file = filepath.Join(s.logs, "hints.txt")
+	return file, os.WriteFile(file, []byte(text), 0o644)
 }

@@ -36,8 +36,8 @@ type check struct {
 
 var wide = "kubectl get dojos -o wide"
 
-// onDiscordNow asks the simulated Discord, whose address and token TestHints finds in what is
-// printed, for a channel.
+// onDiscordNow asks the simulated Discord, whose address and token TestHints finds in the hints, for
+// a channel.
 func onDiscordNow(channel string) string {
 	return `curl -sS -H "Authorization: Bot $(cat $ADMIN_TOKEN_FILE)" -A "DiscordBot (test, 1)" ` +
 		"$API/channels/$(kubectl get discordchannel " + channel + " -o jsonpath='{.status.channelId}')"
@@ -183,7 +183,8 @@ var checks = map[string]check{
 		then: "kubectl get all,secrets -l app.kubernetes.io/instance=kyoto-jujutsu-high 2>&1", shows: `^No resources found`},
 }
 
-// TestHints runs what the playground proposes, as it is printed, in that order.
+// TestHints runs the tour of the README, which repairs what it breaks, and then what the playground
+// proposes, as it is written, in that order.
 func TestHints(t *testing.T) {
 	kubectl.OnPath(t)
 	for _, program := range []string{"bash", "curl", "base64", "grep"} {
@@ -194,16 +195,20 @@ func TestHints(t *testing.T) {
 	g := NewWithT(t)
 	p := startPlayground(t)
 	g.Eventually(p).WithTimeout(waitLimit).Should(gbytes.Say(upAndReady))
+	p.endsBriefly(g)
+	t.Setenv("KUBECONFIG", p.kubeconfig())
+	takeTour(t, g)
 
-	admin := regexp.MustCompile(`cat (\S+)\)" .* (http://\S+)/channels/`).FindSubmatch(p.Out.Contents())
+	hints := p.hints(t)
+	admin := regexp.MustCompile(`cat (\S+)\)" .* (http://\S+)/channels/`).FindStringSubmatch(hints)
 	g.Expect(admin).NotTo(BeNil(), "a call as a bot that may do everything")
-	t.Setenv("ADMIN_TOKEN_FILE", string(admin[1]))
-	t.Setenv("API", string(admin[2]))
+	t.Setenv("ADMIN_TOKEN_FILE", admin[1])
+	t.Setenv("API", admin[2])
 
 	untried := maps.Clone(checks)
-	for _, command := range printedCommands(string(p.Out.Contents())) {
+	for _, command := range commandsOf(hints) {
 		if kubeconfig, ok := strings.CutPrefix(command, "export KUBECONFIG="); ok {
-			t.Setenv("KUBECONFIG", kubeconfig)
+			g.Expect(kubeconfig).To(Equal(p.kubeconfig()))
 			continue
 		}
 		beginning := checkFor(command)
@@ -214,11 +219,41 @@ func TestHints(t *testing.T) {
 		delete(untried, beginning)
 		try(t, g, command, checks[beginning])
 	}
-	g.Expect(untried).To(BeEmpty(), "checks of hints that are not printed")
+	g.Expect(untried).To(BeEmpty(), "checks of hints that are not written")
+	// After half a minute controller-runtime complains about a missing logger.
+	g.Expect(string(p.Err.Contents())).To(BeEmpty())
 }
 
-// printedCommands are the lines that are indented as commands.
-func printedCommands(text string) []string {
+// endsBriefly checks that the start ends with a few lines, the last of which a user has to copy.
+func (p *playground) endsBriefly(g *WithT) {
+	_, end, found := strings.Cut(string(p.Out.Contents()), "All samples are Ready")
+	g.Expect(found).To(BeTrue())
+	lines := strings.Split(strings.TrimSuffix(end, "\n"), "\n")
+	g.Expect(len(lines)).To(BeNumerically("<=", 15), end)
+	g.Expect(end).To(And(ContainSubstring("Ctrl-C stops everything and cleans up."),
+		ContainSubstring("README.md"), ContainSubstring("hints.txt")))
+	g.Expect(strings.Join(lines[len(lines)-3:], "\n")).To(MatchRegexp(
+		`^    Page of Discord:  http://127\.0\.0\.1:\d+\n\n    export KUBECONFIG=/\S+$`))
+	page := regexp.MustCompile(`http://\S+`).FindString(end)
+	g.Expect(shell("curl -sS "+page, waitLimit)).To(ContainSubstring("<title>Simulated Discord</title>"))
+}
+
+// hints are the contents of the file that the playground names.
+func (p *playground) hints(t *testing.T) string {
+	t.Helper()
+	file := regexp.MustCompile(`Things to try: +(\S+)`).FindSubmatch(p.Out.Contents())
+	if file == nil {
+		t.Fatal("no file with things to try is named")
+	}
+	text, err := os.ReadFile(string(file[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// commandsOf returns the lines that are indented as commands.
+func commandsOf(text string) []string {
 	var commands []string
 	for _, match := range regexp.MustCompile(`(?m)^ {4}(\S.*)$`).FindAllStringSubmatch(text, -1) {
 		commands = append(commands, match[1])

@@ -28,7 +28,7 @@ type options struct {
 
 const help = `Starts a Kubernetes API and a simulated Discord on this machine, runs the operators on them, applies the
 samples of deploy/samples and shows how they come up. Then it says what to try next and stays until Ctrl-C, which
-removes everything but the logs (out/playground/).
+removes everything but the logs and the list of things to try (out/playground/).
 
 With --discord-token-file and --discord-server-id the samples' channels are created on the real Discord, in a server of
 yours, beside what is there; at the end they are deleted again.

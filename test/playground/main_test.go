@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/klog/v2"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 func TestParse(t *testing.T) {
@@ -79,6 +81,21 @@ func TestHelp(t *testing.T) {
 		"-discord-api-url", "Ctrl-C", "deleted"} {
 		if !strings.Contains(printed.String(), want) {
 			t.Errorf("--help does not mention %q:\n%s", want, printed.String())
+		}
+	}
+}
+
+// TestLogTo logs as the libraries do.
+func TestLogTo(t *testing.T) {
+	log.Log.WithName("client").Error(errors.New("refused"), "Of controller-runtime")
+	klog.ErrorS(errors.New("refused"), "Of client-go")
+	text, err := os.ReadFile(ownLog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Of controller-runtime", "Of client-go", "refused"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the log lacks %q:\n%s", want, text)
 		}
 	}
 }

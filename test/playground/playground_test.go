@@ -26,15 +26,26 @@ const (
 	// waitLimit is for a whole control plane to come up, on a machine that builds and tests other
 	// things meanwhile.
 	waitLimit = 3 * time.Minute
-	// upAndReady is the last line before it waits for Ctrl-C.
-	upAndReady = "Ctrl-C stops everything and cleans up."
+	// upAndReady matches the last line before it waits for Ctrl-C.
+	upAndReady = `export KUBECONFIG=\S+\n`
 )
 
-var program string
+var (
+	program string
+	ownLog  string // file with what libraries log in the process of the tests
+)
 
 func TestMain(m *testing.M) {
 	os.Exit(func() int {
-		var err error
+		folder, err := os.MkdirTemp("", "playground-")
+		if err != nil {
+			panic(err)
+		}
+		defer func() { _ = os.RemoveAll(folder) }()
+		ownLog = filepath.Join(folder, "new", "playground.log")
+		if err := logTo(ownLog); err != nil { // controller-runtime keeps the first logger of a process
+			panic(err)
+		}
 		if program, err = gexec.Build("jutsu.com/operators/test/playground"); err != nil {
 			panic(err)
 		}
@@ -122,6 +133,7 @@ func TestOnceTwiceAtATime(t *testing.T) {
 		))
 		g.Expect(p).To(gbytes.Say(`All samples are Ready`))
 		g.Expect(p).To(gbytes.Say(`Everything is stopped`))
+		g.Expect(string(p.Err.Contents())).To(BeEmpty())
 		p.leavesNothing(g)
 	}
 }

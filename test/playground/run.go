@@ -48,10 +48,32 @@ func run(ctx context.Context, args []string, out *os.File) (err error) {
 	if o.once {
 		return nil
 	}
-	if err := s.printHints(out); err != nil {
+	if err := s.showNextSteps(screen); err != nil {
 		return err
 	}
 	return s.stay(ctx, screen)
+}
+
+// showNextSteps prints what runs, and pins what to do next.
+func (s *sandbox) showNextSteps(screen *screen) error {
+	hints, err := s.writeHints()
+	if err != nil {
+		return err
+	}
+	d := s.discord()
+	say(screen.out, `
+Both operators run, on Kubernetes with %d fake nodes, a stand-in for CloudNativePG and %s.
+Their logs: %s
+Changes are printed here. Ctrl-C stops everything and cleans up.`, s.options.nodes, d.name(), s.logs)
+	screen.pin(fmt.Sprintf(`
+What to do next, in another terminal: the tour of README.md, or the commands of the file below.
+
+    Things to try:    %s
+    Page of Discord:  %s
+
+    export KUBECONFIG=%s
+`, hints, d.address(), s.Cluster.Kubeconfig()))
+	return nil
 }
 
 // awaitReady shows the objects until all of them are Ready. The error says which is not and why, or

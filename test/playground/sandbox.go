@@ -6,17 +6,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/go-logr/logr"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"jutsu.com/operators/libs/testcluster"
 	"jutsu.com/operators/libs/testcluster/cnpgtest"
@@ -79,6 +83,9 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 	if s.logs, err = environment.RunFolder("playground"); err != nil {
 		return err
 	}
+	if err := logTo(filepath.Join(s.logs, "playground.log")); err != nil {
+		return err
+	}
 	for _, folder := range s.options.samples() {
 		rendered, err := render(folder)
 		if err != nil {
@@ -115,6 +122,22 @@ func (s *sandbox) start(ctx context.Context, out *os.File) (err error) {
 		return err
 	}
 	say(out, "\nDiscord: %s\n", s.discord().description())
+	return nil
+}
+
+// logTo sends the log of this process, which its libraries write, to a new file: on a terminal it
+// would break the table.
+func logTo(file string) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	out, err := os.Create(file)
+	if err != nil {
+		return err
+	}
+	logger := logr.FromSlogHandler(slog.NewTextHandler(out, nil))
+	log.SetLogger(logger)
+	klog.SetLogger(logger)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -19,6 +20,7 @@ type screen struct {
 	terminal bool
 	last     []row
 	drawn    []string // lines of the table that are on the terminal
+	pinned   string   // text that stays below the changes
 }
 
 func newScreen(out *os.File) *screen {
@@ -31,28 +33,58 @@ func (s *screen) table(rows []row) {
 		s.changes(rows)
 		return
 	}
-	width, _, err := term.GetSize(int(s.out.Fd()))
-	if err != nil || width <= 0 {
-		width = 120
-	}
 	s.last = rows
-	lines := renderTable(rows, width, time.Now())
+	lines := renderTable(rows, s.width(), time.Now())
 	if slices.Equal(s.drawn, lines) {
 		return
 	}
-	up := ""
-	if len(s.drawn) > 0 {
-		up = fmt.Sprintf("\x1b[%dA\x1b[J", len(s.drawn)) // back to the table's first line, and clear what is below
-	}
-	_, _ = fmt.Fprint(s.out, up, strings.Join(lines, "\n"), "\n")
+	_, _ = fmt.Fprint(s.out, erase(len(s.drawn)), strings.Join(lines, "\n"), "\n")
 	s.drawn = lines
+}
+
+// pin prints a text of whole lines, which on a terminal stays below the changes.
+func (s *screen) pin(text string) {
+	_, _ = fmt.Fprint(s.out, text)
+	s.pinned = text
 }
 
 // changes prints, a line each and with the time, what is different since the last call of table or
 // changes.
 func (s *screen) changes(rows []row) {
+	var text strings.Builder
 	for _, line := range changedLines(s.last, rows) {
-		say(s.out, "%s  %s", time.Now().Format(time.TimeOnly), line)
+		_, _ = fmt.Fprintf(&text, "%s  %s\n", time.Now().Format(time.TimeOnly), line)
 	}
 	s.last = rows
+	switch {
+	case text.Len() == 0:
+	case s.terminal:
+		_, _ = fmt.Fprint(s.out, erase(height(s.pinned, s.width())), text.String(), s.pinned)
+	default:
+		_, _ = fmt.Fprint(s.out, text.String())
+	}
+}
+
+func (s *screen) width() int {
+	width, _, err := term.GetSize(int(s.out.Fd()))
+	if err != nil || width <= 0 {
+		return 120
+	}
+	return width
+}
+
+// erase moves the cursor up by a number of lines and clears the terminal from there.
+func erase(lines int) string {
+	if lines == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\x1b[%dA\x1b[J", lines)
+}
+
+// height is the number of lines of a terminal that a text takes; a terminal wraps long lines.
+func height(text string, width int) (lines int) {
+	for line := range strings.Lines(text) {
+		lines += max(1, (utf8.RuneCountInString(strings.TrimSuffix(line, "\n"))+width-1)/width)
+	}
+	return lines
 }

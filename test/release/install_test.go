@@ -41,7 +41,7 @@ func install(t *testing.T, o environment.Operator) []byte {
 	cmd.Stderr = &printed
 	text, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("%v (it is built by `make bin/release`, which `make test` does): %s", err, &printed)
+		t.Fatalf("%v (it is built by `make bin/release`, which `make integration` does): %s", err, &printed)
 	}
 	return text
 }

@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"jutsu.com/operators/test/e2e/internal/cluster"
 	"jutsu.com/operators/test/environment"
 )
@@ -16,6 +19,7 @@ import (
 func main() { environment.Main("cluster", run) }
 
 func run(ctx context.Context, _ []string) error {
+	log.SetLogger(logr.Discard()) // of the libraries; what matters comes back as an error
 	c, err := cluster.Start(ctx, os.Stderr)
 	if err != nil {
 		return err

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"jutsu.com/operators/libs/testcluster/project"
+)
+
+// takeTour runs the commands of the README's tour, compares what they print with what the README
+// shows, and checks that the tour ends where it has begun.
+func takeTour(t *testing.T, g *WithT) {
+	t.Helper()
+	steps := tourOf(t)
+	g.Expect(len(steps)).To(BeNumerically(">=", 10), "commands in the tour")
+	before := dojosNow()
+	for _, step := range steps {
+		t.Log("$", step.command)
+		output, err := shell(step.command, waitLimit)
+		g.Expect(err).NotTo(HaveOccurred(), "`%s` prints %s", step.command, output)
+		if step.prints != "" { // a user reads it a moment later
+			g.Eventually(func() string {
+				output, _ := shell(step.command, waitLimit)
+				return withoutLayout(output)
+			}).WithTimeout(waitLimit).WithPolling(200*time.Millisecond).Should(Equal(withoutLayout(step.prints)),
+				"what `%s` prints", step.command)
+		}
+	}
+	g.Eventually(dojosNow).WithTimeout(waitLimit).WithPolling(200 * time.Millisecond).Should(Equal(before))
+}
+
+// dojosNow is the state of all Dojos and their images.
+func dojosNow() string {
+	output, err := shell("kubectl get dojos --all-namespaces -o wide && "+
+		`kubectl get deployments -o jsonpath='{..containers[*].image}'`, waitLimit)
+	if err != nil {
+		return err.Error()
+	}
+	return withoutLayout(output)
+}
+
+// step is a command of the tour, and what the README shows below it.
+type step struct{ command, prints string }
+
+// tourOf reads the tour of the README.
+func tourOf(t *testing.T) (steps []step) {
+	t.Helper()
+	file, err := project.Path("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tour, _ := strings.Cut(string(text), "\n## A tour\n")
+	_, tour, _ = strings.Cut(tour, "\n```console\n")
+	tour, _, found := strings.Cut(tour, "```\n")
+	if !found {
+		t.Fatal("README.md has no tour")
+	}
+	for line := range strings.Lines(tour) {
+		if command, ok := strings.CutPrefix(line, "$ "); ok {
+			steps = append(steps, step{command: strings.TrimSpace(command)})
+		} else if len(steps) > 0 {
+			steps[len(steps)-1].prints += line
+		}
+	}
+	return steps
+}
+
+var age = regexp.MustCompile(`\b(\d+[dhms])+\b`)
+
+// withoutLayout is a text without ages and without what depends on the width of columns and lines.
+func withoutLayout(text string) string {
+	return strings.Join(strings.Fields(age.ReplaceAllString(text, "AGE")), " ")
+}
