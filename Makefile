@@ -15,7 +15,7 @@ packages := $(MODULES:%=./%/...)
 # Each process that runs specs has a Kubernetes API of its own.
 PROCS := 4
 # Programs under test, the API server above all, collect garbage less often: a tenth of the time for some memory.
-export_fast := export GOGC=$${GOGC:-400}
+export_fast := export GOGC=$${GOGC:-200}
 
 include tools/tools.mk
 
