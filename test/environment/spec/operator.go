@@ -80,6 +80,8 @@ func (o *Operator) RunSpecs(t *testing.T) {
 	gomega.SetDefaultEventuallyTimeout(soon)
 	gomega.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	gomega.SetDefaultConsistentlyDuration(time.Second)
+	// Gomega's own 10 ms would have four processes ask the API server 400 times a second.
+	gomega.SetDefaultConsistentlyPollingInterval(50 * time.Millisecond)
 	gomega.EnforceDefaultTimeoutsWhenUsingContexts()
 	ginkgo.RunSpecs(t, o.Name)
 }
