@@ -111,7 +111,7 @@ specs: $(OPERATORS:%=specs-%) ## The specs of both operators
 specs-%: TESTCLUSTER_ALSO := kubectl cloudnative-pg
 specs-%: testcluster ## Such as specs-dojo-operator: its specs, which drive its binary on a real Kubernetes API
 	@echo "testing $*/specs, $(PROCS) processes at a time"
-	@cd $* && $(export_race_flags) && $(export_fast) && go tool ginkgo --race --vet=off --procs=$(PROCS) --timeout=0 --succinct --no-color \
+	@cd $* && $(export_race_flags) && $(export_fast) && go tool ginkgo --race --vet=off --procs=$(PROCS) --timeout=0 --poll-progress-after=2m --succinct --no-color \
 		--junit-report=junit.xml --output-dir=../out/$* ./specs
 
 .PHONY: e2e

@@ -128,8 +128,8 @@ func (w *world) fault(f discordtest.Fault) {
 // expectInSync triggers one more reconcile of objects and expects neither a call nor a write.
 func (w *world) expectInSync(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
-	// A server is reconciled two seconds after its groups, channels and roles have changed, and later on a
-	// busy machine. What its status then gets is written now.
+	// On a busy machine a server is reconciled later than two seconds after its groups, channels and roles have
+	// changed. Its status is written now.
 	var servers v1alpha1.DiscordServerList
 	Expect(k8s.List(ctx, &servers, client.InNamespace(w.ns))).To(Succeed())
 	var all []client.Object
@@ -137,10 +137,10 @@ func (w *world) expectInSync(ctx context.Context, objects ...client.Object) {
 		all = append(all, &servers.Items[i])
 	}
 	reconcileAgain(ctx, all...)
-	w.expectIdleFor(ctx, time.Second)
+	w.expectIdle(ctx)
 	before := w.traffic()
 	reconcileAgain(ctx, objects...)
-	w.expectIdleFor(ctx, time.Second)
+	w.expectIdle(ctx)
 	Expect(w.traffic()).To(ConsistOf(before), "one more reconcile should do nothing")
 }
 

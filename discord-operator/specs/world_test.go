@@ -33,9 +33,6 @@ type world struct {
 	ns    string
 	bot   discordtest.Bot
 	guild string // id
-	// counted is how much traffic there was when expectIdle last looked, quiet since when it is no more.
-	counted int
-	quiet   time.Time
 }
 
 // newWorld creates a world without objects. After the spec the operator must be idle, the
@@ -57,7 +54,7 @@ func newWorldOf(ctx context.Context, bot discordtest.Bot, may discordtest.Permis
 			secrets.Add(hook.Token)
 		}
 		if !CurrentSpecReport().Failed() {
-			w.expectIdleSince(ctx, w.quiet, time.Second) // which a spec that ends idle has shown
+			w.expectIdleFor(ctx, time.Second)
 		}
 		expectLawful(ctx, w.ns)
 		deleteAll(ctx, w.ns)
@@ -182,22 +179,15 @@ func (w *world) expectIdle(ctx context.Context) {
 	w.expectIdleFor(ctx, 2500*time.Millisecond)
 }
 
-// expectIdleFor expects that from now on the operator eventually does nothing for a while.
+// expectIdleFor expects that eventually the operator does nothing for a while.
 func (w *world) expectIdleFor(ctx context.Context, while time.Duration) {
 	GinkgoHelper()
-	w.expectIdleSince(ctx, time.Now(), while)
-}
-
-// expectIdleSince expects that eventually the operator has done nothing for a while, which may have
-// begun at the given time if it has done nothing since.
-func (w *world) expectIdleSince(ctx context.Context, began time.Time, while time.Duration) {
-	GinkgoHelper()
-	w.quiet = began
+	last, count := time.Now(), len(w.traffic())
 	Eventually(ctx, func() time.Duration {
-		if n := len(w.traffic()); n != w.counted {
-			w.counted, w.quiet = n, time.Now()
+		if n := len(w.traffic()); n != count {
+			last, count = time.Now(), n
 		}
-		return time.Since(w.quiet)
+		return time.Since(last)
 	}).Should(BeNumerically(">=", while), "the operator should become idle")
 }
 
