@@ -261,7 +261,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		Expect(k8s.Create(ctx, dojo)).To(Succeed())
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonDiscordOperatorNotInstalled)
 		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Available", "True", ""))
-		installDefinitions("../../deploy/discord-operator/crds")
+		install("discord.jutsu.com")
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonPrometheusOperatorNotInstalled)
 		postable(ctx, alertsChannelOf(dojo), "hook")
 		Consistently(func() int { return operatorErrors(began, "monitoring.coreos.com") }).Should(BeNumerically("<=", 9))

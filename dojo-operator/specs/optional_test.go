@@ -6,58 +6,79 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 )
 
+// uninstalled are the definitions that uninstall has deleted, by group.
+var uninstalled = map[string][]*apiextensionsv1.CustomResourceDefinition{}
+
 // uninstall deletes the optional kinds of a group, and installs them again after the spec.
 func uninstall(ctx context.Context, group string) {
 	GinkgoHelper()
 	DeferCleanup(installOptional)
-	var definitions apiextensionsv1.CustomResourceDefinitionList
-	Expect(crds().List(ctx, &definitions)).To(Succeed())
-	for _, definition := range definitions.Items {
-		if definition.Spec.Group == group {
-			Expect(crds().Delete(ctx, &definition)).To(Succeed())
+	for _, name := range definitions(ctx, group) {
+		var d apiextensionsv1.CustomResourceDefinition
+		Expect(crds().Get(ctx, client.ObjectKey{Name: name}, &d)).To(Succeed())
+		again := &apiextensionsv1.CustomResourceDefinition{Spec: d.Spec}
+		again.Name, again.Labels, again.Annotations = d.Name, d.Labels, d.Annotations
+		uninstalled[group] = append(uninstalled[group], again)
+		Expect(crds().Delete(ctx, &d)).To(Succeed())
+	}
+	Eventually(ctx, func(ctx context.Context) []string { return definitions(ctx, group) }).Should(BeEmpty())
+}
+
+// definitions are the names of a group's definitions. It leaves out their schemas, which take a
+// second to decode under the race detector.
+func definitions(ctx context.Context, group string) (names []string) {
+	GinkgoHelper()
+	list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{
+		APIVersion: apiextensionsv1.SchemeGroupVersion.String(), Kind: "CustomResourceDefinitionList",
+	}}
+	Expect(crds().List(ctx, list)).To(Succeed())
+	for _, d := range list.Items {
+		if strings.HasSuffix(d.Name, "."+group) {
+			names = append(names, d.Name)
 		}
 	}
-	Eventually(ctx, func(ctx context.Context) []string {
-		var names []string
-		Expect(crds().List(ctx, &definitions)).To(Succeed())
-		for _, definition := range definitions.Items {
-			names = append(names, definition.Name)
-		}
-		return names
-	}).ShouldNot(ContainElement(HaveSuffix("." + group)))
+	return names
 }
 
+// installOptional installs again what was uninstalled.
 func installOptional() {
 	GinkgoHelper()
-	installDefinitions(optionalCRDs...)
+	for group := range uninstalled {
+		install(group)
+	}
 }
 
-func installDefinitions(folders ...string) {
+// install installs the uninstalled kinds of a group again, and waits until they are served.
+func install(group string) {
 	GinkgoHelper()
-	options := envtest.CRDInstallOptions{Paths: folders, ErrorIfPathMissing: true, MaxTime: soon}
-	_, err := envtest.InstallCRDs(cluster.Config(), options)
-	Expect(err).NotTo(HaveOccurred())
+	options := envtest.CRDInstallOptions{MaxTime: soon, PollInterval: 50 * time.Millisecond}
+	Expect(envtest.CreateCRDs(cluster.Config(), uninstalled[group])).To(Succeed())
+	Expect(envtest.WaitForCRDs(cluster.Config(), uninstalled[group], options)).To(Succeed())
+	delete(uninstalled, group)
 }
 
-func crds() client.Client {
+// crds knows definitions.
+var crds = sync.OnceValue(func() client.Client {
 	GinkgoHelper()
 	scheme := k8s.Scheme()
 	Expect(apiextensionsv1.AddToScheme(scheme)).To(Succeed())
 	all, err := client.New(cluster.Config(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	return all
-}
+})
 
 var _ = Describe("Kinds that a cluster may or may not have", func() {
 	const group = "postgresql.cnpg.io"

@@ -30,8 +30,6 @@ var (
 	cluster  *testcluster.Cluster
 	k8s      client.Client
 	operator = &spec.Operator{Operator: environment.Dojo}
-	// optionalCRDs are the folders and files with the kinds that a cluster may lack.
-	optionalCRDs []string
 )
 
 func TestDojoOperator(t *testing.T) { operator.RunSpecs(t) }
@@ -51,7 +49,6 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 		Components: []string{"admission", "owner-references-permission-enforcement"},
 	})
 	cluster, k8s, cloudNativePG = operator.Cluster, operator.Client, operator.Env.Postgres
-	optionalCRDs = append(operator.Env.OtherKinds, discord)
 	deadline := progressDeadline.String()
 	operator.Flags = []string{"--progress-deadline=" + deadline, "--database-deadline=" + deadline}
 	operator.Start(ctx)
