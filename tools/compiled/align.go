@@ -34,42 +34,52 @@ func align(root string, out io.Writer) error {
 		return err
 	}
 	for round := range rounds {
-		raised := 0
-		used := map[string]map[string]string{}
-		for _, folder := range folders {
-			// What a module of the project requires may have been raised under one that replaces it.
-			if err := inModule(filepath.Join(root, folder), "mod", "tidy"); err != nil {
-				return err
-			}
-			if used[folder], err = libraries(filepath.Join(root, folder)); err != nil {
-				return err
-			}
-		}
-		newest := newestOf(used)
-		for _, folder := range folders {
-			wanted, err := toRaise(filepath.Join(root, folder), used[folder], newest)
-			if err != nil {
-				return err
-			}
-			if len(wanted) == 0 {
-				continue
-			}
-			raised += len(wanted)
+		raised, err := raise(root, folders, func(folder string, wanted []string) {
 			_, _ = fmt.Fprintf(out, "round %d, %s: %s\n", round+1, folder, strings.Join(wanted, " "))
-			// Unlike `go get PATH@VERSION`, a requirement may end up higher, where another asks for more.
-			edit := []string{"mod", "edit"}
-			for _, library := range wanted {
-				edit = append(edit, "-require="+library)
-			}
-			if err := inModule(filepath.Join(root, folder), edit...); err != nil {
-				return err
-			}
+		})
+		if err != nil {
+			return err
 		}
 		if raised == 0 {
 			return tidy(root, folders)
 		}
 	}
 	return fmt.Errorf("versions still differ after %d rounds", rounds)
+}
+
+// raise has each module require the newest version of each library, and counts what it raised.
+func raise(root string, folders []string, report func(folder string, wanted []string)) (raised int, err error) {
+	used := map[string]map[string]string{}
+	for _, folder := range folders {
+		// What a module of the project requires may have been raised under one that replaces it.
+		if err := inModule(filepath.Join(root, folder), "mod", "tidy"); err != nil {
+			return 0, err
+		}
+		if used[folder], err = libraries(filepath.Join(root, folder)); err != nil {
+			return 0, err
+		}
+	}
+	newest := newestOf(used)
+	for _, folder := range folders {
+		wanted, err := toRaise(filepath.Join(root, folder), used[folder], newest)
+		if err != nil {
+			return 0, err
+		}
+		if len(wanted) == 0 {
+			continue
+		}
+		raised += len(wanted)
+		report(folder, wanted)
+		// Unlike `go get PATH@VERSION`, a requirement may end up higher, where another asks for more.
+		edit := []string{"mod", "edit"}
+		for _, library := range wanted {
+			edit = append(edit, "-require="+library)
+		}
+		if err := inModule(filepath.Join(root, folder), edit...); err != nil {
+			return 0, err
+		}
+	}
+	return raised, nil
 }
 
 // tidy has the workspace's modules require what the workspace selects, and all modules what follows

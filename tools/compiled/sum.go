@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -32,41 +33,16 @@ type repeat struct {
 
 func sum(t target, lists map[string]map[[32]byte]compilation) summary {
 	var s summary
-	seen := map[[32]byte]bool{}
-	type way struct {
-		pkg  string
-		race bool
-	}
-	first := map[way]bool{}
-	again := map[string]*repeat{}
+	counted := tally{seen: map[[32]byte]bool{}, first: map[way]bool{}, repeats: map[string]*repeat{}}
 	for _, b := range t.builds {
 		list := lists[b.id()]
 		added := share{build: b}
-		for _, key := range slices.SortedFunc(maps.Keys(list), func(x, y [32]byte) int { return slices.Compare(x[:], y[:]) }) {
-			c := list[key]
-			if c.module != "" {
-				r := again[c.module]
-				if r == nil {
-					r = &repeat{module: c.module}
-					again[c.module] = r
-				}
-				if !slices.Contains(r.versions, c.version) {
-					r.versions = append(r.versions, c.version)
-				}
-				if w := (way{c.pkg, b.race}); !seen[key] && first[w] {
-					r.bytes += c.bytes
-				} else {
-					first[w] = true
-				}
-			}
-			if !seen[key] {
-				added.bytes += c.bytes
-			}
-			seen[key] = true
+		for _, key := range slices.SortedFunc(maps.Keys(list), func(x, y [32]byte) int { return bytes.Compare(x[:], y[:]) }) {
+			added.bytes += counted.add(key, list[key], b.race)
 		}
 		s.builds = append(s.builds, added)
 	}
-	for _, r := range again {
+	for _, r := range counted.repeats {
 		if r.bytes > 0 {
 			slices.Sort(r.versions)
 			s.repeats = append(s.repeats, *r)
@@ -76,6 +52,43 @@ func sum(t target, lists map[string]map[[32]byte]compilation) summary {
 		return cmp.Or(cmp.Compare(y.bytes, x.bytes), strings.Compare(x.module, y.module))
 	})
 	return s
+}
+
+// way is a package, with or without the race detector.
+type way struct {
+	pkg  string
+	race bool
+}
+
+// tally counts compilations.
+type tally struct {
+	seen    map[[32]byte]bool
+	first   map[way]bool
+	repeats map[string]*repeat // by module
+}
+
+// add returns the bytes that are compiled, 0 if they have been before.
+func (t tally) add(key [32]byte, c compilation, race bool) int64 {
+	w := way{c.pkg, race}
+	isNew, isFirst := !t.seen[key], !t.first[w]
+	t.seen[key], t.first[w] = true, true
+	if c.module != "" {
+		r := t.repeats[c.module]
+		if r == nil {
+			r = &repeat{module: c.module}
+			t.repeats[c.module] = r
+		}
+		if !slices.Contains(r.versions, c.version) {
+			r.versions = append(r.versions, c.version)
+		}
+		if isNew && !isFirst {
+			r.bytes += c.bytes
+		}
+	}
+	if !isNew {
+		return 0
+	}
+	return c.bytes
 }
 
 func (s summary) total() (bytes int64) {
