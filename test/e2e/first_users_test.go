@@ -93,7 +93,7 @@ spec:
 			channel, title := broken.Status.Alerts.ChannelID, "DojoDegraded · "+w.namespace+"/broken"
 			Eventually(ctx, titles).WithArguments(channel).WithTimeout(eventually).
 				Should(ContainElement("🔥 "+title), "the rule waits for a minute, then Alertmanager posts")
-			Expect(messages(ctx, channel)).To(ContainElement(HaveField("Embeds", ContainElement(And(
+			Eventually(ctx, messages).WithArguments(channel).Should(ContainElement(HaveField("Embeds", ContainElement(And(
 				HaveField("Title", "🔥 "+title), HaveField("Description", And(ContainSubstring("[Silence it]("),
 					HaveSuffix(" · [Runbook](https://jutsu.com/operators/docs/operations.md#alerts-in-discord)"))))))))
 
