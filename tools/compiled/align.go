@@ -23,7 +23,7 @@ import (
 // below a path, which the module cannot take in a newer version, and the reason.
 const keep = "//align:keep "
 
-// rounds is how often versions are raised: a newer library may require newer ones.
+// rounds bounds how often versions are raised: a newer library may require newer ones.
 const rounds = 5
 
 // align raises each library that several modules of the project compile to the newest version that

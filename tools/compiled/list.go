@@ -25,7 +25,7 @@ type compilation struct {
 	bytes   int64
 }
 
-// listed is what the go command says about a package.
+// listed is the description of a package by the go command.
 type listed struct {
 	ImportPath string
 	Dir        string

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// summary is what a target compiles.
+// summary lists the compilations of a target.
 type summary struct {
 	builds  []share // in the order of the target: bytes that no build before it compiles
 	repeats []repeat
@@ -23,7 +23,7 @@ type share struct {
 	bytes int64
 }
 
-// repeat is a library of which packages are compiled more than once without the race detector, or
+// repeat is a library with packages that are compiled more than once without the race detector, or
 // more than once with it.
 type repeat struct {
 	module   string

@@ -33,7 +33,7 @@ import (
 const (
 	// soon is for what an operator does at once. It is long, since the machine may be busy.
 	soon = 30 * time.Second
-	// bound is how long a spec may take, with what comes before and after it. Each wait has a bound
+	// bound limits a spec, with all that comes before and after it. Each wait has a bound
 	// of its own and few seconds are usual, so that no machine is slow enough to exceed this one.
 	bound = 10 * time.Minute
 	// enforceOwnerReferences makes the API server as strict as some clusters are: a client that
