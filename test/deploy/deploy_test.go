@@ -155,8 +155,8 @@ func awaitKinds(t *testing.T, admin client.Client, operators ...shipped) {
 	}
 }
 
-// rendered is what was rendered so far, by folder and kustomization: many tests look at the same, of
-// which the definitions of the kinds take seconds.
+// rendered holds rendered objects by folder and kustomization. Many tests read the same ones, and the
+// definitions of the kinds take seconds.
 var rendered sync.Map
 
 // render returns what a kustomization folder, given relative to the project's root, consists of.

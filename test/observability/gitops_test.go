@@ -131,7 +131,7 @@ func healthOf(t *testing.T, o *unstructured.Unstructured) (h health, message str
 	return h, message
 }
 
-// argoCD is what deploy/argocd consists of.
+// argoCD returns the objects of deploy/argocd.
 var argoCD = sync.OnceValues(func() ([]*unstructured.Unstructured, error) {
 	path, err := project.Path("deploy/argocd")
 	if err != nil {

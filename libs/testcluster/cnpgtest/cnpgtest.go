@@ -24,10 +24,10 @@ import (
 const Image = "ghcr.io/cloudnative-pg/postgresql:18-standin"
 
 const (
-	// interval is how often the stand-in goes through its objects while something changes: each time it
-	// sends six requests, and about a dozen for every Cluster.
+	// interval is the time between two readings while something changes. A reading sends six requests, and
+	// about a dozen for every Cluster.
 	interval = 200 * time.Millisecond
-	// idle is how often it does while nothing changes, for what no watch reports.
+	// idle is the time between two readings while no watch reports a change.
 	idle = time.Second
 
 	databaseFinalizer = "cnpg.io/deleteDatabase"
