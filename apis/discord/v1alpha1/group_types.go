@@ -68,6 +68,13 @@ type DiscordGroupSpec struct {
 	// +optional
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
+	// deletionProtection refuses every deletion of the object until it is false
+	// again. The deletion of its namespace is not refused, and deletes the object
+	// too. What happens on Discord is defined by deletionPolicy. Defaults to false.
+	//
+	// +optional
+	DeletionProtection bool `json:"deletionProtection,omitempty"`
+
 	// managementPolicy defines what the operator does on Discord for this object:
 	// Manage makes the category match the spec. Observe writes nothing there, also
 	// not when the object is deleted, and status.differences lists what Manage

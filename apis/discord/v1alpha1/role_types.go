@@ -108,8 +108,8 @@ type DiscordRoleSpec struct {
 
 	// adopt names an existing role to manage instead of creating one. It cannot be
 	// changed once it is set. Roles that belong to a bot, to an integration or to
-	// those who boost the server, and @everyone, cannot be adopted. In a server of
-	// another namespace that needs the server's spec.allowAdoption.
+	// those who boost the server, and @everyone, cannot be adopted, nor can any role
+	// of a server of another namespace.
 	//
 	// +optional
 	Adopt *Adoption `json:"adopt,omitempty"`

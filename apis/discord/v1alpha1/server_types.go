@@ -140,6 +140,33 @@ type ConfigMapKeyReference struct {
 	Key string `json:"key"`
 }
 
+// AllowedRoles says which namespaces may have roles in a server, and the
+// permissions that these roles may have. The roles rank below every role of the
+// server's own namespace and every role that no object manages, and they adopt
+// none.
+type AllowedRoles struct {
+	// namespaces are those that may have roles. Its own namespace always may, with
+	// every permission that the bot has. What is taken back deletes nothing: the
+	// roles of that namespace are Degraded with the reason NotAllowed and stay on
+	// Discord as they are.
+	//
+	// +required
+	Namespaces AllowedNamespaces `json:"namespaces"`
+
+	// permissions lists all permissions that a role of another namespace may have, at
+	// most 64. A role whose spec has others is Degraded with the reason NotAllowed. A
+	// permission that gives power over other members, channels or the server, such as
+	// Administrator or ManageRoles, is only allowed if it is listed itself:
+	// Administrator, which implies all others, does not allow them. If it is not set,
+	// or is empty, the roles have no permissions: they color, group and mention their
+	// members.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	Permissions []Permission `json:"permissions,omitempty"`
+}
+
 // DiscordServerSpec is the desired state of a Discord server.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.community) || (has(self.rulesChannelRef) && has(self.publicUpdatesChannelRef))",message="community requires rulesChannelRef and publicUpdatesChannelRef"
@@ -278,7 +305,7 @@ type DiscordServerSpec struct {
 	SystemChannelFlags []SystemChannelFlag `json:"systemChannelFlags,omitzero"`
 
 	// allowedNamespaces says which namespaces may have groups and channels in this
-	// server. They never see the token. What is taken back deletes nothing: the
+	// server; roles need allowedRoles. They never see the token. What is taken back deletes nothing: the
 	// objects of that namespace are Degraded with the reason NotAllowed and their
 	// channels stay on Discord as they are. If it is not set, only the server's own
 	// namespace.
@@ -286,13 +313,39 @@ type DiscordServerSpec struct {
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`
 
+	// allowedRoles says which other namespaces may have roles in this server, and
+	// with which permissions. If it is not set, no other namespace may.
+	//
+	// +optional
+	AllowedRoles *AllowedRoles `json:"allowedRoles,omitempty"`
+
 	// allowAdoption allows objects of other namespaces to adopt channels and
 	// categories of this server that no object manages. With it, they can change
-	// and delete every such channel. Objects of the server's own namespace always
-	// may. Taken back, what has been adopted stays so. Defaults to false.
+	// and delete every such channel. Roles are never adopted from another namespace.
+	// Objects of the server's own namespace always may. Taken back, what has been
+	// adopted stays so. Defaults to false.
 	//
 	// +optional
 	AllowAdoption bool `json:"allowAdoption,omitempty"`
+
+	// allowRetention allows objects of other namespaces to leave channels, categories
+	// and roles behind on Discord when they are deleted, by the deletionPolicy Retain
+	// or the managementPolicy Observe. If it is false, nothing is created for an
+	// object of another namespace that has the deletionPolicy Retain, and the
+	// deletion of an object waits until it no longer retains what the operator
+	// created for it; both are Degraded with the reason NotAllowed. What an object
+	// adopted is retained all the same. Objects of the server's own namespace always
+	// may. Defaults to false.
+	//
+	// +optional
+	AllowRetention bool `json:"allowRetention,omitempty"`
+
+	// deletionProtection refuses every deletion of the object until it is false
+	// again. The deletion of its namespace is not refused, and deletes the object
+	// too. What happens on Discord is defined by deletionPolicy. Defaults to false.
+	//
+	// +optional
+	DeletionProtection bool `json:"deletionProtection,omitempty"`
 
 	// deletionPolicy defines what happens to the server on Discord when this
 	// object is deleted: Retain leaves it as it is, Delete deletes it with all
