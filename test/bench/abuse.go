@@ -292,7 +292,8 @@ func (b *bench) abuseChannels(ctx context.Context, s *stage, at sheet) {
 		return err == nil && channelReady(kept), client.IgnoreNotFound(err)
 	}))
 	b.abuse(ctx, s, at, channelTenant(s.discord.crowd), []attack{{"refused tokens", refusedTokens},
-		{"objects of 1 MiB", forgedForChannels}, {"references to others", channelReferences(kept)}})
+		{"objects of 1 MiB", forgedForChannels}, {"references to others", channelReferences(kept)},
+		{"loops of a granted tenant", granted}})
 	for _, status := range []int{http.StatusUnauthorized, http.StatusTooManyRequests} {
 		at.add(fmt.Sprintf("calls that Discord answers with %d", status), float64(s.discord.refused(status)), "in all")
 	}
