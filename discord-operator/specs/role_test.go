@@ -242,6 +242,9 @@ var _ = Describe("A DiscordRole", func() {
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) {
 			s.Spec.AllowedNamespaces = &v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}
 		})
+		eventuallyReady(ctx, s)
+		eventuallyDegraded(ctx, r, "NotAllowed")
+		edit(ctx, s, allowsRoles())
 		eventuallyReady(ctx, r)
 		Eventually(ctx, namespaces(s)).Should(Equal(int32(1)))
 	})

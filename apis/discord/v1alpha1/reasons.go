@@ -93,11 +93,12 @@ const (
 	// other one has stays on Discord if that is deleted instead.
 	ReasonConflict = "Conflict"
 	// ReasonNotAllowed (Degraded): the object refers to a server or group of another namespace that
-	// does not exist or does not allow its namespace, adopts a channel there without being allowed to,
-	// or the Secret with the bot's token is not for this server; the message says which. Nothing is
-	// changed or deleted on Discord. Have the owner allow it, or change the reference.
+	// does not exist or does not allow its namespace, adopts or retains something there without being
+	// allowed to, has permissions there that spec.allowedRoles does not list, or the Secret with the
+	// bot's token is not for this server; the message says which. Nothing is created or deleted on
+	// Discord. Have the owner allow it, or change the object.
 	ReasonNotAllowed = "NotAllowed"
-	// ReasonSelectorUnusable (Degraded): spec.allowedNamespaces.selector is not valid, or the operator
+	// ReasonSelectorUnusable (Degraded): a selector of spec.allowedNamespaces or spec.allowedRoles is not valid, or the operator
 	// does not read the labels of Namespaces; it selects none. Correct it, use Same or All, or install
 	// the operator for all namespaces with the component namespace-selectors.
 	ReasonSelectorUnusable = "SelectorUnusable"

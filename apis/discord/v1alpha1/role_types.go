@@ -78,7 +78,9 @@ type DiscordRoleSpec struct {
 	// permissions lists all permissions of the role in the whole server, at most 64;
 	// others are removed, and an empty list removes all. The bot must have each of
 	// them itself. If it is not set, they are not managed; a new role has those of
-	// @everyone.
+	// @everyone. In a server of another namespace, each has to be listed in its
+	// spec.allowedRoles; others are removed also where permissions is not set, and a
+	// new role has none then.
 	//
 	// +optional
 	// +listType=set
@@ -88,8 +90,9 @@ type DiscordRoleSpec struct {
 	// position orders the roles of a server that have one, in ascending order: the
 	// lowest number is the highest role. Only the order of the numbers counts; roles
 	// with equal numbers are in any order, and all stay below the highest role of the
-	// bot. Roles of different namespaces are not ordered among each other. If it is
-	// not set, the role keeps its place, which for a new one is the lowest.
+	// bot. Roles of different namespaces are not ordered among each other; those of
+	// another namespace than the server's stay below all others. If it is not set,
+	// the role keeps its place, which for a new one is the lowest.
 	//
 	// +optional
 	// +kubebuilder:validation:Minimum=0

@@ -148,14 +148,15 @@ type AllowedRoles struct {
 	// namespaces are those that may have roles. Its own namespace always may, with
 	// every permission that the bot has. What is taken back deletes nothing: the
 	// roles of that namespace are Degraded with the reason NotAllowed and stay on
-	// Discord as they are.
+	// Discord as they are. To close what they may do, take back permissions first.
 	//
 	// +required
 	Namespaces AllowedNamespaces `json:"namespaces"`
 
 	// permissions lists all permissions that a role of another namespace may have, at
-	// most 64. A role whose spec has others is Degraded with the reason NotAllowed. A
-	// permission that gives power over other members, channels or the server, such as
+	// most 64. A role whose spec has others is Degraded with the reason NotAllowed, and
+	// others are removed from the roles on Discord, also when they were allowed before.
+	// A permission that gives power over other members, channels or the server, such as
 	// Administrator or ManageRoles, is only allowed if it is listed itself:
 	// Administrator, which implies all others, does not allow them. If it is not set,
 	// or is empty, the roles have no permissions: they color, group and mention their
@@ -305,10 +306,10 @@ type DiscordServerSpec struct {
 	SystemChannelFlags []SystemChannelFlag `json:"systemChannelFlags,omitzero"`
 
 	// allowedNamespaces says which namespaces may have groups and channels in this
-	// server; roles need allowedRoles. They never see the token. What is taken back deletes nothing: the
-	// objects of that namespace are Degraded with the reason NotAllowed and their
-	// channels stay on Discord as they are. If it is not set, only the server's own
-	// namespace.
+	// server; roles need allowedRoles. They never see the token. What is taken back
+	// deletes nothing: the objects of that namespace are Degraded with the reason
+	// NotAllowed and their channels stay on Discord as they are. If it is not set, only
+	// the server's own namespace.
 	//
 	// +optional
 	AllowedNamespaces *AllowedNamespaces `json:"allowedNamespaces,omitempty"`

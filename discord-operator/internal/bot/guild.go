@@ -76,20 +76,14 @@ func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by str
 	return g, err
 }
 
-// Referred returns what an object may use of the server that it refers to, where it is not another one
-// than that of the guild hasIn, in which it has something already; empty for none.
-func (b *Bots) Referred(
-	ctx context.Context, grants *grant.Reader, o client.Object, ref v1alpha1.ServerReference, hasIn string,
-) (*Guild, error) {
-	server, err := grants.Server(ctx, ref.In(o.GetNamespace()), nil, o.GetNamespace())
-	if err != nil {
-		return nil, err
-	}
-	guild, err := b.Guild(ctx, server, o.GetNamespace())
+// Referred returns what an object of a namespace may use of the server that it refers to, where it is not
+// another one than that of the guild hasIn, in which it has something already; empty for none.
+func (b *Bots) Referred(ctx context.Context, server *v1alpha1.DiscordServer, by, hasIn string) (*Guild, error) {
+	guild, err := b.Guild(ctx, server, by)
 	if err == nil && hasIn != "" && hasIn != guild.ID {
 		return nil, conditions.Degraded(v1alpha1.ReasonServerMismatch,
 			"What the object has is in server %s, but DiscordServer %s now manages server %s. Create a new object.",
-			hasIn, ref.Name, guild.ID)
+			hasIn, server.Name, guild.ID)
 	}
 	return guild, err
 }
@@ -186,6 +180,8 @@ var ServerChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordServer), e.ObjectNew.(*v1alpha1.DiscordServer)
 	return before.Status.ServerID != after.Status.ServerID || Available(before) != Available(after) ||
 		before.Spec.TokenSecretRef != after.Spec.TokenSecretRef || before.Spec.AllowAdoption != after.Spec.AllowAdoption ||
+		before.Spec.AllowRetention != after.Spec.AllowRetention ||
+		!equality.Semantic.DeepEqual(before.Spec.AllowedRoles, after.Spec.AllowedRoles) ||
 		!equality.Semantic.DeepEqual(before.Spec.AllowedNamespaces, after.Spec.AllowedNamespaces)
 }}
 

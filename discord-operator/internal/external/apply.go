@@ -270,11 +270,20 @@ func (r *Resources) order(
 ) error {
 	ranks := maps.Clone(position.Ranks)
 	ranks[live.id] = position.Rank
+	if live.role != nil {
+		ranks = belowBot(api.Guild(b.GuildID).Snapshot(), ranks)
+	}
+	return r.arrange(ctx, api, b, ranks, live)
+}
+
+// arrange sorts a resource and its siblings by ranks, by one call.
+func (r *Resources) arrange(
+	ctx context.Context, api *guildcache.Client, b Binding, ranks order.Ranks, live *resource,
+) error {
 	parentID, move := "", api.MoveChannels
 	if live.channel != nil {
 		parentID = live.channel.ParentID
 	} else {
-		ranks = belowBot(api.Guild(b.GuildID).Snapshot(), ranks)
 		move = func(ctx context.Context, guildID string, moves []discordclient.Move) error {
 			return api.MoveRoles(ctx, guildID, moves, Reason(r.Kind.Name, b.Object))
 		}

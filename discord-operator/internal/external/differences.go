@@ -82,7 +82,13 @@ func (p *Plan) Differences(kind Kind, b Binding, snap *guildcache.Snapshot) (all
 	all = Changes(p.Changes, snap)
 	moved := func(c Change) bool { return c.Field == "group" } // its place is another one then
 	live := b.live()
-	if p.Position == nil || live == nil || slices.ContainsFunc(p.Changes, moved) {
+	if live == nil || slices.ContainsFunc(p.Changes, moved) {
+		return all
+	}
+	if p.Low != nil && !p.Low.Holds(snap, live.id) {
+		return append(all, Difference{Action: ActionMove, To: "below the roles of the server"})
+	}
+	if p.Position == nil {
 		return all
 	}
 	if to := kind.move(snap, *p.Position, live); to != "" {

@@ -59,8 +59,8 @@ func requiredToChange(issue conditions.Issue) bool {
 
 // nothing is the issue that an observed object has nothing on Discord.
 func (r *Resources) nothing(b Binding, snap *guildcache.Snapshot) *conditions.Issue {
-	hint := ""
-	if id := r.Kind.Named(snap, b.Lookup, b.Name, nil); id != "" && b.Adopt == nil {
+	hint := "" // who may not adopt it does not learn of it
+	if id := r.Kind.Named(snap, b.Lookup, b.Name, nil); id != "" && b.Adopt == nil && b.NoAdoption == nil {
 		hint = fmt.Sprintf(" The server has one of this name, %s.", id)
 	}
 	return conditions.Degraded(v1alpha1.ReasonNothingToObserve,

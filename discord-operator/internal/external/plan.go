@@ -28,6 +28,8 @@ type Plan struct {
 	EditRole   discordclient.RoleEdit
 	// Position is its place among its siblings; nil leaves that to users.
 	Position *Position
+	// Low are the places in which a role of another namespace stays; nil for others.
+	Low *Low
 	// Delete is what becomes of the resource of a deleted object.
 	Delete *Deletion
 	// Issues keep the object from matching its spec, whatever else is done.

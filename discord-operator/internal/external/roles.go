@@ -141,6 +141,10 @@ func (r *Resources) applyRole(
 	if plan.CreateRole == nil && len(plan.Fields) > 0 {
 		results.Fail(r.editRole(ctx, api, b, plan, results), now)
 	}
+	if plan.Low != nil {
+		low := plan.Low.ranks(api.Guild(b.GuildID).Snapshot(), results.Role.ID)
+		results.Fail(r.arrange(ctx, api, b, low, results.live()), now)
+	}
 	if plan.Position != nil && !plan.Position.Early {
 		results.Fail(r.order(ctx, api, b, *plan.Position, results.live()), now)
 	}
@@ -168,6 +172,11 @@ func (k *Kind) siblings(snap *guildcache.Snapshot, live *resource) (all []order.
 	if ch := live.channel; ch != nil {
 		return places(k.Siblings(snap, ch.ParentID, ch.Type))
 	}
+	return ranked(snap)
+}
+
+// ranked are all roles but @everyone, the lowest first.
+func ranked(snap *guildcache.Snapshot) (all []order.Sibling) {
 	for _, role := range snap.RankedRoles() {
 		if role.ID != snap.Guild.ID {
 			all = append(all, order.Sibling{ID: role.ID, Position: role.Position})

@@ -26,7 +26,7 @@ type Namespace struct {
 }
 
 // Allows reports whether the objects of a namespace may refer to one of the namespace owner, which
-// has these allowedNamespaces.
+// allows these namespaces.
 func Allows(owner string, allowed *v1alpha1.AllowedNamespaces, by Namespace) bool {
 	switch {
 	case by.Name == owner:
@@ -70,11 +70,17 @@ func GuildsOf(annotations map[string]string) Guilds {
 // Allow reports whether the token may be used for a guild; "" is one that is yet to be created.
 func (g Guilds) Allow(id string) bool { return !g.limited || slices.Contains(g.ids, id) }
 
+// The fields that grant the use of a server or a group.
+const (
+	fieldNamespaces = "spec.allowedNamespaces"
+	fieldRoles      = "spec.allowedRoles"
+)
+
 // refused is the issue that an object of a namespace may not refer to another object, or that this
-// does not exist: which of the two is not for others to know.
-func refused(kind string, name types.NamespacedName, by string) *conditions.Issue {
+// does not exist: which of the two is not for others to know. The field would grant it.
+func refused(kind string, name types.NamespacedName, field, by string) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "%s %s does not exist, or does not allow the namespace %s in "+
-		"spec.allowedNamespaces. Ask its owner, or change the reference.", kind, name, by)
+		"%s. Ask its owner, or change the reference.", kind, name, by, field)
 }
 
 // Refused returns the issue that a reference is not allowed, out of an error; nil for none.
@@ -110,9 +116,9 @@ func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *con
 		v1alpha1.AllowedServersAnnotation, server.Spec.TokenSecretRef.Name, what)
 }
 
-// selectorUnusable is why a selector selects nothing; nil where it may select something. unread is why
-// the labels of namespaces are not known; empty where they are.
-func selectorUnusable(allowed *v1alpha1.AllowedNamespaces, unread string) *conditions.Issue {
+// selectorUnusable is why the selector of a field selects nothing; nil where it may select something.
+// unread is why the labels of namespaces are not known; empty where they are.
+func selectorUnusable(field string, allowed *v1alpha1.AllowedNamespaces, unread string) *conditions.Issue {
 	if allowed == nil || allowed.From != v1alpha1.FromSelector {
 		return nil
 	}
@@ -123,5 +129,5 @@ func selectorUnusable(allowed *v1alpha1.AllowedNamespaces, unread string) *condi
 		return nil
 	}
 	return conditions.Degraded(v1alpha1.ReasonSelectorUnusable,
-		"spec.allowedNamespaces.selector allows no other namespace: %s", unread)
+		"%s.selector allows no other namespace: %s", field, unread)
 }

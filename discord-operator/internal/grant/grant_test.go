@@ -17,6 +17,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 var (
@@ -100,6 +101,63 @@ func TestUses(t *testing.T) {
 	}
 }
 
+// The grant for groups and channels is none for roles.
+func TestUsesRoles(t *testing.T) {
+	t.Parallel()
+	roles := func(of *v1alpha1.AllowedNamespaces) *v1alpha1.AllowedRoles { return &v1alpha1.AllowedRoles{Namespaces: *of} }
+	for name, c := range map[string]struct {
+		allowed *v1alpha1.AllowedNamespaces
+		roles   *v1alpha1.AllowedRoles
+		by      Namespace
+		want    bool
+	}{
+		"its own, nothing set":        {nil, nil, platform, true},
+		"another, nothing set":        {nil, nil, teamA, false},
+		"another, channels alone":     {all, nil, teamA, false},
+		"another, channels, not here": {all, roles(same), teamA, false},
+		"another, roles alone":        {nil, roles(all), teamA, true},
+		"another, selected":           {same, roles(yes), teamA, true},
+		"another, not selected":       {all, roles(yes), teamB, false},
+		"another, labels unread":      {all, roles(yes), unread, false},
+	} {
+		server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform"},
+			Spec: v1alpha1.DiscordServerSpec{AllowedNamespaces: c.allowed, AllowedRoles: c.roles}}
+		if got := UsesRoles(server, c.by); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// No documented permission allows another one, and what has no name is never allowed.
+func TestCeilingAllowsWhatItListsAlone(t *testing.T) {
+	t.Parallel()
+	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}
+	everything := ^permissions.Bits(0)
+	if own := CeilingOf(server, "platform"); own.Bounded() || own.Within(everything) != everything ||
+		own.Exceeded([]v1alpha1.Permission{"Administrator"}) != nil {
+		t.Error("its own namespace has a ceiling")
+	}
+	if none := CeilingOf(server, "team-a"); !none.Bounded() || none.Within(everything) != 0 {
+		t.Error("another has none")
+	}
+	for _, listed := range permissions.Documented() {
+		server.Spec.AllowedRoles = &v1alpha1.AllowedRoles{Permissions: []v1alpha1.Permission{v1alpha1.Permission(listed), "Bit47"}}
+		ceiling := CeilingOf(server, "team-a")
+		if bit, _ := permissions.Parse(listed); ceiling.Within(everything) != bit {
+			t.Errorf("%s allows %v", listed, ceiling.Within(everything))
+		}
+		for _, asked := range permissions.Documented() {
+			refused := ceiling.Exceeded([]v1alpha1.Permission{v1alpha1.Permission(asked)})
+			if (refused == nil) != (asked == listed) {
+				t.Errorf("%s allows %s: %v", listed, asked, refused)
+			}
+			if refused != nil && (refused.Reason != v1alpha1.ReasonNotAllowed || !strings.Contains(refused.Message, asked)) {
+				t.Error(refused.Message)
+			}
+		}
+	}
+}
+
 func TestGuildsOfAToken(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -136,6 +194,9 @@ func (o objects) Get(_ context.Context, key client.ObjectKey, into client.Object
 	switch into := into.(type) {
 	case *v1alpha1.DiscordServer:
 		into.Namespace, into.Name, into.Spec.AllowedNamespaces = key.Namespace, key.Name, allowed
+		if allowed != nil {
+			into.Spec.AllowedRoles = &v1alpha1.AllowedRoles{Namespaces: *allowed}
+		}
 	case *v1alpha1.DiscordGroup:
 		into.Namespace, into.Name, into.Spec.AllowedNamespaces = key.Namespace, key.Name, allowed
 	case *metav1.PartialObjectMetadata:
@@ -156,10 +217,14 @@ func TestReferencesRevealNothing(t *testing.T) {
 			_, err := r.Group(t.Context(), name, "team-a")
 			return err
 		}
+		if kind == "roles" {
+			_, err := r.ServerOfRoles(t.Context(), name, "team-a")
+			return err
+		}
 		_, err := r.Server(t.Context(), name, nil, "team-a")
 		return err
 	}
-	for _, kind := range []string{"DiscordServer", "DiscordGroup"} {
+	for _, kind := range []string{"DiscordServer", "DiscordGroup", "roles"} {
 		var messages []string
 		for name, r := range map[string]*Reader{
 			"missing":              NewReader(objects{}, nil, false),
@@ -174,7 +239,7 @@ func TestReferencesRevealNothing(t *testing.T) {
 			messages = append(messages, refused.Message)
 		}
 		for _, m := range messages {
-			if m != messages[0] || !strings.HasPrefix(m, kind+" platform/company does not exist, or does not allow") {
+			if m != messages[0] || !strings.Contains(m, " platform/company does not exist, or does not allow") {
 				t.Errorf("it reads differently: %q, %q", m, messages[0])
 			}
 		}
@@ -226,6 +291,12 @@ func TestAdoption(t *testing.T) {
 	}
 	server.Spec.AllowAdoption = true
 	if issue := AdoptionRefused(server, "team-a"); issue != nil {
+		t.Error(issue)
+	}
+	if issue := RoleAdoptionRefused(server, "team-a"); Refused(issue) == nil {
+		t.Error("a role of another namespace adopts one")
+	}
+	if issue := RoleAdoptionRefused(server, "platform"); issue != nil {
 		t.Error(issue)
 	}
 }

@@ -84,8 +84,21 @@ func (r *Reader) Server(
 ) (*v1alpha1.DiscordServer, error) {
 	server := &v1alpha1.DiscordServer{}
 	allowed := func() (bool, error) { return r.Uses(ctx, server, group, by) }
-	return server, r.get(ctx, "DiscordServer", name, server, by, allowed, conditions.Progressing(
-		v1alpha1.ReasonWaitingForServer, "DiscordServer %s does not exist. Create it.", name.Name))
+	return server, r.get(ctx, reference{"DiscordServer", name, fieldNamespaces}, server, by, allowed, noServer(name))
+}
+
+// ServerOfRoles is Server for the roles of a namespace, which need a grant of their own.
+func (r *Reader) ServerOfRoles(
+	ctx context.Context, name types.NamespacedName, by string,
+) (*v1alpha1.DiscordServer, error) {
+	server := &v1alpha1.DiscordServer{}
+	allowed := func() (bool, error) { return r.UsesRoles(ctx, server, by) }
+	return server, r.get(ctx, reference{"DiscordServer", name, fieldRoles}, server, by, allowed, noServer(name))
+}
+
+func noServer(name types.NamespacedName) *conditions.Issue {
+	return conditions.Progressing(
+		v1alpha1.ReasonWaitingForServer, "DiscordServer %s does not exist. Create it.", name.Name)
 }
 
 // Group returns the group that a channel of a namespace refers to. Where it may not, or there is none,
@@ -93,30 +106,37 @@ func (r *Reader) Server(
 func (r *Reader) Group(ctx context.Context, name types.NamespacedName, by string) (*v1alpha1.DiscordGroup, error) {
 	group := &v1alpha1.DiscordGroup{}
 	allowed := func() (bool, error) { return r.InGroup(ctx, group, by) }
-	return group, r.get(ctx, "DiscordGroup", name, group, by, allowed, conditions.Progressing(
+	return group, r.get(ctx, reference{"DiscordGroup", name, fieldNamespaces}, group, by, allowed, conditions.Progressing(
 		v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s does not exist. Create it, or name another one in spec.groupRef.",
 		name.Name))
+}
+
+// reference names an object, and the field by which it allows others to refer to it.
+type reference struct {
+	kind  string
+	name  types.NamespacedName
+	field string
 }
 
 // get reads an object on behalf of those of a namespace. Where they are of its own namespace, that it
 // is missing is an issue of its own.
 func (r *Reader) get(
-	ctx context.Context, kind string, name types.NamespacedName, o client.Object, by string,
+	ctx context.Context, to reference, o client.Object, by string,
 	allowed func() (bool, error), missing *conditions.Issue,
 ) error {
-	err := r.Objects.Get(ctx, name, o)
+	err := r.Objects.Get(ctx, to.name, o)
 	switch {
 	case client.IgnoreNotFound(err) != nil:
-		return fmt.Errorf("get %s %s: %w", kind, name, err)
-	case err != nil && by == name.Namespace:
+		return fmt.Errorf("get %s %s: %w", to.kind, to.name, err)
+	case err != nil && by == to.name.Namespace:
 		return missing
 	case err != nil:
-		return refused(kind, name, by)
+		return refused(to.kind, to.name, to.field, by)
 	}
 	if yes, err := allowed(); yes || err != nil {
 		return err
 	}
-	return refused(kind, name, by)
+	return refused(to.kind, to.name, to.field, by)
 }
 
 // Uses is the function of this name, about namespaces as the cache knows them.
@@ -129,6 +149,12 @@ func (r *Reader) Uses(
 		via, err = r.namespace(ctx, group.Namespace)
 	}
 	return err == nil && Uses(server, group, via, user), err
+}
+
+// UsesRoles is the function of this name, about namespaces as the cache knows them.
+func (r *Reader) UsesRoles(ctx context.Context, server *v1alpha1.DiscordServer, by string) (bool, error) {
+	user, err := r.namespace(ctx, by)
+	return err == nil && UsesRoles(server, user), err
 }
 
 // InGroup reports whether the channels of a namespace may refer to a group.
@@ -168,5 +194,10 @@ func (r *Reader) Roles(
 // SelectorUnusable is why the selector of allowedNamespaces selects nothing; nil where it may select
 // something, or there is none.
 func (r *Reader) SelectorUnusable(allowed *v1alpha1.AllowedNamespaces) *conditions.Issue {
-	return selectorUnusable(allowed, r.Unread)
+	return selectorUnusable(fieldNamespaces, allowed, r.Unread)
+}
+
+// RoleSelectorUnusable is the same for the selector of a server's allowedRoles.
+func (r *Reader) RoleSelectorUnusable(server *v1alpha1.DiscordServer) *conditions.Issue {
+	return selectorUnusable(fieldRoles+".namespaces", roleNamespaces(server), r.Unread)
 }

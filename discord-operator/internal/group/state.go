@@ -33,7 +33,11 @@ type State struct {
 
 func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
 	name := g.Spec.ServerRef.In(g.Namespace)
-	guild, err := r.Bots.Referred(ctx, r.Grants, g, g.Spec.ServerRef, g.Status.ServerID)
+	server, err := r.Grants.Server(ctx, name, nil, g.Namespace)
+	if err != nil {
+		return s, err
+	}
+	guild, err := r.Bots.Referred(ctx, server, g.Namespace, g.Status.ServerID)
 	if err != nil {
 		return s, err
 	}

@@ -31,7 +31,7 @@ const (
 	RoleByID        = "id"     // status.roleId and spec.adopt.id
 	ByRole          = "role"   // names of the roles in the overwrites of groups and channels
 	SecretByOwner   = "owner"  // UID of the object that controls it
-	BySelector      = "from"   // allowedNamespaces.from of servers and groups, where it is Selector
+	BySelector      = "from"   // from of the namespaces that servers and groups allow, where it is Selector
 )
 
 type index struct {
@@ -54,7 +54,10 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 		by(server, ServerByIcon, func(s *v1alpha1.DiscordServer) []string {
 			return []string{ptr.Deref(s.Spec.Icon, v1alpha1.ServerIcon{}).ConfigMapKeyRef.Name}
 		}),
-		by(server, BySelector, func(s *v1alpha1.DiscordServer) []string { return selector(s.Spec.AllowedNamespaces) }),
+		by(server, BySelector, func(s *v1alpha1.DiscordServer) []string {
+			roles := ptr.Deref(s.Spec.AllowedRoles, v1alpha1.AllowedRoles{})
+			return append(selector(s.Spec.AllowedNamespaces), selector(&roles.Namespaces)...)
+		}),
 		by(group, BySelector, func(g *v1alpha1.DiscordGroup) []string { return selector(g.Spec.AllowedNamespaces) }),
 		by(group, GroupByServer, func(g *v1alpha1.DiscordGroup) []string {
 			return []string{g.Spec.ServerRef.In(g.Namespace).String()}

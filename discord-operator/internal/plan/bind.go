@@ -156,6 +156,9 @@ func (w *world) differences(s *step) []external.Difference {
 	if s.plan.Position != nil {
 		s.plan.Position = w.position(s)
 	}
+	if s.plan.Low != nil {
+		s.plan.Low = w.low(s)
+	}
 	return append(s.plan.Differences(*s.kind, s.binding, w.snap), s.further...)
 }
 

@@ -129,9 +129,23 @@ var created = object("DiscordGroup", "team", inServer+"name: Team, permissionOve
 	object("DiscordChannel", "dev", "groupRef: {name: team}, name: dev, topic: Hello, webhook: {name: ci}") +
 	object("DiscordRole", "dev", inServer+"name: Dev, hoist: true")
 
+// sharing is the rig's server, which allows roles of other namespaces with a permission.
+func sharing(ceiling string) string {
+	return object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, `+
+		"allowedRoles: {namespaces: {from: All}, permissions: ["+ceiling+"]}")
+}
+
+// guest is a DiscordRole of another namespace.
+func guest(name, spec string) string {
+	return strings.Replace(object("DiscordRole", name, "serverRef: {name: jujutsu, namespace: default}, "+spec),
+		"{name: "+name+"}", "{name: "+name+", namespace: other}", 1)
+}
+
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, all)
+	r.srv.CreateRoleByHand(r.guild, discordtest.Role{Name: "Low"})
+	r.srv.EditRoleByHand(r.guild, r.onCall, func(role *discordtest.Role) { role.Permissions = discordtest.PermViewChannel })
 	yuji := r.srv.AddUser("Yuji")
 	r.srv.AddMember(r.guild, yuji, 0)
 	r.srv.EditGuildByHand(r.guild, func(g *discordtest.Guild) { g.Icon = "12345" })
@@ -209,6 +223,20 @@ func TestPlan(t *testing.T) {
 		"not allowed": {is: theServer + "---\napiVersion: discord.jutsu.com/v1alpha1\nkind: DiscordChannel\n" +
 			"metadata: {name: a, namespace: other}\nspec: {name: a, serverRef: {name: jujutsu, namespace: default}}\n",
 			problem: true, want: []string{"! DiscordChannel other/a", "  ! NotAllowed: ..."}},
+		"a role of another namespace": {is: sharing("SendMessages") + guest("a", "name: A, permissions: [SendMessages]"),
+			want: []string{"+ DiscordRole other/a", `    name: "A"`, "    permissions: SendMessages"}},
+		"a role above the ceiling": {is: sharing("Administrator") + guest("a", "name: A, permissions: [SendMessages]"),
+			problem: true, want: []string{"+ DiscordRole other/a", `    name: "A"`, "    permissions: SendMessages", "  ! NotAllowed: ..."}},
+		"a role where channels are shared": {is: object("DiscordServer", "jujutsu",
+			`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}`) + guest("a", "name: A"),
+			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
+		"another namespace's role that adopts": {is: sharing("SendMessages") + guest("a", `name: A, adopt: {id: "$ROLE"}`),
+			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
+		"another namespace's role, too high and with too much": {
+			is:   sharing("SendMessages") + guest("a", "name: On call") + object("DiscordRole", "own", inServer+"name: Low"),
+			want: []string{"~ DiscordRole other/a", "    permissions: ViewChannel -> none", "    move below the roles of the server"}},
+		"one team's roles": {is: guest("a", "name: A, permissions: [BanMembers]"), problem: true,
+			want: []string{"+ DiscordRole other/a", `    name: "A"`, "    permissions: BanMembers", "  ! MissingPermissions: ..."}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			args := []string{"-f", r.file(t, c.is)}

@@ -24,6 +24,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 // world is a server on Discord and the objects that are to be applied to it.
@@ -142,11 +143,21 @@ func (w *world) presume(o *objects) {
 	for _, name := range names {
 		s := &v1alpha1.DiscordServer{}
 		s.Namespace, s.Name, s.Spec.ServerID = name.Namespace, name.Name, w.serverID
-		s.Spec.AllowedNamespaces, s.Spec.AllowAdoption = &v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}, true
+		allowEverything(&s.Spec)
 		if o.all[keyOf(s)] == nil {
 			o.all[keyOf(s)] = s
 			w.presumed = append(w.presumed, strings.TrimPrefix(name.String(), "/"))
 		}
+	}
+}
+
+// allowEverything grants all that a server can: what it really grants, its manifest would say.
+func allowEverything(s *v1alpha1.DiscordServerSpec) {
+	all := v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}
+	s.AllowedNamespaces, s.AllowedRoles, s.AllowAdoption, s.AllowRetention = &all,
+		&v1alpha1.AllowedRoles{Namespaces: all}, true, true
+	for _, name := range permissions.Documented() {
+		s.AllowedRoles.Permissions = append(s.AllowedRoles.Permissions, v1alpha1.Permission(name))
 	}
 }
 
@@ -249,10 +260,14 @@ func (w *world) locate(
 	var server *v1alpha1.DiscordServer
 	switch o := o.(type) {
 	case *v1alpha1.DiscordRole:
-		if server, err = grants.Server(ctx, o.Spec.ServerRef.In(o.Namespace), nil, o.Namespace); err == nil {
-			guild = of(server)
-			lookup = role.Lookup(o, guild)
+		if server, err = grants.ServerOfRoles(ctx, o.Spec.ServerRef.In(o.Namespace), o.Namespace); err != nil {
+			break
 		}
+		if refused := role.AdoptionRefused(o, server); refused != nil && set == w.after {
+			return nil, lookup, refused
+		}
+		guild = of(server)
+		lookup = role.Lookup(o, guild)
 	case *v1alpha1.DiscordGroup:
 		if server, err = grants.Server(ctx, o.Spec.ServerRef.In(o.Namespace), nil, o.Namespace); err == nil {
 			guild = of(server)
@@ -287,7 +302,7 @@ func (w *world) plan(ctx context.Context, s *step) {
 	}
 	switch o := s.object.(type) {
 	case *v1alpha1.DiscordRole:
-		s.plan = role.Plan(o, role.State{Guild: s.guild, Binding: s.binding, Position: s.plan.Position})
+		s.plan = role.Plan(o, role.State{Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Low: w.low(s)})
 		s.further, err = role.MemberChanges(o, s.binding.Role, w.member)
 	case *v1alpha1.DiscordGroup:
 		s.plan = group.Plan(o, group.State{
@@ -338,6 +353,17 @@ func (w *world) position(s *step) *external.Position {
 		}
 	}
 	return s.kind.PositionAmong(s.object, siblings)
+}
+
+// low are the places in which a role of another namespace stays; nil for others.
+func (w *world) low(s *step) *external.Low {
+	var all []status.Object
+	for _, o := range w.objectsOf(s.kind) {
+		if w.after.all[keyOf(o)] != nil && beside(o, s.object) {
+			all = append(all, o)
+		}
+	}
+	return s.kind.LowAmong(s.object, s.guild.Server.Namespace, all, func(client.Object) string { return "" })
 }
 
 // beside reports whether two objects of a kind name the same parent.

@@ -61,13 +61,17 @@ func (r *Reconciler) memberChanges(
 // applyMembers takes the role from users who were removed from the spec, and gives it to those who lack
 // it. Both are for users only whom the status has, where new ones are noted before the first call.
 func (r *Reconciler) applyMembers(
-	ctx context.Context, role *v1alpha1.DiscordRole, guild *bot.Guild, results *external.Results,
+	ctx context.Context, role *v1alpha1.DiscordRole, s State, results *external.Results,
 ) error {
+	guild := s.Guild
 	if !guild.Snapshot.BelowBot(results.Role.ID) { // which is reported
 		return nil
 	}
 	if err := r.takeBack(ctx, role, guild, results.Role.ID); err != nil {
 		return err
+	}
+	if live, ok := guild.Snapshot.Role(results.Role.ID); !ok || !mayGive(role, s, &live) { // which is reported
+		return nil
 	}
 	var lacking []v1alpha1.UserID
 	var absent []string

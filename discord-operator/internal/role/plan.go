@@ -8,6 +8,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/conditions"
@@ -22,19 +23,57 @@ const forWhat = "which this role requires"
 
 // Plan plans the role, without its members. It does no I/O.
 func Plan(role *v1alpha1.DiscordRole, s State) external.Plan {
-	p := external.Plan{Position: s.Position}
+	p, ceiling := external.Plan{}, s.ceiling(role)
+	exceeded := p.Report(ceiling.Exceeded(role.Spec.Permissions))
 	if s.Binding.Absent {
-		in, d := create(role)
-		p.Changes = d.Changes
-		if !p.Report(refusedCreate(s, in)) {
+		in, d := create(role, ceiling)
+		p.Changes, p.Position, p.Low = d.Changes, s.Position, s.Low
+		if !exceeded && !p.Report(refusedCreate(s, in)) {
 			p.CreateRole, p.Fields = in, d.Fields
 		}
 		return p
 	}
-	edit, d := differences(role.Spec, s.Binding.Stored, *s.Binding.Role)
-	p.Changes = d.Changes
+	if exceeded {
+		return planEdit(p, asItIs(s.Binding.Role), ceiling, s)
+	}
+	p.Position = s.Position
+	return planEdit(p, role.Spec, ceiling, s)
+}
+
+// PlanBounds plans only what a role of another namespace must not be, whatever its object says: no
+// permission above the ceiling, and no place above the roles of the server. It plans nothing for others.
+func PlanBounds(role *v1alpha1.DiscordRole, s State) (p external.Plan) {
+	ceiling := s.ceiling(role)
+	if !ceiling.Bounded() || s.Binding.Role == nil {
+		return p
+	}
+	return planEdit(p, asItIs(s.Binding.Role), ceiling, s)
+}
+
+// asItIs is a spec that changes nothing of a role, but for what the ceiling requires.
+func asItIs(live *discordclient.Role) v1alpha1.DiscordRoleSpec {
+	return v1alpha1.DiscordRoleSpec{Name: live.Name}
+}
+
+// mayGive reports whether users may be given the role. While a role of another namespace is not
+// within its bounds, nobody gets what it has too much.
+func mayGive(role *v1alpha1.DiscordRole, s State, live *discordclient.Role) bool {
+	ceiling := s.ceiling(role)
+	return ceiling.Exceeded(role.Spec.Permissions) == nil && ceiling.Within(live.Permissions) == live.Permissions &&
+		(s.Low == nil || s.Low.Holds(s.Guild.Snapshot, live.ID))
+}
+
+// ceiling is what permissions the role may have.
+func (s *State) ceiling(role *v1alpha1.DiscordRole) grant.Ceiling {
+	return grant.CeilingOf(s.Guild.Server, role.Namespace)
+}
+
+// planEdit plans a role that exists.
+func planEdit(p external.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceiling, s State) external.Plan {
+	edit, d := differences(spec, ceiling, s.Binding.Stored, *s.Binding.Role)
+	p.Changes, p.Low = d.Changes, s.Low
 	if p.Report(tooHigh(s.Guild, s.Binding.Role)) {
-		p.Position = nil
+		p.Position, p.Low = nil, nil
 		return p
 	}
 	p.Report(d.Issue())
@@ -68,15 +107,17 @@ func tooHigh(guild *bot.Guild, live *discordclient.Role) *conditions.Issue {
 }
 
 // create describes the role with all that it is to have, and how that differs from nothing.
-func create(role *v1alpha1.DiscordRole) (*discordclient.RoleCreate, external.Differences) {
-	edit, d := differences(role.Spec, nil, discordclient.Role{})
+func create(
+	role *v1alpha1.DiscordRole, ceiling grant.Ceiling,
+) (*discordclient.RoleCreate, external.Differences) {
+	edit, d := differences(role.Spec, ceiling, nil, discordclient.Role{})
 	in := &discordclient.RoleCreate{
 		Name: role.Spec.Name, Hoist: ptr.Deref(role.Spec.Hoist, false), Mentionable: ptr.Deref(role.Spec.Mentionable, false),
 	}
 	if colors, ok := edit.Colors.Get(); ok {
 		in.Colors = &colors
 	}
-	if role.Spec.Permissions != nil {
+	if role.Spec.Permissions != nil || ceiling.Bounded() { // nil are those of @everyone
 		in.Permissions = new(overwrites.Bits(role.Spec.Permissions))
 	}
 	return in, d
@@ -91,19 +132,20 @@ func refusedCreate(s State, in *discordclient.RoleCreate) *conditions.Issue {
 }
 
 // differences returns the edit that makes the role match the spec, and how the two differ. Permissions
-// without a documented name stay as they are.
+// without a documented name stay as they are, unless there is a ceiling.
 func differences(
-	spec v1alpha1.DiscordRoleSpec, stored external.Stored, live discordclient.Role,
+	spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceiling, stored external.Stored, live discordclient.Role,
 ) (edit discordclient.RoleEdit, d external.Differences) {
 	d.Stored = stored
 	external.Differ(&d, "name", &spec.Name, live.Name, &edit.Name)
 	external.Differ(&d, "color", colors(spec, live.Colors), live.Colors, &edit.Colors)
 	external.Differ(&d, "hoist", spec.Hoist, live.Hoist, &edit.Hoist)
 	external.Differ(&d, "mentionable", spec.Mentionable, live.Mentionable, &edit.Mentionable)
+	want := ceiling.Within(live.Permissions)
 	if spec.Permissions != nil {
-		want := overwrites.Bits(spec.Permissions) | live.Permissions&^permissions.All
-		external.Differ(&d, "permissions", &want, live.Permissions, &edit.Permissions)
+		want = overwrites.Bits(spec.Permissions) | want&^permissions.All
 	}
+	external.Differ(&d, "permissions", &want, live.Permissions, &edit.Permissions)
 	return edit, d
 }
 

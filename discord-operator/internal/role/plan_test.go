@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -232,4 +234,78 @@ func asJSON(t *testing.T, v any) string {
 		t.Fatal(err)
 	}
 	return string(raw)
+}
+
+// guests is a server that allows roles of other namespaces with some permissions.
+func guests(ceiling ...v1alpha1.Permission) *v1alpha1.DiscordServer {
+	return &v1alpha1.DiscordServer{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"},
+		Spec:       v1alpha1.DiscordServerSpec{AllowedRoles: &v1alpha1.AllowedRoles{Permissions: ceiling}},
+	}
+}
+
+// A role of another namespace has no permission on Discord that the server does not list, whatever its
+// spec leaves out and whoever gave it.
+func TestPlanOfAnotherNamespace(t *testing.T) {
+	t.Parallel()
+	g := guildtest.New(t, all|discordtest.PermAdministrator)
+	id := g.Discord.CreateRoleByHand(g.ID, discordtest.Role{Name: "On call"})
+	const view, send, ban, admin = permissions.ViewChannel, permissions.SendMessages, permissions.Bits(1 << 2), permissions.Administrator
+	list := func(names ...v1alpha1.Permission) []v1alpha1.Permission { return names }
+	state := observed(t, g, nil)
+	for name, c := range map[string]struct {
+		ceiling, asked []v1alpha1.Permission
+		live           *permissions.Bits
+		refused        bool
+		create, edit   *permissions.Bits
+		gives          bool
+	}{
+		"a new one without permissions":      {list("ViewChannel"), nil, nil, false, new(permissions.Bits), nil, false},
+		"a new one, none allowed":            {nil, nil, nil, false, new(permissions.Bits), nil, false},
+		"a new one, within":                  {list("ViewChannel"), list("ViewChannel"), nil, false, new(view), nil, false},
+		"a new one, above":                   {list("ViewChannel"), list("SendMessages"), nil, true, nil, nil, false},
+		"a new one, implied":                 {list("Administrator"), list("BanMembers"), nil, true, nil, nil, false},
+		"a new one, Administrator":           {list("Administrator"), list("Administrator"), nil, false, new(admin), nil, false},
+		"what it has within":                 {list("ViewChannel"), nil, new(view), false, nil, nil, true},
+		"what it has above":                  {list("ViewChannel"), nil, new(view | ban), false, nil, new(view), false},
+		"what has no documented name":        {list("ViewChannel"), nil, new(view | 1<<47), false, nil, new(view), false},
+		"the same where permissions are set": {list("ViewChannel"), list("ViewChannel"), new(view | 1<<47), false, nil, new(view), false},
+		"Administrator by hand":              {list("ViewChannel"), list("ViewChannel"), new(admin), false, nil, new(view), false},
+		"a lowered ceiling":                  {list("ViewChannel"), list("ViewChannel", "SendMessages"), new(view | send), true, nil, new(view), false},
+		"a lowered ceiling that is enforced": {list("ViewChannel"), list("ViewChannel", "SendMessages"), new(view), true, nil, nil, false},
+		"one that is lowered to nothing":     {nil, list("ViewChannel"), new(view), true, nil, new(permissions.Bits), false},
+	} {
+		mine := state
+		guild := *state.Guild
+		guild.Server, mine.Guild = guests(c.ceiling...), &guild
+		role := &v1alpha1.DiscordRole{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a"},
+			Spec: spec{Name: "Renamed", Permissions: c.asked}}
+		live := &discordclient.Role{ID: id, Name: "On call"}
+		if mine.Binding.Absent = c.live == nil; c.live != nil {
+			live.Permissions, mine.Binding.Role = *c.live, live
+		}
+		got := Plan(role, mine)
+		refused := len(got.Issues) > 0
+		if refused != c.refused || refused && got.Issues[0].Reason != v1alpha1.ReasonNotAllowed {
+			t.Errorf("%s: issues %v", name, got.Issues)
+		}
+		if (got.CreateRole != nil) != (c.create != nil) || c.create != nil && *got.CreateRole.Permissions != *c.create {
+			t.Errorf("%s: creates %+v", name, got.CreateRole)
+		}
+		edit, edits := got.EditRole.Permissions.Get()
+		if edits != (c.edit != nil) || edits && edit != *c.edit {
+			t.Errorf("%s: edits to %v, %t", name, edit, edits)
+		}
+		if renamed := !got.EditRole.Name.IsZero(); renamed != (c.live != nil && !c.refused) {
+			t.Errorf("%s: renamed %t", name, renamed)
+		}
+		bounds := PlanBounds(role, mine)
+		if edit, edits := bounds.EditRole.Permissions.Get(); c.live != nil && edits &&
+			edit&^grant.CeilingOf(guild.Server, "team-a").Within(edit) != 0 || !bounds.EditRole.Name.IsZero() {
+			t.Errorf("%s: a paused one is edited to %v, %+v", name, edit, bounds)
+		}
+		if c.live != nil && mayGive(role, mine, live) != c.gives {
+			t.Errorf("%s: its members are given it: %t", name, !c.gives)
+		}
+	}
 }

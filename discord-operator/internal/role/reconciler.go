@@ -95,20 +95,34 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 		members, err := r.memberChanges(ctx, role, state)
 		results.Differences = append(results.Differences, members...)
 		results.Fail(err, r.Roles.Status.Clock.Now())
+		r.enforce(ctx, role, state, &results)
 		return r.updateStatus(ctx, role, state, results)
 	}
 	if status.Paused(role) {
 		members, err := r.memberChanges(ctx, role, state)
 		results := plan.Pause(role, len(members) > 0 || plan.Pending())
 		results.Fail(err, r.Roles.Status.Clock.Now())
+		r.enforce(ctx, role, state, &results)
 		return r.updateStatus(ctx, role, State{}, results)
 	}
 	results := r.Roles.Apply(ctx, state.Guild.Bot.Client, state.Binding, plan)
 	if results.Role != nil && !results.Stale {
 		state.Guild.Refresh()
-		results.Fail(r.applyMembers(ctx, role, state.Guild, &results), r.Roles.Status.Clock.Now())
+		results.Fail(r.applyMembers(ctx, role, state, &results), r.Roles.Status.Clock.Now())
 	}
 	return r.updateStatus(ctx, role, state, results)
+}
+
+// enforce keeps a role of another namespace within its bounds although its object is paused or only
+// observes: these are the server's, and no tenant suspends them.
+func (r *Reconciler) enforce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *external.Results) {
+	plan := PlanBounds(role, s)
+	if plan.Low == nil || len(plan.Fields) == 0 && plan.Low.Holds(s.Guild.Snapshot, s.Binding.Role.ID) {
+		return
+	}
+	done := r.Roles.Apply(ctx, s.Guild.Bot.Client, s.Binding, plan)
+	results.Issues = append(results.Issues, done.Issues...)
+	results.Stale = results.Stale || done.Stale
 }
 
 // reconcileDelete is Reconcile for a deleted role.

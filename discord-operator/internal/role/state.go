@@ -10,6 +10,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/libs/conditions"
 )
 
 // State is what was observed of a role.
@@ -20,12 +21,24 @@ type State struct {
 	Binding external.Binding
 	// Position is its desired place; nil where the spec has none.
 	Position *external.Position
+	// Low are the places in which a role of another namespace stays; nil for the server's own.
+	Low *external.Low
 }
 
 func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s State, err error) {
 	name := role.Spec.ServerRef.In(role.Namespace)
-	guild, err := r.Bots.Referred(ctx, r.Grants, role, role.Spec.ServerRef, role.Status.ServerID)
+	server, err := r.Grants.ServerOfRoles(ctx, name, role.Namespace)
 	if err != nil {
+		return s, err
+	}
+	if refused := AdoptionRefused(role, server); refused != nil {
+		return s, refused
+	}
+	guild, err := r.Bots.Referred(ctx, server, role.Namespace, role.Status.ServerID)
+	if err != nil {
+		return s, err
+	}
+	if s.Low, err = r.Roles.Low(ctx, role, server.Namespace, index.RoleByServer, name.String()); err != nil {
 		return s, err
 	}
 	if s.Position, err = r.Roles.Position(ctx, role, index.RoleByServer, name.String()); err != nil {
@@ -37,10 +50,19 @@ func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s
 	return s, err
 }
 
+// AdoptionRefused is why a role may not adopt what it names; nil where it may, or names nothing. It also
+// holds for what it adopted before it was refused.
+func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer) *conditions.Issue {
+	if role.Spec.Adopt == nil {
+		return nil
+	}
+	return grant.RoleAdoptionRefused(server, role.Namespace)
+}
+
 // Lookup is where what a role has on Discord is to be found or created.
 func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) external.Lookup {
 	return external.Lookup{
-		Object: role, GuildID: guild.ID, NoAdoption: grant.AdoptionRefused(guild.Server, role.Namespace),
+		Object: role, GuildID: guild.ID, NoAdoption: grant.RoleAdoptionRefused(guild.Server, role.Namespace),
 	}
 }
 
@@ -51,7 +73,7 @@ func (r *Reconciler) observeDeletion(ctx context.Context, role *v1alpha1.Discord
 		return s, nil
 	}
 	name := role.Spec.ServerRef.In(role.Namespace)
-	_, err = r.Grants.Server(ctx, name, nil, role.Namespace)
+	_, err = r.Grants.ServerOfRoles(ctx, name, role.Namespace)
 	if refused := grant.Refused(err); refused != nil && !r.Roles.Owns(role) {
 		s.Binding.Mismatch = refused
 		return s, nil

@@ -54,7 +54,7 @@ type State struct {
 	Roles bool
 	// Namespaces is how many have groups, channels or roles in the server.
 	Namespaces int
-	// Selector is why the selector of its allowedNamespaces is of no use; nil for nothing.
+	// Selector is why a selector of the namespaces that it allows is of no use; nil for nothing.
 	Selector *conditions.Issue
 	// Referenced are the channels that the spec refers to, by their names.
 	Referenced map[string]*v1alpha1.DiscordChannel
@@ -187,7 +187,8 @@ func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.Disco
 		namespaces.Insert(roles[i].Namespace)
 		s.Roles = s.Roles || roles[i].Namespace == server.Namespace
 	}
-	s.Namespaces, s.Selector = namespaces.Len(), r.Grants.SelectorUnusable(server.Spec.AllowedNamespaces)
+	s.Namespaces = namespaces.Len()
+	s.Selector = cmp.Or(r.Grants.SelectorUnusable(server.Spec.AllowedNamespaces), r.Grants.RoleSelectorUnusable(server))
 	s.Referenced, err = Referenced(ctx, r.Client, server)
 	return err
 }
@@ -252,7 +253,7 @@ func (r *Reconciler) roles(
 	var named v1alpha1.DiscordRoleList
 	err = index.List(ctx, r.Client, &named, "", index.RoleByServer, client.ObjectKeyFromObject(server).String())
 	for i := range named.Items {
-		uses, unclear := r.Grants.Uses(ctx, server, nil, named.Items[i].Namespace)
+		uses, unclear := r.Grants.UsesRoles(ctx, server, named.Items[i].Namespace)
 		of := named.Items[i].Status
 		if err = errors.Join(err, unclear); uses || of.RoleID != "" && of.ServerID == server.Status.ServerID {
 			using = append(using, named.Items[i])

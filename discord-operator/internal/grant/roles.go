@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grant
+
+import (
+	"slices"
+	"strings"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient/permissions"
+)
+
+// UsesRoles reports whether the objects of a namespace may have roles in a server. The grant for
+// groups and channels does not count.
+func UsesRoles(server *v1alpha1.DiscordServer, by Namespace) bool {
+	return Allows(server.Namespace, roleNamespaces(server), by)
+}
+
+// roleNamespaces are those that may have roles in a server, besides its own; nil for none.
+func roleNamespaces(server *v1alpha1.DiscordServer) *v1alpha1.AllowedNamespaces {
+	if server.Spec.AllowedRoles == nil {
+		return nil
+	}
+	return &server.Spec.AllowedRoles.Namespaces
+}
+
+// Ceiling is the set of permissions that a role may have.
+type Ceiling struct {
+	server  *v1alpha1.DiscordServer
+	bounded bool
+}
+
+// CeilingOf returns the ceiling for the roles of a namespace in a server. Its own namespace has none.
+func CeilingOf(server *v1alpha1.DiscordServer, by string) Ceiling {
+	return Ceiling{server, by != server.Namespace}
+}
+
+// Bounded reports whether there is a ceiling at all.
+func (c Ceiling) Bounded() bool { return c.bounded }
+
+// Within returns those of some permissions that the ceiling allows. Each is allowed by its own name
+// alone: Administrator implies no other, and a bit without a documented name is never allowed.
+func (c Ceiling) Within(bits permissions.Bits) permissions.Bits {
+	if !c.bounded {
+		return bits
+	}
+	var allowed permissions.Bits
+	for _, name := range c.listed() {
+		bit, _ := permissions.Parse(string(name))
+		allowed |= bit & permissions.All
+	}
+	return bits & allowed
+}
+
+func (c Ceiling) listed() []v1alpha1.Permission {
+	if c.server.Spec.AllowedRoles == nil {
+		return nil
+	}
+	return c.server.Spec.AllowedRoles.Permissions
+}
+
+// Exceeded is the issue that a role asks for permissions above the ceiling; nil where it does not.
+func (c Ceiling) Exceeded(asked []v1alpha1.Permission) *conditions.Issue {
+	var above []string
+	for _, name := range asked {
+		if c.bounded && !slices.Contains(c.listed(), name) {
+			above = append(above, string(name))
+		}
+	}
+	if above == nil {
+		return nil
+	}
+	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s/%s does not allow roles of other namespaces "+
+		"to have the permissions %s of spec.permissions (spec.allowedRoles.permissions). Ask its owner, or remove them.",
+		c.server.Namespace, c.server.Name, strings.Join(above, ", "))
+}
+
+// RoleAdoptionRefused is why a role of a namespace may not adopt one that exists in a server; nil where
+// it may.
+func RoleAdoptionRefused(server *v1alpha1.DiscordServer, by string) *conditions.Issue {
+	if by == server.Namespace {
+		return nil
+	}
+	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s/%s is in another namespace, from which no role "+
+		"is adopted. Create an object without spec.adopt.", server.Namespace, server.Name)
+}

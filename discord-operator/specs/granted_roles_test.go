@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+const permBan = discordtest.Permissions(1 << 2)
+
+// role is a DiscordRole in the world's server.
+func (t *tenant) role(name string, change ...func(*roleSpec)) *v1alpha1.DiscordRole {
+	r := t.world.role(name, change...)
+	r.Namespace, r.Spec.ServerRef.Namespace = t.ns, t.world.ns
+	return r
+}
+
+// allowsRoles lets all namespaces have roles with permissions.
+func allowsRoles(ceiling ...v1alpha1.Permission) func(*v1alpha1.DiscordServer) {
+	return func(s *v1alpha1.DiscordServer) {
+		s.Spec.AllowedRoles = &v1alpha1.AllowedRoles{
+			Namespaces: v1alpha1.AllowedNamespaces{From: v1alpha1.FromAll}, Permissions: ceiling,
+		}
+	}
+}
+
+func permitting(names ...v1alpha1.Permission) func(*roleSpec) {
+	return func(s *roleSpec) { s.Permissions = names }
+}
+
+func withMember(user string) func(*roleSpec) {
+	return func(s *roleSpec) { s.Members = append(s.Members, v1alpha1.UserID(user)) }
+}
+
+var _ = Describe("A tenant with a grant for roles", func() {
+	It("has none by the grant for groups and channels", func(ctx context.Context) {
+		w := newWorld(ctx)
+		discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermAdministrator)
+		a, toji := w.newTenant(ctx, nil), w.user("Toji")
+		s := w.server(serverAllows(v1alpha1.FromAll), allowsAdoption)
+		ready(ctx, s)
+		r := a.role("admin", permitting("Administrator"), withMember(toji))
+		create(ctx, r)
+		Expect(eventuallyDegraded(ctx, r, v1alpha1.ReasonNotAllowed)).To(ContainSubstring("spec.allowedRoles"))
+		w.expectIdle(ctx)
+		Expect(w.rolesNamed("admin")).To(BeEmpty())
+		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(0), "who may not does not count")
+		edit(ctx, s, allowsRoles())
+		Expect(eventuallyDegraded(ctx, r, v1alpha1.ReasonNotAllowed)).To(ContainSubstring("Administrator"))
+		Expect(w.edits()).To(BeEmpty())
+		edit(ctx, r, func(r *v1alpha1.DiscordRole) { r.Spec.Permissions = nil })
+		eventuallyReady(ctx, r)
+		Expect(w.roleOn(r)()).To(HaveField("Permissions", discordtest.Permissions(0)), "not those of @everyone")
+		Eventually(w.has(toji)).Should(ConsistOf(r.Status.RoleID))
+		Eventually(ctx, namespaces(s)).Should(BeEquivalentTo(1))
+		w.expectInSync(ctx, r)
+	})
+
+	DescribeTable("is given what the owner lists by name, and nothing that it implies",
+		func(ctx context.Context, ceiling, asked []v1alpha1.Permission, refused string) {
+			w := newWorld(ctx)
+			discord.SetPermissions(w.guild, w.bot.UserID, discordtest.PermAdministrator)
+			a := w.newTenant(ctx, nil)
+			ready(ctx, w.server(allowsRoles(ceiling...)))
+			r := a.role("asks", permitting(asked...))
+			create(ctx, r)
+			if refused == "" {
+				eventuallyReady(ctx, r)
+				return
+			}
+			Expect(eventuallyDegraded(ctx, r, v1alpha1.ReasonNotAllowed)).To(And(ContainSubstring(refused),
+				ContainSubstring("spec.allowedRoles.permissions"), ContainSubstring("Ask its owner, or remove them")))
+			Expect(w.edits()).To(BeEmpty())
+		},
+		Entry("within", []v1alpha1.Permission{"SendMessages", "Speak"}, []v1alpha1.Permission{"Speak"}, ""),
+		Entry("one too many", []v1alpha1.Permission{"Speak"}, []v1alpha1.Permission{"Speak", "BanMembers"}, "BanMembers"),
+		Entry("implied by Administrator", []v1alpha1.Permission{"Administrator"}, []v1alpha1.Permission{"BanMembers"}, "BanMembers"),
+		Entry("Administrator itself", []v1alpha1.Permission{"Administrator"}, []v1alpha1.Permission{"Administrator"}, ""),
+	)
+
+	It("keeps no permission above the ceiling, and gives such a role to nobody", func(ctx context.Context) {
+		w := newWorld(ctx)
+		a, toji, mai := w.newTenant(ctx, nil), w.user("Toji"), w.user("Mai")
+		s := w.server(allowsRoles("SendMessages", "ViewChannel"))
+		r := a.role("team", withMember(toji))
+		ready(ctx, s, r)
+		Eventually(w.has(toji)).Should(ConsistOf(r.Status.RoleID))
+		raise := func(p discordtest.Permissions) {
+			discord.EditRoleByHand(w.guild, r.Status.RoleID, func(role *discordtest.Role) { role.Permissions = p })
+		}
+		permissions := func() discordtest.Permissions { return w.roleOn(r)().Permissions }
+
+		By("a person on Discord giving it more, also without a documented name")
+		raise(discordtest.PermSendMessages | permBan | 1<<47)
+		Eventually(permissions).Should(Equal(discordtest.PermSendMessages))
+
+		By("the owner lowering the ceiling below the spec")
+		edit(ctx, r, func(r *v1alpha1.DiscordRole) {
+			r.Spec.Permissions = []v1alpha1.Permission{"SendMessages", "ViewChannel"}
+		})
+		Eventually(permissions).Should(Equal(discordtest.PermSendMessages | discordtest.PermViewChannel))
+		edit(ctx, s, allowsRoles("ViewChannel"))
+		Expect(eventuallyDegraded(ctx, r, v1alpha1.ReasonNotAllowed)).To(ContainSubstring("SendMessages"))
+		Eventually(permissions).Should(Equal(discordtest.PermViewChannel), "the ceiling holds at once")
+		edit(ctx, r, func(r *v1alpha1.DiscordRole) {
+			r.Spec.Members, r.Spec.Name = []v1alpha1.UserID{v1alpha1.UserID(mai)}, "renamed"
+		})
+		Eventually(w.has(toji)).Should(BeEmpty(), "who is removed loses it")
+		w.expectIdle(ctx)
+		Expect(w.has(mai)()).To(BeEmpty())
+		Expect(w.roleOn(r)().Name).To(Equal("team"), "nothing else is written")
+
+		By("a tenant who pauses the object, or has it only observed")
+		edit(ctx, s, allowsRoles("SendMessages", "ViewChannel"))
+		eventuallyReady(ctx, r)
+		edit(ctx, r, func(r *v1alpha1.DiscordRole) { r.Annotations = map[string]string{v1alpha1.PausedAnnotation: "true"} })
+		edit(ctx, s, allowsRoles())
+		Eventually(permissions).Should(Equal(discordtest.Permissions(0)))
+		edit(ctx, s, allowsRoles("SendMessages", "ViewChannel"))
+		edit(ctx, r, func(r *v1alpha1.DiscordRole) { r.Annotations, r.Spec.ManagementPolicy = nil, "Observe" })
+		raise(permBan)
+		Eventually(permissions).Should(Equal(discordtest.Permissions(0)))
+		w.expectIdle(ctx)
+		edit(ctx, r, func(r *v1alpha1.DiscordRole) { r.Spec.ManagementPolicy, r.Spec.DeletionPolicy = "Manage", "Delete" })
+		eventuallyReady(ctx, r)
+	})
+
+	It("that is withdrawn gives nobody a role any more, and deletes nothing", func(ctx context.Context) {
+		w := newWorld(ctx)
+		a, toji, mai := w.newTenant(ctx, nil), w.user("Toji"), w.user("Mai")
+		s := w.server(allowsRoles("SendMessages"))
+		r := a.role("team", permitting("SendMessages"), withMember(toji))
+		ready(ctx, s, r)
+		before := w.edits()
+		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.AllowedRoles = nil })
+		eventuallyNotAllowed(ctx, r)
+		edit(ctx, r, func(r *v1alpha1.DiscordRole) { withMember(mai)(&r.Spec); r.Spec.Name = "renamed" })
+		w.expectIdle(ctx)
+		Expect(w.edits()).To(Equal(before))
+		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(1), "what is there still counts")
+		deleteAndWait(ctx, r)
+		Expect(w.rolesNamed("team")).To(BeEmpty())
+	})
+
+	It("adopts and observes no role, whatever else is allowed", func(ctx context.Context) {
+		w := newWorld(ctx)
+		a := w.newTenant(ctx, nil)
+		mods := discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Mods", Permissions: permBan})
+		discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Sensei"})
+		ready(ctx, w.server(serverAllows(v1alpha1.FromAll), allowsAdoption, allowsRoles("BanMembers")))
+		adopt := func(id string) func(*roleSpec) {
+			return func(s *roleSpec) { s.Adopt = &v1alpha1.Adoption{ID: id} }
+		}
+		adopts := a.role("adopts", adopt(mods))
+		none := a.role("none", adopt("123456"))
+		observes := a.role("observes", adopt(mods), func(s *roleSpec) { s.ManagementPolicy = "Observe" })
+		forged := a.role("forged", adopt(mods), func(s *roleSpec) { s.DeletionPolicy = "Delete" })
+		forged.Finalizers = []string{v1alpha1.CleanupFinalizer}
+		guesses := a.role("sensei", func(s *roleSpec) { s.Name, s.ManagementPolicy = "Sensei", "Observe" })
+		create(ctx, adopts, none, observes, forged, guesses)
+		eventuallyNotAllowed(ctx, adopts, none, observes, forged)
+		Expect(message(none, "Degraded")).To(Equal(message(adopts, "Degraded")), "what exists, it does not learn")
+		Expect(eventuallyDegraded(ctx, guesses, v1alpha1.ReasonNothingToObserve)).NotTo(ContainSubstring("of this name"))
+		deleteAndWait(ctx, adopts, none, observes, forged)
+		Expect(w.edits()).To(BeEmpty())
+		Expect(w.rolesNamed("Mods")).To(HaveExactElements(And(HaveField("ID", mods), HaveField("Permissions", permBan))))
+	})
+
+	It("stays below the roles of the server and of people, without fights", func(ctx context.Context) {
+		w := newWorld(ctx)
+		a, b := w.newTenant(ctx, nil), w.newTenant(ctx, nil)
+		ranked := func(position int32) func(*roleSpec) { return func(s *roleSpec) { s.Position = &position } }
+		ready(ctx, w.server(allowsRoles()), w.role("owners", ranked(1)))
+		ready(ctx, a.role("a-top", ranked(0)), a.role("a-low", ranked(9)), b.role("b-top", ranked(0)), b.role("b-any"))
+		tenants := func() (below []string) { return w.ranked()[1:5] }
+		within := ConsistOf("a-top", "a-low", "b-top", "b-any")
+		ordered := func() bool {
+			names := w.ranked()
+			return slices.Index(names, "a-low") < slices.Index(names, "a-top")
+		}
+		Eventually(tenants).Should(within)
+		Eventually(ordered).Should(BeTrue())
+		w.expectIdle(ctx)
+
+		By("others creating roles, which Discord puts below all")
+		discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "by hand", Position: 1})
+		ready(ctx, w.role("owners-too"))
+		Eventually(tenants).Should(within)
+		w.expectIdle(ctx)
+
+		By("a person dragging a tenant's roles up")
+		top := func(name string) {
+			above := w.rolesNamed("owners")[0].Position + 1
+			discord.EditRoleByHand(w.guild, w.rolesNamed(name)[0].ID, func(r *discordtest.Role) { r.Position = above })
+		}
+		discord.EditRoleByHand(w.guild, discord.Guild(w.guild).Members[w.bot.UserID].Own, func(r *discordtest.Role) { r.Position = 90 })
+		top("a-low")
+		top("b-any")
+		Eventually(tenants).Should(within)
+		Eventually(ordered).Should(BeTrue())
+		w.expectIdle(ctx)
+		Expect(w.ranked()[5:]).To(ContainElements("owners", "owners-too", "by hand", "operator"))
+		before := w.traffic()
+		Consistently(w.traffic).WithTimeout(3*time.Second).Should(Equal(before), "two tenants do not fight about places")
+	})
+
+	It("has the namespaces that a selector of its own selects", func(ctx context.Context) {
+		w := newWorld(ctx)
+		labels := map[string]string{"roles": "yes"}
+		a := w.newTenant(ctx, labels)
+		s := w.server(allowsRoles(), func(s *v1alpha1.DiscordServer) { s.Spec.AllowedRoles.Namespaces = *selecting(labels) })
+		create(ctx, s)
+		Expect(eventuallyDegraded(ctx, s, v1alpha1.ReasonSelectorUnusable)).
+			To(ContainSubstring("spec.allowedRoles.namespaces.selector"))
+		r := a.role("team")
+		create(ctx, r)
+		eventuallyNotAllowed(ctx, r)
+		edit(ctx, s, allowsRoles())
+		eventuallyReady(ctx, s, r)
+	})
+})
