@@ -54,7 +54,8 @@ var _ = Describe("A tenant with a grant for roles", func() {
 		Expect(w.rolesNamed("admin")).To(BeEmpty())
 		Expect(namespaces(s)(ctx)).To(BeEquivalentTo(0), "who may not does not count")
 		edit(ctx, s, allowsRoles())
-		Expect(eventuallyDegraded(ctx, r, v1alpha1.ReasonNotAllowed)).To(ContainSubstring("Administrator"))
+		Eventually(ctx, refetch(r)).Should(WithTransform(
+			func(r *v1alpha1.DiscordRole) string { return message(r, "Degraded") }, ContainSubstring("Administrator")))
 		Expect(w.edits()).To(BeEmpty())
 		edit(ctx, r, func(r *v1alpha1.DiscordRole) { r.Spec.Permissions = nil })
 		eventuallyReady(ctx, r)

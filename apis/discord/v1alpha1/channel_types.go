@@ -478,6 +478,12 @@ type DiscordChannelStatus struct {
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
+	// adopted says that the channel was there before and that spec.adopt bound it: the
+	// operator did not create it for this object.
+	//
+	// +optional
+	Adopted bool `json:"adopted,omitempty"`
+
 	// channelURL is the address of the channel in Discord, at most 2048 characters.
 	//
 	// +optional

@@ -120,6 +120,12 @@ type DiscordGroupStatus struct {
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
+	// adopted says that the category was there before and that spec.adopt bound it: the
+	// operator did not create it for this object.
+	//
+	// +optional
+	Adopted bool `json:"adopted,omitempty"`
+
 	// serverId is the id of the server that the category is in.
 	//
 	// +optional

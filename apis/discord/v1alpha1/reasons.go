@@ -98,9 +98,9 @@ const (
 	// bot's token is not for this server; the message says which. Nothing is created or deleted on
 	// Discord. Have the owner allow it, or change the object.
 	ReasonNotAllowed = "NotAllowed"
-	// ReasonSelectorUnusable (Degraded): a selector of spec.allowedNamespaces or spec.allowedRoles is not valid, or the operator
-	// does not read the labels of Namespaces; it selects none. Correct it, use Same or All, or install
-	// the operator for all namespaces with the component namespace-selectors.
+	// ReasonSelectorUnusable (Degraded): a selector of spec.allowedNamespaces or spec.allowedRoles is not
+	// valid, or the operator does not read the labels of Namespaces; it selects none. Correct it, use Same
+	// or All, or install the operator for all namespaces with the component namespace-selectors.
 	ReasonSelectorUnusable = "SelectorUnusable"
 	// ReasonHiddenFromBot (Degraded): the channel or category exists on Discord, and the bot may not
 	// view it. Nothing is created in its place. Give the bot ViewChannel there; the object continues

@@ -170,6 +170,12 @@ type DiscordRoleStatus struct {
 	// +optional
 	Matched bool `json:"matched,omitempty"`
 
+	// adopted says that the role was there before and that spec.adopt bound it: the
+	// operator did not create it for this object.
+	//
+	// +optional
+	Adopted bool `json:"adopted,omitempty"`
+
 	// serverId is the id of the server that the role is in.
 	//
 	// +optional

@@ -12,6 +12,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/discord-operator/internal/settings"
@@ -50,7 +51,8 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) external.Plan {
 	if s.Binding.Absent {
 		in := create(c, s, want)
 		p.Changes = settingsOf(c, s, in)
-		if !p.Report(refusedCreate(s, in)) {
+		retains := grant.RetainRefused(s.Guild.Server, c.Namespace, c.Spec.DeletionPolicy)
+		if !p.Report(retains) && !p.Report(refusedCreate(s, in)) {
 			p.Create = in
 		}
 		return p
@@ -67,7 +69,7 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) external.Plan {
 // PlanDeletion plans what becomes of the channel of a deleted object. A webhook goes with its
 // channel, and is deleted on its own only where the channel stays.
 func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) external.Plan {
-	if len(known) == 0 && retained(c) && ownsWebhook(c) {
+	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) {
 		return external.Plan{Delete: &external.Deletion{Webhook: c.Status.Webhook.ID, How: external.Retained}}
 	}
 	return external.PlanDeletion(Kind.Noun, retained(c), s.Binding, known)

@@ -35,7 +35,7 @@ var Kind = external.Kind{
 		c := o.(*v1alpha1.DiscordChannel)
 		return external.Identity{
 			Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Position: c.Spec.Position,
-			Policy: c.Spec.DeletionPolicy, Matched: c.Status.Matched, Observed: status.Observed(c),
+			Policy: c.Spec.DeletionPolicy, Matched: c.Status.Matched, Adopted: c.Status.Adopted, Observed: status.Observed(c),
 		}
 	},
 	Siblings: alike,

@@ -149,7 +149,16 @@ func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) exter
 // observeDeletion observes what a deleted object has on Discord. What it has is deleted also where it
 // may not use the server any more.
 func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordChannel) (s State, err error) {
-	if retained(c) && !ownsWebhook(c) {
+	server, categoryID, unknown := r.parentsOf(ctx, c)
+	if unknown == nil {
+		refused, err := r.Grants.RetentionRefused(ctx, server, c.Namespace, Kind.Noun)
+		if err != nil {
+			return s, err
+		}
+		s.Binding.NoRetention = r.Channels.NoRetention(c, refused)
+	}
+	stays := retained(c) && s.Binding.NoRetention == nil
+	if stays && !ownsWebhook(c) {
 		return s, nil
 	}
 	_, _, err = Parents(ctx, r.Grants, c)
@@ -157,15 +166,16 @@ func (r *Reconciler) observeDeletion(ctx context.Context, c *v1alpha1.DiscordCha
 		s.Binding.Mismatch = refused
 		return s, nil
 	}
-	server, categoryID, err := r.parentsOf(ctx, c)
-	if err != nil {
-		return s, err
+	if unknown != nil {
+		return s, unknown
 	}
 	s.Guild, err = r.Bots.GuildToDelete(ctx, server, c.Status.ServerID, c.Namespace)
-	if err != nil || retained(c) {
+	if err != nil || stays {
 		return s, err
 	}
-	s.Binding, err = r.Channels.BindDeleted(ctx, s.Guild.Bot.Client, Lookup(c, s.Guild, categoryID))
+	lookup := Lookup(c, s.Guild, categoryID)
+	lookup.NoRetention = s.Binding.NoRetention
+	s.Binding, err = r.Channels.BindDeleted(ctx, s.Guild.Bot.Client, lookup)
 	return s, err
 }
 

@@ -41,6 +41,7 @@ func statusOf(
 		now.ServerID, now.GroupID, now.ChannelID = s.Guild.ID, live.ParentID, live.ID
 		now.ChannelURL = s.Guild.URL + "/" + live.ID
 		now.Matched = s.Binding.Guessed && !results.Created
+		now.Adopted = s.Binding.IsAdopted(results.Results)
 		if !status.Observed(c) {
 			now.Webhook = webhook.Status(c, results.Webhook, worst)
 		}

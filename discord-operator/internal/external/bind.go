@@ -59,6 +59,8 @@ type Identity struct {
 	Position *int32
 	// Matched says that what StatusID names was bound without proof that it is the object's.
 	Matched bool
+	// Adopted says that what StatusID names was there before, and not created for the object.
+	Adopted bool
 	// Policy is what becomes of the resource when the object is deleted.
 	Policy v1alpha1.DeletionPolicy
 	// Observed says that the resource is only observed, so that other objects may manage it.
@@ -113,6 +115,8 @@ type Lookup struct {
 	Types []discordgo.ChannelType
 	// NoAdoption is why the object may not adopt what exists; nil where it may.
 	NoAdoption *conditions.Issue
+	// NoRetention is why a deleted object may not leave its resource on Discord; nil where it may.
+	NoRetention *conditions.Issue
 }
 
 // Binding is where an object stands with its external resource. With neither a Channel or Role nor
@@ -141,6 +145,8 @@ type Binding struct {
 	Mismatch *conditions.Issue
 	// ClaimedBy is another object that claims the resource and is not deleted; empty for none.
 	ClaimedBy string
+	// ClaimedHere says that only objects of the same namespace do.
+	ClaimedHere bool
 }
 
 // Reason is what the audit log says about all that is done for an object of a kind. It has the UID,
@@ -244,9 +250,10 @@ func (r *Resources) take(ctx context.Context, b Binding, live resource) (Binding
 		b.Channel, b.Role = live.channel, live.role
 		return b, nil
 	}
-	rival := func(c claim) bool { return c.uid != uid && !c.deleted }
-	if i := slices.IndexFunc(claims, rival); i >= 0 {
-		b.ClaimedBy = claims[i].from(b.Object.GetNamespace())
+	for _, c := range claims {
+		if c.uid != uid && !c.deleted && (b.ClaimedBy == "" || b.ClaimedHere) {
+			b.ClaimedBy, b.ClaimedHere = c.from(b.Object.GetNamespace()), c.name.Namespace == b.Object.GetNamespace()
+		}
 	}
 	if held, err := r.heldByAnother(ctx, b, live.id); err != nil {
 		return none, err

@@ -60,7 +60,7 @@ var aChannel = Kind{
 	List:  func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
 	Identity: func(o client.Object) Identity {
 		c := o.(*v1alpha1.DiscordChannel)
-		return Identity{Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Matched: c.Status.Matched}
+		return Identity{Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Matched: c.Status.Matched, Adopted: c.Status.Adopted}
 	},
 }
 
@@ -250,7 +250,7 @@ func TestBind(t *testing.T) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0)}}
 			return r.lookup(adopts(id)), id
-		}, found: Binding{Adopted: true, ClaimedBy: "ns/"}},
+		}, found: Binding{Adopted: true, ClaimedBy: "ns/", ClaimedHere: true}},
 		"adopted what another one wants, which is deleted": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			id := r.make(t, "old", "").ID
 			r.claims[id] = []claim{{uid: "uid", created: time.Unix(1, 0)}, {uid: "other", created: time.Unix(2, 0), deleted: true}}

@@ -42,7 +42,11 @@ func Delete(
 	worst := issues.Worst(list)
 	if worst != nil {
 		worst = issues.OfDeletion(worst, recorder.Clock.Since(o.GetDeletionTimestamp().Time))
-		if o.GetAnnotations()[v1alpha1.ForceDeleteAnnotation] != "true" || !issues.Abandonable(worst) {
+		if plan.NoRetention != nil && worst.Reason == v1alpha1.ReasonDeletionFailed {
+			worst.Message += " The annotation has no effect yet: " + plan.NoRetention.Message
+		}
+		if o.GetAnnotations()[v1alpha1.ForceDeleteAnnotation] != "true" || plan.NoRetention != nil ||
+			!issues.Abandonable(worst) {
 			return Results{Issues: []conditions.Issue{*worst}}
 		}
 		how, note = abandoned, ""

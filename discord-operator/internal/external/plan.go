@@ -32,6 +32,8 @@ type Plan struct {
 	Low *Low
 	// Delete is what becomes of the resource of a deleted object.
 	Delete *Deletion
+	// NoRetention is why the resource may not be left on Discord, also not by force; nil where it may.
+	NoRetention *conditions.Issue
 	// Issues keep the object from matching its spec, whatever else is done.
 	Issues []conditions.Issue
 }
@@ -93,10 +95,13 @@ type Deletion struct {
 // keeps it from being deleted.
 func PlanDeletion(noun string, retained bool, b Binding, known []conditions.Issue) Plan {
 	var d Deletion
+	waits := unretained(retained, b)
 	switch {
 	case len(known) > 0:
-		return Plan{Issues: known}
-	case retained:
+		return Plan{Issues: known, NoRetention: b.NoRetention}
+	case waits != nil:
+		return Plan{Issues: []conditions.Issue{*waits}, NoRetention: b.NoRetention}
+	case retained && (b.NoRetention == nil || b.Guessed):
 		d = Deletion{How: Retained, Note: "Retained the " + noun + " on Discord."}
 	case b.Mismatch != nil:
 		d = Deletion{How: gone, Note: "Nothing is deleted on Discord: " + b.Mismatch.Message}
@@ -112,5 +117,5 @@ func PlanDeletion(noun string, retained bool, b Binding, known []conditions.Issu
 	default:
 		d = Deletion{Channel: b.Channel.ID}
 	}
-	return Plan{Delete: &d}
+	return Plan{Delete: &d, NoRetention: b.NoRetention}
 }

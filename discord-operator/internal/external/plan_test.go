@@ -14,6 +14,7 @@ import (
 func TestPlanDeletion(t *testing.T) {
 	t.Parallel()
 	live, waits := &discordclient.Channel{ID: "7"}, []conditions.Issue{*conditions.Progressing("W", "w")}
+	none := Lookup{NoRetention: conditions.Degraded("NotAllowed", "No.")}
 	cases := map[string]struct {
 		retained bool
 		binding  Binding
@@ -35,6 +36,27 @@ func TestPlanDeletion(t *testing.T) {
 		"another object claims it too": {binding: Binding{Channel: live, ClaimedBy: "ns/other"}, want: &Deletion{
 			How: Retained, Note: "Retained the channel on Discord, which ns/other claims too.",
 		}},
+		"where nothing may be retained": {binding: Binding{Lookup: none, Channel: live}, want: &Deletion{Channel: "7"}},
+		"retained, where it may not be": {
+			retained: true, binding: Binding{Lookup: none, Channel: live}, issues: []conditions.Issue{*none.NoRetention},
+		},
+		"the same that is gone": {retained: true, binding: Binding{Lookup: none, Absent: true}, want: &Deletion{How: gone}},
+		"the same that is another's": {
+			retained: true, binding: Binding{Lookup: none, Mismatch: conditions.Degraded("Conflict", "It is another's.")},
+			want: &Deletion{How: gone, Note: "Nothing is deleted on Discord: It is another's."},
+		},
+		"the same that is a guess": {retained: true, binding: Binding{Lookup: none, Channel: live, Guessed: true}, want: &Deletion{
+			How: Retained, Note: "Retained the channel on Discord.",
+		}},
+		"a sibling claims it, where nothing may be retained": {
+			binding: Binding{Lookup: none, Channel: live, ClaimedBy: "ns/other", ClaimedHere: true},
+			issues: []conditions.Issue{*conditions.Degraded("NotAllowed", "The object is being deleted, and ns/other claims "+
+				"what it has on Discord too. Delete that object first: No.")},
+		},
+		"the owner has it, where nothing may be retained": {
+			binding: Binding{Lookup: none, Channel: live, ClaimedBy: "an object of another namespace"}, want: &Deletion{
+				How: Retained, Note: "Retained the channel on Discord, which an object of another namespace claims too.",
+			}},
 		"guessed": {binding: Binding{Channel: live, Recovered: true, Guessed: true}, want: &Deletion{
 			How: Retained, Note: "Retained 7 on Discord: it may be the result of an interrupted create, or belong to another user.",
 		}},

@@ -104,7 +104,9 @@ func TestUses(t *testing.T) {
 // The grant for groups and channels is none for roles.
 func TestUsesRoles(t *testing.T) {
 	t.Parallel()
-	roles := func(of *v1alpha1.AllowedNamespaces) *v1alpha1.AllowedRoles { return &v1alpha1.AllowedRoles{Namespaces: *of} }
+	roles := func(of *v1alpha1.AllowedNamespaces) *v1alpha1.AllowedRoles {
+		return &v1alpha1.AllowedRoles{Namespaces: *of}
+	}
 	for name, c := range map[string]struct {
 		allowed *v1alpha1.AllowedNamespaces
 		roles   *v1alpha1.AllowedRoles
@@ -129,7 +131,7 @@ func TestUsesRoles(t *testing.T) {
 }
 
 // No documented permission allows another one, and what has no name is never allowed.
-func TestCeilingAllowsWhatItListsAlone(t *testing.T) {
+func TestCeilingIsAList(t *testing.T) {
 	t.Parallel()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"}}
 	everything := ^permissions.Bits(0)
@@ -293,11 +295,43 @@ func TestAdoption(t *testing.T) {
 	if issue := AdoptionRefused(server, "team-a"); issue != nil {
 		t.Error(issue)
 	}
-	if issue := RoleAdoptionRefused(server, "team-a"); Refused(issue) == nil {
+	if issue := RoleAdoptionRefused(client.ObjectKeyFromObject(server), "team-a"); Refused(issue) == nil {
 		t.Error("a role of another namespace adopts one")
 	}
-	if issue := RoleAdoptionRefused(server, "platform"); issue != nil {
+	if issue := RoleAdoptionRefused(client.ObjectKeyFromObject(server), "platform"); issue != nil {
 		t.Error(issue)
+	}
+}
+
+func TestRetention(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		by              string
+		allowed         bool
+		policy          v1alpha1.DeletionPolicy
+		creates, leaves bool
+	}{
+		"its own":                    {"platform", false, "Retain", true, true},
+		"another":                    {"team-a", false, "Retain", false, false},
+		"another, that deletes":      {"team-a", false, "Delete", true, false},
+		"another, the default":       {"team-a", false, "", true, false},
+		"another, where it may stay": {"team-a", true, "Retain", true, true},
+	} {
+		server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "company"},
+			Spec: v1alpha1.DiscordServerSpec{AllowRetention: c.allowed}}
+		refused := RetainRefused(server, c.by, c.policy)
+		if (refused == nil) != c.creates || refused != nil && Refused(refused) == nil {
+			t.Errorf("%s: created: %v", name, refused)
+		}
+		refused = RetentionRefused(server, c.by, "channel")
+		if (refused == nil) != c.leaves || refused != nil && !strings.Contains(refused.Message, "with its messages") {
+			t.Errorf("%s: left: %v", name, refused)
+		}
+	}
+	gone, err := NewReader(objects{}, nil, false).RetentionRefused(
+		t.Context(), types.NamespacedName{Namespace: "platform", Name: "company"}, "team-a", "role")
+	if gone != nil || err != nil {
+		t.Errorf("a server that no longer exists: %v, %v", gone, err)
 	}
 }
 

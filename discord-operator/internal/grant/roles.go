@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -78,10 +80,10 @@ func (c Ceiling) Exceeded(asked []v1alpha1.Permission) *conditions.Issue {
 
 // RoleAdoptionRefused is why a role of a namespace may not adopt one that exists in a server; nil where
 // it may.
-func RoleAdoptionRefused(server *v1alpha1.DiscordServer, by string) *conditions.Issue {
+func RoleAdoptionRefused(server types.NamespacedName, by string) *conditions.Issue {
 	if by == server.Namespace {
 		return nil
 	}
-	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s/%s is in another namespace, from which no role "+
-		"is adopted. Create an object without spec.adopt.", server.Namespace, server.Name)
+	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s is in another namespace, from which no role "+
+		"is adopted. Create an object without spec.adopt.", server)
 }

@@ -7,6 +7,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/conditions"
@@ -40,7 +41,8 @@ func planCategory(g *v1alpha1.DiscordGroup, s State) external.Plan {
 	}
 	if s.Binding.Absent {
 		p.Changes = settingsOf(g, s, want)
-		if !p.Report(refusedCreate(s, want)) {
+		retains := grant.RetainRefused(s.Guild.Server, g.Namespace, g.Spec.DeletionPolicy)
+		if !p.Report(retains) && !p.Report(refusedCreate(s, want)) {
 			p.Create = create(g, s, want)
 		}
 		return p

@@ -37,7 +37,7 @@ var Kind = external.Kind{
 		g := o.(*v1alpha1.DiscordGroup)
 		return external.Identity{
 			Name: g.Spec.Name, StatusID: g.Status.GroupID, Adopt: g.Spec.Adopt, Position: g.Spec.Position,
-			Policy: g.Spec.DeletionPolicy, Matched: g.Status.Matched, Observed: status.Observed(g),
+			Policy: g.Spec.DeletionPolicy, Matched: g.Status.Matched, Adopted: g.Status.Adopted, Observed: status.Observed(g),
 		}
 	},
 	Siblings: func(snap *guildcache.Snapshot, _ string, _ discordgo.ChannelType) []*discordclient.Channel {

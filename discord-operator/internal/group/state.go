@@ -65,10 +65,15 @@ func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) external.Lookup {
 // observeDeletion observes what a deleted group has on Discord, once nothing depends on it. What it
 // has is deleted also where it may not use the server any more.
 func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGroup) (s State, err error) {
-	if err := r.dependents(ctx, g); err != nil || retained(g) {
+	name := g.Spec.ServerRef.In(g.Namespace)
+	refused, err := r.Grants.RetentionRefused(ctx, name, g.Namespace, Kind.Noun)
+	if err != nil {
 		return s, err
 	}
-	name := g.Spec.ServerRef.In(g.Namespace)
+	s.Binding.NoRetention = r.Categories.NoRetention(g, refused)
+	if err := r.dependents(ctx, g); err != nil || retained(g) && s.Binding.NoRetention == nil {
+		return s, err
+	}
 	_, err = r.Grants.Server(ctx, name, nil, g.Namespace)
 	if refused := grant.Refused(err); refused != nil && !r.Categories.Owns(g) {
 		s.Binding.Mismatch = refused
@@ -77,7 +82,9 @@ func (r *Reconciler) observeDeletion(ctx context.Context, g *v1alpha1.DiscordGro
 	if s.Guild, err = r.Bots.GuildToDelete(ctx, name, g.Status.ServerID, g.Namespace); err != nil {
 		return s, err
 	}
-	s.Binding, err = r.Categories.BindDeleted(ctx, s.Guild.Bot.Client, Lookup(g, s.Guild))
+	lookup := Lookup(g, s.Guild)
+	lookup.NoRetention = s.Binding.NoRetention
+	s.Binding, err = r.Categories.BindDeleted(ctx, s.Guild.Bot.Client, lookup)
 	return s, err
 }
 

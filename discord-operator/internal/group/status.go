@@ -32,6 +32,7 @@ func statusOf(
 	case results.Channel != nil:
 		now.GroupID, now.ServerID = results.Channel.ID, s.Guild.ID
 		now.Matched = s.Binding.Guessed && !results.Created
+		now.Adopted = s.Binding.IsAdopted(results)
 		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The category exists on Discord.")
 	case s.Guild == nil:
 		can = status.Available(g.Status.Conditions, can)

@@ -220,10 +220,11 @@ func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) 
 
 // OfDeletion is what the worst issue of an object comes to that was deleted a while ago: that its
 // deletion failed, whichever call it was, and how to leave on Discord what it has there. Dependents
-// and rate limits are only waited for.
+// and rate limits are only waited for, and what is not allowed is not left there either.
 func OfDeletion(worst *conditions.Issue, waited time.Duration) *conditions.Issue {
 	switch worst.Reason {
-	case v1alpha1.ReasonDeletionFailed, v1alpha1.ReasonWaitingForDependents, v1alpha1.ReasonRateLimited:
+	case v1alpha1.ReasonDeletionFailed, v1alpha1.ReasonWaitingForDependents, v1alpha1.ReasonRateLimited,
+		v1alpha1.ReasonNotAllowed:
 		return worst
 	}
 	if left := stuck - waited; left > 0 && !worst.IsDegraded() {

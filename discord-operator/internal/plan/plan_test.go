@@ -235,6 +235,10 @@ func TestPlan(t *testing.T) {
 		"another namespace's role, too high and with too much": {
 			is:   sharing("SendMessages") + guest("a", "name: On call") + object("DiscordRole", "own", inServer+"name: Low"),
 			want: []string{"~ DiscordRole other/a", "    permissions: ViewChannel -> none", "    move below the roles of the server"}},
+		"another namespace's role that is to stay": {is: sharing("SendMessages") + guest("a", "name: A, deletionPolicy: Retain"),
+			problem: true, want: []string{"+ DiscordRole other/a", `    name: "A"`, "  ! NotAllowed: ..."}},
+		"one that is left behind": {is: sharing("ViewChannel"), was: sharing("ViewChannel") + guest("a", "name: On call, deletionPolicy: Retain"),
+			problem: true, want: []string{"! DiscordRole other/a", "  ! NotAllowed: ..."}},
 		"one team's roles": {is: guest("a", "name: A, permissions: [BanMembers]"), problem: true,
 			want: []string{"+ DiscordRole other/a", `    name: "A"`, "    permissions: BanMembers", "  ! MissingPermissions: ..."}},
 	} {

@@ -383,6 +383,9 @@ func beside(a, b client.Object) bool {
 
 // planRemoved plans what becomes of what an object has that has a manifest no longer.
 func (w *world) planRemoved(s *step) external.Plan {
+	if i := s.kind.Identity(s.object); i.Adopt == nil && !i.Adopted && !i.Matched {
+		s.binding.NoRetention = grant.RetentionRefused(s.guild.Server, s.object.GetNamespace(), s.kind.Noun)
+	}
 	switch o := s.object.(type) {
 	case *v1alpha1.DiscordRole:
 		return role.PlanDeletion(o, role.State{Guild: s.guild, Binding: s.binding}, nil)

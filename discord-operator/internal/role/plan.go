@@ -28,7 +28,8 @@ func Plan(role *v1alpha1.DiscordRole, s State) external.Plan {
 	if s.Binding.Absent {
 		in, d := create(role, ceiling)
 		p.Changes, p.Position, p.Low = d.Changes, s.Position, s.Low
-		if !exceeded && !p.Report(refusedCreate(s, in)) {
+		if retains := grant.RetainRefused(s.Guild.Server, role.Namespace, role.Spec.DeletionPolicy); !exceeded &&
+			!p.Report(retains) && !p.Report(refusedCreate(s, in)) {
 			p.CreateRole, p.Fields = in, d.Fields
 		}
 		return p

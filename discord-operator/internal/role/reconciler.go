@@ -33,7 +33,7 @@ var Kind = external.Kind{
 		role := o.(*v1alpha1.DiscordRole)
 		return external.Identity{
 			Name: role.Spec.Name, StatusID: role.Status.RoleID, Adopt: role.Spec.Adopt, Position: role.Spec.Position,
-			Policy: role.Spec.DeletionPolicy, Matched: role.Status.Matched, Observed: status.Observed(role),
+			Policy: role.Spec.DeletionPolicy, Matched: role.Status.Matched, Adopted: role.Status.Adopted, Observed: status.Observed(role),
 		}
 	},
 }
@@ -136,6 +136,9 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, role *v1alpha1.Discord
 	if results.Deleted {
 		r.Roles.Records.Forget(role.UID)
 		return reconcile.Result{}, nil
+	}
+	if state.Guild != nil {
+		r.enforce(ctx, role, state, &results)
 	}
 	return r.updateStatus(ctx, role, State{}, results)
 }

@@ -5,6 +5,8 @@ package role
 import (
 	"context"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
@@ -56,31 +58,46 @@ func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer)
 	if role.Spec.Adopt == nil {
 		return nil
 	}
-	return grant.RoleAdoptionRefused(server, role.Namespace)
+	return grant.RoleAdoptionRefused(client.ObjectKeyFromObject(server), role.Namespace)
 }
 
 // Lookup is where what a role has on Discord is to be found or created.
 func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) external.Lookup {
 	return external.Lookup{
-		Object: role, GuildID: guild.ID, NoAdoption: grant.RoleAdoptionRefused(guild.Server, role.Namespace),
+		Object: role, GuildID: guild.ID,
+		NoAdoption: grant.RoleAdoptionRefused(client.ObjectKeyFromObject(guild.Server), role.Namespace),
 	}
 }
 
 // observeDeletion observes what a deleted object has on Discord. What it has is deleted also where it
 // may not use the server any more.
 func (r *Reconciler) observeDeletion(ctx context.Context, role *v1alpha1.DiscordRole) (s State, err error) {
-	if Kind.Identity(role).Retained() {
+	name := role.Spec.ServerRef.In(role.Namespace)
+	refused, err := r.Grants.RetentionRefused(ctx, name, role.Namespace, Kind.Noun)
+	if err != nil {
+		return s, err
+	}
+	s.Binding.NoRetention = r.Roles.NoRetention(role, refused)
+	if Kind.Identity(role).Retained() && s.Binding.NoRetention == nil {
 		return s, nil
 	}
-	name := role.Spec.ServerRef.In(role.Namespace)
 	_, err = r.Grants.ServerOfRoles(ctx, name, role.Namespace)
 	if refused := grant.Refused(err); refused != nil && !r.Roles.Owns(role) {
 		s.Binding.Mismatch = refused
 		return s, nil
 	}
+	if role.Status.Adopted && name.Namespace != role.Namespace { // before that was refused
+		s.Binding.Mismatch = grant.RoleAdoptionRefused(name, role.Namespace)
+		return s, nil
+	}
 	if s.Guild, err = r.Bots.GuildToDelete(ctx, name, role.Status.ServerID, role.Namespace); err != nil {
 		return s, err
 	}
-	s.Binding, err = r.Roles.BindDeleted(ctx, s.Guild.Bot.Client, Lookup(role, s.Guild))
+	lookup := Lookup(role, s.Guild)
+	lookup.NoRetention = s.Binding.NoRetention
+	if s.Binding, err = r.Roles.BindDeleted(ctx, s.Guild.Bot.Client, lookup); err != nil {
+		return s, err
+	}
+	s.Low, err = r.Roles.Low(ctx, role, name.Namespace, index.RoleByServer, name.String())
 	return s, err
 }

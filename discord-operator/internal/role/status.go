@@ -29,6 +29,7 @@ func statusOf(
 	case results.Role != nil:
 		now.RoleID, now.ServerID = results.Role.ID, s.Guild.ID
 		now.Matched = s.Binding.Guessed && !results.Created
+		now.Adopted = s.Binding.IsAdopted(results)
 		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The role exists on Discord.")
 	case s.Guild == nil:
 		can = status.Available(role.Status.Conditions, can)

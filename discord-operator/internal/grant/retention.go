@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package grant
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// RetentionRefused is why a deleted object of a namespace may not leave on Discord what the operator
+// created for it, which has a noun; nil where it may.
+func RetentionRefused(server *v1alpha1.DiscordServer, by, noun string) *conditions.Issue {
+	if retains(server, by) {
+		return nil
+	}
+	deletes := "deletes it there"
+	if noun == "channel" {
+		deletes += " with its messages"
+	}
+	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "DiscordServer %s/%s does not allow deleted objects of other "+
+		"namespaces to leave their %s on Discord (spec.allowRetention). Set spec.deletionPolicy to Delete and "+
+		"spec.managementPolicy to Manage, which %s, or ask the owner of the server to allow it.",
+		server.Namespace, server.Name, noun, deletes)
+}
+
+// RetainRefused is why nothing is created for an object of a namespace that is to stay on Discord; nil
+// where it is.
+func RetainRefused(server *v1alpha1.DiscordServer, by string, policy v1alpha1.DeletionPolicy) *conditions.Issue {
+	if policy != v1alpha1.DeletionPolicyRetain || retains(server, by) {
+		return nil
+	}
+	return conditions.Degraded(v1alpha1.ReasonNotAllowed, "spec.deletionPolicy is Retain, and DiscordServer %s/%s does not "+
+		"allow objects of other namespaces to leave anything on Discord (spec.allowRetention). Ask its owner, or remove "+
+		"the policy.", server.Namespace, server.Name)
+}
+
+func retains(server *v1alpha1.DiscordServer, by string) bool {
+	return by == server.Namespace || server.Spec.AllowRetention
+}
+
+// RetentionRefused is the function of this name, about a server as the cache knows it. One that no longer
+// exists refuses nothing.
+func (r *Reader) RetentionRefused(
+	ctx context.Context, name types.NamespacedName, by, noun string,
+) (*conditions.Issue, error) {
+	server := &v1alpha1.DiscordServer{}
+	if err := r.Objects.Get(ctx, name, server); apierrors.IsNotFound(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("get DiscordServer %s: %w", name, err)
+	}
+	return RetentionRefused(server, by, noun), nil
+}
