@@ -30,6 +30,8 @@ const (
 	// auditRefused is for how long Discord has to refuse the audit log before it counts as one that it
 	// does not show the bot: it has been seen to refuse what it permits.
 	auditRefused = 5 * time.Second
+	// auditAgain is when the log is asked again about a channel or role of which it had no entry.
+	auditAgain = 10 * time.Minute
 )
 
 var (
@@ -56,6 +58,7 @@ type createsRead struct {
 	entries    []discordclient.AuditEntry
 
 	refused atomic.Pointer[time.Time] // since when Discord refuses the log; nil for a log that it shows
+	asked   asked
 }
 
 // OwnCreates returns the bot's own creates of channels, or of roles, as the action says, that the
@@ -179,10 +182,17 @@ func (c *Client) shown(of createsKey, err error, now time.Time) (bool, error) {
 // CreateOf returns the entry of the audit log that the create of a channel or role has, as the action
 // says, and whether there is one. The log is asked for entries about it; where it ignores that, it is
 // read from that id on, since the entry is written afterwards. A log that Discord does not show the bot
-// has none; the error is [ErrRefused] when it may be shown later.
+// has none. The answer is remembered, see [Client.KnownCreate]: until settled the entry may still be on
+// its way. The error is [ErrReading] while another caller asks about the same id, [ErrRefused] when the
+// log may be shown later.
 func (c *Client) CreateOf(
-	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, now time.Time,
+	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, settled, now time.Time,
 ) (discordclient.AuditEntry, bool, error) {
+	memory := &c.createsOf(createsKey{guildID, action}).asked
+	if !memory.begin(id) {
+		return discordclient.AuditEntry{}, false, ErrReading
+	}
+	defer memory.end(id)
 	query := discordclient.AuditQuery{TargetID: id, Action: action, Limit: 100}
 	page, err := c.ListAuditLog(ctx, guildID, query)
 	about := func(e discordclient.AuditEntry) bool { return e.TargetID == id && e.Action == query.Action }
@@ -194,7 +204,38 @@ func (c *Client) CreateOf(
 		return discordclient.AuditEntry{}, false, err
 	}
 	if i := slices.IndexFunc(page, about); i >= 0 {
+		memory.add(id, answer{entry: page[i], found: true})
 		return page[i], true, nil
 	}
+	again := settled
+	if !now.Before(settled) {
+		again = now.Add(auditAgain)
+	}
+	memory.add(id, answer{again: again})
 	return discordclient.AuditEntry{}, false, nil
+}
+
+// KnownCreate returns what [Client.CreateOf] has answered, without a call. An entry never changes, so it
+// is known for good. That there is none is known for ten minutes, since entries come late. known is
+// false where it is not remembered.
+func (c *Client) KnownCreate(
+	guildID string, action discordgo.AuditLogAction, id string, now time.Time,
+) (entry discordclient.AuditEntry, found, known bool) {
+	a, known := c.createsOf(createsKey{guildID, action}).asked.get(id)
+	if !known || a.gone || !a.found && !now.Before(a.again) {
+		return discordclient.AuditEntry{}, false, false
+	}
+	return a.entry, a.found, true
+}
+
+// RememberGone remembers that a channel or role, which the audit log says was created, is deleted. Ids are
+// not used again, so that is known for good.
+func (c *Client) RememberGone(guildID string, action discordgo.AuditLogAction, id string) {
+	c.createsOf(createsKey{guildID, action}).asked.add(id, answer{gone: true})
+}
+
+// KnownGone reports whether a channel or role is remembered as deleted.
+func (c *Client) KnownGone(guildID string, action discordgo.AuditLogAction, id string) bool {
+	a, known := c.createsOf(createsKey{guildID, action}).asked.get(id)
+	return known && a.gone
 }

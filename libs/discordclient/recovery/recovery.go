@@ -66,9 +66,10 @@ const (
 	// clockSkew is by how much the clocks of Discord and of the recorder of the intent may differ
 	// where only the time shows whose a channel is.
 	clockSkew = time.Minute
-	// maxAsked is about how many channels that fit the audit log is asked at once: nothing
-	// distinguishes several in any case.
+	// maxAsked is about how many channels Discord is asked at once. The next look asks about others.
 	maxAsked = 3
+	// maxNamed bounds the ids in a message.
+	maxNamed = 5
 	// refusedRetry is when an audit log is asked for again that Discord refuses, maybe for a moment.
 	refusedRetry = 5 * time.Second
 	// tooEarly is why it is not known yet what came of a create.
@@ -146,6 +147,8 @@ type evidence struct {
 	audit    []discordclient.AuditEntry
 	audited  time.Time // the audit log is newer than this
 	self     string    // the bot's own user id
+	// pending says that Discord was not asked about all channels that fit yet.
+	pending bool
 }
 
 // completeFor is when the audit log surely has the intent's create, and those of all channels that
@@ -162,9 +165,10 @@ func (in Intent) completeFor(fits []string) time.Time {
 
 // Channel looks for a channel whose create may have been carried out. It makes no call as long as
 // looking cannot help. Otherwise it makes one for the list of channels and one for the bot's own
-// creates in the audit log, which all intents of a guild share, and one for each channel that fits.
-// What others do in the guild adds none. Errors are those of the calls; a log that may not be read is
-// none.
+// creates in the audit log, which all intents of a guild share, and one for each channel that fits, of
+// which it asks about three at once. The [guildcache.Client] remembers the answers, so that none is asked
+// for again. What others do in the guild adds none. Errors are those of the calls; a log that may not be
+// read is none.
 func Channel(ctx context.Context, c *guildcache.Client, in Intent) (Result, error) {
 	in = in.withDefaults()
 	snap := c.Guild(in.GuildID).Snapshot()
@@ -221,10 +225,17 @@ func (in Intent) readAudit(ctx context.Context, c *guildcache.Client, state *evi
 	if err := in.readCreators(ctx, c, state); err != nil {
 		return err
 	}
+	left := maxAsked
 	for _, e := range state.audit {
-		if !in.own(e, state.self) || state.lists(e.TargetID) || state.hidden[e.TargetID] {
+		if !in.own(e, state.self) || state.lists(e.TargetID) || state.hidden[e.TargetID] ||
+			c.KnownGone(in.GuildID, in.action(), e.TargetID) {
 			continue
 		}
+		if left == 0 {
+			state.pending = true
+			break
+		}
+		left--
 		if err := in.ask(ctx, c, state, e.TargetID); err != nil {
 			return err
 		}
@@ -232,20 +243,30 @@ func (in Intent) readAudit(ctx context.Context, c *guildcache.Client, state *evi
 	return nil
 }
 
-// readCreators reads who created the channels that fit, unless the intent's is known and there.
+// readCreators reads who created the channels that fit, unless the intent's is known and there, or
+// nothing can be concluded yet.
 func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *evidence) error {
 	for _, e := range state.audit {
 		if in.own(e, state.self) && (state.lists(e.TargetID) || state.hidden[e.TargetID]) {
 			return nil
 		}
 	}
-	fits := append(in.candidates(*state), in.maybe(*state)...)
-	for _, id := range fits[:min(len(fits), maxAsked)] {
-		e, ok, err := c.CreateOf(ctx, in.GuildID, in.action(), id, in.Now())
-		if err != nil {
-			return err
+	left := maxAsked
+	for _, id := range append(in.candidates(*state), in.maybe(*state)...) {
+		e, found, known := c.KnownCreate(in.GuildID, in.action(), id, in.Now())
+		if !known && (left == 0 || in.Now().Before(in.complete())) {
+			state.pending = true
+			continue
 		}
-		if ok {
+		if !known {
+			left--
+			var err error
+			e, found, err = c.CreateOf(ctx, in.GuildID, in.action(), id, in.completeFor([]string{id}), in.Now())
+			if err != nil {
+				return err
+			}
+		}
+		if found {
 			state.audit = append(slices.Clone(state.audit), e)
 		}
 	}
@@ -287,6 +308,8 @@ func (in Intent) ask(ctx context.Context, c *guildcache.Client, state *evidence,
 		state.hidden[id] = true
 	case discordclient.ClassOf(err) != discordclient.ClassGone:
 		return err
+	case !in.Now().Before(in.completeFor([]string{id})): // before, Discord may not know yet what it has made
+		c.RememberGone(in.GuildID, in.action(), id)
 	}
 	return nil
 }
@@ -306,14 +329,19 @@ func decide(in Intent, state evidence) Result {
 	complete := !in.Now().Before(in.complete()) && !state.listed.Before(in.complete())
 	fits := in.candidates(state)
 	switch {
+	case state.pending && in.Now().Before(in.complete()):
+		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
+	case state.pending:
+		return Result{Outcome: Unsure, After: wait, Why: "the audit log is being asked who has created each " + in.noun() +
+			" that may be it"}
 	case len(in.maybe(state)) > 0:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
 			"channels %s are hidden from the bot, and the audit log does not show who has created them; "+
-				"let the bot view them, or delete them", strings.Join(in.maybe(state), ", "))}
+				"let the bot view them, or delete them", some(in.maybe(state)))}
 	case len(fits) > 1:
 		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: fmt.Sprintf(
 			"%ss %s all match, and the audit log does not show which one was created for this object; "+
-				"adopt one by its id, or delete them", in.noun(), strings.Join(fits, ", "))}
+				"adopt one by its id, or delete them", in.noun(), some(fits))}
 	case !complete:
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
 	case len(fits) == 1 && state.audited.Before(in.completeFor(fits)):
@@ -327,6 +355,14 @@ func decide(in Intent, state evidence) Result {
 	default:
 		return Result{Outcome: Absent, Why: "no " + in.noun() + " matches, and the audit log shows none"}
 	}
+}
+
+// some lists a few ids, since a status is no place for all.
+func some(ids []string) string {
+	if more := len(ids) - maxNamed; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(ids[:maxNamed], ", "), more)
+	}
+	return strings.Join(ids, ", ")
 }
 
 // own reports whether an entry of the audit log is that of the intent's create.

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package recovery_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/guildcache/cachetest"
+	"jutsu.com/operators/libs/discordclient/recovery"
+)
+
+// roundCalls bounds the calls of one round: the list, the bot's own creates, its user id, and three
+// channels that fit.
+const roundCalls = 6
+
+// asks makes a guild with channels of other users that could all be the intent's.
+type asks struct {
+	*cachetest.Rig
+
+	intent recovery.Intent
+	now    time.Time
+	// asked counts how often the audit log was asked about a channel.
+	asked map[string]int
+}
+
+func newAsks(t *testing.T, n int, hidden, own, lost bool) *asks {
+	t.Helper()
+	r := cachetest.New(t, func(_ *discordtest.Options, g *guildcache.Options) { g.DisableGateway = !hidden })
+	a := &asks{Rig: r, now: time.Now().Add(time.Minute), asked: map[string]int{}}
+	if lost {
+		r.Discord.Faults().LoseAudit(-1)
+	}
+	for range n {
+		ch := discordtest.Channel{Name: "tokyo"}
+		if hidden {
+			ch.Overwrites = []discordtest.Overwrite{{ID: r.Guild, Deny: discordtest.PermViewChannel}}
+		}
+		r.Discord.CreateChannelByHand(r.Guild, ch)
+	}
+	if own {
+		r.Discord.Faults().LoseAudit(1)
+		r.Create(discordclient.ChannelCreate{Name: "tokyo"})
+	}
+	r.Client = r.NewClient()
+	if hidden {
+		guild := r.Client.Guild(r.Guild)
+		go func() { _ = r.Client.Run(t.Context()) }()
+		for guild.Snapshot().Mode != guildcache.ModeLive {
+			<-time.After(time.Millisecond)
+		}
+	}
+	a.intent = recovery.Intent{
+		GuildID: r.Guild, Name: "tokyo", Reason: "uid", NotBefore: time.Now().Add(-time.Second), LastAttempt: time.Now(),
+		Now: func() time.Time { return a.now },
+	}
+	return a
+}
+
+// round looks once and returns how many calls that made.
+func (a *asks) round(in recovery.Intent) (recovery.Result, int) {
+	a.Helper()
+	a.Discord.ResetRequests()
+	got, err := recovery.Channel(a.Context(), a.Client, in)
+	if err != nil {
+		a.Fatal(err)
+	}
+	for _, r := range a.Discord.Requests() {
+		if id := r.Query.Get("target_id"); id != "" {
+			a.asked[id]++
+		}
+	}
+	return got, len(a.Discord.Requests())
+}
+
+// total is how often the audit log was asked about any channel.
+func (a *asks) total() int {
+	n := 0
+	for _, times := range a.asked {
+		n += times
+	}
+	return n
+}
+
+// settle looks until the result is sure or no channel is asked about any more; it fails beyond a number
+// of rounds.
+func (a *asks) settle(in recovery.Intent, rounds int) recovery.Result {
+	a.Helper()
+	var got recovery.Result
+	for range rounds {
+		before := a.total()
+		var calls int
+		if got, calls = a.round(in); calls > roundCalls {
+			a.Errorf("a round made %d calls, want %d at most", calls, roundCalls)
+		}
+		if got.Outcome != recovery.Unsure || a.total() == before {
+			return got
+		}
+		a.now = a.now.Add(got.After)
+	}
+	a.Errorf("after %d rounds it is %s: %s", rounds, got.Outcome, got.Why)
+	return got
+}
+
+// However many channels could be the intent's, each is asked about, and none twice.
+func TestManyChannelsThatFitEndAsThreeDo(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		hidden, own, lost bool
+		want              recovery.Outcome
+	}{
+		"equal, other users made them":                          {want: recovery.Absent},
+		"equal, and the intent's own is among them":             {own: true, want: recovery.Found},
+		"equal, and no audit log":                               {lost: true, want: recovery.Unsure},
+		"hidden, other users made them":                         {hidden: true, want: recovery.Absent},
+		"hidden, and the intent's own is there for all to view": {hidden: true, own: true, want: recovery.Found},
+		"hidden, and no audit log":                              {hidden: true, lost: true, want: recovery.Unsure},
+	} {
+		for _, n := range []int{3, 4, 40} {
+			t.Run(fmt.Sprintf("%d %s", n, name), func(t *testing.T) {
+				t.Parallel()
+				a := newAsks(t, n, c.hidden, c.own, c.lost)
+				if got := a.settle(a.intent, n/3+4); got.Outcome != c.want {
+					t.Errorf("it is %s (%s), want %s", got.Outcome, got.Why, c.want)
+				}
+				if len(a.asked) < n {
+					t.Errorf("the audit log was asked about %d channels, want %d", len(a.asked), n)
+				}
+				another := a.intent // of the same name: two objects look at the same time
+				another.Reason = "uid2"
+				a.settle(another, 3)
+				for id, times := range a.asked {
+					if times != 1 {
+						t.Errorf("the audit log was asked %d times about %s", times, id)
+					}
+				}
+			})
+		}
+	}
+}
+
+// That the audit log does not have an entry is not remembered for ever: entries come late.
+func TestAnEntryThatComesLateIsSeen(t *testing.T) {
+	t.Parallel()
+	r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {
+		o.AuditDelay, g.DisableGateway = 2*time.Minute, true
+	})
+	for range 2 {
+		r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "tokyo"})
+	}
+	a := &asks{Rig: r, now: time.Now().Add(time.Minute), asked: map[string]int{}}
+	a.intent = recovery.Intent{
+		GuildID: r.Guild, Name: "tokyo", Reason: "uid", NotBefore: time.Now().Add(-time.Second), LastAttempt: time.Now(),
+		Now: func() time.Time { return a.now },
+	}
+	if got := a.settle(a.intent, 5); got.Outcome != recovery.Unsure {
+		t.Fatalf("it is %s (%s), want it unsure", got.Outcome, got.Why)
+	}
+	r.Discord.Advance(5 * time.Minute)
+	a.now = a.now.Add(11 * time.Minute)
+	if got := a.settle(a.intent, 5); got.Outcome != recovery.Absent {
+		t.Errorf("it is %s (%s), want %s", got.Outcome, got.Why, recovery.Absent)
+	}
+}
+
+// A channel that was made a moment ago is asked about again once its entry must be there.
+func TestAnAnswerThatCameTooEarlyIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	r := cachetest.New(t, func(o *discordtest.Options, g *guildcache.Options) {
+		o.AuditDelay, g.DisableGateway = 5*time.Second, true
+	})
+	a := &asks{Rig: r, now: time.Now(), asked: map[string]int{}}
+	a.intent = recovery.Intent{
+		GuildID: r.Guild, Name: "tokyo", Reason: "uid", NotBefore: time.Now().Add(-time.Minute),
+		LastAttempt: time.Now().Add(-time.Minute), Now: func() time.Time { return a.now },
+	}
+	r.Discord.CreateChannelByHand(r.Guild, discordtest.Channel{Name: "tokyo"})
+	if got, _ := a.round(a.intent); got.Outcome != recovery.Unsure {
+		t.Fatalf("it is %s (%s), want it unsure", got.Outcome, got.Why)
+	}
+	r.Discord.Advance(20 * time.Second)
+	a.now = a.now.Add(20 * time.Second)
+	if got := a.settle(a.intent, 3); got.Outcome != recovery.Absent {
+		t.Errorf("it is %s (%s), want %s", got.Outcome, got.Why, recovery.Absent)
+	}
+}
