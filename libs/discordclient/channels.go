@@ -3,8 +3,10 @@
 package discordclient
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 
 	"github.com/bwmarrin/discordgo"
 )
@@ -23,6 +25,7 @@ func (c *Client) GetChannel(ctx context.Context, id string) (*Channel, error) {
 
 // CreateChannel cannot be repeated: after ClassUnknown ask package recovery first.
 func (c *Client) CreateChannel(ctx context.Context, guildID string, in ChannelCreate, reason string) (*Channel, error) {
+	in.Overwrites = inTurn(in.Overwrites)
 	return result[*Channel](ctx, c, createChannel(guildID, reason), in, guildID)
 }
 
@@ -35,7 +38,22 @@ func createChannel(guildID, reason string) call {
 func (c *Client) EditChannel(ctx context.Context, id string, edit ChannelEdit, reason string) (*Channel, error) {
 	cl := write(http.MethodPatch, "edit channel", "/channels/{channel_id}", discordgo.EndpointChannel(id), reason)
 	cl.hidden = edit.hidden()
+	if list, ok := edit.Overwrites.Get(); ok {
+		edit.Overwrites = Set(inTurn(list))
+	}
 	return result[*Channel](ctx, c, cl, edit, id)
+}
+
+// inTurn returns overwrites in the order in which Discord applies them: @everyone, whose id is the
+// guild's and so the oldest, then the other roles, then the users. A server that applies them as they
+// were sent would let @everyone's deny win over what a user is allowed, and lock the bot out.
+// Source: https://github.com/spacebarchat/server, Permissions.channelPermission.
+func inTurn(list []Overwrite) []Overwrite {
+	sorted := slices.Clone(list)
+	slices.SortFunc(sorted, func(a, b Overwrite) int {
+		return cmp.Or(cmp.Compare(a.Type, b.Type), CompareIDs(a.ID, b.ID))
+	})
+	return sorted
 }
 
 // DeleteChannel deletes a channel; children of a category are then in none.

@@ -176,8 +176,8 @@ func classify(status, code int, fields []Field, mutating bool) Class {
 	case discordgo.ErrCodeMaximumNumberOfWebhooksReached, discordgo.ErrCodeMaximumNumberOfGuildChannelsReached,
 		discordgo.ErrCodeMaximumGuildRolesReached, codeMaxGuildWebhooks, codeMaxOverwrites, codeTooManyGuildChannels:
 		return ClassLimit
-	case codeAntiAbuse:
-		return ClassDenied
+	case codeAntiAbuse, discordgo.ErrCodeMissingPermissions, discordgo.ErrCodeMissingAccess:
+		return ClassDenied // compatible servers send the latter with 400
 	case discordgo.ErrCodeAPIResourceIsCurrentlyOverloaded, discordgo.ErrCodeFeatureTemporarilyDisabledServerSide:
 		if mutating && status >= 500 {
 			return ClassUnknown // the server may have failed halfway; only a 4xx is certain not to have begun

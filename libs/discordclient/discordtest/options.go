@@ -53,10 +53,12 @@ type Options struct {
 	// /guilds/{guild_id}/channels leaves them out.
 	ShowHidden bool
 	// Compatible makes it a server of other people's making, with what such a one was seen to do:
-	// HTTP statuses in the place of Discord's error codes, an audit log that is always empty, no
-	// roles in GET /guilds/{guild_id}, 500 for a parent_id of null, edits of nsfw,
-	// rate_limit_per_user and a guild's description that are answered and not applied, events of
-	// channels only for those that were there when the session started, and those twice.
+	// HTTP statuses in the place of Discord's error codes but for 400 with 50013, which is what is not
+	// permitted, permission overwrites that are applied in the order in which they were sent, no
+	// channels that are hidden, an audit log that is always empty, no roles in GET
+	// /guilds/{guild_id}, 500 for a parent_id of null, edits of nsfw, rate_limit_per_user and a
+	// guild's description that are answered and not applied, events of channels only for those that
+	// were there when the session started, and those twice.
 	Compatible bool
 	// Normalise rewrites the names of text-like channels; default NormaliseName. Discord's exact
 	// order of steps is not documented, so tests can put another one here.
@@ -79,6 +81,7 @@ func (o Options) withDefaults() Options {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
 	}
+	o.ShowHidden = o.ShowHidden || o.Compatible
 	if o.Seed == 0 {
 		o.Seed = 1
 	}

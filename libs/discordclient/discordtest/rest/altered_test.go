@@ -69,6 +69,9 @@ func TestCompatible(t *testing.T) {
 	guild := "/guilds/" + r.Guild
 	made := r.Must(201, "POST", guild+"/channels", obj{"name": "a", "nsfw": true, "rate_limit_per_user": 5}, "X-Audit-Log-Reason", "uid")
 	path := "/channels/" + made.ID()
+	locked := r.Channel(rig.Obj{"name": "locked", "permission_overwrites": []obj{
+		{"id": r.Bot.UserID, "type": 1, "allow": "1024"}, {"id": r.Guild, "type": 0, "deny": "1024"},
+	}})
 	if made.JSON["nsfw"] != true || made.JSON["rate_limit_per_user"] != 5.0 {
 		t.Errorf("created %s", made.Raw)
 	}
@@ -82,6 +85,7 @@ func TestCompatible(t *testing.T) {
 		"a wrong form":              {"POST", guild + "/channels", obj{"name": ""}, 400, 400},
 		"a create without parent":   {"POST", guild + "/channels", obj{"name": "b", "parent_id": nil}, 500, 500},
 		"an edit to have no parent": {"PATCH", path, obj{"parent_id": nil}, 500, 500},
+		"what is not permitted":     {"PATCH", "/channels/" + locked, obj{"topic": "t"}, 400, 50013},
 		"no entries of a log":       {"GET", guild + "/audit-logs", nil, 200, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -107,7 +107,8 @@ func (h *Handler) answer(c *call.Call, rt *route) call.Answer {
 	if limited, ok := errors.AsType[*call.TooMany](err); ok {
 		status, body = limited.Write(c.Header)
 	} else if refused, ok := errors.AsType[*call.Error](err); ok {
-		status, body = refused.Status, refused.For(h.opts.Compatible)
+		refused = refused.For(h.opts.Compatible)
+		status, body = refused.Status, refused
 	}
 	a := call.Answer{Status: status, Header: c.Header}
 	if body != nil {

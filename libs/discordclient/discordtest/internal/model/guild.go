@@ -41,6 +41,8 @@ type GuildState struct {
 	Members     map[string]*Member
 	Audit       []AuditEntry
 	Unavailable bool // during an outage
+	// InTurn reports whether overwrites are applied in the order in which they were sent.
+	InTurn bool
 
 	// What reads may get for a moment instead of what was written (weakness.go), by id.
 	channelLags  map[string]lag[Channel]

@@ -25,6 +25,7 @@ func newGuild(spec GuildSpec, owner string) *GuildState {
 // AddGuild adds a guild of an owner.
 func (d *Discord) AddGuild(spec GuildSpec, owner string) *GuildState {
 	g := newGuild(spec, owner)
+	g.InTurn = d.opts.Compatible
 	g.Members[owner] = &Member{UserID: owner, JoinedAt: d.Clock.Now()}
 	d.Guilds[g.ID] = g
 	d.OnChange()

@@ -70,15 +70,31 @@ func (g *GuildState) GuildPermissions(user string) Permissions {
 // PermissionsIn are a member's permissions in a channel: base, then @everyone's overwrite, the
 // roles' together, the member's own; without VIEW_CHANNEL nothing is left, and in a voice-like channel
 // without CONNECT nothing with which to manage it. (Documented for MANAGE_CHANNELS "and others", "Implicit
-// Permissions"; which others is a guess.)
+// Permissions"; which others is a guess.) A compatible server applies the overwrites in turn.
 func (g *GuildState) PermissionsIn(c *Channel, user string) Permissions {
 	p := g.GuildPermissions(user)
 	if p == PermAll || p == 0 {
 		return p
 	}
+	p = g.overwritten(p, c.Overwrites, user)
+	if !p.Has(PermViewChannel) {
+		return 0
+	}
+	if VoiceLike(c.Type) && !p.Has(PermConnect) {
+		p &^= PermManageChannels | PermManageRoles | PermManageWebhooks
+	}
+	return p
+}
+
+// overwritten are a member's permissions after overwrites.
+func (g *GuildState) overwritten(p Permissions, list []Overwrite, user string) Permissions {
 	var roleAllow, roleDeny, ownAllow, ownDeny Permissions
-	for _, o := range c.Overwrites {
+	for _, o := range list {
+		applies := o.ID == g.ID || o.ID == user || slices.Contains(g.Members[user].Roles, o.ID)
 		switch {
+		case g.InTurn && applies:
+			p = p&^o.Deny | o.Allow
+		case g.InTurn:
 		case o.ID == g.ID:
 			p = p&^o.Deny | o.Allow
 		case o.Type == 0 && slices.Contains(g.Members[user].Roles, o.ID):
@@ -88,12 +104,5 @@ func (g *GuildState) PermissionsIn(c *Channel, user string) Permissions {
 		}
 	}
 	p = p&^roleDeny | roleAllow
-	p = p&^ownDeny | ownAllow
-	if !p.Has(PermViewChannel) {
-		return 0
-	}
-	if VoiceLike(c.Type) && !p.Has(PermConnect) {
-		p &^= PermManageChannels | PermManageRoles | PermManageWebhooks
-	}
-	return p
+	return p&^ownDeny | ownAllow
 }

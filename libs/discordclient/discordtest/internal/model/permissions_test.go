@@ -6,6 +6,30 @@ import (
 	"testing"
 )
 
+// TestPermissionsInTurn: a compatible server applies overwrites in the order in which they were sent.
+func TestPermissionsInTurn(t *testing.T) {
+	t.Parallel()
+	const view = PermViewChannel
+	g := &GuildState{
+		Guild:  Guild{ID: "g", OwnerID: "o", Roles: []Role{{ID: "g", Permissions: view}, {ID: "r"}}},
+		InTurn: true, Members: map[string]*Member{"u": {UserID: "u", Roles: []string{"r"}}},
+	}
+	everyone, own := Overwrite{ID: "g", Deny: view}, Overwrite{ID: "u", Type: 1, Allow: view}
+	for name, tc := range map[string]struct {
+		list []Overwrite
+		want Permissions
+	}{
+		"the member's own last":          {[]Overwrite{everyone, own}, view},
+		"the member's own first":         {[]Overwrite{own, everyone}, 0},
+		"a role's after its member's":    {[]Overwrite{own, {ID: "r", Deny: view}}, 0},
+		"an overwrite of another member": {[]Overwrite{own, {ID: "x", Type: 1, Deny: view}}, view},
+	} {
+		if got := g.PermissionsIn(&Channel{Overwrites: tc.list}, "u"); got != tc.want {
+			t.Errorf("%s: %b, want %b", name, got, tc.want)
+		}
+	}
+}
+
 // TestPermissionsIn is Discord's order: roles, @everyone's overwrite, the roles' overwrites
 // together, the member's own.
 func TestPermissionsIn(t *testing.T) {

@@ -24,10 +24,13 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%d: %s", e.Code, e.Message) }
 
 // For is the error as Discord writes it, or as a compatible server does, which has the HTTP status
-// in the place of Discord's codes.
+// in the place of Discord's codes, but 400 with 50013 for all that is not permitted.
 func (e *Error) For(compatible bool) *Error {
-	if !compatible {
+	switch {
+	case !compatible:
 		return e
+	case e.Code == ErrPermissions.Code || e.Code == ErrMissingAccess.Code:
+		return &Error{Status: http.StatusBadRequest, Code: ErrPermissions.Code, Message: ErrPermissions.Message}
 	}
 	return &Error{Status: e.Status, Code: e.Status, Message: e.Message, Errors: e.Errors}
 }
