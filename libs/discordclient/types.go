@@ -37,6 +37,9 @@ type Channel struct {
 	// for Discord's default.
 	DefaultAutoArchive int         `json:"default_auto_archive_duration"`
 	Overwrites         []Overwrite `json:"permission_overwrites"` // in the order of their ids
+	// PositionUnknown reports whether the server sent no position, as compatible servers do in answers
+	// about one channel. Position is then 0 and means nothing.
+	PositionUnknown bool `json:"-"`
 
 	// Of a voice or stage channel only: bits per second; how many members may be connected, 0 for any
 	// number; the id of the voice region, empty where Discord chooses; 1 where Discord chooses the video
@@ -72,16 +75,22 @@ func (c *Channel) UnmarshalJSON(raw []byte) error {
 	type plain Channel
 	sent := struct {
 		*plain
-		Flags json.RawMessage `json:"flags"`
+		Position *int            `json:"position"`
+		Flags    json.RawMessage `json:"flags"`
 	}{plain: (*plain)(c)}
 	if err := json.Unmarshal(raw, &sent); err != nil {
 		return err
+	}
+	if c.PositionUnknown = sent.Position == nil; !c.PositionUnknown {
+		c.Position = *sent.Position
 	}
 	if flags, err := strconv.Atoi(string(sent.Flags)); err == nil { // what has no use may have any form
 		c.Flags = flags
 	}
 	if c.Flags&flagObfuscated != 0 {
-		*c = Channel{ID: c.ID, GuildID: c.GuildID, Type: c.Type, Position: c.Position, Hidden: true}
+		*c = Channel{
+			ID: c.ID, GuildID: c.GuildID, Type: c.Type, Position: c.Position, PositionUnknown: c.PositionUnknown, Hidden: true,
+		}
 		return nil
 	}
 	if IsVoiceLike(c.Type) {

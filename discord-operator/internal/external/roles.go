@@ -187,7 +187,7 @@ func ranked(snap *guildcache.Snapshot) (all []order.Sibling) {
 
 func places(channels []*discordclient.Channel) (all []order.Sibling) {
 	for _, c := range channels {
-		all = append(all, order.Sibling{ID: c.ID, Position: c.Position})
+		all = append(all, order.Sibling{ID: c.ID, Position: c.Position, Unknown: c.PositionUnknown})
 	}
 	return all
 }

@@ -22,10 +22,16 @@ type Ranks map[string]int32
 type Sibling struct {
 	ID       string
 	Position int
+	// Unknown reports whether the server did not say which position it has.
+	Unknown bool
 }
 
-// Right reports whether the siblings, given in Discord's order, are in the order of their ranks.
+// Right reports whether the siblings, given in Discord's order, are in the order of their ranks, as far
+// as is known: a position that is unknown may be right.
 func Right(siblings []Sibling, ranks Ranks) bool {
+	if slices.ContainsFunc(siblings, func(s Sibling) bool { return s.Unknown }) {
+		return true
+	}
 	return slices.IsSortedFunc(managed(siblings, ranks),
 		func(a, b Sibling) int { return cmp.Compare(ranks[a.ID], ranks[b.ID]) })
 }
@@ -71,9 +77,11 @@ func Moves(siblings []Sibling, ranks Ranks) []discordclient.Move {
 func First(siblings []Sibling, ranks Ranks, rank int32) *int {
 	above, below := -1, -1 // positions of its neighbours
 	for _, c := range managed(siblings, ranks) {
-		if ranks[c.ID] <= rank {
+		switch {
+		case c.Unknown:
+		case ranks[c.ID] <= rank:
 			above = max(above, c.Position)
-		} else if below < 0 || c.Position < below {
+		case below < 0 || c.Position < below:
 			below = c.Position
 		}
 	}

@@ -23,6 +23,23 @@ func siblings(positions ...int) []Sibling {
 	return list
 }
 
+// TestUnknownPositions: a server that sends no position of a channel has not moved it.
+func TestUnknownPositions(t *testing.T) {
+	t.Parallel()
+	list := []Sibling{{ID: "102", Unknown: true}, {ID: "100", Position: 4}, {ID: "101", Position: 7}}
+	ranks := Ranks{"100": 1, "101": 2, "102": 3}
+	if !Right(list, ranks) || Moves(list, ranks) != nil {
+		t.Errorf("moves %v for a position that is unknown", Moves(list, ranks))
+	}
+	if got := First(list, ranks, 5); *got != 7 {
+		t.Errorf("a new one is created at %d, want 7, below those that are known", *got)
+	}
+	list[0] = Sibling{ID: "102"}
+	if Right(list, ranks) || Moves(list, ranks) == nil {
+		t.Error("a known position is not corrected")
+	}
+}
+
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

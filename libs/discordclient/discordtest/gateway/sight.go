@@ -3,6 +3,7 @@
 package gateway
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -29,8 +30,12 @@ func (s *session) channel(g *model.GuildState, event string, data map[string]any
 	if event == "CHANNEL_DELETE" {
 		delete(s.hidden, gone.ID)
 	}
-	if hidden {
+	switch {
+	case hidden:
 		return gone.Obfuscated()
+	case s.gateway.opts.Compatible && event == "CHANNEL_UPDATE":
+		data = maps.Clone(data)
+		delete(data, "position")
 	}
 	return data
 }

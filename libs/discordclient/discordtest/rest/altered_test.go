@@ -72,6 +72,12 @@ func TestCompatible(t *testing.T) {
 	locked := r.Channel(rig.Obj{"name": "locked", "permission_overwrites": []obj{
 		{"id": r.Bot.UserID, "type": 1, "allow": "1024"}, {"id": r.Guild, "type": 0, "deny": "1024"},
 	}})
+	if _, ok := made.JSON["position"]; ok {
+		t.Errorf("created with a position: %s", made.Raw)
+	}
+	if listed := r.Must(200, "GET", guild+"/channels", nil).List[0].(obj); listed["position"] != 0.0 {
+		t.Errorf("listed %v", listed)
+	}
 	if made.JSON["nsfw"] != true || made.JSON["rate_limit_per_user"] != 5.0 {
 		t.Errorf("created %s", made.Raw)
 	}

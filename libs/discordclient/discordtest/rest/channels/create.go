@@ -60,7 +60,7 @@ func Create(c *call.Call) (int, any, error) {
 			{Key: "permission_overwrites", New: ch.Overwrites}, {Key: "nsfw", New: ch.NSFW},
 		},
 	})
-	return http.StatusCreated, ch.Wire(), nil
+	return http.StatusCreated, answer(c, ch), nil
 }
 
 // mayCreateIn asks for MANAGE_CHANNELS, in the category when there is one (whether Discord checks

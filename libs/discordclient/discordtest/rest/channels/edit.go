@@ -51,7 +51,7 @@ func Edit(c *call.Call) (int, any, error) {
 	c.Discord.IdentifyTags(&after)
 	c.Discord.LogUpdate(g, c.Bot.UserID, ch, &after, reason)
 	c.Discord.ReplaceChannel(g, ch, after)
-	return http.StatusOK, ch.Wire(), nil
+	return http.StatusOK, answer(c, ch), nil
 }
 
 // mayRetype keeps the channels that Community guilds need text channels.

@@ -5,6 +5,7 @@ package channels
 import (
 	"net/http"
 
+	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
 )
 
@@ -27,5 +28,14 @@ func Get(c *call.Call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, ch.Wire(), nil
+	return http.StatusOK, answer(c, ch), nil
+}
+
+// answer is one channel in Discord's JSON. Compatible servers leave the position out.
+func answer(c *call.Call, ch *model.Channel) map[string]any {
+	w := ch.Wire()
+	if c.Options.Compatible {
+		delete(w, "position")
+	}
+	return w
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
 )
 
 // Connecting implements gateway.Handler.
@@ -252,9 +253,16 @@ func (st *Store) onChannel(channel *discordclient.Channel) error {
 	if channel.GuildID == "" || channel.ID == "" || channel.IsThread() {
 		return nil // a direct message, or a thread
 	}
-	g := st.heard(channel.GuildID)
-	if now := time.Now(); g != nil && g.pendingFor(channel.ID).Event(channel, now) && g.setChannel(channel, now) {
+	g, now := st.heard(channel.GuildID), time.Now()
+	if g == nil || !g.pendingFor(channel.ID).Event(channel, now) {
+		return nil
+	}
+	echo := len(g.lastChanges(now.Add(-pending.Life), channel.ID)) > 0
+	switch {
+	case g.setChannel(channel, now):
 		st.emit(EventChannel, g.id, channel.ID)
+	case channel.PositionUnknown && !echo:
+		st.markStale(g, 0) // nothing else has changed, so a user may have moved it
 	}
 	return nil
 }

@@ -81,6 +81,7 @@ func (g *guildState) setChannel(channel *discordclient.Channel, at time.Time) bo
 	g.remember(change{at, channel.ID, channel})
 	s := g.snap()
 	i, found := s.find(channel.ID)
+	channel = s.placed(channel)
 	if found && reflect.DeepEqual(s.channels[i], channel) {
 		return false
 	}
@@ -194,19 +195,24 @@ func (g *guildState) setGuild(guild discordclient.Guild, at time.Time) bool {
 // reported to subscribers.
 func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay time.Time) {
 	byID := make(map[string]*discordclient.Channel, len(list))
+	before := g.snap()
 	for _, channel := range list {
-		byID[channel.ID] = channel
+		byID[channel.ID] = before.placed(channel)
 	}
 	followed := since // what the list has and the view has not is, from then on, still to come by the Gateway
 	if g.liveAt.After(since) {
 		followed = g.liveAt
 	}
-	for id, last := range g.lastChanges(overlay) {
+	for id, last := range g.lastChanges(overlay, "") {
 		if last.channel == nil {
 			delete(byID, id)
 			continue
 		}
 		listed, ok := byID[id]
+		if ok {
+			last.channel = placed(last.channel, listed)
+		}
+		last.channel = before.placed(last.channel)
 		if g.live && last.at.Before(followed) && (!ok || !reflect.DeepEqual(listed, last.channel)) {
 			g.store.markStale(g, consistencyDelay) // which of the two is newer will show
 		}
@@ -219,7 +225,6 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 			delete(byID, id)
 		}
 	}
-	before := g.snap()
 	// Snapshots have some of them already, so that none is written to.
 	after := slices.SortedFunc(maps.Values(byID), func(a, b *discordclient.Channel) int {
 		return discordclient.CompareIDs(a.ID, b.ID)
@@ -235,11 +240,11 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 	g.emitDifferences(before.channels, after)
 }
 
-// lastChanges returns the last change of each channel, of those that changed after a moment.
-func (g *guildState) lastChanges(after time.Time) map[string]change {
+// lastChanges returns the last change of each channel, or of one, of those that changed after a moment.
+func (g *guildState) lastChanges(after time.Time, only string) map[string]change {
 	last := map[string]change{}
 	for _, r := range g.recent {
-		if !r.at.Before(after) {
+		if !r.at.Before(after) && (only == "" || r.id == only) {
 			last[r.id] = r
 		}
 	}

@@ -143,6 +143,23 @@ func (s *Snapshot) find(id string) (int, bool) {
 	})
 }
 
+// placed returns a channel with the position that the view has of it, where the server sent none.
+func (s *Snapshot) placed(channel *discordclient.Channel) *discordclient.Channel {
+	if i, found := s.find(channel.ID); found {
+		return placed(channel, s.channels[i])
+	}
+	return channel
+}
+
+func placed(channel, known *discordclient.Channel) *discordclient.Channel {
+	if !channel.PositionUnknown || known.PositionUnknown {
+		return channel
+	}
+	c := *channel
+	c.Position, c.PositionUnknown = known.Position, false
+	return &c
+}
+
 // With returns the same state with further channels and roles, for what would be. Those of the same id are
 // replaced.
 func (s *Snapshot) With(channels []*discordclient.Channel, roles []discordclient.Role) *Snapshot {

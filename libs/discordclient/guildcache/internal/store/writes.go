@@ -111,6 +111,9 @@ func (st *Store) Created(guildID string, channel *discordclient.Channel) {
 		p.Begin()
 		p.End(channel, now)
 		g.setChannel(channel, now)
+		if channel.PositionUnknown && !g.live { // no event brings it
+			g.store.markStale(g, consistencyDelay)
+		}
 		g.await(now)
 	})
 }
