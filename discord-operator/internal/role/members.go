@@ -4,6 +4,7 @@ package role
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -133,25 +134,37 @@ func (r *Reconciler) give(
 	return nil
 }
 
-// takeBack takes the role from the users of the status who are not in the spec any more.
+// takeBack takes the role from the users of the status who are not in the spec any more. The status
+// keeps the rest when a call fails: a rate limit lets through only some of many users at a time.
 func (r *Reconciler) takeBack(
 	ctx context.Context, role *v1alpha1.DiscordRole, guild *bot.Guild, roleID string,
 ) error {
-	left, reason := role.DeepCopy(), external.Reason(Kind.Name, role)
-	left.Status.Members = nil
-	for _, user := range role.Status.Members {
-		if slices.Contains(role.Spec.Members, user) {
-			left.Status.Members = append(left.Status.Members, user)
-			continue
-		}
-		err := guild.Bot.RemoveMemberRole(ctx, guild.ID, string(user), roleID, reason)
-		if err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
-			return err
-		}
-	}
+	reason, left := external.Reason(Kind.Name, role), role.DeepCopy()
+	var failed error
+	left.Status.Members, failed = takeEach(role.Status.Members, role.Spec.Members, func(user v1alpha1.UserID) error {
+		return guild.Bot.RemoveMemberRole(ctx, guild.ID, string(user), roleID, reason)
+	})
 	err := r.Roles.Status.Record(ctx, role, left)
 	if err == nil {
 		*role = *left
 	}
-	return err
+	return errors.Join(failed, err)
+}
+
+// takeEach takes the role from each recorded user who is not wanted, until a call fails. left are the
+// recorded users who are wanted or may still have the role.
+func takeEach(recorded, wanted []v1alpha1.UserID, take func(v1alpha1.UserID) error) (left []v1alpha1.UserID, err error) {
+	for _, user := range recorded {
+		if err != nil || slices.Contains(wanted, user) {
+			left = append(left, user)
+			continue
+		}
+		if err = take(user); discordclient.ClassOf(err) == discordclient.ClassGone {
+			err = nil // the user has left the server
+		}
+		if err != nil {
+			left = append(left, user)
+		}
+	}
+	return left, err
 }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+var _ = Describe("The many members of DiscordRoles", func() {
+	// most is how many users spec.members may list.
+	const most = 100
+
+	It("are given the roles once each, and lose them once each, however few calls Discord allows", func(ctx context.Context) {
+		l := limits()
+		l.Routes[giveRole] = discordtest.Rate{N: 7, Per: time.Second}
+		l.Routes[takeRole] = discordtest.Rate{N: 7, Per: time.Second}
+		l.Routes[getMember] = discordtest.Rate{N: 9, Per: time.Second}
+		anotherDiscord(ctx, discordtest.Options{Limits: l})
+		w := newWorld(ctx)
+		var users []v1alpha1.UserID
+		for i := range most {
+			users = append(users, v1alpha1.UserID(w.user(fmt.Sprintf("student-%02d", i))))
+		}
+		var objects []client.Object
+		for _, name := range []string{"first", "second"} {
+			objects = append(objects, w.role(name, func(s *roleSpec) { s.Members = users }))
+		}
+		create(ctx, w.server())
+		create(ctx, objects...)
+		const patience = 2 * time.Minute // 200 calls, seven a second
+		holders := func() (n int) {
+			for _, user := range users {
+				n += len(discord.Guild(w.guild).Members[string(user)].Roles)
+			}
+			return n
+		}
+		Eventually(ctx, holders).WithTimeout(patience).Should(Equal(len(objects) * most))
+		eventuallyReady(ctx, objects...)
+		Expect(w.repeated(giveRole)).To(BeEmpty(), "each is given once")
+
+		for _, o := range objects {
+			edit(ctx, o.(*v1alpha1.DiscordRole), func(r *v1alpha1.DiscordRole) { r.Spec.Members = nil })
+		}
+		Eventually(ctx, holders).WithTimeout(patience).Should(BeZero())
+		eventuallyReady(ctx, objects...)
+		for _, o := range objects {
+			Expect(o).To(HaveField("Status.Members", BeEmpty()))
+		}
+		Expect(w.repeated(takeRole)).To(BeEmpty(), "each is taken once")
+		w.expectIdle(ctx)
+	})
+})
+
+// repeated are the paths of a route that were called more than once.
+func (w *world) repeated(route string) (paths []string) {
+	counts := map[string]int{}
+	for _, r := range discord.RequestsOf(w.bot.UserID) {
+		if r.Route == route {
+			counts[r.Path]++
+		}
+	}
+	for path, n := range counts {
+		if n > 1 {
+			paths = append(paths, fmt.Sprintf("%d times %s", n, path))
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
