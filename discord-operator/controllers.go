@@ -55,7 +55,8 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 			Kind: kind, Cache: mgr.GetClient(), Status: recorder(kind.Name), Records: records(),
 		}
 	}
-	channels := resources(channel.Kind)
+	channels, roles := resources(channel.Kind), resources(role.Kind)
+	names := &external.RoleNames{Cache: mgr.GetClient(), Records: roles.Records, Clock: now}
 	webhooks := &webhook.Webhooks{
 		Client: mgr.GetClient(), Applier: applier, Records: records(), Status: channels.Status,
 	}
@@ -67,13 +68,13 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 			Status: recorder(server.Kind),
 		},
 		group.Kind.Name: &group.Reconciler{
-			Client: mgr.GetClient(), Grants: grants, Bots: bots, Categories: resources(group.Kind),
+			Client: mgr.GetClient(), Grants: grants, Bots: bots, RoleNames: names, Categories: resources(group.Kind),
 		},
 		channel.Kind.Name: &channel.Reconciler{
-			Client: mgr.GetClient(), Grants: grants, Bots: bots, Channels: channels, Webhooks: webhooks,
+			Client: mgr.GetClient(), Grants: grants, Bots: bots, RoleNames: names, Channels: channels, Webhooks: webhooks,
 		},
 		role.Kind.Name: &role.Reconciler{
-			Client: mgr.GetClient(), Grants: grants, Bots: bots, Roles: resources(role.Kind), Resync: o.resyncLive,
+			Client: mgr.GetClient(), Grants: grants, Bots: bots, Roles: roles, Resync: o.resyncLive,
 		},
 	} {
 		if err := controller.SetupWithManager(mgr, o.workers); err != nil {

@@ -144,7 +144,7 @@ var _ = Describe("Permission overwrites", func() {
 		w.expectInSync(ctx, c, g, inside)
 	})
 
-	DescribeTable("for a missing or ambiguous role are Degraded, without a call, until that changes",
+	DescribeTable("for a missing role, and then for an ambiguous one, are Degraded, without a call, until that changes",
 		func(ctx context.Context, exists bool) {
 			w := newWorld(ctx)
 			c, g := w.channel("", "alerts"), w.group("incidents")
@@ -167,13 +167,12 @@ var _ = Describe("Permission overwrites", func() {
 			eventuallyDegraded(ctx, g, "RoleNotFound")
 			Expect(w.edits()).To(HaveLen(edits))
 
-			first := discord.AddRole(w.guild, "Sensei", 0)
-			eventuallyReady(ctx, c, g)
-			Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: first, Allow: send}}))
-
-			second := discord.AddRole(w.guild, "Sensei", 0)
+			first, second := discord.AddRole(w.guild, "Student", 0), discord.AddRole(w.guild, "Student", 0)
+			edit(ctx, c, withOverwrites(of("Student")...))
+			edit(ctx, g, groupOverwrites(of("Student")...))
 			Expect(eventuallyDegraded(ctx, c, "AmbiguousRole")).To(And(ContainSubstring(first), ContainSubstring(second)))
 			eventuallyDegraded(ctx, g, "AmbiguousRole")
+			Expect(w.edits()).To(HaveLen(edits))
 			discord.DeleteRole(w.guild, first)
 			eventuallyReady(ctx, c, g)
 			Expect(on(c).Overwrites).To(Equal([]discordtest.Overwrite{{ID: second, Allow: send}}))

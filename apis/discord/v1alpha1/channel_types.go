@@ -516,6 +516,16 @@ type DiscordChannelStatus struct {
 	// +kubebuilder:validation:MaxItems=20
 	Tags []ForumTagStatus `json:"tags,omitempty"`
 
+	// roles are the roles that the names in spec.permissionOverwrites stand for. Each
+	// name is resolved once and keeps its role until it is removed from the spec. At
+	// most 100.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=100
+	Roles []ResolvedRole `json:"roles,omitempty"`
+
 	// webhook is the webhook of spec.webhook. Empty until it exists.
 	//
 	// +optional
@@ -590,6 +600,12 @@ func (c *DiscordChannel) GetManagementPolicy() ManagementPolicy { return c.Spec.
 
 // GetDifferences returns the differences of the status.
 func (c *DiscordChannel) GetDifferences() []string { return c.Status.Differences }
+
+// GetRoles returns the roles that the names in the spec stand for.
+func (c *DiscordChannel) GetRoles() []ResolvedRole { return c.Status.Roles }
+
+// SetRoles sets the roles that the names in the spec stand for.
+func (c *DiscordChannel) SetRoles(now []ResolvedRole) { c.Status.Roles = now }
 
 // DiscordChannelList is a list of DiscordChannels.
 //

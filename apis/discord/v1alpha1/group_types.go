@@ -132,6 +132,16 @@ type DiscordGroupStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
 
+	// roles are the roles that the names in spec.permissionOverwrites stand for. Each
+	// name is resolved once and keeps its role until it is removed from the spec. At
+	// most 100.
+	//
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=100
+	Roles []ResolvedRole `json:"roles,omitempty"`
+
 	// differences are what the operator would change on Discord, where
 	// spec.managementPolicy is Observe: at most 64 lines of at most 256 characters,
 	// such as `topic: "old" -> "new"`, `create` or `move`. Where there are more, the
@@ -189,6 +199,12 @@ func (g *DiscordGroup) GetManagementPolicy() ManagementPolicy { return g.Spec.Ma
 
 // GetDifferences returns the differences of the status.
 func (g *DiscordGroup) GetDifferences() []string { return g.Status.Differences }
+
+// GetRoles returns the roles that the names in the spec stand for.
+func (g *DiscordGroup) GetRoles() []ResolvedRole { return g.Status.Roles }
+
+// SetRoles sets the roles that the names in the spec stand for.
+func (g *DiscordGroup) SetRoles(now []ResolvedRole) { g.Status.Roles = now }
 
 // DiscordGroupList is a list of DiscordGroups.
 //

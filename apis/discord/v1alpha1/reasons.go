@@ -37,7 +37,8 @@ const (
 	// such as spec.systemChannelRef, does not exist on Discord yet.
 	ReasonWaitingForChannel = "WaitingForChannel"
 	// ReasonWaitingForRole (Progressing): a DiscordRole that an overwrite names by roleRef does not
-	// exist, or has no role on Discord yet.
+	// exist, or has no role on Discord yet. Or a role of the name is new, and it is not known yet whether
+	// another namespace has created it.
 	ReasonWaitingForRole = "WaitingForRole"
 	// ReasonWaitingForDiscord (Progressing): the state of the server on Discord is not known yet,
 	// because neither the Gateway nor the API has responded, or because Discord has an outage that
@@ -119,8 +120,10 @@ const (
 	// ReasonServerMismatch (Degraded): the object's channel or category is in another server than
 	// the one that the spec refers to now. Name a group of the same server, or create a new object.
 	ReasonServerMismatch = "ServerMismatch"
-	// ReasonRoleNotFound (Degraded): the server has no role with the name or id. The object
-	// continues automatically once it exists.
+	// ReasonRoleNotFound (Degraded): the server has no role with the name or id, or only roles that
+	// objects of other namespaces manage; the object continues automatically once it exists. Or the role
+	// that a name has stood for (status.roles) was deleted on Discord: no other role takes its place.
+	// Name a role by its id or by roleRef, or remove the name.
 	ReasonRoleNotFound = "RoleNotFound"
 	// ReasonAmbiguousRole (Degraded): several roles of the server have the name, or two overwrites
 	// are for the same role. Refer to the role by its id.

@@ -64,8 +64,12 @@ type Permission string
 // +kubebuilder:validation:XValidation:rule="!has(self.allow) || !has(self.deny) || !self.allow.exists(p, p in self.deny)",message="a permission cannot be both allowed and denied"
 type PermissionOverwrite struct {
 	// role is the name, 1 to 100 characters, or the id of a role of the server; "@everyone" is every
-	// member. A name that several roles or none have makes the object Degraded
-	// (AmbiguousRole, RoleNotFound) until that changes on Discord.
+	// member. 17 to 20 digits are always an id. A name that several roles or none have
+	// makes the object Degraded (AmbiguousRole, RoleNotFound) until that changes on
+	// Discord; roles of DiscordRoles of other namespaces do not count. A name is resolved
+	// once, see status.roles: it stands for that role also when the role is renamed or
+	// another one gets the name, until the name is removed from the spec. When the role
+	// is deleted on Discord, the object is Degraded with the reason RoleNotFound.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -98,6 +102,21 @@ type PermissionOverwrite struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	Deny []Permission `json:"deny,omitempty"`
+}
+
+// ResolvedRole is the role on Discord that a name in a spec stands for.
+type ResolvedRole struct {
+	// name is that of spec.permissionOverwrites.
+	//
+	// +required
+	// +kubebuilder:validation:MaxLength=100
+	Name string `json:"name"`
+
+	// id of the role on Discord.
+	//
+	// +required
+	// +kubebuilder:validation:MaxLength=20
+	ID string `json:"id"`
 }
 
 // AllowedServersAnnotation on the Secret with a bot's token lists the ids of the Discord servers that

@@ -43,7 +43,12 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 
 func planChannel(c *v1alpha1.DiscordChannel, s State) external.Plan {
 	p := external.Plan{Position: s.Position}
-	want, err := desiredOverwrites(c, s)
+	var err error
+	if p.Roles, err = s.Names.Resolve(c.Spec.PermissionOverwrites, s.Guild.Snapshot); err != nil {
+		p.Issues = conditions.Of(err)
+		return p
+	}
+	want, err := desiredOverwrites(c, s, p.Roles)
 	if err != nil {
 		p.Issues = conditions.Of(err)
 		return p
@@ -77,7 +82,9 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 
 // desiredOverwrites returns the overwrites that the spec asks for; nil where it has none. A new
 // channel without any is to have those of its category.
-func desiredOverwrites(c *v1alpha1.DiscordChannel, s State) ([]discordclient.Overwrite, error) {
+func desiredOverwrites(
+	c *v1alpha1.DiscordChannel, s State, roles []v1alpha1.ResolvedRole,
+) ([]discordclient.Overwrite, error) {
 	if c.Spec.PermissionOverwrites == nil {
 		if category, ok := s.Guild.Snapshot.Channel(s.Binding.ParentID); ok && s.Binding.Inherits && !s.Binding.Absent {
 			return category.Overwrites, nil
@@ -89,7 +96,7 @@ func desiredOverwrites(c *v1alpha1.DiscordChannel, s State) ([]discordclient.Ove
 		needed |= permissions.ManageWebhooks
 	}
 	return overwrites.Resolve(
-		overwrites.Named(c.Spec.PermissionOverwrites, s.Roles), s.Binding.Channel, s.Guild.Snapshot, needed)
+		overwrites.Named(c.Spec.PermissionOverwrites, s.Roles, roles), s.Binding.Channel, s.Guild.Snapshot, needed)
 }
 
 // create describes the channel with all that it is to have, so that a private one is never public.

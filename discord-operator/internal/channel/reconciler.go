@@ -49,6 +49,8 @@ type Reconciler struct {
 	Grants *grant.Reader
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
+	// RoleNames say which roles overwrites name.
+	RoleNames *external.RoleNames
 	// Channels are the external resources, Webhooks those of the channels.
 	Channels *external.Resources
 	Webhooks *webhook.Webhooks

@@ -19,6 +19,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
@@ -37,7 +38,9 @@ type State struct {
 	// Position is its desired place; nil where the spec has none.
 	Position *external.Position
 	// Roles are those that its overwrites name by roleRef, by the names of the DiscordRoles.
-	Roles   map[string]string
+	Roles map[string]string
+	// Names decide which roles its overwrites name by their names.
+	Names   overwrites.Names
 	Webhook webhook.State
 }
 
@@ -58,6 +61,11 @@ func (r *Reconciler) observe(ctx context.Context, c *v1alpha1.DiscordChannel) (s
 		return s, err
 	}
 	guild.Refresh() // Bind may have read it
+	s.Names, err = r.RoleNames.Observe(
+		ctx, c, c.Spec.PermissionOverwrites, client.ObjectKeyFromObject(guild.Server), guild.Snapshot)
+	if err != nil {
+		return s, err
+	}
 	s.Webhook, err = r.Webhooks.Observe(ctx, c, guild, s.Binding.Channel)
 	return s, err
 }

@@ -32,6 +32,9 @@ func statusOf(
 	} else {
 		now.ServerRef = referenceTo(s.Guild.Server, c.Namespace)
 	}
+	if s.Names.Observed {
+		now.Roles, _ = s.Names.Resolve(c.Spec.PermissionOverwrites, s.Guild.Snapshot)
+	}
 	if id := s.Binding.HiddenID; id != "" {
 		now.ServerID, now.ChannelID = s.Guild.ID, id
 		now.ChannelURL = s.Guild.URL + "/" + id

@@ -67,6 +67,9 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 	if results.Blocked = results.Fail(r.ensureFinalizer(ctx, api, b, plan), now); results.Blocked {
 		return results
 	}
+	if results.Blocked = results.Fail(r.recordRoles(ctx, b, plan), now); results.Blocked {
+		return results
+	}
 	if r.Kind.Roles {
 		r.applyRole(ctx, api, b, plan, &results)
 		return results

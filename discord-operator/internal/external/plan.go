@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
@@ -26,6 +27,8 @@ type Plan struct {
 	// CreateRole and EditRole are the same for a role.
 	CreateRole *discordclient.RoleCreate
 	EditRole   discordclient.RoleEdit
+	// Roles are those that the names in the spec's overwrites stand for, which the status is to record.
+	Roles []v1alpha1.ResolvedRole
 	// Position is its place among its siblings; nil leaves that to users.
 	Position *Position
 	// Low are the places in which a role of another namespace stays; nil for others.

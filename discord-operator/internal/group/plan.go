@@ -30,10 +30,14 @@ func Plan(g *v1alpha1.DiscordGroup, s State) external.Plan {
 func planCategory(g *v1alpha1.DiscordGroup, s State) external.Plan {
 	p := external.Plan{Position: s.Position}
 	var want []discordclient.Overwrite
+	var err error
+	if p.Roles, err = s.Names.Resolve(g.Spec.PermissionOverwrites, s.Guild.Snapshot); err != nil {
+		p.Issues = conditions.Of(err)
+		return p
+	}
 	if g.Spec.PermissionOverwrites != nil {
-		var err error
 		want, err = overwrites.Resolve(
-			overwrites.Named(g.Spec.PermissionOverwrites, s.Roles), s.Binding.Channel, s.Guild.Snapshot, manage)
+			overwrites.Named(g.Spec.PermissionOverwrites, s.Roles, p.Roles), s.Binding.Channel, s.Guild.Snapshot, manage)
 		if err != nil {
 			p.Issues = conditions.Of(err)
 			return p

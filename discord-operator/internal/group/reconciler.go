@@ -53,6 +53,8 @@ type Reconciler struct {
 	Grants *grant.Reader
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
+	// RoleNames say which roles overwrites name.
+	RoleNames *external.RoleNames
 	// Categories are the external resources.
 	Categories *external.Resources
 }

@@ -14,6 +14,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -27,6 +28,8 @@ type State struct {
 	Position *external.Position
 	// Roles are those that its overwrites name by roleRef, by the names of the DiscordRoles.
 	Roles map[string]string
+	// Names decide which roles its overwrites name by their names.
+	Names overwrites.Names
 	// Selector is why the selector of its allowedNamespaces is of no use; nil for nothing.
 	Selector *conditions.Issue
 }
@@ -49,8 +52,11 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s S
 	}
 	s.Guild = guild
 	s.Selector = r.Grants.SelectorUnusable(g.Spec.AllowedNamespaces)
-	s.Binding, err = r.Categories.Bind(ctx, guild.Bot.Client, Lookup(g, guild))
+	if s.Binding, err = r.Categories.Bind(ctx, guild.Bot.Client, Lookup(g, guild)); err != nil {
+		return s, err
+	}
 	guild.Refresh() // Bind may have read it
+	s.Names, err = r.RoleNames.Observe(ctx, g, g.Spec.PermissionOverwrites, name, guild.Snapshot)
 	return s, err
 }
 

@@ -24,6 +24,9 @@ func statusOf(
 	if s.Guild != nil || !status.Observed(g) {
 		now.Differences = external.Lines(results.Differences)
 	}
+	if s.Names.Observed {
+		now.Roles, _ = s.Names.Resolve(g.Spec.PermissionOverwrites, s.Guild.Snapshot)
+	}
 	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The category does not exist on Discord.")
 	switch {
 	case s.Binding.HiddenID != "":

@@ -11,7 +11,6 @@ package overwrites
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/bwmarrin/discordgo"
 
@@ -26,8 +25,8 @@ import (
 const maxOverwrites = 100
 
 // Resolve returns the overwrites of a spec, in the order of the ids, for a live channel or category
-// (nil for a new one). The error is a *conditions.Issue if a role is missing or its name is not
-// unique, or if they are too many.
+// (nil for a new one). Names of roles were resolved before, see Named. The error is a
+// *conditions.Issue if a role is missing or given twice, or if they are too many.
 func Resolve(
 	spec []v1alpha1.PermissionOverwrite, live *discordclient.Channel, snap *guildcache.Snapshot,
 	needed permissions.Bits,
@@ -39,8 +38,9 @@ func Resolve(
 			return nil, err
 		}
 		if slices.ContainsFunc(want, func(w discordclient.Overwrite) bool { return w.ID == id }) {
+			role, _ := snap.Role(id)
 			return nil, conditions.Degraded(v1alpha1.ReasonAmbiguousRole,
-				"Two overwrites are for the same role %q. Merge them.", o.Role)
+				"Two overwrites are for the same role %q (%s). Merge them.", role.Name, id)
 		}
 		want = append(want, discordclient.Overwrite{ID: id, Type: kind, Allow: Bits(o.Allow), Deny: Bits(o.Deny)})
 	}
@@ -53,18 +53,7 @@ func Resolve(
 	return want, nil
 }
 
-// Named returns the overwrites of a spec with the ids of the roles that it names by roleRef.
-func Named(spec []v1alpha1.PermissionOverwrite, roles map[string]string) []v1alpha1.PermissionOverwrite {
-	spec = slices.Clone(spec)
-	for i, o := range spec {
-		if o.RoleRef != nil {
-			spec[i].Role = roles[o.RoleRef.Name]
-		}
-	}
-	return spec
-}
-
-// target resolves the role or user of an overwrite.
+// target returns the id of the role or user of an overwrite.
 func target(
 	o v1alpha1.PermissionOverwrite, snap *guildcache.Snapshot,
 ) (id string, kind discordgo.PermissionOverwriteType, err error) {
@@ -77,21 +66,8 @@ func target(
 	if r, ok := snap.Role(o.Role); ok {
 		return r.ID, discordgo.PermissionOverwriteTypeRole, nil
 	}
-	switch roles := snap.RolesNamed(o.Role); len(roles) {
-	case 0:
-		return "", 0, conditions.Degraded(v1alpha1.ReasonRoleNotFound,
-			"The server has no role %q. Create it on Discord, or name another one.", o.Role)
-	case 1:
-		return roles[0].ID, discordgo.PermissionOverwriteTypeRole, nil
-	default:
-		ids := make([]string, 0, len(roles))
-		for _, r := range roles {
-			ids = append(ids, r.ID)
-		}
-		return "", 0, conditions.Degraded(v1alpha1.ReasonAmbiguousRole,
-			"The server has %d roles with the name %q. Refer to one by its id: %s.", len(roles), o.Role,
-			strings.Join(ids, ", "))
-	}
+	return "", 0, conditions.Degraded(v1alpha1.ReasonRoleNotFound,
+		"The server has no role with the id %q. Name another one.", o.Role)
 }
 
 // Bits are those of documented names; the schema allows no others.

@@ -103,7 +103,7 @@ func TestResolve(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Resolve(c.spec, c.live, snap, needed)
+			got, err := resolveNamed(c.spec, c.live, snap)
 			issue, _ := errors.AsType[*conditions.Issue](err)
 			if issue.IsDegraded() != (c.reason != "") || issue.IsDegraded() && issue.Reason != c.reason {
 				t.Fatalf("got the error %v, want one with the reason %q", err, c.reason)
@@ -113,6 +113,15 @@ func TestResolve(t *testing.T) {
 			}
 		})
 	}
+}
+
+// resolveNamed resolves a spec of which nothing is recorded.
+func resolveNamed(list []spec, on *discordclient.Channel, snap *guildcache.Snapshot) ([]live, error) {
+	roles, err := Names{}.Resolve(list, snap)
+	if err != nil {
+		return nil, err
+	}
+	return Resolve(Named(list, nil, roles), on, snap, needed)
 }
 
 func sorted(list []live) []live {
@@ -167,7 +176,7 @@ func TestPolled(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := Resolve(c.spec, c.live, snap, needed)
+			got, err := resolveNamed(c.spec, c.live, snap)
 			if diff := cmp.Diff(sorted(c.want), got); diff != "" || err != nil {
 				t.Error(err, diff)
 			}
@@ -241,11 +250,11 @@ func TestResolveIsIdempotent(t *testing.T) {
 	snap := g.Snapshot(t)
 	rapid.Check(t, func(t *rapid.T) {
 		desired := draw(t, g.Bot.UserID)
-		once, err := Resolve(desired, nil, snap, needed)
+		once, err := resolveNamed(desired, nil, snap)
 		if err != nil {
 			t.Fatal(err)
 		}
-		twice, err := Resolve(desired, &discordclient.Channel{Overwrites: once}, snap, needed)
+		twice, err := resolveNamed(desired, &discordclient.Channel{Overwrites: once}, snap)
 		if err != nil || !Same(once, twice) || Changed(once, twice) != 0 {
 			t.Fatalf("%v, %s", err, cmp.Diff(once, twice))
 		}
@@ -268,12 +277,12 @@ func TestNoChangeLocksTheBotOut(t *testing.T) {
 	snap, self := polled(exact), g.Bot.UserID
 	base, _ := snap.BotPermissions()
 	rapid.Check(t, func(t *rapid.T) {
-		before, err := Resolve(draw(t, self), nil, exact, needed)
+		before, err := resolveNamed(draw(t, self), nil, exact)
 		if err != nil {
 			t.Fatal(err)
 		}
 		desired := draw(t, self)
-		once, err := Resolve(desired, &discordclient.Channel{Overwrites: before}, snap, needed)
+		once, err := resolveNamed(desired, &discordclient.Channel{Overwrites: before}, snap)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -288,7 +297,7 @@ func TestNoChangeLocksTheBotOut(t *testing.T) {
 		if lost := in(before) &^ in(once); lost != 0 {
 			t.Fatalf("the bot loses %v by %v, which were %v", lost.Names(), once, before)
 		}
-		twice, err := Resolve(desired, &discordclient.Channel{Overwrites: once}, snap, needed)
+		twice, err := resolveNamed(desired, &discordclient.Channel{Overwrites: once}, snap)
 		if err != nil || !Same(once, twice) {
 			t.Fatalf("%v, %s", err, cmp.Diff(once, twice))
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/group"
+	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/discord-operator/internal/role"
 	"jutsu.com/operators/discord-operator/internal/server"
 	"jutsu.com/operators/discord-operator/internal/status"
@@ -300,17 +302,19 @@ func (w *world) plan(ctx context.Context, s *step) {
 		s.issues = conditions.Of(err)
 		return
 	}
+	names := w.names(s.guild.Server, s.object)
 	switch o := s.object.(type) {
 	case *v1alpha1.DiscordRole:
 		s.plan = role.Plan(o, role.State{Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Low: w.low(s)})
 		s.further, err = role.MemberChanges(o, s.binding.Role, w.member)
 	case *v1alpha1.DiscordGroup:
 		s.plan = group.Plan(o, group.State{
-			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Roles: roles,
+			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Roles: roles, Names: names,
 		})
 	case *v1alpha1.DiscordChannel:
 		planned := channel.NewPlan(o, channel.State{
-			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Roles: roles, Webhook: w.webhook(s),
+			Guild: s.guild, Binding: s.binding, Position: s.plan.Position, Roles: roles, Names: names,
+			Webhook: w.webhook(s),
 		})
 		s.plan, s.further, err = planned.Plan, planned.Webhook.Differences(o), planned.Webhook.Err
 	}
@@ -328,6 +332,25 @@ func (w *world) roles(ctx context.Context, s *step) (map[string]string, error) {
 		return grants.Roles(ctx, namespace, w.snap, o.Spec.PermissionOverwrites)
 	}
 	return nil, nil
+}
+
+// names decide which roles the overwrites of an object name by their names: as its status has them, and
+// beside those that DiscordRoles of other namespaces have or will have.
+func (w *world) names(server *v1alpha1.DiscordServer, o status.Object) overwrites.Names {
+	names := overwrites.Names{Observed: true}
+	switch o := o.(type) {
+	case *v1alpha1.DiscordGroup:
+		names.Recorded = o.Status.Roles
+	case *v1alpha1.DiscordChannel:
+		names.Recorded = o.Status.Roles
+	}
+	var roles []v1alpha1.DiscordRole
+	for _, role := range of[*v1alpha1.DiscordRole](w.after) {
+		roles = append(roles, *role)
+	}
+	none := func(types.UID) string { return "" }
+	names.Others = overwrites.OthersOf(roles, client.ObjectKeyFromObject(server), o.GetNamespace(), none, time.Now())
+	return names
 }
 
 // webhook is the state of the webhooks of a channel. Its Secret is in the cluster, so it is of no concern.

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package overwrites
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
+)
+
+// roleAt is a role that was created a while before the tests' now, with a last digit of its own.
+func roleAt(name string, ago time.Duration, last byte) discordclient.Role {
+	id := []byte(discordclient.SnowflakeAt(testNow.Add(-ago)))
+	id[len(id)-1] = last
+	return discordclient.Role{ID: string(id), Name: name}
+}
+
+var testNow = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+
+func snapshotOf(roles ...discordclient.Role) *guildcache.Snapshot {
+	return (&guildcache.Snapshot{Guild: discordclient.Guild{ID: "1"}}).With(nil, roles)
+}
+
+// TestNames is about an object of the namespace team-a.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	dev, twin := roleAt("Dev", 48*time.Hour, '1'), roleAt("Dev", 24*time.Hour, '2')
+	fresh := roleAt("Dev", 10*time.Second, '3')
+	renamed := dev
+	renamed.Name = "Developers"
+	digits := discordclient.Role{ID: fresh.ID, Name: dev.ID} // named after the id of a deleted role
+	server := types.NamespacedName{Namespace: "platform", Name: "company"}
+	object := func(namespace, has string) v1alpha1.DiscordRole {
+		ref := v1alpha1.ServerReference{Name: server.Name, Namespace: server.Namespace}
+		return v1alpha1.DiscordRole{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "dev", UID: types.UID(namespace)},
+			Spec:       v1alpha1.DiscordRoleSpec{ServerRef: ref, Name: "Anything"},
+			Status:     v1alpha1.DiscordRoleStatus{RoleID: has},
+		}
+	}
+	elsewhere := object("team-b", "")
+	elsewhere.Spec.ServerRef.Name = "another"
+	one := func(id string) []v1alpha1.ResolvedRole { return []v1alpha1.ResolvedRole{{Name: "Dev", ID: id}} }
+	type scene struct {
+		spec     []spec
+		recorded []v1alpha1.ResolvedRole
+		objects  []v1alpha1.DiscordRole
+		held     map[types.UID]string
+		roles    []discordclient.Role
+		want     []v1alpha1.ResolvedRole
+		reason   string
+	}
+	named := []spec{{Role: "Dev"}}
+	for name, c := range map[string]scene{
+		"a new name of one role":      {spec: named, roles: []discordclient.Role{dev}, want: one(dev.ID)},
+		"a new name of two":           {spec: named, roles: []discordclient.Role{dev, twin}, reason: v1alpha1.ReasonAmbiguousRole},
+		"a new name of none":          {spec: named, reason: v1alpha1.ReasonRoleNotFound},
+		"everyone, users and refs":    {spec: []spec{{Role: "@everyone"}, {User: "7"}, {RoleRef: &v1alpha1.RoleReference{Name: "dev"}}}},
+		"an id":                       {spec: []spec{{Role: dev.ID}}, roles: []discordclient.Role{dev}},
+		"an id of no role is no name": {spec: []spec{{Role: dev.ID}}, roles: []discordclient.Role{digits}},
+		"a recorded name, though another role has it": {spec: named, recorded: one(dev.ID),
+			roles: []discordclient.Role{dev, twin}, want: one(dev.ID)},
+		"a recorded name, though the role was renamed": {spec: named, recorded: one(dev.ID),
+			roles: []discordclient.Role{renamed, twin}, want: one(dev.ID)},
+		"a recorded name, though another namespace took the role over": {spec: named, recorded: one(dev.ID),
+			objects: []v1alpha1.DiscordRole{object("team-b", dev.ID)}, roles: []discordclient.Role{dev}, want: one(dev.ID)},
+		"a recorded role that was deleted has no successor": {spec: named, recorded: one(dev.ID),
+			roles: []discordclient.Role{twin}, want: one(dev.ID), reason: v1alpha1.ReasonRoleNotFound},
+		"a name that is in the spec no longer is dropped": {spec: []spec{{Role: "@everyone"}}, recorded: one(dev.ID),
+			roles: []discordclient.Role{dev}},
+		"a role of another namespace": {spec: named, objects: []v1alpha1.DiscordRole{object("team-b", dev.ID)},
+			roles: []discordclient.Role{dev}, reason: v1alpha1.ReasonRoleNotFound},
+		"a role of its own namespace": {spec: named, objects: []v1alpha1.DiscordRole{object("team-a", dev.ID)},
+			roles: []discordclient.Role{dev}, want: one(dev.ID)},
+		"one role, and one of another namespace": {spec: named, objects: []v1alpha1.DiscordRole{object("team-b", twin.ID)},
+			roles: []discordclient.Role{dev, twin}, want: one(dev.ID)},
+		"a role of another namespace whose status lags behind": {spec: named,
+			objects: []v1alpha1.DiscordRole{object("team-b", "")}, held: map[types.UID]string{"team-b": dev.ID},
+			roles: []discordclient.Role{dev}, reason: v1alpha1.ReasonRoleNotFound},
+		"a new role, while another namespace awaits one": {spec: named,
+			objects: []v1alpha1.DiscordRole{object("team-b", "")}, roles: []discordclient.Role{fresh},
+			reason: v1alpha1.ReasonWaitingForRole},
+		"an old role, while another namespace awaits one": {spec: named,
+			objects: []v1alpha1.DiscordRole{object("team-b", "")}, roles: []discordclient.Role{dev}, want: one(dev.ID)},
+		"a new role, while another server's is awaited": {spec: named,
+			objects: []v1alpha1.DiscordRole{elsewhere}, roles: []discordclient.Role{fresh}, want: one(fresh.ID)},
+		"a name that resolves beside one that does not": {spec: []spec{{Role: "Ops"}, {Role: "Dev"}},
+			roles: []discordclient.Role{dev}, want: one(dev.ID), reason: v1alpha1.ReasonRoleNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			held := func(uid types.UID) string { return c.held[uid] }
+			names := Names{Recorded: c.recorded, Others: OthersOf(c.objects, server, "team-a", held, testNow)}
+			got, err := names.Resolve(c.spec, snapshotOf(c.roles...))
+			reason := ""
+			if issue, ok := errors.AsType[*conditions.Issue](err); ok {
+				reason = issue.Reason
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" || reason != c.reason {
+				t.Errorf("got the reason %q, want %q: %v\n%s", reason, c.reason, err, diff)
+			}
+		})
+	}
+}
