@@ -94,7 +94,7 @@ func (c *Client) MayCreateRole(ctx context.Context, guildID string) error {
 }
 
 func (c *Client) mayCreate(ctx context.Context, create call, guildID string) error {
-	create.major = guildID
+	create.major, create.count = guildID, c.refusalsOf(ctx)
 	if err := c.admit(&create); err != nil {
 		return err
 	}

@@ -4,8 +4,10 @@ package discordclient
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -78,7 +80,22 @@ func (d *denials) record(cl *call, err error) {
 	d.calls[key] = denial{err: *e, under: cl.under, since: now, life: life}
 }
 
-// digest distinguishes calls by what they ask for.
+// deciding are the fields by whose values Discord decides whether a call is permitted. Of all others
+// counts that the call has them: a refused topic is refused whatever it says.
+var deciding = []string{"permission_overwrites", "permissions", "parent_id", "type", "features", "channel_id"}
+
+// digest distinguishes calls by the object that they are for, which the reason names, and by what
+// their permission depends on.
 func (c *call) digest() [sha256.Size]byte {
-	return sha256.Sum256([]byte(c.method + " " + c.url + " " + string(c.body)))
+	body := c.body
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(body, &fields) == nil {
+		for name := range fields {
+			if !slices.Contains(deciding, name) {
+				fields[name] = nil
+			}
+		}
+		body, _ = json.Marshal(fields) // in the order of the names; what was read can be written
+	}
+	return sha256.Sum256([]byte(c.method + " " + c.url + " " + c.reason + " " + string(body)))
 }

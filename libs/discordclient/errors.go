@@ -59,6 +59,9 @@ type RateLimited struct {
 	Scope string
 	// Local is true when the call was not sent, because it was known that it would be refused.
 	Local bool
+	// Refusals says that too many calls were refused that count together with this one, see
+	// [InvalidRequests].
+	Refusals bool
 }
 
 // Queued reports whether it is the bot's own limit of calls of all kinds, in the line for which the

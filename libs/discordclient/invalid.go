@@ -3,6 +3,7 @@
 package discordclient
 
 import (
+	"context"
 	"net/http"
 	"sync"
 	"time"
@@ -51,6 +52,24 @@ func (i *InvalidRequests) Whole() *InvalidRequests {
 	return i
 }
 
+type refusalsKey struct{}
+
+// WithRefusals returns a context for calls whose refusals count in another share than that of
+// [Options], such as one for the tenant that causes them. While that one is used up the calls are not
+// sent; those of others are. Both must be shares of the same count.
+func WithRefusals(ctx context.Context, in *InvalidRequests) context.Context {
+	return context.WithValue(ctx, refusalsKey{}, in)
+}
+
+// refusalsOf is where the refusals of a call count: those of a call without a share, and of one with
+// the Client's own, in the part of that which is left to this bot.
+func (c *Client) refusalsOf(ctx context.Context) *InvalidRequests {
+	if in, ok := ctx.Value(refusalsKey{}).(*InvalidRequests); ok && in != c.opts.Invalid {
+		return in
+	}
+	return c.refusals
+}
+
 // Counts returns how many answers with each of the three statuses came in the last ten minutes.
 func (i *InvalidRequests) Counts() (unauthorized, forbidden, tooMany int) {
 	i.mu.Lock()
@@ -73,6 +92,12 @@ func (i *InvalidRequests) add(status int) {
 		i.times[status] = append(i.times[status], i.now())
 		i.mu.Unlock()
 	}
+}
+
+// Idle reports whether there was no refusal within the last ten minutes.
+func (i *InvalidRequests) Idle() bool {
+	unauthorized, forbidden, tooMany := i.Counts()
+	return unauthorized+forbidden+tooMany == 0
 }
 
 // left is how many refusals there may still be.

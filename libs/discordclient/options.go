@@ -33,7 +33,8 @@ type Options struct {
 	GlobalPerSecond int
 	// Invalid counts refused requests. Discord counts by address, so give all Clients of a process
 	// the same, or shares of it. Each may use up what the others leave, and no more than they did:
-	// a bot that is refused all the time stops before the others. Default: its own.
+	// a bot that is refused all the time stops before the others. [WithRefusals] has a call count
+	// elsewhere. Default: its own.
 	Invalid *InvalidRequests
 	// Circumstances is on what it depends whether Discord permits a call about a guild, a channel or a
 	// webhook: while it returns the same, a call that Discord has not permitted is not repeated for a

@@ -65,7 +65,7 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 	}
 	if sent := connected.Load() || asked.Load() == 0; err != nil {
 		if sent && errors.Is(err, context.Canceled) { // as when a token is replaced: the answer may have been a refusal
-			c.refusals.add(http.StatusUnauthorized)
+			cl.count.add(http.StatusUnauthorized)
 		}
 		return nil, c.broken(cl, err, sent)
 	}
@@ -126,12 +126,12 @@ func (c *Client) judge(cl *call, resp *response, refused *ratelimit.Refusal) err
 	status := resp.status
 	if refused != nil {
 		if refused.Scope != ratelimit.ScopeShared {
-			c.refusals.add(status)
+			cl.count.add(status)
 		}
 		return &RateLimited{Op: cl.op, After: refused.After, Scope: refused.Scope}
 	}
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
-		c.refusals.add(status)
+		cl.count.add(status)
 	}
 	if status >= 200 && status < 300 {
 		return nil

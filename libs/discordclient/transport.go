@@ -23,13 +23,14 @@ import (
 type call struct {
 	op     string // "create channel"
 	method string
-	route  string // path template, as in Discord's documentation; what limits are kept for and metrics labelled with
-	url    string // discordgo's endpoint
-	major  string // major parameter of the rate limit
-	hidden string // kind of change under a hidden rate limit
-	reason string // for the audit log
-	body   []byte // what is sent
-	under  any    // circumstances, see [Options]
+	route  string           // path template, as in Discord's documentation; what limits are kept for and metrics labelled with
+	url    string           // discordgo's endpoint
+	major  string           // major parameter of the rate limit
+	hidden string           // kind of change under a hidden rate limit
+	reason string           // for the audit log
+	body   []byte           // what is sent
+	under  any              // circumstances, see [Options]
+	count  *InvalidRequests // of refusals
 }
 
 // mutating reports whether the call may have an effect.
@@ -69,6 +70,7 @@ func (c *Client) do(ctx context.Context, cl call, in, out any, ids ...string) er
 	if cl.major == "" && len(ids) > 0 {
 		cl.major = ids[0]
 	}
+	cl.count = c.refusalsOf(ctx)
 	ctx, cancel := context.WithTimeout(ctx, c.opts.Timeout)
 	defer cancel()
 	err := c.roundTrip(ctx, &cl, in, out, ids)
@@ -189,8 +191,8 @@ func (c *Client) admit(cl *call) error {
 	if c.Err() != nil {
 		return &Error{Class: ClassBadToken, Op: cl.op, Message: "the bot token was refused before; replace it", unsent: true}
 	}
-	if wait := c.refusals.wait(); wait > 0 {
-		return &RateLimited{Op: cl.op, After: wait, Scope: ratelimit.ScopeBlocked, Local: true}
+	if wait := cl.count.wait(); wait > 0 {
+		return &RateLimited{Op: cl.op, After: wait, Scope: ratelimit.ScopeBlocked, Local: true, Refusals: true}
 	}
 	if err := c.denials.admit(cl); err != nil {
 		return err

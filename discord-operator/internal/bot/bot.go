@@ -14,6 +14,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 // Bot is the bot of a token, which servers may share.
@@ -91,7 +92,15 @@ func (b *Bot) Webhooks(
 	if hooks, ok := listed(snap, channelID, since); ok {
 		return hooks, nil
 	}
-	if unlisted(snap, since) == 1 {
+	ch, _ := snap.Channel(channelID)
+	everywhere, exact := snap.BotPermissions()
+	if ch != nil {
+		have, exact := snap.BotPermissionsIn(ch)
+		if lacks := issues.Lacking(have, exact, permissions.ManageWebhooks, "which a webhook requires", ""); lacks != nil {
+			return nil, lacks
+		}
+	}
+	if unlisted(snap, since) == 1 || exact && !everywhere.Has(permissions.ManageWebhooks) {
 		return b.ListChannelWebhooks(ctx, channelID)
 	}
 	all, err := b.ListGuildWebhooks(ctx, guildID)

@@ -55,13 +55,11 @@ type Config struct {
 
 // Bots are the bots of all servers. Make them with New.
 type Bots struct {
-	ctx    context.Context //nolint:containedctx // of all connections, which outlive the reconciles that start them
-	cached client.Reader   // servers, and the metadata of Secrets
-	live   client.Reader   // the data of Secrets
-	config Config
-	// Discord counts refused calls by address, so all bots share the account; each namespace has a
-	// share of it.
-	invalid map[string]*discordclient.InvalidRequests // by namespace; "" for the whole
+	ctx      context.Context //nolint:containedctx // of all connections, which outlive the reconciles that start them
+	cached   client.Reader   // servers, and the metadata of Secrets
+	live     client.Reader   // the data of Secrets
+	config   Config
+	refusals *refusals
 
 	reading singleflight.Group
 	mu      sync.Mutex
@@ -87,8 +85,7 @@ func New(ctx context.Context, cached, live client.Reader, config Config) *Bots {
 	}
 	return &Bots{
 		ctx: ctx, cached: cached, live: live, config: config,
-		invalid: map[string]*discordclient.InvalidRequests{"": discordclient.NewInvalidRequests(time.Now)},
-		tokens:  map[string]*Bot{}, uses: map[types.NamespacedName]use{},
+		refusals: newRefusals(time.Now), tokens: map[string]*Bot{}, uses: map[types.NamespacedName]use{},
 	}
 }
 
@@ -309,18 +306,12 @@ func (b *Bots) end(former use) {
 	bot.stop()
 }
 
-// namespaceShare is the part of the refusals that Discord allows, one in so many of what the others
-// leave, that a namespace may use up: a wrong token must not stop the bots of other tenants.
-const namespaceShare = 20
-
-// start connects a bot on behalf of a namespace. The lock is held.
+// start connects a bot on behalf of a namespace, for which all counts that no object causes. The lock
+// is held.
 func (b *Bots) start(token, namespace string) (*Bot, error) {
-	if b.invalid[namespace] == nil {
-		b.invalid[namespace] = b.invalid[""].Share(namespaceShare)
-	}
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{
-			Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Invalid: b.invalid[namespace],
+			Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Invalid: b.refusals.of(namespace),
 		},
 		ResyncLive: b.config.ResyncLive, EventTimeout: b.config.EventTimeout, Named: b.named,
 		Resync: b.config.Resync, Metrics: b.config.Metrics, Log: slog.New(logr.ToSlogHandler(b.config.Log)),

@@ -240,6 +240,34 @@ func (g *Guild) LacksIn(
 	return issues.Lacking(have, exact, needed, forWhat, inviteURL)
 }
 
+// LacksToOverwrite is why the bot may not change permission overwrites from one list to another. Source of
+// the rule about ManageRoles: https://discord.com/developers/docs/resources/guild#create-guild-channel
+func (g *Guild) LacksToOverwrite(from, to []discordclient.Overwrite) *conditions.Issue {
+	changed := overwrites.Changed(from, to)
+	have, exact := g.Snapshot.BotPermissions()
+	if exact && changed.Has(permissions.ManageRoles) && !have.Has(permissions.Administrator) {
+		return issues.Unpermitted("Discord lets only administrators set ManageRoles in permission overwrites, and the bot " +
+			"is none. Take it out of spec.permissionOverwrites, or undo it on Discord if it was set there.")
+	}
+	return g.Lacks(changed, "which the permission overwrites change")
+}
+
+// LacksInCategory is why the bot may not put a channel into a category; nil for none and for one that is not
+// in the view.
+func (g *Guild) LacksInCategory(id string) *conditions.Issue {
+	category, ok := g.Snapshot.Channel(id)
+	if !ok {
+		return nil
+	}
+	const forWhat = "which it needs in the category to put a channel into it"
+	return g.LacksIn(category, permissions.ViewChannel|permissions.ManageChannels, forWhat, "")
+}
+
+// LacksToDelete is why the bot may not delete a channel or category.
+func (g *Guild) LacksToDelete(live *discordclient.Channel, noun string) *conditions.Issue {
+	return g.LacksIn(live, discordclient.ToManage(live.Type), "which it needs in this "+noun+" to delete it", "")
+}
+
 // LacksForEdit is why the bot may not edit a channel or category.
 func (g *Guild) LacksForEdit(
 	live *discordclient.Channel, edit discordclient.ChannelEdit, noun string,
@@ -247,8 +275,7 @@ func (g *Guild) LacksForEdit(
 	needed := discordclient.ToManage(live.Type)
 	if want, ok := edit.Overwrites.Get(); ok {
 		needed |= permissions.ManageRoles
-		changed := overwrites.Changed(live.Overwrites, want)
-		if lacks := g.Lacks(changed, "which the permission overwrites change"); lacks != nil {
+		if lacks := g.LacksToOverwrite(live.Overwrites, want); lacks != nil {
 			return lacks
 		}
 	}

@@ -77,7 +77,13 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) {
 		return external.Plan{Delete: &external.Deletion{Webhook: c.Status.Webhook.ID, How: external.Retained}}
 	}
-	return external.PlanDeletion(Kind.Noun, retained(c), s.Binding, known)
+	p := external.PlanDeletion(Kind.Noun, retained(c), s.Binding, known)
+	if p.Delete != nil && p.Delete.Channel != "" {
+		if lacks := s.Guild.LacksToDelete(s.Binding.Channel, Kind.Noun); lacks != nil {
+			return external.Plan{Issues: []conditions.Issue{*lacks}}
+		}
+	}
+	return p
 }
 
 // desiredOverwrites returns the overwrites that the spec asks for; nil where it has none. A new
@@ -132,6 +138,9 @@ func refusedCreate(s State, in *discordclient.ChannelCreate) *conditions.Issue {
 	}
 	needed := discordclient.ToManage(in.Type) | overwrites.Changed(nil, in.Overwrites)
 	if lacks := s.Guild.Lacks(needed, "which this channel requires"); lacks != nil {
+		return lacks
+	}
+	if lacks := cmp.Or(s.Guild.LacksToOverwrite(nil, in.Overwrites), s.Guild.LacksInCategory(in.ParentID)); lacks != nil {
 		return lacks
 	}
 	return cmp.Or(refusedType(s, in.Type), refusedBitrate(s, in.Bitrate))
@@ -196,8 +205,9 @@ func refusedEdit(s State, edit discordclient.ChannelEdit, fields []string) *cond
 			return refused
 		}
 	}
-	if edit.ParentID.IsZero() {
+	to, ok := edit.ParentID.Get()
+	if !ok {
 		return nil
 	}
-	return fullCategory(s)
+	return cmp.Or(s.Guild.LacksInCategory(to), fullCategory(s))
 }

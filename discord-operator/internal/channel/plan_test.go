@@ -22,6 +22,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 type (
@@ -204,6 +205,16 @@ func TestPlanRefuses(t *testing.T) {
 	}
 	live := &discordclient.Channel{Name: "alerts"}
 	private := []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}}}
+	managing := []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"ManageRoles"}}}
+	managed := &discordclient.Channel{Name: "alerts"}
+	administrator := func(s *scene) {
+		s.Discord.SetPermissions(s.ID, s.Bot.UserID, discordtest.PermAdministrator)
+	}
+	closed := func(s *scene) {
+		s.Discord.EditChannelByHand(s.a, func(c *discordtest.Channel) {
+			c.Overwrites = []discordtest.Overwrite{{ID: s.ID, Deny: discordtest.PermManageChannels}}
+		})
+	}
 	pins := []v1alpha1.PermissionOverwrite{{Role: "@everyone", Deny: []v1alpha1.Permission{"PinMessages"}}}
 	cases := map[string]struct {
 		guild  func(*scene)
@@ -225,6 +236,13 @@ func TestPlanRefuses(t *testing.T) {
 		"and need not, where nothing differs":      {without(discordtest.PermManageChannels), spec{}, live, nowhere, ""},
 		"the bot may not set overwrites":           {without(discordtest.PermManageRoles), spec{PermissionOverwrites: private}, live, nowhere, v1alpha1.ReasonMissingPermissions},
 		"the bot may not deny what it lacks":       {nil, spec{PermissionOverwrites: pins}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
+		"ManageRoles, for a new one":               {nil, spec{PermissionOverwrites: managing}, nil, nowhere, v1alpha1.ReasonMissingPermissions},
+		"ManageRoles, for one that exists":         {nil, spec{PermissionOverwrites: managing}, live, nowhere, v1alpha1.ReasonMissingPermissions},
+		"ManageRoles, as it is already":            {nil, spec{PermissionOverwrites: managing}, managed, nowhere, ""},
+		"ManageRoles, which is to go":              {nil, spec{PermissionOverwrites: managing[:0]}, managed, nowhere, v1alpha1.ReasonMissingPermissions},
+		"ManageRoles, by an administrator":         {administrator, spec{PermissionOverwrites: managing}, nil, nowhere, ""},
+		"the category is closed to a new one":      {closed, spec{}, nil, inA, v1alpha1.ReasonMissingPermissions},
+		"the category is closed to one that moves": {closed, spec{}, live, inA, v1alpha1.ReasonMissingPermissions},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -235,6 +253,11 @@ func TestPlanRefuses(t *testing.T) {
 				}
 			})
 			c.spec.Name = "alerts"
+			if c.live == managed {
+				c.live = &discordclient.Channel{
+					Name: "alerts", Overwrites: []discordclient.Overwrite{{ID: s.ID, Deny: permissions.ManageRoles}},
+				}
+			}
 			got := NewPlan(object(c.spec), s.observed(c.live, c.parent(s)))
 			if reasonOf(got.Issues) != c.reason {
 				t.Errorf("issues %v, want one with the reason %q", got.Issues, c.reason)
@@ -319,5 +342,28 @@ func created(in *discordclient.ChannelCreate) *discordclient.Channel {
 	return &discordclient.Channel{
 		Name: in.Name, Type: in.Type, Topic: in.Topic, ParentID: in.ParentID, NSFW: in.NSFW, Slowmode: in.Slowmode,
 		DefaultAutoArchive: in.DefaultAutoArchive, Overwrites: in.Overwrites,
+	}
+}
+
+// What the bot cannot delete keeps its object, and no call is made; what stays needs no permission.
+func TestPlanDeletion(t *testing.T) {
+	t.Parallel()
+	s := newScene(t, func(s *scene) {
+		s.Discord.EditChannelByHand(s.a, func(c *discordtest.Channel) {
+			c.Overwrites = []discordtest.Overwrite{{ID: s.ID, Deny: discordtest.PermManageChannels}}
+		})
+	})
+	for id, reason := range map[string]string{s.a: v1alpha1.ReasonMissingPermissions, s.b: ""} {
+		live, _ := s.snap.Channel(id)
+		for _, policy := range []v1alpha1.DeletionPolicy{v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain} {
+			got := PlanDeletion(object(spec{DeletionPolicy: policy}), s.observed(live, ""), nil)
+			want := reason
+			if policy == v1alpha1.DeletionPolicyRetain {
+				want = ""
+			}
+			if reasonOf(got.Issues) != want || (got.Delete == nil) != (want != "") {
+				t.Errorf("%s, %s: %+v", live.Name, policy, got)
+			}
+		}
 	}
 }

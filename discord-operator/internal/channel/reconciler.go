@@ -91,7 +91,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
-	ctx = r.Channels.Line.Caller(ctx, c, 1)
+	ctx = r.Channels.Line.Caller(r.Bots.Caused(ctx, c), c, 1)
 	if !r.Channels.Status.Satisfied(c) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}

@@ -84,7 +84,21 @@ func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 	if s.Guild.Categories() >= maxCategories {
 		return issues.Full("The server has %d categories, the most that Discord allows. Delete some.", maxCategories)
 	}
-	return s.Guild.Lacks(manage|overwrites.Changed(nil, want), "which this group requires")
+	if lacks := s.Guild.Lacks(manage|overwrites.Changed(nil, want), "which this group requires"); lacks != nil {
+		return lacks
+	}
+	return s.Guild.LacksToOverwrite(nil, want)
+}
+
+// PlanDeletion plans what becomes of the category of a deleted object.
+func PlanDeletion(g *v1alpha1.DiscordGroup, s State, known []conditions.Issue) external.Plan {
+	p := external.PlanDeletion(Kind.Noun, retained(g), s.Binding, known)
+	if p.Delete != nil && p.Delete.Channel != "" {
+		if lacks := s.Guild.LacksToDelete(s.Binding.Channel, Kind.Noun); lacks != nil {
+			return external.Plan{Issues: []conditions.Issue{*lacks}}
+		}
+	}
+	return p
 }
 
 // differences returns the edit that makes the category match the spec, and how the two differ.

@@ -116,6 +116,9 @@ func TestPlanRefuses(t *testing.T) {
 		"the bot may not set overwrites":     {may(all &^ discordtest.PermManageRoles), spec{PermissionOverwrites: everyone("SendMessages")}, live, v1alpha1.ReasonMissingPermissions},
 		"the bot may not deny what it lacks": {may(all), spec{PermissionOverwrites: everyone("PinMessages")}, live, v1alpha1.ReasonMissingPermissions},
 		"and need not where nothing differs": {may(0), spec{}, live, ""},
+		"ManageRoles, for a new one":         {may(all), spec{PermissionOverwrites: everyone("ManageRoles")}, nil, v1alpha1.ReasonMissingPermissions},
+		"ManageRoles, for one that exists":   {may(all), spec{PermissionOverwrites: everyone("ManageRoles")}, live, v1alpha1.ReasonMissingPermissions},
+		"ManageRoles, by an administrator":   {may(discordtest.PermAdministrator), spec{PermissionOverwrites: everyone("ManageRoles")}, live, ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -87,7 +87,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (reconcile.Result, error) {
-	ctx = r.Categories.Line.Caller(ctx, g, 1)
+	ctx = r.Categories.Line.Caller(r.Bots.Caused(ctx, g), g, 1)
 	if !r.Categories.Status.Satisfied(g) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
@@ -115,7 +115,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, g *v1alpha1.DiscordGro
 		return reconcile.Result{}, nil
 	}
 	state, err := r.observeDeletion(ctx, g)
-	plan := external.PlanDeletion(Kind.Noun, retained(g), state.Binding, issues.Of(err, r.Categories.Status.Clock.Now()))
+	plan := PlanDeletion(g, state, issues.Of(err, r.Categories.Status.Clock.Now()))
 	results := external.Delete(ctx, state.Guild.OrNone(), r.Categories.Status, g, plan)
 	if results.Deleted {
 		r.Categories.Records.Forget(g.UID)

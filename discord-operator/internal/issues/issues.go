@@ -126,6 +126,11 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 		return Brief(l.After)
 	}
 	end := now.Add(l.After).Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
+	if l.Refusals {
+		return conditions.Progressing(v1alpha1.ReasonRateLimited,
+			"Discord refused too many calls for the objects of this namespace in the last ten minutes, which delays all of "+
+				"them. Correct the objects whose edits it refuses: their Degraded condition says why.").After(l.After)
+	}
 	return conditions.Progressing(v1alpha1.ReasonRateLimited,
 		"Discord's rate limit (%s) delays %q. It is retried by %s.",
 		l.Scope, l.Op, end.UTC().Format("2006-01-02 15:04 MST")).After(l.After)
@@ -134,6 +139,11 @@ func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue 
 // Full is the issue that a limit of Discord is reached.
 func Full(format string, args ...any) *conditions.Issue {
 	return conditions.Degraded(v1alpha1.ReasonLimitReached, format, args...).After(fullRetry)
+}
+
+// Unpermitted is the issue that Discord does not permit something, which no permission of the bot changes.
+func Unpermitted(message string) *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonMissingPermissions, "%s", message).After(deniedRetry)
 }
 
 // Lacking is the issue that the bot lacks permissions for something; nil while it is not known

@@ -15,6 +15,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 // absentRetry is when a user who is not in the server is looked for again.
@@ -67,6 +68,11 @@ func (r *Reconciler) applyMembers(
 	guild := s.Guild
 	if !guild.Snapshot.BelowBot(results.Role.ID) { // which is reported
 		return nil
+	}
+	if len(role.Spec.Members)+len(role.Status.Members) > 0 {
+		if lacks := guild.Lacks(permissions.ManageRoles, "which it needs to give this role to members"); lacks != nil {
+			return lacks
+		}
 	}
 	if err := r.takeBack(ctx, role, guild, results.Role.ID); err != nil {
 		return err

@@ -78,6 +78,9 @@ func planEdit(p external.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceil
 		return p
 	}
 	p.Report(d.Issue())
+	if s.Guild.Lacks(permissions.ManageRoles, forWhat) != nil {
+		p.Position = nil // Discord would refuse the move; the server reports what the bot lacks
+	}
 	granted, _ := edit.Permissions.Get()
 	granted &^= s.Binding.Role.Permissions
 	if len(d.Fields) > 0 && !p.Report(s.Guild.Lacks(permissions.ManageRoles|granted, forWhat)) {

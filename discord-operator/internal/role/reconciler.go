@@ -78,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) (reconcile.Result, error) {
-	ctx = r.Roles.Line.Caller(ctx, role, 1)
+	ctx = r.Roles.Line.Caller(r.Bots.Caused(ctx, role), role, 1)
 	if !r.Roles.Status.Satisfied(role) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}

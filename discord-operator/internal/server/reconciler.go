@@ -94,7 +94,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.DiscordServer) (reconcile.Result, error) {
-	ctx = r.line.Caller(ctx, server, 1)
+	ctx = r.line.Caller(r.Bots.Caused(ctx, server), server, 1)
 	if !r.Status.Satisfied(server) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bot
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// namespaceShare is the part of the refusals that Discord allows, one in so many of what the others
+// leave, that a namespace may use up: a wrong token, or objects whose calls Discord refuses, must not
+// stop those of other tenants.
+const namespaceShare = 20
+
+// refusals are the counts of refused calls by namespace. Discord counts them by address, so all are
+// shares of one. It is safe for concurrent use.
+type refusals struct {
+	mu     sync.Mutex
+	whole  *discordclient.InvalidRequests
+	shares map[string]*discordclient.InvalidRequests
+	// kept is how many were left when those without refusals were dropped last.
+	kept int
+}
+
+func newRefusals(now func() time.Time) *refusals {
+	return &refusals{
+		whole: discordclient.NewInvalidRequests(now), shares: map[string]*discordclient.InvalidRequests{},
+	}
+}
+
+// minShares is up to how many namespaces none is dropped.
+const minShares = 1000
+
+// of returns the count of a namespace. One that is dropped while a bot has it was at 0, so a namespace
+// has at most the share of that bot and a new one.
+func (r *refusals) of(namespace string) *discordclient.InvalidRequests {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	share := r.shares[namespace]
+	if share != nil {
+		return share
+	}
+	if len(r.shares) >= max(2*r.kept, minShares) {
+		for name, old := range r.shares {
+			if old.Idle() {
+				delete(r.shares, name)
+			}
+		}
+		r.kept = len(r.shares)
+	}
+	share = r.whole.Share(namespaceShare)
+	r.shares[namespace] = share
+	return share
+}
+
+// Caused returns a context for the calls that an object causes: their refusals count for its namespace,
+// whichever bot makes them.
+func (b *Bots) Caused(ctx context.Context, o client.Object) context.Context {
+	return discordclient.WithRefusals(ctx, b.refusals.of(o.GetNamespace()))
+}

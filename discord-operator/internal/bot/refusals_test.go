@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bot
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// The counts of namespaces without refusals are dropped, so that as many as ever come and go need no more
+// memory than those that are there.
+func TestCountsOfNamespacesAreDropped(t *testing.T) {
+	t.Parallel()
+	r := newRefusals(time.Now)
+	for i := range 20 * minShares {
+		r.of(fmt.Sprint(i))
+	}
+	if n := len(r.shares); n > minShares {
+		t.Errorf("%d are kept", n)
+	}
+	share := r.of("a")
+	if r.of("a") != share {
+		t.Error("a namespace has two")
+	}
+}

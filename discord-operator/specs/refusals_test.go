@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+const (
+	// refusedEdits is how many edits of a tenant Discord refuses. A bot stopped after 215 refusals when
+	// they counted for the server's namespace.
+	refusedEdits = 230
+	// tenantRefusals is the most that one namespace may cause: a twentieth of what others leave of 9,000.
+	tenantRefusals = 9000 / 20
+)
+
+// forbidden is how many calls of the world's bot Discord has answered with 403 so far.
+func (w *world) forbidden() (n int) {
+	for _, r := range discord.RequestsOf(w.bot.UserID) {
+		if r.Status == http.StatusForbidden {
+			n++
+		}
+	}
+	return n
+}
+
+// refuse has Discord refuse all edits of a channel until the spec ends.
+func (w *world) refuse(c *v1alpha1.DiscordChannel) {
+	id := c.Status.ChannelID
+	w.fault(discordtest.Fault{
+		Route: patchChannel, Match: func(r discordtest.Request) bool { return strings.HasSuffix(r.Path, "/"+id) },
+		Action: discordtest.Action{Status: 403, Body: `{"message": "Missing Permissions", "code": 50013}`},
+	})
+}
+
+// editMany edits a channel again and again, and waits each time until the status is of the new spec.
+func editMany(ctx context.Context, c *v1alpha1.DiscordChannel, change func(*channelSpec, int)) {
+	GinkgoHelper()
+	for i := range refusedEdits {
+		edit(ctx, c, with(func(s *channelSpec) { change(s, i) }))
+		Eventually(ctx, refetch(c)).Should(HaveCondition("Ready", "False", ""))
+	}
+}
+
+var _ = Describe("Refusals by Discord", func() {
+	DescribeTable("count for the namespace that causes them, and delay no other one",
+		func(ctx context.Context, most int, change func(*channelSpec, int)) {
+			b := newResident(ctx)
+			a := b.newTenant(ctx, nil)
+			edit(ctx, b.server, serverAllows(v1alpha1.FromAll))
+			loop := a.channel("", "loop")
+			ready(ctx, loop)
+			b.refuse(loop)
+			b.undisturbed(ctx, func() { editMany(ctx, loop, change) })
+			Expect(b.forbidden()).To(And(BeNumerically(">", 0), BeNumerically("<=", most)))
+		},
+		Entry("for a topic that is another one each time, sent once a minute at most", 5,
+			func(s *channelSpec, i int) { s.Topic = new(fmt.Sprintf("topic %d", i)) }),
+		Entry("for permission overwrites, of which each may be permitted", tenantRefusals,
+			func(s *channelSpec, i int) {
+				user := fmt.Sprintf("1%017d", i)
+				s.PermissionOverwrites = []v1alpha1.PermissionOverwrite{{User: user, Deny: []v1alpha1.Permission{"SendMessages"}}}
+			}),
+	)
+
+	It("that can be foreseen are reported without a call", func(ctx context.Context) {
+		w := newWorld(ctx)
+		managing := denying("@everyone", "ManageRoles")
+		made := w.channel("", "tokyo")
+		ready(ctx, w.server(), made)
+		before := len(w.edits())
+		created, group := w.channel("", "kyoto", withOverwrites(managing)), w.group("team", groupOverwrites(managing))
+		create(ctx, created, group)
+		edit(ctx, made, withOverwrites(managing))
+		explains := ContainSubstring("Discord lets only administrators set ManageRoles in permission overwrites")
+		Expect(eventuallyDegraded(ctx, created, v1alpha1.ReasonMissingPermissions)).To(explains)
+		Expect(eventuallyDegraded(ctx, group, v1alpha1.ReasonMissingPermissions)).To(explains)
+		Expect(eventuallyDegraded(ctx, made, v1alpha1.ReasonMissingPermissions)).To(explains)
+		w.expectIdle(ctx)
+		Expect(w.edits()[before:]).To(BeEmpty())
+
+		By("making the bot an administrator")
+		discord.GiveRole(w.guild, w.bot.UserID, discord.AddRole(w.guild, "Sensei", discordtest.PermAdministrator))
+		eventuallyReady(ctx, created, group, made)
+	})
+})
