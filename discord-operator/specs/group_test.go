@@ -78,7 +78,7 @@ var _ = Describe("A DiscordGroup", func() {
 			To(Equal(ids), "the channels, and what was written in them, are the same")
 		Expect(w.named("incidents")).To(ConsistOf(g.Status.GroupID))
 		Expect(w.audited(channelCreated)).To(Equal(4), "two groups and two channels in all")
-		Eventually(ctx, eventsOf(g)).Should(ContainElement("Normal DriftCorrected"))
+		Eventually(ctx, eventsOf(g)).Should(ContainElement("Warning Recreated"))
 	})
 
 	It("whose channel was deleted on Discord together with it has both created again", func(ctx context.Context) {

@@ -141,7 +141,7 @@ var checks = map[string]check{
 	"curl -sS -X DELETE": {
 		prints: `"name":"principals"`,
 		then:   onDiscordNow("principals") + "; kubectl events --for=discordchannel/principals",
-		shows:  `(?s)"name":"principals".*DriftCorrected.*Corrected drift on Discord: existence`,
+		shows:  `(?s)"name":"principals".*Recreated.*deleted the channel .*created it again`,
 	},
 	// three groups, seven channels, that of the Dojo that was made again, and the one deleted by hand
 	"curl -s http": {prints: `"POST /guilds/\{guild_id\}/channels":12`},

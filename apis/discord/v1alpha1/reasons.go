@@ -4,7 +4,8 @@ package v1alpha1
 
 // TypeVerified is a condition that exists only while it is False: Discord cannot be asked whether the
 // object, which was Ready, matches its spec still. Its lastTransitionTime is since when. The object
-// stays Ready for as long as the operator's flag --unverified-period says.
+// stays Ready for as long as the operator's flag --unverified-period says. On an object that is being
+// deleted it is since when each try to delete on Discord has failed.
 const TypeVerified = "Verified"
 
 // TypePaused is a condition that exists only while it is True: the annotation discord.jutsu.com/paused
@@ -45,7 +46,8 @@ const (
 	// hides the server.
 	ReasonWaitingForDiscord = "WaitingForDiscord"
 	// ReasonWaitingForDependents (Progressing): the object is being deleted, and other objects
-	// still refer to it; the message names them. Delete them too, or change their reference.
+	// still refer to it; the message names them. Nothing of it is deleted on Discord yet. Delete them
+	// too, with deletionPolicy: Retain to keep what they have, or move channels to another group.
 	ReasonWaitingForDependents = "WaitingForDependents"
 	// ReasonRateLimited (Progressing): Discord's rate limit delays the next call for this object;
 	// the message has the time of the retry. Other objects are not delayed.

@@ -5,6 +5,7 @@ package external
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -80,6 +81,7 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 		if results.Blocked = results.Fail(err, now); results.Blocked {
 			return results
 		}
+		r.recordCreate(ctx, b, results.live())
 		edit, fields = r.leftOver(api, b, plan.Create, results.Channel)
 	} else if b.Inherits && len(plan.Issues) == 0 && edit.Overwrites.IsZero() {
 		r.Records.SetInherits(b.Object.GetUID(), false)
@@ -142,12 +144,17 @@ func (r *Resources) create(b Binding, results *Results, call func() (resource, e
 	r.Records.Bound(uid, live.id)
 	results.Channel, results.Role, results.Created, results.Changed = live.channel, live.role, true, true
 	r.Status.Bound("created")
-	if b.StatusID != "" {
-		r.Status.DriftCorrected(b.Object, "existence")
-	} else {
-		r.Status.Normal(b.Object, "Created", "Created %s on Discord.", r.title(&live))
-	}
 	return nil
+}
+
+// recordCreate records a create, or that it has replaced what was deleted on Discord.
+func (r *Resources) recordCreate(ctx context.Context, b Binding, live *resource) {
+	if b.StatusID != "" {
+		what := fmt.Sprintf("the %s %q", r.Kind.Noun, live.name)
+		r.Status.Recreated(ctx, b.Object, what, b.StatusID, live.id, r.Kind.lost())
+		return
+	}
+	r.Status.Normal(b.Object, "Created", "Created %s on Discord.", r.title(live))
 }
 
 // leftOver is what a create has not done, by its answer. Discord gives a channel that asks for no

@@ -95,6 +95,17 @@ func (r *Resources) title(live *resource) string {
 	return r.Kind.Title(live.channel)
 }
 
+// lost is what is not there any more once a resource was deleted on Discord, and cannot be created again.
+func (k *Kind) lost() string {
+	switch {
+	case k.Roles:
+		return "its members but for those of spec.members, and the permission overwrites that name it by its id"
+	case k.Noun == "category":
+		return "its permission overwrites but for those of the spec, and its place"
+	}
+	return "its messages, threads and invites, and the URLs of its webhooks"
+}
+
 func (k *Kind) adoptNotFound(id string) *conditions.Issue {
 	if k.Roles {
 		return conditions.Degraded(v1alpha1.ReasonAdoptNotFound,
@@ -134,6 +145,7 @@ func (r *Resources) applyRole(
 		if results.Blocked = results.Fail(err, now); results.Blocked {
 			return
 		}
+		r.recordCreate(ctx, b, results.live())
 		_, ignored := r.Records.Answered(b.Object, plan.Fields, plan.CreateRole, discordclient.Role{}, results.Role)
 		results.Fail(NotApplied(ignored), now)
 	}

@@ -119,5 +119,7 @@ func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) e
 		return nil
 	}
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
-		"DiscordChannels still refer to the group: %s. Delete or move them.", issues.Some(names))
+		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted on "+
+			"Discord yet. Move them to another group, or, to keep what is deleted on Discord, set their spec.deletionPolicy "+
+			"to Retain before you delete them.", issues.Some(names))
 }

@@ -311,6 +311,16 @@ func (r *Reconciler) dependents(ctx context.Context, server *v1alpha1.DiscordSer
 	for i := range roles {
 		names = append(names, "DiscordRole "+issues.Name(&roles[i], server.Namespace))
 	}
+	return waitingFor(names)
+}
+
+// waitingFor is the issue that a deleted server waits for the objects that refer to it. Who has deleted the server
+// by mistake must not be led to delete the rest.
+func waitingFor(names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
-		"Objects still refer to the server: %s. Delete them.", issues.Some(names))
+		"The server is being deleted and waits for the objects that refer to it: %s. Nothing is deleted on Discord yet, and "+
+			"they are still managed. Kubernetes cannot undo the deletion. To keep what they have on Discord, set their "+
+			"spec.deletionPolicy to Retain before you delete them; a new DiscordServer, and new objects that name it in "+
+			"spec.adopt, then manage it again. Without Retain, what the operator created for them is lost with them.",
+		issues.Some(names))
 }

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,7 @@ type outageWorld struct {
 	channel  *v1alpha1.DiscordChannel
 	writes   int
 	lines    []string
+	changes  []string // of the reason of Ready
 }
 
 func newOutageWorld(t *testing.T) *outageWorld {
@@ -58,7 +60,11 @@ func (w *outageWorld) reconcile(worst *conditions.Issue) time.Duration {
 		}
 	}
 	ctx := logf.IntoContext(w.t.Context(), logr.New(funcr.New(func(_, args string) {
-		w.lines = append(w.lines, args)
+		if strings.Contains(args, "Discord cannot be asked") {
+			w.lines = append(w.lines, args)
+		} else {
+			w.changes = append(w.changes, args)
+		}
 	}, funcr.Options{}).GetSink()))
 	result, err := w.recorder.Update(ctx, Report{Before: w.channel, After: after, Worst: worst})
 	if err != nil {
@@ -100,6 +106,9 @@ func TestWhatWasReadyStaysSoForAWhile(t *testing.T) {
 	w.reconcile(nil)
 	w.want("after the outage", conditions.TypeReady, metav1.ConditionTrue)
 	w.want("after the outage", v1alpha1.TypeVerified, "")
+	if len(w.changes) != 3 || !strings.Contains(w.changes[1], `"from"="Reconciled" "to"="Retrying"`) {
+		t.Errorf("the changes that are logged: %q", w.changes)
+	}
 	if w.writes > 4 {
 		t.Errorf("%d writes: Ready, unverified, not Ready any more, Ready again", w.writes)
 	}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -112,6 +113,17 @@ func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 		r.Metrics.Drift(r.Kind, field)
 	}
 	r.Normal(o, "DriftCorrected", "Corrected drift on Discord: %s.", strings.Join(fields, ", "))
+}
+
+// Recreated records that an external resource was deleted on Discord and that another one was created in its
+// place, which is no repair: what was in it is lost.
+func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, before, now, lost string) {
+	r.Metrics.Drift(r.Kind, "existence")
+	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again (%s). "+
+		"Lost are %s.", what, before, now, lost)
+	r.Event(o, corev1.EventTypeWarning, "Recreated", message)
+	logf.FromContext(ctx).Info("created again on Discord what was deleted there",
+		"kind", r.Kind, "was", before, "is", now, "lost", lost)
 }
 
 // Bound counts an external resource that an object has acquired: created, adopted or recovered.

@@ -110,6 +110,7 @@ func (r *Recorder) write(ctx context.Context, report Report) error {
 		return fmt.Errorf("patch status: %w", err)
 	}
 	others := done(after.GetResourceVersion())
+	conditions.LogChange(ctx, r.Kind, was, now)
 	if e := conditions.EventFor(was, now); e != nil {
 		r.Event(after, e.Type, e.Reason, e.Message)
 	}

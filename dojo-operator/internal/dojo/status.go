@@ -193,15 +193,16 @@ func (r *Reconciler) updateStatus(
 	case failed != nil:
 		return reconcile.Result{}, errors.Join(err, fmt.Errorf("patch status: %w", failed))
 	}
-	r.recordTransition(d, before, now)
+	r.recordTransition(ctx, d, before, now)
 	if others && err == nil {
 		result.RequeueAfter = apply.StaleRetry
 	}
 	return result, err
 }
 
-// recordTransition makes a change of the conditions known, as an event and in the metrics.
-func (r *Reconciler) recordTransition(d *corev1api.Dojo, before, now corev1api.DojoStatus) {
+// recordTransition makes a change of the conditions known, in the log, as an event and in the metrics.
+func (r *Reconciler) recordTransition(ctx context.Context, d *corev1api.Dojo, before, now corev1api.DojoStatus) {
+	conditions.LogChange(ctx, "Dojo", before.Conditions, now.Conditions)
 	if event := conditions.EventFor(before.Conditions, now.Conditions); event != nil {
 		r.event(d, event.Type, event.Reason, event.Message)
 	}
