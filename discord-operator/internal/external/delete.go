@@ -7,7 +7,6 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/issues"
@@ -21,7 +20,7 @@ import (
 // finalizer. What cannot be deleted keeps the object, unless a user wishes it to be left on
 // Discord.
 func Delete(
-	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o client.Object, plan Plan,
+	ctx context.Context, api *guildcache.Client, recorder *status.Recorder, o status.Object, plan Plan,
 ) Results {
 	if status.Paused(o) {
 		return Results{Issues: []conditions.Issue{status.PausedDeletion()}}
@@ -41,7 +40,7 @@ func Delete(
 	}
 	worst := issues.Worst(list)
 	if worst != nil {
-		worst = issues.OfDeletion(worst, recorder.Clock.Since(o.GetDeletionTimestamp().Time))
+		worst = issues.OfDeletion(worst, status.DeletionFailing(o, recorder.Clock.Now()))
 		if plan.NoRetention != nil && worst.Reason == v1alpha1.ReasonDeletionFailed {
 			worst.Message += " The annotation has no effect yet: " + plan.NoRetention.Message
 		}

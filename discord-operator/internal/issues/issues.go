@@ -211,8 +211,8 @@ func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.D
 	return 0
 }
 
-// stuck is how long a deletion waits for what should resolve by itself, as for a Discord that does not
-// answer, before that needs a user: a single failure is no reason to leave something on Discord.
+// stuck is how long a deletion fails, counted from the first failure, before what should resolve by itself,
+// as a Discord that does not answer, needs a user: a single failure is no reason to leave something on Discord.
 const stuck = 20 * time.Second
 
 // Retry returns when to reconcile again because of an issue, 0 where it does not say. What is refused
@@ -228,26 +228,28 @@ func Retry(worst *conditions.Issue, reported []metav1.Condition, now time.Time) 
 	return min(max(now.Sub(was.LastTransitionTime.Time), firstDeniedRetry), deniedRetry)
 }
 
-// OfDeletion is what the worst issue of an object comes to that was deleted a while ago: that its
-// deletion failed, whichever call it was, and how to leave on Discord what it has there. Dependents
-// and rate limits are only waited for, and what is not allowed is not left there either.
-func OfDeletion(worst *conditions.Issue, waited time.Duration) *conditions.Issue {
-	switch worst.Reason {
-	case v1alpha1.ReasonDeletionFailed, v1alpha1.ReasonWaitingForDependents, v1alpha1.ReasonRateLimited,
-		v1alpha1.ReasonNotAllowed:
+// Fails reports whether the worst issue of a deleted object is a failure. Dependents and rate limits are only
+// waited for, and what is not allowed is not left on Discord either.
+func Fails(worst *conditions.Issue) bool {
+	return worst != nil && worst.Reason != v1alpha1.ReasonWaitingForDependents &&
+		worst.Reason != v1alpha1.ReasonRateLimited && worst.Reason != v1alpha1.ReasonNotAllowed
+}
+
+// OfDeletion is what the worst issue of a deleted object comes to whose deletion has failed for a while: that
+// it failed, whichever call it was, and how to leave on Discord what it has there.
+func OfDeletion(worst *conditions.Issue, failing time.Duration) *conditions.Issue {
+	if worst.Reason == v1alpha1.ReasonDeletionFailed || !Fails(worst) {
 		return worst
 	}
-	if left := stuck - waited; left > 0 && !worst.IsDegraded() {
+	if left := stuck - failing; left > 0 && !worst.IsDegraded() {
 		return worst.After(min(left, cmp.Or(worst.RequeueAfter, left)))
 	}
 	return DeletionFailed(sentence(worst.Message)).After(cmp.Or(worst.RequeueAfter, deletionRetry))
 }
 
 // Abandonable reports whether what a deleted object has on Discord may stay there, if a user wishes
-// so.
-func Abandonable(worst *conditions.Issue) bool {
-	return worst.Reason == v1alpha1.ReasonDeletionFailed || worst.Reason == v1alpha1.ReasonRateLimited && !IsBrief(worst)
-}
+// so: a rate limit ends.
+func Abandonable(worst *conditions.Issue) bool { return worst.Reason == v1alpha1.ReasonDeletionFailed }
 
 // Name is what an object is called for users of a namespace.
 func Name(o metav1.Object, namespace string) string {

@@ -67,11 +67,17 @@ func (o *outages) over(uid types.UID) {
 // resolve.
 func (r *Recorder) unverified(ctx context.Context, report *Report) {
 	worst, uid := report.Worst, report.Before.GetUID()
+	deleted := !report.Before.GetDeletionTimestamp().IsZero()
+	if deleted {
+		setDeletionFailing(report, r.Clock.Now())
+	}
 	if worst == nil || worst.IsDegraded() {
 		r.outages.over(uid)
-		now := slices.Clone(report.After.GetConditions())
-		meta.RemoveStatusCondition(&now, v1alpha1.TypeVerified)
-		report.After.SetConditions(now)
+		if !deleted {
+			now := slices.Clone(report.After.GetConditions())
+			meta.RemoveStatusCondition(&now, v1alpha1.TypeVerified)
+			report.After.SetConditions(now)
+		}
 		return
 	}
 	if !worst.Unverified {
@@ -83,7 +89,9 @@ func (r *Recorder) unverified(ctx context.Context, report *Report) {
 			"error", worst.Message, "retry", retry.Round(time.Second).String())
 	}
 	worst.RequeueAfter = min(retry, cmp.Or(worst.RequeueAfter, retry))
-	report.After.SetConditions(r.unverifiedConditions(report))
+	if !deleted {
+		report.After.SetConditions(r.unverifiedConditions(report))
+	}
 }
 
 // unverifiedConditions are those of an object about which Discord cannot be asked.
