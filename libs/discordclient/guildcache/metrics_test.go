@@ -27,6 +27,7 @@ func TestMetrics(t *testing.T) {
 	registry.MustRegister(m)
 	r := cachetest.New(t, func(so *discordtest.Options, o *guildcache.Options) {
 		o.Metrics = m
+		o.Grace = time.Hour // on a slow machine the Gateway takes longer than the default, and the guild is polled
 		so.Limits.Routes = map[string]discordtest.Rate{"GET /channels/{channel_id}": {N: 2, Per: time.Minute}}
 	})
 	run(r)
