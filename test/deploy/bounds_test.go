@@ -80,21 +80,25 @@ var ruled = map[string][]map[string]rule{
 		labelRule(".spec.postgres.cluster.affinity.nodeSelector", 317, 63),
 		itemRules(".spec.postgres.cluster.affinity.tolerations", "t", 317, []string{"key", "operator", "value", "effect"}, nil),
 	},
-	"DiscordServer":  {selectorRules},
-	"DiscordGroup":   {selectorRules},
+	"DiscordServer":  {selectorRules(selector), selectorRules(roleSelector)},
+	"DiscordGroup":   {selectorRules(selector)},
 	"DiscordChannel": nil,
 	"DiscordRole":    nil,
 }
 
-const selector = ".spec.allowedNamespaces.selector"
+// The selectors of namespaces that servers and groups allow.
+const selector, roleSelector = ".spec.allowedNamespaces.selector", ".spec.allowedRoles.namespaces.selector"
 
-var selectorRules = map[string]rule{
-	selector + ".matchLabels":                 {selector, "size(self.matchLabels) <= 16"},
-	selector + ".matchLabels{}":               {selector, "size(key) <= 317 && size(self.matchLabels[key]) <= 63"},
-	selector + ".matchExpressions":            {selector, "size(self.matchExpressions) <= 16"},
-	selector + ".matchExpressions[].key":      {selector, "size(e.key) <= 317"},
-	selector + ".matchExpressions[].operator": {selector, "size(e.operator) <= 317"},
-	selector + ".matchExpressions[].values":   {selector, "size(e.values) <= 64"},
+// selectorRules are what bounds a selector at a path.
+func selectorRules(at string) map[string]rule {
+	return map[string]rule{
+		at + ".matchLabels":                 {at, "size(self.matchLabels) <= 16"},
+		at + ".matchLabels{}":               {at, "size(key) <= 317 && size(self.matchLabels[key]) <= 63"},
+		at + ".matchExpressions":            {at, "size(self.matchExpressions) <= 16"},
+		at + ".matchExpressions[].key":      {at, "size(e.key) <= 317"},
+		at + ".matchExpressions[].operator": {at, "size(e.operator) <= 317"},
+		at + ".matchExpressions[].values":   {at, "size(e.values) <= 64"},
+	}
 }
 
 // unbounded are the embedded Kubernetes types whose inner strings and lists have no bound but that of the
@@ -106,7 +110,7 @@ var unbounded = map[string][]string{
 		".spec.topologySpreadConstraints[].labelSelector.matchExpressions[].",
 		".spec.topologySpreadConstraints[].matchLabelKeys[]",
 	},
-	"DiscordServer": {selector + ".matchExpressions[].values[]"},
+	"DiscordServer": {selector + ".matchExpressions[].values[]", roleSelector + ".matchExpressions[].values[]"},
 	"DiscordGroup":  {selector + ".matchExpressions[].values[]"},
 }
 
