@@ -44,17 +44,17 @@ func scrape(ctx context.Context) string {
 	return text
 }
 
-// driftCount is how often drift of a field was corrected, by the metrics.
+// driftCount is how often drift of a field was corrected, in all namespaces, by the metrics.
 func driftCount(ctx context.Context, kind, field string) int {
 	GinkgoHelper()
-	series := fmt.Sprintf(`(?m)^discord_drift_corrections_total\{field=%q,kind=%q\} (\d+)$`, field, kind)
-	found := regexp.MustCompile(series).FindStringSubmatch(scrape(ctx))
-	if found == nil {
-		return 0
+	series := fmt.Sprintf(`(?m)^discord_drift_corrections_total\{field=%q,kind=%q,namespace="[^"]+"\} (\d+)$`, field, kind)
+	sum := 0
+	for _, found := range regexp.MustCompile(series).FindAllStringSubmatch(scrape(ctx), -1) {
+		n, err := strconv.Atoi(found[1])
+		Expect(err).NotTo(HaveOccurred())
+		sum += n
 	}
-	n, err := strconv.Atoi(found[1])
-	Expect(err).NotTo(HaveOccurred())
-	return n
+	return sum
 }
 
 // webhookURL is the URL in the Secret of a channel's webhook, which the channel has to control;

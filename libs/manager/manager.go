@@ -56,6 +56,8 @@ func New(f *Flags, o Options) (ctrl.Manager, error) {
 	kubeconfig.UserAgent = o.Name + "/" + o.Version
 	// An API server compresses each event of a watch by itself, which costs both more than the network.
 	kubeconfig.DisableCompression = true
+	refused := newForbidden()
+	kubeconfig.Wrap(refused.wrap)
 	scheme, kinds := runtime.NewScheme(), runtime.SchemeBuilder(o.Kinds)
 	if err := kinds.AddToScheme(scheme); err != nil {
 		return nil, fmt.Errorf("register kinds: %w", err)
@@ -68,7 +70,7 @@ func New(f *Flags, o Options) (ctrl.Manager, error) {
 	}
 	err = errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping),
 		mgr.AddReadyzCheck("cache", synced(mgr.GetCache(), o.Watched)),
-		metrics.Registry.Register(buildInfo(o.Name, o.Version)))
+		metrics.Registry.Register(buildInfo(o.Name, o.Version)), metrics.Registry.Register(refused))
 	if err != nil {
 		return nil, fmt.Errorf("add the checks and metrics: %w", err)
 	}

@@ -153,7 +153,7 @@ var checks = map[string]check{
 	"tail ...discord-operator.log":                      {prints: `Starting workers`},
 	"kubectl create clusterrolebinding discord-metrics": {prints: `created`},
 	`curl -sk ... | grep ^discord_`: {lags: true,
-		prints: `discord_drift_corrections_total\{field="topic",kind="DiscordChannel"\} 1`},
+		prints: `discord_drift_corrections_total\{field="topic",kind="DiscordChannel",namespace="default"\} 1`},
 	"kubectl delete discordchannel": {prints: `deleted`,
 		then: "kubectl get discordchannel kyoto-alerts 2>&1", shows: `not found`},
 

@@ -313,7 +313,7 @@ func (b *Bots) start(token, namespace string) (*Bot, error) {
 		Options: discordclient.Options{
 			Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Invalid: b.refusals.of(namespace),
 		},
-		ResyncLive: b.config.ResyncLive, EventTimeout: b.config.EventTimeout, Named: b.named,
+		Namespace: namespace, ResyncLive: b.config.ResyncLive, EventTimeout: b.config.EventTimeout, Named: b.named,
 		Resync: b.config.Resync, Metrics: b.config.Metrics, Log: slog.New(logr.ToSlogHandler(b.config.Log)),
 	})
 	if err != nil {

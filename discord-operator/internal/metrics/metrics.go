@@ -34,8 +34,8 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 	}
 	m := &Metrics{
 		drift: counter("discord_drift_corrections_total",
-			"Settings that were changed on Discord and corrected, by kind and by field; "+
-				"the field existence stands for what was deleted on Discord and created again.", "kind", "field"),
+			"Settings that were changed on Discord and corrected, by kind, namespace and field; "+
+				"the field existence stands for what was deleted on Discord and created again.", "kind", "namespace", "field"),
 		creates: counter("discord_creates_total",
 			"Servers, categories, channels and roles on Discord that objects have acquired, by kind and by how: "+
 				"created, adopted, or recovered, which is found after a create of unknown outcome.", "kind", "how"),
@@ -57,7 +57,6 @@ func New(registry prometheus.Registerer, objects client.Reader, elected <-chan s
 func (m *Metrics) initialize() {
 	for _, kind := range []string{"DiscordServer", "DiscordGroup", "DiscordChannel", "DiscordRole"} {
 		m.timeToReady.WithLabelValues(kind)
-		m.drift.WithLabelValues(kind, "existence")
 		for _, how := range []string{"created", "adopted", "recovered"} {
 			m.creates.WithLabelValues(kind, how)
 		}
@@ -68,7 +67,9 @@ func (m *Metrics) initialize() {
 }
 
 // Drift counts a corrected setting.
-func (m *Metrics) Drift(kind, field string) { m.drift.WithLabelValues(kind, field).Inc() }
+func (m *Metrics) Drift(kind, namespace, field string) {
+	m.drift.WithLabelValues(kind, namespace, field).Inc()
+}
 
 // Created counts an external resource: created, adopted or recovered.
 func (m *Metrics) Created(kind, how string) { m.creates.WithLabelValues(kind, how).Inc() }

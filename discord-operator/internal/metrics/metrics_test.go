@@ -70,7 +70,7 @@ func metricsOf(t *testing.T, elected <-chan struct{}, objects ...client.Object) 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	m, registry := metricsOf(t, elected, school()...)
-	m.Drift("DiscordChannel", "topic")
+	m.Drift("DiscordChannel", "school", "topic")
 	m.Created("DiscordChannel", "created")
 	m.Deleted("DiscordGroup", "retained")
 	m.Ready("DiscordServer", 3*time.Second)

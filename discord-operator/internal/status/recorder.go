@@ -110,7 +110,7 @@ func (r *Recorder) Normal(o client.Object, reason, format string, args ...any) {
 // DriftCorrected records that what the spec manages was changed on Discord, and was changed back.
 func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 	for _, field := range fields {
-		r.Metrics.Drift(r.Kind, field)
+		r.Metrics.Drift(r.Kind, o.GetNamespace(), field)
 	}
 	r.Normal(o, "DriftCorrected", "Corrected drift on Discord: %s.", strings.Join(fields, ", "))
 }
@@ -118,7 +118,7 @@ func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 // Recreated records that an external resource was deleted on Discord and that another one was created in its
 // place, which is no repair: what was in it is lost.
 func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, before, now, lost string) {
-	r.Metrics.Drift(r.Kind, "existence")
+	r.Metrics.Drift(r.Kind, o.GetNamespace(), "existence")
 	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again (%s). "+
 		"Lost are %s.", what, before, now, lost)
 	r.Event(o, corev1.EventTypeWarning, "Recreated", message)

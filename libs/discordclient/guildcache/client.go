@@ -44,6 +44,9 @@ type Options struct {
 	Grace time.Duration
 	// Metrics counts what this Client does, its calls included. Default: nothing is counted.
 	Metrics *Metrics
+	// Namespace is a label of the gauges about this bot, so that an alert names whose bot it is and one that
+	// lasts hides none of another's.
+	Namespace string
 	// Log receives connects, disconnects and resyncs; never a secret. Default: discarded.
 	Log *slog.Logger
 	// Gateway holds the Gateway's times; tests shorten them. The zero value is Discord's.

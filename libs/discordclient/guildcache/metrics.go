@@ -54,16 +54,18 @@ func gaugeDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	descConnected = gaugeDesc("discord_gateway_connected", "Bots that are connected to the Gateway.")
-	descClients   = gaugeDesc("discord_clients", "Bots that are in use.")
-	descRefused   = gaugeDesc("discord_tokens_refused",
-		"Bots whose token was refused; they make no calls until it is replaced.")
+	descConnected = gaugeDesc("discord_gateway_connected", "Bots that are connected to the Gateway, by namespace.",
+		"namespace")
+	descClients = gaugeDesc("discord_clients", "Bots that are in use, by namespace.", "namespace")
+	descRefused = gaugeDesc("discord_tokens_refused",
+		"Bots whose token was refused, by namespace; they make no calls until it is replaced.", "namespace")
 	descRemaining = gaugeDesc("discord_global_budget_remaining",
 		"Calls that the busiest bot could still make within this second.")
 	descInvalid = gaugeDesc("discord_invalid_requests",
 		"Refused calls within the last ten minutes, by status; at 10,000 Discord bans the address.", "status")
-	descViews = gaugeDesc("discord_guild_views", "Guilds that are cached in memory.")
-	descAge   = gaugeDesc("discord_view_age_seconds", "Age of what is known of the most outdated guild in use.")
+	descViews = gaugeDesc("discord_guild_views", "Guilds that are cached in memory, by namespace of the bot.", "namespace")
+	descAge   = gaugeDesc("discord_view_age_seconds",
+		"Age of what is known of the most outdated guild in use, by namespace of the bot.", "namespace")
 )
 
 // gauges are read from the Clients when they are asked for.
@@ -83,20 +85,18 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	var connected, refused, views float64
-	var age time.Duration
+	of := map[string]*bots{}
 	invalid := map[*discordclient.InvalidRequests]discordclient.Stats{} // shared by Clients
 	clients, remaining := g.metrics.living(), -1
+	if len(clients) == 0 {
+		of[""] = &bots{} // 0 rather than no series, which could also be no scrape
+	}
 	for _, c := range clients {
 		s := c.Stats()
-		if s.GatewayConnected {
-			connected++
+		if of[c.opts.Namespace] == nil {
+			of[c.opts.Namespace] = &bots{}
 		}
-		if s.TokenRefused {
-			refused++
-		}
-		views += float64(s.Guilds)
-		age = max(age, s.OldestView)
+		of[c.opts.Namespace].add(s)
 		invalid[c.opts.Invalid.Whole()] = s.Stats
 		if remaining < 0 || s.GlobalRemaining < remaining {
 			remaining = s.GlobalRemaining
@@ -106,17 +106,37 @@ func (g gauges) Collect(out chan<- prometheus.Metric) {
 	for _, s := range invalid {
 		refusals[0], refusals[1], refusals[2] = refusals[0]+s.Unauthorized, refusals[1]+s.Forbidden, refusals[2]+s.TooMany
 	}
-	gauge(descConnected, connected)
-	gauge(descClients, float64(len(clients)))
-	gauge(descRefused, refused)
-	gauge(descViews, views)
-	gauge(descAge, age.Seconds())
+	for namespace, b := range of {
+		gauge(descConnected, b.connected, namespace)
+		gauge(descClients, b.clients, namespace)
+		gauge(descRefused, b.refused, namespace)
+		gauge(descViews, b.views, namespace)
+		gauge(descAge, b.age.Seconds(), namespace)
+	}
 	if remaining >= 0 {
 		gauge(descRemaining, float64(remaining))
 	}
 	for i, status := range []string{"401", "403", "429"} {
 		gauge(descInvalid, float64(refusals[i]), status)
 	}
+}
+
+// bots are the gauges of the bots of a namespace.
+type bots struct {
+	clients, connected, refused, views float64
+	age                                time.Duration
+}
+
+func (b *bots) add(s Stats) {
+	b.clients++
+	if s.GatewayConnected {
+		b.connected++
+	}
+	if s.TokenRefused {
+		b.refused++
+	}
+	b.views += float64(s.Guilds)
+	b.age = max(b.age, s.OldestView)
 }
 
 // watch has the gauges of a Client shown as long as it is in use.

@@ -26,7 +26,7 @@ func TestMetrics(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
 	r := cachetest.New(t, func(so *discordtest.Options, o *guildcache.Options) {
-		o.Metrics = m
+		o.Metrics, o.Namespace = m, "school"
 		o.Grace = time.Hour // on a slow machine the Gateway takes longer than the default, and the guild is polled
 		so.Limits.Routes = map[string]discordtest.Rate{"GET /channels/{channel_id}": {N: 2, Per: time.Minute}}
 	})
@@ -63,9 +63,9 @@ discord_rate_limited_total{origin="local",scope="hidden"} 0
 discord_rate_limited_total{origin="local",scope="shared"} 0
 discord_rate_limited_total{origin="local",scope="unknown"} 0
 discord_rate_limited_total{origin="local",scope="user"} 1
-# HELP discord_gateway_connected Bots that are connected to the Gateway.
+# HELP discord_gateway_connected Bots that are connected to the Gateway, by namespace.
 # TYPE discord_gateway_connected gauge
-discord_gateway_connected 1
+discord_gateway_connected{namespace="school"} 1
 # HELP discord_resyncs_total Complete reads of a guild, by source: gateway, or rest while the Gateway was not connected or after missed events.
 # TYPE discord_resyncs_total counter
 discord_resyncs_total{source="gateway"} 1

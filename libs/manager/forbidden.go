@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manager
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// forbidden counts the calls that the API server refuses with 403, by namespace: what client-go counts has none, so
+// that the quota of one tenant would hide a permission that the operator lacks.
+type forbidden struct {
+	*prometheus.CounterVec
+	mu         sync.Mutex
+	namespaces map[string]bool
+}
+
+// maxNamespaces bounds the series: a namespace may be what a user has written into a reference.
+const maxNamespaces = 5000
+
+func newForbidden() *forbidden {
+	f := &forbidden{namespaces: map[string]bool{}, CounterVec: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "kubernetes_requests_forbidden_total",
+		Help: "Calls that the API server refused with 403, by namespace; empty for what is in none.",
+	}, []string{"namespace"})}
+	f.WithLabelValues("") // a series that begins at 0 shows its first increase
+	return f
+}
+
+// wrap counts the answers of a transport.
+func (f *forbidden) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err == nil && resp.StatusCode == http.StatusForbidden {
+			f.count(namespaceOf(r.URL.Path))
+		}
+		return resp, err
+	})
+}
+
+func (f *forbidden) count(namespace string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.namespaces) >= maxNamespaces && !f.namespaces[namespace] {
+		namespace = ""
+	}
+	f.namespaces[namespace] = true
+	f.WithLabelValues(namespace).Inc()
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// namespaceOf is the namespace in the path of a call, such as /apis/apps/v1/namespaces/team-a/deployments.
+func namespaceOf(path string) string {
+	_, rest, _ := strings.Cut(path, "/namespaces/")
+	namespace, _, _ := strings.Cut(rest, "/")
+	return namespace
+}
