@@ -24,10 +24,11 @@ import (
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/manager"
 )
 
 // addControllers registers the four controllers, what they share, and the metrics.
-func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
+func addControllers(ctx context.Context, mgr *manager.Manager, o *options) error {
 	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
@@ -37,7 +38,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o *options) error {
 	grants := grant.NewReader(mgr.GetClient(), o.manager.Namespaces, o.selectors)
 	bots := bot.New(ctx, grants.Objects, mgr.GetAPIReader(), bot.Config{
 		APIURL: o.apiURL, Resync: o.resync, Metrics: calls, Log: ctrl.Log.WithName("discord"),
-		ResyncLive: o.resyncLive, EventTimeout: o.eventTimeout,
+		ResyncLive: o.resyncLive, EventTimeout: o.eventTimeout, Guard: mgr.Fence.Check,
 	})
 	var now clock.RealClock
 	applier := apply.New(mgr.GetClient(), webhook.FieldOwner, apply.Reasons{

@@ -89,7 +89,7 @@ type Error struct {
 	Message string  // Discord's message, or what happened instead of an answer
 	Fields  []Field // the fields that Discord complains about, in the order of their paths
 	unsent  bool    // it was never sent
-	cause   error   // context.Canceled or context.DeadlineExceeded, nothing that could hold a secret
+	cause   error   // context.Canceled, context.DeadlineExceeded or Guard's, nothing that could hold a secret
 }
 
 // Error says what was being done, what is wrong and where.
@@ -119,7 +119,8 @@ func (e *Error) Error() string {
 }
 
 // Unwrap returns context.Canceled or context.DeadlineExceeded when the call ended with its context
-// or by a timeout, this package's own or the dialler's; otherwise nil.
+// or by a timeout, this package's own or the dialler's, and the error of [Options].Guard when that
+// has refused the call; otherwise nil.
 func (e *Error) Unwrap() error { return e.cause }
 
 // ClassOf returns the class of an error of this package, whatever wraps it; ClassTransient for

@@ -40,6 +40,11 @@ type Options struct {
 	// webhook: while it returns the same, a call that Discord has not permitted is not repeated for a
 	// while. Default: every call is made.
 	Circumstances func(id string) any
+	// Guard is asked right before a call is sent that may change something, after all limits. Its error
+	// is why that must not be, such as that another process leads; such a call fails as ClassTransient,
+	// with the error in its chain. Otherwise it says until when the call may last, the zero time for no
+	// limit of its own. Default: every call is made.
+	Guard func() (until time.Time, err error)
 	// Metrics counts what this Client does. Default: nothing is counted.
 	Metrics *Metrics
 	// UserAgent in Discord's form, "DiscordBot (url, version)"; others may be blocked. Default:

@@ -58,6 +58,9 @@ func (o *outage) record(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	e, ok := errors.AsType[*Error](err)
+	if ok && e.unsent { // a guard has refused it
+		return
+	}
 	if !ok || e.Status != 0 && e.Status < http.StatusInternalServerError {
 		o.failures = 0
 		return

@@ -47,7 +47,10 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 	if err := req.Context().Err(); err != nil {
 		return nil, c.broken(cl, err, false)
 	}
-	ctx, cancel := context.WithCancel(req.Context())
+	ctx, cancel, err := c.guarded(req.Context(), cl)
+	if err != nil {
+		return nil, err
+	}
 	defer cancel()
 	var asked atomic.Int32
 	var connected atomic.Bool
@@ -82,6 +85,22 @@ func (c *Client) exchange(req *http.Request, cl *call) (*response, error) {
 	}
 	got.cut = err != nil // a refusal is judged by its status and by what came of its body
 	return got, nil
+}
+
+// guarded returns the context of a call that is about to be sent, unless it must not be.
+func (c *Client) guarded(ctx context.Context, cl *call) (context.Context, context.CancelFunc, error) {
+	if c.opts.Guard != nil && cl.mutating() {
+		until, err := c.opts.Guard()
+		if err != nil {
+			return nil, nil, &Error{Class: ClassTransient, Op: cl.op, Message: err.Error(), unsent: true, cause: err}
+		}
+		if !until.IsZero() {
+			ctx, cancel := context.WithDeadline(ctx, until)
+			return ctx, cancel, nil
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	return ctx, cancel, nil
 }
 
 // broken makes the error of a call without a whole response. Only when there was never a

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -19,10 +20,13 @@ import (
 	clientconfig "sigs.k8s.io/controller-runtime/pkg/client/config"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/leaderelection"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"jutsu.com/operators/libs/manager/fence"
 )
 
 // Options are the settings of one operator.
@@ -45,8 +49,15 @@ type Options struct {
 	Watched []client.Object
 }
 
+// Manager is a manager whose clients write only while the process leads.
+type Manager struct {
+	ctrl.Manager
+	// Fence is for writes to elsewhere; nil without leader election.
+	Fence *fence.Fence
+}
+
 // New sets up logging and returns the manager for the cluster of the flags or the environment.
-func New(f *Flags, o Options) (ctrl.Manager, error) {
+func New(f *Flags, o Options) (*Manager, error) {
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&f.log)))
 	klog.SetLogger(ctrl.Log) // client-go's leader election logs through klog
 	kubeconfig, err := clientconfig.GetConfig()
@@ -64,7 +75,7 @@ func New(f *Flags, o Options) (ctrl.Manager, error) {
 	}
 	settings := f.managerOptions(o.Lease)
 	settings.Scheme, settings.Cache, settings.Client = scheme, o.Cache, o.Client
-	mgr, err := ctrl.NewManager(kubeconfig, settings)
+	mgr, err := f.fenced(kubeconfig, settings)
 	if err != nil {
 		return nil, fmt.Errorf("set up the manager: %w", err)
 	}
@@ -76,6 +87,28 @@ func New(f *Flags, o Options) (ctrl.Manager, error) {
 	}
 	ctrl.Log.Info("starting", "version", o.Version, "leaderElection", f.leaderElect)
 	return mgr, nil
+}
+
+// fenced returns a manager whose clients respect the fence that its Lease opens.
+func (f *Flags) fenced(kubeconfig *rest.Config, settings ctrl.Options) (*Manager, error) {
+	if !f.leaderElect {
+		mgr, err := ctrl.NewManager(kubeconfig, settings)
+		return &Manager{Manager: mgr}, err
+	}
+	m := &Manager{Fence: fence.New(f.leaseDuration, f.renewDeadline)}
+	lock := m.Fence.Lock()
+	kubeconfig.Wrap(m.Fence.Transport)
+	settings.LeaderElectionResourceLockInterface = lock
+	var err error
+	if m.Manager, err = ctrl.NewManager(kubeconfig, settings); err != nil {
+		return nil, err
+	}
+	// The lock records its events with the manager, so it can be made only now.
+	lock.Interface, err = leaderelection.NewResourceLock(kubeconfig, m, leaderelection.Options{
+		LeaderElection: true, LeaderElectionID: settings.LeaderElectionID,
+		LeaderElectionNamespace: f.leaseNamespace, RenewDeadline: f.renewDeadline,
+	})
+	return m, err
 }
 
 // managerOptions returns the options of the flags, with the name of the Lease.
@@ -95,7 +128,7 @@ func (f *Flags) managerOptions(lease string) ctrl.Options {
 		LeaderElection:                f.leaderElect,
 		LeaderElectionID:              lease,
 		LeaderElectionNamespace:       f.leaseNamespace,
-		LeaderElectionReleaseOnCancel: true, // the process exits right after the manager: nothing writes without the Lease
+		LeaderElectionReleaseOnCancel: true, // nothing writes after that: the fence is closed
 		LeaseDuration:                 &f.leaseDuration,
 		RenewDeadline:                 &f.renewDeadline,
 		RetryPeriod:                   &f.retryPeriod,

@@ -45,6 +45,8 @@ type Config struct {
 	// ResyncLive is how often it is read while the Gateway follows it, EventTimeout how late the event
 	// of an own change may be; 0 for the defaults of guildcache.
 	ResyncLive, EventTimeout time.Duration
+	// Guard is that of discordclient.Options; nil for none.
+	Guard func() (until time.Time, err error)
 	// Metrics counts what the bots do; nil for nothing.
 	Metrics *guildcache.Metrics
 	// Log receives connects and disconnects.
@@ -312,6 +314,7 @@ func (b *Bots) start(token, namespace string) (*Bot, error) {
 	api, err := guildcache.New(guildcache.Options{
 		Options: discordclient.Options{
 			Token: discordclient.NewSecret(token), APIURL: b.config.APIURL, Invalid: b.refusals.of(namespace),
+			Guard: b.config.Guard,
 		},
 		Namespace: namespace, ResyncLive: b.config.ResyncLive, EventTimeout: b.config.EventTimeout, Named: b.named,
 		Resync: b.config.Resync, Metrics: b.config.Metrics, Log: slog.New(logr.ToSlogHandler(b.config.Log)),

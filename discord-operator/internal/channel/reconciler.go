@@ -24,6 +24,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/manager/fence"
 )
 
 // Kind is what differs of a channel.
@@ -86,7 +87,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
 	}
-	return b.Complete(reconcile.AsReconciler(r.Client, r))
+	return b.Complete(fence.Quiet(reconcile.AsReconciler(r.Client, r)))
 }
 
 // Reconcile observes, plans, applies and updates the status, in that order.

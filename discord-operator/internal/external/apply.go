@@ -113,7 +113,11 @@ func (r *Resources) ensureFinalizer(ctx context.Context, api *guildcache.Client,
 	if err := may(ctx, b.GuildID); err != nil {
 		return err
 	}
-	return r.Status.EnsureFinalizer(ctx, b.Object)
+	err := r.Status.EnsureFinalizer(ctx, b.Object)
+	if (err == nil || errors.Is(err, apply.ErrStale)) && b.live() == nil {
+		r.Records.Absent(b.Object.GetUID()) // the finalizer is ours: no other process has got as far as a create
+	}
+	return err
 }
 
 // channel returns the call that creates a channel.

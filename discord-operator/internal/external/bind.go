@@ -159,6 +159,9 @@ func Reason(kind string, o client.Object) string {
 // leaves the Binding without resource.
 func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) (Binding, error) {
 	uid := l.Object.GetUID()
+	if status.Finalized(l.Object) {
+		r.Records.Finalized(uid)
+	}
 	record := r.Records.Of(uid)
 	b := Binding{Lookup: l, Identity: r.Kind.Identity(l.Object), Stored: r.Records.Stored(l.Object)}
 	b.Inherits = r.Records.Inherits(uid)

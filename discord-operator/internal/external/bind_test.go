@@ -50,6 +50,7 @@ func newRig(t *testing.T) *rig {
 	r.client = r.Client(t)
 	r.resources = newResources(r.clock, func(id string) ([]claim, error) { return r.claims[id], r.broken })
 	r.resources.Records.Of("another") // the process has begun
+	r.resources.Records.Finalized("uid")
 	return r
 }
 
@@ -301,6 +302,11 @@ func TestBind(t *testing.T) {
 			r.later(time.Minute)
 			return r.lookup(finalized), ""
 		}, found: Binding{Absent: true}},
+		"another process has stored the finalizer just now, and may create": {scene: func(_ *testing.T, r *rig) (Lookup, string) {
+			r.resources.Records.Forget("uid")
+			r.later(time.Minute)
+			return r.lookup(finalized), ""
+		}, reason: v1alpha1.ReasonCreatePending},
 		"a create has left a channel, says the audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			return r.lookup(finalized), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
 		}, found: Binding{Recovered: true}},

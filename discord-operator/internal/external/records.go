@@ -19,6 +19,9 @@ type Records struct {
 	mu      sync.Mutex
 	since   time.Time // of the first use, after this process became the leader: until then another one may have created
 	records map[types.UID]Record
+	// foreign are the objects with a finalizer that another process has stored, and since when this one
+	// knows: until then the other may have created.
+	foreign map[types.UID]time.Time
 	holders map[string]types.UID // by the id of a resource
 	guesses map[types.UID]string
 	stored  map[types.UID]Stored
@@ -40,7 +43,7 @@ type Record struct {
 func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 	return &Records{
 		Wait: wait, clock: c,
-		records: map[types.UID]Record{}, holders: map[string]types.UID{}, guesses: map[types.UID]string{},
+		records: map[types.UID]Record{}, foreign: map[types.UID]time.Time{}, holders: map[string]types.UID{}, guesses: map[types.UID]string{},
 		stored: map[types.UID]Stored{}, inherits: map[types.UID]bool{},
 	}
 }
@@ -52,11 +55,25 @@ func (r *Records) Of(uid types.UID) Record {
 	if r.since.IsZero() {
 		r.since = r.clock.Now()
 	}
-	known, ok := r.records[uid]
-	if !ok {
-		return Record{LastAttempt: r.since}
+	if known, ok := r.records[uid]; ok {
+		return known
 	}
-	return known
+	if first, ok := r.foreign[uid]; ok {
+		return Record{LastAttempt: first}
+	}
+	return Record{LastAttempt: r.since}
+}
+
+// Finalized records that the object has a finalizer. Where nothing is known of it, another process has
+// stored that, and may have sent a create since: the former leader, or one that does not know yet that
+// it does not lead any more. Call it before Of.
+func (r *Records) Finalized(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, known := r.records[uid]
+	if _, noted := r.foreign[uid]; !known && !noted {
+		r.foreign[uid] = r.clock.Now()
+	}
 }
 
 // Has reports whether anything is known of an object.
@@ -94,6 +111,7 @@ func (r *Records) Forget(uid types.UID) {
 	defer r.mu.Unlock()
 	r.release(uid)
 	delete(r.records, uid)
+	delete(r.foreign, uid)
 	delete(r.stored, uid)
 	delete(r.inherits, uid)
 	delete(r.guesses, uid)
@@ -154,6 +172,7 @@ func (r *Records) put(uid types.UID, record Record) {
 // set is put under the lock.
 func (r *Records) set(uid types.UID, record Record) {
 	r.release(uid)
+	delete(r.foreign, uid)
 	r.records[uid] = record
 	if record.ID != "" {
 		r.holders[record.ID] = uid

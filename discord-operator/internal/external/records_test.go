@@ -54,6 +54,49 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// Another process may create until this one sees that it has stored the finalizer.
+func TestRecordsOfAForeignFinalizer(t *testing.T) {
+	t.Parallel()
+	begin := time.Unix(100, 0)
+	at := func(after time.Duration) Record { return Record{LastAttempt: begin.Add(after)} }
+	cases := map[string]struct {
+		at15, at30 func(*Records) // what is done 15 and 30 minutes after the first use
+		want       Record
+	}{
+		"it is seen":                    {at15: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
+		"it is seen again":              {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
+		"it is seen after the object":   {at15: func(r *Records) { r.Of("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(30 * time.Minute)},
+		"another object's":              {at15: func(r *Records) { r.Finalized("other") }, want: at(0)},
+		"it is this process's own":      {at15: func(r *Records) { r.Absent("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true}},
+		"of an object with a resource":  {at15: func(r *Records) { r.Bound("uid", "7") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true, ID: "7"}},
+		"a create of this one was lost": {at15: func(r *Records) { r.Unknown("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
+		"what was created is found":     {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}},
+		"the object is gone":            {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Forget("uid") }, want: at(0)},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := clocktesting.NewFakePassiveClock(begin)
+			r := NewRecords(clock, time.Minute)
+			r.Of("first")
+			for _, do := range []func(*Records){c.at15, c.at30} {
+				clock.SetTime(clock.Now().Add(15 * time.Minute))
+				if do != nil {
+					do(r)
+				}
+			}
+			owned := r.Has("uid")
+			clock.SetTime(clock.Now().Add(time.Hour))
+			if diff := cmp.Diff(c.want, r.Of("uid")); diff != "" {
+				t.Error(diff)
+			}
+			if r.Finalized("new"); r.Has("new") || r.Has("uid") != owned {
+				t.Error("a finalizer, which a user may write, is no proof that the object has anything")
+			}
+		})
+	}
+}
+
 func TestWinner(t *testing.T) {
 	t.Parallel()
 	old, young := time.Unix(1, 0), time.Unix(2, 0)

@@ -26,6 +26,7 @@ import (
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/manager/fence"
 )
 
 // Kind is what differs of a category.
@@ -82,7 +83,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
 	}
-	return b.Complete(reconcile.AsReconciler(r.Client, r))
+	return b.Complete(fence.Quiet(reconcile.AsReconciler(r.Client, r)))
 }
 
 // Reconcile observes, plans, applies and updates the status, in that order.

@@ -21,6 +21,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/libs/manager/fence"
 )
 
 const (
@@ -37,6 +38,8 @@ const (
 	firstDeniedRetry = time.Minute
 	// deletionRetry is when a deletion that failed is retried, should nothing cause it sooner.
 	deletionRetry = time.Minute
+	// notLeadingRetry is when a call is retried that was refused because another process may lead.
+	notLeadingRetry = time.Second
 	// fullRetry is when a limit that is reached is checked again; usually an event is sooner.
 	fullRetry = time.Minute
 )
@@ -64,6 +67,9 @@ func Of(err error, now time.Time) []conditions.Issue {
 }
 
 func of(err error, now time.Time) *conditions.Issue {
+	if errors.Is(err, fence.ErrNotLeading) { // the process is about to end, or to renew the Lease
+		return Brief(notLeadingRetry)
+	}
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
 		return rateLimited(limited, now)
 	}

@@ -17,6 +17,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
+	"jutsu.com/operators/libs/manager/fence"
 )
 
 // transient is an error that a retry may resolve.
@@ -48,6 +49,7 @@ func TestOf(t *testing.T) {
 		"an issue stays as it is": {waiting, waiting},
 		"a brief one too":         {brief, brief},
 		"an error of others":      {errTransient, &conditions.Issue{Type: "Progressing", Reason: "Retrying", Message: "connection refused", Err: errTransient}},
+		"another process leads":   {fmt.Errorf("patch status: %w", fence.ErrNotLeading), Brief(notLeadingRetry)},
 		"a limit of a moment":     {limited(MaxBrief), Brief(MaxBrief)},
 		"a limit, to the minute": {limited(48 * time.Second), conditions.Progressing("RateLimited",
 			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:13 UTC.`).After(48 * time.Second)},

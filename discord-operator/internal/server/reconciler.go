@@ -25,6 +25,7 @@ import (
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/manager/fence"
 )
 
 // Kind is the name of the kind.
@@ -76,7 +77,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
 	}
-	return b.Complete(reconcile.Func(r.reconcile))
+	return b.Complete(fence.Quiet(reconcile.Func(r.reconcile)))
 }
 
 // reconcile gets the object of a request. One that is gone needs no bot any more.

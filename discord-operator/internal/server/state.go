@@ -124,6 +124,9 @@ func (r *Reconciler) tokenRefused(server *v1alpha1.DiscordServer, err error) err
 // observeGuild finds the server's guild: what the spec or the status names, otherwise what an
 // earlier create has left.
 func (r *Reconciler) observeGuild(ctx context.Context, server *v1alpha1.DiscordServer, s *State) error {
+	if status.Finalized(server) {
+		r.Records.Finalized(server.UID)
+	}
 	record := r.Records.Of(server.UID)
 	for _, id := range []string{server.Spec.ServerID, server.Status.ServerID, record.ID} {
 		if id != "" {

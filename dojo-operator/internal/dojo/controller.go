@@ -42,6 +42,7 @@ import (
 	"jutsu.com/operators/libs/apply/expectations"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/manager/fairqueue"
+	"jutsu.com/operators/libs/manager/fence"
 )
 
 // The queue repeats a reconcile that failed after firstBackoff, doubled each time up to
@@ -133,7 +134,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 				firstBackoff, lastBackoff),
 		}).
-		Build(reconcile.AsReconciler(r.Client, r))
+		Build(fence.Quiet(reconcile.AsReconciler(r.Client, r)))
 	if err != nil {
 		return err
 	}
@@ -159,6 +160,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 	}
 	results := r.applier.Run(ctx, d, plan)
 	r.record(d, results)
+	if slices.ContainsFunc(results.Issues, notLeading) {
+		return reconcile.Result{}, fence.ErrNotLeading
+	}
 	if results.Stale {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
@@ -174,6 +178,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 	}
 	return result, err
 }
+
+// notLeading reports whether a write was refused because another process may lead.
+func notLeading(i conditions.Issue) bool { return errors.Is(i.Err, fence.ErrNotLeading) }
 
 // observe reads what there is of a Dojo, part by part.
 func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, err error) {

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"fmt"
+	"syscall"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// channelNames are the names of all channels and categories of the world's guild.
+func (w *world) channelNames() (names []string) {
+	for _, c := range discord.Guild(w.guild).Channels {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+var _ = Describe("A leader that is stopped for longer than its Lease lasts", func() {
+	const old, fresh = 6, 6
+
+	It("creates nothing beside its successor, and ends", func(ctx context.Context) {
+		flags := []string{"--lease-duration=6s", "--lease-renew-deadline=5s", "--lease-retry-period=500ms"}
+		operator.Restart(ctx, flags...)
+		w := newWorld(ctx)
+		ready(ctx, w.server(), w.group("incidents"))
+		var channels []*v1alpha1.DiscordChannel
+		var names []string
+		for i := range old + fresh {
+			c := w.channel("incidents", fmt.Sprintf("channel-%02d", i))
+			channels, names = append(channels, c), append(names, c.Name)
+		}
+		for _, c := range channels[:old] {
+			ready(ctx, c)
+		}
+		w.expectIdle(ctx)
+
+		first := operator.Process()
+		before, err := operator.Leader(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		operator.Start(ctx, flags...)
+		DeferCleanup(first.Kill)
+		Expect(first.Signal(syscall.SIGSTOP)).To(Succeed())
+		Eventually(ctx, operator.Leader).Should(And(Not(BeEmpty()), Not(Equal(before))), "the standby takes over")
+		Eventually(ctx, func() int { return discord.Gateway().Stats().Open }).Should(Equal(2), "and connects")
+
+		// Both see a channel that is missing before either has created it.
+		w.fault(discordtest.Fault{Route: postChannel, Action: discordtest.Slow(time.Second, 0)})
+		for _, c := range channels[:old] {
+			discord.DeleteChannelByHand(c.Status.ChannelID)
+		}
+		Expect(first.Signal(syscall.SIGCONT)).To(Succeed())
+		for _, c := range channels[old:] {
+			create(ctx, c)
+		}
+		Eventually(ctx, first.Running).Should(BeFalse(), "it has lost the Lease")
+		Expect(first.ExitCode()).To(Equal(1))
+		Expect(first.Tail()).To(ContainSubstring("leader election lost"))
+
+		for _, c := range channels {
+			gone := c.Status.ChannelID
+			Eventually(ctx, refetch(c)).Should(HaveField("Status.ChannelID", Not(BeElementOf("", gone))))
+			eventuallyReady(ctx, c)
+		}
+		w.expectIdle(ctx)
+		Expect(w.channelNames()).To(ConsistOf(append(names, "incidents")), "each exists once")
+		Expect(w.audited(channelCreated)).To(Equal(1+2*old+fresh), "the category, those that were deleted twice, the others once")
+	})
+})

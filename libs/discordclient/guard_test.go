@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package discordclient_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+// guard answers what a test says, and counts how often it is asked.
+type guard struct {
+	until time.Time
+	err   error
+	asked int
+}
+
+func (g *guard) guard(_ *discordtest.Options, o *discordclient.Options) {
+	o.Guard = func() (time.Time, error) { g.asked++; return g.until, g.err }
+}
+
+func TestAGuardRefusesWhatMayChangeSomething(t *testing.T) {
+	t.Parallel()
+	g := &guard{err: errors.New("another process leads")}
+	r := newRig(t, g.guard)
+	for range 5 { // more than make an outage
+		_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: "alerts"}, "test")
+		wantClass(t, err, discordclient.ClassTransient)
+		if !errors.Is(err, g.err) {
+			t.Errorf("got %v", err)
+		}
+	}
+	if n := r.calls(); n != 0 {
+		t.Errorf("%d calls were sent", n)
+	}
+	if _, err := r.client.ListChannels(t.Context(), r.guild); err != nil {
+		t.Errorf("a read: %v", err)
+	}
+	g.err = nil
+	r.create(discordclient.ChannelCreate{Name: "alerts"})
+	if g.asked != 6 {
+		t.Errorf("the guard was asked %d times", g.asked)
+	}
+}
+
+// Between the answer of a guard and the call nothing is waited for.
+func TestAGuardIsAskedAfterTheLimits(t *testing.T) {
+	t.Parallel()
+	g := &guard{}
+	r := newRig(t, g.guard)
+	ch := r.create(discordclient.ChannelCreate{Name: "alerts"})
+	r.srv.Faults().Add(discordtest.Fault{Times: 1, Action: discordtest.RateLimited(time.Minute, "user")})
+	for range 3 {
+		limited(t, r.client.DeleteChannel(t.Context(), ch.ID, "test"))
+	}
+	if g.asked != 2 {
+		t.Errorf("the guard was asked %d times for a create, a delete, and two that were not sent", g.asked)
+	}
+}
+
+func TestACallEndsWhenItsGuardSays(t *testing.T) {
+	t.Parallel()
+	g := &guard{until: time.Now().Add(300 * time.Millisecond)}
+	r := newRig(t, g.guard)
+	held := make(chan struct{})
+	defer close(held)
+	r.srv.Faults().Add(discordtest.Fault{Times: 1, Action: discordtest.Hold(held)})
+	_, err := r.client.CreateChannel(t.Context(), r.guild, discordclient.ChannelCreate{Name: "alerts"}, "test")
+	wantClass(t, err, discordclient.ClassUnknown)
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fence refuses writes while another process may lead.
+//
+// client-go stops a leader that cannot renew its Lease. A process that was stopped for longer than
+// the Lease lasts continues first: it would write beside its successor for up to the renew deadline.
+//
+// A candidate takes over at the earliest one lease duration after it has seen a renewal. So a write
+// must be sent before the renew deadline, counted from before the renewal was sent, and is given up
+// halfway between the two: what was sent until then has the other half to arrive.
+package fence
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// ErrNotLeading is the error of a write that is refused because another process may lead by now.
+// The same write may succeed after the next renewal of the Lease, so it is nothing to report.
+var ErrNotLeading = errors.New("the Lease was not renewed in time, so another process may lead by now")
+
+// retryPeriod is when an object is reconciled again after a refused write, should the process keep
+// the Lease.
+const retryPeriod = time.Second
+
+// Fence says whether this process may write. It is safe for concurrent use. A nil Fence lets every
+// write through: nothing is elected.
+type Fence struct {
+	lease, renew time.Duration
+	now          func() time.Time
+
+	mu      sync.Mutex
+	renewed time.Time // when the last successful renewal was about to be sent; zero for none that counts
+}
+
+// New returns the closed fence of a process that does not hold the Lease yet.
+func New(leaseDuration, renewDeadline time.Duration) *Fence {
+	return &Fence{lease: leaseDuration, renew: renewDeadline, now: time.Now}
+}
+
+// Check returns ErrNotLeading where nothing may be written, and otherwise until when a write that is
+// sent now may last; the zero time for no limit.
+func (f *Fence) Check() (until time.Time, err error) {
+	if f == nil {
+		return time.Time{}, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	passed := age(f.renewed, now)
+	if f.renewed.IsZero() || passed >= f.renew {
+		return time.Time{}, ErrNotLeading
+	}
+	return now.Add((f.renew+f.lease)/2 - passed), nil
+}
+
+// age returns how long ago a moment was, by the clock that says more. The monotonic clock counts
+// while the process is stopped (SIGSTOP, a frozen cgroup) but, on Linux, not while the machine is
+// suspended; the wall clock is set forward after that.
+func age(since, now time.Time) time.Duration {
+	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
+}
+
+// set records a renewal; the zero time closes the fence.
+func (f *Fence) set(renewed time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.renewed = renewed
+}
+
+// Quiet wraps a reconciler so that a refused write is retried, without an error in log and metrics.
+func Quiet(r reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+		result, err := r.Reconcile(ctx, request)
+		if errors.Is(err, ErrNotLeading) {
+			return reconcile.Result{RequeueAfter: retryPeriod}, nil
+		}
+		return result, err
+	})
+}
