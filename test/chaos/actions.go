@@ -16,6 +16,7 @@ const (
 	roleSlots    = 6
 	dojoSlots    = 5
 	abuseSlots   = 4
+	guestSlots   = 4
 )
 
 // pause is the longest pause before an action.
@@ -64,6 +65,12 @@ var actionKinds = []actionKind{
 	{"abuse-object", 3, abuseSlots, 0, (*run).abuseObject},
 	{"stop-abuse", 4, abuseSlots, 0, (*run).stopAbuse},
 
+	{"guest-group", 3, guestSlots, 0, (*run).createGuestGroup},
+	{"guest-channel", 4, guestSlots, 0, (*run).createGuestChannel},
+	{"guest-role", 6, guestSlots, 0, (*run).createGuestRole},
+	{"edit-guest", 6, guestSlots, 0, (*run).editGuest},
+	{"delete-guest", 6, guestSlots, 0, (*run).deleteGuest},
+
 	{"hand-create-channel", 4, 0, 0, (*run).handCreateChannel},
 	{"hand-edit-channel", 8, 0, 0, (*run).handEditChannel},
 	{"hand-delete-channel", 5, 0, 0, (*run).handDeleteChannel},
@@ -81,6 +88,7 @@ var actionKinds = []actionKind{
 	{"kill-operator", 7, operatorSlots, 0, (*run).killOperator},
 	{"stop-operator", 3, operatorSlots, 0, (*run).stopOperator},
 	{"freeze-operator", 2, operatorSlots, 0, (*run).freezeOperator},
+	{"freeze-leaders", 2, 0, 0, (*run).freezeLeaders},
 	{"kill-apiserver", 2, 0, 0, (*run).killAPIServer},
 	{"kill-controllers", 1, 0, 0, (*run).killControllers},
 	{"fail-discord", 9, 0, 0, (*run).failDiscord},

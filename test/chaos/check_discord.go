@@ -308,7 +308,7 @@ func order(w *world) (wrong violations) {
 
 // orphans says what is on Discord although no object has it, or what is another object's.
 func orphans(w *world) (wrong violations) {
-	holders, made := w.holders(), w.origins(creates...)
+	holders, made, ofGuest := w.holders(), w.origins(creates...), w.guestMade()
 	held := map[string]holder{}
 	for _, h := range holders {
 		if h.id != "" {
@@ -319,7 +319,7 @@ func orphans(w *world) (wrong violations) {
 		where := fmt.Sprintf("%q (%s) on Discord", c.name, c.id)
 		uid, ours := made[c.id]
 		switch {
-		case c.byHand:
+		case c.byHand, ofGuest[c.id] != "" && held[c.id].Object == nil: // see guestLeftovers
 		case !ours:
 			wrong.add("no orphan", where, "its creator is unknown")
 		case held[c.id].Object != nil && held[c.id].GetUID() != uid && !w.unproven(c.id):
@@ -403,10 +403,11 @@ func hooks(w *world) (wrong violations) {
 			}
 		}
 	}
+	ofGuest := w.guestMade()
 	for _, hook := range w.guild.Webhooks {
 		uid := w.origins(auditWebhookCreate)[hook.ID]
-		if hook.ApplicationID == "" || wanted[hook.ID] || w.abandoned[hook.ID] || w.gone[uid] != nil &&
-			holderOf(w.gone[uid]).policy == v1alpha1.DeletionPolicyRetain {
+		if hook.ApplicationID == "" || ofGuest[hook.ID] != "" || wanted[hook.ID] || w.abandoned[hook.ID] ||
+			w.gone[uid] != nil && holderOf(w.gone[uid]).policy == v1alpha1.DeletionPolicyRetain {
 			continue
 		}
 		wrong.add("no orphan", hook.ID, "webhook %q of %s, made for %s", hook.Name, hook.ChannelID, w.nameOf(uid))

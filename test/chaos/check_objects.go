@@ -109,7 +109,7 @@ func against(o client.Object, want expectation) (wrong violations) {
 
 // expectServer: one that was deleted waits for its groups, channels and roles.
 func (w *world) expectServer(s *v1alpha1.DiscordServer) expectation {
-	if s.DeletionTimestamp != nil && len(w.groups)+len(w.channels)+len(w.roles) > 0 {
+	if s.DeletionTimestamp != nil && len(w.groups)+len(w.channels)+len(w.roles)+len(w.guests.all()) > 0 {
 		return expectation{[]string{v1alpha1.ReasonWaitingForDependents}}
 	}
 	return isReady

@@ -53,8 +53,9 @@ func (w *world) roleOf(o v1alpha1.PermissionOverwrite) string {
 		}
 		return ""
 	}
+	ofGuest := w.guestMade()
 	for _, r := range w.guild.Roles {
-		if r.Name == o.Role {
+		if r.Name == o.Role && ofGuest[r.ID] == "" { // its names are for itself alone
 			return r.ID
 		}
 	}

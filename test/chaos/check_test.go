@@ -118,6 +118,7 @@ func peace() *world {
 		members:   map[string][]string{botID: {botRole}, student: {grade}},
 		gone:      map[types.UID]client.Object{},
 		abuse:     &abuse{},
+		guests:    &guests{},
 		guild: discordtest.Guild{
 			ID: guildID, Roles: []discordtest.Role{{ID: guildID, Name: "@everyone"}, {ID: botRole, Managed: true, Position: 9},
 				{ID: grade, Name: "Grade 1", Position: 2}, {ID: handRoleID, Name: "Grade 2", Position: 1}},

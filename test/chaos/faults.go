@@ -5,11 +5,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"syscall"
 	"time"
 
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/testcluster"
+	"jutsu.com/operators/test/environment"
 )
 
 // operatorSlots is how many processes there are.
@@ -34,6 +36,37 @@ func (r *run) freezeOperator(ctx context.Context, a action) (string, error) {
 	}
 	r.later(ctx, while, func(context.Context) { _ = k.signal(syscall.SIGCONT, true) })
 	return fmt.Sprintf("%s for %s", k.name, while), nil
+}
+
+// freezeLeaders lets both operators stand still for longer than their Leases last: first one replica of
+// each, then the other, so that whichever leads is replaced by the one that runs. A user deletes channels
+// just before a former leader continues, so that it and its successor both see that they are missing.
+func (r *run) freezeLeaders(ctx context.Context, a action) (string, error) {
+	random := a.random()
+	first, while := random.IntN(replicas), time.Duration(6000+random.IntN(3000))*time.Millisecond
+	r.pending.Go(func() {
+		for i := range replicas {
+			r.freezeReplicas(ctx, (first+i)%replicas, while, random)
+		}
+	})
+	return fmt.Sprintf("replica %d of both for %s, and then the other", first+1, while), nil
+}
+
+// freezeReplicas freezes the replicas of one number.
+func (r *run) freezeReplicas(ctx context.Context, number int, while time.Duration, random *rand.Rand) {
+	frozen := r.replicas[number*len(environment.All) : (number+1)*len(environment.All)]
+	for _, k := range frozen {
+		_ = k.signal(syscall.SIGSTOP, true) // fails where it is down, which the other replica replaces too
+	}
+	_ = wait(ctx, while)
+	for range 1 + random.IntN(3) {
+		if c, err := r.anyChannel(random, false); err == nil {
+			r.journal.say("  deleted by hand before replica %d continues: #%s (%s), %v", number+1, c.Name, c.ID, r.unmake(c.ID))
+		}
+	}
+	for _, k := range frozen {
+		_ = k.signal(syscall.SIGCONT, true)
+	}
 }
 
 // killAPIServer kills the API server, and lets it come back at once or after a while.

@@ -62,7 +62,7 @@ func (r *run) keep(ctx context.Context) {
 	}
 	var objects bytes.Buffer
 	for _, list := range []any{w.servers, w.groups, w.channels, w.roles, w.dojos, w.deployments, w.services,
-		w.budgets, w.custom} {
+		w.budgets, w.custom, w.guests.groups, w.guests.channels, w.guests.roles} {
 		text, err := yaml.Marshal(list)
 		if err == nil {
 			_, _ = fmt.Fprintf(&objects, "# %T\n%s\n", list, text) // a buffer takes everything

@@ -19,6 +19,9 @@ import (
 // roleNames are as few as channelNames, for the same reason.
 var roleNames = []string{"Grade 1", "Grade 2", "Special Grade"}
 
+// fewUsers is how many members most roles have at most.
+const fewUsers = 5
+
 func roleName(slot int) string { return fmt.Sprintf("role-%d", slot) }
 
 func (r *run) createRole(ctx context.Context, a action) (string, error) {
@@ -62,11 +65,21 @@ func (r *run) changeRole(random *rand.Rand, role *v1alpha1.DiscordRole) string {
 
 // changeMembers gives the role to other users.
 func (r *run) changeMembers(random *rand.Rand, role *v1alpha1.DiscordRole) string {
-	role.Spec.Members = nil
-	for _, i := range random.Perm(len(r.users))[:random.IntN(len(r.users)+1)] {
-		role.Spec.Members = append(role.Spec.Members, v1alpha1.UserID(r.users[i]))
+	role.Spec.Members = r.someUsers(random)
+	return fmt.Sprintf("%d members", len(role.Spec.Members))
+}
+
+// someUsers are a few members of the guild, or, once in three times, up to all of them: more than a rate
+// limit lets through at once.
+func (r *run) someUsers(random *rand.Rand) (some []v1alpha1.UserID) {
+	most := fewUsers
+	if chance(random, 3) {
+		most = len(r.users)
 	}
-	return fmt.Sprintf("members %v", role.Spec.Members)
+	for _, i := range random.Perm(len(r.users))[:random.IntN(most+1)] {
+		some = append(some, v1alpha1.UserID(r.users[i]))
+	}
+	return some
 }
 
 // editRole leaves one that is being deleted as it is: what becomes of its role is decided already.
@@ -132,7 +145,12 @@ func (r *run) handEditRole(_ context.Context, a action) (string, error) {
 		func(role *discordtest.Role) { role.Permissions, what = 0, "permissions" },
 		func(role *discordtest.Role) { role.Position, what = 1+random.IntN(top), "position" },
 	})
-	return fmt.Sprintf("%s of %q (%s)", what, role.Name, role.ID), r.changeByHand(role.ID, edit)
+	changed := r.changeByHand(role.ID, func(role *discordtest.Role) {
+		if edit(role); what == "position" {
+			r.dragged[role.ID] = true
+		}
+	})
+	return fmt.Sprintf("%s of %q (%s)", what, role.Name, role.ID), changed
 }
 
 // changeByHand edits a role in the app, and notes how it was left if a user has made it.
@@ -161,7 +179,7 @@ func (r *run) handLiftRole(ctx context.Context, a action) (string, error) {
 		return "", err
 	}
 	while := time.Duration(1+random.IntN(10)) * time.Second
-	err = r.changeByHand(role.ID, func(role *discordtest.Role) { role.Position = 1000 })
+	err = r.changeByHand(role.ID, func(role *discordtest.Role) { role.Position, r.dragged[role.ID] = 1000, true })
 	r.later(ctx, while, func(context.Context) {
 		_ = r.changeByHand(role.ID, func(role *discordtest.Role) { role.Position = 1 })
 	})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,7 +35,7 @@ const (
 	// sensei is a role of the guild, for overwrites.
 	sensei = "Sensei"
 	// users is how many members the guild has, besides its owner and the bot.
-	users = 5
+	users = 40
 )
 
 // stage is everything that runs.
@@ -59,6 +60,8 @@ type stage struct {
 	made map[string]made
 	// madeRoles are the roles that they have made.
 	madeRoles map[string]discordtest.Role
+	// dragged are the roles that users have moved.
+	dragged map[string]bool
 	// users are the ids of members of the guild.
 	users []string
 }
@@ -86,7 +89,8 @@ func (s *stage) start(ctx context.Context, out io.Writer) (err error) {
 	working, end := context.WithCancel(context.WithoutCancel(ctx))
 	s.ending = end
 	for i := range replicas {
-		s.replicas = append(s.replicas, newReplica(s, environment.Discord, i+1, "--recovery-wait="+recoveryWait.String()),
+		s.replicas = append(s.replicas, newReplica(s, environment.Discord, i+1, "--recovery-wait="+recoveryWait.String(),
+			"--namespace-selectors"),
 			newReplica(s, environment.Dojo, i+1))
 	}
 	for _, k := range s.replicas {
@@ -122,7 +126,7 @@ func (s *stage) startDiscord(context.Context) (environment.DiscordAPI, error) {
 	s.botID, s.token = bot.UserID, bot.Token
 	s.guild = s.discord.AddGuild(discordtest.GuildSpec{Name: "Jujutsu High", Features: []string{"COMMUNITY", "NEWS"}}).ID
 	s.discord.AddMember(s.guild, s.botID, botPermissions)
-	s.made, s.madeRoles = map[string]made{}, map[string]discordtest.Role{}
+	s.made, s.madeRoles, s.dragged = map[string]made{}, map[string]discordtest.Role{}, map[string]bool{}
 	s.noteRole(s.discord.AddRole(s.guild, sensei, 0))
 	for i := range users {
 		s.users = append(s.users, s.discord.AddUser(fmt.Sprintf("student-%d", i)))
@@ -146,7 +150,12 @@ func (s *stage) setUp(ctx context.Context) error {
 		"metadata": map[string]any{"namespace": namespace, "name": sharedCluster},
 		"spec":     map[string]any{"instances": int64(1), "storage": map[string]any{"size": "1Gi"}},
 	}}
-	for _, o := range append(abuserHas(),
+	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: serverName},
+		Spec: v1alpha1.DiscordServerSpec{
+			TokenSecretRef: v1alpha1.TokenSecretReference{Name: tokenSecret}, ServerID: s.guild, Name: "Jujutsu High",
+		}}
+	allowGuest(&server.Spec)
+	for _, o := range append(slices.Concat(abuserHas(), guestHas()),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tokenSecret},
 			StringData: map[string]string{"token": s.token}},
@@ -155,11 +164,7 @@ func (s *stage) setUp(ctx context.Context) error {
 				"host": "dojo-rw", "port": "5432", "dbname": "app", "username": "app",
 				"password": "the-first-password-of-them-all",
 			}},
-		&v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: serverName},
-			Spec: v1alpha1.DiscordServerSpec{
-				TokenSecretRef: v1alpha1.TokenSecretReference{Name: tokenSecret}, ServerID: s.guild, Name: "Jujutsu High",
-			}},
-		shared,
+		server, shared,
 	) {
 		if err := s.Admin.Create(ctx, o); err != nil {
 			return err

@@ -38,6 +38,10 @@ type world struct {
 	// custom are the objects of CloudNativePG and prometheus-operator.
 	custom []*unstructured.Unstructured
 
+	// guests is what the tenant has who is granted something.
+	guests *guests
+	// dragged are the roles that users have moved.
+	dragged map[string]bool
 	// abuse is what the tenant has who abuses the operators.
 	abuse *abuse
 
@@ -102,6 +106,9 @@ func (r *run) gather(ctx context.Context) (*world, error) {
 	if w.abuse, err = r.gatherAbuse(ctx); err != nil {
 		failed = errors.Join(failed, err)
 	}
+	if w.guests, err = r.gatherGuests(ctx); err != nil {
+		failed = errors.Join(failed, err)
+	}
 	w.servers, w.groups, w.channels = pointers(servers.Items), pointers(groups.Items), pointers(channels.Items)
 	w.roles = pointers(roles.Items)
 	w.dojos, w.secrets, w.deployments = pointers(dojos.Items), pointers(secrets.Items), pointers(deployments.Items)
@@ -109,9 +116,11 @@ func (r *run) gather(ctx context.Context) (*world, error) {
 	if failed == nil {
 		w.gone = r.observer.departed(slices.Concat(objects(w.groups), objects(w.channels), objects(w.roles),
 			objects(w.dojos)))
+		maps.DeleteFunc(w.gone, func(_ types.UID, o client.Object) bool { return o.GetNamespace() == guest })
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	w.dragged = maps.Clone(r.dragged)
 	w.made, w.madeRoles, w.guild = maps.Clone(r.made), maps.Clone(r.madeRoles), r.discord.Guild(r.guild)
 	w.members = map[string][]string{}
 	for user, member := range w.guild.Members {
@@ -133,7 +142,10 @@ func pointers[T any](items []T) (all []*T) {
 
 // deleteAll deletes everything that users have made in Kubernetes, in no order at all.
 func (r *run) deleteAll(ctx context.Context) error {
-	for _, in := range []string{namespace, abuser} {
+	if err := r.releaseGuests(ctx); err != nil {
+		return err
+	}
+	for _, in := range []string{namespace, abuser, guest} {
 		for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &corev1api.Dojo{}, &v1alpha1.DiscordGroup{},
 			&v1alpha1.DiscordChannel{}, &v1alpha1.DiscordRole{}} {
 			if err := r.Admin.DeleteAllOf(ctx, kind, client.InNamespace(in)); err != nil && !apierrors.IsNotFound(err) {

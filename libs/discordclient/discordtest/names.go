@@ -38,6 +38,8 @@ type (
 	Webhook = model.Webhook
 	// AuditEntry is an entry of the audit log.
 	AuditEntry = model.AuditEntry
+	// AuditChange is one changed field in an audit log entry.
+	AuditChange = model.Change
 )
 
 // What goes wrong, how often calls are allowed, and which calls there were.

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+const (
+	guestRoleUID, guestGroupUID = "66666666-guest", "77777777-guest"
+	guestRole, guestCategory    = "250", "210" // on Discord
+	guestUser                   = "701"
+)
+
+// madeForGuest is what the audit log says of something that was done for the guest.
+func madeForGuest(action int, id, uid string) discordtest.AuditEntry {
+	e := madeFor(action, id, uid)
+	e.Reason = "Kind " + uid + " " + guest + "/" + guestName(0)
+	return e
+}
+
+// visited is peace beside a guest with a role, which has a member, and a group.
+func visited() *world {
+	ready := conds("Reconciled", "Available", "Ready")
+	of := func(uid string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: guest, Name: guestName(0), UID: types.UID(uid), Generation: 1}
+	}
+	w := peace()
+	w.guests = &guests{
+		groups: []*v1alpha1.DiscordGroup{{ObjectMeta: of(guestGroupUID), Status: v1alpha1.DiscordGroupStatus{
+			ObservedGeneration: 1, Conditions: ready, GroupID: guestCategory}}},
+		roles: []*v1alpha1.DiscordRole{{ObjectMeta: of(guestRoleUID),
+			Spec: v1alpha1.DiscordRoleSpec{Name: "Grade 1", Permissions: []v1alpha1.Permission{"ViewChannel"}},
+			Status: v1alpha1.DiscordRoleStatus{
+				ObservedGeneration: 1, Conditions: ready, RoleID: guestRole}}},
+	}
+	w.guild.Roles = append(w.guild.Roles,
+		discordtest.Role{ID: guestRole, Name: "Grade 1", Position: 1, Permissions: discordtest.PermViewChannel})
+	w.guild.Roles[2].Position, w.guild.Roles[3].Position = 3, 2
+	w.madeRoles[handRoleID] = w.guild.Roles[3]
+	w.guild.Channels = append(w.guild.Channels,
+		discordtest.Channel{ID: guestCategory, Type: discordtest.TypeCategory, Name: "Teams"})
+	w.members[guestUser] = []string{guestRole}
+	given := madeForGuest(auditMemberRoles, guestUser, guestRoleUID)
+	given.Changes = added(guestRole)
+	w.guild.Audit = append(w.guild.Audit, madeForGuest(auditRoleCreate, guestRole, guestRoleUID),
+		madeForGuest(auditChannelCreate, guestCategory, guestGroupUID), given)
+	return w
+}
+
+// added are the changes of a member who was given a role.
+func added(role string) []discordtest.AuditChange {
+	return []discordtest.AuditChange{{Key: "$add", New: []any{map[string]any{"id": role}}}}
+}
+
+func TestWhatAGuestMayHave(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*world){
+		"what is granted": func(*world) {},
+		"a role is refused": func(w *world) {
+			w.guests.roles[0].Spec.Permissions = []v1alpha1.Permission{"ManageRoles"}
+			w.guests.roles[0].Status.Conditions = conds(v1alpha1.ReasonNotAllowed, "Available", "Degraded")
+		},
+		"one that would leave something waits": func(w *world) {
+			w.guests.roles[0].DeletionTimestamp = now()
+			w.guests.roles[0].Status.Conditions = conds(v1alpha1.ReasonNotAllowed, "Degraded")
+		},
+		"a user has moved its role":   func(w *world) { w.guild.Roles[4].Position = 5; w.dragged = map[string]bool{guestRole: true} },
+		"a user has moved the others": func(w *world) { w.guild.Roles[3].Position = 0; w.dragged = map[string]bool{handRoleID: true} },
+		"others move with its role": func(w *world) {
+			moved := madeForGuest(auditRoleUpdate, grade, guestRoleUID)
+			moved.Changes = []discordtest.AuditChange{{Key: "position"}}
+			w.guild.Audit = append(w.guild.Audit, moved)
+		},
+		"its role is gone with its object": func(w *world) {
+			w.guests.roles = nil
+			w.guild.Roles = w.guild.Roles[:4]
+			w.members[guestUser] = nil
+			w.guild.Audit = append(w.guild.Audit, madeForGuest(auditRoleDelete, guestRole, guestRoleUID))
+		},
+		"an overwrite names the first tenant's role": func(w *world) {
+			w.guild.Roles[2], w.guild.Roles[4] = w.guild.Roles[4], w.guild.Roles[2]
+			w.channels[0].Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{
+				{Role: "Grade 1", Allow: []v1alpha1.Permission{"ViewChannel"}}}
+			w.guild.Channels[1].Overwrites = []discordtest.Overwrite{{ID: grade, Allow: discordtest.PermViewChannel}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := visited()
+			change(w)
+			if wrong := check(w); len(wrong) > 0 {
+				t.Error(wrong)
+			}
+		})
+	}
+}
+
+func TestWhatAGuestMayNotHave(t *testing.T) {
+	t.Parallel()
+	deed := func(action int, id string, changes ...discordtest.AuditChange) func(*world) {
+		return func(w *world) {
+			e := madeForGuest(action, id, guestRoleUID)
+			e.Changes = changes
+			w.guild.Audit = append(w.guild.Audit, e)
+		}
+	}
+	for name, c := range map[string]struct {
+		change          func(*world)
+		invariant, says string
+	}{
+		"permissions above the ceiling": {func(w *world) { w.guild.Roles[4].Permissions |= discordtest.PermManageRoles },
+			moreThanGranted, "above the ceiling"},
+		"a spec above the ceiling that is Ready": {func(w *world) {
+			w.guests.roles[0].Spec.Permissions = []v1alpha1.Permission{"Administrator"}
+		}, moreThanGranted, "above the ceiling"},
+		"a role above the first tenant's":   {func(w *world) { w.guild.Roles[4].Position = 4 }, moreThanGranted, "it is above the role"},
+		"a role above one that a user made": {func(w *world) { w.guild.Roles[3].Position = 0 }, moreThanGranted, "above the role " + handRoleID},
+		"a user gets a role of the server": {func(w *world) { w.members[guestUser] = []string{handRoleID} },
+			moreThanGranted, guestUser + " has got it"},
+		"a user gets a role of the first tenant": {func(w *world) { w.members[guestUser] = []string{grade} },
+			"Discord is as the specs say", guestUser},
+		"another's role is given":     {deed(auditMemberRoles, guestUser, added(grade)...), moreThanGranted, grade},
+		"another's channel is edited": {deed(11, posts), moreThanGranted, posts},
+		"another's role is edited": {deed(auditRoleUpdate, grade, discordtest.AuditChange{Key: "name"}),
+			moreThanGranted, grade},
+		"another's role is deleted": {deed(auditRoleDelete, handRoleID), moreThanGranted, handRoleID},
+		"it takes a category": {func(w *world) { w.guests.groups[0].Status.GroupID = category },
+			moreThanGranted, category},
+		"its role stays": {func(w *world) { w.guests.roles = nil }, moreThanGranted, guestRoleUID},
+		"its category stays": {func(w *world) { w.guests.groups = nil },
+			moreThanGranted, guestGroupUID},
+		"its webhook stays": {func(w *world) {
+			w.guild.Webhooks = append(w.guild.Webhooks, discordtest.Webhook{ID: "404", ChannelID: posts, ApplicationID: botID})
+			deed(auditWebhookCreate, "404")(w)
+			w.guests.roles = nil
+		}, moreThanGranted, "404"},
+		"it does not go": {func(w *world) { w.guests.groups[0].DeletionTimestamp = now() },
+			"everything is reconciled", "does not go"},
+		"it fails": {func(w *world) { w.guests.groups[0].Status.Conditions = conds("Retrying", "Progressing") },
+			"everything is reconciled", "Retrying"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := visited()
+			c.change(w)
+			expect(t, check(w), c.invariant, c.says)
+		})
+	}
+}
