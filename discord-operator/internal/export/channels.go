@@ -33,18 +33,18 @@ func (e *exporter) groupEntry(c *discordclient.Channel, position int) entry {
 	var notes notes
 	result := entry{kind: kindGroup, name: e.groups[c.ID], about: fmt.Sprintf("Category %q", c.Name)}
 	spec := v1alpha1.DiscordGroupSpec{
-		ServerRef:            v1alpha1.ServerReference{Name: e.o.name},
-		Name:                 c.Name,
-		Position:             new(int32(position)), //nolint:gosec // G115: Discord allows 500 channels
-		PermissionOverwrites: e.overwrites(&notes, c, manage),
-		Adopt:                e.adopt(c.ID),
-		DeletionPolicy:       e.deletionPolicy(),
+		ServerRef:      v1alpha1.ServerReference{Name: e.o.name},
+		Name:           c.Name,
+		Position:       new(int32(position)), //nolint:gosec // G115: Discord allows 500 channels
+		Adopt:          e.adopt(c.ID),
+		DeletionPolicy: e.deletionPolicy(),
 	}
+	spec.PermissionOverwrites, result.disabled = e.overwrites(&notes, c, manage)
 	if why := refusal(c); why != "" {
 		notes.disable(why)
 		result.disabled, spec.Name = true, proposed(c)
 	}
-	result.spec, result.notes = spec, notes
+	result.spec, result.notes, e.disabled[c.ID] = spec, notes, result.disabled
 	return result
 }
 
@@ -79,16 +79,16 @@ func (e *exporter) channelEntry(c, category *discordclient.Channel, position int
 	if spec.Webhook != nil {
 		needed |= permissions.ManageWebhooks
 	}
-	spec.PermissionOverwrites = e.overwrites(&notes, c, needed)
+	spec.PermissionOverwrites, result.disabled = e.overwrites(&notes, c, needed)
 	switch {
 	case refusal(c) != "":
 		notes.disable(refusal(c))
 		result.disabled, spec.Name = true, proposed(c)
-	case category != nil && refusal(category) != "":
+	case category != nil && e.disabled[category.ID]:
 		notes.disable(fmt.Sprintf("its group %s is commented out, too.", e.groups[category.ID]))
 		result.disabled = true
 	}
-	result.spec, result.notes = spec, notes
+	result.spec, result.notes, e.disabled[c.ID] = spec, notes, result.disabled
 	return result
 }
 

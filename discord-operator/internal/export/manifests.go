@@ -26,31 +26,35 @@ type exporter struct {
 	o *options
 	// groups, names and roles are the names of the objects, by the id of their category, channel or role.
 	groups, names, roles map[string]string
+	// disabled are the categories and channels whose objects are commented out, by their ids.
+	disabled map[string]bool
 }
 
 // manifests plans the document of a server. It is pure, and the same server gives the same
 // document: roles from top to bottom, channels in Discord's order, where channels outside of any category come first.
 func manifests(s *server, o *options) *document {
 	l := sorted(s.channels)
-	e := &exporter{server: s, o: o}
+	e := &exporter{server: s, o: o, disabled: map[string]bool{}}
 	e.groups, e.names = objectNames(o.name, l)
 	roles, unmanaged := s.listed()
 	e.roles = roleNames(roles)
 	d := &document{head: e.head(), namespace: o.namespace, leftOut: append(l.leftOut, unmanaged...)}
 	d.copied = o.copyTo != ""
+	var channels []entry // before the server, which refers to those of them that are not commented out
+	for i, c := range l.channels[""] {
+		channels = append(channels, e.channelEntry(c, nil, i))
+	}
+	for i, category := range l.categories {
+		channels = append(channels, e.groupEntry(category, i))
+		for j, c := range l.channels[category.ID] {
+			channels = append(channels, e.channelEntry(c, category, j))
+		}
+	}
 	d.entries = append(d.entries, e.serverEntry())
 	for i, r := range roles {
 		d.entries = append(d.entries, e.roleEntry(r, i))
 	}
-	for i, c := range l.channels[""] {
-		d.entries = append(d.entries, e.channelEntry(c, nil, i))
-	}
-	for i, category := range l.categories {
-		d.entries = append(d.entries, e.groupEntry(category, i))
-		for j, c := range l.channels[category.ID] {
-			d.entries = append(d.entries, e.channelEntry(c, category, j))
-		}
-	}
+	d.entries = append(d.entries, channels...)
 	return d
 }
 

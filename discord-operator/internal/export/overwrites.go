@@ -17,37 +17,62 @@ import (
 // maxOverwrites is the limit of the schema.
 const maxOverwrites = 100
 
-// overwrites are those of a channel or category, none as an empty list. It is nil, which leaves
-// them unmanaged, with a note, if the schema cannot express them or the operator would change them.
+// overwrites are those of a channel or category, none as an empty list. If the schema cannot express
+// them, or the operator would change them, they are left out with a note. An object that is to create a
+// copy would then be open: it is to be commented out, and denies everyone for those who remove the signs.
 func (e *exporter) overwrites(
 	notes *notes, c *discordclient.Channel, needed permissions.Bits,
-) []v1alpha1.PermissionOverwrite {
-	list := make([]v1alpha1.PermissionOverwrite, 0, len(c.Overwrites))
+) (list []v1alpha1.PermissionOverwrite, disabled bool) {
+	list, why := e.expressed(notes, c)
+	switch lost := e.lost(c, needed); {
+	case why != "" && e.o.copyTo != "":
+		notes.disable(fmt.Sprintf("its permissionOverwrites cannot be copied: %s. Without them it would be open to more "+
+			"users than the original. Fix that on Discord and run this again; or write the overwrites here, which now deny "+
+			"everyone, and remove the comment signs.", why))
+		return []v1alpha1.PermissionOverwrite{{Role: everyone, Deny: names(permissions.ViewChannel)}}, true
+	case why != "":
+		notes.leave("permissionOverwrites", why)
+		return nil, false
+	case lost != 0 && e.o.copyTo != "":
+		notes.disable(fmt.Sprintf("the bot lacks %s here, and in a copy the operator would grant it to the bot. If you "+
+			"want that, remove the comment signs.", lost))
+		return list, true
+	case lost != 0:
+		fragment, _ := toYAML(map[string]any{"permissionOverwrites": list}) // plain data
+		notes.fragment(fmt.Sprintf("permissionOverwrites is left out, so that it stays as it is: "+
+			"the bot has no access "+
+			"(it lacks %s here), and the operator would grant it. If you want that, add this to the spec:", lost),
+			string(fragment))
+		return nil, false
+	}
+	return list, false
+}
+
+// expressed are the overwrites in the terms of the schema, or why it cannot express them.
+func (e *exporter) expressed(notes *notes, c *discordclient.Channel) (list []v1alpha1.PermissionOverwrite, why string) {
+	list = make([]v1alpha1.PermissionOverwrite, 0, len(c.Overwrites))
 	for _, o := range c.Overwrites {
 		if why := e.unwritable(o); why != "" {
-			notes.leave("permissionOverwrites", why)
-			return nil
+			return nil, why
 		}
 		list = append(list, e.overwrite(o))
+		kept := "the operator keeps them as they are"
+		if e.o.copyTo != "" {
+			kept = "the copy does not have them"
+			if unnamed := o.Deny &^ permissions.All; unnamed != 0 {
+				return nil, fmt.Sprintf("the one for %s %s denies permissions that Discord has not documented (%s), which "+
+					"no spec can name", kindOf(o), o.ID, unnamed)
+			}
+		}
 		if unnamed := (o.Allow | o.Deny) &^ permissions.All; unnamed != 0 {
 			notes.add("The overwrite for %s %s has permissions that Discord has not documented (%s). "+
-				"A spec cannot name them; the operator keeps them as they are.",
-				kindOf(o), o.ID, unnamed)
+				"A spec cannot name them; %s.", kindOf(o), o.ID, unnamed, kept)
 		}
 	}
 	if len(list) > maxOverwrites {
-		notes.leave("permissionOverwrites", fmt.Sprintf("there are %d, the schema allows %d", len(list), maxOverwrites))
-		return nil
+		return nil, fmt.Sprintf("there are %d, the schema allows %d", len(list), maxOverwrites)
 	}
-	if lost := e.lost(c, needed); lost != 0 {
-		fragment, _ := toYAML(map[string]any{"permissionOverwrites": list}) // plain data
-		notes.fragment(fmt.Sprintf("permissionOverwrites is left out, so that it stays as it is: "+
-			"by the bot's own role, the bot has no access "+
-			"(it lacks %s here), and the operator would grant it. If you want that, or another of its roles grants it, "+
-			"add this to the spec:", lost), string(fragment))
-		return nil
-	}
-	return list
+	return list, ""
 }
 
 // overwrite is one of them: roles by their objects, those without by name where the name is unique.
@@ -106,16 +131,9 @@ func kindOf(o discordclient.Overwrite) string {
 	return "role"
 }
 
-// lost is what the bot needs, has in the server, and is denied in a channel. Of its roles only the
-// one that Discord created for it is known: none of the calls returns the others.
+// lost is what the bot needs, has in the server, and is denied in a channel.
 func (e *exporter) lost(c *discordclient.Channel, needed permissions.Bits) permissions.Bits {
-	var roles []string
-	for _, r := range e.guild.Roles {
-		if r.Tags.BotID != "" && r.Tags.BotID == e.bot.userID {
-			roles = append(roles, r.ID)
-		}
-	}
-	here := permissions.In(e.bot.permissions, e.guild.ID, e.bot.userID, roles, c.Overwrites)
+	here := permissions.In(e.bot.permissions, e.guild.ID, e.bot.userID, e.bot.roles, c.Overwrites)
 	return here.Missing(needed) & e.bot.permissions
 }
 

@@ -90,7 +90,7 @@ func (e *exporter) reference(notes *notes, field, id string) *v1alpha1.ChannelRe
 		if c.ID != id {
 			continue
 		}
-		if name, ok := e.names[c.ID]; ok && refusal(c) == "" {
+		if name, ok := e.names[c.ID]; ok && !e.disabled[c.ID] {
 			return &v1alpha1.ChannelReference{Name: name}
 		}
 	}
