@@ -34,21 +34,47 @@ func Of(spec []v1alpha1.ForumTag) []discordclient.Tag {
 // Identify gives tags the ids of those on Discord that they are, by the record of an earlier time.
 func Identify(list, live []discordclient.Tag, recorded []v1alpha1.ForumTagStatus) []discordclient.Tag {
 	list = slices.Clone(list)
-	used := func(id string) bool {
-		return slices.ContainsFunc(list, func(t discordclient.Tag) bool { return t.ID == id })
+	recordOf := func(name string) string {
+		for _, r := range recorded {
+			if r.Name == name && has(live, r.ID) {
+				return r.ID
+			}
+		}
+		return ""
 	}
-	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+	byName := func(same func(a, b string) bool) func(string) string {
+		return func(name string) string {
+			for _, t := range live {
+				if same(t.Name, name) && !has(list, t.ID) {
+					return t.ID
+				}
+			}
+			return ""
+		}
+	}
+	exact := byName(func(a, b string) bool { return a == b })
+	unrecorded := func(name string) string {
+		if recordOf(name) != "" {
+			return ""
+		}
+		return exact(name)
+	}
+	for _, idOf := range []func(name string) string{unrecorded, recordOf, exact, byName(strings.EqualFold)} {
 		for i := range list {
-			fits := func(t discordclient.Tag) bool { return same(t.Name, list[i].Name) && !used(t.ID) }
-			if at := slices.IndexFunc(live, fits); at >= 0 && list[i].ID == "" {
-				list[i].ID = live[at].ID
+			if id := idOf(list[i].Name); list[i].ID == "" && !has(list, id) {
+				list[i].ID = id
 			}
 		}
 	}
+	return renamed(list, live, recorded)
+}
+
+// renamed gives the tags without an id those of recorded ones that have lost their names, if they are as
+// many.
+func renamed(list, live []discordclient.Tag, recorded []v1alpha1.ForumTagStatus) []discordclient.Tag {
 	var lost []string
 	for _, r := range recorded {
-		stays := func(t discordclient.Tag) bool { return t.ID == r.ID }
-		if slices.ContainsFunc(live, stays) && !used(r.ID) {
+		if has(live, r.ID) && !has(list, r.ID) {
 			lost = append(lost, r.ID)
 		}
 	}
@@ -64,17 +90,22 @@ func Identify(list, live []discordclient.Tag, recorded []v1alpha1.ForumTagStatus
 	return list
 }
 
+// has reports whether one of the tags has an id.
+func has(list []discordclient.Tag, id string) bool {
+	return slices.ContainsFunc(list, func(t discordclient.Tag) bool { return t.ID == id })
+}
+
 // Record is what a status says of the tags of a spec: the ids that they have on Discord, or, while it
-// does not have all of them, what was recorded before.
+// does not have all of them with their names, what was recorded before.
 func Record(
 	spec []v1alpha1.ForumTag, live []discordclient.Tag, before []v1alpha1.ForumTagStatus,
 ) (now []v1alpha1.ForumTagStatus) {
-	for _, t := range spec {
-		i := slices.IndexFunc(live, func(l discordclient.Tag) bool { return l.Name == t.Name })
-		if i < 0 {
+	for _, t := range Identify(Of(spec), live, before) {
+		named := func(l discordclient.Tag) bool { return l.ID == t.ID && l.Name == t.Name }
+		if !slices.ContainsFunc(live, named) {
 			return before
 		}
-		now = append(now, v1alpha1.ForumTagStatus{Name: t.Name, ID: live[i].ID})
+		now = append(now, v1alpha1.ForumTagStatus{Name: t.Name, ID: t.ID})
 	}
 	return now
 }

@@ -60,7 +60,15 @@ func TestIdentify(t *testing.T) {
 		"made again by hand":                    {"a b", "2:b 3:a", "1:a 2:b", "3:a 2:b"},
 		"renamed, before a status shows more":   {"c b", "1:a 2:b", "", "c 2:b"},
 		"renamed, and Discord knows it already": {"c b", "1:c 2:b", "1:a 2:b", "1:c 2:b"},
-		"twice on Discord":                      {"a", "1:a 2:a", "2:a", "1:a"},
+		"twice on Discord, the recorded one":    {"a", "1:a 2:a", "2:a", "2:a"},
+		"renamed by hand, beside a new one":     {"a d", "1:c", "1:a", "1:a d"},
+		"all renamed by hand, beside a new one": {"a b d", "1:x 2:y", "1:a 2:b", "1:a 2:b d"},
+		"renamed by hand, and one less":         {"a", "1:c 2:b", "1:a 2:b", "1:a"},
+		"renamed by hand to one of theirs":      {"a b", "1:b 2:x", "1:a 2:b", "1:a 2:b"},
+		"names changed by hand":                 {"a b", "1:b 2:a", "1:a 2:b", "1:a 2:b"},
+		"renamed by hand, another in capitals":  {"a", "1:x 2:A", "1:a", "1:a"},
+		"renamed to the name of a new one":      {"a c", "1:c", "1:a", "a 1:c"},
+		"renamed in the spec beside a new one that has its old name": {"c a", "1:c", "1:a", "1:c a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,6 +88,10 @@ func TestRecord(t *testing.T) {
 	}
 	if d := cmp.Diff(before, Record(spec, named("1:a"), before)); d != "" {
 		t.Errorf("while one is missing: %s", d)
+	}
+	swapped := recorded("2:b 1:a")
+	if d := cmp.Diff(swapped, Record(spec, named("1:b 2:a"), swapped)); d != "" {
+		t.Errorf("while names are changed by hand: %s", d)
 	}
 	if got := Record(nil, named("1:a"), before); got != nil {
 		t.Errorf("got %v for no tags in the spec", got)
