@@ -5,6 +5,9 @@ package discordclient
 import (
 	"encoding/base64"
 	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/bwmarrin/discordgo"
 )
@@ -95,6 +98,18 @@ type ChannelEdit struct {
 	SortOrder          Change[*int]                  `json:"default_sort_order,omitzero"`
 	Layout             Change[int]                   `json:"default_forum_layout,omitzero"`
 	ThreadSlowmode     Change[int]                   `json:"default_thread_rate_limit_per_user,omitzero"`
+}
+
+// Without returns the edit without some fields, by Discord's names of them.
+func (e ChannelEdit) Without(names ...string) ChannelEdit {
+	v := reflect.ValueOf(&e).Elem()
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+		if slices.Contains(names, name) {
+			v.Field(i).SetZero()
+		}
+	}
+	return e
 }
 
 // hidden names the hidden rate limit that the edit falls under.

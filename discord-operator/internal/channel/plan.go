@@ -65,9 +65,8 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) external.Plan {
 	edit, d := differences(c, s, want)
 	p.Changes = d.Changes
 	p.Report(d.Issue())
-	if !p.Report(refusedEdit(s, edit, d.Fields)) {
-		p.Edit, p.Fields = edit, d.Fields
-	}
+	p.Edit, p.Fields = edit, d.Fields
+	leaveRefused(&p, s)
 	return p
 }
 
@@ -187,27 +186,20 @@ func seconds(d *metav1.Duration) *int {
 	return new(int(d.Seconds()))
 }
 
-// refusedEdit is why Discord would refuse an edit.
-func refusedEdit(s State, edit discordclient.ChannelEdit, fields []string) *conditions.Issue {
-	if len(fields) == 0 {
-		return nil
+// leaveRefused leaves out of an edit what Discord would refuse, and reports why: Discord refuses an edit as
+// a whole, and the overwrites that close a channel must get through.
+func leaveRefused(p *external.Plan, s State) {
+	if len(p.Fields) == 0 {
+		return
 	}
-	if lacks := s.Guild.LacksForEdit(s.Binding.Channel, edit, Kind.Noun); lacks != nil {
-		return lacks
+	p.ReportLack(s.Guild, s.Binding.Channel, Kind.Noun)
+	if to, ok := p.Edit.Type.Get(); ok && p.Report(refusedType(s, to)) {
+		p.Leave("type")
 	}
-	if to, ok := edit.Type.Get(); ok {
-		if refused := refusedType(s, to); refused != nil {
-			return refused
-		}
+	if to, ok := p.Edit.Bitrate.Get(); ok && p.Report(refusedBitrate(s, to)) {
+		p.Leave("bitrate")
 	}
-	if to, ok := edit.Bitrate.Get(); ok {
-		if refused := refusedBitrate(s, to); refused != nil {
-			return refused
-		}
+	if to, ok := p.Edit.ParentID.Get(); ok && p.Report(cmp.Or(s.Guild.LacksInCategory(to), fullCategory(s))) {
+		p.Leave("group")
 	}
-	to, ok := edit.ParentID.Get()
-	if !ok {
-		return nil
-	}
-	return cmp.Or(s.Guild.LacksInCategory(to), fullCategory(s))
 }

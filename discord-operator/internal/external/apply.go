@@ -240,26 +240,24 @@ func (r *Resources) recordAdoption(b Binding, results *Results) {
 	results.Changed = true
 }
 
-// edit changes all fields by one call. Where the limit of names and topics holds it back, the
-// others go first, and the limit remains the issue.
+// edit changes all fields by one call. Discord refuses it as a whole: what it refuses is left out then, so
+// that the others, overwrites above all, get through, and the refusal remains as an issue.
 func (r *Resources) edit(
 	ctx context.Context, api *guildcache.Client, b Binding,
 	edit discordclient.ChannelEdit, fields []string, results *Results,
 ) error {
 	id, reason := results.Channel.ID, Reason(r.Kind.Name, b.Object)
 	ch, err := api.EditChannel(ctx, id, edit, reason)
-	limited, ok := errors.AsType[*discordclient.RateLimited](err)
-	switch held := !edit.Name.IsZero() || !edit.Topic.IsZero(); {
-	case ok && held && limited.After > issues.MaxBrief:
-		edit.Name, edit.Topic = discordclient.Change[string]{}, discordclient.Change[string]{}
-		if fields = without(fields, "name", "topic"); len(fields) == 0 {
-			return err
+	for range maxLess {
+		less := leftOut(err, edit, fields)
+		if len(less) == 0 || len(less) == len(fields) {
+			break
 		}
-		var failed error
-		if ch, failed = api.EditChannel(ctx, id, edit, reason); failed != nil {
-			return failed
-		}
-	case err != nil:
+		results.Fail(err, r.Status.Clock.Now())
+		edit, fields = edit.Without(wireNames(less)...), without(fields, less...)
+		ch, err = api.EditChannel(ctx, id, edit, reason)
+	}
+	if err != nil {
 		return err
 	}
 	changed, ignored := r.Records.Answered(b.Object, fields, edit, results.Channel, ch)
@@ -270,7 +268,7 @@ func (r *Resources) edit(
 	if len(changed) > 0 && status.Reconciled(b.Object) && !b.Adopted {
 		r.Status.DriftCorrected(b.Object, changed...)
 	}
-	return errors.Join(err, NotApplied(ignored))
+	return NotApplied(ignored)
 }
 
 func without(list []string, drop ...string) []string {

@@ -54,8 +54,8 @@ func planCategory(g *v1alpha1.DiscordGroup, s State) external.Plan {
 	edit, d := differences(g, s, want)
 	p.Changes = d.Changes
 	p.Report(d.Issue())
-	if len(d.Fields) > 0 && !p.Report(s.Guild.LacksForEdit(s.Binding.Channel, edit, Kind.Noun)) {
-		p.Edit, p.Fields = edit, d.Fields
+	if p.Edit, p.Fields = edit, d.Fields; len(d.Fields) > 0 {
+		p.ReportLack(s.Guild, s.Binding.Channel, Kind.Noun)
 	}
 	return p
 }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+var _ = Describe("A channel with a setting that Discord refuses", func() {
+	const close = discordtest.PermSendMessages
+	closing := func(c *v1alpha1.DiscordChannel) {
+		c.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{
+			{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}},
+		}
+	}
+	closed := func(w *world, c *v1alpha1.DiscordChannel) func() []discordtest.Overwrite {
+		return func() []discordtest.Overwrite { return on(c).Overwrites }
+	}
+	isClosed := func(w *world) OmegaMatcher {
+		return ContainElement(discordtest.Overwrite{ID: w.guild, Deny: close})
+	}
+
+	DescribeTable("is closed by its overwrites nevertheless", func(ctx context.Context, reason, message string,
+		change func(*v1alpha1.ChannelVoice), refuse func(*world),
+	) {
+		w := newCommunity(ctx)
+		hall := w.channel("", "hall", ofType(v1alpha1.ChannelTypeVoice,
+			voice(func(v *v1alpha1.ChannelVoice) { v.UserLimit = new(int32(3)) })))
+		ready(ctx, w.server(), hall)
+		refuse(w)
+		edit(ctx, hall, func(c *v1alpha1.DiscordChannel) {
+			closing(c)
+			c.Spec.Voice.UserLimit = new(int32(7))
+			change(c.Spec.Voice)
+		})
+		Expect(eventuallyDegraded(ctx, hall, reason)).To(ContainSubstring(message))
+		Eventually(ctx, closed(w, hall)).Should(isClosed(w))
+		w.expectIdle(ctx)
+		Expect(calls(w.edits(), "PATCH /channels/{channel_id}")).To(BeNumerically("<=", 5), "refusals should end")
+
+		By("being Ready once the setting is allowed")
+		edit(ctx, hall, func(c *v1alpha1.DiscordChannel) {
+			c.Spec.Voice = &v1alpha1.ChannelVoice{UserLimit: new(int32(7))}
+		})
+		eventuallyReady(ctx, hall)
+		Expect(on(hall).UserLimit).To(Equal(7))
+	},
+		Entry("where it is foreseen", "BitrateTooHigh", "96000 at most",
+			func(v *v1alpha1.ChannelVoice) { v.Bitrate = new(int32(128000)) }, func(*world) {}),
+		Entry("where Discord names the setting", "Refused", "rtc_region",
+			func(v *v1alpha1.ChannelVoice) { v.Region = new("atlantis") }, func(*world) {}),
+		Entry("where Discord does not name it", "Refused", "Invalid Form Body",
+			func(v *v1alpha1.ChannelVoice) { v.Region = new("japan") }, func(*world) {
+				DeferCleanup(discord.Faults().Add(discordtest.Fault{
+					Route:  "PATCH /channels/{channel_id}",
+					Match:  func(r discordtest.Request) bool { return strings.Contains(string(r.Body), `"rtc_region":"japan"`) },
+					Action: discordtest.Action{Status: 400, Body: `{"message": "Invalid Form Body", "code": 50035}`},
+				}))
+			}),
+	)
+})
+
+// calls counts those of a route.
+func calls(list []string, route string) (n int) {
+	for _, c := range list {
+		if c == route {
+			n++
+		}
+	}
+	return n
+}
