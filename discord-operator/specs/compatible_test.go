@@ -4,10 +4,13 @@ package specs_test
 
 import (
 	"context"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 )
 
@@ -54,4 +57,69 @@ var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, func() 
 		deleteAndWait(ctx, c, g)
 		Expect(w.named("alerts")).To(HaveLen(1), "a guess is retained")
 	})
+
+	It("the bot keeps its access to what it makes private", func(ctx context.Context) {
+		w := newWorld(ctx)
+		private := denying("@everyone", "ViewChannel")
+		g, c := w.group("private", groupOverwrites(private)), w.channel("private", "created", withOverwrites(private), withWebhook)
+		later := w.channel("", "edited")
+		ready(ctx, w.server(), g, c, later)
+		edit(ctx, later, withOverwrites(private))
+		eventuallyReady(ctx, later)
+		for _, ch := range []*v1alpha1.DiscordChannel{c, later} {
+			edit(ctx, ch, aboutFailures)
+			eventuallyReady(ctx, ch)
+			Expect(on(ch).Topic).To(Equal("What is broken"))
+		}
+		edit(ctx, g, groupOverwrites(denying("@everyone", "ViewChannel", "SendMessages")))
+		eventuallyReady(ctx, g)
+	})
+
+	It("an edit that the server does not permit is reported as such, and made once it does", func(ctx context.Context) {
+		w := newWorld(ctx)
+		c := w.channel("", "alerts")
+		ready(ctx, w.server(), c)
+		discord.Gateway().Drop(0) // so that the next session has its events
+		w.expectIdle(ctx)
+		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) {
+			ch.Overwrites = []discordtest.Overwrite{{ID: w.bot.UserID, Type: 1, Allow: view}, {ID: w.guild, Deny: view}}
+		})
+		edit(ctx, c, aboutFailures)
+		Expect(eventuallyDegraded(ctx, c, v1alpha1.ReasonMissingPermissions)).To(ContainSubstring("code 50013"))
+		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) { ch.Overwrites = nil })
+		eventuallyReady(ctx, c)
+		Expect(on(c).Topic).To(Equal("What is broken"))
+	})
+
+	It("a position that an answer leaves out causes no move, and one that a user changes is corrected", func(ctx context.Context) {
+		w := newWorld(ctx)
+		objects := []client.Object{w.server(), w.group("g")}
+		var names []string
+		for i := range int32(6) {
+			name := fmt.Sprintf("channel-%d", i)
+			names, objects = append(names, name), append(objects, w.channel("g", name, position(i)))
+		}
+		ready(ctx, objects...)
+		w.expectIdle(ctx)
+		Expect(w.shown(w.named("g")[0])).To(Equal(names))
+		discord.Gateway().Drop(0) // so that the next session has their events
+		w.expectIdle(ctx)
+		before := len(w.edits())
+		for _, o := range objects[3:6] {
+			edit(ctx, o.(*v1alpha1.DiscordChannel), aboutFailures)
+		}
+		eventuallyReady(ctx, objects...)
+		w.expectInSync(ctx, objects...)
+		Expect(w.edits()[before:]).To(Equal([]string{patchChannel, patchChannel, patchChannel}))
+		for _, o := range objects[2:] {
+			Expect(eventsOf(o)(ctx)).NotTo(ContainElement("Normal DriftCorrected"), "no user has moved anything")
+		}
+		last := objects[7].(*v1alpha1.DiscordChannel)
+		discord.EditChannelByHand(last.Status.ChannelID, func(ch *discordtest.Channel) { ch.Position = 0 })
+		first := objects[2].(*v1alpha1.DiscordChannel)
+		discord.EditChannelByHand(first.Status.ChannelID, func(ch *discordtest.Channel) { ch.Position = 99 })
+		Eventually(func() []string { return w.shown(w.named("g")[0]) }).Should(Equal(names))
+	})
 })
+
+func aboutFailures(c *v1alpha1.DiscordChannel) { c.Spec.Topic = new("What is broken") }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"jutsu.com/operators/libs/discordclient"
-	"jutsu.com/operators/libs/discordclient/guildcache/internal/pending"
 )
 
 // Connecting implements gateway.Handler.
@@ -257,7 +256,7 @@ func (st *Store) onChannel(channel *discordclient.Channel) error {
 	if g == nil || !g.pendingFor(channel.ID).Event(channel, now) {
 		return nil
 	}
-	echo := len(g.lastChanges(now.Add(-pending.Life), channel.ID)) > 0
+	echo := len(g.lastChanges(now.Add(-consistencyDelay), channel.ID)) > 0 // some servers send events twice
 	switch {
 	case g.setChannel(channel, now):
 		st.emit(EventChannel, g.id, channel.ID)
