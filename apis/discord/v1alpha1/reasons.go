@@ -56,6 +56,11 @@ const (
 	// the operator was stopped or Discord's response was lost. The operator looks for the result
 	// before it creates again, so that nothing is created twice.
 	ReasonCreatePending = "CreatePending"
+	// ReasonCreateUnproven (Degraded): a create may have succeeded, something of that name exists, and the
+	// audit log, which alone proves whose it is to an object of another namespace than its server, is not
+	// shown to the bot. Nothing is bound or created. Change spec.name, or ask the owner of the server to
+	// give the bot ViewAuditLog.
+	ReasonCreateUnproven = "CreateUnproven"
 	// ReasonPaused (Paused=True): the object has the annotation discord.jutsu.com/paused. Ready has the
 	// reason too: it is True where the object matches its spec, and False (Progressing) where something
 	// is to be changed. Degraded while the object is being deleted: nothing is deleted on Discord until

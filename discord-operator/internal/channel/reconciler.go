@@ -110,7 +110,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 		return r.updateStatus(ctx, c, state, r.observed(c, state, plan))
 	}
 	if status.Paused(c) {
-		return r.updateStatus(ctx, c, State{}, Results{Results: plan.Pause(c, plan.Pending() || plan.Webhook.Pending())})
+		paused := r.Channels.Pause(ctx, state.Binding, plan.Plan, plan.Pending() || plan.Webhook.Pending())
+		return r.updateStatus(ctx, c, State{}, Results{Results: paused})
 	}
 	results := r.apply(ctx, c, state, plan)
 	return r.updateStatus(ctx, c, state, results)

@@ -151,6 +151,7 @@ func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) exter
 	return external.Lookup{
 		Object: c, GuildID: guild.ID, ParentID: parentID, Types: channelTypes(c.Spec.Type),
 		NoAdoption: grant.AdoptionRefused(guild.Server, c.Namespace),
+		Foreign:    guild.Server.Namespace != c.Namespace,
 	}
 }
 

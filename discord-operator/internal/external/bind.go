@@ -113,6 +113,9 @@ type Lookup struct {
 	GuildID, ParentID string
 	// Types are what a channel may be; the first is what is created.
 	Types []discordgo.ChannelType
+	// Foreign says that the object is of another namespace than its server, so that only the audit log
+	// proves what is its own.
+	Foreign bool
 	// NoAdoption is why the object may not adopt what exists; nil where it may.
 	NoAdoption *conditions.Issue
 	// NoRetention is why a deleted object may not leave its resource on Discord; nil where it may.
@@ -302,7 +305,7 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 	result, err := look(ctx, api, recovery.Intent{
 		GuildID: b.GuildID, Type: kind, ParentID: b.ParentID, Name: b.Name, Reason: Reason(r.Kind.Name, b.Object),
 		NotBefore: b.Object.GetCreationTimestamp().Time, LastAttempt: record.LastAttempt,
-		Propagation: r.Records.Wait, Now: r.Status.Clock.Now,
+		ProofOnly: b.Foreign, Propagation: r.Records.Wait, Now: r.Status.Clock.Now,
 		Claimed: func(id string) bool {
 			if holder := r.Records.Holder(id); holder != "" && holder != uid {
 				return true
@@ -322,6 +325,12 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 			return b, issues.Brief(briefRetry) // the view lags behind the list that named it
 		}
 		b.Recovered, b.Guessed = true, result.Proof != recovery.ProofAuditLog
+		if b.Guessed && status.Paused(b.Object) {
+			return Binding{Lookup: b.Lookup, Identity: b.Identity}, conditions.Progressing(v1alpha1.ReasonPaused,
+				"%q (%s) on Discord matches an interrupted create, and nothing proves that it is its result. The object is "+
+					"paused, so it is not bound. Name it in spec.adopt, or remove the annotation %s to bind it.",
+				live.name, live.id, v1alpha1.PausedAnnotation)
+		}
 		if b.Guessed {
 			r.Records.Guess(uid, result.ID) // also while no status shows it
 		}
@@ -336,6 +345,10 @@ func (r *Resources) recover(ctx context.Context, api *guildcache.Client, b Bindi
 		r.Records.Absent(uid)
 		b.Absent = true
 		return b, nil
+	case recovery.Unproven:
+		return b, conditions.Degraded(v1alpha1.ReasonCreateUnproven,
+			"An earlier create may have succeeded: %s. Nothing is bound or created. Change spec.name, or ask the owner of "+
+				"the DiscordServer to give the bot ViewAuditLog, or to delete the %s.", result.Why, r.Kind.Noun).After(result.After)
 	default:
 		return b, conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"An earlier create may have succeeded. The operator looks for its result before it creates another one: %s.",

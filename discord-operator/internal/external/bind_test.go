@@ -29,6 +29,7 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/guildcache"
+	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 const all = discordtest.PermViewChannel | discordtest.PermManageChannels | discordtest.PermViewAuditLog
@@ -176,6 +177,28 @@ func adopts(id string) func(*Lookup) {
 }
 
 func noAdoption(l *Lookup) { l.NoAdoption = conditions.Degraded(v1alpha1.ReasonNotAllowed, "no") }
+
+func foreign(l *Lookup) { l.Foreign = true }
+
+func paused(l *Lookup) { l.Object.SetAnnotations(map[string]string{v1alpha1.PausedAnnotation: "true"}) }
+
+// forbidLog takes the bot's right to view the audit log, and waits until its view shows that.
+func (r *rig) forbidLog(t *testing.T) {
+	t.Helper()
+	events := r.client.Subscribe(t.Context())
+	r.Discord.SetPermissions(r.ID, r.Bot.UserID, discordtest.PermViewChannel|discordtest.PermManageChannels)
+	allowed := func() bool {
+		have, _ := r.client.Guild(r.ID).Snapshot().BotPermissions()
+		return have.Has(permissions.ViewAuditLog)
+	}
+	for timeout := time.After(10 * time.Second); allowed(); {
+		select {
+		case <-events:
+		case <-timeout:
+			t.Fatal("the view does not show what the bot may not")
+		}
+	}
+}
 
 func matched(l *Lookup) { l.Object.(*v1alpha1.DiscordChannel).Status.Matched = true }
 
@@ -329,6 +352,41 @@ func TestBind(t *testing.T) {
 			r.make(t, "alerts", "by hand")
 			r.later(time.Minute)
 			return r.lookup(finalized), ""
+		}, found: Binding{Absent: true}},
+		"what only matches is not another namespace's": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.Discord.Faults().LoseAudit(1)
+			r.make(t, "alerts", "")
+			r.later(time.Minute)
+			return r.lookup(finalized, foreign), ""
+		}, found: Binding{Absent: true}},
+		"what the audit log proves is another namespace's": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			return r.lookup(finalized, foreign), r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
+		}, found: Binding{Recovered: true}},
+		"what only matches, and no audit log that could prove it": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.make(t, "alerts", "DiscordChannel uid ns/alerts")
+			r.forbidLog(t)
+			r.later(time.Minute)
+			return r.lookup(finalized, foreign), ""
+		}, reason: v1alpha1.ReasonCreateUnproven},
+		"nothing matches, and no audit log": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.forbidLog(t)
+			r.later(time.Minute)
+			return r.lookup(finalized, foreign), ""
+		}, found: Binding{Absent: true}},
+		"what only matches is not bound while the object is paused": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.Discord.Faults().LoseAudit(1)
+			r.make(t, "alerts", "")
+			r.later(time.Minute)
+			return r.lookup(finalized, paused), ""
+		}, reason: v1alpha1.ReasonPaused},
+		"what was made by hand after every possible attempt is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
+			r.resources.Records.since = r.clock.Now().Add(-time.Hour) // no attempt since
+			r.Discord.Faults().LoseAudit(1)
+			r.make(t, "alerts", "")
+			r.later(time.Minute)
+			return r.lookup(finalized, func(l *Lookup) {
+				l.Object.SetCreationTimestamp(metav1.NewTime(time.Now().Add(-2 * time.Hour)))
+			}), ""
 		}, found: Binding{Absent: true}},
 		"what another object has made is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
 			r.resources.Records.Bound("other", r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID)
@@ -491,5 +549,32 @@ func TestCreate(t *testing.T) {
 	err := r.resources.create(b, &results, r.resources.channel(context.Background(), r.client, b, *in))
 	if err != nil || r.resources.Records.Holder(results.Channel.ID) != "new" {
 		t.Errorf("%v, held by %s", err, r.resources.Records.Holder(results.Channel.ID))
+	}
+}
+
+// A log that is shown again is read again.
+func TestALogThatIsShownAgainProves(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	id := r.make(t, "alerts", "DiscordChannel uid ns/alerts").ID
+	r.forbidLog(t)
+	r.later(time.Minute)
+	l := r.lookup(finalized, foreign)
+	if _, err := r.bind(t, l); reasonOf(err) != v1alpha1.ReasonCreateUnproven {
+		t.Fatal(err)
+	}
+	r.Discord.SetPermissions(r.ID, r.Bot.UserID, all)
+	r.later(time.Minute)
+	var got Binding
+	for range 500 { // until the view shows the permission
+		var err error
+		if got, err = r.bind(t, l); err == nil {
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+		r.later(time.Minute)
+	}
+	if got.Channel == nil || got.Channel.ID != id || got.Guessed {
+		t.Errorf("%+v", got)
 	}
 }

@@ -3,10 +3,12 @@
 package external
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 )
@@ -44,6 +46,17 @@ func (r *Resources) Observe(b Binding, snap *guildcache.Snapshot, plan Plan) Res
 	}
 	if b.Absent {
 		results.Issues = append(results.Issues, *r.nothing(b, snap))
+	}
+	return results
+}
+
+// Pause is what comes of the plan of a paused object: its issues, and nothing on Discord. Where it surely has
+// nothing there, no create was sent that the finalizer stands for, so that goes: after a restart the
+// operator would look for its result, and could find what a user has made since.
+func (r *Resources) Pause(ctx context.Context, b Binding, plan Plan, pending bool) Results {
+	results := Results{Issues: slices.Concat(status.PausedIssue(b.Object, pending), plan.Issues)}
+	if b.Absent && b.StatusID == "" && status.Finalized(b.Object) {
+		results.Fail(r.Status.RemoveFinalizer(ctx, b.Object), r.Status.Clock.Now())
 	}
 	return results
 }

@@ -3,13 +3,8 @@
 package external
 
 import (
-	"slices"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/order"
-	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -54,11 +49,6 @@ type Position struct {
 // Pending reports whether something is to be changed on Discord, besides the place among siblings, which
 // changes with theirs.
 func (p *Plan) Pending() bool { return p.Create != nil || p.CreateRole != nil || len(p.Fields) > 0 }
-
-// Pause is what comes of the plan of a paused object: its issues, and nothing on Discord.
-func (p *Plan) Pause(o client.Object, pending bool) Results {
-	return Results{Issues: slices.Concat(status.PausedIssue(o, pending), p.Issues)}
-}
 
 // First is the position with which a new sibling is created, so that in most cases it needs no
 // move.

@@ -104,7 +104,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (r
 		return r.updateStatus(ctx, g, state, r.Categories.Observe(state.Binding, state.Guild.Snapshot, plan))
 	}
 	if status.Paused(g) {
-		return r.updateStatus(ctx, g, State{}, plan.Pause(g, plan.Pending()))
+		return r.updateStatus(ctx, g, State{}, r.Categories.Pause(ctx, state.Binding, plan, plan.Pending()))
 	}
 	results := r.Categories.Apply(ctx, state.Guild.Bot.Client, state.Binding, plan)
 	return r.updateStatus(ctx, g, state, results)

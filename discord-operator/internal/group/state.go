@@ -65,6 +65,7 @@ func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) external.Lookup {
 	return external.Lookup{
 		Object: g, GuildID: guild.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory},
 		NoAdoption: grant.AdoptionRefused(guild.Server, g.Namespace),
+		Foreign:    guild.Server.Namespace != g.Namespace,
 	}
 }
 

@@ -101,7 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 	}
 	if status.Paused(role) {
 		members, err := r.memberChanges(ctx, role, state)
-		results := plan.Pause(role, len(members) > 0 || plan.Pending())
+		results := r.Roles.Pause(ctx, state.Binding, plan, len(members) > 0 || plan.Pending())
 		results.Fail(err, r.Roles.Status.Clock.Now())
 		r.enforce(ctx, role, state, &results)
 		return r.updateStatus(ctx, role, State{}, results)

@@ -66,6 +66,7 @@ func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) external.Lookup {
 	return external.Lookup{
 		Object: role, GuildID: guild.ID,
 		NoAdoption: grant.RoleAdoptionRefused(client.ObjectKeyFromObject(guild.Server), role.Namespace),
+		Foreign:    guild.Server.Namespace != role.Namespace,
 	}
 }
 

@@ -59,6 +59,7 @@ type createsRead struct {
 
 	refused atomic.Pointer[time.Time] // since when Discord refuses the log; nil for a log that it shows
 	asked   asked
+	unshown atomic.Bool // it counts as an empty one
 }
 
 // OwnCreates returns the bot's own creates of channels, or of roles, as the action says, that the
@@ -76,6 +77,9 @@ func (c *Client) OwnCreates(
 		return nil, time.Time{}, ErrReading
 	}
 	defer last.mu.Unlock()
+	if last.unshown.Load() && c.mayViewLog(guildID) && now.Sub(last.read) >= auditFresh {
+		last.cursor = "" // what was not shown then may be now
+	}
 	if last.cursor == "" || from.Before(last.from) {
 		last.from, last.read = from.Truncate(auditStep), time.Time{}
 		last.cursor = discordclient.SnowflakeAt(last.from)
@@ -165,18 +169,32 @@ func (c *Client) shown(of createsKey, err error, now time.Time) (bool, error) {
 	if discordclient.ClassOf(err) != discordclient.ClassDenied || discordclient.CodeOf(err) == 0 {
 		if err == nil {
 			log.refused.Store(nil)
+			log.unshown.Store(false)
 		}
 		return true, err
 	}
-	have, exact := c.Guild(of.guildID).Snapshot().BotPermissions()
-	if exact && have&discordgo.PermissionViewAuditLogs == 0 {
+	if !c.mayViewLog(of.guildID) {
+		log.unshown.Store(true)
 		return false, nil
 	}
 	log.refused.CompareAndSwap(nil, &now)
 	if since := log.refused.Load(); since == nil || now.Sub(*since) < auditRefused {
 		return false, ErrRefused
 	}
+	log.unshown.Store(true)
 	return false, nil
+}
+
+// mayViewLog reports whether the bot's permissions allow it to view the audit log, as far as they are known.
+func (c *Client) mayViewLog(guildID string) bool {
+	have, exact := c.Guild(guildID).Snapshot().BotPermissions()
+	return !exact || have&discordgo.PermissionViewAuditLogs != 0
+}
+
+// ShowsCreates reports whether the last reading of the audit log of a guild was shown to the bot, so that
+// what it does not have is more than unknown.
+func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) bool {
+	return !c.createsOf(createsKey{guildID, action}).unshown.Load()
 }
 
 // CreateOf returns the entry of the audit log that the create of a channel or role has, as the action

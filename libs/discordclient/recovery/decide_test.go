@@ -37,6 +37,8 @@ func TestDecide(t *testing.T) {
 		channels    []*discordclient.Channel
 		audit       []discordclient.AuditEntry
 		claimed     string
+		proofOnly   bool
+		unshown     bool
 		want        Outcome
 		id          string
 		proof       Proof
@@ -61,6 +63,14 @@ func TestDecide(t *testing.T) {
 		"two fit, nothing shows which":                 {now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, want: Unsure},
 		"older than the intent":                        {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Hour))}, want: Absent},
 		"older by less than clocks differ":             {now: 30, listed: 30, channels: []*discordclient.Channel{fits(at(-time.Second))}, want: Found, id: at(-time.Second), proof: ProofMatch},
+		"made by hand, long after every attempt":       {now: 300, listed: 300, channels: []*discordclient.Channel{fits(at(200 * time.Second))}, want: Absent},
+		"only proof counts: the log proves it":         {proofOnly: true, now: 11, listed: 11, channels: []*discordclient.Channel{fits(ours)}, audit: []discordclient.AuditEntry{entry(ours, "uid")}, want: Found, id: ours, proof: ProofAuditLog},
+		"only proof counts: one fits":                  {proofOnly: true, now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Absent},
+		"only proof counts: two fit":                   {proofOnly: true, now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours), fits(other)}, want: Absent},
+		"only proof counts: one fits, too early":       {proofOnly: true, now: 11, listed: 11, channels: []*discordclient.Channel{fits(ours)}, want: Unsure},
+		"only proof counts: the log is not at its end": {proofOnly: true, now: 30, logAge: 10, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Unsure},
+		"only proof counts: one fits, no log":          {proofOnly: true, unshown: true, now: 30, listed: 30, channels: []*discordclient.Channel{fits(ours)}, want: Unproven},
+		"only proof counts: none fits, no log":         {proofOnly: true, unshown: true, now: 30, listed: 30, want: Absent},
 		"another type":                                 {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Type: discordgo.ChannelTypeGuildVoice, Name: "tokyo-alerts", ParentID: "7"}}, want: Absent},
 		"another category":                             {now: 30, listed: 30, channels: []*discordclient.Channel{{ID: ours, Name: "tokyo-alerts"}}, want: Absent},
 	} {
@@ -68,14 +78,15 @@ func TestDecide(t *testing.T) {
 			t.Parallel()
 			in := Intent{
 				GuildID: "1", ParentID: "7", Name: "Tokyo Alerts", Reason: "uid", NotBefore: t0, LastAttempt: second(10),
-				Claimed: func(id string) bool { return id == c.claimed }, Now: func() time.Time { return second(c.now) },
+				ProofOnly: c.proofOnly,
+				Claimed:   func(id string) bool { return id == c.claimed }, Now: func() time.Time { return second(c.now) },
 			}.withDefaults()
-			got := decide(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge)})
+			got := decide(in, evidence{channels: c.channels, listed: second(c.listed), audit: c.audit, audited: second(c.now - c.logAge), unshown: c.unshown})
 			want := Result{Outcome: c.want, ID: c.id, Proof: c.proof, Why: got.Why, After: got.After}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", got.Why, diff)
 			}
-			if (got.Outcome == Unsure) != (got.After > 0) || got.Why == "" {
+			if (got.Outcome == Unsure || got.Outcome == Unproven) != (got.After > 0) || got.Why == "" {
 				t.Errorf("look again after %v because %q", got.After, got.Why)
 			}
 		})

@@ -35,6 +35,9 @@ const (
 	Hidden Outcome = "hidden"
 	// Unsure means: it is not known yet; look again after [Result.After]. Never create now.
 	Unsure Outcome = "unsure"
+	// Unproven means: something matches, and only the audit log, which Discord does not show the bot,
+	// could prove that it is this object. Neither adopt nor create; see [Intent.ProofOnly].
+	Unproven Outcome = "unproven"
 )
 
 // Proof is what a find rests on.
@@ -72,6 +75,8 @@ const (
 	maxNamed = 5
 	// refusedRetry is when an audit log is asked for again that Discord refuses, maybe for a moment.
 	refusedRetry = 5 * time.Second
+	// unprovenRetry is when an audit log is asked for again that Discord does not show the bot.
+	unprovenRetry = time.Minute
 	// tooEarly is why it is not known yet what came of a create.
 	tooEarly = "the result of an earlier create may still appear"
 	// provenSkew is the same for entries of the audit log, which name the intent: looking further
@@ -95,6 +100,9 @@ type Intent struct {
 	LastAttempt time.Time
 	// Claimed reports whether a channel belongs to another object; nil for never.
 	Claimed func(channelID string) bool
+	// ProofOnly says that nothing but the audit log proves the intent's object: a match is not found,
+	// and once the log was read to its end without the intent's create, it counts as absent.
+	ProofOnly bool
 	// Propagation is how long after LastAttempt the sources are complete; 0 for DefaultPropagation.
 	Propagation time.Duration
 	// Now is the time; nil for time.Now.
@@ -146,6 +154,7 @@ type evidence struct {
 	unlisted map[string]bool
 	audit    []discordclient.AuditEntry
 	audited  time.Time // the audit log is newer than this
+	unshown  bool      // Discord does not show the bot the audit log, which counts as an empty one
 	self     string    // the bot's own user id
 	// pending says that Discord was not asked about all channels that fit yet.
 	pending bool
@@ -221,6 +230,7 @@ func (in Intent) readAudit(ctx context.Context, c *guildcache.Client, state *evi
 	if err != nil {
 		return err
 	}
+	state.unshown = !c.ShowsCreates(in.GuildID, in.action())
 	state.self = c.Guild(in.GuildID).Snapshot().SelfID()
 	if err := in.readCreators(ctx, c, state); err != nil {
 		return err
@@ -250,6 +260,9 @@ func (in Intent) readCreators(ctx context.Context, c *guildcache.Client, state *
 		if in.own(e, state.self) && (state.lists(e.TargetID) || state.hidden[e.TargetID]) {
 			return nil
 		}
+	}
+	if in.ProofOnly {
+		return nil
 	}
 	left := maxAsked
 	for _, id := range append(in.candidates(*state), in.maybe(*state)...) {
@@ -328,6 +341,9 @@ func decide(in Intent, state evidence) Result {
 	}
 	complete := !in.Now().Before(in.complete()) && !state.listed.Before(in.complete())
 	fits := in.candidates(state)
+	if in.ProofOnly {
+		return in.unproven(state, complete, wait)
+	}
 	switch {
 	case state.pending && in.Now().Before(in.complete()):
 		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
@@ -363,6 +379,22 @@ func some(ids []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(ids[:maxNamed], ", "), more)
 	}
 	return strings.Join(ids, ", ")
+}
+
+// unproven draws the conclusion for an intent that the log alone can prove, and does not. It names nothing
+// that is there: that may not be for others to know.
+func (in Intent) unproven(state evidence, complete bool, wait time.Duration) Result {
+	switch {
+	case !complete:
+		return Result{Outcome: Unsure, After: wait, Why: tooEarly}
+	case state.unshown && len(in.candidates(state))+len(in.maybe(state)) > 0:
+		return Result{Outcome: Unproven, After: unprovenRetry, Why: fmt.Sprintf(
+			"a %s of this name may exist, and Discord does not show the bot the audit log, which names its creator", in.noun())}
+	case state.audited.Before(in.complete()):
+		return Result{Outcome: Unsure, After: max(wait, in.Propagation), Why: "the audit log was not read to its end"}
+	default:
+		return Result{Outcome: Absent, Why: "the audit log shows none"}
+	}
 }
 
 // own reports whether an entry of the audit log is that of the intent's create.
@@ -430,9 +462,11 @@ func (in Intent) candidates(state evidence) []string {
 // maybe returns the ids of hidden channels that could be the intent's.
 func (in Intent) maybe(state evidence) []string { return in.unclaimed(state.maybe, state) }
 
-// youngEnough reports whether a channel is not older than the intent.
+// youngEnough reports whether a channel is not older than the intent, nor so new that no attempt can have
+// created it.
 func (in Intent) youngEnough(id string) bool {
-	return !discordclient.CreatedAt(id).Before(in.NotBefore.Add(-clockSkew))
+	at := discordclient.CreatedAt(id)
+	return !at.Before(in.NotBefore.Add(-clockSkew)) && !at.After(in.complete().Add(clockSkew))
 }
 
 // unclaimed leaves the channels that were not created for another reason and that no other claims,
