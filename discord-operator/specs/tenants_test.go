@@ -269,7 +269,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		Expect(s.Status.InviteURL).To(Equal(invite))
 	})
 
-	It("learn that a server is not available, and not why", func(ctx context.Context) {
+	It("learn that a server is not available, for which reason and whom to ask, and no more", func(ctx context.Context) {
 		w := newWorld(ctx)
 		a := w.newTenant(ctx, nil)
 		s := w.server(serverAllows(v1alpha1.FromAll))
@@ -279,7 +279,7 @@ var _ = Describe("Several namespaces with one server", func() {
 		c := a.channel("", "tokyo")
 		create(ctx, c)
 		Expect(eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)).
-			To(Equal("DiscordServer " + w.ns + "/jujutsu is not available: its own conditions say why."))
+			To(Equal("DiscordServer " + w.ns + "/jujutsu is not available (TokenNotFound). Ask its owner."))
 	})
 
 	It("keep a server and a group from being deleted, as long as they have something there", func(ctx context.Context) {

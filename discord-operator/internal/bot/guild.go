@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -41,6 +42,8 @@ type Guild struct {
 	Server *v1alpha1.DiscordServer
 	Bot    *Bot
 	ID     string
+	// By is the namespace of the object that uses it.
+	By string
 	// InviteURL is where a user gives the bot what it lacks; empty for objects of other namespaces.
 	InviteURL string
 	// URL is where users see the guild.
@@ -49,16 +52,12 @@ type Guild struct {
 }
 
 // Guild returns what an object of a namespace may use of a server that is Available. Until it is, the
-// error is the issue. Why it is not, other namespaces do not learn.
+// error is the issue. Of why it is not, other namespaces learn the reason alone.
 func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by string) (*Guild, error) {
 	if !Available(server) || server.Status.ServerID == "" {
-		why := "it has not been reconciled yet."
-		if ready := meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady); ready != nil {
-			why = ready.Message
-		}
-		return nil, unavailable(server, by, why)
+		return nil, unavailable(server, by, meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady))
 	}
-	g := &Guild{Server: server, ID: server.Status.ServerID}
+	g := &Guild{Server: server, ID: server.Status.ServerID, By: by}
 	if by == server.Namespace {
 		g.InviteURL = server.Status.InviteURL
 	}
@@ -68,10 +67,11 @@ func (b *Bots) Guild(ctx context.Context, server *v1alpha1.DiscordServer, by str
 		g.Snapshot, err = g.Bot.Snapshot(ctx, g.ID)
 	}
 	if issue, _ := errors.AsType[*conditions.Issue](err); issue.IsDegraded() { // the server reports it
-		return nil, unavailable(server, by, issue.Message)
+		return nil, unavailable(server, by, &metav1.Condition{Reason: issue.Reason, Message: issue.Message})
 	}
 	if err == nil && g.Snapshot.Presence == guildcache.PresenceAbsent {
-		return nil, unavailable(server, by, "the bot is not a member of its Discord server. See its conditions.")
+		return nil, unavailable(server, by, &metav1.Condition{Reason: v1alpha1.ReasonBotNotInServer,
+			Message: "The bot is not a member of its Discord server. See its conditions."})
 	}
 	return g, err
 }
@@ -88,12 +88,10 @@ func (b *Bots) Referred(ctx context.Context, server *v1alpha1.DiscordServer, by,
 	return guild, err
 }
 
-func unavailable(server *v1alpha1.DiscordServer, by, why string) *conditions.Issue {
-	name := server.Name
-	if by != server.Namespace {
-		name, why = server.Namespace+"/"+name, "its own conditions say why."
-	}
-	return conditions.Progressing(v1alpha1.ReasonWaitingForServer, "DiscordServer %s is not available: %s", name, why)
+// unavailable is the issue that a server cannot be used, with the condition that has the cause.
+func unavailable(server *v1alpha1.DiscordServer, by string, cause *metav1.Condition) *conditions.Issue {
+	return issues.Parent{Kind: "DiscordServer", Object: server}.
+		WaitFor(v1alpha1.ReasonWaitingForServer, by, "is not available", cause)
 }
 
 // GuildToDelete returns the guild in which an object of a namespace has something to delete. Its
@@ -105,7 +103,7 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 	} else if err != nil {
 		return nil, fmt.Errorf("get DiscordServer %s: %w", name, err)
 	}
-	g := &Guild{Server: &server, ID: cmp.Or(guildID, server.Status.ServerID, server.Spec.ServerID)}
+	g := &Guild{Server: &server, By: by, ID: cmp.Or(guildID, server.Status.ServerID, server.Spec.ServerID)}
 	if g.ID == "" {
 		return nil, issues.DeletionFailed(fmt.Sprintf("The server id of DiscordServer %s is unknown.", name.Name))
 	}
@@ -145,7 +143,7 @@ func (b *Bots) toDelete(ctx context.Context, server *v1alpha1.DiscordServer, gui
 		return last, nil
 	}
 	if by != server.Namespace {
-		return nil, issues.DeletionFailed(unavailable(server, by, "").Message)
+		return nil, issues.DeletionFailed(unavailable(server, by, &metav1.Condition{Reason: issue.Reason}).Message)
 	}
 	return nil, issues.DeletionFailed(issue.Message)
 }

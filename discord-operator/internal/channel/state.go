@@ -10,6 +10,8 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -112,38 +114,44 @@ func (r *Reconciler) observeParents(ctx context.Context, c *v1alpha1.DiscordChan
 				"Name a group of the same server, or create a new DiscordChannel.",
 			c.Status.ServerID, guild.ID, server.Name)
 	}
-	id, err := Category(guild, group)
+	id, err := Category(guild, group, c.Namespace)
 	if err != nil {
 		return nil, "", err
 	}
 	return guild, id, nil
 }
 
-// Category is the id of the category that the channels of a group are in; empty for those in none.
-func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup) (string, error) {
+// Category is the id of the category that the channels of a group are in; empty for those in none. Where it cannot
+// be used, the error is the issue, for an object of a namespace.
+func Category(guild *bot.Guild, group *v1alpha1.DiscordGroup, by string) (string, error) {
 	if group == nil {
 		return "", nil
 	}
 	id := group.Status.GroupID
 	if guild.Snapshot.Hidden(id) {
-		return "", conditions.Progressing(v1alpha1.ReasonWaitingForGroup,
-			"The category of DiscordGroup %s is hidden from the bot. See its conditions.", group.Name).After(groupRetry)
+		hidden := &metav1.Condition{Reason: v1alpha1.ReasonHiddenFromBot, Message: "See its conditions."}
+		return "", issues.Parent{Kind: "DiscordGroup", Object: group}.
+			WaitFor(v1alpha1.ReasonWaitingForGroup, by, "has a category that is hidden from the bot", hidden).After(groupRetry)
 	}
 	if category, ok := guild.Snapshot.Channel(id); !ok || category.Type != discordgo.ChannelTypeGuildCategory {
-		return "", noCategory(group)
+		return "", noCategory(group, by)
 	}
 	return id, nil
 }
 
 // noCategory is the issue that a group is not on Discord. One that is being deleted never will be
-// again, and waits for its channels.
-func noCategory(group *v1alpha1.DiscordGroup) *conditions.Issue {
-	message := "DiscordGroup %s does not exist on Discord yet."
+// again, and waits for its channels. Of its conditions only Degraded is shown: it stands until a user acts.
+func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 	if !group.DeletionTimestamp.IsZero() {
-		message = "DiscordGroup %s is being deleted and no longer exists on Discord. " +
-			"Name another one, or delete this channel too."
+		return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, "DiscordGroup %s is being deleted and no longer "+
+			"exists on Discord. Name another one, or delete this channel too.", issues.Name(group, by)).After(groupRetry)
 	}
-	return conditions.Progressing(v1alpha1.ReasonWaitingForGroup, message, group.Name).After(groupRetry)
+	var cause *metav1.Condition
+	if meta.IsStatusConditionTrue(group.Status.Conditions, conditions.TypeDegraded) {
+		cause = meta.FindStatusCondition(group.Status.Conditions, conditions.TypeDegraded)
+	}
+	return issues.Parent{Kind: "DiscordGroup", Object: group}.
+		WaitFor(v1alpha1.ReasonWaitingForGroup, by, "does not exist on Discord", cause).After(groupRetry)
 }
 
 // Lookup is where what a channel has on Discord is to be found or created.

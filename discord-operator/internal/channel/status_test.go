@@ -117,9 +117,25 @@ func TestAGroupThatIsBeingDeletedIsNotWaitedForInVain(t *testing.T) {
 		"DiscordGroup alerts is being deleted and no longer exists on Discord. Name another one, or delete this channel too.": &gone,
 	} {
 		group := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Name: "alerts", DeletionTimestamp: deleted}}
-		issue := noCategory(group)
+		issue := noCategory(group, "")
 		if issue.IsDegraded() || issue.Message != want {
 			t.Errorf("got %v, want %q", issue, want)
+		}
+	}
+}
+
+// A channel says why its group is not there: to its own namespace all, to others the reason and whom to ask.
+func TestAGroupThatNeedsAUserIsSaidToDo(t *testing.T) {
+	t.Parallel()
+	group := &v1alpha1.DiscordGroup{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "alerts"}}
+	conditions.Set(&group.Status.Conditions, 1, conditions.Unusable("A", "a"),
+		conditions.Degraded(v1alpha1.ReasonMissingPermissions, "The bot lacks ManageChannels."))
+	for by, want := range map[string]string{
+		"platform": "DiscordGroup alerts does not exist on Discord: The bot lacks ManageChannels.",
+		"team-a":   "DiscordGroup platform/alerts does not exist on Discord (MissingPermissions). Ask its owner.",
+	} {
+		if got := noCategory(group, by).Message; got != want {
+			t.Errorf("%s reads %q, want %q", by, got, want)
 		}
 	}
 }

@@ -183,12 +183,21 @@ func (r *Reader) Roles(
 				"DiscordRole %s is in another server. Name one of the same server.", o.RoleRef.Name)
 		}
 		if _, there := snap.Role(role.Status.RoleID); !there {
-			return nil, conditions.Progressing(v1alpha1.ReasonWaitingForRole,
-				"DiscordRole %s does not exist, or has no role on Discord yet. See its conditions.", o.RoleRef.Name)
+			return nil, waitForRole(o.RoleRef.Name, err == nil)
 		}
 		ids[o.RoleRef.Name] = role.Status.RoleID
 	}
 	return ids, nil
+}
+
+// waitForRole is the issue that a DiscordRole does not exist, or has no role on Discord yet.
+func waitForRole(name string, exists bool) *conditions.Issue {
+	if exists {
+		return conditions.Progressing(v1alpha1.ReasonWaitingForRole,
+			"DiscordRole %s has no role on Discord yet. See its conditions.", name)
+	}
+	return conditions.Progressing(v1alpha1.ReasonWaitingForRole,
+		"DiscordRole %s does not exist. Create it, or name another one in roleRef.", name)
 }
 
 // SelectorUnusable is why the selector of allowedNamespaces selects nothing; nil where it may select

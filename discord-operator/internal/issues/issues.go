@@ -80,7 +80,7 @@ func of(err error, now time.Time) *conditions.Issue {
 	switch refused.Class {
 	case discordclient.ClassBadToken:
 		return conditions.Progressing(v1alpha1.ReasonWaitingForServer,
-			"Discord refuses the bot's token. See the DiscordServer.")
+			"Discord refuses the bot's token. The owner of the DiscordServer must replace it.")
 	case discordclient.ClassDenied:
 		return conditions.Degraded(v1alpha1.ReasonMissingPermissions,
 			"%s", sentence("The bot lacks a permission on Discord: "+refused.Error())).After(deniedRetry)

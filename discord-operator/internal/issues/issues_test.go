@@ -59,7 +59,7 @@ func TestOf(t *testing.T) {
 		"a place in the line": {queued(maxQueued), Brief(38*time.Second + 500*time.Millisecond)},
 		"a place far back": {queued(maxQueued + time.Second), conditions.Progressing("RateLimited",
 			`Discord's rate limit (global) delays "edit channel". It is retried by 2026-08-09 09:12 UTC.`).After(maxQueued + time.Second)},
-		"a bad token":                {refusal(discordclient.ClassBadToken), conditions.Progressing("WaitingForServer", "Discord refuses the bot's token. See the DiscordServer.")},
+		"a bad token":                {refusal(discordclient.ClassBadToken), conditions.Progressing("WaitingForServer", "Discord refuses the bot's token. The owner of the DiscordServer must replace it.")},
 		"denied":                     {refusal(discordclient.ClassDenied), conditions.Degraded("MissingPermissions", "").After(deniedRetry)},
 		"full":                       {refusal(discordclient.ClassLimit), conditions.Degraded("LimitReached", "").After(fullRetry)},
 		"invalid, until the spec is": {refusal(discordclient.ClassInvalid), conditions.Degraded("Refused", "")},

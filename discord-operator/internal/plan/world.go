@@ -284,7 +284,7 @@ func (w *world) locate(
 			break // its group has no place here
 		}
 		var categoryID string
-		categoryID, err = channel.Category(guild, parent)
+		categoryID, err = channel.Category(guild, parent, o.Namespace)
 		lookup = channel.Lookup(o, guild, categoryID)
 	}
 	return guild, lookup, err

@@ -109,7 +109,7 @@ func (r *Reconciler) member(
 ) (member discordclient.Member, absent bool, err error) {
 	now := r.Roles.Status.Clock.Now()
 	for _, life := range []time.Duration{r.Resync, min(r.Resync, absentRetry)} {
-		member, err = guild.Bot.MemberSince(ctx, guild.ID, string(user), now.Add(-life))
+		member, err = guild.Bot.MemberSince(ctx, guild.By, guild.ID, string(user), now.Add(-life))
 		if absent = discordclient.ClassOf(err) == discordclient.ClassGone; !absent {
 			return member, false, err
 		}

@@ -47,7 +47,7 @@ func everyCall(c *guildcache.Client, guild, channel, role string, hook discordcl
 		},
 		"MemberSince": func(x ctx) (any, error) {
 			me, _ := c.CurrentUser(x)
-			return c.MemberSince(x, guild, cmp.Or(me.ID, "9"), time.Now())
+			return c.MemberSince(x, "team-a", guild, cmp.Or(me.ID, "9"), time.Now())
 		},
 		"ListMemberships": func(x ctx) (any, error) { return c.ListMemberships(x) },
 		"ListChannels":    func(x ctx) (any, error) { return c.ListChannels(x, guild) },

@@ -11,11 +11,27 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
+const (
+	// maxMembers bounds what is remembered for one asker: every member counts memberWeight, and one for each of
+	// their roles. That is 2,500 members with ten roles each, and about 2 MB.
+	maxMembers, memberWeight = 45_000, 8
+	// membersSwept is how often members are forgotten that were read too long ago.
+	membersSwept = time.Minute
+)
+
 // membersRead are members of guilds as they were read, or changed by this Client, last. Discord reports
-// changes of members to privileged bots only. The zero value has none.
+// changes of members to privileged bots only. What one asker has read takes no room of another's: when it
+// is full, more is not remembered until something has expired. The zero value has none.
 type membersRead struct {
-	mu   sync.Mutex
-	last map[memberKey]memberRead
+	mu    sync.Mutex
+	by    map[string]*memberSet
+	swept time.Time
+}
+
+// memberSet are the members that one asker has read.
+type memberSet struct {
+	last   map[memberKey]memberRead
+	weight int
 }
 
 type memberKey struct{ guildID, userID string }
@@ -27,28 +43,61 @@ type memberRead struct {
 	err    error
 }
 
-func (m *membersRead) get(key memberKey) memberRead {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.last[key]
+func (m memberRead) weight() int { return memberWeight + len(m.member.Roles) }
+
+func (s *memberSet) drop(key memberKey) {
+	if was, ok := s.last[key]; ok {
+		s.weight -= was.weight()
+		delete(s.last, key)
+	}
 }
 
-func (m *membersRead) put(key memberKey, now memberRead) {
+// set replaces what is known of a member, if there is room for it.
+func (s *memberSet) set(key memberKey, now memberRead) {
+	s.drop(key)
+	if s.weight+now.weight() > maxMembers {
+		return
+	}
+	s.last[key] = now
+	s.weight += now.weight()
+}
+
+func (m *membersRead) get(asker string, key memberKey) memberRead {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.last == nil {
-		m.last = map[memberKey]memberRead{}
+	if s := m.by[asker]; s != nil {
+		return s.last[key]
 	}
-	m.last[key] = now
+	return memberRead{}
+}
+
+// put remembers what was read, and forgets from time to time what was read longer ago than life.
+func (m *membersRead) put(asker string, key memberKey, now memberRead, life time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now.at.Sub(m.swept) >= membersSwept {
+		m.swept = now.at
+		m.dropIf(func(_ memberKey, was memberRead) bool { return now.at.Sub(was.at) > life })
+	}
+	if m.by == nil {
+		m.by = map[string]*memberSet{}
+	}
+	if m.by[asker] == nil {
+		m.by[asker] = &memberSet{last: map[memberKey]memberRead{}}
+	}
+	m.by[asker].set(key, now)
 }
 
 // change brings an own change of a member's roles into what was read of it, if anything was.
 func (m *membersRead) change(key memberKey, change func(roles []string) []string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if was, ok := m.last[key]; ok && was.err == nil {
-		was.member.Roles = change(slices.Clone(was.member.Roles)) // those of before were handed out
-		m.last[key] = was
+	for _, s := range m.by {
+		if was, ok := s.last[key]; ok && was.err == nil {
+			now := was
+			now.member.Roles = change(slices.Clone(was.member.Roles)) // those of before were handed out
+			s.set(key, now)
+		}
 	}
 }
 
@@ -56,26 +105,37 @@ func (m *membersRead) change(key memberKey, change func(roles []string) []string
 func (m *membersRead) forget(guildID string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key := range m.last {
-		if key.guildID == guildID {
-			delete(m.last, key)
+	m.dropIf(func(key memberKey, _ memberRead) bool { return key.guildID == guildID })
+}
+
+// dropIf drops some members, and the askers that have none left. The lock is held.
+func (m *membersRead) dropIf(drop func(memberKey, memberRead) bool) {
+	for asker, s := range m.by {
+		for key, was := range s.last {
+			if drop(key, was) {
+				s.drop(key)
+			}
+		}
+		if len(s.last) == 0 {
+			delete(m.by, asker)
 		}
 	}
 }
 
 // MemberSince returns a member of a guild as it was at a moment or later, from memory where it was read
-// since. That a user is not in the guild is an error of ClassGone, and remembered too.
+// since for the same asker, such as a namespace. That a user is not in the guild is an error of ClassGone, and
+// remembered too. What was read longer ago than Options.ResyncLive is forgotten.
 func (c *Client) MemberSince(
-	ctx context.Context, guildID, userID string, since time.Time,
+	ctx context.Context, asker, guildID, userID string, since time.Time,
 ) (discordclient.Member, error) {
 	key := memberKey{guildID, userID}
-	if known := c.members.get(key); !known.at.IsZero() && !known.at.Before(since) {
+	if known := c.members.get(asker, key); !known.at.IsZero() && !known.at.Before(since) {
 		return known.member, known.err
 	}
 	at := time.Now()
 	member, err := c.GetMember(ctx, guildID, userID)
 	if err == nil || discordclient.ClassOf(err) == discordclient.ClassGone {
-		c.members.put(key, memberRead{at, member, err})
+		c.members.put(asker, key, memberRead{at, member, err}, c.opts.ResyncLive)
 	}
 	return member, err
 }

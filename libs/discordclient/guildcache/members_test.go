@@ -24,7 +24,7 @@ func TestMemberSince(t *testing.T) {
 	role := r.Discord.CreateRoleByHand(r.Guild, discordtest.Role{Name: "On call"})
 	has := func(since time.Time) bool {
 		t.Helper()
-		member, err := r.Client.MemberSince(ctx, r.Guild, yuji, since)
+		member, err := r.Client.MemberSince(ctx, "team-a", r.Guild, yuji, since)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestMemberSince(t *testing.T) {
 		t.Error("what is older than asked for is not read again")
 	}
 	for range 2 {
-		_, err := r.Client.MemberSince(ctx, r.Guild, gone, hourAgo)
+		_, err := r.Client.MemberSince(ctx, "team-a", r.Guild, gone, hourAgo)
 		cachetest.WantClass(t, err, discordclient.ClassGone)
 	}
 	if reads() != 3 {

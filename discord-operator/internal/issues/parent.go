@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package issues
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"jutsu.com/operators/libs/conditions"
+)
+
+// Parent is a server or group that an object needs.
+type Parent struct {
+	// Kind is the parent's, such as DiscordServer.
+	Kind string
+	metav1.Object
+}
+
+// WaitFor returns the issue, with a reason of its own, that an object of a namespace waits for its parent. fact
+// says what the parent lacks. Whoever reads the parent's namespace sees the message of the condition that has the
+// cause; others see its reason and whom to ask. The condition is nil where nothing is known.
+func (p Parent) WaitFor(reason, by, fact string, cause *metav1.Condition) *conditions.Issue {
+	name, foreign := Name(p.Object, by), by != p.GetNamespace()
+	switch {
+	case foreign && cause != nil && cause.Reason != "":
+		return conditions.Progressing(reason, "%s %s %s (%s). Ask its owner.", p.Kind, name, fact, cause.Reason)
+	case foreign:
+		return conditions.Progressing(reason, "%s %s %s. Ask its owner.", p.Kind, name, fact)
+	case cause != nil && cause.Message != "":
+		return conditions.Progressing(reason, "%s %s %s: %s", p.Kind, name, fact, cause.Message)
+	}
+	return conditions.Progressing(reason, "%s %s %s yet.", p.Kind, name, fact)
+}

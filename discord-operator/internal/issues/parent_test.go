@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package issues
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestWaitFor(t *testing.T) {
+	t.Parallel()
+	cause := &metav1.Condition{Reason: "TokenNotFound", Message: "Secret bot does not exist. Create it."}
+	parent := Parent{"DiscordServer", &metav1.ObjectMeta{Namespace: "platform", Name: "company"}}
+	for name, c := range map[string]struct {
+		by    string
+		cause *metav1.Condition
+		want  string
+	}{
+		"its own namespace reads why": {"platform", cause,
+			"DiscordServer company is not available: Secret bot does not exist. Create it."},
+		"another reads the reason and whom to ask": {"team-a", cause,
+			"DiscordServer platform/company is not available (TokenNotFound). Ask its owner."},
+		"its own, while nothing is known":   {"platform", nil, "DiscordServer company is not available yet."},
+		"another's, while nothing is known": {"team-a", nil, "DiscordServer platform/company is not available. Ask its owner."},
+	} {
+		if got := parent.WaitFor("WaitingForServer", c.by, "is not available", c.cause); got.Message != c.want || got.IsDegraded() {
+			t.Errorf("%s: %q, want %q", name, got.Message, c.want)
+		}
+	}
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package guildcache
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// What one asker has read is bounded, takes no room of another's, and expires.
+func TestMembersReadAreBounded(t *testing.T) {
+	t.Parallel()
+	var m membersRead
+	begin := time.Now()
+	modest := memberKey{"1", "20000"}
+	m.put("modest", modest, memberRead{at: begin, member: discordclient.Member{Roles: []string{"5"}}}, time.Hour)
+	roles := make([]string, 100)
+	for i := range 10_000 {
+		read := memberRead{at: begin.Add(time.Second), err: errors.New("unknown")}
+		if i%2 == 0 {
+			read = memberRead{at: begin.Add(time.Second), member: discordclient.Member{Roles: roles}}
+		}
+		m.put("greedy", memberKey{"1", strconv.Itoa(i)}, read, time.Hour)
+	}
+	greedy := m.by["greedy"]
+	if greedy.weight > maxMembers || greedy.weight < maxMembers-memberWeight-len(roles) {
+		t.Errorf("the weight is %d, the most is %d", greedy.weight, maxMembers)
+	}
+	if m.get("modest", modest).at.IsZero() {
+		t.Error("another asker's members were forgotten")
+	}
+	if !m.get("greedy", modest).at.IsZero() {
+		t.Error("an asker has what another one has read")
+	}
+	full := len(greedy.last)
+	m.change(memberKey{"1", "0"}, func(had []string) []string { return append(had, "6") })
+	if greedy.weight > maxMembers || len(greedy.last) < full-1 {
+		t.Errorf("a change makes %d members of %d, with the weight %d", len(greedy.last), full, greedy.weight)
+	}
+	m.put("modest", modest, memberRead{at: begin.Add(2 * time.Hour)}, time.Hour)
+	if m.by["greedy"] != nil || len(m.by) != 1 {
+		t.Error("what is older than its life is still there")
+	}
+	m.forget("1")
+	if len(m.by) != 0 {
+		t.Error("a guild that was forgotten has members")
+	}
+}
