@@ -38,13 +38,18 @@ func (c *Client) webhooks(ctx context.Context, cl call, id string) ([]Webhook, e
 }
 
 // CreateWebhook cannot be repeated: after ClassUnknown list those of the channel first, where it
-// has its token.
+// has its token, and ask the audit log.
 //
 // Its name has 1 to 80 characters, without "discord" and "clyde".
 func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason string) (Webhook, error) {
 	endpoint := discordgo.EndpointChannelWebhooks(channelID)
 	cl := write(http.MethodPost, "create webhook", "/channels/{channel_id}/webhooks", endpoint, reason)
 	return c.webhook(ctx, cl, map[string]string{"name": name}, channelID)
+}
+
+// GetWebhook returns a webhook. One of the bot's own application requires no permission.
+func (c *Client) GetWebhook(ctx context.Context, id string) (Webhook, error) {
+	return c.webhook(ctx, get("get webhook", "/webhooks/{webhook_id}", discordgo.EndpointWebhook(id)), nil, id)
 }
 
 // ListChannelWebhooks returns the webhooks of a channel.

@@ -3,6 +3,7 @@
 package channel
 
 import (
+	"cmp"
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
@@ -114,7 +115,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 		return r.updateStatus(ctx, c, State{}, Results{Results: paused})
 	}
 	results := r.apply(ctx, c, state, plan)
-	return r.updateStatus(ctx, c, state, results)
+	result, err := r.updateStatus(ctx, c, state, results)
+	if again := state.Webhook.Again; err == nil && again > 0 {
+		result.RequeueAfter = min(again, cmp.Or(result.RequeueAfter, again))
+	}
+	return result, err
 }
 
 // Results are what came of a plan.

@@ -172,7 +172,7 @@ func (r *Resources) Bind(ctx context.Context, api *guildcache.Client, l Lookup) 
 	snap := api.Guild(l.GuildID).Snapshot()
 	for _, id := range known {
 		if live := r.Kind.find(snap, id); live != nil {
-			r.losses.end(id)
+			r.losses.End(id)
 			named := b.Adopt != nil && b.Adopt.ID == id
 			b.Guessed = !named && (b.guessed(id) || r.Records.Guessed(uid, id))
 			return r.take(ctx, b, *live)

@@ -485,12 +485,12 @@ func TestALossEndsWithWhatIsThereAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	id := r.make(t, "alerts", "").ID
-	r.resources.losses.begin(id, r.clock.Now()) // one 404
+	r.resources.losses.Begin(id, r.clock.Now()) // one 404
 	if _, err := r.bind(t, r.lookup(finalized, stored(id))); err != nil {
 		t.Fatal(err)
 	}
 	r.later(time.Hour)
-	if since := r.resources.losses.begin(id, r.clock.Now()); !since.Equal(r.clock.Now()) {
+	if since := r.resources.losses.Begin(id, r.clock.Now()); !since.Equal(r.clock.Now()) {
 		t.Errorf("the next 404 counts as the second, since %s", since)
 	}
 }

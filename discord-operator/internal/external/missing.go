@@ -5,6 +5,7 @@ package external
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -26,10 +27,53 @@ const (
 	refusedRetry = time.Minute
 )
 
-// losses are when Discord first did not know the resources that objects name, by their ids.
+// Losses are when Discord first did not know the resources that objects name, by their ids. The zero
+// value is empty. They are safe for concurrent use.
+type Losses struct {
+	mu    sync.Mutex
+	since map[string]time.Time
+}
+
+// keptLosses is how many losses there may be before old ones are forgotten, which nobody has asked for again.
+const keptLosses, oldLoss = 64, time.Hour
+
+// Begin returns since when Discord does not know a resource: now, if it is the first time.
+func (l *Losses) Begin(id string, now time.Time) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.since == nil {
+		l.since = map[string]time.Time{}
+	}
+	if len(l.since) > keptLosses {
+		maps.DeleteFunc(l.since, func(_ string, at time.Time) bool { return now.Sub(at) > oldLoss })
+	}
+	if _, ok := l.since[id]; !ok {
+		l.since[id] = now
+	}
+	return l.since[id]
+}
+
+// Settled returns when Discord has to say again that it does not know a resource, the zero time for
+// one that it has always known.
+func (l *Losses) Settled(id string) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if since, ok := l.since[id]; ok {
+		return since.Add(settling)
+	}
+	return time.Time{}
+}
+
+// End forgets that Discord did not know a resource.
+func (l *Losses) End(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.since, id)
+}
+
+// losses are those of channels, categories and roles, and when Discord has refused to show one.
 type losses struct {
-	mu      sync.Mutex
-	since   map[string]time.Time
+	Losses
 	refused map[string]refusal
 }
 
@@ -62,25 +106,6 @@ func (l *losses) untilRetry(id string, now time.Time) time.Duration {
 	return last.wait - now.Sub(last.at)
 }
 
-// begin returns since when Discord does not know a resource: now, if it is the first time.
-func (l *losses) begin(id string, now time.Time) time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.since == nil {
-		l.since = map[string]time.Time{}
-	}
-	if _, ok := l.since[id]; !ok {
-		l.since[id] = now
-	}
-	return l.since[id]
-}
-
-func (l *losses) end(id string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.since, id)
-}
-
 // confirmGone asks Discord itself about a resource that the view does not have, since one that is
 // hidden from the bot, or not known to Discord for a moment, would be created a second time. It is
 // gone when the Gateway has reported its deletion, or Discord does not know it twice, and a list
@@ -91,7 +116,7 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 	case snap.Hidden(id):
 		return r.hidden(b, snap, id)
 	case view.Deleted(id):
-		r.losses.end(id)
+		r.losses.End(id)
 		return nil
 	case r.losses.untilRetry(id, now) > 0:
 		return r.hidden(b, snap, id)
@@ -105,7 +130,7 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 	case discordclient.ClassGone:
 		return r.lost(ctx, api, b.GuildID, id)
 	case discordclient.ClassNone:
-		r.losses.end(id)
+		r.losses.End(id)
 		// The view lags behind, or it is in another guild: either shows once the guild was read.
 		return errors.Join(api.Refresh(ctx, b.GuildID), conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
 			"The %s %s exists, but Discord does not list it in this server.", r.Kind.Noun, id).After(issues.MaxBrief))
@@ -117,7 +142,7 @@ func (r *Resources) confirmGone(ctx context.Context, api *guildcache.Client, b *
 // lost decides whether a resource that Discord does not know is gone.
 func (r *Resources) lost(ctx context.Context, api *guildcache.Client, guildID, id string) error {
 	now := r.Status.Clock.Now()
-	since := r.losses.begin(id, now)
+	since := r.losses.Begin(id, now)
 	if left := settling - now.Sub(since); left > 0 {
 		return issues.Brief(left)
 	}
@@ -126,17 +151,17 @@ func (r *Resources) lost(ctx context.Context, api *guildcache.Client, guildID, i
 			return err
 		}
 		if r.Kind.find(api.Guild(guildID).Snapshot(), id) != nil {
-			r.losses.end(id)
+			r.losses.End(id)
 			return issues.Brief(briefRetry)
 		}
 	}
-	r.losses.end(id)
+	r.losses.End(id)
 	return nil
 }
 
 // hidden is the issue that the resource with an id exists and that the bot may not view it.
 func (r *Resources) hidden(b *Binding, snap *guildcache.Snapshot, id string) *conditions.Issue {
-	r.losses.end(id)
+	r.losses.End(id)
 	b.HiddenID = id
 	retry := hiddenRetry
 	if !snap.Hidden(id) { // a call has said so, and no event

@@ -85,6 +85,21 @@ func (w *Webhooks) provide(
 		results.Changed = true
 	}
 	results.Secret = c.WebhookSecretName()
+	return w.deleteDuplicates(ctx, c, api, p, results)
+}
+
+// deleteDuplicates deletes other webhooks of the object, once its Secret has the URL of the one that stays.
+func (w *Webhooks) deleteDuplicates(
+	ctx context.Context, c *v1alpha1.DiscordChannel, api *guildcache.Client, p Plan, results *Results,
+) error {
+	for _, id := range p.Duplicates {
+		err := api.DeleteWebhook(ctx, id, w.reason(c))
+		if err != nil && discordclient.ClassOf(err) != discordclient.ClassGone {
+			return err
+		}
+		results.Changed = true
+		w.Status.Normal(c, "WebhookDeleted", "Deleted a second webhook, which an earlier create for this object had left.")
+	}
 	return nil
 }
 

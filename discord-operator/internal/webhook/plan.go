@@ -3,11 +3,10 @@
 package webhook
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
-	"time"
 
-	"github.com/bwmarrin/discordgo"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
@@ -45,8 +44,10 @@ type Plan struct {
 	// Write says that the Secret is to be written, over the Live one; nil where there is none.
 	Write bool
 	Live  *metav1.PartialObjectMetadata
-	// Remove is the id of a webhook that the spec no longer has.
-	Remove string
+	// Remove is the id of a webhook that the spec no longer has, Duplicates are those of others that
+	// were created for the object too.
+	Remove     string
+	Duplicates []string
 	// Obsolete are Secrets that are to go. The garbage collector deletes them, so that the operator
 	// needs no permission to.
 	Obsolete []metav1.PartialObjectMetadata
@@ -57,7 +58,7 @@ type Plan struct {
 
 // Pending reports whether something is to be changed.
 func (p *Plan) Pending() bool {
-	return p.Create || p.Rename || p.Write || p.Remove != "" || len(p.Obsolete) > 0
+	return p.Create || p.Rename || p.Write || p.Remove != "" || len(p.Obsolete)+len(p.Duplicates) > 0
 }
 
 // Differences are what carrying out the plan would change on Discord.
@@ -72,6 +73,9 @@ func (p *Plan) Differences(c *v1alpha1.DiscordChannel) (all []external.Differenc
 	case p.Rename:
 		name := external.Change{Field: "webhook.name", From: p.Use.Name, To: c.Spec.Webhook.Name}
 		all = external.Changes([]external.Change{name}, nil)
+	}
+	for _, id := range p.Duplicates {
+		all = append(all, external.Difference{Action: external.ActionDelete, Field: "webhook", To: id})
 	}
 	return all
 }
@@ -109,7 +113,7 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 			return Plan{Err: issue}
 		}
 	} else {
-		p.Rename = p.Use.Name != c.Spec.Webhook.Name
+		p.Rename, p.Duplicates = p.Use.Name != c.Spec.Webhook.Name, duplicates(s, p.Use)
 	}
 	p.Write = p.Create || !holds(p.Live, p.Use.ID)
 	desired := func(m metav1.PartialObjectMetadata) bool { return m.Name == name }
@@ -120,8 +124,7 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 // Created reports whether the operator has created the webhook in the status for this object. One that
 // is older was adopted with the channel: users may have its URL, and it stays.
 func Created(c *v1alpha1.DiscordChannel) bool {
-	const clockSkew = time.Minute
-	return statusID(c) != "" && discordclient.CreatedAt(statusID(c)).After(c.CreationTimestamp.Add(-clockSkew))
+	return statusID(c) != "" && younger(c, statusID(c))
 }
 
 // statusID is the id of the webhook in the status, empty for none.
@@ -130,25 +133,6 @@ func statusID(c *v1alpha1.DiscordChannel) string {
 		return ""
 	}
 	return c.Status.Webhook.ID
-}
-
-// ownWebhook finds the channel's webhook: the one that the status or this process knows, otherwise
-// the oldest of this bot's with the right name.
-func ownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
-	var oldest *discordclient.Webhook
-	stands := holds(s.Secret, statusID(c))
-	for i, w := range s.Hooks {
-		known := w.ID == s.Record.ID || w.ID == statusID(c)
-		if known && (!w.Token.IsZero() || stands) {
-			return &s.Hooks[i]
-		}
-		fits := w.Type == discordgo.WebhookTypeIncoming && w.Name == c.Spec.Webhook.Name &&
-			w.ApplicationID == s.Application && !w.Token.IsZero()
-		if fits && (oldest == nil || discordclient.CompareIDs(w.ID, oldest.ID) < 0) {
-			oldest = &s.Hooks[i]
-		}
-	}
-	return oldest
 }
 
 // refusedCreate is why one more webhook cannot be created now.
@@ -160,7 +144,7 @@ func refusedCreate(s State) *conditions.Issue {
 	case !s.Complete:
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"An earlier create of the webhook may have succeeded. The operator looks for it before it creates another one.",
-		).After(issues.MaxBrief)
+		).After(min(cmp.Or(s.Again, issues.MaxBrief), issues.MaxBrief))
 	case len(s.Hooks) >= maxWebhooks:
 		return issues.Full("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks)
 	}

@@ -82,7 +82,7 @@ func TestPlan(t *testing.T) {
 	type step struct {
 		Create, Rename, Write, Exists bool
 		Use, Remove, Reason           string
-		Obsolete                      []string
+		Obsolete, Duplicates          []string
 	}
 	cases := map[string]struct {
 		asked  *v1alpha1.ChannelWebhook
@@ -116,6 +116,25 @@ func TestPlan(t *testing.T) {
 		"the oldest of several": {asked: asked, change: func(s *State) {
 			s.Hooks = []discordclient.Webhook{hook("9", "alerts", "app"), hook("8", "alerts", "app")}
 		}, want: step{Use: "8", Write: true}},
+		"one of a lost create, while the audit log may lack it": {asked: asked, change: func(s *State) { s.Hooks, s.Complete = mine, false },
+			want: step{Reason: v1alpha1.ReasonCreatePending}},
+		"proven by the audit log, under another name": {asked: asked, change: func(s *State) {
+			s.Hooks, s.Complete, s.Ours = mine, false, map[string]bool{"6": true}
+		}, want: step{Use: "6", Rename: true, Write: true}},
+		"created for something else": {asked: asked, change: func(s *State) { s.Hooks, s.Others = mine, map[string]bool{"7": true} },
+			want: step{Create: true, Write: true}},
+		"two that are proven: the recorded one stays": {asked: asked, has: has, change: func(s *State) {
+			s.Hooks, s.Secret, s.Ours = mine, secretMeta("alerts-webhook", "7"), map[string]bool{"5": true, "6": true, "7": true}
+		}, want: step{Use: "7", Exists: true, Duplicates: []string{"6"}}},
+		"two that are proven, none recorded: the older one stays": {asked: asked, change: func(s *State) {
+			s.Hooks, s.Ours = mine, map[string]bool{"6": true, "7": true}
+		}, want: step{Use: "6", Rename: true, Write: true, Duplicates: []string{"7"}}},
+		"known by its Secret alone": {asked: asked, change: func(s *State) { s.Hooks, s.Complete, s.Secret = mine, false, secretMeta("alerts-webhook", "6") },
+			want: step{Use: "6", Rename: true, Exists: true}},
+		"the Secret names one that this bot has not created": {asked: asked, change: func(s *State) {
+			s.Hooks, s.Secret = slices.Clone(mine[:1]), secretMeta("alerts-webhook", "5")
+			s.Hooks[0].Token = discordclient.NewSecret("t5")
+		}, want: step{Create: true, Write: true, Exists: true}},
 		"what this process made, before the status shows it": {asked: &v1alpha1.ChannelWebhook{Name: "new"}, change: func(s *State) {
 			s.Hooks, s.Record = mine, external.Record{Known: true, ID: "6"}
 		}, want: step{Use: "6", Rename: true, Write: true}},
@@ -149,7 +168,8 @@ func TestPlan(t *testing.T) {
 				c.change(&state)
 			}
 			got := NewPlan(o, state)
-			is := step{Create: got.Create, Rename: got.Rename, Write: got.Write, Exists: got.Live != nil, Remove: got.Remove, Reason: reasonOf(got.Err)}
+			is := step{Create: got.Create, Rename: got.Rename, Write: got.Write, Exists: got.Live != nil, Remove: got.Remove, Reason: reasonOf(got.Err),
+				Duplicates: got.Duplicates}
 			if got.Use != nil {
 				is.Use = got.Use.ID
 			}

@@ -16,7 +16,6 @@ import (
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/index"
-	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient"
@@ -32,6 +31,10 @@ type Webhooks struct {
 	Records *external.Records
 	// Status records what becomes of a channel.
 	Status *status.Recorder
+
+	// losses are when Discord first did not know webhooks, doubts when it first showed one by its id
+	// that the list of its channel lacked.
+	losses, doubts external.Losses
 }
 
 // State is what was observed of the webhook of a channel.
@@ -46,9 +49,16 @@ type State struct {
 	// Application is the bot's own, Hooks are all webhooks of the channel.
 	Application string
 	Hooks       []discordclient.Webhook
-	// Record is what this process knows, Complete that what was created before would be listed.
+	// Record is what this process knows, Complete that what was created before would be listed, and
+	// that the audit log would show it.
 	Record   external.Record
 	Complete bool
+	// Ours are the webhooks that the audit log proves to have been created for the object, Others those
+	// that this bot has created for something else.
+	Ours, Others map[string]bool
+	// Again is when to read the audit log again, 0 for never: it may not show yet who has created one
+	// of the Hooks.
+	Again time.Duration
 	// Err is why Discord could not be read. It keeps nothing else from being reconciled.
 	Err error
 }
@@ -80,35 +90,6 @@ func (w *Webhooks) Observe(
 		s.Err = w.observeHooks(ctx, c, &s)
 	}
 	return s, nil
-}
-
-// observeHooks reads the channel's webhooks. Where one would be created after another create, only a
-// list counts that must show the result of that one.
-func (w *Webhooks) observeHooks(ctx context.Context, c *v1alpha1.DiscordChannel, s *State) (err error) {
-	shown := w.shown(c, s.Record)
-	s.Complete = w.Status.Clock.Now().After(shown)
-	if s.Channel == nil {
-		return nil
-	}
-	s.Hooks, err = s.Guild.Bot.Webhooks(ctx, s.Guild.ID, s.Channel.ID, time.Time{})
-	if err == nil && s.Complete && c.Spec.Webhook != nil && NewPlan(c, *s).Create {
-		s.Hooks, err = s.Guild.Bot.Webhooks(ctx, s.Guild.ID, s.Channel.ID, shown)
-	}
-	return err
-}
-
-// shown is from when a list must show what was created for a channel: a create that may have been
-// carried out, and also a webhook that is known, which a list may lack for a moment.
-func (w *Webhooks) shown(c *v1alpha1.DiscordChannel, record external.Record) (at time.Time) {
-	if !record.Known && status.Finalized(c) {
-		at = record.LastAttempt.Add(w.Records.Wait)
-	}
-	for _, id := range []string{record.ID, statusID(c)} {
-		if created := discordclient.CreatedAt(id).Add(issues.MaxBrief); id != "" && created.After(at) {
-			at = created
-		}
-	}
-	return at
 }
 
 // ownSecrets returns the metadata of the Secrets that the channel owns.

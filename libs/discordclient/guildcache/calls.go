@@ -192,6 +192,10 @@ func (c *Client) CreateWebhook(ctx context.Context, channelID, name, reason stri
 	})
 }
 
+// KeepWebhook adds a webhook to those that are known of its channel, whose list lacks it although
+// Discord shows it by its id.
+func (c *Client) KeepWebhook(hook discordclient.Webhook) { c.store.KeepWebhook(hook) }
+
 // RenameWebhook makes the call of [discordclient.Client].
 func (c *Client) RenameWebhook(ctx context.Context, webhookID, name, reason string) (discordclient.Webhook, error) {
 	return c.store.WriteWebhook("", webhookID, func() (discordclient.Webhook, error) {

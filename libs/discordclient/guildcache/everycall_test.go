@@ -65,6 +65,7 @@ func everyCall(c *guildcache.Client, guild, channel, role string, hook discordcl
 		"CreateWebhook": func(x ctx) (any, error) {
 			return c.CreateWebhook(x, channel, "a", "why")
 		},
+		"GetWebhook":          func(x ctx) (any, error) { return c.GetWebhook(x, hook.ID) },
 		"ListChannelWebhooks": func(x ctx) (any, error) { return c.ListChannelWebhooks(x, channel) },
 		"ListGuildWebhooks":   func(x ctx) (any, error) { return c.ListGuildWebhooks(x, guild) },
 		"RenameWebhook": func(x ctx) (any, error) {

@@ -4,8 +4,8 @@
 //
 // A create has no idempotency key: when its answer was lost, or the process died before it could
 // save the new id, a channel or role may exist that is not recorded anywhere. Before creating again,
-// look for it: [Channel], [Role]. A webhook is found by listing those of its channel: Discord returns
-// its token to the application that created it, and to no other.
+// look for it: [Channel], [Role]. A webhook is found by listing those of its channel and by the audit
+// log: Discord returns its token to the application that created it, and to no other.
 package recovery
 
 import (

@@ -186,6 +186,7 @@ func (st *Store) onGuildCreate(event *guildEvent) error {
 	g.markFresh()
 	g.nextPoll = g.liveAt.Add(st.period(g))
 	clear(g.hookChanges) // the events of own writes that have not come went to the session before
+	clear(g.hookDoubts)
 	g.forgetAllHooks()
 	g.update(func(s *Snapshot) {
 		s.selfKnown, s.selfAt = false, time.Time{}

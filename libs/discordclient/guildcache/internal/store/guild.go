@@ -40,6 +40,7 @@ type guildState struct {
 	guildAt     time.Time                  // when its settings last changed
 	writes      map[string]*pending.Writes // by the id of a channel or role, or the guild's own
 	hookChanges map[string]hookChanges     // by channel
+	hookDoubts  map[string]hookDoubt       // by channel
 	goneAt      time.Time                  // when the Gateway last took the guild away
 
 	heard   time.Time // when its last event came
@@ -57,7 +58,7 @@ type change struct {
 func newGuildState(st *Store, id string) *guildState {
 	g := &guildState{
 		store: st, id: id, since: time.Now(), tombstones: map[string]time.Time{}, writes: map[string]*pending.Writes{},
-		hookChanges: map[string]hookChanges{},
+		hookChanges: map[string]hookChanges{}, hookDoubts: map[string]hookDoubt{},
 	}
 	g.view = &View{store: st, id: id}
 	g.view.current.Store(&Snapshot{Guild: discordclient.Guild{ID: id}, selfID: st.selfID})
@@ -134,6 +135,7 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 		g.store.emit(EventChannel, g.id, orphan)
 	}
 	delete(g.hookChanges, id)
+	delete(g.hookDoubts, id)
 	return true
 }
 
@@ -237,6 +239,7 @@ func (g *guildState) setChannels(list []*discordclient.Channel, since, overlay t
 		maps.DeleteFunc(known, func(id string, _ hookList) bool { return byID[id] == nil })
 	})
 	maps.DeleteFunc(g.hookChanges, func(id string, _ hookChanges) bool { return byID[id] == nil })
+	maps.DeleteFunc(g.hookDoubts, func(id string, _ hookDoubt) bool { return byID[id] == nil })
 	g.emitDifferences(before.channels, after)
 }
 

@@ -47,7 +47,7 @@ func (st *Store) onWebhooks(event *webhooksEvent) error {
 		return nil
 	}
 	g.hookChanges[event.ChannelID] = hookChanges{last: time.Now()}
-	g.forgetHooks(event.ChannelID)
+	g.hooksChanged(event.ChannelID)
 	st.emit(EventWebhooks, g.id, event.ChannelID)
 	return nil
 }

@@ -149,6 +149,9 @@ func (st *Store) Due(now time.Time) (id string, wait time.Duration) {
 			continue
 		}
 		next := g.nextPoll
+		if due := g.doubtHooks(now); !due.IsZero() && due.Before(next) {
+			next = due
+		}
 		if !g.awaited.IsZero() && !now.Before(g.awaited) {
 			g.doubt()
 			next = now

@@ -18,6 +18,14 @@ type hookChanges struct {
 	own  []time.Time // the own writes whose events are still to come
 }
 
+// hookDoubt says that other clients changed webhooks of a channel, and what was listed before. A list
+// that still shows the same may be as late as any read.
+type hookDoubt struct {
+	at     time.Time
+	before []discordclient.Webhook
+	same   bool // a list after the change shows the same
+}
+
 // ChannelIDs returns the ids of all channels in the view of a guild.
 func (st *Store) ChannelIDs(guildID string) (ids []string) {
 	st.with(guildID, func(g *guildState) {
@@ -47,12 +55,70 @@ func (st *Store) WebhooksListed(guildID string, hooks []discordclient.Webhook, c
 			for id, list := range byChannel {
 				if _, there := g.snap().find(id); there && g.hookChanges[id].last.Before(since) {
 					known[id] = hookList{hooks: list, listed: since}
+					g.hooksCompared(id, list, since)
 				} else {
 					delete(known, id)
 				}
 			}
 		})
 	})
+}
+
+// hooksChanged makes the webhooks of a channel unknown, which other clients have changed.
+func (g *guildState) hooksChanged(channelID string) {
+	doubt, known := g.hookDoubts[channelID]
+	if list, listed := g.snap().hooks[channelID]; listed {
+		doubt.before, known = list.hooks, true
+	}
+	if known {
+		g.hookDoubts[channelID] = hookDoubt{at: time.Now(), before: doubt.before}
+	}
+	g.forgetHooks(channelID)
+}
+
+// hooksCompared compares a list of the webhooks of a channel with the one before their last change.
+func (g *guildState) hooksCompared(channelID string, list []discordclient.Webhook, since time.Time) {
+	doubt, ok := g.hookDoubts[channelID]
+	if !ok {
+		return
+	}
+	same := slices.EqualFunc(doubt.before, list, func(a, b discordclient.Webhook) bool {
+		return a.ID == b.ID && a.Name == b.Name
+	})
+	if !same || since.Sub(doubt.at) >= consistencyDelay {
+		delete(g.hookDoubts, channelID)
+		return
+	}
+	doubt.same = true
+	g.hookDoubts[channelID] = doubt
+	g.store.Wake()
+}
+
+// doubtHooks has webhooks read again whose list was the same right after a change, once all of
+// Discord surely shows that. It returns when the next ones are due, the zero time for none.
+func (g *guildState) doubtHooks(now time.Time) (next time.Time) {
+	for channelID, doubt := range g.hookDoubts {
+		due := doubt.at.Add(consistencyDelay)
+		switch {
+		case !doubt.same:
+		case !now.Before(due):
+			delete(g.hookDoubts, channelID)
+			g.forgetHooks(channelID)
+			g.store.emit(EventWebhooks, g.id, channelID)
+		case next.IsZero() || due.Before(next):
+			next = due
+		}
+	}
+	return next
+}
+
+// KeepWebhook adds a webhook to those that are known of its channel.
+func (st *Store) KeepWebhook(hook discordclient.Webhook) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if g := st.owner(hook.ChannelID); g != nil {
+		g.webhookWritten(hook.ChannelID, hook.ID, hook, discordclient.ClassNone)
+	}
 }
 
 // WriteWebhook makes an own write to a webhook of a channel (empty: the one that the webhook is in)

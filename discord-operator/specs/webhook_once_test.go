@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package specs_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/discordtest"
+)
+
+const (
+	getWebhook = "GET /webhooks/{webhook_id}"
+	// latest is longer than any answer of Discord may be late.
+	latest = "7s"
+)
+
+// listed has lists of webhooks answered with these, although others exist.
+func (w *world) listed(times int, all ...discordtest.Webhook) {
+	GinkgoHelper()
+	list := []map[string]any{}
+	for _, h := range all {
+		list = append(list, map[string]any{"id": h.ID, "type": 1, "guild_id": h.GuildID, "channel_id": h.ChannelID,
+			"name": h.Name, "application_id": h.ApplicationID, "token": h.Token})
+	}
+	body, err := json.Marshal(list)
+	Expect(err).NotTo(HaveOccurred())
+	for _, route := range []string{"GET /channels/{channel_id}/webhooks", "GET /guilds/{guild_id}/webhooks"} {
+		w.fault(discordtest.Fault{Route: route, Times: times, Action: discordtest.Action{Status: 200, Body: string(body)}})
+	}
+}
+
+// unknownWebhook has webhooks answered with 404, although they exist and stay as they are.
+func (w *world) unknownWebhook(times int) {
+	w.fault(discordtest.Fault{Route: getWebhook, Times: times,
+		Action: discordtest.Action{Status: http.StatusNotFound, Body: `{"code": 10015, "message": "Unknown Webhook"}`}})
+}
+
+// hookOfBot creates a webhook as another program does that uses the world's bot.
+func (w *world) hookOfBot(ctx context.Context, c *v1alpha1.DiscordChannel, name, reason string) string {
+	GinkgoHelper()
+	api, err := discordclient.New(discordclient.Options{
+		Token: discordclient.NewSecret(w.bot.Token), APIURL: discord.APIURL(),
+	})
+	Expect(err).NotTo(HaveOccurred())
+	made, err := api.CreateWebhook(ctx, c.Status.ChannelID, name, reason)
+	Expect(err).NotTo(HaveOccurred())
+	return made.ID
+}
+
+// reasonOf is what the audit log says of what the operator creates for a channel.
+func reasonOf(c *v1alpha1.DiscordChannel) string {
+	return fmt.Sprintf("DiscordChannel %s %s/%s", c.UID, c.Namespace, c.Name)
+}
+
+// idsOf are the ids of the webhooks of a channel on Discord.
+func idsOf(c *v1alpha1.DiscordChannel) func() []string {
+	return func() (ids []string) {
+		for _, hook := range hooks(c) {
+			ids = append(ids, hook.ID)
+		}
+		return ids
+	}
+}
+
+// loseStatus takes the webhook out of the status, as a restored backup of the object lacks it.
+func loseStatus(ctx context.Context, c *v1alpha1.DiscordChannel) {
+	GinkgoHelper()
+	before := c.DeepCopy()
+	c.Status.Webhook = nil
+	Expect(k8s.Status().Patch(ctx, c, client.MergeFrom(before))).To(Succeed())
+}
+
+var _ = Describe("A webhook that exists once", func() {
+	var (
+		w *world
+		c *v1alpha1.DiscordChannel
+	)
+	BeforeEach(func(ctx context.Context) {
+		w = newWorld(ctx)
+		c = w.channel("", "alerts", withWebhook)
+		ready(ctx, w.server())
+		ready(ctx, c)
+		w.expectIdle(ctx)
+	})
+	// touch has the webhooks of the channel listed again.
+	touch := func() { discord.CreateWebhookByHand(c.Status.ChannelID, "another") }
+
+	It("stays alone while lists lack it", func(ctx context.Context) {
+		old := hooks(c)[0]
+		w.listed(0)
+		touch()
+		Consistently(func() int { return len(w.bodies(postWebhook)) }, latest).Should(Equal(1))
+		discord.Faults().Clear()
+		edit(ctx, c, slowmode(5))
+		eventuallyReady(ctx, c)
+		Expect(idsOf(c)()).To(ContainElement(old.ID))
+		w.expectInSync(ctx, c)
+	})
+
+	It("stays alone when a list lacks it and Discord does not know it once", func(ctx context.Context) {
+		old := hooks(c)[0]
+		w.unknownWebhook(1)
+		w.listed(0)
+		touch()
+		asked := func() int {
+			return len(slices.DeleteFunc(w.calls(), func(route string) bool { return route != getWebhook }))
+		}
+		Eventually(asked).Should(Equal(3), "404, then twice the webhook, since the list lacks it")
+		w.expectIdle(ctx)
+		Expect(w.bodies(postWebhook)).To(HaveLen(1))
+		Expect(idsOf(c)()).To(ContainElement(old.ID))
+		w.expectInSync(ctx, c)
+	})
+
+	It("is created again when it is gone, although a list still has it", func(ctx context.Context) {
+		old := hooks(c)[0]
+		w.listed(1, old)
+		discord.DeleteWebhookByHand(old.ID)
+		Eventually(idsOf(c)).Should(ConsistOf(Not(Equal(old.ID))))
+		Eventually(ctx, w.secretOf("alerts-webhook")).Should(holdURLOf(hooks(c)[0]))
+		w.expectInSync(ctx, c)
+	})
+
+	It("is found under another name after a lost create and a restart", func(ctx context.Context) {
+		late := w.channel("", "late")
+		ready(ctx, late)
+		release := w.holdAnswer(postWebhook)
+		edit(ctx, late, withWebhook)
+		Eventually(idsOf(late)).Should(HaveLen(1))
+		made := hooks(late)[0].ID
+		operator.Kill(ctx)
+		release()
+		edit(ctx, late, with(func(s *channelSpec) { s.Webhook.Name = "Prometheus" }))
+		operator.Start(ctx)
+		eventuallyReady(ctx, late)
+		Expect(hooks(late)).To(ConsistOf(And(HaveField("ID", made), HaveField("Name", "Prometheus"))))
+		Expect(w.secretOf("late-webhook")(ctx)).To(holdURLOf(hooks(late)[0]))
+	})
+
+	It("stays alone after a lost create and a restart while lists lack it", func(ctx context.Context) {
+		late := w.channel("", "late")
+		ready(ctx, late)
+		release := w.holdAnswer(postWebhook)
+		edit(ctx, late, withWebhook)
+		Eventually(idsOf(late)).Should(HaveLen(1))
+		w.listed(0)
+		restartAfterCrash(ctx, release)
+		eventuallyReady(ctx, late)
+		Expect(hooks(late)).To(HaveLen(1))
+		Expect(w.secretOf("late-webhook")(ctx)).To(holdURLOf(hooks(late)[0]))
+	})
+
+	DescribeTable("is found after a lost create and a restart, whatever the audit log shows",
+		func(ctx context.Context, change func()) {
+			late := w.channel("", "late")
+			ready(ctx, late)
+			change()
+			release := w.holdAnswer(postWebhook)
+			edit(ctx, late, withWebhook)
+			Eventually(idsOf(late)).Should(HaveLen(1))
+			restartAfterCrash(ctx, release)
+			eventuallyReady(ctx, late)
+			Expect(hooks(late)).To(HaveLen(1))
+			Expect(w.secretOf("late-webhook")(ctx)).To(holdURLOf(hooks(late)[0]))
+			w.expectInSync(ctx, late)
+		},
+		Entry("the entry", func() {}),
+		Entry("never the entry", func() {
+			discord.Faults().LoseAudit(-1)
+			DeferCleanup(func() { discord.Faults().LoseAudit(0) })
+		}),
+		Entry("nothing, for the bot may not view it", func() {
+			discord.SetPermissions(w.guild, w.bot.UserID, everything&^discordtest.PermViewAuditLog)
+		}),
+		Entry("nothing at first, for Discord refuses it once", func() {
+			w.fault(discordtest.Fault{Route: "GET /guilds/{guild_id}/audit-logs", Times: 1,
+				Action: discordtest.Action{Status: http.StatusForbidden, Body: `{"code": 50001, "message": "Missing Access"}`}})
+		}),
+	)
+
+	It("stays, and a second one that was created for its object is deleted", func(ctx context.Context) {
+		old := hooks(c)[0]
+		second := w.hookOfBot(ctx, c, "alertmanager", reasonOf(c))
+		foreign := w.hookOfBot(ctx, c, "alertmanager", "of another program")
+		operator.Restart(ctx)
+		Eventually(idsOf(c)).ShouldNot(ContainElement(second))
+		Expect(idsOf(c)()).To(ConsistOf(old.ID, foreign))
+		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(old))
+		w.expectInSync(ctx, c)
+	})
+
+	It("is not that of another program with the same bot", func(ctx context.Context) {
+		late := w.channel("", "late")
+		ready(ctx, late)
+		foreign := w.hookOfBot(ctx, late, "alertmanager", "of another program")
+		edit(ctx, late, withWebhook)
+		eventuallyReady(ctx, late)
+		Expect(idsOf(late)()).To(ConsistOf(foreign, late.Status.Webhook.ID))
+		Expect(late.Status.Webhook.ID).NotTo(Equal(foreign))
+	})
+
+	It("is known by its Secret where neither the status nor the audit log has it", func(ctx context.Context) {
+		discord.Faults().LoseAudit(-1)
+		DeferCleanup(func() { discord.Faults().LoseAudit(0) })
+		late := w.channel("", "late", withWebhook)
+		ready(ctx, late)
+		made := late.Status.Webhook.ID
+		operator.Stop()
+		loseStatus(ctx, late)
+		edit(ctx, late, with(func(s *channelSpec) { s.Webhook.Name = "Prometheus" }))
+		operator.Start(ctx)
+		eventuallyReady(ctx, late)
+		Expect(idsOf(late)()).To(ConsistOf(made))
+	})
+
+	It("is not one of another channel that a user writes into its Secret", func(ctx context.Context) {
+		other := w.channel("", "other", withWebhook)
+		ready(ctx, other)
+		stranger := hooks(other)[0]
+		operator.Stop()
+		loseStatus(ctx, c)
+		discord.DeleteWebhookByHand(hooks(c)[0].ID)
+		secret, err := w.secretOf("alerts-webhook")(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		edit(ctx, secret, func(s *corev1.Secret) { s.Annotations["discord.jutsu.com/webhook-id"] = stranger.ID })
+		operator.Start(ctx)
+		Eventually(idsOf(c)).Should(HaveLen(1))
+		eventuallyReady(ctx, c)
+		Expect(hooks(other)).To(ConsistOf(stranger))
+		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))
+	})
+})
