@@ -43,8 +43,8 @@ type Record struct {
 func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 	return &Records{
 		Wait: wait, clock: c,
-		records: map[types.UID]Record{}, foreign: map[types.UID]time.Time{}, holders: map[string]types.UID{}, guesses: map[types.UID]string{},
-		stored: map[types.UID]Stored{}, inherits: map[types.UID]bool{},
+		records: map[types.UID]Record{}, foreign: map[types.UID]time.Time{}, holders: map[string]types.UID{},
+		guesses: map[types.UID]string{}, stored: map[types.UID]Stored{}, inherits: map[types.UID]bool{},
 	}
 }
 
