@@ -508,6 +508,19 @@ type DiscordChannelStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	GroupID string `json:"groupId,omitempty"`
 
+	// openTo lists who may view the channel and not its group, where
+	// spec.permissionOverwrites is not set: "@everyone", or roles (role "Dev") and users
+	// (user 80351110224678912). A channel that is moved into a private group keeps its
+	// overwrites, and so stays open. Set spec.permissionOverwrites, or synchronize the
+	// channel with its category on Discord, to close it. At most 32 lines of at most 256
+	// characters; of more, the last one has their number. It may be a few minutes old.
+	//
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=256
+	OpenTo []string `json:"openTo,omitempty"`
+
 	// tags are those of spec.forum.tags as Discord last had all of them, in the same
 	// order. By their ids, tags keep their posts when they are renamed. At most 20.
 	//

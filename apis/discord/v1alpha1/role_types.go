@@ -182,6 +182,15 @@ type DiscordRoleStatus struct {
 	// +kubebuilder:validation:MaxLength=20
 	ServerID string `json:"serverId,omitempty"`
 
+	// permissions are those that the role has in the whole server, at most 64: of a
+	// role without spec.permissions what Discord gave it, a copy of those of @everyone,
+	// and what users have changed since. Permissions without a name are not listed.
+	//
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	Permissions []Permission `json:"permissions,omitempty"`
+
 	// members are the users to whom the operator gives the role, and those from whom
 	// it is to take it: at most 200. One who had it before is not among them.
 	//

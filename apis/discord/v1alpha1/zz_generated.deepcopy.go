@@ -341,6 +341,11 @@ func (in *DiscordChannelStatus) DeepCopyInto(out *DiscordChannelStatus) {
 		*out = new(ServerReference)
 		**out = **in
 	}
+	if in.OpenTo != nil {
+		in, out := &in.OpenTo, &out.OpenTo
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Tags != nil {
 		in, out := &in.Tags, &out.Tags
 		*out = make([]ForumTagStatus, len(*in))
@@ -631,6 +636,11 @@ func (in *DiscordRoleStatus) DeepCopyInto(out *DiscordRoleStatus) {
 		for i := range *in {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
+	}
+	if in.Permissions != nil {
+		in, out := &in.Permissions, &out.Permissions
+		*out = make([]Permission, len(*in))
+		copy(*out, *in)
 	}
 	if in.Members != nil {
 		in, out := &in.Members, &out.Members

@@ -83,6 +83,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret), when(r.Webhooks.Applier.Expectations.NotOurs("Secret"))).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.Channels.OfEvent(r.ofServer))).
+		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.ofCategory())).
 		WatchesRawSource(&r.Channels.Line).
 		WithOptions(external.Options(workers))
 	if r.Grants.Labels {

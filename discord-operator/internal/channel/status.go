@@ -10,6 +10,7 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/discord-operator/internal/tags"
 	"jutsu.com/operators/discord-operator/internal/webhook"
@@ -49,6 +50,7 @@ func statusOf(
 			now.Webhook = webhook.Status(c, results.Webhook, worst)
 		}
 		now.Tags = recordedTags(c, live)
+		now.OpenTo = openTo(c, s, live)
 		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The channel exists on Discord.")
 	}
 	conditions.Set(&now.Conditions, c.Generation, can, worst)
@@ -61,6 +63,15 @@ func recordedTags(c *v1alpha1.DiscordChannel, live *discordclient.Channel) []v1a
 		return nil
 	}
 	return tags.Record(c.Spec.Forum.Tags, live.Tags, c.Status.Tags)
+}
+
+// openTo are those who may view a channel and not its category, where the spec does not say who may.
+func openTo(c *v1alpha1.DiscordChannel, s State, live *discordclient.Channel) []string {
+	category, ok := s.Guild.Snapshot.Channel(live.ParentID)
+	if !ok || c.Spec.PermissionOverwrites != nil {
+		return nil
+	}
+	return external.Shortened(overwrites.OpenTo(live, category, s.Guild.Snapshot))
 }
 
 // referenceTo refers to a server from a namespace.

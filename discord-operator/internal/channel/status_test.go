@@ -16,12 +16,13 @@ import (
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	server := &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "platform", Name: "jujutsu"}}
-	observed := State{Guild: &bot.Guild{Server: server, ID: "1", URL: "https://discord.com/channels/1"}}
+	observed := State{Guild: &bot.Guild{Server: server, ID: "1", Snapshot: &guildcache.Snapshot{}, URL: "https://discord.com/channels/1"}}
 	live := &discordclient.Channel{ID: "2", ParentID: "3"}
 	full := v1alpha1.DiscordChannelStatus{
 		ServerRef: &v1alpha1.ServerReference{Namespace: "platform", Name: "jujutsu"}, ServerID: "1", ChannelID: "2", GroupID: "3", ChannelURL: "https://discord.com/channels/1/2",

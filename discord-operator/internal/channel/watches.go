@@ -4,17 +4,21 @@ package channel
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/libs/discordclient/guildcache"
 )
 
 // requests returns the channels that an index names.
@@ -59,11 +63,31 @@ func (r *Reconciler) ofSecret(ctx context.Context, secret client.Object) []recon
 	return all
 }
 
-// groupChanged lets through a group that came or went, whose category is another one, or that allows
-// other namespaces.
+// ofCategory enqueues the channels in a group whose category has changed on Discord, after a rest: who may view
+// them and not the group may be others now.
+func (r *Reconciler) ofCategory() handler.TypedEventHandler[guildcache.Event, reconcile.Request] {
+	put := func(
+		ctx context.Context, e event.TypedGenericEvent[guildcache.Event],
+		q workqueue.TypedRateLimitingInterface[reconcile.Request],
+	) {
+		if id := e.Object.ChannelID; id != "" {
+			for _, request := range r.ofGroups(ctx, "", index.GroupByID, id) {
+				q.AddAfter(request, categoryRest)
+			}
+		}
+	}
+	return handler.TypedFuncs[guildcache.Event, reconcile.Request]{GenericFunc: put}
+}
+
+// categoryRest is how long a change of a category may wait until the channels in it are reconciled.
+const categoryRest = time.Second
+
+// groupChanged lets through a group that came or went, whose category is another one or has another spec now, or
+// that allows other namespaces.
 var groupChanged = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 	before, after := e.ObjectOld.(*v1alpha1.DiscordGroup), e.ObjectNew.(*v1alpha1.DiscordGroup)
 	return before.Status.GroupID != after.Status.GroupID ||
+		before.Status.GroupID != "" && before.Status.ObservedGeneration != after.Status.ObservedGeneration ||
 		before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
 		!equality.Semantic.DeepEqual(before.Spec.AllowedNamespaces, after.Spec.AllowedNamespaces)
 }}

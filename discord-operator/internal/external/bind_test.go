@@ -380,7 +380,7 @@ func TestBind(t *testing.T) {
 			return r.lookup(finalized, paused), ""
 		}, reason: v1alpha1.ReasonPaused},
 		"what was made by hand after every possible attempt is left alone": {scene: func(t *testing.T, r *rig) (Lookup, string) {
-			r.resources.Records.since = r.clock.Now().Add(-time.Hour) // no attempt since
+			r.resources.Records.foreign["uid"] = r.clock.Now().Add(-time.Hour) // no attempt since
 			r.Discord.Faults().LoseAudit(1)
 			r.make(t, "alerts", "")
 			r.later(time.Minute)

@@ -29,6 +29,14 @@ func Lines(differences []Difference) (lines []string) {
 	return lines
 }
 
+// Shortened returns lines that fit into a status.
+func Shortened(lines []string) (short []string) {
+	for _, line := range lines {
+		short = append(short, shortened(line))
+	}
+	return short
+}
+
 func shortened(line string) string {
 	if runes := []rune(line); len(runes) > maxDifference {
 		return string(runes[:maxDifference-3]) + "..."

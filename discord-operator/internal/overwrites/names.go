@@ -48,7 +48,8 @@ type Others struct {
 // OthersOf returns the roles that DiscordRoles of other namespaces than one have. held returns the id that
 // this process knows an object to have, before its status shows it; empty for none.
 func OthersOf(
-	roles []v1alpha1.DiscordRole, server types.NamespacedName, namespace string, held func(types.UID) string, now time.Time,
+	roles []v1alpha1.DiscordRole, server types.NamespacedName, namespace string,
+	held func(types.UID) string, now time.Time,
 ) Others {
 	others := Others{ids: map[string]bool{}, now: now}
 	for i := range roles {

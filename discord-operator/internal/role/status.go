@@ -13,6 +13,8 @@ import (
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 // statusOf is how a role is. What could not be observed stands as it was last known.
@@ -30,12 +32,21 @@ func statusOf(
 		now.RoleID, now.ServerID = results.Role.ID, s.Guild.ID
 		now.Matched = s.Binding.Guessed && !results.Created
 		now.Adopted = s.Binding.IsAdopted(results)
+		now.Permissions = permissionsOf(results.Role)
 		can = conditions.Usable(v1alpha1.ReasonOnDiscord, "The role exists on Discord.")
 	case s.Guild == nil:
 		can = status.Available(role.Status.Conditions, can)
 	}
 	conditions.Set(&now.Conditions, role.Generation, can, worst)
 	return now
+}
+
+// permissionsOf are the permissions of a role that have a name.
+func permissionsOf(role *discordclient.Role) (names []v1alpha1.Permission) {
+	for _, name := range (role.Permissions & permissions.All).Names() {
+		names = append(names, v1alpha1.Permission(name))
+	}
+	return names
 }
 
 // updateStatus writes the status and says when to reconcile again.
