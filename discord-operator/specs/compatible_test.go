@@ -5,9 +5,12 @@ package specs_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -73,6 +76,40 @@ var _ = Describe("With a compatible server", Ordered, ContinueOnFailure, func() 
 		}
 		edit(ctx, g, groupOverwrites(denying("@everyone", "ViewChannel", "SendMessages")))
 		eventuallyReady(ctx, g)
+	})
+
+	It("a channel in a private group is private from its first moment", func(ctx context.Context) {
+		w := newWorld(ctx)
+		yuji := discord.AddUser("Yuji")
+		discord.AddMember(w.guild, yuji, 0)
+		g := w.group("private", groupOverwrites(denying("@everyone", "ViewChannel"),
+			v1alpha1.PermissionOverwrite{User: yuji, Allow: []v1alpha1.Permission{"ViewChannel"}}))
+		ready(ctx, w.server(), g)
+		c := w.channel("private", "tokyo")
+		ready(ctx, c)
+		Expect(w.edits()).To(Equal([]string{postChannel, postChannel}), "nothing is corrected afterwards")
+		Expect(on(c).Overwrites).To(Equal(category(g).Overwrites))
+		discord.EditChannelByHand(c.Status.ChannelID, func(ch *discordtest.Channel) { ch.Overwrites = nil })
+		w.expectInSync(ctx, c)
+		Expect(on(c).Overwrites).To(BeEmpty(), "without overwrites in the spec, they are a user's from then on")
+	})
+
+	It("writes nothing to an object that is gone, when all of a namespace are deleted", func(ctx context.Context) {
+		w := newWorld(ctx)
+		objects := []client.Object{w.server(), w.group("g")}
+		for i := range 20 {
+			objects = append(objects, w.channel("g", fmt.Sprintf("channel-%d", i)))
+		}
+		ready(ctx, objects...)
+		discord.Gateway().Drop(0) // so that the next session has the events of their deletion
+		w.expectIdle(ctx)
+		deleteAll(ctx, w.ns)
+		w.expectIdle(ctx)
+		Expect(discord.Guild(w.guild).Channels).To(BeEmpty())
+		Expect(slices.DeleteFunc(slices.Clone(operator.Requests()), func(e auditv1.Event) bool {
+			return e.ObjectRef == nil || e.ObjectRef.Namespace != w.ns || e.ResponseStatus == nil ||
+				e.Verb == "get" || e.ResponseStatus.Code != http.StatusNotFound
+		})).To(BeEmpty())
 	})
 
 	It("an edit that the server does not permit is reported as such, and made once it does", func(ctx context.Context) {

@@ -77,7 +77,7 @@ func (r *Resources) Apply(ctx context.Context, api *guildcache.Client, b Binding
 	}
 	edit, fields := plan.Edit, plan.Fields
 	if plan.Create != nil {
-		err := r.create(b, &results, r.channel(ctx, api, b, *plan.Create))
+		err := r.createChannel(ctx, api, b, *plan.Create, &results)
 		if results.Blocked = results.Fail(err, now); results.Blocked {
 			return results
 		}

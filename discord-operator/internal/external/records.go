@@ -27,6 +27,8 @@ type Records struct {
 	stored  map[types.UID]Stored
 	// inherits are the objects whose new channel lacks overwrites of its category, which it is to have.
 	inherits map[types.UID]bool
+	// refused are the objects with whose new channel Discord has not taken the overwrites of its category.
+	refused map[types.UID]bool
 }
 
 // Record is what is known of one object.
@@ -45,6 +47,7 @@ func NewRecords(c clock.PassiveClock, wait time.Duration) *Records {
 		Wait: wait, clock: c,
 		records: map[types.UID]Record{}, foreign: map[types.UID]time.Time{}, holders: map[string]types.UID{},
 		guesses: map[types.UID]string{}, stored: map[types.UID]Stored{}, inherits: map[types.UID]bool{},
+		refused: map[types.UID]bool{},
 	}
 }
 
@@ -114,6 +117,7 @@ func (r *Records) Forget(uid types.UID) {
 	delete(r.foreign, uid)
 	delete(r.stored, uid)
 	delete(r.inherits, uid)
+	delete(r.refused, uid)
 	delete(r.guesses, uid)
 }
 
@@ -154,6 +158,21 @@ func (r *Records) Inherits(uid types.UID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.inherits[uid]
+}
+
+// RefuseInherited records that Discord has not taken the overwrites of the category with an object's new
+// channel.
+func (r *Records) RefuseInherited(uid types.UID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.refused[uid] = true
+}
+
+// InheritedRefused reports whether RefuseInherited was called for an object.
+func (r *Records) InheritedRefused(uid types.UID) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.refused[uid]
 }
 
 // Holder returns which object has the resource with this id, empty for none.

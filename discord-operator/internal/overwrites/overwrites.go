@@ -203,6 +203,20 @@ func Changed(from, to []discordclient.Overwrite) permissions.Bits {
 	return all
 }
 
+// Inherited returns the overwrites of a category with which a channel can be created in it, and nil where
+// it has none or Discord must copy them. It copies any, but takes no more than 100, none for a
+// permission that the bot lacks, and from administrators alone one for ManageRoles.
+// Source: https://discord.com/developers/docs/resources/guild#create-guild-channel.
+func Inherited(category *discordclient.Channel, snap *guildcache.Snapshot) []discordclient.Overwrite {
+	have, _ := snap.BotPermissions()
+	list, needed := category.Overwrites, Changed(nil, category.Overwrites)
+	allowed := have.Missing(needed) == 0 && needed&permissions.ManageRoles == 0
+	if len(list) == 0 || len(list) > maxOverwrites || !allowed && !have.Has(permissions.Administrator) {
+		return nil
+	}
+	return list
+}
+
 // Mentioned are all permissions that a spec allows or denies.
 func Mentioned(spec []v1alpha1.PermissionOverwrite) permissions.Bits {
 	var all permissions.Bits

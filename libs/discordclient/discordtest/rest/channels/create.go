@@ -46,7 +46,8 @@ func Create(c *call.Call) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	if !f.Given("permission_overwrites") && ch.ParentID != "" && !c.Options.Altered.Unsynced {
+	copies := !c.Options.Altered.Unsynced && !c.Options.Compatible
+	if !f.Given("permission_overwrites") && ch.ParentID != "" && copies {
 		ch.Overwrites = slices.Clone(g.Channels[ch.ParentID].Overwrites) // synced with its category from the start
 	}
 	if !f.Given("position") {
