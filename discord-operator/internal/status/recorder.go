@@ -66,14 +66,20 @@ func (r *Recorder) EnsureFinalizer(ctx context.Context, o client.Object) error {
 	return r.patch(ctx, o, controllerutil.AddFinalizer)
 }
 
-// RemoveFinalizer takes the finalizer off, so that the object can go.
+// RemoveFinalizer takes the finalizer off, so that the object can go. Where that was the last one, the API
+// server answers with the object as it was sent, whose version the cache has already
+// (k8s.io/apiserver, registry.Store.deleteWithoutFinalizers): the object is expected to go instead.
 func (r *Recorder) RemoveFinalizer(ctx context.Context, o client.Object) error {
 	r.outages.over(o.GetUID())
 	err := r.patch(ctx, o, controllerutil.RemoveFinalizer)
 	if errors.Is(err, apply.ErrStale) { // it is off, although another client has written
-		return nil
+		err = nil
 	}
-	return client.IgnoreNotFound(err)
+	err = client.IgnoreNotFound(err)
+	if err == nil && len(o.GetFinalizers()) == 0 && !o.GetDeletionTimestamp().IsZero() {
+		r.Expectations.ExpectDeleted(r.key(o), o.GetUID())
+	}
+	return err
 }
 
 func (r *Recorder) patch(ctx context.Context, o client.Object, change func(client.Object, string) bool) error {
