@@ -139,22 +139,27 @@ func (g *guildState) dropChannel(id string, at time.Time) bool {
 	return true
 }
 
-// await expects an event of an own write that was begun at a moment, unless one has come since.
+// await expects an event of an own write that was begun at a moment, unless one has come since, or none
+// is expected any more.
 func (g *guildState) await(began time.Time) {
-	if g.live && g.heard.Before(began) && g.awaited.IsZero() {
+	if g.live && !g.silent && g.heard.Before(began) && g.awaited.IsZero() {
 		g.awaited = time.Now().Add(g.store.EventTimeout)
 		g.store.Wake()
 	}
 }
 
 // doubt handles that an event that was awaited has not come, though the Gateway is connected: until
-// one comes, the guild is read as often as without the Gateway.
+// one comes, the guild is read as often as without the Gateway. What was missed is so old that one
+// reading surely has it.
 func (g *guildState) doubt() {
-	began := g.awaited.Add(-g.store.EventTimeout)
+	began, stale := g.awaited.Add(-g.store.EventTimeout), g.stale
 	g.awaited, g.silent = time.Time{}, true
 	g.store.Log.Warn("the Discord Gateway has sent no event of an own change; reading the guild instead", "guild", g.id)
 	g.store.Counters.Gaps.Inc()
 	g.store.markStale(g, 0)
+	if g.stale = began; stale.After(began) {
+		g.stale = stale
+	}
 	g.update(func(s *Snapshot) {
 		if began.Before(s.staleSince) {
 			s.staleSince = began

@@ -181,6 +181,47 @@ func TestASilentGatewayIsReadInsteadOf(t *testing.T) {
 	})
 }
 
+// One reading serves all that a silent Gateway has not reported, and further edits cost none before the
+// next period.
+func TestASilentGatewayCostsOneReading(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		st, view := newTestStore(t)
+		st.session(t, guildWith20)
+		<-time.After(time.Minute)
+		name, readings := "", 0
+		edit := func(to string) {
+			name = to
+			_ = st.Write(func() (map[string]*discordclient.Channel, error) {
+				return map[string]*discordclient.Channel{"20": {ID: "20", GuildID: "1", Name: to}}, nil
+			}, "20")
+		}
+		for second := range 180 {
+			switch second {
+			case 0, 3, 40, 41, 100:
+				edit(time.Now().String())
+			}
+			for {
+				id, _ := st.Due(time.Now())
+				if id == "" {
+					break
+				}
+				asked := time.Now()
+				st.Listed("1", []*discordclient.Channel{{ID: "20", GuildID: "1", Name: name}}, asked)
+				st.Refreshed("1", PresencePresent, asked)
+				readings++
+			}
+			<-time.After(time.Second)
+		}
+		if readings != 1 {
+			t.Errorf("the guild was read %d times, want once", readings)
+		}
+		if s := view.Snapshot(); !s.staleSince.IsZero() {
+			t.Errorf("the view is stale since %s", s.staleSince)
+		}
+	})
+}
+
 // A channel that a list still has long after its deletion was reported is there; a new session knows
 // of no deletion of the one before.
 func TestTombstonesEnd(t *testing.T) {
