@@ -79,7 +79,7 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 	p := external.PlanDeletion(Kind.Noun, retained(c), s.Binding, known)
 	if p.Delete != nil && p.Delete.Channel != "" {
 		if lacks := s.Guild.LacksToDelete(s.Binding.Channel, Kind.Noun); lacks != nil {
-			return external.Plan{Issues: []conditions.Issue{*lacks}}
+			return external.Plan{Issues: []conditions.Issue{*lacks}, NoRetention: p.NoRetention}
 		}
 	}
 	return p

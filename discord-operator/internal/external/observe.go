@@ -45,17 +45,23 @@ func shortened(line string) string {
 }
 
 // Observe is what comes of the plan of an object that is only observed: its differences, and nothing on
-// Discord. What only a change would require of the bot is no issue.
+// Discord.
 func (r *Resources) Observe(b Binding, snap *guildcache.Snapshot, plan Plan) Results {
 	r.Records.Release(b.Object.GetUID())
-	results := Results{
+	return Results{
 		Channel: b.Channel, Role: b.Role, Differences: plan.Differences(r.Kind, b, snap),
-		Issues: slices.DeleteFunc(slices.Clone(plan.Issues), requiredToChange),
+		Issues: r.Kind.ObservedIssues(b, snap, plan.Issues),
 	}
+}
+
+// ObservedIssues are those of the plan of an object that is only observed. What only a change would
+// require of the bot is none.
+func (k *Kind) ObservedIssues(b Binding, snap *guildcache.Snapshot, planned []conditions.Issue) []conditions.Issue {
+	list := slices.DeleteFunc(slices.Clone(planned), requiredToChange)
 	if b.Absent {
-		results.Issues = append(results.Issues, *r.nothing(b, snap))
+		list = append(list, *k.nothing(b, snap))
 	}
-	return results
+	return list
 }
 
 // Pause is what comes of the plan of a paused object: its issues, and nothing on Discord. Where it surely has
@@ -79,14 +85,14 @@ func requiredToChange(issue conditions.Issue) bool {
 }
 
 // nothing is the issue that an observed object has nothing on Discord.
-func (r *Resources) nothing(b Binding, snap *guildcache.Snapshot) *conditions.Issue {
+func (k *Kind) nothing(b Binding, snap *guildcache.Snapshot) *conditions.Issue {
 	hint := "" // who may not adopt it does not learn of it
-	if id := r.Kind.Named(snap, b.Lookup, b.Name, nil); id != "" && b.Adopt == nil && b.NoAdoption == nil {
+	if id := k.Named(snap, b.Lookup, b.Name, nil); id != "" && b.Adopt == nil && b.NoAdoption == nil {
 		hint = fmt.Sprintf(" The server has one of this name, %s.", id)
 	}
 	return conditions.Degraded(v1alpha1.ReasonNothingToObserve,
 		"The object has no %s on Discord, and spec.managementPolicy is Observe, so none is created.%s Name an existing one "+
-			"in spec.adopt, or set spec.managementPolicy to Manage.", r.Kind.Noun, hint)
+			"in spec.adopt, or set spec.managementPolicy to Manage.", k.Noun, hint)
 }
 
 // Named is the id of the one resource that has a name, at the place where an object's would be, besides

@@ -95,7 +95,7 @@ func PlanDeletion(g *v1alpha1.DiscordGroup, s State, known []conditions.Issue) e
 	p := external.PlanDeletion(Kind.Noun, retained(g), s.Binding, known)
 	if p.Delete != nil && p.Delete.Channel != "" {
 		if lacks := s.Guild.LacksToDelete(s.Binding.Channel, Kind.Noun); lacks != nil {
-			return external.Plan{Issues: []conditions.Issue{*lacks}}
+			return external.Plan{Issues: []conditions.Issue{*lacks}, NoRetention: p.NoRetention}
 		}
 	}
 	return p

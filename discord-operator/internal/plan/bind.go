@@ -37,7 +37,7 @@ func (w *world) bind(s *step, named bool) {
 	case binding.Role != nil:
 		id = binding.Role.ID
 	}
-	if other := w.taken[id]; err == nil && id != "" && other != "" {
+	if other := w.taken[id]; err == nil && id != "" && other != "" && !status.Observed(s.object) {
 		err = conditions.Degraded(v1alpha1.ReasonConflict, "%s on Discord is that of %s too. Delete one of the two.",
 			id, other)
 	}
@@ -64,7 +64,7 @@ func (w *world) assign(s *step, id string) {
 	case *v1alpha1.DiscordChannel:
 		o.Status.ServerID, o.Status.GroupID = w.serverID, s.binding.ParentID
 	}
-	if id != "" {
+	if id != "" && !status.Observed(s.object) {
 		w.taken[id] = title(s.object)
 	}
 }
@@ -150,7 +150,7 @@ func (w *world) differences(s *step) []external.Difference {
 	case s.kind == nil:
 		return external.Changes(s.plan.Changes, w.snap)
 	case s.guild == nil || s.binding.Channel == nil && s.binding.Role == nil && !s.binding.Absent,
-		status.Observed(s.object), status.Paused(s.object):
+		status.Paused(s.object):
 		return nil
 	}
 	if s.plan.Position != nil {

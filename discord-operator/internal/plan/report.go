@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/status"
 )
 
 // Report is what an apply would do on a server.
@@ -29,6 +30,8 @@ type Object struct {
 	Namespace   string                `json:"namespace,omitempty"`
 	Name        string                `json:"name"`
 	Differences []external.Difference `json:"differences,omitempty"`
+	// Observed are the status.differences that the object would have: nothing is done about them.
+	Observed []string `json:"observed,omitempty"`
 	// Problems keep the object from matching its spec.
 	Problems []Problem `json:"problems,omitempty"`
 }
@@ -47,6 +50,8 @@ type Summary struct {
 	Move     int `json:"move"`
 	Delete   int `json:"delete"`
 	Problems int `json:"problems"`
+	// Observed counts the objects that are only observed and differ.
+	Observed int `json:"observed"`
 }
 
 // report is made of all steps.
@@ -57,6 +62,9 @@ func (w *world) report() *Report {
 			Kind: kindOf(s.object), Namespace: s.object.GetNamespace(), Name: s.object.GetName(),
 			Differences: w.differences(s),
 		}
+		if !s.removed && status.Observed(s.object) {
+			o.Observed, o.Differences = external.Lines(o.Differences), nil
+		}
 		issues := s.issues
 		if s.removed {
 			issues = append(slices.Clone(issues), s.plan.Issues...)
@@ -64,7 +72,7 @@ func (w *world) report() *Report {
 		for _, issue := range issues {
 			o.Problems = append(o.Problems, Problem{issue.Reason, issue.Message})
 		}
-		if len(o.Differences)+len(o.Problems) > 0 {
+		if len(o.Differences)+len(o.Observed)+len(o.Problems) > 0 {
 			r.Objects = append(r.Objects, o)
 			r.Summary.add(o)
 		}
@@ -90,6 +98,9 @@ func (s *Summary) add(o Object) {
 	}
 	if len(o.Problems) > 0 {
 		s.Problems++
+	}
+	if len(o.Observed) > 0 {
+		s.Observed++
 	}
 }
 
@@ -135,6 +146,8 @@ func (r *Report) text() string {
 			sign = "+"
 		case o.deleted():
 			sign = "-"
+		case len(o.Observed) > 0:
+			sign = "o"
 		case len(o.Differences) == 0:
 			sign = "!"
 		}
@@ -142,11 +155,17 @@ func (r *Report) text() string {
 		if o.Namespace != "" {
 			name = o.Namespace + "/" + name
 		}
+		if len(o.Observed) > 0 {
+			name += " (observed)"
+		}
 		fmt.Fprintf(&out, "%s %s %s\n", sign, o.Kind, name)
 		for _, d := range o.Differences {
 			if line := d.String(); line != string(external.ActionCreate) && line != string(external.ActionDelete) {
 				fmt.Fprintf(&out, "    %s\n", line)
 			}
+		}
+		for _, line := range o.Observed {
+			fmt.Fprintf(&out, "    %s\n", line)
 		}
 		for _, p := range o.Problems {
 			fmt.Fprintf(&out, "  ! %s: %s\n", p.Reason, p.Message)
@@ -156,8 +175,12 @@ func (r *Report) text() string {
 	if s == (Summary{}) {
 		return "No changes: what is on Discord matches the manifests.\n"
 	}
-	fmt.Fprintf(&out, "\nTo create: %d, to change: %d, to move: %d, to delete: %d. Objects with problems: %d.\n",
+	fmt.Fprintf(&out, "\nTo create: %d, to change: %d, to move: %d, to delete: %d. Objects with problems: %d.",
 		s.Create, s.Change, s.Move, s.Delete, s.Problems)
+	if s.Observed > 0 {
+		fmt.Fprintf(&out, " Only observed, and different: %d.", s.Observed)
+	}
+	out.WriteString("\n")
 	return out.String()
 }
 
@@ -172,7 +195,7 @@ func (r *Report) err() error {
 	switch s := r.Summary; {
 	case s.Problems > 0:
 		return fmt.Errorf("objects that an apply would not bring to match their specs: %d", s.Problems)
-	case s != Summary{}:
+	case s != Summary{Observed: s.Observed}:
 		return ErrDiffers
 	}
 	return nil

@@ -193,7 +193,7 @@ func (w *world) planKind(ctx context.Context, kind *external.Kind) {
 		switch {
 		case s.removed:
 			s.plan = w.planRemoved(s)
-		case status.Observed(s.object) || status.Paused(s.object):
+		case status.Paused(s.object):
 		default:
 			w.plan(ctx, s)
 		}
@@ -318,6 +318,10 @@ func (w *world) plan(ctx context.Context, s *step) {
 		})
 		s.plan, s.further, err = planned.Plan, planned.Webhook.Differences(o), planned.Webhook.Err
 	}
+	if status.Observed(s.object) {
+		s.issues = append(s.kind.ObservedIssues(s.binding, w.snap, s.plan.Issues), conditions.Of(err)...)
+		return
+	}
 	s.issues = append(slices.Clone(s.plan.Issues), conditions.Of(err)...)
 	w.simulate(s)
 }
@@ -438,7 +442,7 @@ func (w *world) planServers(ctx context.Context) {
 		case w.after.all[keyOf(s)] == nil:
 			plan := server.PlanDeletion(s, server.State{}, nil)
 			steps = append(steps, &step{object: s, removed: true, plan: plan})
-		case status.Observed(s) || status.Paused(s):
+		case status.Paused(s):
 		default:
 			steps = append(steps, w.planServer(ctx, s))
 		}
@@ -470,7 +474,10 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 	state.Referenced, _ = server.Referenced(ctx, w.after, s) // manifests can always be read
 	planned := server.NewPlan(s, state)
 	result.plan, result.issues = external.Plan{Changes: planned.Changes}, planned.Issues
-	if planned.Create != "" {
+	switch {
+	case planned.Create != "" && status.Observed(s):
+		result.issues = append(result.issues, *server.NothingToObserve())
+	case planned.Create != "":
 		result.issues = append(result.issues, *conditions.Degraded(v1alpha1.ReasonServerIDRequired,
 			"Discord does not let bots create servers. Set spec.serverId, to %q for this one.", w.serverID))
 	}

@@ -59,14 +59,19 @@ func (r *Reconciler) observed(
 	switch {
 	case p.Create != "":
 		results.Differences = []external.Difference{{Action: external.ActionCreate}}
-		results.Issues = append(results.Issues, *conditions.Degraded(v1alpha1.ReasonNothingToObserve,
-			"spec.managementPolicy is Observe, so no server is created. Name one in spec.serverId."))
+		results.Issues = append(results.Issues, *NothingToObserve())
 	case p.Manageable:
 		results.GuildID, results.Guild = s.GuildID, &s.Snapshot.Guild
 		results.Differences = external.Changes(p.Changes, s.Snapshot)
 		results.Fail(r.Status.EnsureFinalizer(ctx, server), r.Status.Clock.Now())
 	}
 	return results
+}
+
+// NothingToObserve is the issue that an observed object names no server.
+func NothingToObserve() *conditions.Issue {
+	return conditions.Degraded(v1alpha1.ReasonNothingToObserve,
+		"spec.managementPolicy is Observe, so no server is created. Name one in spec.serverId.")
 }
 
 // create tries to create a guild. The finalizer records that a create may have been sent, as for
