@@ -49,8 +49,9 @@ var _ = Describe("A DiscordChannel", func() {
 				ContainElement(And(HaveKeyWithValue("id", w.guild), HaveKeyWithValue("deny", "1024")))),
 		))
 		Expect(w.writesTo("discordchannels", c.Name)).
-			To(Equal([]string{"patch discordchannels/tokyo-incidents", "patch discordchannels/tokyo-incidents/status"}),
-				"the finalizer before the create, the status after it")
+			To(Equal([]string{"patch discordchannels/tokyo-incidents", "patch discordchannels/tokyo-incidents/status",
+				"patch discordchannels/tokyo-incidents/status"}),
+				"the finalizer and the id of the named role before the create, the status after it")
 		has := on(c)
 		Expect(has.Overwrites).
 			To(ConsistOf(discordtest.Overwrite{ID: w.guild, Deny: view}, discordtest.Overwrite{ID: sensei, Allow: view | send},

@@ -29,7 +29,8 @@ var _ = Describe("A DiscordGroup", func() {
 			Overwrites: []discordtest.Overwrite{{ID: sensei, Allow: discordtest.PermSendMessages}},
 		}))
 		Expect(w.writesTo("discordgroups", "incidents")).
-			To(Equal([]string{"patch discordgroups/incidents", "patch discordgroups/incidents/status"}))
+			To(Equal([]string{"patch discordgroups/incidents", "patch discordgroups/incidents/status",
+				"patch discordgroups/incidents/status"}), "the id of the named role is stored before the create")
 		Expect(g.Status.ServerID).To(Equal(w.guild))
 		Eventually(ctx, eventsOf(g)).Should(ConsistOf("Normal Created", "Normal Ready"))
 		w.expectInSync(ctx, g)
