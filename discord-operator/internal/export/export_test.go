@@ -63,18 +63,20 @@ func (r *rig) export(t *testing.T, args ...string) (stdout, stderr string, err e
 const all = discordtest.Permissions(discordclient.PermissionsOverwrites)
 
 // TestRolesThatAreNotSent: a server that sends none with itself has some all the same, and nobody is
-// advised to remove their overwrites, which would open the channel.
+// advised to remove their overwrites, which would open the channel. Its icon is not on Discord's host.
 func TestRolesThatAreNotSent(t *testing.T) {
 	r := newRigIn(t, discordtest.Options{Limits: discordtest.NoRateLimits(), Compatible: true}, discordtest.PermAdministrator)
 	r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "private", Overwrites: []discordtest.Overwrite{
 		{ID: r.guild, Deny: discordtest.PermViewChannel},
 		{ID: r.srv.AddRole(r.guild, "Sensei", 0), Allow: discordtest.PermViewChannel},
 	}})
+	r.srv.EditGuildByHand(r.guild, func(g *discordtest.Guild) { g.Icon = "12345" })
 	stdout, stderr, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`role: '@everyone'`, "role: Sensei"} {
+	icon := strings.TrimSuffix(r.srv.APIURL(), "/api/v10") + "/icons/" + r.guild + "/12345.png"
+	for _, want := range []string{`role: '@everyone'`, "role: Sensei", icon} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("no %q in\n%s", want, stdout)
 		}

@@ -41,7 +41,7 @@ func (e *exporter) serverEntry() entry {
 		fmt.Sprintf("%q is not a language that the schema lists", g.PreferredLocale))
 	if g.Icon != "" {
 		notes.leave("icon", "Discord has a hash of it alone, "+g.Icon+"; the picture is at "+
-			"https://cdn.discordapp.com/icons/"+g.ID+"/"+g.Icon+".png")
+			iconURL(e.bot.webURL, g.ID, g.Icon))
 	}
 	if g.AFKChannelID == "" {
 		spec.AFKChannelID = &g.AFKChannelID
@@ -68,6 +68,19 @@ func (e *exporter) serverEntry() entry {
 	}
 	return entry{kind: kindServer, name: e.o.name, about: fmt.Sprintf("Server %q", g.Name), spec: spec, notes: notes}
 }
+
+// iconURL is where a server's icon is: on Discord's own host for pictures, or on the host of an API that is
+// not Discord's. Source: https://discord.com/developers/docs/reference#image-formatting.
+func iconURL(webURL, guildID, hash string) string {
+	base := webURL
+	if base == discordURL {
+		base = "https://cdn.discordapp.com"
+	}
+	return base + "/icons/" + guildID + "/" + hash + ".png"
+}
+
+// discordURL is where users see Discord itself.
+const discordURL = "https://discord.com"
 
 // keepCommunity sets what the schema allows for a community server with its channels alone.
 func keepCommunity(notes *notes, spec *v1alpha1.DiscordServerSpec, g *discordclient.Guild) {
