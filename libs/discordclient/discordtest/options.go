@@ -53,13 +53,14 @@ type Options struct {
 	// /guilds/{guild_id}/channels leaves them out.
 	ShowHidden bool
 	// Compatible makes it a server of other people's making, with what such a one was seen to do:
-	// HTTP statuses in the place of Discord's error codes but for 400 with 50013, which is what is not
-	// permitted, permission overwrites that are applied in the order in which they were sent and that
-	// no new channel gets from its category, no
-	// channels that are hidden, no position in answers about one channel and in CHANNEL_UPDATE, an audit log that is always empty, no roles in GET
-	// /guilds/{guild_id}, 500 for a parent_id of null, edits of nsfw, rate_limit_per_user and a
-	// guild's description that are answered and not applied, events of channels only for those that
-	// were there when the session started, and those twice.
+	//   - HTTP statuses in the place of Discord's error codes, but 400 with 50013 for what is not
+	//     permitted, and 500 for a parent_id of null;
+	//   - permission overwrites that apply in the order in which they were sent, and that no new
+	//     channel gets from its category; no hidden channels;
+	//   - no roles in GET /guilds/{guild_id}, no position in answers about one channel and in
+	//     CHANNEL_UPDATE, an audit log that is always empty;
+	//   - edits of nsfw, rate_limit_per_user and a guild's description that are answered and not applied;
+	//   - events of channels only for those that were there when the session started, and those twice.
 	Compatible bool
 	// Normalise rewrites the names of text-like channels; default NormaliseName. Discord's exact
 	// order of steps is not documented, so tests can put another one here.
