@@ -149,9 +149,8 @@ func knownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 }
 
 // ownWebhook finds the channel's webhook: the one that is known, otherwise the oldest that the audit
-// log proves to be its own, otherwise the oldest of this bot's with the right name. That one is older than the
-// object, such as one that came with an adopted channel, or nothing says by now that it was created for anything
-// else.
+// log proves to be its own, otherwise the oldest of this bot's with the right name. That one came with an
+// adopted channel, or is older than the object, or nothing says by now that it was created for anything else.
 func ownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 	if known := knownWebhook(c, s); known != nil {
 		return known
@@ -168,11 +167,17 @@ func ownWebhook(c *v1alpha1.DiscordChannel, s State) *discordclient.Webhook {
 		case !s.own(hook) || hook.Token.IsZero():
 		case s.Ours[hook.ID]:
 			ours = oldest(ours, hook)
-		case hook.Name == c.Spec.Webhook.Name && (!younger(c, hook.ID) || s.Complete && !s.Others[hook.ID]):
+		case hook.Name == c.Spec.Webhook.Name &&
+			(adopted(c) || !s.Others[hook.ID] && (s.Complete || !younger(c, hook.ID))):
 			named = oldest(named, hook)
 		}
 	}
 	return cmp.Or(ours, named)
+}
+
+// adopted reports whether the object has the channel that it adopts.
+func adopted(c *v1alpha1.DiscordChannel) bool {
+	return c.Spec.Adopt != nil && (c.Status.ChannelID == "" || c.Status.ChannelID == c.Spec.Adopt.ID)
 }
 
 // duplicates are the other webhooks that the audit log proves to have been created for the object.
