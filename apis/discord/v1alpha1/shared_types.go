@@ -106,7 +106,7 @@ type PermissionOverwrite struct {
 
 // ResolvedRole is the role on Discord that a name in a spec stands for.
 type ResolvedRole struct {
-	// name is that of spec.permissionOverwrites.
+	// name is that of spec.permissionOverwrites, at most 100 characters.
 	//
 	// +required
 	// +kubebuilder:validation:MaxLength=100
