@@ -14,17 +14,17 @@ import (
 )
 
 var _ = Describe("A channel with a setting that Discord refuses", func() {
-	const close = discordtest.PermSendMessages
+	const closes = discordtest.PermSendMessages
 	closing := func(c *v1alpha1.DiscordChannel) {
 		c.Spec.PermissionOverwrites = []v1alpha1.PermissionOverwrite{
 			{Role: "@everyone", Deny: []v1alpha1.Permission{"SendMessages"}},
 		}
 	}
-	closed := func(w *world, c *v1alpha1.DiscordChannel) func() []discordtest.Overwrite {
+	closed := func(_ *world, c *v1alpha1.DiscordChannel) func() []discordtest.Overwrite {
 		return func() []discordtest.Overwrite { return on(c).Overwrites }
 	}
 	isClosed := func(w *world) OmegaMatcher {
-		return ContainElement(discordtest.Overwrite{ID: w.guild, Deny: close})
+		return ContainElement(discordtest.Overwrite{ID: w.guild, Deny: closes})
 	}
 
 	DescribeTable("is closed by its overwrites nevertheless", func(ctx context.Context, reason, message string,

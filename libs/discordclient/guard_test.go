@@ -54,7 +54,7 @@ func TestAGuardIsAskedAfterTheLimits(t *testing.T) {
 	ch := r.create(discordclient.ChannelCreate{Name: "alerts"})
 	r.srv.Faults().Add(discordtest.Fault{Times: 1, Action: discordtest.RateLimited(time.Minute, "user")})
 	for range 3 {
-		limited(t, r.client.DeleteChannel(t.Context(), ch.ID, "test"))
+		_ = limited(t, r.client.DeleteChannel(t.Context(), ch.ID, "test"))
 	}
 	if g.asked != 2 {
 		t.Errorf("the guard was asked %d times for a create, a delete, and two that were not sent", g.asked)

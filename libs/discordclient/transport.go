@@ -23,7 +23,7 @@ import (
 type call struct {
 	op     string // "create channel"
 	method string
-	route  string           // path template, as in Discord's documentation; what limits are kept for and metrics labelled with
+	route  string           // path template, as in Discord's documentation; limits and metrics are kept by it
 	url    string           // discordgo's endpoint
 	major  string           // major parameter of the rate limit
 	hidden string           // kind of change under a hidden rate limit

@@ -54,7 +54,7 @@ func granted(ctx context.Context, s *stage, n int) besides {
 func (s *stage) disturb(ctx context.Context, i, second int) error {
 	o := grantedObject(i)
 	if c, isChannel := o.(*v1alpha1.DiscordChannel); isChannel && c.Spec.DeletionPolicy == v1alpha1.DeletionPolicyRetain {
-		if err := s.Admin.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
+		if err := client.IgnoreNotFound(s.Admin.Delete(ctx, o)); err != nil {
 			return err
 		}
 		if err := s.Admin.Create(ctx, grantedObject(i)); !apierrors.IsAlreadyExists(err) { // its deletion may wait

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -106,10 +107,11 @@ func (r *run) createGuestRole(ctx context.Context, a action) (string, error) {
 		role.Spec.Adopt = &v1alpha1.Adoption{ID: live.ID}
 		what += ", adopts " + live.ID
 	}
+	var changes []string
 	for range 1 + random.IntN(4) {
-		what += r.changeGuest(random, role)
+		changes = append(changes, r.changeGuest(random, role))
 	}
-	return what, r.create(ctx, role)
+	return what + strings.Join(changes, ""), r.create(ctx, role)
 }
 
 // changeGuest changes one setting of an object of the guest, and says which.

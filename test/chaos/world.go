@@ -78,7 +78,7 @@ var customKinds = []schema.GroupVersionKind{
 
 // gather reads the world. Discord comes last: what the operators do meanwhile makes another reading
 // necessary.
-func (r *run) gather(ctx context.Context) (*world, error) {
+func (r *run) gather(ctx context.Context) (*world, error) { //nolint:funlen // one list for each kind
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	w := &world{botID: r.botID}

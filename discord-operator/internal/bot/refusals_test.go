@@ -3,7 +3,7 @@
 package bot
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -14,7 +14,7 @@ func TestCountsOfNamespacesAreDropped(t *testing.T) {
 	t.Parallel()
 	r := newRefusals(time.Now)
 	for i := range 20 * minShares {
-		r.of(fmt.Sprint(i))
+		r.of(strconv.Itoa(i))
 	}
 	if n := len(r.shares); n > minShares {
 		t.Errorf("%d are kept", n)

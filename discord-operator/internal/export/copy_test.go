@@ -5,6 +5,7 @@ package export
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -78,7 +79,7 @@ func TestACopyOpensNothing(t *testing.T) {
 	many := make([]discordclient.Overwrite, maxOverwrites+1)
 	for i := range many {
 		many[i] = discordclient.Overwrite{
-			ID: fmt.Sprint(1401681709430350000 + i), Type: discordgo.PermissionOverwriteTypeMember, Deny: permissions.ViewChannel,
+			ID: strconv.Itoa(1401681709430350000 + i), Type: discordgo.PermissionOverwriteTypeMember, Deny: permissions.ViewChannel,
 		}
 	}
 	all := []string{"DiscordChannel lobby", "DiscordChannel safe", "DiscordChannel vault", "DiscordGroup vaults"}

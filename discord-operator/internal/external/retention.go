@@ -29,7 +29,7 @@ func (b *Binding) IsAdopted(results Results) bool {
 func unretained(retained bool, b Binding) *conditions.Issue {
 	switch {
 	case b.NoRetention == nil || b.Guessed || b.Mismatch != nil || b.live() == nil:
-		return nil
+		return nil //nolint:nilerr // a mismatch is no error of this call
 	case retained:
 		return b.NoRetention
 	case b.ClaimedHere:

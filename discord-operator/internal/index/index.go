@@ -41,7 +41,7 @@ type index struct {
 }
 
 // Add registers all indexes.
-func Add(ctx context.Context, indexer client.FieldIndexer) error {
+func Add(ctx context.Context, indexer client.FieldIndexer) error { //nolint:funlen // a list
 	server, group, channel := &v1alpha1.DiscordServer{}, &v1alpha1.DiscordGroup{}, &v1alpha1.DiscordChannel{}
 	role := &v1alpha1.DiscordRole{}
 	for _, i := range []index{

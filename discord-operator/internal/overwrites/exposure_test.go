@@ -3,7 +3,7 @@
 package overwrites
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,7 +41,7 @@ func TestOpenTo(t *testing.T) {
 	var many []discordclient.Role
 	open := []live{private}
 	for i := range 100 {
-		id := fmt.Sprint(100 + i)
+		id := strconv.Itoa(100 + i)
 		many, open = append(many, discordclient.Role{ID: id, Name: id}), append(open, role(id, view, 0))
 	}
 	lines := OpenTo(&discordclient.Channel{Overwrites: open}, &discordclient.Channel{Overwrites: []live{private}},

@@ -159,7 +159,9 @@ func (r *Reconciler) takeBack(
 
 // takeEach takes the role from each recorded user who is not wanted, until a call fails. left are the
 // recorded users who are wanted or may still have the role.
-func takeEach(recorded, wanted []v1alpha1.UserID, take func(v1alpha1.UserID) error) (left []v1alpha1.UserID, err error) {
+func takeEach(
+	recorded, wanted []v1alpha1.UserID, take func(v1alpha1.UserID) error,
+) (left []v1alpha1.UserID, err error) {
 	for _, user := range recorded {
 		if err != nil || slices.Contains(wanted, user) {
 			left = append(left, user)

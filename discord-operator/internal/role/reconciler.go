@@ -34,7 +34,8 @@ var Kind = external.Kind{
 		role := o.(*v1alpha1.DiscordRole)
 		return external.Identity{
 			Name: role.Spec.Name, StatusID: role.Status.RoleID, Adopt: role.Spec.Adopt, Position: role.Spec.Position,
-			Policy: role.Spec.DeletionPolicy, Matched: role.Status.Matched, Adopted: role.Status.Adopted, Observed: status.Observed(role),
+			Policy: role.Spec.DeletionPolicy, Matched: role.Status.Matched, Adopted: role.Status.Adopted,
+			Observed: status.Observed(role),
 		}
 	},
 }

@@ -125,8 +125,8 @@ func (r *Recorder) DriftCorrected(o client.Object, fields ...string) {
 // place, which is no repair: what was in it is lost.
 func (r *Recorder) Recreated(ctx context.Context, o client.Object, what, before, now, lost string) {
 	r.Metrics.Drift(r.Kind, o.GetNamespace(), "existence")
-	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again (%s). "+
-		"Lost are %s.", what, before, now, lost)
+	message := fmt.Sprintf("A user or another program deleted %s (%s) on Discord, and the operator created it again (%s)."+
+		" Lost are %s.", what, before, now, lost)
 	r.Event(o, corev1.EventTypeWarning, "Recreated", message)
 	logf.FromContext(ctx).Info("created again on Discord what was deleted there",
 		"kind", r.Kind, "was", before, "is", now, "lost", lost)

@@ -32,7 +32,9 @@ func Of(spec []v1alpha1.ForumTag) []discordclient.Tag {
 }
 
 // Identify gives tags the ids of those on Discord that they are, by the record of an earlier time.
-func Identify(list, live []discordclient.Tag, recorded []v1alpha1.ForumTagStatus) []discordclient.Tag {
+func Identify( //nolint:gocognit // one rule after the other
+	list, live []discordclient.Tag, recorded []v1alpha1.ForumTagStatus,
+) []discordclient.Tag {
 	list = slices.Clone(list)
 	recordOf := func(name string) string {
 		for _, r := range recorded {

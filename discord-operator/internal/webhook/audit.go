@@ -48,7 +48,8 @@ func (w *Webhooks) observeAudit(ctx context.Context, c *v1alpha1.DiscordChannel,
 		return nil
 	}
 	from := c.CreationTimestamp.Add(-clockSkew)
-	entries, read, err := s.Guild.Bot.OwnCreates(ctx, s.Guild.ID, discordgo.AuditLogActionWebhookCreate, from, complete, now)
+	const created = discordgo.AuditLogActionWebhookCreate
+	entries, read, err := s.Guild.Bot.OwnCreates(ctx, s.Guild.ID, created, from, complete, now)
 	if err != nil {
 		return s.unread(c, err)
 	}
