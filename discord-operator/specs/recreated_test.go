@@ -85,7 +85,7 @@ var _ = Describe("What was deleted on Discord and is created again", func() {
 })
 
 var _ = Describe("A deleted DiscordServer", func() {
-	It("says how to keep what waits for it, and whoever follows that loses nothing", func(ctx context.Context) {
+	It("says how to keep what waits for it, and a user who follows that loses nothing", func(ctx context.Context) {
 		w := newWorld(ctx)
 		s, g, c := w.server(), w.group("team"), w.channel("team", "tokyo", withWebhook)
 		ready(ctx, s, g, c)

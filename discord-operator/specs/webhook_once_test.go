@@ -227,17 +227,17 @@ var _ = Describe("A webhook that exists once", func() {
 	It("is not one of another channel that a user writes into its Secret", func(ctx context.Context) {
 		other := w.channel("", "other", withWebhook)
 		ready(ctx, other)
-		stranger := hooks(other)[0]
+		foreign := hooks(other)[0]
 		operator.Stop()
 		loseStatus(ctx, c)
 		discord.DeleteWebhookByHand(hooks(c)[0].ID)
 		secret, err := w.secretOf("alerts-webhook")(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		edit(ctx, secret, func(s *corev1.Secret) { s.Annotations["discord.jutsu.com/webhook-id"] = stranger.ID })
+		edit(ctx, secret, func(s *corev1.Secret) { s.Annotations["discord.jutsu.com/webhook-id"] = foreign.ID })
 		operator.Start(ctx)
 		Eventually(idsOf(c)).Should(HaveLen(1))
 		eventuallyReady(ctx, c)
-		Expect(hooks(other)).To(ConsistOf(stranger))
+		Expect(hooks(other)).To(ConsistOf(foreign))
 		Expect(w.secretOf("alerts-webhook")(ctx)).To(holdURLOf(hooks(c)[0]))
 	})
 })

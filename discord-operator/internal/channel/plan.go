@@ -77,12 +77,7 @@ func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue)
 		return external.Plan{Delete: &external.Deletion{Webhook: c.Status.Webhook.ID, How: external.Retained}}
 	}
 	p := external.PlanDeletion(Kind.Noun, retained(c), s.Binding, known)
-	if p.Delete != nil && p.Delete.Channel != "" {
-		if lacks := s.Guild.LacksToDelete(s.Binding.Channel, Kind.Noun); lacks != nil {
-			return external.Plan{Issues: []conditions.Issue{*lacks}, NoRetention: p.NoRetention}
-		}
-	}
-	return p
+	return p.WithholdDeletion(s.Guild, s.Binding.Channel, Kind.Noun)
 }
 
 // desiredOverwrites returns the overwrites that the spec asks for; nil where it has none. A new

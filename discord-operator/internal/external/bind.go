@@ -220,16 +220,20 @@ func (r *Resources) Position(ctx context.Context, o client.Object, by, value str
 	if r.Kind.Identity(o).Position == nil {
 		return nil, nil
 	}
+	siblings, err := r.listed(ctx, o.GetNamespace(), by, value)
+	return r.Kind.PositionAmong(o, siblings), err
+}
+
+// listed returns the objects of the kind that an index names, of a namespace or of all.
+func (r *Resources) listed(ctx context.Context, namespace, by, value string) (all []status.Object, err error) {
 	list := r.Kind.List()
-	if err := index.List(ctx, r.Cache, list, o.GetNamespace(), by, value); err != nil {
+	if err := index.List(ctx, r.Cache, list, namespace, by, value); err != nil {
 		return nil, err
 	}
-	var siblings []status.Object
-	err := meta.EachListItem(list, func(item runtime.Object) error {
-		siblings = append(siblings, item.(status.Object))
+	return all, meta.EachListItem(list, func(item runtime.Object) error {
+		all = append(all, item.(status.Object))
 		return nil
 	})
-	return r.Kind.PositionAmong(o, siblings), err
 }
 
 // take binds what was found, if it is of the right type and no other object's.
@@ -282,14 +286,8 @@ func (r *Resources) heldByAnother(ctx context.Context, b Binding, id string) (he
 	if !b.Adopted || holder == "" || holder == b.Object.GetUID() {
 		return false, nil
 	}
-	list := r.Kind.List()
-	if err := index.List(ctx, r.Cache, list, "", "", ""); err != nil {
-		return false, err
-	}
-	return held, meta.EachListItem(list, func(item runtime.Object) error {
-		held = held || item.(client.Object).GetUID() == holder // one that is gone holds nothing
-		return nil
-	})
+	all, err := r.listed(ctx, "", "", "")
+	return slices.ContainsFunc(all, func(o status.Object) bool { return o.GetUID() == holder }), err // a gone one holds nothing
 }
 
 // recover looks for the result of a create that may have been carried out.

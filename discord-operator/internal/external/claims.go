@@ -8,12 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/status"
 )
 
@@ -58,16 +55,12 @@ func first(a, b bool) int {
 // claims returns the objects that claim a resource. Of other namespaces only those count that have
 // it: one DiscordServer manages a guild, so a mere wish from elsewhere must not block others.
 func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, error) {
-	list := r.Kind.List()
-	if err := index.List(ctx, r.Cache, list, "", r.Kind.ByID, id); err != nil {
-		return nil, err
-	}
+	all, err := r.listed(ctx, "", r.Kind.ByID, id)
 	var claims []claim
-	err := meta.EachListItem(list, func(item runtime.Object) error {
-		o := item.(client.Object)
+	for _, o := range all {
 		identity := r.Kind.Identity(o)
 		if identity.Observed {
-			return nil // it claims nothing
+			continue // it claims nothing
 		}
 		if holds := identity.StatusID == id; holds || o.GetNamespace() == namespace {
 			claims = append(claims, claim{
@@ -75,7 +68,6 @@ func (r *Resources) claims(ctx context.Context, namespace, id string) ([]claim, 
 				holds: holds, managed: status.Finalized(o), deleted: !o.GetDeletionTimestamp().IsZero(),
 			})
 		}
-		return nil
-	})
+	}
 	return claims, err
 }

@@ -5,11 +5,8 @@ package external
 import (
 	"context"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/order"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -55,15 +52,7 @@ func (r *Resources) Low(ctx context.Context, o client.Object, owner, by, value s
 	if o.GetNamespace() == owner {
 		return nil, nil
 	}
-	list := r.Kind.List()
-	if err := index.List(ctx, r.Cache, list, "", by, value); err != nil {
-		return nil, err
-	}
-	var all []status.Object
-	err := meta.EachListItem(list, func(item runtime.Object) error {
-		all = append(all, item.(status.Object))
-		return nil
-	})
+	all, err := r.listed(ctx, "", by, value)
 	held := func(o client.Object) string { return r.Records.Of(o.GetUID()).ID }
 	return r.Kind.LowAmong(o, owner, all, held), err
 }

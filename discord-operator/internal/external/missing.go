@@ -53,9 +53,9 @@ func (l *Losses) Begin(id string, now time.Time) time.Time {
 	return l.since[id]
 }
 
-// Settled returns when Discord has to say again that it does not know a resource, the zero time for
+// ConfirmAt returns when Discord has to say again that it does not know a resource, the zero time for
 // one that it has always known.
-func (l *Losses) Settled(id string) time.Time {
+func (l *Losses) ConfirmAt(id string) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if since, ok := l.since[id]; ok {

@@ -78,6 +78,15 @@ func (p *Plan) ReportLack(guild *bot.Guild, live *discordclient.Channel, noun st
 	}
 }
 
+// WithholdDeletion leaves out a deletion of a channel or category that the bot may not send, and reports why.
+// What else the plan says of the deletion stands.
+func (p Plan) WithholdDeletion(guild *bot.Guild, live *discordclient.Channel, noun string) Plan {
+	if p.Delete != nil && p.Delete.Channel != "" && p.Report(guild.LacksToDelete(live, noun)) {
+		p.Delete = nil
+	}
+	return p
+}
+
 // wireNames are Discord's own names of fields.
 func wireNames(fields []string) []string {
 	names := make([]string, 0, len(fields))

@@ -93,12 +93,7 @@ func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 // PlanDeletion plans what becomes of the category of a deleted object.
 func PlanDeletion(g *v1alpha1.DiscordGroup, s State, known []conditions.Issue) external.Plan {
 	p := external.PlanDeletion(Kind.Noun, retained(g), s.Binding, known)
-	if p.Delete != nil && p.Delete.Channel != "" {
-		if lacks := s.Guild.LacksToDelete(s.Binding.Channel, Kind.Noun); lacks != nil {
-			return external.Plan{Issues: []conditions.Issue{*lacks}, NoRetention: p.NoRetention}
-		}
-	}
-	return p
+	return p.WithholdDeletion(s.Guild, s.Binding.Channel, Kind.Noun)
 }
 
 // differences returns the edit that makes the category match the spec, and how the two differ.

@@ -16,8 +16,8 @@ type Parent struct {
 }
 
 // WaitFor returns the issue, with a reason of its own, that an object of a namespace waits for its parent. fact
-// says what the parent lacks. Whoever reads the parent's namespace sees the message of the condition that has the
-// cause; others see its reason and whom to ask. The condition is nil where nothing is known.
+// says what the parent lacks. An object of the parent's namespace gets the message of the condition that has the
+// cause; others get its reason and whom to ask. The condition is nil where nothing is known.
 func (p Parent) WaitFor(reason, by, fact string, cause *metav1.Condition) *conditions.Issue {
 	name, foreign := Name(p.Object, by), by != p.GetNamespace()
 	switch {

@@ -246,7 +246,7 @@ func guests(ceiling ...v1alpha1.Permission) *v1alpha1.DiscordServer {
 }
 
 // A role of another namespace has no permission on Discord that the server does not list, whatever its
-// spec leaves out and whoever gave it.
+// spec leaves out and no matter who gave it.
 func TestPlanOfAnotherNamespace(t *testing.T) {
 	t.Parallel()
 	g := guildtest.New(t, all|discordtest.PermAdministrator)

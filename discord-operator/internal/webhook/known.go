@@ -86,7 +86,7 @@ func (s *State) secretID(c *v1alpha1.DiscordChannel) string {
 // Discord shows by its id may have been late in either.
 func (w *Webhooks) listSince(known []source) (since time.Time) {
 	for _, k := range known {
-		if at := w.doubts.Settled(k.id); at.After(since) && !at.After(w.Status.Clock.Now()) {
+		if at := w.doubts.ConfirmAt(k.id); at.After(since) && !at.After(w.Status.Clock.Now()) {
 			since = at
 		}
 	}
@@ -119,8 +119,8 @@ func (w *Webhooks) find(ctx context.Context, s *State, k source) (there bool, er
 		return true, nil
 	}
 	now := w.Status.Clock.Now()
-	for _, settled := range []time.Time{w.losses.Settled(k.id), w.doubts.Settled(k.id)} {
-		if left := settled.Sub(now); left > 0 {
+	for _, at := range []time.Time{w.losses.ConfirmAt(k.id), w.doubts.ConfirmAt(k.id)} {
+		if left := at.Sub(now); left > 0 {
 			return false, issues.Brief(left)
 		}
 	}
@@ -129,14 +129,14 @@ func (w *Webhooks) find(ctx context.Context, s *State, k source) (there bool, er
 	switch {
 	case class == discordclient.ClassGone, class == discordclient.ClassDenied && k.claimed: // its own a bot may read
 		w.doubts.End(k.id)
-		return false, settle(&w.losses, k.id, now)
+		return false, confirm(&w.losses, k.id, now)
 	case err != nil:
 		return false, err
 	case hook.ChannelID != s.Channel.ID, k.claimed && hook.ApplicationID != s.Application:
 		return false, nil // it is none of this channel's
 	}
 	w.losses.End(k.id)
-	if err := settle(&w.doubts, k.id, now); err != nil {
+	if err := confirm(&w.doubts, k.id, now); err != nil {
 		return false, err
 	}
 	w.doubts.End(k.id)
@@ -145,11 +145,11 @@ func (w *Webhooks) find(ctx context.Context, s *State, k source) (there bool, er
 	return true, nil
 }
 
-// settle is the issue that Discord has to repeat what it says of a webhook; nil where it has. What is
-// settled stays so, since a webhook may be asked for again before another one is created.
-func settle(first *external.Losses, id string, now time.Time) error {
+// confirm returns the issue that Discord has to repeat what it says of a webhook; nil where it has. The first
+// answer is kept, since a webhook may be asked for again before another one is created.
+func confirm(first *external.Losses, id string, now time.Time) error {
 	first.Begin(id, now)
-	if left := first.Settled(id).Sub(now); left > 0 {
+	if left := first.ConfirmAt(id).Sub(now); left > 0 {
 		return issues.Brief(left)
 	}
 	return nil

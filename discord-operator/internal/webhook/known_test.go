@@ -33,17 +33,17 @@ func TestAKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 		there, brief bool
 		calls        int
 	}
-	soon, settled := time.Second, 5*time.Second
+	soon, confirmed := time.Second, 5*time.Second
 	for name, c := range map[string]struct {
 		deleted, elsewhere, claimed bool
 		looks                       []look
 	}{
-		"one 404":              {looks: []look{{0, &notFound, false, true, 1}, {settled, nil, false, true, 1}, {settled, nil, true, false, 1}}},
+		"one 404":              {looks: []look{{0, &notFound, false, true, 1}, {confirmed, nil, false, true, 1}, {confirmed, nil, true, false, 1}}},
 		"two, too soon":        {looks: []look{{0, &notFound, false, true, 1}, {soon, &notFound, false, true, 0}}},
-		"two, five seconds":    {deleted: true, looks: []look{{0, nil, false, true, 1}, {settled, nil, false, false, 1}}},
-		"there, in no list":    {looks: []look{{0, nil, false, true, 1}, {soon, nil, false, true, 0}, {settled, nil, true, false, 1}}},
+		"two, five seconds":    {deleted: true, looks: []look{{0, nil, false, true, 1}, {confirmed, nil, false, false, 1}}},
+		"there, in no list":    {looks: []look{{0, nil, false, true, 1}, {soon, nil, false, true, 0}, {confirmed, nil, true, false, 1}}},
 		"in another channel":   {elsewhere: true, looks: []look{{0, nil, false, false, 1}}},
-		"claimed, not ours":    {claimed: true, looks: []look{{0, &refused, false, true, 1}, {settled, &refused, false, false, 1}}},
+		"claimed, not ours":    {claimed: true, looks: []look{{0, &refused, false, true, 1}, {confirmed, &refused, false, false, 1}}},
 		"refused for a moment": {looks: []look{{0, &refused, false, false, 1}, {soon, nil, false, true, 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -200,11 +200,11 @@ func (c *Client) ShowsCreates(guildID string, action discordgo.AuditLogAction) b
 // CreateOf returns the entry of the audit log that the create of a channel or role has, as the action
 // says, and whether there is one. The log is asked for entries about it; where it ignores that, it is
 // read from that id on, since the entry is written afterwards. A log that Discord does not show the bot
-// has none. The answer is remembered, see [Client.KnownCreate]: until settled the entry may still be on
+// has none. The answer is remembered, see [Client.KnownCreate]: until complete the entry may still be on
 // its way. The error is [ErrReading] while another caller asks about the same id, [ErrRefused] when the
 // log may be shown later.
 func (c *Client) CreateOf(
-	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, settled, now time.Time,
+	ctx context.Context, guildID string, action discordgo.AuditLogAction, id string, complete, now time.Time,
 ) (discordclient.AuditEntry, bool, error) {
 	memory := &c.createsOf(createsKey{guildID, action}).asked
 	if !memory.begin(id) {
@@ -225,8 +225,8 @@ func (c *Client) CreateOf(
 		memory.add(id, answer{entry: page[i], found: true})
 		return page[i], true, nil
 	}
-	again := settled
-	if !now.Before(settled) {
+	again := complete
+	if !now.Before(complete) {
 		again = now.Add(auditAgain)
 	}
 	memory.add(id, answer{again: again})
