@@ -222,19 +222,26 @@ func refusedTokens(ctx context.Context, s *stage, n int) besides {
 			return err
 		}
 		flooded()
-		for second := 1; ; second++ {
-			select {
-			case <-ending:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(time.Second):
-			}
+		return eachSecond(ctx, ending, func(second int) error {
 			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"second":"%d"}},"stringData":{"token":%q}}`,
 				second, wrongToken(second/2))
-			if err := s.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch)); err != nil {
-				return err
-			}
+			return s.Admin.Patch(ctx, secret, client.RawPatch(types.MergePatchType, patch))
+		})
+	}
+}
+
+// eachSecond repeats what an attack does until ending is closed.
+func eachSecond(ctx context.Context, ending <-chan struct{}, do func(second int) error) error {
+	for second := 1; ; second++ {
+		select {
+		case <-ending:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+		if err := do(second); err != nil {
+			return err
 		}
 	}
 }

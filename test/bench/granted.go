@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,20 +31,14 @@ func granted(ctx context.Context, s *stage, n int) besides {
 			return err
 		}
 		flooded()
-		for second := 1; ; second++ {
-			select {
-			case <-ending:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(time.Second):
-			}
+		return eachSecond(ctx, ending, func(second int) error {
 			for i := range objects {
 				if err := s.disturb(ctx, i, second); err != nil {
 					return err
 				}
 			}
-		}
+			return nil
+		})
 	}
 }
 
