@@ -287,7 +287,8 @@ func (r *Resources) heldByAnother(ctx context.Context, b Binding, id string) (he
 		return false, nil
 	}
 	all, err := r.listed(ctx, "", "", "")
-	return slices.ContainsFunc(all, func(o status.Object) bool { return o.GetUID() == holder }), err // a gone one holds nothing
+	// A holder that is gone holds nothing.
+	return slices.ContainsFunc(all, func(o status.Object) bool { return o.GetUID() == holder }), err
 }
 
 // recover looks for the result of a create that may have been carried out.
