@@ -39,15 +39,15 @@ var _ = Describe("A Dojo with an Ingress, monitoring and scheduling constraints"
 		}}}
 		dojo.Spec.Tolerations = []corev1.Toleration{{Key: "spot", Operator: corev1.TolerationOpExists}}
 		dojo.Spec.NodeSelector = map[string]string{"kubernetes.io/os": "linux"}
-		dojo.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
-			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{
-				Weight: 1, Preference: corev1.NodeSelectorTerm{
-					MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "a", Operator: corev1.NodeSelectorOpExists}},
+		dojo.Spec.Affinity = &corev1api.Affinity{NodeAffinity: &corev1api.NodeAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1api.PreferredSchedulingTerm{{
+				Weight: 1, Preference: corev1api.NodeSelectorTerm{
+					MatchExpressions: []corev1api.NodeSelectorRequirement{{Key: "a", Operator: "Exists"}},
 				},
 			}},
 		}}
-		dojo.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{
-			{MaxSkew: 1, TopologyKey: "topology.kubernetes.io/zone", WhenUnsatisfiable: corev1.ScheduleAnyway},
+		dojo.Spec.TopologySpreadConstraints = []corev1api.TopologySpreadConstraint{
+			{MaxSkew: 1, TopologyKey: "topology.kubernetes.io/zone", WhenUnsatisfiable: "ScheduleAnyway"},
 		}
 	}
 

@@ -71,10 +71,6 @@ var ruled = map[string][]map[string]rule{
 			"valueFrom.resourceFieldRef.resource", "valueFrom.secretKeyRef.key", "valueFrom.secretKeyRef.name",
 		}, []string{"valueFrom.resourceFieldRef.divisor"}),
 		itemRules(".spec.tolerations", "t", 317, []string{"key", "operator", "value", "effect"}, nil),
-		itemRules(".spec.topologySpreadConstraints", "c", 317, []string{"nodeAffinityPolicy", "nodeTaintsPolicy"},
-			[]string{"topologyKey", "whenUnsatisfiable"}),
-		itemRules(".spec.topologySpreadConstraints", "c", 32, nil,
-			[]string{"matchLabelKeys", "labelSelector.matchLabels", "labelSelector.matchExpressions"}),
 		{".spec.postgres.cluster.storage.size": {".spec.postgres.cluster.storage.size", "size(self) <= 64"}},
 		{".spec.postgres.cluster.walStorage.size": {".spec.postgres.cluster.walStorage.size", "size(self) <= 64"}},
 		labelRule(".spec.postgres.cluster.affinity.nodeSelector", 317, 63),
@@ -101,15 +97,9 @@ func selectorRules(at string) map[string]rule {
 	}
 }
 
-// unbounded are the embedded Kubernetes types whose inner strings and lists have no bound but that of the
-// object: a rule over a list within a list of unbounded length has an estimated cost that the API server
-// refuses.
+// unbounded are the strings within embedded Kubernetes types that have no bound but that of the object: a rule over a
+// list within a list has an estimated cost that the API server refuses.
 var unbounded = map[string][]string{
-	"Dojo": {
-		".spec.affinity.", ".spec.topologySpreadConstraints[].labelSelector.matchLabels{}",
-		".spec.topologySpreadConstraints[].labelSelector.matchExpressions[].",
-		".spec.topologySpreadConstraints[].matchLabelKeys[]",
-	},
 	"DiscordServer": {selector + ".matchExpressions[].values[]", roleSelector + ".matchExpressions[].values[]"},
 	"DiscordGroup":  {selector + ".matchExpressions[].values[]"},
 }

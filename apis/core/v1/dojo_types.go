@@ -273,24 +273,20 @@ type DojoSpec struct {
 	Tolerations []corev1.Toleration `json:"tolerations,omitempty"`
 
 	// affinity holds the scheduling constraints of the pods towards nodes and
-	// other pods. Its size is bounded only by that of the whole object, in etcd
-	// 1.5 MiB.
+	// other pods, as in a pod, with at most 8 terms of a kind.
 	//
 	// +optional
-	Affinity *corev1.Affinity `json:"affinity,omitempty"`
+	Affinity *Affinity `json:"affinity,omitempty"`
 
-	// topologySpreadConstraints describe how the pods are spread. They replace the
-	// default constraint, which prefers different nodes. At most 8, each string of
-	// at most 317 characters, and each list of at most 32 entries.
+	// topologySpreadConstraints, at most 8, describe how the pods are spread. They
+	// replace the default constraint, which prefers different nodes.
 	//
 	// +optional
 	// +listType=map
 	// +listMapKey=topologyKey
 	// +listMapKey=whenUnsatisfiable
 	// +kubebuilder:validation:MaxItems=8
-	// +kubebuilder:validation:XValidation:rule="self.all(c, size(c.topologyKey) <= 317 && size(c.whenUnsatisfiable) <= 317 && size(c.?nodeAffinityPolicy.orValue('')) <= 317 && size(c.?nodeTaintsPolicy.orValue('')) <= 317)",message="a key or policy has at most 317 characters"
-	// +kubebuilder:validation:XValidation:rule="self.all(c, (!has(c.matchLabelKeys) || size(c.matchLabelKeys) <= 32) && (!has(c.labelSelector) || !has(c.labelSelector.matchLabels) || size(c.labelSelector.matchLabels) <= 32) && (!has(c.labelSelector) || !has(c.labelSelector.matchExpressions) || size(c.labelSelector.matchExpressions) <= 32))",message="matchLabelKeys, matchLabels and matchExpressions have at most 32 entries"
-	TopologySpreadConstraints []corev1.TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
+	TopologySpreadConstraints []TopologySpreadConstraint `json:"topologySpreadConstraints,omitempty"`
 
 	// exposure exposes the Dojo outside of the cluster, through an Ingress or
 	// through Gateways.

@@ -5,7 +5,6 @@ package dojo
 import (
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 	"unsafe"
@@ -19,6 +18,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/testcluster/largest"
 )
 
 // hostile is metadata with our labels and forged owners, of as many bytes as etcd takes.
@@ -109,11 +109,10 @@ func encoded(o client.Object) []byte {
 }
 
 // heapOf is what one of n such objects takes in the heap when it came from the API server and was stripped.
-func heapOf(t *testing.T, o client.Object, n uint64) uint64 {
+func heapOf(t *testing.T, o client.Object, n int) uint64 {
 	t.Helper()
-	text, kept := encoded(o), make([]any, n)
-	before := heap()
-	for i := range kept {
+	text := encoded(o)
+	return largest.Held(n, func(i int) any {
 		one := o.DeepCopyObject()
 		if meta, ok := one.(*metav1.PartialObjectMetadata); ok {
 			*meta = metav1.PartialObjectMetadata{}
@@ -122,20 +121,41 @@ func heapOf(t *testing.T, o client.Object, n uint64) uint64 {
 		}
 		must(t, json.Unmarshal(text, one))
 		one.(client.Object).SetName(fmt.Sprintf("object-%d", i))
-		var err error
-		kept[i], err = strip(one)
-		must(t, err)
-	}
-	after := heap()
-	runtime.KeepAlive(kept)
-	runtime.KeepAlive(text)
-	return (max(after, before) - before) / n
+		return stripped(t, one)
+	})
 }
 
-func heap() uint64 {
-	runtime.GC()
-	runtime.GC() // what the first one finalizes
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
+func stripped(t *testing.T, o any) any {
+	t.Helper()
+	kept, err := strip(o)
+	must(t, err)
+	return kept
+}
+
+// The largest Dojos that the API server admits take at most four bytes in the cache for each byte of JSON, and those
+// of a namespace with the sample quota together half of the operator's memory.
+//
+//nolint:paralleltest // measures the heap of the process
+func TestMemoryOfLargestDojos(t *testing.T) {
+	const limit = 256 << 20
+	crd, err := largest.Definition("../../../deploy/dojo-operator/crds/core.jutsu.com_dojos.yaml")
+	must(t, err)
+	count, err := largest.Quota("../../../deploy/samples/install/namespaces/team/quota.yaml", crd)
+	must(t, err)
+	var most uint64
+	for _, o := range largest.Of(crd) {
+		held := largest.Held(3, func(int) any {
+			d := &corev1api.Dojo{}
+			must(t, json.Unmarshal(o.JSON, d))
+			return stripped(t, d)
+		})
+		most = max(most, held)
+		if held > uint64(4*len(o.JSON)+largest.Allowance) {
+			t.Errorf("%s: %d bytes of JSON take %d", o.Name, len(o.JSON), held)
+		}
+	}
+	t.Logf("the largest takes %d KiB, and %d of them %d MiB", most>>10, count, most*uint64(count)>>20)
+	if most*uint64(count) > limit/2 {
+		t.Errorf("%d Dojos of a namespace take %d MiB", count, most*uint64(count)>>20)
+	}
 }

@@ -162,8 +162,8 @@ func (h *history) Options(t *rapid.T) {
 		rapid.IntRange(1, 2).Draw(t, "number of tolerations")))
 	spec.ImagePullSecrets = maybe(t, "imagePullSecrets", []corev1.LocalObjectReference{{Name: "pull"}})
 	spec.Resources = maybe(t, "resources", &corev1.ResourceRequirements{})
-	spec.TopologySpreadConstraints = maybe(t, "topologySpreadConstraints", []corev1.TopologySpreadConstraint{{
-		MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: corev1.ScheduleAnyway,
+	spec.TopologySpreadConstraints = maybe(t, "topologySpreadConstraints", []corev1api.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: corev1.LabelTopologyZone, WhenUnsatisfiable: "ScheduleAnyway",
 	}})
 }
 

@@ -280,6 +280,19 @@ func TestReplicas(t *testing.T) {
 
 func TestPodsAreAsTheSpecSays(t *testing.T) {
 	t.Parallel()
+	selector := &metav1.LabelSelector{
+		MatchLabels:      map[string]string{"app": "web"},
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "In", Values: []string{"a", "b"}}},
+	}
+	affinity := &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+			TopologyKey: "zone", LabelSelector: selector, NamespaceSelector: selector, Namespaces: []string{"b"},
+		}},
+	}}
+	wantSpread := []corev1.TopologySpreadConstraint{{
+		MaxSkew: 2, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: selector,
+		MinDomains: new(int32(2)), NodeTaintsPolicy: new(corev1.NodeInclusionPolicyHonor),
+	}}
 	d := dojotest.Dojo(func(d *corev1api.Dojo) {
 		d.Spec.Image = "registry.example/own:2"
 		d.Spec.ImagePullSecrets = []corev1.LocalObjectReference{{Name: "pull"}}
@@ -293,12 +306,8 @@ func TestPodsAreAsTheSpecSays(t *testing.T) {
 		d.Spec.Tolerations = []corev1.Toleration{{
 			Key: "spot", Operator: corev1.TolerationOpExists, TolerationSeconds: ptr.To[int64](5),
 		}}
-		d.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
-			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: "zone"}},
-		}}
-		d.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-			MaxSkew: 2, TopologyKey: "zone", WhenUnsatisfiable: corev1.DoNotSchedule,
-		}}
+		d.Spec.Affinity = apply.As[*corev1api.Affinity](affinity)
+		d.Spec.TopologySpreadConstraints = apply.As[[]corev1api.TopologySpreadConstraint](wantSpread)
 	})
 	cluster := deployed(t, d)
 	pod := deploymentOf(t, cluster).Spec.Template.Spec
@@ -312,8 +321,8 @@ func TestPodsAreAsTheSpecSays(t *testing.T) {
 		"env":              cmp.Diff(d.Spec.Env, c.Env[len(c.Env)-2:]),
 		"nodeSelector":     cmp.Diff(d.Spec.NodeSelector, pod.NodeSelector),
 		"tolerations":      cmp.Diff(d.Spec.Tolerations, pod.Tolerations),
-		"affinity":         cmp.Diff(d.Spec.Affinity, pod.Affinity),
-		"spread":           cmp.Diff(d.Spec.TopologySpreadConstraints, pod.TopologySpreadConstraints),
+		"affinity":         cmp.Diff(affinity, pod.Affinity),
+		"spread":           cmp.Diff(wantSpread, pod.TopologySpreadConstraints),
 	} {
 		if diff != "" {
 			t.Error(what, diff)

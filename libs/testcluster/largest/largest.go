@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package largest makes objects of a kind that cost the most memory of those that its definition admits, for tests
+// of what an operator holds in its cache: a bound on the bytes of an object says little, where `{}` is a hundred
+// bytes in Go.
+package largest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// MaxBytes is what etcd takes of an object, in bytes of JSON.
+const MaxBytes = 1536 << 10
+
+// Allowance is what an object may take beside four bytes for each byte of its JSON, in bytes: the struct itself and
+// short lists of items without content.
+const Allowance = 16 << 10
+
+// Object is an object of a kind, as JSON.
+type Object struct {
+	// Name says which field is large, and how it is filled.
+	Name string
+	JSON []byte
+}
+
+// filling says how fields are filled.
+type filling struct {
+	name string
+	// long fills strings as far as they go, instead of with a character.
+	long bool
+	// whole gives the items of a list their optional fields.
+	whole bool
+}
+
+var fillings = []filling{{name: "empty items"}, {"short strings", false, true}, {"long strings", true, true}}
+
+// Of returns objects of the kind whose first version a definition describes, each as large as its schema, its rules
+// and etcd admit: for each list and each map one in which only that is filled, and one in which all are.
+func Of(crd *apiextensionsv1.CustomResourceDefinition) []Object {
+	version := crd.Spec.Versions[0]
+	schema := version.Schema.OpenAPIV3Schema
+	var objects []Object
+	for _, how := range fillings {
+		for _, path := range append([]string{""}, multiples(schema, "")...) {
+			m := maker{filling: how, path: path, left: MaxBytes}
+			o := m.object(schema, "", nil)
+			o["apiVersion"], o["kind"] = crd.Spec.Group+"/"+version.Name, crd.Spec.Names.Kind
+			o["metadata"] = map[string]any{"namespace": "team-a", "name": "largest"}
+			objects = append(objects, Object{fmt.Sprintf("%s, %s", orAll(path), how.name), encoded(o)})
+		}
+	}
+	return objects
+}
+
+func orAll(path string) string {
+	if path == "" {
+		return "all fields"
+	}
+	return path
+}
+
+func encoded(o map[string]any) []byte {
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err) // no value of ours fails
+	}
+	return text
+}
+
+// multiples are the paths of all lists and maps.
+func multiples(s *apiextensionsv1.JSONSchemaProps, path string) []string {
+	var paths []string
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
+		paths = append(paths, multiples(&property, path+"."+name)...)
+	}
+	switch {
+	case s.Items != nil:
+		return append(multiples(s.Items.Schema, path+"[]"), path)
+	case s.AdditionalProperties != nil:
+		return append(multiples(s.AdditionalProperties.Schema, path+"{}"), path)
+	}
+	return paths
+}
+
+// maker makes one object.
+type maker struct {
+	filling
+	// path is the field to fill, with what is in it. Empty for all.
+	path string
+	// left are the bytes that the object may still take.
+	left int
+	// keys counts keys, which differ.
+	keys int
+}
+
+// in reports whether a field is filled: it is the one at the path, around it, or in it.
+func (m *maker) in(path string) bool {
+	return m.path == "" || within(m.path, path) || (m.whole && within(path, m.path))
+}
+
+// within reports whether a path is another one, or below it.
+func within(path, other string) bool {
+	rest, ok := strings.CutPrefix(path, other)
+	return ok && (rest == "" || strings.ContainsAny(rest[:1], ".[{"))
+}
+
+// value of a part, whose rules are in the parts around it, the innermost first.
+func (m *maker) value(s *apiextensionsv1.JSONSchemaProps, path string, around []*apiextensionsv1.JSONSchemaProps) any {
+	around = append([]*apiextensionsv1.JSONSchemaProps{s}, around...)
+	switch {
+	case s.XIntOrString:
+		m.left -= 4
+		return "1"
+	case s.Type == "array":
+		return m.list(s, path, around)
+	case s.Type == "object" && s.AdditionalProperties != nil:
+		return m.entries(s, path, around)
+	case s.Type == "object":
+		return m.object(s, path, around)
+	case s.Type == "string":
+		return m.text(s)
+	case s.Type == "boolean":
+		m.left -= 5
+		return true
+	default:
+		m.left -= 2
+		return 1
+	}
+}
+
+func (m *maker) object(s *apiextensionsv1.JSONSchemaProps, path string, around []*apiextensionsv1.JSONSchemaProps) map[string]any {
+	o := map[string]any{}
+	m.left -= 3
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
+		if slices.Contains(s.Required, name) || m.in(path+"."+name) && path+"."+name != ".metadata" && m.left > 0 {
+			m.left -= len(name) + 4
+			o[name] = m.value(&property, path+"."+name, around)
+		}
+	}
+	return o
+}
+
+func (m *maker) list(s *apiextensionsv1.JSONSchemaProps, path string, around []*apiextensionsv1.JSONSchemaProps) []any {
+	items := []any{}
+	for most := m.most(s.MaxItems, path, around); len(items) < most && m.left > 0; m.left-- {
+		items = append(items, m.value(s.Items.Schema, path+"[]", around))
+	}
+	return items
+}
+
+func (m *maker) entries(s *apiextensionsv1.JSONSchemaProps, path string, around []*apiextensionsv1.JSONSchemaProps) map[string]any {
+	entries := map[string]any{}
+	for most := m.most(s.MaxProperties, path, around); len(entries) < most && m.left > 0; {
+		m.keys++
+		key := strconv.FormatInt(int64(m.keys), 36)
+		m.left -= len(key) + 4
+		entries[key] = m.value(s.AdditionalProperties.Schema, path+"{}", around)
+	}
+	return entries
+}
+
+// most is how many items a list or map has. One that is not to be filled has one.
+func (m *maker) most(bound *int64, path string, around []*apiextensionsv1.JSONSchemaProps) int {
+	switch {
+	case !m.in(path):
+		return 1
+	case bound != nil:
+		return int(*bound)
+	}
+	name := path[strings.LastIndex(path, ".")+1:]
+	size := regexp.MustCompile(`size\([\w.?]*\b` + regexp.QuoteMeta(name) + `\) <= (\d+)`)
+	for _, s := range around {
+		for _, v := range s.XValidations {
+			if found := size.FindStringSubmatch(v.Rule); found != nil {
+				most, err := strconv.Atoi(found[1])
+				if err == nil {
+					return most
+				}
+			}
+		}
+	}
+	return MaxBytes
+}
+
+// maxText is how long a string is made that only a rule bounds, in bytes.
+const maxText = 64
+
+func (m *maker) text(s *apiextensionsv1.JSONSchemaProps) string {
+	text := "a"
+	switch {
+	case len(s.Enum) > 0:
+		if err := json.Unmarshal(s.Enum[0].Raw, &text); err != nil {
+			panic(err) // the API server would have refused the definition
+		}
+	case slices.ContainsFunc(s.XValidations, func(v apiextensionsv1.ValidationRule) bool {
+		return strings.Contains(v.Rule, "duration(self)")
+	}):
+		text = "1s"
+	case s.Format == "date-time":
+		text = "2026-01-01T00:00:00Z"
+	case m.long && s.MaxLength != nil:
+		text = strings.Repeat("a", int(*s.MaxLength))
+	case m.long:
+		text = strings.Repeat("a", maxText)
+	}
+	m.left -= len(text) + 3
+	return text
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package largest
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+// Held is what one of n values takes in the heap, in bytes. Nothing else may allocate meanwhile.
+func Held(n int, value func(i int) any) uint64 {
+	kept := make([]any, n)
+	before := heap()
+	for i := range kept {
+		kept[i] = value(i)
+	}
+	after := heap()
+	runtime.KeepAlive(kept)
+	return (max(after, before) - before) / uint64(n)
+}
+
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC() // what the first one finalizes
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// Definition reads a CustomResourceDefinition from a file.
+func Definition(file string) (*apiextensionsv1.CustomResourceDefinition, error) {
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	return crd, read(file, crd)
+}
+
+// Quota is how many objects of a kind a ResourceQuota in a file admits.
+func Quota(file string, crd *apiextensionsv1.CustomResourceDefinition) (int64, error) {
+	quota := &corev1.ResourceQuota{}
+	if err := read(file, quota); err != nil {
+		return 0, err
+	}
+	count, ok := quota.Spec.Hard[corev1.ResourceName("count/"+crd.Name)]
+	if !ok {
+		return 0, fmt.Errorf("%s does not bound %s", file, crd.Name)
+	}
+	return count.Value(), nil
+}
+
+func read(file string, into any) error {
+	text, err := os.ReadFile(file) //nolint:gosec // of a test
+	if err != nil {
+		return err
+	}
+	return yaml.UnmarshalStrict(text, into)
+}
