@@ -43,6 +43,7 @@ func addControllers(ctx context.Context, mgr *manager.Manager, o *options) error
 	var now clock.RealClock
 	applier := apply.New(mgr.GetClient(), webhook.FieldOwner, apply.Reasons{
 		Refused: v1alpha1.ReasonRefused, NamespaceTerminating: v1alpha1.ReasonNamespaceTerminating,
+		NameConflict: v1alpha1.ReasonNameConflict,
 	}, now)
 	recorder := func(kind string) *status.Recorder {
 		return &status.Recorder{

@@ -36,6 +36,9 @@ const (
 	// A refused write is repeated after minRefusedRetry, then after as long again as it has been
 	// refused, up to maxRefusedRetry: no watch reports that a quota or a policy has changed.
 	minRefusedRetry, maxRefusedRetry = 15 * time.Second, 10 * time.Minute
+	// maxLag is how long an object that exists, though it is not observed, is taken for one that the cache
+	// will show.
+	maxLag = 2 * time.Second
 	// remembered is how many objects are remembered that are refused, and owners with objects that
 	// no write brings into sync.
 	remembered = 4096
@@ -51,6 +54,8 @@ type Reasons struct {
 	Refused string
 	// NamespaceTerminating (Progressing): the namespace is being deleted.
 	NamespaceTerminating string
+	// NameConflict (Degraded): an object of the name exists that is not the operator's.
+	NameConflict string
 }
 
 // Applier carries out plans. Make one with New.
@@ -66,6 +71,7 @@ type Applier struct {
 	// Neither is state: losing it costs a write that changes nothing, or an earlier retry.
 	unchanged *cache.LRUExpireCache // Unchanged by the owner's UID
 	refused   *cache.LRUExpireCache // since when, by expectations.Key
+	existing  *cache.LRUExpireCache // the same of creates of what exists
 }
 
 // New returns an applier that writes with the client, as the field manager owner.
@@ -75,6 +81,7 @@ func New(c client.Client, owner string, reasons Reasons, now clock.PassiveClock)
 		client: client.WithFieldOwner(c, owner), reasons: reasons, clock: now,
 		unchanged: cache.NewLRUExpireCacheWithClock(remembered, now),
 		refused:   cache.NewLRUExpireCacheWithClock(remembered, now),
+		existing:  cache.NewLRUExpireCacheWithClock(remembered, now),
 	}
 }
 
@@ -138,6 +145,7 @@ func (a *Applier) write(ctx context.Context, owner client.Object, o *Object) Res
 	}
 	a.Expectations.Expect(o.Key, answer.GetResourceVersion())
 	a.refused.Remove(o.Key)
+	a.existing.Remove(o.Key)
 	return result
 }
 
@@ -300,8 +308,10 @@ func (a *Applier) failure(key expectations.Key, what string, err error, invalid 
 		means = Refusal{a.reasons.Refused, "Check quotas, admission policies and the operator's permissions."}
 	}
 	switch {
-	case replaced(err), apierrors.IsAlreadyExists(err): // it will be observed
+	case replaced(err): // it will be observed
 		return ErrStale
+	case apierrors.IsAlreadyExists(err):
+		return a.exists(key, what)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return conditions.Progressing(a.reasons.NamespaceTerminating,
 			"The namespace %s is being deleted.", key.Namespace)
@@ -313,15 +323,35 @@ func (a *Applier) failure(key expectations.Key, what string, err error, invalid 
 	if !refused {
 		return fmt.Errorf("%s: %w", what, err)
 	}
+	return conditions.Degraded(means.Reason, "The API server refuses the %s: %s. %s",
+		what, strings.TrimSuffix(err.Error(), "."), means.Advice).After(retryAfter(a.lasts(a.refused, key)))
+}
+
+// exists decides what it means that an object exists which was not observed: the cache will show it, or it
+// is another's. A tenant can compute the names of Jobs, and keep them taken.
+func (a *Applier) exists(key expectations.Key, what string) error {
+	lasts := a.lasts(a.existing, key)
+	if lasts < maxLag {
+		return ErrStale
+	}
+	return conditions.Degraded(a.reasons.NameConflict, "The %s cannot be created: another object has its name, and "+
+		"is not the operator's. Delete that object; the operator tries again.", what).After(retryAfter(lasts))
+}
+
+// lasts returns for how long a write has failed, and records that it has.
+func (a *Applier) lasts(failures *cache.LRUExpireCache, key expectations.Key) time.Duration {
 	now := a.clock.Now()
 	since := now
-	if known, ok := a.refused.Get(key); ok {
+	if known, ok := failures.Get(key); ok {
 		since = known.(time.Time)
 	}
-	a.refused.Add(key, since, 2*maxRefusedRetry)
-	retry := wait.Jitter(min(max(now.Sub(since), minRefusedRetry), maxRefusedRetry), 0.1)
-	return conditions.Degraded(means.Reason, "The API server refuses the %s: %s. %s",
-		what, strings.TrimSuffix(err.Error(), "."), means.Advice).After(retry)
+	failures.Add(key, since, 2*maxRefusedRetry)
+	return now.Sub(since)
+}
+
+// retryAfter is when to repeat a write that has failed for some time.
+func retryAfter(lasts time.Duration) time.Duration {
+	return wait.Jitter(min(max(lasts, minRefusedRetry), maxRefusedRetry), 0.1)
 }
 
 // replaced reports whether there was another object than the one that was observed: its UID cannot

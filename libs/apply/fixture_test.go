@@ -27,7 +27,7 @@ const (
 	tokyo  = "tokyo"
 )
 
-var reasons = apply.Reasons{Refused: "ChildRefused", NamespaceTerminating: "NamespaceTerminating"}
+var reasons = apply.Reasons{Refused: "ChildRefused", NamespaceTerminating: "NamespaceTerminating", NameConflict: "NameConflict"}
 
 // world is an API server, and our applier that writes objects of one owner there.
 type world struct {

@@ -257,6 +257,33 @@ func TestRefusedIsRetriedAfterGrowingPauses(t *testing.T) {
 	}
 }
 
+// An object that exists though the cache does not show it is the cache's lag at first, and another's after that: it
+// may be there for ever.
+func TestWhatExistsIsAConflictAfterAWhile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	exists := error(apierrors.NewAlreadyExists(schema.GroupResource{Resource: "widgets"}, "tokyo"))
+	w.restart(w.failing(&exists))
+	start := w.clock.Now()
+	for _, step := range []struct{ after, least time.Duration }{
+		{0, 0}, {time.Second, 0}, {2 * time.Second, 15 * time.Second}, {time.Minute, time.Minute}, {time.Hour, 0},
+	} {
+		w.clock.SetTime(start.Add(step.after))
+		results := w.run(plan(w, emptyWidget(), widget(t, widgetSpec)))
+		switch {
+		case results.Stale != (step.least == 0):
+			t.Errorf("after %s, stale: %v", step.after, results.Stale)
+		case results.Stale:
+		case results.Issues[0].Reason != reasons.NameConflict, results.Issues[0].RequeueAfter < step.least:
+			t.Errorf("after %s: %+v", step.after, results.Issues)
+		}
+	}
+	exists = nil
+	if results := w.run(plan(w, emptyWidget(), widget(t, widgetSpec))); results.Stale || results.Issues != nil {
+		t.Errorf("once it has gone: %+v", results)
+	}
+}
+
 // advice is how the message of a refusal ends.
 const advice = ". Check quotas, admission policies and the operator's permissions."
 

@@ -54,6 +54,7 @@ func (w *world) intercept(create func(kind string) error) (statuses *int) {
 	w.reconciler.Client = c
 	w.reconciler.applier = apply.New(c, ownership.FieldOwner, apply.Reasons{
 		Refused: corev1api.ReasonChildRefused, NamespaceTerminating: corev1api.ReasonNamespaceTerminating,
+		NameConflict: corev1api.ReasonNameConflict,
 	}, testclock.NewFakePassiveClock(dojotest.Noon))
 	return statuses
 }

@@ -122,6 +122,7 @@ func NewCluster(t TB, objects ...client.Object) *Cluster {
 	server := applytest.New(Scheme, clock)
 	c := &Cluster{Server: server, t: t, Applier: apply.New(server, ownership.FieldOwner, apply.Reasons{
 		Refused: corev1api.ReasonChildRefused, NamespaceTerminating: corev1api.ReasonNamespaceTerminating,
+		NameConflict: corev1api.ReasonNameConflict,
 	}, clock)}
 	for _, o := range objects {
 		c.Put(o)
