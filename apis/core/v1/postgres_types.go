@@ -74,11 +74,14 @@ type Postgres struct {
 	// +default="Retain"
 	ReclaimPolicy ReclaimPolicy `json:"reclaimPolicy,omitempty"`
 
-	// initSQL lists at most 16 sources of SQL to run in this order as the owner of the database, after
-	// the operator's own, which creates the table weapons. It runs before the
-	// first pod starts and again whenever it changes, so it must be idempotent
-	// (CREATE TABLE IF NOT EXISTS ...). A statement that fails makes the Dojo
-	// Degraded with the reason SchemaFailed; running pods are not affected.
+	// initSQL lists at most 16 sources of SQL, of at most 4 MiB together, to run in
+	// this order as the owner of the database, after the operator's own, which
+	// creates the table weapons. It runs before the first pod starts and again
+	// whenever it changes, so it must be idempotent (CREATE TABLE IF NOT EXISTS
+	// ...). A statement that fails makes the Dojo Degraded with the reason
+	// SchemaFailed; running pods are not affected. psql runs it in a pod that has
+	// the owner's password, which psql's own commands can read, such as \!: take
+	// SQL from no one who may not have it.
 	//
 	// +optional
 	// +listType=atomic

@@ -5,9 +5,9 @@ package schema
 import (
 	"cmp"
 	"context"
-	"crypto/pbkdf2"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -15,7 +15,6 @@ import (
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,6 +35,8 @@ type State struct {
 	Versions string
 	// Missing is the first piece of spec.postgres.initSQL that does not exist, empty where all do.
 	Missing string
+	// TooLarge is whether all of the SQL has more than MaxSQL bytes.
+	TooLarge bool
 	// Named is the Job with the name of that for the digest, whatever controls it.
 	Named *batchv1.Job
 	// Jobs are the Dojo's, for whatever SQL, and Pods are theirs; nil where nothing has to run.
@@ -85,24 +86,6 @@ func jobs(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (ours []*batch
 	return ours, nil
 }
 
-// source is a piece of spec.postgres.initSQL.
-type source struct {
-	kind string
-	name types.NamespacedName
-	key  string
-}
-
-func sources(d *corev1api.Dojo) (all []source) {
-	for _, s := range d.Spec.Postgres.InitSQL {
-		kind, ref := "ConfigMap", s.ConfigMapKeyRef
-		if s.SecretKeyRef != nil {
-			kind, ref = "Secret", s.SecretKeyRef
-		}
-		all = append(all, source{kind, types.NamespacedName{Namespace: d.Namespace, Name: ref.Name}, ref.Key})
-	}
-	return all
-}
-
 // observeSQL identifies the SQL. Where a digest of these very versions is known, nothing is read but
 // metadata.
 func (s *State) observeSQL(
@@ -129,11 +112,19 @@ func (s *State) observeSQL(
 		s.Digest = known
 		return nil
 	}
-	contents, err := s.read(ctx, r, d)
-	if err == nil && s.Missing == "" {
-		s.Digest = digest(append(database, contents...)...)
+	contents, missing, err := read(ctx, r, sources(d))
+	switch {
+	case errors.Is(err, errTooLarge):
+		s.TooLarge = true
+		return nil
+	case err != nil:
+		return err
+	case missing != "":
+		s.Missing = missing
+		return nil
 	}
-	return err
+	s.Digest = digest(append(database, contents...)...)
+	return nil
 }
 
 // known is the digest that was made of these versions, empty where there is none.
@@ -148,50 +139,6 @@ func (s *State) known(db *cnpgv1.Database) string {
 		}
 	}
 	return ""
-}
-
-// read returns what stands for the content of each source in the digest.
-func (s *State) read(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (contents []string, err error) {
-	for _, source := range sources(d) {
-		text, found, err := source.read(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		if !found {
-			s.Missing = fmt.Sprintf("key %s of the %s %s", source.key, source.kind, source.name)
-			return nil, nil
-		}
-		contents = append(contents, fmt.Sprint(source), text)
-	}
-	return contents, nil
-}
-
-// stretching makes it expensive to guess, from the digest, a password in the SQL of a Secret.
-const stretching = 200_000
-
-// read returns the text of a source, of a Secret a hash of it, and whether it has the key. An object
-// that has gone since the cache last saw it is ErrStale.
-func (f source) read(ctx context.Context, r apply.Reader) (text string, found bool, err error) {
-	if f.kind == "Secret" {
-		secret, err := r.ReadSecret(ctx, f.name)
-		if err != nil {
-			return "", false, err
-		}
-		data, found := secret.Data[f.key]
-		hash, err := pbkdf2.Key(sha256.New, string(data), []byte(secret.UID), stretching, sha256.Size)
-		return hex.EncodeToString(hash), found, err
-	}
-	var live corev1.ConfigMap
-	if err := r.Live.Get(ctx, f.name, &live); apierrors.IsNotFound(err) {
-		return "", false, apply.ErrStale
-	} else if err != nil {
-		return "", false, fmt.Errorf("read ConfigMap %s: %w", f.name, err)
-	}
-	if data, found := live.BinaryData[f.key]; found {
-		return string(data), true, nil
-	}
-	text, found = live.Data[f.key]
-	return text, found, nil
 }
 
 // digest is a hash of several texts.

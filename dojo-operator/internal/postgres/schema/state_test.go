@@ -5,7 +5,9 @@ package schema
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
@@ -159,6 +161,45 @@ func TestContentIsReadOnce(t *testing.T) {
 	step := Plan(d.dojo, s, d.db, as, testConfig)
 	if step.Issue != nil || step.Job != nil || step.Record[versionsAnnotation] != s.Versions {
 		t.Errorf("the new versions are not recorded: %+v", step)
+	}
+}
+
+// An object of which several keys are named is read once, and its hashes are computed once for each content.
+//
+//nolint:paralleltest // counts the hashes of the process
+func TestObjectsAreReadOnce(t *testing.T) {
+	d := newDatabase(t)
+	d.users.UID = "of TestObjectsAreReadOnce"
+	sql := &d.dojo.Spec.Postgres.InitSQL
+	for i := range 14 {
+		key := fmt.Sprint("more", i)
+		d.users.Data[key] = []byte(key)
+		*sql = append(*sql, corev1api.SQLSource{SecretKeyRef: &corev1api.KeyReference{Name: "users", Key: key}})
+	}
+	first, reads := d.observe()
+	if reads != 2 || first.Digest == "" {
+		t.Errorf("%d reads of a ConfigMap and a Secret, and the digest %q", reads, first.Digest)
+	}
+	known := hashes.Len()
+	d.users.ResourceVersion = "2"
+	if s, _ := d.observe(); s.Digest != first.Digest || hashes.Len() != known {
+		t.Errorf("after an edit of an annotation, %d hashes more, and the digest %q", hashes.Len()-known, s.Digest)
+	}
+}
+
+func TestSQLIsBounded(t *testing.T) {
+	t.Parallel()
+	d := newDatabase(t)
+	d.sql.Data["tables.sql"] = strings.Repeat(" ", MaxSQL)
+	s, _ := d.observe()
+	step := Plan(d.dojo, s, d.db, as, testConfig)
+	if !s.TooLarge || step.Job != nil || step.Issue == nil || step.Issue.Reason != corev1api.ReasonSchemaFailed {
+		t.Errorf("%+v ends as %+v", s, step)
+	}
+	delete(d.users.Data, "all")
+	d.sql.Data["tables.sql"] = strings.Repeat(" ", MaxSQL-1)
+	if s, _ := d.observe(); s.TooLarge {
+		t.Errorf("%d bytes are too many", MaxSQL-1)
 	}
 }
 

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package schema
+
+import (
+	"context"
+	"crypto/pbkdf2"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/apply"
+)
+
+// MaxSQL is how much SQL the pieces of spec.postgres.initSQL may have together, in bytes: the operator holds it while
+// it computes the digest.
+const MaxSQL = 4 << 20
+
+var errTooLarge = errors.New("too much SQL")
+
+// source is a piece of spec.postgres.initSQL.
+type source struct {
+	kind string
+	name types.NamespacedName
+	key  string
+}
+
+func sources(d *corev1api.Dojo) (all []source) {
+	for _, s := range d.Spec.Postgres.InitSQL {
+		kind, ref := "ConfigMap", s.ConfigMapKeyRef
+		if s.SecretKeyRef != nil {
+			kind, ref = "Secret", s.SecretKeyRef
+		}
+		all = append(all, source{kind, types.NamespacedName{Namespace: d.Namespace, Name: ref.Name}, ref.Key})
+	}
+	return all
+}
+
+// object is what holds pieces.
+type object struct {
+	kind string
+	name types.NamespacedName
+}
+
+// read returns what stands for the content of each source in the digest, or names the first that is missing. Each
+// object is read once, whatever number of its keys is named.
+func read(ctx context.Context, r apply.Reader, all []source) (contents []string, missing string, err error) {
+	left, texts := MaxSQL, map[source]string{}
+	known := map[object]bool{}
+	for _, source := range all {
+		of := object{source.kind, source.name}
+		if !known[of] {
+			known[of] = true
+			if err := of.read(ctx, r, all, texts, &left); err != nil {
+				return nil, "", err
+			}
+		}
+		text, found := texts[source]
+		if !found {
+			return nil, fmt.Sprintf("key %s of the %s %s", source.key, source.kind, source.name), nil
+		}
+		contents = append(contents, fmt.Sprint(source), text)
+	}
+	return contents, "", nil
+}
+
+// read adds the text of each source that the object holds, of a Secret a hash of it, where it has the key. An object
+// that has gone since the cache last saw it is ErrStale.
+func (o object) read(ctx context.Context, r apply.Reader, all []source, texts map[source]string, left *int) error {
+	value, err := o.values(ctx, r)
+	if err != nil {
+		return err
+	}
+	for _, source := range all {
+		if _, done := texts[source]; done || source.kind != o.kind || source.name != o.name {
+			continue
+		}
+		text, size, found, err := value(source.key)
+		if err != nil {
+			return err
+		}
+		if *left -= size; *left < 0 {
+			return errTooLarge
+		}
+		if found {
+			texts[source] = text
+		}
+	}
+	return nil
+}
+
+// values reads the object, and returns a function that returns what stands for the value of a key, and its size in
+// bytes.
+func (o object) values(
+	ctx context.Context, r apply.Reader,
+) (func(key string) (text string, size int, found bool, err error), error) {
+	if o.kind == "Secret" {
+		secret, err := r.ReadSecret(ctx, o.name)
+		return func(key string) (string, int, bool, error) {
+			data, found := secret.Data[key]
+			if !found {
+				return "", 0, false, nil
+			}
+			text, err := stretched(string(secret.UID), data)
+			return text, len(data), found, err
+		}, err
+	}
+	var live corev1.ConfigMap
+	if err := r.Live.Get(ctx, o.name, &live); apierrors.IsNotFound(err) {
+		return nil, apply.ErrStale
+	} else if err != nil {
+		return nil, fmt.Errorf("read ConfigMap %s: %w", o.name, err)
+	}
+	return func(key string) (string, int, bool, error) {
+		if data, found := live.BinaryData[key]; found {
+			return string(data), len(data), true, nil
+		}
+		text, found := live.Data[key]
+		return text, len(text), found, nil
+	}, nil
+}
+
+// stretching makes it expensive to guess, from the digest, a password in the SQL of a Secret.
+const stretching = 200_000
+
+// hashes are those that were computed last, by a hash that takes no time, so that an edit which leaves the SQL as it
+// is takes none either. They are in memory alone. Losing one costs a tenth of a second.
+var hashes = lru.New(4096)
+
+// stretched is a hash of a value in the Secret with this UID.
+func stretched(uid string, data []byte) (string, error) {
+	key := sha256.Sum256(append([]byte(uid+" "), data...))
+	if known, ok := hashes.Get(key); ok {
+		return known.(string), nil
+	}
+	hash, err := pbkdf2.Key(sha256.New, string(data), []byte(uid), stretching, sha256.Size)
+	if err == nil {
+		hashes.Add(key, hex.EncodeToString(hash))
+	}
+	return hex.EncodeToString(hash), err
+}
