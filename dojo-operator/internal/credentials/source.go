@@ -23,8 +23,8 @@ func Reference(d *corev1api.Dojo) types.NamespacedName {
 	return types.NamespacedName{Namespace: cmp.Or(ref.Namespace, d.Namespace), Name: ref.Name}
 }
 
-// shared reports whether the Dojo's namespace may use the source.
-func shared(d *corev1api.Dojo, source metav1.Object) bool {
+// Shared reports whether the Dojo's namespace may use the Secret.
+func Shared(d *corev1api.Dojo, source metav1.Object) bool {
 	if source.GetNamespace() == d.Namespace {
 		return true
 	}
@@ -61,7 +61,7 @@ func sourceIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 				"such as %s.", s.Name, d.Namespace)
 	case s.Source == nil && s.Name.Namespace == d.Namespace:
 		return missing(d, s, cfg)
-	case s.Source == nil || !shared(d, s.Source), s.SourceSecret != nil && !shared(d, s.SourceSecret): // taken back since
+	case s.Source == nil || !Shared(d, s.Source), s.SourceSecret != nil && !Shared(d, s.SourceSecret): // taken back since
 		return notShared(d, s)
 	}
 	return nil

@@ -105,7 +105,7 @@ func Observe(
 			return s, err
 		}
 	}
-	if s.Source == nil || !shared(d, s.Source) {
+	if s.Source == nil || !Shared(d, s.Source) {
 		return s, nil
 	}
 	// Where the cache does not show one that exists, its POST fails, and nothing is written that comes after it.

@@ -22,6 +22,23 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
+// borrowing is a Dojo of a namespace with the login of the Dojo tokyo.
+func borrowing(namespace string) *corev1api.Dojo {
+	return withDatabase(func(d *corev1api.Dojo) {
+		d.Namespace, d.Name, d.Spec.Postgres = namespace, "kyoto", nil
+		d.Spec.CredentialsRef = &corev1api.SecretReference{Namespace: "school", Name: "tokyo-db"}
+	})
+}
+
+// shareWith shares the Secret of the Dojo's login with a namespace.
+func shareWith(namespace string) func(*databaseWorld) {
+	return func(w *databaseWorld) {
+		applytest.Edit(w.t, w.server, "others", inWorld[corev1.Secret](w, "tokyo-db"), func(s *corev1.Secret) {
+			metav1.SetMetaDataAnnotation(&s.ObjectMeta, corev1api.AllowedNamespacesAnnotation, namespace)
+		})
+	}
+}
+
 func TestDeletion(t *testing.T) {
 	t.Parallel()
 	type result struct {
@@ -119,6 +136,17 @@ func TestDeletion(t *testing.T) {
 			guest := withDatabase(func(d *corev1api.Dojo) { d.Name, d.Spec.Postgres.ClusterRef.Name = "kyoto", "tokyo-db" })
 			noError(w.t, w.server.Create(w.t.Context(), guest))
 		}, result{nil, nil, "Degraded/ClusterInUse", false}},
+		"its login is in use": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+			noError(w.t, w.server.Create(w.t.Context(), borrowing("school")))
+		}, result{nil, nil, "Degraded/ClusterInUse", false}},
+		"its login is in use elsewhere": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+			shareWith("elsewhere")(w)
+			noError(w.t, w.server.Create(w.t.Context(), borrowing("elsewhere")))
+		}, result{nil, nil, "Degraded/ClusterInUse", false}},
+		"a tenant names its login": {withDatabase(inOwnCluster, reclaimed), func(w *databaseWorld) {
+			shareWith("another")(w)
+			noError(w.t, w.server.Create(w.t.Context(), borrowing("elsewhere")))
+		}, result{nil, []string{"Deployment"}, waits, false}},
 		"its pods have to end": {withDatabase(reclaimed), func(w *databaseWorld) { podLeft(ownership.Application)(w); noJobs(w) },
 			result{nil, nil, waits, false}},
 		"the schema's Job too": {withDatabase(reclaimed), func(w *databaseWorld) { w.remove(&appsv1.Deployment{}, "tokyo") },

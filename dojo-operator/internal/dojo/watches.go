@@ -32,13 +32,8 @@ import (
 	"jutsu.com/operators/dojo-operator/internal/workload"
 )
 
-// references is the name of the cache's index of Dojos, by the names of the objects that they refer
-// to or that are theirs, of whatever kind: an object of another kind that has such a name costs a
-// reconcile that writes nothing.
-const references = "references"
-
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
-	return errors.Join(indexer.IndexField(ctx, &corev1api.Dojo{}, references, referencesOf),
+	return errors.Join(indexer.IndexField(ctx, &corev1api.Dojo{}, ownership.References, referencesOf),
 		pods.AddIndexes(ctx, indexer), workload.AddIndexes(ctx, indexer))
 }
 
@@ -59,7 +54,7 @@ func referencesOf(o client.Object) []string {
 // required of what is referred to: any client can make it.
 func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.Request {
 	requests := r.dojosThat(ctx, func(*corev1api.Dojo) bool { return true },
-		client.MatchingFields{references: client.ObjectKeyFromObject(o).String()})
+		client.MatchingFields{ownership.References: client.ObjectKeyFromObject(o).String()})
 	switch o := o.(type) {
 	case *cnpgv1.Backup: // one of its schedule is named by CloudNativePG
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.Cluster.Name)...)
@@ -85,12 +80,17 @@ func (r *Reconciler) ownerOfCluster(ctx context.Context, namespace, cluster stri
 		return d.Spec.Postgres != nil && d.Spec.Postgres.Cluster != nil && cnpg.ClusterName(d) == cluster
 	}
 	name := types.NamespacedName{Namespace: namespace, Name: cluster}
-	return r.dojosThat(ctx, own, client.MatchingFields{references: name.String()})
+	return r.dojosThat(ctx, own, client.MatchingFields{ownership.References: name.String()})
 }
 
-// ownerOfClusterOf returns the Dojo in whose Cluster another one has its database.
+// ownerOfClusterOf returns the Dojo in whose Cluster another one has its database, or whose login it uses.
 func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []reconcile.Request {
-	return r.ownerOfCluster(ctx, o.GetNamespace(), cnpg.ClusterName(o.(*corev1api.Dojo)))
+	d := o.(*corev1api.Dojo)
+	own := func(owner *corev1api.Dojo) bool {
+		return owner.Spec.Postgres != nil && owner.Spec.Postgres.Cluster != nil
+	}
+	return append(r.ownerOfCluster(ctx, d.Namespace, cnpg.ClusterName(d)),
+		r.dojosThat(ctx, own, client.MatchingFields{ownership.References: credentials.Reference(d).String()})...)
 }
 
 // waitingDojoOfPod returns the Dojo of a pod where it waits for the pod to end: it is being deleted or
@@ -114,12 +114,13 @@ var goneOnly = predicate.Funcs{
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }
 
-// leaves passes a Dojo that has gone, or has been suspended: the Cluster of another one in which it has
-// its database may go, too.
+// leaves passes a Dojo that has gone, has been suspended or names another Secret: the Cluster of another one in
+// which it has its database may go, too.
 var leaves = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.(*corev1api.Dojo).Spec.Suspend != e.ObjectNew.(*corev1api.Dojo).Spec.Suspend
+		old, now := e.ObjectOld.(*corev1api.Dojo), e.ObjectNew.(*corev1api.Dojo)
+		return old.Spec.Suspend != now.Spec.Suspend || credentials.Reference(old) != credentials.Reference(now)
 	},
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }

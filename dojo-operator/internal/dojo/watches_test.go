@@ -72,18 +72,18 @@ func TestIndexes(t *testing.T) {
 		object client.Object
 		want   []string
 	}{
-		"Dojo": {dojos + references, dojo(), []string{"school/pg-app", "school/tokyo", "school/tokyo-credentials"}},
-		"source elsewhere": {dojos + references, dojo(referring("databases")),
+		"Dojo": {dojos + ownership.References, dojo(), []string{"school/pg-app", "school/tokyo", "school/tokyo-credentials"}},
+		"source elsewhere": {dojos + ownership.References, dojo(referring("databases")),
 			[]string{"databases/pg-app", "school/tokyo", "school/tokyo-credentials"}},
-		"no source": {dojos + references, dojo(noReference), []string{"/", "school/tokyo", "school/tokyo-credentials"}},
-		"existing Cluster, SQL": {dojos + references, dojo(inCluster, withSQL), []string{"/", "school/tokyo",
+		"no source": {dojos + ownership.References, dojo(noReference), []string{"/", "school/tokyo", "school/tokyo-credentials"}},
+		"existing Cluster, SQL": {dojos + ownership.References, dojo(inCluster, withSQL), []string{"/", "school/tokyo",
 			"school/tokyo-credentials", "school/tokyo-db", "school/pg", "school/tokyo-db-2", "school/sql", "school/users"}},
-		"Cluster of its own": {dojos + references, dojo(ownCluster), []string{"/", "school/tokyo",
+		"Cluster of its own": {dojos + ownership.References, dojo(ownCluster), []string{"/", "school/tokyo",
 			"school/tokyo-credentials", "school/tokyo-db", "school/tokyo-db", "school/tokyo-db-2",
 			"school/tokyo-db-pooler-rw", "school/tokyo-db-primary"}},
-		"shared channel": {dojos + references, dojo(inChannel),
+		"shared channel": {dojos + ownership.References, dojo(inChannel),
 			[]string{"school/pg-app", "school/tokyo", "school/tokyo-credentials", "school/all"}},
-		"channel of its own": {dojos + references, dojo(inGroup),
+		"channel of its own": {dojos + ownership.References, dojo(inGroup),
 			[]string{"school/pg-app", "school/tokyo", "school/tokyo-credentials", "school/tokyo-alerts"}},
 		"pod":                        {"*v1.Pod " + pods.OfApplication, applicationPod, []string{"tokyo"}},
 		"pod of the schema":          {"*v1.Pod " + pods.OfApplication, schemaPod, nil},
@@ -266,8 +266,9 @@ func TestLeaves(t *testing.T) {
 	edited := dojotest.Dojo(dojotest.Replicas(7))
 	edited.Generation++
 	checkPredicate(t, leaves, dojotest.Dojo(),
-		map[string]bool{"created": false, "deleted": true, "suspended": true, "edited": false},
-		map[string]client.Object{"suspended": dojotest.Dojo(isSuspended), "edited": edited})
+		map[string]bool{"created": false, "deleted": true, "suspended": true, "edited": false, "another Secret": true},
+		map[string]client.Object{"suspended": dojotest.Dojo(isSuspended), "edited": edited,
+			"another Secret": dojotest.Dojo(referring("elsewhere"))})
 }
 
 // checkPredicate compares which events of an object count: its creation, its deletion, and updates

@@ -16,6 +16,10 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
+// References is the name of the cache's index of Dojos, by the names of the objects that they refer to or that are
+// theirs, of whatever kind: an object of another kind that has such a name costs a reconcile that writes nothing.
+const References = "references"
+
 // FieldOwner is the field manager of everything that this operator writes.
 const FieldOwner = "dojo-operator"
 

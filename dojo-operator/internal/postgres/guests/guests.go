@@ -11,16 +11,19 @@ import (
 	"strings"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
 
-// Observe finds out who they are, such as "Dojo kyoto" and "Database scores", in order. Of a Dojo that
+// Observe finds out who they are, such as "Dojo kyoto" and "Database scores", in order, and then the Dojos that use
+// a login of the Cluster. Of a Dojo that
 // was deleted with the policy Retain the Database is left. databases is whether Databases can be read.
 // A guest that uses its database at no time counts where the Cluster is deleted, and not where it is
 // hibernated: a Dojo that is suspended itself, and what a Dojo has left.
@@ -51,6 +54,41 @@ func Observe(ctx context.Context, r apply.Reader, d *corev1api.Dojo, databases b
 			used := deleting || !ownership.Managed(db)
 			if db.Spec.ClusterRef.Name == cnpg.ClusterName(d) && !known[db.Name] && used {
 				all = append(all, "Database "+db.Name)
+			}
+		}
+	}
+	borrowing, err := borrowers(ctx, r, d)
+	slices.Sort(all)
+	return append(all, borrowing...), err
+}
+
+// borrowers are the Dojos without a database of their own that use a login of the Cluster, in order. One of another
+// namespace counts where the Secret is shared with it: otherwise any tenant could keep a Cluster by naming its Secret.
+func borrowers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []string, err error) {
+	for _, name := range []string{
+		cnpg.Owner.ObjectName(d), cnpg.Second.ObjectName(d), cnpg.ClusterName(d) + "-app", cnpg.ClusterName(d) + "-superuser",
+	} {
+		secret := types.NamespacedName{Namespace: d.Namespace, Name: name}
+		var dojos corev1api.DojoList
+		if err := r.Cache.List(ctx, &dojos, client.MatchingFields{ownership.References: secret.String()}); err != nil {
+			return nil, fmt.Errorf("list Dojos that use the Secret %s: %w", secret, err)
+		}
+		dojos.Items = slices.DeleteFunc(dojos.Items, func(other corev1api.Dojo) bool {
+			return credentials.Reference(&other) != secret || d.DeletionTimestamp == nil && other.Spec.Suspend
+		})
+		if len(dojos.Items) == 0 {
+			continue
+		}
+		live, err := apply.Get(ctx, r, "Secret", secret, apply.Metadata("v1", "Secret"))
+		if err != nil {
+			return nil, err
+		}
+		for i := range dojos.Items {
+			switch other := &dojos.Items[i]; {
+			case other.Namespace == d.Namespace:
+				all = append(all, "Dojo "+other.Name)
+			case live != nil && credentials.Shared(other, live):
+				all = append(all, "Dojo "+client.ObjectKeyFromObject(other).String())
 			}
 		}
 	}
