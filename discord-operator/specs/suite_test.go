@@ -46,7 +46,7 @@ var (
 var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path []byte) {
 	// Nothing here needs Kubernetes' own controllers: a webhook's Secret is expected to have an
 	// owner reference, which is all that the garbage collector needs.
-	operator.Begin(ctx, path, environment.Options{Discord: startDiscord, Components: []string{"admission", "owner-references-permission-enforcement"}})
+	operator.Begin(ctx, path, environment.Options{Discord: startDiscord, Components: []string{"owner-references-permission-enforcement"}})
 	cluster, k8s = operator.Cluster, operator.Client
 	operator.Flags = flagsFor(discord)
 	operator.Start(ctx)

@@ -46,7 +46,7 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 	operator.Begin(ctx, path, environment.Options{
 		Cluster:       testcluster.Options{ControllerManager: true, Nodes: 3, CRDs: []string{discord}},
 		CloudNativePG: postgres, Admission: true, Prometheus: true, GatewayAPI: true,
-		Components: []string{"admission", "owner-references-permission-enforcement"},
+		Components: []string{"owner-references-permission-enforcement"},
 	})
 	cluster, k8s, cloudNativePG = operator.Cluster, operator.Client, operator.Env.Postgres
 	deadline := progressDeadline.String()

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -119,9 +120,25 @@ func TestPolicySamples(t *testing.T) {
 			"",
 		},
 		"too much": {cluster("team-b", "storage: {size: 101Gi}"), "at most 100Gi"},
+		"too much for the log": {
+			cluster("team-b", "storage: {size: 1Gi}, walStorage: {size: 101Gi}"),
+			"at most 100Gi",
+		},
+		"another storage class of the log": {
+			cluster("team-b", "storage: {size: 1Gi}, walStorage: {size: 1Gi, storageClassName: slow}"),
+			"storageClassName of spec.postgres.cluster must be left out",
+		},
+		"too many poolers": {
+			cluster("team-b", "storage: {size: 1Gi}, pooler: {instances: 4}"),
+			"pooler.instances may be at most 3",
+		},
+		"too many pods by an autoscaler": {
+			aDojo("team-a", credentials, "autoscaling: {maxReplicas: 11}"),
+			"autoscaling.maxReplicas may be at most 10",
+		},
 		"another storage class": {
 			cluster("team-b", "storage: {size: 1Gi, storageClassName: slow}"),
-			"storageClassName must be left out",
+			"must be left out",
 		},
 		"too many instances": {
 			cluster("team-b", "instances: 4, storage: {size: 1Gi}"),
@@ -145,6 +162,41 @@ func TestPolicySamples(t *testing.T) {
 			"not available in this namespace: alerts",
 		},
 	})
+}
+
+// TestPolicySamplesRuleChanges shows that the samples rule what a change asks for, by kubectl scale too, and not what a
+// Dojo has already: the operator could not take its finalizer off.
+func TestPolicySamplesRuleChanges(t *testing.T) {
+	t.Parallel()
+	g := NewWithT(t)
+	admin, _, _ := startAPIServer(t)
+	apply(t, admin, environment.Dojo.Base())
+	makeNamespace(t, admin, "team-a", nil)
+	dojo := &unstructured.Unstructured{}
+	const many = "image: docker.io/x, replicas: 11, postgres: {cluster: {storage: {size: 101Gi}}}"
+	g.Expect(yaml.Unmarshal([]byte(aDojo("team-a", many, "ingress: {host: x.example.com}")), &dojo.Object)).To(Succeed())
+	dojo.SetFinalizers([]string{"example.org/test"})
+	g.Expect(admin.Create(t.Context(), dojo)).To(Succeed())
+	apply(t, admin, "deploy/samples/policies")
+
+	scaled := func(replicas string) error {
+		scale := &unstructured.Unstructured{}
+		scale.SetAPIVersion("autoscaling/v1")
+		scale.SetKind("Scale")
+		return admin.SubResource("scale").Patch(t.Context(), dojo.DeepCopy(),
+			client.RawPatch(types.MergePatchType, []byte(`{"spec": {"replicas": `+replicas+`}}`)),
+			client.WithSubResourceBody(scale), client.DryRunAll)
+	}
+	patched := func(patch string) error {
+		return admin.Patch(t.Context(), dojo.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)))
+	}
+	g.Eventually(func() error { return scaled("12") }).WithTimeout(waitLimit).
+		Should(MatchError(ContainSubstring("spec.replicas may be at most 10")))
+	g.Expect(scaled("3")).To(Succeed())
+	g.Expect(patched(`{"metadata": {"labels": {"a": "b"}}}`)).To(Succeed())
+	g.Expect(patched(`{"spec": {"title": "c"}}`)).To(MatchError(ContainSubstring("ValidatingAdmissionPolicy 'dojos-")))
+	g.Expect(admin.Delete(t.Context(), dojo.DeepCopy())).To(Succeed())
+	g.Expect(patched(`{"metadata": {"finalizers": null}}`)).To(Succeed())
 }
 
 // TestServiceAccountsOff shows that the sample switches spec.serviceAccountName off also where the annotation
@@ -193,7 +245,7 @@ func TestAdmission(t *testing.T) {
 	admin, err := client.New(cluster.Config(), client.Options{})
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, o := range environment.All {
-		apply(t, admin, variant{o, "base", []string{"components/admission"}}.write(t))
+		apply(t, admin, o.Base())
 	}
 	makeNamespace(t, admin, "team-a", nil)
 	makeNamespace(t, admin, "team-b", nil)
@@ -229,12 +281,24 @@ func TestAdmission(t *testing.T) {
 					"spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {serviceAccountName: '" +
 					account + "', containers: [{name: x, image: x}]}}}"
 			}
+			escaping := func(pod string) refusal {
+				return refusal{strings.Replace(deployment("team-a", ""), "serviceAccountName: ''", pod, 1), "writes no pods with"}
+			}
+			tries["pods of the node's processes"] = escaping("hostPID: true")
+			tries["pods of the node's network"] = escaping("hostNetwork: true")
+			tries["pods of the node's files"] = escaping("volumes: [{name: x, hostPath: {path: /}}]")
+			tries["privileged pods"] = escaping("initContainers: [{name: init, image: x, securityContext: {privileged: true}}]")
+			tries["pods with capabilities"] = escaping(
+				"initContainers: [{name: init, image: x, securityContext: {capabilities: {add: [NET_ADMIN]}}}]")
 			tries["pods"] = refusal{deployment("team-a", ""), ""}
 			tries["pods as another account"] = refusal{deployment("team-a", "web"), "run as the ServiceAccount default"}
 			tries["pods as one that is allowed"] = refusal{deployment("team-b", "web"), ""}
 			tries["pods in kube-system"] = refusal{deployment("kube-system", ""), "the namespaces of Kubernetes itself"}
 		}
-		t.Run(o.Name, func(t *testing.T) { expectRefusals(t, operator, tries) })
+		t.Run(o.Name, func(t *testing.T) {
+			expectRefusals(t, operator, tries)
+			expectForeignSecretsKept(t, admin, operator, o.Name)
+		})
 		g.Expect(admin.Create(t.Context(), &appsv1.Deployment{ // by another client
 			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-system", Name: "x"},
 			Spec: appsv1.DeploymentSpec{
@@ -248,6 +312,23 @@ func TestAdmission(t *testing.T) {
 			},
 		}, client.DryRunAll)).To(Succeed(), "whom the policy does not rule")
 	}
+}
+
+// expectForeignSecretsKept shows that an operator cannot make a Secret its own by adding its label, and may repair the
+// label of one that it has written.
+func expectForeignSecretsKept(t *testing.T, admin, operator client.Client, name string) {
+	t.Helper()
+	g := NewWithT(t)
+	label := client.RawPatch(types.MergePatchType,
+		[]byte(`{"metadata": {"labels": {"app.kubernetes.io/managed-by": "`+name+`"}}}`))
+	secret := func(suffix string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: name + suffix}}
+	}
+	g.Expect(admin.Create(t.Context(), secret("-foreign"))).To(Succeed())
+	g.Expect(operator.Patch(t.Context(), secret("-foreign"), label)).To(MatchError(ContainSubstring("without the label")))
+	g.Expect(operator.Delete(t.Context(), secret("-foreign"))).To(MatchError(ContainSubstring("forbidden")))
+	g.Expect(admin.Create(t.Context(), secret("-own"), client.FieldOwner(name))).To(Succeed())
+	g.Expect(operator.Patch(t.Context(), secret("-own"), label)).To(Succeed(), "it has written that")
 }
 
 func makeNamespace(t *testing.T, admin client.Client, name string, labels map[string]string) {

@@ -31,7 +31,6 @@ var changes = []change{
 	{Component: "prometheus", Value: "prometheus.enabled"},
 	{Component: "metrics-certificate", Value: "metricsCertificate.enabled"},
 	{Component: "grafana", Value: "grafana.enabled"},
-	{Component: "admission", Value: "admission.enabled"},
 	{Component: "network-policy", Value: "networkPolicy.enabled"},
 	{Component: "network-policy-any-dns", Value: "networkPolicy.anyDNS"},
 	{Component: "network-policy-any-api-port", Value: "networkPolicy.anyAPIPort"},
