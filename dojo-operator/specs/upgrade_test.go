@@ -62,6 +62,11 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		slices.Sort(names)
 		return names
 	}
+	upgradePods := func(ctx context.Context) ([]corev1.Pod, error) {
+		var all corev1.PodList
+		err := k8s.List(ctx, &all, client.InNamespace(ns), client.MatchingLabels{"cnpg.io/jobRole": "major-upgrade"})
+		return all.Items, err
+	}
 	upgraded := func(ctx context.Context, version string) {
 		GinkgoHelper()
 		eventuallyReady(ctx, dojo)
@@ -134,15 +139,42 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		Expect(backups(ctx)).To(BeEmpty())
 	})
 
+	It("goes back before pg_upgrade runs, when the new image cannot be pulled", func(ctx context.Context) {
+		created(ctx, nightly)
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesPend)
+		upgrade(ctx, pg17)
+		Eventually(ctx, upgradePods).Should(ConsistOf(HaveField("Status.ContainerStatuses", Not(BeEmpty()))))
+		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
+		upgrade(ctx, pg16)
+		upgraded(ctx, "16")
+		stays(ctx, pg16)
+	})
+
+	It("does not go back while pg_upgrade runs, and serves the new version", func(ctx context.Context) {
+		created(ctx, nightly)
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesRun)
+		upgrade(ctx, pg17)
+		Eventually(ctx, upgradePods).Should(ConsistOf(
+			HaveField("Status.ContainerStatuses", ContainElement(HaveField("State.Running", Not(BeNil()))))))
+		upgrade(ctx, pg16)
+		Eventually(ctx, refetch(dojo)).Should(And(HaveField("Status.ObservedGeneration", dojo.Generation),
+			haveMessage("DatabaseReady", ContainSubstring("Postgres 16 does not come back before it has ended"))))
+		Consistently(ctx, refetch(theCluster)).Should(haveField("spec.imageName", pg17), "the former version would not start")
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonVersionTooLow))
+		upgrade(ctx, pg17)
+		upgraded(ctx, "17")
+	})
+
 	It("says how to go back where pg_upgrade fails, and goes back", func(ctx context.Context) {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFail)
 		upgrade(ctx, pg17)
 		// An upgrade that takes longer than the deadline has this reason too, until it fails.
 		Eventually(ctx, refetch(dojo)).Should(And(HaveCondition("Degraded", "True", corev1api.ReasonUpgradeFailed),
-			haveMessage("DatabaseReady", HaveSuffix("from Postgres 16 to 17 has failed, and no pod runs. See "+
-				"`kubectl logs job/tokyo-db-1-major-upgrade`. Set the version to 16 again to go back: the data is as it was, "+
-				"and the Cluster starts with it."))))
+			haveMessage("DatabaseReady", And(ContainSubstring("from Postgres 16 to 17 has failed, and no pod runs. See "+
+				"`kubectl logs job/tokyo-db-1-major-upgrade`. "), HaveSuffix("Otherwise, set the version to 16 again: the data "+
+				"is as it was, and the Cluster starts with it.")))))
 		runs(ctx, 0)
 		Expect(dojo).To(HaveCondition("Available", "False", corev1api.ReasonDatabaseUnreachable))
 		upgrade(ctx, pg16)
@@ -153,6 +185,29 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		upgraded(ctx, "17")
 		Expect(backups(ctx)).To(Equal([]string{"tokyo-after-", "tokyo-before", "tokyo-before", "tokyo-db-202"}),
 			"one before each attempt")
+	})
+
+	It("names the Backup where pg_upgrade fails after it has begun to link", func(ctx context.Context) {
+		created(ctx, nightly)
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFailLinked)
+		upgrade(ctx, pg17)
+		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(ContainSubstring("has failed, and no pod runs"),
+			ContainSubstring("If its log names pg_control.old, or is gone, Postgres 16 may not start with the data any more. "+
+				"The way back is the Backup "+dojo.Status.Database.Upgrade.Backup+" of Postgres 16"))))
+		Expect(dojo.Status.Database.Upgrade.Backup).To(HavePrefix("tokyo-before-"))
+	})
+
+	It("goes forward again where the former version does not start", func(ctx context.Context) {
+		created(ctx, nightly)
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFailMoved)
+		upgrade(ctx, pg17)
+		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", ContainSubstring("has failed, and no pod runs")))
+		upgrade(ctx, pg16)
+		Eventually(ctx, refetch(theCluster)).Should(And(
+			haveField("spec.imageName", pg16), haveField("status.phase", "Waiting for the instances to become active")))
+		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesSucceed)
+		upgrade(ctx, pg17)
+		upgraded(ctx, "17")
 	})
 
 	It("starts no pod where the query after it fails, and repeats it on demand", func(ctx context.Context) {

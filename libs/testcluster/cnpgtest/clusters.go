@@ -41,6 +41,7 @@ type instances struct {
 	diskFull bool
 
 	upgrades  Upgrades
+	data      pgData
 	archiving string // why the write-ahead log cannot be archived; empty where it can
 
 	failedPods int32 // of the Job that fills the Cluster
@@ -114,13 +115,13 @@ func (s *StandIn) playCluster(ctx context.Context, o *unstructured.Unstructured)
 	if !filled {
 		pods.atMost = new(int64)
 	}
-	data, upgrading, err := s.playUpgrade(ctx, o, image)
+	data, phase, err := s.playUpgrade(ctx, o, image)
 	if err != nil {
 		return err
 	}
 	status := pods.status(o)
-	if upgrading {
-		status["phase"], status["readyInstances"] = majorUpgrade, int64(0)
+	if phase != "" {
+		status["phase"], status["readyInstances"] = phase, int64(0)
 		status["instancesStatus"] = map[string]any{"healthy": []any(nil)}
 	}
 	status["image"], status["writeService"], status["pgDataImageInfo"] = image, o.GetName()+"-rw", data

@@ -91,7 +91,7 @@ func TestStandIn(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(s.Stop)
 	t.Run("objects", func(t *testing.T) { t.Parallel(); testObjects(t, s, c, &sessions) })
-	t.Run("poolers and upgrades", func(t *testing.T) { t.Parallel(); testPoolersAndUpgrades(t, c) })
+	t.Run("poolers and upgrades", func(t *testing.T) { t.Parallel(); testPoolersAndUpgrades(t, c, s) })
 }
 
 // testObjects has all other kinds come and go. The stand-in takes sessions for those of every database.

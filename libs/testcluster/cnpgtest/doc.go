@@ -14,7 +14,8 @@
 //     only a healthy one can be, it has no ready instance and stays Ready=True.
 //     StandIn.FailPrimary, Promote, FillDisk and FailArchiving are what happens to it.
 //     With an image of a higher major version no instance runs, and a Job upgrades the data (or not:
-//     StandIn.SetUpgrades), until the image is that of the former version again.
+//     StandIn.SetUpgrades), until the image is that of the former version again. That one does not start
+//     where the Job had begun to link the files of the data, or had put new data in its place.
 //   - A Cluster whose data comes from elsewhere (bootstrap.recovery, initdb.import) has no instance before
 //     CloudNativePG's Job has filled it, which does not begin without the Backup, and whose pods fail
 //     without the Secret or where StandIn.FailBootstrap says so.

@@ -11,21 +11,42 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // majorUpgrade is the phase of a Cluster whose data is being upgraded.
 const majorUpgrade = "Upgrading Postgres major version"
 
+// upgradeRole is the role of the Job that upgrades, and the name of its container.
+const upgradeRole = "major-upgrade"
+
 // Upgrades is what comes of upgrades to another major version.
 type Upgrades int
 
-// The outcomes; at first upgrades succeed.
+// The outcomes; at first upgrades succeed. pg_upgrade renames global/pg_control of the former data before it links
+// the files; from then on the former version does not start (disable_old_cluster in its controldata.c). A Job that
+// succeeds has put the new data in the place of the former (moveDataInPlace in CloudNativePG's
+// internal/cmd/manager/instance/upgrade/execute/cmd.go).
 const (
-	UpgradesSucceed Upgrades = iota
-	UpgradesRun              // and do not end
-	UpgradesFail
+	UpgradesSucceed    Upgrades = iota
+	UpgradesPend                // their pod does not start
+	UpgradesRun                 // and do not end; the files are being linked
+	UpgradesFail                // before the files are linked
+	UpgradesFailLinked          // after that
+	UpgradesFailMoved           // after the new data is in its place
 )
+
+// pgData is what a Job has made of the data of a Cluster.
+type pgData struct {
+	linkedBy types.UID // the Job that has begun to link the files; empty for none
+	major    int64     // the version of the data that a Job has put in its place; 0 for none
+}
+
+// starts reports whether Postgres of a major version starts with the data.
+func (d pgData) starts(major int64) bool {
+	return d.linkedBy == "" && (d.major == 0 || d.major == major)
+}
 
 // SetUpgrades sets what comes of upgrades of a Cluster from now on, one that is under way included.
 func (s *StandIn) SetUpgrades(namespace, cluster string, outcome Upgrades) {
@@ -44,55 +65,93 @@ func majorOf(image string) int64 {
 	return major
 }
 
-// playUpgrade brings the data of a Cluster to the version of its image, in a Job while no instance runs; or
-// back, where the image is that of the former version again (pkg/reconciler/majorupgrade). It returns the
-// image of the data, and whether that is being upgraded.
+// playUpgrade brings the data of a Cluster to the version of its image, in a Job while no instance runs. It returns
+// the image of the data, and the phase of a Cluster that does not run because of it. As in the original
+// (pkg/reconciler/majorupgrade/reconciler.go), a Job that has succeeded makes the data one of the version that the
+// Cluster names by then; otherwise, the former version in the spec deletes the Job, however far that is.
 func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured, image string) (
-	data map[string]any, runs bool, err error,
+	data map[string]any, phase string, err error,
 ) {
 	job := &batchv1.Job{ObjectMeta: metaOf(o, "-1-major-upgrade")}
 	exists := s.client.Get(ctx, client.ObjectKeyFromObject(job), job) == nil
 	data, found, _ := unstructured.NestedMap(o.Object, "status", "pgDataImageInfo")
 	wanted := majorOf(image)
-	if !found || wanted <= data["majorVersion"].(int64) {
-		if exists {
-			return data, true, s.deleteJob(ctx, job)
+	switch {
+	case exists && hasEnded(job, batchv1.JobComplete):
+		return map[string]any{"image": image, "majorVersion": wanted}, majorUpgrade, s.deleteJob(ctx, job)
+	case found && wanted > data["majorVersion"].(int64):
+		if !exists {
+			return data, majorUpgrade, s.createUpgrade(ctx, o, job)
 		}
-		return map[string]any{"image": image, "majorVersion": wanted}, false, nil
+		return data, majorUpgrade, s.upgrade(ctx, o, job, wanted)
+	case exists:
+		return data, majorUpgrade, s.deleteJob(ctx, job)
+	case !s.instancesOf(o).data.starts(wanted):
+		phase = waitingActive
 	}
-	if !exists {
-		return data, true, s.createUpgrade(ctx, o, job)
-	}
-	switch outcome := s.instancesOf(o).upgrades; {
-	case hasEnded(job, batchv1.JobComplete):
-		data = map[string]any{"image": image, "majorVersion": wanted}
-		return data, true, s.deleteJob(ctx, job)
-	case outcome == UpgradesSucceed:
-		err = s.endPods(ctx, job, corev1.PodSucceeded)
-	case outcome == UpgradesFail && !hasEnded(job, batchv1.JobFailed):
-		err = s.endPods(ctx, job, corev1.PodFailed)
-	}
-	return data, true, err
+	return map[string]any{"image": image, "majorVersion": wanted}, phase, nil
 }
 
-// createUpgrade creates the Job. Its image cannot be pulled, so that its pod runs until the stand-in ends it.
+// upgrade takes a Job as far as SetUpgrades says. Files that another Job has begun to link cannot be upgraded; data
+// that is of the new version already need not be.
+func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job *batchv1.Job, to int64) error {
+	i := s.instancesOf(o)
+	outcome, data := i.upgrades, i.data
+	if outcome == UpgradesPend || hasEnded(job, batchv1.JobFailed) {
+		return nil
+	}
+	other := data.linkedBy != "" && data.linkedBy != job.UID
+	state, phase := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}, corev1.PodPending
+	switch {
+	case outcome == UpgradesRun && !other:
+		data.linkedBy = job.UID
+	case outcome == UpgradesSucceed && !other:
+		data, phase = pgData{major: to}, corev1.PodSucceeded
+	default:
+		phase = corev1.PodFailed
+		switch {
+		case other:
+		case outcome == UpgradesFailLinked:
+			data.linkedBy = job.UID
+		case outcome == UpgradesFailMoved:
+			data = pgData{major: to}
+		}
+	}
+	if phase != corev1.PodPending { // a pod in the phase Running would be completed by the fake node
+		ended := &corev1.ContainerStateTerminated{StartedAt: metav1.Now(), FinishedAt: metav1.Now()}
+		if phase == corev1.PodFailed {
+			ended.ExitCode, ended.Reason = 1, "Error"
+		}
+		state = corev1.ContainerState{Terminated: ended}
+	}
+	moved, err := s.movePods(ctx, job, phase, state)
+	if err == nil && moved && data != i.data {
+		s.change(o.GetNamespace(), o.GetName(), func(i *instances) { i.data = data })
+	}
+	return err
+}
+
+// createUpgrade creates the Job. Its image cannot be pulled, so that its pod does not start until the stand-in says so.
 func (s *StandIn) createUpgrade(ctx context.Context, cluster *unstructured.Unstructured, job *batchv1.Job) error {
-	job.Labels["cnpg.io/jobRole"] = "major-upgrade"
+	job.Labels["cnpg.io/jobRole"] = upgradeRole
 	job.Spec = batchv1.JobSpec{
 		BackoffLimit: new(int32(0)),
-		Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			RestartPolicy: corev1.RestartPolicyNever,
-			SecurityContext: &corev1.PodSecurityContext{
-				RunAsNonRoot: new(true), RunAsUser: new(int64(26)),
-				SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
-			},
-			Containers: []corev1.Container{{
-				Name: "major-upgrade", Image: "standin.invalid/postgres",
-				SecurityContext: &corev1.SecurityContext{
-					AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: job.Labels}, // CreatePrimaryJob in pkg/specs/jobs.go
+			Spec: corev1.PodSpec{
+				RestartPolicy: corev1.RestartPolicyNever,
+				SecurityContext: &corev1.PodSecurityContext{
+					RunAsNonRoot: new(true), RunAsUser: new(int64(26)),
+					SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 				},
-			}},
-		}},
+				Containers: []corev1.Container{{
+					Name: upgradeRole, Image: "standin.invalid/postgres",
+					SecurityContext: &corev1.SecurityContext{
+						AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+					},
+				}},
+			},
+		},
 	}
 	return s.createOnce(ctx, cluster, job)
 }
@@ -110,19 +169,30 @@ func hasEnded(job *batchv1.Job, how batchv1.JobConditionType) bool {
 	return false
 }
 
-// endPods ends the pods of a Job, as a kubelet would report it.
-func (s *StandIn) endPods(ctx context.Context, job *batchv1.Job, phase corev1.PodPhase) error {
+// movePods gives the pods of a Job another phase and another state of their container, as a kubelet would report
+// them, and reports whether there is such a pod.
+func (s *StandIn) movePods(
+	ctx context.Context, job *batchv1.Job, phase corev1.PodPhase, state corev1.ContainerState,
+) (bool, error) {
 	var pods corev1.PodList
-	labels := client.MatchingLabels{"batch.kubernetes.io/job-name": job.Name}
+	labels := client.MatchingLabels{batchv1.JobNameLabel: job.Name}
 	if err := s.client.List(ctx, &pods, client.InNamespace(job.Namespace), labels); err != nil {
-		return err
+		return false, err
 	}
 	for i := range pods.Items {
-		before := pods.Items[i].DeepCopy()
-		pods.Items[i].Status.Phase = phase
-		if err := s.client.Status().Patch(ctx, &pods.Items[i], client.MergeFrom(before)); err != nil {
-			return err
+		pod := &pods.Items[i]
+		already := len(pod.Status.ContainerStatuses) > 0 && pod.Status.ContainerStatuses[0].State.Waiting == nil
+		if pod.Status.Phase == phase && already {
+			continue
+		}
+		before := pod.DeepCopy()
+		pod.Status.Phase = phase
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			Name: upgradeRole, Image: "standin.invalid/postgres", Ready: state.Running != nil, State: state,
+		}}
+		if err := s.client.Status().Patch(ctx, pod, client.MergeFrom(before)); err != nil {
+			return false, err
 		}
 	}
-	return nil
+	return len(pods.Items) > 0, nil
 }

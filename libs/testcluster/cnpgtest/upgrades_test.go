@@ -15,7 +15,7 @@ import (
 )
 
 // testPoolersAndUpgrades has Poolers, and an upgrade that is taken back: without a kubelet none ends.
-func testPoolersAndUpgrades(t *testing.T, c client.Client) {
+func testPoolersAndUpgrades(t *testing.T, c client.Client, s *StandIn) {
 	g := NewWithT(t)
 	g.SetDefaultEventuallyTimeout(waitLimit)
 	const namespace = "upgrades"
@@ -67,5 +67,23 @@ func testPoolersAndUpgrades(t *testing.T, c client.Client) {
 	g.Eventually(func() error { return c.Get(t.Context(), job, &batchv1.Job{}) }).Should(Succeed())
 	upgrade("postgres:16")
 	g.Eventually(reads(pg, "phase")).Should(Equal(healthy))
+	g.Expect(c.Get(t.Context(), job, &batchv1.Job{})).NotTo(Succeed())
+
+	s.SetUpgrades(namespace, "pg", UpgradesRun)
+	upgrade("postgres:17")
+	g.Eventually(func() error { return c.Get(t.Context(), job, &batchv1.Job{}) }).Should(Succeed())
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "pg-1-major-upgrade-x", Labels: map[string]string{batchv1.JobNameLabel: job.Name},
+		},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: upgradeRole, Image: "standin.invalid/postgres"}}},
+	}
+	g.Expect(c.Create(t.Context(), pod)).To(Succeed())
+	g.Eventually(func() ([]corev1.ContainerStatus, error) {
+		return pod.Status.ContainerStatuses, c.Get(t.Context(), client.ObjectKeyFromObject(pod), pod)
+	}).Should(ContainElement(HaveField("State.Running", Not(BeNil()))))
+	upgrade("postgres:16")
+	g.Eventually(reads(pg, "phase")).Should(Equal(waitingActive), "the files are being linked")
+	g.Expect(reads(pg, "readyInstances")()).To(BeZero())
 	g.Expect(c.Get(t.Context(), job, &batchv1.Job{})).NotTo(Succeed())
 }

@@ -9,8 +9,9 @@
 // spec, which version is wanted; from the Cluster, which version its data has, and by an annotation that is
 // written with the new image and taken away after the query, from which version it comes.
 //
-// Until pg_upgrade has succeeded the data is as it was: a Cluster that names an image of its former version
-// again starts with it. After that the way back is the backup.
+// Until pg_upgrade runs the data is as it was: a Cluster that names an image of its former version again starts
+// with it. While pg_upgrade runs, the former version is not written ([committed]). Once it has begun to link the
+// files, the way back is the backup.
 package upgrade
 
 import (
@@ -23,10 +24,8 @@ import (
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
@@ -49,8 +48,9 @@ type State struct {
 	Images cluster.Images
 	// Backup is the one before the upgrade, After the first one of the new version.
 	Backup, After *cnpgv1.Backup
-	// Job is CloudNativePG's, which runs pg_upgrade.
-	Job *batchv1.Job
+	// Job is CloudNativePG's, which runs pg_upgrade, in Pods.
+	Job  *batchv1.Job
+	Pods []corev1.Pod
 }
 
 // Observe reads what there is of an upgrade of a Dojo's own Cluster; nothing where none is due.
@@ -73,47 +73,7 @@ func Observe(
 	if !v.begun() {
 		return s, nil
 	}
-	var jobs batchv1.JobList
-	if err := r.Cache.List(ctx, &jobs, client.InNamespace(d.Namespace)); err != nil {
-		return s, fmt.Errorf("list Jobs: %w", err)
-	}
-	for i := range jobs.Items {
-		if job := &jobs.Items[i]; metav1.IsControlledBy(job, c) && strings.HasSuffix(job.Name, jobSuffix) {
-			s.Job = job
-		}
-	}
-	return s, nil
-}
-
-// jobSuffix ends the name of CloudNativePG's Job (pkg/reconciler/majorupgrade/job.go, CreatePrimaryJob).
-const jobSuffix = "-major-upgrade"
-
-// OfCluster is the name of the Cluster whose Job this is, empty for none.
-func OfCluster(job *batchv1.Job) string {
-	owner := metav1.GetControllerOfNoCopy(job)
-	if owner == nil || owner.Kind != cnpgv1.ClusterKind || owner.APIVersion != cnpgv1.SchemeGroupVersion.String() {
-		return ""
-	}
-	return owner.Name
-}
-
-// Strip leaves of a Job that CloudNativePG has made for a Cluster whether it has failed, beside what strip
-// leaves.
-func Strip(job *batchv1.Job, strip func(*batchv1.Job)) {
-	hasFailed := failed(job)
-	strip(job)
-	if hasFailed && OfCluster(job) != "" {
-		job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobFailed, Status: corev1.ConditionTrue}}
-	}
-}
-
-func failed(job *batchv1.Job) bool {
-	for _, c := range job.Status.Conditions {
-		if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue {
-			return true
-		}
-	}
-	return false
+	return s, s.observeJob(ctx, r, c)
 }
 
 // versions are the major versions that an upgrade is about; 0 is none, or one that is not known.
@@ -122,6 +82,8 @@ type versions struct {
 	wants, names, has int
 	// from is that of the data before the upgrade that has begun.
 	from int
+	// up is whether Postgres can be reached, committed whether pg_upgrade runs or has succeeded.
+	up, committed bool
 }
 
 func versionsOf(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (v versions) {
@@ -130,6 +92,7 @@ func versionsOf(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) (v versions) {
 	}
 	v.wants, v.names, v.has = cluster.Majors(d, c, s.Images)
 	v.from, _ = strconv.Atoi(c.Annotations[fromAnnotation])
+	v.up, v.committed = cluster.Up(c), committed(s.Job, s.Pods)
 	return v
 }
 
@@ -140,11 +103,19 @@ func (v versions) begun() bool { return v.from > 0 }
 func (v versions) due() bool { return !v.begun() && v.has > 0 && v.wants > v.has }
 
 // back reports whether the former version is wanted again, while the data still is of it.
-func (v versions) back() bool { return v.begun() && v.has == v.from && v.wants == v.from }
+func (v versions) back() bool {
+	return v.begun() && v.has == v.from && v.wants == v.from && !v.committed
+}
+
+// forward reports whether an upgrade that was taken back is wanted again while the former version does not start,
+// which it may never do: pg_upgrade may have changed the data.
+func (v versions) forward() bool {
+	return v.begun() && v.has == v.from && v.names == v.from && v.wants > v.from && !v.up
+}
 
 // target is the version to which an upgrade leads.
 func (v versions) target() int {
-	if v.begun() && !v.back() {
+	if v.begun() && !v.back() && !v.forward() {
 		return max(v.names, v.has)
 	}
 	return v.wants
@@ -174,7 +145,7 @@ type Step = corev1api.UpgradeStep
 // no pod of the application and no SQL runs.
 func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) Step {
 	switch v := versionsOf(d, c, s); {
-	case v.due() && !cluster.Up(c):
+	case v.due() && !v.up:
 		return corev1api.UpgradeWaiting
 	case v.due() && !saved(d, s, v):
 		return corev1api.UpgradeBackingUp
@@ -184,7 +155,7 @@ func Next(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, stopped bool) Step {
 		return corev1api.UpgradeUpgrading
 	case !v.begun():
 		return ""
-	case v.has != v.target() || !cluster.Up(c):
+	case v.has != v.target() || !v.up:
 		return corev1api.UpgradeUpgrading
 	}
 	return corev1api.UpgradeVerifying
@@ -217,7 +188,7 @@ func Desired(
 	starts := v.due() && step == corev1api.UpgradeUpgrading
 	// CloudNativePG takes what its Job has made for the version that the Cluster names when the Job ends.
 	running := v.begun() && v.has == v.from && v.names > v.from && !v.back()
-	if v.due() && !starts || running || v.begun() && v.wants > v.has {
+	if v.due() && !starts || running || v.begun() && v.wants > v.has && !v.forward() {
 		cluster.Hold(want, c)
 	}
 	from := v.from
@@ -328,27 +299,62 @@ func Wait(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step Step, in Input) *c
 		from = v.has
 	}
 	object := fmt.Sprintf("upgrade of the Cluster %s/%s from Postgres %d to %d", d.Namespace, c.Name, from, v.target())
-	goBack := fmt.Sprintf("Set the version to %d again to go back: the data is as it was, and the Cluster starts with it.",
-		from)
-	message := "Waiting for the pods to end, before the " + object + "."
+	if v.back() {
+		object = fmt.Sprintf("return of the Cluster %s/%s to Postgres %d", d.Namespace, c.Name, from)
+	}
+	message, advice := fmt.Sprintf("Waiting for the %s: %s.", object, c.Status.Phase), unbegun(s, from)
 	switch {
 	case step == corev1api.UpgradeStopping:
+		message = "Waiting for the pods to end, before the " + object + "."
 	case v.back():
-		message = fmt.Sprintf("The Cluster %s/%s goes back to Postgres %d: %s.", d.Namespace, c.Name, from, c.Status.Phase)
-		goBack = fmt.Sprintf("See `kubectl describe cluster %s` and its pods.", c.Name)
+		advice = unreturned(c, s, v)
 	case v.begun() && v.has == v.target():
 		message = fmt.Sprintf("The data is of Postgres %d now. Waiting for the primary: %s.", v.has, c.Status.Phase)
-		goBack = fmt.Sprintf("See `kubectl describe cluster %s` and its pods. %s", c.Name, restore(c, s, from))
-	case s.Job != nil && failed(s.Job):
-		return conditions.Degraded(corev1api.ReasonUpgradeFailed,
-			"The %s has failed, and no pod runs. See `kubectl logs job/%s`. %s", object, s.Job.Name, goBack)
-	default:
-		message = fmt.Sprintf("Waiting for the %s: %s.", object, c.Status.Phase)
+		advice = fmt.Sprintf("See `kubectl describe cluster %s` and its pods. %s", c.Name, restore(c, s, from))
+	case failed(s.Job):
+		return conditions.Degraded(corev1api.ReasonUpgradeFailed, "The %s has failed, and no pod runs. %s", object,
+			afterFailure(c, s, from))
+	case v.committed:
+		message += fmt.Sprintf(" pg_upgrade has begun: Postgres %d does not come back before it has ended.", from)
+		advice = fmt.Sprintf("See `kubectl logs job/%s`.", s.Job.Name)
 	}
-	return conditions.WaitUntil(in.Now, d.WaitingSince(object, in.Now), in.Deadline,
+	since := d.WaitingSince(object, in.Now)
+	if s.Job != nil && s.Job.Status.StartTime != nil && v.has != v.target() {
+		since = s.Job.Status.StartTime.Time
+	}
+	return conditions.WaitUntil(in.Now, since, in.Deadline,
 		conditions.Progressing(corev1api.ReasonUpgrading, "%s", message).For(object),
 		conditions.Degraded(corev1api.ReasonUpgradeFailed,
-			"%s It has been like this for more than %s, and goes on. %s", message, in.Deadline, goBack).For(object))
+			"%s It has been like this for more than %s, and goes on. %s", message, in.Deadline, advice).For(object))
+}
+
+// unbegun is what helps while pg_upgrade has not begun.
+func unbegun(s State, from int) string {
+	advice := fmt.Sprintf("Set the version to %d again to go back: the data is as it was, and the Cluster starts with it.",
+		from)
+	if s.Job != nil {
+		return fmt.Sprintf("See `kubectl describe job %s`. %s", s.Job.Name, advice)
+	}
+	return advice
+}
+
+// afterFailure is what helps after the Job has failed. Whether pg_upgrade had begun to link the files, its log alone
+// says: it then names global/pg_control.old, to which it renames a file that Postgres does not start without
+// (disable_old_cluster in its controldata.c).
+func afterFailure(c *cnpgv1.Cluster, s State, from int) string {
+	if untouched(s.Pods) {
+		return unbegun(s, from)
+	}
+	return fmt.Sprintf("See `kubectl logs job/%s`. If its log names pg_control.old, or is gone, Postgres %d may not start "+
+		"with the data any more. %s Otherwise, set the version to %d again: the data is as it was, and the Cluster starts "+
+		"with it.", s.Job.Name, from, restore(c, s, from), from)
+}
+
+// unreturned is what helps where the former version does not start.
+func unreturned(c *cnpgv1.Cluster, s State, v versions) string {
+	return fmt.Sprintf("See `kubectl describe cluster %s` and its pods. If Postgres %d does not start, pg_upgrade had begun "+
+		"with its data: set the higher version again, which succeeds if the new data is in place. Otherwise: %s",
+		c.Name, v.from, restore(c, s, v.from))
 }
 
 // Unverified is the issue with a query that fails after an upgrade.

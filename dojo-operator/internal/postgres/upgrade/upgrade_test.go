@@ -84,6 +84,56 @@ func job(failed bool) *batchv1.Job {
 	return j
 }
 
+// runs is the Job since some time, with a pod in whose container pg_upgrade is in this state.
+func runs(since time.Duration, state corev1.ContainerState, change ...func(*batchv1.Job)) State {
+	j := job(false)
+	j.Status.StartTime = new(metav1.NewTime(dojotest.Noon.Add(-since)))
+	for _, change := range change {
+		change(j)
+	}
+	var pod corev1.Pod
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: role, State: state}}
+	return State{Backup: backup("completed"), Job: j, Pods: []corev1.Pod{pod}}
+}
+
+var (
+	pulling = corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}
+	linking = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	ended   = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}}
+)
+
+func hasFailed(j *batchv1.Job) { j.Status = job(true).Status }
+
+func hasSucceeded(j *batchv1.Job) { j.Status.Succeeded = 1 }
+
+// While pg_upgrade runs, and once it has succeeded, nothing may delete its Job.
+func TestCommitted(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		state State
+		want  bool
+	}{
+		"no Job":                           {State{}, false},
+		"its pod is not there yet":         {State{Job: job(false)}, false},
+		"the image cannot be pulled":       {runs(0, pulling), false},
+		"pg_upgrade runs":                  {runs(0, linking), true},
+		"it has ended, the Job has yet to": {runs(0, ended), true},
+		"it has failed":                    {runs(0, ended, hasFailed), false},
+		"it has succeeded":                 {runs(0, ended, hasSucceeded), true},
+		"and its pod is gone":              {State{Job: runs(0, ended, hasSucceeded).Job}, true},
+	}
+	for name, c := range cases {
+		if got := committed(c.state.Job, c.state.Pods); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	other := runs(0, linking).Pods
+	other[0].Status.ContainerStatuses[0].Name = "prepare"
+	if committed(job(false), other) {
+		t.Error("another container than that of pg_upgrade counts")
+	}
+}
+
 // What else a Cluster is annotated with, such as where its data comes from, outlives an upgrade.
 func TestAnnotationsOfOthersAreKept(t *testing.T) {
 	t.Parallel()
@@ -123,6 +173,8 @@ func TestSteps(t *testing.T) {
 	running, done, failed := State{Backup: backup("started")}, State{Backup: backup("completed")}, State{Backup: backup("failed")}
 	upgrading, broken := State{Backup: done.Backup, Job: job(false)}, State{Backup: done.Backup, Job: job(true)}
 	const restored = "The way back is the Backup tokyo-before-1 of Postgres 16, which docs/operations.md restores."
+	const linked = "If its log names pg_control.old, or is gone, Postgres 16 may not start with the data any more. " + restored +
+		" Otherwise, set the version to 16 again: the data is as it was, and the Cluster starts with it."
 	cases := map[string]struct {
 		dojo    *corev1api.Dojo
 		cluster *cnpgv1.Cluster
@@ -142,17 +194,35 @@ func TestSteps(t *testing.T) {
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "has not begun"}},
 		"allowed without": {dojotest.Dojo(wants("17"), without, allowing("17")), pg("16", "", 16), none, false,
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
-		"pods run":                {to17, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end"}},
-		"pods run for long":       {long, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Degraded/UpgradeFailed", back}},
-		"nothing runs":            {to17, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
-		"CloudNativePG upgrades":  {to17, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object + ": Upgrading."}},
-		"it takes long":           {long, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", back}},
-		"it fails":                {to17, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "The " + object + " has failed, and no pod runs. See `kubectl logs job/tokyo-db-1-major-upgrade`. " + back}},
-		"and a user goes back":    {to16, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "16 <- 16", "Progressing/Upgrading", "goes back to Postgres 16: Upgrading."}},
-		"it has gone back":        {to16, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
-		"and forward again":       {to17, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
-		"another version amid it": {dojotest.Dojo(wants("18")), pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "from Postgres 16 to 17"}},
-		"its primary comes":       {to17, pg("17", "16", 17, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "The data is of Postgres 17 now."}},
+		"pods run":               {to17, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end"}},
+		"pods run for long":      {long, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Degraded/UpgradeFailed", back}},
+		"nothing runs":           {to17, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
+		"CloudNativePG upgrades": {to17, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object + ": Upgrading."}},
+		"it takes long":          {long, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", back}},
+		"it fails":               {to17, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "The " + object + " has failed, and no pod runs. See `kubectl logs job/tokyo-db-1-major-upgrade`. " + linked}},
+		"it fails, having run":   {to17, pg("17", "16", 16, down), runs(0, ended, hasFailed), true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", linked}},
+		"it fails without having run": {to17, pg("17", "16", 16, down), runs(0, pulling, hasFailed), true,
+			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "no pod runs. See `kubectl describe job tokyo-db-1-major-upgrade`. " + back}},
+		"and a user goes back": {to16, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "16 <- 16", "Progressing/Upgrading", "Waiting for the return of the Cluster school/tokyo-db to Postgres 16: Upgrading."}},
+		"a user goes back before it runs": {to16, pg("17", "16", 16, down), runs(0, pulling), true,
+			result{"Upgrading", true, "16 <- 16", "Progressing/Upgrading", "to Postgres 16: Upgrading."}},
+		"a user goes back while it runs": {to16, pg("17", "16", 16, down), runs(0, linking), true,
+			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", object + ": Upgrading. pg_upgrade has begun: Postgres 16 does not come back before it has ended."}},
+		"a user goes back when it has succeeded": {to16, pg("17", "16", 16, down), runs(0, ended, hasSucceeded), true,
+			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "before it has ended."}},
+		"it runs for long": {to17, pg("17", "16", 16, down), runs(time.Hour, linking), true,
+			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "and goes on. See `kubectl logs job/tokyo-db-1-major-upgrade`."}},
+		"it has just begun, after a long stop": {long, pg("17", "16", 16, down), runs(time.Minute, linking), true,
+			result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "pg_upgrade has begun"}},
+		"the former version does not start": {
+			dojotest.Dojo(wants("16"), dojotest.WaitingFor("return of the Cluster school/tokyo-db to Postgres 16", time.Hour)),
+			pg("16", "16", 16, down), done, true,
+			result{"Upgrading", true, "16 <- 16", "Degraded/UpgradeFailed", "set the higher version again, which succeeds if the new data is in place. Otherwise: " + restored}},
+		"and forward again without it": {to17, pg("16", "16", 16, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
+		"it has gone back":             {to16, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
+		"and forward again":            {to17, pg("16", "16", 16), done, true, result{"Verifying", true, "16 <- 16", "", ""}},
+		"another version amid it":      {dojotest.Dojo(wants("18")), pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "from Postgres 16 to 17"}},
+		"its primary comes":            {to17, pg("17", "16", 17, down), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "The data is of Postgres 17 now."}},
 		"its primary does not come": {long, pg("17", "16", 17, down), done, true,
 			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", restored}},
 		"its primary does not come, and the Backup is gone": {long, pg("17", "16", 17, down), none, true,
@@ -221,11 +291,26 @@ func TestStrip(t *testing.T) {
 	ours, others := job(true), job(true)
 	others.OwnerReferences = nil
 	for _, j := range []*batchv1.Job{ours, others} {
+		j.Status.StartTime, j.Status.Succeeded = new(metav1.NewTime(dojotest.Noon)), 1
+	}
+	for _, j := range []*batchv1.Job{ours, others} {
 		Strip(j, func(j *batchv1.Job) { ownership.Strip(j) })
 	}
-	if !failed(ours) || ours.Status.Conditions[0].Message != "" || failed(others) {
+	if !failed(ours) || ours.Status.Conditions[0].Message != "" || failed(others) ||
+		ours.Status.StartTime == nil || ours.Status.Succeeded != 1 || others.Status.StartTime != nil {
 		t.Error(ours.Status, others.Status)
 	}
+}
+
+// podOf is a pod with the label of a Job, controlled by it or not.
+func podOf(j *batchv1.Job, name string, controlled bool) *corev1.Pod {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "school", Name: name, Labels: map[string]string{batchv1.JobNameLabel: j.Name},
+	}}
+	if controlled {
+		pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(j, batchv1.SchemeGroupVersion.WithKind("Job"))}
+	}
+	return pod
 }
 
 func TestObserve(t *testing.T) {
@@ -237,8 +322,10 @@ func TestObserve(t *testing.T) {
 	before := backup("completed")
 	before.Namespace = "school"
 	c := dojotest.NewCluster(t, theirs, before)
+	c.Put(podOf(theirs, "its", true))
+	c.Put(podOf(theirs, "forged", false))
 	s, err := Observe(t.Context(), c.Reader(dojotest.Dojo()), dojotest.Dojo(wants("17")), own, images)
-	if err != nil || s.Job == nil || s.Backup == nil || s.After != nil {
+	if err != nil || s.Job == nil || s.Backup == nil || s.After != nil || len(s.Pods) != 1 || s.Pods[0].Name != "its" {
 		t.Error(s, err)
 	}
 	s, err = Observe(t.Context(), c.Reader(dojotest.Dojo()), dojotest.Dojo(wants("16")), pg("16", "", 16), images)
