@@ -121,6 +121,38 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		stays(ctx, pg16)
 	})
 
+	It("takes another backup where it was taken back before the pods stopped, and is asked for again", func(ctx context.Context) {
+		created(ctx, nightly)
+		pod := &corev1.Pod{ // which no Deployment scales down, and which keeps the step from ending
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "stuck", Labels: map[string]string{
+				"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",
+				"app.kubernetes.io/managed-by": "dojo-operator",
+			}},
+			Spec: corev1.PodSpec{
+				SecurityContext: &corev1.PodSecurityContext{
+					RunAsNonRoot: new(true), RunAsUser: new(int64(1000)),
+					SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+				},
+				Containers: []corev1.Container{{
+					Name: "dojo", Image: "registry.example.org/dojo:1", SecurityContext: &corev1.SecurityContext{
+						AllowPrivilegeEscalation: new(false), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+					},
+				}},
+			},
+		}
+		Expect(k8s.Create(ctx, pod)).To(Succeed())
+		upgrade(ctx, pg17)
+		eventuallyAt(ctx, corev1api.UpgradeStopping)
+		first := dojo.Status.Database.Upgrade.Backup
+		upgrade(ctx, pg16)
+		upgraded(ctx, "16")
+		upgrade(ctx, pg17)
+		eventuallyAt(ctx, corev1api.UpgradeStopping)
+		Expect(dojo.Status.Database.Upgrade.Backup).To(And(HavePrefix("tokyo-before-"), Not(Equal(first))))
+		Expect(k8s.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
+		upgraded(ctx, "17")
+	})
+
 	It("does not begin without backups, unless a user does without for this version", func(ctx context.Context) {
 		created(ctx)
 		upgrade(ctx, pg17)

@@ -665,6 +665,12 @@ type UpgradeStatus struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Backup string `json:"backup,omitempty"`
+
+	// requestedAt is when the operator first saw that the upgrade is asked for: only a
+	// Backup that is created later counts as the one before it.
+	//
+	// +optional
+	RequestedAt *metav1.Time `json:"requestedAt,omitempty"`
 }
 
 // PoolerStatus describes the Pooler of a Dojo's own Cluster.

@@ -90,5 +90,5 @@ func upgradeStatus(d *corev1api.Dojo, s State) *corev1api.UpgradeStatus {
 	if known := d.Status.Database; !s.readable() && known != nil {
 		return known.Upgrade
 	}
-	return upgrade.Status(d, s.Cluster, s.Upgrade, UpgradeStep(d, s))
+	return upgrade.Status(d, s.Cluster, s.Upgrade, UpgradeStep(d, s), s.Now)
 }

@@ -24,6 +24,7 @@ import (
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -63,7 +64,7 @@ func Observe(
 		return s, nil
 	}
 	backups := map[string]**cnpgv1.Backup{beforeName(d, c, v): &s.Backup, nameOf(d, c, after, v): &s.After}
-	delete(backups, "") // of an upgrade that a user has allowed without
+	delete(backups, "") // of an upgrade that a user has allowed without, or that is not recorded yet
 	for name, backup := range backups {
 		name := types.NamespacedName{Namespace: d.Namespace, Name: name}
 		if *backup, err = apply.Get(ctx, r, cnpg.BackupKind.Kind, name, &cnpgv1.Backup{}); err != nil {
@@ -123,11 +124,25 @@ func (v versions) target() int {
 
 const before, after = "before", "after"
 
-// nameOf is the name of the Backup before or after this very upgrade: one that is asked for again later, when
-// the Cluster has changed since, gets another.
+// requestedAt is when an upgrade was asked for, as the status of the Dojo records it; nil while it does not. What it
+// records of an upgrade that has been verified, or taken back, does not count for the next.
+func requestedAt(d *corev1api.Dojo, v versions) *metav1.Time {
+	db := d.Status.Database
+	if db == nil || db.Upgrade == nil || db.Upgrade.Step == corev1api.UpgradeVerifying && !v.begun() {
+		return nil
+	}
+	return db.Upgrade.RequestedAt
+}
+
+// nameOf is the name of the Backup before or after this very upgrade: one that is asked for again later gets another.
+// It is empty while the status does not record when the upgrade was asked for.
 func nameOf(d *corev1api.Dojo, c *cnpgv1.Cluster, suffix string, v versions) string {
 	const maxStem = 45 // as that of the final Backup, for the labels of snapshots
-	of := fmt.Sprint(c.UID, c.Generation, v.target())
+	requested := requestedAt(d, v)
+	if requested == nil {
+		return ""
+	}
+	of := fmt.Sprint(c.UID, requested.Unix(), v.target())
 	return d.Name[:min(len(d.Name), maxStem)] + "-" + suffix + "-" + cnpg.ShortHash(of)
 }
 
@@ -251,6 +266,9 @@ func Backup(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, in Input) (p apply.Pl
 				"would be no way back. Configure backups; or do without one for this version with "+
 				"`kubectl annotate dojo %s --overwrite %s=%d`; or set the version to %d again.",
 			d.Namespace, c.Name, v.has, v.wants, d.Name, corev1api.UpgradeWithoutBackupAnnotation, v.wants, v.has)
+	case name == "":
+		issue = conditions.Progressing(corev1api.ReasonUpgrading,
+			"Waiting for the Backup before Postgres %d is upgraded to %d.", v.has, v.wants).After(apply.StaleRetry)
 	case s.Backup == nil:
 		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, cluster.BackupSpecNow(d, c))
 		p.Add(apply.Write(ownership.FieldOwner, s.Backup, desired))
@@ -284,11 +302,12 @@ func backingUp(v versions, backup string) *conditions.Issue {
 // former version do not reach beyond the upgrade. It is not waited for.
 func AfterBackup(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) *apply.Object {
 	v := versionsOf(d, c, s)
-	if d.BackupPolicy() == nil || s.After != nil || v.has == v.from {
+	name := nameOf(d, c, after, v)
+	if d.BackupPolicy() == nil || s.After != nil || v.has == v.from || name == "" {
 		return nil
 	}
 	return apply.Write(ownership.FieldOwner, s.After, ownership.Data(
-		d, cnpg.BackupKind.GroupVersionKind, nameOf(d, c, after, v), cluster.BackupSpec(d, d.BackupPolicy())))
+		d, cnpg.BackupKind.GroupVersionKind, name, cluster.BackupSpec(d, d.BackupPolicy())))
 }
 
 // Wait is what an upgrade waits for in the steps Stopping and Upgrading.
@@ -388,7 +407,7 @@ func Unreachable(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) string {
 }
 
 // Status is what the status of a Dojo says of an upgrade; nil where there is none.
-func Status(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step Step) *corev1api.UpgradeStatus {
+func Status(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step Step, now time.Time) *corev1api.UpgradeStatus {
 	if step == "" {
 		return nil
 	}
@@ -398,5 +417,8 @@ func Status(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step Step) *corev1api
 		status.From = strconv.Itoa(v.from)
 	}
 	status.Backup = takenBefore(c, s)
+	if status.RequestedAt = requestedAt(d, v); status.RequestedAt == nil {
+		status.RequestedAt = new(metav1.NewTime(now).Rfc3339Copy())
+	}
 	return status
 }

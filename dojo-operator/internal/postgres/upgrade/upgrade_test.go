@@ -26,6 +26,9 @@ import (
 func wants(version string) func(*corev1api.Dojo) {
 	return func(d *corev1api.Dojo) {
 		d.Spec.CredentialsRef = nil
+		d.Status.Database = &corev1api.DatabaseStatus{
+			Upgrade: &corev1api.UpgradeStatus{RequestedAt: new(metav1.NewTime(dojotest.Noon))},
+		}
 		d.Spec.Postgres = &corev1api.Postgres{Cluster: &corev1api.PostgresCluster{
 			Version: version, Backup: &corev1api.Backup{Schedule: "0 2 * * *", Method: corev1api.BackupVolumeSnapshot},
 		}}
@@ -260,7 +263,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A backup belongs to one upgrade: what was taken before the Cluster last changed does not count.
+// A backup belongs to one upgrade: what was taken before that was asked for does not count.
 func TestBackups(t *testing.T) {
 	t.Parallel()
 	d, c := dojotest.Dojo(wants("17")), pg("16", "", 16)
@@ -273,10 +276,20 @@ func TestBackups(t *testing.T) {
 	if method != "volumeSnapshot" {
 		t.Errorf("the method is %q", method)
 	}
-	c.Generation++
+	recorded := d.Status.Database.Upgrade
+	recorded.RequestedAt = new(metav1.NewTime(dojotest.Noon.Add(30 * 24 * time.Hour)))
 	if again := Backup(d, c, s, Input{}); again.Apply[0].Name == plan.Apply[0].Name {
 		t.Error("the same backup serves another upgrade")
 	}
+	recorded.Step = corev1api.UpgradeVerifying
+	if next := Backup(d, c, s, Input{}); len(next.Apply) > 0 || dojotest.Worst(next.Issues) != "Progressing/Upgrading" {
+		t.Error("what is recorded of the former upgrade counts for the next:", next)
+	}
+	d.Status.Database = nil
+	if early := Backup(d, c, s, Input{}); len(early.Apply) > 0 || dojotest.Worst(early.Issues) != "Progressing/Upgrading" {
+		t.Error("a backup begins before the status records when the upgrade was asked for:", early)
+	}
+	d = dojotest.Dojo(wants("17"))
 	if AfterBackup(d, pg("17", "16", 17), s) == nil || AfterBackup(d, pg("16", "16", 16), s) != nil {
 		t.Error("the first backup of the new version is not taken, or one of the former is")
 	}
@@ -339,12 +352,21 @@ func TestStatus(t *testing.T) {
 	d := dojotest.Dojo(wants("17"))
 	s := State{Backup: backup("completed"), Images: cluster.Images{Image: "registry.example/postgres"}}
 	for _, c := range []*cnpgv1.Cluster{pg("16", "", 16), pg("17", "16", 16), pg("17", "16", 17)} {
-		want := &corev1api.UpgradeStatus{From: "16", To: "17", Step: "Stopping", Backup: "tokyo-before-1"}
-		if diff := cmp.Diff(want, Status(d, c, s, corev1api.UpgradeStopping)); diff != "" {
+		want := &corev1api.UpgradeStatus{
+			From: "16", To: "17", Step: "Stopping", Backup: "tokyo-before-1", RequestedAt: new(metav1.NewTime(dojotest.Noon)),
+		}
+		later := dojotest.Noon.Add(time.Hour)
+		if diff := cmp.Diff(want, Status(d, c, s, corev1api.UpgradeStopping, later)); diff != "" {
+			t.Error(diff)
+		}
+		unrecorded := dojotest.Dojo(wants("17"))
+		unrecorded.Status.Database = nil
+		want.RequestedAt = new(metav1.NewTime(later))
+		if diff := cmp.Diff(want, Status(unrecorded, c, s, corev1api.UpgradeStopping, later)); diff != "" {
 			t.Error(diff)
 		}
 	}
-	if Status(d, pg("16", "", 16), s, "") != nil {
+	if Status(d, pg("16", "", 16), s, "", dojotest.Noon) != nil {
 		t.Error("without an upgrade there is one")
 	}
 	issue := Unverified(d, pg("17", "16", 17), s, "no.\n")
