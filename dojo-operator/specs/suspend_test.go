@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -122,6 +123,26 @@ var _ = Describe("A Dojo that is suspended", func() {
 		secrets.Add(rotated)
 		eventuallyReady(ctx, dojo)
 		Expect(dojo.Status.Database.Instances).To(Equal("3/3"))
+	})
+
+	It("stops SQL that cannot run, and runs it when it wakes", func(ctx context.Context) {
+		dojo := created(ctx, withCluster(func(pg *corev1api.PostgresCluster) { pg.ImageName = "registry.example.org/postgresql:17" }))
+		sql := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"}, Data: map[string]string{"all": "SELECT 2"},
+		}
+		Expect(k8s.Create(ctx, sql)).To(Succeed())
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) { // whose image cannot be pulled
+			dojo.Spec.Postgres.Cluster.ImageName = "registry.invalid/postgresql:17"
+			dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "all"}}}
+		})
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonSchemaFailed))
+		edit(ctx, dojo, suspend(true))
+		eventuallySuspended(ctx, dojo)
+		Expect(refetch(theCluster)(ctx)).To(asleep)
+		edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+			dojo.Spec.Suspend, dojo.Spec.Postgres.Cluster.ImageName = false, "registry.example.org/postgresql:17"
+		})
+		eventuallyReady(ctx, dojo)
 	})
 
 	It("makes no Cluster before it is resumed", func(ctx context.Context) {

@@ -11,8 +11,8 @@ const (
 	// ReasonSuspended (Available=False; Ready and DatabaseReady=True): the Dojo is suspended by
 	// spec.suspend. This is no error.
 	ReasonSuspended = "Suspended"
-	// ReasonSuspending (Progressing): the Dojo is being suspended, and its pods or the instances of its
-	// Cluster have yet to end.
+	// ReasonSuspending: the Dojo is being suspended, and its pods or the instances of its Cluster have yet
+	// to end. Progressing at first, and Degraded where pods have not ended after --database-deadline.
 	ReasonSuspending = "Suspending"
 	// ReasonPaused (Paused=True): the Dojo has the annotation core.jutsu.com/paused. Ready has the reason
 	// too: it is True where the Dojo matches its spec, and False (Progressing) where something is to be

@@ -236,7 +236,8 @@ func (s *State) observePostgres(
 		s.Postgres.Application.Behind, err = workload.Behind(ctx, reader, d, s.Workload.Deployment, revision)
 	}
 	if err == nil && (d.Spec.Suspend || postgres.UpgradeStep(d, s.Postgres) != "") {
-		s.Postgres.Application.Stopped, err = workload.Stopped(ctx, reader, d)
+		s.Postgres.Application.Pods, err = workload.Running(ctx, reader, d)
+		s.Postgres.Application.Stopped = err == nil && len(s.Postgres.Application.Pods) == 0
 	}
 	name, secret := postgres.Source(d, s.Postgres)
 	source := client.ObjectKey{Namespace: d.Namespace, Name: name}

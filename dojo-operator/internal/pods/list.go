@@ -3,6 +3,7 @@
 package pods
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,8 @@ func Ours() labels.Selector {
 func Strip(pod *corev1.Pod) {
 	was := *pod
 	ownership.Strip(pod)
-	pod.CreationTimestamp = was.CreationTimestamp
+	pod.CreationTimestamp, pod.Spec.NodeName = was.CreationTimestamp, was.Spec.NodeName
+	apply.ShareStrings(&pod.Spec.NodeName)
 	pod.Labels = map[string]string{}
 	for _, key := range []string{ownership.NameLabel, ownership.InstanceLabel, RevisionLabel} {
 		pod.Labels[key] = was.Labels[key]
@@ -161,6 +163,19 @@ func Ended(pod *corev1.Pod) bool {
 	running := func(c corev1.ContainerStatus) bool { return c.State.Terminated == nil }
 	all := pod.Status.ContainerStatuses
 	return over(pod.Status.Phase) || len(all) > 0 && !slices.ContainsFunc(all, running)
+}
+
+// Describe says how many pods there are, and names one with its node; empty for none.
+func Describe(all []corev1.Pod) string {
+	if len(all) == 0 {
+		return ""
+	}
+	first := slices.MinFunc(all, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	node := ""
+	if first.Spec.NodeName != "" {
+		node = " on the node " + first.Spec.NodeName
+	}
+	return fmt.Sprintf("%d, such as %s%s", len(all), first.Name, node)
 }
 
 // Changed lets through a pod only when what keeps it from being ready changes, or when a pod of the

@@ -53,6 +53,23 @@ func TestChanged(t *testing.T) {
 	}
 }
 
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	a, b := pod("a"), pod("b")
+	a.Spec.NodeName, a.Spec.Hostname = "n", "h"
+	Strip(&a)
+	for want, all := range map[string][]corev1.Pod{
+		"": nil, "1, such as b": {b}, "2, such as a on the node n": {b, a},
+	} {
+		if got := Describe(all); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if a.Spec.Hostname != "" {
+		t.Error("another field is kept")
+	}
+}
+
 func endedPod(name, message string, code int32) *corev1.Pod {
 	p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Labels: ownership.Labels(tokyo(), name)}}
 	p.Status.ContainerStatuses = []corev1.ContainerStatus{{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -90,9 +91,10 @@ type Application struct {
 	Login     cnpg.Login
 	// Pooled is whether they name the Pooler as the host.
 	Pooled bool
-	// Stopped is whether no pod of it is left; known only while the Dojo is suspended, or Postgres is to be
-	// upgraded.
+	// Stopped is whether no pod of it is left, and Pods are those that are; known only while the Dojo is
+	// suspended, or Postgres is to be upgraded.
 	Stopped bool
+	Pods    []corev1.Pod
 	// Behind is why pods may still have former ones, those of the other login or with the Pooler; empty
 	// where none has. It counts only while [WaitsForPods].
 	Behind string

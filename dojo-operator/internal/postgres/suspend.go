@@ -4,13 +4,17 @@ package postgres
 
 import (
 	"cmp"
+	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/guests"
+	"jutsu.com/operators/dojo-operator/internal/postgres/schema"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -35,25 +39,43 @@ func (w *way) suspended() *conditions.Issue {
 	if tooLow := cluster.VersionTooLow(d, live, w.config.images()); tooLow != nil {
 		return tooLow
 	}
-	idle := w.state.Application.Stopped && len(w.state.Schema.Alive()) == 0 && len(w.state.ClusterUsers) == 0
-	hibernates := cluster.Hibernates(live) || idle
+	hibernates := cluster.Hibernates(live) || stopped(w.state) && len(w.state.ClusterUsers) == 0
+	if !hibernates {
+		w.Plan.Delete = append(w.Plan.Delete, schema.StopIdle(w.state.Schema)...)
+	}
 	if b := d.BackupPolicy(); b != nil && w.state.Schedule != nil {
 		w.Plan.Add(sync(w.state, w.state.Schedule, cluster.ScheduleFor(d, b)))
 	}
 	want := desiredCluster(d, w.state, corev1api.UpgradeWaiting, w.config)
 	w.writeCluster(cluster.Hibernating(want, hibernates))
-	var pods *conditions.Issue
+	var pooler *conditions.Issue
 	if hibernates || w.state.Application.Stopped {
-		pods = w.stopPooler()
+		pooler = w.stopPooler()
 	}
 	switch {
 	case hibernates:
-		return cmp.Or(cluster.Hibernation(d, live, w.state.Now, w.config.Deadline), pods)
+		return cmp.Or(cluster.Hibernation(d, live, w.state.Now, w.config.Deadline), pooler)
 	case len(w.state.ClusterUsers) > 0:
 		return guests.KeepAwake(live.Name, w.state.ClusterUsers)
 	}
-	return conditions.Progressing(corev1api.ReasonSuspending,
-		"Waiting for the pods to end, before the Cluster %s/%s is hibernated.", d.Namespace, live.Name)
+	object := fmt.Sprintf("pods to end, before the Cluster %s/%s is hibernated", d.Namespace, live.Name)
+	message := fmt.Sprintf("Waiting for the %s: %s", object, w.running())
+	return conditions.WaitUntil(w.state.Now, d.WaitingSince(object, w.state.Now), w.config.Deadline,
+		conditions.Progressing(corev1api.ReasonSuspending, "%s.", message).For(object),
+		conditions.Degraded(corev1api.ReasonSuspending,
+			"%s. It has been like this for more than %s. See `kubectl describe pod` of it, and whether its node answers.",
+			message, w.config.Deadline).For(object))
+}
+
+// stopped reports whether no pod of the application and no SQL is left, nor a Job whose SQL may begin.
+func stopped(s State) bool {
+	return s.Application.Stopped && len(s.Schema.Alive()) == 0 && len(schema.StopIdle(s.Schema)) == 0
+}
+
+// running describes the pods of the application and of SQL that have yet to end.
+func (w *way) running() string {
+	left := slices.Concat(w.state.Application.Pods, w.state.Schema.Alive())
+	return cmp.Or(pods.Describe(left), "Jobs are being deleted")
 }
 
 // writeCluster writes the Dojo's own Cluster where it is not as desired.

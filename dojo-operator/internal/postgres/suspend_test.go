@@ -7,6 +7,7 @@ import (
 	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -184,5 +185,32 @@ func TestHibernationMessages(t *testing.T) {
 	}
 	if issue := cluster.Hibernation(d, c, noon, time.Minute); issue.Type != conditions.TypeProgressing || issue.WaitingFor == "" {
 		t.Errorf("%+v", issue)
+	}
+}
+
+// The wait for pods names one and its node, ends SQL that cannot run, and has a deadline.
+func TestSuspendingEnds(t *testing.T) {
+	t.Parallel()
+	awake := tokyo(ownPG)
+	d := awake.DeepCopy()
+	suspended(d)
+	w := inSync(t, awake)
+	stuck := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "tokyo-1"}, Spec: corev1.PodSpec{NodeName: "n"}}
+	s := w.observe(d)
+	s.Application.Pods = []corev1.Pod{stuck}
+	const object = "pods to end, before the Cluster school/tokyo-db is hibernated"
+	const message = "Waiting for the " + object + ": 1, such as tokyo-1 on the node n."
+	if got := conditions.Worst(Plan(d, s, testConfig).Plan.Issues); got.Message != message || got.IsDegraded() {
+		t.Error(got)
+	}
+	d.Status.WaitingFor = []corev1api.Wait{{Object: object, Since: metav1.NewTime(noon.Add(-time.Hour))}}
+	if got := conditions.Worst(Plan(d, s, testConfig).Plan.Issues); !got.IsDegraded() || got.Reason != corev1api.ReasonSuspending {
+		t.Error(got)
+	}
+	s.Application.Pods, s.Application.Stopped = nil, true
+	s.Schema.Jobs = []*batchv1.Job{{ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: "tokyo-schema-1"}}}
+	db := Plan(d, s, testConfig)
+	if len(db.Plan.Delete) != 1 || db.Plan.Delete[0].Name != "tokyo-schema-1" || worst(db.Plan) != "Degraded/Suspending" {
+		t.Error(db.Plan.Delete, worst(db.Plan))
 	}
 }

@@ -20,7 +20,7 @@ func UpgradeStep(d *corev1api.Dojo, s State) corev1api.UpgradeStep {
 		}
 		return ""
 	}
-	return upgrade.Next(d, s.Cluster, s.Upgrade, s.Application.Stopped && len(s.Schema.Alive()) == 0)
+	return upgrade.Next(d, s.Cluster, s.Upgrade, stopped(s))
 }
 
 // Stops reports whether an upgrade keeps the application from running.
@@ -53,6 +53,10 @@ func (w *way) upgradeCluster() (written bool, issue *conditions.Issue) {
 		w.Plan.Add(backup.Apply...)
 		w.incomplete = conditions.Worst(backup.Issues)
 	case corev1api.UpgradeStopping, corev1api.UpgradeUpgrading:
+		if step == corev1api.UpgradeStopping {
+			in.Running = w.running()
+			w.Plan.Delete = append(w.Plan.Delete, schema.StopIdle(s.Schema)...)
+		}
 		issue = upgrade.Wait(d, s.Cluster, s.Upgrade, step, in)
 	case corev1api.UpgradeVerifying:
 		if issue = w.verify(); issue == nil {

@@ -144,10 +144,10 @@ func (s *State) started(d *corev1api.Dojo) int32 {
 	return s.Replicas(d)
 }
 
-// Stopped reports whether no pod of the application is left but such as have ended.
-func Stopped(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (bool, error) {
+// Running are the pods of the application that have not ended.
+func Running(ctx context.Context, r apply.Reader, d *corev1api.Dojo) ([]corev1.Pod, error) {
 	all, err := pods.List(ctx, r, d, pods.OfApplication)
-	return err == nil && !slices.ContainsFunc(all, func(pod corev1.Pod) bool { return !pods.Ended(&pod) }), err
+	return slices.DeleteFunc(all, func(pod corev1.Pod) bool { return pods.Ended(&pod) }), err
 }
 
 // Conflict is the issue with a foreign Deployment or Service of the Dojo's name, without which it

@@ -329,6 +329,24 @@ func jobIs(job *batchv1.Job, kind batchv1.JobConditionType) bool {
 	})
 }
 
+// StopIdle plans the end of the Jobs whose SQL has not begun, such as those whose pods find no node, or whose image
+// cannot be pulled: it could begin at any time. They are created again when SQL may run.
+func StopIdle(s State) []apply.Deletion {
+	var idle []apply.Deletion
+	for _, job := range s.Jobs {
+		began := slices.ContainsFunc(s.Pods, func(pod corev1.Pod) bool {
+			c := container(&pod)
+			return metav1.IsControlledBy(&pod, job) &&
+				(c.Running != nil || c.Terminated != nil && c.Terminated.ExitCode == 0)
+		})
+		ended := jobIs(job, batchv1.JobComplete) || jobIs(job, batchv1.JobFailed)
+		if job.DeletionTimestamp == nil && !began && !ended {
+			idle = append(idle, apply.Delete("Job", job))
+		}
+	}
+	return idle
+}
+
 // Stop plans the end of all Jobs, which may have a session in the database.
 func Stop(s State) (p apply.Plan) {
 	for _, job := range s.Jobs {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/pods"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -263,5 +264,47 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A Job whose SQL may begin at any time is stopped; one whose SQL has begun is not.
+func TestStopIdle(t *testing.T) {
+	t.Parallel()
+	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+	state := func(code int32) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code}}
+	}
+	ended := func(kind batchv1.JobConditionType) batchv1.JobStatus {
+		return batchv1.JobStatus{Conditions: []batchv1.JobCondition{{Type: kind, Status: corev1.ConditionTrue}}}
+	}
+	cases := map[string]struct {
+		status batchv1.JobStatus
+		states []corev1.ContainerState // of its pods
+		want   bool
+	}{
+		"no pod yet":                 {want: true},
+		"its image cannot be pulled": {states: []corev1.ContainerState{{Waiting: &corev1.ContainerStateWaiting{}}}, want: true},
+		"it is about to be retried":  {states: []corev1.ContainerState{state(2)}, want: true},
+		"its SQL runs":               {states: []corev1.ContainerState{state(2), running}},
+		"its SQL has run":            {states: []corev1.ContainerState{state(0)}},
+		"it has succeeded":           {status: ended(batchv1.JobComplete)},
+		"it has failed":              {status: ended(batchv1.JobFailed)},
+	}
+	for name, c := range cases {
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "j", UID: "uid"}, Status: c.status}
+		s := State{Jobs: []*batchv1.Job{job}}
+		for _, state := range c.states {
+			var pod corev1.Pod
+			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))}
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: ownership.Schema, State: state}}
+			s.Pods = append(s.Pods, pod)
+		}
+		if got := len(StopIdle(s)) > 0; got != c.want {
+			t.Errorf("%s: stopped is %v", name, got)
+		}
+		job.DeletionTimestamp = new(metav1.Now())
+		if len(StopIdle(s)) > 0 {
+			t.Errorf("%s: a Job is deleted twice", name)
+		}
 	}
 }

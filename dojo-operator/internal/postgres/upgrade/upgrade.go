@@ -251,6 +251,8 @@ type Input struct {
 	Now time.Time
 	// Deadline is how long a step may take before the Dojo is Degraded.
 	Deadline time.Duration
+	// Running describes the pods that have yet to end in the step Stopping.
+	Running string
 }
 
 // Backup plans the backup before an upgrade: it is written where it does not exist, and there is an issue
@@ -324,7 +326,9 @@ func Wait(d *corev1api.Dojo, c *cnpgv1.Cluster, s State, step Step, in Input) *c
 	message, advice := fmt.Sprintf("Waiting for the %s: %s.", object, c.Status.Phase), unbegun(s, from)
 	switch {
 	case step == corev1api.UpgradeStopping:
-		message = "Waiting for the pods to end, before the " + object + "."
+		object = "pods to end, before the " + object
+		message = fmt.Sprintf("Waiting for the %s: %s.", object, in.Running)
+		advice = "See `kubectl describe pod` of it, and whether its node answers. " + advice
 	case v.back():
 		advice = unreturned(c, s, v)
 	case v.begun() && v.has == v.target():

@@ -172,6 +172,7 @@ func TestSteps(t *testing.T) {
 	}
 	to17, to16 := dojotest.Dojo(wants("17")), dojotest.Dojo(wants("16"))
 	long := dojotest.Dojo(wants("17"), dojotest.WaitingFor(object, time.Hour))
+	slow := dojotest.Dojo(wants("17"), dojotest.WaitingFor("pods to end, before the "+object, time.Hour))
 	none := State{}
 	running, done, failed := State{Backup: backup("started")}, State{Backup: backup("completed")}, State{Backup: backup("failed")}
 	upgrading, broken := State{Backup: done.Backup, Job: job(false)}, State{Backup: done.Backup, Job: job(true)}
@@ -197,13 +198,15 @@ func TestSteps(t *testing.T) {
 			result{"BackingUp", false, "16 <- ", "Degraded/UpgradeNeedsBackup", "has not begun"}},
 		"allowed without": {dojotest.Dojo(wants("17"), without, allowing("17")), pg("16", "", 16), none, false,
 			result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end, before the " + object}},
-		"pods run":               {to17, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end"}},
-		"pods run for long":      {long, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Degraded/UpgradeFailed", back}},
-		"nothing runs":           {to17, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
-		"CloudNativePG upgrades": {to17, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object + ": Upgrading."}},
-		"it takes long":          {long, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", back}},
-		"it fails":               {to17, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "The " + object + " has failed, and no pod runs. See `kubectl logs job/tokyo-db-1-major-upgrade`. " + linked}},
-		"it fails, having run":   {to17, pg("17", "16", 16, down), runs(0, ended, hasFailed), true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", linked}},
+		"pods run": {to17, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Progressing/Upgrading", "Waiting for the pods to end"}},
+		"pods run for long": {slow, pg("16", "", 16), done, false, result{"Stopping", true, "16 <- ", "Degraded/UpgradeFailed",
+			"from Postgres 16 to 17: 1, such as tokyo-1 on the node n. It has been like this for more than 10m0s, and goes on. See `kubectl describe pod` of it, and whether its node answers. " + back}},
+		"nothing runs, after a long stop": {slow, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
+		"nothing runs":                    {to17, pg("16", "", 16), done, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object}},
+		"CloudNativePG upgrades":          {to17, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Progressing/Upgrading", "Waiting for the " + object + ": Upgrading."}},
+		"it takes long":                   {long, pg("17", "16", 16, down), upgrading, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", back}},
+		"it fails":                        {to17, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "The " + object + " has failed, and no pod runs. See `kubectl logs job/tokyo-db-1-major-upgrade`. " + linked}},
+		"it fails, having run":            {to17, pg("17", "16", 16, down), runs(0, ended, hasFailed), true, result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", linked}},
 		"it fails without having run": {to17, pg("17", "16", 16, down), runs(0, pulling, hasFailed), true,
 			result{"Upgrading", true, "17 <- 16", "Degraded/UpgradeFailed", "no pod runs. See `kubectl describe job tokyo-db-1-major-upgrade`. " + back}},
 		"and a user goes back": {to16, pg("17", "16", 16, down), broken, true, result{"Upgrading", true, "16 <- 16", "Progressing/Upgrading", "Waiting for the return of the Cluster school/tokyo-db to Postgres 16: Upgrading."}},
@@ -236,7 +239,7 @@ func TestSteps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.state.Images = cluster.Images{Image: "registry.example/postgres"}
-			in := Input{Now: dojotest.Noon, Deadline: 10 * time.Minute}
+			in := Input{Now: dojotest.Noon, Deadline: 10 * time.Minute, Running: "1, such as tokyo-1 on the node n"}
 			step := Next(c.dojo, c.cluster, c.state, c.stopped)
 			got := result{Step: step, Stops: Stops(step)}
 			want := Desired(c.dojo, c.cluster, c.state, step, cluster.For(c.dojo, c.cluster, c.state.Images))
