@@ -103,7 +103,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 				!strings.HasSuffix(write, " deployments/tokyo") && !strings.HasSuffix(write, " clusters/tokyo-db")
 		}))).To(HaveExactElements(HavePrefix("create backups/tokyo-before"), Equal("patch deployments/tokyo"),
 			Equal("patch clusters/tokyo-db"), HavePrefix("create jobs/tokyo-schema"), HavePrefix("create backups/tokyo-after"),
-			Equal("patch clusters/tokyo-db"), Equal("patch deployments/tokyo")))
+			HavePrefix("create jobs/tokyo-statistics"), Equal("patch clusters/tokyo-db"), Equal("patch deployments/tokyo")))
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).Should(BeEmpty())
 	})
 

@@ -3,6 +3,8 @@
 package postgres
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -61,11 +63,22 @@ func (w *way) upgradeCluster() (written bool, issue *conditions.Issue) {
 	case corev1api.UpgradeVerifying:
 		if issue = w.verify(); issue == nil {
 			w.Plan.Add(upgrade.AfterBackup(d, s.Cluster, s.Upgrade))
+			w.gatherStatistics()
 			want = upgrade.Verified(want)
 		}
 	case corev1api.UpgradeWaiting:
 	}
 	return w.writeCluster(want) != nil, issue
+}
+
+// gatherStatistics begins to gather the statistics that pg_upgrade leaves behind, while the application serves again.
+func (w *way) gatherStatistics() {
+	d, s := w.dojo, w.state
+	if s.Database == nil || !upgrade.Upgraded(d, s.Cluster, s.Upgrade) {
+		return
+	}
+	of, _ := upgrade.Verification(d, s.Cluster, s.Upgrade)
+	w.Plan.Add(schema.Statistics(d, s.Schema, of, w.as(w.source), w.config.Users))
 }
 
 // verify runs a query in the new version of Postgres, and waits until it has succeeded.
@@ -83,8 +96,10 @@ func (w *way) verify() *conditions.Issue {
 		return nil
 	case failed != "":
 		return upgrade.Unverified(d, s.Cluster, s.Upgrade, failed)
-	case issue.IsDegraded():
-		return upgrade.Unverified(d, s.Cluster, s.Upgrade, issue.Message)
+	case issue.IsDegraded(): // it has not ended, and may yet succeed
+		issue.Message = fmt.Sprintf("Postgres %d runs, and no pod of the application, before the query that verifies it has "+
+			"ended. %s", major, issue.Message)
+		return issue
 	}
 	issue.Reason = corev1api.ReasonUpgrading
 	return issue

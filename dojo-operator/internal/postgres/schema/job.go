@@ -56,9 +56,11 @@ var (
 )
 
 // jobName is the name of the Job for the SQL with this digest.
-func jobName(d *corev1api.Dojo, digest string) string {
+func jobName(d *corev1api.Dojo, digest string) string { return nameOf(d, "-schema-", digest) }
+
+func nameOf(d *corev1api.Dojo, suffix, digest string) string {
 	const maxLength = 63 // of the name of a Job, for its pods' labels
-	suffix := "-schema-" + cnpg.ShortHash(digest)
+	suffix += cnpg.ShortHash(digest)
 	return d.Name[:min(len(d.Name), maxLength-len(suffix))] + suffix
 }
 
@@ -77,7 +79,7 @@ type task struct {
 func verifyTask(d *corev1api.Dojo, of string, major int, as As, users pods.Users) task {
 	c := containerFor(d, as, verifyScript).
 		WithEnv(corev1ac.EnvVar().WithName("MAJOR").WithValue(strconv.Itoa(major)))
-	return task{object: "the statistics of the database", digest: digest(verifyScript, of), template: podFor(d, c, users)}
+	return task{object: "the upgraded database", doing: "verifies", digest: digest(verifyScript, of), template: podFor(d, c, users)}
 }
 
 func (t task) title() string { return strings.ToUpper(t.object[:1]) + t.object[1:] }

@@ -42,6 +42,8 @@ type State struct {
 	// Jobs are the Dojo's, for whatever SQL, and Pods are theirs; nil where nothing has to run.
 	Jobs []*batchv1.Job
 	Pods []corev1.Pod
+	// statistics are those Jobs of the Dojo that nothing waits for.
+	statistics []*batchv1.Job
 }
 
 // Observe reads the schema of a Dojo with the given Cluster and Database, nil where they do not
@@ -50,8 +52,16 @@ func Observe(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, c *cnpgv1.Cluster, db *cnpgv1.Database, now time.Time,
 ) (s State, err error) {
 	s.Now = now
-	if s.Jobs, err = jobs(ctx, r, d); err != nil {
+	all, err := jobs(ctx, r, d)
+	if err != nil {
 		return s, err
+	}
+	for _, job := range all {
+		if gathersStatistics(d, job) {
+			s.statistics = append(s.statistics, job)
+		} else {
+			s.Jobs = append(s.Jobs, job)
+		}
 	}
 	if err := s.observeSQL(ctx, r, d, c, db); err != nil {
 		return s, err
@@ -66,6 +76,7 @@ func Observe(
 		}
 	}
 	s.Pods, err = pods.List(ctx, r, d, pods.OfSchema)
+	s.Pods = slices.DeleteFunc(s.Pods, s.ofStatistics)
 	return s, err
 }
 

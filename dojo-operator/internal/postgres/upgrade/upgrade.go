@@ -401,6 +401,12 @@ func restore(c *cnpgv1.Cluster, s State, from int) string {
 	return fmt.Sprintf("The way back is the Backup %s of Postgres %d, which docs/operations.md restores.", name, from)
 }
 
+// Upgraded reports whether the data is of the new version, which is not verified yet.
+func Upgraded(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool {
+	v := versionsOf(d, c, s)
+	return v.begun() && v.has > v.from
+}
+
 // Begun reports whether the Cluster names its new version, which is not verified yet.
 func Begun(d *corev1api.Dojo, c *cnpgv1.Cluster, s State) bool { return versionsOf(d, c, s).begun() }
 

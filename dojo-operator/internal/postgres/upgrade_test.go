@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package postgres
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/conditions"
+)
+
+// A query that takes long after an upgrade has not failed: the Backup is no way to anything. When it has succeeded, the
+// statistics are gathered.
+func TestVerifying(t *testing.T) {
+	t.Parallel()
+	d := tokyo(ownPG)
+	w := inSync(t, d)
+	metav1.SetMetaDataAnnotation(&w.Cluster.ObjectMeta, "core.jutsu.com/upgrading-from", "16")
+	w.Cluster.Status.PGDataImageInfo = &cnpgv1.ImageInfo{MajorVersion: 17}
+	s := w.observe(d)
+	s.Schema.Jobs = nil // those of former SQL end first
+	isJob := func(o *apply.Object) bool { return o.Kind == "Job" }
+	jobs := slices.DeleteFunc(slices.Clone(Plan(d, s, testConfig).Plan.Apply), func(o *apply.Object) bool { return !isJob(o) })
+	if len(jobs) != 1 {
+		t.Fatal(jobs)
+	}
+	job := apply.As[*batchv1.Job](jobs[0].Desired.Object)
+	job.UID = "uid of job"
+	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "verifies", OwnerReferences: []metav1.OwnerReference{
+		*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job")),
+	}}}
+	since := metav1.NewTime(noon.Add(-24 * time.Hour))
+	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: "dojo-schema", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: since}},
+	}}
+	s.Schema.Jobs, s.Schema.Pods = []*batchv1.Job{job}, []corev1.Pod{pod}
+	slow := conditions.Worst(Plan(d, s, testConfig).Plan.Issues)
+	if slow.Reason != corev1api.ReasonSchemaStalled || strings.Contains(slow.Message, "ackup") ||
+		!strings.HasPrefix(slow.Message, "Postgres 17 runs, and no pod of the application, before the query that verifies it has ended.") {
+		t.Error(slow)
+	}
+	job.Status.Conditions = []batchv1.JobCondition{{Type: batchv1.JobComplete, Status: corev1.ConditionTrue}}
+	s.Schema.Pods = nil
+	if !slices.ContainsFunc(Plan(d, s, testConfig).Plan.Apply, func(o *apply.Object) bool {
+		return isJob(o) && strings.HasPrefix(o.Name, "tokyo-statistics-")
+	}) {
+		t.Error("no statistics are gathered")
+	}
+}
