@@ -79,7 +79,9 @@ type task struct {
 func verifyTask(d *corev1api.Dojo, of string, major int, as As, users pods.Users) task {
 	c := containerFor(d, as, verifyScript).
 		WithEnv(corev1ac.EnvVar().WithName("MAJOR").WithValue(strconv.Itoa(major)))
-	return task{object: "the upgraded database", doing: "verifies", digest: digest(verifyScript, of), template: podFor(d, c, users)}
+	return task{
+		object: "the upgraded database", doing: "verifies", digest: digest(verifyScript, of), template: podFor(d, c, users),
+	}
 }
 
 func (t task) title() string { return strings.ToUpper(t.object[:1]) + t.object[1:] }

@@ -329,7 +329,7 @@ func jobIs(job *batchv1.Job, kind batchv1.JobConditionType) bool {
 	})
 }
 
-// StopIdle plans the end of the Jobs whose SQL has not begun, such as those whose pods find no node, or whose image
+// StopIdle plans the end of the Jobs whose SQL has not begun, such as where a pod finds no node, or its image
 // cannot be pulled: it could begin at any time. They are created again when SQL may run.
 func StopIdle(s State) []apply.Deletion {
 	var idle []apply.Deletion
