@@ -223,6 +223,7 @@ var _ = Describe("An upgrade of Postgres to another major version", func() {
 		created(ctx, nightly)
 		cloudNativePG.SetUpgrades(ns, "tokyo-db", cnpgtest.UpgradesFailLinked)
 		upgrade(ctx, pg17)
+		eventuallyAt(ctx, corev1api.UpgradeUpgrading)
 		Eventually(ctx, refetch(dojo)).Should(haveMessage("DatabaseReady", And(ContainSubstring("has failed, and no pod runs"),
 			ContainSubstring("If its log names pg_control.old, or is gone, Postgres 16 may not start with the data any more. "+
 				"The way back is the Backup "+dojo.Status.Database.Upgrade.Backup+" of Postgres 16"))))
