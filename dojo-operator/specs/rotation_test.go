@@ -10,9 +10,12 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -94,6 +97,46 @@ var _ = Describe("A password that a Dojo requests", func() {
 		Expect(refusals()).To(BeEmpty())
 	})
 
+	DescribeTable("acts as the owner of the database again after the Cluster was replaced",
+		func(ctx context.Context, create func(context.Context) *corev1api.Dojo, replace func(context.Context, *corev1api.Dojo)) {
+			playLogins(ctx, ns)
+			dojo := create(ctx)
+			name := dojo.Status.Database.Name
+			second := "dojo2" + name[len("dojo"):]
+			acts := func(ctx context.Context) string {
+				return cloudNativePG.ActsAs(ctx, ns, dojo.Status.Database.ClusterName, second)
+			}
+			request(ctx, dojo, "1")
+			Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Login", second))
+			eventuallyReady(ctx, dojo)
+			Expect(acts(ctx)).To(Equal(name))
+			theCluster := ofKind("Cluster", ns, dojo.Status.Database.ClusterName)
+			Expect(k8s.Delete(ctx, theCluster)).To(Succeed())
+			replace(ctx, dojo)
+			Eventually(ctx, refetch(theCluster)).Should(HaveField("GetUID()", Not(BeEmpty())))
+			eventuallyReady(ctx, dojo)
+			Expect(dojo.Status.Database.Login).To(Equal(second))
+			Expect(acts(ctx)).To(Equal(name), "what it creates should be the owner's")
+			By("turning to the owner, and back")
+			for _, login := range []string{name, second} {
+				request(ctx, dojo, "for "+login)
+				Eventually(ctx, refetch(dojo)).Should(HaveField("Status.Database.Login", login))
+				eventuallyReady(ctx, dojo)
+			}
+			Expect(acts(ctx)).To(Equal(name))
+		},
+		Entry("by a user, where it is of others", inShared, func(ctx context.Context, dojo *corev1api.Dojo) {
+			eventuallyDegraded(ctx, dojo, corev1api.ReasonClusterNotFound)
+			existingCluster(ctx, ns, "pg")
+		}),
+		Entry("by an empty one, where it is its own", inOwn, func(ctx context.Context, dojo *corev1api.Dojo) {
+			eventuallyDegraded(ctx, dojo, corev1api.ReasonDatabaseLost)
+			edit(ctx, dojo, func(dojo *corev1api.Dojo) {
+				metav1.SetMetaDataAnnotation(&dojo.ObjectMeta, corev1api.RecreateDatabaseAnnotation, dojo.Status.Database.ClusterUID)
+			})
+		}),
+	)
+
 	It("is gone with the other one when the Dojo is deleted with its data", func(ctx context.Context) {
 		dojo := dojoInCluster(ctx, ns, withPolicy(corev1api.ReclaimDelete))
 		request(ctx, dojo, "1")
@@ -110,6 +153,35 @@ var _ = Describe("A password that a Dojo requests", func() {
 		Expect(accepted(dojo, last)).To(BeFalse())
 	})
 })
+
+// playLogins plays what the Jobs of logins do in Postgres, once they are complete, until the context ends.
+func playLogins(ctx context.Context, namespace string) {
+	GinkgoHelper()
+	watcher, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: k8s.Scheme()})
+	Expect(err).NotTo(HaveOccurred())
+	jobs, err := watcher.Watch(ctx, &batchv1.JobList{}, client.InNamespace(namespace))
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(jobs.Stop)
+	played := map[types.UID]bool{}
+	go func() {
+		for e := range jobs.ResultChan() {
+			job, ok := e.Object.(*batchv1.Job)
+			if !ok || e.Type == watch.Deleted || job.Status.CompletionTime == nil || played[job.UID] {
+				continue
+			}
+			played[job.UID] = true
+			for _, v := range job.Spec.Template.Spec.Containers[0].Env {
+				if v.Name != "OWNER" {
+					continue
+				}
+				dojo := &corev1api.Dojo{}
+				if k8s.Get(ctx, nameOf(namespace, job.Labels["app.kubernetes.io/instance"]), dojo) == nil {
+					cloudNativePG.SetRole(ctx, namespace, dojo.Status.Database.ClusterName, "dojo2"+v.Value[len("dojo"):], v.Value)
+				}
+			}
+		}
+	}()
+}
 
 // request asks for another password.
 func request(ctx context.Context, dojo *corev1api.Dojo, value string) {

@@ -32,8 +32,9 @@ const (
 
 var loginPath = fieldpath.MakePathOrDie("spec", "login")
 
-// actsAnnotation on the DatabaseRole of the second login is the UID of the Database in which its
-// sessions act as the owner.
+// actsAnnotation on the DatabaseRole of the second login is where its sessions act as the owner: the UIDs
+// of the Cluster and of the Database. In a Cluster that has taken the place of that one CloudNativePG makes
+// the role again, and the setting is gone.
 const actsAnnotation = "core.jutsu.com/acts-as-owner-in"
 
 // owner writes the role that owns the database, and waits until Postgres has it.
@@ -101,22 +102,31 @@ func hasPassword(login Login) bool {
 // for itself, and CloudNativePG cannot.
 func (w *way) actAsOwner() *conditions.Issue {
 	role := w.state.Logins[cnpg.Second].Role
-	if actsAsOwner(role, w.state.Database) {
+	if actsAsOwner(role, &w.state) {
 		return nil
 	}
-	of := string(role.UID + w.state.Database.UID)
-	step := schema.PlanLogin(w.dojo, w.state.Schema, of, w.as(cnpg.Second), w.config.schema())
+	place := placeOf(&w.state)
+	step := schema.PlanLogin(w.dojo, w.state.Schema, string(role.UID)+place, w.as(cnpg.Second), w.config.schema())
 	if issue := w.run(step); issue != nil {
 		return issue
 	}
 	acting := roleFor(w.dojo, cnpg.Second, role.Spec.Login, role)
-	ownership.Annotate(acting, actsAnnotation, string(w.state.Database.UID))
+	ownership.Annotate(acting, actsAnnotation, place)
 	w.turnLogin(cnpg.Second, apply.Write(ownership.FieldOwner, role, acting))
 	return w.step(corev1api.ReasonCreatingRole, "the role "+cnpg.Second.SQLName(w.dojo))
 }
 
-func actsAsOwner(role *cnpgv1.DatabaseRole, db *cnpgv1.Database) bool {
-	return db != nil && role.Annotations[actsAnnotation] == string(db.UID)
+func actsAsOwner(role *cnpgv1.DatabaseRole, s *State) bool {
+	place := placeOf(s)
+	return place != "" && role.Annotations[actsAnnotation] == place
+}
+
+// placeOf identifies the database in the Cluster as it is; empty where there is none.
+func placeOf(s *State) string {
+	if s.Cluster == nil || s.Database == nil {
+		return ""
+	}
+	return string(s.Cluster.UID + "/" + s.Database.UID)
 }
 
 // turnLogin plans an object of a login of which other fields are desired than before, which no other

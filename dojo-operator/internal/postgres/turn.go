@@ -82,7 +82,7 @@ func Source(d *corev1api.Dojo, s State) (name string, secret *metav1.PartialObje
 func sourceOf(d *corev1api.Dojo, s *State) cnpg.Login {
 	t := turnOf(d, s)
 	if next := s.Logins[t.next]; mayLogIn(d, next) && ownership.Holds(d, next.Secret) && roleSays(next.Role).done() &&
-		hasPassword(next) && (t.next == cnpg.Owner || actsAsOwner(next.Role, s.Database)) {
+		hasPassword(next) && (t.next == cnpg.Owner || actsAsOwner(next.Role, s)) {
 		return t.next
 	}
 	return t.current

@@ -239,6 +239,35 @@ func TestRequestsOfRotation(t *testing.T) {
 	}
 }
 
+// CloudNativePG makes the role again in a Cluster that has taken the place of the former one, and does not know
+// how it acted.
+func TestTheSecondLoginActsAsTheOwnerInEachCluster(t *testing.T) {
+	t.Parallel()
+	for name, in := range map[string]func(*corev1api.Dojo){"in a Cluster of others": inPG, "in its own": ownPG} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := tokyo(in, requested("monday"))
+			w := running(t, tokyo(in))
+			w.rotate(d)
+			w.Cluster.UID = "uid of another"
+			var got []string
+			for range 8 {
+				db := w.reconcile(d)
+				if db.Plan.Apply == nil && db.Plan.Delete == nil && db.Plan.Issues == nil {
+					break
+				}
+				got = append(got, strings.Join(kinds(db.Plan), " "))
+				w.deleteJobs(db)
+				w.play()
+			}
+			want := []string{"Job", "DatabaseRole", "", "Database Job", "Database"} // that of the login, then that of the schema
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // What a Dojo that is created again finds: the login that may log in is its own.
 func TestLoginOfANewDojo(t *testing.T) {
 	t.Parallel()

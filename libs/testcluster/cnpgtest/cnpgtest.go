@@ -3,6 +3,7 @@
 package cnpgtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -60,6 +61,7 @@ type StandIn struct {
 	backups map[string]BackupPhase // how far backups come, by the namespace/name of their Cluster
 	tried   map[string]time.Time   // objects that could not be applied, by kind/namespace/name/version
 	logins  map[string]string      // the passwords of the roles that may log in, by namespace/cluster/role
+	acting  map[string]string      // the roles as which those of others act, by namespace/UID of the Cluster/role
 }
 
 // Start plays CloudNativePG on the cluster until Stop is called or the context ends. The kinds need
@@ -76,7 +78,7 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error
 	s := &StandIn{
 		options: o, client: c, cancel: cancel, changed: make(chan struct{}, 1), done: make(chan struct{}),
 		paused: map[string]bool{}, pods: map[string]instances{}, backups: map[string]BackupPhase{},
-		tried: map[string]time.Time{}, logins: map[string]string{},
+		tried: map[string]time.Time{}, logins: map[string]string{}, acting: map[string]string{},
 	}
 	go s.run(ctx)
 	return s, nil
@@ -94,6 +96,32 @@ func (s *StandIn) Accepts(namespace, cluster, role, password string) bool {
 	defer s.mu.Unlock()
 	known, ok := s.logins[namespace+"/"+cluster+"/"+role]
 	return ok && known == password
+}
+
+// SetRole is what ALTER ROLE role SET role TO other does: later sessions of a role act as another one. A
+// Cluster that takes the place of this one does not know of it, and CloudNativePG does not restore it.
+func (s *StandIn) SetRole(ctx context.Context, namespace, cluster, role, other string) {
+	key := s.roleKey(ctx, namespace, cluster, role)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acting[key] = other
+}
+
+// ActsAs returns the role as which new sessions of a role act.
+func (s *StandIn) ActsAs(ctx context.Context, namespace, cluster, role string) string {
+	key := s.roleKey(ctx, namespace, cluster, role)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.acting[key], role)
+}
+
+// roleKey identifies a role in a Cluster as it is.
+func (s *StandIn) roleKey(ctx context.Context, namespace, cluster, role string) string {
+	uid := types.UID("")
+	if c := s.get(ctx, "Cluster", namespace, cluster); c != nil {
+		uid = c.GetUID()
+	}
+	return fmt.Sprintf("%s/%s/%s", namespace, uid, role)
 }
 
 // setLogin sets the password with which Postgres lets a role in, or lets it in no more.

@@ -23,6 +23,7 @@
 //     status.secretResourceVersion is that of the password. A change of the Secret is noticed only
 //     with the label cnpg.io/reload=true, and some time later. StandIn.Accepts says what Postgres
 //     would: a role that may log in gets in with the password that was applied last, and no other.
+//     StandIn.SetRole is a setting of a role, which goes with it or with its Cluster; StandIn.ActsAs reads it.
 //   - A Database is applied once its owner is, and all its extensions: the image has a few of those that
 //     come with Postgres. What cannot be applied is looked at again only every
 //     RetryInterval (30 s in the original), except where the object itself changes.

@@ -65,6 +65,7 @@ func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) er
 		}
 		if policy == "delete" {
 			s.setLogin(o, false, "")
+			s.SetRole(ctx, o.GetNamespace(), cluster.GetName(), name, "")
 		}
 		return s.finalize(ctx, o, roleFinalizer, false)
 	}
