@@ -342,6 +342,30 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 		Expect(k8s.Get(ctx, nameOf(ns, "tokyo-db"), theCluster())).NotTo(Succeed())
 	})
 
+	It("deletes no data while its Cluster has lost its labels, and says how to hand it over", func(ctx context.Context) {
+		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
+		edit(ctx, theCluster(), func(o *unstructured.Unstructured) { o.SetLabels(nil) })
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
+		const command = "tokyo-db --overwrite app.kubernetes.io/name=dojo app.kubernetes.io/instance=tokyo " +
+			"app.kubernetes.io/managed-by=dojo-operator`"
+		Expect(message(dojo, "Degraded")).To(And(ContainSubstring(command), Not(ContainSubstring("elete it,"))))
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		Eventually(ctx, refetch(dojo)).Should(HaveCondition("Degraded", "True", corev1api.ReasonFinalBackupFailed))
+		Expect(message(dojo, "Degraded")).To(ContainSubstring(command))
+		Expect(deletions(ns)).To(Equal([]string{"delete deployments/tokyo"}))
+		By("handing it over, as the message says")
+		edit(ctx, theCluster(), func(o *unstructured.Unstructured) {
+			o.SetLabels(map[string]string{"app.kubernetes.io/name": "dojo", "app.kubernetes.io/instance": "tokyo",
+				"app.kubernetes.io/managed-by": "dojo-operator"})
+		})
+		eventuallyGone(ctx, dojo)
+		var backups unstructured.UnstructuredList
+		backups.SetGroupVersionKind(ofKind("BackupList", ns, "").GroupVersionKind())
+		Expect(k8s.List(ctx, &backups, client.InNamespace(ns))).To(Succeed())
+		Expect(backups.Items).To(ContainElement(And(HaveField("GetName()", HavePrefix("tokyo-db-final-")),
+			haveField("status.phase", "completed"))))
+	})
+
 	It("waits for a final backup that cannot start, and says what to do", func(ctx context.Context) {
 		dojo := created(ctx, withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
 		cloudNativePG.SetBackups(ns, "tokyo-db", cnpgtest.BackupPending)

@@ -257,8 +257,8 @@ const (
 	// not end; the message has what it waits for, and what to do.
 	ReasonDeletionStalled = "DeletionStalled"
 	// ReasonFinalBackupFailed (Degraded): the final backup of a Dojo that is being deleted has failed,
-	// or its definition is invalid, so no data is deleted. Delete the Backup to retry it, or set
-	// finalBackup to false.
+	// its definition is invalid, or the Cluster is not the Dojo's by its labels, so no data is deleted.
+	// Delete the Backup to retry it, set the labels, or set finalBackup to false.
 	ReasonFinalBackupFailed = "FinalBackupFailed"
 )
 

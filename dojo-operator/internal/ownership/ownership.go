@@ -3,7 +3,9 @@
 package ownership
 
 import (
+	"fmt"
 	"reflect"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -170,17 +172,47 @@ func NameConflict[L apply.Live](d *corev1api.Dojo, kind string, live L) *conditi
 	return conflict(d, kind, live)
 }
 
-// DataConflict is the same of an object that holds data.
+// DataConflict is the same of an object that holds data, or says where some is: it may have been restored, so
+// that no advice is to delete it.
 func DataConflict[L apply.Live](d *corev1api.Dojo, kind string, live L) *conditions.Issue {
 	var absent L
 	if live == absent || Holds(d, live) {
 		return nil
 	}
-	return conflict(d, kind, live)
+	if issue := unusable(d, kind, live); issue != nil {
+		return issue
+	}
+	return conditions.Degraded(corev1api.ReasonNameConflict,
+		"The %s %s/%s exists and is not this Dojo's. %s Otherwise give the Dojo another name.",
+		kind, d.Namespace, live.GetName(), HandOver(d, kind, live))
+}
+
+// HandOver says how an object becomes the Dojo's: by its labels, where it has no owner.
+func HandOver(d *corev1api.Dojo, kind string, live metav1.Object) string {
+	command := fmt.Sprintf("kubectl label -n %s %s %s --overwrite", d.Namespace, strings.ToLower(kind), live.GetName())
+	for _, key := range []string{NameLabel, InstanceLabel, managedByLabel} {
+		command += fmt.Sprintf(" %s=%s", key, Labels(d, Application)[key])
+	}
+	owner := ""
+	if c := metav1.GetControllerOfNoCopy(live); c != nil {
+		owner = fmt.Sprintf(", once the %s %s does not control it any more (metadata.ownerReferences)", c.Kind, c.Name)
+	}
+	return fmt.Sprintf("If it is to be, as after a restore, hand it over with `%s`%s; "+
+		"with the reclaimPolicy Delete it is then deleted with the Dojo.", command, owner)
 }
 
 // conflict waits for an object that is on its way out.
 func conflict(d *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
+	if issue := unusable(d, kind, live); issue != nil {
+		return issue
+	}
+	return conditions.Degraded(corev1api.ReasonNameConflict,
+		"The %s %s/%s exists and is not controlled by this Dojo. Delete it, or give the Dojo another name.",
+		kind, d.Namespace, live.GetName())
+}
+
+// unusable is the issue with an object that is too large or on its way out, whosever it is.
+func unusable(d *corev1api.Dojo, kind string, live metav1.Object) *conditions.Issue {
 	if apply.TooLarge(live) && live.GetDeletionTimestamp() == nil {
 		return conditions.Degraded(corev1api.ReasonNameConflict,
 			"The %s %s/%s takes more than %d KiB of memory, the most that the operator keeps of an object, so it is left "+
@@ -191,9 +223,7 @@ func conflict(d *corev1api.Dojo, kind string, live metav1.Object) *conditions.Is
 		return conditions.Progressing(corev1api.ReasonWaitingForDeletion,
 			"The former %s %s/%s is still being deleted.", kind, d.Namespace, live.GetName())
 	}
-	return conditions.Degraded(corev1api.ReasonNameConflict,
-		"The %s %s/%s exists and is not controlled by this Dojo. Delete it, or give the Dojo another name.",
-		kind, d.Namespace, live.GetName())
+	return nil
 }
 
 // PlanOption plans a child that not every Dojo has: it is made while it is asked for, and deleted

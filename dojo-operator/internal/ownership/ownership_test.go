@@ -95,3 +95,33 @@ func TestConflict(t *testing.T) {
 		})
 	}
 }
+
+// An object that holds data may have been restored: it is handed over, and never to be deleted.
+func TestDataIsHandedOver(t *testing.T) {
+	t.Parallel()
+	const command = "`kubectl label -n school service tokyo --overwrite app.kubernetes.io/name=dojo " +
+		"app.kubernetes.io/instance=tokyo app.kubernetes.io/managed-by=dojo-operator`"
+	for name, c := range map[string]struct {
+		live *corev1.Service
+		want string
+	}{
+		"foreign": {&corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo"}},
+			"The Service school/tokyo exists and is not this Dojo's. If it is to be, as after a restore, hand it over with " + command +
+				"; with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},
+		"of another Dojo": {controlledBy(kyoto),
+			"The Service school/tokyo exists and is not this Dojo's. If it is to be, as after a restore, hand it over with " + command +
+				", once the Dojo kyoto does not control it any more (metadata.ownerReferences); " +
+				"with the reclaimPolicy Delete it is then deleted with the Dojo. Otherwise give the Dojo another name."},
+		"of the former Dojo": {controlledBy(former), "The former Service school/tokyo is still being deleted."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := DataConflict(tokyo, "Service", c.live).Message; got != c.want {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	handed := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "tokyo", Labels: Labels(tokyo, Application)}}
+	if issue := DataConflict(tokyo, "Service", handed); issue != nil {
+		t.Errorf("after that: %s", issue.Message)
+	}
+}

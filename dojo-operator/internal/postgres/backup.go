@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
@@ -80,6 +81,9 @@ func FinalBackup(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	if !bootstrap.Filled(d, s.Cluster) {
 		return apply.Plan{}
 	}
+	if issue := noFinalBackup(d, s); issue != nil {
+		return apply.Plan{Issues: []conditions.Issue{*issue}}
+	}
 	plan := cluster.FinalBackup(d, s.Cluster, s.FinalBackup, s.Now, cfg.Deadline)
 	if issue := conditions.Worst(plan.Issues); issue != nil && issue.Reason == corev1api.ReasonClusterHibernated {
 		if wakes := wake(d, s, cfg); wakes.Issues != nil {
@@ -87,4 +91,18 @@ func FinalBackup(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		}
 	}
 	return plan
+}
+
+// noFinalBackup is the issue with a Cluster in the place of the Dojo's own that is not the Dojo's by its labels, as
+// one that a user has restored: no final backup of it is ours to take, and nothing in it ours to drop without one.
+func noFinalBackup(d *corev1api.Dojo, s State) *conditions.Issue {
+	b, saved := d.BackupPolicy(), s.FinalBackup
+	if b == nil || !b.FinalBackup || s.Cluster.DeletionTimestamp != nil || ownership.Holds(d, s.Cluster) ||
+		!ownership.Holds(d, s.Database) || saved != nil && saved.Status.Phase == cnpgv1.BackupPhaseCompleted {
+		return nil
+	}
+	return conditions.Degraded(corev1api.ReasonFinalBackupFailed,
+		"No final backup can be taken, and no data is deleted: the Cluster %s/%s is not this Dojo's. %s %s",
+		d.Namespace, s.Cluster.Name, ownership.HandOver(d, cnpg.ClusterKind.Kind, s.Cluster),
+		"Or set the reclaimPolicy to Retain; "+cluster.WithoutFinalBackup)
 }

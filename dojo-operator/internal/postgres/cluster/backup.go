@@ -205,6 +205,9 @@ func Failed(b *cnpgv1.Backup) bool {
 // database may take.
 const MaxBackupTime = 6 * time.Hour
 
+// WithoutFinalBackup says what a user may do where the final backup cannot be taken.
+const WithoutFinalBackup = "without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup."
+
 // FinalBackup plans the backup before any data is deleted, when nothing writes any more. The plan has
 // an issue until it has completed.
 func FinalBackup(
@@ -214,7 +217,6 @@ func FinalBackup(
 	if b == nil || !b.FinalBackup || !ownership.Holds(d, cluster) || cluster.DeletionTimestamp != nil {
 		return p
 	}
-	const without = "without spec.postgres.cluster.backup.finalBackup the data is deleted without a backup."
 	taking := conditions.Progressing(corev1api.ReasonTakingFinalBackup,
 		"Waiting until the Backup %s has completed; no data is deleted before.", name)
 	switch {
@@ -222,11 +224,11 @@ func FinalBackup(
 		return p
 	case live != nil && Failed(live):
 		taking = conditions.Degraded(corev1api.ReasonFinalBackupFailed,
-			"The Backup %s has failed, so no data is deleted: %s. Retry it with `kubectl delete backup %s`; "+without,
+			"The Backup %s has failed, so no data is deleted: %s. Retry it with `kubectl delete backup %s`; "+WithoutFinalBackup,
 			name, strings.TrimSuffix(live.Status.Error, "."), name)
 	case Hibernates(cluster):
 		taking = conditions.Degraded(corev1api.ReasonClusterHibernated, "The Cluster %s/%s is hibernated, "+
-			"so that no final backup can be taken. Resume it with `kubectl annotate cluster %s %s-`; "+without,
+			"so that no final backup can be taken. Resume it with `kubectl annotate cluster %s %s-`; "+WithoutFinalBackup,
 			d.Namespace, cluster.Name, cluster.Name, HibernationAnnotation)
 	case live == nil:
 		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, BackupSpec(d, b))
@@ -237,7 +239,7 @@ func FinalBackup(
 			deadline, since = MaxBackupTime, started.Time
 		}
 		taking = conditions.WaitUntil(now, since, deadline, taking, DeletionStalled("the Backup "+name+" to complete",
-			"See `kubectl describe backup "+name+"`; "+without))
+			"See `kubectl describe backup "+name+"`; "+WithoutFinalBackup))
 	}
 	p.Report(taking)
 	return p
