@@ -437,6 +437,17 @@ func ofContainer(edit func(*corev1.Container)) func(*history) {
 	return ofDeployment(func(d *appsv1.Deployment) { edit(&d.Spec.Template.Spec.Containers[0]) })
 }
 
+// setVariable changes the value of an environment variable, or adds it where an earlier change has taken it away.
+// Their places change, and the API server refuses a value beside a reference.
+func setVariable(c *corev1.Container, name, value string) {
+	removeVariable(c, name)
+	c.Env = append(c.Env, corev1.EnvVar{Name: name, Value: value})
+}
+
+func removeVariable(c *corev1.Container, name string) {
+	c.Env = slices.DeleteFunc(c.Env, func(v corev1.EnvVar) bool { return v.Name == name })
+}
+
 // harmless is what others may do to the children of a Dojo.
 func harmless() map[string]func(*history) {
 	return map[string]func(*history){
@@ -496,8 +507,8 @@ func harmful() map[string]func(*history) {
 			d.Spec.Template.Annotations[ownership.RevisionAnnotation] = "x"
 		}),
 		"image":             ofContainer(func(c *corev1.Container) { c.Image = "evil" }),
-		"title":             ofContainer(func(c *corev1.Container) { c.Env[1].Value = "Kyoto" }),
-		"variable deleted":  ofContainer(func(c *corev1.Container) { c.Env = c.Env[1:] }),
+		"title":             ofContainer(func(c *corev1.Container) { setVariable(c, "DOJO_TITLE", "Kyoto") }),
+		"variable deleted":  ofContainer(func(c *corev1.Container) { removeVariable(c, "DOJO_ACCOUNT_ID") }),
 		"limits deleted":    ofContainer(func(c *corev1.Container) { c.Resources.Limits = nil }),
 		"port deleted":      ofContainer(func(c *corev1.Container) { c.Ports = nil }),
 		"replicas, by hand": ofDeployment(scaleTo(9)),
