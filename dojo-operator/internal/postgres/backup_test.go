@@ -9,6 +9,7 @@ import (
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,6 +17,7 @@ import (
 	corev1api "jutsu.com/operators/apis/core/v1"
 
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
+	"jutsu.com/operators/libs/apply"
 )
 
 // The condition is CloudNativePG's own; that of a Dojo without backups is not reported.
@@ -144,6 +146,31 @@ func TestSchedule(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// A Backup says where it is, which is where the Cluster archives to: an upgrade that waits holds that back.
+func TestBackupsRecordThePlaceOfTheCluster(t *testing.T) {
+	t.Parallel()
+	in := func(server string) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) {
+			d.Spec.Postgres.Cluster.Backup = &corev1api.Backup{
+				Schedule: "0 2 * * *", Method: corev1api.BackupPlugin, FinalBackup: true,
+				Plugin: &corev1api.BackupPluginSpec{Name: "barman", Parameters: map[string]string{"serverName": server}},
+			}
+		}
+	}
+	w := inSync(t, tokyo(ownPG, in("of 16")))
+	scheduled(-time.Second)(w)
+	d := tokyo(ownPG, dropping, in("of 17"))
+	for name, o := range map[string]*apply.Object{
+		"the first": cluster.FirstBackup(d, w.Cluster, nil),
+		"the final": FinalBackup(d, w.observe(d), testConfig).Apply[0],
+	} {
+		got, _, _ := unstructured.NestedString(o.Desired.Object, "spec", "pluginConfiguration", "parameters", "serverName")
+		if got != "of 16" {
+			t.Errorf("%s is in %q", name, got)
+		}
 	}
 }
 

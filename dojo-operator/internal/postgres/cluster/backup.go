@@ -95,8 +95,7 @@ func FirstBackup(d *corev1api.Dojo, c *cnpgv1.Cluster, live *cnpgv1.Backup) *app
 	if live != nil {
 		return nil
 	}
-	desired := ownership.Data(
-		d, cnpg.BackupKind.GroupVersionKind, cnpg.FirstBackupName(d, c.UID), BackupSpec(d, d.BackupPolicy()))
+	desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, cnpg.FirstBackupName(d, c.UID), BackupSpecNow(d, c))
 	return apply.Write(ownership.FieldOwner, live, desired)
 }
 
@@ -231,7 +230,7 @@ func FinalBackup(
 			"so that no final backup can be taken. Resume it with `kubectl annotate cluster %s %s-`; "+WithoutFinalBackup,
 			d.Namespace, cluster.Name, cluster.Name, HibernationAnnotation)
 	case live == nil:
-		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, BackupSpec(d, b))
+		desired := ownership.Data(d, cnpg.BackupKind.GroupVersionKind, name, BackupSpecNow(d, cluster))
 		p.Add(apply.Write(ownership.FieldOwner, live, desired))
 	default:
 		since := live.CreationTimestamp.Time
