@@ -22,11 +22,18 @@ import (
 // uninstalled are the definitions that uninstall has deleted, by group.
 var uninstalled = map[string][]*apiextensionsv1.CustomResourceDefinition{}
 
-// uninstall deletes the optional kinds of a group, and installs them again after the spec.
-func uninstall(ctx context.Context, group string) {
+// uninstall deletes the optional kinds of a group, or those with a plural alone, and installs them again after the
+// spec.
+func uninstall(ctx context.Context, group string, plurals ...string) {
 	GinkgoHelper()
 	DeferCleanup(installOptional)
-	for _, name := range definitions(ctx, group) {
+	installed := func(ctx context.Context) []string {
+		return slices.DeleteFunc(definitions(ctx, group), func(name string) bool {
+			plural, _, _ := strings.Cut(name, ".")
+			return len(plurals) > 0 && !slices.Contains(plurals, plural)
+		})
+	}
+	for _, name := range installed(ctx) {
 		var d apiextensionsv1.CustomResourceDefinition
 		Expect(crds().Get(ctx, client.ObjectKey{Name: name}, &d)).To(Succeed())
 		again := &apiextensionsv1.CustomResourceDefinition{Spec: d.Spec}
@@ -34,7 +41,7 @@ func uninstall(ctx context.Context, group string) {
 		uninstalled[group] = append(uninstalled[group], again)
 		Expect(crds().Delete(ctx, &d)).To(Succeed())
 	}
-	Eventually(ctx, func(ctx context.Context) []string { return definitions(ctx, group) }).Should(BeEmpty())
+	Eventually(ctx, installed).Should(BeEmpty())
 }
 
 // definitions are the names of a group's definitions. It leaves out their schemas, which take a
@@ -98,6 +105,21 @@ var _ = Describe("Kinds that a cluster may or may not have", func() {
 		installOptional()
 		existingCluster(ctx, ns, "pg")
 		eventuallyReady(ctx, dojo)
+	})
+
+	It("do not keep the data of the others from being backed up and deleted", func(ctx context.Context) {
+		dojo := newDojo(ns, "tokyo", withCluster(nightly), withPolicy(corev1api.ReclaimDelete))
+		Expect(k8s.Create(ctx, dojo)).To(Succeed())
+		eventuallyReady(ctx, dojo)
+		uninstall(ctx, group, "poolers")
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonCloudNativePGNotInstalled)
+		Expect(message(dojo, "Degraded")).To(ContainSubstring("does not have its kind Pooler"))
+		Expect(dojo).To(HaveCondition("Available", "True", ""))
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		eventuallyGone(ctx, dojo)
+		Expect(deletions(ns)).To(Equal([]string{"delete deployments/tokyo", "delete scheduledbackups/tokyo-db",
+			"delete clusters/tokyo-db", "delete databases/tokyo-db", "delete databaseroles/tokyo-db"}))
+		Expect(operator.Writes(ns)).To(ContainElement(HavePrefix("create backups/tokyo-db-final-")))
 	})
 
 	It("may be uninstalled and installed again, and the application serves", func(ctx context.Context) {

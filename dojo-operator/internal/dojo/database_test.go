@@ -91,19 +91,19 @@ type databaseWorld struct {
 	t      *testing.T
 	server *applytest.Server
 	dojo   *corev1api.Dojo
-	// without is a kind that the cluster does not have, or has and that cannot be read.
-	without    string
+	// without are kinds that the cluster does not have, or has and that cannot be read.
+	without    []string
 	unreadable bool
 }
 
 // Has implements Kinds: there is CloudNativePG and nothing else that is optional.
 func (w *databaseWorld) Has(kind optional.Kind) bool {
-	return kind.Group == cnpgv1.SchemeGroupVersion.Group && kind.Kind != w.without
+	return kind.Group == cnpgv1.SchemeGroupVersion.Group && !slices.Contains(w.without, kind.Kind)
 }
 
 // Defined implements Kinds.
 func (w *databaseWorld) Defined(_ context.Context, kind optional.Kind) (bool, error) {
-	return w.Has(kind) || w.unreadable && kind.Kind == w.without, nil
+	return w.Has(kind) || w.unreadable && slices.Contains(w.without, kind.Kind), nil
 }
 
 func newDatabaseWorld(t *testing.T, d *corev1api.Dojo) *databaseWorld {
@@ -328,7 +328,7 @@ func TestPlanOfADojoWithADatabase(t *testing.T) {
 	}
 	const crashes, schemaFailed = "Degraded/CrashLoopBackOff", "Degraded/SchemaFailed"
 	const notInstalled, creatingRole = "Degraded/CloudNativePGNotInstalled", "Progressing/CreatingRole"
-	removed := func(w *databaseWorld) { w.without = "Database" }
+	removed := func(w *databaseWorld) { w.without = []string{"Database"} }
 	scaled := func(w *databaseWorld) { w.dojo.Spec.Replicas = ptr.To[int32](5) }
 	imaged := func(w *databaseWorld) { w.dojo.Spec.Image = "dojo:next" }
 	behind := func(w *databaseWorld) {

@@ -18,6 +18,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply/applytest"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -83,7 +84,7 @@ func TestDeletion(t *testing.T) {
 		applytest.Edit(w.t, w.server, "others", inWorld[appsv1.Deployment](w, "tokyo"),
 			func(d *appsv1.Deployment) { d.Labels = nil })
 	}
-	unreadable := func(w *databaseWorld) { w.without, w.unreadable = "Database", true }
+	unreadable := func(w *databaseWorld) { w.without, w.unreadable = []string{"Database"}, true }
 	later := func(change func(*databaseWorld)) func(*databaseWorld) {
 		return func(w *databaseWorld) {
 			change(w)
@@ -113,6 +114,11 @@ func TestDeletion(t *testing.T) {
 		}
 	}
 	nothing := func(*databaseWorld) {}
+	removed := func(w *databaseWorld) {
+		for _, kind := range cnpg.Kinds() {
+			w.without = append(w.without, kind.Kind)
+		}
+	}
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
 		change func(*databaseWorld)
@@ -159,9 +165,13 @@ func TestDeletion(t *testing.T) {
 			result{nil, []string{"DatabaseRole"}, waits, false}},
 		"then the Dojo may go": {withDatabase(reclaimed), noRole, result{nil, nil, "", true}},
 		"to be kept":           {withDatabase(), nothing, result{nil, nil, "", true}},
-		"CloudNativePG removed": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); w.without = "Cluster" },
+		"CloudNativePG removed": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); removed(w) },
 			result{nil, nil, "", true}},
-		"removed, the application runs": {withDatabase(reclaimed), func(w *databaseWorld) { w.without = "Cluster" },
+		"Poolers removed": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); w.without = []string{"Pooler"} },
+			result{nil, []string{"Database"}, waits, false}},
+		"Databases removed": {withDatabase(reclaimed), func(w *databaseWorld) { stopped(w); w.without = []string{"Database"} },
+			result{nil, nil, "Degraded/CloudNativePGNotInstalled", false}},
+		"removed, the application runs": {withDatabase(reclaimed), removed,
 			result{nil, []string{"Deployment"}, waits, false}},
 		"a foreign database": {withDatabase(reclaimed), foreignDatabase,
 			result{nil, []string{"DatabaseRole"}, waits, false}},

@@ -147,7 +147,7 @@ func TestAvailabilityWithADatabase(t *testing.T) {
 		}, "False/" + reason, "Requests cannot reach Postgres: the Cluster school/pg is hibernated."},
 		"deleted": {serves, 3, 3, func(s *postgres.State) { s.Cluster = nil },
 			"False/" + reason, "Requests cannot reach Postgres: the Cluster school/pg does not exist."},
-		"not known": {serves, 3, 3, func(s *postgres.State) { s.Cluster, s.Missing = nil, "Cluster" },
+		"not known": {serves, 3, 3, func(s *postgres.State) { s.Cluster, s.Missing = nil, []string{"Cluster"} },
 			"True/ReplicasReady", "Ready replicas: 3/3."},
 		"the first start": {starts, 0, 3, func(s *postgres.State) { s.Cluster = nil },
 			"False/Starting", "No replica has been ready yet."},

@@ -5,6 +5,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,7 +41,7 @@ func (s *State) observeBackups(ctx context.Context, r apply.Reader, d *corev1api
 	}
 	if cluster.NeedsFirstBackup(s.Cluster, s.Schedule) {
 		name := cnpg.FirstBackupName(d, s.Cluster.UID)
-		if err := observe(ctx, r, cnpg.BackupKind.Kind, d.Namespace, name, &s.FirstBackup); err != nil {
+		if err := observe(ctx, s, r, cnpg.BackupKind, d.Namespace, name, &s.FirstBackup); err != nil {
 			return err
 		}
 	}
@@ -93,12 +94,19 @@ func FinalBackup(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	return plan
 }
 
-// noFinalBackup is the issue with a Cluster in the place of the Dojo's own that is not the Dojo's by its labels, as
-// one that a user has restored: no final backup of it is ours to take, and nothing in it ours to drop without one.
+// noFinalBackup is the issue with a final backup that cannot be taken: there are no Backups, or the Cluster in the
+// place of the Dojo's own is not the Dojo's by its labels, as one that a user has restored.
 func noFinalBackup(d *corev1api.Dojo, s State) *conditions.Issue {
-	b, saved := d.BackupPolicy(), s.FinalBackup
-	if b == nil || !b.FinalBackup || s.Cluster.DeletionTimestamp != nil || ownership.Holds(d, s.Cluster) ||
-		!ownership.Holds(d, s.Database) || saved != nil && saved.Status.Phase == cnpgv1.BackupPhaseCompleted {
+	b, saved, held := d.BackupPolicy(), s.FinalBackup, ownership.Holds(d, s.Cluster)
+	if b == nil || !b.FinalBackup || s.Cluster.DeletionTimestamp != nil || !held && !ownership.Holds(d, s.Database) ||
+		saved != nil && saved.Status.Phase == cnpgv1.BackupPhaseCompleted {
+		return nil
+	}
+	if !s.has(cnpg.BackupKind) {
+		return lacks(cnpg.BackupKind, "no final backup can be taken, and no data is deleted",
+			"or set the reclaimPolicy to Retain; "+strings.TrimSuffix(cluster.WithoutFinalBackup, "."))
+	}
+	if held {
 		return nil
 	}
 	return conditions.Degraded(corev1api.ReasonFinalBackupFailed,

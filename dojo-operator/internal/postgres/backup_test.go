@@ -205,25 +205,25 @@ func TestObservedBackups(t *testing.T) {
 	plain := func(d *corev1api.Dojo) { d.Spec.Postgres.Cluster.Backup = nil }
 	cases := map[string]struct {
 		dojo    *corev1api.Dojo
-		missing string
+		missing []string
 		backups []client.Object
 		want    result
 	}{
-		"none": {tokyo(ownPG, backedUp), "", nil, result{Next: true}},
-		"the newest that has completed": {tokyo(ownPG, backedUp), "", []client.Object{
+		"none": {tokyo(ownPG, backedUp), nil, nil, result{Next: true}},
+		"the newest that has completed": {tokyo(ownPG, backedUp), nil, []client.Object{
 			backup("old", "tokyo-db", done, noon), backup("new", "tokyo-db", done, noon.Add(time.Hour)),
 			backup("runs", "tokyo-db", running, noon.Add(2*time.Hour)),
 		}, result{"new", noon.Add(time.Hour), true}},
-		"by when they completed": {tokyo(ownPG, backedUp), "", []client.Object{
+		"by when they completed": {tokyo(ownPG, backedUp), nil, []client.Object{
 			stopped, backup("new", "tokyo-db", done, noon.Add(time.Hour)),
 		}, result{"stopped", noon.Add(3 * time.Hour), true}},
-		"of another Cluster": {tokyo(ownPG, backedUp), "", []client.Object{backup("theirs", "pg", done, noon)},
+		"of another Cluster": {tokyo(ownPG, backedUp), nil, []client.Object{backup("theirs", "pg", done, noon)},
 			result{Next: true}},
-		"of a former Cluster of that name": {tokyo(ownPG, backedUp), "", []client.Object{
+		"of a former Cluster of that name": {tokyo(ownPG, backedUp), nil, []client.Object{
 			backup("former", "tokyo-db", done, noon.Add(-time.Second)),
 		}, result{Next: true}},
-		"not wanted": {tokyo(ownPG, plain), "", []client.Object{stopped}, result{}},
-		"cannot be read": {tokyo(ownPG, backedUp, func(d *corev1api.Dojo) { d.Status.Database = known }), "Backup", nil,
+		"not wanted": {tokyo(ownPG, plain), nil, []client.Object{stopped}, result{}},
+		"cannot be read": {tokyo(ownPG, backedUp, func(d *corev1api.Dojo) { d.Status.Database = known }), []string{"Backup"}, nil,
 			result{"known", next.Time, true}},
 	}
 	for name, c := range cases {

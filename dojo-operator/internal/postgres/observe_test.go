@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
@@ -127,8 +128,12 @@ func TestObserve(t *testing.T) {
 		"in a Cluster of another owner": {tokyo(inPG), all,
 			result{Cluster: true, Role: true, Database: true, Backup: true, Secret: true}},
 		"no database wanted": {tokyo(), all, result{}},
-		"CloudNativePG gone": {tokyo(inPG), installed{without: "Database"},
-			result{Missing: "Database", Secret: true}},
+		"no Databases": {tokyo(inPG), installed{without: "Database"},
+			result{Missing: "Database", Cluster: true, Role: true, Backup: true, Secret: true}},
+		"no DatabaseRoles": {tokyo(ownPG, backedUp), installed{without: "DatabaseRole"},
+			result{Missing: "DatabaseRole", Cluster: true, Database: true, Schedule: true, Backup: true, Secret: true}},
+		"no Poolers": {tokyo(ownPG, backedUp), installed{without: "Pooler"},
+			result{Missing: "Pooler", Cluster: true, Role: true, Database: true, Schedule: true, Backup: true, Secret: true}},
 		"one kind unreadable": {tokyo(inPG), installed{without: "Database", unreadable: true},
 			result{Unreadable: "Database", Secret: true}},
 	}
@@ -150,7 +155,7 @@ func TestObserve(t *testing.T) {
 			s, err := Observe(t.Context(), readerOf(cache, cache), c.dojo, "", c.has, testConfig, noon)
 			must(t, err)
 			got := result{
-				Missing: s.Missing,
+				Missing: strings.Join(s.Missing, ", "),
 				Cluster: s.Cluster != nil, Role: s.Logins[owner].Role != nil, Database: s.Database != nil,
 				Schedule: s.Schedule != nil, Backup: s.FinalBackup != nil, Secret: s.Logins[owner].Secret != nil,
 			}

@@ -114,12 +114,12 @@ func sync[L apply.Live](s State, live L, desired *unstructured.Unstructured) *ap
 
 // installed makes sure that the cluster has all kinds of CloudNativePG, and that they can be read.
 func (w *way) installed() *conditions.Issue {
-	if w.state.Missing == "" {
+	if len(w.state.Missing) == 0 {
 		return Unreadable(w.dojo, w.state, w.config)
 	}
 	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
 		"spec.postgres needs CloudNativePG 1.30 or newer, and this cluster does not have its kind %s. "+
-			"Install it (https://cloudnative-pg.io); the Dojo then continues automatically.", w.state.Missing)
+			"Install it (https://cloudnative-pg.io); the Dojo then continues automatically.", w.state.Missing[0])
 }
 
 // names makes sure that no foreign object has the name of one of the database's.

@@ -118,7 +118,7 @@ func TestPlan(t *testing.T) {
 	}
 	noPassword := func(w *world) { w.secrets[owner] = nil }
 	hibernated := func(w *world) { w.Cluster.Annotations = map[string]string{cluster.HibernationAnnotation: "on"} }
-	missing := func(w *world) { w.Missing = "Database" }
+	missing := func(w *world) { w.Missing = []string{"Database"} }
 	ofKyoto := ownership.Labels(tokyo(named("kyoto")), ownership.Application)
 	// Each case begins where nothing is left to do.
 	cases := map[string]struct {
@@ -429,7 +429,7 @@ func TestMessages(t *testing.T) {
 		change func(*world)
 		want   string
 	}{
-		"CloudNativePG removed": {tokyo(inPG), func(w *world) { w.Missing = "Database" },
+		"CloudNativePG removed": {tokyo(inPG), func(w *world) { w.Missing = []string{"Database"} },
 			"spec.postgres needs CloudNativePG 1.30 or newer, and this cluster does not have its kind Database. " +
 				"Install it (https://cloudnative-pg.io); the Dojo then continues automatically."},
 		"Cluster comes up": {tokyo(ownPG), func(w *world) {
@@ -622,7 +622,7 @@ func TestStatus(t *testing.T) {
 		})},
 		"that has one instance":    {tokyo(inPG, known(shared, standbys)), live(1), with(shared, single)},
 		"that has gone":            {tokyo(inPG, known(shared, seen, standbys)), State{}, with(shared, standbys)},
-		"that cannot be read":      {tokyo(inPG, known(shared, seen)), State{Missing: "Cluster"}, with(shared, seen)},
+		"that cannot be read":      {tokyo(inPG, known(shared, seen)), State{Missing: []string{"Cluster"}}, with(shared, seen)},
 		"in one of its own":        {tokyo(ownPG), State{}, &own},
 		"in its own, which exists": {tokyo(ownPG, known(own, recorded)), ours(3, live(3)), with(own, named)},
 		"in its own, which is lost": {tokyo(ownPG, known(own, named)), State{}, with(own, func(s *corev1api.DatabaseStatus) {

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cluster"
@@ -97,6 +98,10 @@ func Drop(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		}
 		return drop(s, cfg, cnpg.DatabaseKind.Kind, s.Database, s.Database.Status.Message,
 			databaseFor(d, schema.Recorded(s.Database)))
+	case s.Cluster != nil && !s.has(cnpg.DatabaseKind):
+		return apply.Plan{Issues: []conditions.Issue{*lacks(cnpg.DatabaseKind, fmt.Sprintf(
+			"the database %s in the Cluster %s/%s cannot be deleted", cnpg.SQLName(d), d.Namespace, s.Cluster.Name),
+			"or set the reclaimPolicy to Retain")}}
 	}
 	for _, l := range []cnpg.Login{cnpg.Second, cnpg.Owner} {
 		if role := s.Logins[l].Role; ownership.Holds(d, role) {
@@ -104,6 +109,14 @@ func Drop(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		}
 	}
 	return apply.Plan{}
+}
+
+// lacks is the issue with a kind without which the data cannot be deleted as the spec says, while there is a
+// Cluster.
+func lacks(kind optional.Kind, what, otherwise string) *conditions.Issue {
+	return conditions.Degraded(corev1api.ReasonCloudNativePGNotInstalled,
+		"This cluster does not have the kind %s of CloudNativePG, so that %s. Install it again "+
+			"(https://cloudnative-pg.io), %s.", kind.Kind, what, otherwise)
 }
 
 // cannotDrop is the issue with a Cluster in which nothing can be dropped; nil where it can.

@@ -25,6 +25,8 @@ type removal struct {
 
 const deletingDatabase, deletionStalled = "Progressing/DeletingDatabase", "Degraded/DeletionStalled"
 
+const notInstalled = "Degraded/CloudNativePGNotInstalled"
+
 func TestDrop(t *testing.T) {
 	t.Parallel()
 	noDatabase := func(w *world) { w.Database = nil }
@@ -52,8 +54,19 @@ func TestDrop(t *testing.T) {
 		"hibernated":              {tokyo(inPG, dropping), hibernated, removal{nil, nil, "Degraded/ClusterHibernated"}},
 		"hibernated, too late": {tokyo(inPG, dropping), func(w *world) { hibernated(w); leaving(w.Database) },
 			removal{nil, nil, "Degraded/ClusterHibernated"}},
-		"all are gone":          {tokyo(ownPG, dropping), nothing, removal{}},
-		"CloudNativePG removed": {tokyo(ownPG, dropping), func(w *world) { w.Missing = "Cluster" }, removal{}},
+		"all are gone":                     {tokyo(ownPG, dropping), nothing, removal{}},
+		"CloudNativePG removed":            {tokyo(ownPG, dropping), removed(), removal{}},
+		"CloudNativePG removed, of others": {tokyo(inPG, dropping), removed(), removal{}},
+		"no Poolers":                       {tokyo(ownPG, dropping), without("Pooler"), removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"no DatabaseRoles": {tokyo(inPG, dropping), without("DatabaseRole"),
+			removal{nil, []string{"Database"}, deletingDatabase}},
+		"no DatabaseRoles, then": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); without("DatabaseRole")(w) }, removal{}},
+		"no Databases, in its own": {tokyo(ownPG, dropping), without("Database"),
+			removal{nil, []string{"Cluster"}, deletingDatabase}},
+		"no Databases": {tokyo(inPG, dropping), without("Database"), removal{nil, nil, notInstalled}},
+		"no Databases, the Cluster is gone": {tokyo(inPG, dropping),
+			func(w *world) { noRole(w); noCluster(w); without("Database")(w) }, removal{}},
+		"no Clusters": {tokyo(ownPG, dropping), without("Cluster"), removal{nil, []string{"Database"}, deletingDatabase}},
 		"database being deleted": {tokyo(inPG, dropping), func(w *world) { leaving(w.Database) },
 			removal{nil, nil, deletingDatabase}},
 		"role being deleted": {tokyo(inPG, dropping), func(w *world) { noDatabase(w); leaving(w.Logins[owner].Role) },
@@ -180,7 +193,11 @@ func TestFinalBackup(t *testing.T) {
 		"Cluster being deleted": {tokyo(ownPG, dropping, backedUp),
 			func(w *world) { w.Cluster.DeletionTimestamp = &metav1.Time{Time: noon} },
 			removal{}},
-		"CloudNativePG removed": {tokyo(ownPG, dropping, backedUp), func(w *world) { w.Missing = "Cluster" }, removal{}},
+		"CloudNativePG removed": {tokyo(ownPG, dropping, backedUp), removed(), removal{}},
+		"no Poolers, no DatabaseRoles": {tokyo(ownPG, dropping, backedUp), without("Pooler", "DatabaseRole"),
+			removal{[]string{"Backup"}, nil, taking}},
+		"no Backups":             {tokyo(ownPG, dropping, backedUp), without("Backup"), removal{nil, nil, notInstalled}},
+		"no Backups, not wanted": {tokyo(ownPG, dropping, backedUp, unwanted), without("Backup"), removal{}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"time"
 
 	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
@@ -49,10 +50,10 @@ type State struct {
 	Now time.Time
 	// Application is what the application has of the database.
 	Application Application
-	// Missing is a kind of CloudNativePG that the cluster does not have, empty where it has all;
-	// Unreadable is one that it has and that cannot be read now. With either, no object of
-	// CloudNativePG is read, and what is unreadable may exist.
-	Missing    string
+	// Missing are the kinds of CloudNativePG that the cluster does not have, so that there are no objects of
+	// them; those of the others are read. Unreadable is one that it has and that cannot be read now: then no
+	// object of CloudNativePG is read, and any may exist.
+	Missing    []string
 	Unreadable *optional.Kind
 	// Logins are the roles that take turns, by [cnpg.Login].
 	Logins [2]Login
@@ -147,23 +148,25 @@ func Observe(
 }
 
 func (s *State) observeObjects(ctx context.Context, r apply.Reader, d *corev1api.Dojo, kinds Kinds) error {
-	if err := s.observeKinds(ctx, kinds); err != nil || s.Missing != "" || s.Unreadable != nil {
+	if err := s.observeKinds(ctx, kinds); err != nil || s.Unreadable != nil {
 		return err
 	}
-	err := observe(ctx, r, cnpg.ClusterKind.Kind, d.Namespace, cnpg.ClusterName(d), &s.Cluster)
+	err := observe(ctx, s, r, cnpg.ClusterKind, d.Namespace, cnpg.ClusterName(d), &s.Cluster)
 	if err == nil && s.Cluster == nil && d.Spec.Postgres.Cluster != nil {
 		for i, suffix := range cnpg.BudgetSuffixes() {
-			err = errors.Join(err, observe(ctx, r, "PodDisruptionBudget", d.Namespace, d.Name+suffix, &s.Budgets[i]))
+			err = errors.Join(err, read(ctx, r, "PodDisruptionBudget", d.Namespace, d.Name+suffix, &s.Budgets[i]))
 		}
 	}
 	var failed error
-	s.Pooler, failed = pooler.Observe(ctx, r, d)
+	if s.has(cnpg.PoolerKind) {
+		s.Pooler, failed = pooler.Observe(ctx, r, d)
+	}
 	return errors.Join(err, failed,
-		observe(ctx, r, cnpg.RoleKind.Kind, d.Namespace, cnpg.Owner.ObjectName(d), &s.Logins[cnpg.Owner].Role),
-		observe(ctx, r, cnpg.RoleKind.Kind, d.Namespace, cnpg.Second.ObjectName(d), &s.Logins[cnpg.Second].Role),
-		observe(ctx, r, cnpg.DatabaseKind.Kind, d.Namespace, cnpg.ObjectName(d), &s.Database),
-		observe(ctx, r, cnpg.ScheduleKind.Kind, d.Namespace, cnpg.ScheduleName(d), &s.Schedule),
-		observe(ctx, r, cnpg.BackupKind.Kind, d.Namespace, cnpg.FinalBackupName(d), &s.FinalBackup),
+		observe(ctx, s, r, cnpg.RoleKind, d.Namespace, cnpg.Owner.ObjectName(d), &s.Logins[cnpg.Owner].Role),
+		observe(ctx, s, r, cnpg.RoleKind, d.Namespace, cnpg.Second.ObjectName(d), &s.Logins[cnpg.Second].Role),
+		observe(ctx, s, r, cnpg.DatabaseKind, d.Namespace, cnpg.ObjectName(d), &s.Database),
+		observe(ctx, s, r, cnpg.ScheduleKind, d.Namespace, cnpg.ScheduleName(d), &s.Schedule),
+		observe(ctx, s, r, cnpg.BackupKind, d.Namespace, cnpg.FinalBackupName(d), &s.FinalBackup),
 	)
 }
 
@@ -173,12 +176,12 @@ func (s *State) observeUsers(ctx context.Context, r apply.Reader, d *corev1api.D
 		leaves = cnpg.Reclaims(d)
 	}
 	if leaves && d.Spec.Postgres.Cluster != nil {
-		s.ClusterUsers, err = guests.Observe(ctx, r, d, s.readable())
+		s.ClusterUsers, err = guests.Observe(ctx, r, d, s.has(cnpg.DatabaseKind))
 	}
 	return err
 }
 
-// observeKinds finds out whether all kinds can be read.
+// observeKinds finds out which kinds can be read.
 func (s *State) observeKinds(ctx context.Context, kinds Kinds) error {
 	for _, kind := range cnpg.Kinds() {
 		if kinds.Has(kind) {
@@ -189,18 +192,33 @@ func (s *State) observeKinds(ctx context.Context, kinds Kinds) error {
 			return err
 		case defined:
 			s.Unreadable = &kind
-		case s.Missing == "":
-			s.Missing = kind.Kind
+		default:
+			s.Missing = append(s.Missing, kind.Kind)
 		}
 	}
 	return nil
 }
 
-// readable reports whether the objects of CloudNativePG have been read.
-func (s *State) readable() bool { return s.Missing == "" && s.Unreadable == nil }
+// readable reports whether all kinds of CloudNativePG are there and have been read.
+func (s *State) readable() bool { return len(s.Missing) == 0 && s.Unreadable == nil }
 
-// observe reads an object into the field of the State that is for it.
+// has reports whether objects of a kind have been read.
+func (s *State) has(kind optional.Kind) bool {
+	return s.Unreadable == nil && !slices.Contains(s.Missing, kind.Kind)
+}
+
+// observe reads an object of CloudNativePG into the field of the State that is for it.
 func observe[T any, L interface {
+	*T
+	apply.Live
+}](ctx context.Context, s *State, r apply.Reader, kind optional.Kind, namespace, name string, into *L) error {
+	if !s.has(kind) {
+		return nil
+	}
+	return read(ctx, r, kind.Kind, namespace, name, into)
+}
+
+func read[T any, L interface {
 	*T
 	apply.Live
 }](ctx context.Context, r apply.Reader, kind, namespace, name string, into *L) (err error) {

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/optional"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/password"
@@ -154,13 +155,8 @@ func (w *world) observe(d *corev1api.Dojo) State {
 				login.Password = secret.Data["password"]
 			}
 		}
-		if !s.readable() {
-			login.Role = nil
-		}
 	}
-	if !s.readable() {
-		s.Cluster, s.Database, s.Schedule, s.FinalBackup, s.Pooler = nil, nil, nil, nil, pooler.State{}
-	}
+	s.forget()
 	s.Application = applicationOf(d, &s, w.source)
 	s.Application.Stopped, s.Application.Pooled = w.Application.Stopped, w.Application.Pooled
 	s.Application.Behind = w.behind
@@ -178,6 +174,33 @@ func (w *world) observe(d *corev1api.Dojo) State {
 		}
 	}
 	return s
+}
+
+// forget takes away what cannot be read.
+func (s *State) forget() {
+	for kind, forget := range map[*optional.Kind]func(){
+		&cnpg.ClusterKind:  func() { s.Cluster = nil },
+		&cnpg.RoleKind:     func() { s.Logins[owner].Role, s.Logins[second].Role = nil, nil },
+		&cnpg.DatabaseKind: func() { s.Database = nil },
+		&cnpg.ScheduleKind: func() { s.Schedule = nil },
+		&cnpg.BackupKind:   func() { s.FinalBackup = nil },
+		&cnpg.PoolerKind:   func() { s.Pooler = pooler.State{} },
+	} {
+		if !s.has(*kind) {
+			forget()
+		}
+	}
+}
+
+// without is a cluster that lacks kinds of CloudNativePG; removed is one that lacks all.
+func without(kinds ...string) func(*world) { return func(w *world) { w.Missing = kinds } }
+
+func removed() func(*world) {
+	var all []string
+	for _, kind := range cnpg.Kinds() {
+		all = append(all, kind.Kind)
+	}
+	return without(all...)
 }
 
 func (w *world) plan(d *corev1api.Dojo) Database { return Plan(d, w.observe(d), testConfig) }

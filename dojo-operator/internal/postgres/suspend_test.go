@@ -161,7 +161,7 @@ func TestAway(t *testing.T) {
 		"in a Cluster of another owner": {tokyo(inPG), State{}, false},
 		"up":                            {tokyo(ownPG), State{Cluster: up}, false},
 		"not there":                     {tokyo(ownPG), State{}, true},
-		"not known":                     {tokyo(ownPG), State{Missing: "Cluster"}, false},
+		"not known":                     {tokyo(ownPG), State{Missing: []string{"Cluster"}}, false},
 		"down":                          {tokyo(ownPG), State{Cluster: &cnpgv1.Cluster{}}, true},
 	} {
 		if got := Away(c.dojo, c.state); got != c.want {
