@@ -280,5 +280,20 @@ var _ = Describe("A Dojo whose data comes from elsewhere", func() {
 		Expect(message(dojo, "Degraded")).To(ContainSubstring(
 			"it has app dojo_x_kyoto postgres, and no dojo_x_tokyo. No empty database is made in its place."))
 		absent(ctx, "Database", "tokyo-db")
+		By("deleting the Dojo, with the policy Retain, and its Cluster, and naming what the backup has")
+		Expect(k8s.Delete(ctx, dojo)).To(Succeed())
+		eventuallyGone(ctx, dojo)
+		Expect(k8s.Delete(ctx, theCluster)).To(Succeed())
+		Eventually(ctx, func(ctx context.Context) error {
+			return k8s.Get(ctx, client.ObjectKeyFromObject(theCluster), theCluster)
+		}).ShouldNot(Succeed())
+		recovery := store()
+		recovery.Database = "dojo_x_kyoto"
+		dojo = created(ctx, corev1api.Bootstrap{Recovery: recovery})
+		eventuallyReady(ctx, dojo)
+		Expect(refetch(ofKind("DatabaseRole", ns, "tokyo-db"))(ctx)).To(haveField("spec.name", "dojo_x_kyoto"))
+		Expect(refetch(passwordSecretOf(dojo))(ctx)).To(HaveField("Data", And(
+			HaveKeyWithValue("user", []byte("dojo_x_kyoto")), HaveKeyWithValue("dbname", []byte("dojo_x_kyoto")))))
+		Expect(accepted(dojo, credentialsOf(ctx, dojo))).To(BeTrue())
 	})
 })

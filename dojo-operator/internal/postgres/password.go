@@ -16,7 +16,7 @@ import (
 func planPassword(d *corev1api.Dojo, s State, l cnpg.Login) *apply.Object {
 	login := s.Logins[l]
 	turns := password.RotationRequested(d, login.Secret) && (l != s.Application.Login || !s.Application.Connected)
-	if !turns && password.InSync(d, login.Secret) {
+	if !turns && password.InSync(d, l, login.Secret) {
 		return nil
 	}
 	value, rotation := []byte(login.NewPassword), d.Annotations[corev1api.RotatePasswordAnnotation]
@@ -40,7 +40,7 @@ func planPassword(d *corev1api.Dojo, s State, l cnpg.Login) *apply.Object {
 // password that is not handed out.
 func planRetired(d *corev1api.Dojo, s State, l cnpg.Login) *apply.Object {
 	login := s.Logins[l]
-	if login.Secret != nil && password.IsRetired(login.Secret) && password.KeptInSync(d, login.Secret) {
+	if login.Secret != nil && password.IsRetired(login.Secret) && password.KeptInSync(d, l, login.Secret) {
 		return nil
 	}
 	desired := password.For(d, l, []byte(login.NewPassword), map[string]string{password.RetiredAnnotation: "true"})

@@ -16,6 +16,7 @@ import (
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
+	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/dojo-operator/internal/postgres/password"
 	"jutsu.com/operators/libs/apply"
 )
@@ -54,6 +55,11 @@ func TestPassword(t *testing.T) {
 			change: func(w *world) { taken("host")(w); w.secrets[owner].Data["password"] = nil }, want: fresh},
 		"to be deleted with the Dojo now": {dojo: tokyo(inPG, dropping),
 			change: func(w *world) { w.secrets[owner].OwnerReferences = nil }, want: kept, owned: true},
+		"of another Cluster": {dojo: tokyo(ownPG), change: func(w *world) {
+			known := w.secrets[owner].Data["password"]
+			w.secrets[owner] = inSync(w.t, tokyo(inPG)).secrets[owner]
+			w.secrets[owner].Data["password"] = known
+		}, want: kept},
 		"to be retained now": {dojo: tokyo(inPG), change: owned, want: kept},
 	}
 	for name, c := range cases {
@@ -77,6 +83,9 @@ func TestPassword(t *testing.T) {
 			if got != c.want || secret.Annotations[password.RotationAnnotation] != c.rotation ||
 				metav1.IsControlledBy(&secret, c.dojo) != c.owned {
 				t.Errorf("want a %s password for %q, owned %v: %+v", c.want, c.rotation, c.owned, secret.ObjectMeta)
+			}
+			if string(secret.Data["host"]) != cnpg.Host(c.dojo) || string(secret.Data["user"]) != cnpg.SQLName(c.dojo) {
+				t.Errorf("it is of %s at %s", secret.Data["user"], secret.Data["host"])
 			}
 			w.secrets[owner] = stored(w, w.secrets[owner], o)
 			if again := planPassword(c.dojo, w.observe(c.dojo), owner); again != nil {

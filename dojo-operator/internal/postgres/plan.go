@@ -71,7 +71,8 @@ type way struct {
 func (w *way) walk() *conditions.Issue {
 	sleeps := w.sleeps()
 	steps := []func() *conditions.Issue{
-		w.installed, w.names, w.cluster, w.startPooler, w.owner, w.restored, w.database, w.second, w.schema, w.pooler,
+		w.installed, w.names, w.cluster, w.startPooler, w.formerRoles, w.owner, w.restored, w.database, w.second, w.schema,
+		w.pooler,
 	}
 	if sleeps {
 		steps = []func() *conditions.Issue{w.installed, w.names, w.suspended}

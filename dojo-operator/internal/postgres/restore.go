@@ -3,6 +3,8 @@
 package postgres
 
 import (
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
+
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/bootstrap"
@@ -45,6 +47,25 @@ func (w *way) formerDatabase() *conditions.Issue {
 	}
 	return conditions.Progressing(corev1api.ReasonRestoring,
 		"Waiting until the Database %s/%s is deleted, which is of a Cluster that is gone.", db.Namespace, db.Name)
+}
+
+// formerRoles deletes the DatabaseRoles that a former Dojo of this name has left, where its data had other names: the
+// name of one cannot change. The roles in Postgres stay, for which the policy says so.
+func (w *way) formerRoles() (issue *conditions.Issue) {
+	for l, login := range w.state.Logins {
+		role, name := login.Role, cnpg.Login(l).SQLName(w.dojo)
+		if w.dojo.Spec.Postgres.Cluster == nil || !ownership.Holds(w.dojo, role) || role.Spec.Name == name ||
+			role.Spec.ReclaimPolicy == cnpgv1.DatabaseRoleReclaimDelete {
+			continue
+		}
+		if role.DeletionTimestamp == nil {
+			w.Plan.Delete = append(w.Plan.Delete, apply.Delete(cnpg.RoleKind.Kind, role))
+		}
+		issue = conditions.Progressing(corev1api.ReasonCreatingRole,
+			"Waiting until the DatabaseRole %s/%s is deleted, which a former Dojo has left: it is of the role %s, and not of %s.",
+			role.Namespace, role.Name, role.Spec.Name, name)
+	}
+	return issue
 }
 
 // restored makes sure that what was restored has the database, before the Database of CloudNativePG is

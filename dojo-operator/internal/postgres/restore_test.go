@@ -97,6 +97,49 @@ func TestTheWayToDataFromElsewhere(t *testing.T) {
 	}
 }
 
+// What a Dojo has left that was deleted with the policy Retain is of other names than those that its successor takes
+// from a backup.
+func TestWhatAFormerDojoHasLeftIsOfOtherNames(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change  func(*cnpgv1.DatabaseRole)
+		deletes []string
+		issue   string
+	}{
+		"it is replaced": {func(*cnpgv1.DatabaseRole) {}, []string{"DatabaseRole"}, "Progressing/CreatingRole"},
+		"it is being deleted": {func(r *cnpgv1.DatabaseRole) { r.DeletionTimestamp = &metav1.Time{Time: noon} }, nil,
+			"Progressing/CreatingRole"},
+		"not with what it is of": {func(r *cnpgv1.DatabaseRole) { r.Spec.ReclaimPolicy = "delete" }, nil,
+			"Progressing/CreatingRole"},
+		"not another owner's": {func(r *cnpgv1.DatabaseRole) { r.Labels = nil }, nil, "Degraded/NameConflict"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := tokyo(ownPG, restoring)
+			w := inSync(t, tokyo(ownPG))
+			w.Database, w.jobs, w.source = nil, nil, ""
+			w.Cluster.Annotations = map[string]string{corev1api.OriginAnnotation: bootstrap.Origin(d)}
+			c.change(w.Logins[owner].Role)
+			plan := w.reconcile(d).Plan
+			if diff := cmp.Diff(c.deletes, deleted(plan)); diff != "" || worst(plan) != c.issue {
+				t.Errorf("%s, deletes %s", worst(plan), diff)
+			}
+			if c.deletes == nil {
+				return
+			}
+			w.Logins[owner].Role = nil
+			w.play()
+			if got := w.reconcile(d).Plan; strings.Join(kinds(got), " ") != "Secret DatabaseRole" {
+				t.Errorf("writes %v", kinds(got))
+			}
+			if user := string(w.secrets[owner].Data["user"]); user != "dojo_school_kyoto" ||
+				w.Logins[owner].Role.Spec.Name != user {
+				t.Errorf("the password is of %s, and the role %s", user, w.Logins[owner].Role.Spec.Name)
+			}
+		})
+	}
+}
+
 func TestDataFromElsewhere(t *testing.T) {
 	t.Parallel()
 	filling := func(w *world) {

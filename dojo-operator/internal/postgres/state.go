@@ -253,7 +253,7 @@ func (login *Login) observePassword(ctx context.Context, r apply.Reader, d *core
 	if login.Secret == nil {
 		login.Secret, err = r.ConfirmAbsent(ctx, name)
 	}
-	if err != nil || !ownership.Holds(d, login.Secret) || password.InSync(d, login.Secret) {
+	if err != nil || !ownership.Holds(d, login.Secret) || password.InSync(d, l, login.Secret) {
 		return err
 	}
 	secret, err := r.ReadSecret(ctx, name)

@@ -151,7 +151,7 @@ func (w *world) observe(d *corev1api.Dojo) State {
 		if secret != nil {
 			login.Secret = apply.Metadata("v1", "Secret")
 			login.Secret.ObjectMeta = *secret.ObjectMeta.DeepCopy()
-			if ownership.Holds(d, login.Secret) && !password.InSync(d, login.Secret) {
+			if ownership.Holds(d, login.Secret) && !password.InSync(d, cnpg.Login(l), login.Secret) {
 				login.Password = secret.Data["password"]
 			}
 		}

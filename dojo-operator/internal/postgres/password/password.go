@@ -21,6 +21,9 @@ const (
 	RotationAnnotation = "core.jutsu.com/rotation"
 	// RetiredAnnotation on the Secret says that no client has the password in it.
 	RetiredAnnotation = "core.jutsu.com/retired"
+	// placeAnnotation on the Secret is where its login is: the host, the name of the database and of the user in
+	// it, which the metadata does not show. A Secret that was kept may be of another Cluster.
+	placeAnnotation = "core.jutsu.com/login-at"
 	// ReloadLabel on a Secret makes CloudNativePG follow its changes.
 	ReloadLabel = "cnpg.io/reload"
 	port        = "5432"
@@ -44,10 +47,16 @@ func For(
 			"host": []byte(cnpg.Host(d)), "port": []byte(port), "dbname": []byte(cnpg.SQLName(d)),
 			"user": user, "username": user, "password": password,
 		})
+	want.WithAnnotations(map[string]string{placeAnnotation: place(d, l)})
 	if cnpg.Reclaims(d) {
 		want.WithOwnerReferences(ownership.Reference(d))
 	}
 	return want
+}
+
+// place is where a login is. None of the names can have a slash.
+func place(d *corev1api.Dojo, l cnpg.Login) string {
+	return cnpg.Host(d) + "/" + cnpg.SQLName(d) + "/" + l.SQLName(d)
 }
 
 func labels(d *corev1api.Dojo) map[string]string {
@@ -58,13 +67,13 @@ func labels(d *corev1api.Dojo) map[string]string {
 
 // InSync reports, from metadata alone, whether the Secret of a login that is in use is as it
 // should be, whatever its password was made for.
-func InSync(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
-	return secret != nil && !IsRetired(secret) && KeptInSync(d, secret)
+func InSync(d *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
+	return secret != nil && !IsRetired(secret) && KeptInSync(d, l, secret)
 }
 
 // KeptInSync is InSync of a login that is not in use, whose password is only kept.
-func KeptInSync(d *corev1api.Dojo, secret *metav1.PartialObjectMetadata) bool {
-	return metav1.IsControlledBy(secret, d) == cnpg.Reclaims(d) &&
+func KeptInSync(d *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
+	return secret.GetAnnotations()[placeAnnotation] == place(d, l) && metav1.IsControlledBy(secret, d) == cnpg.Reclaims(d) &&
 		apply.SecretInSync(ownership.FieldOwner, secret, labels(d), keys)
 }
 
