@@ -5,6 +5,7 @@ package workload
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -101,10 +102,40 @@ func AwaitsMetrics(d *corev1api.Dojo, s State) time.Duration {
 	return max(left, 0)
 }
 
-// bounded is the number of pods that the spec asks for, within the bounds of its autoscaling; 0 stops
-// the application in any case.
-func bounded(d *corev1api.Dojo) int32 {
-	n, scaling := *d.Spec.Replicas, d.Spec.Autoscaling
+// lastSizeAnnotation on the Deployment is how many pods an autoscaler had when the application was stopped: it does
+// not scale from 0, and would begin at spec.replicas, which says nothing of the load.
+const lastSizeAnnotation = "core.jutsu.com/last-size"
+
+// lastSize is [State.LastSize].
+func lastSize(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) int32 {
+	if !hasAutoscaler || *d.Spec.Replicas == 0 {
+		return 0
+	}
+	if n := ptr.Deref(live.Spec.Replicas, 1); n > 0 && replicasOfOthers(live) {
+		return n
+	}
+	n, _ := strconv.ParseInt(live.Annotations[lastSizeAnnotation], 10, 32)
+	return int32(max(n, 0)) //nolint:gosec // G115: of 32 bits
+}
+
+// remember records the last size while no pod is to run, and keeps the record until then: to take it away would be a
+// write.
+func remember(d *corev1api.Dojo, s State, desired *unstructured.Unstructured) {
+	if s.LastSize == 0 {
+		return
+	}
+	size := s.Deployment.Annotations[lastSizeAnnotation]
+	if s.started(d) == 0 {
+		size = strconv.Itoa(int(s.LastSize))
+	}
+	if size != "" {
+		ownership.Annotate(desired, lastSizeAnnotation, size)
+	}
+}
+
+// bounded is a number of pods within the bounds of the spec's autoscaling; 0 stops the application in any case.
+func bounded(d *corev1api.Dojo, n int32) int32 {
+	scaling := d.Spec.Autoscaling
 	if scaling == nil || n == 0 {
 		return n
 	}

@@ -167,6 +167,7 @@ func planDeployment(d *corev1api.Dojo, s State, access Credentials, cfg Config) 
 		replicas = new(s.started(d))
 	}
 	desired := apply.Typed(deploymentFor(d, access, cfg, replicas))
+	remember(d, s, desired)
 	deployment := apply.Sync(ownership.FieldOwner, s.Deployment, desired, s.Unchanged)
 	if deployment != nil {
 		deployment.ReplaceSpec = maps.Clone(desired.Object["spec"].(map[string]any))
@@ -183,6 +184,11 @@ func scaledByOthers(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bo
 	if !hasAutoscaler || *d.Spec.Replicas == 0 || d.Spec.Suspend {
 		return false
 	}
+	return replicasOfOthers(live)
+}
+
+// replicasOfOthers reports whether another client has written the replicas of a Deployment last.
+func replicasOfOthers(live *appsv1.Deployment) bool {
 	ours := apply.OwnedFields(ownership.FieldOwner, live)
 	return !ours.Empty() && !ours.Has(fieldpath.MakePathOrDie("spec", "replicas"))
 }

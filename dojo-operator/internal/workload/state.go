@@ -71,6 +71,9 @@ type State struct {
 	// Autoscaled is whether a HorizontalPodAutoscaler of the Deployment itself decides about its
 	// replicas.
 	Autoscaled bool
+	// LastSize is how many pods an autoscaler had before the application was stopped, or has decided on since; 0
+	// for none.
+	LastSize int32
 	// Held is whether no pod is to be started where none runs: the database is away.
 	Held bool
 	// Stopped is whether no pod is to run: the database is being upgraded.
@@ -113,6 +116,7 @@ func (s *State) observeRollout(ctx context.Context, r apply.Reader, d *corev1api
 			return fmt.Errorf("list HorizontalPodAutoscalers: %w", err)
 		}
 		s.Autoscaled = scaledByOthers(d, s.Deployment, len(scalers.Items) > 0)
+		s.LastSize = lastSize(d, s.Deployment, len(scalers.Items) > 0)
 		if Complete(s.Deployment) {
 			return nil
 		}
@@ -122,7 +126,8 @@ func (s *State) observeRollout(ctx context.Context, r apply.Reader, d *corev1api
 }
 
 // Replicas is how many pods should run: none while the Dojo is suspended, what the live Deployment
-// asks for where an autoscaler decides, else what the spec says, within the bounds of its autoscaling.
+// asks for where an autoscaler decides, what it had before the application was stopped, else what the spec says, the
+// latter two within the bounds of its autoscaling.
 func (s *State) Replicas(d *corev1api.Dojo) int32 {
 	if d.Spec.Suspend {
 		return 0
@@ -130,7 +135,7 @@ func (s *State) Replicas(d *corev1api.Dojo) int32 {
 	if s.Autoscaled && s.Deployment.Spec.Replicas != nil {
 		return *s.Deployment.Spec.Replicas
 	}
-	return bounded(d)
+	return bounded(d, cmp.Or(s.LastSize, *d.Spec.Replicas))
 }
 
 // started is how many pods the Deployment may have now.

@@ -54,6 +54,61 @@ func TestPodsOfASuspendedDojo(t *testing.T) {
 	}
 }
 
+// What an autoscaler had decided on counts when the application starts again, be it after a suspension or an upgrade:
+// it does not scale from 0.
+func TestAutoscaledPodsStartAtTheirLastSize(t *testing.T) {
+	t.Parallel()
+	between := func(most int32) func(*corev1api.Dojo) {
+		return func(d *corev1api.Dojo) {
+			d.Spec.Autoscaling = &corev1api.Autoscaling{MinReplicas: new(int32(2)), MaxReplicas: most}
+		}
+	}
+	d := dojotest.Dojo(between(9))
+	c := deployed(t, d)
+	for _, step := range []struct {
+		name             string
+		scaled           int32 // by the autoscaler
+		suspend, stopped bool
+		change           func(*corev1api.Dojo)
+		desired, want    int32
+	}{
+		{name: "serving", desired: 3, want: 3},
+		{name: "scaled", scaled: 7, desired: 7, want: 7},
+		{name: "suspended", suspend: true},
+		{name: "resumed", desired: 7, want: 7},
+		{name: "suspended again, before the autoscaler has looked", suspend: true},
+		{name: "resumed again", desired: 7, want: 7},
+		{name: "scaled again", scaled: 5, desired: 5, want: 5},
+		{name: "upgraded", stopped: true, desired: 5},
+		{name: "upgraded, and suspended", suspend: true, stopped: true},
+		{name: "with other bounds", change: between(4), desired: 4, want: 4},
+		{name: "stopped by its user", change: dojotest.Replicas(0)},
+		{name: "started by its user", change: dojotest.Replicas(3), desired: 3, want: 3},
+	} {
+		if step.scaled > 0 {
+			applytest.Scale(t, c.Server, "kube-controller-manager", deploymentOf(t, c), scaleTo(step.scaled))
+		}
+		if step.change != nil {
+			step.change(d)
+		}
+		d.Spec.Suspend = step.suspend
+		s := observe(t, c, d)
+		s.Stopped = step.stopped
+		if got := s.Replicas(d); got != step.desired {
+			t.Errorf("%s: %d replicas are desired", step.name, got)
+		}
+		c.Do(d, Plan(d, s, access, false, testConfig))
+		if got := *deploymentOf(t, c).Spec.Replicas; got != step.want {
+			t.Errorf("%s: the Deployment has %d replicas", step.name, got)
+		}
+		s = observe(t, c, d)
+		s.Stopped = step.stopped
+		if again := Plan(d, s, access, false, testConfig); again.Apply != nil || again.Delete != nil {
+			t.Errorf("%s: the next reconcile writes %v", step.name, dojotest.Kinds(again))
+		}
+	}
+}
+
 // A Deployment that has gone is made again without pods, while they would only fail.
 func TestNoPodsAreStartedWithoutADatabase(t *testing.T) {
 	t.Parallel()
