@@ -176,6 +176,17 @@ var _ = Describe("A Dojo that is exposed", func() {
 		eventuallyGone(ctx, ingress)
 		eventuallyReady(ctx, dojo)
 		edit(ctx, dojo, exposed("nginx"))
+		eventuallyDegraded(ctx, dojo, corev1api.ReasonIngressNotReady)
+		Expect(message(dojo, "Degraded")).To(HaveSuffix("`kubectl delete httproute -n " + ns + " tokyo`."))
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(route), route)).
+			To(Succeed(), "the route serves until the Ingress has an address")
+		Eventually(ctx, func(ctx context.Context) error {
+			if err := k8s.Get(ctx, client.ObjectKeyFromObject(ingress), ingress); err != nil {
+				return err
+			}
+			ingress.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "192.0.2.1"}}
+			return k8s.Status().Update(ctx, ingress)
+		}).Should(Succeed())
 		eventuallyGone(ctx, route)
 		eventuallyReady(ctx, dojo)
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(ingress), ingress)).To(Succeed())

@@ -87,7 +87,7 @@ const (
 	ReasonProgressDeadlineExceeded = "ProgressDeadlineExceeded"
 )
 
-// Reasons of a Dojo with spec.exposure.gateway.
+// Reasons of a Dojo that has or had spec.exposure.gateway.
 const (
 	// ReasonGatewayAPINotInstalled (Degraded): the cluster lacks the kind HTTPRoute. Install the Gateway
 	// API; the Dojo then continues automatically.
@@ -99,6 +99,12 @@ const (
 	// after --progress-deadline: the Gateway does not exist, or its controller does not run. Create it,
 	// or name another one.
 	ReasonGatewayNotReady = "GatewayNotReady"
+	// ReasonWaitingForIngress (Progressing): the Dojo had a Gateway, whose HTTPRoute stays until the Ingress has
+	// an address.
+	ReasonWaitingForIngress = "WaitingForIngress"
+	// ReasonIngressNotReady (Degraded): the same, after --progress-deadline: no controller takes the Ingress, or
+	// one that reports no address. Correct its class, or delete the HTTPRoute.
+	ReasonIngressNotReady = "IngressNotReady"
 	// ReasonRouteRefused (Degraded): a Gateway does not accept the HTTPRoute, or cannot resolve what it
 	// refers to; the message has that of the Gateway's controller.
 	ReasonRouteRefused = "RouteRefused"

@@ -312,6 +312,34 @@ func TestSwitch(t *testing.T) {
 	if ingressOf(t, c) != nil || routeOf(t, c) == nil {
 		t.Error("the Ingress stays")
 	}
+	d = dojotest.Dojo(byIngress)
+	for _, want := range []string{"Progressing/WaitingForIngress", "Progressing/WaitingForIngress", "Degraded/IngressNotReady"} {
+		_, plan := planFor(t, c, d)
+		c.Run(t.Context(), d, plan)
+		if got := dojotest.Worst(plan.Issues); got != want || ingressOf(t, c) == nil || routeOf(t, c) == nil {
+			t.Errorf("before the Ingress has an address: %s, want %s; the route is %v", got, want, routeOf(t, c))
+		}
+		if plan.Apply == nil {
+			dojotest.WaitingFor("Ingress school/tokyo", time.Hour)(d)
+		}
+	}
+	applytest.EditStatus(t, c.Server, "ingress-nginx", ingressOf(t, c), func(ingress *networkingv1.Ingress) {
+		ingress.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{IP: "192.0.2.1"}}
+	})
+	do(t, c, d)
+	if ingressOf(t, c) == nil || routeOf(t, c) != nil {
+		t.Error("the route stays")
+	}
+}
+
+// A route that no Gateway serves is not waited for.
+func TestARouteThatServesNothingGoesAtOnce(t *testing.T) {
+	t.Parallel()
+	c := dojotest.NewCluster(t)
+	d := dojotest.Dojo(byGateway)
+	_, plan := planFor(t, c, d)
+	c.Run(t.Context(), d, plan)
+	report(t, c, of("infra", "public", "https", is("Accepted", metav1.ConditionFalse)))
 	do(t, c, dojotest.Dojo(byIngress))
 	if ingressOf(t, c) == nil || routeOf(t, c) != nil {
 		t.Error("the route stays")

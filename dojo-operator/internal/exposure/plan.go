@@ -3,6 +3,8 @@
 package exposure
 
 import (
+	"fmt"
+
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	networkingv1ac "k8s.io/client-go/applyconfigurations/networking/v1"
@@ -31,7 +33,7 @@ func Plan(d *corev1api.Dojo, s State, to Service, cfg Config) (p apply.Plan) {
 		ingress = apply.Typed(ingressFor(d, to))
 	}
 	stays := route != nil && !accepted(d, s) && s.Ingress != nil && !ownership.Conflicts(d, s.Ingress)
-	ownership.PlanOption(d, &p, "Ingress", s.Ingress, ingress != nil || stays, ingress, s.Unchanged)
+	made := ownership.PlanOption(d, &p, "Ingress", s.Ingress, ingress != nil || stays, ingress, s.Unchanged)
 	if s.NoRoutes {
 		if route != nil {
 			p.Report(conditions.Degraded(corev1api.ReasonGatewayAPINotInstalled, "spec.exposure.gateway needs the "+
@@ -40,11 +42,33 @@ func Plan(d *corev1api.Dojo, s State, to Service, cfg Config) (p apply.Plan) {
 		}
 		return p
 	}
+	if ingress != nil && serves(d, s.Route) && (made != nil || !hasAddress(d, s.Ingress)) {
+		p.Report(waitForIngress(d, s, cfg))
+		return p
+	}
 	written := ownership.PlanOption(d, &p, routeKind.Kind, s.Route, route != nil, route, s.Unchanged)
 	if route != nil && !ownership.Conflicts(d, s.Route) {
 		p.Report(routeIssue(d, s, written != nil, cfg))
 	}
 	return p
+}
+
+// hasAddress reports whether a controller has reported where the Ingress is reached.
+func hasAddress(d *corev1api.Dojo, live *networkingv1.Ingress) bool {
+	return live != nil && !ownership.Conflicts(d, live) && len(live.Status.LoadBalancer.Ingress) > 0
+}
+
+// waitForIngress keeps the route of a Gateway until the Ingress that takes its place serves. Some controllers report
+// no address, so that a user may decide.
+func waitForIngress(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
+	object := fmt.Sprintf("Ingress %s/%s", d.Namespace, d.Name)
+	return conditions.WaitUntil(s.Now, d.WaitingSince(object, s.Now), cfg.ProgressDeadline,
+		conditions.Progressing(corev1api.ReasonWaitingForIngress,
+			"Waiting for an address of the %s, before the HTTPRoute is deleted.", object).For(object),
+		conditions.Degraded(corev1api.ReasonIngressNotReady,
+			"No controller has reported an address of the %s, so that the HTTPRoute stays, and requests go through its Gateway. "+
+				"See `kubectl describe ingress -n %s %s`, and correct spec.exposure.ingress.className. If the Ingress serves without, "+
+				"`kubectl delete httproute -n %s %s`.", object, d.Namespace, d.Name, d.Namespace, d.Name).For(object))
 }
 
 func ingressFor(d *corev1api.Dojo, to Service) *networkingv1ac.IngressApplyConfiguration {

@@ -107,6 +107,13 @@ func accepted(d *corev1api.Dojo, s State) bool {
 	})
 }
 
+// serves reports whether a Gateway serves a route of the Dojo as it is, whatever the spec says now.
+func serves(d *corev1api.Dojo, route *unstructured.Unstructured) bool {
+	return route != nil && !ownership.Conflicts(d, route) && slices.ContainsFunc(reported(route), func(p parentStatus) bool {
+		return meta.IsStatusConditionTrue(p.Conditions, conditionAccepted)
+	})
+}
+
 // about is what the controllers report for one of the Gateways: whether one of them has accepted the
 // route, and the condition with which one refuses it, nil where none does. Of several controllers, which
 // take a Gateway for their own while it moves from one to the other, one that accepts is enough.
