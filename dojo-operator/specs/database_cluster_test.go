@@ -359,11 +359,8 @@ var _ = Describe("A Dojo with a Cluster of its own", func() {
 				"app.kubernetes.io/managed-by": "dojo-operator"})
 		})
 		eventuallyGone(ctx, dojo)
-		var backups unstructured.UnstructuredList
-		backups.SetGroupVersionKind(ofKind("BackupList", ns, "").GroupVersionKind())
-		Expect(k8s.List(ctx, &backups, client.InNamespace(ns))).To(Succeed())
-		Expect(backups.Items).To(ContainElement(And(HaveField("GetName()", HavePrefix("tokyo-db-final-")),
-			haveField("status.phase", "completed"))))
+		Expect(operator.Writes(ns)).To(ContainElement(HavePrefix("create backups/tokyo-db-final-")))
+		Expect(deletions(ns)).To(ContainElement("delete clusters/tokyo-db"), "it is the Dojo's again, and goes with it")
 	})
 
 	It("waits for a final backup that cannot start, and says what to do", func(ctx context.Context) {

@@ -66,9 +66,10 @@ func waitForIngress(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 		conditions.Progressing(corev1api.ReasonWaitingForIngress,
 			"Waiting for an address of the %s, before the HTTPRoute is deleted.", object).For(object),
 		conditions.Degraded(corev1api.ReasonIngressNotReady,
-			"No controller has reported an address of the %s, so that the HTTPRoute stays, and requests go through its Gateway. "+
-				"See `kubectl describe ingress -n %s %s`, and correct spec.exposure.ingress.className. If the Ingress serves without, "+
-				"`kubectl delete httproute -n %s %s`.", object, d.Namespace, d.Name, d.Namespace, d.Name).For(object))
+			"No controller has reported an address of the %s, so that the HTTPRoute stays, and requests go through its "+
+				"Gateway. See `kubectl describe ingress -n %s %s`, and correct spec.exposure.ingress.className. "+
+				"If the Ingress serves without, `kubectl delete httproute -n %s %s`.",
+			object, d.Namespace, d.Name, d.Namespace, d.Name).For(object))
 }
 
 func ingressFor(d *corev1api.Dojo, to Service) *networkingv1ac.IngressApplyConfiguration {

@@ -109,7 +109,10 @@ func accepted(d *corev1api.Dojo, s State) bool {
 
 // serves reports whether a Gateway serves a route of the Dojo as it is, whatever the spec says now.
 func serves(d *corev1api.Dojo, route *unstructured.Unstructured) bool {
-	return route != nil && !ownership.Conflicts(d, route) && slices.ContainsFunc(reported(route), func(p parentStatus) bool {
+	if route == nil || ownership.Conflicts(d, route) {
+		return false
+	}
+	return slices.ContainsFunc(reported(route), func(p parentStatus) bool {
 		return meta.IsStatusConditionTrue(p.Conditions, conditionAccepted)
 	})
 }

@@ -62,7 +62,8 @@ func (w *way) formerRoles() (issue *conditions.Issue) {
 			w.Plan.Delete = append(w.Plan.Delete, apply.Delete(cnpg.RoleKind.Kind, role))
 		}
 		issue = conditions.Progressing(corev1api.ReasonCreatingRole,
-			"Waiting until the DatabaseRole %s/%s is deleted, which a former Dojo has left: it is of the role %s, and not of %s.",
+			"Waiting until the DatabaseRole %s/%s is deleted, which a former Dojo has left: "+
+				"it is of the role %s, and not of %s.",
 			role.Namespace, role.Name, role.Spec.Name, name)
 	}
 	return issue

@@ -73,7 +73,8 @@ func InSync(d *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadat
 
 // KeptInSync is InSync of a login that is not in use, whose password is only kept.
 func KeptInSync(d *corev1api.Dojo, l cnpg.Login, secret *metav1.PartialObjectMetadata) bool {
-	return secret.GetAnnotations()[placeAnnotation] == place(d, l) && metav1.IsControlledBy(secret, d) == cnpg.Reclaims(d) &&
+	return secret.GetAnnotations()[placeAnnotation] == place(d, l) &&
+		metav1.IsControlledBy(secret, d) == cnpg.Reclaims(d) &&
 		apply.SecretInSync(ownership.FieldOwner, secret, labels(d), keys)
 }
 
