@@ -98,15 +98,19 @@ func (w *way) waitForPrimary(waiting *conditions.Issue) *conditions.Issue {
 	return conditions.WaitUntil(w.state.Now, since, w.config.Deadline, waiting.For(object), exceeded)
 }
 
-// waitForStandbys waits for all instances, beside the primary, until nothing has changed for a while.
+// waitForStandbys waits for all instances, beside the primary. What CloudNativePG writes to the status, such as each
+// failure of a standby to join, does not begin the time anew.
 func (w *way) waitForStandbys(waiting *conditions.Issue) *conditions.Issue {
-	since := latest(cluster.ReadySince(w.state.Cluster), cluster.LastWritten(w.state.Cluster))
-	return conditions.WaitUntil(w.state.Now, since, w.config.Deadline, waiting, w.notReady(waiting))
+	live := w.state.Cluster
+	object := fmt.Sprintf("standbys of the Cluster %s/%s", live.Namespace, live.Name)
+	since := latest(cluster.ReadySince(live), cluster.LastAsked(live), w.dojo.WaitingSince(object, w.state.Now))
+	exceeded := w.notReady(waiting).For(object)
+	return conditions.WaitUntil(w.state.Now, since, w.config.Deadline, waiting.For(object), exceeded)
 }
 
 func (w *way) notReady(waiting *conditions.Issue) *conditions.Issue {
 	return conditions.Degraded(corev1api.ReasonClusterNotReady,
-		"%s Nothing has changed for %s. See `kubectl describe cluster %s` and its pods.",
+		"%s That has lasted for more than %s. See `kubectl describe cluster %s` and its pods.",
 		waiting.Message, w.config.Deadline, w.state.Cluster.Name)
 }
 

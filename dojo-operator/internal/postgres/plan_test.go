@@ -167,10 +167,12 @@ func TestPlan(t *testing.T) {
 		"lacks instances": {tokyo(inPG), func(w *world) { w.Cluster.Spec.Instances = 3 },
 			result{nil, "", yes}},
 		"own, lacks instances": {tokyo(ownPG), ready(2), result{nil, waitingForCluster, yes}},
-		"own, lacks them for long": {tokyo(ownPG), do(ready(2), unwrittenFor(time.Hour)),
+		"own, lacks them for long": {tokyo(ownPG, waitingFor(standbys, time.Hour)), do(ready(2), unwrittenFor(time.Hour)),
 			result{nil, "Degraded/ClusterNotReady", yes}},
-		"own, lacks them, changed": {tokyo(ownPG), do(ready(2), unwrittenFor(time.Hour), clusterWritten),
-			result{nil, waitingForCluster, yes}},
+		"own, lacks them, and says so again": {tokyo(ownPG, waitingFor(standbys, time.Hour)),
+			do(ready(2), unwrittenFor(time.Hour), clusterStatusWritten), result{nil, "Degraded/ClusterNotReady", yes}},
+		"own, lacks them, changed": {tokyo(ownPG, waitingFor(standbys, time.Hour)),
+			do(ready(2), unwrittenFor(time.Hour), clusterWritten), result{nil, waitingForCluster, yes}},
 		"own, of a lower version":  {tokyo(ownPG, pgVersion("17")), data(18), result{nil, "Degraded/VersionTooLow", yes}},
 		"own, of the same version": {tokyo(ownPG, pgVersion("17")), data(17), result{nil, "", yes}},
 		"own, version not known":   {tokyo(ownPG, pgVersion("17")), data(0), result{nil, "", yes}},
@@ -361,6 +363,12 @@ func TestImages(t *testing.T) {
 
 func clusterWritten(w *world) { w.Cluster.ManagedFields[0].Time = &metav1.Time{Time: noon} }
 
+// clusterStatusWritten has CloudNativePG write the status of the Cluster.
+func clusterStatusWritten(w *world) {
+	w.Cluster.ManagedFields = append(w.Cluster.ManagedFields,
+		metav1.ManagedFieldsEntry{Manager: "manager", Subresource: "status", Time: &metav1.Time{Time: noon}})
+}
+
 func passwordWritten(w *world) { w.secrets[owner].CreationTimestamp = metav1.NewTime(noon) }
 
 func noSQL(w *world) { w.MissingSQL = "ConfigMap school/sql" }
@@ -378,6 +386,9 @@ func stuckSchema(w *world) {
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(w.jobs[0], batchv1.SchemeGroupVersion.WithKind("Job"))}
 	w.Schema.Pods = []corev1.Pod{pod}
 }
+
+// standbys is what a Dojo waits for whose Cluster lacks some.
+const standbys = "standbys of the Cluster school/tokyo-db"
 
 // An issue names when to reconcile again, and the object that another party has to provide.
 func TestHowLongAnIssueWaits(t *testing.T) {
@@ -401,8 +412,8 @@ func TestHowLongAnIssueWaits(t *testing.T) {
 		"for SQL, too long": {tokyo(inPG, waitingFor("ConfigMap school/sql", time.Hour)), noSQL,
 			0, "ConfigMap school/sql"},
 		"for an own Cluster": {tokyo(ownPG), noCluster, 0, ""}, // its events show how it comes up
-		"for instances": {tokyo(ownPG), func(w *world) { w.unwrittenFor(time.Minute); lacking(w) },
-			9 * time.Minute, ""},
+		"for instances": {tokyo(ownPG, waitingFor(standbys, time.Minute)),
+			func(w *world) { w.unwrittenFor(time.Hour); lacking(w) }, 9 * time.Minute, standbys},
 		"for the role": {tokyo(inPG), func(w *world) { w.Logins[owner].Role.Status.Applied = nil }, 10 * time.Minute, ""},
 		"for a database, refused": {tokyo(inPG), func(w *world) { w.Database.Status.Applied = ptr.To(false) },
 			90 * time.Second, ""},

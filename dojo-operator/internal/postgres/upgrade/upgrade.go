@@ -219,14 +219,14 @@ func Desired(
 	return want
 }
 
-// takenBefore is the name of the Backup before an upgrade, empty where there is none. Its object may be gone:
+// takenBefore is the name of the Backup before an upgrade that has completed, empty where there is none. Its object may be gone:
 // barman-cloud deletes those that are not in the place to which the Cluster archives now, and the upgrade is
 // when that changes (plugin-barman-cloud, internal/cnpgi/instance/retention.go, deleteBackupsNotInCatalog).
 func takenBefore(c *cnpgv1.Cluster, s State) string {
 	switch name := c.Annotations[backupAnnotation]; {
 	case name != "":
 		return name
-	case s.Backup != nil:
+	case s.Backup != nil && s.Backup.Status.Phase == cnpgv1.BackupPhaseCompleted:
 		return s.Backup.Name
 	}
 	return ""
