@@ -87,6 +87,77 @@ var _ = Describe("Community", func() {
 		Expect(features()).To(ContainElement("COMMUNITY"))
 	})
 
+	It("gets another rules channel by one edit, for which no administrator is needed", func(ctx context.Context) {
+		administrator()
+		other := w.channel("", "principles")
+		ready(ctx, s, rules, moderators, other)
+		discord.SetPermissions(w.guild, w.bot.UserID, everything)
+		before := len(w.edits())
+		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.RulesChannelRef.Name = other.Name })
+		Eventually(ctx, func() string { return discord.Guild(w.guild).RulesChannelID }).Should(Equal(other.Status.ChannelID))
+		eventuallyReady(ctx, s)
+		w.expectInSync(ctx, s)
+		Expect(w.edits()[before:]).To(Equal([]string{patchGuild}))
+		Expect(discord.Guild(w.guild)).To(And(HaveField("PublicUpdatesChannelID", moderators.Status.ChannelID),
+			HaveField("Features", ConsistOf("COMMUNITY", "NEWS", "INVITES_DISABLED", "VERIFIED"))))
+	})
+
+	It("keeps the channels that Discord needs, says so without a call, and goes once a user has disabled it",
+		func(ctx context.Context) {
+			administrator()
+			other := w.channel("", "principles")
+			ready(ctx, s, rules, moderators, other)
+			before := len(w.edits())
+			refused := func() (all []string) {
+				for _, r := range discord.Requests() {
+					if r.BotID == w.bot.UserID && r.Status == 400 {
+						all = append(all, r.Route)
+					}
+				}
+				return all
+			}
+
+			By("deleting its rules channel, which is another one then")
+			deleteObjects(ctx, rules)
+			Expect(eventuallyDegraded(ctx, rules, v1alpha1.ReasonDeletionFailed)).To(And(
+				ContainSubstring("#rules is the rules channel of a community server"),
+				ContainSubstring("spec.rulesChannelRef of DiscordServer "+s.Name), ContainSubstring(v1alpha1.ForceDeleteAnnotation)))
+			Expect(eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForChannel)).To(ContainSubstring("is being deleted"))
+			Expect(w.edits()[before:]).To(BeEmpty())
+			edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.RulesChannelRef.Name = other.Name })
+			eventuallyGone(ctx, rules)
+			eventuallyReady(ctx, s)
+			Expect(w.edits()[before:]).To(Equal([]string{patchGuild, deleteChannel}))
+
+			By("deleting everything")
+			deleteObjects(ctx, s, other, moderators)
+			Expect(eventuallyDegraded(ctx, other, v1alpha1.ReasonDeletionFailed)).To(ContainSubstring("disable Community"))
+			Expect(eventuallyDegraded(ctx, moderators, v1alpha1.ReasonDeletionFailed)).To(And(
+				ContainSubstring("#moderators is the channel of a community server for Discord's updates"),
+				Not(ContainSubstring("spec."))), "nothing reads the spec of a deleted server")
+			eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForDependents)
+			Expect(w.edits()[before:]).To(HaveLen(2))
+			discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = nil })
+			eventuallyGone(ctx, s, other, moderators)
+			Expect(w.edits()[before:]).To(Equal([]string{patchGuild, deleteChannel, deleteChannel, deleteChannel}))
+			Expect(refused()).To(BeEmpty())
+		})
+
+	It("stays disabled while a user takes it down, until its channels are there again", func(ctx context.Context) {
+		administrator()
+		ready(ctx, s, rules, moderators)
+		deleteObjects(ctx, rules)
+		eventuallyDegraded(ctx, rules, v1alpha1.ReasonDeletionFailed)
+		eventuallyProgressing(ctx, s, v1alpha1.ReasonWaitingForChannel)
+		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = nil })
+		eventuallyGone(ctx, rules)
+		Expect(features()).To(BeEmpty())
+		again := w.channel("", "rules")
+		create(ctx, again)
+		eventuallyReady(ctx, again, s)
+		Expect(features()).To(ConsistOf("COMMUNITY", "NEWS"))
+	})
+
 	It("is a difference where it is only observed", func(ctx context.Context) {
 		ready(ctx, w.server(), rules, moderators)
 		edit(ctx, s, func(s *v1alpha1.DiscordServer) {

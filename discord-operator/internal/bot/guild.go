@@ -261,6 +261,28 @@ func (g *Guild) LacksInCategory(id string) *conditions.Issue {
 	return g.LacksIn(category, permissions.ViewChannel|permissions.ManageChannels, forWhat, "")
 }
 
+// Required is why Discord lets nobody delete a channel: a community server needs it, code 50074. nil where none
+// does. The settings of a deleted DiscordServer are not reconciled, so that only a user can choose another channel.
+func (g *Guild) Required(live *discordclient.Channel) *conditions.Issue {
+	guild := &g.Snapshot.Guild
+	role, field := "", ""
+	switch live.ID {
+	case guild.RulesChannelID:
+		role, field = "the rules channel of a community server", "rulesChannelRef"
+	case guild.PublicUpdatesChannelID:
+		role, field = "the channel of a community server for Discord's updates", "publicUpdatesChannelRef"
+	}
+	if role == "" || !guild.IsCommunity() {
+		return nil
+	}
+	other := "Choose another one"
+	if g.Server.DeletionTimestamp.IsZero() {
+		other = "Name another one in spec." + field + " of DiscordServer " + issues.Name(g.Server, g.By)
+	}
+	return issues.DeletionFailed(fmt.Sprintf("#%s is %s, and Discord lets nobody delete that. %s, or disable Community "+
+		"in the server's settings on Discord.", live.Name, role, other))
+}
+
 // LacksToDelete is why the bot may not delete a channel or category.
 func (g *Guild) LacksToDelete(live *discordclient.Channel, noun string) *conditions.Issue {
 	return g.LacksIn(live, discordclient.ToManage(live.Type), "which it needs in this "+noun+" to delete it", "")

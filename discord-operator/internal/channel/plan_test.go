@@ -4,6 +4,7 @@ package channel
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -365,5 +366,60 @@ func TestPlanDeletion(t *testing.T) {
 				t.Errorf("%s, %s: %+v", live.Name, policy, got)
 			}
 		}
+	}
+}
+
+// Discord refuses to delete the channels that a community server needs, and no call is made. What to do about it
+// depends on who still reads the spec of the server.
+func TestPlanDeletionInACommunity(t *testing.T) {
+	t.Parallel()
+	ids := map[string]string{}
+	for name, c := range map[string]struct {
+		channel  string
+		policy   v1alpha1.DeletionPolicy
+		disabled bool // Community is
+		going    bool // the server is being deleted
+		by       string
+		want     string // part of the message; empty for a deletion
+	}{
+		"its rules":                       {channel: "rules", by: "ns", want: "#rules is the rules channel of a community server"},
+		"its rules, and another":          {channel: "rules", by: "ns", want: "Name another one in spec.rulesChannelRef of DiscordServer main,"},
+		"its updates":                     {channel: "updates", by: "ns", want: "spec.publicUpdatesChannelRef of DiscordServer main,"},
+		"of another namespace":            {channel: "rules", by: "team", want: "DiscordServer ns/main,"},
+		"with its server":                 {channel: "rules", by: "ns", going: true, want: "Choose another one, or disable Community in the server's settings"},
+		"another channel":                 {channel: "chat", by: "ns"},
+		"once Community is disabled":      {channel: "rules", by: "ns", disabled: true},
+		"what stays needs nobody's leave": {channel: "rules", by: "ns", policy: v1alpha1.DeletionPolicyRetain},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, func(s *scene) {
+				for _, name := range []string{"rules", "updates", "chat"} {
+					ids[name] = s.Discord.CreateChannelByHand(s.ID, discordtest.Channel{Name: name})
+				}
+				s.Discord.EditGuildByHand(s.ID, func(g *discordtest.Guild) {
+					g.RulesChannelID, g.PublicUpdatesChannelID = ids["rules"], ids["updates"]
+					if !c.disabled {
+						g.Features = []string{"COMMUNITY"}
+					}
+				})
+			})
+			live, _ := s.snap.Channel(ids[c.channel])
+			state := s.observed(live, "")
+			state.Guild.Server = &v1alpha1.DiscordServer{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "main"}}
+			if state.Guild.By = c.by; c.going {
+				state.Guild.Server.DeletionTimestamp = ptr.To(metav1.Now())
+			}
+			got := PlanDeletion(object(spec{DeletionPolicy: c.policy}), state, nil)
+			if c.want == "" {
+				if len(got.Issues) > 0 || got.Delete == nil {
+					t.Errorf("%+v", got)
+				}
+				return
+			}
+			if got.Delete != nil || reasonOf(got.Issues) != v1alpha1.ReasonDeletionFailed ||
+				!strings.Contains(got.Issues[0].Message, c.want) {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }

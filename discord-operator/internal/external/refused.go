@@ -78,10 +78,13 @@ func (p *Plan) ReportLack(guild *bot.Guild, live *discordclient.Channel, noun st
 	}
 }
 
-// WithholdDeletion leaves out a deletion of a channel or category that the bot may not send, and reports why.
+// WithholdDeletion leaves out a deletion of a channel or category that Discord would refuse, and reports why.
 // What else the plan says of the deletion stands.
 func (p Plan) WithholdDeletion(guild *bot.Guild, live *discordclient.Channel, noun string) Plan {
-	if p.Delete != nil && p.Delete.Channel != "" && p.Report(guild.LacksToDelete(live, noun)) {
+	if p.Delete == nil || p.Delete.Channel == "" {
+		return p
+	}
+	if p.Report(cmp.Or(guild.Required(live), guild.LacksToDelete(live, noun))) {
 		p.Delete = nil
 	}
 	return p

@@ -64,6 +64,21 @@ func enableCommunity(
 	}
 }
 
+// keepCommunity has an edit of a channel of a community server say that it stays one, with both channels:
+// Discord has been seen to ignore the channels otherwise, without an error.
+func keepCommunity(live *discordclient.Guild, edit *discordclient.GuildEdit) {
+	if !live.IsCommunity() || edit.RulesChannelID.IsZero() && edit.PublicUpdatesChannelID.IsZero() {
+		return
+	}
+	edit.Features = discordclient.Set(live.WithCommunity())
+	if edit.RulesChannelID.IsZero() && live.RulesChannelID != "" {
+		edit.RulesChannelID = discordclient.Set(live.RulesChannelID)
+	}
+	if edit.PublicUpdatesChannelID.IsZero() && live.PublicUpdatesChannelID != "" {
+		edit.PublicUpdatesChannelID = discordclient.Set(live.PublicUpdatesChannelID)
+	}
+}
+
 // withoutAdministrator takes out of a plan what only an administrator may do, and returns what the bot lacks.
 func (p *Plan) withoutAdministrator(
 	server *v1alpha1.DiscordServer, have permissions.Bits, exact bool,

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/external"
@@ -20,6 +21,10 @@ func TestCommunity(t *testing.T) {
 	snapshot := (&guildcache.Snapshot{}).With([]*discordclient.Channel{{ID: "1"}, {ID: "2"}}, nil)
 	channel := func(id string) *v1alpha1.DiscordChannel {
 		return &v1alpha1.DiscordChannel{Status: v1alpha1.DiscordChannelStatus{ServerID: "7", ChannelID: id}}
+	}
+	deleted := func(c *v1alpha1.DiscordChannel) *v1alpha1.DiscordChannel {
+		c.DeletionTimestamp = new(metav1.Now())
+		return c
 	}
 	both := map[string]*v1alpha1.DiscordChannel{"rules": channel("1"), "updates": channel("2")}
 	for name, c := range map[string]struct {
@@ -40,6 +45,12 @@ func TestCommunity(t *testing.T) {
 			fields: []string{"community"}, features: []string{"COMMUNITY", "INVITES_DISABLED"}},
 		"without one of its channels": {channels: map[string]*v1alpha1.DiscordChannel{"rules": channel("1")},
 			fields: []string{"verificationLevel", "explicitContentFilter", "rulesChannelRef"}, lowest: 1},
+		"another rules channel": {channels: both, live: discordclient.Guild{VerificationLevel: 1, ExplicitContentFilter: 2,
+			RulesChannelID: "3", PublicUpdatesChannelID: "2", Features: []string{"COMMUNITY", "DISCOVERABLE", "NEWS"}},
+			fields: []string{"rulesChannelRef"}, features: []string{"COMMUNITY", "DISCOVERABLE"}},
+		"one of its channels is being deleted": {channels: map[string]*v1alpha1.DiscordChannel{"rules": deleted(channel("1")),
+			"updates": channel("2")}, live: discordclient.Guild{VerificationLevel: 1, ExplicitContentFilter: 2,
+			RulesChannelID: "3", PublicUpdatesChannelID: "2"}},
 		"in sync": {channels: both, live: discordclient.Guild{VerificationLevel: 1, ExplicitContentFilter: 2,
 			RulesChannelID: "1", PublicUpdatesChannelID: "2", Features: []string{"COMMUNITY", "NEWS"}}},
 	} {

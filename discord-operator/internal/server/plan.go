@@ -203,6 +203,7 @@ func differences(
 		text(&d, ref.field, &id, *is, to)
 	}
 	enableCommunity(&spec, s, &edit, &d)
+	keepCommunity(&live, &edit)
 	return edit, d, waits
 }
 

@@ -66,9 +66,16 @@ func Referenced(
 	return all, nil
 }
 
-// referenced returns the id of the channel that a setting refers to.
+// referenced returns the id of the channel that a setting refers to. One that is being deleted does not count:
+// Discord keeps the channels that a community server needs until a user chooses others or disables Community, which
+// must not be undone.
 func (s *State) referenced(ref reference) (string, *conditions.Issue) {
-	if c := s.Referenced[ref.channel]; c != nil && c.Status.ServerID == s.GuildID {
+	c := s.Referenced[ref.channel]
+	if c != nil && !c.DeletionTimestamp.IsZero() {
+		return "", conditions.Progressing(v1alpha1.ReasonWaitingForChannel,
+			"DiscordChannel %s of spec.%s is being deleted. Name another one there.", ref.channel, ref.field)
+	}
+	if c != nil && c.Status.ServerID == s.GuildID {
 		if _, exists := s.Snapshot.Channel(c.Status.ChannelID); exists {
 			return c.Status.ChannelID, nil
 		}

@@ -73,6 +73,8 @@
 //     as here;
 //   - that an icon of more than 1024 by 1024 pixels, or an animated one without ANIMATED_ICON, is
 //     refused, and with which code; that the hash follows from the content;
+//   - that an edit of a Community guild without COMMUNITY among its features leaves its two channels as
+//     they are, without an error;
 //   - that a Community guild without the verification level and the filter is refused, and not
 //     given them, and with which codes of nested errors;
 //   - HTTP statuses of several codes, some codes of nested errors, and how guilds are refused since

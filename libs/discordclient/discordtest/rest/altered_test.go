@@ -41,7 +41,8 @@ func TestAltered(t *testing.T) {
 		"settings of a guild":               {r, -1, obj{"preferred_locale": "ja", "description": "x"}, obj{"preferred_locale": "en-US", "description": nil}},
 		"settings of a Community guild":     {community, -1, obj{"preferred_locale": "ja", "description": "x"}, obj{"preferred_locale": "ja", "description": "x"}},
 		"channels of a guild":               {r, -1, obj{"rules_channel_id": rules}, obj{"rules_channel_id": nil}},
-		"channels of a Community guild":     {community, -1, obj{"rules_channel_id": ofCommunity}, obj{"rules_channel_id": ofCommunity}},
+		"channels of a Community guild":     {community, -1, obj{"rules_channel_id": ofCommunity, "features": []string{"COMMUNITY"}}, obj{"rules_channel_id": ofCommunity}},
+		"channels without the feature":      {community, -1, obj{"public_updates_channel_id": ofCommunity}, obj{"public_updates_channel_id": nil}},
 		"a name of a guild that is another": {r, -1, obj{"name": "Kyoto"}, obj{"name": "Kyoto"}},
 	} {
 		t.Run(name, func(t *testing.T) {

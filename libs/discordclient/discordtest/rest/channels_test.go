@@ -20,7 +20,7 @@ func TestDeletion(t *testing.T) {
 	group := r.Channel(obj{"name": "Group", "type": 4})
 	child := r.Channel(obj{"name": "child", "parent_id": group, "position": 5})
 	rules := r.Channel(obj{"name": "rules"})
-	r.Must(200, "PATCH", "/guilds/"+r.Guild, obj{"system_channel_id": child, "rules_channel_id": rules})
+	r.Must(200, "PATCH", "/guilds/"+r.Guild, obj{"system_channel_id": child, "rules_channel_id": rules, "features": []string{"COMMUNITY"}})
 	hook := r.Must(200, "POST", "/channels/"+child+"/webhooks", obj{"name": "hook"}).ID()
 
 	r.Must(200, "DELETE", "/channels/"+group, nil)

@@ -40,7 +40,7 @@ func Edit(c *call.Call) (int, any, error) {
 	readChannelSettings(f, g, &after)
 	readImages(c, f, &after)
 	readFeatures(f, &after)
-	if c.Options.Altered.CommunityChannels && !slices.Contains(after.Features, community) {
+	if ignoresCommunityChannels(c, f, g, &after) {
 		after.RulesChannelID, after.PublicUpdatesChannelID = g.RulesChannelID, g.PublicUpdatesChannelID
 	}
 	if err := f.Err(); err != nil {
@@ -60,6 +60,15 @@ func Edit(c *call.Call) (int, any, error) {
 	}
 	c.Discord.ReplaceGuild(g, after, c.Bot.UserID, reason)
 	return http.StatusOK, settings(c, g.Wire()), nil
+}
+
+// ignoresCommunityChannels reports whether the two channels of a Community guild stay as they are, without an
+// error: an edit of one changes them with COMMUNITY among its features alone [C].
+func ignoresCommunityChannels(c *call.Call, f *call.Form, g *model.GuildState, after *model.Guild) bool {
+	if slices.Contains(after.Features, community) {
+		return g.Feature(community) && !f.Given("features")
+	}
+	return c.Options.Altered.CommunityChannels || g.Feature(community)
 }
 
 // What a Community guild has at least: members with a verified email address, and a filter of what all send.
