@@ -74,12 +74,13 @@ func (d Difference) String() string {
 	}
 }
 
-// Differences are what carrying out the plan of a resource would change on Discord.
-func (p *Plan) Differences(kind Kind, b Binding, snap *guildcache.Snapshot) (all []Difference) {
+// Differences are what carrying out the plan of a resource would change in a state of a guild. The names of
+// channels and roles are those in another one, which may have more of them.
+func (p *Plan) Differences(kind Kind, b Binding, snap, names *guildcache.Snapshot) (all []Difference) {
 	if p.Create != nil || p.CreateRole != nil || b.Absent {
-		return append([]Difference{{Action: ActionCreate}}, Creates(p.Changes, snap)...)
+		return append([]Difference{{Action: ActionCreate}}, Creates(p.Changes, names)...)
 	}
-	all = Changes(p.Changes, snap)
+	all = Changes(p.Changes, names)
 	moved := func(c Change) bool { return c.Field == "group" } // its place is another one then
 	live := b.live()
 	if live == nil || slices.ContainsFunc(p.Changes, moved) {

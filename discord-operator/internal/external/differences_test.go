@@ -80,7 +80,7 @@ func TestDifferences(t *testing.T) {
 				binding.Channel = nil
 			}
 			var got []string
-			for _, d := range c.plan.Differences(kind, binding, snap) {
+			for _, d := range c.plan.Differences(kind, binding, snap, snap) {
 				got = append(got, d.String())
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

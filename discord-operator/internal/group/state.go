@@ -119,6 +119,11 @@ func (r *Reconciler) dependents(ctx context.Context, g *v1alpha1.DiscordGroup) e
 	if len(names) == 0 {
 		return nil
 	}
+	return WaitingFor(names)
+}
+
+// WaitingFor is the issue that a deleted group waits for the channels that refer to it.
+func WaitingFor(names []string) *conditions.Issue {
 	return conditions.Progressing(v1alpha1.ReasonWaitingForDependents,
 		"The group is being deleted and waits for the DiscordChannels that refer to it: %s. Its category is not deleted on "+
 			"Discord yet. Move them to another group, or, to keep what is deleted on Discord, set their spec.deletionPolicy "+

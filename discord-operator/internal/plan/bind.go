@@ -4,6 +4,7 @@ package plan
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -13,19 +14,46 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// bind finds what an object has on Discord: what its status or its spec names, or, in a second turn, what has
-// its name. A resource is one object's alone.
-func (w *world) bind(s *step, named bool) {
-	if s.guild == nil || len(s.issues) > 0 {
-		return
+// The turns in which objects find what they have on Discord: what one has already, another one cannot adopt, and
+// what an id names has no other object by its name.
+const (
+	byStatus = iota
+	byAdoption
+	byName
+	turns
+)
+
+// turn is that of a step.
+func (s *step) turn() int {
+	switch {
+	case *idOf(s.object) != "":
+		return byStatus
+	case s.kind.Identity(s.object).Adopt != nil:
+		return byAdoption
 	}
+	return byName
+}
+
+// bindAll finds what objects of a kind have on Discord. A resource is one object's alone.
+func (w *world) bindAll(steps []*step) {
+	of := make([][]*step, turns)
+	for _, s := range steps {
+		if s.guild != nil && len(s.issues) == 0 {
+			of[s.turn()] = append(of[s.turn()], s)
+		}
+	}
+	for _, s := range slices.Concat(of...) {
+		w.bind(s)
+	}
+}
+
+// bind finds what an object has on Discord: what its status or its spec names, or else what has its name. Where it
+// is known what was applied before, a name says nothing of a new object.
+func (w *world) bind(s *step) {
 	known := *idOf(s.object)
-	byName := known == "" && s.kind.Identity(s.object).Adopt == nil
-	if byName != named {
-		return
-	}
-	if byName {
-		if known = w.named(s); known != "" {
+	if s.turn() == byName && (w.before == nil || s.from == w.before) {
+		known = s.kind.Named(w.snap, s.binding.Lookup, s.kind.Identity(s.object).Name, w.taken)
+		if known != "" && w.before == nil {
 			w.byName = append(w.byName, title(s.object))
 		}
 	}
@@ -37,9 +65,8 @@ func (w *world) bind(s *step, named bool) {
 	case binding.Role != nil:
 		id = binding.Role.ID
 	}
-	if other := w.taken[id]; err == nil && id != "" && other != "" && !status.Observed(s.object) {
-		err = conditions.Degraded(v1alpha1.ReasonConflict, "%s on Discord is that of %s too. Delete one of the two.",
-			id, other)
+	if holder := w.taken[id]; err == nil && holder != nil && !s.removed && !status.Observed(s.object) {
+		err = conflict(s, id, holder)
 	}
 	if err != nil {
 		s.issues = conditions.Of(err)
@@ -50,12 +77,26 @@ func (w *world) bind(s *step, named bool) {
 	s.binding.Identity = s.kind.Identity(s.object)
 }
 
+// conflict is the issue that another object has what an object names. None is to be deleted for it: what has the
+// resource could go with it.
+func conflict(s *step, id string, holder status.Object) *conditions.Issue {
+	what, noun := "id in its status", s.kind.Noun
+	remedy := "Remove the status from its manifest"
+	if s.kind.Identity(s.object).Adopt != nil {
+		what = "id in its spec.adopt"
+		remedy = "Name another " + noun + " in spec.adopt, or leave that out, and a new one is created"
+	}
+	observe := ""
+	if holder.GetNamespace() == s.object.GetNamespace() {
+		observe = " To compare it alone, set spec.managementPolicy to Observe."
+	}
+	return conditions.Degraded(v1alpha1.ReasonConflict,
+		"The %s %s on Discord, the %s, is managed by %s, which keeps it. %s.%s", noun, id, what, title(holder), remedy, observe)
+}
+
 // assign records what an object has on Discord, in its status too, where others look for it.
 func (w *world) assign(s *step, id string) {
 	*idOf(s.object) = id
-	if w.before != nil && !s.removed && w.before.all[keyOf(s.object)] != nil {
-		*idOf(w.before.all[keyOf(s.object)]) = id // what is removed may be in it
-	}
 	switch o := s.object.(type) {
 	case *v1alpha1.DiscordRole:
 		o.Status.ServerID = w.serverID
@@ -65,37 +106,8 @@ func (w *world) assign(s *step, id string) {
 		o.Status.ServerID, o.Status.GroupID = w.serverID, s.binding.ParentID
 	}
 	if id != "" && !status.Observed(s.object) {
-		w.taken[id] = title(s.object)
+		w.taken[id] = s.object
 	}
-}
-
-// named is the id of what has the name of an object. Where it is known what was applied before, only an object
-// of that has something, under the name that it had.
-func (w *world) named(s *step) string {
-	lookup, of := s.binding.Lookup, s.object
-	if w.before != nil && !s.removed {
-		if of = w.before.all[keyOf(s.object)]; of == nil {
-			return ""
-		}
-		if c, ok := of.(*v1alpha1.DiscordChannel); ok {
-			lookup.ParentID = w.parentBefore(c)
-		}
-	}
-	return s.kind.Named(w.snapshot, lookup, s.kind.Identity(of).Name, w.taken)
-}
-
-// parentBefore is the id of the category that a channel was in; empty for none.
-func (w *world) parentBefore(c *v1alpha1.DiscordChannel) string {
-	if c.Spec.GroupRef == nil {
-		return ""
-	}
-	k := key{"DiscordGroup", c.Spec.GroupRef.In(c.Namespace)}
-	for _, set := range []*objects{w.after, w.before} {
-		if g := set.all[k]; g != nil {
-			return *idOf(g)
-		}
-	}
-	return ""
 }
 
 // simulate adds to the state what a plan would create, so that what refers to it can be planned. It has an id
@@ -112,18 +124,23 @@ func (w *world) simulate(s *step) {
 		if in.Position != nil {
 			made.Position = *in.Position
 		}
-		w.snap = w.snap.With([]*discordclient.Channel{made}, nil)
+		w.add([]*discordclient.Channel{made}, nil)
 	case as != nil:
-		w.snap = w.snap.With(nil, []discordclient.Role{{ID: id, Name: as.Name, Position: 1}})
+		w.add(nil, []discordclient.Role{{ID: id, Name: as.Name, Position: 1}})
 	default:
 		if name, ok := s.plan.EditRole.Name.Get(); ok {
 			renamed := *s.binding.Role
 			renamed.Name = name
-			w.snap = w.snap.With(nil, []discordclient.Role{renamed})
+			w.add(nil, []discordclient.Role{renamed})
 		}
 		return
 	}
 	w.assign(s, id)
+}
+
+// add adds to the state, or replaces in it.
+func (w *world) add(channels []*discordclient.Channel, roles []discordclient.Role) {
+	w.snap, w.shown = w.snap.With(channels, roles), w.shown.With(channels, roles)
 }
 
 // lastPlace is where Discord puts a channel that asks for no place.
@@ -148,7 +165,7 @@ func (w *world) differences(s *step) []external.Difference {
 	case s.removed:
 		return deletion(s.plan.Delete)
 	case s.kind == nil:
-		return external.Changes(s.plan.Changes, w.snap)
+		return external.Changes(s.plan.Changes, w.shown)
 	case s.guild == nil || s.binding.Channel == nil && s.binding.Role == nil && !s.binding.Absent,
 		status.Paused(s.object):
 		return nil
@@ -159,16 +176,5 @@ func (w *world) differences(s *step) []external.Difference {
 	if s.plan.Low != nil {
 		s.plan.Low = w.low(s)
 	}
-	return append(s.plan.Differences(*s.kind, s.binding, w.snap), s.further...)
-}
-
-// deletion is what a deletion deletes on Discord, if anything.
-func deletion(d *external.Deletion) []external.Difference {
-	switch {
-	case d == nil || d.Channel+d.Role+d.Guild+d.Webhook == "":
-		return nil
-	case d.Webhook != "":
-		return []external.Difference{{Action: external.ActionDelete, Field: "webhook", To: d.Webhook}}
-	}
-	return []external.Difference{{Action: external.ActionDelete}}
+	return append(s.plan.Differences(*s.kind, s.binding, w.snap, w.shown), s.further...)
 }

@@ -385,3 +385,161 @@ func TestErrors(t *testing.T) {
 		})
 	}
 }
+
+// messages has the objects of a plan with what is wrong with them, and nothing for what is right.
+func messages(t *testing.T, stdout string) map[string]string {
+	t.Helper()
+	var report Report
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil {
+		t.Fatalf("%v: %s", err, stdout)
+	}
+	all := map[string]string{}
+	for _, o := range report.Objects {
+		what := ""
+		for _, d := range o.Differences {
+			if d.Action != "set" {
+				what += d.String() + "; "
+			}
+		}
+		for _, p := range o.Problems {
+			what += p.Reason + ": " + p.Message
+		}
+		all[o.Name] = what
+	}
+	return all
+}
+
+// What is removed is gone when the rest is reconciled, where it is deleted, and nobody is led to delete more.
+func TestPlanOfRemovals(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	full := r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "full", Type: discordtest.TypeCategory})
+	for i := range 50 {
+		r.srv.CreateChannelByHand(r.guild, discordtest.Channel{Name: "x" + strconv.Itoa(i), ParentID: full})
+	}
+	const (
+		overwrite = "permissionOverwrites: [{role: On call, allow: [SendMessages]}]"
+		inFull    = "groupRef: {name: full}, "
+	)
+	fullGroup := object("DiscordGroup", "full", inServer+`name: full, adopt: {id: "`+full+`"}`)
+	role := object("DiscordRole", "on-call", inServer+"name: On call")
+	chat := object("DiscordChannel", "chat", inServer+"name: general, "+overwrite)
+	paused := func(o string) string {
+		return strings.Replace(o, "metadata: {", `metadata: {annotations: {discord.jutsu.com/paused: "true"}, `, 1)
+	}
+	settings := func(rules string) string {
+		return object("DiscordServer", "jujutsu", `serverId: "$GUILD", tokenSecretRef: {name: b}, rulesChannelRef: {name: `+rules+`}`)
+	}
+	for name, c := range map[string]struct {
+		is, was   string
+		community bool
+		want      map[string]string // expressions
+	}{
+		"a role that an overwrite names": {was: role + chat, is: chat, want: map[string]string{
+			"on-call": "^delete; $", "chat": "^RoleNotFound: "}},
+		"a role that another object makes again": {was: role + chat, is: object("DiscordRole", "again", inServer+"name: On call") + chat,
+			want: map[string]string{"on-call": "^delete; $", "again": "^create; $",
+				"chat": `^permissionOverwrites of role "On call": none -> allow SendMessages, deny none; $`}},
+		"a role that stays": {was: strings.Replace(role, "On call", "On call, deletionPolicy: Retain", 1) + chat, is: chat,
+			want: map[string]string{"chat": "^permissionOverwrites of role"}},
+		"a role that is paused": {was: paused(role) + chat, is: chat,
+			want: map[string]string{"on-call": "^Paused: ", "chat": "^permissionOverwrites of role"}},
+		"a role that was observed": {was: strings.Replace(role, "On call", "On call, managementPolicy: Observe", 1) + chat, is: chat,
+			want: map[string]string{"chat": "^permissionOverwrites of role"}},
+		"none, in a full category": {was: fullGroup, is: fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
+			want: map[string]string{"new": "^create; LimitReached: "}},
+		"one of a full category": {was: fullGroup + object("DiscordChannel", "old", inFull+"name: x0"),
+			is:   fullGroup + object("DiscordChannel", "new", inFull+"name: new"),
+			want: map[string]string{"old": "^delete; $", "new": "^create; $"}},
+		"a category out of which a channel moves": {
+			was:  object("DiscordGroup", "incidents", inServer+"name: incidents") + object("DiscordChannel", "alerts", inGroup+"name: alerts"),
+			is:   object("DiscordChannel", "alerts", inServer+"name: alerts"),
+			want: map[string]string{"incidents": "^delete; $", "alerts": `^group: "incidents" -> none; $`}},
+		"a category that a channel names still": {
+			was:  object("DiscordGroup", "incidents", inServer+"name: incidents") + object("DiscordChannel", "alerts", inGroup+"name: alerts"),
+			is:   object("DiscordChannel", "alerts", inGroup+"name: alerts"),
+			want: map[string]string{"incidents": "^WaitingForDependents: .*: alerts", "alerts": "^WaitingForGroup: "}},
+		"an object whose channel another one adopts": {was: object("DiscordChannel", "chat", inServer+"name: general"),
+			is: object("DiscordChannel", "talk", inServer+`name: general, adopt: {id: "$CHAT"}`), want: map[string]string{}},
+		"the rules channel of a community": {community: true, was: object("DiscordChannel", "rules", inServer+"name: general"), is: theServer,
+			want: map[string]string{"rules": "^DeletionFailed: .*Name another one in spec.rulesChannelRef of DiscordServer jujutsu"}},
+		"the rules channel of a community, and its server": {community: true, was: theServer + object("DiscordChannel", "rules", inServer+"name: general"),
+			is: object("DiscordServer", "other", `serverId: "1234567", tokenSecretRef: {name: b}`), want: map[string]string{
+				"rules": "^DeletionFailed: .*Choose another one, or disable Community"}},
+		"the rules channel, of which there is another one": {community: true,
+			was:  settings("rules") + object("DiscordChannel", "rules", inServer+"name: general"),
+			is:   settings("new") + object("DiscordChannel", "new", inServer+"name: new"),
+			want: map[string]string{"rules": "^delete; $", "new": "^create; $", "jujutsu": `^rulesChannelRef: "general" -> "new"; $`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, text := range []*string{&c.is, &c.was} {
+				if !strings.Contains(*text, "kind: DiscordServer") && !c.community {
+					*text = theServer + *text
+				}
+			}
+			r.srv.EditGuildByHand(r.guild, func(g *discordtest.Guild) {
+				if g.Features, g.RulesChannelID = nil, ""; c.community {
+					g.Features, g.RulesChannelID, g.PublicUpdatesChannelID = []string{"COMMUNITY"}, r.chat, r.alerts
+				}
+			})
+			stdout, _, _ := r.plan(t, "-f", r.file(t, c.is), "--before", r.file(t, c.was), "-o", "json")
+			got := messages(t, stdout)
+			for object, what := range got {
+				if want, ok := c.want[object]; !ok || !regexp.MustCompile(want).MatchString(what) {
+					t.Errorf("%s: %s", object, what)
+				}
+			}
+			if len(got) != len(c.want) {
+				t.Errorf("got %d objects, want %d", len(got), len(c.want))
+			}
+		})
+	}
+}
+
+// Of two objects for the same channel, the one that has it keeps it, and the message says what the other one can do.
+func TestPlanOfAConflict(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	has := strings.TrimSuffix(object("DiscordChannel", "has", inServer+"name: general"), "\n") + "\nstatus: {channelId: \"$CHAT\"}\n"
+	wants := object("DiscordChannel", "a", inServer+`name: general, adopt: {id: "$CHAT"}`)
+	elsewhere := strings.Replace(strings.Replace(wants, "{name: a}", "{name: a, namespace: other}", 1),
+		"{name: jujutsu}", "{name: jujutsu, namespace: default}", 1)
+	shared := object("DiscordServer", "jujutsu",
+		`serverId: "$GUILD", tokenSecretRef: {name: b}, allowedNamespaces: {from: All}, allowAdoption: true`)
+	for name, c := range map[string]struct{ is, want, not string }{
+		"one that adopts it": {is: theServer + wants + has,
+			want: "managed by DiscordChannel default/has, which keeps it. Name another channel in spec.adopt, or leave that out.*Observe"},
+		"of another namespace": {is: shared + elsewhere + has, want: "managed by DiscordChannel default/has, which keeps it", not: "Observe"},
+		"a copy of a status": {is: theServer + has + strings.Replace(has, "{name: has}", "{name: a2}", 1),
+			want: "Remove the status from its manifest"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stdout, _, _ := r.plan(t, "-f", r.file(t, c.is), "-o", "json")
+			var what string
+			for _, message := range messages(t, stdout) {
+				what += message
+			}
+			if !regexp.MustCompile("^Conflict: .*"+c.want).MatchString(what) || strings.Contains(what, "elete") ||
+				c.not != "" && strings.Contains(what, c.not) {
+				t.Errorf("%s", stdout)
+			}
+		})
+	}
+}
+
+// What an object would only observe stays as it is for the others.
+func TestPlanOfWhatIsObserved(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, all)
+	stdout, _, _ := r.plan(t, "-o", "json", "-f", r.file(t, theServer+
+		object("DiscordRole", "on-call", inServer+`name: Renamed, managementPolicy: Observe, adopt: {id: "$ROLE"}`)+
+		object("DiscordRole", "new", inServer+`name: New, managementPolicy: Observe`)+
+		object("DiscordChannel", "chat", inServer+"name: general, permissionOverwrites: [{role: Renamed, allow: [SendMessages]}]")+
+		object("DiscordChannel", "talk", inServer+"name: talk, permissionOverwrites: [{role: New, allow: [SendMessages]}]")))
+	got := messages(t, stdout)
+	for _, name := range []string{"chat", "talk"} {
+		if !strings.Contains(got[name], "RoleNotFound") {
+			t.Errorf("%s: %s", name, got[name])
+		}
+	}
+}

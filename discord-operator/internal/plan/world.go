@@ -35,10 +35,13 @@ type world struct {
 	serverID string
 	// after are the objects of the manifests; before, nil for unknown, are those that were applied last.
 	after, before *objects
-	// snap is the server as it would be with what was planned so far.
-	snap *guildcache.Snapshot
+	// snap is the server as it would be with what was planned so far; shown has what is to be deleted besides,
+	// which users know by its name.
+	snap, shown *guildcache.Snapshot
 	// taken are the objects that have what is on Discord, by its id.
-	taken map[string]string
+	taken map[string]status.Object
+	// removals are the objects that have a manifest no longer.
+	removals map[*external.Kind][]*step
 	// presumed are the DiscordServers that have no manifest, and skipped how many objects are of other servers.
 	presumed []string
 	skipped  int
@@ -54,7 +57,8 @@ type world struct {
 type step struct {
 	object status.Object
 	kind   *external.Kind
-	// removed says that the object has a manifest no longer.
+	// from are the objects among which it is; removed says that it has a manifest no longer.
+	from    *objects
 	removed bool
 	guild   *bot.Guild
 	binding external.Binding
@@ -70,7 +74,8 @@ var kinds = []*external.Kind{&role.Kind, &group.Kind, &channel.Kind}
 // compute plans all objects, and returns what would come of it.
 func compute(ctx context.Context, l *live, serverID string, after, before *objects) *Report {
 	w := &world{
-		live: l, serverID: serverID, after: after, before: before, snap: l.snapshot, taken: map[string]string{},
+		live: l, serverID: serverID, after: after, before: before, snap: l.snapshot, shown: l.snapshot,
+		taken: map[string]status.Object{},
 	}
 	w.takeOverStatus()
 	for _, objects := range []*objects{after, before} {
@@ -78,6 +83,9 @@ func compute(ctx context.Context, l *live, serverID string, after, before *objec
 			w.presume(objects)
 			w.assignServers(objects)
 		}
+	}
+	if before != nil {
+		w.planRemovals(ctx)
 	}
 	for _, kind := range kinds {
 		w.planKind(ctx, kind)
@@ -174,54 +182,28 @@ func (w *world) assignServers(o *objects) {
 
 // planKind binds and then plans all objects of a kind: siblings are ordered by their ids.
 func (w *world) planKind(ctx context.Context, kind *external.Kind) {
-	var steps []*step
-	for _, o := range w.objectsOf(kind) {
-		if s := w.begin(ctx, kind, o); s != nil {
-			steps = append(steps, s)
-		}
-	}
-	for _, named := range []bool{false, true} { // what is named by its id is not found by its name
-		for _, s := range steps {
-			w.bind(s, named)
-		}
-	}
+	steps := w.begin(ctx, kind, w.after)
+	w.bindAll(steps)
 	for _, s := range steps {
-		if s.guild == nil || len(s.issues) > 0 {
+		if s.guild == nil || len(s.issues) > 0 || status.Paused(s.object) {
 			continue
 		}
 		s.guild.Snapshot = w.snap
-		switch {
-		case s.removed:
-			s.plan = w.planRemoved(s)
-		case status.Paused(s.object):
-		default:
-			w.plan(ctx, s)
-		}
+		w.plan(ctx, s)
 	}
-	w.steps = append(w.steps, steps...)
+	w.steps = slices.Concat(w.steps, steps, w.removals[kind])
 }
 
-// objectsOf are those of a kind, and after them those that have a manifest no longer.
-func (w *world) objectsOf(kind *external.Kind) (all []status.Object) {
-	in := func(o *objects) (some []status.Object) {
-		switch kind {
-		case &role.Kind:
-			return generic(of[*v1alpha1.DiscordRole](o))
-		case &group.Kind:
-			return generic(of[*v1alpha1.DiscordGroup](o))
-		default:
-			return generic(of[*v1alpha1.DiscordChannel](o))
-		}
+// ofKind are the objects of a kind, in the order of their names.
+func (o *objects) ofKind(kind *external.Kind) []status.Object {
+	switch kind {
+	case &role.Kind:
+		return generic(of[*v1alpha1.DiscordRole](o))
+	case &group.Kind:
+		return generic(of[*v1alpha1.DiscordGroup](o))
+	default:
+		return generic(of[*v1alpha1.DiscordChannel](o))
 	}
-	all = in(w.after)
-	if w.before != nil {
-		for _, o := range in(w.before) {
-			if w.after.all[keyOf(o)] == nil {
-				all = append(all, o)
-			}
-		}
-	}
-	return all
 }
 
 func generic[T status.Object](typed []T) (all []status.Object) {
@@ -231,24 +213,25 @@ func generic[T status.Object](typed []T) (all []status.Object) {
 	return all
 }
 
-// begin finds the server of an object, and where it is or would be there; nil for one of another server.
-func (w *world) begin(ctx context.Context, kind *external.Kind, o status.Object) *step {
-	s := &step{object: o, kind: kind, removed: w.after.all[keyOf(o)] == nil}
-	set := w.after
-	if s.removed {
-		set = w.before
+// begin finds the servers of objects, and where they are or would be there. Those of other servers are left out.
+func (w *world) begin(ctx context.Context, kind *external.Kind, set *objects) (steps []*step) {
+	for _, o := range set.ofKind(kind) {
+		s := &step{object: o, kind: kind, from: set, removed: w.after.all[keyOf(o)] == nil}
+		parent, lookup, err := w.locate(ctx, set, o)
+		switch {
+		case err != nil:
+			s.issues = conditions.Of(err)
+		case parent.ID == w.serverID:
+			s.guild, s.binding.Lookup = parent, lookup
+		default:
+			if set == w.after || s.removed {
+				w.skipped++
+			}
+			continue
+		}
+		steps = append(steps, s)
 	}
-	parent, lookup, err := w.locate(ctx, set, o)
-	if err != nil {
-		s.issues = conditions.Of(err)
-		return s
-	}
-	if parent.ID != w.serverID {
-		w.skipped++
-		return nil
-	}
-	s.guild, s.binding.Lookup = parent, lookup
-	return s
+	return steps
 }
 
 // locate returns the guild of an object, and where what it has there is to be found.
@@ -257,7 +240,9 @@ func (w *world) locate(
 ) (guild *bot.Guild, lookup external.Lookup, err error) {
 	grants := &grant.Reader{Objects: set, Labels: true}
 	of := func(server *v1alpha1.DiscordServer) *bot.Guild {
-		return &bot.Guild{Server: server, ID: server.Status.ServerID, Snapshot: w.snap, InviteURL: w.inviteURL()}
+		return &bot.Guild{
+			Server: server, ID: server.Status.ServerID, By: o.GetNamespace(), Snapshot: w.snap, InviteURL: w.inviteURL(),
+		}
 	}
 	var server *v1alpha1.DiscordServer
 	switch o := o.(type) {
@@ -374,8 +359,8 @@ func (w *world) webhook(s *step) webhook.State {
 // position is the desired place of an object among its siblings; nil for none.
 func (w *world) position(s *step) *external.Position {
 	var siblings []status.Object
-	for _, o := range w.objectsOf(s.kind) {
-		if w.after.all[keyOf(o)] != nil && o.GetNamespace() == s.object.GetNamespace() && beside(o, s.object) {
+	for _, o := range w.after.ofKind(s.kind) {
+		if o.GetNamespace() == s.object.GetNamespace() && beside(o, s.object) {
 			siblings = append(siblings, o)
 		}
 	}
@@ -385,8 +370,8 @@ func (w *world) position(s *step) *external.Position {
 // low are the places in which a role of another namespace stays; nil for others.
 func (w *world) low(s *step) *external.Low {
 	var all []status.Object
-	for _, o := range w.objectsOf(s.kind) {
-		if w.after.all[keyOf(o)] != nil && beside(o, s.object) {
+	for _, o := range w.after.ofKind(s.kind) {
+		if beside(o, s.object) {
 			all = append(all, o)
 		}
 	}
@@ -406,21 +391,6 @@ func beside(a, b client.Object) bool {
 		return by == otherBy && parent == otherParent
 	}
 	return false
-}
-
-// planRemoved plans what becomes of what an object has that has a manifest no longer.
-func (w *world) planRemoved(s *step) external.Plan {
-	if i := s.kind.Identity(s.object); i.Adopt == nil && !i.Adopted && !i.Matched {
-		s.binding.NoRetention = grant.RetentionRefused(s.guild.Server, s.object.GetNamespace(), s.kind.Noun)
-	}
-	switch o := s.object.(type) {
-	case *v1alpha1.DiscordRole:
-		return role.PlanDeletion(o, role.State{Guild: s.guild, Binding: s.binding}, nil)
-	case *v1alpha1.DiscordChannel:
-		return channel.PlanDeletion(o, channel.State{Guild: s.guild, Binding: s.binding}, nil)
-	default:
-		return external.PlanDeletion(s.kind.Noun, s.kind.Identity(o).Retained(), s.binding, nil)
-	}
 }
 
 // planServers plans the objects of the server itself, which may refer to its channels.

@@ -178,6 +178,30 @@ func (s *Snapshot) With(channels []*discordclient.Channel, roles []discordclient
 	return &with
 }
 
+// Without returns the same state without some channels and roles, for what would be. The overwrites for such a
+// role go with it.
+func (s *Snapshot) Without(ids ...string) *Snapshot {
+	without := *s
+	gone := func(o discordclient.Overwrite) bool { return slices.Contains(ids, o.ID) }
+	var left []*discordclient.Channel
+	for _, c := range s.channels {
+		switch {
+		case slices.Contains(ids, c.ID):
+			continue
+		case slices.ContainsFunc(c.Overwrites, gone):
+			stripped := *c
+			stripped.Overwrites = slices.DeleteFunc(slices.Clone(c.Overwrites), gone)
+			c = &stripped
+		}
+		left = append(left, c)
+	}
+	without.setChannels(left)
+	without.Guild.Roles = slices.DeleteFunc(slices.Clone(s.Guild.Roles), func(r discordclient.Role) bool {
+		return slices.Contains(ids, r.ID)
+	})
+	return &without
+}
+
 // Children returns the channels in a category, in the order that Discord shows them; "" stands for
 // those in none, where categories are left out.
 func (s *Snapshot) Children(parentID string) []*discordclient.Channel {
