@@ -29,6 +29,7 @@ type options struct {
 	postgresCatalog  string
 	progressDeadline time.Duration
 	databaseDeadline time.Duration
+	discordAPI       string
 	dashboard        string
 	runbook          string
 	users            pods.Users
@@ -47,6 +48,7 @@ func (o *options) config() dojo.Config {
 		Exposure:    exposure.Config{ProgressDeadline: o.progressDeadline},
 		Monitoring: monitoring.Config{
 			ProgressDeadline: o.progressDeadline, DashboardURL: o.dashboardURL(), RunbookURL: o.runbook,
+			WebhookBase: o.webhookBase(),
 		},
 	}
 }
@@ -65,6 +67,9 @@ func parse(args []string, out io.Writer) (*options, error) {
 	flags.StringVar(&o.postgresCatalog, "postgres-image-catalog", "",
 		"`name` of the ClusterImageCatalog that has the image of each version, instead of --postgres-image; "+
 			"a change of the catalog rolls the Clusters")
+	flags.StringVar(&o.discordAPI, "discord-api-url", "https://discord.com/api/v10",
+		"`URL` of Discord's API, or of a server that is compatible with it, as discord-operator has it; "+
+			"alerts are posted to webhooks there and to no other host")
 	flags.StringVar(&o.dashboard, "dashboard-url", "",
 		"`URL` of the dashboard \"Dojos and channels\" in Grafana, such as "+
 			"https://grafana.example.org/d/jutsu-dojos-and-channels, to which the alerts of Dojos link; empty for no link")
@@ -102,6 +107,9 @@ func (o *options) validate() error {
 	case o.workers < 1:
 		return fmt.Errorf("--concurrency is %d, it must be at least 1", o.workers)
 	}
+	if _, err := monitoring.WebhookBase(o.discordAPI); err != nil {
+		return fmt.Errorf("--discord-api-url: %w", err)
+	}
 	return nil
 }
 
@@ -114,6 +122,12 @@ func absolute(option string) bool {
 	u, err := url.Parse(option)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
 		!strings.ContainsAny(option, "{}() \t")
+}
+
+// webhookBase is where webhooks are, by the API of --discord-api-url, which is valid.
+func (o *options) webhookBase() string {
+	base, _ := monitoring.WebhookBase(o.discordAPI)
+	return base
 }
 
 // dashboardURL is that of --dashboard-url, nil where it is empty.

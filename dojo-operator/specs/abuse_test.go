@@ -157,6 +157,33 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			})
 		})
 
+		It("by addresses of its own in the Secrets to which Alertmanager posts", func(ctx context.Context) {
+			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
+			alerted := newDojo(ns, b.kept.Name, inGroup)
+			Expect(k8s.Create(ctx, alerted)).To(Succeed())
+			postable(ctx, alertsChannelOf(alerted), "hook")
+			eventuallyReady(ctx, alerted)
+			posts := alertmanagerSecretOf(alerted)
+			channels := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "hook"}}
+			hostile := func(s *corev1.Secret) {
+				s.Data = map[string][]byte{"url": []byte("https://169.254.169.254/api/webhooks/7/a")}
+			}
+			b.undisturbed(ctx, func() {
+				for range forgedObjects {
+					edit(ctx, posts, hostile)
+				}
+			})
+			Eventually(ctx, refetch(posts)).Should(haveURL(hookURL("hook")))
+			edit(ctx, channels, hostile)
+			eventuallyDegraded(ctx, alerted, corev1api.ReasonWebhookInvalid)
+			edit(ctx, posts, hostile)
+			eventuallyGone(ctx, ofKind("AlertmanagerConfig", ns, alerted.Name), "it would post to what was edited")
+			Expect(k8s.Delete(ctx, channels)).To(Succeed())
+			webhookWritten(ctx, alertsChannelFetched(ctx, alerted), "hook") // as discord-operator does
+			Eventually(ctx, refetch(posts)).Should(haveURL(hookURL("hook")))
+			eventuallyReady(ctx, alerted)
+		})
+
 		It("by Dojos with the names of the operators' Services", func(ctx context.Context) {
 			Expect(k8s.Create(ctx, source(ns, "pg-app"))).To(Succeed())
 			service := ofKind("Service", environment.Dojo.Namespace, environment.Dojo.Name+"-metrics")

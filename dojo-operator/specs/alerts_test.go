@@ -8,6 +8,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,6 +49,32 @@ func sharedChannel(ctx context.Context, namespace string) *unstructured.Unstruct
 	return o
 }
 
+// hookURL is that of the webhook whose URL discord-operator writes into the Secret of this name.
+func hookURL(secret string) string {
+	return secrets.Add("https://discord.com/api/webhooks/1401681709430341999/" + secret)
+}
+
+// webhookWritten creates the Secret with the URL of a channel's webhook as discord-operator does.
+func webhookWritten(ctx context.Context, channel *unstructured.Unstructured, name string) {
+	GinkgoHelper()
+	owner := metav1.NewControllerRef(channel, discordv1alpha1.GroupVersion.WithKind("DiscordChannel"))
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: channel.GetNamespace(), Name: name,
+			OwnerReferences: []metav1.OwnerReference{*owner}},
+		StringData: map[string]string{discordv1alpha1.WebhookSecretKey: hookURL(name)},
+	}
+	Expect(client.IgnoreAlreadyExists(k8s.Create(ctx, secret))).To(Succeed())
+}
+
+// alertmanagerSecretOf is the Secret that the Dojo's AlertmanagerConfig names.
+func alertmanagerSecretOf(dojo *corev1api.Dojo) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: dojo.Namespace, Name: dojo.Name + "-alertmanager"}}
+}
+
+func haveURL(url string) types.GomegaMatcher {
+	return HaveField("Data", HaveKeyWithValue(discordv1alpha1.WebhookSecretKey, []byte(url)))
+}
+
 // channelBecomes writes the status of a channel as discord-operator does.
 func channelBecomes(ctx context.Context, o *unstructured.Unstructured, can conditions.Availability,
 	issue *conditions.Issue, secret string) {
@@ -54,6 +82,9 @@ func channelBecomes(ctx context.Context, o *unstructured.Unstructured, can condi
 	Eventually(ctx, func(ctx context.Context) error {
 		if err := k8s.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return err
+		}
+		if secret != "" {
+			webhookWritten(ctx, o, secret)
 		}
 		var channel discordv1alpha1.DiscordChannel
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &channel); err != nil {
@@ -115,7 +146,8 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 			ChannelName: "tokyo-alerts", ChannelID: "42", ChannelURL: "https://discord.com/channels/1/42"})))
 		routing := ofKind("AlertmanagerConfig", ns, "tokyo")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(routing), routing)).To(Succeed())
-		Expect(webhookSecret(routing)).To(Equal(map[string]any{"name": "tokyo-alerts-webhook", "key": "url"}))
+		Expect(webhookSecret(routing)).To(Equal(map[string]any{"name": "tokyo-alertmanager", "key": "url"}))
+		Expect(refetch(alertmanagerSecretOf(dojo))(ctx)).To(haveURL(hookURL("tokyo-alerts-webhook")))
 		Expect(metav1.IsControlledBy(routing, dojo)).To(BeTrue())
 
 		writes := operator.WritesAtRest(ns)
@@ -123,7 +155,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 		Expect(withoutStatus(writes)).To(ConsistOf(
 			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
 			"create servicemonitors/tokyo", "create prometheusrules/tokyo", "create discordchannels/tokyo-alerts",
-			"create alertmanagerconfigs/tokyo"))
+			"create secrets/tokyo-alertmanager", "create alertmanagerconfigs/tokyo"))
 		edit(ctx, channel, func(o *unstructured.Unstructured) {
 			Expect(unstructured.SetNestedField(o.Object, int64(3), "spec", "position")).To(Succeed())
 		})
@@ -170,21 +202,22 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 			Should(haveField("spec.route.matchers", HaveLen(2)))
 		Eventually(ctx, refetch(channel)).Should(haveField("spec.name", "tokyo-alerts"))
 		postable(ctx, channel, "renewed")
-		Eventually(ctx, refetch(routing)).Should(WithTransform(webhookSecret, HaveKeyWithValue("name", "renewed")))
+		posts := alertmanagerSecretOf(dojo)
+		Eventually(ctx, refetch(posts)).Should(haveURL(hookURL("renewed")))
 
 		shared := sharedChannel(ctx, ns)
 		edit(ctx, dojo, inChannel)
 		eventuallyDegraded(ctx, dojo, corev1api.ReasonChannelWithoutWebhook)
 		Consistently(ctx, refetch(channel)).Should(Not(BeNil()), "its messages go with it")
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(routing), routing)).To(Succeed())
-		Expect(webhookSecret(routing)).
-			To(HaveKeyWithValue("name", "renewed"), "until the other channel can be posted to, the former one gets the alerts")
+		Expect(refetch(posts)(ctx)).
+			To(haveURL(hookURL("renewed")), "until the other channel can be posted to, the former one gets the alerts")
 		edit(ctx, shared, func(o *unstructured.Unstructured) {
 			Expect(unstructured.SetNestedField(o.Object, "Alertmanager", "spec", "webhook", "name")).To(Succeed())
 		})
 		postable(ctx, shared, "all-webhook")
 		eventuallyReady(ctx, dojo)
-		Eventually(ctx, refetch(routing)).Should(WithTransform(webhookSecret, HaveKeyWithValue("name", "all-webhook")))
+		Eventually(ctx, refetch(posts)).Should(haveURL(hookURL("all-webhook")))
 		eventuallyGone(ctx, channel, "the alerts go to the other one")
 		Expect(operator.Writes(ns)).
 			NotTo(ContainElement(HaveSuffix("discordchannels/all")), "a channel that the Dojo does not own is never written to")
@@ -194,6 +227,7 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 			child := ofKind(kind, ns, "tokyo")
 			eventuallyGone(ctx, child, kind)
 		}
+		eventuallyGone(ctx, posts, "the garbage collector takes the Secret")
 		Eventually(ctx, refetch(dojo)).Should(And(HaveField("Status.Alerts", BeNil()),
 			WithTransform(func(dojo *corev1api.Dojo) any {
 				return meta.FindStatusCondition(dojo.Status.Conditions, "AlertsReady")
@@ -306,8 +340,8 @@ var _ = Describe("The alerts of a Dojo on Discord", func() {
 			"create databases/tokyo-db", "patch databases/tokyo-db", ContainSubstring("create jobs/tokyo-schema-"),
 			"create secrets/tokyo-credentials", "create deployments/tokyo", "create services/tokyo",
 			"create servicemonitors/tokyo", "create prometheusrules/tokyo", "create discordchannels/tokyo-alerts",
-			"create alertmanagerconfigs/tokyo"))
-		Expect(children).To(HaveLen(14), "each of them once")
+			"create secrets/tokyo-alertmanager", "create alertmanagerconfigs/tokyo"))
+		Expect(children).To(HaveLen(15), "each of them once")
 		Consistently(func() []string { return operator.Writes(ns)[len(writes):] }).
 			Should(BeEmpty(), "a Dojo that is reconciled should not be written")
 	})

@@ -31,6 +31,7 @@ type appliedField struct {
 // appliedFields has one field of each kind that the operator applies more than once.
 var appliedFields = []appliedField{
 	{"Secret", "-credentials", "/metadata/labels/app.kubernetes.io~1name", "other"},
+	{"Secret", "-alertmanager", "/metadata/labels/app.kubernetes.io~1name", "other"},
 	{"Deployment", "", "/spec/template/spec/containers/0/image", "mirror.example.org/dojo:1"},
 	{"Service", "", "/spec/ports/0/targetPort", int64(8080)},
 	{"PodDisruptionBudget", "", "/spec/maxUnavailable", "50%"},

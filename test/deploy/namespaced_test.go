@@ -100,6 +100,11 @@ func (n *namespaced) kustomization(t *testing.T) string {
 				"name": "discord-operator-api", "namespace": environment.Discord.Namespace,
 				"literals": []string{"url=" + n.discord.APIURL()},
 			}},
+			"patches": []map[string]any{{
+				"target": map[string]any{"kind": "Deployment", "name": environment.Dojo.Name},
+				"patch": "- {op: add, path: /spec/template/spec/containers/0/args/-, value: --discord-api-url=" +
+					n.discord.APIURL() + "}",
+			}},
 		}
 	})
 }

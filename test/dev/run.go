@@ -186,11 +186,11 @@ func (s *session) arguments(o environment.Operator) []string {
 	if s.options.namespaces != "" {
 		args = append(args, "--watch-namespaces="+s.options.namespaces)
 	}
-	if o == environment.Dojo {
-		return append(args, strings.Fields(s.options.dojoArgs)...)
-	}
 	if s.discord != nil {
 		args = append(args, "--discord-api-url="+s.discord.APIURL())
+	}
+	if o == environment.Dojo {
+		return append(args, strings.Fields(s.options.dojoArgs)...)
 	}
 	return append(args, strings.Fields(s.options.discordFlags)...)
 }

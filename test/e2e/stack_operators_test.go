@@ -15,10 +15,11 @@ import (
 
 // arguments are those of an operator beside those in its manifests.
 func (s *Stack) arguments(o environment.Operator) []any {
+	args := []any{"--discord-api-url=" + discordURL}
 	if o == environment.Dojo {
-		return []any{"--dojo-image=" + s.Images[DojoApp]}
+		args = append(args, "--dojo-image="+s.Images[DojoApp])
 	}
-	return []any{"--discord-api-url=" + discordURL}
+	return args
 }
 
 // installOperators applies both operators as they are deployed, with the images of this checkout
@@ -29,7 +30,7 @@ func (s *Stack) installOperators(ctx context.Context) error {
 		return err
 	}
 	for _, o := range environment.All {
-		if err := s.installOperator(ctx, o, root, s.Images[o.Name]); err != nil {
+		if err := s.installOperator(ctx, o, root, s.Images[o.Name], s.arguments(o)); err != nil {
 			return err
 		}
 	}
@@ -38,12 +39,12 @@ func (s *Stack) installOperators(ctx context.Context) error {
 
 // installOperator applies an operator as the checkout at root has it for production, scraped by
 // Prometheus.
-func (s *Stack) installOperator(ctx context.Context, o environment.Operator, root, image string) error {
+func (s *Stack) installOperator(ctx context.Context, o environment.Operator, root, image string, args []any) error {
 	objects, err := o.Render(root, "overlays/production", "prometheus")
 	if err != nil {
 		return err
 	}
-	setImage(objects, image, s.arguments(o)...)
+	setImage(objects, image, args...)
 	return manifests.Apply(ctx, s.admin, objects)
 }
 

@@ -3,12 +3,15 @@
 package e2e_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"jutsu.com/operators/libs/testcluster/project"
@@ -21,6 +24,9 @@ type Before struct {
 	environment.Operator
 	// Revision is its last release, or where there is none the commit before.
 	Revision string
+	// ChecksWebhooks is whether it has the flag --discord-api-url: dojo-operator 0.1.0 and newer.
+	ChecksWebhooks bool
+
 	checkout string
 	image    string
 }
@@ -49,6 +55,11 @@ func BuildBefore(ctx context.Context, o environment.Operator, registry, folder s
 			return nil, err
 		}
 	}
+	options, err := os.ReadFile(filepath.Join(b.checkout, o.Name, "options.go"))
+	if err != nil {
+		return nil, err
+	}
+	b.ChecksWebhooks = bytes.Contains(options, []byte(`"discord-api-url"`))
 	version := "before-" + path.Base(revision)
 	if b.image, err = images.Pushed(ctx, registry, o.Name, version); err != nil {
 		b.image, err = images.PushOperator(ctx, b.checkout, registry, folder, o.Name, version)
@@ -59,7 +70,11 @@ func BuildBefore(ctx context.Context, o environment.Operator, registry, folder s
 // Downgrade installs operators as they were before, and returns when they are ready.
 func (s *Stack) Downgrade(ctx context.Context, operators ...*Before) error {
 	for _, b := range operators {
-		if err := s.installOperator(ctx, b.Operator, b.checkout, b.image); err != nil {
+		args := s.arguments(b.Operator)
+		if !b.ChecksWebhooks {
+			args = slices.DeleteFunc(args, func(arg any) bool { return strings.HasPrefix(arg.(string), "--discord-api-url=") })
+		}
+		if err := s.installOperator(ctx, b.Operator, b.checkout, b.image, args); err != nil {
 			return err
 		}
 	}
@@ -72,7 +87,7 @@ func (s *Stack) Upgrade(ctx context.Context, o environment.Operator) error {
 	if err != nil {
 		return err
 	}
-	if err := s.installOperator(ctx, o, root, s.Images[o.Name]); err != nil {
+	if err := s.installOperator(ctx, o, root, s.Images[o.Name], s.arguments(o)); err != nil {
 		return err
 	}
 	return s.ready(ctx)

@@ -212,7 +212,7 @@ func (e *Environment) StartOperator(ctx context.Context, o Operator, log string,
 	if e.options.Deployed {
 		c.Objects = e.deployed[o.Name]
 	}
-	if o == Discord && e.Discord != nil {
+	if e.Discord != nil {
 		c.Args = append([]string{"--discord-api-url=" + e.Discord.APIURL()}, args...)
 	}
 	p, err := o.Start(ctx, e.Cluster, c)

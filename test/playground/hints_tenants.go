@@ -11,7 +11,7 @@ func tenantHints(f facts) []hint {
 	}
 	post := func(team, dojo string) string {
 		return fmt.Sprintf(`curl -sS -H "Content-Type: application/json" -d '{"content":"An alert of %[1]s"}' `+
-			`"$(kubectl -n %[1]s get secret %[2]s-alerts-webhook -o jsonpath='{.data.url}' | base64 -d)?wait=true"`, team, dojo)
+			`"$(kubectl -n %[1]s get secret %[2]s-alertmanager -o jsonpath='{.data.url}' | base64 -d)?wait=true"`, team, dojo)
 	}
 	share := func(from string) string {
 		return "kubectl -n platform patch discordgroup alerts --type=merge -p " +

@@ -174,7 +174,7 @@ var checks = map[string]check{
 	"kubectl get dojo sendai-jujutsu-high -o": {prints: `"channelId":"\d+".*"channelName":"sendai-jujutsu-high-alerts"`},
 	"kubectl describe discordchannels,": {
 		prints: `(?si)name: +sendai-jujutsu-high-alerts.*alert: +DojoDown.*` +
-			`api URL:\s+key: +url\s+name: +sendai-jujutsu-high-alerts-webhook`},
+			`api URL:\s+key: +url\s+name: +sendai-jujutsu-high-alertmanager`},
 	"kubectl delete dojo sendai-jujutsu-high": {prints: `deleted`,
 		then: "kubectl get database,secret sendai-jujutsu-high-db", shows: `(?s)database.*secret/sendai`},
 	"kubectl apply -f ": {prints: `created`, then: wide,

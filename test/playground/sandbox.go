@@ -196,7 +196,7 @@ func (s *sandbox) startOperators(ctx context.Context) error {
 	for i, o := range environment.All {
 		group.Go(func() error {
 			args := []string{"--zap-encoder=console", "--zap-time-encoding=iso8601"}
-			if o == environment.Discord && s.options.discordAPIURL != "" {
+			if s.options.discordAPIURL != "" {
 				args = append(args, "--discord-api-url="+s.options.discordAPIURL)
 			}
 			p, err := s.StartOperator(ctx, o, o.Name+".log", args...)

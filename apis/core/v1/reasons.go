@@ -317,4 +317,8 @@ const (
 	// ReasonChannelWithoutWebhook (Degraded): the DiscordChannel of spec.alerts.discord.channelRef
 	// has no spec.webhook, so Alertmanager cannot post there. Add one.
 	ReasonChannelWithoutWebhook = "ChannelWithoutWebhook"
+	// ReasonWebhookInvalid (Degraded): the Secret with the URL of the channel's webhook holds none of
+	// Discord's API, or is missing. The alerts go where they went before, if they did. Delete the
+	// Secret, which discord-operator writes again; give both operators the same --discord-api-url.
+	ReasonWebhookInvalid = "WebhookInvalid"
 )

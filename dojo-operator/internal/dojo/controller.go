@@ -145,7 +145,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, wor
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcile.Result, error) {
 	if !d.DeletionTimestamp.IsZero() && !finalizes(d) {
-		return reconcile.Result{}, nil // the garbage collector takes the children
+		return r.guard(ctx, d) // the garbage collector takes the children
 	}
 	state, err := r.observe(ctx, d)
 	if errors.Is(err, apply.ErrStale) {
@@ -157,7 +157,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 	}
 	plan := Plan(d, state, r.Config)
 	if paused(d) {
-		plan = pause(d, plan)
+		plan = pause(d, plan, monitoring.Safeguards(d, state.Monitoring, r.Config.Monitoring))
 	}
 	results := r.applier.Run(ctx, d, plan)
 	r.record(d, results)
@@ -180,6 +180,34 @@ func (r *Reconciler) Reconcile(ctx context.Context, d *corev1api.Dojo) (reconcil
 	return result, err
 }
 
+// guard carries out the safeguards alone. A Dojo that is being deleted stays, with all its children, for as
+// long as a finalizer of another client holds it.
+func (r *Reconciler) guard(ctx context.Context, d *corev1api.Dojo) (reconcile.Result, error) {
+	observed, err := monitoring.Observe(ctx, r.reader(d), d, r.Kinds.Has, r.Clock.Now())
+	if errors.Is(err, apply.ErrStale) {
+		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
+	}
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	results := r.applier.Run(ctx, d, monitoring.Safeguards(d, observed, r.Config.Monitoring))
+	r.record(d, results)
+	switch {
+	case slices.ContainsFunc(results.Issues, notLeading):
+		return reconcile.Result{}, fence.ErrNotLeading
+	case results.Stale:
+		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
+	}
+	return conditions.Result(results.Issues)
+}
+
+// reader reads what a plan for a Dojo is made from.
+func (r *Reconciler) reader(d *corev1api.Dojo) apply.Reader {
+	return apply.Reader{
+		Cache: r.Client, Live: r.Live, Expectations: r.applier.Expectations, Unchanged: r.applier.Unchanged(d.UID),
+	}
+}
+
 // notLeading reports whether a write was refused because another process may lead.
 func notLeading(i conditions.Issue) bool { return errors.Is(i.Err, fence.ErrNotLeading) }
 
@@ -189,9 +217,7 @@ func (r *Reconciler) observe(ctx context.Context, d *corev1api.Dojo) (s State, e
 		return s, apply.ErrStale
 	}
 	now := r.Clock.Now()
-	reader := apply.Reader{
-		Cache: r.Client, Live: r.Live, Expectations: r.applier.Expectations, Unchanged: r.applier.Unchanged(d.UID),
-	}
+	reader := r.reader(d)
 	if s.Workload, err = workload.Observe(ctx, reader, d, now); err != nil {
 		return s, err
 	}

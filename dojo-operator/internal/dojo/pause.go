@@ -22,14 +22,14 @@ const resume = "Remove the annotation " + corev1api.PausedAnnotation + " to resu
 // paused reports whether a user has paused the Dojo.
 func paused(d *corev1api.Dojo) bool { return d.Annotations[corev1api.PausedAnnotation] == "true" }
 
-// pause is the plan of a paused Dojo: none of its writes, and an issue where there are any. The issues
-// stay, since the Dojo is observed as before.
-func pause(d *corev1api.Dojo, p apply.Plan) apply.Plan {
+// pause is the plan of a paused Dojo: none of its writes but those of guards, and an issue where there are
+// any. The issues stay, since the Dojo is observed as before.
+func pause(d *corev1api.Dojo, p, guards apply.Plan) apply.Plan {
 	names, parts := pending(p)
 	if d.DeletionTimestamp != nil {
 		issue := conditions.Degraded(corev1api.ReasonPaused,
 			"The Dojo is being deleted and is paused, so neither it nor its data is deleted. %s", resume)
-		return apply.Plan{Issues: append(ofAllParts(*issue), p.Issues...)}
+		return apply.Join(apply.Plan{Issues: append(ofAllParts(*issue), p.Issues...)}, guards)
 	}
 	var issues []conditions.Issue
 	for _, part := range parts {
@@ -38,7 +38,7 @@ func pause(d *corev1api.Dojo, p apply.Plan) apply.Plan {
 		issue.Part = part
 		issues = append(issues, *issue)
 	}
-	return apply.Plan{Issues: append(issues, p.Issues...)}
+	return apply.Join(apply.Plan{Issues: append(issues, p.Issues...)}, guards)
 }
 
 // pending are what a plan would write, by kind and name, and the parts of the Dojo that it belongs to.

@@ -38,11 +38,12 @@ type State struct {
 // Plan is what has to be done so that a Dojo matches its spec. What goes wrong with one part does
 // not stop the others: a Dojo whose credentials are gone can still be scaled.
 func Plan(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
+	guards := monitoring.Safeguards(d, s.Monitoring, cfg.Monitoring)
 	if d.DeletionTimestamp != nil {
-		return planDeletion(d, s, cfg) // stop, back up, drop
+		return apply.Join(planDeletion(d, s, cfg), guards) // stop, back up, drop
 	}
 	if issue := blocked(d, s); issue != nil {
-		return apply.Plan{Issues: ofAllParts(*issue)}
+		return apply.Join(apply.Plan{Issues: ofAllParts(*issue)}, guards)
 	}
 	database := postgres.Plan(d, s.Postgres, cfg.Postgres)
 	access := credentials.Plan(d, s.Credentials, database.Usable(s.Credentials.Own != nil), cfg.Credentials)
@@ -59,7 +60,7 @@ func Plan(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 	return apply.Join(apply.Plan{Finalizers: planFinalizers(d, s)}, database.Plan, access.Plan, app, outside, alerts)
 }
 
-// blocked is why nothing at all is done about a Dojo: a foreign object has the name of a child that
+// blocked is why nothing but the safeguards is done about a Dojo: a foreign object has the name of a child that
 // it cannot do without.
 func blocked(d *corev1api.Dojo, s State) *conditions.Issue {
 	if d.Spec.Database == corev1api.DatabaseMongo {

@@ -39,7 +39,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 
 func referencesOf(o client.Object) []string {
 	d := o.(*corev1api.Dojo)
-	names := []string{d.Name, credentials.Name(d), monitoring.ChannelName(d)}
+	names := []string{d.Name, credentials.Name(d), monitoring.ChannelName(d), monitoring.SecretName(d)}
 	all := []string{credentials.Reference(d).String()}
 	for _, name := range append(names, cnpg.References(d)...) {
 		if name != "" {
@@ -65,6 +65,10 @@ func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.R
 	case *cnpgv1.Database:
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.ClusterRef.Name)...)
 	}
+	if channel := channelOf(o); channel != "" { // whose webhook's URL is in this Secret
+		requests = append(requests, r.dojosThat(ctx, func(*corev1api.Dojo) bool { return true },
+			client.MatchingFields{references: types.NamespacedName{Namespace: o.GetNamespace(), Name: channel}.String()})...)
+	}
 	if dojo := o.GetLabels()[ownership.InstanceLabel]; dojo != "" && ownership.Managed(o) {
 		requests = append(requests, request(o.GetNamespace(), dojo))
 	}
@@ -72,6 +76,15 @@ func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.R
 		requests = append(requests, request(o.GetNamespace(), metav1.GetControllerOfNoCopy(o).Name))
 	}
 	return requests
+}
+
+// channelOf is the name of the DiscordChannel that controls an object; empty where none does.
+func channelOf(o client.Object) string {
+	owner := metav1.GetControllerOfNoCopy(o)
+	if owner == nil || owner.Kind != "DiscordChannel" || owner.APIVersion != discordv1alpha1.GroupVersion.String() {
+		return ""
+	}
+	return owner.Name
 }
 
 // ownerOfCluster returns the Dojo whose own Cluster has this name.

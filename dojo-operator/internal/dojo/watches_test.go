@@ -72,19 +72,24 @@ func TestIndexes(t *testing.T) {
 		object client.Object
 		want   []string
 	}{
-		"Dojo": {dojos + ownership.References, dojo(), []string{"school/pg-app", "school/tokyo", "school/tokyo-credentials"}},
+		"Dojo": {dojos + ownership.References, dojo(), []string{"school/pg-app", "school/tokyo", "school/tokyo-credentials",
+			"school/tokyo-alertmanager"}},
 		"source elsewhere": {dojos + ownership.References, dojo(referring("databases")),
-			[]string{"databases/pg-app", "school/tokyo", "school/tokyo-credentials"}},
-		"no source": {dojos + ownership.References, dojo(noReference), []string{"/", "school/tokyo", "school/tokyo-credentials"}},
+			[]string{"databases/pg-app", "school/tokyo", "school/tokyo-credentials", "school/tokyo-alertmanager"}},
+		"no source": {dojos + ownership.References, dojo(noReference), []string{"/", "school/tokyo", "school/tokyo-credentials",
+			"school/tokyo-alertmanager"}},
 		"existing Cluster, SQL": {dojos + ownership.References, dojo(inCluster, withSQL), []string{"/", "school/tokyo",
-			"school/tokyo-credentials", "school/tokyo-db", "school/pg", "school/tokyo-db-2", "school/sql", "school/users"}},
+			"school/tokyo-credentials", "school/tokyo-alertmanager", "school/tokyo-db", "school/pg", "school/tokyo-db-2",
+			"school/sql", "school/users"}},
 		"Cluster of its own": {dojos + ownership.References, dojo(ownCluster), []string{"/", "school/tokyo",
-			"school/tokyo-credentials", "school/tokyo-db", "school/tokyo-db", "school/tokyo-db-2",
+			"school/tokyo-credentials", "school/tokyo-alertmanager", "school/tokyo-db", "school/tokyo-db", "school/tokyo-db-2",
 			"school/tokyo-db-pooler-rw", "school/tokyo-db-primary"}},
 		"shared channel": {dojos + ownership.References, dojo(inChannel),
-			[]string{"school/pg-app", "school/tokyo", "school/tokyo-credentials", "school/all"}},
+			[]string{"school/pg-app", "school/tokyo", "school/tokyo-credentials", "school/all",
+				"school/tokyo-alertmanager"}},
 		"channel of its own": {dojos + ownership.References, dojo(inGroup),
-			[]string{"school/pg-app", "school/tokyo", "school/tokyo-credentials", "school/tokyo-alerts"}},
+			[]string{"school/pg-app", "school/tokyo", "school/tokyo-credentials", "school/tokyo-alerts",
+				"school/tokyo-alertmanager"}},
 		"pod":                        {"*v1.Pod " + pods.OfApplication, applicationPod, []string{"tokyo"}},
 		"pod of the schema":          {"*v1.Pod " + pods.OfApplication, schemaPod, nil},
 		"schema's pod":               {"*v1.Pod " + pods.OfSchema, schemaPod, []string{"tokyo"}},
@@ -153,6 +158,13 @@ func TestDojosOfAnObject(t *testing.T) {
 	backup := func(labels map[string]string) *cnpgv1.Backup {
 		return &cnpgv1.Backup{ObjectMeta: metav1.ObjectMeta{Labels: labels}}
 	}
+	ofChannel := func(name string) metav1.ObjectMeta {
+		channel := &discordv1alpha1.DiscordChannel{ObjectMeta: named("school", name)}
+		m := named("school", "hook")
+		m.OwnerReferences = []metav1.OwnerReference{
+			*metav1.NewControllerRef(channel, discordv1alpha1.GroupVersion.WithKind("DiscordChannel"))}
+		return m
+	}
 	const group = "core.jutsu.com/v1"
 	ofAnotherGroup := byOwner(osaka, named("school", "tokyo"), "example.org/v1")
 	scheduled := backup(nil)
@@ -175,6 +187,8 @@ func TestDojosOfAnObject(t *testing.T) {
 		"Job with the schema's labels":   {child(schemaJob), "school/tokyo"},
 		"source of three":                {secret(named("school", "pg-app")), "abroad/guest school/kyoto school/tokyo"},
 		"source of one, name of another": {secret(named("school", "kyoto-credentials")), "school/kyoto school/other"},
+		"Secret with a channel's URL":    {secret(ofChannel("all")), "school/own"},
+		"Secret with another's URL":      {secret(ofChannel("theirs")), ""},
 		"Secret":                         {secret(named("school", "theirs")), ""},
 		"Secret, elsewhere":              {secret(named("team", "pg-app")), ""},
 		"existing Cluster":               {some(&cnpgv1.Cluster{}, "school", "pg"), "school/osaka"},

@@ -62,11 +62,11 @@ func channelFor(d *corev1api.Dojo) *unstructured.Unstructured {
 }
 
 // routeFor is the AlertmanagerConfig that sends the Dojo's alerts to the webhook whose URL is in
-// the Secret. What it does not say (how long to wait, when to repeat) is as the platform's own
-// route has it.
-func routeFor(d *corev1api.Dojo, secret string) *unstructured.Unstructured {
+// the Dojo's own Secret. What it does not say (how long to wait, when to repeat) is as the platform's
+// own route has it.
+func routeFor(d *corev1api.Dojo) *unstructured.Unstructured {
 	message := map[string]any{
-		"apiURL":       map[string]any{"name": secret, "key": discordv1alpha1.WebhookSecretKey},
+		"apiURL":       map[string]any{"name": SecretName(d), "key": discordv1alpha1.WebhookSecretKey},
 		"sendResolved": true,
 		"title":        alertTitle,
 		"message":      alertMessage,
@@ -133,29 +133,21 @@ const (
 // planAlerts brings the alerts to Discord, as far as what others provide exists: the pods do not
 // wait for it.
 func planAlerts(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) {
-	secret := ""
 	if d.Spec.Alerts != nil {
-		var issue *conditions.Issue
-		secret, issue = planChannel(d, s, cfg, p)
-		p.Report(issue)
+		p.Report(planChannel(d, s, cfg, p))
 		if kind := s.missing(routeKind.Group); kind != nil {
 			p.Report(notInstalled(corev1api.ReasonPrometheusOperatorNotInstalled, "spec.alerts",
 				"prometheus-operator (https://prometheus-operator.dev)", kind))
 			return
 		}
 	}
-	var desired *unstructured.Unstructured // while there is no new webhook, the alerts go to the former channel
-	if secret != "" {
-		desired = routeFor(d, secret)
-	}
-	route := ownership.PlanOption(d, p, routeKind.Kind, s.Route, d.Spec.Alerts != nil, desired, s.Unchanged)
-	moved := desired != nil && route == nil && !ownership.Conflicts(d, s.Route)
+	moved := planDelivery(d, s, cfg, p)
 	planObsoleteChannel(d, s, cfg, moved, p)
 }
 
 // planObsoleteChannel deletes the Dojo's own channel, with its messages, where it has another one now:
-// once the alerts go there. moved is whether the AlertmanagerConfig says so, which Alertmanager may
-// take the progress deadline to read.
+// once the alerts go there. moved is whether the AlertmanagerConfig and its Secret say so, which
+// Alertmanager may take the progress deadline to read.
 func planObsoleteChannel(d *corev1api.Dojo, s State, cfg Config, moved bool, p *apply.Plan) {
 	own := s.OwnChannel
 	if own == nil || hasOwnChannel(d) || ownership.Conflicts(d, own) || own.DeletionTimestamp != nil {
@@ -166,7 +158,7 @@ func planObsoleteChannel(d *corev1api.Dojo, s State, cfg Config, moved bool, p *
 	case !moved:
 		return
 	default:
-		if left := cfg.ProgressDeadline - s.Now.Sub(lastWritten(s.Route)); left > 0 {
+		if left := cfg.ProgressDeadline - s.Now.Sub(lastWritten(s.Route, s.OwnSecret)); left > 0 {
 			p.Report(conditions.Progressing(corev1api.ReasonMovingAlerts,
 				"The alerts move to the DiscordChannel %s. %s is deleted when Alertmanager has its new configuration.",
 				ChannelName(d), own.Name).After(min(left, cfg.ProgressDeadline)))
@@ -176,36 +168,37 @@ func planObsoleteChannel(d *corev1api.Dojo, s State, cfg Config, moved bool, p *
 	p.Delete = append(p.Delete, apply.Delete(channelKind.Kind, own))
 }
 
-// lastWritten is when we have last written an object.
-func lastWritten(o metav1.Object) time.Time {
-	at := o.GetCreationTimestamp().Time
-	for _, entry := range o.GetManagedFields() {
-		if entry.Manager == ownership.FieldOwner && entry.Time != nil && entry.Time.After(at) {
-			at = entry.Time.Time
+// lastWritten is when we have last written one of these objects.
+func lastWritten(objects ...metav1.Object) (at time.Time) {
+	for _, o := range objects {
+		if created := o.GetCreationTimestamp().Time; created.After(at) {
+			at = created
+		}
+		for _, entry := range o.GetManagedFields() {
+			if entry.Manager == ownership.FieldOwner && entry.Time != nil && entry.Time.After(at) {
+				at = entry.Time.Time
+			}
 		}
 	}
 	return at
 }
 
-// planChannel makes the Dojo's own channel where it asks for one. It returns the Secret with the
-// webhook's URL as soon as there is one, and what keeps alerts from being posted to the channel.
-func planChannel(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) (secret string, issue *conditions.Issue) {
+// planChannel makes the Dojo's own channel where it asks for one. It returns what keeps alerts from
+// being posted to the channel.
+func planChannel(d *corev1api.Dojo, s State, cfg Config, p *apply.Plan) *conditions.Issue {
 	if kind := s.missing(channelKind.Group); kind != nil {
-		return "", notInstalled(corev1api.ReasonDiscordOperatorNotInstalled, "spec.alerts.discord", "discord-operator", kind)
+		return notInstalled(corev1api.ReasonDiscordOperatorNotInstalled, "spec.alerts.discord", "discord-operator", kind)
 	}
 	if hasOwnChannel(d) {
 		if issue := ownership.NameConflict(d, channelKind.Kind, s.Channel); issue != nil {
-			return "", issue
+			return issue
 		}
 		p.Add(apply.Sync(ownership.FieldOwner, s.Channel, channelFor(d), s.Unchanged))
 	}
 	if s.Channel == nil {
-		return "", channelMissing(d, s, cfg)
+		return channelMissing(d, s, cfg)
 	}
-	if webhook := s.Channel.Status.Webhook; webhook != nil && webhook.SecretRef != nil {
-		secret = webhook.SecretRef.Name
-	}
-	return secret, channelIssue(d, s, cfg)
+	return channelIssue(d, s, cfg)
 }
 
 func channelMissing(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {

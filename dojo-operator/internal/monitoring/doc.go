@@ -4,8 +4,11 @@
 //
 // An alert goes this way: a rule fires, Alertmanager finds the Dojo's AlertmanagerConfig, and posts
 // through the webhook of a DiscordChannel. discord-operator makes that webhook, and reports in the
-// channel's status which Secret has its URL, which is never read here. Nothing waits for the alerts
-// but the Dojo's conditions.
+// channel's status which Secret has its URL. Nothing waits for the alerts but the Dojo's conditions.
+//
+// A tenant may edit that Secret, and Alertmanager would post wherever it says. So the
+// AlertmanagerConfig names a Secret of the Dojo's own, into which only a checked URL is written
+// (endpoint.go). [Safeguards] keep it so where nothing else of the plan is carried out.
 //
 // All kinds here are optional: a cluster may lack prometheus-operator's or discord-operator's.
 package monitoring

@@ -24,7 +24,7 @@ import (
 	"jutsu.com/operators/libs/conditions"
 )
 
-var testConfig = Config{ProgressDeadline: 90 * time.Second}
+var testConfig = Config{ProgressDeadline: 90 * time.Second, WebhookBase: "https://discord.com/api"}
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -84,12 +84,15 @@ func objectOf(t *testing.T, c *dojotest.Cluster, kind optional.Kind) *unstructur
 	return applytest.Get(t, c.Server, "school", "tokyo", kind.Object())
 }
 
-// report sets the status of a channel as discord-operator does.
+// report sets the status of a channel as discord-operator does, once the Secret that it names is there.
 func report(
 	t *testing.T, c *dojotest.Cluster, name string, can conditions.Availability, issue *conditions.Issue, secret string,
 ) {
 	t.Helper()
 	live := channelOf(t, c, name)
+	if secret != "" && secretOf(t, c, secret) == nil {
+		c.Put(webhookSecret(secret, urlOf(secret)))
+	}
 	applytest.EditStatus(t, c.Server, "discord-operator", live, func(channel *discordv1alpha1.DiscordChannel) {
 		status := discordv1alpha1.DiscordChannelStatus{ChannelID: "42", ChannelURL: "https://discord.com/channels/1/42"}
 		if secret != "" {
@@ -216,7 +219,7 @@ func TestAlertsStepByStep(t *testing.T) {
 	reconcile()
 	want := []string{
 		"ServiceMonitor PrometheusRule DiscordChannel: Progressing/WaitingForChannel", ": Progressing/WaitingForChannel",
-		"AlertmanagerConfig: ", ": ",
+		"Secret AlertmanagerConfig: ", ": ",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -445,7 +448,7 @@ func TestTheFormerChannelStaysUntilTheAlertsHaveMoved(t *testing.T) {
 	})
 	step("no webhook", dojotest.Noon, nil, "WaitingForChannel")
 	report(t, c, "all", usable, nil, "another hook")
-	step("the route is written", dojotest.Noon, nil, "")
+	step("the URL is written", dojotest.Noon, nil, "")
 	step("it is there", dojotest.Noon, nil, "MovingAlerts")
 	step("later", dojotest.Noon.Add(testConfig.ProgressDeadline), []string{"DiscordChannel/tokyo-alerts"}, "")
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -50,6 +52,9 @@ type Config struct {
 	DashboardURL *url.URL
 	// RunbookURL is that of the page about the alerts, to which they link; empty for no link.
 	RunbookURL string
+	// WebhookBase is the beginning of the URLs of Discord's webhooks, as [WebhookBase] returns it. No
+	// alert is posted to another.
+	WebhookBase string
 }
 
 // State is what there is of a Dojo's monitoring. What does not exist is nil.
@@ -61,6 +66,12 @@ type State struct {
 	ServiceMonitor, Rule, Route *unstructured.Unstructured
 	// Channel is the DiscordChannel that the spec asks for, OwnChannel the Dojo's own one.
 	Channel, OwnChannel *discordv1alpha1.DiscordChannel
+	// Secret is the metadata of the Secret with the name of the Dojo's own, and OwnSecret that Secret,
+	// read only where it is the Dojo's.
+	Secret    *metav1.PartialObjectMetadata
+	OwnSecret *corev1.Secret
+	// ChannelSecret has the URL of the channel's webhook, as discord-operator reports it.
+	ChannelSecret *corev1.Secret
 	// Unchanged are the objects whose last apply changed nothing.
 	Unchanged apply.Unchanged
 }
@@ -86,7 +97,49 @@ func Observe(
 	}
 	err = errors.Join(child(serviceMonitorKind, &s.ServiceMonitor), child(ruleKind, &s.Rule), child(routeKind, &s.Route),
 		channel(ownChannelName(d), &s.OwnChannel), channel(ChannelName(d), &s.Channel))
-	return s, err
+	if err != nil {
+		return s, err
+	}
+	return s, s.observeSecrets(ctx, r, d)
+}
+
+// observeSecrets reads the Secrets with URLs of webhooks from the API server: of what a client has written
+// into one, the metadata in the cache does not tell, since a client can also write as the operator.
+func (s *State) observeSecrets(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (err error) {
+	secret := func(name string) (client.ObjectKey, *metav1.PartialObjectMetadata, error) {
+		key := client.ObjectKey{Namespace: d.Namespace, Name: name}
+		o, err := apply.Get(ctx, r, "Secret", key, apply.Metadata("v1", "Secret"))
+		return key, o, err
+	}
+	own, o, err := secret(SecretName(d))
+	if s.Secret = o; err != nil || d.Spec.Alerts == nil && s.Route == nil {
+		return err
+	}
+	if s.Secret != nil && !ownership.Conflicts(d, s.Secret) {
+		if s.OwnSecret, err = r.ReadSecret(ctx, own); err != nil {
+			return err
+		}
+	}
+	name := s.channelSecretName(d)
+	if name == "" {
+		return nil
+	}
+	source, o, err := secret(name)
+	if err != nil || o == nil {
+		return err
+	}
+	s.ChannelSecret, err = r.ReadSecret(ctx, source)
+	return err
+}
+
+// channelSecretName is the Secret with the URL of the channel's webhook, as discord-operator reports it;
+// empty while there is none, and where the channel has the name of the Dojo's own and is not.
+func (s *State) channelSecretName(d *corev1api.Dojo) string {
+	if s.Channel == nil || hasOwnChannel(d) && ownership.Conflicts(d, s.Channel) ||
+		s.Channel.Status.Webhook == nil || s.Channel.Status.Webhook.SecretRef == nil {
+		return ""
+	}
+	return s.Channel.Status.Webhook.SecretRef.Name
 }
 
 // has reports whether the cluster has a kind.

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package monitoring
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWebhookBase(t *testing.T) {
+	t.Parallel()
+	for api, want := range map[string]string{
+		"https://discord.com":               "https://discord.com/api",
+		"https://discord.com/":              "https://discord.com/api",
+		"https://discord.com/api":           "https://discord.com/api",
+		"https://discord.com/api/v10":       "https://discord.com/api",
+		"https://discord.com/api/v10/":      "https://discord.com/api",
+		"http://127.0.0.1:8080/api/v10":     "http://127.0.0.1:8080/api",
+		"https://proxy.example.com/discord": "https://proxy.example.com/discord/api",
+		"https://proxy.example.com/v10":     "https://proxy.example.com",
+	} {
+		if got, err := WebhookBase(api); got != want || err != nil {
+			t.Errorf("%s: %s, %v", api, got, err)
+		}
+	}
+	for _, api := range []string{
+		"", "discord.com", "ftp://discord.com", "https://", "https://discord.com/api/v9", "https://me:hidden@discord.com",
+		"https://discord.com/api?hidden=1", "https://discord.com/api#hidden", "https://me:hidden@discord.com:x/api",
+	} {
+		if got, err := WebhookBase(api); err == nil || got != "" || strings.Contains(err.Error(), "hidden") {
+			t.Errorf("%s: %s, %v", api, got, err)
+		}
+	}
+}
+
+func TestIsWebhook(t *testing.T) {
+	t.Parallel()
+	const base, id = "https://discord.com/api", "1401681709430341999"
+	const token = "Lrt-4Q_zXhUOgXaWnYpO1rUvOaGqGmz8XzD0Vl6lT9FwB1dkRZzO1Yd0gM3o8nVtWq2s"
+	for _, url := range []string{
+		base + "/webhooks/" + id + "/" + token, base + "/v10/webhooks/" + id + "/" + token, base + "/webhooks/7/a",
+	} {
+		if !isWebhook(base, []byte(url)) {
+			t.Errorf("%s should be one", url)
+		}
+		if isWebhook("", []byte(url)) {
+			t.Errorf("%s should be none where the base is not known", url)
+		}
+	}
+	for name, url := range map[string]string{
+		"nothing":                   "",
+		"no webhook":                base + "/channels/" + id + "/messages",
+		"another host":              "https://attacker.example.com/api/webhooks/7/a",
+		"a host that begins so":     "https://discord.com.example.com/api/webhooks/7/a",
+		"another subdomain":         "https://canary.discord.com/api/webhooks/7/a",
+		"capitals":                  "https://Discord.com/api/webhooks/7/a",
+		"another scheme":            "http://discord.com/api/webhooks/7/a",
+		"no scheme":                 "//discord.com/api/webhooks/7/a",
+		"a user":                    "https://discord.com@attacker.example.com/api/webhooks/7/a",
+		"a user before the host":    "https://a:b@discord.com/api/webhooks/7/a",
+		"a port":                    "https://discord.com:443/api/webhooks/7/a",
+		"a base that goes on":       "https://discord.com/api@attacker.example.com/webhooks/7/a",
+		"a query":                   base + "/webhooks/7/a?wait=true",
+		"an empty query":            base + "/webhooks/7/a?",
+		"a fragment":                base + "/webhooks/7/a#b",
+		"dot segments":              base + "/webhooks/7/../../../login",
+		"dot segments before":       base + "/../api/webhooks/7/a",
+		"a dot segment as token":    base + "/webhooks/7/..",
+		"escaped dot segments":      base + "/webhooks/7/%2e%2e",
+		"an escaped slash":          base + "/webhooks/7/a%2Fb",
+		"a backslash":               base + `/webhooks/7/a\b`,
+		"a double slash":            base + "//webhooks/7/a",
+		"a slash at the end":        base + "/webhooks/7/a/",
+		"one of Slack's form":       base + "/webhooks/7/a/slack",
+		"one of another version":    base + "/v9/webhooks/7/a",
+		"no id":                     base + "/webhooks//a",
+		"an id that is no number":   base + "/webhooks/@me/a",
+		"an id in other digits":     base + "/webhooks/٧/a",
+		"no token":                  base + "/webhooks/7/",
+		"a line break at the end":   base + "/webhooks/7/a\n",
+		"a line break and another":  base + "/webhooks/7/a\nhttps://attacker.example.com",
+		"another before":            "https://attacker.example.com\n" + base + "/webhooks/7/a",
+		"white space":               " " + base + "/webhooks/7/a",
+		"a zero byte":               base + "/webhooks/7/a\x00",
+		"a template":                base + "/webhooks/7/{{ .ExternalURL }}",
+		"a token without end":       base + "/webhooks/7/" + strings.Repeat("a", 257),
+		"an id that is much longer": base + "/webhooks/" + strings.Repeat("7", 21) + "/a",
+	} {
+		if isWebhook(base, []byte(url)) {
+			t.Errorf("%s: %q should be none", name, url)
+		}
+	}
+}

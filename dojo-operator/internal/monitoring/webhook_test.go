@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package monitoring
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	corev1api "jutsu.com/operators/apis/core/v1"
+	"jutsu.com/operators/dojo-operator/internal/dojotest"
+	"jutsu.com/operators/libs/apply"
+	"jutsu.com/operators/libs/apply/applytest"
+)
+
+const hostile = "https://attacker.example.com/api/webhooks/7/a"
+
+func webhookSecret(name, url string) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "school", Name: name}, Data: map[string][]byte{"url": []byte(url)},
+	}
+}
+
+// urlOf is that of the webhook whose URL discord-operator writes into the Secret of this name.
+func urlOf(secret string) string {
+	return "https://discord.com/api/webhooks/7/" + strings.ReplaceAll(secret, " ", "_")
+}
+
+func secretOf(t *testing.T, c *dojotest.Cluster, name string) *corev1.Secret {
+	t.Helper()
+	return applytest.Get(t, c.Server, "school", name, &corev1.Secret{})
+}
+
+// to writes a URL into a Secret, as a client of this name.
+func to(manager, secret, url string) func(*testing.T, *dojotest.Cluster) {
+	return func(t *testing.T, c *dojotest.Cluster) {
+		t.Helper()
+		applytest.Edit(t, c.Server, manager, secretOf(t, c, secret),
+			func(s *corev1.Secret) { s.Data = map[string][]byte{"url": []byte(url)} })
+	}
+}
+
+// all does one after the other.
+func all(changes ...func(*testing.T, *dojotest.Cluster)) func(*testing.T, *dojotest.Cluster) {
+	return func(t *testing.T, c *dojotest.Cluster) {
+		t.Helper()
+		for _, change := range changes {
+			change(t, c)
+		}
+	}
+}
+
+// posts is the URL to which Alertmanager posts; empty where it posts nowhere.
+func posts(t *testing.T, c *dojotest.Cluster) string {
+	t.Helper()
+	route := objectOf(t, c, routeKind)
+	if route == nil {
+		return ""
+	}
+	receivers, _, err := unstructured.NestedSlice(route.Object, "spec", "receivers")
+	must(t, err)
+	name, _, err := unstructured.NestedString(
+		receivers[0].(map[string]any)["discordConfigs"].([]any)[0].(map[string]any), "apiURL", "name")
+	must(t, err)
+	if secret := secretOf(t, c, name); secret != nil {
+		return string(secret.Data["url"])
+	}
+	return ""
+}
+
+func immutable(t *testing.T, c *dojotest.Cluster) {
+	t.Helper()
+	applytest.Edit(t, c.Server, "kubectl", secretOf(t, c, "tokyo-alertmanager"),
+		func(s *corev1.Secret) { s.Immutable = new(true) })
+}
+
+func released(t *testing.T, c *dojotest.Cluster) {
+	t.Helper()
+	applytest.Edit(t, c.Server, "kubectl", secretOf(t, c, "tokyo-alertmanager"),
+		func(s *corev1.Secret) { s.OwnerReferences = nil })
+}
+
+// legacy makes the route name the channel's own Secret, as an earlier version of the operator did.
+func legacy(t *testing.T, c *dojotest.Cluster) {
+	t.Helper()
+	applytest.Edit(t, c.Server, "kubectl", objectOf(t, c, routeKind), func(o *unstructured.Unstructured) {
+		receivers, _, err := unstructured.NestedSlice(o.Object, "spec", "receivers")
+		must(t, err)
+		must(t, unstructured.SetNestedField(
+			receivers[0].(map[string]any)["discordConfigs"].([]any)[0].(map[string]any), "hook", "apiURL", "name"))
+		must(t, unstructured.SetNestedSlice(o.Object, receivers, "spec", "receivers"))
+	})
+	must(t, c.Delete(t.Context(), secretOf(t, c, "tokyo-alertmanager")))
+}
+
+func gone(name string) func(*testing.T, *dojotest.Cluster) {
+	return func(t *testing.T, c *dojotest.Cluster) {
+		t.Helper()
+		must(t, c.Delete(t.Context(), secretOf(t, c, name)))
+	}
+}
+
+func foreign(t *testing.T, c *dojotest.Cluster) {
+	t.Helper()
+	gone("tokyo-alertmanager")(t, c)
+	c.Put(webhookSecret("tokyo-alertmanager", hostile))
+}
+
+// Alertmanager posts to no URL but a checked one, by the plan and by the safeguards alone. The former one
+// follows the channel's Secret too.
+func TestAlertmanagerPostsToCheckedURLsOnly(t *testing.T) {
+	t.Parallel()
+	const own, moved = "tokyo-alertmanager", "https://discord.com/api/v10/webhooks/8/b"
+	nothing := func(*testing.T, *dojotest.Cluster) {}
+	for name, c := range map[string]struct {
+		change                 func(*testing.T, *dojotest.Cluster)
+		plan, guarded, deleted string // where it posts to then
+		reports                string
+	}{
+		"at rest":                       {nothing, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"another URL of Discord":        {to("kubectl", "hook", moved), moved, urlOf("hook"), urlOf("hook"), ""},
+		"a foreign URL":                 {to("kubectl", "hook", hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Degraded/WebhookInvalid"},
+		"a foreign URL in the own":      {to("kubectl", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"the same as the operator":      {to("dojo-operator", own, hostile), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"a foreign URL in both":         {all(to("kubectl", "hook", hostile), to("kubectl", own, hostile)), "", "", "", "Degraded/WebhookInvalid"},
+		"no URL in the own":             {to("kubectl", own, ""), urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"immutable":                     {all(to("kubectl", own, hostile), immutable), "", "", "", ""},
+		"immutable as it was":           {immutable, urlOf("hook"), urlOf("hook"), urlOf("hook"), ""},
+		"the own is deleted":            {gone(own), urlOf("hook"), urlOf("hook"), "", ""},
+		"the channel's is deleted":      {gone("hook"), urlOf("hook"), urlOf("hook"), urlOf("hook"), "Progressing/WaitingForChannel"},
+		"both are deleted":              {all(gone("hook"), gone(own)), "", "", "", "Progressing/WaitingForChannel"},
+		"the own is another's":          {foreign, "", "", "", "Degraded/NameConflict"},
+		"the own is released":           {all(to("kubectl", own, hostile), released), "", "", "", "Degraded/NameConflict"},
+		"an earlier version":            {legacy, urlOf("hook"), urlOf("hook"), "", ""},
+		"an earlier version, a foreign": {all(legacy, to("kubectl", "hook", hostile)), "", "", "", "Degraded/WebhookInvalid"},
+	} {
+		for step, of := range map[string]struct {
+			plan func(*corev1api.Dojo, State) apply.Plan
+			want string
+		}{
+			"plan":       {func(d *corev1api.Dojo, s State) apply.Plan { return Plan(d, s, "http", testConfig) }, c.plan},
+			"safeguards": {func(d *corev1api.Dojo, s State) apply.Plan { return Safeguards(d, s, testConfig) }, c.guarded},
+			"deleted": {func(d *corev1api.Dojo, s State) apply.Plan {
+				d.DeletionTimestamp = &metav1.Time{Time: dojotest.Noon}
+				return Safeguards(d, s, testConfig)
+			}, c.deleted},
+		} {
+			t.Run(name+", "+step, func(t *testing.T) {
+				t.Parallel()
+				d := dojotest.Dojo(inGroup)
+				cluster := alerting(t, d)
+				c.change(t, cluster)
+				state := observe(t, cluster, d, "")
+				plan := of.plan(d, state)
+				if got := dojotest.Worst(Plan(d, state, "http", testConfig).Issues); got != c.reports {
+					t.Errorf("issues are %q", got)
+				}
+				cluster.Do(d, plan)
+				if got := posts(t, cluster); got != of.want {
+					t.Errorf("posts to %q, not to %q", got, of.want)
+				}
+				again := of.plan(d, observe(t, cluster, d, ""))
+				if again.Apply != nil || again.Delete != nil || again.Abandon != nil {
+					t.Errorf("the next one writes %v, deletes %v, abandons %v", dojotest.Kinds(again),
+						dojotest.Deleted(again), again.Abandon)
+				}
+				for _, issue := range append(plan.Issues, again.Issues...) {
+					if strings.Contains(issue.Message, "attacker") || strings.Contains(issue.Message, "/webhooks/") {
+						t.Errorf("quotes a URL: %s", issue.Message)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A Secret that cannot be written is left to the garbage collector, which makes room for another one.
+func TestAnImmutableSecretIsAbandoned(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(inGroup)
+	c := alerting(t, d)
+	all(to("kubectl", "tokyo-alertmanager", hostile), immutable)(t, c)
+	c.Do(d, planFor(t, c, d))
+	if got := dojotest.Worst(planFor(t, c, d).Issues); got != "Progressing/WaitingForDeletion" {
+		t.Errorf("issues are %q", got)
+	}
+	gone("tokyo-alertmanager")(t, c) // by the garbage collector
+	c.Do(d, planFor(t, c, d))
+	if got := posts(t, c); got != urlOf("hook") {
+		t.Errorf("posts to %q", got)
+	}
+}
+
+func TestWithoutAlertsTheSecretIsAbandoned(t *testing.T) {
+	t.Parallel()
+	d := dojotest.Dojo(inGroup)
+	c := alerting(t, d)
+	d.Spec.Alerts = nil
+	plan := planFor(t, c, d)
+	if len(plan.Abandon) != 1 || plan.Abandon[0].Name != "tokyo-alertmanager" {
+		t.Errorf("abandons %+v", plan.Abandon)
+	}
+	// Paused now, it keeps its AlertmanagerConfig, whose Secret is still checked.
+	to("kubectl", "tokyo-alertmanager", hostile)(t, c)
+	c.Do(d, Safeguards(d, observe(t, c, d, ""), testConfig))
+	if got := posts(t, c); got != "" {
+		t.Errorf("posts to %q", got)
+	}
+}
+
+// The AlertmanagerConfig is not written where its Secret cannot be.
+func TestTheRouteWaitsForItsSecret(t *testing.T) {
+	t.Parallel()
+	d, c := dojotest.Dojo(inGroup), dojotest.NewCluster(t)
+	c.Do(d, planFor(t, c, d))
+	report(t, c, "tokyo-alerts", usable, nil, "hook")
+	var waits []string
+	for _, o := range planFor(t, c, d).Apply {
+		waits = append(waits, fmt.Sprint(o.Kind, " after ", len(o.After)))
+	}
+	if diff := cmp.Diff([]string{"Secret after 0", "AlertmanagerConfig after 1"}, waits); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The messages say what to do.
+func TestInvalidWebhook(t *testing.T) {
+	t.Parallel()
+	missing := dojotest.WaitingFor("Secret school/hook", time.Hour)
+	for name, c := range map[string]struct {
+		change func(*testing.T, *dojotest.Cluster)
+		dojo   *corev1api.Dojo
+		says   string
+	}{
+		"foreign": {to("kubectl", "hook", hostile), dojotest.Dojo(inGroup),
+			`The key "url" of the Secret school/hook holds no URL of a webhook below https://discord.com/api`},
+		"missing for long": {gone("hook"), dojotest.Dojo(inGroup, missing),
+			"The Secret school/hook with the URL of the webhook does not exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cluster := alerting(t, dojotest.Dojo(inGroup))
+			c.change(t, cluster)
+			issues := planFor(t, cluster, c.dojo).Issues
+			if got := dojotest.Worst(issues); got != "Degraded/WebhookInvalid" || len(issues) != 1 ||
+				!strings.Contains(issues[0].Message, c.says) {
+				t.Errorf("issues are %+v", issues)
+			}
+		})
+	}
+}
