@@ -77,7 +77,7 @@ func rewrite(ctx context.Context, field appliedField, namespace string, operatio
 	mapping, err := k8s.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 	Expect(err).NotTo(HaveOccurred())
 	policy := &admissionv1.MutatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: strings.ToLower(field.kind) + "-of-" + namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: strings.ToLower(field.kind) + field.suffix + "-of-" + namespace},
 		Spec: admissionv1.MutatingAdmissionPolicySpec{
 			ReinvocationPolicy: admissionv1.NeverReinvocationPolicy,
 			MatchConstraints: &admissionv1.MatchResources{
