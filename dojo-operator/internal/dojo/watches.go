@@ -67,7 +67,7 @@ func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.R
 	}
 	if channel := channelOf(o); channel != "" { // whose webhook's URL is in this Secret
 		requests = append(requests, r.dojosThat(ctx, func(*corev1api.Dojo) bool { return true },
-			client.MatchingFields{references: types.NamespacedName{Namespace: o.GetNamespace(), Name: channel}.String()})...)
+			client.MatchingFields{ownership.References: types.NamespacedName{Namespace: o.GetNamespace(), Name: channel}.String()})...)
 	}
 	if dojo := o.GetLabels()[ownership.InstanceLabel]; dojo != "" && ownership.Managed(o) {
 		requests = append(requests, request(o.GetNamespace(), dojo))
