@@ -34,7 +34,7 @@ func TestMemoryOfLargestObjects(t *testing.T) {
 		}
 		var most uint64
 		for _, o := range largest.Of(crd) {
-			held := largest.Held(3, func(int) any { return decoded(t, scheme, crd.Spec.Names.Kind, o.JSON) })
+			held := largest.Held(3, func(uint64) any { return decoded(t, scheme, crd.Spec.Names.Kind, o.JSON) })
 			most = max(most, held)
 			if held > uint64(4*len(o.JSON)+largest.Allowance) {
 				t.Errorf("%s, %s: %d bytes of JSON take %d", kind, o.Name, len(o.JSON), held)

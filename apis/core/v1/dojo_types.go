@@ -3,10 +3,12 @@
 package v1
 
 import (
+	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Database is a kind of database that a Dojo can ask for.
@@ -513,6 +515,15 @@ type DojoList struct {
 	metav1.ListMeta `json:"metadata,omitempty"`
 
 	Items []Dojo `json:"items"`
+}
+
+// CredentialsSource is the name of the Secret of spec.credentialsRef, empty where there is none.
+func (d *Dojo) CredentialsSource() types.NamespacedName {
+	ref := d.Spec.CredentialsRef
+	if ref == nil {
+		return types.NamespacedName{}
+	}
+	return types.NamespacedName{Namespace: cmp.Or(ref.Namespace, d.Namespace), Name: ref.Name}
 }
 
 // WaitingSince is when the Dojo began to wait for an object, as its status records it; the given time where it does not.

@@ -91,7 +91,8 @@ func conflict(s *step, id string, holder status.Object) *conditions.Issue {
 		observe = " To compare it alone, set spec.managementPolicy to Observe."
 	}
 	return conditions.Degraded(v1alpha1.ReasonConflict,
-		"The %s %s on Discord, the %s, is managed by %s, which keeps it. %s.%s", noun, id, what, title(holder), remedy, observe)
+		"The %s %s on Discord, the %s, is managed by %s, which keeps it. %s.%s",
+		noun, id, what, title(holder), remedy, observe)
 }
 
 // assign records what an object has on Discord, in its status too, where others look for it.

@@ -395,16 +395,16 @@ func messages(t *testing.T, stdout string) map[string]string {
 	}
 	all := map[string]string{}
 	for _, o := range report.Objects {
-		what := ""
+		var what strings.Builder
 		for _, d := range o.Differences {
 			if d.Action != "set" {
-				what += d.String() + "; "
+				what.WriteString(d.String() + "; ")
 			}
 		}
 		for _, p := range o.Problems {
-			what += p.Reason + ": " + p.Message
+			what.WriteString(p.Reason + ": " + p.Message)
 		}
-		all[o.Name] = what
+		all[o.Name] = what.String()
 	}
 	return all
 }

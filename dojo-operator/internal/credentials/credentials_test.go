@@ -108,7 +108,7 @@ func TestShared(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Shared(dojotest.Dojo(), dojotest.Source(c.changes...)); got != c.want {
+			if got := ownership.Shared(dojotest.Dojo(), dojotest.Source(c.changes...)); got != c.want {
 				t.Errorf("shared is %v", got)
 			}
 		})

@@ -3,38 +3,12 @@
 package credentials
 
 import (
-	"cmp"
-	"strings"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/libs/conditions"
 )
-
-// Reference is the name of the Secret of spec.credentialsRef, empty where there is none.
-func Reference(d *corev1api.Dojo) types.NamespacedName {
-	ref := d.Spec.CredentialsRef
-	if ref == nil {
-		return types.NamespacedName{}
-	}
-	return types.NamespacedName{Namespace: cmp.Or(ref.Namespace, d.Namespace), Name: ref.Name}
-}
-
-// Shared reports whether the Dojo's namespace may use the Secret.
-func Shared(d *corev1api.Dojo, source metav1.Object) bool {
-	if source.GetNamespace() == d.Namespace {
-		return true
-	}
-	for allowed := range strings.SplitSeq(source.GetAnnotations()[corev1api.AllowedNamespacesAnnotation], ",") {
-		if allowed = strings.TrimSpace(allowed); allowed == "*" || allowed == d.Namespace {
-			return true
-		}
-	}
-	return false
-}
 
 // maxGrant is the length in bytes of the longest list of namespaces that counts: a thousand of the
 // longest names.
@@ -61,7 +35,7 @@ func sourceIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 				"such as %s.", s.Name, d.Namespace)
 	case s.Source == nil && s.Name.Namespace == d.Namespace:
 		return missing(d, s, cfg)
-	case s.Source == nil || !Shared(d, s.Source), s.SourceSecret != nil && !Shared(d, s.SourceSecret): // taken back since
+	case s.Source == nil || !ownership.Shared(d, s.Source), s.SourceSecret != nil && !ownership.Shared(d, s.SourceSecret): // taken back since
 		return notShared(d, s)
 	}
 	return nil

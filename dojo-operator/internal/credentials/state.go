@@ -92,7 +92,7 @@ func ObserveOwn(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (*metav1
 func Observe(
 	ctx context.Context, r apply.Reader, d *corev1api.Dojo, generated *Generated, cfg Config, now time.Time,
 ) (s State, err error) {
-	s = State{Now: now, Nonce: rand.Text(), Name: Reference(d)}
+	s = State{Now: now, Nonce: rand.Text(), Name: d.CredentialsSource()}
 	own := types.NamespacedName{Namespace: d.Namespace, Name: Name(d)}
 	if s.Own, err = ObserveOwn(ctx, r, d); err != nil {
 		return s, err
@@ -105,7 +105,7 @@ func Observe(
 			return s, err
 		}
 	}
-	if s.Source == nil || !Shared(d, s.Source) {
+	if s.Source == nil || !ownership.Shared(d, s.Source) {
 		return s, nil
 	}
 	// Where the cache does not show one that exists, its POST fails, and nothing is written that comes after it.

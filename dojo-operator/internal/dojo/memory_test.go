@@ -109,10 +109,10 @@ func encoded(o client.Object) []byte {
 }
 
 // heapOf is what one of n such objects takes in the heap when it came from the API server and was stripped.
-func heapOf(t *testing.T, o client.Object, n int) uint64 {
+func heapOf(t *testing.T, o client.Object, n uint64) uint64 {
 	t.Helper()
 	text := encoded(o)
-	return largest.Held(n, func(i int) any {
+	return largest.Held(n, func(i uint64) any {
 		one := o.DeepCopyObject()
 		if meta, ok := one.(*metav1.PartialObjectMetadata); ok {
 			*meta = metav1.PartialObjectMetadata{}
@@ -144,7 +144,7 @@ func TestMemoryOfLargestDojos(t *testing.T) {
 	must(t, err)
 	var most uint64
 	for _, o := range largest.Of(crd) {
-		held := largest.Held(3, func(int) any {
+		held := largest.Held(3, func(uint64) any {
 			d := &corev1api.Dojo{}
 			must(t, json.Unmarshal(o.JSON, d))
 			return stripped(t, d)

@@ -40,7 +40,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 func referencesOf(o client.Object) []string {
 	d := o.(*corev1api.Dojo)
 	names := []string{d.Name, credentials.Name(d), monitoring.ChannelName(d), monitoring.SecretName(d)}
-	all := []string{credentials.Reference(d).String()}
+	all := []string{d.CredentialsSource().String()}
 	for _, name := range append(names, cnpg.References(d)...) {
 		if name != "" {
 			all = append(all, types.NamespacedName{Namespace: d.Namespace, Name: name}.String())
@@ -66,8 +66,9 @@ func (r *Reconciler) dojosOf(ctx context.Context, o client.Object) []reconcile.R
 		requests = append(requests, r.ownerOfCluster(ctx, o.Namespace, o.Spec.ClusterRef.Name)...)
 	}
 	if channel := channelOf(o); channel != "" { // whose webhook's URL is in this Secret
+		name := types.NamespacedName{Namespace: o.GetNamespace(), Name: channel}
 		requests = append(requests, r.dojosThat(ctx, func(*corev1api.Dojo) bool { return true },
-			client.MatchingFields{ownership.References: types.NamespacedName{Namespace: o.GetNamespace(), Name: channel}.String()})...)
+			client.MatchingFields{ownership.References: name.String()})...)
 	}
 	if dojo := o.GetLabels()[ownership.InstanceLabel]; dojo != "" && ownership.Managed(o) {
 		requests = append(requests, request(o.GetNamespace(), dojo))
@@ -103,7 +104,7 @@ func (r *Reconciler) ownerOfClusterOf(ctx context.Context, o client.Object) []re
 		return owner.Spec.Postgres != nil && owner.Spec.Postgres.Cluster != nil
 	}
 	return append(r.ownerOfCluster(ctx, d.Namespace, cnpg.ClusterName(d)),
-		r.dojosThat(ctx, own, client.MatchingFields{ownership.References: credentials.Reference(d).String()})...)
+		r.dojosThat(ctx, own, client.MatchingFields{ownership.References: d.CredentialsSource().String()})...)
 }
 
 // waitingDojoOfPod returns the Dojo of a pod where it waits for the pod to end: it is being deleted or
@@ -133,7 +134,7 @@ var leaves = predicate.Funcs{
 	CreateFunc: func(event.CreateEvent) bool { return false },
 	UpdateFunc: func(e event.UpdateEvent) bool {
 		old, now := e.ObjectOld.(*corev1api.Dojo), e.ObjectNew.(*corev1api.Dojo)
-		return old.Spec.Suspend != now.Spec.Suspend || credentials.Reference(old) != credentials.Reference(now)
+		return old.Spec.Suspend != now.Spec.Suspend || old.CredentialsSource() != now.CredentialsSource()
 	},
 	GenericFunc: func(event.GenericEvent) bool { return false },
 }

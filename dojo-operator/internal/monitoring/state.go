@@ -100,7 +100,8 @@ func Observe(
 	if err != nil {
 		return s, err
 	}
-	return s, s.observeSecrets(ctx, r, d)
+	err = s.observeSecrets(ctx, r, d)
+	return s, err
 }
 
 // observeSecrets reads the Secrets with URLs of webhooks from the API server: of what a client has written

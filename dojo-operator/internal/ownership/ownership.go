@@ -189,10 +189,11 @@ func DataConflict[L apply.Live](d *corev1api.Dojo, kind string, live L) *conditi
 
 // HandOver says how an object becomes the Dojo's: by its labels, where it has no owner.
 func HandOver(d *corev1api.Dojo, kind string, live metav1.Object) string {
-	command := fmt.Sprintf("kubectl label -n %s %s %s --overwrite", d.Namespace, strings.ToLower(kind), live.GetName())
+	words := []string{"kubectl label -n", d.Namespace, strings.ToLower(kind), live.GetName(), "--overwrite"}
 	for _, key := range []string{NameLabel, InstanceLabel, managedByLabel} {
-		command += fmt.Sprintf(" %s=%s", key, Labels(d, Application)[key])
+		words = append(words, key+"="+Labels(d, Application)[key])
 	}
+	command := strings.Join(words, " ")
 	owner := ""
 	if c := metav1.GetControllerOfNoCopy(live); c != nil {
 		owner = fmt.Sprintf(", once the %s %s does not control it any more (metadata.ownerReferences)", c.Kind, c.Name)
@@ -244,4 +245,17 @@ func PlanOption[L apply.Live](
 		p.Delete = append(p.Delete, apply.Delete(kind, live))
 	}
 	return child
+}
+
+// Shared reports whether the Dojo's namespace may use a Secret: it is its own, or the Secret's annotation names it.
+func Shared(d *corev1api.Dojo, secret metav1.Object) bool {
+	if secret.GetNamespace() == d.Namespace {
+		return true
+	}
+	for allowed := range strings.SplitSeq(secret.GetAnnotations()[corev1api.AllowedNamespacesAnnotation], ",") {
+		if allowed = strings.TrimSpace(allowed); allowed == "*" || allowed == d.Namespace {
+			return true
+		}
+	}
+	return false
 }

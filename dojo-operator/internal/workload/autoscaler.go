@@ -115,7 +115,7 @@ func lastSize(d *corev1api.Dojo, live *appsv1.Deployment, hasAutoscaler bool) in
 		return n
 	}
 	n, _ := strconv.ParseInt(live.Annotations[lastSizeAnnotation], 10, 32)
-	return int32(max(n, 0)) //nolint:gosec // G115: of 32 bits
+	return int32(max(n, 0))
 }
 
 // remember records the last size while no pod is to run, and keeps the record until then: to take it away would be a

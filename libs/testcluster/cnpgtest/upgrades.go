@@ -101,7 +101,8 @@ func (s *StandIn) upgrade(ctx context.Context, o *unstructured.Unstructured, job
 		return nil
 	}
 	other := data.linkedBy != "" && data.linkedBy != job.UID
-	state, phase := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}, corev1.PodPending
+	state := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}
+	phase := corev1.PodPending
 	switch {
 	case outcome == UpgradesRun && !other:
 		data.linkedBy = job.UID

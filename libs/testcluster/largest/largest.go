@@ -24,6 +24,9 @@ const MaxBytes = 1536 << 10
 // short lists of items without content.
 const Allowance = 16 << 10
 
+// schema is that of a field.
+type schema = apiextensionsv1.JSONSchemaProps
+
 // Object is an object of a kind, as JSON.
 type Object struct {
 	// Name says which field is large, and how it is filled.
@@ -46,12 +49,12 @@ var fillings = []filling{{name: "empty items"}, {"short strings", false, true}, 
 // and etcd admit: for each list and each map one in which only that is filled, and one in which all are.
 func Of(crd *apiextensionsv1.CustomResourceDefinition) []Object {
 	version := crd.Spec.Versions[0]
-	schema := version.Schema.OpenAPIV3Schema
+	root := version.Schema.OpenAPIV3Schema
 	var objects []Object
 	for _, how := range fillings {
-		for _, path := range append([]string{""}, multiples(schema, "")...) {
+		for _, path := range append([]string{""}, multiples(root, "")...) {
 			m := maker{filling: how, path: path, left: MaxBytes}
-			o := m.object(schema, "", nil)
+			o := m.object(root, "", nil)
 			o["apiVersion"], o["kind"] = crd.Spec.Group+"/"+version.Name, crd.Spec.Names.Kind
 			o["metadata"] = map[string]any{"namespace": "team-a", "name": "largest"}
 			objects = append(objects, Object{fmt.Sprintf("%s, %s", orAll(path), how.name), encoded(o)})
@@ -76,7 +79,7 @@ func encoded(o map[string]any) []byte {
 }
 
 // multiples are the paths of all lists and maps.
-func multiples(s *apiextensionsv1.JSONSchemaProps, path string) []string {
+func multiples(s *schema, path string) []string {
 	var paths []string
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
@@ -114,8 +117,8 @@ func within(path, other string) bool {
 }
 
 // value of a part, whose rules are in the parts around it, the innermost first.
-func (m *maker) value(s *apiextensionsv1.JSONSchemaProps, path string, around []*apiextensionsv1.JSONSchemaProps) any {
-	around = append([]*apiextensionsv1.JSONSchemaProps{s}, around...)
+func (m *maker) value(s *schema, path string, around []*schema) any {
+	around = append([]*schema{s}, around...)
 	switch {
 	case s.XIntOrString:
 		m.left -= 4
@@ -137,7 +140,7 @@ func (m *maker) value(s *apiextensionsv1.JSONSchemaProps, path string, around []
 	}
 }
 
-func (m *maker) object(s *apiextensionsv1.JSONSchemaProps, path string, around []*apiextensionsv1.JSONSchemaProps) map[string]any {
+func (m *maker) object(s *schema, path string, around []*schema) map[string]any {
 	o := map[string]any{}
 	m.left -= 3
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -150,7 +153,7 @@ func (m *maker) object(s *apiextensionsv1.JSONSchemaProps, path string, around [
 	return o
 }
 
-func (m *maker) list(s *apiextensionsv1.JSONSchemaProps, path string, around []*apiextensionsv1.JSONSchemaProps) []any {
+func (m *maker) list(s *schema, path string, around []*schema) []any {
 	items := []any{}
 	for most := m.most(s.MaxItems, path, around); len(items) < most && m.left > 0; m.left-- {
 		items = append(items, m.value(s.Items.Schema, path+"[]", around))
@@ -158,7 +161,7 @@ func (m *maker) list(s *apiextensionsv1.JSONSchemaProps, path string, around []*
 	return items
 }
 
-func (m *maker) entries(s *apiextensionsv1.JSONSchemaProps, path string, around []*apiextensionsv1.JSONSchemaProps) map[string]any {
+func (m *maker) entries(s *schema, path string, around []*schema) map[string]any {
 	entries := map[string]any{}
 	for most := m.most(s.MaxProperties, path, around); len(entries) < most && m.left > 0; {
 		m.keys++
@@ -170,7 +173,7 @@ func (m *maker) entries(s *apiextensionsv1.JSONSchemaProps, path string, around 
 }
 
 // most is how many items a list or map has. One that is not to be filled has one.
-func (m *maker) most(bound *int64, path string, around []*apiextensionsv1.JSONSchemaProps) int {
+func (m *maker) most(bound *int64, path string, around []*schema) int {
 	switch {
 	case !m.in(path):
 		return 1
@@ -195,7 +198,7 @@ func (m *maker) most(bound *int64, path string, around []*apiextensionsv1.JSONSc
 // maxText is how long a string is made that only a rule bounds, in bytes.
 const maxText = 64
 
-func (m *maker) text(s *apiextensionsv1.JSONSchemaProps) string {
+func (m *maker) text(s *schema) string {
 	text := "a"
 	switch {
 	case len(s.Enum) > 0:

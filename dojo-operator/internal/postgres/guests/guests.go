@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
-	"jutsu.com/operators/dojo-operator/internal/credentials"
 	"jutsu.com/operators/dojo-operator/internal/ownership"
 	"jutsu.com/operators/dojo-operator/internal/postgres/cnpg"
 	"jutsu.com/operators/libs/apply"
@@ -74,7 +73,7 @@ func borrowers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []st
 			return nil, fmt.Errorf("list Dojos that use the Secret %s: %w", secret, err)
 		}
 		dojos.Items = slices.DeleteFunc(dojos.Items, func(other corev1api.Dojo) bool {
-			return credentials.Reference(&other) != secret || d.DeletionTimestamp == nil && other.Spec.Suspend
+			return other.CredentialsSource() != secret || d.DeletionTimestamp == nil && other.Spec.Suspend
 		})
 		if len(dojos.Items) == 0 {
 			continue
@@ -87,7 +86,7 @@ func borrowers(ctx context.Context, r apply.Reader, d *corev1api.Dojo) (all []st
 			switch other := &dojos.Items[i]; {
 			case other.Namespace == d.Namespace:
 				all = append(all, "Dojo "+other.Name)
-			case live != nil && credentials.Shared(other, live):
+			case live != nil && ownership.Shared(other, live):
 				all = append(all, "Dojo "+client.ObjectKeyFromObject(other).String())
 			}
 		}

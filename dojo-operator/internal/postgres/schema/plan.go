@@ -90,8 +90,8 @@ func Plan(d *corev1api.Dojo, s State, db *cnpgv1.Database, as As, cfg Config) St
 	case s.Missing != "":
 		p.step.Issue = p.missing()
 	case s.TooLarge:
-		p.step.Issue = conditions.Degraded(corev1api.ReasonSchemaFailed, "spec.postgres.initSQL has more than %d MiB of SQL. "+
-			"Keep the schema there, and load data in another way, such as with pg_restore.", MaxSQL>>20)
+		p.step.Issue = conditions.Degraded(corev1api.ReasonSchemaFailed,
+			"spec.postgres.initSQL has more than %d MiB of SQL. Keep the schema there, and load data in another way, such as with pg_restore.", MaxSQL>>20)
 	case Applied(s, db):
 		p.step.Record = p.record()
 		p.deleteFormer()

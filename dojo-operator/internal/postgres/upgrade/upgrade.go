@@ -74,7 +74,8 @@ func Observe(
 	if !v.begun() {
 		return s, nil
 	}
-	return s, s.observeJob(ctx, r, c)
+	err = s.observeJob(ctx, r, c)
+	return s, err
 }
 
 // versions are the major versions that an upgrade is about; 0 is none, or one that is not known.
@@ -219,7 +220,8 @@ func Desired(
 	return want
 }
 
-// takenBefore is the name of the Backup before an upgrade that has completed, empty where there is none. Its object may be gone:
+// takenBefore is the name of the Backup before an upgrade that has completed, empty where there is none. Its object
+// may be gone:
 // barman-cloud deletes those that are not in the place to which the Cluster archives now, and the upgrade is
 // when that changes (plugin-barman-cloud, internal/cnpgi/instance/retention.go, deleteBackupsNotInCatalog).
 func takenBefore(c *cnpgv1.Cluster, s State) string {
@@ -368,15 +370,15 @@ func afterFailure(c *cnpgv1.Cluster, s State, from int) string {
 	if untouched(s.Pods) {
 		return unbegun(s, from)
 	}
-	return fmt.Sprintf("See `kubectl logs job/%s`. If its log names pg_control.old, or is gone, Postgres %d may not start "+
-		"with the data any more. %s Otherwise, set the version to %d again: the data is as it was, and the Cluster starts "+
+	return fmt.Sprintf("See `kubectl logs job/%s`. If its log names pg_control.old, or is gone, Postgres %d may not "+
+		"start with the data any more. %s Otherwise, set the version to %d again: the data is as it was, and the Cluster starts "+
 		"with it.", s.Job.Name, from, restore(c, s, from), from)
 }
 
 // unreturned is what helps where the former version does not start.
 func unreturned(c *cnpgv1.Cluster, s State, v versions) string {
-	return fmt.Sprintf("See `kubectl describe cluster %s` and its pods. If Postgres %d does not start, pg_upgrade had begun "+
-		"with its data: set the higher version again, which succeeds if the new data is in place. Otherwise: %s",
+	return fmt.Sprintf("See `kubectl describe cluster %s` and its pods. If Postgres %d does not start, pg_upgrade had "+
+		"begun with its data: set the higher version again, which succeeds if the new data is in place. Otherwise: %s",
 		c.Name, v.from, restore(c, s, v.from))
 }
 
