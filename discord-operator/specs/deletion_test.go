@@ -172,10 +172,10 @@ var _ = Describe("Deleting", func() {
 
 	It("what Discord refuses to delete is Degraded", func(ctx context.Context) {
 		w := newWorld(ctx)
-		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.Features = []string{"COMMUNITY"} })
 		c := w.channel("", "rules")
 		ready(ctx, w.server(), c)
-		discord.EditGuildByHand(w.guild, func(g *discordtest.Guild) { g.RulesChannelID = c.Status.ChannelID })
+		w.fault(discordtest.Fault{Route: deleteChannel, Action: discordtest.Action{Status: 400,
+			Body: `{"code": 50074, "message": "Cannot delete a channel required for Community guilds"}`}})
 		deleteObjects(ctx, c)
 		Expect(eventuallyDegraded(ctx, c, "DeletionFailed")).To(ContainSubstring("delete channel"))
 		Expect(on(c).Name).To(Equal("rules"))

@@ -313,6 +313,16 @@ var _ = Describe("discord-operator plan", func() {
 		Expect(code).To(Equal(2), output)
 		Expect(output).To(And(ContainSubstring("    slowmode: 1h30m0s -> 5s\n"), ContainSubstring("+ DiscordRole "+w.ns+"/dev\n")))
 
+		By("showing what a removal changes for the others")
+		discord.CreateRoleByHand(w.guild, discordtest.Role{Name: "Dev"})
+		before := GinkgoT().TempDir()
+		Expect(os.Rename(filepath.Join(folder, "more.yaml"), filepath.Join(before, "more.yaml"))).To(Succeed())
+		write("server.yaml", "apiVersion: discord.jutsu.com/v1alpha1\nkind: DiscordChannel\nmetadata: {name: dev, namespace: "+w.ns+
+			"}\nspec: {name: dev, serverRef: {name: jujutsu}, permissionOverwrites: [{role: Dev, allow: [SendMessages]}]}\n")
+		code, output = w.plan(ctx, folder, "--before", before)
+		Expect(code).To(Equal(1), output)
+		Expect(output).To(And(ContainSubstring("- DiscordRole "+w.ns+"/dev\n"), ContainSubstring("! RoleNotFound: ")))
+
 		By("refusing what the API server would refuse")
 		write("more.yaml", "apiVersion: discord.jutsu.com/v1alpha1\nkind: DiscordRole\nmetadata: {name: dev}\nspec: {name: Dev}\n")
 		code, output = w.plan(ctx, folder)
@@ -323,12 +333,12 @@ var _ = Describe("discord-operator plan", func() {
 })
 
 // plan runs the command with the operator's real binary, and returns its exit status and all that it prints.
-func (w *world) plan(ctx context.Context, folder string) (code int, output string) {
+func (w *world) plan(ctx context.Context, folder string, more ...string) (code int, output string) {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "token")
 	Expect(os.WriteFile(file, []byte(w.bot.Token), 0o600)).To(Succeed())
-	command := exec.CommandContext(ctx, operator.Binary, "plan", "-f", folder, "--server-id="+w.guild, "--token-file="+file,
-		"--discord-api-url="+discord.APIURL())
+	command := exec.CommandContext(ctx, operator.Binary, append([]string{"plan", "-f", folder, "--server-id=" + w.guild,
+		"--token-file=" + file, "--discord-api-url=" + discord.APIURL()}, more...)...)
 	printed, err := command.CombinedOutput()
 	secrets.ExpectNotIn(string(printed))
 	var exit *exec.ExitError

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -142,10 +143,17 @@ var _ = Describe("The API of a Dojo", func() {
 			"a key, operator, value or effect has at most 317 characters"),
 		Entry("too long a key of a topology", set("topologySpreadConstraints", []any{map[string]any{
 			"topologyKey": strings.Repeat("a", 318), "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}}),
-			"a key or policy has at most 317 characters"),
+			"spec.topologySpreadConstraints[0].topologyKey: Too long"),
 		Entry("too large a selector of a topology", set("topologySpreadConstraints", []any{map[string]any{"topologyKey": "a",
-			"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": map[string]any{"matchLabels": labelled(33)}}}),
-			"matchLabelKeys, matchLabels and matchExpressions have at most 32 entries"),
+			"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "labelSelector": map[string]any{"matchLabels": labelled(17)}}}),
+			"spec.topologySpreadConstraints[0].labelSelector.matchLabels"),
+		Entry("too many terms of an affinity", set("affinity", map[string]any{"nodeAffinity": map[string]any{
+			"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{
+				"nodeSelectorTerms": slices.Repeat([]any{map[string]any{}}, 9)}}}), "must have at most 8 items"),
+		Entry("an operator that an affinity does not know", set("affinity", map[string]any{"nodeAffinity": map[string]any{
+			"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{"nodeSelectorTerms": []any{map[string]any{
+				"matchExpressions": []any{map[string]any{"key": "a", "operator": "Like"}}}}}}}),
+			"Unsupported value: \"Like\""),
 		Entry("too long a label of monitors", set("monitoring",
 			map[string]any{"enabled": true, "labels": map[string]any{"a": strings.Repeat("a", 64)}}),
 			"a label has a name of at most 317 and a value of at most 63 characters"),

@@ -97,7 +97,9 @@ func (k *Kind) nothing(b Binding, snap *guildcache.Snapshot) *conditions.Issue {
 
 // Named is the id of the one resource that has a name, at the place where an object's would be, besides
 // those that are taken; empty for none, or several.
-func (k *Kind) Named(snap *guildcache.Snapshot, want Lookup, name string, taken map[string]status.Object) (id string) {
+func (k *Kind) Named(
+	snap *guildcache.Snapshot, want Lookup, name string, taken map[string]status.Object,
+) (id string) {
 	for _, live := range k.candidates(snap, want) {
 		if live.name != name || live.mismatch(want) != nil || taken[live.id] != nil {
 			continue

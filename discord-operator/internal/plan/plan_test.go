@@ -9,10 +9,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -515,10 +517,7 @@ func TestPlanOfAConflict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, _, _ := r.plan(t, "-f", r.file(t, c.is), "-o", "json")
-			var what string
-			for _, message := range messages(t, stdout) {
-				what += message
-			}
+			what := strings.Join(slices.Sorted(maps.Values(messages(t, stdout))), "")
 			if !regexp.MustCompile("^Conflict: .*"+c.want).MatchString(what) || strings.Contains(what, "elete") ||
 				c.not != "" && strings.Contains(what, c.not) {
 				t.Errorf("%s", stdout)

@@ -35,7 +35,8 @@ func sourceIssue(d *corev1api.Dojo, s State, cfg Config) *conditions.Issue {
 				"such as %s.", s.Name, d.Namespace)
 	case s.Source == nil && s.Name.Namespace == d.Namespace:
 		return missing(d, s, cfg)
-	case s.Source == nil || !ownership.Shared(d, s.Source), s.SourceSecret != nil && !ownership.Shared(d, s.SourceSecret): // taken back since
+	case s.Source == nil || !ownership.Shared(d, s.Source),
+		s.SourceSecret != nil && !ownership.Shared(d, s.SourceSecret): // taken back since
 		return notShared(d, s)
 	}
 	return nil

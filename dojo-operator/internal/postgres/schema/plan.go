@@ -91,7 +91,8 @@ func Plan(d *corev1api.Dojo, s State, db *cnpgv1.Database, as As, cfg Config) St
 		p.step.Issue = p.missing()
 	case s.TooLarge:
 		p.step.Issue = conditions.Degraded(corev1api.ReasonSchemaFailed,
-			"spec.postgres.initSQL has more than %d MiB of SQL. Keep the schema there, and load data in another way, such as with pg_restore.", MaxSQL>>20)
+			"spec.postgres.initSQL has more than %d MiB of SQL. Keep the schema there, and load data in another way, "+
+				"such as with pg_restore.", MaxSQL>>20)
 	case Applied(s, db):
 		p.step.Record = p.record()
 		p.deleteFormer()

@@ -371,8 +371,8 @@ func afterFailure(c *cnpgv1.Cluster, s State, from int) string {
 		return unbegun(s, from)
 	}
 	return fmt.Sprintf("See `kubectl logs job/%s`. If its log names pg_control.old, or is gone, Postgres %d may not "+
-		"start with the data any more. %s Otherwise, set the version to %d again: the data is as it was, and the Cluster starts "+
-		"with it.", s.Job.Name, from, restore(c, s, from), from)
+		"start with the data any more. %s Otherwise, set the version to %d again: the data is as it was, and the Cluster "+
+		"starts with it.", s.Job.Name, from, restore(c, s, from), from)
 }
 
 // unreturned is what helps where the former version does not start.
