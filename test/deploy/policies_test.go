@@ -128,6 +128,26 @@ func TestPolicySamples(t *testing.T) {
 			cluster("team-b", "storage: {size: 1Gi}, walStorage: {size: 1Gi, storageClassName: slow}"),
 			"storageClassName of spec.postgres.cluster must be left out",
 		},
+		"an ObjectStore of its own": {
+			cluster("team-b", "storage: {size: 1Gi}, backup: {method: Plugin, schedule: '0 2 * * *', "+
+				"plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: mine}}}"),
+			"backups may use the ObjectStores backups alone",
+		},
+		"the place of another Dojo": {
+			cluster("team-b", "storage: {size: 1Gi}, backup: {method: Plugin, schedule: '0 2 * * *', "+
+				"plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: backups, serverName: kyoto-db}}}"),
+			"serverName of backup.plugin must be tokyo-db",
+		},
+		"data of another team": {
+			cluster("team-b", "storage: {size: 1Gi}, bootstrap: {recovery: {objectStore: {serverName: ../team-a/kyoto-db, "+
+				"plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: backups}}}}}"),
+			"must be a name, and no path",
+		},
+		"backups in the platform's ObjectStore": {
+			cluster("team-b", "storage: {size: 1Gi}, backup: {method: Plugin, schedule: '0 2 * * *', "+
+				"plugin: {name: barman-cloud.cloudnative-pg.io, parameters: {barmanObjectName: backups, serverName: tokyo-db-2}}}"),
+			"",
+		},
 		"too many poolers": {
 			cluster("team-b", "storage: {size: 1Gi}, pooler: {instances: 4}"),
 			"pooler.instances may be at most 3",
