@@ -45,7 +45,19 @@ spec:
 		Expect(w.weapons(ctx, "ijichi")).To(HaveLen(1))
 	}, SpecTimeout(5*time.Minute))
 
+	rotate := func(ctx context.Context) {
+		GinkgoHelper()
+		d, err := w.dojo(ctx, "ijichi")
+		Expect(err).NotTo(HaveOccurred())
+		login := d.Status.Database.Login
+		w.documented(ctx, "How do I rotate the password?", "ijichi")
+		Eventually(ctx, w.dojo).WithArguments("ijichi").WithTimeout(eventually).Should(HaveField("Status.Database",
+			HaveValue(And(HaveField("Login", Not(Equal(login))), HaveField("FormerLogin", BeEmpty())))))
+		w.awaitReady(ctx, "ijichi")
+	}
+
 	It("is not replaced by an empty Cluster when that is lost, until a user accepts it", func(ctx SpecContext) {
+		rotate(ctx) // so that the second login is in use
 		Expect(w.kubectl(ctx, "delete", "cluster", "ijichi-db")).To(ContainSubstring("deleted"))
 		Eventually(ctx, w.condition).WithArguments("ijichi", "DatabaseReady").WithTimeout(eventually).
 			Should(HavePrefix("False " + corev1api.ReasonDatabaseLost))
@@ -63,6 +75,21 @@ spec:
 		w.awaitReady(ctx, "ijichi")
 		measured("an accepted loss: Ready with an empty database after %s", time.Since(began))
 		Eventually(ctx, w.weapons).WithArguments("ijichi").Should(BeEmpty())
+	}, SpecTimeout(15*time.Minute))
+
+	It("can be read and written by each login of the Cluster that was made again", func(ctx SpecContext) {
+		Expect(w.addWeapon(ctx, "ijichi", "2", "Split Soul Katana")).To(Succeed())
+		for _, id := range []string{"3", "4"} {
+			began := time.Now()
+			rotate(ctx)
+			Expect(w.addWeapon(ctx, "ijichi", id, "Playful Cloud")).To(Succeed())
+			measured("a rotation in a Cluster that was made again: %s", time.Since(began))
+		}
+		Expect(w.weapons(ctx, "ijichi")).To(HaveLen(3))
+		owners := w.psql(ctx, "ijichi", "ijichi-db-rw", "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'public'")
+		d, err := w.dojo(ctx, "ijichi")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(owners).To(Equal(d.Status.Database.Name), "everything belongs to the owner")
 	}, SpecTimeout(10*time.Minute))
 
 	It("goes with its namespace, protected or not", func(ctx SpecContext) {

@@ -11,7 +11,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
 	"jutsu.com/operators/test/e2e/internal/images"
@@ -77,6 +79,37 @@ spec:
 		measured("an upgrade that is taken back: pods run again after %s", time.Since(began))
 		Expect(version(ctx)).To(Equal("15|1"))
 	}, SpecTimeout(15*time.Minute))
+
+	// Where it is taken back once pg_upgrade has begun, CloudNativePG would delete the Job, and leave data with which
+	// the former version does not start.
+	It("goes on where it is taken back while pg_upgrade runs, and after that", func(ctx SpecContext) {
+		for _, name := range []string{"mai", "naoya"} {
+			w.apply(ctx, strings.NewReplacer("maki", name, "instances: 2", "instances: 1").Replace(maki))
+		}
+		for name, taken := range map[string]func(*batchv1.Job) bool{
+			"mai":   func(job *batchv1.Job) bool { return job.Status.Ready != nil && *job.Status.Ready > 0 },
+			"naoya": func(job *batchv1.Job) bool { return job.Status.Succeeded > 0 },
+		} {
+			w.awaitReady(ctx, name)
+			Expect(w.addWeapon(ctx, name, "1", "Playful Cloud")).To(Succeed())
+			w.kubectl(ctx, "annotate", "dojo", name, corev1api.UpgradeWithoutBackupAnnotation+"=17")
+			began := time.Now()
+			w.patch(ctx, name, `{"spec":{"postgres":{"cluster":{"version":"17"}}}}`)
+			Eventually(ctx, w.upgradeJob).WithArguments(name+"-db").WithTimeout(eventually).WithPolling(50*time.Millisecond).
+				Should(Satisfy(taken), "of %s", name)
+			w.patch(ctx, name, `{"spec":{"postgres":{"cluster":{"version":"15"}}}}`)
+			Eventually(ctx, w.condition).WithArguments(name, "DatabaseReady").WithTimeout(2 * eventually).
+				Should(HavePrefix("False " + corev1api.ReasonVersionTooLow))
+			measured("taken back amid pg_upgrade, or after it: Postgres 17 serves after %s", time.Since(began))
+			Eventually(ctx, w.weapons).WithArguments(name).WithTimeout(eventually).
+				Should(ConsistOf(weapon{"1", "Playful Cloud"}))
+			w.patch(ctx, name, `{"spec":{"postgres":{"cluster":{"version":"17"}}}}`)
+			w.awaitReady(ctx, name)
+			Expect(w.psql(ctx, name, name+"-db-rw", "SELECT current_setting('server_version_num')::int / 10000, id FROM weapons")).
+				To(Equal("17|1"))
+			w.deleteDojo(ctx, name)
+		}
+	}, SpecTimeout(25*time.Minute))
 
 	It("has the data of the former one, by the documented commands", func(ctx SpecContext) {
 		began := time.Now()
@@ -171,6 +204,18 @@ spec:
 		}
 	}, SpecTimeout(30*time.Minute))
 })
+
+// upgradeJob is the Job with which CloudNativePG upgrades a Cluster; one without a status where there is none.
+func (w *world) upgradeJob(ctx context.Context, cluster string) (*batchv1.Job, error) {
+	var jobs batchv1.JobList
+	err := k8s.List(ctx, &jobs, client.InNamespace(w.namespace))
+	for i := range jobs.Items {
+		if strings.HasPrefix(jobs.Items[i].Name, cluster+"-") && strings.HasSuffix(jobs.Items[i].Name, "-major-upgrade") {
+			return &jobs.Items[i], err
+		}
+	}
+	return &batchv1.Job{}, err
+}
 
 // pushNewPostgres brings the image of the newer version into the registry.
 func pushNewPostgres(ctx context.Context) {
