@@ -114,7 +114,7 @@ var checks = map[string]check{
 		then: wide, shows: `kyoto-jujutsu-high .*Reconciled`},
 
 	"kubectl events":                    {lags: true, prints: `(?s)Ready.*CredentialsRotated.*CredentialsIncomplete`},
-	"tail ...dojo-operator.log":         {prints: `Starting workers`},
+	"tail ...dojo-operator.log":         {prints: `controllerKind`},
 	"kubectl create clusterrolebinding": {prints: `created`},
 	"curl -sk ... | grep ^dojo_": {lags: true,
 		prints: `dojo_replicas_ready\{dojo="tokyo-jujutsu-high",namespace="default"\} 5`},
@@ -150,7 +150,7 @@ var checks = map[string]check{
 	"...discord-operator export": {
 		prints: `(?s)kind: DiscordServer.*kind: DiscordGroup.*secretName: tokyo-alerts-webhook`},
 	"kubectl events --for=discordchannel/tokyo-alerts":  {lags: true, prints: `Created`},
-	"tail ...discord-operator.log":                      {prints: `Starting workers`},
+	"tail ...discord-operator.log":                      {prints: `controllerKind`},
 	"kubectl create clusterrolebinding discord-metrics": {prints: `created`},
 	`curl -sk ... | grep ^discord_`: {lags: true,
 		prints: `discord_drift_corrections_total\{field="topic",kind="DiscordChannel",namespace="default"\} 1`},

@@ -195,7 +195,8 @@ func TestMakeTerminated(t *testing.T) {
 
 // TestSomethingDies kills one process after the other, each in a run of its own.
 func TestSomethingDies(t *testing.T) {
-	for name, log := range map[string]string{"dojo-operator": "Starting workers", "discord-operator": "Starting workers",
+	const ofAnOperator = `"controllerKind"` // each of its last lines is about an object
+	for name, log := range map[string]string{"dojo-operator": ofAnOperator, "discord-operator": ofAnOperator,
 		"discordtest": "Simulated Discord is up"} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
