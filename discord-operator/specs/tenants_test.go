@@ -291,9 +291,10 @@ var _ = Describe("Several namespaces with one server", func() {
 		ready(ctx, c)
 		edit(ctx, s, serverAllows(v1alpha1.FromSame))
 		edit(ctx, g, groupAllows(v1alpha1.FromSame))
+		eventuallyNotAllowed(ctx, c) // the operator knows of both edits
 		never := b.channel("alerts", "never")
 		create(ctx, never, b.channel("", "never-either"))
-		eventuallyNotAllowed(ctx, c, never)
+		eventuallyNotAllowed(ctx, never)
 		deleteObjects(ctx, s, g)
 		for _, o := range []client.Object{s, g} {
 			Expect(eventuallyProgressing(ctx, o, v1alpha1.ReasonWaitingForDependents)).

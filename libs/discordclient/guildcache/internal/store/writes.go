@@ -203,6 +203,12 @@ func (g *guildState) refreshed(p Presence, since time.Time) {
 	g.store.Counters.Resyncs.WithLabelValues("rest").Inc()
 }
 
+// concernsOthers reports whether an own write of settings changed what objects may have or delete in the guild.
+func concernsOthers(before, after *discordclient.Guild) bool {
+	return !slices.Equal(before.Features, after.Features) ||
+		before.RulesChannelID != after.RulesChannelID || before.PublicUpdatesChannelID != after.PublicUpdatesChannelID
+}
+
 // EditGuild brings an own write of settings into the view.
 func (st *Store) EditGuild(guildID string, do func() (discordclient.Guild, error)) (discordclient.Guild, error) {
 	st.mu.Lock()
@@ -226,10 +232,10 @@ func (st *Store) EditGuild(guildID string, do func() (discordclient.Guild, error
 		if !g.guildAt.Before(since) { // an event of settings or roles that may be newer than the answer
 			st.markStale(g, consistencyDelay)
 		}
-		features := g.snap().Guild.Features
+		before := g.snap().Guild
 		if g.setGuild(guild, now) {
 			g.await(since)
-			if !slices.Equal(features, guild.Features) { // what others may have in the guild depends on them
+			if concernsOthers(&before, &guild) {
 				st.emit(EventGuild, g.id, "")
 			}
 		}
