@@ -10,12 +10,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -99,7 +96,7 @@ var _ = Describe("A password that a Dojo requests", func() {
 
 	DescribeTable("acts as the owner of the database again after the Cluster was replaced",
 		func(ctx context.Context, create func(context.Context) *corev1api.Dojo, replace func(context.Context, *corev1api.Dojo)) {
-			playLogins(ctx, ns)
+			Expect(cloudNativePG.PlayLogins(ctx, ns)).To(Succeed())
 			dojo := create(ctx)
 			name := dojo.Status.Database.Name
 			second := "dojo2" + name[len("dojo"):]
@@ -153,35 +150,6 @@ var _ = Describe("A password that a Dojo requests", func() {
 		Expect(accepted(dojo, last)).To(BeFalse())
 	})
 })
-
-// playLogins plays what the Jobs of logins do in Postgres, once they are complete, until the context ends.
-func playLogins(ctx context.Context, namespace string) {
-	GinkgoHelper()
-	watcher, err := client.NewWithWatch(cluster.Config(), client.Options{Scheme: k8s.Scheme()})
-	Expect(err).NotTo(HaveOccurred())
-	jobs, err := watcher.Watch(ctx, &batchv1.JobList{}, client.InNamespace(namespace))
-	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(jobs.Stop)
-	played := map[types.UID]bool{}
-	go func() {
-		for e := range jobs.ResultChan() {
-			job, ok := e.Object.(*batchv1.Job)
-			if !ok || e.Type == watch.Deleted || job.Status.CompletionTime == nil || played[job.UID] {
-				continue
-			}
-			played[job.UID] = true
-			for _, v := range job.Spec.Template.Spec.Containers[0].Env {
-				if v.Name != "OWNER" {
-					continue
-				}
-				dojo := &corev1api.Dojo{}
-				if k8s.Get(ctx, nameOf(namespace, job.Labels["app.kubernetes.io/instance"]), dojo) == nil {
-					cloudNativePG.SetRole(ctx, namespace, dojo.Status.Database.ClusterName, "dojo2"+v.Value[len("dojo"):], v.Value)
-				}
-			}
-		}
-	}()
-}
 
 // request asks for another password.
 func request(ctx context.Context, dojo *corev1api.Dojo, value string) {

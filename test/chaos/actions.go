@@ -59,6 +59,18 @@ var actionKinds = []actionKind{
 	{"edit-child", 4, dojoSlots, 0, (*run).editChild},
 	{"rotate-password", 2, dojoSlots, 0, (*run).rotatePassword},
 
+	{"create-data", 5, dataSlots, 1, (*run).createData},
+	{"upgrade-data", 8, dataSlots, 0, (*run).upgradeData},
+	{"rotate-data", 4, dataSlots, 0, (*run).rotateData},
+	{"retain-data", 2, dataSlots, 0, (*run).retainData},
+	{"delete-data", 3, dataSlots, 0, (*run).deleteData},
+	{"write-data", 8, 0, 0, (*run).writeRows},
+	{"obey-data", 6, dataSlots, 0, (*run).obeyMessage},
+	{"lose-postgres", 1, dataSlots, 0, (*run).loseCluster},
+	{"pause-postgres", 2, dataSlots, 0, (*run).pausePostgres},
+	{"fail-postgres-upgrades", 3, dataSlots, 0, (*run).failUpgrades},
+	{"fail-postgres-backups", 3, dataSlots, 0, (*run).failBackups},
+
 	{"abuse-token", 3, abuseSlots, 0, (*run).abuseToken},
 	{"abuse-channel", 3, abuseSlots, 0, (*run).abuseChannel},
 	{"abuse-dojo", 2, abuseSlots, 0, (*run).abuseDojo},

@@ -43,7 +43,7 @@ func (v violations) Error() string {
 // check returns what is wrong with the world, which should be at rest.
 func check(w *world) violations {
 	return slices.Concat(reconciled(w), externalResources(w), order(w), hooks(w), roles(w), once(w), lost(w), orphans(w),
-		untouched(w), untouchedRoles(w), dojos(w), ownerless(w), tenant(w), w.guest())
+		untouched(w), untouchedRoles(w), dojos(w), ownerless(w), tenant(w), w.guest(), w.data.check())
 }
 
 // quiet says what the operators have done while there was nothing to do.

@@ -9,6 +9,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"regexp"
+	"slices"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -28,6 +30,16 @@ type options struct {
 	roundTimeout time.Duration
 	// quiet is how long nothing may happen then.
 	quiet time.Duration
+	// only matches the actions that happen; nil for all.
+	only *regexp.Regexp
+}
+
+// kinds are the actions that happen.
+func (o *options) kinds() []actionKind {
+	if o.only == nil {
+		return actionKinds
+	}
+	return slices.DeleteFunc(slices.Clone(actionKinds), func(k actionKind) bool { return !o.only.MatchString(k.name) })
 }
 
 func main() {
@@ -63,10 +75,17 @@ func parse(args []string, out io.Writer) (*options, error) {
 		"how long the operators may take to reconcile everything after a round, 1s or more")
 	flags.DurationVar(&o.quiet, "quiet", 5*time.Second,
 		"how long the operators have to do nothing at all to count as at rest, 1s or more")
+	flags.Func("only", "`regular expression` of the actions that happen, such as data|postgres|operator|leaders",
+		func(text string) (err error) {
+			o.only, err = regexp.Compile(text)
+			return err
+		})
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
 	switch {
+	case len(o.kinds()) == 0:
+		return nil, fmt.Errorf("--only: no action matches %q; test/chaos/actions.go has all", o.only)
 	case flags.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	case o.duration <= 0:

@@ -48,7 +48,7 @@ type text struct{ where, what string }
 // watch begins to watch, until the context ends.
 func watch(ctx context.Context, config *rest.Config, scheme *runtime.Scheme, hidden *secrets) (*observer, error) {
 	informers, err := cache.New(config,
-		cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{namespace: {}, guest: {}}})
+		cache.Options{Scheme: scheme, DefaultNamespaces: map[string]cache.Config{namespace: {}, guest: {}, archive: {}}})
 	if err != nil {
 		return nil, err
 	}

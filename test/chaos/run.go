@@ -21,6 +21,9 @@ import (
 	"jutsu.com/operators/test/environment"
 )
 
+// theEnd is when everything is deleted.
+const theEnd = "the end"
+
 // probeInterval is the time between two checks of whether all is reconciled.
 const probeInterval = 500 * time.Millisecond
 
@@ -88,7 +91,7 @@ func chaos(ctx context.Context, o *options, out io.Writer) (err error) {
 
 // rounds goes on until the time is over, and then takes everything away.
 func (r *run) rounds(ctx context.Context) (n int, err error) {
-	actions := newSequence(r.options.seed, actionKinds)
+	actions := newSequence(r.options.seed, r.options.kinds())
 	end := time.Now().Add(r.options.duration)
 	if err := r.awaitReconciled(ctx, "the first objects"); err != nil {
 		return 0, err
@@ -112,7 +115,7 @@ func (r *run) rounds(ctx context.Context) (n int, err error) {
 	if err := r.deleteAll(ctx); err != nil {
 		return n - 1, err
 	}
-	return n - 1, r.awaitReconciled(ctx, "the end")
+	return n - 1, r.awaitReconciled(ctx, theEnd)
 }
 
 // act carries out one action, unless something is wrong already.
@@ -142,6 +145,7 @@ func (r *run) calm(ctx context.Context) error {
 	r.discord.Faults().Clear()
 	r.discord.Weaken(weak(discordtest.Weakness{}))
 	r.discord.Gateway().SetFaults(discordtest.GatewayFaults{})
+	r.calmPostgres()
 	for _, k := range r.replicas {
 		_ = k.signal(syscall.SIGCONT, false) // fails where it is down, and then it is not frozen
 	}
@@ -184,6 +188,11 @@ func (r *run) awaitReconciled(ctx context.Context, what string) error {
 		}
 		if len(wrong) == 0 {
 			break
+		}
+		if what == theEnd {
+			if err := r.giveUpFinalBackups(ctx); err != nil {
+				return err
+			}
 		}
 		if time.Since(began) > r.options.roundTimeout {
 			return wrong

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/libs/discordclient"
@@ -48,6 +49,7 @@ type stage struct {
 	ending   context.CancelFunc
 	working  sync.WaitGroup
 
+	ledger  *ledger
 	discord *discordtest.Server
 	botID   string
 	guild   string // id
@@ -68,6 +70,7 @@ type stage struct {
 
 func newStage(ctx context.Context, folder string, seed uint64, j *journal, out io.Writer) (*stage, error) {
 	s := &stage{folder: folder, seed: seed, journal: j}
+	s.ledger = &ledger{taken: map[types.UID]bool{}, refused: map[string]string{}}
 	if err := s.start(ctx, out); err != nil {
 		return nil, errors.Join(fmt.Errorf("set up: %w", err), s.close())
 	}
@@ -91,10 +94,13 @@ func (s *stage) start(ctx context.Context, out io.Writer) (err error) {
 	for i := range replicas {
 		s.replicas = append(s.replicas, newReplica(s, environment.Discord, i+1, "--recovery-wait="+recoveryWait.String(),
 			"--namespace-selectors"),
-			newReplica(s, environment.Dojo, i+1))
+			newReplica(s, environment.Dojo, i+1, "--database-deadline=1m"))
 	}
 	for _, k := range s.replicas {
 		s.working.Go(func() { k.run(working) })
+	}
+	if err := s.Postgres.PlayLogins(working, archive); err != nil {
+		return err
 	}
 	return s.ready(ctx)
 }
@@ -155,7 +161,7 @@ func (s *stage) setUp(ctx context.Context) error {
 			TokenSecretRef: v1alpha1.TokenSecretReference{Name: tokenSecret}, ServerID: s.guild, Name: "Jujutsu High",
 		}}
 	allowGuest(&server.Spec)
-	for _, o := range append(slices.Concat(abuserHas(), guestHas()),
+	for _, o := range append(slices.Concat(abuserHas(), guestHas(), dataHas()),
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tokenSecret},
 			StringData: map[string]string{"token": s.token}},

@@ -42,6 +42,8 @@ type world struct {
 	guests *guests
 	// dragged are the roles that users have moved.
 	dragged map[string]bool
+	// data are the Dojos whose rows are counted.
+	data *dataWorld
 	// abuse is what the tenant has who abuses the operators.
 	abuse *abuse
 
@@ -109,14 +111,19 @@ func (r *run) gather(ctx context.Context) (*world, error) { //nolint:funlen // o
 	if w.guests, err = r.gatherGuests(ctx); err != nil {
 		failed = errors.Join(failed, err)
 	}
+	if w.data, err = r.gatherData(ctx); err != nil {
+		failed = errors.Join(failed, err)
+	}
 	w.servers, w.groups, w.channels = pointers(servers.Items), pointers(groups.Items), pointers(channels.Items)
 	w.roles = pointers(roles.Items)
 	w.dojos, w.secrets, w.deployments = pointers(dojos.Items), pointers(secrets.Items), pointers(deployments.Items)
 	w.services, w.budgets = pointers(services.Items), pointers(budgets.Items)
 	if failed == nil {
 		w.gone = r.observer.departed(slices.Concat(objects(w.groups), objects(w.channels), objects(w.roles),
-			objects(w.dojos)))
-		maps.DeleteFunc(w.gone, func(_ types.UID, o client.Object) bool { return o.GetNamespace() == guest })
+			objects(w.dojos), objects(w.data.dojos)))
+		w.data.gone = maps.Clone(w.gone)
+		maps.DeleteFunc(w.gone, func(_ types.UID, o client.Object) bool { return o.GetNamespace() != namespace })
+		maps.DeleteFunc(w.data.gone, func(_ types.UID, o client.Object) bool { return o.GetNamespace() != archive })
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +152,7 @@ func (r *run) deleteAll(ctx context.Context) error {
 	if err := r.releaseGuests(ctx); err != nil {
 		return err
 	}
-	for _, in := range []string{namespace, abuser, guest} {
+	for _, in := range []string{namespace, abuser, guest, archive} {
 		for _, kind := range []client.Object{&v1alpha1.DiscordServer{}, &corev1api.Dojo{}, &v1alpha1.DiscordGroup{},
 			&v1alpha1.DiscordChannel{}, &v1alpha1.DiscordRole{}} {
 			if err := r.Admin.DeleteAllOf(ctx, kind, client.InNamespace(in)); err != nil && !apierrors.IsNotFound(err) {

@@ -159,6 +159,7 @@ func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) 
 		if err := s.setLastBackup(ctx, cluster, "False", "BackupStarted", "New Backup starting up"); err != nil {
 			return err
 		}
+		s.copyRows(o, cluster)
 		return s.setStatus(ctx, o, map[string]any{
 			"phase": string(BackupStarted), "startedAt": time.Now().UTC().Format(time.RFC3339),
 		})

@@ -62,6 +62,9 @@ type StandIn struct {
 	tried   map[string]time.Time   // objects that could not be applied, by kind/namespace/name/version
 	logins  map[string]string      // the passwords of the roles that may log in, by namespace/cluster/role
 	acting  map[string]string      // the roles as which those of others act, by namespace/UID of the Cluster/role
+
+	tables, dropped map[types.UID]map[string]*table // by Cluster and database
+	copies          map[types.UID]copied            // by Backup
 }
 
 // Start plays CloudNativePG on the cluster until Stop is called or the context ends. The kinds need
@@ -79,6 +82,8 @@ func Start(ctx context.Context, config *rest.Config, o Options) (*StandIn, error
 		options: o, client: c, cancel: cancel, changed: make(chan struct{}, 1), done: make(chan struct{}),
 		paused: map[string]bool{}, pods: map[string]instances{}, backups: map[string]BackupPhase{},
 		tried: map[string]time.Time{}, logins: map[string]string{}, acting: map[string]string{},
+		tables: map[types.UID]map[string]*table{}, dropped: map[types.UID]map[string]*table{},
+		copies: map[types.UID]copied{},
 	}
 	go s.run(ctx)
 	return s, nil

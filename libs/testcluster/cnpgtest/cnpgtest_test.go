@@ -73,6 +73,25 @@ func testMember(
 	g.Expect(c.Delete(t.Context(), member)).To(Succeed())
 }
 
+// testRows commits a row with the password "z" of the role "app", which owns the database.
+func testRows(t *testing.T, g *WithT, s *StandIn, pg *unstructured.Unstructured) {
+	t.Helper()
+	insert := func(cluster, database, password string) error {
+		return s.Insert(t.Context(), "default", cluster, database, "app", password, "row")
+	}
+	g.Expect(insert("none", "app", "z")).To(MatchError(ContainSubstring("connection refused")))
+	g.Expect(insert("pg", "app", "x")).To(MatchError(ContainSubstring("28P01")))
+	g.Expect(insert("pg", "none", "z")).To(MatchError(ContainSubstring("3D000")))
+	g.Expect(insert("pg", "app", "z")).To(Succeed())
+	s.SetRole(t.Context(), "default", "pg", "app", "other")
+	g.Expect(insert("pg", "app", "z")).To(MatchError(ContainSubstring("42501")), "the table is not of the role other")
+	s.SetRole(t.Context(), "default", "pg", "app", "")
+	g.Expect(s.Rows(pg.GetUID(), "app")).To(Equal([]string{"row"}))
+	s.Pause("default", "pg")
+	g.Expect(insert("pg", "app", "z")).To(MatchError(ContainSubstring("connection refused")))
+	s.Resume("default", "pg")
+}
+
 func TestStandIn(t *testing.T) {
 	t.Parallel()
 	g := NewWithT(t)
@@ -143,6 +162,7 @@ func testObjects(t *testing.T, s *StandIn, c client.Client, sessions *atomic.Int
 	g.Eventually(reads(role, "secretResourceVersion")).Should(Equal(secret.ResourceVersion))
 	g.Expect(accepts("app", "x")).To(BeFalse(), "a role has one password")
 	g.Expect(accepts("app", "z")).To(BeTrue())
+	testRows(t, g, s, pg)
 	testMember(t, g, c, accepts, role)
 
 	sessions.Store(1)

@@ -43,5 +43,9 @@
 // With StartWebhooks, CloudNativePG's own manager admits its kinds: defaults, refusals and limits are
 // then the original's.
 //
+// A database has one table, into which StandIn.Insert commits rows with the rights that the login has in Postgres, and
+// which outlives what it does in the original: failovers, upgrades and the Database, but not DROP DATABASE nor the
+// Cluster. StandIn.Restorable has what its Backups bring back; a Cluster that is restored has none of it.
+//
 // What it does not do: run Postgres, run SQL, end sessions.
 package cnpgtest

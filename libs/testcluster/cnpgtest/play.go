@@ -42,9 +42,14 @@ func (s *StandIn) cluster(ctx context.Context, o *unstructured.Unstructured) (*u
 	if cluster == nil {
 		return nil, false
 	}
+	return cluster, s.answers(cluster)
+}
+
+// answers reports whether the primary of a Cluster takes connections.
+func (s *StandIn) answers(cluster *unstructured.Unstructured) bool {
 	primary, _, _ := unstructured.NestedString(cluster.Object, "status", "currentPrimary")
 	healthy, _, _ := unstructured.NestedStringSlice(cluster.Object, "status", "instancesStatus", "healthy")
-	return cluster, slices.Contains(healthy, primary) && !s.isPaused(o.GetNamespace(), name)
+	return slices.Contains(healthy, primary) && !s.isPaused(cluster.GetNamespace(), cluster.GetName())
 }
 
 func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) error {
@@ -150,6 +155,9 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 			time.AfterFunc(interval, s.notify)
 			return nil // DROP DATABASE fails, which the status does not report
 		}
+		if policy == "delete" {
+			s.dropDatabase(cluster.GetUID(), name)
+		}
 		return s.finalize(ctx, o, databaseFinalizer, false)
 	}
 	if err := s.finalize(ctx, o, databaseFinalizer, true); err != nil {
@@ -162,6 +170,7 @@ func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured
 	if !s.hasRole(ctx, o.GetNamespace(), owner) {
 		return s.fail(ctx, o, fmt.Sprintf(`ERROR: role %q does not exist (SQLSTATE 42704)`, owner))
 	}
+	s.createDatabase(cluster.GetUID(), name)
 	extensions, missing := extensionsOf(o)
 	if missing {
 		if err := s.setStatus(ctx, o, map[string]any{"extensions": extensions}); err != nil {

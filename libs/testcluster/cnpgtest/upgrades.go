@@ -81,6 +81,7 @@ func (s *StandIn) playUpgrade(ctx context.Context, o *unstructured.Unstructured,
 		return map[string]any{"image": image, "majorVersion": wanted}, majorUpgrade, s.deleteJob(ctx, job)
 	case found && wanted > data["majorVersion"].(int64):
 		if !exists {
+			s.archive(o.GetUID())
 			return data, majorUpgrade, s.createUpgrade(ctx, o, job)
 		}
 		return data, majorUpgrade, s.upgrade(ctx, o, job, wanted)

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cnpgtest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// table is the one table of a database.
+type table struct {
+	owner string // the role whose session has made it; empty before
+	rows  []row
+	// archived is how many of the rows the archive of the write-ahead log has.
+	archived int
+}
+
+type row struct {
+	text  string
+	major int64 // of the Postgres that has committed it
+}
+
+// copied is how many rows of each database a Backup has, and of which Cluster.
+type copied struct {
+	cluster types.UID
+	major   int64
+	rows    map[string]int
+	logged  bool // a restore replays the archived log
+}
+
+// Insert commits a row to the table of a database in a session of a login. The first session makes the table. An
+// error is the refusal of Postgres: then nothing is committed.
+func (s *StandIn) Insert(ctx context.Context, namespace, cluster, database, login, password, text string) error {
+	c := s.get(ctx, "Cluster", namespace, cluster)
+	if c == nil || !s.answers(c) {
+		return fmt.Errorf("connect to %s-rw: connection refused", cluster)
+	}
+	if !s.Accepts(namespace, cluster, login, password) {
+		return fmt.Errorf("FATAL: password authentication failed for user %q (SQLSTATE 28P01)", login)
+	}
+	role := s.ActsAs(ctx, namespace, cluster, login)
+	groups := s.groupsOf(ctx, namespace, role)
+	data, _, _ := unstructured.NestedMap(c.Object, "status", "pgDataImageInfo")
+	major, _ := data["majorVersion"].(int64)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tables[c.GetUID()][database]
+	if t == nil {
+		return fmt.Errorf("FATAL: database %q does not exist (SQLSTATE 3D000)", database)
+	}
+	t.owner = cmp.Or(t.owner, role)
+	if role != t.owner && !slices.Contains(groups, t.owner) {
+		return errors.New("ERROR: permission denied for table weapons (SQLSTATE 42501)")
+	}
+	t.rows = append(t.rows, row{text, major})
+	return nil
+}
+
+// Rows are those of a database in the data of a Cluster, whether Postgres starts with it or not.
+func (s *StandIn) Rows(cluster types.UID, database string) (all []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t := s.tables[cluster][database]; t != nil {
+		for _, r := range t.rows {
+			all = append(all, r.text)
+		}
+	}
+	return all
+}
+
+// Restorable are the rows of a database that a restore of a Backup brings back: those that were committed before it
+// began, and by a plugin those of the same major version whose log is archived.
+func (s *StandIn) Restorable(backup types.UID, database string) (all []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	of := s.copies[backup]
+	t := s.tables[of.cluster][database]
+	if t == nil {
+		t = s.dropped[of.cluster][database]
+	}
+	if t == nil {
+		return nil
+	}
+	for i, r := range t.rows {
+		if i < of.rows[database] || of.logged && i < t.archived && r.major == of.major {
+			all = append(all, r.text)
+		}
+	}
+	return all
+}
+
+// Starts reports whether Postgres of the version that a Cluster names starts with its data.
+func (s *StandIn) Starts(cluster *unstructured.Unstructured) bool {
+	image, _, _ := unstructured.NestedString(cluster.Object, "spec", "imageName")
+	return s.instancesOf(cluster).data.starts(majorOf(cmp.Or(image, Image)))
+}
+
+// createDatabase makes a database where there is none of the name.
+func (s *StandIn) createDatabase(cluster types.UID, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tables[cluster] == nil {
+		s.tables[cluster] = map[string]*table{}
+	}
+	if s.tables[cluster][name] == nil {
+		s.tables[cluster][name] = &table{}
+	}
+}
+
+// dropDatabase takes a database away. Its Backups remain.
+func (s *StandIn) dropDatabase(cluster types.UID, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dropped[cluster] == nil {
+		s.dropped[cluster] = map[string]*table{}
+	}
+	s.dropped[cluster][name] = s.tables[cluster][name]
+	delete(s.tables[cluster], name)
+}
+
+// archive archives the log of a Cluster up to now, as an instance does that is shut down.
+func (s *StandIn) archive(cluster types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tables[cluster] {
+		t.archived = len(t.rows)
+	}
+}
+
+// copyRows remembers which rows there are when a Backup begins.
+func (s *StandIn) copyRows(backup, cluster *unstructured.Unstructured) {
+	method, _, _ := unstructured.NestedString(backup.Object, "spec", "method")
+	data, _, _ := unstructured.NestedMap(cluster.Object, "status", "pgDataImageInfo")
+	c := copied{cluster: cluster.GetUID(), rows: map[string]int{}, logged: method == "plugin"}
+	c.major, _ = data["majorVersion"].(int64)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, t := range s.tables[c.cluster] {
+		c.rows[name] = len(t.rows)
+	}
+	s.copies[backup.GetUID()] = c
+}
+
+// groupsOf are the roles of which a role is a member.
+func (s *StandIn) groupsOf(ctx context.Context, namespace, role string) []string {
+	for _, o := range s.list(ctx, "DatabaseRole", namespace) {
+		if name, _, _ := unstructured.NestedString(o.Object, "spec", "name"); name == role {
+			groups, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "inRoles")
+			return groups
+		}
+	}
+	return nil
+}
+
+// PlayLogins plays, until the context ends, the Jobs in a namespace that make the sessions of a login act as the role
+// in the variable OWNER, once they have completed. The Secret that PGUSER comes from names the login and the host.
+func (s *StandIn) PlayLogins(ctx context.Context, namespace string) error {
+	jobs, err := s.client.Watch(ctx, &batchv1.JobList{}, client.InNamespace(namespace))
+	if err != nil {
+		return fmt.Errorf("cnpgtest: %w", err)
+	}
+	go func() {
+		played := map[types.UID]bool{}
+		for wait(ctx, 0, nil) {
+			for e := range jobs.ResultChan() {
+				job, ok := e.Object.(*batchv1.Job)
+				if ok && e.Type != watch.Deleted && job.Status.CompletionTime != nil && !played[job.UID] {
+					played[job.UID] = s.playLogin(ctx, job) == nil
+				}
+			}
+			next, err := s.client.Watch(ctx, &batchv1.JobList{}, client.InNamespace(namespace))
+			for err != nil && wait(ctx, idle, nil) {
+				next, err = s.client.Watch(ctx, &batchv1.JobList{}, client.InNamespace(namespace))
+			}
+			jobs = next
+		}
+	}()
+	return nil
+}
+
+func (s *StandIn) playLogin(ctx context.Context, job *batchv1.Job) error {
+	owner, name := "", ""
+	for _, v := range job.Spec.Template.Spec.Containers[0].Env {
+		switch {
+		case v.Name == "OWNER":
+			owner = v.Value
+		case v.Name == "PGUSER" && v.ValueFrom != nil && v.ValueFrom.SecretKeyRef != nil:
+			name = v.ValueFrom.SecretKeyRef.Name
+		}
+	}
+	if owner == "" {
+		return nil
+	}
+	secret := &corev1.Secret{}
+	if err := s.client.Get(ctx, types.NamespacedName{Namespace: job.Namespace, Name: name}, secret); err != nil {
+		return err
+	}
+	host, _, _ := strings.Cut(string(secret.Data["host"]), ".")
+	s.SetRole(ctx, job.Namespace, strings.TrimSuffix(host, "-rw"), string(secret.Data["user"]), owner)
+	return nil
+}
