@@ -326,12 +326,14 @@ func orphans(w *world) (wrong violations) {
 			wrong.add("no object takes what another one owns", where, "%s has it, and it was made for %s",
 				id(held[c.id].Object), w.nameOf(uid))
 		case held[c.id].Object != nil:
+		case holders[uid].Object != nil && holders[uid].GetDeletionTimestamp() != nil:
+			// What a lost create has made is looked for once nothing depends on the object any more.
 		case holders[uid].Object != nil:
 			wrong.add("no orphan", where, "made for %s, which has %q", id(holders[uid].Object), holders[uid].id)
 		case w.gone[uid] == nil:
 			wrong.add("no orphan", where, "made for an object that is unknown: %s", uid)
-		case holderOf(w.gone[uid]).policy != v1alpha1.DeletionPolicyRetain &&
-			(holderOf(w.gone[uid]).id != "" && !holderOf(w.gone[uid]).matched || !w.unproven(c.id)):
+		case holderOf(w.gone[uid]).policy != v1alpha1.DeletionPolicyRetain && !holderOf(w.gone[uid]).matched &&
+			(holderOf(w.gone[uid]).id != "" || !w.unproven(c.id)):
 			wrong.add("no orphan", where, "made for %s, which is gone", w.nameOf(uid))
 		}
 	}

@@ -162,6 +162,20 @@ func TestPeace(t *testing.T) {
 			leave(w, "")
 			w.guild.Webhooks = nil
 		},
+		"retained since the audit log could not be read": func(w *world) {
+			w.channels[0].Status.Matched = true
+			leave(w, "")
+			w.guild.Webhooks = nil
+		},
+		"a lost create of a group that waits for its channels": func(w *world) {
+			w.groups[0].DeletionTimestamp = now()
+			w.groups[0].Status.Conditions = conds("WaitingForDependents")
+			w.guild.Channels = append(w.guild.Channels, discordtest.Channel{ID: "201", Name: "Alerts", Type: 4})
+			w.guild.Audit = append(w.guild.Audit, discordtest.AuditEntry{Action: auditChannelDelete, TargetID: category},
+				madeFor(auditChannelCreate, "201", groupUID))
+			w.guild.Channels = w.guild.Channels[1:]
+			w.channels[0].Status.Conditions = conds("WaitingForGroup")
+		},
 		"a role is retained by its policy":       func(w *world) { leaveRole(w, v1alpha1.DeletionPolicyRetain) },
 		"a role deleted with its object":         func(w *world) { removeRole(w, botID); leaveRole(w, "") },
 		"a role deleted by hand, and made again": func(w *world) { removeRole(w, "user"); remakeRole(w) },

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	cnpgv1 "github.com/cloudnative-pg/api/pkg/api/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -52,12 +53,12 @@ func Keep(d *corev1api.Dojo, s State) (p apply.Plan) {
 	if d.Spec.Postgres == nil || cnpg.Reclaims(d) {
 		return p
 	}
-	if ownership.Holds(d, s.Database) {
+	if holdsIn(d, s.Database) {
 		p.Add(sync(s, s.Database, databaseFor(d, schema.Recorded(s.Database))))
 	}
 	for l, login := range s.Logins {
 		l := cnpg.Login(l)
-		if ownership.Holds(d, login.Role) {
+		if holdsRole(d, login.Role) {
 			p.Add(sync(s, login.Role, roleFor(d, l, login.Role.Spec.Login, login.Role)))
 		}
 		if ownership.Holds(d, login.Secret) && login.Secret.DeletionTimestamp == nil {
@@ -92,7 +93,7 @@ func Drop(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 		return drop(s, cfg, cnpg.PoolerKind.Kind, s.Pooler.Pooler, "", nil)
 	case own && ownership.Holds(d, s.Cluster):
 		return drop(s, cfg, cnpg.ClusterKind.Kind, s.Cluster, "", nil)
-	case ownership.Holds(d, s.Database):
+	case holdsIn(d, s.Database):
 		if issue := cannotDrop(d, s); issue != nil {
 			return apply.Plan{Issues: []conditions.Issue{*issue}}
 		}
@@ -104,11 +105,22 @@ func Drop(d *corev1api.Dojo, s State, cfg Config) apply.Plan {
 			"or set the reclaimPolicy to Retain")}}
 	}
 	for _, l := range []cnpg.Login{cnpg.Second, cnpg.Owner} {
-		if role := s.Logins[l].Role; ownership.Holds(d, role) {
+		if role := s.Logins[l].Role; holdsRole(d, role) {
 			return drop(s, cfg, cnpg.RoleKind.Kind, role, role.Status.Message, roleFor(d, l, role.Spec.Login, role))
 		}
 	}
 	return apply.Plan{}
+}
+
+// holdsIn reports whether a Database is the Dojo's, and in the Cluster that the Dojo asks for. CloudNativePG moves none:
+// one in another Cluster is what a former Dojo of the name has retained.
+func holdsIn(d *corev1api.Dojo, db *cnpgv1.Database) bool {
+	return ownership.Holds(d, db) && db.Spec.ClusterRef.Name == cnpg.ClusterName(d)
+}
+
+// holdsRole is holdsIn for a DatabaseRole.
+func holdsRole(d *corev1api.Dojo, role *cnpgv1.DatabaseRole) bool {
+	return ownership.Holds(d, role) && role.Spec.ClusterRef.Name == cnpg.ClusterName(d)
 }
 
 // lacks is the issue with a kind without which the data cannot be deleted as the spec says, while there is a

@@ -36,6 +36,14 @@ func TestDrop(t *testing.T) {
 	overdue := func(o metav1.Object) { o.SetDeletionTimestamp(&metav1.Time{Time: noon.Add(-11 * time.Minute)}) }
 	leaving := func(o metav1.Object) { o.SetDeletionTimestamp(&metav1.Time{Time: noon}) }
 	nothing := func(w *world) { noRole(w); w.Cluster = nil }
+	elsewhere := func(w *world) {
+		w.Database.Spec.ClusterRef.Name = "another"
+		for l := range w.Logins {
+			if role := w.Logins[l].Role; role != nil {
+				role.Spec.ClusterRef.Name = "another"
+			}
+		}
+	}
 	cases := map[string]struct {
 		dojo   *corev1api.Dojo
 		change func(*world)
@@ -87,6 +95,9 @@ func TestDrop(t *testing.T) {
 			removal{nil, []string{"Cluster"}, deletingDatabase}},
 		"foreign Cluster": {tokyo(ownPG, dropping), func(w *world) { noRole(w); w.Cluster.Labels = nil },
 			removal{}},
+		"left in another Cluster by a former Dojo": {tokyo(ownPG, dropping), func(w *world) { noCluster(w); elsewhere(w) },
+			removal{}},
+		"and its own Cluster goes": {tokyo(ownPG, dropping), elsewhere, removal{nil, []string{"Cluster"}, deletingDatabase}},
 		"database with a former policy": {tokyo(inPG, dropping), func(w *world) { w.Database.Spec.ReclaimPolicy = "retain" },
 			removal{[]string{"Database"}, nil, deletingDatabase}},
 		"role with a former policy": {tokyo(inPG, dropping),
