@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1api "jutsu.com/operators/apis/core/v1"
@@ -182,6 +183,37 @@ var _ = Describe("A tenant that abuses the operator changes nothing of another's
 			webhookWritten(ctx, alertsChannelFetched(ctx, alerted), "hook") // as discord-operator does
 			Eventually(ctx, refetch(posts)).Should(haveURL(hookURL("hook")))
 			eventuallyReady(ctx, alerted)
+		})
+
+		It("by a Job with the name of the one that its SQL needs", func(ctx context.Context) {
+			existingCluster(ctx, ns, "pg")
+			sql := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "sql"},
+				Data: map[string]string{"tables.sql": "SELECT 1"}}
+			Expect(k8s.Create(ctx, sql)).To(Succeed())
+			dojo := newDojo(ns, "tokyo", inCluster, func(dojo *corev1api.Dojo) {
+				dojo.Spec.Postgres.InitSQL = []corev1api.SQLSource{
+					{ConfigMapKeyRef: &corev1api.KeyReference{Name: "sql", Key: "tables.sql"}}}
+			})
+			Expect(k8s.Create(ctx, dojo)).To(Succeed())
+			eventuallyReady(ctx, dojo)
+			own := schemaJobs(ctx, dojo)[0]
+			Expect(k8s.Delete(ctx, &own, client.PropagationPolicy("Background"))).To(Succeed(), "as a TTL does")
+			eventuallyGone(ctx, &own)
+			foreign := forge(&batchv1.Job{}, ns, own.Name, nil, nil)
+			Expect(k8s.Create(ctx, foreign)).To(Succeed())
+			before := len(operator.WritesAtRest(ns))
+			b.undisturbed(ctx, func() {
+				edit(ctx, ofKind("Database", ns, "tokyo-db"), func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
+				eventuallyDegraded(ctx, dojo, corev1api.ReasonNameConflict)
+			})
+			attempts := slices.DeleteFunc(operator.WritesAtRest(ns)[before:], func(write string) bool {
+				return !strings.Contains(write, "jobs/")
+			})
+			Expect(len(attempts)).To(BeNumerically("<=", 10), "%v", attempts)
+			Expect(k8s.Delete(ctx, foreign, client.PropagationPolicy("Background"))).To(Succeed())
+			eventuallyGone(ctx, foreign)
+			edit(ctx, dojo, replicas(2)) // it would be looked for again after a while
+			eventuallyReady(ctx, dojo)
 		})
 
 		It("by Dojos with the names of the operators' Services", func(ctx context.Context) {
