@@ -191,9 +191,10 @@ func (w *dataWorld) byUID(uid types.UID) *unstructured.Unstructured {
 // deletedWithData reports whether a Dojo of this name was deleted, or is, with the policy Delete, and whether with a
 // final backup.
 func (w *dataWorld) deletedWithData(name string) (deleted, final bool) {
-	for _, o := range append(slices.Collect(maps.Values(w.gone)), objects(w.dojos)...) {
+	leaving := slices.DeleteFunc(objects(w.dojos), func(o client.Object) bool { return o.GetDeletionTimestamp() == nil })
+	for _, o := range append(slices.Collect(maps.Values(w.gone)), leaving...) {
 		d, ok := o.(*corev1api.Dojo)
-		if !ok || d.Name != name || d.DeletionTimestamp == nil || d.Spec.Postgres.ReclaimPolicy != corev1api.ReclaimDelete {
+		if !ok || d.Name != name || d.Spec.Postgres.ReclaimPolicy != corev1api.ReclaimDelete {
 			continue
 		}
 		deleted = true
