@@ -111,8 +111,8 @@ func (s *StandIn) formerImmediate(
 
 // isHealthy reports whether the Cluster of a schedule is in the state that an immediate backup waits for.
 func (s *StandIn) isHealthy(ctx context.Context, o *unstructured.Unstructured) bool {
-	cluster, up := s.cluster(ctx, o)
-	if !up {
+	cluster, up, err := s.cluster(ctx, o)
+	if err != nil || !up {
 		return false
 	}
 	phase, _, _ := unstructured.NestedString(cluster.Object, "status", "phase")
@@ -151,7 +151,10 @@ func (s *StandIn) playBackup(ctx context.Context, o *unstructured.Unstructured) 
 			"phase": string(to), "error": "cannot use the plugin method without plugins",
 		})
 	}
-	cluster, up := s.cluster(ctx, o)
+	cluster, up, err := s.cluster(ctx, o)
+	if err != nil {
+		return err
+	}
 	if phase != BackupStarted {
 		if !up || to == BackupPending || s.otherRuns(ctx, o, name) {
 			return s.setStatus(ctx, o, map[string]any{"phase": string(BackupPending)})

@@ -126,7 +126,11 @@ func (s *StandIn) roleKey(ctx context.Context, namespace, cluster, role string) 
 	if c := s.get(ctx, "Cluster", namespace, cluster); c != nil {
 		uid = c.GetUID()
 	}
-	return fmt.Sprintf("%s/%s/%s", namespace, uid, role)
+	return actingKey(namespace, uid, role)
+}
+
+func actingKey(namespace string, cluster types.UID, role string) string {
+	return fmt.Sprintf("%s/%s/%s", namespace, cluster, role)
 }
 
 // setLogin sets the password with which Postgres lets a role in, or lets it in no more.
@@ -247,10 +251,16 @@ func gvk(kind string) schema.GroupVersionKind {
 
 // get returns nil for an object that does not exist or cannot be read.
 func (s *StandIn) get(ctx context.Context, kind, namespace, name string) *unstructured.Unstructured {
+	o, _ := s.read(ctx, kind, namespace, name)
+	return o
+}
+
+// read returns nil and no error for an object that does not exist.
+func (s *StandIn) read(ctx context.Context, kind, namespace, name string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(gvk(kind))
-	if s.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, o) != nil {
-		return nil
+	if err := s.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, o); err != nil {
+		return nil, client.IgnoreNotFound(err)
 	}
-	return o
+	return o, nil
 }

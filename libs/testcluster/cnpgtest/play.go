@@ -35,14 +35,13 @@ func withCondition(o *unstructured.Unstructured, kind, status, reason, message s
 	return append(all, c)
 }
 
-// cluster returns the Cluster of a role or database when its primary can act on it.
-func (s *StandIn) cluster(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
+// cluster returns the Cluster of a role, a database or the like, nil for none, and whether its primary can act on it.
+func (s *StandIn) cluster(
+	ctx context.Context, o *unstructured.Unstructured,
+) (cluster *unstructured.Unstructured, up bool, err error) {
 	name, _, _ := unstructured.NestedString(o.Object, "spec", "cluster", "name")
-	cluster := s.get(ctx, "Cluster", o.GetNamespace(), name)
-	if cluster == nil {
-		return nil, false
-	}
-	return cluster, s.answers(cluster)
+	cluster, err = s.read(ctx, "Cluster", o.GetNamespace(), name)
+	return cluster, cluster != nil && s.answers(cluster), err
 }
 
 // answers reports whether the primary of a Cluster takes connections.
@@ -53,7 +52,10 @@ func (s *StandIn) answers(cluster *unstructured.Unstructured) bool {
 }
 
 func (s *StandIn) playRole(ctx context.Context, o *unstructured.Unstructured) error {
-	cluster, up := s.cluster(ctx, o)
+	cluster, up, err := s.cluster(ctx, o)
+	if err != nil {
+		return err
+	}
 	if cluster == nil {
 		s.setLogin(o, false, "")
 		return s.letGo(ctx, o, roleFinalizer)
@@ -141,7 +143,10 @@ func (s *StandIn) owns(ctx context.Context, namespace, role string) bool {
 }
 
 func (s *StandIn) playDatabase(ctx context.Context, o *unstructured.Unstructured) error {
-	cluster, up := s.cluster(ctx, o)
+	cluster, up, err := s.cluster(ctx, o)
+	if err != nil {
+		return err
+	}
 	if cluster == nil {
 		return s.letGo(ctx, o, databaseFinalizer)
 	}

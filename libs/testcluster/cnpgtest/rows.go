@@ -49,7 +49,9 @@ func (s *StandIn) Insert(ctx context.Context, namespace, cluster, database, logi
 	if !s.Accepts(namespace, cluster, login, password) {
 		return fmt.Errorf("FATAL: password authentication failed for user %q (SQLSTATE 28P01)", login)
 	}
-	role := s.ActsAs(ctx, namespace, cluster, login)
+	s.mu.Lock()
+	role := cmp.Or(s.acting[actingKey(namespace, c.GetUID(), login)], login)
+	s.mu.Unlock()
 	groups := s.groupsOf(ctx, namespace, role)
 	data, _, _ := unstructured.NestedMap(c.Object, "status", "pgDataImageInfo")
 	major, _ := data["majorVersion"].(int64)
@@ -175,8 +177,11 @@ func (s *StandIn) PlayLogins(ctx context.Context, namespace string) error {
 		for wait(ctx, 0, nil) {
 			for e := range jobs.ResultChan() {
 				job, ok := e.Object.(*batchv1.Job)
-				if ok && e.Type != watch.Deleted && job.Status.CompletionTime != nil && !played[job.UID] {
-					played[job.UID] = s.playLogin(ctx, job) == nil
+				if !ok || e.Type == watch.Deleted || job.Status.CompletionTime == nil || played[job.UID] {
+					continue
+				}
+				played[job.UID] = true
+				for s.playLogin(ctx, job) != nil && wait(ctx, idle, nil) {
 				}
 			}
 			next, err := s.client.Watch(ctx, &batchv1.JobList{}, client.InNamespace(namespace))
@@ -204,9 +209,15 @@ func (s *StandIn) playLogin(ctx context.Context, job *batchv1.Job) error {
 	}
 	secret := &corev1.Secret{}
 	if err := s.client.Get(ctx, types.NamespacedName{Namespace: job.Namespace, Name: name}, secret); err != nil {
-		return err
+		return client.IgnoreNotFound(err)
 	}
 	host, _, _ := strings.Cut(string(secret.Data["host"]), ".")
-	s.SetRole(ctx, job.Namespace, strings.TrimSuffix(host, "-rw"), string(secret.Data["user"]), owner)
+	cluster, err := s.read(ctx, "Cluster", job.Namespace, strings.TrimSuffix(host, "-rw"))
+	if err != nil || cluster == nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.acting[actingKey(job.Namespace, cluster.GetUID(), string(secret.Data["user"]))] = owner
 	return nil
 }
