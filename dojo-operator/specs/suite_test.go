@@ -4,6 +4,7 @@ package specs_test
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -44,8 +45,9 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 	discord, err := environment.Discord.CRDs()
 	Expect(err).NotTo(HaveOccurred())
 	operator.Begin(ctx, path, environment.Options{
-		Cluster:       testcluster.Options{ControllerManager: true, Nodes: 3, CRDs: []string{discord}},
-		CloudNativePG: postgres, Admission: true, Prometheus: true, GatewayAPI: true,
+		Cluster: testcluster.Options{ControllerManager: true, Nodes: 3,
+			CRDs: append(prometheusKinds(ctx), discord)},
+		CloudNativePG: postgres, Admission: true, GatewayAPI: true,
 		Components: []string{"owner-references-permission-enforcement"},
 	})
 	cluster, k8s, cloudNativePG = operator.Cluster, operator.Client, operator.Env.Postgres
@@ -57,3 +59,14 @@ var _ = SynchronizedBeforeSuite(operator.Build, func(ctx context.Context, path [
 		secrets.ExpectNotLogged(operator)
 	})
 })
+
+// prometheusKinds are the files with those kinds of prometheus-operator that the operator knows. All of them are
+// six times as much to read, to serve, to uninstall and to install again.
+func prometheusKinds(ctx context.Context) (files []string) {
+	folder, err := testcluster.PrometheusOperatorCRDs(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	for _, kind := range []string{"servicemonitors", "prometheusrules", "alertmanagerconfigs"} {
+		files = append(files, filepath.Join(folder, "monitoring.coreos.com_"+kind+".yaml"))
+	}
+	return files
+}
