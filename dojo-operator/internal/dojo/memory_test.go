@@ -108,19 +108,25 @@ func encoded(o client.Object) []byte {
 	return text
 }
 
+// message is an object as caches get it from the API server, in protobuf.
+type message interface {
+	client.Object
+	Marshal() ([]byte, error)
+	Unmarshal(text []byte) error
+}
+
 // heapOf is what one of n such objects takes in the heap when it came from the API server and was stripped.
 func heapOf(t *testing.T, o client.Object, n uint64) uint64 {
 	t.Helper()
-	text := encoded(o)
+	text, err := o.(message).Marshal()
+	must(t, err)
 	return largest.Held(n, func(i uint64) any {
-		one := o.DeepCopyObject()
-		if meta, ok := one.(*metav1.PartialObjectMetadata); ok {
-			*meta = metav1.PartialObjectMetadata{}
-		} else {
-			*one.(*appsv1.Deployment) = appsv1.Deployment{}
+		var one message = &appsv1.Deployment{}
+		if _, ok := o.(*metav1.PartialObjectMetadata); ok {
+			one = &metav1.PartialObjectMetadata{}
 		}
-		must(t, json.Unmarshal(text, one))
-		one.(client.Object).SetName(fmt.Sprintf("object-%d", i))
+		must(t, one.Unmarshal(text))
+		one.SetName(fmt.Sprintf("object-%d", i))
 		return stripped(t, one)
 	})
 }
