@@ -21,7 +21,7 @@ import (
 
 // smallest is the smallest valid spec of each kind.
 var smallest = map[string]string{
-	"DiscordServer":  `{tokenSecretRef: {name: discord-bot}}`,
+	"DiscordServer":  `{tokenSecretRef: {name: discord-bot}, serverId: "123456"}`,
 	"DiscordGroup":   `{serverRef: {name: jujutsu}, name: Incidents}`,
 	"DiscordChannel": `{groupRef: {name: incidents}, name: alerts}`,
 }
@@ -150,6 +150,7 @@ var _ = Describe("The API", func() {
 			`spec.tokenSecretRef.key in body should be at least 1 chars long`),
 		Entry("a token of another namespace", "DiscordServer", `{tokenSecretRef: {name: a, namespace: b}}`,
 			`unknown field "spec.tokenSecretRef.namespace"`),
+		Entry("no id", "DiscordServer", `{serverId: null}`, `spec.serverId: Required value`),
 		Entry("an id without quotes", "DiscordServer", `{serverId: 1401681709430341704}`,
 			`spec.serverId in body must be of type string: "integer"`),
 		Entry("an id that is a name", "DiscordServer", `{serverId: jujutsu}`,
@@ -429,16 +430,10 @@ var _ = Describe("The API", func() {
 			}
 		},
 		Entry("another token", "DiscordServer", ``, ``, `{tokenSecretRef: {name: other, key: other}}`, ``),
-		Entry("a server id that is set at last", "DiscordServer", ``, ``, `{serverId: "123456"}`, ``),
 		Entry("another server id", "DiscordServer", `{serverId: "123456"}`, ``, `{serverId: "123457"}`,
 			`spec: Invalid value: serverId cannot be changed: create a new DiscordServer for another server`),
 		Entry("no server id any more", "DiscordServer", `{serverId: "123456"}`, ``, `{serverId: null}`,
-			`serverId cannot be changed`),
-		Entry("the id of the server that was created", "DiscordServer", ``, `{serverId: "123456"}`, `{serverId: "123456"}`,
-			``),
-		Entry("the id of another server than was created", "DiscordServer", ``, `{serverId: "123456"}`,
-			`{serverId: "123457"}`,
-			`spec.serverId cannot be another server than the one that was created for this object, see status.serverId`),
+			`spec.serverId: Required value`),
 		Entry("a group's name, order and permissions", "DiscordGroup", ``, ``,
 			`{name: B, position: 3, permissionOverwrites: [], deletionPolicy: Retain}`, ``),
 		Entry("a group's server", "DiscordGroup", ``, ``, `{serverRef: {name: kyoto}}`,
@@ -513,7 +508,7 @@ var _ = Describe("The API", func() {
 
 	It("sets the defaults, and no more", func(ctx context.Context) {
 		for kind, spec := range map[string]string{
-			"DiscordServer":  `{tokenSecretRef: {name: discord-bot, key: token}, deletionPolicy: Retain}`,
+			"DiscordServer":  `{tokenSecretRef: {name: discord-bot, key: token}, serverId: "123456", deletionPolicy: Retain}`,
 			"DiscordGroup":   smallest["DiscordGroup"],
 			"DiscordChannel": smallest["DiscordChannel"],
 		} {

@@ -28,7 +28,6 @@ const (
 	postWebhook    = "POST /channels/{channel_id}/webhooks"
 	patchWebhook   = "PATCH /webhooks/{webhook_id}"
 	deleteWebhook  = "DELETE /webhooks/{webhook_id}"
-	postGuild      = "POST /guilds"
 	patchGuild     = "PATCH /guilds/{guild_id}"
 	channelCreated = 10 // in the audit log
 	channelDeleted = 12

@@ -4,7 +4,6 @@ package specs_test
 
 import (
 	"context"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -47,32 +46,17 @@ var _ = Describe("A DiscordServer", func() {
 		Eventually(ctx, refetch(s)).Should(HaveField("Status.Channels.Total", int32(2)), "a category and a channel")
 	})
 
-	It("needs an id where bots cannot create servers, and reports how to get one", func(ctx context.Context) {
-		s := w.server(func(s *v1alpha1.DiscordServer) { s.Spec.ServerID = "" })
-		create(ctx, s)
-		text := eventuallyDegraded(ctx, s, v1alpha1.ReasonServerIDRequired)
-		Expect(text).To(And(ContainSubstring("spec.serverId"), ContainSubstring(s.Status.InviteURL)))
-		// ViewChannel, ManageChannels, ManageWebhooks, ManageGuild, ViewAuditLog, ManageRoles.
-		Expect(s.Status.InviteURL).
-			To(And(HavePrefix(discord.URL()+"/oauth2/authorize?"), ContainSubstring("client_id="+w.bot.ApplicationID),
-				ContainSubstring("scope=bot"), ContainSubstring("permissions=805307568")))
-		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
-
-		operator.Restart(ctx)
-		w.expectIdle(ctx)
-		Expect(w.edits()).To(Equal([]string{postGuild}), "a refused call counts towards a ban")
-
-		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.ServerID = w.guild })
-		eventuallyReady(ctx, s)
-	})
-
 	It("waits for its bot to be invited, and continues automatically when it is", func(ctx context.Context) {
 		discord.RemoveMember(w.guild, w.bot.UserID)
 		s, c := w.server(), w.channel("", "alerts")
 		create(ctx, s, c)
 		text := eventuallyDegraded(ctx, s, v1alpha1.ReasonBotNotInServer)
 		Expect(text).To(And(ContainSubstring(w.guild), ContainSubstring(s.Status.InviteURL)))
-		Expect(s.Status.InviteURL).To(ContainSubstring("guild_id=" + w.guild))
+		// ViewChannel, ManageChannels, ManageWebhooks, ManageGuild, ViewAuditLog, ManageRoles.
+		Expect(s.Status.InviteURL).
+			To(And(HavePrefix(discord.URL()+"/oauth2/authorize?"), ContainSubstring("client_id="+w.bot.ApplicationID),
+				ContainSubstring("scope=bot"), ContainSubstring("permissions=805307568"), ContainSubstring("guild_id="+w.guild)))
+		Expect(s).To(HaveCondition("Available", "False", v1alpha1.ReasonNotManageable))
 		Expect(eventuallyProgressing(ctx, c, v1alpha1.ReasonWaitingForServer)).To(ContainSubstring("jujutsu"))
 
 		discord.AddMember(w.guild, w.bot.UserID, everything)
@@ -313,50 +297,20 @@ var _ = Describe("A DiscordServer", func() {
 	})
 })
 
-var _ = Describe("A DiscordServer where bots may create servers", Ordered, ContinueOnFailure, func() {
-	var w *world
-	var s *v1alpha1.DiscordServer
+var _ = Describe("A DiscordServer whose bot owns the server", Ordered, ContinueOnFailure, func() {
 	BeforeAll(func(ctx context.Context) {
-		anotherDiscord(ctx, discordtest.Options{AllowGuilds: true, Limits: limits()})
-	})
-	BeforeEach(func(ctx context.Context) {
-		w = newWorld(ctx)
-		s = w.server(func(s *v1alpha1.DiscordServer) {
-			s.Spec.ServerID, s.Spec.DeletionPolicy = "", v1alpha1.DeletionPolicyDelete
-		})
+		anotherDiscord(ctx, discordtest.Options{AllowGuildDeletion: true, Limits: limits()})
 	})
 
-	It("is created once, and deleted as its policy says", func(ctx context.Context) {
-		ready(ctx, s)
-		Expect(discord.Guild(s.Status.ServerID).Name).To(Equal("jujutsu"), "the name of the object")
-		ready(ctx, w.channel("", "alerts"))
-		edit(ctx, s, func(s *v1alpha1.DiscordServer) { s.Spec.ServerID = s.Status.ServerID })
+	It("is deleted on Discord as its policy says", func(ctx context.Context) {
+		w := newWorld(ctx)
+		own := discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto", OwnerID: w.bot.UserID}).ID
+		ready(ctx, w.server(func(s *v1alpha1.DiscordServer) {
+			s.Spec.ServerID, s.Spec.DeletionPolicy = own, v1alpha1.DeletionPolicyDelete
+		}), w.channel("", "alerts"))
 		operator.Restart(ctx)
 		w.expectIdle(ctx)
-		Expect(created(w.edits())).To(Equal([]string{postGuild, postChannel}))
-
 		deleteAll(ctx, w.ns)
 		Expect(w.edits()).To(ContainElement("DELETE /guilds/{guild_id}"))
 	})
-
-	DescribeTable("is not created twice", func(ctx context.Context, lost discordtest.Action) {
-		discord.Faults().Add(discordtest.Fault{Route: postGuild, Times: 1, Action: lost})
-		create(ctx, s)
-		eventuallyReady(ctx, s)
-		Expect(created(w.edits())).To(Equal([]string{postGuild}))
-	},
-		Entry("when the answer is lost", discordtest.DropAfter()),
-		Entry("when Discord fails after it was done", discordtest.FailAfter(502)),
-	)
 })
-
-// created are those calls that create something.
-func created(calls []string) []string {
-	var creates []string
-	for _, call := range calls {
-		if strings.HasPrefix(call, "POST ") {
-			creates = append(creates, call)
-		}
-	}
-	return creates
-}

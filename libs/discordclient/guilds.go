@@ -4,6 +4,7 @@ package discordclient
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -21,6 +22,23 @@ func (c *Client) GetGuild(ctx context.Context, id string) (Guild, error) {
 func (c *Client) EditGuild(ctx context.Context, id string, edit GuildEdit, reason string) (Guild, error) {
 	cl := write(http.MethodPatch, "edit guild", "/guilds/{guild_id}", discordgo.EndpointGuild(id), reason)
 	return result[Guild](ctx, c, cl, edit, id)
+}
+
+// DeleteGuild deletes a guild that the bot owns. Discord withdrew the route from bots in July 2025 (ClassDenied);
+// compatible servers have it.
+func (c *Client) DeleteGuild(ctx context.Context, id string) error {
+	cl := write(http.MethodDelete, "delete guild", "/guilds/{guild_id}", discordgo.EndpointGuild(id), "")
+	return withdrawn(c.do(ctx, cl, nil, nil, id))
+}
+
+// withdrawn corrects the class of an error of a route that is gone from Discord: it may be answered
+// as if it had never been there (404 or 405 without a code), which is a refusal to bots and not a
+// mistake in the request.
+func withdrawn(err error) error {
+	if e, ok := errors.AsType[*Error](err); ok && e.Class == ClassInvalid && e.Code == 0 && !e.unsent {
+		e.Class = ClassDenied
+	}
+	return err
 }
 
 // ListAuditLog returns entries of a guild's audit log.

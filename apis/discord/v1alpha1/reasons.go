@@ -83,9 +83,6 @@ const (
 	// ReasonAuthenticationFailed (Degraded): Discord refuses the bot's token. No call is made with
 	// it until the Secret changes. Replace the token.
 	ReasonAuthenticationFailed = "AuthenticationFailed"
-	// ReasonServerIDRequired (Degraded): Discord does not let bots create servers. Create one in
-	// Discord, add the bot by status.inviteURL and set spec.serverId.
-	ReasonServerIDRequired = "ServerIdRequired"
 	// ReasonBotNotInServer (Degraded): the bot is not a member of the server, or the server does
 	// not exist. Add the bot by status.inviteURL.
 	ReasonBotNotInServer = "BotNotInServer"

@@ -174,7 +174,7 @@ type AllowedRoles struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.community) || !has(self.verificationLevel) || self.verificationLevel != 'None'",message="community requires a verificationLevel of Low or higher"
 // +kubebuilder:validation:XValidation:rule="!has(self.community) || !has(self.explicitContentFilter) || self.explicitContentFilter == 'AllMembers'",message="community requires the explicitContentFilter AllMembers"
 // +kubebuilder:validation:XValidation:rule="!has(self.afkChannelId) || !has(self.afkChannelRef)",message="afkChannelId and afkChannelRef cannot both be set"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.serverId) || (has(self.serverId) && self.serverId == oldSelf.serverId)",message="serverId cannot be changed: create a new DiscordServer for another server"
+// +kubebuilder:validation:XValidation:rule="self.serverId == oldSelf.serverId",message="serverId cannot be changed: create a new DiscordServer for another server"
 type DiscordServerSpec struct {
 	// tokenSecretRef names the Secret with the bot's token. A new token in it, or
 	// another Secret, is used immediately. Several servers may share a bot.
@@ -183,18 +183,15 @@ type DiscordServerSpec struct {
 	TokenSecretRef TokenSecretReference `json:"tokenSecretRef"`
 
 	// serverId is the id of the server (guild) to manage, in quotes; it cannot be
-	// changed once it is set. The bot must be a member; a user can add it by
-	// status.inviteURL. If it is not set, the operator tries to create a server.
-	// Discord refuses that to bots since July 2025 (the object is then Degraded
-	// with the reason ServerIdRequired); Discord-compatible servers may allow it.
+	// changed. The bot must be a member; a user can add it by status.inviteURL.
 	//
-	// +optional
+	// +required
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]{5,19}$')",message="must be the id of a Discord server: 6 to 20 digits, in quotes"
-	ServerID string `json:"serverId,omitempty"`
+	ServerID string `json:"serverId"`
 
 	// name of the server, 2 to 100 characters. If it is not set, it is not
-	// managed, and a server that the operator creates has the name of the object.
+	// managed.
 	//
 	// +optional
 	// +kubebuilder:validation:MinLength=2
@@ -420,7 +417,7 @@ type DiscordServerStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// serverId is the id of the server on Discord. Empty until the bot is a
-	// member, or the server is created.
+	// member.
 	//
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
@@ -494,7 +491,6 @@ type DiscordServerStatus struct {
 // +kubebuilder:printcolumn:name="Channels",type=integer,JSONPath=`.status.channels.total`,priority=1,description="Channels and categories in the server"
 // +kubebuilder:printcolumn:name="Namespaces",type=integer,JSONPath=`.status.namespaces`,priority=1,description="Namespaces that have groups or channels in the server"
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].message`,priority=1,description="Message of the condition Ready"
-// +kubebuilder:validation:XValidation:rule="!has(self.spec.serverId) || has(oldSelf.spec.serverId) || !has(oldSelf.status) || !has(oldSelf.status.serverId) || self.spec.serverId == oldSelf.status.serverId",message="spec.serverId cannot be another server than the one that was created for this object, see status.serverId"
 type DiscordServer struct {
 	metav1.TypeMeta `json:",inline"`
 

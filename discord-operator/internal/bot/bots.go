@@ -3,7 +3,6 @@
 package bot
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -203,8 +202,7 @@ func (b *Bots) read(
 		return use{}, fmt.Errorf("read Secret %s: %w", name, err)
 	}
 	allowed := grant.GuildsOf(secret.Annotations)
-	guildID := cmp.Or(server.Spec.ServerID, server.Status.ServerID)
-	if refused := grant.TokenRefused(server, allowed, guildID); refused != nil {
+	if refused := grant.TokenRefused(server, allowed, server.Spec.ServerID); refused != nil {
 		return use{}, refused
 	}
 	key := server.Spec.TokenSecretRef.Key

@@ -104,9 +104,6 @@ func (b *Bots) GuildToDelete(ctx context.Context, name types.NamespacedName, gui
 		return nil, fmt.Errorf("get DiscordServer %s: %w", name, err)
 	}
 	g := &Guild{Server: &server, By: by, ID: cmp.Or(guildID, server.Status.ServerID, server.Spec.ServerID)}
-	if g.ID == "" {
-		return nil, issues.DeletionFailed(fmt.Sprintf("The server id of DiscordServer %s is unknown.", name.Name))
-	}
 	var err error
 	if g.Bot, err = b.toDelete(ctx, &server, g.ID, by); err != nil {
 		return nil, err

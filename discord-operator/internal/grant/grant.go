@@ -107,13 +107,9 @@ func TokenRefused(server *v1alpha1.DiscordServer, guilds Guilds, id string) *con
 	if guilds.Allow(id) {
 		return nil
 	}
-	what := "server " + id
-	if id == "" {
-		what = "a new server"
-	}
 	return conditions.Degraded(v1alpha1.ReasonNotAllowed,
-		"The annotation %s of Secret %s does not allow its token to be used for %s. Add the id, or use another bot.",
-		v1alpha1.AllowedServersAnnotation, server.Spec.TokenSecretRef.Name, what)
+		"The annotation %s of Secret %s does not allow its token to be used for server %s. Add the id, or use another bot.",
+		v1alpha1.AllowedServersAnnotation, server.Spec.TokenSecretRef.Name, id)
 }
 
 // selectorUnusable is why the selector of a field selects nothing; nil where it may select something.

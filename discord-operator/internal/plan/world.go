@@ -174,9 +174,7 @@ func allowEverything(s *v1alpha1.DiscordServerSpec) {
 // assignServers gives the servers their ids on Discord.
 func (w *world) assignServers(o *objects) {
 	for _, s := range of[*v1alpha1.DiscordServer](o) {
-		if s.Spec.ServerID != "" {
-			s.Status.ServerID = s.Spec.ServerID
-		}
+		s.Status.ServerID = s.Spec.ServerID
 	}
 }
 
@@ -407,7 +405,7 @@ func (w *world) planServers(ctx context.Context) {
 	for _, s := range servers {
 		switch {
 		case s.UID == "": // it is presumed
-		case s.Status.ServerID != "" && s.Status.ServerID != w.serverID:
+		case s.Status.ServerID != w.serverID:
 			w.skipped++
 		case w.after.all[keyOf(s)] == nil:
 			plan := server.PlanDeletion(s, server.State{}, nil)
@@ -422,7 +420,7 @@ func (w *world) planServers(ctx context.Context) {
 
 func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step {
 	state := server.State{
-		Application: &w.application, InviteURL: w.inviteURL(), GuildID: s.Status.ServerID, Absent: s.Status.ServerID == "",
+		Application: &w.application, InviteURL: w.inviteURL(), GuildID: s.Status.ServerID,
 		Snapshot: w.snap, Manager: s,
 	}
 	name := client.ObjectKeyFromObject(s)
@@ -444,13 +442,6 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 	state.Referenced, _ = server.Referenced(ctx, w.after, s) // manifests can always be read
 	planned := server.NewPlan(s, state)
 	result.plan, result.issues = external.Plan{Changes: planned.Changes}, planned.Issues
-	switch {
-	case planned.Create != "" && status.Observed(s):
-		result.issues = append(result.issues, *server.NothingToObserve())
-	case planned.Create != "":
-		result.issues = append(result.issues, *conditions.Degraded(v1alpha1.ReasonServerIDRequired,
-			"Discord does not let bots create servers. Set spec.serverId, to %q for this one.", w.serverID))
-	}
 	return result
 }
 

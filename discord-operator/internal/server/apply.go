@@ -14,8 +14,8 @@ import (
 	"jutsu.com/operators/libs/discordclient"
 )
 
-// createRetry is when to look for a guild that was created, and for the result of a lost create.
-const createRetry = time.Second
+// communityRetry is when to set what Discord takes only of a guild that is a community server already.
+const communityRetry = time.Second
 
 // Results are what came of a plan.
 type Results struct {
@@ -31,18 +31,12 @@ type Results struct {
 // apply carries out the plan.
 func (r *Reconciler) apply(ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan) (results Results) {
 	results.Issues = slices.Clone(p.Issues)
-	if p.Manageable {
-		results.GuildID, results.Guild = s.GuildID, &s.Snapshot.Guild
+	if !p.Manageable {
+		return results
 	}
-	var err error
-	if p.Manageable || p.Create != "" {
-		err = r.Status.EnsureFinalizer(ctx, server)
-	}
-	switch {
-	case err != nil:
-	case p.Create != "":
-		err = r.create(ctx, server, s, p, &results)
-	case p.Manageable:
+	results.GuildID, results.Guild = s.GuildID, &s.Snapshot.Guild
+	err := r.Status.EnsureFinalizer(ctx, server)
+	if err == nil {
 		results.Fail(r.tokenRefused(server, r.edit(ctx, server, s, p, &results)), r.Status.Clock.Now())
 		err = r.editIcon(ctx, server, s, p, &results)
 	}
@@ -56,50 +50,12 @@ func (r *Reconciler) observed(
 	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan,
 ) (results Results) {
 	results.Issues = slices.Clone(p.Issues)
-	switch {
-	case p.Create != "":
-		results.Differences = []external.Difference{{Action: external.ActionCreate}}
-		results.Issues = append(results.Issues, *NothingToObserve())
-	case p.Manageable:
+	if p.Manageable {
 		results.GuildID, results.Guild = s.GuildID, &s.Snapshot.Guild
 		results.Differences = external.Changes(p.Changes, s.Snapshot)
 		results.Fail(r.Status.EnsureFinalizer(ctx, server), r.Status.Clock.Now())
 	}
 	return results
-}
-
-// NothingToObserve is the issue that an observed object names no server.
-func NothingToObserve() *conditions.Issue {
-	return conditions.Degraded(v1alpha1.ReasonNothingToObserve,
-		"spec.managementPolicy is Observe, so no server is created. Name one in spec.serverId.")
-}
-
-// create tries to create a guild. The finalizer records that a create may have been sent, as for
-// channels.
-func (r *Reconciler) create(
-	ctx context.Context, server *v1alpha1.DiscordServer, s State, p Plan, results *Results,
-) error {
-	r.Records.Absent(server.UID)
-	guild, err := s.Bot.CreateGuild(ctx, p.Create)
-	switch discordclient.ClassOf(err) {
-	case discordclient.ClassNone:
-		r.Records.Bound(server.UID, guild.ID)
-		r.Status.Bound("created")
-		r.Status.Normal(server, "Created", "Created the server %q (%s) on Discord.", guild.Name, guild.ID)
-		s.Bot.Guild(guild.ID) // its view is kept from now on
-		results.GuildID, results.Changed = guild.ID, true
-		return conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
-			"The server was created. Discord has not sent its state yet.").After(createRetry)
-	case discordclient.ClassDenied, discordclient.ClassGone, discordclient.ClassInvalid:
-		return serverIDRequired(s)
-	case discordclient.ClassUnknown:
-		r.Records.Unknown(server.UID)
-		return conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"Discord's response to the create of the server was lost. The operator looks for it before it creates another one.",
-		).After(createRetry)
-	default:
-		return err
-	}
 }
 
 // edit records a guild that the server has not had before, and changes all fields but the icon by one call.
@@ -108,12 +64,7 @@ func (r *Reconciler) edit(
 ) error {
 	if server.Status.ServerID == "" {
 		results.Changed = true
-		r.Records.Bound(server.UID, s.GuildID)
-		how := "adopted"
-		if s.Recovered {
-			how = "recovered"
-		}
-		r.Status.Bound(how)
+		r.Status.Bound("adopted")
 		r.Status.Normal(server, "Adopted", "The bot %q is a member of the server %q (%s).",
 			s.Application.Name, s.Snapshot.Guild.Name, s.GuildID)
 	}
@@ -133,7 +84,8 @@ func (r *Reconciler) edit(
 	}
 	if len(ignored) > 0 && guild.IsCommunity() && !before.IsCommunity() {
 		return conditions.Progressing(v1alpha1.ReasonWaitingForDiscord,
-			"Community is enabled. The settings that Discord has for a community server alone are set next.").After(createRetry)
+			"Community is enabled. The settings that Discord has for a community server alone are set next.",
+		).After(communityRetry)
 	}
 	return external.NotApplied(ignored)
 }

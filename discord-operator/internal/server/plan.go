@@ -3,7 +3,6 @@
 package server
 
 import (
-	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
@@ -19,8 +18,6 @@ import (
 
 // Plan is what has to be done about a server; a zero field is nothing to do.
 type Plan struct {
-	// Create is the name of a guild to create, which Discord itself does not let bots do any more.
-	Create string
 	// Edit changes the Fields of the guild.
 	Edit   discordclient.GuildEdit
 	Fields []string
@@ -38,9 +35,6 @@ type Plan struct {
 func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	if issue := unmanageable(server, s); issue != nil {
 		return Plan{Issues: []conditions.Issue{*issue}}
-	}
-	if s.Absent {
-		return Plan{Create: guildName(server)}
 	}
 	var waits *conditions.Issue
 	p.Manageable = true
@@ -69,10 +63,6 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 // unmanageable is why groups and channels have to wait.
 func unmanageable(server *v1alpha1.DiscordServer, s State) *conditions.Issue {
 	switch {
-	case s.Absent && refusedBefore(server):
-		return serverIDRequired(s)
-	case s.Absent:
-		return nil
 	case s.Snapshot.Presence == guildcache.PresenceAbsent:
 		return conditions.Degraded(v1alpha1.ReasonBotNotInServer,
 			"The bot %q is not a member of server %s, or the server does not exist. "+
@@ -105,20 +95,6 @@ func tooManyServers(s State) *conditions.Issue {
 // foreign reports whether another server manages the guild.
 func foreign(server *v1alpha1.DiscordServer, s State) bool {
 	return s.Manager != nil && s.Manager.UID != server.UID
-}
-
-// refusedBefore reports whether Discord has refused a create for this very spec: every try counts
-// towards its limit of invalid requests.
-func refusedBefore(server *v1alpha1.DiscordServer) bool {
-	ready := meta.FindStatusCondition(server.Status.Conditions, conditions.TypeReady)
-	return ready != nil && ready.Reason == v1alpha1.ReasonServerIDRequired && ready.ObservedGeneration == server.Generation
-}
-
-func serverIDRequired(s State) *conditions.Issue {
-	return conditions.Degraded(v1alpha1.ReasonServerIDRequired,
-		"Discord does not let bots create servers. Create one in Discord, add the bot %q to it (%s), "+
-			"and set spec.serverId to its id: right-click the server with developer mode on, \"Copy Server ID\".",
-		s.Application.Name, s.InviteURL)
 }
 
 // PlanDeletion plans what becomes of the guild of a deleted server, unless something is known that

@@ -41,7 +41,7 @@ type Reconciler struct {
 	Grants *grant.Reader
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
-	// Records are what this process knows of its creates of guilds.
+	// Records are what Discord has answered to edits.
 	Records *external.Records
 	// Status records what becomes of a server.
 	Status *status.Recorder
@@ -113,7 +113,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.DiscordServ
 		return r.updateStatus(ctx, server, state, r.observed(ctx, server, state, plan))
 	}
 	if status.Paused(server) {
-		pending := status.PausedIssue(server, plan.Create != "" || len(plan.Fields) > 0)
+		pending := status.PausedIssue(server, len(plan.Fields) > 0)
 		return r.updateStatus(ctx, server, State{}, Results{Results: external.Results{
 			Issues: slices.Concat(pending, plan.Issues),
 		}})

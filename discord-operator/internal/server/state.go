@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -18,7 +17,6 @@ import (
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
-	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -33,11 +31,9 @@ type State struct {
 	// InviteURL asks for everything that the operator may ever need, and for what the overwrites
 	// mention.
 	InviteURL string
-	// GuildID is the guild's, empty while there is none. Absent says that there is surely none;
-	// Recovered, that it is the result of a create whose outcome was not known.
-	GuildID           string
-	Absent, Recovered bool
-	Snapshot          *guildcache.Snapshot
+	// GuildID is the guild's.
+	GuildID  string
+	Snapshot *guildcache.Snapshot
 	// TooManyGuilds says that the bot is in more guilds than a session of the Gateway may have.
 	TooManyGuilds bool
 	// Stored is what Discord has stored otherwise than it was asked for.
@@ -74,13 +70,10 @@ func (r *Reconciler) observe(ctx context.Context, server *v1alpha1.DiscordServer
 	if err := r.observeChildren(ctx, server, &s); err != nil {
 		return s, err
 	}
-	err = r.observeGuild(ctx, server, &s)
+	s.GuildID = server.Spec.ServerID
 	mentioned, _, _ := s.mentioned()
 	wanted := discordclient.PermissionsOverwrites | mentioned
 	s.InviteURL = discordclient.InviteURL(s.Bot.WebURL(), app.ID, wanted, s.GuildID)
-	if err != nil || s.Absent {
-		return s, err
-	}
 	r.Bots.Follow(client.ObjectKeyFromObject(server), s.GuildID)
 	if s.Snapshot, err = s.Bot.Snapshot(ctx, s.GuildID); err != nil {
 		return s, err
@@ -120,50 +113,6 @@ func (r *Reconciler) tokenRefused(server *v1alpha1.DiscordServer, err error) err
 	}
 	return err
 }
-
-// observeGuild finds the server's guild: what the spec or the status names, otherwise what an
-// earlier create has left.
-func (r *Reconciler) observeGuild(ctx context.Context, server *v1alpha1.DiscordServer, s *State) error {
-	if status.Finalized(server) {
-		r.Records.Finalized(server.UID)
-	}
-	record := r.Records.Of(server.UID)
-	for _, id := range []string{server.Spec.ServerID, server.Status.ServerID, record.ID} {
-		if id != "" {
-			s.GuildID = id
-			return nil
-		}
-	}
-	if !status.Finalized(server) || record.Known || refusedBefore(server) {
-		s.Absent = true
-		return nil
-	}
-	memberships, err := s.Bot.ListMemberships(ctx)
-	if err != nil {
-		return err
-	}
-	since := server.CreationTimestamp.Add(-time.Minute) // clocks differ
-	for _, m := range memberships {
-		if !m.Owner || m.Name != guildName(server) || !discordclient.CreatedAt(m.ID).After(since) {
-			continue
-		}
-		if rivals, err := r.claimants(ctx, m.ID); err != nil || len(rivals) == 0 {
-			s.GuildID, s.Recovered = m.ID, true
-			return err
-		}
-	}
-	if wait := r.Records.Wait - r.Status.Clock.Since(record.LastAttempt); wait > 0 {
-		return conditions.Progressing(v1alpha1.ReasonCreatePending,
-			"An earlier create of the server may have succeeded. The operator looks for it before it creates another one.",
-		).After(wait)
-	}
-	r.Records.Absent(server.UID)
-	s.Absent = true
-	return nil
-}
-
-// guildName is what a new guild is called.
-func guildName(server *v1alpha1.DiscordServer) string { return cmp.Or(server.Spec.Name, server.Name) }
 
 // observeChildren reads the groups and channels of the server, which decide what it needs.
 func (r *Reconciler) observeChildren(ctx context.Context, server *v1alpha1.DiscordServer, s *State) (err error) {

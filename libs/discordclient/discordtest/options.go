@@ -68,9 +68,9 @@ type Options struct {
 	// AnyUserAgent accepts bot requests without a "DiscordBot (url, version)" user agent, which
 	// Discord may block.
 	AnyUserAgent bool
-	// AllowGuilds lets bots make guilds and delete those they own, as Discord did until July 2025
-	// and compatible servers still do. Otherwise both are refused with 20001.
-	AllowGuilds bool
+	// AllowGuildDeletion lets bots delete guilds that they own, as Discord did until July 2025
+	// and compatible servers still do. Otherwise that is refused with 20001.
+	AllowGuildDeletion bool
 	// KeepRequests is how many requests Requests remembers; default 20000. Counts are never
 	// forgotten.
 	KeepRequests int

@@ -50,7 +50,10 @@ func (s *Server) addUser(name string) string {
 func (s *Server) AddGuild(spec GuildSpec) Guild {
 	s.discord.Lock()
 	defer s.discord.Unlock()
-	owner := s.addUser("owner")
+	owner := spec.OwnerID
+	if owner == "" {
+		owner = s.addUser("owner")
+	}
 	if spec.Name == "" {
 		spec.Name = "Test server"
 	}

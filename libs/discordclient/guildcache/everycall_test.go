@@ -17,8 +17,7 @@ func everyCall(c *guildcache.Client, guild, channel, role string, hook discordcl
 	type ctx = context.Context
 	one := func(err error) (any, error) { return nil, err }
 	return map[string]func(ctx ctx) (any, error){
-		"GetGuild":    func(x ctx) (any, error) { return c.GetGuild(x, guild) },
-		"CreateGuild": func(x ctx) (any, error) { return c.CreateGuild(x, "Kyoto") },
+		"GetGuild": func(x ctx) (any, error) { return c.GetGuild(x, guild) },
 		"EditGuild": func(x ctx) (any, error) {
 			return c.EditGuild(x, guild, discordclient.GuildEdit{AFKTimeout: discordclient.Set(900)}, "why")
 		},

@@ -258,11 +258,8 @@ func TestDeletingAGuildShowsInTheView(t *testing.T) {
 	for name, live := range map[string]bool{"live": true, "polled": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := cachetest.New(t, func(o *discordtest.Options, _ *guildcache.Options) { o.AllowGuilds = true })
-			own, err := r.Client.CreateGuild(t.Context(), "Kyoto")
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := cachetest.New(t, func(o *discordtest.Options, _ *guildcache.Options) { o.AllowGuildDeletion = true })
+			own := r.Discord.AddGuild(discordtest.GuildSpec{Name: "Kyoto", OwnerID: r.Bot.UserID})
 			v := r.Client.Guild(own.ID)
 			if live {
 				run(r)

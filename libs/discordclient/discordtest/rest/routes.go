@@ -46,7 +46,6 @@ func table() []*route {
 		{method: "GET", template: "/applications/@me", handle: users.Application},
 		{method: "GET", template: "/oauth2/applications/@me", handle: users.Application},
 
-		{method: "POST", template: "/guilds", handle: guilds.Create},
 		{method: "GET", template: guild, handle: guilds.Get},
 		{method: "PATCH", template: guild, handle: guilds.Edit},
 		{method: "DELETE", template: guild, handle: guilds.Delete},

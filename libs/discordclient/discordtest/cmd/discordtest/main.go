@@ -42,7 +42,6 @@ type options struct {
 	guild, guildID              string
 	moreGuilds                  []seedGuild
 	community, noRateLimits     bool
-	allowGuilds                 bool
 }
 
 // parse reads the command line.
@@ -70,7 +69,6 @@ func parse(args []string, out io.Writer) (options, error) {
 		return nil
 	})
 	f.BoolVar(&o.community, "community", false, "make them Community guilds: announcement channels, stages, forums")
-	f.BoolVar(&o.allowGuilds, "allow-guilds", false, "let bots make guilds, which Discord does not since July 2025")
 	f.BoolVar(&o.noRateLimits, "no-rate-limits", false, "drop Discord's rate limits; limits of quantity stay")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -94,7 +92,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 	}
 	opts := discordtest.Options{
-		Listen: o.listen, PublicURL: o.publicURL, AllowGuilds: o.allowGuilds,
+		Listen: o.listen, PublicURL: o.publicURL,
 		Seed: rand.Uint64(), //nolint:gosec // G404: varies ids and failures, hides nothing
 		Log:  slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}

@@ -45,6 +45,8 @@ func (d *Discord) RemoveGuild(g *GuildState) {
 type GuildSpec struct {
 	// ID is a snowflake; default: a new one.
 	ID string
+	// OwnerID is the user that owns it; default: a new one.
+	OwnerID string
 	// Name, 2 to 100 characters; default "Test server".
 	Name string
 	// Features, such as "COMMUNITY", which brings "NEWS" (announcement channels).

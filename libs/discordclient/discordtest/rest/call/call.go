@@ -29,11 +29,11 @@ type Call struct {
 
 // Options are the choices that concern REST; discordtest.Options documents them.
 type Options struct {
-	Limits       *limits.Limits
-	AllowGuilds  bool
-	AnyUserAgent bool
-	Normalise    func(name string) string
-	Altered      Altered
+	Limits             *limits.Limits
+	AllowGuildDeletion bool
+	AnyUserAgent       bool
+	Normalise          func(name string) string
+	Altered            Altered
 	// IgnoreTargetID lets target_id filter no audit log.
 	IgnoreTargetID bool
 	Compatible     bool

@@ -6,29 +6,8 @@ package guilds
 import (
 	"net/http"
 
-	"jutsu.com/operators/libs/discordclient/discordtest/internal/model"
 	"jutsu.com/operators/libs/discordclient/discordtest/rest/call"
 )
-
-// Create is POST /guilds, which Discord has closed to bots: see Options.AllowGuilds.
-func Create(c *call.Call) (int, any, error) {
-	if !c.Options.AllowGuilds {
-		return 0, nil, call.ErrBotsCannot
-	}
-	f, err := c.Object()
-	if err != nil {
-		return 0, nil, err
-	}
-	spec := model.GuildSpec{ID: c.Discord.NewID()}
-	f.Require("name")
-	f.Text("name", 2, 100, &spec.Name)
-	if err := f.Err(); err != nil {
-		return 0, nil, err
-	}
-	g := c.Discord.AddGuild(spec, c.Bot.UserID)
-	c.Discord.Events.Joined(g, c.Bot.UserID)
-	return http.StatusCreated, g.Wire(), nil
-}
 
 // Delete is DELETE /guilds/{guild_id}, for the owner. On Discord bots own none any more (the answer
 // is a guess).
@@ -38,7 +17,7 @@ func Delete(c *call.Call) (int, any, error) {
 		return 0, nil, err
 	}
 	switch {
-	case !c.Options.AllowGuilds:
+	case !c.Options.AllowGuildDeletion:
 		return 0, nil, call.ErrBotsCannot
 	case g.OwnerID != c.Bot.UserID:
 		return 0, nil, call.ErrPermissions
