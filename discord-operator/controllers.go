@@ -13,10 +13,10 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/channel"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/group"
 	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	operatormetrics "jutsu.com/operators/discord-operator/internal/metrics"
 	"jutsu.com/operators/discord-operator/internal/role"
 	"jutsu.com/operators/discord-operator/internal/server"
@@ -51,14 +51,14 @@ func addControllers(ctx context.Context, mgr *manager.Manager, o *options) error
 			Expectations: applier.Expectations, Metrics: counts, Clock: now, Resync: o.resync, UnverifiedPeriod: o.unverified,
 		}
 	}
-	records := func() *external.Records { return external.NewRecords(now, o.recoveryWait) }
-	resources := func(kind external.Kind) *external.Resources {
-		return &external.Resources{
+	records := func() *lifecycle.Records { return lifecycle.NewRecords(now, o.recoveryWait) }
+	resources := func(kind lifecycle.Kind) *lifecycle.Resources {
+		return &lifecycle.Resources{
 			Kind: kind, Cache: mgr.GetClient(), Status: recorder(kind.Name), Records: records(),
 		}
 	}
 	channels, roles := resources(channel.Kind), resources(role.Kind)
-	names := &external.RoleNames{Cache: mgr.GetClient(), Records: roles.Records, Clock: now}
+	names := &lifecycle.RoleNames{Cache: mgr.GetClient(), Records: roles.Records, Clock: now}
 	webhooks := &webhook.Webhooks{
 		Client: mgr.GetClient(), Applier: applier, Records: records(), Status: channels.Status,
 	}

@@ -62,7 +62,7 @@ func (b *Bot) Application(ctx context.Context) (discordclient.Application, error
 		return *known, nil
 	}
 	if !b.asking.TryLock() {
-		return discordclient.Application{}, issues.Brief(arrivalRetry) // another reconcile asks
+		return discordclient.Application{}, issues.Transient(arrivalRetry) // another reconcile asks
 	}
 	defer b.asking.Unlock()
 	app, err := b.CurrentApplication(ctx)
@@ -85,7 +85,7 @@ func (b *Bot) Webhooks(
 	entry, _ := b.reading.LoadOrStore(guildID, &sync.Mutex{})
 	lock := entry.(*sync.Mutex)
 	if !lock.TryLock() {
-		return nil, issues.Brief(arrivalRetry) // another reconcile reads them
+		return nil, issues.Transient(arrivalRetry) // another reconcile reads them
 	}
 	defer lock.Unlock()
 	snap := view.Snapshot()

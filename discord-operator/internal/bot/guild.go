@@ -154,7 +154,7 @@ func (b *Bot) Snapshot(ctx context.Context, guildID string) (*guildcache.Snapsho
 	case snap.Presence == guildcache.PresenceUnknown,
 		snap.Presence == guildcache.PresenceUnavailable && len(snap.All()) == 0:
 		if time.Since(b.started) < arrival {
-			return nil, issues.Brief(arrivalRetry)
+			return nil, issues.Transient(arrivalRetry)
 		}
 		why := cmp.Or(b.Stats().GatewayError, "no response yet")
 		return nil, issues.Unverified(v1alpha1.ReasonWaitingForDiscord,

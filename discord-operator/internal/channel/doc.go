@@ -8,6 +8,6 @@
 // asked for, a webhook and a Secret with the webhook's URL (package webhook).
 //
 // It is only what a channel differs in: what is observed, its plan, its status and its watches. The
-// life of the channel is package external's. Discord is read from memory, so a channel that matches
+// life of the channel is package lifecycle's. Discord is read from memory, so a channel that matches
 // its spec costs no call.
 package channel

@@ -6,8 +6,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
-	"jutsu.com/operators/discord-operator/internal/settings"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/tags"
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -25,13 +25,13 @@ func createForum(in *discordclient.ChannelCreate, forum *v1alpha1.ChannelForum) 
 	if order := sortOrder(forum); order != nil {
 		in.SortOrder = *order
 	}
-	in.Layout = ptr.Deref(settings.ForumLayouts.Number(forum.Layout), 0)
+	in.Layout = ptr.Deref(resource.ForumLayouts.Number(forum.Layout), 0)
 	in.ThreadSlowmode = ptr.Deref(seconds(forum.ThreadSlowmode), 0)
 }
 
 // differForum compares the settings of a forum or media channel.
 func differForum(
-	d *external.Differences, c *v1alpha1.DiscordChannel, live *discordclient.Channel, edit *discordclient.ChannelEdit,
+	d *lifecycle.Differences, c *v1alpha1.DiscordChannel, live *discordclient.Channel, edit *discordclient.ChannelEdit,
 ) {
 	forum := c.Spec.Forum
 	if forum == nil {
@@ -39,13 +39,13 @@ func differForum(
 	}
 	if forum.Tags != nil {
 		want := tags.Identify(tags.Of(forum.Tags), live.Tags, c.Status.Tags)
-		external.Differ(d, "tags", &want, live.Tags, &edit.Tags)
+		lifecycle.Differ(d, "tags", &want, live.Tags, &edit.Tags)
 	}
-	external.DifferFlags(d, flags(forum, live.Flags), live.Flags, &edit.Flags)
-	external.Differ(d, "defaultReaction", reaction(forum), live.DefaultReaction, &edit.DefaultReaction)
-	external.Differ(d, "sortOrder", sortOrder(forum), live.SortOrder, &edit.SortOrder)
-	external.Differ(d, "layout", settings.ForumLayouts.Number(forum.Layout), live.Layout, &edit.Layout)
-	external.Differ(d, "threadSlowmode", seconds(forum.ThreadSlowmode), live.ThreadSlowmode, &edit.ThreadSlowmode)
+	lifecycle.DifferFlags(d, flags(forum, live.Flags), live.Flags, &edit.Flags)
+	lifecycle.Differ(d, "defaultReaction", reaction(forum), live.DefaultReaction, &edit.DefaultReaction)
+	lifecycle.Differ(d, "sortOrder", sortOrder(forum), live.SortOrder, &edit.SortOrder)
+	lifecycle.Differ(d, "layout", resource.ForumLayouts.Number(forum.Layout), live.Layout, &edit.Layout)
+	lifecycle.Differ(d, "threadSlowmode", seconds(forum.ThreadSlowmode), live.ThreadSlowmode, &edit.ThreadSlowmode)
 }
 
 // flags are those of a channel with what the spec says of some of them.
@@ -78,8 +78,8 @@ func reaction(forum *v1alpha1.ChannelForum) **discordclient.Emoji {
 
 // sortOrder is the one that the spec asks for, which may be none; nil where it leaves it out.
 func sortOrder(forum *v1alpha1.ChannelForum) **int {
-	number := settings.SortOrders.Number(forum.SortOrder)
-	if number != nil && *number == settings.NoSortOrder {
+	number := resource.SortOrders.Number(forum.SortOrder)
+	if number != nil && *number == resource.NoSortOrder {
 		number = nil
 	} else if number == nil {
 		return nil

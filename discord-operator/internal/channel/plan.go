@@ -11,11 +11,11 @@ import (
 	"k8s.io/utils/ptr"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
-	"jutsu.com/operators/discord-operator/internal/settings"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -28,7 +28,7 @@ const maxChildren = 50
 
 // Plan is what has to be done about a channel and its webhook.
 type Plan struct {
-	external.Plan
+	lifecycle.Plan
 	Webhook webhook.Plan
 }
 
@@ -41,8 +41,8 @@ func NewPlan(c *v1alpha1.DiscordChannel, s State) (p Plan) {
 	return p
 }
 
-func planChannel(c *v1alpha1.DiscordChannel, s State) external.Plan {
-	p := external.Plan{Position: s.Position}
+func planChannel(c *v1alpha1.DiscordChannel, s State) lifecycle.Plan {
+	p := lifecycle.Plan{Position: s.Position}
 	var err error
 	if p.Roles, err = s.Names.Resolve(c.Spec.PermissionOverwrites, s.Guild.Snapshot); err != nil {
 		p.Issues = conditions.Of(err)
@@ -72,11 +72,11 @@ func planChannel(c *v1alpha1.DiscordChannel, s State) external.Plan {
 
 // PlanDeletion plans what becomes of the channel of a deleted object. A webhook goes with its
 // channel, and is deleted on its own only where the channel stays.
-func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) external.Plan {
+func PlanDeletion(c *v1alpha1.DiscordChannel, s State, known []conditions.Issue) lifecycle.Plan {
 	if len(known) == 0 && retained(c) && s.Binding.NoRetention == nil && ownsWebhook(c) {
-		return external.Plan{Delete: &external.Deletion{Webhook: c.Status.Webhook.ID, How: external.Retained}}
+		return lifecycle.Plan{Delete: &lifecycle.Deletion{Webhook: c.Status.Webhook.ID, How: lifecycle.Retained}}
 	}
-	p := external.PlanDeletion(Kind.Noun, retained(c), s.Binding, known)
+	p := lifecycle.PlanDeletion(Kind.Noun, retained(c), s.Binding, known)
 	return p.WithholdDeletion(s.Guild, s.Binding.Channel, Kind.Noun)
 }
 
@@ -105,7 +105,7 @@ func create(c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite)
 	in := &discordclient.ChannelCreate{
 		Name: spec.Name, Type: channelTypes(spec.Type)[0], Topic: ptr.Deref(spec.Topic, ""), ParentID: parentID,
 		NSFW: ptr.Deref(spec.NSFW, false), Slowmode: ptr.Deref(seconds(spec.Slowmode), 0), Overwrites: want,
-		DefaultAutoArchive: ptr.Deref(settings.AutoArchives.Number(spec.DefaultAutoArchive), 0),
+		DefaultAutoArchive: ptr.Deref(resource.AutoArchives.Number(spec.DefaultAutoArchive), 0),
 	}
 	createVoice(in, spec.Voice)
 	createForum(in, spec.Forum)
@@ -116,13 +116,13 @@ func create(c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite)
 }
 
 // settingsOf are the fields of a channel that is to be created.
-func settingsOf(c *v1alpha1.DiscordChannel, s State, in *discordclient.ChannelCreate) []external.Change {
+func settingsOf(c *v1alpha1.DiscordChannel, s State, in *discordclient.ChannelCreate) []lifecycle.Change {
 	s.Binding.Channel, s.Binding.Stored = &discordclient.Channel{Type: in.Type}, nil
 	_, d := differences(c, s, in.Overwrites)
 	if in.Type == discordgo.ChannelTypeGuildText {
 		return d.Changes
 	}
-	return slices.Insert(d.Changes, 0, external.Change{Field: "type", To: in.Type})
+	return slices.Insert(d.Changes, 0, lifecycle.Change{Field: "type", To: in.Type})
 }
 
 // refusedCreate is why Discord would refuse a create.
@@ -150,25 +150,25 @@ func fullCategory(s State) *conditions.Issue {
 // differences returns the edit that makes the channel match the spec, and how the two differ.
 func differences(
 	c *v1alpha1.DiscordChannel, s State, want []discordclient.Overwrite,
-) (edit discordclient.ChannelEdit, d external.Differences) {
+) (edit discordclient.ChannelEdit, d lifecycle.Differences) {
 	live, spec, parentID := s.Binding.Channel, c.Spec, s.Binding.ParentID
 	d.Stored = s.Binding.Stored
 	if !discordclient.SameChannelName(live.Type, spec.Name, live.Name, "") {
-		external.Differ(&d, "name", &spec.Name, live.Name, &edit.Name)
+		lifecycle.Differ(&d, "name", &spec.Name, live.Name, &edit.Name)
 	}
 	if spec.Type != "" {
-		external.Differ(&d, "type", &channelTypes(spec.Type)[0], live.Type, &edit.Type)
+		lifecycle.Differ(&d, "type", &channelTypes(spec.Type)[0], live.Type, &edit.Type)
 	}
-	external.Differ(&d, "topic", spec.Topic, live.Topic, &edit.Topic)
-	external.Differ(&d, "nsfw", spec.NSFW, live.NSFW, &edit.NSFW)
-	external.Differ(&d, "slowmode", seconds(spec.Slowmode), live.Slowmode, &edit.Slowmode)
-	archive := settings.AutoArchives.Number(spec.DefaultAutoArchive)
-	external.Differ(&d, "defaultAutoArchive", archive, live.DefaultAutoArchive, &edit.DefaultAutoArchive)
-	external.Differ(&d, "group", &parentID, live.ParentID, &edit.ParentID)
+	lifecycle.Differ(&d, "topic", spec.Topic, live.Topic, &edit.Topic)
+	lifecycle.Differ(&d, "nsfw", spec.NSFW, live.NSFW, &edit.NSFW)
+	lifecycle.Differ(&d, "slowmode", seconds(spec.Slowmode), live.Slowmode, &edit.Slowmode)
+	archive := resource.AutoArchives.Number(spec.DefaultAutoArchive)
+	lifecycle.Differ(&d, "defaultAutoArchive", archive, live.DefaultAutoArchive, &edit.DefaultAutoArchive)
+	lifecycle.Differ(&d, "group", &parentID, live.ParentID, &edit.ParentID)
 	differVoice(&d, spec.Voice, live, &edit)
 	differForum(&d, c, live, &edit)
 	if want != nil && !overwrites.Same(live.Overwrites, want) {
-		external.Differ(&d, "permissionOverwrites", &want, live.Overwrites, &edit.Overwrites)
+		lifecycle.Differ(&d, "permissionOverwrites", &want, live.Overwrites, &edit.Overwrites)
 	}
 	return edit, d
 }
@@ -183,7 +183,7 @@ func seconds(d *metav1.Duration) *int {
 
 // leaveRefused leaves out of an edit what Discord would refuse, and reports why: Discord refuses an edit as
 // a whole, and the overwrites that close a channel must get through.
-func leaveRefused(p *external.Plan, s State) {
+func leaveRefused(p *lifecycle.Plan, s State) {
 	if len(p.Fields) == 0 {
 		return
 	}

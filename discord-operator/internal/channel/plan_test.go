@@ -16,8 +16,8 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -57,7 +57,7 @@ func (s *scene) observed(live *discordclient.Channel, parentID string) State {
 	guild := &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: s.ID, Snapshot: s.snap}
 	return State{
 		Guild: guild, Webhook: webhook.State{Guild: guild, Channel: live, Complete: true},
-		Binding: external.Binding{Lookup: external.Lookup{ParentID: parentID}, Channel: live, Absent: live == nil},
+		Binding: lifecycle.Binding{Lookup: lifecycle.Lookup{ParentID: parentID}, Channel: live, Absent: live == nil},
 	}
 }
 
@@ -177,7 +177,7 @@ func TestPlanOfACreate(t *testing.T) {
 			t.Parallel()
 			state := s.observed(nil, c.parent)
 			if c.spec.Position != nil {
-				state.Position = &external.Position{Rank: *c.spec.Position}
+				state.Position = &lifecycle.Position{Rank: *c.spec.Position}
 			}
 			got := NewPlan(object(c.spec), state)
 			if got.Issues != nil || len(got.Fields) > 0 {

@@ -17,10 +17,10 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/discord-operator/internal/webhook"
 	"jutsu.com/operators/libs/apply"
@@ -29,13 +29,13 @@ import (
 )
 
 // Kind is what differs of a channel.
-var Kind = external.Kind{
+var Kind = lifecycle.Kind{
 	Name: "DiscordChannel", Noun: "channel", ByID: index.ChannelByID,
 	Title: func(c *discordclient.Channel) string { return "#" + c.Name },
 	List:  func() client.ObjectList { return &v1alpha1.DiscordChannelList{} },
-	Identity: func(o client.Object) external.Identity {
+	Identity: func(o client.Object) lifecycle.Identity {
 		c := o.(*v1alpha1.DiscordChannel)
-		return external.Identity{
+		return lifecycle.Identity{
 			Name: c.Spec.Name, StatusID: c.Status.ChannelID, Adopt: c.Spec.Adopt, Position: c.Spec.Position,
 			Policy: c.Spec.DeletionPolicy, Matched: c.Status.Matched, Adopted: c.Status.Adopted, Observed: status.Observed(c),
 		}
@@ -52,9 +52,9 @@ type Reconciler struct {
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
 	// RoleNames say which roles overwrites name.
-	RoleNames *external.RoleNames
+	RoleNames *lifecycle.RoleNames
 	// Channels are the external resources, Webhooks those of the channels.
-	Channels *external.Resources
+	Channels *lifecycle.Resources
 	Webhooks *webhook.Webhooks
 }
 
@@ -79,13 +79,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		For(&v1alpha1.DiscordChannel{}, when(r.Channels.Status.Relevant())).
 		Watches(&v1alpha1.DiscordChannel{}, requests(r.Channels.Rivals), when(r.Channels.Released())).
 		Watches(&v1alpha1.DiscordGroup{}, requests(r.ofGroup), when(groupChanged)).
-		Watches(&v1alpha1.DiscordRole{}, requests(r.Channels.OfRole), when(external.RoleBound)).
+		Watches(&v1alpha1.DiscordRole{}, requests(r.Channels.OfRole), when(lifecycle.RoleBound)).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
 		WatchesMetadata(&corev1.Secret{}, requests(r.ofSecret), when(r.Webhooks.Applier.Expectations.NotOurs("Secret"))).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.Channels.OfEvent(r.ofServer))).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.ofCategory())).
-		WatchesRawSource(&r.Channels.Line).
-		WithOptions(external.Options(workers))
+		WatchesRawSource(&r.Channels.Queue).
+		WithOptions(lifecycle.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
 	}
@@ -94,7 +94,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) (reconcile.Result, error) {
-	ctx = r.Channels.Line.Caller(r.Bots.Caused(ctx, c), c, 1)
+	ctx = r.Channels.Queue.Caller(r.Bots.Caused(ctx, c), c, 1)
 	if !r.Channels.Status.Satisfied(c) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
@@ -125,7 +125,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, c *v1alpha1.DiscordChannel) 
 
 // Results are what came of a plan.
 type Results struct {
-	external.Results
+	lifecycle.Results
 	Webhook webhook.Results
 }
 
@@ -144,7 +144,7 @@ func (r *Reconciler) apply(ctx context.Context, c *v1alpha1.DiscordChannel, s St
 	if plan.Create != nil && plan.Webhook.Create {
 		calls = 2 // the webhook follows, or its delay would have to be reported
 	}
-	both := r.Channels.Line.Caller(ctx, c, calls)
+	both := r.Channels.Queue.Caller(ctx, c, calls)
 	results := Results{Results: r.Channels.Apply(both, api, s.Binding, plan.Plan)}
 	if results.Created {
 		r.Webhooks.Records.Absent(c.UID) // a new channel has no webhook
@@ -166,7 +166,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, c *v1alpha1.DiscordCha
 	}
 	state, err := r.observeDeletion(ctx, c)
 	plan := PlanDeletion(c, state, issues.Of(err, r.Channels.Status.Clock.Now()))
-	results := external.Delete(ctx, state.Guild.OrNone(), r.Channels.Status, c, plan)
+	results := lifecycle.Delete(ctx, state.Guild.OrNone(), r.Channels.Status, c, plan)
 	if results.Deleted {
 		r.Channels.Records.Forget(c.UID)
 		r.Webhooks.Records.Forget(c.UID)

@@ -17,10 +17,10 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/discord-operator/internal/webhook"
@@ -36,9 +36,9 @@ type State struct {
 	// Guild is nil where the channel could not be observed.
 	Guild *bot.Guild
 	// Binding is where the object stands with its channel on Discord.
-	Binding external.Binding
+	Binding lifecycle.Binding
 	// Position is its desired place; nil where the spec has none.
-	Position *external.Position
+	Position *lifecycle.Position
 	// Roles are those that its overwrites name by roleRef, by the names of the DiscordRoles.
 	Roles map[string]string
 	// Names decide which roles its overwrites name by their names.
@@ -155,8 +155,8 @@ func noCategory(group *v1alpha1.DiscordGroup, by string) *conditions.Issue {
 }
 
 // Lookup is where what a channel has on Discord is to be found or created.
-func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) external.Lookup {
-	return external.Lookup{
+func Lookup(c *v1alpha1.DiscordChannel, guild *bot.Guild, parentID string) lifecycle.Lookup {
+	return lifecycle.Lookup{
 		Object: c, GuildID: guild.ID, ParentID: parentID, Types: channelTypes(c.Spec.Type),
 		NoAdoption: grant.AdoptionRefused(guild.Server, c.Namespace),
 		Foreign:    guild.Server.Namespace != c.Namespace,

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/discord-operator/internal/tags"
@@ -25,7 +25,7 @@ func statusOf(
 	now := *c.Status.DeepCopy()
 	now.ObservedGeneration = c.Generation
 	if s.Guild != nil || !status.Observed(c) {
-		now.Differences = external.Lines(results.Differences)
+		now.Differences = lifecycle.Lines(results.Differences)
 	}
 	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The channel does not exist on Discord.")
 	if s.Guild == nil {
@@ -71,7 +71,7 @@ func openTo(c *v1alpha1.DiscordChannel, s State, live *discordclient.Channel) []
 	if !ok || c.Spec.PermissionOverwrites != nil {
 		return nil
 	}
-	return external.Shortened(overwrites.OpenTo(live, category, s.Guild.Snapshot))
+	return lifecycle.Shortened(overwrites.OpenTo(live, category, s.Guild.Snapshot))
 }
 
 // referenceTo refers to a server from a namespace.

@@ -8,8 +8,8 @@ import (
 	"k8s.io/utils/ptr"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
-	"jutsu.com/operators/discord-operator/internal/settings"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -37,21 +37,21 @@ func createVoice(in *discordclient.ChannelCreate, voice *v1alpha1.ChannelVoice) 
 	}
 	in.Bitrate, in.UserLimit = int(ptr.Deref(voice.Bitrate, 0)), int(ptr.Deref(voice.UserLimit, 0))
 	in.Region = ptr.Deref(voice.Region, "")
-	in.VideoQuality = ptr.Deref(settings.VideoQualities.Number(voice.VideoQuality), 0)
+	in.VideoQuality = ptr.Deref(resource.VideoQualities.Number(voice.VideoQuality), 0)
 }
 
 // differVoice compares the settings of a voice or stage channel.
 func differVoice(
-	d *external.Differences, voice *v1alpha1.ChannelVoice, live *discordclient.Channel, edit *discordclient.ChannelEdit,
+	d *lifecycle.Differences, voice *v1alpha1.ChannelVoice, live *discordclient.Channel, edit *discordclient.ChannelEdit,
 ) {
 	if voice == nil {
 		return
 	}
-	external.Differ(d, "bitrate", number(voice.Bitrate), live.Bitrate, &edit.Bitrate)
-	external.Differ(d, "userLimit", number(voice.UserLimit), live.UserLimit, &edit.UserLimit)
-	external.Differ(d, "region", voice.Region, live.Region, &edit.Region)
-	quality := settings.VideoQualities.Number(voice.VideoQuality)
-	external.Differ(d, "videoQuality", quality, live.VideoQuality, &edit.VideoQuality)
+	lifecycle.Differ(d, "bitrate", number(voice.Bitrate), live.Bitrate, &edit.Bitrate)
+	lifecycle.Differ(d, "userLimit", number(voice.UserLimit), live.UserLimit, &edit.UserLimit)
+	lifecycle.Differ(d, "region", voice.Region, live.Region, &edit.Region)
+	quality := resource.VideoQualities.Number(voice.VideoQuality)
+	lifecycle.Differ(d, "videoQuality", quality, live.VideoQuality, &edit.VideoQuality)
 }
 
 // number is a number of a spec; nil for none.

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/settings"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
@@ -112,7 +112,7 @@ func (e *exporter) autoArchive(notes *notes, c *discordclient.Channel) v1alpha1.
 	if c.DefaultAutoArchive == 0 || discordclient.IsVoiceLike(c.Type) {
 		return ""
 	}
-	return named(notes, "defaultAutoArchive", settings.AutoArchives, c.DefaultAutoArchive)
+	return named(notes, "defaultAutoArchive", resource.AutoArchives, c.DefaultAutoArchive)
 }
 
 // webhook is the bot's own webhook in a channel; of several the oldest, as the operator chooses it.

@@ -14,14 +14,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/command"
+	"jutsu.com/operators/discord-operator/internal/cli"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
 
 // toAnother are the options of a copy.
 var toAnother = &options{
-	Connection: command.Connection{ServerID: guildID}, name: "jujutsu", tokenSecret: "discord-bot", copyTo: "1401681709430341899",
+	Connection: cli.Connection{ServerID: guildID}, name: "jujutsu", tokenSecret: "discord-bot", copyTo: "1401681709430341899",
 }
 
 const (

@@ -11,14 +11,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"jutsu.com/operators/discord-operator/internal/command"
+	"jutsu.com/operators/discord-operator/internal/cli"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/manager"
 )
 
 // options are the values of the command line.
 type options struct {
-	command.Connection
+	cli.Connection
 
 	namespace   string // of all objects; empty for that of kubectl's context
 	name        string // of the DiscordServer
@@ -50,7 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	live, err := read(ctx, api, o.ServerID)
 	if err != nil {
-		return command.Explained(err)
+		return cli.Explained(err)
 	}
 	d := manifests(live, o)
 	text, err := d.yaml()
@@ -92,7 +92,7 @@ func (o *options) validate() error {
 	if err := o.Validate(); err != nil {
 		return err
 	}
-	if o.copyTo != "" && !command.IsID(o.copyTo) {
+	if o.copyTo != "" && !cli.IsID(o.copyTo) {
 		return fmt.Errorf("--copy-to is %q, it must be the id of a server", o.copyTo)
 	}
 	for _, name := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"github.com/google/go-cmp/cmp"
 
-	"jutsu.com/operators/discord-operator/internal/command"
+	"jutsu.com/operators/discord-operator/internal/cli"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -166,11 +166,11 @@ func TestHidden(t *testing.T) {
 // TestTokenFromEnvironment takes the token from there only when no file is named.
 func TestTokenFromEnvironment(t *testing.T) {
 	r := newRig(t, all)
-	t.Setenv(command.TokenVariable, r.bot.Token)
+	t.Setenv(cli.TokenVariable, r.bot.Token)
 	if _, _, err := r.export(t, "--server-id="+r.guild); err != nil {
 		t.Error(err)
 	}
-	t.Setenv(command.TokenVariable, "not-the-token-of-any-bot")
+	t.Setenv(cli.TokenVariable, "not-the-token-of-any-bot")
 	if _, _, err := r.export(t, "--server-id="+r.guild, "--token-file="+r.tokenFile); err != nil {
 		t.Error(err)
 	}
@@ -236,7 +236,7 @@ func TestFailures(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv(command.TokenVariable, "")
+	t.Setenv(cli.TokenVariable, "")
 	id, token := "--server-id="+r.guild, "--token-file="+r.tokenFile
 	for name, test := range map[string]struct {
 		args []string
@@ -302,7 +302,7 @@ func TestHelp(t *testing.T) {
 	if err := Run(t.Context(), []string{"--help"}, &out, &errOut); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"changes nothing on Discord", "-server-id", "-token-file", command.TokenVariable,
+	for _, want := range []string{"changes nothing on Discord", "-server-id", "-token-file", cli.TokenVariable,
 		"-discord-api-url", "-namespace", "-name", "-token-secret", "-copy-to"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("--help lacks %q:\n%s", want, out.String())

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/command"
+	"jutsu.com/operators/discord-operator/internal/cli"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
@@ -31,7 +31,7 @@ const (
 )
 
 // usual are the defaults of the command line.
-var usual = &options{Connection: command.Connection{ServerID: guildID}, name: "jujutsu", tokenSecret: "discord-bot"}
+var usual = &options{Connection: cli.Connection{ServerID: guildID}, name: "jujutsu", tokenSecret: "discord-bot"}
 
 // school is a new server for each test.
 func school(channels ...*discordclient.Channel) *server {
@@ -156,7 +156,7 @@ func TestGolden(t *testing.T) {
 		options *options
 	}{
 		"campus": {campus(), usual},
-		"ruins":  {ruins(), &options{Connection: command.Connection{ServerID: guildID}, name: "old-school", namespace: "discord", tokenSecret: "token"}},
+		"ruins":  {ruins(), &options{Connection: cli.Connection{ServerID: guildID}, name: "old-school", namespace: "discord", tokenSecret: "token"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, summary := render(t, test.server, test.options)

@@ -9,7 +9,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/command"
+	"jutsu.com/operators/discord-operator/internal/cli"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/permissions"
 )
@@ -115,7 +115,7 @@ func (e *exporter) unwritable(o discordclient.Overwrite) string {
 		!slices.ContainsFunc(e.guild.Roles, func(r discordclient.Role) bool { return r.ID == o.ID }):
 		return fmt.Sprintf("one is for a role that the server does not have (%s). Remove it on Discord and run this again",
 			o.ID)
-	case o.Type == discordgo.PermissionOverwriteTypeMember && !command.IsID(o.ID):
+	case o.Type == discordgo.PermissionOverwriteTypeMember && !cli.IsID(o.ID):
 		return fmt.Sprintf("one is for a user with the id %q, which the schema does not allow", o.ID)
 	case o.Allow&o.Deny&permissions.All != 0:
 		return fmt.Sprintf("the one for %s %s allows and denies the same (%s). Fix it on Discord and run this again",

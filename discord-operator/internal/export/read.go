@@ -6,7 +6,7 @@ import (
 	"context"
 	"time"
 
-	"jutsu.com/operators/discord-operator/internal/command"
+	"jutsu.com/operators/discord-operator/internal/cli"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -46,7 +46,7 @@ func read(ctx context.Context, api *discordclient.Client, serverID string) (*ser
 	}
 	s.bot = bot{userID: user.ID, applicationID: app.ID, webURL: api.WebURL()}
 	if s.guild, err = api.GetGuild(ctx, serverID); discordclient.ClassOf(err) == discordclient.ClassGone {
-		return nil, command.NotMember(user.Name, serverID, api.WebURL(), app.ID)
+		return nil, cli.NotMember(user.Name, serverID, api.WebURL(), app.ID)
 	} else if err != nil {
 		return nil, err
 	}

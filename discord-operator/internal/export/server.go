@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/settings"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -26,11 +26,11 @@ func (e *exporter) serverEntry() entry {
 	spec := v1alpha1.DiscordServerSpec{
 		TokenSecretRef:       v1alpha1.TokenSecretReference{Name: e.o.tokenSecret},
 		ServerID:             cmp.Or(e.o.copyTo, g.ID),
-		VerificationLevel:    named(&notes, "verificationLevel", settings.VerificationLevels, g.VerificationLevel),
-		DefaultNotifications: named(&notes, "defaultNotifications", settings.DefaultNotifications, g.DefaultNotifications),
-		ExplicitContentFilter: named(&notes, "explicitContentFilter", settings.ExplicitContentFilters,
+		VerificationLevel:    named(&notes, "verificationLevel", resource.VerificationLevels, g.VerificationLevel),
+		DefaultNotifications: named(&notes, "defaultNotifications", resource.DefaultNotifications, g.DefaultNotifications),
+		ExplicitContentFilter: named(&notes, "explicitContentFilter", resource.ExplicitContentFilters,
 			g.ExplicitContentFilter),
-		AFKTimeout:     named(&notes, "afkTimeout", settings.AFKTimeouts, g.AFKTimeout),
+		AFKTimeout:     named(&notes, "afkTimeout", resource.AFKTimeouts, g.AFKTimeout),
 		DeletionPolicy: v1alpha1.DeletionPolicyRetain,
 	}
 	keep(&notes, "name", &spec.Name, g.Name, plain(g.Name, 2, discordclient.MaxNameLength),
@@ -51,7 +51,7 @@ func (e *exporter) serverEntry() entry {
 	spec.RulesChannelRef = e.reference(&notes, "rulesChannelRef", g.RulesChannelID)
 	spec.PublicUpdatesChannelRef = e.reference(&notes, "publicUpdatesChannelRef", g.PublicUpdatesChannelID)
 	keepCommunity(&notes, &spec, &g)
-	flags := settings.SystemChannelFlags.Words(g.SystemChannelFlags)
+	flags := resource.SystemChannelFlags.Words(g.SystemChannelFlags)
 	spec.SystemChannelFlags = append([]v1alpha1.SystemChannelFlag{}, flags...)
 	if missing := e.bot.permissions.Missing(discordclient.PermissionsOverwrites); missing != 0 {
 		notes.add("The bot lacks %s, so not everything below can be kept as it is. "+
@@ -112,7 +112,7 @@ func (e *exporter) reference(notes *notes, field, id string) *v1alpha1.ChannelRe
 }
 
 // named translates a number of Discord's, and leaves out unknown ones.
-func named[T ~string](notes *notes, field string, names settings.Names[T], number int) T {
+func named[T ~string](notes *notes, field string, names resource.Names[T], number int) T {
 	name, ok := names[number]
 	if !ok {
 		notes.leave(field, fmt.Sprintf("Discord says %d, which this version of discord-operator does not know", number))

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/settings"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/libs/discordclient"
 )
 
@@ -37,7 +37,7 @@ func typeName(t discordgo.ChannelType) v1alpha1.ChannelType {
 // voice are the settings of a voice or stage channel.
 func voice(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelVoice {
 	spec := &v1alpha1.ChannelVoice{
-		Region: &c.Region, VideoQuality: named(notes, "voice.videoQuality", settings.VideoQualities, c.VideoQuality),
+		Region: &c.Region, VideoQuality: named(notes, "voice.videoQuality", resource.VideoQualities, c.VideoQuality),
 	}
 	bitrate, users := maxBitrate, maxUsers
 	if c.Type == discordgo.ChannelTypeGuildStageVoice {
@@ -55,7 +55,7 @@ func voice(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelVoice {
 // forum are the settings of a forum or media channel.
 func forum(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelForum {
 	has := func(flag int) *bool { return new(c.Flags&flag != 0) }
-	order := settings.NoSortOrder
+	order := resource.NoSortOrder
 	if c.SortOrder != nil {
 		order = *c.SortOrder
 	}
@@ -65,10 +65,10 @@ func forum(notes *notes, c *discordclient.Channel) *v1alpha1.ChannelForum {
 	}
 	spec := &v1alpha1.ChannelForum{
 		RequireTag: has(discordclient.FlagRequireTag), DefaultReaction: &reaction,
-		SortOrder: named(notes, "forum.sortOrder", settings.SortOrders, order),
+		SortOrder: named(notes, "forum.sortOrder", resource.SortOrders, order),
 	}
 	if c.Type == discordgo.ChannelTypeGuildForum {
-		spec.Layout = named(notes, "forum.layout", settings.ForumLayouts, c.Layout)
+		spec.Layout = named(notes, "forum.layout", resource.ForumLayouts, c.Layout)
 	} else {
 		spec.HideMediaDownload = has(discordclient.FlagHideMediaDownload)
 	}

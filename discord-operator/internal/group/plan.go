@@ -6,9 +6,9 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -21,14 +21,14 @@ const maxCategories = 50
 const manage = permissions.ViewChannel | permissions.ManageChannels
 
 // Plan plans the category of a group. It does no I/O.
-func Plan(g *v1alpha1.DiscordGroup, s State) external.Plan {
+func Plan(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
 	p := planCategory(g, s)
 	p.Report(s.Selector)
 	return p
 }
 
-func planCategory(g *v1alpha1.DiscordGroup, s State) external.Plan {
-	p := external.Plan{Position: s.Position}
+func planCategory(g *v1alpha1.DiscordGroup, s State) lifecycle.Plan {
+	p := lifecycle.Plan{Position: s.Position}
 	var want []discordclient.Overwrite
 	var err error
 	if p.Roles, err = s.Names.Resolve(g.Spec.PermissionOverwrites, s.Guild.Snapshot); err != nil {
@@ -70,7 +70,7 @@ func create(g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite) *
 }
 
 // settingsOf are the fields of a category that is to be created.
-func settingsOf(g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite) []external.Change {
+func settingsOf(g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite) []lifecycle.Change {
 	s.Binding.Channel, s.Binding.Stored = &discordclient.Channel{Type: discordgo.ChannelTypeGuildCategory}, nil
 	_, d := differences(g, s, want)
 	return d.Changes
@@ -91,22 +91,22 @@ func refusedCreate(s State, want []discordclient.Overwrite) *conditions.Issue {
 }
 
 // PlanDeletion plans what becomes of the category of a deleted object.
-func PlanDeletion(g *v1alpha1.DiscordGroup, s State, known []conditions.Issue) external.Plan {
-	p := external.PlanDeletion(Kind.Noun, retained(g), s.Binding, known)
+func PlanDeletion(g *v1alpha1.DiscordGroup, s State, known []conditions.Issue) lifecycle.Plan {
+	p := lifecycle.PlanDeletion(Kind.Noun, retained(g), s.Binding, known)
 	return p.WithholdDeletion(s.Guild, s.Binding.Channel, Kind.Noun)
 }
 
 // differences returns the edit that makes the category match the spec, and how the two differ.
 func differences(
 	g *v1alpha1.DiscordGroup, s State, want []discordclient.Overwrite,
-) (edit discordclient.ChannelEdit, d external.Differences) {
+) (edit discordclient.ChannelEdit, d lifecycle.Differences) {
 	live := s.Binding.Channel
 	d.Stored = s.Binding.Stored
 	if !discordclient.SameChannelName(discordgo.ChannelTypeGuildCategory, g.Spec.Name, live.Name, "") {
-		external.Differ(&d, "name", &g.Spec.Name, live.Name, &edit.Name)
+		lifecycle.Differ(&d, "name", &g.Spec.Name, live.Name, &edit.Name)
 	}
 	if g.Spec.PermissionOverwrites != nil && !overwrites.Same(live.Overwrites, want) {
-		external.Differ(&d, "permissionOverwrites", &want, live.Overwrites, &edit.Overwrites)
+		lifecycle.Differ(&d, "permissionOverwrites", &want, live.Overwrites, &edit.Overwrites)
 	}
 	return edit, d
 }

@@ -12,8 +12,8 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -29,7 +29,7 @@ func observed(t *testing.T, g *guildtest.Guild, live *discordclient.Channel) Sta
 	t.Helper()
 	return State{
 		Guild:   &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: g.ID, Snapshot: g.Snapshot(t)},
-		Binding: external.Binding{Channel: live, Absent: live == nil},
+		Binding: lifecycle.Binding{Channel: live, Absent: live == nil},
 	}
 }
 
@@ -65,9 +65,9 @@ func TestPlan(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			mine := state
-			mine.Binding = external.Binding{Channel: c.live, Absent: c.live == nil}
+			mine.Binding = lifecycle.Binding{Channel: c.live, Absent: c.live == nil}
 			if c.spec.Position != nil {
-				mine.Position = &external.Position{Rank: *c.spec.Position}
+				mine.Position = &lifecycle.Position{Rank: *c.spec.Position}
 			}
 			got := Plan(&v1alpha1.DiscordGroup{Spec: c.spec}, mine)
 			if got.Issues != nil {
@@ -153,7 +153,7 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 			nil, {}, everyone("ViewChannel"), everyone("SendMessages"), {{User: "77777777", Allow: []v1alpha1.Permission{"SendMessages"}}},
 		}).Draw(t, "overwrites")
 		now := state
-		now.Binding = external.Binding{Channel: &discordclient.Channel{
+		now.Binding = lifecycle.Binding{Channel: &discordclient.Channel{
 			Name:       rapid.SampledFrom([]string{"a", "A", "x"}).Draw(t, "live name"),
 			Overwrites: rapid.SampledFrom([][]discordclient.Overwrite{nil, {{ID: g.ID, Deny: permissions.SendMessages}}}).Draw(t, "live overwrites"),
 		}}

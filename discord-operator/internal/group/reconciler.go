@@ -18,10 +18,10 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient"
@@ -30,13 +30,13 @@ import (
 )
 
 // Kind is what differs of a category.
-var Kind = external.Kind{
+var Kind = lifecycle.Kind{
 	Name: "DiscordGroup", Noun: "category", ByID: index.GroupByID,
 	Title: func(c *discordclient.Channel) string { return "the category " + strconv.Quote(c.Name) },
 	List:  func() client.ObjectList { return &v1alpha1.DiscordGroupList{} },
-	Identity: func(o client.Object) external.Identity {
+	Identity: func(o client.Object) lifecycle.Identity {
 		g := o.(*v1alpha1.DiscordGroup)
-		return external.Identity{
+		return lifecycle.Identity{
 			Name: g.Spec.Name, StatusID: g.Status.GroupID, Adopt: g.Spec.Adopt, Position: g.Spec.Position,
 			Policy: g.Spec.DeletionPolicy, Matched: g.Status.Matched, Adopted: g.Status.Adopted, Observed: status.Observed(g),
 		}
@@ -55,9 +55,9 @@ type Reconciler struct {
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
 	// RoleNames say which roles overwrites name.
-	RoleNames *external.RoleNames
+	RoleNames *lifecycle.RoleNames
 	// Categories are the external resources.
-	Categories *external.Resources
+	Categories *lifecycle.Resources
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordgroups,verbs=list;watch;patch
@@ -75,11 +75,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		For(&v1alpha1.DiscordGroup{}, when(r.Categories.Status.Relevant())).
 		Watches(&v1alpha1.DiscordGroup{}, requests(r.Categories.Rivals), when(r.Categories.Released())).
 		Watches(&v1alpha1.DiscordChannel{}, requests(ofChannel), when(left)).
-		Watches(&v1alpha1.DiscordRole{}, requests(r.Categories.OfRole), when(external.RoleBound)).
+		Watches(&v1alpha1.DiscordRole{}, requests(r.Categories.OfRole), when(lifecycle.RoleBound)).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.Categories.OfEvent(r.ofServer))).
-		WatchesRawSource(&r.Categories.Line).
-		WithOptions(external.Options(workers))
+		WatchesRawSource(&r.Categories.Queue).
+		WithOptions(lifecycle.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
 	}
@@ -88,7 +88,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (reconcile.Result, error) {
-	ctx = r.Categories.Line.Caller(r.Bots.Caused(ctx, g), g, 1)
+	ctx = r.Categories.Queue.Caller(r.Bots.Caused(ctx, g), g, 1)
 	if !r.Categories.Status.Satisfied(g) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
@@ -97,7 +97,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, g *v1alpha1.DiscordGroup) (r
 	}
 	state, err := r.observe(ctx, g)
 	if err != nil {
-		return r.updateStatus(ctx, g, state, external.Results{Issues: issues.Of(err, r.Categories.Status.Clock.Now())})
+		return r.updateStatus(ctx, g, state, lifecycle.Results{Issues: issues.Of(err, r.Categories.Status.Clock.Now())})
 	}
 	plan := Plan(g, state)
 	if status.Observed(g) {
@@ -117,7 +117,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, g *v1alpha1.DiscordGro
 	}
 	state, err := r.observeDeletion(ctx, g)
 	plan := PlanDeletion(g, state, issues.Of(err, r.Categories.Status.Clock.Now()))
-	results := external.Delete(ctx, state.Guild.OrNone(), r.Categories.Status, g, plan)
+	results := lifecycle.Delete(ctx, state.Guild.OrNone(), r.Categories.Status, g, plan)
 	if results.Deleted {
 		r.Categories.Records.Forget(g.UID)
 		return reconcile.Result{}, nil

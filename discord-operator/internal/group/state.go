@@ -10,10 +10,10 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -23,9 +23,9 @@ type State struct {
 	// Guild is nil where the group could not be observed.
 	Guild *bot.Guild
 	// Binding is where it stands with its category.
-	Binding external.Binding
+	Binding lifecycle.Binding
 	// Position is its desired place; nil where the spec has none.
-	Position *external.Position
+	Position *lifecycle.Position
 	// Roles are those that its overwrites name by roleRef, by the names of the DiscordRoles.
 	Roles map[string]string
 	// Names decide which roles its overwrites name by their names.
@@ -61,8 +61,8 @@ func (r *Reconciler) observe(ctx context.Context, g *v1alpha1.DiscordGroup) (s S
 }
 
 // Lookup is where what a group has on Discord is to be found or created.
-func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) external.Lookup {
-	return external.Lookup{
+func Lookup(g *v1alpha1.DiscordGroup, guild *bot.Guild) lifecycle.Lookup {
+	return lifecycle.Lookup{
 		Object: g, GuildID: guild.ID, Types: []discordgo.ChannelType{discordgo.ChannelTypeGuildCategory},
 		NoAdoption: grant.AdoptionRefused(guild.Server, g.Namespace),
 		Foreign:    guild.Server.Namespace != g.Namespace,

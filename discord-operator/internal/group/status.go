@@ -9,20 +9,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 )
 
 // statusOf is how a group is. What could not be observed stands as it was last known.
 func statusOf(
-	g *v1alpha1.DiscordGroup, s State, results external.Results, worst *conditions.Issue,
+	g *v1alpha1.DiscordGroup, s State, results lifecycle.Results, worst *conditions.Issue,
 ) v1alpha1.DiscordGroupStatus {
 	now := *g.Status.DeepCopy()
 	now.ObservedGeneration = g.Generation
 	if s.Guild != nil || !status.Observed(g) {
-		now.Differences = external.Lines(results.Differences)
+		now.Differences = lifecycle.Lines(results.Differences)
 	}
 	if s.Names.Observed {
 		now.Roles, _ = s.Names.Resolve(g.Spec.PermissionOverwrites, s.Guild.Snapshot)
@@ -46,7 +46,7 @@ func statusOf(
 
 // updateStatus writes the status and says when to reconcile again.
 func (r *Reconciler) updateStatus(
-	ctx context.Context, g *v1alpha1.DiscordGroup, s State, results external.Results,
+	ctx context.Context, g *v1alpha1.DiscordGroup, s State, results lifecycle.Results,
 ) (reconcile.Result, error) {
 	worst, after := issues.Worst(results.Issues), g.DeepCopy()
 	after.Status = statusOf(g, s, results, worst)

@@ -25,9 +25,9 @@ import (
 )
 
 const (
-	// MaxBrief is the longest wait for a rate limit that is not reported: the status would be
+	// MaxTransient is the longest wait for a rate limit that is not reported: the status would be
 	// outdated before it is read, and under load each object would be written several times.
-	MaxBrief = 5 * time.Second
+	MaxTransient = 5 * time.Second
 	// maxQueued is the same for a wait whose end is certain, in the line for the bot's own calls.
 	maxQueued = 30 * time.Second
 	// deniedRetry is when something that Discord does not permit is retried, should no event report
@@ -44,17 +44,17 @@ const (
 	fullRetry = time.Minute
 )
 
-// Brief is the issue of what is over in a moment and is not reported: a rate limit of seconds, a
+// Transient is the issue of what is over in a moment and is not reported: a rate limit of seconds, a
 // call that another reconcile makes, a state of Discord that has not arrived yet.
-func Brief(after time.Duration) *conditions.Issue {
+func Transient(after time.Duration) *conditions.Issue {
 	issue := conditions.Progressing(v1alpha1.ReasonRateLimited,
 		"Discord's rate limit delays the next call. It is retried within seconds.").After(after)
 	issue.Brief = true
 	return issue
 }
 
-// IsBrief reports whether an issue is over in a moment.
-func IsBrief(issue *conditions.Issue) bool {
+// IsTransient reports whether an issue is over in a moment.
+func IsTransient(issue *conditions.Issue) bool {
 	return issue != nil && issue.Brief
 }
 
@@ -68,7 +68,7 @@ func Of(err error, now time.Time) []conditions.Issue {
 
 func of(err error, now time.Time) *conditions.Issue {
 	if errors.Is(err, fence.ErrNotLeading) { // the process is about to end, or to renew the Lease
-		return Brief(notLeadingRetry)
+		return Transient(notLeadingRetry)
 	}
 	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
 		return rateLimited(limited, now)
@@ -126,10 +126,10 @@ func invalid(refused *discordclient.Error) *conditions.Issue {
 // same one, each is written once a minute and not whenever a few have gone through.
 func rateLimited(l *discordclient.RateLimited, now time.Time) *conditions.Issue {
 	switch {
-	case l.Queued() && l.After <= maxQueued: // its turn (external.Line) comes before; this is a safeguard
-		return Brief(l.After + l.After/4 + time.Second)
-	case l.After <= MaxBrief:
-		return Brief(l.After)
+	case l.Queued() && l.After <= maxQueued: // its turn (lifecycle.Queue) comes before; this is a safeguard
+		return Transient(l.After + l.After/4 + time.Second)
+	case l.After <= MaxTransient:
+		return Transient(l.After)
 	}
 	end := now.Add(l.After).Add(time.Minute - time.Nanosecond).Truncate(time.Minute)
 	if l.Refusals {
@@ -197,7 +197,7 @@ func sentence(s string) string { return strings.TrimRight(s, ".") + "." }
 // retried, that before one that resolves by itself, what is over in a moment last, and among equals
 // the first.
 func Worst(list []conditions.Issue) *conditions.Issue {
-	brief := func(i conditions.Issue) bool { return IsBrief(&i) }
+	brief := func(i conditions.Issue) bool { return IsTransient(&i) }
 	if lasting := slices.DeleteFunc(slices.Clone(list), brief); len(lasting) > 0 {
 		list = lasting
 	}
@@ -209,10 +209,10 @@ func Worst(list []conditions.Issue) *conditions.Issue {
 // as well: the status of each would be written once for nothing.
 func Unreported(worst *conditions.Issue, reported []metav1.Condition, age time.Duration) time.Duration {
 	switch {
-	case IsBrief(worst):
+	case IsTransient(worst):
 		return worst.RequeueAfter
-	case worst != nil && !worst.IsDegraded() && worst.Err == nil && len(reported) == 0 && age < MaxBrief:
-		return max(min(MaxBrief-age, cmp.Or(worst.RequeueAfter, MaxBrief)), time.Millisecond)
+	case worst != nil && !worst.IsDegraded() && worst.Err == nil && len(reported) == 0 && age < MaxTransient:
+		return max(min(MaxTransient-age, cmp.Or(worst.RequeueAfter, MaxTransient)), time.Millisecond)
 	}
 	return 0
 }

@@ -40,7 +40,7 @@ func queued(after time.Duration) error {
 func TestOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 8, 9, 10, 11, 12, 500, time.FixedZone("somewhere", 3600))
-	brief, waiting := Brief(time.Second), conditions.Progressing("W", "")
+	brief, waiting := Transient(time.Second), conditions.Progressing("W", "")
 	cases := map[string]struct {
 		err  error
 		want *conditions.Issue
@@ -49,14 +49,14 @@ func TestOf(t *testing.T) {
 		"an issue stays as it is": {waiting, waiting},
 		"a brief one too":         {brief, brief},
 		"an error of others":      {errTransient, &conditions.Issue{Type: "Progressing", Reason: "Retrying", Message: "connection refused", Err: errTransient}},
-		"another process leads":   {fmt.Errorf("patch status: %w", fence.ErrNotLeading), Brief(notLeadingRetry)},
-		"a limit of a moment":     {limited(MaxBrief), Brief(MaxBrief)},
+		"another process leads":   {fmt.Errorf("patch status: %w", fence.ErrNotLeading), Transient(notLeadingRetry)},
+		"a limit of a moment":     {limited(MaxTransient), Transient(MaxTransient)},
 		"a limit, to the minute": {limited(48 * time.Second), conditions.Progressing("RateLimited",
 			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:13 UTC.`).After(48 * time.Second)},
 		"a limit that ends on a minute": {limited(48*time.Second - 500), conditions.Progressing("RateLimited",
 			`Discord's rate limit (hidden) delays "edit channel". It is retried by 2026-08-09 09:12 UTC.`).After(48*time.Second - 500)},
-		"next in the line":    {queued(400 * time.Millisecond), Brief(1500 * time.Millisecond)},
-		"a place in the line": {queued(maxQueued), Brief(38*time.Second + 500*time.Millisecond)},
+		"next in the line":    {queued(400 * time.Millisecond), Transient(1500 * time.Millisecond)},
+		"a place in the line": {queued(maxQueued), Transient(38*time.Second + 500*time.Millisecond)},
 		"a place far back": {queued(maxQueued + time.Second), conditions.Progressing("RateLimited",
 			`Discord's rate limit (global) delays "edit channel". It is retried by 2026-08-09 09:12 UTC.`).After(maxQueued + time.Second)},
 		"a bad token":                {refusal(discordclient.ClassBadToken), conditions.Progressing("WaitingForServer", "Discord refuses the bot's token. The owner of the DiscordServer must replace it.")},
@@ -114,7 +114,7 @@ func TestOfDeletion(t *testing.T) {
 		"what is in a server that is gone": {refusal(discordclient.ClassGone), stuck, failed, deletionRetry},
 		"a lost create, at first":          {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), 0, v1alpha1.ReasonCreatePending, time.Second},
 		"several that match":               {conditions.Progressing(v1alpha1.ReasonCreatePending, "x").After(time.Second), stuck, failed, time.Second},
-		"a moment":                         {Brief(time.Second), stuck, v1alpha1.ReasonRateLimited, time.Second},
+		"a moment":                         {Transient(time.Second), stuck, v1alpha1.ReasonRateLimited, time.Second},
 		"a rate limit":                     {limited(time.Hour), stuck, v1alpha1.ReasonRateLimited, time.Hour},
 		"dependents":                       {conditions.Progressing(v1alpha1.ReasonWaitingForDependents, "x"), stuck, v1alpha1.ReasonWaitingForDependents, 0},
 	}
@@ -142,12 +142,12 @@ func TestUnreported(t *testing.T) {
 		want time.Duration
 	}{
 		"nothing":             {nil, nil, 0, 0},
-		"brief":               {Brief(time.Second), reported, time.Hour, time.Second},
-		"brief, of a new one": {Brief(time.Second), nil, MaxBrief - time.Millisecond, time.Second},
+		"brief":               {Transient(time.Second), reported, time.Hour, time.Second},
+		"brief, of a new one": {Transient(time.Second), nil, MaxTransient - time.Millisecond, time.Second},
 		"a new object waits":  {conditions.Progressing("", ""), nil, 2 * time.Second, 3 * time.Second},
 		"a new object waits for less than a moment": {conditions.Progressing("", "").After(time.Second), nil, 0, time.Second},
-		"a new object waits for more than a moment": {conditions.Progressing("", "").After(time.Hour), nil, 0, MaxBrief},
-		"a new object has waited":                   {conditions.Progressing("", ""), nil, MaxBrief, 0},
+		"a new object waits for more than a moment": {conditions.Progressing("", "").After(time.Hour), nil, 0, MaxTransient},
+		"a new object has waited":                   {conditions.Progressing("", ""), nil, MaxTransient, 0},
 		"one that was reported waits":               {conditions.Progressing("", ""), reported, 0, 0},
 		"a new object needs a user":                 {conditions.Degraded("", ""), nil, 0, 0},
 		"a new object fails":                        {errTransient, nil, 0, 0},
@@ -164,11 +164,11 @@ func TestUnreported(t *testing.T) {
 
 func TestBrief(t *testing.T) {
 	t.Parallel()
-	if IsBrief(nil) || IsBrief(conditions.Progressing("W", "").After(time.Second)) {
+	if IsTransient(nil) || IsTransient(conditions.Progressing("W", "").After(time.Second)) {
 		t.Error("too much is brief")
 	}
-	w := Brief(time.Second)
-	if !IsBrief(w) || w.IsDegraded() || w.RequeueAfter != time.Second || w.Message == "" || w.Reason != v1alpha1.ReasonRateLimited {
+	w := Transient(time.Second)
+	if !IsTransient(w) || w.IsDegraded() || w.RequeueAfter != time.Second || w.Message == "" || w.Reason != v1alpha1.ReasonRateLimited {
 		t.Errorf("%+v", w)
 	}
 }
@@ -178,7 +178,7 @@ func TestWorst(t *testing.T) {
 	t.Parallel()
 	ranks := [][]error{
 		{nil},
-		{Brief(time.Second), limited(MaxBrief)},
+		{Transient(time.Second), limited(MaxTransient)},
 		{conditions.Progressing("", ""), limited(time.Minute)},
 		{errTransient, refusal(discordclient.ClassTransient), refusal(discordclient.ClassUnknown), refusal(discordclient.ClassGone)},
 		{conditions.Degraded("", ""), refusal(discordclient.ClassDenied), refusal(discordclient.ClassInvalid), refusal(discordclient.ClassLimit)},

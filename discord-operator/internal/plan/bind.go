@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -161,12 +161,12 @@ func title(o status.Object) string {
 }
 
 // differences are what a step would change on Discord, with all others done.
-func (w *world) differences(s *step) []external.Difference {
+func (w *world) differences(s *step) []lifecycle.Difference {
 	switch {
 	case s.removed:
 		return deletion(s.plan.Delete)
 	case s.kind == nil:
-		return external.Changes(s.plan.Changes, w.shown)
+		return lifecycle.Changes(s.plan.Changes, w.shown)
 	case s.guild == nil || s.binding.Channel == nil && s.binding.Role == nil && !s.binding.Absent,
 		status.Paused(s.object):
 		return nil

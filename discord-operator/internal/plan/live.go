@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/command"
+	"jutsu.com/operators/discord-operator/internal/cli"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -47,7 +47,7 @@ func read(ctx context.Context, options discordclient.Options, serverID string, w
 	}
 	view := api.Guild(serverID)
 	if err := api.Refresh(ctx, serverID); discordclient.ClassOf(err) == discordclient.ClassGone {
-		return nil, command.NotMember(user.Name, serverID, l.webURL, l.application.ID)
+		return nil, cli.NotMember(user.Name, serverID, l.webURL, l.application.ID)
 	} else if err != nil {
 		return nil, err
 	}

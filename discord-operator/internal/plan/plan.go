@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/command"
+	"jutsu.com/operators/discord-operator/internal/cli"
 	"jutsu.com/operators/discord-operator/internal/schema"
 	"jutsu.com/operators/libs/manager"
 )
@@ -23,7 +23,7 @@ var ErrDiffers = errors.New("an apply would change something on Discord")
 
 // options are the values of the command line.
 type options struct {
-	command.Connection
+	cli.Connection
 
 	path, before string
 	namespace    string
@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	l, err := read(ctx, connection, o.ServerID, webhooks(after))
 	if err != nil {
-		return command.Explained(err)
+		return cli.Explained(err)
 	}
 	report := compute(ctx, l, o.ServerID, after, before)
 	text := report.text()

@@ -9,10 +9,10 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/channel"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/group"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/role"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
@@ -23,7 +23,7 @@ import (
 // what is deleted: the others are planned as they come to be once it is gone. What was applied before is bound as it
 // was then, so that each object has its own, whatever it is called now.
 func (w *world) planRemovals(ctx context.Context) {
-	w.removals = map[*external.Kind][]*step{}
+	w.removals = map[*lifecycle.Kind][]*step{}
 	for _, kind := range kinds {
 		steps := w.begin(ctx, kind, w.before)
 		var kept, removed []*step
@@ -54,7 +54,7 @@ func (w *world) planRemovals(ctx context.Context) {
 }
 
 // planRemoved plans what becomes of what a removed object has.
-func (w *world) planRemoved(s *step) external.Plan {
+func (w *world) planRemoved(s *step) lifecycle.Plan {
 	if i := s.kind.Identity(s.object); i.Adopt == nil && !i.Adopted && !i.Matched {
 		s.binding.NoRetention = grant.RetentionRefused(s.guild.Server, s.object.GetNamespace(), s.kind.Noun)
 	}
@@ -79,7 +79,7 @@ func (w *world) planRemoved(s *step) external.Plan {
 	case *v1alpha1.DiscordChannel:
 		return channel.PlanDeletion(o, channel.State{Guild: s.guild, Binding: s.binding}, known)
 	}
-	return external.Plan{}
+	return lifecycle.Plan{}
 }
 
 // claimed notes which object with a manifest claims what a removed one has. Of other namespaces only those do that
@@ -132,12 +132,12 @@ func (w *world) dependents(g *v1alpha1.DiscordGroup) (names []string) {
 }
 
 // deletion is what a deletion deletes on Discord, if anything.
-func deletion(d *external.Deletion) []external.Difference {
+func deletion(d *lifecycle.Deletion) []lifecycle.Difference {
 	switch {
 	case d == nil || d.Channel+d.Role+d.Guild+d.Webhook == "":
 		return nil
 	case d.Webhook != "":
-		return []external.Difference{{Action: external.ActionDelete, Field: "webhook", To: d.Webhook}}
+		return []lifecycle.Difference{{Action: lifecycle.ActionDelete, Field: "webhook", To: d.Webhook}}
 	}
-	return []external.Difference{{Action: external.ActionDelete}}
+	return []lifecycle.Difference{{Action: lifecycle.ActionDelete}}
 }

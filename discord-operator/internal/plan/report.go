@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 )
 
@@ -26,10 +26,10 @@ type Report struct {
 
 // Object is what an apply would do for one object.
 type Object struct {
-	Kind        string                `json:"kind"`
-	Namespace   string                `json:"namespace,omitempty"`
-	Name        string                `json:"name"`
-	Differences []external.Difference `json:"differences,omitempty"`
+	Kind        string                 `json:"kind"`
+	Namespace   string                 `json:"namespace,omitempty"`
+	Name        string                 `json:"name"`
+	Differences []lifecycle.Difference `json:"differences,omitempty"`
 	// Observed are the status.differences that the object would have: nothing is done about them.
 	Observed []string `json:"observed,omitempty"`
 	// Problems keep the object from matching its spec.
@@ -63,7 +63,7 @@ func (w *world) report() *Report {
 			Differences: w.differences(s),
 		}
 		if !s.removed && status.Observed(s.object) {
-			o.Observed, o.Differences = external.Lines(o.Differences), nil
+			o.Observed, o.Differences = lifecycle.Lines(o.Differences), nil
 		}
 		issues := s.issues
 		if s.removed {
@@ -81,8 +81,8 @@ func (w *world) report() *Report {
 }
 
 func (s *Summary) add(o Object) {
-	moves := func(d external.Difference) bool { return d.Action == external.ActionMove }
-	changes := func(d external.Difference) bool { return !moves(d) }
+	moves := func(d lifecycle.Difference) bool { return d.Action == lifecycle.ActionMove }
+	changes := func(d lifecycle.Difference) bool { return !moves(d) }
 	switch {
 	case o.created():
 		s.Create++
@@ -105,12 +105,12 @@ func (s *Summary) add(o Object) {
 }
 
 // whole is whether an action is of the resource, and not of its webhook.
-func (o *Object) whole(action external.Action) bool {
-	return slices.Contains(o.Differences, external.Difference{Action: action})
+func (o *Object) whole(action lifecycle.Action) bool {
+	return slices.Contains(o.Differences, lifecycle.Difference{Action: action})
 }
 
-func (o *Object) created() bool { return o.whole(external.ActionCreate) }
-func (o *Object) deleted() bool { return o.whole(external.ActionDelete) }
+func (o *Object) created() bool { return o.whole(lifecycle.ActionCreate) }
+func (o *Object) deleted() bool { return o.whole(lifecycle.ActionDelete) }
 
 // notes are what a user should know about how the plan was made.
 func (w *world) notes() (all []string) {
@@ -160,7 +160,7 @@ func (r *Report) text() string {
 		}
 		fmt.Fprintf(&out, "%s %s %s\n", sign, o.Kind, name)
 		for _, d := range o.Differences {
-			if line := d.String(); line != string(external.ActionCreate) && line != string(external.ActionDelete) {
+			if line := d.String(); line != string(lifecycle.ActionCreate) && line != string(lifecycle.ActionDelete) {
 				fmt.Fprintf(&out, "    %s\n", line)
 			}
 		}

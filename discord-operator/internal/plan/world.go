@@ -15,9 +15,9 @@ import (
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
 	"jutsu.com/operators/discord-operator/internal/channel"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/group"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/discord-operator/internal/role"
 	"jutsu.com/operators/discord-operator/internal/server"
@@ -41,7 +41,7 @@ type world struct {
 	// taken are the objects that have what is on Discord, by its id.
 	taken map[string]status.Object
 	// removals are the objects that have a manifest no longer.
-	removals map[*external.Kind][]*step
+	removals map[*lifecycle.Kind][]*step
 	// presumed are the DiscordServers that have no manifest, and skipped how many objects are of other servers.
 	presumed []string
 	skipped  int
@@ -56,20 +56,20 @@ type world struct {
 // step is what is planned for one object.
 type step struct {
 	object status.Object
-	kind   *external.Kind
+	kind   *lifecycle.Kind
 	// from are the objects among which it is; removed says that it has a manifest no longer.
 	from    *objects
 	removed bool
 	guild   *bot.Guild
-	binding external.Binding
-	plan    external.Plan
+	binding lifecycle.Binding
+	plan    lifecycle.Plan
 	// further are differences that the plan of the resource does not have.
-	further []external.Difference
+	further []lifecycle.Difference
 	issues  []conditions.Issue
 }
 
 // kinds are those below a server, in the order in which they can refer to each other.
-var kinds = []*external.Kind{&role.Kind, &group.Kind, &channel.Kind}
+var kinds = []*lifecycle.Kind{&role.Kind, &group.Kind, &channel.Kind}
 
 // compute plans all objects, and returns what would come of it.
 func compute(ctx context.Context, l *live, serverID string, after, before *objects) *Report {
@@ -179,7 +179,7 @@ func (w *world) assignServers(o *objects) {
 }
 
 // planKind binds and then plans all objects of a kind: siblings are ordered by their ids.
-func (w *world) planKind(ctx context.Context, kind *external.Kind) {
+func (w *world) planKind(ctx context.Context, kind *lifecycle.Kind) {
 	steps := w.begin(ctx, kind, w.after)
 	w.bindAll(steps)
 	for _, s := range steps {
@@ -193,7 +193,7 @@ func (w *world) planKind(ctx context.Context, kind *external.Kind) {
 }
 
 // ofKind are the objects of a kind, in the order of their names.
-func (o *objects) ofKind(kind *external.Kind) []status.Object {
+func (o *objects) ofKind(kind *lifecycle.Kind) []status.Object {
 	switch kind {
 	case &role.Kind:
 		return generic(of[*v1alpha1.DiscordRole](o))
@@ -212,7 +212,7 @@ func generic[T status.Object](typed []T) (all []status.Object) {
 }
 
 // begin finds the servers of objects, and where they are or would be there. Those of other servers are left out.
-func (w *world) begin(ctx context.Context, kind *external.Kind, set *objects) (steps []*step) {
+func (w *world) begin(ctx context.Context, kind *lifecycle.Kind, set *objects) (steps []*step) {
 	for _, o := range set.ofKind(kind) {
 		s := &step{object: o, kind: kind, from: set, removed: w.after.all[keyOf(o)] == nil}
 		parent, lookup, err := w.locate(ctx, set, o)
@@ -235,7 +235,7 @@ func (w *world) begin(ctx context.Context, kind *external.Kind, set *objects) (s
 // locate returns the guild of an object, and where what it has there is to be found.
 func (w *world) locate(
 	ctx context.Context, set *objects, o status.Object,
-) (guild *bot.Guild, lookup external.Lookup, err error) {
+) (guild *bot.Guild, lookup lifecycle.Lookup, err error) {
 	grants := &grant.Reader{Objects: set, Labels: true}
 	of := func(server *v1alpha1.DiscordServer) *bot.Guild {
 		return &bot.Guild{
@@ -344,7 +344,7 @@ func (w *world) names(server *v1alpha1.DiscordServer, o status.Object) overwrite
 func (w *world) webhook(s *step) webhook.State {
 	state := webhook.State{
 		Guild: s.guild, Channel: s.binding.Channel, Application: w.application.ID, Complete: true,
-		Record: external.Record{Known: true}, Err: w.hooksErr,
+		Record: lifecycle.Record{Known: true}, Err: w.hooksErr,
 	}
 	for _, hook := range w.hooks {
 		if s.binding.Channel != nil && hook.ChannelID == s.binding.Channel.ID {
@@ -355,7 +355,7 @@ func (w *world) webhook(s *step) webhook.State {
 }
 
 // position is the desired place of an object among its siblings; nil for none.
-func (w *world) position(s *step) *external.Position {
+func (w *world) position(s *step) *lifecycle.Position {
 	var siblings []status.Object
 	for _, o := range w.after.ofKind(s.kind) {
 		if o.GetNamespace() == s.object.GetNamespace() && beside(o, s.object) {
@@ -366,7 +366,7 @@ func (w *world) position(s *step) *external.Position {
 }
 
 // low are the places in which a role of another namespace stays; nil for others.
-func (w *world) low(s *step) *external.Low {
+func (w *world) low(s *step) *lifecycle.Low {
 	var all []status.Object
 	for _, o := range w.after.ofKind(s.kind) {
 		if beside(o, s.object) {
@@ -441,7 +441,7 @@ func (w *world) planServer(ctx context.Context, s *v1alpha1.DiscordServer) *step
 	s, state.Icon = w.icon(ctx, s)
 	state.Referenced, _ = server.Referenced(ctx, w.after, s) // manifests can always be read
 	planned := server.NewPlan(s, state)
-	result.plan, result.issues = external.Plan{Changes: planned.Changes}, planned.Issues
+	result.plan, result.issues = lifecycle.Plan{Changes: planned.Changes}, planned.Issues
 	return result
 }
 

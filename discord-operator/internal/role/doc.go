@@ -3,7 +3,7 @@
 // Package role reconciles DiscordRole objects: the roles of a server, and who has them.
 //
 // It is only what a role differs in: what is observed of it, its plan, its members, its status and its
-// watches. The life of the role is package external's. Discord lets a bot write the roles below its own
+// watches. The life of the role is package lifecycle's. Discord lets a bot write the roles below its own
 // highest one, so a role that was dragged above that is reported and left alone.
 //
 // Discord sends bots no events of members without a privilege. So who has a role is read by one call

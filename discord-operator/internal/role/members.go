@@ -11,7 +11,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -26,11 +26,11 @@ const absentRetry = 10 * time.Minute
 func MemberChanges(
 	role *v1alpha1.DiscordRole, live *discordclient.Role,
 	read func(v1alpha1.UserID) (member discordclient.Member, absent bool, err error),
-) (all []external.Difference, err error) {
+) (all []lifecycle.Difference, err error) {
 	for _, user := range role.Status.Members {
 		if !slices.Contains(role.Spec.Members, user) {
-			all = append(all, external.Difference{
-				Action: external.ActionTake, Field: "members", From: "user " + string(user),
+			all = append(all, lifecycle.Difference{
+				Action: lifecycle.ActionTake, Field: "members", From: "user " + string(user),
 			})
 		}
 	}
@@ -44,8 +44,8 @@ func MemberChanges(
 			lacks = !absent && !slices.Contains(member.Roles, live.ID)
 		}
 		if lacks {
-			all = append(all, external.Difference{
-				Action: external.ActionGive, Field: "members", To: "user " + string(user),
+			all = append(all, lifecycle.Difference{
+				Action: lifecycle.ActionGive, Field: "members", To: "user " + string(user),
 			})
 		}
 	}
@@ -54,7 +54,7 @@ func MemberChanges(
 
 func (r *Reconciler) memberChanges(
 	ctx context.Context, role *v1alpha1.DiscordRole, s State,
-) ([]external.Difference, error) {
+) ([]lifecycle.Difference, error) {
 	return MemberChanges(role, s.Binding.Role, func(user v1alpha1.UserID) (discordclient.Member, bool, error) {
 		return r.member(ctx, s.Guild, user)
 	})
@@ -63,7 +63,7 @@ func (r *Reconciler) memberChanges(
 // applyMembers takes the role from users who were removed from the spec, and gives it to those who lack
 // it. Both are for users only whom the status has, where new ones are noted before the first call.
 func (r *Reconciler) applyMembers(
-	ctx context.Context, role *v1alpha1.DiscordRole, s State, results *external.Results,
+	ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results,
 ) error {
 	guild := s.Guild
 	if !guild.Snapshot.BelowBot(results.Role.ID) { // which is reported
@@ -119,7 +119,7 @@ func (r *Reconciler) member(
 
 // give notes in the status who is to be given the role, and then gives it.
 func (r *Reconciler) give(
-	ctx context.Context, role, noted *v1alpha1.DiscordRole, guild *bot.Guild, results *external.Results,
+	ctx context.Context, role, noted *v1alpha1.DiscordRole, guild *bot.Guild, results *lifecycle.Results,
 	users []v1alpha1.UserID,
 ) error {
 	drifted := len(noted.Status.Members) == len(role.Status.Members) && len(users) > 0 && status.Reconciled(role)
@@ -128,7 +128,7 @@ func (r *Reconciler) give(
 	}
 	*role = *noted
 	for _, user := range users {
-		reason := external.Reason(Kind.Name, role)
+		reason := lifecycle.Reason(Kind.Name, role)
 		if err := guild.Bot.AddMemberRole(ctx, guild.ID, string(user), results.Role.ID, reason); err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (r *Reconciler) give(
 func (r *Reconciler) takeBack(
 	ctx context.Context, role *v1alpha1.DiscordRole, guild *bot.Guild, roleID string,
 ) error {
-	reason, left := external.Reason(Kind.Name, role), role.DeepCopy()
+	reason, left := lifecycle.Reason(Kind.Name, role), role.DeepCopy()
 	var failed error
 	left.Status.Members, failed = takeEach(role.Status.Members, role.Spec.Members, func(user v1alpha1.UserID) error {
 		return guild.Bot.RemoveMemberRole(ctx, guild.ID, string(user), roleID, reason)

@@ -7,9 +7,9 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -22,8 +22,8 @@ const maxRoles = 250
 const forWhat = "which this role requires"
 
 // Plan plans the role, without its members. It does no I/O.
-func Plan(role *v1alpha1.DiscordRole, s State) external.Plan {
-	p, ceiling := external.Plan{}, s.ceiling(role)
+func Plan(role *v1alpha1.DiscordRole, s State) lifecycle.Plan {
+	p, ceiling := lifecycle.Plan{}, s.ceiling(role)
 	exceeded := p.Report(ceiling.Exceeded(role.Spec.Permissions))
 	if s.Binding.Absent {
 		in, d := create(role, ceiling)
@@ -43,7 +43,7 @@ func Plan(role *v1alpha1.DiscordRole, s State) external.Plan {
 
 // PlanBounds plans only what a role of another namespace must not be, whatever its object says: no
 // permission above the ceiling, and no place above the roles of the server. It plans nothing for others.
-func PlanBounds(role *v1alpha1.DiscordRole, s State) (p external.Plan) {
+func PlanBounds(role *v1alpha1.DiscordRole, s State) (p lifecycle.Plan) {
 	ceiling := s.ceiling(role)
 	if !ceiling.Bounded() || s.Binding.Role == nil {
 		return p
@@ -70,7 +70,7 @@ func (s *State) ceiling(role *v1alpha1.DiscordRole) grant.Ceiling {
 }
 
 // planEdit plans a role that exists.
-func planEdit(p external.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceiling, s State) external.Plan {
+func planEdit(p lifecycle.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceiling, s State) lifecycle.Plan {
 	edit, d := differences(spec, ceiling, s.Binding.Stored, *s.Binding.Role)
 	p.Changes, p.Low = d.Changes, s.Low
 	if p.Report(tooHigh(s.Guild, s.Binding.Role)) {
@@ -90,13 +90,13 @@ func planEdit(p external.Plan, spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceil
 }
 
 // PlanDeletion plans what becomes of the role of a deleted object.
-func PlanDeletion(role *v1alpha1.DiscordRole, s State, known []conditions.Issue) external.Plan {
+func PlanDeletion(role *v1alpha1.DiscordRole, s State, known []conditions.Issue) lifecycle.Plan {
 	if s.Binding.Role != nil && len(known) == 0 {
 		if high := tooHigh(s.Guild, s.Binding.Role); high != nil {
 			known = append(known, *high)
 		}
 	}
-	return external.PlanDeletion(Kind.Noun, Kind.Identity(role).Retained(), s.Binding, known)
+	return lifecycle.PlanDeletion(Kind.Noun, Kind.Identity(role).Retained(), s.Binding, known)
 }
 
 // tooHigh is the issue that the bot cannot write a role because of its place; nil where it can.
@@ -113,7 +113,7 @@ func tooHigh(guild *bot.Guild, live *discordclient.Role) *conditions.Issue {
 // create describes the role with all that it is to have, and how that differs from nothing.
 func create(
 	role *v1alpha1.DiscordRole, ceiling grant.Ceiling,
-) (*discordclient.RoleCreate, external.Differences) {
+) (*discordclient.RoleCreate, lifecycle.Differences) {
 	edit, d := differences(role.Spec, ceiling, nil, discordclient.Role{})
 	in := &discordclient.RoleCreate{
 		Name: role.Spec.Name, Hoist: ptr.Deref(role.Spec.Hoist, false), Mentionable: ptr.Deref(role.Spec.Mentionable, false),
@@ -138,18 +138,18 @@ func refusedCreate(s State, in *discordclient.RoleCreate) *conditions.Issue {
 // differences returns the edit that makes the role match the spec, and how the two differ. Permissions
 // without a documented name stay as they are, unless there is a ceiling.
 func differences(
-	spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceiling, stored external.Stored, live discordclient.Role,
-) (edit discordclient.RoleEdit, d external.Differences) {
+	spec v1alpha1.DiscordRoleSpec, ceiling grant.Ceiling, stored lifecycle.Stored, live discordclient.Role,
+) (edit discordclient.RoleEdit, d lifecycle.Differences) {
 	d.Stored = stored
-	external.Differ(&d, "name", &spec.Name, live.Name, &edit.Name)
-	external.Differ(&d, "color", colors(spec, live.Colors), live.Colors, &edit.Colors)
-	external.Differ(&d, "hoist", spec.Hoist, live.Hoist, &edit.Hoist)
-	external.Differ(&d, "mentionable", spec.Mentionable, live.Mentionable, &edit.Mentionable)
+	lifecycle.Differ(&d, "name", &spec.Name, live.Name, &edit.Name)
+	lifecycle.Differ(&d, "color", colors(spec, live.Colors), live.Colors, &edit.Colors)
+	lifecycle.Differ(&d, "hoist", spec.Hoist, live.Hoist, &edit.Hoist)
+	lifecycle.Differ(&d, "mentionable", spec.Mentionable, live.Mentionable, &edit.Mentionable)
 	want := ceiling.Within(live.Permissions)
 	if spec.Permissions != nil {
 		want = overwrites.Bits(spec.Permissions) | want&^permissions.All
 	}
-	external.Differ(&d, "permissions", &want, live.Permissions, &edit.Permissions)
+	lifecycle.Differ(&d, "permissions", &want, live.Permissions, &edit.Permissions)
 	return edit, d
 }
 

@@ -13,9 +13,9 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -31,7 +31,7 @@ func observed(t *testing.T, g *guildtest.Guild, live *discordclient.Role) State 
 	t.Helper()
 	return State{
 		Guild:   &bot.Guild{Server: &v1alpha1.DiscordServer{}, ID: g.ID, Snapshot: g.Snapshot(t)},
-		Binding: external.Binding{Role: live, Absent: live == nil},
+		Binding: lifecycle.Binding{Role: live, Absent: live == nil},
 	}
 }
 
@@ -78,7 +78,7 @@ func TestPlan(t *testing.T) {
 					c.live.Name = "On call"
 				}
 			}
-			mine.Binding = external.Binding{Role: c.live, Absent: c.live == nil}
+			mine.Binding = lifecycle.Binding{Role: c.live, Absent: c.live == nil}
 			got := Plan(&v1alpha1.DiscordRole{Spec: c.spec}, mine)
 			if got.Issues != nil {
 				t.Fatal(got.Issues)
@@ -137,9 +137,9 @@ func TestPlanRefuses(t *testing.T) {
 			}
 			state := observed(t, g, nil)
 			if live, ok := state.Guild.Snapshot.Role(id); ok {
-				state.Binding = external.Binding{Role: &live}
+				state.Binding = lifecycle.Binding{Role: &live}
 			}
-			c.spec.Name, state.Position = "On call", &external.Position{}
+			c.spec.Name, state.Position = "On call", &lifecycle.Position{}
 			got := Plan(&v1alpha1.DiscordRole{Spec: c.spec}, state)
 			reason := ""
 			if worst := conditions.Worst(got.Issues); worst.IsDegraded() {
@@ -187,7 +187,7 @@ func TestPlanThenPlanAgainIsEmpty(t *testing.T) {
 			Colors:      discordclient.RoleColors{Primary: rapid.IntRange(0, 0xFFFFFF).Draw(t, "live color")},
 		}
 		now := state
-		now.Binding = external.Binding{Role: &live}
+		now.Binding = lifecycle.Binding{Role: &live}
 		first := Plan(&v1alpha1.DiscordRole{Spec: asked}, now)
 		if first.Issues != nil {
 			t.Fatal(first.Issues)
@@ -217,7 +217,7 @@ func TestPlanDeletion(t *testing.T) {
 	state := observed(t, g, nil)
 	for id, deletes := range map[string]bool{low: true, high: false} {
 		live, _ := state.Guild.Snapshot.Role(id)
-		state.Binding = external.Binding{Lookup: external.Lookup{GuildID: g.ID}, Role: &live}
+		state.Binding = lifecycle.Binding{Lookup: lifecycle.Lookup{GuildID: g.ID}, Role: &live}
 		plan := PlanDeletion(&v1alpha1.DiscordRole{}, state, nil)
 		if deletes && (plan.Delete == nil || plan.Delete.Role != id || plan.Delete.RoleOf != g.ID) {
 			t.Errorf("%+v", plan)

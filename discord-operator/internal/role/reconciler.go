@@ -17,22 +17,22 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/manager/fence"
 )
 
 // Kind is what differs of a role.
-var Kind = external.Kind{
+var Kind = lifecycle.Kind{
 	Name: "DiscordRole", Noun: "role", Roles: true, ByID: index.RoleByID,
 	List: func() client.ObjectList { return &v1alpha1.DiscordRoleList{} },
-	Identity: func(o client.Object) external.Identity {
+	Identity: func(o client.Object) lifecycle.Identity {
 		role := o.(*v1alpha1.DiscordRole)
-		return external.Identity{
+		return lifecycle.Identity{
 			Name: role.Spec.Name, StatusID: role.Status.RoleID, Adopt: role.Spec.Adopt, Position: role.Spec.Position,
 			Policy: role.Spec.DeletionPolicy, Matched: role.Status.Matched, Adopted: role.Status.Adopted,
 			Observed: status.Observed(role),
@@ -49,7 +49,7 @@ type Reconciler struct {
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
 	// Roles are the external resources.
-	Roles *external.Resources
+	Roles *lifecycle.Resources
 	// Resync is how long it is before a member is read again.
 	Resync time.Duration
 }
@@ -67,11 +67,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		Named("discordrole").
 		For(&v1alpha1.DiscordRole{}, when(r.Roles.Status.Relevant())).
 		Watches(&v1alpha1.DiscordRole{}, requests(r.Roles.Rivals), when(r.Roles.Released())).
-		Watches(&v1alpha1.DiscordRole{}, requests(r.ofSibling), when(external.RoleBound)).
+		Watches(&v1alpha1.DiscordRole{}, requests(r.ofSibling), when(lifecycle.RoleBound)).
 		Watches(&v1alpha1.DiscordServer{}, requests(r.ofServer), when(bot.ServerChanged)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), r.Roles.OfEvent(r.ofServer))).
-		WatchesRawSource(&r.Roles.Line).
-		WithOptions(external.Options(workers))
+		WatchesRawSource(&r.Roles.Queue).
+		WithOptions(lifecycle.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
 	}
@@ -80,7 +80,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 
 // Reconcile observes, plans, applies and updates the status, in that order.
 func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) (reconcile.Result, error) {
-	ctx = r.Roles.Line.Caller(r.Bots.Caused(ctx, role), role, 1)
+	ctx = r.Roles.Queue.Caller(r.Bots.Caused(ctx, role), role, 1)
 	if !r.Roles.Status.Satisfied(role) {
 		return reconcile.Result{RequeueAfter: apply.StaleRetry}, nil
 	}
@@ -89,7 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 	}
 	state, err := r.observe(ctx, role)
 	if err != nil {
-		return r.updateStatus(ctx, role, state, external.Results{Issues: issues.Of(err, r.Roles.Status.Clock.Now())})
+		return r.updateStatus(ctx, role, state, lifecycle.Results{Issues: issues.Of(err, r.Roles.Status.Clock.Now())})
 	}
 	plan := Plan(role, state)
 	if status.Observed(role) {
@@ -117,7 +117,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, role *v1alpha1.DiscordRole) 
 
 // enforce keeps a role of another namespace within its bounds although its object is paused or only
 // observes: these are the server's, and no tenant suspends them.
-func (r *Reconciler) enforce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *external.Results) {
+func (r *Reconciler) enforce(ctx context.Context, role *v1alpha1.DiscordRole, s State, results *lifecycle.Results) {
 	plan := PlanBounds(role, s)
 	if plan.Low == nil || len(plan.Fields) == 0 && plan.Low.Holds(s.Guild.Snapshot, s.Binding.Role.ID) {
 		return
@@ -134,7 +134,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, role *v1alpha1.Discord
 	}
 	state, err := r.observeDeletion(ctx, role)
 	plan := PlanDeletion(role, state, issues.Of(err, r.Roles.Status.Clock.Now()))
-	results := external.Delete(ctx, state.Guild.OrNone(), r.Roles.Status, role, plan)
+	results := lifecycle.Delete(ctx, state.Guild.OrNone(), r.Roles.Status, role, plan)
 	if results.Deleted {
 		r.Roles.Records.Forget(role.UID)
 		return reconcile.Result{}, nil

@@ -9,9 +9,9 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/libs/conditions"
 )
 
@@ -20,11 +20,11 @@ type State struct {
 	// Guild is nil where the role could not be observed.
 	Guild *bot.Guild
 	// Binding is where the object stands with its role on Discord.
-	Binding external.Binding
+	Binding lifecycle.Binding
 	// Position is its desired place; nil where the spec has none.
-	Position *external.Position
+	Position *lifecycle.Position
 	// Low are the places in which a role of another namespace stays; nil for the server's own.
-	Low *external.Low
+	Low *lifecycle.Low
 }
 
 func (r *Reconciler) observe(ctx context.Context, role *v1alpha1.DiscordRole) (s State, err error) {
@@ -62,8 +62,8 @@ func AdoptionRefused(role *v1alpha1.DiscordRole, server *v1alpha1.DiscordServer)
 }
 
 // Lookup is where what a role has on Discord is to be found or created.
-func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) external.Lookup {
-	return external.Lookup{
+func Lookup(role *v1alpha1.DiscordRole, guild *bot.Guild) lifecycle.Lookup {
+	return lifecycle.Lookup{
 		Object: role, GuildID: guild.ID,
 		NoAdoption: grant.RoleAdoptionRefused(client.ObjectKeyFromObject(guild.Server), role.Namespace),
 		Foreign:    guild.Server.Namespace != role.Namespace,

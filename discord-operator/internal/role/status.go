@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -19,12 +19,12 @@ import (
 
 // statusOf is how a role is. What could not be observed stands as it was last known.
 func statusOf(
-	role *v1alpha1.DiscordRole, s State, results external.Results, worst *conditions.Issue,
+	role *v1alpha1.DiscordRole, s State, results lifecycle.Results, worst *conditions.Issue,
 ) v1alpha1.DiscordRoleStatus {
 	now := *role.Status.DeepCopy()
 	now.ObservedGeneration = role.Generation
 	if s.Guild != nil || !status.Observed(role) {
-		now.Differences = external.Lines(results.Differences)
+		now.Differences = lifecycle.Lines(results.Differences)
 	}
 	can := conditions.Unusable(v1alpha1.ReasonNotOnDiscord, "The role does not exist on Discord.")
 	switch {
@@ -51,7 +51,7 @@ func permissionsOf(role *discordclient.Role) (names []v1alpha1.Permission) {
 
 // updateStatus writes the status and says when to reconcile again.
 func (r *Reconciler) updateStatus(
-	ctx context.Context, role *v1alpha1.DiscordRole, s State, results external.Results,
+	ctx context.Context, role *v1alpha1.DiscordRole, s State, results lifecycle.Results,
 ) (reconcile.Result, error) {
 	worst, after := issues.Worst(results.Issues), role.DeepCopy()
 	after.Status = statusOf(role, s, results, worst)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -19,7 +19,7 @@ const communityRetry = time.Second
 
 // Results are what came of a plan.
 type Results struct {
-	external.Results
+	lifecycle.Results
 	// GuildID is the guild's, empty while there is none that the server manages.
 	GuildID string
 	// Guild is as it is now; nil where it cannot be managed.
@@ -52,7 +52,7 @@ func (r *Reconciler) observed(
 	results.Issues = slices.Clone(p.Issues)
 	if p.Manageable {
 		results.GuildID, results.Guild = s.GuildID, &s.Snapshot.Guild
-		results.Differences = external.Changes(p.Changes, s.Snapshot)
+		results.Differences = lifecycle.Changes(p.Changes, s.Snapshot)
 		results.Fail(r.Status.EnsureFinalizer(ctx, server), r.Status.Clock.Now())
 	}
 	return results
@@ -72,7 +72,7 @@ func (r *Reconciler) edit(
 	if len(fields) == 0 {
 		return nil
 	}
-	guild, err := s.Bot.EditGuild(ctx, s.GuildID, p.Edit, external.Reason(Kind, server))
+	guild, err := s.Bot.EditGuild(ctx, s.GuildID, p.Edit, lifecycle.Reason(Kind, server))
 	if err != nil {
 		return err
 	}
@@ -87,5 +87,5 @@ func (r *Reconciler) edit(
 			"Community is enabled. The settings that Discord has for a community server alone are set next.",
 		).After(communityRetry)
 	}
-	return external.NotApplied(ignored)
+	return lifecycle.NotApplied(ignored)
 }

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
 	"jutsu.com/operators/libs/discordclient/permissions"
@@ -99,7 +99,7 @@ func TestCommunityNeedsAnAdministrator(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := Plan{Fields: []string{"name", "community"}, Changes: []external.Change{{Field: "community"}}}
+			p := Plan{Fields: []string{"name", "community"}, Changes: []lifecycle.Change{{Field: "community"}}}
 			p.Edit.Features = discordclient.Set([]string{"COMMUNITY"})
 			server := &v1alpha1.DiscordServer{}
 			server.Spec.ManagementPolicy = c.policy

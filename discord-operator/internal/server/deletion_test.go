@@ -10,13 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/libs/conditions"
 )
 
 func TestPlanDeletion(t *testing.T) {
 	t.Parallel()
-	retained := &external.Deletion{How: external.Retained}
+	retained := &lifecycle.Deletion{How: lifecycle.Retained}
 	waits := []conditions.Issue{*conditions.Progressing("W", "w")}
 	cases := map[string]struct {
 		policy  v1alpha1.DeletionPolicy
@@ -24,12 +24,12 @@ func TestPlanDeletion(t *testing.T) {
 		manager string // UID of the server that manages the guild
 		claimed bool   // another one claims it
 		known   []conditions.Issue
-		want    *external.Deletion
+		want    *lifecycle.Deletion
 	}{
 		"retained by default":                  {guild: "7", want: retained},
 		"Retain":                               {policy: v1alpha1.DeletionPolicyRetain, guild: "7", want: retained},
-		"Delete":                               {policy: v1alpha1.DeletionPolicyDelete, guild: "7", want: &external.Deletion{Guild: "7"}},
-		"Delete, and it manages it":            {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", want: &external.Deletion{Guild: "7"}},
+		"Delete":                               {policy: v1alpha1.DeletionPolicyDelete, guild: "7", want: &lifecycle.Deletion{Guild: "7"}},
+		"Delete, and it manages it":            {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", want: &lifecycle.Deletion{Guild: "7"}},
 		"Delete, of another object's":          {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "other", want: retained},
 		"Delete, and another one waits for it": {policy: v1alpha1.DeletionPolicyDelete, guild: "7", manager: "uid", claimed: true, want: retained},
 		"Delete, without a guild":              {policy: v1alpha1.DeletionPolicyDelete, want: retained},

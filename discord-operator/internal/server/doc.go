@@ -8,6 +8,6 @@
 // names, corrected by one edit. Groups and channels continue as soon as the server is Available: a
 // setting that is refused does not hold them up.
 //
-// A guild is never created and has claims that weigh differently, so of package external it uses the
+// A guild is never created and has claims that weigh differently, so of package lifecycle it uses the
 // differences, the check of answers and the deletion alone.
 package server

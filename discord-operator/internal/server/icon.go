@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -147,7 +147,7 @@ func iconUnusable(server *v1alpha1.DiscordServer, why string) *conditions.Issue 
 // planIcon compares the icon with the one on Discord, of which only a hash of Discord's own is known. The
 // edit is that of the hash of the image.
 func planIcon(
-	server *v1alpha1.DiscordServer, s State, d *external.Differences,
+	server *v1alpha1.DiscordServer, s State, d *lifecycle.Differences,
 ) (edit discordclient.Change[string], issue *conditions.Issue) {
 	guild := &s.Snapshot.Guild
 	live := imageOf(server.Status.Icon, guild.Icon)
@@ -159,7 +159,7 @@ func planIcon(
 		issue = iconUnusable(server, "is animated, which Discord allows only in servers with boosts. Use an image of one "+
 			"frame, or boost the server")
 	default:
-		external.Differ(d, iconField, &s.Icon.Hash, live, &edit)
+		lifecycle.Differ(d, iconField, &s.Icon.Hash, live, &edit)
 	}
 	return edit, issue
 }
@@ -189,7 +189,7 @@ func (r *Reconciler) editIcon(
 		}
 	}
 	edit := discordclient.GuildEdit{Icon: discordclient.Set(icon.dataURI)}
-	guild, err := s.Bot.EditGuild(ctx, s.GuildID, edit, external.Reason(Kind, server))
+	guild, err := s.Bot.EditGuild(ctx, s.GuildID, edit, lifecycle.Reason(Kind, server))
 	if err != nil {
 		return err
 	}
@@ -208,5 +208,5 @@ func (r *Reconciler) editIcon(
 			r.Status.DriftCorrected(server, iconField)
 		}
 	}
-	return external.NotApplied(ignored)
+	return lifecycle.NotApplied(ignored)
 }

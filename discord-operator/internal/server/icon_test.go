@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -51,11 +51,11 @@ func TestPlanIcon(t *testing.T) {
 			if c.boosted {
 				s.Snapshot.Guild.Features = []string{"ANIMATED_ICON"}
 			}
-			var d external.Differences
+			var d lifecycle.Differences
 			edit, issue := planIcon(server, s, &d)
-			var want []external.Change
+			var want []lifecycle.Change
 			if c.changes {
-				want = []external.Change{{Field: "icon", From: c.from, To: c.icon.Hash}}
+				want = []lifecycle.Change{{Field: "icon", From: c.from, To: c.icon.Hash}}
 			}
 			if diff := cmp.Diff(want, d.Changes); diff != "" || edit.IsZero() == c.changes {
 				t.Errorf("%v %s", edit, diff)

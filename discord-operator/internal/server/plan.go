@@ -6,9 +6,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
-	"jutsu.com/operators/discord-operator/internal/settings"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
+	"jutsu.com/operators/discord-operator/internal/resource"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -24,7 +24,7 @@ type Plan struct {
 	// Icon is the hash of the image that the icon becomes.
 	Icon discordclient.Change[string]
 	// Changes are what the edit is to change, also where it cannot be sent.
-	Changes []external.Change
+	Changes []lifecycle.Change
 	// Manageable says that groups and channels can be managed.
 	Manageable bool
 	// Issues keep the server from matching its spec.
@@ -38,7 +38,7 @@ func NewPlan(server *v1alpha1.DiscordServer, s State) (p Plan) {
 	}
 	var waits *conditions.Issue
 	p.Manageable = true
-	var d external.Differences
+	var d lifecycle.Differences
 	p.Edit, d, waits = differences(server, s)
 	icon, unusable := planIcon(server, s, &d)
 	p.Fields, p.Changes, p.Icon = d.Fields, d.Changes, icon
@@ -99,14 +99,14 @@ func foreign(server *v1alpha1.DiscordServer, s State) bool {
 
 // PlanDeletion plans what becomes of the guild of a deleted server, unless something is known that
 // keeps it from being deleted.
-func PlanDeletion(server *v1alpha1.DiscordServer, s State, known []conditions.Issue) external.Plan {
+func PlanDeletion(server *v1alpha1.DiscordServer, s State, known []conditions.Issue) lifecycle.Plan {
 	switch {
 	case len(known) > 0:
-		return external.Plan{Issues: known}
+		return lifecycle.Plan{Issues: known}
 	case retained(server), foreign(server, s), s.Claimed:
-		return external.Plan{Delete: &external.Deletion{How: external.Retained}}
+		return lifecycle.Plan{Delete: &lifecycle.Deletion{How: lifecycle.Retained}}
 	}
-	return external.Plan{Delete: &external.Deletion{Guild: server.Status.ServerID}}
+	return lifecycle.Plan{Delete: &lifecycle.Deletion{Guild: server.Status.ServerID}}
 }
 
 // retained reports whether the guild of a deleted server stays.
@@ -151,12 +151,12 @@ func managed(server *v1alpha1.DiscordServer) bool {
 // a setting waits for.
 func differences(
 	server *v1alpha1.DiscordServer, s State,
-) (edit discordclient.GuildEdit, d external.Differences, waits *conditions.Issue) {
+) (edit discordclient.GuildEdit, d lifecycle.Differences, waits *conditions.Issue) {
 	d.Stored = s.Stored
 	live, spec := s.Snapshot.Guild, server.Spec
-	text, number := external.Differ[string], external.Differ[int]
+	text, number := lifecycle.Differ[string], lifecycle.Differ[int]
 	level, filter := raised(&spec, &live)
-	notifications := settings.DefaultNotifications.Number(spec.DefaultNotifications)
+	notifications := resource.DefaultNotifications.Number(spec.DefaultNotifications)
 	text(&d, "name", notEmpty(spec.Name), live.Name, &edit.Name)
 	text(&d, "description", spec.Description, live.Description, &edit.Description)
 	number(&d, "verificationLevel", level, live.VerificationLevel, &edit.VerificationLevel)
@@ -164,9 +164,9 @@ func differences(
 	number(&d, "explicitContentFilter", filter, live.ExplicitContentFilter, &edit.ExplicitContentFilter)
 	text(&d, "preferredLocale", notEmpty(spec.PreferredLocale), live.PreferredLocale, &edit.PreferredLocale)
 	text(&d, "afkChannelId", spec.AFKChannelID, live.AFKChannelID, &edit.AFKChannelID)
-	number(&d, "afkTimeout", settings.AFKTimeouts.Number(spec.AFKTimeout), live.AFKTimeout, &edit.AFKTimeout)
+	number(&d, "afkTimeout", resource.AFKTimeouts.Number(spec.AFKTimeout), live.AFKTimeout, &edit.AFKTimeout)
 	if spec.SystemChannelFlags != nil {
-		flags := settings.SystemChannelFlags.Bits(spec.SystemChannelFlags, live.SystemChannelFlags)
+		flags := resource.SystemChannelFlags.Bits(spec.SystemChannelFlags, live.SystemChannelFlags)
 		number(&d, "systemChannelFlags", &flags, live.SystemChannelFlags, &edit.SystemChannelFlags)
 	}
 	for _, ref := range references(&spec) {

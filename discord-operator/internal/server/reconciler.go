@@ -19,9 +19,9 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/grant"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient/guildcache"
@@ -42,12 +42,12 @@ type Reconciler struct {
 	// Bots are the connections to Discord.
 	Bots *bot.Bots
 	// Records are what Discord has answered to edits.
-	Records *external.Records
+	Records *lifecycle.Records
 	// Status records what becomes of a server.
 	Status *status.Recorder
 
 	icons icons
-	line  external.Line
+	line  lifecycle.CallQueue
 }
 
 // +kubebuilder:rbac:groups=discord.jutsu.com,resources=discordservers,verbs=list;watch;patch
@@ -73,7 +73,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, workers int) error {
 		WatchesMetadata(&corev1.ConfigMap{}, requests(r.ofConfigMap)).
 		WatchesRawSource(source.TypedChannel(r.Bots.Events(), onEvent)).
 		WatchesRawSource(&r.line).
-		WithOptions(external.Options(workers))
+		WithOptions(lifecycle.Options(workers))
 	if r.Grants.Labels {
 		b = b.WatchesMetadata(&corev1.Namespace{}, requests(r.ofNamespace), when(predicate.LabelChangedPredicate{}))
 	}
@@ -114,7 +114,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, server *v1alpha1.DiscordServ
 	}
 	if status.Paused(server) {
 		pending := status.PausedIssue(server, len(plan.Fields) > 0)
-		return r.updateStatus(ctx, server, State{}, Results{Results: external.Results{
+		return r.updateStatus(ctx, server, State{}, Results{Results: lifecycle.Results{
 			Issues: slices.Concat(pending, plan.Issues),
 		}})
 	}
@@ -129,7 +129,7 @@ func (r *Reconciler) reconcileDelete(ctx context.Context, server *v1alpha1.Disco
 	}
 	state, err := r.observeDeletion(ctx, server)
 	plan := PlanDeletion(server, state, issues.Of(err, r.Status.Clock.Now()))
-	results := external.Delete(ctx, state.Bot.OrNone(), r.Status, server, plan)
+	results := lifecycle.Delete(ctx, state.Bot.OrNone(), r.Status, server, plan)
 	if results.Deleted {
 		r.Records.Forget(server.UID)
 		r.Bots.Release(client.ObjectKeyFromObject(server))

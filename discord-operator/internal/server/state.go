@@ -13,9 +13,9 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/index"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/overwrites"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -37,7 +37,7 @@ type State struct {
 	// TooManyGuilds says that the bot is in more guilds than a session of the Gateway may have.
 	TooManyGuilds bool
 	// Stored is what Discord has stored otherwise than it was asked for.
-	Stored external.Stored
+	Stored lifecycle.Stored
 	// Manager is whose guild it is, of all servers that claim it; nil for none.
 	Manager *v1alpha1.DiscordServer
 	// Claimed says that another server that is not deleted claims the guild.

@@ -12,8 +12,8 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/conditions"
 )
@@ -25,7 +25,7 @@ func statusOf(
 	now := *server.Status.DeepCopy()
 	now.ObservedGeneration = server.Generation
 	if s.Bot != nil || !status.Observed(server) {
-		now.Differences = external.Lines(results.Differences)
+		now.Differences = lifecycle.Lines(results.Differences)
 	}
 	if s.Application != nil {
 		now.ApplicationID, now.InviteURL = s.Application.ID, cmp.Or(s.InviteURL, now.InviteURL)

@@ -156,7 +156,7 @@ func TestBackOffIsTheObjectsOwn(t *testing.T) {
 	retries := 0
 	for began := w.clock.Now(); w.clock.Since(began) < 10*time.Minute; retries++ {
 		w.clock.SetTime(w.clock.Now().Add(w.reconcile(discordFails("502"))))
-		w.clock.SetTime(w.clock.Now().Add(w.reconcile(issues.Brief(100 * time.Millisecond))))
+		w.clock.SetTime(w.clock.Now().Add(w.reconcile(issues.Transient(100 * time.Millisecond))))
 		w.clock.SetTime(w.clock.Now().Add(w.reconcile(conditions.Progressing(v1alpha1.ReasonCreatePending, "").After(time.Second))))
 	}
 	if retries > 18 { // 7 within the first minute, then one a minute

@@ -72,10 +72,10 @@ func TestUpdate(t *testing.T) {
 		"of an object that was replaced":     {was: reported, writes: true, failed: conflict, again: apply.StaleRetry},
 		"transient, and was replaced":        {was: reported, report: Report{Worst: transient}, writes: true, failed: conflict, err: "channel #tokyo: connection refused"},
 		"a cache that lags":                  {was: reported, report: Report{Stale: true}, again: apply.StaleRetry},
-		"brief":                              {was: reported, report: Report{Worst: issues.Brief(time.Second)}, again: time.Second},
-		"brief, but something new":           {was: reported, report: Report{Worst: issues.Brief(time.Second), Changed: true}, writes: true, again: time.Second},
+		"brief":                              {was: reported, report: Report{Worst: issues.Transient(time.Second)}, again: time.Second},
+		"brief, but something new":           {was: reported, report: Report{Worst: issues.Transient(time.Second), Changed: true}, writes: true, again: time.Second},
 		"waits":                              {was: reported, report: Report{Worst: waiting}, writes: true, again: 3 * time.Second},
-		"waits, but is new":                  {report: Report{Worst: waiting}, age: issues.MaxBrief - time.Second, again: time.Second},
+		"waits, but is new":                  {report: Report{Worst: waiting}, age: issues.MaxTransient - time.Second, again: time.Second},
 		"needs a user":                       {was: reported, report: Report{Worst: degraded}, writes: true, again: time.Hour},
 		"transient":                          {was: reported, report: Report{Worst: transient}, writes: true, err: "channel #tokyo: connection refused"},
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -138,7 +138,7 @@ func (w *Webhooks) write(ctx context.Context, c *v1alpha1.DiscordChannel, plan a
 }
 
 func (w *Webhooks) reason(c *v1alpha1.DiscordChannel) string {
-	return external.Reason(w.Status.Kind, c)
+	return lifecycle.Reason(w.Status.Kind, c)
 }
 
 // Status is how the webhook is, nil for none. What could not be observed or done stands as it was

@@ -94,7 +94,7 @@ func (s *State) hidesAudit() bool {
 
 // unread returns the error of a reading of the audit log where that matters: not where the webhook is known.
 func (s *State) unread(c *v1alpha1.DiscordChannel, err error) error {
-	s.Complete, s.Again = false, issues.MaxBrief
+	s.Complete, s.Again = false, issues.MaxTransient
 	switch {
 	case errors.Is(err, guildcache.ErrReading):
 		s.Again = readingRetry

@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
@@ -99,7 +99,7 @@ func (w *Webhooks) findKnown(ctx context.Context, s *State, known []source) (und
 		there, err := w.find(ctx, s, k)
 		issue, _ := errors.AsType[*conditions.Issue](err)
 		switch {
-		case issues.IsBrief(issue):
+		case issues.IsTransient(issue):
 			undecided = cmp.Or(undecided, err)
 		case err != nil:
 			return err
@@ -114,14 +114,14 @@ func (w *Webhooks) findKnown(ctx context.Context, s *State, known []source) (und
 // seconds apart.
 func (w *Webhooks) find(ctx context.Context, s *State, k source) (there bool, err error) {
 	if slices.ContainsFunc(s.Hooks, func(h discordclient.Webhook) bool { return h.ID == k.id }) {
-		w.losses.End(k.id)
+		w.missing.End(k.id)
 		w.doubts.End(k.id)
 		return true, nil
 	}
 	now := w.Status.Clock.Now()
-	for _, at := range []time.Time{w.losses.ConfirmAt(k.id), w.doubts.ConfirmAt(k.id)} {
+	for _, at := range []time.Time{w.missing.ConfirmAt(k.id), w.doubts.ConfirmAt(k.id)} {
 		if left := at.Sub(now); left > 0 {
-			return false, issues.Brief(left)
+			return false, issues.Transient(left)
 		}
 	}
 	hook, err := s.Guild.Bot.GetWebhook(ctx, k.id)
@@ -129,13 +129,13 @@ func (w *Webhooks) find(ctx context.Context, s *State, k source) (there bool, er
 	switch {
 	case class == discordclient.ClassGone, class == discordclient.ClassDenied && k.claimed: // its own a bot may read
 		w.doubts.End(k.id)
-		return false, confirm(&w.losses, k.id, now)
+		return false, confirm(&w.missing, k.id, now)
 	case err != nil:
 		return false, err
 	case hook.ChannelID != s.Channel.ID, k.claimed && hook.ApplicationID != s.Application:
 		return false, nil // it is none of this channel's
 	}
-	w.losses.End(k.id)
+	w.missing.End(k.id)
 	if err := confirm(&w.doubts, k.id, now); err != nil {
 		return false, err
 	}
@@ -147,10 +147,10 @@ func (w *Webhooks) find(ctx context.Context, s *State, k source) (there bool, er
 
 // confirm returns the issue that Discord has to repeat what it says of a webhook; nil where it has. The first
 // answer is kept, since a webhook may be asked for again before another one is created.
-func confirm(first *external.Losses, id string, now time.Time) error {
+func confirm(first *lifecycle.Missing, id string, now time.Time) error {
 	first.Begin(id, now)
 	if left := first.ConfirmAt(id).Sub(now); left > 0 {
-		return issues.Brief(left)
+		return issues.Transient(left)
 	}
 	return nil
 }

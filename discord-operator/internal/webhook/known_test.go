@@ -13,8 +13,8 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -50,7 +50,7 @@ func TestAKnownWebhookIsGoneAfterTwoAnswers(t *testing.T) {
 			t.Parallel()
 			g := guildtest.New(t, all)
 			clock := clocktesting.NewFakePassiveClock(time.Unix(1e9, 0))
-			w := &Webhooks{Status: &status.Recorder{Clock: clock}, Records: external.NewRecords(clock, 0)}
+			w := &Webhooks{Status: &status.Recorder{Clock: clock}, Records: lifecycle.NewRecords(clock, 0)}
 			id := g.Discord.CreateChannelByHand(g.ID, discordtest.Channel{Name: "alerts"})
 			hook := g.Discord.CreateWebhookByHand(id, "alerts")
 			s := &State{Guild: &bot.Guild{ID: g.ID, Bot: &bot.Bot{Client: g.Client(t)}}, Channel: &discordclient.Channel{ID: id}}
@@ -81,14 +81,14 @@ func TestKnownSources(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		status, secret string
-		record         external.Record
+		record         lifecycle.Record
 		channel        string
 		want           []source
 	}{
 		"nothing":                     {},
 		"all":                         {status: "7", secret: "8", channel: "1", want: []source{{id: "7"}, {id: "8", claimed: true}}},
 		"the status has it too":       {status: "7", secret: "7", channel: "1", want: []source{{id: "7"}}},
-		"this process knows":          {status: "7", secret: "8", record: external.Record{Known: true, ID: "9"}, channel: "1", want: []source{{id: "9"}, {id: "7"}}},
+		"this process knows":          {status: "7", secret: "8", record: lifecycle.Record{Known: true, ID: "9"}, channel: "1", want: []source{{id: "9"}, {id: "7"}}},
 		"of a channel before":         {status: "7", secret: "8", channel: "10"},
 		"the Secret has no id at all": {secret: "../7", channel: "1"},
 	} {

@@ -14,7 +14,7 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 )
@@ -32,7 +32,7 @@ type history struct {
 	logged bool
 
 	// What the process knows.
-	record   external.Record
+	record   lifecycle.Record
 	complete bool // what a create of unknown outcome could have made would show
 
 	// reported are the ids of all webhooks that a status has ever named, forsaken of those that
@@ -114,7 +114,7 @@ func (h *history) provide(todo Plan, now *Results, lost bool) bool {
 	hook := todo.Use
 	switch {
 	case todo.Create:
-		h.record = external.Record{Known: true}
+		h.record = lifecycle.Record{Known: true}
 		if slices.ContainsFunc(h.hooks[2:], func(w discordclient.Webhook) bool { return w.Name == h.channel.Spec.Webhook.Name }) {
 			h.twice = h.channel.Spec.Webhook.Name
 		}
@@ -124,7 +124,7 @@ func (h *history) provide(todo Plan, now *Results, lost bool) bool {
 			Token: discordclient.NewSecret("t" + id)}
 		h.hooks = append(h.hooks, made)
 		if lost {
-			h.record, h.complete = external.Record{}, false
+			h.record, h.complete = lifecycle.Record{}, false
 			return false
 		}
 		hook = &made
@@ -132,7 +132,7 @@ func (h *history) provide(todo Plan, now *Results, lost bool) bool {
 		i := slices.IndexFunc(h.hooks, func(w discordclient.Webhook) bool { return w.ID == hook.ID })
 		h.hooks[i].Name = h.channel.Spec.Webhook.Name
 	}
-	h.record, now.Hook = external.Record{Known: true, ID: hook.ID}, hook
+	h.record, now.Hook = lifecycle.Record{Known: true, ID: hook.ID}, hook
 	return true
 }
 
@@ -171,7 +171,7 @@ func (h *history) Lose(*rapid.T) { h.reconcile(9, true) }
 // Kill ends the process in a reconcile, or before it.
 func (h *history) Kill(t *rapid.T) {
 	h.reconcile(rapid.IntRange(0, 3).Draw(t, "steps"), rapid.Bool().Draw(t, "lost"))
-	h.record, h.complete = external.Record{}, false
+	h.record, h.complete = lifecycle.Record{}, false
 }
 
 // Wait is long enough for everything to show.

@@ -13,8 +13,8 @@ import (
 	metav1ac "k8s.io/client-go/applyconfigurations/meta/v1"
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/issues"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
@@ -62,20 +62,20 @@ func (p *Plan) Pending() bool {
 }
 
 // Differences are what carrying out the plan would change on Discord.
-func (p *Plan) Differences(c *v1alpha1.DiscordChannel) (all []external.Difference) {
+func (p *Plan) Differences(c *v1alpha1.DiscordChannel) (all []lifecycle.Difference) {
 	switch {
 	case p.Remove != "":
-		all = append(all, external.Difference{Action: external.ActionDelete, Field: "webhook", To: p.Remove})
+		all = append(all, lifecycle.Difference{Action: lifecycle.ActionDelete, Field: "webhook", To: p.Remove})
 	case p.Create:
-		all = append(all, external.Difference{
-			Action: external.ActionCreate, Field: "webhook", To: strconv.Quote(c.Spec.Webhook.Name),
+		all = append(all, lifecycle.Difference{
+			Action: lifecycle.ActionCreate, Field: "webhook", To: strconv.Quote(c.Spec.Webhook.Name),
 		})
 	case p.Rename:
-		name := external.Change{Field: "webhook.name", From: p.Use.Name, To: c.Spec.Webhook.Name}
-		all = external.Changes([]external.Change{name}, nil)
+		name := lifecycle.Change{Field: "webhook.name", From: p.Use.Name, To: c.Spec.Webhook.Name}
+		all = lifecycle.Changes([]lifecycle.Change{name}, nil)
 	}
 	for _, id := range p.Duplicates {
-		all = append(all, external.Difference{Action: external.ActionDelete, Field: "webhook", To: id})
+		all = append(all, lifecycle.Difference{Action: lifecycle.ActionDelete, Field: "webhook", To: id})
 	}
 	return all
 }
@@ -144,7 +144,7 @@ func refusedCreate(s State) *conditions.Issue {
 	case !s.Complete:
 		return conditions.Progressing(v1alpha1.ReasonCreatePending,
 			"An earlier create of the webhook may have succeeded. The operator looks for it before it creates another one.",
-		).After(min(cmp.Or(s.Again, issues.MaxBrief), issues.MaxBrief))
+		).After(min(cmp.Or(s.Again, issues.MaxTransient), issues.MaxTransient))
 	case len(s.Hooks) >= maxWebhooks:
 		return issues.Full("The channel has %d webhooks, the most that Discord allows. Delete one.", maxWebhooks)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/guildtest"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/libs/conditions"
 	"jutsu.com/operators/libs/discordclient"
 	"jutsu.com/operators/libs/discordclient/discordtest"
@@ -136,7 +136,7 @@ func TestPlan(t *testing.T) {
 			s.Hooks[0].Token = discordclient.NewSecret("t5")
 		}, want: step{Create: true, Write: true, Exists: true}},
 		"what this process made, before the status shows it": {asked: &v1alpha1.ChannelWebhook{Name: "new"}, change: func(s *State) {
-			s.Hooks, s.Record = mine, external.Record{Known: true, ID: "6"}
+			s.Hooks, s.Record = mine, lifecycle.Record{Known: true, ID: "6"}
 		}, want: step{Use: "6", Rename: true, Write: true}},
 		"that of another bot, while its Secret stands": {asked: asked, has: &v1alpha1.WebhookStatus{ID: "5"}, change: func(s *State) {
 			s.Hooks, s.Secret = mine[:1], secretMeta("alerts-webhook", "5")

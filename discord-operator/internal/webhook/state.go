@@ -14,8 +14,8 @@ import (
 
 	"jutsu.com/operators/apis/discord/v1alpha1"
 	"jutsu.com/operators/discord-operator/internal/bot"
-	"jutsu.com/operators/discord-operator/internal/external"
 	"jutsu.com/operators/discord-operator/internal/index"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 	"jutsu.com/operators/discord-operator/internal/status"
 	"jutsu.com/operators/libs/apply"
 	"jutsu.com/operators/libs/discordclient"
@@ -28,13 +28,13 @@ type Webhooks struct {
 	// Applier writes the Secrets.
 	Applier *apply.Applier
 	// Records are what this process knows of its creates.
-	Records *external.Records
+	Records *lifecycle.Records
 	// Status records what becomes of a channel.
 	Status *status.Recorder
 
-	// losses are when Discord first did not know webhooks, doubts when it first showed one by its id
+	// missing are when Discord first did not know webhooks, doubts when it first showed one by its id
 	// that the list of its channel lacked.
-	losses, doubts external.Losses
+	missing, doubts lifecycle.Missing
 }
 
 // State is what was observed of the webhook of a channel.
@@ -51,7 +51,7 @@ type State struct {
 	Hooks       []discordclient.Webhook
 	// Record is what this process knows, Complete that what was created before would be listed, and
 	// that the audit log would show it.
-	Record   external.Record
+	Record   lifecycle.Record
 	Complete bool
 	// Ours are the webhooks that the audit log proves to have been created for the object, Others those
 	// that this bot has created for something else.

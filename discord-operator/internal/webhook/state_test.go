@@ -8,7 +8,7 @@ import (
 
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"jutsu.com/operators/discord-operator/internal/external"
+	"jutsu.com/operators/discord-operator/internal/lifecycle"
 )
 
 // A webhook that is added to a channel of long ago need not wait for the result of a create that
@@ -17,7 +17,7 @@ func TestRecordsBeginWithTheFirstChannel(t *testing.T) {
 	t.Parallel()
 	start := time.Unix(100, 0)
 	clock := clocktesting.NewFakePassiveClock(start)
-	w := &Webhooks{Records: external.NewRecords(clock, time.Minute)}
+	w := &Webhooks{Records: lifecycle.NewRecords(clock, time.Minute)}
 	if _, err := w.Observe(t.Context(), object(spec{Name: "alerts"}), nil, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package command is what the commands of discord-operator that look at one Discord server have in
+// common: the flags that say which one and how to reach it, and what their errors say.
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// TokenVariable is the environment variable with the token. A flag for it would be visible to other
+// users of the machine.
+const TokenVariable = "DISCORD_TOKEN"
+
+// Connection says which server is meant, and how it is reached.
+type Connection struct {
+	ServerID  string
+	TokenFile string
+	APIURL    string
+}
+
+// Bind adds the flags.
+func (c *Connection) Bind(flags *flag.FlagSet) {
+	flags.StringVar(&c.ServerID, "server-id", "",
+		"`id` of the Discord server; required. Right-click the server in Discord with developer mode on, \"Copy Server ID\"")
+	flags.StringVar(&c.TokenFile, "token-file", "",
+		"`file` with the bot's token; by default the token is in the environment variable "+TokenVariable)
+	flags.StringVar(&c.APIURL, "discord-api-url", discordclient.DefaultAPIURL,
+		"`URL` of Discord's API, or of a server that is compatible with it; no call goes to another host")
+}
+
+// discordID is the form of ids that the schemas accept.
+var discordID = regexp.MustCompile(`^[1-9][0-9]{5,19}$`)
+
+// IsID reports whether the schemas accept a text as an id on Discord.
+func IsID(text string) bool { return discordID.MatchString(text) }
+
+// Validate checks the flags.
+func (c *Connection) Validate() error {
+	if c.ServerID == "" {
+		return errors.New("--server-id is missing: the id of the Discord server; see --help")
+	}
+	if !IsID(c.ServerID) {
+		return fmt.Errorf("--server-id is %q, it must be the id of a Discord server: 6 to 20 digits", c.ServerID)
+	}
+	return nil
+}
+
+// Options are those of a client. No error contains the token.
+func (c *Connection) Options() (discordclient.Options, error) {
+	text, from := os.Getenv(TokenVariable), "the environment variable "+TokenVariable
+	if c.TokenFile != "" {
+		content, err := os.ReadFile(c.TokenFile)
+		if err != nil {
+			return discordclient.Options{}, fmt.Errorf("read the token: %w", err)
+		}
+		text, from = string(content), c.TokenFile
+	}
+	if text = strings.TrimSpace(text); text == "" {
+		return discordclient.Options{},
+			fmt.Errorf("there is no token in %s; name a file with the bot's token: --token-file=FILE", from)
+	}
+	return discordclient.Options{Token: discordclient.NewSecret(text), APIURL: c.APIURL}, nil
+}
+
+// NotMember is the error that a bot is not in a server.
+func NotMember(bot, serverID, webURL, applicationID string) error {
+	return fmt.Errorf("the bot %q is not a member of server %s, or the server does not exist; "+
+		"a user who may manage the server can add it: %s",
+		bot, serverID, discordclient.InviteURL(webURL, applicationID, discordclient.PermissionsOverwrites, serverID))
+}
+
+// Explained adds to an error what to do about it.
+func Explained(err error) error {
+	if limited, ok := errors.AsType[*discordclient.RateLimited](err); ok {
+		return fmt.Errorf("%w; run this again in %s", err, limited.After.Round(time.Second)+time.Second)
+	}
+	if discordclient.ClassOf(err) == discordclient.ClassBadToken {
+		return fmt.Errorf("%w; the token comes from the bot's page in Discord's developer portal", err)
+	}
+	return err
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"jutsu.com/operators/apis/discord/v1alpha1"
+	"jutsu.com/operators/discord-operator/internal/order"
+	"jutsu.com/operators/libs/conditions"
+	"jutsu.com/operators/libs/discordclient"
+)
+
+// Plan is what has to be done so that the external resource of an object matches its spec. It is a
+// value: made by pure functions, and read only after that.
+type Plan struct {
+	// Create is the resource to create; nil for none.
+	Create *discordclient.ChannelCreate
+	// Edit changes the Fields of the one that exists.
+	Edit   discordclient.ChannelEdit
+	Fields []string
+	// Changes are what the create or the edit is to change, also where an issue keeps it from being sent.
+	Changes []Change
+	// CreateRole and EditRole are the same for a role.
+	CreateRole *discordclient.RoleCreate
+	EditRole   discordclient.RoleEdit
+	// Roles are those that the names in the spec's overwrites stand for, which the status is to record.
+	Roles []v1alpha1.ResolvedRole
+	// Position is its place among its siblings; nil leaves that to users.
+	Position *Position
+	// Low are the places in which a role of another namespace stays; nil for others.
+	Low *Low
+	// Delete is what becomes of the resource of a deleted object.
+	Delete *Deletion
+	// NoRetention is why the resource may not be left on Discord, also not by force; nil where it may.
+	NoRetention *conditions.Issue
+	// Issues keep the object from matching its spec, whatever else is done.
+	Issues []conditions.Issue
+}
+
+// Position is a desired place among siblings.
+type Position struct {
+	Rank int32
+	// Ranks are those of the siblings that have one, by their ids.
+	Ranks order.Ranks
+	// Early says that a sibling is about to be created. A new role has no position of its own, so the
+	// last one puts all into order.
+	Early bool
+}
+
+// Pending reports whether something is to be changed on Discord, besides the place among siblings, which
+// changes with theirs.
+func (p *Plan) Pending() bool { return p.Create != nil || p.CreateRole != nil || len(p.Fields) > 0 }
+
+// First is the position with which a new sibling is created, so that in most cases it needs no
+// move.
+func (p *Position) First(siblings []*discordclient.Channel) *int {
+	return order.First(places(siblings), p.Ranks, p.Rank)
+}
+
+// Report adds an issue and reports whether there was one; nil is none.
+func (p *Plan) Report(issue *conditions.Issue) bool {
+	if issue != nil {
+		p.Issues = append(p.Issues, *issue)
+	}
+	return issue != nil
+}
+
+// What becomes of the external resource of a deleted object.
+const (
+	deleted   = "deleted"
+	gone      = "gone"
+	abandoned = "abandoned" // left on Discord by force
+	// Retained: it stays, as the deletion policy says.
+	Retained = "retained"
+)
+
+// Deletion is what becomes of the external resource of a deleted object.
+type Deletion struct {
+	// Channel, Webhook, Role and Guild are the ids of what is deleted; all empty for nothing. RoleOf is
+	// the guild of the role.
+	Channel, Webhook, Guild, Role, RoleOf string
+	// How is Retained or gone; empty where something is deleted and nothing else is to be said.
+	How string
+	// Note is the message of an event for users; empty for none.
+	Note string
+}
+
+// PlanDeletion plans what becomes of the resource of a deleted object, unless something is known that
+// keeps it from being deleted.
+func PlanDeletion(noun string, retained bool, b Binding, known []conditions.Issue) Plan {
+	var d Deletion
+	waits := unretained(retained, b)
+	switch {
+	case len(known) > 0:
+		return Plan{Issues: known, NoRetention: b.NoRetention}
+	case waits != nil:
+		return Plan{Issues: []conditions.Issue{*waits}, NoRetention: b.NoRetention}
+	case retained && (b.NoRetention == nil || b.Guessed):
+		d = Deletion{How: Retained, Note: "Retained the " + noun + " on Discord."}
+	case b.Mismatch != nil:
+		d = Deletion{How: gone, Note: "Nothing is deleted on Discord: " + b.Mismatch.Message}
+	case b.live() == nil:
+		d = Deletion{How: gone}
+	case b.ClaimedBy != "":
+		d = Deletion{How: Retained, Note: "Retained the " + noun + " on Discord, which " + b.ClaimedBy + " claims too."}
+	case b.Guessed:
+		d = Deletion{How: Retained, Note: "Retained " + b.live().id +
+			" on Discord: it may be the result of an interrupted create, or belong to another user."}
+	case b.Role != nil:
+		d = Deletion{Role: b.Role.ID, RoleOf: b.GuildID}
+	default:
+		d = Deletion{Channel: b.Channel.ID}
+	}
+	return Plan{Delete: &d, NoRetention: b.NoRetention}
+}

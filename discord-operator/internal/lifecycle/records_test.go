@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
+	"pgregory.net/rapid"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+)
+
+func TestRecords(t *testing.T) {
+	t.Parallel()
+	begin := time.Unix(100, 0)
+	cases := map[string]struct {
+		do     func(*Records)
+		want   Record
+		holder types.UID // of the resource "7"
+	}{
+		"nothing is known: another process may have created until now": {do: func(*Records) {}, want: Record{LastAttempt: begin}},
+		"nothing exists":                          {do: func(r *Records) { r.Absent("uid") }, want: Record{Known: true}},
+		"it has a resource":                       {do: func(r *Records) { r.Bound("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"uncertain":                               {do: func(r *Records) { r.Bound("uid", "7"); r.Unknown("uid") }, want: Record{LastAttempt: begin}},
+		"it has another one now":                  {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("uid", "8") }, want: Record{Known: true, ID: "8"}},
+		"forgotten":                               {do: func(r *Records) { r.Bound("uid", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}},
+		"what was never known goes":               {do: func(r *Records) { r.Bound("other", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"another one has taken it":                {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("other", "7"); r.Forget("uid") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"another one has it, and the claim fails": {do: func(r *Records) { r.Bound("other", "7"); r.Claim("uid", "7") }, want: Record{LastAttempt: begin}, holder: "other"},
+		"claimed":                                 {do: func(r *Records) { r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"claimed twice":                           {do: func(r *Records) { r.Claim("uid", "7"); r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}, holder: "uid"},
+		"another one has it and the first gets a new one": {do: func(r *Records) { r.Bound("uid", "7"); r.Bound("other", "7"); r.Bound("uid", "8") }, want: Record{Known: true, ID: "8"}, holder: "other"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := clocktesting.NewFakePassiveClock(begin)
+			r := NewRecords(clock, time.Minute)
+			r.Of("first")
+			c.do(r)
+			clock.SetTime(begin.Add(time.Hour))
+			if diff := cmp.Diff(c.want, r.Of("uid")); diff != "" {
+				t.Error(diff)
+			}
+			if got := r.Holder("7"); got != c.holder {
+				t.Errorf("7 is held by %q, want %q", got, c.holder)
+			}
+		})
+	}
+}
+
+// Another process may create until this one sees that it has stored the finalizer.
+func TestRecordsOfAForeignFinalizer(t *testing.T) {
+	t.Parallel()
+	begin := time.Unix(100, 0)
+	at := func(after time.Duration) Record { return Record{LastAttempt: begin.Add(after)} }
+	cases := map[string]struct {
+		at15, at30 func(*Records) // what is done 15 and 30 minutes after the first use
+		want       Record
+	}{
+		"it is seen":                    {at15: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
+		"it is seen again":              {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
+		"it is seen after the object":   {at15: func(r *Records) { r.Of("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(30 * time.Minute)},
+		"another object's":              {at15: func(r *Records) { r.Finalized("other") }, want: at(0)},
+		"it is this process's own":      {at15: func(r *Records) { r.Absent("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true}},
+		"of an object with a resource":  {at15: func(r *Records) { r.Bound("uid", "7") }, at30: func(r *Records) { r.Finalized("uid") }, want: Record{Known: true, ID: "7"}},
+		"a create of this one was lost": {at15: func(r *Records) { r.Unknown("uid") }, at30: func(r *Records) { r.Finalized("uid") }, want: at(15 * time.Minute)},
+		"what was created is found":     {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Claim("uid", "7") }, want: Record{Known: true, ID: "7"}},
+		"the object is gone":            {at15: func(r *Records) { r.Finalized("uid") }, at30: func(r *Records) { r.Forget("uid") }, want: at(0)},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := clocktesting.NewFakePassiveClock(begin)
+			r := NewRecords(clock, time.Minute)
+			r.Of("first")
+			for _, do := range []func(*Records){c.at15, c.at30} {
+				clock.SetTime(clock.Now().Add(15 * time.Minute))
+				if do != nil {
+					do(r)
+				}
+			}
+			owned := r.Has("uid")
+			clock.SetTime(clock.Now().Add(time.Hour))
+			if diff := cmp.Diff(c.want, r.Of("uid")); diff != "" {
+				t.Error(diff)
+			}
+			if r.Finalized("new"); r.Has("new") || r.Has("uid") != owned {
+				t.Error("a finalizer, which a user may write, is no proof that the object has anything")
+			}
+		})
+	}
+}
+
+func TestWinner(t *testing.T) {
+	t.Parallel()
+	old, young := time.Unix(1, 0), time.Unix(2, 0)
+	cases := map[string]struct {
+		claims []claim
+		want   types.UID
+	}{
+		"the only one":                       {[]claim{{uid: "a"}}, "a"},
+		"the older":                          {[]claim{{uid: "a", created: young}, {uid: "b", created: old}}, "b"},
+		"who has it, before the older":       {[]claim{{uid: "a", created: old}, {uid: "b", created: young, holds: true}}, "b"},
+		"the older of two that have it":      {[]claim{{uid: "a", created: young, holds: true}, {uid: "b", created: old, holds: true}}, "b"},
+		"of the same second, the smaller id": {[]claim{{uid: "b", created: old}, {uid: "a", created: old}}, "a"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := winner(c.claims); got.uid != c.want {
+				t.Errorf("got %s, want %s", got.uid, c.want)
+			}
+		})
+	}
+}
+
+// Everybody sees the same winner, in whatever order the cache lists the claims.
+func TestWinnerDoesNotDependOnTheOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var claims []claim
+		for _, uid := range rapid.SliceOfNDistinct(rapid.StringMatching("[a-f]"), 1, 5, rapid.ID[string]).Draw(t, "claims") {
+			claims = append(claims, claim{
+				uid: types.UID(uid), created: time.Unix(rapid.Int64Range(0, 2).Draw(t, "created"), 0), holds: rapid.Bool().Draw(t, "holds"),
+			})
+		}
+		if diff := cmp.Diff(winner(claims), winner(rapid.Permutation(claims).Draw(t, "other order")), cmp.AllowUnexported(claim{})); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestClaimed(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		status string
+		adopt  *v1alpha1.Adoption
+		want   []string
+	}{
+		"nothing":                   {want: []string{}},
+		"what it has":               {status: "7", want: []string{"7"}},
+		"what it wants":             {adopt: &v1alpha1.Adoption{ID: "8"}, want: []string{"8"}},
+		"what it wanted and has":    {status: "7", adopt: &v1alpha1.Adoption{ID: "7"}, want: []string{"7"}},
+		"what it has instead of it": {status: "9", adopt: &v1alpha1.Adoption{ID: "8"}, want: []string{"8", "9"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, (Identity{StatusID: c.status, Adopt: c.adopt}).claims()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestRetained(t *testing.T) {
+	t.Parallel()
+	adopted := &v1alpha1.Adoption{ID: "7"}
+	cases := map[string]struct {
+		policy  v1alpha1.DeletionPolicy
+		adopt   *v1alpha1.Adoption
+		status  string
+		matched bool
+		want    bool
+	}{
+		"it only matches":                 {matched: true, status: "7", want: true},
+		"it only matches, Delete":         {policy: v1alpha1.DeletionPolicyDelete, matched: true, status: "7", want: true},
+		"it matches and is named":         {adopt: adopted, matched: true, status: "7", want: true},
+		"it matches and is named, Delete": {policy: v1alpha1.DeletionPolicyDelete, adopt: adopted, matched: true, status: "7"},
+		"created":                         {status: "7"},
+		"created, Retain":                 {policy: v1alpha1.DeletionPolicyRetain, status: "7", want: true},
+		"adopted":                         {adopt: adopted, status: "7", want: true},
+		"adopted, Delete":                 {policy: v1alpha1.DeletionPolicyDelete, adopt: adopted, status: "7"},
+		"to be adopted":                   {adopt: adopted, want: true},
+		"created in stead of the adopted": {adopt: adopted, status: "8"},
+		"created in its stead, Retain":    {policy: v1alpha1.DeletionPolicyRetain, adopt: adopted, status: "8", want: true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := (Identity{Policy: c.policy, Adopt: c.adopt, StatusID: c.status, Matched: c.matched}).Retained(); got != c.want {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}
+
+func TestReasonNamesTheObjectForGood(t *testing.T) {
+	t.Parallel()
+	o := &v1alpha1.DiscordChannel{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "alerts", UID: "uid"}}
+	if got := Reason("DiscordChannel", o); got != "DiscordChannel uid ns/alerts" {
+		t.Error(got)
+	}
+}

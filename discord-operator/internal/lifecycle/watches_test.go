@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lifecycle
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"jutsu.com/operators/apis/discord/v1alpha1"
+)
+
+func TestRoleBound(t *testing.T) {
+	t.Parallel()
+	role := func(id string, conditions int) *v1alpha1.DiscordRole {
+		return &v1alpha1.DiscordRole{Status: v1alpha1.DiscordRoleStatus{
+			RoleID: id, Conditions: make([]metav1.Condition, conditions)}}
+	}
+	for name, c := range map[string]struct {
+		before, after *v1alpha1.DiscordRole
+		want          bool
+	}{
+		"created on Discord":      {role("", 0), role("1", 4), true},
+		"created again":           {role("1", 4), role("2", 4), true},
+		"not created, and why":    {role("", 0), role("", 4), true},
+		"still not created":       {role("", 4), role("", 4), false},
+		"nothing that others use": {role("1", 4), role("1", 4), false},
+	} {
+		if got := RoleBound.Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+	if RoleBound.Create(event.CreateEvent{Object: role("1", 4)}) {
+		t.Error("what exists at the start is reconciled anyway")
+	}
+	if !RoleBound.Delete(event.DeleteEvent{Object: role("1", 4)}) {
+		t.Error("who names a role that is gone has to wait")
+	}
+}
